@@ -11,7 +11,7 @@ use assay_analysis::inference::Foresight;
 use assay_core::failure::Outcome;
 use assay_core::json::is_default;
 use assay_core::quantity::units::show;
-use assay_machine::factors::layers::{SWAP, Stack, Wish, several, swaps_to_file};
+use assay_machine::factors::layers::{SWAP, Stack, Wish, plural, swaps_to_file};
 use assay_machine::system::identity::{DataLoss, Stake};
 use assay_machine::system::site::{NEW_LOOP_DEVICE, Site, TargetKind};
 use assay_study::file::{Order, Study};
@@ -624,7 +624,7 @@ fn time(preview: &Preview) -> String {
     }
     let made = preview.creations.iter().map(|one| match one.times {
         1 => format!("to create 1 {} and ", one.what),
-        count => format!("to create {count} {} and ", several(one.what)),
+        count => format!("to create {count} {} and ", plural(one.what)),
     });
     format!("{trials}, plus the time {}to write {area}", made.collect::<String>())
 }

@@ -26,7 +26,7 @@ pub use builder::Builder;
 const MOST_PARTITIONS: u32 = 128;
 const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
 /// Directories whose settings change each other. Elsewhere a changing value may be a counter.
-const COMPARED: &[&str] = &["sys/vm", "queue", "iosched"];
+const INTERDEPENDENT: &[&str] = &["sys/vm", "queue", "iosched"];
 const WITHOUT_VALUE: [io::ErrorKind; 4] = [
     io::ErrorKind::NotFound,
     io::ErrorKind::PermissionDenied,
@@ -43,7 +43,7 @@ pub struct Guard<'a> {
     system: &'a dyn System,
     journal: Option<Journal>,
     /// Directory of Assay's files and mount points.
-    room: PathBuf,
+    directory: PathBuf,
     id: String,
     /// Names of files and labels are never used twice in a run.
     made: u32,
@@ -53,7 +53,7 @@ pub struct Guard<'a> {
     known: Vec<Mark>,
     tried: BTreeSet<(PathBuf, String)>,
     /// Settings that the kernel changed with another one, by the path of that.
-    beside: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
+    side_effects: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
 }
 
 impl Drop for Guard<'_> {
@@ -85,18 +85,18 @@ impl<'a> Guard<'a> {
         Ok(Self {
             system,
             journal: Some(Journal::begin(system, directory, id)?),
-            room: home.join("room"),
+            directory: home.join("room"),
             id: id.to_owned(),
             made: 0,
             partitions: BTreeMap::new(),
             known: Vec::new(),
             tried: BTreeSet::new(),
-            beside: BTreeMap::new(),
+            side_effects: BTreeMap::new(),
         })
     }
 
     /// Changes no settings of devices that bear these names and are others.
-    pub fn keep_to(&mut self, devices: Vec<Mark>) {
+    pub fn change_only(&mut self, devices: Vec<Mark>) {
         self.known = devices;
     }
 
@@ -136,12 +136,13 @@ impl<'a> Guard<'a> {
     pub fn set(&mut self, setting: &Setting) -> Outcome<()> {
         let mut setting = located(self.system, setting.clone()).map_err(Failure::refused)?;
         if setting.device.is_none() {
-            setting.device = limited(self.system, &setting);
+            setting.device = limited_device(self.system, &setting);
         }
         let path = &setting.path;
         let refused = |what: String| Failure::refused(format!("{}: {what}", path.display()));
-        let named = |mark: &&Mark| setting.device.as_ref() == Some(&mark.name);
-        if let Some(why) = self.known.iter().find(named).and_then(|own| own.gone(self.system)) {
+        let is_of_device = |mark: &&Mark| setting.device.as_ref() == Some(&mark.name);
+        let device = self.known.iter().find(is_of_device);
+        if let Some(why) = device.and_then(|mark| mark.gone(self.system)) {
             return Err(refused(why));
         }
         let now = self.read(path).map_err(|error| refused(sysfs::reason(&error)))?;
@@ -150,8 +151,8 @@ impl<'a> Guard<'a> {
         }
         let device = setting.device.as_deref().map(|name| Mark::now(self.system, name));
         let is_first = !self.tried.iter().any(|(known, _)| known == path);
-        let own = (path.clone(), setting.value.clone());
-        if self.tried.contains(&own) {
+        let attempt = (path.clone(), setting.value.clone());
+        if self.tried.contains(&attempt) {
             return self.change(&setting, &now, device, is_first);
         }
         // Side effects are known only afterwards, so the journal gets all possible ones before.
@@ -160,7 +161,7 @@ impl<'a> Guard<'a> {
         let mut noted: Vec<Undo> = neighbors.iter().filter(is_new).cloned().collect();
         self.journal.as_mut().ok_or_else(closed)?.note(self.system, noted.clone(), false)?;
         let mut changed = self.change(&setting, &now, device.clone(), is_first);
-        let mut others = self.differing(&neighbors);
+        let mut others = self.changed_paths(&neighbors);
         if is_first && changed.is_ok() && !neighbors.is_empty() {
             // Restoring may change a setting that already had the new value by chance.
             let back = Setting { value: now.clone(), ..setting.clone() };
@@ -168,59 +169,59 @@ impl<'a> Guard<'a> {
             changed = undone.map_err(|failure| {
                 Failure::refused(format!("cannot restore the original value: {}", failure.message))
             });
-            others.extend(self.differing(&neighbors));
+            others.extend(self.changed_paths(&neighbors));
             changed = changed.and_then(|()| self.change(&setting, &now, device, false));
         }
         if changed.is_ok() {
-            self.tried.insert(own);
+            self.tried.insert(attempt);
         }
         noted.retain(|undo| undo.setting().is_some_and(|(path, _)| !others.contains(path)));
-        self.beside.entry(setting.path.clone()).or_default().extend(others);
+        self.side_effects.entry(setting.path.clone()).or_default().extend(others);
         self.journal.as_mut().ok_or_else(closed)?.note(self.system, noted, true)?;
         changed
     }
 
-    fn differing(&self, before: &[Undo]) -> BTreeSet<PathBuf> {
-        let others = before.iter().filter(|undo| !self.holds(undo));
+    fn changed_paths(&self, before: &[Undo]) -> BTreeSet<PathBuf> {
+        let others = before.iter().filter(|undo| !self.is_original(undo));
         others.filter_map(|undo| Some(undo.setting()?.0.to_owned())).collect()
     }
 
     /// Settings that the kernel was seen to change with one, as they are now.
-    pub fn beside(&self, setting: &Setting) -> Vec<Setting> {
-        let Ok(own) = located(self.system, setting.clone()) else { return Vec::new() };
-        let others = self.beside.get(&own.path).into_iter().flatten();
-        let now = |path: &PathBuf| {
-            let (path, device) = (path.clone(), own.device.clone());
-            Some(Setting { value: self.read(&path).ok()?, path, device })
-        };
-        others.filter_map(now).collect()
+    pub fn side_effects_of(&self, setting: &Setting) -> Vec<Setting> {
+        let Ok(setting) = located(self.system, setting.clone()) else { return Vec::new() };
+        let mut changed = Vec::new();
+        for path in self.side_effects.get(&setting.path).into_iter().flatten() {
+            if let Ok(value) = self.read(path) {
+                let device = setting.device.clone();
+                changed.push(Setting { path: path.clone(), value, device });
+            }
+        }
+        changed
     }
 
     /// Undo entries of the settings that the kernel may change together with this one. Schedulers come first, so they
     /// are restored last: a queue depth changes them. For a pair the other setting is known.
     fn neighbors(&self, path: &Path, device: Option<&Mark>) -> Outcome<Vec<Undo>> {
-        let (mut found, directory) = (Vec::new(), path.parent().unwrap_or(path));
-        if !COMPARED.iter().any(|end| directory.ends_with(end)) {
-            return Ok(found);
+        let mut undos = Vec::new();
+        let directory = path.parent().unwrap_or(path);
+        if !INTERDEPENDENT.iter().any(|end| directory.ends_with(end)) {
+            return Ok(undos);
         }
         let pair = excluded_by(path);
         for directory in [directory.join("iosched"), directory.to_owned()] {
             let failed = |error| Failure::refused(format!("{}: {error}", directory.display()));
-            let names = sysfs::there(self.system.list(&directory)).map_err(failed)?;
+            let names = sysfs::if_exists(self.system.list(&directory)).map_err(failed)?;
             for other in names.unwrap_or_default().iter().map(|name| directory.join(name)) {
-                let status = sysfs::there(self.system.status(&other)).map_err(failed)?;
+                let status = sysfs::if_exists(self.system.status(&other)).map_err(failed)?;
                 let is_setting = status
-                    .is_some_and(|own| own.kind == FileKind::File && own.mode & 0o600 == 0o600);
+                    .is_some_and(|file| file.kind == FileKind::File && file.mode & 0o600 == 0o600);
                 if !is_setting || other == path || pair.as_ref() == Some(&other) {
                     continue;
                 }
                 match self.read(&other) {
                     Ok(original) => {
-                        found.push(Undo::Setting {
-                            path: other,
-                            original,
-                            device: device.cloned(),
-                        });
+                        let device = device.cloned();
+                        undos.push(Undo::Setting { path: other, original, device });
                     }
                     // The kernel does not support it now, or not for this user.
                     Err(error) if WITHOUT_VALUE.contains(&error.kind()) => {}
@@ -228,11 +229,11 @@ impl<'a> Guard<'a> {
                 }
             }
         }
-        Ok(found)
+        Ok(undos)
     }
 
     /// Returns whether a setting already has the value that undoing restores.
-    fn holds(&self, undo: &Undo) -> bool {
+    fn is_original(&self, undo: &Undo) -> bool {
         undo.setting()
             .is_none_or(|(path, original)| self.read(path).is_ok_and(|now| now == original))
     }
@@ -246,30 +247,32 @@ impl<'a> Guard<'a> {
     ) -> Outcome<()> {
         let path = &setting.path;
         let refused = |what: String| Failure::refused(format!("{}: {what}", path.display()));
-        let own = Undo::Setting { path: path.clone(), original: now.to_owned(), device };
-        let undo = self.way_back(own);
+        let undo = Undo::Setting { path: path.clone(), original: now.to_owned(), device };
+        let undo = self.undo_of(undo);
         if let Undo::Setting { path: other, original, .. } = &undo
             && other != path
         {
             // The other setting of the pair was active: it rejects 0, and becomes 0 as soon as this one is not.
             let (other, original) = (other.clone(), original.clone());
-            let is_back = setting.value == "0";
-            let (path, value) = if is_back { (&other, &original) } else { (path, &setting.value) };
-            return self.put(undo, path, value).map_err(|failure| refused(failure.message));
+            let restores = setting.value == "0";
+            let (path, value) = if restores { (&other, &original) } else { (path, &setting.value) };
+            return self
+                .write_setting(undo, path, value)
+                .map_err(|failure| refused(failure.message));
         }
         if is_first {
             // What cannot be written back must not be changed.
-            self.put(undo.clone(), path, now).map_err(|failure| {
+            self.write_setting(undo.clone(), path, now).map_err(|failure| {
                 refused(format!("cannot restore the original value: {}", failure.message))
             })?;
         }
-        self.put(undo, path, &setting.value).map_err(|failure| refused(failure.message))
+        self.write_setting(undo, path, &setting.value).map_err(|failure| refused(failure.message))
     }
 
     /// Undo entry of a setting. For a pair of exclusive settings, restores the one that was active.
-    fn way_back(&self, own: Undo) -> Undo {
-        let Undo::Setting { path, original, .. } = &own else { return own };
-        let Some(other) = excluded_by(path) else { return own };
+    fn undo_of(&self, undo: Undo) -> Undo {
+        let Undo::Setting { path, original, .. } = &undo else { return undo };
+        let Some(other) = excluded_by(path) else { return undo };
         let is_of_pair = |known: &&Undo| matches!(known, Undo::Setting { path: known, .. } if known == path || *known == other);
         if let Some(noted) = self.undos().iter().find(is_of_pair) {
             return noted.clone();
@@ -278,11 +281,11 @@ impl<'a> Guard<'a> {
             Ok(value) if original == "0" && value != "0" => {
                 Undo::Setting { path: other, original: value, device: None }
             }
-            _ => own,
+            _ => undo,
         }
     }
 
-    fn put(&mut self, undo: Undo, path: &Path, value: &str) -> Outcome<()> {
+    fn write_setting(&mut self, undo: Undo, path: &Path, value: &str) -> Outcome<()> {
         let set = Act::Set { path: path.to_owned(), value: value.to_owned() };
         self.try_act(undo, &set)?.map_err(|error| {
             let denied = error.kind() == io::ErrorKind::PermissionDenied;
@@ -291,8 +294,8 @@ impl<'a> Guard<'a> {
             Failure::refused(format!("the kernel refused {value}: {reason}{hint}"))
         })?;
         match self.read(path) {
-            Ok(took) if took == value => Ok(()),
-            Ok(took) => Err(Failure::refused(format!("{value} requested, the kernel uses {took}"))),
+            Ok(now) if now == value => Ok(()),
+            Ok(now) => Err(Failure::refused(format!("{value} requested, the kernel uses {now}"))),
             Err(error) => Err(Failure::refused(error.to_string())),
         }
     }
@@ -314,16 +317,16 @@ impl<'a> Guard<'a> {
 
     pub(super) fn take_down(&mut self, undo: &[Undo]) -> Outcome<()> {
         let Some(journal) = &self.journal else { return Ok(()) };
-        undo.iter().try_for_each(|undo| journal.take_back(self.system, undo))
+        undo.iter().try_for_each(|undo| journal.undo(self.system, undo))
     }
 
-    pub fn settings_back(&self) -> Outcome<()> {
+    pub fn restore_settings(&self) -> Outcome<()> {
         let Some(journal) = &self.journal else { return Ok(()) };
         let mut last = Ok(());
         for _ in 0..ROUNDS {
             let settings = journal.undos().iter().rev().filter(|undo| undo.setting().is_some());
             // One that fails now may succeed once another is restored.
-            let taken = settings.map(|undo| journal.take_back(self.system, undo));
+            let taken = settings.map(|undo| journal.undo(self.system, undo));
             last = taken.fold(Ok(()), Result::and);
             if self.is_as_found() {
                 return Ok(());
@@ -334,7 +337,7 @@ impl<'a> Guard<'a> {
 
     /// Returns whether every changed setting has its original value.
     pub fn is_as_found(&self) -> bool {
-        self.undos().iter().all(|undo| self.holds(undo))
+        self.undos().iter().all(|undo| self.is_original(undo))
     }
 
     /// Pending undo entries, the first change first.
@@ -352,15 +355,15 @@ impl<'a> Guard<'a> {
         let key = (extent.device.clone(), start);
         let name = |number| devices::partition_name(&extent.device, number);
         if let Some(number) = self.partitions.get(&key) {
-            let own = name(*number);
-            let is_there = devices::start_of(self.system, &own) == Some(start)
-                && devices::size_of(self.system, &own) == end - start;
-            if is_there {
-                return Ok(devices::file_of(&own));
+            let partition = name(*number);
+            if devices::start_of(self.system, &partition) == Some(start)
+                && devices::size_of(self.system, &partition) == end - start
+            {
+                return Ok(devices::file_of(&partition));
             }
         }
-        let taken = |number: &u32| devices::number_of(self.system, &name(*number)).is_some();
-        let number = (1..=MOST_PARTITIONS).find(|number| !taken(number)).ok_or_else(|| {
+        let is_taken = |number: &u32| devices::number_of(self.system, &name(*number)).is_some();
+        let number = (1..=MOST_PARTITIONS).find(|number| !is_taken(number)).ok_or_else(|| {
             Failure::refused(format!("no free space for another partition on {}", whole.display()))
         })?;
         let undo = Undo::Partition { disk: disk.clone(), number, start };
@@ -370,10 +373,11 @@ impl<'a> Guard<'a> {
         Ok(devices::file_of(&name(number)))
     }
 
-    fn make_room(&mut self) -> Outcome<()> {
-        let room = self.room.clone();
-        make_own_directory(self.system, &room)
-            .map_err(|error| Failure::refused(format!("cannot create {}: {error}", room.display())))
+    fn make_directory(&mut self) -> Outcome<()> {
+        let directory = &self.directory;
+        make_own_directory(self.system, directory).map_err(|error| {
+            Failure::refused(format!("cannot create {}: {error}", directory.display()))
+        })
     }
 
     fn read(&self, path: &Path) -> io::Result<String> {
@@ -386,7 +390,7 @@ impl<'a> Guard<'a> {
 
     /// Takes a further step on something whose undo entry exists.
     fn try_further(&self, undo: &Undo, act: &Act) -> Outcome<io::Result<()>> {
-        let warrant = self.journal.as_ref().ok_or_else(closed)?.further(undo)?;
+        let warrant = self.journal.as_ref().ok_or_else(closed)?.warrant_for(undo)?;
         Ok(self.system.act(warrant, act))
     }
 
@@ -399,16 +403,16 @@ impl<'a> Guard<'a> {
         self.try_act(undo, act)?.map_err(|error| cannot(act, &error))
     }
 
-    fn name(&mut self, what: &str) -> String {
+    fn unique_name(&mut self, what: &str) -> String {
         self.made += 1;
         format!("{}-{what}-{}", self.id, self.made)
     }
 
     /// A label that no other file system has: the longest that FAT takes has eleven letters.
-    fn label(&mut self) -> String {
+    fn unique_label(&mut self) -> String {
         self.made += 1;
-        let tail: String =
-            self.id.chars().rev().take(4).collect::<Vec<_>>().into_iter().rev().collect();
+        let skipped = self.id.chars().count().saturating_sub(4);
+        let tail: String = self.id.chars().skip(skipped).collect();
         format!("AY{}{:05}", tail.to_uppercase(), self.made % 100_000)
     }
 }
@@ -427,15 +431,15 @@ pub fn applied(home: &Path) -> PathBuf {
 pub fn setters<'l>(
     levels: impl IntoIterator<Item = (&'l String, &'l String)>,
 ) -> Vec<(&'l str, &'l str)> {
-    let known = levels.into_iter().map(|(name, level)| (name.as_str(), level.as_str()));
-    let mut found: Vec<(&str, &str)> =
-        known.filter(|(name, _)| has_role(name, super::Role::Setting)).collect();
-    found.sort_by_key(|(name, _)| super::rank(name));
-    found
+    let levels = levels.into_iter().map(|(name, level)| (name.as_str(), level.as_str()));
+    let mut setters: Vec<(&str, &str)> =
+        levels.filter(|(name, _)| has_role(name, super::Role::Setting)).collect();
+    setters.sort_by_key(|(name, _)| super::rank(name));
+    setters
 }
 
 /// Returns the device of a control group limit. The limit names it by number, which the kernel reuses.
-fn limited(system: &dyn System, setting: &Setting) -> Option<String> {
+fn limited_device(system: &dyn System, setting: &Setting) -> Option<String> {
     let (major, minor) = setting.value.split_whitespace().next()?.split_once(':')?;
     let number = DeviceNumber { major: major.parse().ok()?, minor: minor.parse().ok()? };
     devices::name_of(system, number).filter(|_| setting.path.starts_with(CONTROL_GROUPS))

@@ -239,11 +239,11 @@ impl Factor for Knob {
     }
 
     fn judge(&self, level: &str) -> Result<(), String> {
-        self.level.kernel(level).map(|_| ())
+        self.level.kernel_value(level).map(|_| ())
     }
 
     fn caution(&self, level: &str) -> Option<&'static str> {
-        self.risky.filter(|(own, _)| self.same(own, level)).map(|(_, caution)| caution)
+        self.risky.filter(|(risky, _)| self.same(risky, level)).map(|(_, caution)| caution)
     }
 
     fn not_live(&self, _: &str) -> Option<&'static str> {
@@ -258,14 +258,14 @@ impl Factor for Knob {
     }
 
     fn same(&self, one: &str, other: &str) -> bool {
-        match (self.level.kernel(one), self.level.kernel(other)) {
+        match (self.level.kernel_value(one), self.level.kernel_value(other)) {
             (Ok(one), Ok(other)) => one == other,
             _ => one == other,
         }
     }
 
     fn settings(&self, _: &str, level: &str, view: &View<'_>) -> Result<Vec<Setting>, String> {
-        let value = self.level.kernel(level)?;
+        let value = self.level.kernel_value(level)?;
         let files = self.place.files(view)?;
         Ok(files
             .into_iter()
@@ -274,11 +274,11 @@ impl Factor for Knob {
     }
 
     fn typed(&self, _: &str, level: &str, site: &Site) -> Vec<String> {
-        let Ok(value) = self.level.kernel(level) else { return Vec::new() };
+        let Ok(value) = self.level.kernel_value(level) else { return Vec::new() };
         if let KnobFile::Policies(name) = self.place {
             return vec![format!("echo {value} | tee {CLOCKS}/policy*/{name}")];
         }
-        let acts = self.place.shown(site).into_iter();
+        let acts = self.place.files_in_command(site).into_iter();
         acts.map(|path| Act::Set { path, value: value.clone() }.to_string()).collect()
     }
 
@@ -287,15 +287,15 @@ impl Factor for Knob {
             Ok(files) => files,
             Err(reason) => return Presence::Absent(reason),
         };
-        let mut found: Vec<String> = Vec::new();
+        let mut levels: Vec<String> = Vec::new();
         for (path, _) in files {
             match sysfs::text(view.system, &path) {
-                Presence::Present(text) => found.push(self.level.shown(&setting_value(&text))),
+                Presence::Present(text) => levels.push(self.level.level_of(&setting_value(&text))),
                 Presence::Absent(reason) => return Presence::Absent(reason),
             }
         }
-        found.dedup();
-        match found.as_slice() {
+        levels.dedup();
+        match levels.as_slice() {
             [level] => Presence::Present(level.clone()),
             levels => Presence::absent(format!(
                 "its devices have different values: {}",
@@ -307,16 +307,18 @@ impl Factor for Knob {
 
 impl KnobFile {
     /// Files of the setting for a recorded target, as in a command.
-    fn shown(&self, site: &Site) -> Vec<PathBuf> {
+    fn files_in_command(&self, site: &Site) -> Vec<PathBuf> {
         let file = |device: &str, name: &str| {
-            let lasting = !device.starts_with("loop");
-            queue_file(if lasting { device } else { ANY_DEVICE }, name)
+            // Numbers of loop devices change.
+            queue_file(if device.starts_with("loop") { ANY_DEVICE } else { device }, name)
         };
         match self {
-            Self::Queue(name) => queues(site).into_iter().map(|own| file(own, name)).collect(),
-            Self::ReadAhead => match reader(site) {
+            Self::Queue(name) => {
+                queue_devices(site).into_iter().map(|device| file(device, name)).collect()
+            }
+            Self::ReadAhead => match read_ahead_owner(site) {
                 Reader::Btrfs => vec!["/sys/fs/btrfs/UUID/bdi/read_ahead_kb".into()],
-                Reader::Mount => vec![mount_read_ahead(site)],
+                Reader::Mount => vec![mount_read_ahead_file(site)],
                 Reader::Device(device) => vec![file(device, "read_ahead_kb")],
                 Reader::Unknown => Vec::new(),
             },
@@ -328,13 +330,13 @@ impl KnobFile {
     /// The files with the devices that they belong to; else why there are none.
     fn files(&self, view: &View<'_>) -> Result<Vec<(PathBuf, Option<String>)>, String> {
         let files: Vec<(PathBuf, Option<String>)> = match self {
-            Self::Queue(name) => queues(view.site)
+            Self::Queue(name) => queue_devices(view.site)
                 .into_iter()
                 .map(|drive| (queue_file(drive, name), Some(drive.to_owned())))
                 .collect(),
-            Self::ReadAhead => vec![read_ahead(view)?],
+            Self::ReadAhead => vec![read_ahead_file(view)?],
             Self::Machine(path) => vec![(PathBuf::from(path), None)],
-            Self::Policies(name) => policies(view, name),
+            Self::Policies(name) => policy_files(view, name),
         };
         if files.is_empty() {
             return Err(match self {
@@ -357,14 +359,14 @@ impl KnobFile {
 
 /// Devices at which the target's requests queue: none below a loop device's file; multipath devices instead of their
 /// paths, whose schedulers requests skip (`blk_insert_cloned_request` of the kernel).
-fn queues(site: &Site) -> Vec<&str> {
+fn queue_devices(site: &Site) -> Vec<&str> {
     let multipath = site.layers.iter().filter(|layer| layer.kind == "multipath");
-    let mut found: Vec<&str> = multipath.map(|layer| layer.name.as_str()).collect();
-    if found.is_empty() {
-        found.extend(site.drives.iter().map(|drive| drive.name.as_str()));
+    let mut devices: Vec<&str> = multipath.map(|layer| layer.name.as_str()).collect();
+    if devices.is_empty() {
+        devices.extend(site.drives.iter().map(|drive| drive.name.as_str()));
     }
-    found.retain(|name| site.shared.iter().any(|shared| shared == name));
-    found
+    devices.retain(|name| site.shared.iter().any(|shared| shared == name));
+    devices
 }
 
 fn queue_file(drive: &str, name: &str) -> PathBuf {
@@ -381,20 +383,19 @@ enum Reader<'a> {
     Unknown,
 }
 
-fn reader(site: &Site) -> Reader<'_> {
+fn read_ahead_owner(site: &Site) -> Reader<'_> {
     // overlay caches no pages: read-ahead applies to its upper directory.
     let mounts = site.mount.value().into_iter().chain(&site.followed);
-    let own = mounts.map(|mount| mount.filesystem.as_str()).find(|name| *name != "overlay");
-    match own {
+    match mounts.map(|mount| mount.filesystem.as_str()).find(|name| *name != "overlay") {
         Some("btrfs") => Reader::Btrfs,
         Some(name) if name.starts_with("fuse") => Reader::Mount,
         Some(_) if site.backing == Backing::Remote => Reader::Mount,
-        _ => top(site).map_or(Reader::Unknown, Reader::Device),
+        _ => topmost_queue(site).map_or(Reader::Unknown, Reader::Device),
     }
 }
 
 /// The topmost device, or the disk of a partition, which has no queue unless device-mapper made it.
-fn top(site: &Site) -> Option<&str> {
+fn topmost_queue(site: &Site) -> Option<&str> {
     let top = site.counted.first()?;
     let layer = site.layers.iter().find(|layer| layer.name == *top);
     let partition =
@@ -403,33 +404,33 @@ fn top(site: &Site) -> Option<&str> {
 }
 
 /// Named as in `fuse_bdi_init` and `nfs_get_tree_common` of the kernel.
-fn mount_read_ahead(site: &Site) -> PathBuf {
+fn mount_read_ahead_file(site: &Site) -> PathBuf {
     let suffix = if site.filesystem() == "fuseblk" { "-fuseblk" } else { "" };
     format!("/sys/class/bdi/{}{suffix}/read_ahead_kb", site.device).into()
 }
 
-fn read_ahead(view: &View<'_>) -> Result<(PathBuf, Option<String>), String> {
-    match reader(view.site) {
+fn read_ahead_file(view: &View<'_>) -> Result<(PathBuf, Option<String>), String> {
+    match read_ahead_owner(view.site) {
         Reader::Btrfs => {
             let root = Path::new("/sys/fs/btrfs");
             let mut systems = sysfs::names(view.system, root).into_iter();
             let member = view.site.counted.first();
-            let own = systems.find(|name| {
+            let mounted = systems.find(|name| {
                 let members = sysfs::names(view.system, &root.join(name).join("devices"));
                 member.is_some_and(|member| members.contains(member))
             });
-            match own {
+            match mounted {
                 Some(name) => Ok((root.join(name).join("bdi/read_ahead_kb"), None)),
                 None => Err("sysfs does not list this btrfs filesystem".to_owned()),
             }
         }
-        Reader::Mount => Ok((mount_read_ahead(view.site), None)),
+        Reader::Mount => Ok((mount_read_ahead_file(view.site), None)),
         Reader::Device(name) => Ok((queue_file(name, "read_ahead_kb"), Some(name.to_owned()))),
         Reader::Unknown => Err("the filesystem does not report its device".to_owned()),
     }
 }
 
-fn policies(view: &View<'_>, name: &str) -> Vec<(PathBuf, Option<String>)> {
+fn policy_files(view: &View<'_>, name: &str) -> Vec<(PathBuf, Option<String>)> {
     let root = Path::new(CLOCKS);
     let groups = sysfs::names(view.system, root).into_iter();
     let groups = groups.filter(|group| group.starts_with("policy"));
@@ -438,21 +439,23 @@ fn policies(view: &View<'_>, name: &str) -> Vec<(PathBuf, Option<String>)> {
 
 impl KnobLevel {
     /// Returns the kernel's value of a level, or an error with the valid ones.
-    fn kernel(&self, level: &str) -> Result<String, String> {
+    fn kernel_value(&self, level: &str) -> Result<String, String> {
         let level = level.trim();
         match self {
             Self::Word => {
-                let plain = |sign: char| sign.is_ascii_alphanumeric() || "-_".contains(sign);
-                let is_word = !level.is_empty() && level.chars().all(plain);
-                is_word.then(|| level.to_owned()).ok_or_else(|| format!("`{level}` is not a word"))
+                let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "-_".contains(sign);
+                if level.is_empty() || !level.chars().all(is_plain) {
+                    return Err(format!("`{level}` is not a word"));
+                }
+                Ok(level.to_owned())
             }
-            Self::Words(words) => {
-                let found = words.iter().find(|(word, _)| *word == level);
-                let choices = || words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
-                found
-                    .map(|(_, kernel)| (*kernel).to_owned())
-                    .ok_or_else(|| format!("unknown level `{level}`; use one of {}", choices()))
-            }
+            Self::Words(words) => match words.iter().find(|(word, _)| *word == level) {
+                Some((_, kernel)) => Ok((*kernel).to_owned()),
+                None => {
+                    let choices: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+                    Err(format!("unknown level `{level}`; use one of {}", choices.join(", ")))
+                }
+            },
             Self::Number(most) => match level.parse::<u64>() {
                 Ok(number) if number <= *most => Ok(number.to_string()),
                 _ => Err(format!("`{level}` is not a whole number from 0 to {most}")),
@@ -487,13 +490,12 @@ impl KnobLevel {
         }
     }
 
-    /// Converts the kernel's value to a level.
-    fn shown(&self, kernel: &str) -> String {
+    fn level_of(&self, kernel: &str) -> String {
         let number = || kernel.parse::<u64>().ok();
         match self {
             Self::Word | Self::Number(_) => Some(kernel.to_owned()),
             Self::Words(words) => {
-                words.iter().find(|(_, own)| *own == kernel).map(|(word, _)| (*word).to_owned())
+                words.iter().find(|(_, value)| *value == kernel).map(|(word, _)| (*word).to_owned())
             }
             Self::Kib => number().map(|kib| Bytes(kib * 1024).to_string()),
             Self::Time(unit) => number().map(|count| match count {
@@ -528,13 +530,13 @@ mod tests {
             (&DIRTY_EXPIRE, "30 s", "3000"),
         ];
         for (knob, level, kernel) in rows {
-            assert_eq!(knob.level.kernel(level).unwrap(), kernel);
-            let shown = knob.level.shown(kernel);
-            assert_eq!(knob.level.kernel(&shown).unwrap(), kernel, "{shown}");
+            assert_eq!(knob.level.kernel_value(level).unwrap(), kernel);
+            let shown = knob.level.level_of(kernel);
+            assert_eq!(knob.level.kernel_value(&shown).unwrap(), kernel, "{shown}");
         }
         assert!(DIRTY_RATIO.same("20", "20%") && !DIRTY_RATIO.same("20", "21%"));
         // The fast mode without flushes is not one in which the drive writes through.
-        assert_eq!(WRITE_CACHE.level.shown("write through"), "no-flushes");
+        assert_eq!(WRITE_CACHE.level.level_of("write through"), "no-flushes");
         for level in ["no-flushes", "write-through"] {
             assert!(WRITE_CACHE.caution(level).unwrap().contains("sends no flushes"));
         }
@@ -573,9 +575,9 @@ mod tests {
 
     #[test]
     fn settings_are_those_that_decide() {
-        let read_ahead = |site: &Site| match reader(site) {
+        let read_ahead = |site: &Site| match read_ahead_owner(site) {
             Reader::Device(name) => name.to_owned(),
-            _ => KnobFile::ReadAhead.shown(site)[0].display().to_string(),
+            _ => KnobFile::ReadAhead.files_in_command(site)[0].display().to_string(),
         };
         for (filesystem, layers, reader, queue) in [
             ("ext4", &[("sda1", "partition"), ("sda", "disk")][..], "sda", "sda"),
@@ -589,7 +591,7 @@ mod tests {
             ("overlay on ext4", &[("sda1", "partition"), ("sda", "disk")], "sda", "sda"),
         ] {
             let site = stack(filesystem, layers);
-            assert_eq!((read_ahead(&site).as_str(), queues(&site)), (reader, vec![queue]));
+            assert_eq!((read_ahead(&site).as_str(), queue_devices(&site)), (reader, vec![queue]));
         }
         let disk = &[("sda", "disk")];
         let btrfs = stack("overlay on btrfs", disk);

@@ -93,7 +93,7 @@ pub fn located(system: &dyn System, setting: Setting) -> Result<Setting, String>
 }
 
 /// Returns whether two levels are the same amount in any spelling.
-fn one_amount<T: std::str::FromStr + PartialEq>(one: &str, other: &str) -> bool {
+fn is_same_amount<T: std::str::FromStr + PartialEq>(one: &str, other: &str) -> bool {
     let amounts = one.parse::<T>().ok().zip(other.parse::<T>().ok());
     one == other || amounts.is_some_and(|(one, other)| one == other)
 }
@@ -232,8 +232,8 @@ static FACTORS: &[&dyn Factor] = &[
 
 /// All factors, in the order in which they are applied: layers first.
 pub fn all() -> impl Iterator<Item = &'static dyn Factor> {
-    let made = layers::LAYERS.iter().flat_map(|layer| layer.factors());
-    made.chain(FACTORS).copied()
+    let of_layers = layers::LAYERS.iter().flat_map(|layer| layer.factors());
+    of_layers.chain(FACTORS).copied()
 }
 
 pub fn example_levels(factor: &dyn Factor) -> Vec<String> {
@@ -253,34 +253,35 @@ pub fn find(name: &str) -> Option<&'static dyn Factor> {
 }
 
 /// Rejects settings that are neither listed for studies nor explicitly allowed.
-pub fn permitted<'n>(
+pub fn check_permitted<'n>(
     names: impl IntoIterator<Item = &'n str>,
     allowed: &[PathBuf],
 ) -> Result<(), String> {
     let paths = names.into_iter().filter_map(tunable::path_of);
     let mut foreign = paths.filter(|path| !tunable::is_listed(path) && !allowed.contains(path));
-    foreign.next().map_or(Ok(()), |path| {
-        let path = path.display();
-        Err(format!(
-            "{path} is not a standard setting (vm, block device queues, zswap, zram, control group limits); see `assay \
-             run --help` for how to allow it"
-        ))
-    })
+    match foreign.next() {
+        None => Ok(()),
+        Some(path) => Err(format!(
+            "{} is not a standard setting (vm, block device queues, zswap, zram, control group limits); see `assay \
+             run --help` for how to allow it",
+            path.display()
+        )),
+    }
 }
 
 /// Rejects factors that are unsafe for a mounted device in production; allowed settings are accepted.
-pub fn live<'n>(
+pub fn check_live<'n>(
     names: impl IntoIterator<Item = &'n str>,
     allowed: &[PathBuf],
 ) -> Result<(), String> {
-    let meant = |name: &str| tunable::path_of(name).is_some_and(|path| allowed.contains(&path));
-    let mut refused = names
-        .into_iter()
-        .filter(|name| !meant(name))
-        .filter_map(|name| find(name)?.not_live(name).map(|why| (name, why)));
-    refused.next().map_or(Ok(()), |(name, why)| {
-        Err(format!("cannot change {name} of a mounted device in use: {why}"))
-    })
+    let is_allowed =
+        |name: &str| tunable::path_of(name).is_some_and(|path| allowed.contains(&path));
+    for name in names.into_iter().filter(|name| !is_allowed(name)) {
+        if let Some(why) = find(name).and_then(|factor| factor.not_live(name)) {
+            return Err(format!("cannot change {name} of a mounted device in use: {why}"));
+        }
+    }
+    Ok(())
 }
 
 /// Path of a setting allowed on the command line; `None` if there is none.
@@ -304,22 +305,24 @@ pub fn is_of_device(name: &str) -> bool {
 
 /// Returns whether a factor changes a global setting of the machine.
 pub fn is_of_machine(name: &str) -> bool {
-    let beside = layers::of_factor(name).is_some_and(|layer| !layer.needs_device());
-    find(name).is_some_and(|factor| factor.role().changes() && (beside || !factor.is_of_device()))
+    let needs_no_device = layers::of_factor(name).is_some_and(|layer| !layer.needs_device());
+    find(name).is_some_and(|factor| {
+        factor.role().changes() && (needs_no_device || !factor.is_of_device())
+    })
 }
 
 /// Cautions: costs of an arm that no metric shows, without repetitions.
 pub fn cautions<'l>(arm: impl IntoIterator<Item = (&'l String, &'l String)>) -> Vec<&'static str> {
-    let own = |(name, level): (&String, &String)| find(name)?.caution(level);
-    let mut found: Vec<&'static str> = arm.into_iter().filter_map(own).collect();
-    found.sort_unstable();
-    found.dedup();
-    found
+    let caution = |(name, level): (&String, &String)| find(name)?.caution(level);
+    let mut cautions: Vec<&'static str> = arm.into_iter().filter_map(caution).collect();
+    cautions.sort_unstable();
+    cautions.dedup();
+    cautions
 }
 
 /// Position of a factor in the order of application.
 pub fn rank(name: &str) -> usize {
-    let own = find(name).map(|factor| factor.about().name);
-    let place = all().position(|factor| Some(factor.about().name) == own);
-    place.unwrap_or_else(|| all().count())
+    let known = find(name).map(|factor| factor.about().name);
+    let position = all().position(|factor| Some(factor.about().name) == known);
+    position.unwrap_or_else(|| all().count())
 }

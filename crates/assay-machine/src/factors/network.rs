@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use crate::system::journal::Undo;
-use crate::system::network::{Shaped, Shaper, lab, names_of_own, root_of, shown};
+use crate::system::network::{Shaped, Shaper, lab, own_discipline, root_of, shown};
 use crate::system::{Hold, System, mounts, sysfs};
 use assay_core::failure::{Failure, Outcome};
 
@@ -67,8 +67,8 @@ pub struct LeftOver {
 
 /// Finds namespaces of a run whose journal is lost: by name and content, under the lab's lock. Empty unless root.
 pub fn left_over(system: &dyn System) -> LeftOver {
-    let may = !spaces(system).is_empty() && system.user().id == 0;
-    let hold = may.then(|| system.hold(lab::LOCK).ok()).flatten();
+    let needs_lock = !spaces(system).is_empty() && system.user().id == 0;
+    let hold = needs_lock.then(|| system.hold(lab::LOCK).ok()).flatten();
     // Lists them again: a run may have removed its own before it released the lock.
     let left = if hold.is_some() { spaces(system) } else { Vec::new() };
     let (mut undos, mut busy) = (Vec::new(), Vec::new());
@@ -87,11 +87,11 @@ pub fn left_over(system: &dyn System) -> LeftOver {
 }
 
 fn spaces(system: &dyn System) -> Vec<&'static str> {
-    let there = |space: &&str| {
+    let exists = |space: &&str| {
         let file = Path::new(lab::PLACE).join(space);
-        sysfs::there(system.status(&file)).is_ok_and(|found| found.is_some())
+        matches!(sysfs::if_exists(system.status(&file)), Ok(Some(_)))
     };
-    lab::SPACES.into_iter().filter(there).collect()
+    lab::SPACES.into_iter().filter(exists).collect()
 }
 
 /// Returns why a namespace must not be removed; `None` if it may.
@@ -110,11 +110,11 @@ fn in_use(system: &dyn System, space: &str) -> io::Result<Option<String>> {
 pub fn shape(system: &dyn System, guard: &mut Guard<'_>, wanted: &Shaped) -> Outcome<()> {
     let refused = |what: String| Failure::refused(format!("{}: {what}", wanted.interface));
     let namespace = wanted.namespace.as_deref();
-    let own = |undo: &&Undo| {
+    let is_of_interface = |undo: &&Undo| {
         matches!(undo, Undo::Discipline { namespace, interface, .. }
             if (namespace, interface) == (&wanted.namespace, &wanted.interface))
     };
-    if let Some(undo) = guard.undos().iter().find(own).cloned() {
+    if let Some(undo) = guard.undos().iter().find(is_of_interface).cloned() {
         guard.take_down(&[undo])?;
     }
     let now = read_qdisc(system, wanted).map_err(refused)?;
@@ -125,7 +125,7 @@ pub fn shape(system: &dyn System, guard: &mut Guard<'_>, wanted: &Shaped) -> Out
     if candidates.is_empty() {
         return Err(refused(format!("{}: the rate of the link is unknown", wanted.shaper)));
     }
-    is_free(&now, &wanted.interface).map_err(refused)?;
+    check_default_qdisc(&now, &wanted.interface).map_err(refused)?;
     let undo = Undo::Discipline {
         namespace: wanted.namespace.clone(),
         interface: wanted.interface.clone(),
@@ -138,7 +138,7 @@ pub fn shape(system: &dyn System, guard: &mut Guard<'_>, wanted: &Shaped) -> Out
             acts.iter().try_for_each(|act| builder.act_on_network(undo.clone(), act))
         });
         match made {
-            Ok(_) => return seen(system, wanted).map_err(refused),
+            Ok(_) => return check_shaped(system, wanted).map_err(refused),
             // Stop if the failed method left something behind.
             Err(failure) if failure.kind != assay_core::failure::Kind::Refused => {
                 return Err(failure);
@@ -150,19 +150,20 @@ pub fn shape(system: &dyn System, guard: &mut Guard<'_>, wanted: &Shaped) -> Out
 }
 
 /// Checks that an interface exists and has its default discipline.
-pub fn may_be_shaped(system: &dyn System, interface: &str) -> Outcome<()> {
+pub fn check_can_shape(system: &dyn System, interface: &str) -> Outcome<()> {
     let wanted = Shaped {
         namespace: None,
         interface: interface.to_owned(),
         shaper: Shaper::NONE,
         base: None,
     };
-    let free = read_qdisc(system, &wanted).and_then(|now| is_free(&now, interface));
-    free.map_err(|what| Failure::refused(format!("{interface}: {what}")))
+    read_qdisc(system, &wanted)
+        .and_then(|now| check_default_qdisc(&now, interface))
+        .map_err(|what| Failure::refused(format!("{interface}: {what}")))
 }
 
-/// Returns whether `tc` shows the kernel's default discipline.
-fn is_free(shown: &str, interface: &str) -> Result<(), String> {
+/// Fails unless `tc` shows the kernel's default discipline.
+fn check_default_qdisc(shown: &str, interface: &str) -> Result<(), String> {
     match root_of(shown) {
         Some((_, "0:")) => Ok(()),
         Some((kind, handle)) => Err(format!(
@@ -176,23 +177,21 @@ fn is_free(shown: &str, interface: &str) -> Result<(), String> {
 fn read_qdisc(system: &dyn System, wanted: &Shaped) -> Result<String, String> {
     let words = shown(wanted.namespace.as_deref(), &wanted.interface);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let told = system.output_of("tc", &words);
-    let told = told.map_err(|error| format!("cannot run tc (package iproute2): {error}"))?;
-    if told.trim().is_empty() {
+    let shown = system.output_of("tc", &words);
+    let shown = shown.map_err(|error| format!("cannot run tc (package iproute2): {error}"))?;
+    if shown.trim().is_empty() {
         return Err("no such interface; ip link lists the interfaces".to_owned());
     }
-    Ok(told)
+    Ok(shown)
 }
 
 /// Checks that an interface still has the shaping of a trial.
-pub fn seen(system: &dyn System, wanted: &Shaped) -> Result<(), String> {
+pub fn check_shaped(system: &dyn System, wanted: &Shaped) -> Result<(), String> {
     let now = read_qdisc(system, wanted)?;
-    let own = names_of_own(&now);
-    let roots: Vec<&str> =
-        wanted.shaper.candidates(wanted.base).iter().map(|one| one.means.root()).collect();
-    match own {
+    let candidates = wanted.shaper.candidates(wanted.base);
+    match own_discipline(&now) {
         None if wanted.shaper.is_none() => Ok(()),
-        Some(kind) if roots.contains(&kind) => Ok(()),
+        Some(kind) if candidates.iter().any(|candidate| candidate.means.root() == kind) => Ok(()),
         _ => Err(format!(
             "{} is not shaped as {}: {}",
             wanted.interface,
@@ -230,10 +229,11 @@ mod tests {
         let mut guard = Guard::begin(&fake, Path::new("/var/lib/assay"), "a").unwrap();
         for level in ["80%", "95%", "none", "tbf:95%"] {
             shape(&fake, &mut guard, &wanted(level)).unwrap();
-            assert_eq!(seen(&fake, &wanted(level)), Ok(()), "{level}");
+            assert_eq!(check_shaped(&fake, &wanted(level)), Ok(()), "{level}");
         }
         assert!(root(&fake).starts_with("qdisc tbf a55a: root"));
-        assert!(seen(&fake, &wanted("none")).unwrap_err().contains("is not shaped as none"));
+        let fault = check_shaped(&fake, &wanted("none")).unwrap_err();
+        assert!(fault.contains("is not shaped as none"));
         let told = shape(&fake, &mut guard, &wanted("cake:95%")).unwrap_err();
         assert!(told.message.contains("kind is unknown"), "{}", told.message);
         assert_eq!(root(&fake), before, "what was tried is taken back");
@@ -252,8 +252,8 @@ mod tests {
         let mut guard = Guard::begin(&fake, Path::new("/var/lib/assay"), "a").unwrap();
         let told = shape(&fake, &mut guard, &wanted("95%")).unwrap_err();
         assert!(told.message.contains("the qdisc fq 8001:"), "{}", told.message);
-        assert!(may_be_shaped(&fake, "eth0").unwrap_err().message.contains("fq 8001:"));
-        assert!(may_be_shaped(&fake, "eth1").unwrap_err().message.contains("no such interface"));
+        assert!(check_can_shape(&fake, "eth0").unwrap_err().message.contains("fq 8001:"));
+        assert!(check_can_shape(&fake, "eth1").unwrap_err().message.contains("no such interface"));
         shape(&fake, &mut guard, &wanted("none")).unwrap();
         guard.finish().unwrap();
         assert_eq!(root(&fake), given);
@@ -266,7 +266,7 @@ mod tests {
         let mut guard = Guard::begin(&fake, Path::new("/var/lib/assay"), "a").unwrap();
         shape(&fake, &mut guard, &wanted("95%")).unwrap();
         fake.set_discipline("eth0", None);
-        assert!(seen(&fake, &wanted("95%")).unwrap_err().contains("no such interface"));
+        assert!(check_shaped(&fake, &wanted("95%")).unwrap_err().contains("no such interface"));
         let told = shape(&fake, &mut guard, &wanted("90%")).unwrap_err();
         assert!(told.message.starts_with("eth0: no such interface"), "{}", told.message);
         guard.finish().unwrap();

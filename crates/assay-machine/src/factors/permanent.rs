@@ -59,8 +59,8 @@ pub fn permanent(system: &dyn System, setting: &Setting) -> Result<Permanent, St
         return Ok(Permanent { keeper: Keeper::Sysctl, line });
     }
     if let Some(device) = device {
-        let line =
-            format!("{}, {}", whose(system, device)?, assignment(system, path, device, value)?);
+        let device_match = udev_match(system, device)?;
+        let line = format!("{device_match}, {}", assignment(system, path, device, value)?);
         return Ok(Permanent { keeper: Keeper::Udev, line });
     }
     if path.starts_with("/sys/fs/btrfs") {
@@ -93,22 +93,22 @@ fn assignment(
 }
 
 /// udev matches for one device, by properties that survive a rename.
-fn whose(system: &dyn System, device: &str) -> Result<String, String> {
+fn udev_match(system: &dyn System, device: &str) -> Result<String, String> {
     if device.starts_with("loop") {
         return Err(format!(
             "cannot make settings of {device} permanent: loop device numbers change"
         ));
     }
     let drive = devices::drive(system, device);
-    let name = match own_mark(system, device, &drive) {
-        Some((key, id)) => format!("{key}==\"{}\"", matched(&id)),
-        None => format!("KERNEL==\"{}\"", matched(device)),
+    let name = match udev_id(system, device, &drive) {
+        Some((key, id)) => format!("{key}==\"{}\"", udev_pattern(&id)),
+        None => format!("KERNEL==\"{}\"", udev_pattern(device)),
     };
     Ok(format!("ACTION==\"add|change\", SUBSYSTEM==\"block\", ENV{{DEVTYPE}}==\"disk\", {name}"))
 }
 
 /// Name and value of the udev property that identifies a device.
-fn own_mark(system: &dyn System, device: &str, drive: &Drive) -> Option<(&'static str, String)> {
+fn udev_id(system: &dyn System, device: &str, drive: &Drive) -> Option<(&'static str, String)> {
     if device.starts_with("dm-") {
         let uuid = sysfs::text(system, &sysfs::block(device).join("dm/uuid"));
         return Some(("ATTR{dm/uuid}", uuid.value()?.clone()));
@@ -124,9 +124,9 @@ fn own_mark(system: &dyn System, device: &str, drive: &Drive) -> Option<(&'stati
 }
 
 /// A text for udev to match: signs that mean something there, or that udev replaces, match any one.
-fn matched(text: &str) -> String {
-    let plain = |sign: char| sign.is_ascii_alphanumeric() || "-_.:+".contains(sign);
-    text.trim().chars().map(|sign| if plain(sign) { sign } else { '?' }).collect()
+fn udev_pattern(text: &str) -> String {
+    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "-_.:+".contains(sign);
+    text.trim().chars().map(|sign| if is_plain(sign) { sign } else { '?' }).collect()
 }
 
 /// Commands that set the levels of an arm; other factors have none.
@@ -135,8 +135,8 @@ pub fn typed(levels: &BTreeMap<String, String>, site: &Site) -> Vec<String> {
     named.sort_by_key(|(name, _)| rank(name));
     let settings =
         named.into_iter().filter_map(|(name, level)| Some(find(name)?.typed(name, level, site)));
-    let made = made(levels, site).into_iter().flat_map(|one| one.typed.acts);
-    made.map(|act| act.to_string()).chain(settings.flatten()).collect()
+    let acts = made(levels, site).into_iter().flat_map(|layer| layer.typed.acts);
+    acts.map(|act| act.to_string()).chain(settings.flatten()).collect()
 }
 
 /// Steps that create the layers of an arm permanently, the lowest first, on as many devices as measured, to be named by

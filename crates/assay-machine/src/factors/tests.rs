@@ -133,7 +133,7 @@ fn walk(system: &dyn System, factor: &dyn Factor) -> Outcome<()> {
             for start in [0, DISK / 2] {
                 let below = devices.iter().map(|own| Base::Device(from(own, start))).collect();
                 let raised = stack.make(&mut guard, below)?;
-                stack.see(system, &raised).map_err(assay_core::failure::Failure::refused)?;
+                stack.check(system, &raised).map_err(assay_core::failure::Failure::refused)?;
                 guard.lower(&raised)?;
             }
             continue;
@@ -424,16 +424,16 @@ fn files(fake: &Fake, factor: &dyn Factor) -> Vec<PathBuf> {
 #[test]
 fn only_what_is_safe_under_a_mounted_device_at_work_is_taken_there() {
     let live = ["scheduler", "nr_requests", "read_ahead", "wbt_latency", "dirty_expire"];
-    assert_eq!(super::live(live, &[]), Ok(()));
+    assert_eq!(super::check_live(live, &[]), Ok(()));
     for name in ["write_cache", "filesystem", "mount_options"] {
-        let told = super::live([name], &[]).unwrap_err();
+        let told = super::check_live([name], &[]).unwrap_err();
         assert!(told.starts_with(&format!("cannot change {name} of")), "{told}");
         assert!(told.contains("generated load"), "{told}");
     }
     let zfs = "/sys/module/zfs/parameters/zfs_vdev_async_write_max_active";
     let name = format!("tunable:{zfs}");
-    assert!(super::live([name.as_str()], &[]).unwrap_err().contains("to allow it"));
-    assert_eq!(super::live([name.as_str()], &[zfs.into()]), Ok(()));
+    assert!(super::check_live([name.as_str()], &[]).unwrap_err().contains("to allow it"));
+    assert_eq!(super::check_live([name.as_str()], &[zfs.into()]), Ok(()));
     // Every layer on a device destroys its data.
     for factor in all().filter(|factor| factor.role() == Role::Layer) {
         assert!(factor.not_live(factor.about().name).is_some(), "{}", factor.about().name);

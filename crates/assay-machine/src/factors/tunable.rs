@@ -78,11 +78,13 @@ static ABOUT: About = About {
 /// File of a factor with a path as name; `None` for other names.
 pub(super) fn path_of(name: &str) -> Option<PathBuf> {
     let path = Path::new(name.strip_prefix(PREFIX)?);
-    let inside = path.starts_with("/sys/") || path.starts_with("/proc/sys/");
-    let plain = path.components().all(|part| !matches!(part, Component::ParentDir));
-    let text = !name.chars().any(char::is_control);
+    let is_inside = path.starts_with("/sys/") || path.starts_with("/proc/sys/");
+    let has_parent = path.components().any(|part| matches!(part, Component::ParentDir));
+    if !is_inside || has_parent || name.chars().any(char::is_control) {
+        return None;
+    }
     // One name per file: no `//` or `/./`.
-    (inside && plain && text).then(|| path.components().collect())
+    Some(path.components().collect())
 }
 
 pub(super) fn is_listed(path: &Path) -> bool {
@@ -92,29 +94,32 @@ pub(super) fn is_listed(path: &Path) -> bool {
 fn is_among(patterns: &[&str], path: &Path) -> bool {
     let path = path.to_string_lossy();
     let parts: Vec<&str> = path.split('/').collect();
-    patterns.iter().any(|text| fits(&text.split('/').collect::<Vec<_>>(), &parts))
+    patterns.iter().any(|text| matches_pattern(&text.split('/').collect::<Vec<_>>(), &parts))
 }
 
-fn fits(pattern: &[&str], parts: &[&str]) -> bool {
+fn matches_pattern(pattern: &[&str], parts: &[&str]) -> bool {
     match (pattern, parts) {
         ([], []) => true,
-        (["**", rest @ ..], [_, later @ ..]) => fits(rest, later) || fits(pattern, later),
-        ([own, rest @ ..], [part, later @ ..]) => {
-            let same = own.strip_suffix('*').map_or(own == part, |start| part.starts_with(start));
-            same && fits(rest, later)
+        (["**", rest @ ..], [_, later @ ..]) => {
+            matches_pattern(rest, later) || matches_pattern(pattern, later)
+        }
+        ([first, rest @ ..], [part, later @ ..]) => {
+            let start = first.strip_suffix('*');
+            let fits = start.map_or(first == part, |start| part.starts_with(start));
+            fits && matches_pattern(rest, later)
         }
         _ => false,
     }
 }
 
 /// Rejects a setting whose link leads out of the listed files.
-fn stays(view: &View<'_>, path: &Path) -> Result<(), String> {
-    let told = |error| format!("{} is {}", path.display(), sysfs::reason(&error));
-    let real = view.system.canonical(path).map_err(told)?;
-    let inside = path_of(&format!("{PREFIX}{}", real.display())).as_ref() == Some(&real);
+fn check_link(view: &View<'_>, path: &Path) -> Result<(), String> {
+    let unreadable = |error| format!("{} is {}", path.display(), sysfs::reason(&error));
+    let real = view.system.canonical(path).map_err(unreadable)?;
+    let is_inside = path_of(&format!("{PREFIX}{}", real.display())).as_ref() == Some(&real);
     // All entries of /sys/block are links to their devices.
-    let device = || real.starts_with("/sys/devices") && real.file_name() == path.file_name();
-    if inside && (real == path || !is_listed(path) || is_listed(&real) || device()) {
+    let is_device = real.starts_with("/sys/devices") && real.file_name() == path.file_name();
+    if is_inside && (real == path || !is_listed(path) || is_listed(&real) || is_device) {
         return Ok(());
     }
     Err(format!("{} is a link to {}; use that path", path.display(), real.display()))
@@ -148,13 +153,13 @@ impl Factor for Tunable {
     fn settings(&self, name: &str, level: &str, view: &View<'_>) -> Result<Vec<Setting>, String> {
         let path = path_of(name).ok_or("use a file below /sys or /proc/sys")?;
         self.judge(level)?;
-        stays(view, &path)?;
-        let is = |error| format!("{} is {}", path.display(), sysfs::reason(&error));
-        let mode = view.system.status(&path).map_err(is)?.mode;
+        check_link(view, &path)?;
+        let unreadable = |error| format!("{} is {}", path.display(), sysfs::reason(&error));
+        let mode = view.system.status(&path).map_err(unreadable)?.mode;
         let fault = match (mode & 0o444, mode & 0o222) {
             (0, _) => Some("it is write-only, so Assay cannot restore it"),
             (_, 0) => Some("it is read-only"),
-            _ if setting_value(&view.system.read_text(&path).map_err(is)?).is_empty() => {
+            _ if setting_value(&view.system.read_text(&path).map_err(unreadable)?).is_empty() => {
                 Some("its current value cannot be restored")
             }
             _ => None,

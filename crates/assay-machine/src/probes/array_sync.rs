@@ -104,11 +104,11 @@ impl Probe for Arrays {
     }
 }
 
-const TOLD: &str = "/proc/mdstat";
+const MDSTAT: &str = "/proc/mdstat";
 
 /// Progress of an array, `None` at rest. Not md/sync_completed, which moves in steps of a sixteenth.
 fn read(system: &dyn System, name: &str) -> Option<ArrayReading> {
-    let text = system.read_text(Path::new(TOLD)).ok()?;
+    let text = system.read_text(Path::new(MDSTAT)).ok()?;
     let at_ns = system.monotonic_ns();
     let (action, done, of) = progress(&text, name)?;
     Some(ArrayReading { action: action.to_owned(), done: done << 10, of: of << 10, at_ns })
@@ -167,7 +167,7 @@ mod tests {
         let scene = Scene { system: &fake, site: &site, file: None, asked };
         let mut probe = Arrays::default();
         for (moment, does) in [Moment::BeforeRun, Moment::AfterRun].into_iter().zip(states) {
-            fake.put(TOLD, mdstat(does));
+            fake.put(MDSTAT, mdstat(does));
             probe.look(moment, &scene);
         }
         probe.observed(&scene)

@@ -53,7 +53,7 @@ pub static PROBE: Entry = Entry {
     ],
     rules: &[],
     presentation: Presentation::Tailored,
-    here: Some(works),
+    here: Some(usable_method),
 };
 
 pub fn is_asked(probes: &[String]) -> bool {
@@ -61,12 +61,12 @@ pub fn is_asked(probes: &[String]) -> bool {
 }
 
 /// How requests are seen, the better way first.
-const WAYS: [(TraceMeans, Means, &str); 2] =
+const METHODS: [(TraceMeans, Means, &str); 2] =
     [(TraceMeans::Bpf, Means::Bpf, "BPF"), (TraceMeans::Tracefs, Means::Tracefs, "tracefs")];
 
 /// A BPF program may miss one request in this many by chance, if the request ends while its CPU counts another. A trace
 /// loses more: beginnings and ends of others.
-const MOST_MISSED: u64 = 100;
+const REQUESTS_PER_MISSED: u64 = 100;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct TracedDisk {
@@ -105,10 +105,10 @@ impl Probe for TracerProbe {
         match moment {
             Moment::Ready if is_asked(scene.asked.probes) => self.prepare(scene.system, scene.site),
             Moment::Ready => {}
-            Moment::BeforeRun => self.before = self.before(scene.system),
+            Moment::BeforeRun => self.before = self.read_before(scene.system),
             _ => {
                 let before = self.before.take();
-                self.found = before.map(|before| self.after(scene.system, &before));
+                self.found = before.map(|before| self.since(scene.system, &before));
             }
         }
     }
@@ -126,7 +126,7 @@ struct LatencyReading {
 impl TracerProbe {
     /// Gets ready for a trial outside the measured time: to attach takes some tenths of a second.
     fn prepare(&mut self, system: &dyn System, site: &Site) {
-        let wanted = disks(system, site);
+        let wanted = traced_disks(system, site);
         if let Presence::Present(wanted) = &wanted {
             self.attach(system, wanted);
         }
@@ -142,19 +142,19 @@ impl TracerProbe {
         }
         // The targets of a study take turns: those before stay watched.
         let before = self.attached.take().map_or_else(Vec::new, |attached| attached.disks);
-        let stay = |disk: &TracedDisk| {
-            !wanted.contains(disk) && here(system, &disk.name).as_ref() == Some(disk)
+        let remains = |disk: &TracedDisk| {
+            !wanted.contains(disk) && traced_disk(system, &disk.name).as_ref() == Some(disk)
         };
         let mut disks = wanted.to_vec();
-        disks.extend(before.into_iter().filter(stay));
-        match begin(system, disks) {
+        disks.extend(before.into_iter().filter(remains));
+        match attach_best(system, disks) {
             Ok(attached) => (self.attached, self.refused) = (Some(attached), None),
             Err(reason) => self.refused = Some((wanted.to_vec(), reason)),
         }
     }
 
     /// Counts before a run; `None` if the probe was not requested.
-    fn before(&mut self, system: &dyn System) -> Option<LatencyReading> {
+    fn read_before(&mut self, system: &dyn System) -> Option<LatencyReading> {
         self.next.as_ref()?;
         Some(self.reading(system))
     }
@@ -170,15 +170,15 @@ impl TracerProbe {
         LatencyReading { at_ns: system.monotonic_ns(), totals }
     }
 
-    fn after(&mut self, system: &dyn System, before: &LatencyReading) -> Presence<BlockLatency> {
+    fn since(&mut self, system: &dyn System, before: &LatencyReading) -> Presence<BlockLatency> {
         let after = self.reading(system);
-        let found = self.between(system, before, &after);
+        let latencies = self.between(system, before, &after);
         let is_lost = before.totals.value().is_none() || after.totals.value().is_none();
         if matches!(self.next.take(), Some(Presence::Present(_))) && is_lost {
             // Replaces an unresponsive tracer before the next trial.
             self.attached = None;
         }
-        found
+        latencies
     }
 
     /// Requests that ended on the disks of the current trial since the last call; empty at first.
@@ -209,7 +209,7 @@ impl TracerProbe {
         };
         match (&self.next, &self.attached) {
             (Some(Presence::Present(disks)), Some(attached)) => {
-                between(system, attached, disks, early, late, span_ns)
+                latencies_between(system, attached, disks, early, late, span_ns)
             }
             _ => Presence::absent("no requests were observed"),
         }
@@ -224,10 +224,10 @@ fn read(attached: &mut Attached) -> Presence<BlockTotals> {
     }
 }
 
-fn begin(system: &dyn System, disks: Vec<TracedDisk>) -> Result<Attached, String> {
+fn attach_best(system: &dyn System, disks: Vec<TracedDisk>) -> Result<Attached, String> {
     let numbers: Vec<DeviceNumber> = disks.iter().map(|disk| disk.number).collect();
     let mut reasons = Vec::new();
-    for (way, means, name) in WAYS {
+    for (way, means, name) in METHODS {
         match system.trace_block(&numbers, way) {
             Ok(tracer) => {
                 let instead = second_best(&reasons);
@@ -240,12 +240,12 @@ fn begin(system: &dyn System, disks: Vec<TracedDisk>) -> Result<Attached, String
 }
 
 /// How requests can be looked at on this machine, tried on its first disk.
-fn works(system: &dyn System) -> Presence<String> {
+fn usable_method(system: &dyn System) -> Presence<String> {
     let names = system.list(Path::new("/sys/block")).unwrap_or_default();
-    let Some(disk) = names.iter().find_map(|name| here(system, name)) else {
+    let Some(disk) = names.iter().find_map(|name| traced_disk(system, name)) else {
         return Presence::absent("this machine has no disk");
     };
-    match begin(system, vec![disk]) {
+    match attach_best(system, vec![disk]) {
         Ok(attached) => Presence::Present(match attached.means {
             Means::Bpf => "with a BPF program".to_owned(),
             Means::Tracefs => "with the kernel's trace, which delays each request".to_owned(),
@@ -262,7 +262,7 @@ pub fn second_best(reasons: &[String]) -> Option<String> {
     })
 }
 
-fn between(
+fn latencies_between(
     system: &dyn System,
     attached: &Attached,
     wanted: &[TracedDisk],
@@ -270,27 +270,27 @@ fn between(
     after: &BlockTotals,
     span_ns: u64,
 ) -> Presence<BlockLatency> {
-    let notes = match missed(attached.means, before, after) {
+    let notes = match lost_note(attached.means, before, after) {
         Ok(note) => {
             let notes = after.notes.iter().chain(&attached.instead).cloned();
             notes.chain(note).collect()
         }
         Err(reason) => return Presence::Absent(reason),
     };
-    let watched = attached.disks.iter().zip(before.devices.iter().zip(&after.devices));
-    let asked = watched.filter(|(disk, _)| wanted.contains(disk));
-    let told = asked.map(|(disk, (before, after))| {
-        let is_here = here(system, &disk.name).as_ref() == Some(disk);
-        let counted = Presence::from_option(
-            is_here.then(|| counts::between(before, after)),
-            "the device disappeared during the trial",
-        );
-        (disk.name.clone(), counted)
-    });
+    let totals = before.devices.iter().zip(&after.devices);
+    let mut devices = BTreeMap::new();
+    for (disk, (before, after)) in attached.disks.iter().zip(totals) {
+        if wanted.contains(disk) {
+            let is_same = traced_disk(system, &disk.name).as_ref() == Some(disk);
+            let counts = is_same.then(|| counts::between(before, after));
+            let counts = Presence::from_option(counts, "the device disappeared during the trial");
+            devices.insert(disk.name.clone(), counts);
+        }
+    }
     Presence::Present(BlockLatency {
         means: attached.means,
         span_ns,
-        devices: told.collect::<BTreeMap<_, _>>(),
+        devices,
         unseen_beginnings: after.unseen_beginnings.saturating_sub(before.unseen_beginnings),
         notes,
     })
@@ -298,7 +298,7 @@ fn between(
 
 /// Note on lost events, if there were any; an error if they invalidate the counts. A program counts missed events of
 /// the whole machine, so other disks can exceed the limit.
-pub fn missed(
+pub fn lost_note(
     means: Means,
     before: &BlockTotals,
     after: &BlockTotals,
@@ -310,11 +310,11 @@ pub fn missed(
         Means::Tracefs => "more requests than the kernel's trace can buffer",
     };
     let text = format!("{lost} events were lost: {why}");
-    let few = lost.saturating_mul(MOST_MISSED) <= ended(before, after);
-    if means == Means::Bpf && few { Ok(Some(text)) } else { Err(text) }
+    let is_rare = lost.saturating_mul(REQUESTS_PER_MISSED) <= completed(before, after);
+    if means == Means::Bpf && is_rare { Ok(Some(text)) } else { Err(text) }
 }
 
-fn ended(before: &BlockTotals, after: &BlockTotals) -> u64 {
+fn completed(before: &BlockTotals, after: &BlockTotals) -> u64 {
     let requests = |totals: &BlockTotals| -> u64 {
         totals.devices.iter().flatten().map(|class| class.requests).sum()
     };
@@ -322,11 +322,11 @@ fn ended(before: &BlockTotals, after: &BlockTotals) -> u64 {
 }
 
 /// The whole disks of a site: requests of a partition are its disk's.
-fn disks(system: &dyn System, site: &Site) -> Presence<Vec<TracedDisk>> {
+fn traced_disks(system: &dyn System, site: &Site) -> Presence<Vec<TracedDisk>> {
     if site.kind == TargetKind::Simulated {
         return Presence::absent("simulated");
     }
-    let mut found: Vec<TracedDisk> = Vec::new();
+    let mut disks: Vec<TracedDisk> = Vec::new();
     for name in &site.shared {
         let (layer, _) = devices::layer(system, name);
         let is_part = layer.kind == "partition";
@@ -334,14 +334,14 @@ fn disks(system: &dyn System, site: &Site) -> Presence<Vec<TracedDisk>> {
         if let Some(reason) = why_unseen(system, name) {
             return Presence::absent(reason);
         }
-        match here(system, name) {
-            Some(disk) if found.contains(&disk) => {}
-            Some(disk) => found.push(disk),
+        match traced_disk(system, name) {
+            Some(disk) if disks.contains(&disk) => {}
+            Some(disk) => disks.push(disk),
             None => return Presence::absent(format!("{name} does not exist")),
         }
     }
-    let found = (!found.is_empty()).then_some(found);
-    Presence::from_option(found, "no known block device below the target")
+    let disks = (!disks.is_empty()).then_some(disks);
+    Presence::from_option(disks, "no known block device below the target")
 }
 
 /// Returns why requests of a device are invisible: the head of a multipath NVMe drive has none.
@@ -351,7 +351,7 @@ pub fn why_unseen(system: &dyn System, name: &str) -> Option<String> {
     is_head.then(|| format!("{name} is a multipath device; its paths process the requests"))
 }
 
-fn here(system: &dyn System, name: &str) -> Option<TracedDisk> {
+fn traced_disk(system: &dyn System, name: &str) -> Option<TracedDisk> {
     let number = devices::number_of(system, name)?;
     let sequence = sysfs::number(system, &sysfs::block(name).join("diskseq"));
     Some(TracedDisk { name: name.to_owned(), number, sequence: sequence.value().copied() })

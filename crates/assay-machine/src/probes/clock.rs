@@ -36,7 +36,7 @@ pub struct ClockChange {
 /// Pairs of readings further apart than this are read again, nanoseconds.
 const FURTHEST_NS: u64 = 100_000;
 const ATTEMPTS: usize = 5;
-/// What the start's time in hundredths of a second and a busy machine blur.
+/// Shorter sleep is invisible: /proc/uptime has hundredths of a second, and a busy machine delays readings.
 const BLUR_NS: u64 = 100_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,19 +74,19 @@ impl Pair for Clocks {
 
 /// Nanoseconds that a clock is ahead of the monotonic one: the fastest of several pairs of readings.
 fn ahead_ns(system: &dyn System, clock: impl Fn() -> Option<u64>) -> Option<i64> {
-    let mut best: Option<(u64, i64)> = None;
+    let mut fastest: Option<(u64, i64)> = None;
     for _ in 0..ATTEMPTS {
         let before = system.monotonic_ns();
-        let read = clock()?;
-        let apart = system.monotonic_ns().saturating_sub(before);
-        if best.is_none_or(|(least, _)| apart < least) {
-            best = Some((apart, read as i64 - (before + apart / 2) as i64));
+        let reading_ns = clock()?;
+        let took_ns = system.monotonic_ns().saturating_sub(before);
+        if fastest.is_none_or(|(least_ns, _)| took_ns < least_ns) {
+            fastest = Some((took_ns, reading_ns as i64 - (before + took_ns / 2) as i64));
         }
-        if apart <= FURTHEST_NS {
+        if took_ns <= FURTHEST_NS {
             break;
         }
     }
-    best.map(|(_, ahead)| ahead)
+    fastest.map(|(_, ahead_ns)| ahead_ns)
 }
 
 /// `47715.79 27701.95`: seconds since the start, and idle ones.

@@ -4,7 +4,7 @@ mod mmc;
 mod nvme;
 mod smartctl;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::system::site::{Drive, Site};
 use crate::system::{System, devices, sysfs};
@@ -85,32 +85,33 @@ impl Health {
             Some(false) => "FAILING",
             None => "no verdict",
         };
+        let mut text = verdict.to_owned();
         let warnings = self.warnings();
-        let why =
-            if warnings.is_empty() { String::new() } else { format!(" ({})", warnings.join(", ")) };
-        let worn = self.used_percent.map(|used| format!("{used}% worn"));
-        [format!("{verdict}{why}")].into_iter().chain(worn).collect::<Vec<_>>().join(", ")
+        if !warnings.is_empty() {
+            text = format!("{text} ({})", warnings.join(", "));
+        }
+        text.extend(self.used_percent.map(|used| format!(", {used}% worn")));
+        text
     }
 
     /// All relevant facts: `FAILING, 41 \u{b0}C, 10,000 hours; pending sectors 3`.
     pub fn words(&self) -> String {
-        let mut told = vec![self.brief()];
-        told.extend(self.temperature_c.map(|celsius| format!("{celsius} \u{b0}C")));
-        told.extend(self.spare_percent.map(|spare| format!("{spare}% spare")));
+        let mut facts = vec![self.brief()];
+        facts.extend(self.temperature_c.map(|celsius| format!("{celsius} \u{b0}C")));
+        facts.extend(self.spare_percent.map(|spare| format!("{spare}% spare")));
         let hours = self.counters.get("power_on_hours");
-        told.extend(hours.map(|hours| match hours {
+        facts.extend(hours.map(|hours| match hours {
             1 => "1 hour".to_owned(),
             _ => format!("{} hours", show::count(*hours)),
         }));
-        told.extend(self.written_bytes.map(|bytes| format!("{} written", show::bytes(bytes))));
-        let counted = self
-            .counters
-            .iter()
-            .filter(|(name, count)| **count > 0 && !EVERYDAY.contains(&name.as_str()));
-        let troubles = counted
-            .map(|(name, count)| format!("{} {}", name.replace('_', " "), show::count(*count)));
-        let parts = [told.join(", ")].into_iter().chain(troubles);
-        parts.collect::<Vec<_>>().join("; ")
+        facts.extend(self.written_bytes.map(|bytes| format!("{} written", show::bytes(bytes))));
+        let mut parts = vec![facts.join(", ")];
+        for (name, count) in &self.counters {
+            if *count > 0 && !EVERYDAY.contains(&name.as_str()) {
+                parts.push(format!("{} {}", name.replace('_', " "), show::count(*count)));
+            }
+        }
+        parts.join("; ")
     }
 
     fn warnings(&self) -> Vec<String> {
@@ -122,14 +123,11 @@ impl Health {
 
 /// Health of each drive below some targets, by kernel name; simulated targets have none.
 pub fn of_sites(system: &dyn System, sites: &[Site]) -> BTreeMap<String, Presence<Health>> {
-    let drives = sites.iter().flat_map(|site| &site.drives);
-    let mut found = BTreeMap::new();
-    for drive in drives {
-        if !found.contains_key(&drive.name) {
-            found.insert(drive.name.clone(), read(system, drive));
-        }
+    let mut health = BTreeMap::new();
+    for drive in sites.iter().flat_map(|site| &site.drives) {
+        health.entry(drive.name.clone()).or_insert_with(|| read(system, drive));
     }
-    found
+    health
 }
 
 /// Reads the health report of a drive; behind an unknown USB bridge with the most common command.
@@ -144,7 +142,7 @@ pub fn read(system: &dyn System, drive: &Drive) -> Presence<Health> {
         Presence::Absent(reason) => {
             Presence::absent(format!("the USB bridge blocks SMART commands: {reason}"))
         }
-        told @ Presence::Present(_) => told,
+        health @ Presence::Present(_) => health,
     }
 }
 
@@ -164,14 +162,14 @@ pub fn ask(system: &dyn System, drive: &Drive) -> Presence<Health> {
     if name.starts_with("sd") {
         return smartctl::read(system, &device, &[]);
     }
-    let own = match system.nvme_health_log(&device) {
+    let health = match system.nvme_health_log(&device) {
         Ok(page) => nvme::health(&page),
         Err(error) => Presence::absent(format!("health log: {}", sysfs::reason(&error))),
     };
-    let Presence::Absent(reason) = own else { return own };
+    let Presence::Absent(reason) = health else { return health };
     match smartctl::read(system, &device, &[]) {
         Presence::Absent(other) => Presence::absent(format!("{reason}; {other}")),
-        told @ Presence::Present(_) => told,
+        health @ Presence::Present(_) => health,
     }
 }
 
@@ -181,15 +179,16 @@ fn is_root(system: &dyn System) -> bool {
 
 /// Drives with health reports on this machine, or why there are none.
 fn here(system: &dyn System) -> Presence<String> {
-    let all = devices::drives(system);
-    let asked: Vec<(&Drive, Presence<Health>)> =
-        all.iter().map(|drive| (drive, read(system, drive))).collect();
-    let telling = asked.iter().filter(|(_, health)| health.value().is_some());
-    let names: Vec<&str> = telling.map(|(drive, _)| drive.name.as_str()).collect();
-    let mut reasons: Vec<&str> = asked.iter().filter_map(|(_, health)| health.reason()).collect();
-    reasons.sort_unstable();
-    reasons.dedup();
-    let reason = if all.is_empty() { "no drives found".to_owned() } else { reasons.join("; ") };
+    let drives = devices::drives(system);
+    let (mut names, mut reasons) = (Vec::new(), BTreeSet::new());
+    for drive in &drives {
+        match read(system, drive) {
+            Presence::Present(_) => names.push(drive.name.as_str()),
+            Presence::Absent(reason) => drop(reasons.insert(reason)),
+        }
+    }
+    let reasons = reasons.into_iter().collect::<Vec<_>>().join("; ");
+    let reason = if drives.is_empty() { "no drives found".to_owned() } else { reasons };
     Presence::from_option((!names.is_empty()).then(|| names.join(", ")), reason)
 }
 

@@ -156,15 +156,10 @@ pub fn read(system: &dyn System) -> EnergyReading {
 }
 
 impl EnergyReading {
-    pub fn tells(&self) -> bool {
-        let there = |(source, told): &(
-            &'static CounterSource,
-            Presence<BTreeMap<String, EnergyCounter>>,
-        )| { told.value().is_some() && !self.is_barred(source) };
-        self.meter.is_some() || self.counters.iter().any(there)
+    pub fn has_source(&self) -> bool {
+        self.meter.is_some() || self.source().value().is_some()
     }
 
-    /// The same, with the current file of the meter.
     #[must_use]
     pub fn with_meter(self, system: &dyn System, file: Option<&str>) -> Self {
         let meter = file.map(|file| meter::read(system, Path::new(file)));
@@ -172,48 +167,46 @@ impl EnergyReading {
     }
 
     pub fn source(&self) -> Presence<String> {
-        let mut asked = self.counters.iter().filter(|(source, _)| !self.is_barred(source));
-        let there = asked.find(|(_, counters)| counters.value().is_some());
-        let Some((source, Presence::Present(counters))) = there else {
-            return Presence::Absent(self.reason());
-        };
-        let parts: Vec<&str> = counters.keys().map(String::as_str).collect();
-        Presence::Present(format!("{} ({})", source.name, parts.join(", ")))
+        for (source, counters) in &self.counters {
+            if let Presence::Present(counters) = counters
+                && !self.is_barred(source)
+            {
+                let parts: Vec<&str> = counters.keys().map(String::as_str).collect();
+                return Presence::Present(format!("{} ({})", source.name, parts.join(", ")));
+            }
+        }
+        Presence::Absent(self.reason())
     }
 
     /// Returns whether a source must not replace another: a graphics card does not replace unreadable CPUs.
     fn is_barred(&self, source: &CounterSource) -> bool {
-        let closed = |(other, counters): &(&CounterSource, Presence<_>)| {
+        let is_unreadable = |(other, counters): &(&CounterSource, Presence<_>)| {
             other.name == POWERCAP && counters.reason().is_some_and(|reason| !reason.is_empty())
         };
-        source.name == HWMON && self.counters.iter().any(closed)
+        source.name == HWMON && self.counters.iter().any(is_unreadable)
     }
 
     /// Returns why no source is usable: unreadable ones before missing ones.
     fn reason(&self) -> String {
-        let told: Vec<&str> = self
-            .counters
-            .iter()
-            .filter_map(|(_, counters)| counters.reason())
-            .filter(|reason| !reason.is_empty())
-            .collect();
-        if told.is_empty() { NO_SOURCE.to_owned() } else { told.join("; ") }
+        let reasons = self.counters.iter().filter_map(|(_, counters)| counters.reason());
+        let reasons: Vec<&str> = reasons.filter(|reason| !reason.is_empty()).collect();
+        if reasons.is_empty() { NO_SOURCE.to_owned() } else { reasons.join("; ") }
     }
 }
 
 /// Energy between two readings. Absent without a reason if nothing measures it and the study does not request it.
 pub fn between(before: &EnergyReading, after: &EnergyReading, asked: bool) -> Presence<Energy> {
     if let Some(samples) = &after.meter {
-        return metered(before, after, samples);
+        return meter_energy(before, after, samples);
     }
     let span_ns = after.at_ns.saturating_sub(before.at_ns);
-    let pairs = before.counters.iter().zip(&after.counters);
-    let pairs =
-        pairs.filter(|((source, _), _)| !before.is_barred(source) && !after.is_barred(source));
-    for ((source, early), (_, late)) in pairs {
+    for ((source, early), (_, late)) in before.counters.iter().zip(&after.counters) {
+        if before.is_barred(source) || after.is_barred(source) {
+            continue;
+        }
         match (early, late) {
             (Presence::Present(early), Presence::Present(late)) => {
-                return used(source, early, late, span_ns);
+                return counter_energy(source, early, late, span_ns);
             }
             (Presence::Present(_), Presence::Absent(reason))
             | (Presence::Absent(reason), Presence::Present(_)) => {
@@ -228,7 +221,7 @@ pub fn between(before: &EnergyReading, after: &EnergyReading, asked: bool) -> Pr
     Presence::Absent(after.reason())
 }
 
-fn metered(
+fn meter_energy(
     before: &EnergyReading,
     after: &EnergyReading,
     samples: &Presence<Vec<meter::MeterSample>>,
@@ -249,7 +242,7 @@ fn metered(
     }
 }
 
-fn used(
+fn counter_energy(
     source: &CounterSource,
     early: &BTreeMap<String, EnergyCounter>,
     late: &BTreeMap<String, EnergyCounter>,
@@ -290,16 +283,20 @@ fn difference(
     span_ns: u64,
 ) -> Result<f64, String> {
     let seconds = span_ns as f64 / 1e9;
-    let grown = if late.falls { early.joules - late.joules } else { late.joules - early.joules };
+    let joules = if late.falls { early.joules - late.joules } else { late.joules - early.joules };
     let Some(range) = late.range_joules else {
-        return if grown < 0.0 { Err(format!("the counter {name} decreased")) } else { Ok(grown) };
+        return if joules < 0.0 {
+            Err(format!("the counter {name} decreased"))
+        } else {
+            Ok(joules)
+        };
     };
     if seconds * late.most_watts > range {
         return Err(format!(
             "{name} may wrap more than once in {seconds:.0} s; use shorter trials"
         ));
     }
-    Ok(if grown < 0.0 { grown + range } else { grown })
+    Ok(if joules < 0.0 { joules + range } else { joules })
 }
 
 #[cfg(test)]

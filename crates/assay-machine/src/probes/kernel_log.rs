@@ -72,7 +72,6 @@ const TELLING: [&str; 24] = [
 /// What hardware puts right by itself; some boards log it all the time.
 const ALLOWED: [&str; 3] = ["correctable error", "corrected error", "severity=correct"];
 
-/// Maximum level of stored records: warnings.
 const WARNING: u32 = 4;
 const MOST_LINES: usize = 20;
 

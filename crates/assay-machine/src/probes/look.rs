@@ -136,7 +136,6 @@ pub struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    /// Returns whether the target is simulated, without a machine.
     pub fn is_simulated(&self) -> bool {
         self.site.kind == TargetKind::Simulated
     }

@@ -72,14 +72,14 @@ impl Probe for MountObservation {
     const MOMENTS: &'static [Moment] = &[Moment::BeforeRun, Moment::AfterRun, Moment::Settled];
 
     fn look(&mut self, _moment: Moment, scene: &Scene<'_>) {
-        if let Some((mount, kind)) = of_network(scene.site) {
+        if let Some((mount, kind)) = counted_mount(scene.site) {
             self.0.push(read(scene.system, mount, kind));
         }
     }
 
     fn observed(&mut self, scene: &Scene<'_>) -> Presence<Self::Observed> {
         let readings = std::mem::take(&mut self.0);
-        if of_network(scene.site).is_none() {
+        if counted_mount(scene.site).is_none() {
             return not_recorded();
         }
         let [before, after, settled] = &readings[..] else {
@@ -98,7 +98,7 @@ enum MountKind {
 }
 
 /// The mount of a target, if its client counts network traffic.
-fn of_network(site: &Site) -> Option<(&Mount, MountKind)> {
+fn counted_mount(site: &Site) -> Option<(&Mount, MountKind)> {
     let mount = site.mount.value()?;
     match mount.filesystem.as_str() {
         "nfs" | "nfs4" => Some((mount, MountKind::Nfs)),
@@ -117,14 +117,14 @@ fn read(system: &dyn System, mount: &Mount, kind: MountKind) -> Presence<MountBy
         Err(error) => return Presence::absent(format!("{path} is {}", sysfs::reason(&error))),
     };
     let found = match kind {
-        MountKind::Nfs => of_nfs(&text, mount),
-        MountKind::Smb => of_smb(&text, mount),
+        MountKind::Nfs => nfs_bytes(&text, mount),
+        MountKind::Smb => smb_bytes(&text, mount),
     };
     Presence::from_option(found, format!("{path} does not report the bytes of this mount"))
 }
 
 /// `device SERVER:/EXPORT mounted on POINT with fstype nfs4 ...`, then a line `bytes:`; the last counts.
-fn of_nfs(text: &str, mount: &Mount) -> Option<MountBytes> {
+fn nfs_bytes(text: &str, mount: &Mount) -> Option<MountBytes> {
     let mut found = None;
     let mut is_own = false;
     for line in text.lines() {
@@ -136,17 +136,16 @@ fn of_nfs(text: &str, mount: &Mount) -> Option<MountBytes> {
             });
         } else if let Some(numbers) = line.trim_start().strip_prefix("bytes:").filter(|_| is_own) {
             let numbers: Vec<u64> = numbers.split_whitespace().flat_map(str::parse).collect();
-            let at = |place: usize| numbers.get(place).copied();
-            found = at(NFS_READ)
-                .zip(at(NFS_WRITTEN))
-                .map(|(read_bytes, write_bytes)| MountBytes { read_bytes, write_bytes });
+            let counts = numbers.get(NFS_READ).zip(numbers.get(NFS_WRITTEN));
+            found =
+                counts.map(|(&read_bytes, &write_bytes)| MountBytes { read_bytes, write_bytes });
         }
     }
     found
 }
 
 /// `1) \\SERVER\SHARE`, and below it `Bytes read: N  Bytes written: M`; summed over connections.
-fn of_smb(text: &str, mount: &Mount) -> Option<MountBytes> {
+fn smb_bytes(text: &str, mount: &Mount) -> Option<MountBytes> {
     let source = mount.source.replace('/', "\\").to_lowercase();
     let mut found: Option<MountBytes> = None;
     let mut is_own = false;
@@ -207,18 +206,18 @@ mod tests {
     #[test]
     fn the_bytes_of_the_own_mount_are_those_of_the_server() {
         let moved = |read_bytes, write_bytes| Some(MountBytes { read_bytes, write_bytes });
-        assert_eq!(of_nfs(&nfs(4096, 8192), &mount("nfs4", "server:/srv")), moved(4096, 8192));
+        assert_eq!(nfs_bytes(&nfs(4096, 8192), &mount("nfs4", "server:/srv")), moved(4096, 8192));
         let elsewhere = Mount { point: "/mnt/none".into(), ..mount("nfs4", "server:/srv") };
-        assert_eq!(of_nfs(&nfs(4096, 8192), &elsewhere), None);
+        assert_eq!(nfs_bytes(&nfs(4096, 8192), &elsewhere), None);
         assert_eq!(
-            of_nfs("device a:/b mounted on /mnt/my\\040share with fstype nfs\n", &elsewhere),
+            nfs_bytes("device a:/b mounted on /mnt/my\\040share with fstype nfs\n", &elsewhere),
             None
         );
         for source in ["//server/share", "//server/Share/below/it"] {
-            assert_eq!(of_smb(SMB, &mount("cifs", source)), moved(4096, 8192), "{source}");
+            assert_eq!(smb_bytes(SMB, &mount("cifs", source)), moved(4096, 8192), "{source}");
         }
-        assert_eq!(of_smb(SMB, &mount("cifs", "//server/sharex")), moved(1, 1));
-        assert_eq!(of_smb(SMB, &mount("cifs", "//server/sha")), None);
+        assert_eq!(smb_bytes(SMB, &mount("cifs", "//server/sharex")), moved(1, 1));
+        assert_eq!(smb_bytes(SMB, &mount("cifs", "//server/sha")), None);
     }
 
     /// What a probe observes of a site while counters go from one text to the next.

@@ -87,12 +87,12 @@ fn read(
     filesystem: &str,
 ) -> Presence<CachedPages> {
     let by_mapping = || system.resident_pages(file, range.clone());
-    let found = if filesystem == "overlay" {
+    let pages = if filesystem == "overlay" {
         by_mapping()
     } else {
         system.cached_pages(file, range.clone()).or_else(|_| by_mapping())
     };
-    match found {
+    match pages {
         Ok(pages) => Presence::Present(pages),
         Err(error) => Presence::absent(format!("neither cachestat nor mincore works: {error}")),
     }

@@ -7,41 +7,41 @@ use super::look::{Entry, ProbeField};
 impl Entry {
     /// Description of the field at a path of an observation.
     pub fn field_at(&self, place: &str) -> Option<&'static ProbeField> {
-        let fits = |path: &str| {
-            let same = |(name, own): (&str, &str)| name == "*" || name == own;
+        let matches = |path: &str| {
+            let is_match = |(pattern, name): (&str, &str)| pattern == "*" || pattern == name;
             path.split('.').count() == place.split('.').count()
-                && path.split('.').zip(place.split('.')).all(same)
+                && path.split('.').zip(place.split('.')).all(is_match)
         };
-        self.fields.iter().find(|field| fits(field.path))
+        self.fields.iter().find(|field| matches(field.path))
     }
 }
 
 /// Every number, word and flag of a stored observation, with its place: names joined by dots.
 pub fn leaves(observed: &Value) -> Vec<(String, &Value)> {
-    let mut found = Vec::new();
-    gather(observed, &mut Vec::new(), &mut found);
-    found
+    let mut leaves = Vec::new();
+    gather(observed, &mut Vec::new(), &mut leaves);
+    leaves
 }
 
-fn gather<'a>(value: &'a Value, place: &mut Vec<String>, found: &mut Vec<(String, &'a Value)>) {
-    let mut below = |name: String, value: &'a Value| {
+fn gather<'a>(value: &'a Value, place: &mut Vec<String>, leaves: &mut Vec<(String, &'a Value)>) {
+    let mut descend = |name: String, value: &'a Value| {
         place.push(name);
-        gather(value, place, found);
+        gather(value, place, leaves);
         place.pop();
     };
     match value {
         Value::Null => {}
         Value::Object(map) => match map.iter().next() {
             Some((seen, inner)) if map.len() == 1 && seen == "present" => {
-                gather(inner, place, found);
+                gather(inner, place, leaves);
             }
             Some((seen, Value::String(_))) if map.len() == 1 && seen == "absent" => {}
-            _ => map.iter().for_each(|(name, inner)| below(name.clone(), inner)),
+            _ => map.iter().for_each(|(name, inner)| descend(name.clone(), inner)),
         },
         Value::Array(list) => {
-            list.iter().enumerate().for_each(|(at, inner)| below(at.to_string(), inner));
+            list.iter().enumerate().for_each(|(index, inner)| descend(index.to_string(), inner));
         }
-        leaf => found.push((place.join("."), leaf)),
+        leaf => leaves.push((place.join("."), leaf)),
     }
 }
 

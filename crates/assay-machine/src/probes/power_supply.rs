@@ -65,7 +65,6 @@ impl Pair for Supplies {
     }
 }
 
-/// Reads the state of the supplies.
 pub(super) fn read(system: &dyn System) -> Presence<Supply> {
     let mut supply = Supply::default();
     for name in sysfs::names(system, Path::new(SUPPLIES)) {
@@ -87,8 +86,8 @@ pub(super) fn read(system: &dyn System) -> Presence<Supply> {
             None => {}
         }
     }
-    let told = supply.mains.is_some() || !supply.batteries.is_empty();
-    Presence::from_option(told.then_some(supply), "the kernel reports no power supply")
+    let is_known = supply.mains.is_some() || !supply.batteries.is_empty();
+    Presence::from_option(is_known.then_some(supply), "the kernel reports no power supply")
 }
 
 fn words(supply: &Supply) -> String {
@@ -97,7 +96,7 @@ fn words(supply: &Supply) -> String {
         Some(false) => Some("not on mains power".to_owned()),
         None => None,
     };
-    let batteries = supply.batteries.iter().map(|(name, does)| format!("{name} {does}"));
+    let batteries = supply.batteries.iter().map(|(name, status)| format!("{name} {status}"));
     mains.into_iter().chain(batteries).collect::<Vec<_>>().join(", ")
 }
 

@@ -39,7 +39,7 @@ pub static PROBE: Entry = Entry {
     ],
     rules: &["cpu-starved", "swap"],
     presentation: Presentation::Tailored,
-    here: Some(|system| present(&machine(system), OFF).map(|_| "works".to_owned())),
+    here: Some(|system| present_only(&machine(system), OFF).map(|_| "works".to_owned())),
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,9 +91,9 @@ impl Pair for PressureProbe {
     type Observed = PressureObservation;
 
     fn read(system: &dyn System) -> PressureReading {
-        let machine = present(&machine(system), OFF);
-        let group = match group(system) {
-            Presence::Present(folder) => present(
+        let machine = present_only(&machine(system), OFF);
+        let group = match own_group(system) {
+            Presence::Present(folder) => present_only(
                 &totals(system, |name| folder.join(format!("{name}.pressure"))),
                 "the control group reports no pressure",
             ),
@@ -104,12 +104,12 @@ impl Pair for PressureProbe {
 
     fn between(before: &PressureReading, after: &PressureReading) -> Presence<PressureObservation> {
         let span_ns = after.at_ns.saturating_sub(before.at_ns);
-        let of = |before: &Presence<_>, after: &Presence<_>| {
-            before.both(after, |before, after| Pressure { span_ns, waited: grown(before, after) })
+        let pressure = |before: &Presence<_>, after: &Presence<_>| {
+            before.both(after, |before, after| Pressure { span_ns, waited: growth(before, after) })
         };
         Presence::Present(PressureObservation {
-            machine: of(&before.machine, &after.machine),
-            group: of(&before.group, &after.group),
+            machine: pressure(&before.machine, &after.machine),
+            group: pressure(&before.group, &after.group),
         })
     }
 }
@@ -117,12 +117,10 @@ impl Pair for PressureProbe {
 impl WaitTime {
     #[must_use]
     pub fn since(&self, early: &Self) -> Self {
+        let full_ns = early.full_ns.zip(self.full_ns);
         Self {
             some_ns: self.some_ns.saturating_sub(early.some_ns),
-            full_ns: early
-                .full_ns
-                .zip(self.full_ns)
-                .map(|(early, late)| late.saturating_sub(early)),
+            full_ns: full_ns.map(|(early_ns, late_ns)| late_ns.saturating_sub(early_ns)),
         }
     }
 }
@@ -139,13 +137,13 @@ fn totals(system: &dyn System, path: impl Fn(&str) -> PathBuf) -> Resources {
     RESOURCES.into_iter().map(|name| (name, read(name))).collect()
 }
 
-fn present(all: &Resources, otherwise: &str) -> Presence<BTreeMap<String, WaitTime>> {
-    let told = all.iter().filter_map(|(name, seen)| Some(((*name).to_owned(), *seen.value()?)));
-    let found: BTreeMap<String, WaitTime> = told.collect();
-    Presence::from_option((!found.is_empty()).then_some(found), otherwise)
+fn present_only(all: &Resources, otherwise: &str) -> Presence<BTreeMap<String, WaitTime>> {
+    let waits = all.iter().filter_map(|(name, wait)| Some(((*name).to_owned(), *wait.value()?)));
+    let waits: BTreeMap<String, WaitTime> = waits.collect();
+    Presence::from_option((!waits.is_empty()).then_some(waits), otherwise)
 }
 
-fn grown(
+fn growth(
     before: &BTreeMap<String, WaitTime>,
     after: &BTreeMap<String, WaitTime>,
 ) -> BTreeMap<String, WaitTime> {
@@ -163,7 +161,7 @@ fn parse(text: &str) -> Option<WaitTime> {
     Some(WaitTime { some_ns: total("some ")?, full_ns: total("full ") })
 }
 
-fn group(system: &dyn System) -> Presence<PathBuf> {
+fn own_group(system: &dyn System) -> Presence<PathBuf> {
     let text = match sysfs::text(system, Path::new("/proc/self/cgroup")) {
         Presence::Present(text) => text,
         Presence::Absent(reason) => return Presence::Absent(reason),
@@ -174,8 +172,8 @@ fn group(system: &dyn System) -> Presence<PathBuf> {
         Some(path) => {
             let below = |root: &str| PathBuf::from(format!("{root}{path}"));
             let roots = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(below);
-            let there = roots.into_iter().find(|folder| system.list(folder).is_ok());
-            Presence::from_option(there, "the control group is not visible")
+            let visible = roots.into_iter().find(|folder| system.list(folder).is_ok());
+            Presence::from_option(visible, "the control group is not visible")
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::system::System;
+use crate::system::{System, sysfs};
 use assay_core::catalogue::About;
 use assay_core::presence::Presence;
 use serde::{Deserialize, Serialize};
@@ -106,8 +106,8 @@ fn increase(before: &Presence<u64>, after: &Presence<u64>) -> Presence<u64> {
 }
 
 fn ticks(system: &dyn System) -> Presence<ProcessorTicks> {
-    let all = parsed_file(system, "/proc/stat", ticks::of_all);
-    all.map(|all| ProcessorTicks { total: all.total(), steal: all.steal })
+    let sum = parsed_file(system, "/proc/stat", ticks::of_all);
+    sum.map(|sum| ProcessorTicks { total: sum.total(), steal: sum.steal })
 }
 
 fn throttle_events(system: &dyn System) -> Presence<u64> {
@@ -116,11 +116,7 @@ fn throttle_events(system: &dyn System) -> Presence<u64> {
     for name in system.list(root).unwrap_or_default() {
         let folder = root.join(&name).join("thermal_throttle");
         for file in ["core_throttle_count", "package_throttle_count"] {
-            let count = system
-                .read_text(&folder.join(file))
-                .ok()
-                .and_then(|text| text.trim().parse::<u64>().ok());
-            if let Some(count) = count {
+            if let Presence::Present(count) = sysfs::number(system, &folder.join(file)) {
                 sum = Some(sum.unwrap_or(0) + count);
             }
         }
@@ -133,7 +129,7 @@ fn group_throttled(system: &dyn System) -> Presence<u64> {
     let groups = system.read_text(Path::new("/proc/self/cgroup")).unwrap_or_default();
     let count = groups.lines().find_map(|line| {
         let mut parts = line.splitn(3, ':');
-        let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
+        let (_number, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
         let folder = match controllers {
             "" => format!("/sys/fs/cgroup{path}"),
             list if list.split(',').any(|name| name == "cpu") => {

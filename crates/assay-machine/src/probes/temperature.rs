@@ -54,7 +54,6 @@ pub struct Sensor {
 
 const HWMON: &str = "/sys/class/hwmon";
 const ZONES: &str = "/sys/class/thermal";
-/// Maximum number of reported sensors: some boards have hundreds.
 const MOST_SENSORS: usize = 64;
 /// Plausible range of sensors, thousandths of a degree.
 const PLAUSIBLE_MC: std::ops::Range<i64> = -50_000..200_000;
@@ -84,9 +83,9 @@ impl Pair for Sensors {
     type Observed = Temperature;
 
     fn read(system: &dyn System) -> TemperatureReading {
-        let mut found = of_monitors(system);
+        let mut found = read_monitors(system);
         if found.is_empty() {
-            found = of_zones(system);
+            found = read_zones(system);
         }
         let sensors = (!found.is_empty()).then_some(found);
         TemperatureReading {
@@ -158,40 +157,40 @@ pub fn zones(system: &dyn System) -> Vec<Monitor> {
 /// Temperature and limit, by sensor name.
 type Readings = BTreeMap<String, (i64, Option<i64>)>;
 
-fn of_monitors(system: &dyn System) -> Readings {
-    let mut told = BTreeMap::new();
-    let plausible = |found: &Monitor| PLAUSIBLE_MC.contains(&found.now_mc);
-    for found in monitors(system, true).into_iter().filter(plausible) {
+fn read_monitors(system: &dyn System) -> Readings {
+    let mut readings = BTreeMap::new();
+    let is_plausible = |found: &Monitor| PLAUSIBLE_MC.contains(&found.now_mc);
+    for found in monitors(system, true).into_iter().filter(is_plausible) {
         let device = found.folder.file_name().map(|name| name.to_string_lossy().into_owned());
         let name = found.kind.or(device).unwrap_or_default();
-        let owner = owner(system, &found.folder, &name);
+        let owner = sensor_owner(system, &found.folder, &name);
         let limit = SLOWS_DOWN.iter().find(|(driver, _)| *driver == name).and_then(|(_, limit)| {
             limit_of(system, &found.folder.join(format!("{}_{limit}", found.stem)))
         });
-        insert(&mut told, &format!("{owner} {}", found.label), (found.now_mc, limit));
+        add_reading(&mut readings, &format!("{owner} {}", found.label), (found.now_mc, limit));
     }
-    told
+    readings
 }
 
-fn of_zones(system: &dyn System) -> Readings {
-    let mut told = BTreeMap::new();
-    let plausible = |found: &Monitor| PLAUSIBLE_MC.contains(&found.now_mc);
-    for found in zones(system).into_iter().filter(plausible) {
+fn read_zones(system: &dyn System) -> Readings {
+    let mut readings = BTreeMap::new();
+    let is_plausible = |found: &Monitor| PLAUSIBLE_MC.contains(&found.now_mc);
+    for found in zones(system).into_iter().filter(is_plausible) {
         let kind = found.kind.unwrap_or(found.label);
         let of_processor = kind.starts_with("cpu") || kind == "x86_pkg_temp";
         let limit = of_processor.then(|| passive_limit(system, &found.folder)).flatten();
-        insert(&mut told, &kind, (found.now_mc, limit));
+        add_reading(&mut readings, &kind, (found.now_mc, limit));
     }
-    told
+    readings
 }
 
 /// Kind of the device, with the name of the drive or card if known.
-fn owner(system: &dyn System, folder: &Path, name: &str) -> String {
+fn sensor_owner(system: &dyn System, folder: &Path, name: &str) -> String {
     let device = system.canonical(&folder.join("device")).ok();
-    let own = device.as_deref().and_then(Path::file_name).map(|own| own.to_string_lossy());
-    match own {
-        Some(own) if name == "nvme" => own.into_owned(),
-        Some(own) if DRIVES.contains(&name) => format!("{name} {own}"),
+    let device = device.as_deref().and_then(Path::file_name).map(|file| file.to_string_lossy());
+    match device {
+        Some(device) if name == "nvme" => device.into_owned(),
+        Some(device) if DRIVES.contains(&name) => format!("{name} {device}"),
         _ => name.to_owned(),
     }
 }
@@ -210,7 +209,7 @@ fn limit_of(system: &dyn System, path: &Path) -> Option<i64> {
     thousandths(system, path).filter(|mc| (LEAST_LIMIT_MC + 1..PLAUSIBLE_MC.end).contains(mc))
 }
 
-fn insert(found: &mut Readings, name: &str, value: (i64, Option<i64>)) {
+fn add_reading(found: &mut Readings, name: &str, value: (i64, Option<i64>)) {
     if found.len() >= MOST_SENSORS {
         return;
     }
@@ -227,18 +226,18 @@ fn slow_processors(system: &dyn System) -> Option<u32> {
     let clock = |cpu: &str, file: &str| {
         sysfs::number(system, &root.join(cpu).join("cpufreq").join(file)).value().copied()
     };
-    let numbered = |name: &String| {
+    let is_numbered = |name: &String| {
         let number = name.strip_prefix("cpu");
         number.is_some_and(|number| number.parse::<u32>().is_ok())
     };
-    let names = sysfs::names(system, root);
-    let pairs: Vec<(u64, u64)> = names
-        .iter()
-        .filter(|name| numbered(name))
-        .filter_map(|cpu| Some((clock(cpu, "scaling_cur_freq")?, clock(cpu, "scaling_max_freq")?)))
-        .collect();
-    let slow = pairs.iter().filter(|(now, most)| now < most).count();
-    (!pairs.is_empty()).then_some(slow as u32)
+    let mut slow = None;
+    for cpu in sysfs::names(system, root).iter().filter(|name| is_numbered(name)) {
+        let now = clock(cpu, "scaling_cur_freq");
+        if let Some((now, most)) = now.zip(clock(cpu, "scaling_max_freq")) {
+            slow = Some(slow.unwrap_or(0) + u32::from(now < most));
+        }
+    }
+    slow
 }
 
 #[cfg(test)]

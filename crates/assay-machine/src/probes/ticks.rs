@@ -26,26 +26,26 @@ impl Ticks {
 
 /// All processors together: the first line.
 pub fn of_all(text: &str) -> Option<Ticks> {
-    ticks(text.lines().next()?.strip_prefix("cpu ")?)
+    parse_ticks(text.lines().next()?.strip_prefix("cpu ")?)
 }
 
 /// Ticks of each online CPU, with its number; `None` if a line has another format.
 pub fn of_each(text: &str) -> Option<Vec<(u32, Ticks)>> {
     let lines = text.lines().filter_map(|line| line.strip_prefix("cpu"));
-    let own = lines.filter(|line| line.starts_with(|sign: char| sign.is_ascii_digit()));
-    let one = |line: &str| {
+    let cpus = lines.filter(|line| line.starts_with(|sign: char| sign.is_ascii_digit()));
+    let numbered_ticks = |line: &str| {
         let (number, rest) = line.split_once(' ')?;
-        Some((number.parse().ok()?, ticks(rest)?))
+        Some((number.parse().ok()?, parse_ticks(rest)?))
     };
-    let all: Vec<(u32, Ticks)> = own.map(one).collect::<Option<_>>()?;
-    (!all.is_empty()).then_some(all)
+    let ticks: Vec<(u32, Ticks)> = cpus.map(numbered_ticks).collect::<Option<_>>()?;
+    (!ticks.is_empty()).then_some(ticks)
 }
 
 /// `user nice system idle iowait irq softirq steal guest guest_nice`.
-fn ticks(line: &str) -> Option<Ticks> {
+fn parse_ticks(line: &str) -> Option<Ticks> {
     let words = line.split_whitespace().take(8);
-    let all: Vec<u64> = words.map(|word| word.parse().ok()).collect::<Option<_>>()?;
-    let [user, nice, system, idle, iowait, irq, softirq, steal] = all[..] else { return None };
+    let ticks: Vec<u64> = words.map(|word| word.parse().ok()).collect::<Option<_>>()?;
+    let [user, nice, system, idle, iowait, irq, softirq, steal] = ticks[..] else { return None };
     Some(Ticks { user, nice, system, idle, iowait, irq, softirq, steal })
 }
 

@@ -67,7 +67,6 @@ impl Clears {
         Self { no_polling, ..self }
     }
 
-    /// Returns whether nothing is known to be impossible.
     pub fn is_open(&self) -> bool {
         *self == Self::default()
     }

@@ -27,8 +27,8 @@ const SECTOR: u64 = 512;
 /// Whole devices to measure on, sorted by name: no partitions, RAM disks or empty devices.
 pub fn drives(system: &dyn System) -> Vec<Drive> {
     let names = sysfs::names(system, Path::new("/sys/block"));
-    let wanted = names.iter().filter(|name| !name.starts_with("ram"));
-    wanted.map(|name| drive(system, name)).filter(|drive| drive.size_bytes > 0).collect()
+    let candidates = names.iter().filter(|name| !name.starts_with("ram"));
+    candidates.map(|name| drive(system, name)).filter(|drive| drive.size_bytes > 0).collect()
 }
 
 /// Kernel name of a block device number; `None` if sysfs does not list it.
@@ -63,8 +63,8 @@ pub fn file_of(name: &str) -> PathBuf {
 
 /// Kernel name of a partition: `sda1`, `nvme0n1p1`.
 pub fn partition_name(disk: &str, number: u32) -> String {
-    let between = if disk.ends_with(|sign: char| sign.is_ascii_digit()) { "p" } else { "" };
-    format!("{disk}{between}{number}")
+    let separator = if disk.ends_with(|sign: char| sign.is_ascii_digit()) { "p" } else { "" };
+    format!("{disk}{separator}{number}")
 }
 
 /// First byte of a partition on its disk; `None` if it is not a partition.
@@ -79,13 +79,13 @@ const REMOVED: &str = " (deleted)";
 /// Kernel names of the loop devices with this backing file, even if removed. The file name must be unique: for a
 /// detached mount the kernel shows only the path inside it.
 pub fn loops_of(system: &dyn System, file: &Path) -> io::Result<Vec<String>> {
-    let names = sysfs::there(system.list(Path::new("/sys/block")))?.unwrap_or_default();
-    let mut found = Vec::new();
+    let names = sysfs::if_exists(system.list(Path::new("/sys/block")))?.unwrap_or_default();
+    let mut loops = Vec::new();
     for name in names.into_iter().filter(|name| name.starts_with("loop")) {
-        let own = stack::read_backing_file(system, &name)?;
-        found.extend(own.is_some_and(|own| is_end_of(&own, file)).then_some(name));
+        let shown = stack::read_backing_file(system, &name)?;
+        loops.extend(shown.is_some_and(|shown| is_end_of(&shown, file)).then_some(name));
     }
-    Ok(found)
+    Ok(loops)
 }
 
 /// Returns whether a path shown by the kernel is the end of a file's path.
@@ -93,7 +93,8 @@ fn is_end_of(shown: &Path, file: &Path) -> bool {
     let text = shown.as_os_str().as_encoded_bytes();
     let bare = text.strip_suffix(REMOVED.as_bytes()).unwrap_or(text);
     let whole = file.as_os_str().as_encoded_bytes();
-    [text, bare].iter().any(|own| own.len() > 1 && own[0] == b'/' && whole.ends_with(own))
+    // A file may really be named so: the whole text counts, too.
+    [text, bare].iter().any(|end| end.len() > 1 && end[0] == b'/' && whole.ends_with(end))
 }
 
 /// Canonical sysfs directory of a device: its path contains the bus.

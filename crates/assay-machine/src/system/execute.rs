@@ -49,7 +49,6 @@ pub struct Execution<'a> {
     /// Bytes of its output to store: the last ones.
     pub heard_bytes: u64,
     pub hashed: bool,
-    /// Whether to use CPU performance counters.
     pub counted: bool,
 }
 
@@ -145,7 +144,6 @@ pub struct CpuCounts {
 }
 
 impl CpuCounts {
-    /// No counts, all for the same reason.
     pub fn absent(reason: &str) -> Self {
         let absent = || Presence::absent(reason);
         Self { instructions: absent(), cycles: absent(), cache_misses: absent(), how: None }

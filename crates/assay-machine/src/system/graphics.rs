@@ -36,26 +36,26 @@ pub fn devices(system: &dyn System) -> Vec<Graphics> {
     // Some thousand lines, so they are read only if there is something to name.
     let names = (!slots.is_empty()).then(|| pci::PciNames::read(system));
     let cards = cards(system);
-    let on_pci = slots.iter().zip(names.iter().cycle()).map(|(slot, names)| {
-        let place = real(system, &root.join(slot));
+    let pci_devices = slots.iter().zip(names.iter().cycle()).map(|(slot, names)| {
+        let place = canonical(system, &root.join(slot));
         on_pci(system, names, slot, &place, card_of(&cards, &place))
     });
-    let mut found: Vec<Graphics> = on_pci.collect();
-    let known = |card: &&GraphicsCard| !slots.iter().any(|slot| card.place.ends_with(slot));
-    found.extend(cards.iter().filter(known).map(|card| on_board(system, card)));
-    found
+    let mut devices: Vec<Graphics> = pci_devices.collect();
+    let is_on_board = |card: &&GraphicsCard| !slots.iter().any(|slot| card.place.ends_with(slot));
+    devices.extend(cards.iter().filter(is_on_board).map(|card| on_board(system, card)));
+    devices
 }
 
 /// `vendor:device` of the PCI devices.
 pub fn numbers(devices: &[Graphics]) -> Vec<String> {
-    let number =
-        |one: &Graphics| Some(format!("{}:{}", one.vendor_id.value()?, one.device_id.value()?));
-    devices.iter().filter_map(number).collect()
+    let id_pair =
+        |card: &Graphics| Some(format!("{}:{}", card.vendor_id.value()?, card.device_id.value()?));
+    devices.iter().filter_map(id_pair).collect()
 }
 
 impl Graphics {
     /// Its name, or at least its IDs: `Intel Corporation HD Graphics 530`.
-    pub fn called(&self) -> String {
+    pub fn label(&self) -> String {
         let numbers = || {
             let ids = [&self.vendor_id, &self.device_id].map(|id| id.value().cloned());
             match ids {
@@ -81,8 +81,8 @@ struct GraphicsCard {
 fn cards(system: &dyn System) -> Vec<GraphicsCard> {
     let root = Path::new("/sys/class/drm");
     let is_card = |name: &String| {
-        let number = name.strip_prefix("card");
-        number.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|one| one.is_ascii_digit()))
+        let number = name.strip_prefix("card").unwrap_or_default();
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
     };
     let names = sysfs::names(system, root).into_iter().filter(is_card);
     let card = |name: String| {
@@ -97,7 +97,7 @@ fn card_of<'a>(cards: &'a [GraphicsCard], place: &Path) -> Option<&'a GraphicsCa
     cards.iter().find(|card| card.place.starts_with(place))
 }
 
-fn real(system: &dyn System, path: &Path) -> PathBuf {
+fn canonical(system: &dyn System, path: &Path) -> PathBuf {
     system.canonical(path).unwrap_or_else(|_| path.to_owned())
 }
 
@@ -120,7 +120,7 @@ fn on_pci(
     };
     Graphics {
         slot: slot.to_owned(),
-        name: sysfs::first([name.clone(), by_driver(system, slot)], name.reason().unwrap_or("")),
+        name: sysfs::first([name.clone(), nvidia_model(system, slot)], name.reason().unwrap_or("")),
         vendor,
         vendor_id,
         device_id,
@@ -133,26 +133,26 @@ fn on_pci(
 }
 
 fn on_board(system: &dyn System, card: &GraphicsCard) -> Graphics {
-    let not_on_pci = || Presence::absent("not on PCI");
+    const NOT_ON_PCI: &str = "not on PCI";
     let tree = sysfs::text(system, &card.place.join("of_node/compatible"));
     // `brcm,bcm2711-vc5`, and more general names after it.
     let by_tree = tree.map(|text| text.split('\0').next().unwrap_or_default().to_owned());
-    let own = card.place.file_name().map(|name| name.to_string_lossy().into_owned());
+    let board_name = card.place.file_name().map(|name| name.to_string_lossy().into_owned());
     Graphics {
-        slot: own.unwrap_or_else(|| card.name.clone()),
-        vendor_id: Presence::absent("not on PCI"),
-        device_id: Presence::absent("not on PCI"),
-        vendor: Presence::absent("not on PCI"),
+        slot: board_name.unwrap_or_else(|| card.name.clone()),
+        vendor_id: Presence::absent(NOT_ON_PCI),
+        device_id: Presence::absent(NOT_ON_PCI),
+        vendor: Presence::absent(NOT_ON_PCI),
         name: sysfs::first([by_tree], "the kernel reports no name"),
         driver: driver(system, &card.place),
         memory_bytes: memory(system, &card.place),
-        link: not_on_pci(),
-        link_max: not_on_pci(),
+        link: Presence::absent(NOT_ON_PCI),
+        link_max: Presence::absent(NOT_ON_PCI),
         outputs: outputs(system, Some(card)),
     }
 }
 
-fn by_driver(system: &dyn System, slot: &str) -> Presence<String> {
+fn nvidia_model(system: &dyn System, slot: &str) -> Presence<String> {
     let file = Path::new("/proc/driver/nvidia/gpus").join(slot).join("information");
     sysfs::parsed(sysfs::text(system, &file), |text| {
         let model = text.lines().find_map(|line| line.strip_prefix("Model:"))?.trim();
@@ -167,8 +167,8 @@ fn driver(system: &dyn System, place: &Path) -> Presence<String> {
 }
 
 fn memory(system: &dyn System, place: &Path) -> Presence<u64> {
-    let told = sysfs::number(system, &place.join("mem_info_vram_total"));
-    sysfs::first([told], "the driver does not report the size in sysfs")
+    let total = sysfs::number(system, &place.join("mem_info_vram_total"));
+    sysfs::first([total], "the driver does not report the size in sysfs")
 }
 
 fn outputs(system: &dyn System, card: Option<&GraphicsCard>) -> Presence<Vec<String>> {
@@ -226,7 +226,7 @@ dir /sys/class/drm/renderD128
         let found = devices(&Fake::recorded(MACHINE).unwrap());
         let [card, board] = &found[..] else { panic!("{found:?}") };
         assert_eq!(
-            card.called(),
+            card.label(),
             "Advanced Micro Devices, Inc. [AMD/ATI] Ellesmere [Radeon RX 470/480/570]"
         );
         assert_eq!(
@@ -237,7 +237,7 @@ dir /sys/class/drm/renderD128
         assert_eq!(card.link.value().unwrap().name, "PCIe 2.0 x4");
         assert_eq!(card.link_max.value().unwrap().name, "PCIe 3.0 x16");
         assert_eq!(card.outputs, Presence::Present(vec!["DP-1".to_owned()]));
-        assert_eq!((board.called().as_str(), board.slot.as_str()), ("brcm,bcm2711-vc5", "gpu"));
+        assert_eq!((board.label().as_str(), board.slot.as_str()), ("brcm,bcm2711-vc5", "gpu"));
         assert_eq!(board.link.reason(), Some("not on PCI"));
         assert_eq!(numbers(&found), ["1002:67df"]);
     }
@@ -247,11 +247,11 @@ dir /sys/class/drm/renderD128
         let fake = Fake::recorded(MACHINE).unwrap();
         fake.remove("/usr/share/misc/pci.ids");
         let card = &devices(&fake)[0];
-        assert_eq!(card.called(), "PCI device 1002:67df");
+        assert_eq!(card.label(), "PCI device 1002:67df");
         assert!(card.name.reason().unwrap().contains("no PCI ID database"));
         let file = "/proc/driver/nvidia/gpus/0000:01:00.0/information";
         fake.put(file, "Model: \t\t NVIDIA GeForce 7300\nIRQ: 1\n");
-        assert_eq!(devices(&fake)[0].called(), "NVIDIA GeForce 7300");
+        assert_eq!(devices(&fake)[0].label(), "NVIDIA GeForce 7300");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::site::Layer;
+use super::site::{Layer, Mount};
 use super::{System, mounts};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,19 +47,19 @@ pub fn find(system: &dyn System, layers: &[Layer]) -> Vec<IoLimit> {
         let mut parts = line.splitn(3, ':').skip(1);
         let (Some(controllers), Some(group)) = (parts.next(), parts.next()) else { continue };
         if controllers.is_empty() {
-            let Some(root) = mounted(system, "cgroup2", None) else { continue };
+            let Some(root) = cgroup_root(system, "cgroup2", None) else { continue };
             for ancestor in Path::new(group).ancestors() {
-                let file = below(&root, ancestor).join(FILE_2);
+                let file = group_directory(&root, ancestor).join(FILE_2);
                 let text = system.read_text(&file).unwrap_or_default();
-                found.extend(of_version_2(&text, &file, layers));
+                found.extend(parse_io_max(&text, &file, layers));
             }
         } else if controllers.split(',').any(|name| name == "blkio") {
-            let Some(root) = mounted(system, "cgroup", Some("blkio")) else { continue };
+            let Some(root) = cgroup_root(system, "cgroup", Some("blkio")) else { continue };
             for (name, counted) in FILES_1 {
-                let file = below(&root, Path::new(group)).join(name);
+                let file = group_directory(&root, Path::new(group)).join(name);
                 let text = system.read_text(&file).unwrap_or_default();
                 for (number, value) in text.lines().filter_map(|line| line.split_once(' ')) {
-                    found.extend(limit(layers, number, counted, value, &file));
+                    found.extend(limit_on(layers, number, counted, value, &file));
                 }
             }
         }
@@ -68,21 +68,22 @@ pub fn find(system: &dyn System, layers: &[Layer]) -> Vec<IoLimit> {
 }
 
 /// Lines `8:0 rbps=4194304 wbps=max riops=max wiops=max`.
-fn of_version_2(text: &str, file: &Path, layers: &[Layer]) -> Vec<IoLimit> {
+fn parse_io_max(text: &str, file: &Path, layers: &[Layer]) -> Vec<IoLimit> {
     let mut found = Vec::new();
     for line in text.lines() {
         let mut words = line.split_whitespace();
         let Some(number) = words.next() else { continue };
         for (key, value) in words.filter_map(|word| word.split_once('=')) {
-            let known = KEYS_2.iter().find(|(name, _)| *name == key);
-            found.extend(known.and_then(|own| limit(layers, number, own.1, value, file)));
+            if let Some((_, counted)) = KEYS_2.iter().find(|(name, _)| *name == key) {
+                found.extend(limit_on(layers, number, *counted, value, file));
+            }
         }
     }
     found
 }
 
 /// `None` for another device, and without a limit (`max`; 0 in version 1).
-fn limit(
+fn limit_on(
     layers: &[Layer],
     number: &str,
     counted: Counted,
@@ -94,16 +95,17 @@ fn limit(
     Some(IoLimit { device: layer.name.clone(), counted, per_s, place: place.to_owned() })
 }
 
-fn mounted(system: &dyn System, kind: &str, controller: Option<&str>) -> Option<PathBuf> {
+fn cgroup_root(system: &dyn System, kind: &str, controller: Option<&str>) -> Option<PathBuf> {
     let table = mounts::read(system).ok()?;
-    let mut own = table.into_iter().map(|entry| entry.mount).filter(|own| own.filesystem == kind);
-    let has = |options: &[String]| {
-        controller.is_none_or(|name| options.iter().any(|option| option == name))
+    let mut mounts = table.into_iter().map(|entry| entry.mount);
+    let has = |options: &[String], name: &str| options.iter().any(|option| option == name);
+    let is_root = |mount: &Mount| {
+        mount.filesystem == kind && controller.is_none_or(|name| has(&mount.options, name))
     };
-    own.find(|mount| has(&mount.options)).map(|mount| mount.point)
+    mounts.find(is_root).map(|mount| mount.point)
 }
 
-fn below(root: &Path, group: &Path) -> PathBuf {
+fn group_directory(root: &Path, group: &Path) -> PathBuf {
     root.join(group.strip_prefix("/").unwrap_or(group))
 }
 

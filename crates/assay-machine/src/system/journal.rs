@@ -98,7 +98,7 @@ impl Journal {
         make_own_directory(system, directory).map_err(|error| unwritable(&path, &error))?;
         let file = lock_new(system, &path).map_err(|error| match error {
             HoldError::Failed(error) => unwritable(&path, &error),
-            held @ HoldError::Held { .. } => busy(&path, &held),
+            held @ HoldError::Held { .. } => busy_failure(&path, &held),
         })?;
         let text = system.read_own(&file).map_err(|error| {
             if system.status(&path).is_ok_and(|found| found.size_bytes == 0) {
@@ -111,13 +111,13 @@ impl Journal {
                 "the settings of {id} are not restored; run assay restore first"
             )));
         }
-        let head = boot(system).map(|boot| Head {
+        let head = boot_id(system).map(|boot| Head {
             format: FORMAT.to_owned(),
             id: id.to_owned(),
             boot,
             started: system.now(),
         });
-        head.and_then(|head| line(&head))
+        head.and_then(|head| to_line(&head))
             .and_then(|line| system.append_own(&file, &line))
             .map_err(|error| {
                 abandon(system, &path);
@@ -128,13 +128,13 @@ impl Journal {
 
     /// Continues the journal of a run after a reboot; `None` if it was restored in the meantime. Refused if another
     /// process has it or it is damaged.
-    pub fn go_on(system: &dyn System, directory: &Path, id: &str) -> Outcome<Option<Self>> {
+    pub fn resume(system: &dyn System, directory: &Path, id: &str) -> Outcome<Option<Self>> {
         let path = directory.join(format!("{id}{ENDING}"));
         let file = match system.lock_file(&path, Locking::Own) {
             Err(HoldError::Failed(error)) if error.kind() == io::ErrorKind::NotFound => {
                 return Ok(None);
             }
-            other => other.map_err(|error| busy(&path, &error))?,
+            other => other.map_err(|error| busy_failure(&path, &error))?,
         };
         let found = read(system, &path, id, &file);
         match found.faults.first() {
@@ -160,13 +160,13 @@ impl Journal {
             self.append(system, &entries).map_err(|error| unwritable(&self.path, &error))?;
         }
         for entry in entries {
-            place(&mut self.undos, entry);
+            insert_entry(&mut self.undos, entry);
         }
         Ok(())
     }
 
     /// Permits a further step on something that exists: its undo entry and position stay.
-    pub fn further(&self, undo: &Undo) -> Outcome<Warrant> {
+    pub fn warrant_for(&self, undo: &Undo) -> Outcome<Warrant> {
         if self.undos.contains(undo) {
             return Ok(Warrant(()));
         }
@@ -176,7 +176,7 @@ impl Journal {
     fn append(&mut self, system: &dyn System, entries: &[UndoEntry]) -> io::Result<()> {
         let mut lines = if self.torn { b"\n".to_vec() } else { Vec::new() };
         for entry in entries {
-            lines.extend(line(entry)?);
+            lines.extend(to_line(entry)?);
         }
         let written = system.append_own(&self.file, &lines);
         self.torn = written.is_err();
@@ -184,8 +184,8 @@ impl Journal {
     }
 
     /// Undoes one change now; the entry stays in the journal, where undoing it again does nothing.
-    pub fn take_back(&self, system: &dyn System, undo: &Undo) -> Outcome<()> {
-        let done = restore::one(system, Warrant(()), undo);
+    pub fn undo(&self, system: &dyn System, undo: &Undo) -> Outcome<()> {
+        let done = restore::undo_one(system, Warrant(()), undo);
         done.map(|_| ()).map_err(|reason| Failure::not_restored(format!("{undo}: {reason}")))
     }
 
@@ -215,11 +215,11 @@ fn abandon(system: &dyn System, path: &Path) {
 /// Creates a directory for Assay's state that others cannot write to.
 pub fn make_own_directory(system: &dyn System, directory: &Path) -> io::Result<()> {
     system.create_own_directory(directory)?;
-    trusted_directory(system, directory)
+    check_trusted(system, directory)
 }
 
 /// Rejects a directory that others could have created or written to.
-fn trusted_directory(system: &dyn System, directory: &Path) -> io::Result<()> {
+fn check_trusted(system: &dyn System, directory: &Path) -> io::Result<()> {
     let own = [system.user().id];
     let Some(fault) = trust::fault(system, directory, &own, trust::OTHERS_WRITE)? else {
         return Ok(());
@@ -240,7 +240,7 @@ pub fn unfinished(system: &dyn System, directory: &Path) -> Outcome<Vec<Unfinish
 /// All journals in a directory: those of dead runs, and those in use.
 pub fn look_through(system: &dyn System, directory: &Path) -> Outcome<Journals> {
     let mut found = Journals::default();
-    let names = match trusted_directory(system, directory).and_then(|()| system.list(directory)) {
+    let names = match check_trusted(system, directory).and_then(|()| system.list(directory)) {
         Ok(names) => names,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
         // Root's journals: other users can neither change the machine nor restore it.
@@ -253,13 +253,13 @@ pub fn look_through(system: &dyn System, directory: &Path) -> Outcome<Journals> 
         }
     };
     for id in names.iter().filter_map(|name| name.strip_suffix(ENDING)) {
-        look(system, directory, id, &mut found);
+        classify(system, directory, id, &mut found);
     }
     Ok(found)
 }
 
 /// Adds a journal to the list, unless its run has just restored everything.
-fn look(system: &dyn System, directory: &Path, id: &str, found: &mut Journals) {
+fn classify(system: &dyn System, directory: &Path, id: &str, found: &mut Journals) {
     let path = directory.join(format!("{id}{ENDING}"));
     found.unfinished.push(match system.lock_file(&path, Locking::Look) {
         Ok(file) => read(system, &path, id, &file),
@@ -274,16 +274,16 @@ fn look(system: &dyn System, directory: &Path, id: &str, found: &mut Journals) {
 /// Undoes the entries of an unfinished journal backward and removes the journal; it stays if something cannot be undone
 /// or read. Refused while another process undoes it.
 pub fn restore(system: &dyn System, journal: &Unfinished) -> Outcome<Report> {
-    again(system, journal, |undo| (undo.lifetime() == Lifetime::Persistent).then_some(undo))
+    undo_unowned(system, journal, |undo| (undo.lifetime() == Lifetime::Persistent).then_some(undo))
 }
 
 /// Undoes permanent changes, including those that a reboot applied again.
 pub fn undo_lasting(system: &dyn System, journal: &Unfinished) -> Outcome<Report> {
-    again(system, journal, Some)
+    undo_unowned(system, journal, Some)
 }
 
 /// Reads a journal without an owner and undoes it; after a reboot, only the entries that `left` selects.
-fn again(
+fn undo_unowned(
     system: &dyn System,
     journal: &Unfinished,
     left: fn(Undo) -> Option<Undo>,
@@ -293,13 +293,13 @@ fn again(
         Err(HoldError::Failed(error)) if error.kind() == io::ErrorKind::NotFound => {
             return Ok(Report::default());
         }
-        other => other.map_err(|error| busy(path, &error))?,
+        other => other.map_err(|error| busy_failure(path, &error))?,
     };
     let journal = read(system, path, id, &file);
     let unknown = |error| Failure::refused(format!("cannot determine the boot ID: {error}"));
-    let same_boot = journal.boot == boot(system).map_err(unknown)?;
-    let now = |undo: Undo| if same_boot { Some(undo) } else { left(undo.after_restart()) };
-    let undos: Vec<Undo> = journal.undos.into_iter().filter_map(now).collect();
+    let same_boot = journal.boot == boot_id(system).map_err(unknown)?;
+    let to_undo = |undo: Undo| if same_boot { Some(undo) } else { left(undo.after_restart()) };
+    let undos: Vec<Undo> = journal.undos.into_iter().filter_map(to_undo).collect();
     Ok(conclude(system, path, &undos, &journal.faults))
 }
 
@@ -311,7 +311,7 @@ fn is_placed(undos: &[Undo], undo: &Undo) -> bool {
 
 /// Inserts an undo entry: at the end, unless its place does not matter. Files are append-only: readers insert line by
 /// line and get the order of the run.
-fn place(undos: &mut Vec<Undo>, UndoEntry { undo, struck, .. }: UndoEntry) {
+fn insert_entry(undos: &mut Vec<Undo>, UndoEntry { undo, struck, .. }: UndoEntry) {
     if struck {
         undos.retain(|known| *known != undo);
     } else if !is_placed(undos, &undo) {
@@ -322,7 +322,7 @@ fn place(undos: &mut Vec<Undo>, UndoEntry { undo, struck, .. }: UndoEntry) {
 
 /// Undoes all known entries and removes the journal, which stays after damage or a failure.
 fn conclude(system: &dyn System, path: &Path, undos: &[Undo], faults: &[String]) -> Report {
-    let mut report = restore::all(system, Warrant(()), undos);
+    let mut report = restore::undo_all(system, Warrant(()), undos);
     let by_hand = "restore the settings manually, then remove the journal";
     report.failed.extend(faults.iter().map(|fault| format!("{fault}; {by_hand}")));
     if report.failed.is_empty()
@@ -339,32 +339,32 @@ fn read(system: &dyn System, path: &Path, id: &str, file: &OwnFile) -> Unfinishe
         Ok(text) => text,
         Err(error) => return unreadable(path, id, &error),
     };
-    let mut found = nothing(path, id);
+    let mut journal = empty_journal(path, id);
     let mut lines = text.split_inclusive('\n').zip(1..);
-    let Some((first, number)) = lines.next() else { return found };
-    match line_of::<Head>(first) {
-        Line::CutOff if !first.ends_with('\n') => return found,
+    let Some((first, number)) = lines.next() else { return journal };
+    match parse_line::<Head>(first) {
+        Line::CutOff if !first.ends_with('\n') => return journal,
         Line::Whole(head) if head.format != FORMAT => {
             let other = format!("the format is {}, this version reads {FORMAT}", head.format);
             return unreadable(path, id, &other);
         }
         Line::Whole(head) => {
-            (found.id, found.started, found.boot) = (head.id, head.started, head.boot);
+            (journal.id, journal.started, journal.boot) = (head.id, head.started, head.boot);
         }
         damage => {
-            found.faults.extend(damage.fault(path, number));
+            journal.faults.extend(damage.fault(path, number));
             // The boot is unknown, but each undo step checks first whether there is anything to do.
-            found.boot = boot(system).unwrap_or_default();
+            journal.boot = boot_id(system).unwrap_or_default();
         }
     }
     for (line, number) in lines {
-        match line_of::<UndoEntry>(line) {
-            Line::Whole(entry) => place(&mut found.undos, entry),
+        match parse_line::<UndoEntry>(line) {
+            Line::Whole(entry) => insert_entry(&mut journal.undos, entry),
             Line::CutOff => {}
-            damage @ Line::Damaged(_) => found.faults.extend(damage.fault(path, number)),
+            damage @ Line::Damaged(_) => journal.faults.extend(damage.fault(path, number)),
         }
     }
-    found
+    journal
 }
 
 enum Line<T> {
@@ -388,7 +388,7 @@ impl<T> Line<T> {
     }
 }
 
-fn line_of<T: DeserializeOwned>(line: &str) -> Line<T> {
+fn parse_line<T: DeserializeOwned>(line: &str) -> Line<T> {
     let whole = line.strip_suffix('\n');
     match serde_json::from_str(whole.unwrap_or(line)) {
         Ok(value) if whole.is_some() => Line::Whole(value),
@@ -398,7 +398,7 @@ fn line_of<T: DeserializeOwned>(line: &str) -> Line<T> {
     }
 }
 
-fn nothing(path: &Path, id: &str) -> Unfinished {
+fn empty_journal(path: &Path, id: &str) -> Unfinished {
     let (started, boot) = (String::new(), String::new());
     let (path, id) = (path.to_owned(), id.to_owned());
     Unfinished { path, id, started, faults: Vec::new(), boot, undos: Vec::new() }
@@ -418,18 +418,18 @@ fn lock_new(system: &dyn System, path: &Path) -> Result<OwnFile, HoldError> {
 
 /// ID of this boot; empty if the kernel has none. A read error must not look like another boot, after which volatile
 /// changes count as gone.
-pub(super) fn boot(system: &dyn System) -> io::Result<String> {
-    let text = sysfs::there(system.read_text(Path::new(BOOT)))?;
+pub(super) fn boot_id(system: &dyn System) -> io::Result<String> {
+    let text = sysfs::if_exists(system.read_text(Path::new(BOOT)))?;
     Ok(text.map(|text| text.trim().to_owned()).unwrap_or_default())
 }
 
-fn line(value: &impl Serialize) -> io::Result<Vec<u8>> {
+fn to_line(value: &impl Serialize) -> io::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(value)?;
     line.push(b'\n');
     Ok(line)
 }
 
-fn busy(path: &Path, error: &HoldError) -> Failure {
+fn busy_failure(path: &Path, error: &HoldError) -> Failure {
     let path = path.display();
     Failure::refused(match error {
         HoldError::Held { .. } => {
@@ -441,7 +441,7 @@ fn busy(path: &Path, error: &HoldError) -> Failure {
 
 fn unreadable(path: &Path, id: &str, what: &dyn std::fmt::Display) -> Unfinished {
     let fault = format!("cannot read the journal {}: {what}", path.display());
-    Unfinished { faults: vec![fault], ..nothing(path, id) }
+    Unfinished { faults: vec![fault], ..empty_journal(path, id) }
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Failure {

@@ -47,18 +47,16 @@ pub struct Machine {
     pub place: Presence<Place>,
 }
 
-impl Machine {
-    /// The emulator that executes all instructions, if there is one.
-    pub fn emulator(&self) -> Option<&str> {
-        self.place.value()?.emulator()
-    }
-}
-
 fn not_recorded() -> Presence<Place> {
     Presence::absent("not recorded by the Assay version that measured the result")
 }
 
 impl Machine {
+    /// The emulator that executes all instructions, if there is one.
+    pub fn emulator(&self) -> Option<&str> {
+        self.place.value()?.emulator()
+    }
+
     /// A machine known only from imported records, with the reason.
     pub fn elsewhere(why: &str) -> Self {
         Self {
@@ -98,7 +96,7 @@ pub fn machine(system: &dyn System) -> Machine {
         distribution: distribution(system),
         cpu: cpu(system),
         logical_cpus: logical_cpus(&text("/proc/cpuinfo")),
-        governor: place::of_policies(system, "scaling_governor"),
+        governor: place::policy_values(system, "scaling_governor"),
         memory_bytes: memory(system, "MemTotal"),
         swap_bytes: memory(system, "SwapTotal"),
         virtualisation: place.clone().map(|place| place.virtualisation()),
@@ -111,11 +109,11 @@ pub fn machine(system: &dyn System) -> Machine {
     }
 }
 
-/// An id of 128 bits, in the one way that ids are written here.
+/// An ID of 128 bits as Assay writes it: 32 lower-case hexadecimal digits; `None` for other texts.
 pub fn plain_id(text: &str) -> Option<String> {
     let plain: String = text.trim().chars().filter(|sign| *sign != '-').collect();
-    let fine = plain.len() == 32 && plain.bytes().all(|sign| sign.is_ascii_hexdigit());
-    fine.then(|| plain.to_ascii_lowercase())
+    let is_id = plain.len() == 32 && plain.bytes().all(|sign| sign.is_ascii_hexdigit());
+    is_id.then(|| plain.to_ascii_lowercase())
 }
 
 pub fn boot_id(system: &dyn System) -> Outcome<String> {
@@ -127,13 +125,13 @@ pub fn boot_id(system: &dyn System) -> Outcome<String> {
 
 fn distribution(system: &dyn System) -> Presence<String> {
     let files = ["/etc/os-release", "/usr/lib/os-release"];
-    let ways = files.map(|file| {
+    let names = files.map(|file| {
         sysfs::parsed(sysfs::text(system, Path::new(file)), |text| {
             let value = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
             Some(value.trim_matches(['"', '\'']).to_owned())
         })
     });
-    sysfs::first(ways, "no os-release file names the distribution")
+    sysfs::first(names, "no os-release file names the distribution")
 }
 
 fn cpu(system: &dyn System) -> Presence<String> {
@@ -150,7 +148,6 @@ fn cpu(system: &dyn System) -> Presence<String> {
     )
 }
 
-/// The first nonempty value of a field in `/proc/cpuinfo`.
 pub(super) fn cpuinfo_field(cpuinfo: &str, name: &str) -> Option<String> {
     let pairs = cpuinfo.lines().filter_map(|line| line.split_once(':'));
     let mut values = pairs.filter(|(key, _)| key.trim() == name).map(|(_, value)| value.trim());
@@ -169,14 +166,16 @@ pub fn usable_processors(system: &dyn System) -> Presence<u64> {
     let status = sysfs::text(system, Path::new("/proc/self/status"));
     let usable = sysfs::parsed(status, |text| {
         let list = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
-        counted(list.trim())
+        list_length(list.trim())
     });
-    let all = || logical_cpus(&sysfs::text(system, Path::new("/proc/cpuinfo")));
-    if usable.value().is_some() { usable } else { all() }
+    if usable.value().is_some() {
+        return usable;
+    }
+    logical_cpus(&sysfs::text(system, Path::new("/proc/cpuinfo")))
 }
 
-/// How many numbers a list like `0-3,6` has.
-fn counted(list: &str) -> Option<u64> {
+/// Count of the numbers in a list like `0-3,6`; `None` if it is invalid.
+fn list_length(list: &str) -> Option<u64> {
     let spans = list.split(',').map(|span| {
         let (first, last) = span.split_once('-').unwrap_or((span, span));
         let [first, last]: [u64; 2] = [first.parse().ok()?, last.parse().ok()?];
@@ -207,17 +206,17 @@ fn limits(system: &dyn System) -> Presence<BTreeMap<String, String>> {
     let Some(group) = group.value().cloned() else {
         return Presence::absent("no version 2 control group");
     };
-    let mut found = BTreeMap::new();
-    for part in group.ancestors() {
-        let directory = Path::new("/sys/fs/cgroup").join(part.strip_prefix("/").unwrap_or(part));
+    let mut limits = BTreeMap::new();
+    for above in group.ancestors() {
+        let directory = Path::new("/sys/fs/cgroup").join(above.strip_prefix("/").unwrap_or(above));
         for file in FILES {
             let text = sysfs::text(system, &directory.join(file));
             if let Some(limit) = text.value().filter(|text| !text.starts_with("max")) {
-                found.entry(file.to_owned()).or_insert_with(|| limit.clone());
+                limits.entry(file.to_owned()).or_insert_with(|| limit.clone());
             }
         }
     }
-    Presence::Present(found)
+    Presence::Present(limits)
 }
 
 /// Hash that identifies this machine: of its installation ID, which should not leave the machine, and its firmware ID,
@@ -226,8 +225,8 @@ pub fn identity(system: &dyn System) -> String {
     let files = ["/etc/machine-id", "/var/lib/dbus/machine-id"].map(Path::new);
     let installed = sysfs::first(files.map(|file| sysfs::text(system, file)), "it has none");
     let firmware = sysfs::text(system, Path::new("/sys/class/dmi/id/product_uuid"));
-    let id = |seen: Presence<String>| seen.value().cloned().unwrap_or_default();
-    let text = format!("assay machine\0{}\0{}", id(installed), id(firmware));
+    let or_empty = |id: Presence<String>| id.value().cloned().unwrap_or_default();
+    let text = format!("assay machine\0{}\0{}", or_empty(installed), or_empty(firmware));
     hexadecimal(&sha256(text))
 }
 

@@ -19,9 +19,7 @@ pub fn is_kept_name(name: &str) -> bool {
     })
 }
 
-/// The machine, as far as its power is concerned.
 pub trait Mains {
-    /// Prints a message to the user at once.
     fn call(&self, text: &str);
 
     /// Creates a marked file with this name in a directory, durable across a power cut.

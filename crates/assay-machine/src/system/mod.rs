@@ -218,7 +218,6 @@ pub struct Holder {
 }
 
 impl Hold {
-    /// A lock that exists while these are open.
     pub fn new(socket: Option<std::os::fd::OwnedFd>, file: Option<Locked>) -> Self {
         Self { _socket: socket, _file: file, beside: None }
     }
@@ -383,13 +382,11 @@ pub trait System: Sync {
     /// Opens and locks a file of Assay's state without waiting; refused unless only this user (or root) owns it. Files
     /// of a result may have any owner, because Assay executes nothing from them.
     fn lock_file(&self, path: &Path, locking: Locking) -> Result<OwnFile, HoldError>;
-    /// Text of a locked file, from its beginning.
     fn read_own(&self, file: &OwnFile) -> io::Result<String>;
     fn append_own(&self, file: &OwnFile, bytes: &[u8]) -> io::Result<()>;
     fn random(&self) -> io::Result<[u8; 32]>;
     /// Makes a new directory with these files below it (path and text), all synced to the device.
     fn make_tree(&self, directory: &Path, files: &[(String, String)]) -> io::Result<()>;
-    /// Removes a directory of Assay with its content.
     fn remove_directory(&self, path: &Path) -> io::Result<()>;
 
     /// Creates an area file in a directory: unnamed if the file system can, else named, marked and locked.
@@ -411,7 +408,6 @@ pub trait System: Sync {
     /// Sends the operations of an open target past the page cache, or through it.
     fn set_caching(&self, file: &File, caching: Caching) -> io::Result<()>;
     fn length(&self, file: &File) -> io::Result<u64>;
-    /// Alignment for direct I/O, if known.
     fn direct_alignment(&self, file: &File) -> io::Result<Option<DirectAlignment>>;
 
     /// Returns whether btrfs writes a file in place, without checksums (`chattr +C`).
@@ -469,7 +465,6 @@ pub trait System: Sync {
     /// The 512 bytes of an NVMe device's health log (log page 2).
     fn nvme_health_log(&self, device: &Path) -> io::Result<Vec<u8>>;
     fn load_link(&self, job: &network::LinkJob<'_>) -> io::Result<network::LinkRun>;
-    /// Starts virtual machines with a drive that Assay implements.
     fn machines(&self, _wanted: &powered::VmNeeds) -> Result<Box<dyn powered::VmStarter>, String> {
         Err("virtual machines are not supported here".to_owned())
     }

@@ -102,7 +102,6 @@ pub fn at(system: &dyn System, point: &Path) -> Result<MountEntry, String> {
     entry.ok_or_else(|| "nothing is mounted there, although mount reported no error".to_owned())
 }
 
-/// Value of an option like `upperdir=/x`.
 pub fn option<'a>(mount: &'a Mount, name: &str) -> Option<&'a str> {
     mount.options.iter().find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
 }

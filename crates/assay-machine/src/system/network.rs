@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub use handshake::Token;
 pub use rate::BitRate;
-pub use shaper::{Discipline, HANDLE, Means, Shaper, is_own, names_of_own, root_of};
+pub use shaper::{Discipline, HANDLE, Means, Shaper, is_own, own_discipline, root_of};
 
 /// Nanoseconds of a slice in which bytes are counted.
 pub const SLICE_NS: u64 = 100_000_000;

@@ -21,8 +21,8 @@ impl PciNames {
     pub fn read(system: &dyn System) -> Self {
         let found = DATABASES.iter().find_map(|path| system.read_bytes(Path::new(path)).ok());
         let text = found.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        let packed = || PACKED.iter().any(|path| system.status(Path::new(path)).is_ok());
-        let reason = if text.is_none() && packed() {
+        let has_packed = || PACKED.iter().any(|path| system.status(Path::new(path)).is_ok());
+        let reason = if text.is_none() && has_packed() {
             "the PCI ID database is compressed; Assay reads only uncompressed files"
         } else {
             "no PCI ID database is installed (package pci.ids or hwdata)"
@@ -38,14 +38,14 @@ impl PciNames {
         };
         let unknown = |number: &str| format!("the PCI ID database does not contain {number}");
         let mut lines = text.lines();
-        let Some(name) = lines.find_map(|line| named(line, vendor)) else {
+        let Some(name) = lines.find_map(|line| name_after(line, vendor)) else {
             return [(); 2].map(|()| Presence::absent(unknown(vendor)));
         };
         // The vendor's devices follow it, indented by one tab; two tabs are boards made with them.
-        let mut own = lines
+        let mut device_lines = lines
             .take_while(|line| line.starts_with(['\t', '#']) || line.is_empty())
             .filter_map(|line| line.strip_prefix('\t').filter(|rest| !rest.starts_with('\t')));
-        let device_name = own.find_map(|line| named(line, device));
+        let device_name = device_lines.find_map(|line| name_after(line, device));
         [
             Presence::Present(name),
             Presence::from_option(device_name, unknown(&format!("{vendor}:{device}"))),
@@ -53,8 +53,8 @@ impl PciNames {
     }
 }
 
-/// Parses `8086  Intel Corporation`, if it has this ID.
-fn named(line: &str, number: &str) -> Option<String> {
+/// Name in `8086  Intel Corporation`; `None` if the line has another ID.
+fn name_after(line: &str, number: &str) -> Option<String> {
     let rest = line.strip_prefix(number)?;
     let name = rest.strip_prefix("  ")?.trim();
     (number.len() == 4 && !name.is_empty()).then(|| name.to_owned())

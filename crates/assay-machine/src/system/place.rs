@@ -51,7 +51,7 @@ struct KnownPlatform {
     firmware: &'static [&'static str],
     clock: Option<&'static str>,
     /// Its guests see the signature of another hypervisor: the firmware is believed first.
-    lends: bool,
+    is_imitator: bool,
 }
 
 /// A row without a clock, with a unique signature.
@@ -62,7 +62,7 @@ const fn hypervisor(
     firmware: &'static [&'static str],
 ) -> KnownPlatform {
     let kind = PlaceKind::Hypervisor;
-    KnownPlatform { name, guest, kind, signatures, firmware, clock: None, lends: false }
+    KnownPlatform { name, guest, kind, signatures, firmware, clock: None, is_imitator: false }
 }
 
 /// Known hypervisors. A hypervisor that others imitate comes after them.
@@ -72,7 +72,7 @@ static KNOWN: &[KnownPlatform] = &[
         ..hypervisor("QEMU TCG", "emulated (qemu tcg)", &["TCGTCGTCGTCG"], &[])
     },
     KnownPlatform {
-        lends: true,
+        is_imitator: true,
         ..hypervisor(
             "VirtualBox",
             "virtualbox guest",
@@ -81,7 +81,7 @@ static KNOWN: &[KnownPlatform] = &[
         )
     },
     KnownPlatform {
-        lends: true,
+        is_imitator: true,
         ..hypervisor("Parallels", "parallels guest", &["prl hyperv", "lrpepyh vr"], &["Parallels"])
     },
     hypervisor("VMware", "vmware guest", &["VMwareVMware"], &["VMware"]),
@@ -130,22 +130,22 @@ const OF_CONTAINERS: [&str; 2] = ["pid", "user"];
 pub fn place(system: &dyn System) -> Presence<Place> {
     let cpuinfo = sysfs::text(system, Path::new("/proc/cpuinfo"));
     cpuinfo.map(|cpuinfo| Place {
-        layers: below(system, &cpuinfo).into_iter().chain(container(system)).collect(),
-        frequency_driver: of_policies(system, "scaling_driver"),
+        layers: hypervisor_below(system, &cpuinfo).into_iter().chain(container(system)).collect(),
+        frequency_driver: policy_values(system, "scaling_driver"),
         mitigations: mitigations(system),
     })
 }
 
 /// Value in a file of all frequency policies, or the different values.
-pub(super) fn of_policies(system: &dyn System, file: &str) -> Presence<String> {
+pub(super) fn policy_values(system: &dyn System, file: &str) -> Presence<String> {
     let root = Path::new("/sys/devices/system/cpu/cpufreq");
     let policies = sysfs::names(system, root).into_iter().filter(|name| name.starts_with("policy"));
-    let word = |policy| sysfs::text(system, &root.join(policy).join(file));
-    let mut found: Vec<String> = policies.filter_map(|p| word(p).value().cloned()).collect();
-    found.sort();
-    found.dedup();
-    let words = (!found.is_empty()).then(|| found.join(", "));
-    Presence::from_option(words, "the kernel does not control the CPU frequency")
+    let value_of = |policy| sysfs::text(system, &root.join(policy).join(file)).value().cloned();
+    let mut values: Vec<String> = policies.filter_map(value_of).collect();
+    values.sort();
+    values.dedup();
+    let text = (!values.is_empty()).then(|| values.join(", "));
+    Presence::from_option(text, "the kernel does not control the CPU frequency")
 }
 
 impl Place {
@@ -157,14 +157,14 @@ impl Place {
 
     /// The layer that matters most for speed: an emulator before a hypervisor before a container.
     pub fn kind(&self) -> Option<PlaceKind> {
-        let order = [PlaceKind::Emulator, PlaceKind::Hypervisor, PlaceKind::Container];
-        order.into_iter().find(|kind| self.layers.iter().any(|layer| layer.kind == *kind))
+        let by_weight = [PlaceKind::Emulator, PlaceKind::Hypervisor, PlaceKind::Container];
+        by_weight.into_iter().find(|kind| self.layers.iter().any(|layer| layer.kind == *kind))
     }
 
     /// The emulator that executes all instructions, if there is one.
     pub fn emulator(&self) -> Option<&str> {
-        let emulates = |layer: &&PlaceLayer| layer.kind == PlaceKind::Emulator;
-        self.layers.iter().find(emulates).map(|layer| layer.name.as_str())
+        let is_emulator = |layer: &&PlaceLayer| layer.kind == PlaceKind::Emulator;
+        self.layers.iter().find(is_emulator).map(|layer| layer.name.as_str())
     }
 
     pub fn signs(&self) -> Vec<String> {
@@ -173,15 +173,16 @@ impl Place {
 
     /// Counts of CPU vulnerabilities by status, with the names of open ones.
     pub fn mitigated(&self) -> Option<String> {
-        let all = self.mitigations.value()?;
-        let is = |text: &str, word: &str| text.split(' ').any(|part| part.starts_with(word));
-        let unaffected = all.values().filter(|text| text.starts_with("Not affected")).count();
-        let open = |text: &str| is(text, "Vulnerable") && !is(text, "Mitigation");
-        let open: Vec<&str> =
-            all.iter().filter(|(_, text)| open(text)).map(|(name, _)| name.as_str()).collect();
-        let rest = all.len() - unaffected - open.len();
+        let statuses = self.mitigations.value()?;
+        let has = |status: &str, word: &str| status.split(' ').any(|part| part.starts_with(word));
+        let is_open = |status: &str| has(status, "Vulnerable") && !has(status, "Mitigation");
+        let unaffected = statuses.values().filter(|text| text.starts_with("Not affected")).count();
+        let open = statuses.iter().filter(|(_, status)| is_open(status));
+        let open: Vec<&str> = open.map(|(name, _)| name.as_str()).collect();
+        let mitigated = statuses.len() - unaffected - open.len();
         let names = if open.is_empty() { String::new() } else { format!(" ({})", open.join(", ")) };
-        Some(format!("{rest} mitigated, {unaffected} not affected, {} open{names}", open.len()))
+        let count = open.len();
+        Some(format!("{mitigated} mitigated, {unaffected} not affected, {count} open{names}"))
     }
 
     /// The words of `Machine::virtualisation`: `none`, `kvm guest, container (docker)`.
@@ -212,11 +213,11 @@ impl PlaceLayer {
 }
 
 /// The hypervisor or emulator below, if one shows itself.
-fn below(system: &dyn System, cpuinfo: &str) -> Option<PlaceLayer> {
+fn hypervisor_below(system: &dyn System, cpuinfo: &str) -> Option<PlaceLayer> {
     let text = |path: &str| sysfs::text(system, Path::new(path)).value().cloned();
     let signs = Signs::read(system, cpuinfo);
     if let Some(kind) = text("/sys/hypervisor/type") {
-        return Some(by_kernel(system, &kind, &signs));
+        return Some(named_by_kernel(system, &kind, &signs));
     }
     if let Some(tree) = text("/proc/device-tree/hypervisor/compatible") {
         let word = tree.trim_start_matches("linux,").to_owned();
@@ -225,17 +226,17 @@ fn below(system: &dyn System, cpuinfo: &str) -> Option<PlaceLayer> {
         let signs = vec![format!("device tree: {tree}")];
         return Some(PlaceLayer { kind: PlaceKind::Hypervisor, name, signs });
     }
-    let first = |shows: &dyn Fn(&KnownPlatform) -> bool| KNOWN.iter().find(|known| shows(known));
-    let known = first(&|known| known.lends && signs.firmware_of(known))
+    let first = |is_it: &dyn Fn(&KnownPlatform) -> bool| KNOWN.iter().find(|known| is_it(known));
+    let known = first(&|known| known.is_imitator && signs.has_firmware(known))
         .or_else(|| first(&|known| signs.signature_of(known).is_some()))
         .or_else(|| signs.emulated.as_ref().and(KNOWN.first()))
-        .or_else(|| first(&|known| signs.firmware_of(known)))
-        .or_else(|| first(&|known| signs.flagged && signs.clock_of(known)));
+        .or_else(|| first(&|known| signs.has_firmware(known)))
+        .or_else(|| first(&|known| signs.flagged && signs.has_clock(known)));
     match known {
         Some(known) => Some(PlaceLayer {
             kind: known.kind,
             name: known.name.to_owned(),
-            signs: signs.for_the(known),
+            signs: signs.evidence_for(known),
         }),
         None => signs.flagged.then(|| PlaceLayer {
             kind: PlaceKind::Hypervisor,
@@ -248,15 +249,16 @@ fn below(system: &dyn System, cpuinfo: &str) -> Option<PlaceLayer> {
 const FLAG: &str = "CPUID: hypervisor flag";
 
 /// The hypervisor named by the kernel: Xen, with the kind of guest.
-fn by_kernel(system: &dyn System, kind: &str, signs: &Signs) -> PlaceLayer {
+fn named_by_kernel(system: &dyn System, kind: &str, signs: &Signs) -> PlaceLayer {
     let text = |path: &str| sysfs::text(system, Path::new(path)).value().cloned();
     let known = KNOWN.iter().find(|known| known.name.eq_ignore_ascii_case(kind));
-    let rules = text("/proc/xen/capabilities").is_some_and(|what| what.contains("control_d"));
-    let sort = if rules { Some("dom0".to_owned()) } else { text("/sys/hypervisor/guest_type") };
+    let capabilities = text("/proc/xen/capabilities").unwrap_or_default();
+    let dom0 = capabilities.contains("control_d").then(|| "dom0".to_owned());
+    let guest_type = dom0.or_else(|| text("/sys/hypervisor/guest_type"));
     let name = known.map_or(kind, |known| known.name);
-    let name = sort.map_or_else(|| name.to_owned(), |sort| format!("{name} {sort}"));
-    let own = known.map(|known| signs.for_the(known)).unwrap_or_default();
-    let signs = [format!("/sys/hypervisor/type: {kind}")].into_iter().chain(own).collect();
+    let name = guest_type.map_or_else(|| name.to_owned(), |guest| format!("{name} {guest}"));
+    let evidence = known.map(|known| signs.evidence_for(known)).unwrap_or_default();
+    let signs = [format!("/sys/hypervisor/type: {kind}")].into_iter().chain(evidence).collect();
     PlaceLayer { kind: PlaceKind::Hypervisor, name, signs }
 }
 
@@ -286,26 +288,26 @@ impl Signs {
     }
 
     fn signature_of(&self, known: &KnownPlatform) -> Option<&String> {
-        let own = |told: &&String| known.signatures.iter().any(|sign| told.contains(sign));
-        self.signatures.iter().find(own)
+        let is_its = |seen: &&String| known.signatures.iter().any(|sign| seen.contains(sign));
+        self.signatures.iter().find(is_its)
     }
 
-    fn firmware_of(&self, known: &KnownPlatform) -> bool {
+    fn has_firmware(&self, known: &KnownPlatform) -> bool {
         // Amazon's metal machines carry its name, too.
-        let metal = self.firmware.contains(".metal");
-        !metal && known.firmware.iter().any(|sign| self.firmware.contains(sign))
+        let is_metal = self.firmware.contains(".metal");
+        !is_metal && known.firmware.iter().any(|sign| self.firmware.contains(sign))
     }
 
-    fn clock_of(&self, known: &KnownPlatform) -> bool {
-        known.clock.is_some_and(|clock| self.clocks.split(' ').any(|own| own.starts_with(clock)))
+    fn has_clock(&self, known: &KnownPlatform) -> bool {
+        known.clock.is_some_and(|clock| self.clocks.split(' ').any(|name| name.starts_with(clock)))
     }
 
-    fn for_the(&self, known: &KnownPlatform) -> Vec<String> {
+    fn evidence_for(&self, known: &KnownPlatform) -> Vec<String> {
         let signature = self.signature_of(known).map(|sign| format!("CPUID: {sign}"));
         let emulated = self.emulated.as_ref().filter(|_| known.kind == PlaceKind::Emulator);
         let emulated = emulated.map(|name| format!("processor: {name}"));
-        let firmware = self.firmware_of(known).then(|| format!("DMI: {}", self.firmware));
-        let clock = known.clock.filter(|_| self.clock_of(known));
+        let firmware = self.has_firmware(known).then(|| format!("DMI: {}", self.firmware));
+        let clock = known.clock.filter(|_| self.has_clock(known));
         let clock = clock.map(|clock| format!("clock source: {clock}"));
         [signature, emulated, firmware, clock].into_iter().flatten().collect()
     }
@@ -313,80 +315,77 @@ impl Signs {
 
 /// The container around, if there is one.
 fn container(system: &dyn System) -> Option<PlaceLayer> {
-    let own = own_namespaces(system);
-    let named = named_container(system);
-    let spaces = (!own.is_empty()).then(|| format!("own namespaces: {}", own.join(", ")));
-    let layer = |name: String, sign: Option<String>| PlaceLayer {
-        kind: PlaceKind::Container,
-        name,
-        signs: sign.into_iter().chain(spaces.clone()).collect(),
-    };
-    match named {
-        Some((name, sign)) => Some(layer(name, Some(sign))),
-        None if own.iter().any(|name| OF_CONTAINERS.contains(name)) => {
-            Some(layer(format!("namespaces: {}", own.join(", ")), None))
+    let namespaces = own_namespaces(system);
+    let list = namespaces.join(", ");
+    let (name, mut signs) = match named_container(system) {
+        Some((name, sign)) => (name, vec![sign]),
+        None if namespaces.iter().any(|name| OF_CONTAINERS.contains(name)) => {
+            (format!("namespaces: {list}"), Vec::new())
         }
-        None => None,
-    }
+        None => return None,
+    };
+    signs.extend((!namespaces.is_empty()).then(|| format!("own namespaces: {list}")));
+    Some(PlaceLayer { kind: PlaceKind::Container, name, signs })
 }
 
 /// Name of the container, and the source of the name.
 fn named_container(system: &dyn System) -> Option<(String, String)> {
     let text = |path: &str| sysfs::text(system, Path::new(path)).value().cloned();
-    let there = |path: &str| system.status(Path::new(path)).is_ok();
-    let told = |name: &str, sign: &str| (name.to_owned(), sign.to_owned());
-    let variable = || {
+    let exists = |path: &str| system.status(Path::new(path)).is_ok();
+    let owned = |name: &str, sign: &str| (name.to_owned(), sign.to_owned());
+    let by_variable = || {
         let environment = text("/proc/1/environ")?;
         let mut variables = environment.split('\0');
         let name = variables.find_map(|variable| variable.strip_prefix("container="))?;
-        Some(told(name, "/proc/1/environ: container"))
+        Some(owned(name, "/proc/1/environ: container"))
     };
-    let by_systemd = || Some(told(&text("/run/systemd/container")?, "/run/systemd/container"));
-    let by_file = |path: &'static str, name| there(path).then(|| told(name, path));
-    let windows = || {
+    let by_systemd = || Some(owned(&text("/run/systemd/container")?, "/run/systemd/container"));
+    let by_file = |path: &'static str, name| exists(path).then(|| owned(name, path));
+    let by_windows = || {
         let kernel = text("/proc/sys/kernel/osrelease")?.to_lowercase();
-        (kernel.contains("microsoft") && there("/proc/sys/fs/binfmt_misc/WSLInterop"))
-            .then(|| told("wsl", "/proc/sys/kernel/osrelease"))
+        (kernel.contains("microsoft") && exists("/proc/sys/fs/binfmt_misc/WSLInterop"))
+            .then(|| owned("wsl", "/proc/sys/kernel/osrelease"))
     };
-    variable()
+    by_variable()
         .or_else(by_systemd)
         .or_else(|| by_file("/.dockerenv", "docker"))
         .or_else(|| by_file("/run/.containerenv", "podman"))
-        .or_else(windows)
-        .or_else(|| by_group(&text("/proc/1/cgroup")?))
+        .or_else(by_windows)
+        .or_else(|| container_of_groups(&text("/proc/1/cgroup")?))
 }
 
 /// A container by the control group that its first process is in.
-fn by_group(groups: &str) -> Option<(String, String)> {
+fn container_of_groups(groups: &str) -> Option<(String, String)> {
     const NAMES: [(&str, &str); 4] =
         [("kubepods", "kubernetes"), ("docker", "docker"), ("libpod", "podman"), ("lxc", "lxc")];
     let paths = groups.lines().filter_map(|line| line.rsplit(':').next());
     let parts: Vec<&str> = paths.flat_map(|path| path.split('/')).collect();
-    let found = NAMES.iter().find(|(sign, _)| parts.iter().any(|part| part.starts_with(sign)))?;
-    Some((found.1.to_owned(), "/proc/1/cgroup".to_owned()))
+    let is_used = |start: &str| parts.iter().any(|part| part.starts_with(start));
+    let (_, name) = NAMES.iter().find(|(start, _)| is_used(start))?;
+    Some(((*name).to_owned(), "/proc/1/cgroup".to_owned()))
 }
 
 /// Namespaces other than the machine's first ones.
 fn own_namespaces(system: &dyn System) -> Vec<&'static str> {
     let inode = |name: &str| {
         let link = system.read_link(&Path::new("/proc/self/ns").join(name)).ok()?;
-        let text = link.to_str()?.split_once('[')?.1.trim_end_matches(']').parse::<u64>();
-        text.ok()
+        let (_, number) = link.to_str()?.split_once('[')?;
+        number.trim_end_matches(']').parse::<u64>().ok()
     };
-    let own = FIRST_NAMESPACES
-        .into_iter()
-        .filter(|(name, first)| inode(name).is_some_and(|inode| inode != *first));
-    own.map(|(name, _)| name).collect()
+    let is_own = |(name, first): &(&str, u64)| inode(name).is_some_and(|inode| inode != *first);
+    FIRST_NAMESPACES.into_iter().filter(is_own).map(|(name, _)| name).collect()
 }
 
 fn mitigations(system: &dyn System) -> Presence<BTreeMap<String, String>> {
     let root = Path::new("/sys/devices/system/cpu/vulnerabilities");
-    let text = |name: String| {
-        let text = sysfs::text(system, &root.join(&name)).value().cloned()?;
-        Some((name, text))
+    let with_status = |name: String| {
+        let status = sysfs::text(system, &root.join(&name)).value().cloned()?;
+        Some((name, status))
     };
-    let found: BTreeMap<_, _> = sysfs::names(system, root).into_iter().filter_map(text).collect();
-    Presence::from_option((!found.is_empty()).then_some(found), "the kernel reports no mitigations")
+    let names = sysfs::names(system, root);
+    let statuses: BTreeMap<_, _> = names.into_iter().filter_map(with_status).collect();
+    let statuses = (!statuses.is_empty()).then_some(statuses);
+    Presence::from_option(statuses, "the kernel reports no mitigations")
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use super::{
 };
 
 /// Mounts followed below the first one: more is a circle.
-const DEEPEST: usize = 8;
+const MOST_MOUNTS: usize = 8;
 
 const MEMORY: [&str; 4] = ["tmpfs", "ramfs", "devtmpfs", "rootfs"];
 
@@ -28,14 +28,14 @@ pub(super) fn is_remote(filesystem: &str) -> bool {
 
 /// Describes the stack of a target. A user error if it does not exist; refused if this user may not read it.
 pub fn resolve(system: &dyn System, target: &str) -> Outcome<Site> {
-    let look = |error: io::Error| match device_called(system, target) {
+    let explain = |error: io::Error| match device_named(system, target) {
         Some(path) if error.kind() == io::ErrorKind::NotFound => {
             Failure::mistake(format!("{target:?} does not exist; use {path}"))
         }
-        _ => cannot_look(target, &error),
+        _ => access_error(target, &error),
     };
-    let path = system.canonical(Path::new(target)).map_err(look)?;
-    let status = system.status(&path).map_err(look)?;
+    let path = system.canonical(Path::new(target)).map_err(explain)?;
+    let status = system.status(&path).map_err(explain)?;
     let kind = target_kind(target, status.kind)?;
     let mut descent = Descent::new(system);
     let (device, ground) = match (kind, status.own_device) {
@@ -46,7 +46,7 @@ pub fn resolve(system: &dyn System, target: &str) -> Outcome<Site> {
 }
 
 fn target_kind(target: &str, kind: FileKind) -> Outcome<TargetKind> {
-    let what = match kind {
+    let noun = match kind {
         FileKind::Directory => return Ok(TargetKind::Directory),
         FileKind::File => return Ok(TargetKind::File),
         FileKind::BlockDevice => return Ok(TargetKind::Device),
@@ -54,19 +54,19 @@ fn target_kind(target: &str, kind: FileKind) -> Outcome<TargetKind> {
         FileKind::Other => "a socket or a pipe",
     };
     let advice = "use a directory, a file or a block device";
-    Err(Failure::mistake(format!("{target:?} is {what}; {advice}")))
+    Err(Failure::mistake(format!("{target:?} is {noun}; {advice}")))
 }
 
 /// The block device that a bare word such as `sda` names.
-fn device_called(system: &dyn System, word: &str) -> Option<String> {
+fn device_named(system: &dyn System, word: &str) -> Option<String> {
     let path = (!word.contains('/')).then(|| format!("/dev/{word}"))?;
     let status = system.status(Path::new(&path)).ok()?;
     (status.kind == FileKind::BlockDevice).then_some(path)
 }
 
-fn cannot_look(target: &str, error: &io::Error) -> Failure {
+fn access_error(target: &str, error: &io::Error) -> Failure {
     let advice = "use a directory, a file or a block device";
-    let mistake = |what: &str| Failure::mistake(format!("{target:?} {what}; {advice}"));
+    let mistake = |fault: &str| Failure::mistake(format!("{target:?} {fault}; {advice}"));
     match Errno::find(error) {
         Some(Errno::LOOP) => return mistake("is a symbolic link to itself"),
         Some(Errno::NAMETOOLONG) => return mistake("is too long"),
@@ -86,8 +86,8 @@ fn cannot_look(target: &str, error: &io::Error) -> Failure {
 /// Names of the locks for the hardware of a run (bottom devices or file system), sorted.
 pub fn lock_names(site: &Site) -> Vec<String> {
     let unknown = DeviceNumber { major: 0, minor: 0 };
-    let bottom = site.layers.iter().filter(|layer| layer.below.is_empty());
-    let numbers = bottom.map(|layer| layer.number).filter(|number| *number != unknown);
+    let whole_devices = site.layers.iter().filter(|layer| layer.below.is_empty());
+    let numbers = whole_devices.map(|layer| layer.number).filter(|number| *number != unknown);
     let mut names: BTreeSet<String> = numbers.map(|number| number.to_string()).collect();
     if names.is_empty() {
         names.insert(site.device.to_string());
@@ -131,7 +131,7 @@ impl<'a> Descent<'a> {
 
     /// `depth` is the number of mounts followed so far.
     fn file_system(&mut self, path: &Path, device: DeviceNumber, depth: usize) -> Ground {
-        if depth > DEEPEST {
+        if depth > MOST_MOUNTS {
             return Ground::Unknown("the mounts form a cycle".to_owned());
         }
         let table = self.table.as_deref().unwrap_or_default();
@@ -141,7 +141,7 @@ impl<'a> Descent<'a> {
             return self.device(device);
         }
         match mount {
-            Some(mount) => self.anonymous(&mount, depth),
+            Some(mount) => self.without_device(&mount, depth),
             None => Ground::Unknown(self.no_mount()),
         }
     }
@@ -154,7 +154,7 @@ impl<'a> Descent<'a> {
     }
 
     /// A file system with an anonymous device number.
-    fn anonymous(&mut self, mount: &Mount, depth: usize) -> Ground {
+    fn without_device(&mut self, mount: &Mount, depth: usize) -> Ground {
         let filesystem = mount.filesystem.as_str();
         if MEMORY.contains(&filesystem) {
             return Ground::Memory;
@@ -164,7 +164,7 @@ impl<'a> Descent<'a> {
         }
         match filesystem {
             "btrfs" => self.btrfs(mount),
-            "bcachefs" => self.listed(mount.source.split(':')),
+            "bcachefs" => self.blocks_of(mount.source.split(':')),
             "overlay" => self.overlay(mount, depth),
             "ecryptfs" => self.follow(Path::new(&mount.source), depth),
             "zfs" => Ground::Unknown("only ZFS tools can list the devices".to_owned()),
@@ -183,17 +183,17 @@ impl<'a> Descent<'a> {
             }
         }
         // If sysfs does not list it (old kernels, containers), the mount source is one device at least.
-        self.listed([mount.source.as_str()])
+        self.blocks_of([mount.source.as_str()])
     }
 
     /// Kernel name of a mount's source; its last component if the device file does not exist.
     fn source_name(&self, source: &str) -> String {
-        let last = || Path::new(source).file_name().unwrap_or_default();
+        let file_name = || Path::new(source).file_name().unwrap_or_default();
         devices::name_at(self.system, Path::new(source))
-            .unwrap_or_else(|| last().to_string_lossy().into_owned())
+            .unwrap_or_else(|| file_name().to_string_lossy().into_owned())
     }
 
-    fn listed<'s>(&self, sources: impl IntoIterator<Item = &'s str>) -> Ground {
+    fn blocks_of<'s>(&self, sources: impl IntoIterator<Item = &'s str>) -> Ground {
         let mut names = Vec::new();
         for source in sources {
             let name = self.source_name(source);
@@ -215,8 +215,8 @@ impl<'a> Descent<'a> {
     fn fuse(&mut self, mount: &Mount, depth: usize) -> Ground {
         let source = Path::new(&mount.source);
         // Many FUSE programs have /dev/fuse as source, which stores no data.
-        let keeps_bytes = |kind| kind != FileKind::CharacterDevice && kind != FileKind::Other;
-        if source.is_absolute() && self.system.status(source).is_ok_and(|own| keeps_bytes(own.kind))
+        let stores_data = |kind| kind != FileKind::CharacterDevice && kind != FileKind::Other;
+        if source.is_absolute() && self.system.status(source).is_ok_and(|own| stores_data(own.kind))
         {
             return self.follow(source, depth);
         }
@@ -229,11 +229,11 @@ impl<'a> Descent<'a> {
     /// Continues at another path, which may not exist in a container.
     fn follow(&mut self, path: &Path, depth: usize) -> Ground {
         let system = self.system;
-        let found = system.canonical(path).and_then(|path| {
+        let resolved = system.canonical(path).and_then(|path| {
             let status = system.status(&path)?;
             Ok((path, status))
         });
-        match found {
+        match resolved {
             Ok((path, status)) => match status.own_device {
                 Some(number) if status.kind == FileKind::BlockDevice => self.device(number),
                 _ => self.file_system(&path, status.device, depth + 1),
@@ -245,17 +245,18 @@ impl<'a> Descent<'a> {
         }
     }
 
-    fn behind_loop(&mut self, file: &Path) -> Vec<String> {
-        let file = existing(self.system, file);
+    fn devices_below_loop(&mut self, file: &Path) -> Vec<String> {
+        let file = existing_path(self.system, file);
         match self.follow(&file, 0) {
             Ground::Blocks(names) => names,
-            Ground::Unknown(reason) => self.note(&reason),
-            Ground::Memory => self.note(LOOP_IN_MEMORY),
-            Ground::Remote => self.note("the file of the loop device is on another machine"),
+            Ground::Unknown(reason) => self.no_devices(&reason),
+            Ground::Memory => self.no_devices(LOOP_IN_MEMORY),
+            Ground::Remote => self.no_devices("the file of the loop device is on another machine"),
         }
     }
 
-    fn note(&mut self, reason: &str) -> Vec<String> {
+    /// Records why there are no devices below.
+    fn no_devices(&mut self, reason: &str) -> Vec<String> {
         self.reasons.push(reason.to_owned());
         Vec::new()
     }
@@ -270,7 +271,7 @@ impl<'a> Descent<'a> {
             }
             let (mut layer, below) = devices::layer(self.system, &name);
             if let devices::Below::File(file) = below {
-                layer.below = self.behind_loop(&file);
+                layer.below = self.devices_below_loop(&file);
             }
             waiting.extend(layer.below.iter().cloned());
             layers.push(layer);
@@ -293,7 +294,7 @@ impl<'a> Descent<'a> {
             Presence::Absent(_) if backing == Backing::Unknown => {
                 Presence::absent("unknown, as are the layers below")
             }
-            told => told,
+            compression => compression,
         };
         let encryption = encryption::find(self.system, &named.path, &self.met, &layers);
         let no_mount = match named.kind {
@@ -315,7 +316,7 @@ impl<'a> Descent<'a> {
             backing,
             backing_reason: (!self.reasons.is_empty()).then(|| self.reasons.join("; ")),
             shared: shared(&layers, &counted),
-            drives: bottom(&layers).map(|name| devices::drive(self.system, name)).collect(),
+            drives: whole_devices(&layers).map(|name| devices::drive(self.system, name)).collect(),
             counted,
             limits: io_limits::find(self.system, &layers),
             layers,
@@ -326,7 +327,7 @@ impl<'a> Descent<'a> {
 }
 
 /// A removed backing file is named `FILE (deleted)`: its directory still identifies the file system.
-fn existing(system: &dyn System, file: &Path) -> PathBuf {
+fn existing_path(system: &dyn System, file: &Path) -> PathBuf {
     let text = file.to_string_lossy();
     let removed = text.strip_suffix(" (deleted)").map(PathBuf::from);
     match removed {
@@ -341,22 +342,22 @@ fn existing(system: &dyn System, file: &Path) -> PathBuf {
 
 /// The counted devices, the devices that contain them and the devices below, but nothing below a loop device.
 fn shared(layers: &[Layer], counted: &[String]) -> Vec<String> {
-    let mut found: Vec<String> = counted.to_vec();
-    let mut at = 0;
-    while let Some(name) = found.get(at).cloned() {
-        let made_of = layers.iter().filter(|layer| layer.name == name && layer.kind != "loop");
-        for below in made_of.flat_map(|layer| &layer.below) {
-            if !found.contains(below) {
-                found.push(below.clone());
+    let mut devices: Vec<String> = counted.to_vec();
+    let mut next = 0;
+    while let Some(name) = devices.get(next).cloned() {
+        let own_layers = layers.iter().filter(|layer| layer.name == name && layer.kind != "loop");
+        for below in own_layers.flat_map(|layer| &layer.below) {
+            if !devices.contains(below) {
+                devices.push(below.clone());
             }
         }
-        at += 1;
+        next += 1;
     }
-    found
+    devices
 }
 
 /// Whole devices, top first: devices with nothing below, and devices that count as a drive.
-fn bottom(layers: &[Layer]) -> impl Iterator<Item = &str> {
+fn whole_devices(layers: &[Layer]) -> impl Iterator<Item = &str> {
     let is_drive =
         |layer: &&Layer| layer.below.is_empty() || matches!(layer.kind.as_str(), "loop" | "zram");
     layers.iter().filter(is_drive).map(|layer| layer.name.as_str())

@@ -21,20 +21,20 @@ pub struct SwapArea {
 /// All areas; `NotFound` if this kernel has no swap.
 pub fn read(system: &dyn System) -> io::Result<Vec<SwapArea>> {
     let text = system.read_text(Path::new(TABLE))?;
-    Ok(text.lines().skip(1).filter_map(area).collect())
+    Ok(text.lines().skip(1).filter_map(parse_area).collect())
 }
 
 pub fn has(system: &dyn System, path: &Path) -> io::Result<bool> {
     Ok(read(system)?.iter().any(|area| area.path == path))
 }
 
-fn area(line: &str) -> Option<SwapArea> {
+fn parse_area(line: &str) -> Option<SwapArea> {
     let mut words = line.split_whitespace().rev();
     let priority = words.next()?.parse().ok()?;
     let kib = |word: &str| word.parse::<u64>().ok()?.checked_mul(1024);
     let (used_bytes, size_bytes) = (kib(words.next()?)?, kib(words.next()?)?);
     let _kind = words.next()?;
-    // Signs that would break a line are escaped as in the table of mounts.
+    // Characters that would break a line are escaped as in the table of mounts.
     let path = mounts::unescape(words.next()?);
     let path = PathBuf::from(path.strip_suffix(REMOVED).unwrap_or(&path));
     Some(SwapArea { path, size_bytes, used_bytes, priority })

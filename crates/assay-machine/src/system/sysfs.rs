@@ -58,15 +58,15 @@ pub fn chosen(text: &str) -> Option<String> {
 }
 
 /// Returns the value; `None` if the file does not exist. Other errors do not mean that it is gone.
-pub fn there<T>(read: io::Result<T>) -> io::Result<Option<T>> {
-    let gone = |error: &io::Error| {
-        let gone = [Errno::NOENT, Errno::NOTDIR, Errno::NODEV, Errno::NXIO];
+pub fn if_exists<T>(read: io::Result<T>) -> io::Result<Option<T>> {
+    const GONE: [Errno; 4] = [Errno::NOENT, Errno::NOTDIR, Errno::NODEV, Errno::NXIO];
+    let is_gone = |error: &io::Error| {
         matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-            || Errno::find(error).is_some_and(|error| gone.contains(&error))
+            || Errno::find(error).is_some_and(|error| GONE.contains(&error))
     };
     match read {
         Ok(value) => Ok(Some(value)),
-        Err(error) if gone(&error) => Ok(None),
+        Err(error) if is_gone(&error) => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -76,10 +76,10 @@ pub fn names(system: &dyn System, directory: &Path) -> Vec<String> {
     system.list(directory).unwrap_or_default()
 }
 
-/// First of some ways that leads somewhere; absent with the reason when none does.
-pub fn first<T>(ways: impl IntoIterator<Item = Presence<T>>, reason: &str) -> Presence<T> {
-    let found = ways.into_iter().find(|way| way.value().is_some());
-    found.unwrap_or_else(|| Presence::absent(reason))
+/// The first present value; absent with the reason if there is none.
+pub fn first<T>(sources: impl IntoIterator<Item = Presence<T>>, reason: &str) -> Presence<T> {
+    let present = sources.into_iter().find(|source| source.value().is_some());
+    present.unwrap_or_else(|| Presence::absent(reason))
 }
 
 /// Message of an error, without its number.

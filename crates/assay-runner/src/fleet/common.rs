@@ -41,23 +41,23 @@ pub fn merge(ranks: &[OfRank<'_>]) -> Result<Common, String> {
         return Ok(Common { surveys: Vec::new() });
     };
     for other in others {
-        alike(first, other)?;
+        check_alike(first, other)?;
     }
     let shared = |at: usize| {
-        let all = || ranks.iter().map(|rank| &rank.surveys[at]);
+        let surveys = || ranks.iter().map(|rank| &rank.surveys[at]);
         SharedSurvey {
-            length: all().map(|own| own.area.length).min().unwrap_or_default(),
-            fill_ns: all().map(|own| own.area.fill_ns).max().unwrap_or_default(),
-            pilot: slowest(all().map(|own| &own.pilot)),
-            made_ns: all().map(|own| own.made_ns).max().unwrap_or_default(),
-            refused: refused(ranks, at),
+            length: surveys().map(|survey| survey.area.length).min().unwrap_or_default(),
+            fill_ns: surveys().map(|survey| survey.area.fill_ns).max().unwrap_or_default(),
+            pilot: merge_pilots(surveys().map(|survey| &survey.pilot)),
+            made_ns: surveys().map(|survey| survey.made_ns).max().unwrap_or_default(),
+            refused: merge_refusals(ranks, at),
         }
     };
     Ok(Common { surveys: (0..first.surveys.len()).map(shared).collect() })
 }
 
 /// Rejects a rank whose survey cannot lead to the same plan.
-fn alike(first: &OfRank<'_>, other: &OfRank<'_>) -> Result<(), String> {
+fn check_alike(first: &OfRank<'_>, other: &OfRank<'_>) -> Result<(), String> {
     let (name, zero) = (words(other.rank, other.name), words(first.rank, first.name));
     if first.surveys.len() != other.surveys.len() {
         return Err(format!(
@@ -87,40 +87,40 @@ fn alike(first: &OfRank<'_>, other: &OfRank<'_>) -> Result<(), String> {
 }
 
 /// Levels unavailable on at least one rank, each once, with the first such rank.
-fn refused(ranks: &[OfRank<'_>], at: usize) -> Vec<Refusal> {
-    let mut all: Vec<Refusal> = Vec::new();
+fn merge_refusals(ranks: &[OfRank<'_>], at: usize) -> Vec<Refusal> {
+    let mut merged: Vec<Refusal> = Vec::new();
     for rank in ranks {
-        for own in &rank.surveys[at].refused {
-            if all.iter().all(|known| known.levels != own.levels) {
-                let reason = format!("{}: {}", words(rank.rank, rank.name), own.reason);
-                all.push(Refusal { levels: own.levels.clone(), reason });
+        for Refusal { levels, reason } in &rank.surveys[at].refused {
+            if merged.iter().all(|known| known.levels != *levels) {
+                let reason = format!("{}: {reason}", words(rank.rank, rank.name));
+                merged.push(Refusal { levels: levels.clone(), reason });
             }
         }
     }
-    all
+    merged
 }
 
-fn slowest<'a>(pilots: impl Iterator<Item = &'a Pilot>) -> Pilot {
+fn merge_pilots<'a>(pilots: impl Iterator<Item = &'a Pilot>) -> Pilot {
     let mut whole = Pilot::default();
     for pilot in pilots {
-        most(&mut whole.operation_ns, &pilot.operation_ns, |one, other| (*one).max(*other));
-        most(&mut whole.scatter, &pilot.scatter, |one, other| Scatter {
+        merge_by(&mut whole.operation_ns, &pilot.operation_ns, |one, other| (*one).max(*other));
+        merge_by(&mut whole.scatter, &pilot.scatter, |one, other| Scatter {
             between: one.between.max(other.between),
             within_s: one.within_s.max(other.within_s),
         });
-        most(&mut whole.refused, &pilot.refused, |one, _| one.clone());
+        merge_by(&mut whole.refused, &pilot.refused, |one, _| one.clone());
     }
     whole
 }
 
-fn most<T: Clone>(
+fn merge_by<T: Clone>(
     into: &mut BTreeMap<String, T>,
     from: &BTreeMap<String, T>,
     both: fn(&T, &T) -> T,
 ) {
     for (key, value) in from {
-        let own = into.get(key).map_or_else(|| value.clone(), |known| both(known, value));
-        into.insert(key.clone(), own);
+        let merged = into.get(key).map_or_else(|| value.clone(), |known| both(known, value));
+        into.insert(key.clone(), merged);
     }
 }
 
@@ -188,19 +188,21 @@ impl Proof {
 
 /// Rejects a plan whose trials have no sum over hosts.
 pub fn fits(plan: &Plan) -> Result<(), String> {
-    let own = |how: &str| Err(format!("--coordinator does not support this study yet: {how}"));
+    let refuse = |how: &str| Err(format!("--coordinator does not support this study yet: {how}"));
     if race::is_one(plan) || course::is_of(plan) || plan.design.stopping != Stopping::Fixed {
-        return own("the number of trials depends on results; use --replicates, without --until");
+        return refuse(
+            "the number of trials depends on results; use --replicates, without --until",
+        );
     }
     for workload in &plan.workloads {
         let Some(io) = io::IoPlan::of(&workload.work) else {
-            return own(&format!("workload {} does more than read and write", workload.name));
+            return refuse(&format!("workload {} does more than read and write", workload.name));
         };
         if workload.background.is_some() || workload.work.is_others() {
-            return own(&format!("{} runs with a background load", workload.name));
+            return refuse(&format!("{} runs with a background load", workload.name));
         }
         if io.verify {
-            return own(&format!("{} uses verification", workload.name));
+            return refuse(&format!("{} uses verification", workload.name));
         }
     }
     Ok(())

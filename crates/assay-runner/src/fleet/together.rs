@@ -83,9 +83,9 @@ pub fn merge(
     hosts: &[OneHost],
     failed: Option<String>,
 ) -> FleetRecord {
-    let made = match failed.or_else(|| failure(hosts)) {
+    let made = match failed.or_else(|| failures_text(hosts)) {
         Some(why) => Err(why),
-        None => counted(ramp_ns, ranks, hosts),
+        None => merge_counts(ramp_ns, ranks, hosts),
     };
     let started = hosts.iter().map(|host| host.ran.started.as_str()).min().unwrap_or(started);
     let flush_ns =
@@ -94,7 +94,7 @@ pub fn merge(
         Ok(made) => (made, None),
         Err(why) => (MergedTrial::default(), Some(why)),
     };
-    let (status, reason) = ending(planned.is_lead_in(), hosts, why);
+    let (status, reason) = merged_status(planned.is_lead_in(), hosts, why);
     let MergedTrial { measured, together, latency_ns, histograms, series } = made;
     let trial = Trial {
         host: 0,
@@ -119,15 +119,16 @@ struct MergedTrial {
     series: Vec<SeriesRow>,
 }
 
-fn failure(hosts: &[OneHost]) -> Option<String> {
+fn failures_text(hosts: &[OneHost]) -> Option<String> {
     if hosts.is_empty() {
         return Some("no host ran the trial".to_owned());
     }
-    let lacks = |host: &&OneHost| host.ran.status == Status::Failed || host.ran.measured.is_none();
-    let own = hosts.iter().filter(lacks).map(|host| {
+    let has_failed =
+        |host: &&OneHost| host.ran.status == Status::Failed || host.ran.measured.is_none();
+    let reasons = hosts.iter().filter(has_failed).map(|host| {
         format!("{}: {}", host.words(), host.ran.reason.as_deref().unwrap_or("it had no counts"))
     });
-    summarize(own.collect())
+    summarize(reasons.collect())
 }
 
 fn summarize(reasons: Vec<String>) -> Option<String> {
@@ -138,7 +139,11 @@ fn summarize(reasons: Vec<String>) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-fn ending(is_lead_in: bool, hosts: &[OneHost], failed: Option<String>) -> (Status, Option<String>) {
+fn merged_status(
+    is_lead_in: bool,
+    hosts: &[OneHost],
+    failed: Option<String>,
+) -> (Status, Option<String>) {
     if is_lead_in {
         let left_out = "warm-up: excluded by design";
         let text = failed
@@ -155,7 +160,7 @@ fn ending(is_lead_in: bool, hosts: &[OneHost], failed: Option<String>) -> (Statu
     summarize(reasons.collect()).map_or((Status::Ok, None), |why| (Status::Disturbed, Some(why)))
 }
 
-fn common(hosts: &[OneHost]) -> Option<(u64, u64)> {
+fn common_window(hosts: &[OneHost]) -> Option<(u64, u64)> {
     let windows = || {
         hosts
             .iter()
@@ -166,8 +171,9 @@ fn common(hosts: &[OneHost]) -> Option<(u64, u64)> {
     (to > from).then_some((from, to))
 }
 
-fn counted(ramp_ns: u64, ranks: u32, hosts: &[OneHost]) -> Result<MergedTrial, String> {
-    let (from, to) = common(hosts).ok_or("the measurement windows of the hosts do not overlap")?;
+fn merge_counts(ramp_ns: u64, ranks: u32, hosts: &[OneHost]) -> Result<MergedTrial, String> {
+    let (from, to) =
+        common_window(hosts).ok_or("the measurement windows of the hosts do not overlap")?;
     let mut shares = Vec::with_capacity(hosts.len());
     let mut sum: Option<(Measured, io::IoDetail)> = None;
     let mut latency_ns: BTreeMap<String, Tally> = BTreeMap::new();
@@ -176,11 +182,11 @@ fn counted(ramp_ns: u64, ranks: u32, hosts: &[OneHost]) -> Result<MergedTrial, S
         let Some(measured) = &host.ran.measured else { continue };
         let detail = io::IoDetail::of(measured)
             .ok_or_else(|| format!("{}: cannot sum the counts over hosts", host.words()))?;
-        shares.push(share(ramp_ns, host, measured, detail, from..to));
+        shares.push(share_of(ramp_ns, host, measured, detail, from..to));
         match &mut sum {
             None => sum = Some((measured.clone(), detail.clone())),
             Some((whole, all)) => {
-                add(whole, measured);
+                add_measured(whole, measured);
                 add_detail(all, detail);
             }
         }
@@ -225,7 +231,7 @@ fn is_class(name: &str) -> bool {
     !name.is_empty() && name.len() <= LONGEST_CLASS && name.chars().all(is_letter)
 }
 
-fn share(
+fn share_of(
     ramp_ns: u64,
     host: &OneHost,
     measured: &Measured,
@@ -238,11 +244,13 @@ fn share(
     let common_ns = (common.end - common.start) as f64;
     let evenly = common_ns / measured.window_ns.max(1) as f64;
     let per_s = |count: u64, of: fn(&SeriesRow) -> u64| {
+        let in_whole = sum_within(&host.ran.series, of, &run, &whole);
         let part = if whole == common {
             1.0
+        } else if in_whole > 0.0 {
+            sum_within(&host.ran.series, of, &run, &common) / in_whole
         } else {
-            let own = within(&host.ran.series, of, &run, &whole);
-            if own > 0.0 { within(&host.ran.series, of, &run, &common) / own } else { evenly }
+            evenly
         };
         count as f64 * part / (common_ns / 1e9)
     };
@@ -261,7 +269,7 @@ fn share(
 
 /// Sums the rows per second inside a window, in proportion at its ends; the last second may be
 /// short.
-fn within(
+fn sum_within(
     rows: &[SeriesRow],
     of: fn(&SeriesRow) -> u64,
     run: &Range<u64>,
@@ -278,7 +286,7 @@ fn within(
     rows.iter().map(part).sum()
 }
 
-fn add(whole: &mut Measured, own: &Measured) {
+fn add_measured(whole: &mut Measured, own: &Measured) {
     whole.elapsed_ns = whole.elapsed_ns.max(own.elapsed_ns);
     whole.cpu_ns = whole.cpu_ns.saturating_add(own.cpu_ns);
     whole.waited_ns = match (whole.waited_ns, own.waited_ns) {

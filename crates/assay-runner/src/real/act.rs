@@ -18,7 +18,7 @@ use super::files;
 use assay_machine::system::{ADD_ZRAM, Act, REMOVE_ZRAM};
 
 /// Directories of system programs that may be missing from a user's `PATH`.
-const BESIDE: [&str; 4] = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin"];
+const SYSTEM_DIRECTORIES: [&str; 4] = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin"];
 const CHUNK: usize = 1 << 20;
 
 pub fn act(act: &Act) -> io::Result<()> {
@@ -68,8 +68,8 @@ pub fn act(act: &Act) -> io::Result<()> {
         Act::ForgetKey { directory } => {
             let policy = assay_sys::directory_policy(File::open(directory)?.as_fd())?;
             // Not the directory itself: an open handle would keep its key in use.
-            let beside = File::open(directory.parent().unwrap_or(directory))?;
-            policy.map_or(Ok(()), |policy| assay_sys::forget_key(beside.as_fd(), policy.key))
+            let parent = File::open(directory.parent().unwrap_or(directory))?;
+            policy.map_or(Ok(()), |policy| assay_sys::forget_key(parent.as_fd(), policy.key))
         }
         Act::Wipe { device, range } => wipe(device, range.clone()),
         Act::Discard { device, range } => discard(device, range.clone()),
@@ -78,9 +78,9 @@ pub fn act(act: &Act) -> io::Result<()> {
 
 pub fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let beside = BESIDE.iter().map(PathBuf::from);
-    let places = std::env::split_paths(&path).filter(|place| place.is_absolute()).chain(beside);
-    places.map(|place| place.join(name)).find(|path| path.is_file())
+    let usual = SYSTEM_DIRECTORIES.iter().map(PathBuf::from);
+    let directories = std::env::split_paths(&path).filter(|path| path.is_absolute()).chain(usual);
+    directories.map(|directory| directory.join(name)).find(|path| path.is_file())
 }
 
 pub fn free_loop() -> io::Result<PathBuf> {
@@ -141,20 +141,22 @@ fn make_swap(path: &Path) -> io::Result<()> {
         0 => assay_sys::block_device_bytes(file.as_fd())?,
         bytes => bytes,
     };
-    let last = (bytes / page as u64).checked_sub(1).and_then(|last| u32::try_from(last).ok());
-    let last = last.filter(|last| *last > 0).ok_or(Errno::INVAL)?;
-    let mut first = vec![0; page];
-    first[HEADER..HEADER + 4].copy_from_slice(&1_u32.to_ne_bytes());
-    first[HEADER + 4..HEADER + 8].copy_from_slice(&last.to_ne_bytes());
-    first[page - MARK.len()..].copy_from_slice(MARK);
-    file.write_all_at(&first, 0)?;
+    let last_page = u32::try_from((bytes / page as u64).saturating_sub(1)).unwrap_or_default();
+    if last_page == 0 {
+        return Err(Errno::INVAL.into());
+    }
+    let mut first_page = vec![0; page];
+    first_page[HEADER..HEADER + 4].copy_from_slice(&1_u32.to_ne_bytes());
+    first_page[HEADER + 4..HEADER + 8].copy_from_slice(&last_page.to_ne_bytes());
+    first_page[page - MARK.len()..].copy_from_slice(MARK);
+    file.write_all_at(&first_page, 0)?;
     file.sync_all()
 }
 
 /// Options that the kernel takes as flags; the others go to the file system.
 fn split_options(options: &str) -> (MountFlags, String) {
     let mut flags = MountFlags::empty();
-    let mut own = Vec::new();
+    let mut others = Vec::new();
     for option in options.split(',').filter(|option| !option.is_empty()) {
         match option {
             "defaults" | "rw" => {}
@@ -169,10 +171,10 @@ fn split_options(options: &str) -> (MountFlags, String) {
             "nosuid" => flags |= MountFlags::NOSUID,
             "nodev" => flags |= MountFlags::NODEV,
             "noexec" => flags |= MountFlags::NOEXEC,
-            other => own.push(other),
+            other => others.push(other),
         }
     }
-    (flags, own.join(","))
+    (flags, others.join(","))
 }
 
 fn writable(device: &Path, exclusive: bool) -> io::Result<File> {
@@ -186,7 +188,7 @@ fn attach_loop(device: &Path, file: &Path) -> io::Result<()> {
     let direct = LoopOptions { direct_io: true, partitions: true, ..LoopOptions::default() };
     let attach = |options| assay_sys::attach_loop(device.as_fd(), file.as_fd(), options);
     match attach(direct) {
-        // The file system has no direct I/O; the note on buffered loop devices covers this.
+        // The file system has no direct I/O: the survey notes buffered loop devices.
         Err(error) if error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) => {
             attach(LoopOptions { direct_io: false, ..direct })
         }
@@ -194,7 +196,7 @@ fn attach_loop(device: &Path, file: &Path) -> io::Result<()> {
     }
 }
 
-const MOST_COMPLAINTS: usize = 64 << 10;
+const MOST_COMPLAINT_BYTES: usize = 64 << 10;
 
 /// Runs a program to its end; the input goes through a pipe, which no other process can open.
 fn run(name: &str, arguments: &[String], input: Option<&[u8]>) -> io::Result<()> {
@@ -216,13 +218,11 @@ fn run(name: &str, arguments: &[String], input: Option<&[u8]>) -> io::Result<()>
     if status.success() {
         return Ok(());
     }
-    let mut said = vec![0; MOST_COMPLAINTS];
-    let bytes = complaints.read_at(&mut said, 0)?;
-    said.truncate(bytes);
-    let said = String::from_utf8_lossy(&said);
-    let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
-    let said = lines.collect::<Vec<_>>().join("; ");
-    Err(io::Error::other(format!("{name}: {status}: {said}")))
+    let mut bytes = vec![0; MOST_COMPLAINT_BYTES];
+    let length = complaints.read_at(&mut bytes, 0)?;
+    let text = String::from_utf8_lossy(&bytes[..length]);
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    Err(io::Error::other(format!("{name}: {status}: {}", lines.join("; "))))
 }
 
 fn wipe(device: &Path, range: Range<u64>) -> io::Result<()> {

@@ -28,8 +28,8 @@ const ATTEMPTS: usize = 16;
 /// A scan for leftovers locks a file for microseconds.
 const LOCK_ATTEMPTS: usize = 100;
 /// Number of attempts to get the lock of an ended process.
-const DEAD_ATTEMPTS: usize = 60;
-const DEAD_PAUSE: Duration = Duration::from_millis(50);
+const ENDED_ATTEMPTS: usize = 60;
+const ENDED_PAUSE: Duration = Duration::from_millis(50);
 const LOCK_PAUSE: Duration = Duration::from_millis(2);
 
 pub fn create(system: &dyn System, directory: &Path, caching: Caching) -> io::Result<AreaFile> {
@@ -104,7 +104,7 @@ fn make_marked(system: &dyn System, path: &Path) -> io::Result<bool> {
         return Ok(false);
     }
     files::give_to_caller(system, &file)?;
-    file.write_all_at(&mark(system), 0)?;
+    file.write_all_at(&mark_bytes(system), 0)?;
     file.sync_all()?;
     Ok(true)
 }
@@ -139,7 +139,7 @@ fn has_name(file: &File) -> io::Result<bool> {
     Ok(file.metadata()?.nlink() > 0)
 }
 
-fn mark(system: &dyn System) -> Vec<u8> {
+fn mark_bytes(system: &dyn System) -> Vec<u8> {
     let text = format!("{MAGIC}pid {}\nboot {}\n", std::process::id(), boot_id(system));
     let mut mark = text.into_bytes();
     mark.resize(MARK_BYTES, b'\n');
@@ -169,23 +169,26 @@ pub fn remove(area: &AreaFile) -> io::Result<()> {
 
 pub fn leftovers(system: &dyn System, directory: &Path) -> io::Result<Vec<Leftover>> {
     let names = system.list(directory)?;
-    let paths = names.iter().filter(|name| is_area_name(name)).map(|name| directory.join(name));
+    let paths = names
+        .iter()
+        .filter(|name| files::is_random_name(name, PREFIX))
+        .map(|name| directory.join(name));
     Ok(paths.filter_map(|path| leftover(system, path)).collect())
 }
 
 fn leftover(system: &dyn System, path: PathBuf) -> Option<Leftover> {
     // A file that cannot be opened, locked or read is not Assay's.
-    let file = take(system, &path).ok()?;
+    let file = lock_leftover(system, &path).ok()?;
     let size_bytes = file.metadata().ok()?.len();
     Some(Leftover { path, size_bytes })
 }
 
 pub fn remove_leftover(system: &dyn System, leftover: &Leftover) -> io::Result<()> {
     let name = leftover.path.file_name().unwrap_or_default().to_string_lossy();
-    if !is_area_name(&name) {
+    if !files::is_random_name(&name, PREFIX) {
         return Err(not_a_leftover("the file name is not that of an area file"));
     }
-    let file = take(system, &leftover.path)?;
+    let file = lock_leftover(system, &leftover.path)?;
     if !leads_to(&leftover.path, &file)? {
         return Err(not_a_leftover("the file was replaced"));
     }
@@ -193,14 +196,14 @@ pub fn remove_leftover(system: &dyn System, leftover: &Leftover) -> io::Result<(
 }
 
 /// Opens and locks a file that looks like a leftover; writable only if locks need this (NFS).
-pub(super) fn take(system: &dyn System, path: &Path) -> io::Result<File> {
+pub(super) fn lock_leftover(system: &dyn System, path: &Path) -> io::Result<File> {
     let file = open_leftover(system, path, OFlags::RDONLY)?;
-    match lock_of_the_dead(system, &file) {
-        Ok(()) => marked(file),
+    match lock_of_ended_process(system, &file) {
+        Ok(()) => check_mark(file),
         Err(error) if error.raw_os_error() == Some(Errno::BADF.raw_os_error()) => {
             let file = open_leftover(system, path, OFlags::RDWR)?;
-            lock_of_the_dead(system, &file)?;
-            marked(file)
+            lock_of_ended_process(system, &file)?;
+            check_mark(file)
         }
         Err(error) => Err(error),
     }
@@ -216,11 +219,11 @@ fn open_leftover(system: &dyn System, path: &Path, access: OFlags) -> io::Result
     if !is_ours(system, found.uid()) {
         return Err(not_a_leftover("the file belongs to another user"));
     }
-    marked(file)
+    check_mark(file)
 }
 
 /// Returns the file if it has the mark or is empty; checked before and after locking.
-fn marked(file: File) -> io::Result<File> {
+fn check_mark(file: File) -> io::Result<File> {
     if has_mark_or_is_empty(&file)? {
         Ok(file)
     } else {
@@ -229,10 +232,10 @@ fn marked(file: File) -> io::Result<File> {
 }
 
 /// Locks a leftover. The kernel releases the lock of a killed process late, so this function waits.
-fn lock_of_the_dead(system: &dyn System, file: &File) -> io::Result<()> {
-    for _ in 0..DEAD_ATTEMPTS {
+fn lock_of_ended_process(system: &dyn System, file: &File) -> io::Result<()> {
+    for _ in 0..ENDED_ATTEMPTS {
         match fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
-            Err(Errno::WOULDBLOCK) if maker_is_gone(system, file) => thread::sleep(DEAD_PAUSE),
+            Err(Errno::WOULDBLOCK) if maker_is_gone(system, file) => thread::sleep(ENDED_PAUSE),
             other => return Ok(other?),
         }
     }
@@ -273,12 +276,6 @@ pub(super) fn leads_to(path: &Path, file: &File) -> io::Result<bool> {
     let named = fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)?;
     let open = fs::fstat(file)?;
     Ok((named.st_dev, named.st_ino) == (open.st_dev, open.st_ino))
-}
-
-fn is_area_name(name: &str) -> bool {
-    name.strip_prefix(PREFIX).is_some_and(|rest| {
-        rest.len() == 16 && rest.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-    })
 }
 
 pub(super) fn not_a_leftover(reason: &str) -> io::Error {

@@ -36,13 +36,13 @@ static TURN: Mutex<Groups> = Mutex::new(Groups::Unknown);
 const PIPE_BYTES: usize = 1 << 20;
 
 /// Waits until no program runs; none can start until the returned guard is dropped.
-pub(super) fn turn() -> MutexGuard<'static, Groups> {
+pub(super) fn lock_turn() -> MutexGuard<'static, Groups> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Runs a program and measures it. All of its processes have ended when this returns.
 pub fn execute(execution: &Execution<'_>) -> io::Result<Executed> {
-    let mut turn = turn();
+    let mut turn = lock_turn();
     // The user may have stopped while another program was running.
     if execution.stop.load(Ordering::Relaxed) {
         return Ok(not_started());
@@ -79,29 +79,30 @@ fn not_started() -> Executed {
 
 pub(super) fn measure(execution: &Execution<'_>, group: Option<&Group>) -> io::Result<Executed> {
     let asked = ProgramCall::new(execution)?;
-    let _orphans = Orphans::come_here()?;
-    let (hears, says) = pipe()?;
+    let _orphans = Orphans::adopt()?;
+    let (complaint_reader, complaint) = pipe()?;
     let is_heard = execution.heard_bytes > 0 || execution.hashed;
-    let (reads, prints) = is_heard.then(wide_pipe).transpose()?.unzip();
+    let (output_reader, output) = is_heard.then(wide_pipe).transpose()?.unzip();
     let null = File::options().read(true).write(true).open("/dev/null")?;
     // A process without a terminal has none.
     let terminal = File::open("/dev/tty").ok();
     let own = Own::find()?;
+    let sum = execution.hashed.then(Sum::default);
     let streams = [
-        OutputStream::new(Some(hears), KEPT_COMPLAINT_BYTES, None),
-        OutputStream::new(
-            reads,
-            execution.heard_bytes as usize,
-            execution.hashed.then(Sum::default),
-        ),
+        OutputStream::new(Some(complaint_reader), KEPT_COMPLAINT_BYTES, None),
+        OutputStream::new(output_reader, execution.heard_bytes as usize, sum),
     ];
     let counters = PerfCounters::open(execution.counted);
     // The clock starts here: all further work runs in parallel with the program.
-    let ends =
-        Ends { null: &null, terminal: terminal.as_ref(), says: &says, prints: prints.as_ref() };
+    let ends = ProgramEnds {
+        null: &null,
+        terminal: terminal.as_ref(),
+        complaint: &complaint,
+        output: output.as_ref(),
+    };
     let (launched, group) = start(&asked, group, &ends, execution.memory.is_some())?;
     // A reader sees the end only when all writers are closed.
-    drop((says, prints));
+    drop((complaint, output));
     let tree = Tree::new(own, launched.process, group);
     Running::new(execution, launched, tree, streams, counters).finish()
 }
@@ -120,28 +121,28 @@ fn wide_pipe() -> io::Result<(PipeReader, PipeWriter)> {
     Ok((reader, writer))
 }
 
-struct Ends<'a> {
+struct ProgramEnds<'a> {
     null: &'a File,
     terminal: Option<&'a File>,
-    says: &'a PipeWriter,
-    prints: Option<&'a PipeWriter>,
+    complaint: &'a PipeWriter,
+    output: Option<&'a PipeWriter>,
 }
 
 /// Ends and removes the control groups of ended processes; returns which ones.
 pub fn clear_groups() -> Vec<String> {
-    let _turn = turn();
+    let _turn = lock_turn();
     group::clear_leftovers()
 }
 
 pub fn leave() {
-    turn().remove();
+    lock_turn().remove();
 }
 
 /// Starts the program in the control group if possible, or without one if it is not needed.
 fn start<'a>(
     asked: &ProgramCall,
     group: Option<&'a Group>,
-    ends: &Ends<'_>,
+    ends: &ProgramEnds<'_>,
     is_needed: bool,
 ) -> io::Result<(Launched, Option<&'a Group>)> {
     let launch = Launch {
@@ -152,8 +153,8 @@ fn start<'a>(
         input: asked.input.as_deref(),
         null: ends.null.as_fd(),
         terminal: ends.terminal.map(File::as_fd),
-        complaint: ends.says.as_fd(),
-        output: ends.prints.map(PipeWriter::as_fd),
+        complaint: ends.complaint.as_fd(),
+        output: ends.output.map(PipeWriter::as_fd),
         owner: asked.owner.as_ref().map(|owner| ProgramOwner {
             user: owner.user,
             group: owner.group,
@@ -165,29 +166,29 @@ fn start<'a>(
         Ok(launched) => Ok((launched, group)),
         Err(NotStarted { step: Step::Group, .. }) if !is_needed => {
             let launch = Launch { group: None, ..launch };
-            let launched = launch.start().map_err(|failed| asked.explained(&failed))?;
+            let launched = launch.start().map_err(|failed| asked.explain(&failed))?;
             Ok((launched, None))
         }
-        Err(failed) => Err(asked.explained(&failed)),
+        Err(failed) => Err(asked.explain(&failed)),
     }
 }
 
 /// Makes orphans of the program children of this process, which lets Assay find every leftover process.
 struct Orphans {
-    before: bool,
+    was_subreaper: bool,
 }
 
 impl Orphans {
-    fn come_here() -> io::Result<Self> {
-        let before = child_subreaper()?.is_some();
+    fn adopt() -> io::Result<Self> {
+        let was_subreaper = child_subreaper()?.is_some();
         set_child_subreaper(Some(getpid()))?;
-        Ok(Self { before })
+        Ok(Self { was_subreaper })
     }
 }
 
 impl Drop for Orphans {
     fn drop(&mut self) {
-        if !self.before {
+        if !self.was_subreaper {
             // Restoring the previous state cannot fail.
             let _ = set_child_subreaper(None);
         }

@@ -22,7 +22,6 @@ const OWN_FILE_MODE: Mode = Mode::from_raw_mode(0o600);
 const OWN_DIRECTORY_MODE: u32 = 0o700;
 const OTHERS_ANYTHING: u32 = 0o077;
 const DIRECTORY_MODE: u32 = 0o755;
-/// Limit on the size of a state file.
 const MOST_OWN_BYTES: u64 = 64 << 20;
 
 pub fn create_directory(system: &dyn System, path: &Path) -> io::Result<()> {
@@ -74,8 +73,8 @@ fn stays_roots(system: &dyn System, path: &Path) -> bool {
         return false;
     };
     let place = place.join(name);
-    let is_way = place.starts_with(&results) || results.starts_with(&place);
-    is_way
+    let leads_to_results = place.starts_with(&results) || results.starts_with(&place);
+    leads_to_results
         && std::fs::metadata(directory)
             .is_ok_and(|found| found.uid() == 0 && found.mode() & OTHERS_WRITE == 0)
 }
@@ -127,10 +126,11 @@ fn descriptor(file: &File) -> PathBuf {
 
 /// Gives an unnamed file its name, replacing an existing file.
 fn link(file: &File, path: &Path, temporary: &Path) -> rustix::io::Result<()> {
-    let named = |name: &Path| fs::linkat(CWD, descriptor(file), CWD, name, AtFlags::SYMLINK_FOLLOW);
-    match named(path) {
+    let link_at =
+        |name: &Path| fs::linkat(CWD, descriptor(file), CWD, name, AtFlags::SYMLINK_FOLLOW);
+    match link_at(path) {
         Err(Errno::EXIST) => {
-            named(temporary)?;
+            link_at(temporary)?;
             fs::rename(temporary, path)
         }
         other => other,
@@ -182,9 +182,10 @@ pub fn append(system: &dyn System, path: &Path, bytes: &[u8]) -> io::Result<()> 
 /// caller.
 pub fn create_own_directory(system: &dyn System, path: &Path) -> io::Result<()> {
     let directory = directory_of(path);
-    let there = directory.ancestors().find_map(|part| std::fs::metadata(part).ok());
-    let callers = caller(system).zip(there).is_some_and(|(own, found)| own.user == found.uid());
-    if callers {
+    let existing = directory.ancestors().find_map(|part| std::fs::metadata(part).ok());
+    let is_callers =
+        caller(system).zip(existing).is_some_and(|(caller, found)| caller.user == found.uid());
+    if is_callers {
         create_directory(system, directory)?;
     } else {
         std::fs::create_dir_all(directory)?;
@@ -218,10 +219,10 @@ pub fn lock(system: &dyn System, path: &Path, locking: Locking) -> Result<OwnFil
         other => failed(other),
     })?;
     if !matches!(locking, Locking::Mark | Locking::Glance) {
-        be_own(system, &file).map_err(HoldError::Failed)?;
+        check_own(system, &file).map_err(HoldError::Failed)?;
     }
     if locking == Locking::Secret {
-        be_secret(&file).map_err(HoldError::Failed)?;
+        check_secret(&file).map_err(HoldError::Failed)?;
     }
     if locking == Locking::New
         && let Err(error) = sync_directory_of(path)
@@ -255,39 +256,45 @@ fn held(system: &dyn System, process: Option<u32>) -> HoldError {
     HoldError::Held { process, user: found.map(|found| found.user) }
 }
 
-fn number(device: u64) -> DeviceNumber {
+pub(super) fn number(device: u64) -> DeviceNumber {
     DeviceNumber { major: fs::major(device), minor: fs::minor(device) }
 }
 
 /// Returns the device number in the kernel's lists, which differs from `stat` on btrfs.
 fn mounted_as(system: &dyn System, file: &File) -> Option<DeviceNumber> {
-    let own = format!("/proc/self/fdinfo/{}", file.as_raw_fd());
-    let told = system.read_text(Path::new(&own)).ok()?;
-    let id = told.lines().find_map(|line| line.strip_prefix("mnt_id:"))?.trim();
+    let path = format!("/proc/self/fdinfo/{}", file.as_raw_fd());
+    let descriptor = system.read_text(Path::new(&path)).ok()?;
+    let mount_id = descriptor.lines().find_map(|line| line.strip_prefix("mnt_id:"))?.trim();
     let table = system.read_text(Path::new("/proc/self/mountinfo")).ok()?;
-    let line = table.lines().find(|line| line.split(' ').next() == Some(id))?;
+    let line = table.lines().find(|line| line.split(' ').next() == Some(mount_id))?;
     mounts::parse_number(line.split(' ').nth(2)?)
 }
 
-/// Returns the process that locked a file. Inode numbers alone are not unique across filesystems.
+/// Returns the process that locked a file: `inode` on a device with one of `numbers`, because inode numbers are not
+/// unique across filesystems. `None` if the kernel lists no such lock.
 fn locked_by(system: &dyn System, numbers: &[DeviceNumber], inode: u64) -> Option<u32> {
-    let locks = system.read_text(Path::new("/proc/locks")).ok()?;
-    // 1: FLOCK  ADVISORY  WRITE 4711 00:2f:12345 0 EOF
-    let place = |text: &str| {
-        let (device, own) = text.rsplit_once(':')?;
-        let (major, minor) = device.split_once(':')?;
+    // Device numbers are hexadecimal, the inode is decimal: `00:2f:12345`.
+    let is_the_file = |text: &str| {
+        let [major, minor, found] = text.split(':').collect::<Vec<_>>()[..] else { return false };
         let hex = |text| u32::from_str_radix(text, 16).ok();
-        let number = DeviceNumber { major: hex(major)?, minor: hex(minor)? };
-        Some(own.parse() == Ok(inode) && numbers.contains(&number))
+        let number = hex(major).zip(hex(minor)).map(|(major, minor)| DeviceNumber { major, minor });
+        number.is_some_and(|number| numbers.contains(&number)) && found.parse() == Ok(inode)
     };
-    locks.lines().find_map(|line| {
+    let locks = system.read_text(Path::new("/proc/locks")).ok()?;
+    for line in locks.lines() {
+        // 1: FLOCK  ADVISORY  WRITE 4711 00:2f:12345 0 EOF
         let fields: Vec<&str> = line.split_whitespace().collect();
-        let ours = fields.get(1) == Some(&"FLOCK") && place(fields.get(5)?)?;
-        ours.then(|| fields.get(4)?.parse().ok()).flatten()
-    })
+        if let [_, "FLOCK", _, _, process, file, ..] = fields[..]
+            && is_the_file(file)
+        {
+            return process.parse().ok();
+        }
+    }
+    None
 }
 
-fn be_own(system: &dyn System, file: &File) -> io::Result<()> {
+/// Rejects a file that was removed, or that a user other than this one or root can write.
+fn check_own(system: &dyn System, file: &File) -> io::Result<()> {
     let found = file.metadata()?;
     // Removed between opening and locking: its owner has restored everything.
     if found.nlink() == 0 {
@@ -304,7 +311,7 @@ fn be_own(system: &dyn System, file: &File) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, message))
 }
 
-fn be_secret(file: &File) -> io::Result<()> {
+fn check_secret(file: &File) -> io::Result<()> {
     if file.metadata()?.mode() & OTHERS_ANYTHING == 0 {
         return Ok(());
     }
@@ -386,8 +393,15 @@ fn temporary_beside(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// A number that other processes cannot guess by accident; not for secrets.
-pub fn random() -> u64 {
+pub(super) fn random() -> u64 {
     RandomState::new().build_hasher().finish()
+}
+
+/// Whether a name is the prefix with a number of [`random`].
+pub(super) fn is_random_name(name: &str, prefix: &str) -> bool {
+    name.strip_prefix(prefix).is_some_and(|random| {
+        random.len() == 16 && random.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    })
 }
 
 #[cfg(test)]

@@ -47,10 +47,11 @@ impl SealedEnd {
 
     fn say(&mut self, message: &Message) -> Result<(), String> {
         let frame = self.sealer.seal(&message.text())?;
-        let (mut left, until) = (frame.as_slice(), Instant::now() + self.taken);
+        let until = Instant::now() + self.taken;
+        let mut left = frame.as_slice();
         while !left.is_empty() {
             match self.stream.write(left) {
-                Ok(taken) if taken > 0 => left = &left[taken..],
+                Ok(written) if written > 0 => left = &left[written..],
                 Err(error) if super::link::is_for_now(&error) => {}
                 Ok(_) | Err(_) => return Err("the connection is closed".to_owned()),
             }
@@ -88,26 +89,19 @@ impl Sockets {
         Self { ends, heard: VecDeque::new(), turned_away }
     }
 
-    fn look(&mut self, wait: Duration) {
-        let ready: Vec<u32> = {
-            let ranks: Vec<u32> = self.ends.keys().copied().collect();
-            let mut all: Vec<PollFd<'_>> =
-                self.ends.values().map(|end| PollFd::new(&end.stream, PollFlags::IN)).collect();
-            let time = Timespec { tv_sec: 0, tv_nsec: i64::from(wait.min(LOOK).subsec_nanos()) };
-            if all.is_empty() {
-                std::thread::sleep(wait.min(LOOK));
-                return;
-            }
-            if poll(&mut all, Some(&time)).is_err() {
-                return;
-            }
-            ranks
-                .into_iter()
-                .zip(all)
-                .filter(|(_, own)| !own.revents().is_empty())
-                .map(|(rank, _)| rank)
-                .collect()
-        };
+    fn receive(&mut self, wait: Duration) {
+        let wait = wait.min(LOOK);
+        if self.ends.is_empty() {
+            return std::thread::sleep(wait);
+        }
+        let time = Timespec { tv_sec: 0, tv_nsec: i64::from(wait.subsec_nanos()) };
+        let mut polled: Vec<PollFd<'_>> =
+            self.ends.values().map(|end| PollFd::new(&end.stream, PollFlags::IN)).collect();
+        if poll(&mut polled, Some(&time)).is_err() {
+            return;
+        }
+        let ready = self.ends.keys().zip(polled).filter(|(_, end)| !end.revents().is_empty());
+        let ready: Vec<u32> = ready.map(|(rank, _)| *rank).collect();
         for rank in ready {
             let Some(end) = self.ends.get_mut(&rank) else { continue };
             match end.hear() {
@@ -131,14 +125,14 @@ impl RankLine for Sockets {
     fn hear(&mut self, wait: Duration, stop: &AtomicBool) -> Option<(u32, Heard)> {
         let until = Instant::now() + wait;
         loop {
-            if let Some(found) = self.heard.pop_front() {
-                return Some(found);
+            if let Some(message) = self.heard.pop_front() {
+                return Some(message);
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() || stop.load(Ordering::Relaxed) {
                 return None;
             }
-            self.look(left);
+            self.receive(left);
         }
     }
 

@@ -17,8 +17,7 @@ use assay_core::quantity::units::show;
 use assay_machine::system::powered::VmNeeds;
 use assay_machine::system::{System, machine};
 
-/// Memory that remains for the host.
-const BESIDE: u64 = 128 << 20;
+const HOST_RESERVE_BYTES: u64 = 128 << 20;
 
 const MEMORY_BYTES: u64 = 1 << 30;
 const CPUS: usize = 2;
@@ -27,8 +26,8 @@ pub fn ready(system: &dyn System, wanted: &VmNeeds) -> Outcome<Asked> {
     if let Some(reason) = crate::vm::missing() {
         return Err(Failure::refused(format!("a virtual machine {reason}")));
     }
-    let all = [&wanted.modules[..], &crate::vm::MODULES].concat();
-    let kernel = chosen(system, wanted.config.kernel.as_deref(), &all)?;
+    let modules = [&wanted.modules[..], &crate::vm::MODULES].concat();
+    let kernel = choose_kernel(system, wanted.config.kernel.as_deref(), &modules)?;
     if let [first, ..] = kernel.lacks(&crate::vm::MODULES).as_slice() {
         return Err(Failure::refused(format!(
             "kernel {} lacks module {first}, which virtual machines need; use another \
@@ -46,14 +45,12 @@ pub fn ready(system: &dyn System, wanted: &VmNeeds) -> Outcome<Asked> {
         })?);
     }
     for name in &wanted.needs {
-        programs.push(
-            found(name)
-                .ok_or_else(|| Failure::refused(format!("needs {name}, which is missing")))?,
-        );
+        let missing = || Failure::refused(format!("needs {name}, which is missing"));
+        programs.push(found(name).ok_or_else(missing)?);
     }
-    let own = system.canonical(Path::new("/proc/self/exe"));
-    let own =
-        own.map_err(|error| Failure::refused(format!("cannot read the assay program: {error}")))?;
+    let assay = system
+        .canonical(Path::new("/proc/self/exe"))
+        .map_err(|error| Failure::refused(format!("cannot read the assay program: {error}")))?;
     let asked = Asked {
         memory_bytes: wanted.config.memory_bytes.unwrap_or(MEMORY_BYTES),
         cpus: wanted.config.cpus.map_or(CPUS, |cpus| cpus as usize),
@@ -61,20 +58,20 @@ pub fn ready(system: &dyn System, wanted: &VmNeeds) -> Outcome<Asked> {
         // No others: each costs time at each start.
         modules: wanted.modules.iter().map(|name| (*name).to_owned()).collect(),
         programs,
-        ..Asked::usual(own, kernel, &std::env::temp_dir())
+        ..Asked::usual(assay, kernel, &std::env::temp_dir())
     };
-    room(system, &asked)?;
+    check_space(system, &asked)?;
     Ok(asked)
 }
 
 /// Selects the named kernel, or the first of the stored and installed kernels with all modules.
-fn chosen(system: &dyn System, named: Option<&str>, modules: &[&str]) -> Outcome<Kernel> {
+fn choose_kernel(system: &dyn System, named: Option<&str>, modules: &[&str]) -> Outcome<Kernel> {
     if let Some(folder) = named {
         return Kernel::unpacked(Path::new(folder))
             .map_err(|reason| Failure::mistake(format!("vm_kernel {folder}: {reason}")));
     }
-    let there = [Kernel::kept(&kept_kernels(system)?), Kernel::installed()].concat();
-    kernel::likeliest(there, modules).ok_or_else(|| {
+    let candidates = [Kernel::kept(&stored_kernels(system)?), Kernel::installed()].concat();
+    kernel::likeliest(candidates, modules).ok_or_else(|| {
         Failure::refused(
             "a virtual machine needs a kernel, but /boot has no readable kernel with modules; unpack a kernel package \
              (dpkg -x PACKAGE DIR, depmod -b DIR RELEASE) and use --set vm_kernel=DIR",
@@ -82,20 +79,19 @@ fn chosen(system: &dyn System, named: Option<&str>, modules: &[&str]) -> Outcome
     })
 }
 
-fn kept_kernels(system: &dyn System) -> Outcome<PathBuf> {
-    let set = |name: &str| {
+fn stored_kernels(system: &dyn System) -> Outcome<PathBuf> {
+    let absolute = |name: &str| {
         let path = PathBuf::from(system.variable(name)?);
         Some(path).filter(|path| path.is_absolute())
     };
-    let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")));
+    let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
     let cache = cache.ok_or_else(|| {
         Failure::refused("the directory for kernels is unknown; set XDG_CACHE_HOME or HOME")
     })?;
     Ok(cache.join("assay/kernels"))
 }
 
-fn room(system: &dyn System, asked: &Asked) -> Outcome<()> {
-    let rounded = show::bytes;
+fn check_space(system: &dyn System, asked: &Asked) -> Outcome<()> {
     let needed = crate::vm::bytes_of(asked).map_err(Failure::refused)?;
     let place = asked.place.display();
     let free = files::room(&asked.place).map_err(|reason| {
@@ -107,20 +103,19 @@ fn room(system: &dyn System, asked: &Asked) -> Outcome<()> {
         return Err(Failure::refused(format!(
             "{place} has {} free, but the programs of the virtual machine need up to {}; free \
              space, or set TMPDIR to a directory with more space",
-            rounded(free),
-            rounded(needed)
+            show::bytes(free),
+            show::bytes(needed)
         )));
     }
     let available = machine::memory(system, "MemAvailable").value().copied().unwrap_or(u64::MAX);
-    if available < asked.memory_bytes.saturating_add(BESIDE) {
+    if available < asked.memory_bytes.saturating_add(HOST_RESERVE_BYTES) {
         return Err(Failure::refused(format!(
             "this machine has {} of available memory, but the virtual machine needs {}; reduce vm_memory",
-            rounded(available),
+            show::bytes(available),
             Bytes(asked.memory_bytes)
         )));
     }
     Ok(())
 }
 
-/// The machine ID of all virtual machines.
-const MACHINE: &[u8] = b"a55a00000000000000000000000000ab\n";
+const MACHINE_ID: &[u8] = b"a55a00000000000000000000000000ab\n";

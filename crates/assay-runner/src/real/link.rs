@@ -132,7 +132,7 @@ impl<'t> LinkClient<'t> {
         let (mut phases, mut congestion) = (Vec::new(), String::new());
         for (at, phase) in job.phases.iter().enumerate() {
             if at > 0 {
-                self.drained(job);
+                self.drain(job);
             }
             if stopped() {
                 break;
@@ -156,7 +156,7 @@ impl<'t> LinkClient<'t> {
         began_ns: u64,
     ) -> io::Result<(PhaseRun, String)> {
         if phase.load == Load::Idle {
-            let probes = self.probes(job, phase, Instant::now());
+            let probes = self.ping(job, phase, Instant::now());
             let none = || vec![0; slices(phase)];
             let run =
                 PhaseRun { job: phase, began_ns, probes, up_bytes: none(), down_bytes: none() };
@@ -182,7 +182,7 @@ impl<'t> LinkClient<'t> {
         let (probes, down_bytes) = thread::scope(|scope| {
             let out = scope.spawn(|| pump::send(&up, &course, job.stop));
             let into = scope.spawn(|| pump::receive(&down, &course, job.stop));
-            let probes = self.probes(job, phase, began);
+            let probes = self.ping(job, phase, began);
             let _ = out.join();
             (probes, into.join().unwrap_or_default())
         });
@@ -235,7 +235,7 @@ impl<'t> LinkClient<'t> {
     }
 
     /// Sends datagrams at a constant rate during a phase, and receives the answers.
-    fn probes(&mut self, job: &LinkJob<'_>, phase: PhaseJob, began: Instant) -> Vec<NetworkProbe> {
+    fn ping(&mut self, job: &LinkJob<'_>, phase: PhaseJob, began: Instant) -> Vec<NetworkProbe> {
         let first = self.next;
         let end = began + Duration::from_nanos(phase.whole_ns());
         let pace = Duration::from_nanos(job.probe_ns.max(1_000_000));
@@ -244,9 +244,10 @@ impl<'t> LinkClient<'t> {
         let mut due = began.max(Instant::now());
         loop {
             let now = Instant::now();
-            let open = probes.iter().rev().take(1024).any(|probe| probe.rtt_ns.is_none());
-            let stop = job.stop.load(Ordering::Relaxed);
-            if now >= end && (!open || now >= end + LATE || stop) || stop {
+            // Older ones are lost.
+            let has_open = probes.iter().rev().take(1024).any(|probe| probe.rtt_ns.is_none());
+            let is_over = now >= end && (!has_open || now >= end + LATE);
+            if is_over || job.stop.load(Ordering::Relaxed) {
                 break;
             }
             if now >= due && now < end {
@@ -266,9 +267,9 @@ impl<'t> LinkClient<'t> {
             }
             let next = if due < end { due } else { end + LATE };
             let wait = next.saturating_duration_since(Instant::now()).min(LOOK);
-            if let Some(number) = self.answer(wait)
-                && let Some(at) = number.checked_sub(first).map(|at| at as usize)
-                && let (Some(probe), Some(sent)) = (probes.get_mut(at), sent.get(at))
+            if let Some(number) = self.receive_answer(wait)
+                && let Some(index) = number.checked_sub(first).map(|index| index as usize)
+                && let (Some(probe), Some(sent)) = (probes.get_mut(index), sent.get(index))
             {
                 let rtt_ns = sent.elapsed().as_nanos() as u64;
                 probe.rtt_ns = probe.rtt_ns.or(Some(rtt_ns));
@@ -278,33 +279,33 @@ impl<'t> LinkClient<'t> {
     }
 
     /// The number of a returned datagram; `None` on timeout.
-    fn answer(&self, wait: Duration) -> Option<u64> {
+    fn receive_answer(&self, wait: Duration) -> Option<u64> {
         let mut bytes = [0; 2 * protocol::DATAGRAM];
         // The socket's timeout has the resolution of the kernel's tick, which is too coarse.
         let time = Timespec { tv_sec: 0, tv_nsec: i64::from(wait.subsec_nanos()) };
-        let mut own = [PollFd::new(&self.probe, PollFlags::IN)];
-        if !poll(&mut own, Some(&time)).is_ok_and(|ready| ready > 0) {
+        let mut socket = [PollFd::new(&self.probe, PollFlags::IN)];
+        if !poll(&mut socket, Some(&time)).is_ok_and(|ready| ready > 0) {
             return None;
         }
-        // Without an answer, the datagram is lost.
         let length = self.probe.recv(&mut bytes).ok()?;
         protocol::read_datagram(&self.key, Side::Peer, &bytes[..length])
     }
 
-    fn drained(&mut self, job: &LinkJob<'_>) {
+    /// Waits until three answers in a row are fast: the queues of the last phase are empty.
+    fn drain(&mut self, job: &LinkJob<'_>) {
         let until = Instant::now() + DRAIN;
         let mut fast = 0;
         while Instant::now() < until && fast < 3 && !job.stop.load(Ordering::Relaxed) {
-            let own = self.next;
+            let number = self.next;
             self.next += 1;
             let sent = Instant::now();
-            let _ =
-                self.probe.send(&protocol::datagram(&self.key, Side::Client, self.session, own));
-            let mut came = None;
-            while came.is_none() && sent.elapsed() < 4 * LOOK {
-                came = self.answer(LOOK).filter(|number| *number == own).map(|_| sent.elapsed());
+            let question = protocol::datagram(&self.key, Side::Client, self.session, number);
+            let _ = self.probe.send(&question);
+            let mut is_answered = false;
+            while !is_answered && sent.elapsed() < 4 * LOOK {
+                is_answered = self.receive_answer(LOOK) == Some(number);
             }
-            fast = if came.is_some_and(|came| came < DRAINED) { fast + 1 } else { 0 };
+            fast = if is_answered && sent.elapsed() < DRAINED { fast + 1 } else { 0 };
             thread::sleep(LOOK.saturating_sub(sent.elapsed()));
         }
     }

@@ -12,7 +12,6 @@ use rustix::io::Errno;
 use super::act::program;
 use assay_machine::system::{KernelLog, ProgramOutput};
 
-/// Maximum length of a kernel log record.
 const LONGEST_RECORD: usize = 8192;
 /// Records per reading: a log that grows faster than this must not block it.
 const MOST_RECORDS: usize = 10_000;

@@ -48,8 +48,7 @@ use assay_machine::system::{
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Real;
 
-/// Limit on bytes read from a pipe.
-const LONGEST_PIPE: u64 = 1 << 20;
+const LONGEST_PIPE_BYTES: u64 = 1 << 20;
 
 /// Opens a file to be read as a whole. A pipe without a writer is empty; opening it does not block.
 fn open_for_whole(path: &Path) -> io::Result<(File, FileType)> {
@@ -83,9 +82,10 @@ impl System for Real {
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
             }
             FileType::Fifo => {
-                file.take(LONGEST_PIPE + 1).read_to_end(&mut bytes)?;
-                if bytes.len() as u64 > LONGEST_PIPE {
-                    let why = format!("the pipe exceeds the limit of {}", Bytes(LONGEST_PIPE));
+                file.take(LONGEST_PIPE_BYTES + 1).read_to_end(&mut bytes)?;
+                if bytes.len() as u64 > LONGEST_PIPE_BYTES {
+                    let why =
+                        format!("the pipe exceeds the limit of {}", Bytes(LONGEST_PIPE_BYTES));
                     return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
                 }
             }
@@ -252,7 +252,7 @@ impl System for Real {
         let device = fs::open(consent.device(), flags | direct_flag(caching), Mode::empty())?;
         let found = fs::fstat(&device)?;
         let is_block = FileType::from_raw_mode(found.st_mode) == FileType::BlockDevice;
-        let number = number(found.st_rdev);
+        let number = files::number(found.st_rdev);
         let is_same = || -> io::Result<bool> {
             let sequence = identity::disk_sequence(self, number);
             Ok(consent.is_of(number, sequence, assay_sys::block_device_bytes(device.as_fd())?))
@@ -289,8 +289,9 @@ impl System for Real {
             Err(rustix::io::Errno::NOSYS) => return Ok(None),
             other => other?,
         };
-        let told = StatxFlags::from_bits_retain(found.stx_mask).contains(StatxFlags::DIOALIGN);
-        Ok(told.then_some(DirectAlignment {
+        let is_reported =
+            StatxFlags::from_bits_retain(found.stx_mask).contains(StatxFlags::DIOALIGN);
+        Ok(is_reported.then_some(DirectAlignment {
             memory_bytes: found.stx_dio_mem_align,
             offset_bytes: found.stx_dio_offset_align,
         }))
@@ -405,7 +406,7 @@ impl System for Real {
         match assay_sys::directory_policy(File::open(directory)?.as_fd()) {
             // The file system cannot encrypt.
             Err(error) if CANNOT.contains(&Errno::find(&error)) => Ok(None),
-            told => told,
+            policy => policy,
         }
     }
 
@@ -454,10 +455,6 @@ const fn direct_flag(caching: Caching) -> OFlags {
     }
 }
 
-fn number(device: u64) -> DeviceNumber {
-    DeviceNumber { major: fs::major(device), minor: fs::minor(device) }
-}
-
 fn kind(mode: u32) -> FileKind {
     match FileType::from_raw_mode(mode) {
         FileType::Directory => FileKind::Directory,
@@ -474,8 +471,8 @@ fn status(found: &std::fs::Metadata) -> FileStatus {
     FileStatus {
         kind,
         size_bytes: if is_device { 0 } else { found.len() },
-        device: number(found.dev()),
-        own_device: is_device.then(|| number(found.rdev())),
+        device: files::number(found.dev()),
+        own_device: is_device.then(|| files::number(found.rdev())),
         inode: found.ino(),
         user: found.uid(),
         mode: found.mode() & 0o7777,
@@ -483,12 +480,12 @@ fn status(found: &std::fs::Metadata) -> FileStatus {
     }
 }
 
-fn extent(told: &assay_sys::MappedExtent) -> Extent {
+fn extent(mapped: &assay_sys::MappedExtent) -> Extent {
     Extent {
-        start: told.logical,
-        length: told.length,
-        unwritten: told.unwritten(),
-        encoded: told.encoded(),
+        start: mapped.logical,
+        length: mapped.length,
+        unwritten: mapped.unwritten(),
+        encoded: mapped.encoded(),
     }
 }
 

@@ -28,8 +28,8 @@ pub fn create(system: &dyn System, directory: &Path) -> io::Result<WorkDirectory
             Err(Errno::EXIST) => continue,
             other => other?,
         }
-        match marked(system, &path) {
-            Ok(Some(made)) => return Ok(made),
+        match create_mark(system, &path) {
+            Ok(Some(work)) => return Ok(work),
             // Another run removed it as a leftover between two steps.
             Ok(None) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -46,7 +46,8 @@ pub fn create(system: &dyn System, directory: &Path) -> io::Result<WorkDirectory
     ))
 }
 
-fn marked(system: &dyn System, path: &Path) -> io::Result<Option<WorkDirectory>> {
+/// Marks and locks a new directory; `None` if another run removed it as a leftover.
+fn create_mark(system: &dyn System, path: &Path) -> io::Result<Option<WorkDirectory>> {
     let mark_path = path.join(MARK.to_str().unwrap_or_default());
     let mark = match area::mark_at(system, &mark_path) {
         Ok(mark) => mark,
@@ -144,8 +145,8 @@ fn take(system: &dyn System, path: &Path) -> io::Result<(File, Option<File>)> {
     if !area::is_ours(system, directory.metadata()?.uid()) {
         return Err(area::not_a_leftover("the directory belongs to another user"));
     }
-    let own = PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd()));
-    match area::take(system, &own.join(MARK.to_str().unwrap_or_default())) {
+    let path = PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd()));
+    match area::lock_leftover(system, &path.join(MARK.to_str().unwrap_or_default())) {
         Ok(mark) => Ok((directory, Some(mark))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             if entries(directory.as_fd())?.is_empty() {
@@ -158,7 +159,5 @@ fn take(system: &dyn System, path: &Path) -> io::Result<(File, Option<File>)> {
 }
 
 pub fn is_own_name(name: &str) -> bool {
-    name.strip_prefix(PREFIX).is_some_and(|rest| {
-        rest.len() == 16 && rest.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-    })
+    files::is_random_name(name, PREFIX)
 }

@@ -32,20 +32,20 @@ pub fn all(system: &dyn System) -> Vec<Ability> {
         extents(system),
         steal(system),
         throttling(system),
-        around(system, "block-latency", "request latency by class", CLASSES),
-        around(system, "cpu-usage", "busy, idle and stolen time of each CPU", LOST),
-        around(system, "pressure", "how long tasks waited for CPUs, devices and memory", LOST),
-        around(system, "memory", "swapping and out-of-memory kills", LOST),
-        around(system, "temperature", "temperatures and thermal throttling of drives", SENSORS),
-        around(
+        probe(system, "block-latency", "request latency by class", CLASSES),
+        probe(system, "cpu-usage", "busy, idle and stolen time of each CPU", LOST),
+        probe(system, "pressure", "how long tasks waited for CPUs, devices and memory", LOST),
+        probe(system, "memory", "swapping and out-of-memory kills", LOST),
+        probe(system, "temperature", "temperatures and thermal throttling of drives", SENSORS),
+        probe(
             system,
             "power-supply",
             "trials during which mains power was connected or disconnected",
             SENSORS,
         ),
-        around(system, "kernel-log", "hardware errors in the kernel log", KERNEL_LOG),
-        around(system, "energy", "joules, watts and joules per GiB", ENERGY),
-        around(
+        probe(system, "kernel-log", "hardware errors in the kernel log", KERNEL_LOG),
+        probe(system, "energy", "joules, watts and joules per GiB", ENERGY),
+        probe(
             system,
             "drive-health",
             "bytes that a study writes to a drive, and drive wear",
@@ -54,12 +54,13 @@ pub fn all(system: &dyn System) -> Vec<Ability> {
         devices_readable(system),
         settings(system),
     ]);
-    abilities.extend(LAYERS.iter().filter_map(|layer| made(system, *layer)));
+    abilities.extend(LAYERS.iter().filter_map(|layer| layer_ability(system, *layer)));
     abilities.extend([journals(system), results(system)]);
     abilities
 }
 
-const PLENTY: [u64; 8] = [u64::MAX / 8; 8];
+/// Sizes of devices that do not limit any layer; their sum does not overflow.
+const LARGE_DEVICES: [u64; 8] = [u64::MAX / 8; 8];
 
 const CLASSES: &str = "run as root; otherwise Assay uses device counters (means only, no classes)";
 
@@ -80,14 +81,14 @@ fn engines() -> Vec<Ability> {
 }
 
 fn where_it_runs(system: &dyn System) -> Ability {
-    let told = place::place(system).map(|place| match place.signs().as_slice() {
+    let state = place::place(system).map(|place| match place.signs().as_slice() {
         [] => place.name(),
         signs => format!("{} ({})", place.name(), signs.join("; ")),
     });
     Ability {
         name: "place".to_owned(),
         purpose: "bare metal, hypervisor, container or emulator, stored with each result".into(),
-        state: told,
+        state,
         advice: "otherwise, Assay distinguishes results only by kernel and CPU",
     }
 }
@@ -102,34 +103,37 @@ fn settings(system: &dyn System) -> Ability {
     }
 }
 
-const NAMES: &str = "\0";
+/// Replaces a level in its reason, to compare reasons.
+const LEVEL_MARK: &str = "\0";
 
-fn made(system: &dyn System, layer: &dyn Layer) -> Option<Ability> {
+fn layer_ability(system: &dyn System, layer: &dyn Layer) -> Option<Ability> {
     let name = layer.chooser()?.about().name;
-    // Levels missing for the same reason, which begins with the level.
-    let (mut there, mut missing) = (Vec::new(), BTreeMap::<String, Vec<String>>::new());
+    let mut works: Vec<String> = Vec::new();
+    // Levels by reason.
+    let mut missing: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for level in layer.choices() {
         let mut levels = Levels::from([(name.to_owned(), level.clone())]);
         levels.extend(layer.ground());
         let Some(recipe) = layer.recipe(&Wish::new(&levels)) else { continue };
-        match recipe.missing(system, &PLENTY) {
-            None => there.push(level),
+        match recipe.missing(system, &LARGE_DEVICES) {
+            None => works.push(level),
             Some(reason) => {
-                missing.entry(reason.replacen(&level, NAMES, 1)).or_default().push(level);
+                missing.entry(reason.replacen(&level, LEVEL_MARK, 1)).or_default().push(level);
             }
         }
     }
-    let reasons = missing.iter().map(|(reason, levels)| reason.replace(NAMES, &levels.join(", ")));
-    let lacking = reasons.collect::<Vec<_>>().join("; ");
-    let told = match (there.is_empty(), missing.is_empty()) {
+    let reasons =
+        missing.iter().map(|(reason, levels)| reason.replace(LEVEL_MARK, &levels.join(", ")));
+    let reasons = reasons.collect::<Vec<_>>().join("; ");
+    let state = match (works.is_empty(), missing.is_empty()) {
         (true, _) => None,
-        (false, true) => Some(there.join(", ")),
-        (false, false) => Some(format!("{} ({lacking})", there.join(", "))),
+        (false, true) => Some(works.join(", ")),
+        (false, false) => Some(format!("{} ({reasons})", works.join(", "))),
     };
     Some(Ability {
-        name: layers::several(layer.noun()),
+        name: layers::plural(layer.noun()),
         purpose: format!("levels of the factor {name}").into(),
-        state: Presence::from_option(told, lacking),
+        state: Presence::from_option(state, reasons),
         advice: "Assay skips levels without their program or module and reports the reason",
     })
 }
@@ -140,7 +144,7 @@ fn journals(system: &dyn System) -> Ability {
     let state = match left {
         Ok(left) if left.is_empty() => Presence::Present("everything is restored".to_owned()),
         Ok(left) => {
-            let ids: Vec<&str> = left.iter().map(|one| one.id.as_str()).collect();
+            let ids: Vec<&str> = left.iter().map(|journal| journal.id.as_str()).collect();
             Presence::absent(format!("{} ended without restoring the machine", ids.join(", ")))
         }
         Err(failure) => Presence::Absent(failure.message),
@@ -154,8 +158,9 @@ fn journals(system: &dyn System) -> Ability {
 }
 
 fn locked_memory(system: &dyn System) -> Ability {
+    // Max locked memory         8388608              8388608              bytes
     let limit = system.read_text(Path::new("/proc/self/limits")).ok().and_then(|text| {
-        let line = text.lines().find(|line| line.starts_with("Max locked memory"))?.to_owned();
+        let line = text.lines().find(|line| line.starts_with("Max locked memory"))?;
         line.split_whitespace().nth(3).map(str::to_owned)
     });
     let shown = limit.map(|limit| match limit.parse::<u64>() {
@@ -198,7 +203,7 @@ fn own_traffic_ability(system: &dyn System) -> Ability {
 }
 
 fn page_cache(system: &dyn System) -> Ability {
-    let told = own_program(system, |system, file, length| {
+    let state = try_on_own_program(system, |system, file, length| {
         system
             .cached_pages(file, 0..length)
             .map(|_| "cachestat".to_owned())
@@ -207,24 +212,24 @@ fn page_cache(system: &dyn System) -> Ability {
     Ability {
         name: "page cache".to_owned(),
         purpose: "detecting reads served from memory".into(),
-        state: told,
+        state,
         advice: "without this, device counters are the only evidence",
     }
 }
 
 fn extents(system: &dyn System) -> Ability {
-    let told = own_program(system, |system, file, length| {
+    let state = try_on_own_program(system, |system, file, length| {
         system.extents(file, 0..length).map(|_| "FIEMAP, on this program's filesystem".to_owned())
     });
     Ability {
         name: "file extents".to_owned(),
         purpose: "detecting blocks that were never written".into(),
-        state: told,
+        state,
         advice: "Assay reads a sample of blocks and checks for zeros instead",
     }
 }
 
-fn own_program(
+fn try_on_own_program(
     system: &dyn System,
     attempt: impl FnOnce(&dyn System, &std::fs::File, u64) -> std::io::Result<String>,
 ) -> Presence<String> {
@@ -232,17 +237,16 @@ fn own_program(
         .open_for_reading(Path::new("/proc/self/exe"), Caching::Buffered)
         .and_then(|file| system.length(&file).and_then(|length| attempt(system, &file, length)));
     match tried {
-        Ok(told) => Presence::Present(told),
+        Ok(source) => Presence::Present(source),
         Err(error) => Presence::absent(error.to_string()),
     }
 }
 
 fn steal(system: &dyn System) -> Ability {
-    let seen = processors::read(system);
     Ability {
         name: "stolen time".to_owned(),
         purpose: "detecting CPU time stolen by the host".into(),
-        state: seen.ticks.map(|_| "/proc/stat".to_owned()),
+        state: processors::read(system).ticks.map(|_| "/proc/stat".to_owned()),
         advice: "without this, disturbed trials look like slow trials",
     }
 }
@@ -253,23 +257,18 @@ const KERNEL_LOG: &str = "run as root, or set kernel.dmesg_restrict to 0";
 const ENERGY: &str = "use the log of a power meter: --set power_meter=FILE";
 const HEALTH: &str = "run as root, with smartctl (package smartmontools) for all but NVMe drives";
 
-fn around(
-    system: &dyn System,
-    probe: &str,
-    purpose: &'static str,
-    advice: &'static str,
-) -> Ability {
-    let here = probes::here(system, probe);
+fn probe(system: &dyn System, name: &str, purpose: &'static str, advice: &'static str) -> Ability {
+    let here = probes::here(system, name);
     let state = here.unwrap_or_else(|| Presence::absent("no such probe"));
-    Ability { name: probe.replace('-', " "), purpose: purpose.into(), state, advice }
+    Ability { name: name.replace('-', " "), purpose: purpose.into(), state, advice }
 }
 
 fn throttling(system: &dyn System) -> Ability {
-    let seen = processors::read(system);
+    let events = processors::read(system).throttle_events;
     Ability {
         name: "thermal throttling".to_owned(),
         purpose: "detecting CPUs throttled by heat".into(),
-        state: seen.throttle_events.map(|_| "counted by the kernel".to_owned()),
+        state: events.map(|_| "counted by the kernel".to_owned()),
         advice: "normal in virtual machines and on CPUs without this counter",
     }
 }

@@ -69,9 +69,9 @@ pub fn propose(system: &dyn System, id: &str, arm: &Arm, site: &Site) -> Proposa
     let mut proposal = Proposal::default();
     let mut lines: Vec<(Keeper, String)> = Vec::new();
     for (name, level) in setters(arm) {
-        match settings(system, name, level, site) {
-            Ok(found) => {
-                for (setting, now, permanent) in found {
+        match lasting_settings(system, name, level, site) {
+            Ok(lasting) => {
+                for (setting, now, permanent) in lasting {
                     lines.push((permanent.keeper, permanent.line));
                     if setting.device.is_none() {
                         proposal.locks.insert(SETTINGS.to_owned());
@@ -104,9 +104,9 @@ pub fn propose(system: &dyn System, id: &str, arm: &Arm, site: &Site) -> Proposa
             }
         }
     }
-    proposal.files = files(id, &lines);
+    proposal.files = keeper_files(id, &lines);
     proposal.files.extend(kept.into_iter().flat_map(|kept| kept.files));
-    proposal.by_hand.extend(by_hand(arm, site));
+    proposal.by_hand.extend(manual_steps(arm, site));
     proposal
 }
 
@@ -118,35 +118,36 @@ pub fn unmeasured(
     site: &Site,
 ) -> Vec<String> {
     let view = View { system, site };
-    let told = |(name, level): (&str, &str)| {
+    let warning = |(name, level): (&str, &str)| {
         let factor = factors::find(name)?;
         let now = factor.observe(name, &view).value()?.clone();
-        let measured = levels.get(name)?.iter().any(|own| factor.same(own, &now));
-        (!measured).then(|| {
-            format!(
-                "{name} is now {now}, which is not a level of the study; the study does not show that {level} is better"
-            )
-        })
+        if levels.get(name)?.iter().any(|level| factor.same(level, &now)) {
+            return None;
+        }
+        Some(format!(
+            "{name} is now {now}, which is not a level of the study; the study does not show that {level} is better"
+        ))
     };
-    setters(arm).into_iter().filter_map(told).collect()
+    setters(arm).into_iter().filter_map(warning).collect()
 }
 
+/// A setting, its present value, and how to make it permanent.
 type Lasting = (Setting, String, permanent::Permanent);
 
-fn settings(
+fn lasting_settings(
     system: &dyn System,
     name: &str,
     level: &str,
     site: &Site,
 ) -> Result<Vec<Lasting>, String> {
     let factor = factors::find(name).ok_or_else(|| format!("{name} is unknown"))?;
-    let wanted = factor.settings(name, level, &View { system, site })?;
-    let lasting = wanted.into_iter().map(|setting| {
+    let mut lasting = Vec::new();
+    for setting in factor.settings(name, level, &View { system, site })? {
         let now = read(system, &setting.path)?;
         let permanent = permanent::permanent(system, &setting)?;
-        Ok((setting, now, permanent))
-    });
-    lasting.collect()
+        lasting.push((setting, now, permanent));
+    }
+    Ok(lasting)
 }
 
 fn read(system: &dyn System, path: &Path) -> Result<String, String> {
@@ -154,28 +155,28 @@ fn read(system: &dyn System, path: &Path) -> Result<String, String> {
     Ok(setting_value(&text))
 }
 
-fn files(id: &str, lines: &[(Keeper, String)]) -> Vec<(PathBuf, String)> {
-    let keepers: BTreeSet<Keeper> = lines.iter().map(|(keeper, _)| *keeper).collect();
-    let text = |keeper: Keeper| {
-        let own = lines.iter().filter(|(own, _)| *own == keeper);
-        let own: Vec<&str> = own.map(|(_, line)| line.as_str()).collect();
-        let own = own.join("\n");
-        format!(
-            "# Written by assay advise apply {id}; to remove, run assay advise undo {id}.\n{own}\n"
-        )
-    };
-    keepers.into_iter().map(|keeper| (keeper.file(id), text(keeper))).collect()
+fn keeper_files(id: &str, lines: &[(Keeper, String)]) -> Vec<(PathBuf, String)> {
+    let mut bodies: BTreeMap<Keeper, String> = BTreeMap::new();
+    for (keeper, line) in lines {
+        bodies.entry(*keeper).or_default().extend([line.as_str(), "\n"]);
+    }
+    let header =
+        format!("# Written by assay advise apply {id}; to remove, run assay advise undo {id}.\n");
+    bodies.into_iter().map(|(keeper, body)| (keeper.file(id), format!("{header}{body}"))).collect()
 }
 
-fn by_hand(arm: &Arm, site: &Site) -> Vec<(String, String)> {
+fn manual_steps(arm: &Arm, site: &Site) -> Vec<(String, String)> {
+    let mut steps = Vec::new();
+    if let Some(lost) = permanent::lost(arm, site) {
+        steps.push((format!("# {lost}"), "move the files elsewhere first".to_owned()));
+    }
     let made = permanent::made(arm, site);
-    let lost = permanent::lost(arm, site);
-    let lost = lost.map(|lost| (format!("# {lost}"), "move the files elsewhere first".to_owned()));
-    let now =
-        made.iter().flat_map(|one| one.typed.acts.iter().map(|act| (act.to_string(), one.why)));
-    let lasting = made.iter().filter_map(|one| one.lasting.clone());
-    let told = now.chain(lasting).map(|(line, why)| (line, why.to_owned()));
-    let mut told: Vec<(String, String)> = lost.into_iter().chain(told).collect();
+    for layer in &made {
+        let acts = layer.typed.acts.iter();
+        steps.extend(acts.map(|act| (act.to_string(), layer.why.to_owned())));
+    }
+    let lasting = made.iter().filter_map(|layer| layer.lasting.clone());
+    steps.extend(lasting.map(|(line, why)| (line, why.to_owned())));
     for (name, level) in arm {
         let why = match factors::find(name).map(factors::Factor::role) {
             Some(Role::Setting | Role::Layer) => continue,
@@ -183,9 +184,9 @@ fn by_hand(arm: &Arm, site: &Site) -> Vec<(String, String)> {
             None if name == assay_study::plan::arms::TARGET => "the location of the data",
             None => "a program setting, not a machine setting",
         };
-        told.push((format!("{name}={level}"), why.to_owned()));
+        steps.push((format!("{name}={level}"), why.to_owned()));
     }
-    told
+    steps
 }
 
 /// Carries out a proposal completely or not at all, even if the process dies.
@@ -201,39 +202,34 @@ pub fn apply(system: &dyn System, voucher: &Voucher, proposal: &Proposal) -> Out
     if !voucher.is_for_keeps() || !is_id(id) {
         return Err(Failure::refused("this result is unverified"));
     }
-    proposal.files.iter().try_for_each(|(path, text)| is_text(path, text))?;
+    proposal.files.iter().try_for_each(|(path, text)| check_no_control_characters(path, text))?;
     refuse_unfinished(system)?;
     let home = identity::state_directory(system)?;
     let known = journal::unfinished(system, &applied(&home))?;
-    if let Some(own) = known.iter().find(|one| one.id == id) {
-        return if is_in_place(system, proposal) {
-            Ok(Applied::Before)
-        } else {
-            Err(Failure::refused(format!(
-                "{} was applied before and is now missing or incomplete; run assay advise undo {} first",
-                own.id, own.id
-            )))
-        };
-    }
-    no_clash(&known, proposal)?;
-    proposal.files.iter().try_for_each(|(path, _)| is_free(system, path))?;
-    let _holds = hold(system, proposal)?;
-    let mut guard = Guard::begin_lasting(system, &home, id)?;
-    let done = carry_out(system, &mut guard, proposal);
-    match done {
-        Ok(()) => guard.keep(),
-        Err(failure) => {
-            guard.finish()?;
-            return Err(failure);
+    if known.iter().any(|journal| journal.id == id) {
+        if is_in_place(system, proposal) {
+            return Ok(Applied::Before);
         }
+        return Err(Failure::refused(format!(
+            "{id} was applied before and is now missing or incomplete; run assay advise undo {id} first"
+        )));
     }
+    check_no_clash(&known, proposal)?;
+    proposal.files.iter().try_for_each(|(path, _)| check_can_create(system, path))?;
+    let _holds = lock(system, proposal)?;
+    let mut guard = Guard::begin_lasting(system, &home, id)?;
+    if let Err(failure) = carry_out(system, &mut guard, proposal) {
+        guard.finish()?;
+        return Err(failure);
+    }
+    guard.keep();
     Ok(Applied::Now)
 }
 
 /// Rejects control characters, which would add lines to a file.
-fn is_text(path: &Path, text: &str) -> Outcome<()> {
-    let odd = |text: &str| text.chars().any(|sign| sign.is_control() && sign != '\n');
-    if !odd(text) && !path.to_string_lossy().chars().any(char::is_control) {
+fn check_no_control_characters(path: &Path, text: &str) -> Outcome<()> {
+    let is_plain = text.chars().all(|sign| !sign.is_control() || sign == '\n');
+    if is_plain && !path.to_string_lossy().chars().any(char::is_control) {
         return Ok(());
     }
     let path = path.display().to_string();
@@ -257,22 +253,21 @@ fn carry_out(system: &dyn System, guard: &mut Guard<'_>, proposal: &Proposal) ->
 }
 
 fn is_in_place(system: &dyn System, proposal: &Proposal) -> bool {
-    let mut files = proposal.files.iter();
-    let mut settings = proposal.settings.iter();
-    let same = |(path, text): &(PathBuf, String)| {
-        system.read_text(path).is_ok_and(|now| body(&now) == body(text))
+    let is_written = |(path, text): &(PathBuf, String)| {
+        system.read_text(path).is_ok_and(|now| without_header(&now) == without_header(text))
     };
-    files.all(same)
-        && settings
-            .all(|(wanted, _)| read(system, &wanted.path).is_ok_and(|now| now == wanted.value))
+    let is_set = |(wanted, _): &(Setting, String)| {
+        read(system, &wanted.path).is_ok_and(|now| now == wanted.value)
+    };
+    proposal.files.iter().all(is_written) && proposal.settings.iter().all(is_set)
 }
 
 /// A file without its first comment, which names the author and may differ by version.
-fn body(text: &str) -> &str {
+fn without_header(text: &str) -> &str {
     text.split_once('\n').filter(|(head, _)| head.starts_with('#')).map_or(text, |(_, body)| body)
 }
 
-fn no_clash(known: &[Unfinished], proposal: &Proposal) -> Outcome<()> {
+fn check_no_clash(known: &[Unfinished], proposal: &Proposal) -> Outcome<()> {
     let sets = |undo: &Undo| match undo {
         Undo::Setting { path, .. } => {
             proposal.settings.iter().any(|(setting, _)| setting.path == *path)
@@ -288,7 +283,7 @@ fn no_clash(known: &[Unfinished], proposal: &Proposal) -> Outcome<()> {
     }
 }
 
-fn is_free(system: &dyn System, path: &Path) -> Outcome<()> {
+fn check_can_create(system: &dyn System, path: &Path) -> Outcome<()> {
     if system.status(path).is_ok() {
         let path = path.display();
         return Err(Failure::refused(format!(
@@ -304,7 +299,7 @@ fn is_free(system: &dyn System, path: &Path) -> Outcome<()> {
     })
 }
 
-fn hold(system: &dyn System, proposal: &Proposal) -> Outcome<Vec<Hold>> {
+fn lock(system: &dyn System, proposal: &Proposal) -> Outcome<Vec<Hold>> {
     let held = |_| Failure::refused("another assay process is measuring; wait until it ends");
     proposal.locks.iter().map(|name| system.hold(name).map_err(held)).collect()
 }
@@ -312,7 +307,7 @@ fn hold(system: &dyn System, proposal: &Proposal) -> Outcome<Vec<Hold>> {
 pub fn standing(system: &dyn System) -> Outcome<Vec<Unfinished>> {
     let home = identity::state_directory(system)?;
     let mut known = journal::unfinished(system, &applied(&home))?;
-    known.sort_by(|one, other| one.started.cmp(&other.started).then(one.id.cmp(&other.id)));
+    known.sort_by(|a, b| a.started.cmp(&b.started).then(a.id.cmp(&b.id)));
     Ok(known)
 }
 
@@ -321,7 +316,7 @@ pub fn standing(system: &dyn System) -> Outcome<Vec<Unfinished>> {
 /// # Errors
 /// Fails without root, and for files that somebody has changed, with their content.
 pub fn undo(system: &dyn System, standing: &Unfinished) -> Outcome<Report> {
-    edited(system, standing)?;
+    check_unedited(system, standing)?;
     if system.user().id != 0 {
         return Err(Failure::refused("only root may change settings; run the command with sudo"));
     }
@@ -338,7 +333,7 @@ pub fn undo(system: &dyn System, standing: &Unfinished) -> Outcome<Report> {
     )))
 }
 
-pub fn edited(system: &dyn System, standing: &Unfinished) -> Outcome<()> {
+pub fn check_unedited(system: &dyn System, standing: &Unfinished) -> Outcome<()> {
     for undo in standing.undos() {
         let Undo::Text { path, written: Some(written), .. } = undo else { continue };
         match system.read_text(path) {

@@ -20,11 +20,12 @@ use assay_workloads::check_option;
 use assay_workloads::io::{self, Content, Engine, Mix, Pattern};
 
 const MIB: u64 = 1 << 20;
-/// Default area if there is enough space.
 pub(super) const USUAL_AREA_BYTES: u64 = 1 << 30;
 /// Bytes written between checks of the clock and the stop flag.
 const FILL_STEP_BYTES: u64 = 64 * MIB;
 const FILL_DEPTH: u64 = 8;
+/// Divisor: writes in flight must complete within this part of the time limit.
+const DRAIN_DIVISOR: u64 = 4;
 
 /// An open target. Dropping it removes Assay's own area file.
 pub struct OpenTarget<'a> {
@@ -52,16 +53,16 @@ impl Drop for OpenTarget<'_> {
 
 impl<'a> OpenTarget<'a> {
     pub fn open(system: &'a dyn System, site: &Site, consent: Option<&Consent>) -> Outcome<Self> {
-        holds_files(site)?;
-        let open = |caching| open(system, site, consent, caching);
+        check_stores_files(site)?;
+        let open = |caching| open_held(system, site, consent, caching);
         let (held, refusal) = match open(Caching::Direct) {
             Ok(held) => (held, None),
             Err(error) if refuses_direct(&error) => {
                 let held =
-                    open(Caching::Buffered).map_err(|error| unopened(system, site, &error))?;
+                    open(Caching::Buffered).map_err(|error| open_failure(system, site, &error))?;
                 (held, Some(format!("{} rejects direct I/O", site.filesystem())))
             }
-            Err(error) => return Err(unopened(system, site, &error)),
+            Err(error) => return Err(open_failure(system, site, &error)),
         };
         let direct = Presence::absent("");
         let mut opened = Self { system, held, start: 0, direct, notes: Vec::new() };
@@ -94,7 +95,6 @@ impl<'a> OpenTarget<'a> {
         if uses.area { Self::open(system, site, consent) } else { Ok(Self::without_area(system)) }
     }
 
-    /// The same for a device from an offset on.
     #[must_use]
     pub fn starting_at(mut self, start: u64) -> Self {
         self.start = start;
@@ -130,9 +130,10 @@ impl<'a> OpenTarget<'a> {
         TestMedium { file: self.file(), area, memory_alignment: self.memory_alignment(), law: None }
     }
 
+    /// Returns the alignment of direct I/O: 4 KiB if the kernel does not report it.
     fn alignment(&self, site: &Site) -> Presence<DirectUse> {
-        let told = self.file().and_then(|file| self.system.direct_alignment(file).ok().flatten());
-        match told {
+        let file = self.file();
+        match file.and_then(|file| self.system.direct_alignment(file).ok().flatten()) {
             Some(alignment) if alignment.offset_bytes == 0 => Presence::absent(format!(
                 "{} does not support direct I/O for this file",
                 site.filesystem()
@@ -146,7 +147,7 @@ impl<'a> OpenTarget<'a> {
     }
 }
 
-fn open(
+fn open_held(
     system: &dyn System,
     site: &Site,
     consent: Option<&Consent>,
@@ -161,27 +162,13 @@ fn open(
     }
 }
 
-/// Pseudo file systems, which cannot store data.
-const MADE_UP: [&str; 14] = [
-    "proc",
-    "sysfs",
-    "devpts",
-    "cgroup",
-    "cgroup2",
-    "debugfs",
-    "tracefs",
-    "securityfs",
-    "pstore",
-    "bpf",
-    "configfs",
-    "efivarfs",
-    "fusectl",
-    "binfmt_misc",
-];
+const PSEUDO_FILESYSTEMS: &str = "proc sysfs devpts cgroup cgroup2 debugfs tracefs securityfs pstore bpf configfs \
+     efivarfs fusectl binfmt_misc";
 
-pub fn holds_files(site: &Site) -> Outcome<()> {
+pub fn check_stores_files(site: &Site) -> Outcome<()> {
     let filesystem = site.filesystem();
-    if site.kind != TargetKind::Directory || !MADE_UP.contains(&filesystem.as_str()) {
+    let is_pseudo = PSEUDO_FILESYSTEMS.split(' ').any(|name| name == filesystem);
+    if site.kind != TargetKind::Directory || !is_pseudo {
         return Ok(());
     }
     Err(Failure::mistake(format!(
@@ -196,7 +183,7 @@ fn refuses_direct(error: &std::io::Error) -> bool {
     error.kind() == std::io::ErrorKind::InvalidInput
 }
 
-fn unopened(system: &dyn System, site: &Site, error: &std::io::Error) -> Failure {
+fn open_failure(system: &dyn System, site: &Site, error: &std::io::Error) -> Failure {
     use std::io::ErrorKind;
     let target = &site.target;
     let advice = match (error.kind(), site.kind) {
@@ -230,8 +217,7 @@ pub struct AreaRequest<'s> {
 }
 
 impl AreaRequest<'_> {
-    /// The user's command with an available area.
-    fn again(self, target: &str, area: Bytes) -> String {
+    fn command_with_area(self, target: &str, area: Bytes) -> String {
         let study = self.preset.unwrap_or("STUDY");
         let is_check = self.preset.is_some_and(presets::is_of_check);
         let command = match (self.planned, is_check) {
@@ -261,7 +247,7 @@ pub fn asked_bytes(
             let length = opened
                 .file()
                 .map_or(Ok(0), |file| system.length(file))
-                .map_err(|error| unopened(system, site, &error))?;
+                .map_err(|error| open_failure(system, site, &error))?;
             let usable = length.saturating_sub(opened.first_byte()) / 4096 * 4096;
             if usable == 0 {
                 return Err(Failure::mistake(format!(
@@ -294,14 +280,13 @@ pub fn whole_bytes(
     Terms { consented, law }: Terms,
     size: Option<Bytes>,
 ) -> Outcome<u64> {
-    let most = size.map_or(u64::MAX, |size| size.0);
-    let whole = match site.kind {
+    let most_bytes = size.map_or(u64::MAX, |size| size.0);
+    let usable_bytes = match site.kind {
         TargetKind::Simulated => {
-            let said = law.and_then(|law| law.store).map(|store| store.claimed_bytes);
-            said.unwrap_or(USUAL_AREA_BYTES)
+            law.and_then(|law| law.store).map_or(USUAL_AREA_BYTES, |store| store.claimed_bytes)
         }
         TargetKind::Directory => free_bytes(system, site, opened.first_byte())?,
-        TargetKind::Device if !consented => return Err(not_given_up(system, site)),
+        TargetKind::Device if !consented => return Err(needs_consent(system, site)),
         TargetKind::File => {
             return Err(Failure::mistake(format!(
                 "{} is an existing file, which Assay never overwrites; use a directory, or a device with --destroy",
@@ -309,11 +294,11 @@ pub fn whole_bytes(
             )));
         }
         TargetKind::Device => {
-            let wanted = AreaRequest { size: Some(Bytes(most)), ..AreaRequest::default() };
+            let wanted = AreaRequest { size: Some(Bytes(most_bytes)), ..AreaRequest::default() };
             return Ok(asked_bytes(system, site, opened, false, wanted)? / 4096 * 4096);
         }
     };
-    Ok(whole.min(most) / 4096 * 4096)
+    Ok(usable_bytes.min(most_bytes) / 4096 * 4096)
 }
 
 /// Free bytes in a directory, minus a reserve for others.
@@ -330,20 +315,20 @@ fn free_bytes(system: &dyn System, site: &Site, first_byte: u64) -> Outcome<u64>
             site.target
         ))
     })?;
-    // Fails with the same reason as elsewhere.
+    // Only for its errors: a read-only mount, or less free space than the smallest area.
     directory_bytes(system, &site.path, &site.target, first_byte, AreaRequest::default())?;
     let free = space.available_bytes.saturating_sub(first_byte);
-    let left = (free / LEFT_SHARE).clamp(LEAST_LEFT_BYTES, MOST_LEFT_BYTES);
-    Ok(free.saturating_sub(left))
+    let reserve = (free / RESERVE_DIVISOR).clamp(LEAST_RESERVE_BYTES, MOST_RESERVE_BYTES);
+    Ok(free.saturating_sub(reserve))
 }
 
 /// Divisor: this share of the free space remains for others, within bounds.
-const LEFT_SHARE: u64 = 50;
-const LEAST_LEFT_BYTES: u64 = 4 * MIB;
-const MOST_LEFT_BYTES: u64 = 1 << 30;
+const RESERVE_DIVISOR: u64 = 50;
+const LEAST_RESERVE_BYTES: u64 = 4 * MIB;
+const MOST_RESERVE_BYTES: u64 = 1 << 30;
 
 /// Error: the study overwrites a whole device without permission.
-fn not_given_up(system: &dyn System, site: &Site) -> Failure {
+fn needs_consent(system: &dyn System, site: &Site) -> Failure {
     use assay_machine::system::identity;
     // The plan shows the data loss for any kind of work.
     let study = check_option::taking_all().unwrap_or("STUDY");
@@ -387,7 +372,7 @@ pub fn directory_bytes(
         Some(size) if size.0 > free => Err(Failure::refused(format!(
             "{target} has {free} free, less than the area of {size}; free space, or use a smaller area, as in \
              `{again}`",
-            again = wanted.again(target, smaller_area(free)),
+            again = wanted.command_with_area(target, smaller_area(free)),
             free = Bytes(free / MIB * MIB),
         ))),
         Some(size) => Ok(size.0 / MIB * MIB),
@@ -400,7 +385,6 @@ fn smaller_area(free: u64) -> Bytes {
     Bytes((free / 2 / MIB * MIB).max(SMALLEST_AREA_BYTES))
 }
 
-/// Default area in bytes for this much free space.
 pub fn usual_bytes(free: u64) -> u64 {
     (free / 10).clamp(SMALLEST_AREA_BYTES, USUAL_AREA_BYTES) / MIB * MIB
 }
@@ -415,6 +399,7 @@ pub struct Fill {
 
 impl Fill {
     pub fn unlimited(engine: Engine, content: Content, seed: u64) -> Self {
+        // Not `u64::MAX`: deadlines are sums with it.
         Self { engine, content, limit_ns: u64::MAX / 4, seed }
     }
 }
@@ -430,30 +415,31 @@ pub fn fill(
 ) -> Outcome<Area> {
     let system = context.system;
     let start_ns = system.monotonic_ns();
-    let spent = || system.monotonic_ns() - start_ns;
+    let spent_ns = || system.monotonic_ns() - start_ns;
     let mut area = Area { start: opened.first_byte(), length: 0, asked, written: true, fill_ns: 0 };
     let (mut depth, mut largest_step) = (1, FILL_STEP_BYTES);
-    while area.length < asked && spent() < how.limit_ns && !context.is_stopped() {
+    while area.length < asked && spent_ns() < how.limit_ns && !context.is_stopped() {
         let step = if depth == 1 { MIB } else { largest_step.min(asked - area.length) };
-        let job = fill_job(&area, step, depth, how.limit_ns - spent(), how);
-        let began = spent();
+        let job = fill_job(&area, step, depth, how.limit_ns - spent_ns(), how);
+        let began_ns = spent_ns();
         let medium = opened.medium(area);
         match io::run_job(how.engine, &job, &medium, &Bystanders::now(), context.stop) {
             Ok(outcome) => area.length += outcome.totals.write_bytes,
-            Err(error) if may_fill_up(site, &error) && step > MIB => largest_step = MIB,
-            Err(error) if fills_up(system, site, &error, asked - area.length) => break,
+            Err(error) if may_be_full_filesystem(site, &error) && step > MIB => largest_step = MIB,
+            Err(error) if is_full_filesystem(system, site, &error, asked - area.length) => break,
             Err(error) => return Err(unwritable(site, &error)),
         }
         // The first MiB shows the queue depth that still drains in time.
         if depth == 1 {
-            let room = (how.limit_ns / 4) / (spent() - began).max(1);
-            depth = room.clamp(1, FILL_DEPTH) as u32;
+            let first_mib_ns = (spent_ns() - began_ns).max(1);
+            let drained_in_time = how.limit_ns / DRAIN_DIVISOR / first_mib_ns;
+            depth = drained_in_time.clamp(1, FILL_DEPTH) as u32;
         }
         (context.tell)(Event::Filling {
             target: site.target.clone(),
             done_bytes: area.length,
             of_bytes: asked,
-            remaining_ns: (spent() as f64 * (asked - area.length) as f64
+            remaining_ns: (spent_ns() as f64 * (asked - area.length) as f64
                 / area.length.max(1) as f64) as u64,
         });
     }
@@ -464,16 +450,16 @@ pub fn fill(
             Failure::refused(format!("cannot sync {}: {error}{advice}", site.target))
         })?;
     }
-    area.fill_ns = spent();
-    filled_enough(context, site, &area, how.limit_ns)?;
+    area.fill_ns = spent_ns();
+    check_filled(context, site, &area, how.limit_ns)?;
     Ok(area)
 }
 
-fn filled_enough(context: &Context<'_>, site: &Site, area: &Area, limit_ns: u64) -> Outcome<()> {
+fn check_filled(context: &Context<'_>, site: &Site, area: &Area, limit_ns: u64) -> Outcome<()> {
     if context.is_stopped() {
         return Err(Failure::interrupted("interrupted while writing the area; no files remain"));
     }
-    let full = was_full(area, limit_ns);
+    let full = ran_out_of_space(area, limit_ns);
     if area.length == 0 || (full && area.length < SMALLEST_AREA_BYTES) {
         return Err(Failure::refused(format!(
             "{} is full after {} of an area of {}; the smallest area is {}; free space or use another directory",
@@ -487,7 +473,7 @@ fn filled_enough(context: &Context<'_>, site: &Site, area: &Area, limit_ns: u64)
 }
 
 /// Rejects an area smaller than that of the interrupted study, whose plan it does not fit.
-pub fn is_as_large(site: &Site, before: &Area, found: &Area) -> Outcome<()> {
+pub fn check_as_large(site: &Site, before: &Area, found: &Area) -> Outcome<()> {
     if found.length >= before.length {
         return Ok(());
     }
@@ -500,12 +486,12 @@ pub fn is_as_large(site: &Site, before: &Area, found: &Area) -> Outcome<()> {
 }
 
 /// Whether space was missing. An area cut short by the time limit has used all of its time.
-fn was_full(area: &Area, limit_ns: u64) -> bool {
+fn ran_out_of_space(area: &Area, limit_ns: u64) -> bool {
     area.length < area.asked && area.fill_ns < limit_ns
 }
 
 pub fn shortage(site: &Site, area: &Area, limit_ns: u64) -> Option<String> {
-    was_full(area, limit_ns).then(|| {
+    ran_out_of_space(area, limit_ns).then(|| {
         format!(
             "{} was full after {} of an area of {}, so the area is smaller; for a larger area, free space",
             site.target,
@@ -527,7 +513,7 @@ fn fill_job(area: &Area, step: u64, depth: u32, time_ns: u64, how: &Fill) -> Job
     }
 }
 
-fn is_full(error: &LoadError) -> bool {
+fn is_out_of_space(error: &LoadError) -> bool {
     use std::io::ErrorKind::{QuotaExceeded, StorageFull};
     match error {
         LoadError::Operation { source, .. } => matches!(source.kind(), StorageFull | QuotaExceeded),
@@ -538,16 +524,16 @@ fn is_full(error: &LoadError) -> bool {
 }
 
 /// Whether an error may mean that a file system is full.
-fn may_fill_up(site: &Site, error: &LoadError) -> bool {
-    site.kind == TargetKind::Directory && is_full(error)
+fn may_be_full_filesystem(site: &Site, error: &LoadError) -> bool {
+    site.kind == TargetKind::Directory && is_out_of_space(error)
 }
 
 /// Whether the filesystem is full. If it has space left, its device accepts no more data.
-fn fills_up(system: &dyn System, site: &Site, error: &LoadError, left: u64) -> bool {
-    let quota = matches!(error, LoadError::Operation { source, .. }
+fn is_full_filesystem(system: &dyn System, site: &Site, error: &LoadError, left: u64) -> bool {
+    let is_over_quota = matches!(error, LoadError::Operation { source, .. }
         if source.kind() == std::io::ErrorKind::QuotaExceeded);
-    let room = || system.space(&site.path).is_ok_and(|space| space.available_bytes > left);
-    may_fill_up(site, error) && (quota || !room())
+    let has_space = || system.space(&site.path).is_ok_and(|space| space.available_bytes > left);
+    may_be_full_filesystem(site, error) && (is_over_quota || !has_space())
 }
 
 /// Advice if a file system has space, but the storage below it does not.
@@ -555,7 +541,7 @@ const NO_ROOM_BELOW: &str = "the storage below the target is full (a thin pool, 
                              below a loop device); free space on that storage";
 
 fn unwritable(site: &Site, error: &LoadError) -> Failure {
-    let advice = if is_full(error) { NO_ROOM_BELOW } else { "use another target" };
+    let advice = if is_out_of_space(error) { NO_ROOM_BELOW } else { "use another target" };
     Failure::refused(format!("cannot write {}: {error}; {advice}", site.target))
 }
 
@@ -572,8 +558,8 @@ mod tests {
     fn an_area_that_became_smaller_is_not_gone_on_with() {
         let area = |length| Area { start: 0, length, asked: 64 << 20, written: true, fill_ns: 1 };
         let site = Site::simulated("card");
-        assert!(is_as_large(&site, &area(64 << 20), &area(64 << 20)).is_ok());
-        let refused = is_as_large(&site, &area(64 << 20), &area(48 << 20)).unwrap_err();
+        assert!(check_as_large(&site, &area(64 << 20), &area(64 << 20)).is_ok());
+        let refused = check_as_large(&site, &area(64 << 20), &area(48 << 20)).unwrap_err();
         assert_eq!(
             refused.message,
             "card now has space for 48 MiB, but the study began with an area of 64 MiB; free \
@@ -593,7 +579,7 @@ mod tests {
     fn the_command_that_was_typed_is_the_one_that_is_named() {
         let again = |preset, planned| {
             let wanted = AreaRequest { preset, planned, size: None };
-            wanted.again("/small", Bytes(47 * MIB))
+            wanted.command_with_area("/small", Bytes(47 * MIB))
         };
         let check = again(Some("check"), false);
         assert_eq!(check, "assay check /small --area 47MiB");

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::area::{self, Fill, OpenTarget};
 use super::event::{Context, Event};
 use super::marks;
-use super::places::{Place, extent};
+use super::places::{Place, usable_range};
 use super::resolve::Resolved;
 use super::survey::Surveyed;
 use crate::fleet::common::Common;
@@ -38,10 +38,10 @@ type Companions = BTreeMap<(String, String), Vec<Setting>>;
 
 /// Whether a setting has a file now; a read error does not count as missing.
 fn is_there(system: &dyn System, setting: &Setting) -> bool {
-    !matches!(sysfs::there(system.read_text(&setting.path)), Ok(None))
+    !matches!(sysfs::if_exists(system.read_text(&setting.path)), Ok(None))
 }
 
-struct Up {
+struct CurrentStack {
     slot: usize,
     replicate: u32,
     raised: RaisedStack,
@@ -54,9 +54,9 @@ pub struct TestBed<'a> {
     demands: &'a Demands,
     // Before the guard: files must be closed before their device stack is removed.
     slots: Vec<BedSlot<'a>>,
-    up: Option<Up>,
-    /// The devices of the target, if Assay created them.
-    own: Vec<(Stack, RaisedStack)>,
+    current: Option<CurrentStack>,
+    /// The target, if Assay created it.
+    loops: Vec<(Stack, RaisedStack)>,
     guard: Option<Guard<'a>>,
     // After the guard: needed until everything is restored.
     watchdog: Option<Box<dyn Watchdog>>,
@@ -74,9 +74,10 @@ impl<'a> TestBed<'a> {
         resolved: Resolved<'a>,
         seed: u64,
     ) -> Self {
-        let Resolved { places, own, guard, watchdog, marks, holds } = resolved;
-        let (slots, up) = (Vec::new(), None);
-        Self { system, demands, slots, up, own, guard, watchdog, places, marks, holds, seed }
+        let Resolved { places, loops, guard, watchdog, marks, holds } = resolved;
+        let slots = Vec::new();
+        let current = None;
+        Self { system, demands, slots, current, loops, guard, watchdog, places, marks, holds, seed }
     }
 
     pub fn seed(&self) -> u64 {
@@ -95,7 +96,7 @@ impl<'a> TestBed<'a> {
         self.slots.iter().map(|slot| slot.survey.clone()).collect()
     }
 
-    pub fn limit(&mut self, common: &Common) {
+    pub fn limit_to(&mut self, common: &Common) {
         for (slot, shared) in self.slots.iter_mut().zip(&common.surveys) {
             shared.limit(&mut slot.survey);
             if let Some(surveyed) = &mut slot.surveyed {
@@ -105,12 +106,13 @@ impl<'a> TestBed<'a> {
     }
 
     /// The site of a survey, and the open target on it; `None` if it does not exist now.
-    pub fn at(&self, index: usize) -> Option<(&Site, &Surveyed<'a>)> {
+    pub fn surveyed(&self, index: usize) -> Option<(&Site, &Surveyed<'a>)> {
         let slot = self.slots.get(index)?;
         Some((&slot.site, slot.surveyed.as_ref()?))
     }
 
-    fn make(
+    /// Creates the stack of an arm on a place; returns it with the site that trials use.
+    fn raise_stack(
         &mut self,
         context: &mut Context<'_>,
         place: usize,
@@ -119,23 +121,24 @@ impl<'a> TestBed<'a> {
         let (place, demands) = (&self.places[place], self.demands);
         let (site, made) = (&place.site, &demands.made);
         let mut below = Vec::new();
-        let beside = !made.on_device;
-        if beside && site.kind != TargetKind::Directory {
+        let is_beside = !made.on_device;
+        if is_beside && site.kind != TargetKind::Directory {
             return Err(Failure::mistake(format!(
                 "{}: Assay creates {} next to a directory; give a directory on a disk",
                 site.target,
-                layers::one(made.noun)
+                layers::with_article(made.noun)
             )));
         }
-        let directory = beside.then(|| Base::Directory(site.path.clone()));
-        for device in place.devices().filter(|_| !beside) {
-            let extent = extent(self.system, demands, &device.site, !place.others.is_empty())?;
+        let directory = is_beside.then(|| Base::Directory(site.path.clone()));
+        for device in place.devices().filter(|_| !is_beside) {
+            let extent =
+                usable_range(self.system, demands, &device.site, !place.others.is_empty())?;
             let Some(consent) = device.consent.clone() else {
                 // A protected device is refused with a separate reason.
                 identity::stake(self.system, &device.site)?;
-                let what = layers::one(made.noun);
+                let layer = layers::with_article(made.noun);
                 return Err(Failure::mistake(format!(
-                    "cannot create {what} without permission to destroy data: {}",
+                    "cannot create {layer} without permission to destroy data: {}",
                     identity::way_on("STUDY", &device.site.target)
                 )));
             };
@@ -157,7 +160,7 @@ impl<'a> TestBed<'a> {
         let below = below.into_iter().map(Base::Device).chain(directory).collect();
         let raised = stack.make(guard, below)?;
         match resolve(self.system, &raised.base.path().to_string_lossy()) {
-            Ok(found) => Ok((raised, Site { target, ..found })),
+            Ok(site) => Ok((raised, Site { target, ..site })),
             Err(failure) => Err(self.lower(&raised).err().unwrap_or(failure)),
         }
     }
@@ -165,12 +168,12 @@ impl<'a> TestBed<'a> {
     /// Removes the stack of an arm; none of its files is open any more.
     fn lower(&mut self, raised: &RaisedStack) -> Outcome<()> {
         if let Base::Device(device) = &raised.base {
-            released(self.system, &device.consent);
+            wait_until_released(self.system, &device.consent);
         }
         self.guard.as_mut().map_or(Ok(()), |guard| guard.lower(raised))
     }
 
-    pub fn bring(
+    pub fn apply_arm(
         &mut self,
         context: &mut Context<'_>,
         plan: &Plan,
@@ -181,46 +184,51 @@ impl<'a> TestBed<'a> {
             self.raise(context, index, planned.replicate.max(1))
                 .map_err(|failure| failure.message)?;
         }
-        self.see(index)?;
-        let (said, companions) = self.wanted(index, &planned.arm)?;
+        self.check_stacks(index)?;
+        let (settings, companions) = self.settings_of(index, &planned.arm)?;
         let Some(guard) = &mut self.guard else { return Ok(()) };
-        if let Some(shaped) = plan.workloads[planned.workload].work.shaping() {
-            factors::network::shape(self.system, guard, &shaped).map_err(|f| f.message)?;
+        if let Some(shaping) = plan.workloads[planned.workload].work.shaping() {
+            factors::network::shape(self.system, guard, &shaping)
+                .map_err(|failure| failure.message)?;
         }
         let companions = companions.iter().filter(|setting| is_there(self.system, setting));
-        let mut wanted = said.iter().chain(companions);
-        wanted.try_for_each(|setting| guard.set(setting).map_err(|f| f.message))
+        for setting in settings.iter().chain(companions) {
+            guard.set(setting).map_err(|failure| failure.message)?;
+        }
+        Ok(())
     }
 
     /// Creation time of the current stack, returned once.
     pub fn made_ns(&mut self) -> Option<u64> {
-        self.up.as_mut()?.made_ns.take()
+        self.current.as_mut()?.made_ns.take()
     }
 
     pub fn is_as_found(&self) -> bool {
         self.guard.as_ref().is_none_or(Guard::is_as_found)
     }
 
-    pub fn settings_back(&self) -> Outcome<()> {
-        self.guard.as_ref().map_or(Ok(()), Guard::settings_back)
+    pub fn restore_settings(&self) -> Outcome<()> {
+        self.guard.as_ref().map_or(Ok(()), Guard::restore_settings)
     }
 
-    pub fn strayed(&self, plan: &Plan, planned: &PlannedTrial) -> Option<String> {
+    /// Returns how the devices or settings of a trial changed while it ran; `None` if they did not.
+    pub fn find_change(&self, plan: &Plan, planned: &PlannedTrial) -> Option<String> {
         let index = plan.workloads[planned.workload].target;
-        if let Err(how) = self.see(index) {
+        if let Err(how) = self.check_stacks(index) {
             return Some(format!("after the trial: {how}"));
         }
-        let (said, companions) = match self.wanted(index, &planned.arm) {
-            Ok(wanted) => wanted,
+        let (settings, companions) = match self.settings_of(index, &planned.arm) {
+            Ok(expected) => expected,
             Err(reason) => return Some(format!("cannot read settings after the trial: {reason}")),
         };
-        let shaped = plan.workloads[planned.workload].work.shaping();
-        let shaped = shaped.filter(|_| self.guard.is_some());
-        if let Some(Err(how)) = shaped.map(|own| factors::network::seen(self.system, &own)) {
+        if let Some(shaping) = plan.workloads[planned.workload].work.shaping()
+            && self.guard.is_some()
+            && let Err(how) = factors::network::check_shaped(self.system, &shaping)
+        {
             return Some(format!("after the trial: {how}"));
         }
         let companions = companions.into_iter().filter(|setting| is_there(self.system, setting));
-        said.into_iter().chain(companions).find_map(|setting| {
+        settings.into_iter().chain(companions).find_map(|setting| {
             let path = setting.path.display();
             match self.system.read_text(&setting.path) {
                 Ok(now) if journal::setting_value(&now) == setting.value => None,
@@ -236,30 +244,31 @@ impl<'a> TestBed<'a> {
         })
     }
 
-    pub fn gone(&self) -> Option<String> {
+    pub fn gone_device(&self) -> Option<String> {
         marks::gone(self.system, &self.marks)
     }
 
-    fn see(&self, index: usize) -> Result<(), String> {
-        self.gone().map_or(Ok(()), Err)?;
-        self.own.iter().try_for_each(|(stack, raised)| stack.see(self.system, raised))?;
-        match &self.up {
-            Some(up) if up.slot == index => {
+    /// Returns why the devices, stacks or Assay's own targets are not as they were set up.
+    fn check_stacks(&self, index: usize) -> Result<(), String> {
+        self.gone_device().map_or(Ok(()), Err)?;
+        self.loops.iter().try_for_each(|(stack, raised)| stack.check(self.system, raised))?;
+        match &self.current {
+            Some(current) if current.slot == index => {
                 let under = &self.slots[index].survey.under;
-                Stack::new(&Wish::new(under))?.see(self.system, &up.raised)
+                Stack::new(&Wish::new(under))?.check(self.system, &current.raised)
             }
             _ => Ok(()),
         }
     }
 
     /// Returns the settings of an arm, and those that the kernel sets with them if they exist.
-    fn wanted(&self, index: usize, arm: &Arm) -> Result<(Vec<Setting>, Vec<Setting>), String> {
+    fn settings_of(&self, index: usize, arm: &Arm) -> Result<(Vec<Setting>, Vec<Setting>), String> {
         let slot = &self.slots[index];
         let view = View { system: self.system, site: &slot.site };
-        let (mut said, mut companions) = (Vec::new(), Vec::new());
+        let (mut of_arm, mut companions) = (Vec::new(), Vec::new());
         for (name, level) in setters(arm) {
             if let Some(factor) = factors::find(name) {
-                said.extend(factor.settings(name, level, &view)?);
+                of_arm.extend(factor.settings(name, level, &view)?);
             }
             companions.extend(
                 slot.companions.get(&(name.to_owned(), level.to_owned())).into_iter().flatten(),
@@ -267,45 +276,50 @@ impl<'a> TestBed<'a> {
         }
         // Settings of the arm take precedence; the others are as after the level alone. If several levels change the
         // same file, the first in rank determines it.
-        let (mut wanted, mut beside): (Vec<Setting>, Vec<Setting>) = (Vec::new(), Vec::new());
-        for setting in said {
+        let (mut settings, mut others): (Vec<Setting>, Vec<Setting>) = (Vec::new(), Vec::new());
+        for setting in of_arm {
             let setting = factors::located(self.system, setting)?;
-            if !wanted.iter().any(|known| known.path == setting.path) {
-                wanted.push(setting);
+            if !settings.iter().any(|known| known.path == setting.path) {
+                settings.push(setting);
             }
         }
         for setting in companions {
-            if !wanted.iter().chain(&beside).any(|known| known.path == setting.path) {
-                beside.push(setting.clone());
+            if !settings.iter().chain(&others).any(|known| known.path == setting.path) {
+                others.push(setting.clone());
             }
         }
-        Ok((wanted, beside))
+        Ok((settings, others))
     }
 
+    /// Replaces the current stack by that of a slot, filled; does nothing if the current one may be used again.
     fn raise(&mut self, context: &mut Context<'_>, index: usize, replicate: u32) -> Outcome<()> {
         let demands = self.demands;
-        let fresh = |up: &Up| demands.fresh == Fresh::Study || up.replicate == replicate;
-        if self.up.as_ref().is_some_and(|up| up.slot == index && fresh(up)) {
+        let is_usable = |current: &CurrentStack| {
+            current.slot == index
+                && (demands.fresh == Fresh::Study || current.replicate == replicate)
+        };
+        if self.current.as_ref().is_some_and(is_usable) {
             return Ok(());
         }
-        self.take_down()?;
+        self.lower_current()?;
         let (place, survey) = (self.slots[index].place, self.slots[index].survey.clone());
         let under = survey.under.clone();
         let stack = Stack::new(&Wish::new(&under)).map_err(Failure::refused)?;
         let began_ns = self.system.monotonic_ns();
-        let (raised, site) = self.make(context, place, &stack)?;
+        let (raised, site) = self.raise_stack(context, place, &stack)?;
         let made_ns = Some(self.system.monotonic_ns().saturating_sub(began_ns));
         let filled = self.fill(context, &site, &raised.base, &survey, replicate);
-        self.up = Some(Up { slot: index, replicate, raised, made_ns });
+        self.current = Some(CurrentStack { slot: index, replicate, raised, made_ns });
         match filled {
             Ok(opened) => {
-                let holds = std::cell::Cell::new(Some(demands.filled.content));
-                let seed = self.seed;
-                let surveyed = Surveyed { opened, survey, law: None, holds, seed };
-                (self.slots[index].site, self.slots[index].surveyed) = (site, Some(surveyed));
+                let content = std::cell::Cell::new(Some(demands.filled.content));
+                let surveyed = Surveyed { opened, survey, law: None, content, seed: self.seed };
+                let slot = &mut self.slots[index];
+                slot.site = site;
+                slot.surveyed = Some(surveyed);
                 Ok(())
             }
-            Err(failure) => Err(self.take_down().err().unwrap_or(failure)),
+            Err(failure) => Err(self.lower_current().err().unwrap_or(failure)),
         }
     }
 
@@ -317,7 +331,7 @@ impl<'a> TestBed<'a> {
         survey: &Survey,
         replicate: u32,
     ) -> Outcome<OpenTarget<'a>> {
-        let opened = open(self.system, self.demands, site, base)?;
+        let opened = open_base(self.system, self.demands, site, base)?;
         if survey.area.length == 0 {
             return Ok(opened);
         }
@@ -330,13 +344,13 @@ impl<'a> TestBed<'a> {
         Err(Failure::refused(format!("the free space on {} changed since the survey", site.target)))
     }
 
-    fn take_down(&mut self) -> Outcome<()> {
-        let Some(up) = self.up.take() else { return Ok(()) };
-        self.slots[up.slot].surveyed = None;
-        let lowered = self.lower(&up.raised);
+    fn lower_current(&mut self) -> Outcome<()> {
+        let Some(current) = self.current.take() else { return Ok(()) };
+        self.slots[current.slot].surveyed = None;
+        let lowered = self.lower(&current.raised);
         if lowered.is_err() {
             // Allows another attempt.
-            self.up = Some(up);
+            self.current = Some(current);
         }
         lowered
     }
@@ -351,7 +365,7 @@ impl<'a> TestBed<'a> {
     }
 }
 
-fn open<'a>(
+fn open_base<'a>(
     system: &'a dyn System,
     demands: &Demands,
     site: &Site,
@@ -367,7 +381,7 @@ fn open<'a>(
 }
 
 /// Waits up to five seconds until the kernel has released a device: closed rings hold it briefly.
-fn released(system: &dyn System, consent: &Consent) {
+fn wait_until_released(system: &dyn System, consent: &Consent) {
     const TRIES: u32 = 500;
     for _ in 0..TRIES {
         if system.open_device_for_writing(consent, Caching::Buffered).is_ok() {

@@ -1,4 +1,4 @@
-//! Preview of the changes of a study, and how each one is reverted.
+//! What a study will change and how it is reverted; which levels are unavailable without trying them (`refused`).
 
 use std::path::PathBuf;
 
@@ -13,15 +13,16 @@ use assay_machine::probes::{ProbeRequest, energy};
 use assay_machine::system::network::lab;
 use assay_machine::system::site::{Site, TargetKind};
 use assay_machine::system::{System, devices, identity, quoted};
+use assay_study::file::Precondition;
 use assay_study::plan::design::{Demands, ResolvedDesign, TargetGround, Varied};
 use assay_study::results::plan::{Arm, Plan, PlannedWorkload, Refusal};
 
 /// Rejects a study that writes to protected paths unless the command line allows these paths.
-pub fn permitted(demands: &Demands, allowed: &[PathBuf]) -> Outcome<()> {
+pub fn check_permitted(demands: &Demands, allowed: &[PathBuf]) -> Outcome<()> {
     let named: Vec<&str> = demands.named.iter().map(String::as_str).collect();
-    factors::permitted(named.iter().copied(), allowed).map_err(Failure::mistake)?;
+    factors::check_permitted(named.iter().copied(), allowed).map_err(Failure::mistake)?;
     if demands.watches() {
-        factors::live(named, allowed).map_err(Failure::mistake)?;
+        factors::check_live(named, allowed).map_err(Failure::mistake)?;
     }
     if demands.made.any
         && !demands.made.on_device
@@ -29,7 +30,7 @@ pub fn permitted(demands: &Demands, allowed: &[PathBuf]) -> Outcome<()> {
     {
         return Err(Failure::mistake(format!(
             "--scratch: Assay creates {} next to a directory; give a directory on a disk",
-            layers::one(demands.made.noun)
+            layers::with_article(demands.made.noun)
         )));
     }
     Ok(())
@@ -42,14 +43,14 @@ pub fn overwritten<'p>(plan: &Plan, demands: &Demands, places: &'p [Place]) -> V
     }
     let writes = demands.gives_up_data() || plan.workloads.iter().any(PlannedWorkload::writes);
     let is_filled = |place: &Place| {
-        plan.surveys.iter().any(|own| own.area.written && own.target == place.site.target)
+        plan.surveys.iter().any(|survey| survey.area.written && survey.target == place.site.target)
     };
     let devices = places.iter().flat_map(Place::devices);
     let devices = devices.filter(|place| place.site.kind == TargetKind::Device);
     devices.filter(|place| writes || is_filled(place)).collect()
 }
 
-pub fn consented_again(
+pub fn check_consents(
     system: &dyn System,
     id: &str,
     plan: &Plan,
@@ -91,81 +92,88 @@ pub fn resume_options<'s>(
     options.concat()
 }
 
-pub fn changes(system: &dyn System, demands: &Demands, places: &[Place]) -> Vec<String> {
-    let mut told = Vec::new();
+pub fn describe(system: &dyn System, demands: &Demands, places: &[Place]) -> Vec<String> {
+    let mut lines = Vec::new();
     if let TargetGround::Own { size, members } = demands.ground {
-        told.push(match members {
+        lines.push(match members {
             1 => format!("creates a loop device on a file of {size} and removes both afterwards"),
             _ => format!(
                 "creates {members} loop devices on files of {size} each and removes all of them afterwards"
             ),
         });
     }
-    let prime = demands.precondition.as_ref();
-    for place in places.iter().filter(|_| prime.is_some()) {
-        let passes = prime.map_or(1, |prime| prime.passes);
-        let times = if passes == 1 { "once".to_owned() } else { format!("{passes} times") };
-        told.push(format!("{}: writes the whole device {times} first", place.site.target));
+    if let Some(Precondition { passes, .. }) = &demands.precondition {
+        let times = if *passes == 1 { "once".to_owned() } else { format!("{passes} times") };
+        for place in places {
+            lines.push(format!("{}: writes the whole device {times} first", place.site.target));
+        }
     }
     if demands.network.makes_link {
-        told.push(format!("creates and later removes {}", lab::words()));
+        lines.push(format!("creates and later removes {}", lab::words()));
     }
     let shaped = demands.network.shaped.iter();
-    told.extend(shaped.map(|interface| factors::network::shaping(interface)));
+    lines.extend(shaped.map(|interface| factors::network::shaping(interface)));
     for varied in demands.in_turn() {
         let Some(factor) = varied.factor else { continue };
         for place in places {
-            told.push(sentence(system, demands, place, varied, factor));
+            lines.push(describe_factor(system, demands, place, varied, factor));
         }
     }
     // The description of the work names exclusions and rollbacks.
-    let others = demands.work.iter().filter(|own| own.work.is_others());
-    told.extend(others.map(|own| format!("no other changes; {}", own.work.words())));
-    told
+    let production = demands.work.iter().filter(|workload| workload.work.is_others());
+    lines.extend(production.map(|workload| format!("no other changes; {}", workload.work.words())));
+    lines
 }
 
-pub fn wanting(system: &dyn System, demands: &Demands, places: &[Place]) -> Vec<String> {
-    let gives_up = demands.gives_up_data();
-    let open = |place: &&Place| {
-        gives_up && place.consent.is_none() && place.site.kind == TargetKind::Device
+pub fn missing_consents(system: &dyn System, demands: &Demands, places: &[Place]) -> Vec<String> {
+    let needs_consent = |place: &&Place| {
+        // A device that the study creates has no path yet.
+        let is_to_be = place.site.path.as_os_str().is_empty();
+        demands.gives_up_data()
+            && place.consent.is_none()
+            && place.site.kind == TargetKind::Device
+            && !is_to_be
     };
-    let told = |place: &Place| match identity::stake(system, &place.site) {
-        // The plan shows the required option next to the data loss.
-        Ok(_) => format!(
-            "{}: cannot run, because the study destroys its data without permission",
-            place.site.target
-        ),
-        Err(failure) => failure.message,
-    };
-    let there = |place: &&Place| !place.site.path.as_os_str().is_empty();
-    let devices = places.iter().flat_map(Place::devices);
-    let peer = demands.network.to_nobody.clone();
-    devices.filter(open).filter(there).map(told).chain(peer).collect()
+    let mut reasons = Vec::new();
+    for place in places.iter().flat_map(Place::devices).filter(needs_consent) {
+        reasons.push(match identity::stake(system, &place.site) {
+            // The plan shows the required option next to the data loss.
+            Ok(_) => format!(
+                "{}: cannot run, because the study destroys its data without permission",
+                place.site.target
+            ),
+            Err(failure) => failure.message,
+        });
+    }
+    reasons.extend(demands.network.to_nobody.clone());
+    reasons
 }
 
 pub fn lacks(system: &dyn System, demands: &Demands) -> Vec<String> {
-    let mut told = Vec::new();
-    let asks = ProbeRequest { probes: &demands.probes, meter: demands.meter.as_deref() };
-    let asked = demands.meter.is_none() && asks.names(&energy::PROBE);
-    if let Some(Presence::Absent(reason)) = asked.then(|| energy::read(system).source()) {
-        told.push(format!(
+    let mut missing = Vec::new();
+    let request = ProbeRequest { probes: &demands.probes, meter: demands.meter.as_deref() };
+    let needs_sensor = demands.meter.is_none() && request.names(&energy::PROBE);
+    if needs_sensor && let Presence::Absent(reason) = energy::read(system).source() {
+        missing.push(format!(
             "energy: {reason}; Assay compares only times (to read the log of a power meter, use --set power_meter=FILE)"
         ));
     }
     if system.user().id == 0 {
-        return told;
+        return missing;
     }
-    let root = "needs root; run it with sudo";
+    let needs_root = "needs root; run it with sudo";
     if demands.own_target().is_some() {
-        told.push(format!("a loop device: {root}"));
+        missing.push(format!("a loop device: {needs_root}"));
     }
-    let roots = |own: &&Varied| own.role().is_some_and(|role| role != Role::Observed);
-    let roots = demands.varied.iter().filter(roots);
-    told.extend(roots.map(|own| format!("{}: {root}", own.name)));
-    told
+    for varied in &demands.varied {
+        if varied.role().is_some_and(|role| role != Role::Observed) {
+            missing.push(format!("{}: {needs_root}", varied.name));
+        }
+    }
+    missing
 }
 
-fn sentence(
+fn describe_factor(
     system: &dyn System,
     demands: &Demands,
     place: &Place,
@@ -186,18 +194,18 @@ fn sentence(
             )
         }
         Role::Layer => {
-            let start = devices_start(system, demands, place);
+            let start = start_text(system, demands, place);
             format!("{name}: {levels}, on {}{start}; {undone}", place.site.target)
         }
         Role::Observed => {
-            let now = level_or_reason(factor.observe(name, &view));
+            let now = level_text(factor.observe(name, &view));
             format!("{name}: currently {now}, of {levels}; {undone}")
         }
         Role::Setting if demands.own_target().is_some() => {
             format!("{name}: {levels}, on the loop device; {undone}")
         }
         Role::Setting => {
-            let now = level_or_reason(factor.observe(name, &view));
+            let now = level_text(factor.observe(name, &view));
             let settings = varied.levels.first().map(|level| factor.settings(name, level, &view));
             match settings {
                 Some(Ok(settings)) => {
@@ -212,14 +220,14 @@ fn sentence(
     }
 }
 
-fn level_or_reason(seen: Presence<String>) -> String {
+fn level_text(seen: Presence<String>) -> String {
     match seen {
         Presence::Present(level) => level,
         Presence::Absent(reason) => format!("unknown: {reason}"),
     }
 }
 
-fn devices_start(system: &dyn System, demands: &Demands, place: &Place) -> String {
+fn start_text(system: &dyn System, demands: &Demands, place: &Place) -> String {
     let device = place.site.counted.first();
     let bytes = device.map_or(0, |name| devices::size_of(system, name));
     match demands.area.first_byte(bytes) {
@@ -232,43 +240,42 @@ fn devices_start(system: &dyn System, demands: &Demands, place: &Place) -> Strin
 pub fn refused(system: &dyn System, design: &ResolvedDesign<'_>, place: &Place) -> Vec<Refusal> {
     let (site, demands) = (&place.site, design.demands);
     let view = View { system, site };
-    let own = demands.own_target();
-    let bytes = |device: &Place| match own {
+    let own_target = demands.own_target();
+    let size_bytes = |device: &Place| match own_target {
         Some(size) => size.0,
         None => device.site.counted.first().map_or(0, |name| devices::size_of(system, name)),
     };
-    let below: Vec<u64> = place.devices().map(bytes).collect();
-    let is_beside = site.kind == TargetKind::Directory && !demands.made.on_device;
-    let beside = |stack: &Stack| {
-        if is_beside { stack.missing_beside(system, &site.path) } else { None }
-    };
-    let mut found = Vec::new();
+    let below_bytes: Vec<u64> = place.devices().map(size_bytes).collect();
+    let is_in_directory = site.kind == TargetKind::Directory && !demands.made.on_device;
+    let mut refusals = Vec::new();
     for base in &design.layout.bases {
         let missing = match Stack::new(&Wish::new(base)) {
-            Ok(stack) => stack.missing(system, &below).or_else(|| beside(&stack)),
+            Ok(stack) => stack.missing(system, &below_bytes).or_else(|| {
+                is_in_directory.then(|| stack.missing_beside(system, &site.path)).flatten()
+            }),
             Err(reason) => Some(reason),
         };
         if let Some(reason) = missing {
-            found.push(Refusal { levels: base.clone(), reason });
+            refusals.push(Refusal { levels: base.clone(), reason });
         }
     }
     for Varied { name, levels, factor, .. } in &demands.varied {
         let Some(factor) = *factor else { continue };
         for level in levels {
             let reason = match factor.role() {
-                Role::Setting if own.is_none() => factor.settings(name, level, &view).err(),
-                Role::Observed => seen_at(factor, name, level, &view).err(),
+                Role::Setting if own_target.is_none() => factor.settings(name, level, &view).err(),
+                Role::Observed => check_observed(factor, name, level, &view).err(),
                 Role::Setting | Role::Layer => None,
             };
             let levels = Arm::from([(name.clone(), level.clone())]);
-            found.extend(reason.map(|reason| Refusal { levels, reason }));
+            refusals.extend(reason.map(|reason| Refusal { levels, reason }));
         }
     }
-    found
+    refusals
 }
 
-/// Whether the machine is at a level that only its operator can set.
-pub(super) fn seen_at(
+/// Fails unless the machine is at a level that only its operator can set.
+pub(super) fn check_observed(
     factor: &dyn factors::Factor,
     name: &str,
     level: &str,

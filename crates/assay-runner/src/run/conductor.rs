@@ -52,8 +52,8 @@ pub struct Conductor<'a> {
 pub struct TrialProgress {
     probes: Probes,
     pace: TrialPace,
-    /// End of the time covered by the records of trials.
-    told_ns: u64,
+    /// End of the time covered by the records of trials, on the monotonic clock.
+    covered_ns: u64,
     readings_ns: u64,
     pub(super) others: Others,
     beside: BTreeSet<u32>,
@@ -61,7 +61,6 @@ pub struct TrialProgress {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// After the last trial of the plan.
     Complete,
     Early(String),
     Interrupted,
@@ -135,8 +134,9 @@ impl Conductor<'_> {
             return Some(end);
         }
         let mut done = self.run_trial(planned, context);
-        let counted = done.trial.measured.as_ref();
-        if done.stopped && !counted.is_some_and(|own| own.detail.keeps_what_it_has()) {
+        let keeps_part =
+            done.trial.measured.as_ref().is_some_and(|part| part.detail.keeps_what_it_has());
+        if done.stopped && !keeps_part {
             return Some(End::Interrupted);
         }
         done.trial.repeats = *repeats;
@@ -152,7 +152,7 @@ impl Conductor<'_> {
         if let Some(unkept) = self.writer.append(trial, histograms, series, self.trials.len()) {
             (context.tell)(unkept.warning());
         }
-        self.hand_on(step, &done, context);
+        self.report_to_fleet(step, &done, context);
         self.trials.push(done.trial);
         // Another study may have started during the trial and still run.
         self.look_beside(context);
@@ -166,20 +166,20 @@ impl Conductor<'_> {
         }
         if let Some(reason) = self.progress.others.dropped(&planned.arm) {
             let reason = format!("not run: the level was {reason}");
-            return self.lost(planned, &reason, context);
+            return self.skipped(planned, &reason, context);
         }
         let plan = match course::of_trial(&self.plan, planned) {
             Ok(plan) => plan,
-            Err(reason) => return self.lost(planned, &reason, context),
+            Err(reason) => return self.skipped(planned, &reason, context),
         };
         let plan: &Plan = &plan;
-        if let Err(reason) = self.bed.bring(context, plan, planned) {
-            return self.lost(planned, &reason, context);
+        if let Err(reason) = self.bed.apply_arm(context, plan, planned) {
+            return self.skipped(planned, &reason, context);
         }
         let made_ns = self.bed.made_ns();
         let target = self.plan.workloads[planned.workload].target;
-        let Some((site, surveyed)) = self.bed.at(target) else {
-            return self.lost(planned, "the target is not open", context);
+        let Some((site, surveyed)) = self.bed.surveyed(target) else {
+            return self.skipped(planned, "the target is not open", context);
         };
         // Original settings are not a level: rolling back does not help.
         let limits = self.progress.others.limits(plan, planned).filter(|_| !self.bed.is_as_found());
@@ -199,32 +199,33 @@ impl Conductor<'_> {
         };
         let began_ns = self.system.monotonic_ns();
         let mut done = trial::run(&setting, planned, &mut self.progress.probes, context.stop);
-        let hurt = done.trial.measured.as_ref().and_then(trial::taken_back).is_some();
-        let back = if hurt { self.bed.settings_back() } else { Ok(()) };
+        let is_rolled_back = done.trial.measured.as_ref().and_then(trial::rollback_text).is_some();
+        let restored = if is_rolled_back { self.bed.restore_settings() } else { Ok(()) };
         let ended_ns = self.system.monotonic_ns();
         // Simulated trials take no time.
         done.trial.spent = (site.kind != TargetKind::Simulated).then(|| TrialTimes {
-            before_ns: began_ns.saturating_sub(self.progress.told_ns),
+            before_ns: began_ns.saturating_sub(self.progress.covered_ns),
             trial_ns: ended_ns.saturating_sub(began_ns),
             made_ns,
         });
-        (self.progress.told_ns, self.progress.readings_ns) = (ended_ns, done.readings_ns);
-        if let Err(failure) = back {
+        (self.progress.covered_ns, self.progress.readings_ns) = (ended_ns, done.readings_ns);
+        if let Err(failure) = restored {
             (context.tell)(Event::Warning(failure.message));
         }
-        if hurt {
+        if is_rolled_back {
             return done;
         }
-        if let Some(how) = self.bed.strayed(plan, planned) {
+        if let Some(change) = self.bed.find_change(plan, planned) {
             let trial = &mut done.trial;
-            (trial.status, trial.reason) = trial::failed(planned, &how);
-            (trial.measured, trial.background) = (None, None);
+            (trial.status, trial.reason) = trial::failed(planned, &change);
+            trial.measured = None;
+            trial.background = None;
         }
         done
     }
 
     /// A trial without numbers; a failure after a stop request does not count.
-    fn lost(&self, planned: &PlannedTrial, reason: &str, context: &Context<'_>) -> trial::Done {
+    fn skipped(&self, planned: &PlannedTrial, reason: &str, context: &Context<'_>) -> trial::Done {
         let trial = trial::not_run(self.system, planned, reason);
         trial::Done::without_numbers(trial, context.is_stopped())
     }
@@ -245,9 +246,11 @@ impl Conductor<'_> {
     pub(super) fn first_look(&mut self, context: &mut Context<'_>) {
         let TrialProgress { others, probes, .. } = &mut self.progress;
         *others = Others::from_records(&self.plan, &self.trials);
-        let first = self.plan.workloads.first().filter(|own| own.work.harm().is_some());
-        let Some(workload) = first else { return };
-        let looked = match self.bed.at(workload.target) {
+        let first = self.plan.workloads.first();
+        let Some(workload) = first.filter(|workload| workload.work.harm().is_some()) else {
+            return;
+        };
+        let looked = match self.bed.surveyed(workload.target) {
             Some((site, surveyed)) => {
                 others.first_look(context, &self.plan, site, surveyed, probes)
             }
@@ -260,8 +263,7 @@ impl Conductor<'_> {
 
     /// Logs and reports each other study that runs on this machine now.
     fn look_beside(&mut self, context: &mut Context<'_>) {
-        let real = |site: &Site| site.kind != TargetKind::Simulated;
-        if !self.environment.sites.iter().any(real) {
+        if self.environment.sites.iter().all(|site| site.kind == TargetKind::Simulated) {
             return;
         }
         for process in beside::others(self.system) {
@@ -283,7 +285,7 @@ impl Conductor<'_> {
 
     /// Ends the study if a device from its start disappeared: its name may be another device's now.
     fn gone(&self) -> Option<End> {
-        let why = self.bed.gone()?;
+        let why = self.bed.gone_device()?;
         self.log("gone", &why);
         Some(End::Gone(why))
     }
@@ -303,7 +305,7 @@ impl Conductor<'_> {
         None
     }
 
-    fn hand_on(&self, step: &ScheduleStep, done: &trial::Done, context: &mut Context<'_>) {
+    fn report_to_fleet(&self, step: &ScheduleStep, done: &trial::Done, context: &mut Context<'_>) {
         let Some(fleet) = &self.fleet else { return };
         let mut fleet = fleet.borrow_mut();
         if fleet.leads() {
@@ -328,13 +330,16 @@ impl Conductor<'_> {
 
     /// Counts the time of earlier sessions: as recorded, or else as expected.
     fn count_spent(&mut self) {
-        self.progress.told_ns = self.began_ns;
-        let told = self.trials.iter().filter_map(|trial| trial.spent);
-        let told: u64 = told.map(|spent| spent.before_ns + spent.trial_ns).sum();
-        let silent = self.trials.iter().filter(|trial| trial.spent.is_none());
-        let planned = silent.filter_map(|trial| self.plan.trials.get(trial.order as usize));
-        let expected: u64 = planned.map(|trial| self.expected_ns(trial)).sum();
-        self.began_ns = self.began_ns.saturating_sub(told + expected);
+        self.progress.covered_ns = self.began_ns;
+        let mut spent_ns = 0;
+        for trial in &self.trials {
+            if let Some(spent) = trial.spent {
+                spent_ns += spent.before_ns + spent.trial_ns;
+            } else if let Some(planned) = self.plan.trials.get(trial.order as usize) {
+                spent_ns += self.expected_ns(planned);
+            }
+        }
+        self.began_ns = self.began_ns.saturating_sub(spent_ns);
         self.progress.pace = TrialPace::from_trials(&self.plan, &self.trials);
     }
 
@@ -344,7 +349,7 @@ impl Conductor<'_> {
 
     pub(super) fn is_over(&self) -> bool {
         // The user needs time to unplug the machine; each trial has a time limit.
-        !cuts::outlive(&self.plan) && self.elapsed_ns() > self.plan.deadline_ns
+        !cuts::planned(&self.plan) && self.elapsed_ns() > self.plan.deadline_ns
     }
 
     pub(super) fn expected_ns(&self, planned: &PlannedTrial) -> u64 {
@@ -366,18 +371,18 @@ impl Conductor<'_> {
         let Self { system, plan, mut environment, mut bed, writer, trials, consented, .. } = self;
         let mut fleet = self.fleet.map(RefCell::into_inner);
         if let Some(fleet) = &mut fleet {
-            fleet::part(fleet, &end, &plan, &environment, &trials);
+            fleet::end_session(fleet, &end, &plan, &environment, &trials);
         }
         let (mut bundle, unkept) = writer.into_parts();
         let mut directory = bundle.as_ref().map(|bundle| bundle.directory().to_owned());
         if matches!(end, End::Interrupted | End::Gone(_)) && trials.is_empty() {
             // Release the lock first: network file systems rename an open file instead of removing it.
             bundle = None;
-            directory = unbegun(system, directory);
+            directory = remove_unbegun(system, directory);
         }
         let overwritten = changes::overwritten(&plan, self.demands, bed.places());
         let overwritten: Vec<Site> = overwritten.iter().map(|place| place.site.clone()).collect();
-        let left = bed.tear_down().err();
+        let not_restored = bed.tear_down().err();
         environment.surroundings.studies.extend(self.progress.beside);
         surroundings::after(system, &mut environment, bundle.as_ref());
         let (interrupted, ended, gone) = match end {
@@ -393,7 +398,7 @@ impl Conductor<'_> {
         };
         let ran = trials.iter().map(|trial| (trial.workload, trial.replicate, &trial.arm));
         let plan = course::as_run(plan, ran, ended.is_some());
-        let own = Finished {
+        let finished = Finished {
             id: self.id,
             directory,
             unkept,
@@ -405,17 +410,17 @@ impl Conductor<'_> {
             resume_options,
             gone,
             ended,
-            left,
+            left: not_restored,
         };
         match fleet {
-            Some(fleet) => fleet::finished(system, fleet, own),
-            None => own,
+            Some(fleet) => fleet::finish_fleet(system, fleet, finished),
+            None => finished,
         }
     }
 }
 
 /// Removes the result of a study stopped before its first trial; returns it if it remains.
-fn unbegun(system: &dyn System, directory: Option<PathBuf>) -> Option<PathBuf> {
+fn remove_unbegun(system: &dyn System, directory: Option<PathBuf>) -> Option<PathBuf> {
     let directory = directory?;
     if cuts::is_waiting(system, &directory) {
         return Some(directory);

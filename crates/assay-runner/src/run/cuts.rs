@@ -29,12 +29,12 @@ impl plug::NoteStore for Notes<'_> {
     }
 
     fn last(&self) -> Option<String> {
-        let own = |entry: LogEntry| {
+        let own_note = |entry: LogEntry| {
             let (trial, note) = entry.text.split_once(' ')?;
             let is_own = entry.event == EVENT && trial.parse() == Ok(self.trial);
             is_own.then(|| note.to_owned())
         };
-        bundle::log(self.system, self.directory).into_iter().filter_map(own).next_back()
+        bundle::log(self.system, self.directory).into_iter().filter_map(own_note).next_back()
     }
 
     fn add(&self, text: &str) -> io::Result<()> {
@@ -45,8 +45,9 @@ impl plug::NoteStore for Notes<'_> {
     }
 }
 
-pub fn outlive(plan: &Plan) -> bool {
-    plan.workloads.iter().any(|own| own.work.outlives_cuts())
+/// Returns whether power cuts are part of a plan.
+pub fn planned(plan: &Plan) -> bool {
+    plan.workloads.iter().any(|workload| workload.work.outlives_cuts())
 }
 
 pub fn is_waiting(system: &dyn System, directory: &Path) -> bool {

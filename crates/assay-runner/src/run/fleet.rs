@@ -6,7 +6,7 @@
 mod result;
 mod zero;
 
-pub use result::{RankResult, finished, part};
+pub use result::{RankResult, end_session, finish_fleet};
 pub use zero::OfHost;
 
 use std::cell::RefCell;
@@ -82,9 +82,8 @@ const MEETINGS: u32 = 2;
 /// Factor by which the others wait longer than rank 0, which waits for all of them.
 const LONGER: u32 = 2;
 
-/// Boot ID of the kernel, and the PID namespace.
-const BOOT: &str = "/proc/sys/kernel/random/boot_id";
-const NUMBERS: &str = "/proc/self/ns/pid";
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+const PID_NAMESPACE: &str = "/proc/self/ns/pid";
 
 impl<'a> RunningFleet<'a> {
     /// Joins a fleet: each rank receives its ID and seed; rank 0 draws the seed if none is given.
@@ -95,8 +94,8 @@ impl<'a> RunningFleet<'a> {
         asked: Option<u64>,
         targets: &[String],
     ) -> Outcome<Self> {
-        let bits = entropy(system);
-        let own = Host {
+        let random_bits = entropy(system);
+        let this_host = Host {
             rank: member.place.rank,
             name: member.name.clone(),
             targets: targets.to_vec(),
@@ -106,12 +105,12 @@ impl<'a> RunningFleet<'a> {
         let mut fleet = Self {
             system,
             stop,
-            hosts: BTreeMap::from([(own.rank, own)]),
+            hosts: BTreeMap::from([(this_host.rank, this_host)]),
             fellows: BTreeSet::new(),
             on_one_machine: Vec::new(),
             member,
-            id: format!("{bits:016x}"),
-            seed: asked.unwrap_or(bits),
+            id: format!("{random_bits:016x}"),
+            seed: asked.unwrap_or(random_bits),
             proof: None,
             turn: None,
             meetings: 0,
@@ -120,7 +119,7 @@ impl<'a> RunningFleet<'a> {
             kept: RankResult::default(),
             surveyed: Vec::new(),
         };
-        let joined = if fleet.leads() { fleet.take_in() } else { fleet.come_in(targets) };
+        let joined = if fleet.leads() { fleet.admit_ranks() } else { fleet.join_rank_0(targets) };
         joined.map_err(|why| fleet.refuse(why))?;
         Ok(fleet)
     }
@@ -134,12 +133,11 @@ impl<'a> RunningFleet<'a> {
     }
 
     pub fn stored(&self, of_all: bool) -> stored::Fleet {
-        let own = self.member.place.rank;
         let hosts = if of_all { self.hosts.values().cloned().collect() } else { Vec::new() };
         stored::Fleet {
             id: self.id.clone(),
             ranks: self.member.place.ranks,
-            rank: (!of_all).then_some(own),
+            rank: (!of_all).then_some(self.member.place.rank),
             name: (!of_all).then(|| self.member.name.clone()),
             order_sha256: self.proof.as_ref().map(Proof::sha256).unwrap_or_default(),
             hosts,
@@ -178,7 +176,7 @@ impl<'a> RunningFleet<'a> {
         if self.is_stopped() { Failure::interrupted(why) } else { Failure::refused(why) }
     }
 
-    fn come_in(&mut self, targets: &[String]) -> Result<(), String> {
+    fn join_rank_0(&mut self, targets: &[String]) -> Result<(), String> {
         let joined = Joined {
             name: self.member.name.clone(),
             targets: targets.to_vec(),
@@ -187,43 +185,46 @@ impl<'a> RunningFleet<'a> {
         };
         self.say_to_zero(&Message::Joined(joined))?;
         // Rank 0 waits this long for the last rank.
-        match self.of_zero(self.member.wait * LONGER)? {
+        match self.receive_from_zero(self.member.wait * LONGER)? {
             Message::Welcome(Welcome { id, seed, fellows }) => {
-                (self.id, self.seed) = (zero::plain(&id), seed);
+                (self.id, self.seed) = (zero::clean_reason(&id), seed);
                 self.fellows = fellows.into_iter().collect();
                 Ok(())
             }
-            other => Err(ended(other)),
+            other => Err(unexpected_text(other)),
         }
     }
 
     pub fn agree(&mut self, own: &[Survey]) -> Outcome<Common> {
-        let found = if self.leads() { self.shared(own) } else { self.share(own) };
-        found.map_err(|why| self.refuse(why))
+        let common = if self.leads() { self.merge_surveys(own) } else { self.send_surveys(own) };
+        common.map_err(|why| self.refuse(why))
     }
 
-    fn share(&mut self, own: &[Survey]) -> Result<Common, String> {
+    fn send_surveys(&mut self, own: &[Survey]) -> Result<Common, String> {
         self.say_to_zero(&Message::Surveyed(own.to_vec()))?;
         // Rank 0 waits this long for the others, and may still survey its target.
-        match self.of_zero(self.member.wait * LONGER)? {
+        match self.receive_from_zero(self.member.wait * LONGER)? {
             Message::Common(common) if common.surveys.len() == own.len() => Ok(common),
-            other => Err(ended(other)),
+            other => Err(unexpected_text(other)),
         }
     }
 
     pub fn prove(&mut self, plan: &Plan) -> Outcome<()> {
         let proof = Proof::new(plan);
         self.proof = Some(proof.clone());
-        let proved = common::fits(plan)
-            .and_then(|()| if self.leads() { self.compare(&proof) } else { self.show(&proof) });
+        let proved = match common::fits(plan) {
+            Err(why) => Err(why),
+            Ok(()) if self.leads() => self.compare_proofs(&proof),
+            Ok(()) => self.send_proof(&proof),
+        };
         proved.map_err(|why| self.refuse(why))
     }
 
-    fn show(&mut self, proof: &Proof) -> Result<(), String> {
+    fn send_proof(&mut self, proof: &Proof) -> Result<(), String> {
         self.say_to_zero(&Message::Agreed(proof.clone()))?;
-        match self.of_zero(self.member.wait * LONGER)? {
+        match self.receive_from_zero(self.member.wait * LONGER)? {
             Message::Agreed(other) if other == *proof => Ok(()),
-            other => Err(ended(other)),
+            other => Err(unexpected_text(other)),
         }
     }
 
@@ -235,27 +236,26 @@ impl<'a> RunningFleet<'a> {
         // After a trial, rank 0 waits as long as during it; before the first one, it may observe the machine.
         let before = self.turn.take();
         let wait = before.map_or(self.member.wait, |turn| Duration::from_nanos(turn.patience_ns));
-        let wait = wait * LONGER;
-        let next = match self.of_zero(wait) {
+        let next = match self.receive_from_zero(wait * LONGER) {
             Ok(Message::Next(next)) => *next,
             Ok(Message::End { why }) => {
-                let why = why.as_deref().map(zero::of_rank_0);
+                let why = why.as_deref().map(zero::clean_words);
                 self.over = Some(why.clone().unwrap_or_default());
                 return Err(why.map_or(End::Complete, End::Early));
             }
-            Ok(other) => return Err(self.end(ended(other))),
+            Ok(other) => return Err(self.end_early(unexpected_text(other))),
             Err(_) if self.is_stopped() => return Err(End::Interrupted),
-            Err(why) => return Err(self.end(why)),
+            Err(why) => return Err(self.end_early(why)),
         };
-        if let Err(why) = is_of(plan, &next) {
+        if let Err(why) = check_in_plan(plan, &next) {
             self.leave(&why);
-            return Err(self.end(why));
+            return Err(self.end_early(why));
         }
         self.turn = Some(FleetTurn::new(&next.planned, next.meeting, next.patience_ns));
         Ok(next)
     }
 
-    fn end(&mut self, why: String) -> End {
+    fn end_early(&mut self, why: String) -> End {
         self.over = Some(why.clone());
         End::Early(why)
     }
@@ -269,7 +269,7 @@ impl<'a> RunningFleet<'a> {
         let (meeting, patience_ns) = (turn.meeting, turn.patience_ns);
         let met = match &self.over {
             Some(why) => Err(why.clone()),
-            None if self.leads() => self.call(meeting, own),
+            None if self.leads() => self.convene(meeting, own),
             None => self.attend(meeting, patience_ns, own),
         };
         let now_ns = self.system.monotonic_ns();
@@ -284,25 +284,24 @@ impl<'a> RunningFleet<'a> {
         met
     }
 
-    /// Attends a meeting as a rank other than 0.
     fn attend(
         &mut self,
         meeting: u64,
         patience_ns: u64,
         own: Result<(), String>,
     ) -> Result<(), String> {
-        let told = match own {
+        let arrival = match own {
             Ok(()) => Message::Ready { meeting },
             Err(why) => Message::Unable { meeting, why },
         };
         let answer = self
-            .say_to_zero(&told)
-            .and_then(|()| self.of_zero(Duration::from_nanos(patience_ns) * LONGER));
+            .say_to_zero(&arrival)
+            .and_then(|()| self.receive_from_zero(Duration::from_nanos(patience_ns) * LONGER));
         match answer {
             Ok(Message::Go { meeting: of }) if of == meeting => Ok(()),
-            Ok(Message::Void { meeting: of, why }) if of == meeting => Err(zero::of_rank_0(&why)),
+            Ok(Message::Void { meeting: of, why }) if of == meeting => Err(zero::clean_words(&why)),
             Ok(other) => {
-                let why = ended(other);
+                let why = unexpected_text(other);
                 self.over = Some(why.clone());
                 Err(why)
             }
@@ -332,7 +331,7 @@ impl<'a> RunningFleet<'a> {
             let _ = self.meet(Err(why));
             return;
         }
-        let histogram = |(class, own): (&String, &_)| histogram::encode(class, own).ok();
+        let encode = |(class, latencies): (&String, &_)| histogram::encode(class, latencies).ok();
         let part = TrialPart {
             order: record.order,
             ran: HostRecord {
@@ -344,14 +343,14 @@ impl<'a> RunningFleet<'a> {
                 since_go_ns: turn.since_go_ns.unwrap_or_default(),
                 series: done.series.clone(),
             },
-            histograms: done.histograms.iter().filter_map(histogram).collect(),
+            histograms: done.histograms.iter().filter_map(encode).collect(),
         };
         if let Err(why) = self.say_to_zero(&Message::Done(Box::new(part))) {
             self.over = Some(why);
         }
     }
 
-    pub fn judge(&mut self, said: Vec<HostSaid>) {
+    pub fn report_trust(&mut self, said: Vec<HostSaid>) {
         if !self.leads() {
             let _ = self.member.line.say(0, &Message::Judged(said));
         }
@@ -365,7 +364,7 @@ impl<'a> RunningFleet<'a> {
         self.member.line.say(0, message).map_err(|why| format!("lost rank 0: {why}"))
     }
 
-    fn of_zero(&mut self, wait: Duration) -> Result<Message, String> {
+    fn receive_from_zero(&mut self, wait: Duration) -> Result<Message, String> {
         match self.member.line.hear(wait, self.stop) {
             Some((_, Heard::Said(message))) => Ok(*message),
             Some((_, Heard::Gone(why))) => Err(format!("lost rank 0: {why}")),
@@ -393,38 +392,42 @@ impl FleetTurn {
 }
 
 fn own_process(system: &dyn System) -> Process {
-    let boot = system.read_text(Path::new(BOOT)).ok();
-    let space = system.read_link(Path::new(NUMBERS)).ok();
-    let machine = boot.zip(space);
-    let machine = machine.map(|(boot, space)| format!("{} {}", boot.trim(), space.display()));
-    Process { machine: machine.unwrap_or_default(), id: system.user().process }
+    let boot_id = system.read_text(Path::new(BOOT_ID)).ok();
+    let pid_namespace = system.read_link(Path::new(PID_NAMESPACE)).ok();
+    // Empty if unknown.
+    let machine = boot_id.zip(pid_namespace).map_or_else(String::new, |(boot, namespace)| {
+        format!("{} {}", boot.trim(), namespace.display())
+    });
+    Process { machine, id: system.user().process }
 }
 
-/// Describes an unexpected message.
-fn ended(message: Message) -> String {
+fn unexpected_text(message: Message) -> String {
     match message {
         Message::End { why } => why.map_or_else(
             || "rank 0 ended the study".to_owned(),
-            |why| format!("rank 0 ended the study: {}", zero::of_rank_0(&why)),
+            |why| format!("rank 0 ended the study: {}", zero::clean_words(&why)),
         ),
         _ => "rank 0 sent an invalid message".to_owned(),
     }
 }
 
 /// Rejects a trial that is not in the plan: a rank only runs trials of its plan.
-fn is_of(plan: &Plan, next: &Next) -> Result<(), String> {
+fn check_in_plan(plan: &Plan, next: &Next) -> Result<(), String> {
     let Next { planned, repeats, .. } = next;
-    let own = |order: u32| plan.trials.get(order as usize);
-    let fits = match repeats {
-        None => own(planned.order) == Some(planned),
-        Some(repeats) => own(repeats.order).is_some_and(|original| {
+    let trial_at = |order: u32| plan.trials.get(order as usize);
+    let is_in_plan = match repeats {
+        None => trial_at(planned.order) == Some(planned),
+        Some(repeats) => trial_at(repeats.order).is_some_and(|original| {
             original.workload == planned.workload
                 && original.arm == planned.arm
                 && original.replicate == repeats.replicate
                 && planned.order as usize >= plan.trials.len()
         }),
     };
-    fits.then_some(()).ok_or_else(|| "rank 0 requested a trial that is not in the plan".to_owned())
+    if is_in_plan {
+        return Ok(());
+    }
+    Err("rank 0 requested a trial that is not in the plan".to_owned())
 }
 
 pub trait StartBarrier {

@@ -13,7 +13,7 @@ use assay_machine::system::{Hold, HoldError, beside, resolve};
 use assay_study::plan::design::Demands;
 
 const PAUSE: Duration = Duration::from_millis(200);
-const TOLD_EVERY_NS: u64 = 1_000_000_000;
+const REPORT_EVERY_NS: u64 = 1_000_000_000;
 
 struct LockRequest {
     name: String,
@@ -29,9 +29,9 @@ pub(super) fn take(
 ) -> Outcome<Vec<Hold>> {
     let began_ns = context.system.monotonic_ns();
     let most_ns = wait.as_nanos() as u64;
-    let (mut holds, mut told_ns) = (Vec::new(), None);
-    for wanted in wanted(demands, places) {
-        let hold = one(context, &wanted, began_ns, most_ns, &mut told_ns)?;
+    let (mut holds, mut reported_ns) = (Vec::new(), None);
+    for wanted in lock_requests(demands, places) {
+        let hold = take_lock(context, &wanted, began_ns, most_ns, &mut reported_ns)?;
         if let Some(other) = hold.beside() {
             let text = format!(
                 "{} by another assay process{}, whose user cannot lock out root; both runs disturb each other",
@@ -42,8 +42,7 @@ pub(super) fn take(
         }
         holds.push(hold);
     }
-    let real = demands.own_target().is_some() || places.iter().any(|place| place.law.is_none());
-    if real {
+    if demands.own_target().is_some() || places.iter().any(|place| place.law.is_none()) {
         // Without it, others only see the effects of this study.
         holds.extend(context.system.hold(&beside::name(context.system)).ok());
     }
@@ -51,44 +50,42 @@ pub(super) fn take(
 }
 
 /// In an order common to all studies, to avoid a deadlock.
-fn wanted(demands: &Demands, places: &[Place]) -> Vec<LockRequest> {
-    let mut found = Vec::new();
+fn lock_requests(demands: &Demands, places: &[Place]) -> Vec<LockRequest> {
+    let mut requests = Vec::new();
     if demands.network.makes_link {
         let what = "the lab of network namespaces is in use".to_owned();
-        found.push(LockRequest { name: lab::LOCK.to_owned(), what });
+        requests.push(LockRequest { name: lab::LOCK.to_owned(), what });
     }
     if demands.kept.settings {
         let what = "settings of this machine are being changed".to_owned();
-        found.push(LockRequest { name: SETTINGS.to_owned(), what });
+        requests.push(LockRequest { name: SETTINGS.to_owned(), what });
     }
     if demands.kept.drives {
-        found.extend(drives(places));
+        requests.extend(drive_locks(places));
     }
-    found
+    requests
 }
 
-fn drives(places: &[Place]) -> Vec<LockRequest> {
+fn drive_locks(places: &[Place]) -> Vec<LockRequest> {
     let real = || places.iter().filter(|place| place.law.is_none()).flat_map(Place::devices);
     let names: BTreeSet<String> =
         real().flat_map(|place| resolve::lock_names(&place.site)).collect();
-    let drive = |name: &String| {
+    let mut requests = Vec::new();
+    for name in names {
         let mut drives = real().flat_map(|place| &place.site.drives);
-        let own = drives.find(|drive| drive.number.to_string() == *name);
-        own.map_or_else(|| format!("device {name}"), |drive| drive.name.clone())
-    };
-    let each = names.iter().map(|name| LockRequest {
-        name: name.clone(),
-        what: format!("{} is being measured", drive(name)),
-    });
-    each.collect()
+        let drive = drives.find(|drive| drive.number.to_string() == name);
+        let shown = drive.map_or_else(|| format!("device {name}"), |drive| drive.name.clone());
+        requests.push(LockRequest { name, what: format!("{shown} is being measured") });
+    }
+    requests
 }
 
-fn one(
+fn take_lock(
     context: &mut Context<'_>,
     wanted: &LockRequest,
     began_ns: u64,
     most_ns: u64,
-    told_ns: &mut Option<u64>,
+    reported_ns: &mut Option<u64>,
 ) -> Outcome<Hold> {
     let system = context.system;
     loop {
@@ -112,11 +109,11 @@ fn one(
         if context.is_stopped() {
             return Err(Failure::interrupted("interrupted while waiting; no trial was started"));
         }
-        if told_ns.is_none_or(|told| waited_ns - told >= TOLD_EVERY_NS) {
+        if reported_ns.is_none_or(|told| waited_ns - told >= REPORT_EVERY_NS) {
             let most = show::duration(most_ns as f64);
             let text = format!("{} of at most {most}; {busy}", show::clock(waited_ns));
             (context.tell)(Event::Waiting { text, waited_ns });
-            *told_ns = Some(waited_ns);
+            *reported_ns = Some(waited_ns);
         }
         system.sleep(PAUSE);
     }
@@ -142,9 +139,9 @@ mod tests {
         let site = resolved(&machine(), "/home/me").unwrap();
         let places = [Place { site, law: None, consent: None, others: Vec::new() }];
         let found = if lab {
-            wanted(&Demands::from_study(&study.in_lab()), &[])
+            lock_requests(&Demands::from_study(&study.in_lab()), &[])
         } else {
-            wanted(&Demands::from_study(&study), &places)
+            lock_requests(&Demands::from_study(&study), &places)
         };
         found.into_iter().map(|wanted| wanted.name).collect()
     }
@@ -161,10 +158,10 @@ mod tests {
     #[test]
     fn a_link_that_is_made_for_it_is_used_by_one_at_a_time() {
         let mut demands = Demands::from_study(&presets::find("stack-size").unwrap().unwrap());
-        assert!(wanted(&demands, &[]).is_empty());
+        assert!(lock_requests(&demands, &[]).is_empty());
         demands.network.makes_link = true;
-        let found: Vec<String> = wanted(&demands, &[]).into_iter().map(|own| own.name).collect();
-        assert_eq!(found, [lab::LOCK]);
+        let [request] = &lock_requests(&demands, &[])[..] else { panic!("not one lock") };
+        assert_eq!(request.name, lab::LOCK);
     }
 
     #[test]

@@ -39,6 +39,7 @@ struct Sighting {
 #[derive(Clone, Copy)]
 struct DeviceState {
     counters: Counters,
+    /// Reads and writes in flight.
     under_way: [u64; 2],
 }
 
@@ -54,22 +55,22 @@ impl<'a> Post<'a> {
 
     fn read(&self) -> Sighting {
         let system = self.scene.system;
-        let mut found = BTreeMap::new();
+        let mut states = BTreeMap::new();
         let mut absent = None;
         for name in &self.scene.site.counted {
             match devices::counters(system, name) {
                 Presence::Present(counters) => {
                     let under_way = devices::under_way(system, name);
                     let under_way = under_way.value().copied().unwrap_or([0, counters.in_flight]);
-                    found.insert(name.clone(), DeviceState { counters, under_way });
+                    states.insert(name.clone(), DeviceState { counters, under_way });
                 }
                 Presence::Absent(reason) => absent = Some(format!("{name}: {reason}")),
             }
         }
         Sighting {
             at_ns: system.monotonic_ns(),
-            devices: absent.map_or(Presence::Present(found), Presence::Absent),
-            pressure: waited(system),
+            devices: absent.map_or(Presence::Present(states), Presence::Absent),
+            pressure: io_pressure(system),
             processors: load::read(system),
         }
     }
@@ -85,9 +86,9 @@ impl Lookout for Post<'_> {
         let mut inner = self.inner();
         let requests = inner.probes.requests(self.scene.system);
         let before = inner.last.take();
-        let found = inner.glance(before.as_ref().unwrap_or(&now), &now, &self.scene, requests);
+        let glance = inner.glance(before.as_ref().unwrap_or(&now), &now, &self.scene, requests);
         inner.last = Some(now);
-        found
+        glance
     }
 }
 
@@ -109,7 +110,7 @@ impl LookoutState<'_> {
             .collect();
         let (classes, rows, untraced) = match by_request(requests, &scene.site.counted) {
             Ok((classes, rows)) => (classes, rows, None),
-            Err(reason) => (counted(&grown), Vec::new(), Some(reason)),
+            Err(reason) => (by_counters(&grown), Vec::new(), Some(reason)),
         };
         let oldest_ns = grown
             .iter()
@@ -118,13 +119,13 @@ impl LookoutState<'_> {
                 self.ages(name, grown, before, late.under_way, span_ns)
             })
             .max();
-        let busy = before.processors.both(&now.processors, |early, late| share(early, late));
+        let busy = before.processors.both(&now.processors, |early, late| busy_share(early, late));
         Ok(Glance {
             span_ns,
             classes,
             untraced,
             in_flight: grown.iter().map(|(_, _, late)| late.counters.in_flight).sum(),
-            under_way_ns: grown.iter().map(|(_, own, _)| own.weighted_ms * MS_NS).sum(),
+            under_way_ns: grown.iter().map(|(_, grown, _)| grown.weighted_ms * MS_NS).sum(),
             oldest_ns: oldest_ns.unwrap_or_default(),
             pressure: before.pressure.both(&now.pressure, |early, late| DevicePressure {
                 some_ns: late.some_ns.saturating_sub(early.some_ns),
@@ -135,7 +136,7 @@ impl LookoutState<'_> {
         })
     }
 
-    /// Minimum ages of the oldest read and write: the time without completions while requests wait.
+    /// Minimum ages of the oldest read and write, nanoseconds: the time without completions while requests wait.
     fn ages(
         &mut self,
         device: &str,
@@ -144,16 +145,15 @@ impl LookoutState<'_> {
         late: [u64; 2],
         span_ns: u64,
     ) -> [u64; 2] {
-        let of = |at: usize, class: &'static str, ended: u64, known: &mut BTreeMap<_, u64>| {
-            let age = known.entry((device.to_owned(), class)).or_default();
-            let hangs = early[at] > 0 && late[at] > 0 && ended == 0;
-            *age = if hangs { age.saturating_add(span_ns) } else { 0 };
-            *age
-        };
-        [
-            of(0, "read", grown.reads_completed, &mut self.still),
-            of(1, "write", grown.writes_completed, &mut self.still),
-        ]
+        let completed = [grown.reads_completed, grown.writes_completed];
+        let mut ages = [0; 2];
+        for (index, class) in ["read", "write"].into_iter().enumerate() {
+            let still_ns = self.still.entry((device.to_owned(), class)).or_default();
+            let hangs = early[index] > 0 && late[index] > 0 && completed[index] == 0;
+            *still_ns = if hangs { still_ns.saturating_add(span_ns) } else { 0 };
+            ages[index] = *still_ns;
+        }
+        ages
     }
 }
 
@@ -174,7 +174,6 @@ fn by_request(requests: Presence<BlockLatency>, devices: &[String]) -> Result<By
     };
     let mut sums: BTreeMap<&str, ClassSpan> = BTreeMap::new();
     for (class, span) in block.for_devices(devices)?.into_iter().flatten() {
-        // A FUA write is a write.
         let class = if class == "fua" { "write" } else { class.as_str() };
         sums.entry(class).or_default().add(span);
     }
@@ -189,21 +188,21 @@ fn by_request(requests: Presence<BlockLatency>, devices: &[String]) -> Result<By
 }
 
 /// Completions by class from the kernel's counters: count, bytes and milliseconds.
-fn counted(grown: &[(&String, Counters, DeviceState)]) -> BTreeMap<String, ClassRequests> {
+fn by_counters(grown: &[(&String, Counters, DeviceState)]) -> BTreeMap<String, ClassRequests> {
     let mut sums: BTreeMap<String, ClassRequests> = BTreeMap::new();
-    for (_, own, _) in grown {
+    for (_, grown, _) in grown {
         let served = |requests, bytes, ms: u64| ClassRequests {
             requests,
             bytes,
             sum_ns: ms.saturating_mul(MS_NS),
             p99_ns: None,
         };
-        let all = [
-            ("read", served(own.reads_completed, own.read_bytes, own.read_ms)),
-            ("write", served(own.writes_completed, own.written_bytes, own.write_ms)),
-            ("flush", served(own.flushes_completed, 0, own.flush_ms)),
+        let classes = [
+            ("read", served(grown.reads_completed, grown.read_bytes, grown.read_ms)),
+            ("write", served(grown.writes_completed, grown.written_bytes, grown.write_ms)),
+            ("flush", served(grown.flushes_completed, 0, grown.flush_ms)),
         ];
-        for (class, served) in all.into_iter().filter(|(_, served)| served.requests > 0) {
+        for (class, served) in classes.into_iter().filter(|(_, served)| served.requests > 0) {
             let sum = sums.entry(class.to_owned()).or_default();
             *sum = sum.plus(&served);
         }
@@ -211,15 +210,14 @@ fn counted(grown: &[(&String, Counters, DeviceState)]) -> BTreeMap<String, Class
     sums
 }
 
-fn waited(system: &dyn System) -> Presence<DevicePressure> {
+fn io_pressure(system: &dyn System) -> Presence<DevicePressure> {
     let io = pressure::machine(system).remove("io");
-    io.unwrap_or_else(|| Presence::absent("the kernel does not report pressure")).map(|own| {
-        DevicePressure { some_ns: own.some_ns, full_ns: own.full_ns.unwrap_or_default() }
-    })
+    io.unwrap_or_else(|| Presence::absent("the kernel does not report pressure"))
+        .map(|io| DevicePressure { some_ns: io.some_ns, full_ns: io.full_ns.unwrap_or_default() })
 }
 
 /// Share of the time in which the processors were busy.
-fn share(early: &[(u32, Ticks)], late: &[(u32, Ticks)]) -> f64 {
+fn busy_share(early: &[(u32, Ticks)], late: &[(u32, Ticks)]) -> f64 {
     let grown = |pick: fn(&Ticks) -> u64| -> u64 {
         load::pairs(early, late)
             .map(|(_, early, late)| pick(late).saturating_sub(pick(early)))

@@ -16,9 +16,9 @@ pub(super) fn read(system: &dyn System, places: &[Place]) -> Vec<Mark> {
     names.sort_unstable();
     names.dedup();
     // A mark with a partly unreadable ID could match another device later.
-    let sure = |mark: &Mark| mark.gone(system).is_none();
-    let read = |name: &str| Mark::read(system, name).ok().flatten().filter(sure);
-    names.into_iter().filter_map(read).collect()
+    let is_readable = |mark: &Mark| mark.gone(system).is_none();
+    let mark_of = |name: &str| Mark::read(system, name).ok().flatten().filter(is_readable);
+    names.into_iter().filter_map(mark_of).collect()
 }
 
 pub(super) fn gone(system: &dyn System, marks: &[Mark]) -> Option<String> {

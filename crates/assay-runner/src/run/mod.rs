@@ -37,7 +37,7 @@ pub mod writer;
 pub use conductor::Finished;
 pub use event::{Context, Event};
 pub use preview::{AllHosts, StudyPreview, preview};
-pub use request::{Acting, Consented, Judge, LogOf, Looks, NumberOf, Request};
+pub use request::{Acting, Consented, InterimAnalysis, LogOf, Looks, NumberOf, Request};
 pub use start::{resume, run};
 pub use writer::Unkept;
 

@@ -26,7 +26,7 @@ pub(super) fn resolved(
     for name in asked {
         match factors::find(&name) {
             Some(factor) if !sites.is_empty() => {
-                now::put(&mut study, &name, seen(system, factor, &name, &sites));
+                now::put(&mut study, &name, common_level(system, factor, &name, &sites));
             }
             _ => now::drop_of(&mut study, &name),
         }
@@ -34,7 +34,7 @@ pub(super) fn resolved(
     Ok(study)
 }
 
-/// Reads the levels again under locks; `None` if nothing changed.
+/// Reads the levels again under locks; `None` if that fails, or if a setting appeared or disappeared.
 pub(super) fn again(
     system: &dyn System,
     asked: Study,
@@ -59,21 +59,22 @@ fn sites(system: &dyn System, targets: &[String]) -> Outcome<Vec<Site>> {
     targets.iter().map(site).collect()
 }
 
-fn seen(
+/// Returns the level of a factor on all targets; fails if they differ or the study cannot set it.
+fn common_level(
     system: &dyn System,
     factor: &dyn Factor,
     name: &str,
     sites: &[Site],
 ) -> Result<String, String> {
-    let mut found: Vec<String> = Vec::new();
+    let mut levels: Vec<String> = Vec::new();
     for site in sites {
         match factor.observe(name, &View { system, site }) {
-            Presence::Present(level) if !found.contains(&level) => found.push(level),
+            Presence::Present(level) if !levels.contains(&level) => levels.push(level),
             Presence::Present(_) => {}
             Presence::Absent(reason) => return Err(reason),
         }
     }
-    match found.as_slice() {
+    match levels.as_slice() {
         [level] => factor.judge(level).map(|()| level.clone()),
         levels => Err(format!("the targets differ: {}", levels.join(", "))),
     }

@@ -15,7 +15,7 @@ use assay_machine::system::site::{Site, TargetKind};
 use assay_machine::system::{System, Watchdog};
 use assay_study::plan::arms;
 use assay_study::plan::design::Demands;
-use assay_study::results::plan::{Arm, Plan, PlannedTrial, arm_words};
+use assay_study::results::plan::{Arm, Plan, PlannedTrial, PlannedWorkload, arm_words};
 use assay_study::results::record::Trial;
 use assay_workloads::production::{HarmLimits, ProductionDetail, Second};
 use assay_workloads::{Programs, Run, production};
@@ -23,7 +23,7 @@ use assay_workloads::{Programs, Run, production};
 /// Longest observation of the production workload before any change.
 const FIRST_LOOK: Duration = Duration::from_secs(10);
 
-pub fn there(demands: &Demands, places: &[Place]) -> Outcome<()> {
+pub fn check_observable(demands: &Demands, places: &[Place]) -> Outcome<()> {
     if !demands.watches() {
         return Ok(());
     }
@@ -47,21 +47,22 @@ pub fn there(demands: &Demands, places: &[Place]) -> Outcome<()> {
     if !site.counted.is_empty() {
         return Ok(());
     }
-    let why = site.backing_reason.clone();
-    let why = why.unwrap_or_else(|| "no known block device below the target".to_owned());
+    let why = site.backing_reason.as_deref().unwrap_or("no known block device below the target");
     Err(Failure::refused(format!(
         "{}: {why}, so Assay cannot observe it; use a directory or device that assay watch shows",
         site.target
     )))
 }
 
-pub fn watched(
+pub fn start_watchdog(
     system: &dyn System,
     demands: &Demands,
     id: &str,
 ) -> Outcome<Option<Box<dyn Watchdog>>> {
-    let start = (demands.watches() && demands.sets()).then(|| system.start_watchdog(id));
-    start.transpose().map_err(|error| {
+    if !demands.watches() || !demands.sets() {
+        return Ok(None);
+    }
+    system.start_watchdog(id).map(Some).map_err(|error| {
         Failure::refused(format!(
             "cannot start the watchdog process, which restores settings if this process is killed: {error}"
         ))
@@ -77,9 +78,11 @@ pub struct Others {
 
 impl Others {
     pub fn from_records<'t>(plan: &Plan, records: impl IntoIterator<Item = &'t Trial>) -> Self {
-        let mut found = Self::default();
-        records.into_iter().for_each(|record| found.learn(plan, record));
-        found
+        let mut others = Self::default();
+        for record in records {
+            others.learn(plan, record);
+        }
+        others
     }
 
     pub fn learn(&mut self, plan: &Plan, record: &Trial) {
@@ -98,8 +101,8 @@ impl Others {
 
     /// Why an arm is not tried again; `None` if it may be.
     pub fn dropped(&self, arm: &Arm) -> Option<&str> {
-        let own = self.dropped.iter().find(|(dropped, _)| dropped == arm);
-        own.map(|(_, reason)| reason.as_str())
+        let (_, reason) = self.dropped.iter().find(|(dropped, _)| dropped == arm)?;
+        Some(reason.as_str())
     }
 
     /// Limits beyond which a trial's arm is rolled back, from all data on the baseline.
@@ -109,20 +112,26 @@ impl Others {
         HarmLimits::from_baseline(factor, &stretches)
     }
 
-    pub fn is_over(&self, plan: &Plan) -> Option<String> {
+    /// Why no further trial makes sense; `None` while no level was rolled back, or one is left to compare.
+    pub fn end_reason(&self, plan: &Plan) -> Option<String> {
         let (last, reason) = self.dropped.last()?;
         let baseline = &plan.design.baseline;
-        let lost = self.dropped.iter().find(|(arm, _)| arms::matches(arm, baseline));
-        if let Some((arm, reason)) = lost {
+        let dropped_baseline = self.dropped.iter().find(|(arm, _)| arms::matches(arm, baseline));
+        if let Some((arm, reason)) = dropped_baseline {
             return Some(format!(
                 "the baseline {} harmed the production workload ({reason}); use another --baseline",
                 arm_words(arm)
             ));
         }
-        let left = plan.workloads.iter().any(|own| {
-            !own.control && !arms::matches(&own.arm, baseline) && self.dropped(&own.arm).is_none()
-        });
-        (!left).then(|| format!("no level is left to compare; {} was {reason}", arm_words(last)))
+        let is_left = |work: &PlannedWorkload| {
+            !work.control
+                && !arms::matches(&work.arm, baseline)
+                && self.dropped(&work.arm).is_none()
+        };
+        if plan.workloads.iter().any(is_left) {
+            return None;
+        }
+        Some(format!("no level is left to compare; {} was {reason}", arm_words(last)))
     }
 
     pub fn first_look(
@@ -161,9 +170,8 @@ impl Others {
             limits: None,
             programs: Programs::NONE,
         })?;
-        let seen =
-            production::ProductionDetail::of(&ran.measured).map(|detail| detail.seconds.clone());
-        self.baseline.extend(seen);
+        let detail = production::ProductionDetail::of(&ran.measured);
+        self.baseline.extend(detail.map(|detail| detail.seconds.clone()));
         Ok(())
     }
 }
@@ -240,11 +248,11 @@ mod tests {
         let mut others = Others::from_records(&plan, &[record(&plan, "b", 5, true)]);
         let reason = others.dropped(&level("b")).unwrap();
         assert!(reason.contains("for at least 9 s"), "{reason}");
-        assert_eq!((others.dropped(&level("c")), others.is_over(&plan)), (None, None));
+        assert_eq!((others.dropped(&level("c")), others.end_reason(&plan)), (None, None));
         others.learn(&plan, &record(&plan, "c", 5, true));
-        let over = others.is_over(&plan).unwrap();
+        let over = others.end_reason(&plan).unwrap();
         assert!(over.starts_with("no level is left to compare"), "{over}");
         let others = Others::from_records(&plan, &[record(&plan, "a", 5, true)]);
-        assert!(others.is_over(&plan).unwrap().contains("use another --baseline"));
+        assert!(others.end_reason(&plan).unwrap().contains("use another --baseline"));
     }
 }

@@ -21,10 +21,9 @@ use assay_study::results::plan::{Pilot, PlannedWorkload, Scatter};
 use assay_study::results::requests;
 use assay_workloads::{Programs, Run, TestMedium, Work, WorkPlan, command, io};
 
-const LOOK: Duration = Duration::from_millis(25);
-/// Fewest sequential operations in a sample.
-const FEWEST_IN_A_LOOK: u64 = 8;
-const LOOKS: usize = 3;
+const SAMPLE_TIME: Duration = Duration::from_millis(25);
+const FEWEST_PER_SAMPLE: u64 = 8;
+const SAMPLES: usize = 3;
 const GROUPS: usize = 4;
 const REST: Duration = Duration::from_millis(20);
 /// Four groups may agree by chance: the spread between trials is at least this.
@@ -89,7 +88,7 @@ pub fn run_all(design: &ResolvedDesign<'_>, bench: &Bench<'_>) -> Outcome<Pilot>
     for (key, (work, optional)) in design.all_work() {
         let cost = match known.iter().find(|(other, _)| work.costs_like(other)) {
             Some((_, cost)) => Ok(Some(*cost)),
-            None => tried(&work, bench),
+            None => pilot_cost(&work, bench),
         };
         match cost {
             Ok(None) => {}
@@ -107,7 +106,7 @@ pub fn run_all(design: &ResolvedDesign<'_>, bench: &Bench<'_>) -> Outcome<Pilot>
     Ok(pilot)
 }
 
-fn tried(work: &Work, bench: &Bench<'_>) -> Outcome<Option<u64>> {
+fn pilot_cost(work: &Work, bench: &Bench<'_>) -> Outcome<Option<u64>> {
     let missing: Vec<&str> =
         work.programs().into_iter().filter(|name| bench.system.program(name).is_none()).collect();
     if !missing.is_empty() {
@@ -153,51 +152,57 @@ pub fn scatter(
     pilot: &Pilot,
     bench: &Bench<'_>,
 ) -> Result<BTreeMap<String, Scatter>, String> {
-    let mut found = BTreeMap::new();
+    let mut scatters = BTreeMap::new();
     // Work with a background load is not divided.
-    let plain =
-        |one: &&PlannedWorkload| one.work.can_be_cut() && one.background.is_none() && !one.control;
-    // Trims leave less data for each further sample.
-    let lasts =
-        |one: &&PlannedWorkload| io::IoPlan::of(&one.work).is_none_or(|own| !own.mix.clears());
-    let fast = |one: &&PlannedWorkload| {
-        pilot.operation_ns(one) < LOOK.as_nanos() as u64 / FEWEST_IN_A_LOOK
+    let is_plain = |work: &PlannedWorkload| {
+        work.work.can_be_cut() && work.background.is_none() && !work.control
     };
-    for workload in workloads.iter().filter(plain).filter(lasts).filter(fast) {
+    // Trims leave less data for each further sample.
+    let trims =
+        |work: &PlannedWorkload| io::IoPlan::of(&work.work).is_some_and(|plan| plan.mix.clears());
+    let is_fast = |work: &PlannedWorkload| {
+        pilot.operation_ns(work) < SAMPLE_TIME.as_nanos() as u64 / FEWEST_PER_SAMPLE
+    };
+    for workload in workloads {
+        if !is_plain(workload) || trims(workload) || !is_fast(workload) {
+            continue;
+        }
         let mut groups = Vec::with_capacity(GROUPS);
         for group in 0..GROUPS as u64 {
             bench.system.sleep(REST);
-            groups
-                .push(looks(workload, &Bench { seed: bench.seed.wrapping_add(group), ..*bench })?);
+            let bench = Bench { seed: bench.seed.wrapping_add(group), ..*bench };
+            groups.push(sample_log_rates(workload, &bench)?);
         }
-        found.extend(nested(&groups, LOOK.as_secs_f64()).map(|own| (workload.name.clone(), own)));
+        if let Some(scatter) = variance_components(&groups, SAMPLE_TIME.as_secs_f64()) {
+            scatters.insert(workload.name.clone(), scatter);
+        }
     }
-    Ok(found)
+    Ok(scatters)
 }
 
 /// Logarithms of the rates of one group of samples; the first sample of a group is discarded.
-fn looks(workload: &PlannedWorkload, bench: &Bench<'_>) -> Result<Vec<f64>, String> {
-    let mut rates = Vec::with_capacity(LOOKS);
-    for look in 0..=LOOKS as u64 {
-        let seed = bench.seed.rotate_left(17).wrapping_add(look);
-        let measured = bench.run(LOOK, seed, |run| workload.work.run(run))?.measured;
+fn sample_log_rates(workload: &PlannedWorkload, bench: &Bench<'_>) -> Result<Vec<f64>, String> {
+    let mut rates = Vec::with_capacity(SAMPLES);
+    for sample in 0..=SAMPLES as u64 {
+        let seed = bench.seed.rotate_left(17).wrapping_add(sample);
+        let measured = bench.run(SAMPLE_TIME, seed, |run| workload.work.run(run))?.measured;
         rates.push(measured.operations() as f64 / measured.window_ns.max(1) as f64);
     }
     Ok(rates.into_iter().skip(1).map(f64::ln).collect())
 }
 
-/// Returns the variance components between and within groups; `None` if a look counted nothing.
-fn nested(groups: &[Vec<f64>], look_s: f64) -> Option<Scatter> {
+/// Returns the variance components between and within groups; `None` if a sample counted nothing.
+fn variance_components(groups: &[Vec<f64>], sample_s: f64) -> Option<Scatter> {
     if groups.iter().flatten().any(|rate| !rate.is_finite()) {
         return None;
     }
-    let within: Vec<f64> = groups.iter().map(|own| variance(own)).collect::<Option<_>>()?;
-    let within = within.iter().sum::<f64>() / within.len().max(1) as f64;
+    let variances: Vec<f64> = groups.iter().map(|group| variance(group)).collect::<Option<_>>()?;
+    let within = variances.iter().sum::<f64>() / variances.len().max(1) as f64;
     let means: Vec<f64> =
-        groups.iter().map(|own| own.iter().sum::<f64>() / own.len() as f64).collect();
-    let each = groups.first()?.len() as f64;
-    let between = (variance(&means)? - within / each).max(LEAST_BETWEEN * LEAST_BETWEEN);
-    Some(Scatter { between, within_s: within * look_s })
+        groups.iter().map(|group| group.iter().sum::<f64>() / group.len() as f64).collect();
+    let group_size = groups.first()?.len() as f64;
+    let between = (variance(&means)? - within / group_size).max(LEAST_BETWEEN * LEAST_BETWEEN);
+    Some(Scatter { between, within_s: within * sample_s })
 }
 
 fn variance(of: &[f64]) -> Option<f64> {
@@ -212,14 +217,14 @@ mod tests {
     fn what_differs_between_groups_is_told_from_what_differs_within() {
         // Means 0.1, 0.3, 0.2; sums of squares within groups of 0.02 each, with one degree of freedom.
         let groups = [vec![0.0, 0.2], vec![0.2, 0.4], vec![0.1, 0.3]];
-        let found = nested(&groups, 0.5).unwrap();
+        let found = variance_components(&groups, 0.5).unwrap();
         assert!((found.within_s - 0.02 * 0.5).abs() < 1e-12, "{found:?}");
         // The variance of the means, 0.01, is explained by the variance within groups.
         assert!((found.between - LEAST_BETWEEN * LEAST_BETWEEN).abs() < 1e-12, "{found:?}");
         let apart = [vec![0.0, 0.2], vec![1.0, 1.2]];
-        let found = nested(&apart, 0.5).unwrap();
+        let found = variance_components(&apart, 0.5).unwrap();
         assert!((found.between - (0.5 - 0.01)).abs() < 1e-12, "{found:?}");
         assert!((found.sd_log(1_000_000_000) - 0.5_f64.sqrt()).abs() < 1e-12);
-        assert_eq!(nested(&[vec![f64::NEG_INFINITY, 0.0]], 1.0), None);
+        assert_eq!(variance_components(&[vec![f64::NEG_INFINITY, 0.0]], 1.0), None);
     }
 }

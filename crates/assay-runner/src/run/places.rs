@@ -18,7 +18,7 @@ pub struct Place {
 }
 
 impl Place {
-    pub fn made(system: &dyn System, base: &Base) -> Outcome<Self> {
+    pub fn of_base(system: &dyn System, base: &Base) -> Outcome<Self> {
         let site = resolve::resolve(system, &base.path().to_string_lossy())?;
         let consent = match base {
             Base::Device(device) => Some(device.consent.clone()),
@@ -27,28 +27,28 @@ impl Place {
         Ok(Self { site, law: None, consent, others: Vec::new() })
     }
 
-    pub fn to_be(size: Bytes, members: u32) -> Self {
-        let site = || Site::loop_to_be(size.0);
-        let one = || Self { site: site(), law: None, consent: None, others: Vec::new() };
-        Self { others: (1..members).map(|_| one()).collect(), ..one() }
+    pub fn future_loops(size: Bytes, members: u32) -> Self {
+        let site = Site::loop_to_be(size.0);
+        let member = || Self { site: site.clone(), law: None, consent: None, others: Vec::new() };
+        Self { others: (1..members).map(|_| member()).collect(), ..member() }
     }
 
     pub fn devices(&self) -> impl Iterator<Item = &Self> {
         std::iter::once(self).chain(&self.others)
     }
 
-    pub fn of_several(devices: Vec<Self>) -> Outcome<Self> {
-        let names: Vec<String> = devices.iter().map(|own| own.site.target.clone()).collect();
+    pub fn combined(devices: Vec<Self>) -> Outcome<Self> {
+        let names: Vec<String> = devices.iter().map(|device| device.site.target.clone()).collect();
         let mut devices = devices.into_iter();
-        let nothing = || Failure::mistake("a list of devices needs at least one device");
-        let first = devices.next().ok_or_else(nothing)?;
+        let empty = || Failure::mistake("a list of devices needs at least one device");
+        let first = devices.next().ok_or_else(empty)?;
         let site = Site { target: names.join(", "), ..first.site };
         Ok(Self { site, others: devices.collect(), ..first })
     }
 }
 
 /// Largest size ratio of a member to the smallest one.
-const ALIKE: f64 = 1.01;
+const LARGEST_RATIO: f64 = 1.01;
 
 /// The places of a study: one of several devices, or those named by the user.
 pub fn places_of(
@@ -74,14 +74,14 @@ pub fn places_of(
     let smallest = devices.iter().zip(paths).min_by_key(|(place, _)| size(place));
     let largest = devices.iter().zip(paths).max_by_key(|(place, _)| size(place));
     if let (Some((small, small_name)), Some((large, large_name))) = (smallest, largest)
-        && size(large) as f64 > size(small) as f64 * ALIKE
+        && size(large) as f64 > size(small) as f64 * LARGEST_RATIO
     {
         let (large, small) = (Bytes(size(large)), Bytes(size(small)));
         return Err(Failure::mistake(format!(
             "{large_name:?} has {large} and {small_name:?} has {small}; use devices or partitions of equal size"
         )));
     }
-    Ok(vec![Place::of_several(devices)?])
+    Ok(vec![Place::combined(devices)?])
 }
 
 /// Resolves targets as typed; `destroy` contains the consents to overwrite devices.
@@ -107,8 +107,8 @@ pub fn places(system: &dyn System, targets: &[String], destroy: &[String]) -> Ou
         }
         places.push(place);
     }
-    let spare = destroy.len() > places.iter().filter(|place| place.consent.is_some()).count();
-    if spare {
+    let consents = places.iter().filter(|place| place.consent.is_some()).count();
+    if destroy.len() > consents {
         return Err(Failure::mistake(
             "--destroy: the device is not a target; give its device file as TARGET",
         ));
@@ -135,16 +135,17 @@ fn real_place(system: &dyn System, target: &str, destroy: &[String]) -> Outcome<
 
 fn consent_of(system: &dyn System, site: &Site, destroy: &[String]) -> Outcome<Consent> {
     let id = site.counted.first().map(|name| identity::device_id(system, name));
-    let meant = |text: &&String| id.as_ref().is_some_and(|id| text.starts_with(id.as_str()));
+    let is_for_device =
+        |text: &&String| id.as_ref().is_some_and(|id| text.starts_with(id.as_str()));
     // Without a matching consent, any of them leads to an error with the correct one.
-    match destroy.iter().find(meant).or(destroy.first()) {
+    match destroy.iter().find(is_for_device).or(destroy.first()) {
         Some(text) => identity::consent(system, site, text),
         None => Err(Failure::mistake("--destroy needs the ID of the device")),
     }
 }
 
 /// Returns the usable part of a target's device; none of several members contains the area alone.
-pub(super) fn extent(
+pub(super) fn usable_range(
     system: &dyn System,
     demands: &Demands,
     site: &Site,
@@ -156,8 +157,8 @@ pub(super) fn extent(
         Failure::mistake(format!(
             "{}: {} needs a block device; give a device, or try --scratch{}",
             site.target,
-            layers::one(made.noun),
-            beside(demands, &site.target)
+            layers::with_article(made.noun),
+            other_studies(demands, &site.target)
         ))
     })?;
     let bytes = devices::size_of(system, device);
@@ -179,9 +180,9 @@ pub(super) fn extent(
 }
 
 /// How to compare the varied settings on an existing device stack.
-fn beside(demands: &Demands, target: &str) -> String {
-    let setting = |own: &&Varied| own.role() == Some(Role::Setting);
-    let Some(Varied { name, levels, .. }) = demands.varied.iter().find(setting) else {
+fn other_studies(demands: &Demands, target: &str) -> String {
+    let is_setting = |varied: &&Varied| varied.role() == Some(Role::Setting);
+    let Some(Varied { name, levels, .. }) = demands.varied.iter().find(is_setting) else {
         return String::new();
     };
     let set = format!("--set {name}={}", levels.join(","));

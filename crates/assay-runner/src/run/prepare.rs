@@ -12,7 +12,7 @@ use assay_machine::system::site::Backing;
 use assay_study::file::Cache;
 use assay_study::results::plan::PlannedWorkload;
 
-const LOOK: Duration = Duration::from_millis(250);
+const INTERVAL: Duration = Duration::from_millis(250);
 /// Bytes in that time that count as idle: a journal's periodic writes.
 const IDLE_BYTES: u64 = 64 << 10;
 const STEP: usize = 1 << 20;
@@ -31,10 +31,10 @@ pub(super) fn prepare(
     }
     let (system, runs_as) = (setting.system, setting.runs_as);
     let mut context = Context { system, runs_as, stop, tell: &mut |_| {} };
-    let held = setting.surveyed.hold(&mut context, setting.site, workload, seed);
-    held.map_err(|failure| failure.message)?;
+    let filled = setting.surveyed.ensure_content(&mut context, setting.site, workload, seed);
+    filled.map_err(|failure| failure.message)?;
     if let Some(limit) = setting.demands.wait_idle {
-        settle(setting.system, &setting.site.shared, limit.0);
+        wait_until_idle(setting.system, &setting.site.shared, limit.0);
     }
     let touch = workload.work.touches();
     if touch.direct || !touch.reads {
@@ -43,54 +43,55 @@ pub(super) fn prepare(
     let wanted = setting.demands.page_cache;
     match wanted {
         Some(Cache::Warm) => fill_cache(setting)?,
-        Some(Cache::Cold) | None => forget_cached(setting),
+        Some(Cache::Cold) | None => drop_area_cache(setting),
     }
     if wanted == Some(Cache::Cold) && !setting.site.followed.is_empty() {
-        forget_below(setting)?;
+        drop_whole_cache(setting)?;
     }
-    wanted.map_or(Ok(()), |wanted| see(wanted, setting))
+    wanted.map_or(Ok(()), |wanted| check_cache(wanted, setting))
 }
 
 /// Waits up to `limit_ns` until the devices are idle. Without readable counters, it does not wait.
-fn settle(system: &dyn System, devices: &[String], limit_ns: u64) {
+fn wait_until_idle(system: &dyn System, devices: &[String], limit_ns: u64) {
     let began_ns = system.monotonic_ns();
     let mut before = disk::read(system, devices);
     while system.monotonic_ns() - began_ns < limit_ns {
-        system.sleep(LOOK);
+        system.sleep(INTERVAL);
         let after = disk::read(system, devices);
-        let moved = disk::between(&before, &after).map(|all| {
-            all.values().map(|one| one.read_bytes + one.write_bytes + one.discard_bytes).sum()
+        let moved_bytes = disk::between(&before, &after).map(|disks| {
+            disks.values().map(|disk| disk.read_bytes + disk.write_bytes + disk.discard_bytes).sum()
         });
-        match moved {
+        match moved_bytes {
             Presence::Present(bytes) if bytes > IDLE_BYTES => before = after,
             Presence::Present::<u64>(_) | Presence::Absent(_) => return,
         }
     }
 }
 
-fn see(wanted: Cache, setting: &TrialContext<'_>) -> Result<(), String> {
+fn check_cache(wanted: Cache, setting: &TrialContext<'_>) -> Result<(), String> {
     let Presence::Present(pages) = setting.cached_pages() else { return Ok(()) };
     let share = pages.cached as f64 / pages.of.max(1) as f64;
-    let (name, holds) = match wanted {
+    let (name, is_met) = match wanted {
         Cache::Cold => ("cold", share <= TOLERATED),
         Cache::Warm => ("warm", share >= 1.0 - TOLERATED),
     };
-    holds.then_some(()).ok_or_else(|| {
-        let percent = 100.0 * share;
-        format!("a {name} cache was requested, but {percent:.0}% of the area is cached")
-    })
+    if is_met {
+        return Ok(());
+    }
+    let percent = 100.0 * share;
+    Err(format!("a {name} cache was requested, but {percent:.0}% of the area is cached"))
 }
 
 fn fill_cache(setting: &TrialContext<'_>) -> Result<(), String> {
     let Some(file) = setting.surveyed.opened.file() else { return Ok(()) };
     let area = setting.range();
     let mut buffer = vec![0; STEP];
-    let mut at = area.start;
-    while at < area.end {
-        let want = (area.end - at).min(STEP as u64) as usize;
-        match setting.system.read_at(file, at, &mut buffer[..want]) {
+    let mut offset = area.start;
+    while offset < area.end {
+        let length = (area.end - offset).min(STEP as u64) as usize;
+        match setting.system.read_at(file, offset, &mut buffer[..length]) {
             Ok(0) => return Ok(()),
-            Ok(read) => at += read as u64,
+            Ok(read) => offset += read as u64,
             Err(error) => return Err(format!("cannot fill the cache: {error}")),
         }
     }
@@ -98,7 +99,7 @@ fn fill_cache(setting: &TrialContext<'_>) -> Result<(), String> {
 }
 
 /// A stacked file system (gocryptfs, overlay) also reads through the page cache of the one below.
-fn forget_below(setting: &TrialContext<'_>) -> Result<(), String> {
+fn drop_whole_cache(setting: &TrialContext<'_>) -> Result<(), String> {
     if setting.site.backing == Backing::Memory {
         return Ok(());
     }
@@ -110,7 +111,7 @@ fn forget_below(setting: &TrialContext<'_>) -> Result<(), String> {
     })
 }
 
-fn forget_cached(setting: &TrialContext<'_>) {
+fn drop_area_cache(setting: &TrialContext<'_>) {
     if let Some(file) = setting.surveyed.opened.file() {
         // The later reading of cached pages shows the effect.
         let _ = setting.system.drop_cached(file, setting.range());

@@ -3,9 +3,9 @@
 use std::sync::atomic::AtomicBool;
 
 use super::fleet::{FleetMember, OfHost, RunningFleet};
-use super::places::{Place, extent, places_of};
+use super::places::{Place, places_of, usable_range};
 use super::request::Consented;
-use super::start::{most_load_can_be_told, nothing_left};
+use super::start::{check_load_search, reason_to_refuse};
 use super::{changes, now, others, resolve, survey};
 use assay_core::failure::Outcome;
 use assay_machine::system::System;
@@ -35,13 +35,13 @@ pub fn preview(
 ) -> Outcome<StudyPreview> {
     let study = now::resolved(system, study, targets)?;
     let demands = Demands::from_study(&study);
-    let (mut seen, places) = estimated(system, study, &demands, targets, consented, quick)?;
-    seen.changes = changes::wanting(system, &demands, &places);
-    seen.changes.extend(changes::changes(system, &demands, &places));
-    let lone = nothing_left(&seen.plan);
-    seen.lacks.extend(lone.or_else(|| plan::race::mistake(&seen.plan)));
-    seen.lacks.extend(changes::lacks(system, &demands));
-    Ok(seen)
+    let (mut preview, places) = estimate_named(system, study, &demands, targets, consented, quick)?;
+    preview.changes = changes::missing_consents(system, &demands, &places);
+    preview.changes.extend(changes::describe(system, &demands, &places));
+    let refusal = reason_to_refuse(&preview.plan);
+    preview.lacks.extend(refusal.or_else(|| plan::race::mistake(&preview.plan)));
+    preview.lacks.extend(changes::lacks(system, &demands));
+    Ok(preview)
 }
 
 pub struct AllHosts {
@@ -63,7 +63,7 @@ impl AllHosts {
     ) -> Outcome<Self> {
         let mut fleet = RunningFleet::join(system, stop, member, study.seed, targets)?;
         let study = Study { seed: Some(fleet.seed()), ..study };
-        let own = shared(system, &mut fleet, study, targets, consented, quick);
+        let own = preview_together(system, &mut fleet, study, targets, consented, quick);
         if let Err(failure) = &own {
             // The others must not wait for messages that never come.
             fleet.leave(&failure.message);
@@ -72,7 +72,7 @@ impl AllHosts {
     }
 }
 
-fn shared(
+fn preview_together(
     system: &dyn System,
     fleet: &mut RunningFleet<'_>,
     study: Study,
@@ -80,24 +80,24 @@ fn shared(
     consented: &Consented,
     quick: Option<Quick>,
 ) -> Outcome<StudyPreview> {
-    let seen = preview(system, study, targets, consented, None)?;
-    let mut surveys = seen.plan.surveys.clone();
+    let preview = preview(system, study, targets, consented, None)?;
+    let mut surveys = preview.plan.surveys.clone();
     let common = fleet.agree(&surveys)?;
-    for (survey, shared) in surveys.iter_mut().zip(&common.surveys) {
-        shared.limit(survey);
+    for (survey, agreed) in surveys.iter_mut().zip(&common.surveys) {
+        agreed.limit(survey);
     }
     let study = match quick {
-        Some(quick) => allocation::settle(seen.study, quick, &surveys),
-        None => seen.study,
+        Some(quick) => allocation::settle(preview.study, quick, &surveys),
+        None => preview.study,
     };
     let plan = plan::make(&study, surveys, fleet.seed());
-    most_load_can_be_told(&plan)?;
+    check_load_search(&plan)?;
     fleet.prove(&plan)?;
-    Ok(StudyPreview { study, plan, ..seen })
+    Ok(StudyPreview { study, plan, ..preview })
 }
 
 /// A plan from estimates, and the subject of each survey.
-pub(super) fn of_places(
+pub(super) fn estimate(
     system: &dyn System,
     mut study: Study,
     design: &ResolvedDesign<'_>,
@@ -112,7 +112,7 @@ pub(super) fn of_places(
             let on_device = demands.made.on_device && !base.is_empty();
             if on_device && demands.own_target().is_none() {
                 for device in place.devices() {
-                    extent(system, demands, &device.site, !place.others.is_empty())?;
+                    usable_range(system, demands, &device.site, !place.others.is_empty())?;
                 }
             }
             let survey = survey::estimate(system, design, place)?;
@@ -125,11 +125,11 @@ pub(super) fn of_places(
         study = allocation::settle(study, quick, &surveys);
     }
     let plan = plan::make(&study, surveys, seed);
-    most_load_can_be_told(&plan)?;
+    check_load_search(&plan)?;
     Ok(StudyPreview { study, plan, sites, changes: Vec::new(), lacks: Vec::new() })
 }
 
-fn estimated(
+fn estimate_named(
     system: &dyn System,
     mut study: Study,
     demands: &Demands,
@@ -137,16 +137,16 @@ fn estimated(
     Consented { destroy, allowed, .. }: &Consented,
     quick: Option<Quick>,
 ) -> Outcome<(StudyPreview, Vec<Place>)> {
-    changes::permitted(demands, allowed)?;
+    changes::check_permitted(demands, allowed)?;
     let places = match demands.ground {
-        TargetGround::Own { size, members } => vec![Place::to_be(size, members)],
+        TargetGround::Own { size, members } => vec![Place::future_loops(size, members)],
         TargetGround::Named | TargetGround::Together(_) => {
             places_of(system, demands, targets, destroy)?
         }
     };
-    others::there(demands, &places)?;
+    others::check_observable(demands, &places)?;
     let seed = study.seed.unwrap_or_else(|| entropy(system));
     resolve::set_targets(&mut study, &places, seed);
     let design = resolve::design(&study, demands, &places);
-    Ok((of_places(system, study, &design, &places, quick, seed)?, places))
+    Ok((estimate(system, study, &design, &places, quick, seed)?, places))
 }

@@ -32,7 +32,6 @@ pub(super) const BEGUN: &str = "boot";
 const LOOK: Duration = Duration::from_secs(5);
 /// Number of checks after which a boot counts as hanging.
 const MOST_LOOKS: u32 = 180;
-/// Time for the user to cancel.
 const GRACE: Duration = Duration::from_secs(10);
 /// States of `systemctl is-system-running` after the boot.
 const OVER: [&str; 3] = ["running", "degraded", "maintenance"];
@@ -89,19 +88,19 @@ fn unit(
     results: &Path,
     journal: &Path,
 ) -> Outcome<String> {
-    let plain = |text: String| {
-        let fine = !text.chars().any(|sign| sign.is_control() || "\"\\%$'".contains(sign));
-        fine.then_some(text).ok_or_else(|| {
-            Failure::refused(
+    let checked = |text: String| {
+        if text.chars().any(|sign| sign.is_control() || "\"\\%$'".contains(sign)) {
+            return Err(Failure::refused(
                 "a unit cannot contain a path with quotes, % or $; use another ASSAY_HOME",
-            )
-        })
+            ));
+        }
+        Ok(text)
     };
-    let path = |path: &Path| plain(path.display().to_string());
+    let path = |path: &Path| checked(path.display().to_string());
     let mut environment = String::new();
     for name in HOMES {
         if let Some(value) = system.variable(name).filter(|value| !value.is_empty()) {
-            let value = plain(value)?;
+            let value = checked(value)?;
             environment.extend(["Environment=\"", name, "=", &value, "\"\n"]);
         }
     }
@@ -160,7 +159,7 @@ pub fn start(
     if let Err(failure) = began {
         let left = journal.finish(system);
         let _ = system.remove_directory(&directory);
-        return Err(taken_back(failure, &left.failed));
+        return Err(with_leftover(failure, &left.failed));
     }
     Ok(())
 }
@@ -174,16 +173,16 @@ fn undo_of(unit: &str) -> Undo {
 }
 
 fn install(system: &dyn System, journal: &mut Journal, unit: &str) -> Outcome<()> {
-    let refused = |what: &str, error: &std::io::Error| Failure::refused(format!("{what}: {error}"));
+    let refused = |act: &Act, error| Failure::refused(format!("{act}: {error}"));
     let [path, _] = unit_files(UNIT, WANTED_BY);
     if system.status(&path).is_ok() {
         return Err(Failure::refused(format!("{} already exists; remove it", path.display())));
     }
     let warrant = journal.record(system, undo_of(unit))?;
     let write = Act::WriteFile { path, text: unit.to_owned() };
-    system.act(warrant, &write).map_err(|error| refused(&write.to_string(), &error))?;
+    system.act(warrant, &write).map_err(|error| refused(&write, error))?;
     let enable = systemctl(&["enable", UNIT]);
-    system.act(warrant, &enable).map_err(|error| refused(&enable.to_string(), &error))
+    system.act(warrant, &enable).map_err(|error| refused(&enable, error))
 }
 
 fn restart(system: &dyn System, journal: &mut Journal, unit: &str) -> Outcome<()> {
@@ -197,11 +196,11 @@ fn systemctl(words: &[&str]) -> Act {
     Act::Run { program: "systemctl".to_owned(), arguments }
 }
 
-fn taken_back(failure: Failure, left: &[String]) -> Failure {
+fn with_leftover(failure: Failure, left: &[String]) -> Failure {
     match left.first() {
         None => failure,
-        Some(what) => {
-            Failure::not_restored(format!("{}; {what}; run assay restore", failure.message))
+        Some(leftover) => {
+            Failure::not_restored(format!("{}; {leftover}; run assay restore", failure.message))
         }
     }
 }
@@ -209,11 +208,11 @@ fn taken_back(failure: Failure, left: &[String]) -> Failure {
 /// Removes the unit of a study, so nothing restarts the machine any more.
 pub fn give_up(system: &dyn System, id: &str) -> Outcome<()> {
     let home = identity::state_directory(system)?;
-    let Some(journal) = Journal::go_on(system, &journals(&home), id)? else { return Ok(()) };
+    let Some(journal) = Journal::resume(system, &journals(&home), id)? else { return Ok(()) };
     let left = journal.finish(system);
     match left.failed.first() {
         None => Ok(()),
-        Some(what) => Err(Failure::not_restored(format!("{what}; run assay restore"))),
+        Some(leftover) => Err(Failure::not_restored(format!("{leftover}; run assay restore"))),
     }
 }
 
@@ -225,11 +224,11 @@ pub fn begin_boot(
     directory: &Path,
     context: &Context<'_>,
 ) -> Outcome<()> {
-    if let Err(failure) = note_the_beginning(system, directory) {
+    if let Err(failure) = log_boot_begin(system, directory) {
         give_up(system, id)?;
         return Err(failure);
     }
-    wait(system, context);
+    wait_for_startup(system, context);
     Ok(())
 }
 
@@ -240,17 +239,14 @@ pub fn after_boot(
     context: &mut Context<'_>,
 ) -> Outcome<RebootStep> {
     let id = acting.stored.id.clone();
-    let went = go_on(system, acting, context);
-    match went {
-        Err(failure) => {
-            give_up(system, &id)?;
-            Err(failure)
-        }
-        went => went,
+    let step = advance(system, acting, context);
+    if step.is_err() {
+        give_up(system, &id)?;
     }
+    step
 }
 
-fn go_on(system: &dyn System, acting: Acting, context: &mut Context<'_>) -> Outcome<RebootStep> {
+fn advance(system: &dyn System, acting: Acting, context: &mut Context<'_>) -> Outcome<RebootStep> {
     let finished = record(system, acting, context)?;
     if context.is_stopped() {
         return Ok(RebootStep::Ended(Box::new(Finished { interrupted: true, ..finished })));
@@ -273,7 +269,7 @@ fn go_on(system: &dyn System, acting: Acting, context: &mut Context<'_>) -> Outc
         left = left.saturating_sub(Duration::from_secs(1));
     }
     let home = identity::state_directory(system)?;
-    let journal = Journal::go_on(system, &journals(&home), &finished.id)?;
+    let journal = Journal::resume(system, &journals(&home), &finished.id)?;
     let Some(mut journal) = journal.filter(|_| !context.is_stopped()) else {
         return Ok(RebootStep::Ended(Box::new(Finished { interrupted: true, ..finished })));
     };
@@ -287,7 +283,7 @@ fn go_on(system: &dyn System, acting: Acting, context: &mut Context<'_>) -> Outc
 }
 
 /// Logs and syncs that a boot began: an interrupted boot leaves a trace.
-fn note_the_beginning(system: &dyn System, directory: &Path) -> Outcome<()> {
+fn log_boot_begin(system: &dyn System, directory: &Path) -> Outcome<()> {
     let id = machine::boot_id(system)?;
     let known = bundle::log(system, directory);
     if known.iter().any(|entry| entry.event == BEGUN && entry.text == id) {
@@ -302,7 +298,7 @@ fn note_the_beginning(system: &dyn System, directory: &Path) -> Outcome<()> {
 }
 
 /// Waits until systemd reports a complete boot, or for a quarter of an hour.
-fn wait(system: &dyn System, context: &Context<'_>) {
+fn wait_for_startup(system: &dyn System, context: &Context<'_>) {
     for _ in 0..MOST_LOOKS {
         for _ in 0..LOOK.as_secs() {
             if context.is_stopped() {
@@ -330,14 +326,13 @@ pub fn record(system: &dyn System, acting: Acting, context: &mut Context<'_>) ->
     let bundle = Bundle::reopen(system, &directory).map_err(unwritable)?;
     let writer = ResultWriter::new(bundle);
     let began = environment.machine.boot_id.value().cloned().unwrap_or_default();
-    let fresh = since::boots(system, records, &began, &log, trials.len())?;
-    let mut own = RecordedStudy { id, study, plan, environment, trials, writer };
-    own.store(fresh, recording, context);
-    if own.trials.len() >= own.plan.trials.len() {
-        // Informational; the trials contain it, too.
-        own.writer.log(system, ENDED, "");
+    let fresh = since::new_boots(system, records, &began, &log, trials.len())?;
+    let mut recorded = RecordedStudy { id, study, plan, environment, trials, writer };
+    recorded.store(fresh, recording, context);
+    if recorded.trials.len() >= recorded.plan.trials.len() {
+        recorded.writer.log(system, ENDED, "");
     }
-    Ok(own.finish())
+    Ok(recorded.into_finished())
 }
 
 #[cfg(test)]

@@ -36,18 +36,18 @@ pub fn read(
 ) -> Outcome<(Study, RecordList)> {
     let records = asked(&study)?.records;
     let (factor, many) = (records.factor(), records.recording().many);
-    let mut found = records.read(system, records.newest(), results)?;
-    let study = planned::grouped(study, factor, &found.records);
-    let there = found.records.len();
-    found.records = planned::of_groups(&study, factor, found.records);
-    if found.records.is_empty() {
+    let mut list = records.read(system, records.newest(), results)?;
+    let study = planned::grouped(study, factor, &list.records);
+    let count = list.records.len();
+    list.records = planned::of_groups(&study, factor, list.records);
+    if list.records.is_empty() {
         let levels = study.factors.get(factor).cloned().unwrap_or_default();
         return Err(Failure::mistake(format!(
-            "none of the newest {there} {many} has {factor} {}",
+            "none of the newest {count} {many} has {factor} {}",
             levels.join(" or ")
         )));
     }
-    Ok((study, found))
+    Ok((study, list))
 }
 
 pub fn run(
@@ -56,27 +56,27 @@ pub fn run(
     results: Option<&Path>,
     context: &mut Context<'_>,
 ) -> Outcome<Finished> {
-    let (study, found) = read(system, study, results)?;
-    if found.faults > 0 {
-        let text = format!("Assay skipped {} unreadable journal entries", found.faults);
+    let (study, list) = read(system, study, results)?;
+    if list.faults > 0 {
+        let text = format!("Assay skipped {} unreadable journal entries", list.faults);
         (context.tell)(Event::Warning(text));
     }
     let started = system.now();
     let seed = study.seed.unwrap_or_else(|| entropy(system));
     let id = id::of_study(system, results, &started);
-    let groups: Vec<String> = found.records.iter().map(|record| record.group.clone()).collect();
+    let groups: Vec<String> = list.records.iter().map(|record| record.group.clone()).collect();
     let asked = asked(&study)?;
     let target = target_of(&asked.records.source());
     let recording = asked.records.recording();
-    let primary = asked.records.primary(&found.records);
+    let primary = asked.records.primary(&list.records);
     let plan = planned::plan(&study, asked, primary, &groups, &target, seed);
-    let environment = environment_of(system, recording, &target, found.is_own, started);
+    let environment = environment_of(system, recording, &target, list.is_own, started);
     let directory = results.map(|results| results.join(&id));
     let writer = create(system, directory.as_deref(), &study, &plan, &environment, context);
-    let trials = Vec::with_capacity(found.records.len());
-    let mut own = RecordedStudy { id, study, plan, environment, trials, writer };
-    own.store(found.records, recording, context);
-    Ok(own.finish())
+    let trials = Vec::with_capacity(list.records.len());
+    let mut recorded = RecordedStudy { id, study, plan, environment, trials, writer };
+    recorded.store(list.records, recording, context);
+    Ok(recorded.into_finished())
 }
 
 pub(super) struct RecordedStudy<'a> {
@@ -98,15 +98,15 @@ impl RecordedStudy<'_> {
         for (planned, record) in self.plan.trials[self.trials.len()..].iter().zip(records) {
             let mut trial = planned::trial(planned, record, recording);
             let stored = self.trials.len();
-            let lost = self.writer.append(&mut trial, &Histograms::new(), &[], stored);
-            if let Some(unkept) = lost {
+            let unkept = self.writer.append(&mut trial, &Histograms::new(), &[], stored);
+            if let Some(unkept) = unkept {
                 (context.tell)(unkept.warning());
             }
             self.trials.push(trial);
         }
     }
 
-    pub fn finish(self) -> Finished {
+    pub fn into_finished(self) -> Finished {
         let (bundle, unkept) = self.writer.into_parts();
         Finished {
             id: self.id,
@@ -140,18 +140,15 @@ pub(super) fn environment_of(
     is_own: bool,
     started: String,
 ) -> Environment {
-    let here = || {
-        system::resolve(system, ROOT).ok().map(|site| Site { target: target.to_owned(), ..site })
-    };
+    let unknown_site = || planned::elsewhere(target, OTHER_JOURNAL);
     let (machine, site) = if is_own {
-        (
-            machine::machine(system),
-            here().unwrap_or_else(|| planned::elsewhere(target, OTHER_JOURNAL)),
-        )
+        let root = system::resolve(system, ROOT).ok();
+        let site = root.map(|site| Site { target: target.to_owned(), ..site });
+        (machine::machine(system), site.unwrap_or_else(unknown_site))
     } else {
         let many = recording.many;
         let why = format!("the {many} are from another machine; only its journal is available");
-        (Machine::elsewhere(&why), planned::elsewhere(target, OTHER_JOURNAL))
+        (Machine::elsewhere(&why), unknown_site())
     };
     Environment {
         format: environment::FORMAT.to_owned(),
@@ -187,12 +184,12 @@ pub(super) fn create<'a>(
 
 /// The groups of the records, each with its number of trials, for a preview.
 pub fn groups(records: &[Record]) -> Vec<(String, usize)> {
-    let mut found: Vec<(String, usize)> = Vec::new();
+    let mut groups: Vec<(String, usize)> = Vec::new();
     for record in records {
-        match found.iter_mut().find(|(name, _)| *name == record.group) {
+        match groups.iter_mut().find(|(name, _)| *name == record.group) {
             Some((_, count)) => *count += 1,
-            None => found.push((record.group.clone(), 1)),
+            None => groups.push((record.group.clone(), 1)),
         }
     }
-    found
+    groups
 }

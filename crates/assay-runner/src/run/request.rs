@@ -31,8 +31,8 @@ impl Consented {
     }
 }
 
-/// Judges the trials so far: returns why they are enough, or `None`.
-pub type Judge<'a> = dyn Fn(&Plan, &Environment, &[Trial]) -> Option<String> + 'a;
+/// Returns why the trials so far are enough to end the study; `None` if it continues.
+pub type InterimAnalysis<'a> = dyn Fn(&Plan, &Environment, &[Trial]) -> Option<String> + 'a;
 
 /// Returns a metric of a trial, or why it is missing.
 pub type NumberOf = fn(&Plan, &Environment, &Trial, &str) -> Result<f64, String>;
@@ -42,7 +42,7 @@ pub type LogOf = fn(&Plan, &Environment, &Trial) -> Option<f64>;
 
 #[derive(Clone, Copy, Default)]
 pub struct Looks<'a> {
-    pub judge: Option<&'a Judge<'a>>,
+    pub interim: Option<&'a InterimAnalysis<'a>>,
     pub log: Option<LogOf>,
     /// Called at each trial of a study whose course depends on its numbers.
     pub read: Option<NumberOf>,
@@ -58,7 +58,7 @@ pub struct Request<'a> {
     pub consented: Consented,
     /// Directory of bundles; `None` stores nothing.
     pub results: Option<PathBuf>,
-    pub judge: Option<&'a Judge<'a>>,
+    pub interim: Option<&'a InterimAnalysis<'a>>,
     pub log: Option<LogOf>,
     /// One sentence on this process's own monitoring during the run, if any.
     pub observer: Option<String>,
@@ -75,7 +75,7 @@ impl Request<'_> {
             targets,
             consented: Consented::default(),
             results: None,
-            judge: None,
+            interim: None,
             log: None,
             observer: None,
             quick: None,

@@ -15,7 +15,7 @@ use assay_study::plan::design::{Demands, ResolvedDesign, TargetGround};
 
 pub struct Resolved<'a> {
     pub places: Vec<Place>,
-    pub own: Vec<(Stack, RaisedStack)>,
+    pub loops: Vec<(Stack, RaisedStack)>,
     pub guard: Option<Guard<'a>>,
     pub watchdog: Option<Box<dyn Watchdog>>,
     pub marks: Vec<Mark>,
@@ -31,25 +31,25 @@ pub fn targets<'a>(
     id: &str,
 ) -> Outcome<Resolved<'a>> {
     let system = context.system;
-    changes::permitted(demands, allowed)?;
-    if let Some(how) = demands.network.to_nobody.clone() {
-        return Err(Failure::mistake(how));
+    changes::check_permitted(demands, allowed)?;
+    if let Some(fault) = demands.network.to_nobody.clone() {
+        return Err(Failure::mistake(fault));
     }
     refuse_unfinished(system)?;
     if demands.changes() {
-        needs_root(system, demands)?;
+        check_root(system, demands)?;
         let shaped = demands.network.shaped.iter().filter(|_| !demands.network.makes_link);
         for interface in shaped {
-            factors::network::may_be_shaped(system, interface)?;
+            factors::network::check_can_shape(system, interface)?;
         }
     }
     let makes_own = demands.own_target().is_some();
-    let found = || as_shown(system, places_of(system, demands, targets, destroy)?);
-    let named = if makes_own { Vec::new() } else { found()? };
-    others::there(demands, &named)?;
+    let resolve_named = || check_as_shown(system, places_of(system, demands, targets, destroy)?);
+    let named = if makes_own { Vec::new() } else { resolve_named()? };
+    others::check_observable(demands, &named)?;
     let holds = holds::take(context, demands, &named, *wait)?;
     // The state may have changed during the wait.
-    let named = if wait.is_zero() || makes_own { named } else { found()? };
+    let named = if wait.is_zero() || makes_own { named } else { resolve_named()? };
     let mut guard = if demands.changes() {
         Some(Guard::begin(system, &identity::state_directory(system)?, id)?)
     } else {
@@ -58,29 +58,29 @@ pub fn targets<'a>(
     if let Some(guard) = guard.as_mut().filter(|_| demands.network.makes_link) {
         factors::network::make_lab(system, guard)?;
     }
-    let watchdog = guard.as_ref().and(others::watched(system, demands, id)?);
-    let own = match (&demands.ground, &mut guard) {
+    let watchdog = guard.as_ref().and(others::start_watchdog(system, demands, id)?);
+    let loops = match (&demands.ground, &mut guard) {
         (TargetGround::Own { size, members }, Some(guard)) => {
-            let devices = (0..*members).map(|_| own_target(guard, size.0));
+            let devices = (0..*members).map(|_| make_own_target(guard, size.0));
             devices.collect::<Outcome<Vec<_>>>()?
         }
         _ => Vec::new(),
     };
-    let places = if own.is_empty() {
+    let places = if loops.is_empty() {
         named
     } else {
-        let made = own.iter().map(|(_, raised)| Place::made(system, &raised.base));
-        vec![Place::of_several(made.collect::<Outcome<_>>()?)?]
+        let made = loops.iter().map(|(_, raised)| Place::of_base(system, &raised.base));
+        vec![Place::combined(made.collect::<Outcome<_>>()?)?]
     };
     let marks = marks::read(system, &places);
     if let Some(guard) = &mut guard {
-        guard.keep_to(marks.clone());
+        guard.change_only(marks.clone());
     }
-    Ok(Resolved { places, own, guard, watchdog, marks, holds })
+    Ok(Resolved { places, loops, guard, watchdog, marks, holds })
 }
 
 /// Verifies that the devices to overwrite are those that `assay plan` showed.
-fn as_shown(system: &dyn System, places: Vec<Place>) -> Outcome<Vec<Place>> {
+fn check_as_shown(system: &dyn System, places: Vec<Place>) -> Outcome<Vec<Place>> {
     let devices = places.iter().flat_map(Place::devices);
     for place in devices.filter(|place| place.consent.is_some()) {
         identity::as_shown(system, &place.site)?;
@@ -88,7 +88,7 @@ fn as_shown(system: &dyn System, places: Vec<Place>) -> Outcome<Vec<Place>> {
     Ok(places)
 }
 
-fn own_target(guard: &mut Guard<'_>, bytes: u64) -> Outcome<(Stack, RaisedStack)> {
+fn make_own_target(guard: &mut Guard<'_>, bytes: u64) -> Outcome<(Stack, RaisedStack)> {
     let none = Levels::new();
     let wish = Wish { own_target: Some(bytes), ..Wish::new(&none) };
     let stack = Stack::new(&wish).map_err(Failure::refused)?;
@@ -97,16 +97,16 @@ fn own_target(guard: &mut Guard<'_>, bytes: u64) -> Outcome<(Stack, RaisedStack)
 }
 
 /// Creating layers needs root; for settings, the kernel decides case by case.
-fn needs_root(system: &dyn System, demands: &Demands) -> Outcome<()> {
-    let makes = demands.own_target().is_some() || demands.made.any;
+fn check_root(system: &dyn System, demands: &Demands) -> Outcome<()> {
+    let makes_layers = demands.own_target().is_some() || demands.made.any;
     if demands.network.changes && system.user().id != 0 {
-        let what =
+        let action =
             if demands.network.makes_link { "a lab of network namespaces" } else { "shaping" };
-        return Err(Failure::refused(format!("{what} needs root; run it with sudo")));
+        return Err(Failure::refused(format!("{action} needs root; run it with sudo")));
     }
-    if makes && system.user().id != 0 {
-        let what = layers::nouns();
-        return Err(Failure::refused(format!("creating {what} needs root; run it with sudo")));
+    if makes_layers && system.user().id != 0 {
+        let layers = layers::nouns();
+        return Err(Failure::refused(format!("creating {layers} needs root; run it with sudo")));
     }
     Ok(())
 }

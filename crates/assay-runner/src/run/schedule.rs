@@ -44,6 +44,7 @@ pub struct RaceSchedule {
     is_resumed: bool,
     /// Remaining trials of the replicate, each with its expected nanoseconds.
     queue: VecDeque<(race::Next, u64)>,
+    /// Expected nanoseconds of the queue, and of all later replicates at most.
     left_ns: u64,
     later_ns: u64,
 }
@@ -78,30 +79,10 @@ impl TrialSchedule {
             Self::Fixed { next } => {
                 let index = *next;
                 *next += 1;
-                let plan = &conductor.plan;
-                let ended = match plan.trials.get(index) {
-                    None => None,
-                    Some(planned) => {
-                        let planned = conductor.with_load(planned, &conductor.trials);
-                        let planned = planned.map_err(|reason| conductor.end_early(reason))?;
-                        let Some(reason) = conductor.ends_before(index) else {
-                            conductor.check_harm()?;
-                            let left_ns = conductor.left_ns(&plan.trials[index..]);
-                            let remaining_ns = conductor.within_budget(left_ns);
-                            return Ok(ScheduleStep {
-                                planned,
-                                repeats: None,
-                                index,
-                                remaining_ns,
-                            });
-                        };
-                        let end = conductor.end_early(reason);
-                        if plan.design.gate.as_ref().is_some_and(|gate| gate.until_decided) {
-                            // A decided study needs no more trials, which might undo the decision.
-                            return Err(end);
-                        }
-                        Some(end)
-                    }
+                let ended = match conductor.planned_step(index)? {
+                    PlannedStep::Trial(step) => return Ok(step),
+                    PlannedStep::EndsEarly(end) => Some(end),
+                    PlannedStep::PlanComplete => None,
                 };
                 let queue = conductor.repeats_of_disturbed(context);
                 *self = Self::Repeats { queue, ended };
@@ -158,10 +139,10 @@ impl RaceSchedule {
         }
         conductor.check_harm()?;
         let remaining_ns = conductor.within_budget(self.left_ns.saturating_add(self.later_ns));
-        let Some(((planned, repeats), own_ns)) = self.queue.pop_front() else {
+        let Some(((planned, repeats), expected_ns)) = self.queue.pop_front() else {
             return Err(End::Complete);
         };
-        self.left_ns = self.left_ns.saturating_sub(own_ns);
+        self.left_ns = self.left_ns.saturating_sub(expected_ns);
         Ok(ScheduleStep { planned, repeats, index: conductor.trials.len(), remaining_ns })
     }
 
@@ -173,23 +154,23 @@ impl RaceSchedule {
         let Some(race) = race::race(&conductor.plan, &self.runs) else {
             return Err(End::Complete);
         };
-        let over = race.standing.over.map(|over| over_words(over, &race, &conductor.plan));
-        let too_long = || {
+        if let Some(over) = race.standing.over {
+            return Err(conductor.end_early(over_words(over, &race, &conductor.plan)));
+        }
+        let is_between_replicates = race.begins && race.complete > 0;
+        if is_between_replicates {
             let expected_ns = conductor.left_ns(race.next.iter().map(|(planned, _)| planned));
-            conductor.is_too_long(expected_ns, race.complete)
-        };
-        let is_between = race.begins && race.complete > 0;
-        if let Some(reason) = over.or_else(|| is_between.then(too_long).flatten()) {
-            return Err(conductor.end_early(reason));
+            if let Some(reason) = conductor.over_budget(expected_ns, race.complete) {
+                return Err(conductor.end_early(reason));
+            }
         }
         let Some((first, _)) = race.next.first() else { return Err(End::Complete) };
         if std::mem::take(&mut self.is_resumed) {
             conductor.lead_in_of_last(first, context);
         }
-        let each = race.next.iter().map(|next| (next.clone(), conductor.expected_ns(&next.0)));
-        self.queue = each.collect();
-        let each_ns = self.queue.iter().map(|(_, own_ns)| *own_ns);
-        self.left_ns = each_ns.fold(0, u64::saturating_add);
+        let queue = race.next.iter().map(|next| (next.clone(), conductor.expected_ns(&next.0)));
+        self.queue = queue.collect();
+        self.left_ns = conductor.left_ns(race.next.iter().map(|(planned, _)| planned));
         self.later_ns = race.later_ns(&conductor.plan, self.left_ns);
         let most_ns = self.left_ns.saturating_add(self.later_ns);
         (context.tell)(Event::Racing {
@@ -203,27 +184,51 @@ impl RaceSchedule {
     }
 }
 
+/// The next trial of a plan in its order, or why repeats of disturbed trials follow.
+enum PlannedStep {
+    Trial(ScheduleStep),
+    EndsEarly(End),
+    PlanComplete,
+}
+
 impl Conductor<'_> {
+    /// Returns the step at `index` of the plan, or the end of the study without repeats.
+    fn planned_step(&self, index: usize) -> Result<PlannedStep, End> {
+        let plan = &self.plan;
+        let Some(planned) = plan.trials.get(index) else { return Ok(PlannedStep::PlanComplete) };
+        let planned = self.with_load(planned, &self.trials);
+        let planned = planned.map_err(|reason| self.end_early(reason))?;
+        if let Some(reason) = self.ends_before(index) {
+            let end = self.end_early(reason);
+            // A decided study needs no more trials, which might undo the decision.
+            let is_decided = plan.design.gate.as_ref().is_some_and(|gate| gate.until_decided);
+            return if is_decided { Err(end) } else { Ok(PlannedStep::EndsEarly(end)) };
+        }
+        self.check_harm()?;
+        let remaining_ns = self.within_budget(self.left_ns(&plan.trials[index..]));
+        Ok(PlannedStep::Trial(ScheduleStep { planned, repeats: None, index, remaining_ns }))
+    }
+
     /// A trial with the load that follows from `trials` in a load search, or why the study ends before it.
     fn with_load(&self, planned: &PlannedTrial, trials: &[Trial]) -> Result<PlannedTrial, String> {
         let asked = most_load::asked(&self.plan.design).filter(|_| course::is_of(&self.plan));
         let Some((_, limit)) = asked else { return Ok(planned.clone()) };
-        let ran = trials.iter().map(|trial| {
+        let mut ran = Vec::with_capacity(trials.len());
+        for trial in trials {
             // A failed trial has no number.
             let read =
                 |metric: &str| self.looks.read?(&self.plan, &self.environment, trial, metric).ok();
-            let seen = RateSample {
+            let sample = RateSample {
                 percentile_ns: read(limit.metric()),
                 done_per_s: read(most_load::RATE_METRIC),
             };
-            most_load::RateTrial::new(trial, seen)
-        });
-        let ran: Vec<_> = ran.collect();
+            ran.push(most_load::RateTrial::new(trial, sample));
+        }
         most_load::turned(&self.plan, &ran, planned).map_err(|end| end.to_string())
     }
 
     fn check_harm(&self) -> Result<(), End> {
-        let reason = self.progress.others.is_over(&self.plan);
+        let reason = self.progress.others.end_reason(&self.plan);
         reason.map_or(Ok(()), |reason| Err(self.end_early(reason)))
     }
 
@@ -275,26 +280,28 @@ impl Conductor<'_> {
         // A budget ends with the nearest replicate.
         let replicate =
             plan.trials[index..].iter().take_while(|trial| trial.replicate == finished + 1);
-        self.is_too_long(self.left_ns(replicate), finished).or_else(|| {
-            let looks = match &plan.design.stopping {
-                Stopping::Fixed | Stopping::Race { .. } => false,
-                Stopping::Looks { at, .. } => at.contains(&finished),
-                Stopping::Open { .. } => true,
-            };
-            let judge = self.looks.judge.filter(|_| looks)?;
-            judge(plan, &self.environment, &self.trials)
-        })
+        if let Some(reason) = self.over_budget(self.left_ns(replicate), finished) {
+            return Some(reason);
+        }
+        let is_due = match &plan.design.stopping {
+            Stopping::Fixed | Stopping::Race { .. } => false,
+            Stopping::Looks { at, .. } => at.contains(&finished),
+            Stopping::Open { .. } => true,
+        };
+        let interim = self.looks.interim.filter(|_| is_due)?;
+        interim(plan, &self.environment, &self.trials)
     }
 
-    /// Why a replicate of this length does not start; `None` without a budget.
-    fn is_too_long(&self, expected_ns: u64, finished: u32) -> Option<String> {
+    /// Why a replicate of this length does not start; `None` if at least half of it fits, and without a budget.
+    fn over_budget(&self, expected_ns: u64, finished: u32) -> Option<String> {
         let budget_ns = self.plan.budget_ns?;
         if self.elapsed_ns().saturating_add(expected_ns / 2) <= budget_ns {
             return None;
         }
-        let (passes, all) = (self.plan.design.stopping.passes(), self.plan.replicates);
+        let passes = self.plan.design.stopping.passes();
         let after = if finished > passes || passes == 0 {
-            format!("replicate {} of {}", finished - passes, all.saturating_sub(passes))
+            let replicates = self.plan.replicates.saturating_sub(passes);
+            format!("replicate {} of {replicates}", finished - passes)
         } else {
             format!("screening pass {finished} of {passes}")
         };
@@ -304,8 +311,8 @@ impl Conductor<'_> {
 
     /// Returns the expected time, limited to the rest of a budget.
     fn within_budget(&self, expected_ns: u64) -> u64 {
-        let left = self.plan.budget_ns.map(|most| most.saturating_sub(self.elapsed_ns()));
-        left.map_or(expected_ns, |left| left.min(expected_ns))
+        let Some(budget_ns) = self.plan.budget_ns else { return expected_ns };
+        expected_ns.min(budget_ns.saturating_sub(self.elapsed_ns()))
     }
 
     fn left_ns<'t>(&self, left: impl IntoIterator<Item = &'t PlannedTrial>) -> u64 {
@@ -320,16 +327,17 @@ impl Conductor<'_> {
         let ran: Vec<RanTrial> = trials.iter().map(RanTrial::from).collect();
         let repeats = repeats::repeats(&self.plan, &ran);
         // A study that ended early has repeats after a part of its plan.
-        let first = ran.iter().filter(|record| record.repeats.is_none()).count();
-        let planned = if first < ran.len() { first } else { self.plan.trials.len() };
-        let planned = self.plan.trials.iter().take(planned);
-        let all = planned.chain(repeats.iter().map(|(planned, _)| planned));
-        let mut next = all.skip(ran.len().saturating_sub(1));
-        let (Some(before), Some(next)) = (next.next(), next.next()) else { return };
+        let done = ran.iter().filter(|record| record.repeats.is_none()).count();
+        let has_repeats = done < ran.len();
+        let planned_trials = if has_repeats { done } else { self.plan.trials.len() };
+        let planned = self.plan.trials.iter().take(planned_trials);
+        let course = planned.chain(repeats.iter().map(|(planned, _)| planned));
+        let mut from_last = course.skip(ran.len().saturating_sub(1));
+        let (Some(before), Some(next)) = (from_last.next(), from_last.next()) else { return };
         let earlier = &trials[..trials.len().saturating_sub(1)];
         let Ok(before) = self.with_load(before, earlier) else { return };
         // Do not prompt the user again without need, and judge the data after a power cut before writing anything.
-        let is_needless = trials.is_empty() || next.is_lead_in() || cuts::outlive(&self.plan);
+        let is_needless = trials.is_empty() || next.is_lead_in() || cuts::planned(&self.plan);
         if !is_needless && !self.is_simulated(before.workload) {
             self.run_lead_in(&PlannedTrial { lead_in: true, ..before }, context);
         }
@@ -379,20 +387,19 @@ fn over_words(over: Over, race: &Race, plan: &Plan) -> String {
     }
 }
 
-/// Progress of a race for the user.
 fn standing_words(race: &Race, plan: &Plan) -> String {
     let is_again = race.next.iter().any(|(_, repeats)| repeats.is_some());
     if let Some((pass, passes)) = race.pass(plan) {
         let what = if is_again { "repeating disturbed trials" } else { "some of the settings" };
         return format!("screening before the race, pass {pass} of {passes}: {what}");
     }
-    let (all, left) = (race.standing.left.len(), race.standing.running().count());
+    let (started, left) = (race.standing.left.len(), race.standing.running().count());
     let next = race.standing.replicates + 1;
     if is_again {
         return format!("race, replicate {next}: repeating disturbed trials");
     }
-    if race.standing.replicates < race::FIRST_LOOK && left == all {
-        return format!("race, replicate {next}: {all} configurations");
+    if race.standing.replicates < race::FIRST_LOOK && left == started {
+        return format!("race, replicate {next}: {started} configurations");
     }
-    format!("race, replicate {next}: {left} of {all} configurations remain")
+    format!("race, replicate {next}: {left} of {started} configurations remain")
 }

@@ -17,7 +17,7 @@ use super::{changes, now, pilot, preview, resolve, surroundings};
 use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::units::show;
 use assay_machine::factors::{self, Role};
-use assay_machine::system::site::{Site, TargetKind};
+use assay_machine::system::site::{Drive, Site, TargetKind};
 use assay_machine::system::{System, machine, quoted};
 use assay_study::file::Study;
 use assay_study::plan;
@@ -58,7 +58,7 @@ fn begin<'a>(
 ) -> Outcome<Finished> {
     let began_ns = system.monotonic_ns();
     let started = system.now();
-    let asked = request.study.clone();
+    let unresolved = request.study.clone();
     request.study = now::resolved(system, request.study, &request.targets)?;
     let seed = fleet.as_ref().map(RunningFleet::seed).or(request.study.seed);
     let seed = seed.unwrap_or_else(|| entropy(system));
@@ -70,7 +70,7 @@ fn begin<'a>(
     let mut context = Context { system, runs_as, stop, tell };
     let resolved = resolve::targets(&mut context, &demands, targets, consented, &id)?;
     // Another study, which has ended, may have changed the levels.
-    if let Some(study) = now::again(system, asked, targets, &request.study) {
+    if let Some(study) = now::again(system, unresolved, targets, &request.study) {
         request.study = study;
     }
     let demands = Demands::from_study(&request.study);
@@ -82,11 +82,12 @@ fn begin<'a>(
     }
     let design = resolve::design(&request.study, &demands, bed.places());
     let study = request.study.clone();
-    let seen = preview::of_places(system, study, &design, bed.places(), request.quick, seed);
-    estimated(&mut context, seen.ok().as_ref().map(|seen| &seen.plan), 0);
+    // If the preview fails, only the estimate is missing.
+    let preview = preview::estimate(system, study, &design, bed.places(), request.quick, seed);
+    tell_estimate(&mut context, preview.ok().as_ref().map(|preview| &preview.plan), 0);
     let study = request.study;
     let surveyed = survey(&mut context, &mut bed, &design, study, request.quick, fleet.as_mut());
-    let (study, plan) = surveyed.map_err(|failure| torn_down(&mut bed, failure))?;
+    let (study, plan) = surveyed.map_err(|failure| tear_down_after(&mut bed, failure))?;
     request.study = study;
     let sites = bed.sites();
     for text in request.foresee.map_or_else(Vec::new, |foresee| foresee(&plan)) {
@@ -108,14 +109,14 @@ fn begin<'a>(
     };
     let results = request.results.as_deref();
     let made = create(system, results, &id, &request.study, &plan, &environment);
-    let writer = made.map_err(|failure| torn_down(&mut bed, failure))?;
+    let writer = made.map_err(|failure| tear_down_after(&mut bed, failure))?;
     if let Some(fleet) = fleet.as_mut().filter(|fleet| fleet.leads()) {
         let id = id::of_study(system, results, &environment.started);
         let whole = Environment { fleet: Some(fleet.stored(true)), ..environment.clone() };
         let made = create(system, results, &id, &request.study, &plan, &whole);
-        fleet.keep(id, made.map_err(|failure| torn_down(&mut bed, failure))?);
+        fleet.keep(id, made.map_err(|failure| tear_down_after(&mut bed, failure))?);
     }
-    let Request { study, judge, log, read, consented, .. } = request;
+    let Request { study, interim, log, read, consented, .. } = request;
     let conductor = Conductor {
         system,
         id,
@@ -127,7 +128,7 @@ fn begin<'a>(
         bed,
         writer,
         consented: &consented,
-        looks: Looks { judge, log, read },
+        looks: Looks { interim, log, read },
         began_ns,
         fleet: fleet.take().map(RefCell::new),
         progress: TrialProgress::default(),
@@ -135,11 +136,13 @@ fn begin<'a>(
     Ok(conductor.run(&mut context))
 }
 
-fn estimated(context: &mut Context<'_>, plan: Option<&Plan>, done: usize) {
-    let left = plan.into_iter().flat_map(|plan| {
-        plan.trials.iter().skip(done).map(|planned| plan::budget::expected_ns(plan, planned))
-    });
-    (context.tell)(Event::Estimated { expected_ns: left.sum() });
+fn tell_estimate(context: &mut Context<'_>, plan: Option<&Plan>, done: usize) {
+    let mut expected_ns = 0;
+    if let Some(plan) = plan {
+        let left = plan.trials.iter().skip(done);
+        expected_ns = left.map(|planned| plan::budget::expected_ns(plan, planned)).sum();
+    }
+    (context.tell)(Event::Estimated { expected_ns });
 }
 
 /// Creates the result, if results are stored; fails if it cannot be stored.
@@ -172,13 +175,13 @@ fn survey(
 ) -> Outcome<(Study, Plan)> {
     bed.survey(context, design)?;
     if let Some(fleet) = &mut fleet {
-        bed.limit(&fleet.agree(&bed.surveys())?);
+        bed.limit_to(&fleet.agree(&bed.surveys())?);
     }
     if let Some(quick) = quick {
         study = allocation::settle(study, quick, &bed.surveys());
     }
     let plan = plan::make(&study, bed.surveys(), bed.seed());
-    enough(&plan)?;
+    can_compare(&plan)?;
     if let Some(fleet) = fleet {
         fleet.prove(&plan)?;
     }
@@ -186,19 +189,19 @@ fn survey(
 }
 
 /// Restores the machine after a failure; a failure to restore takes precedence.
-fn torn_down(bed: &mut TestBed<'_>, failure: Failure) -> Failure {
+fn tear_down_after(bed: &mut TestBed<'_>, failure: Failure) -> Failure {
     bed.tear_down().err().unwrap_or(failure)
 }
 
 /// The most frequent reason for unavailable workloads; the first of several such reasons.
-fn why(plan: &Plan) -> String {
+fn commonest_reason(plan: &Plan) -> String {
     let reasons = || plan.absent.iter().map(|absent| absent.reason.as_str());
     let count = |reason: &&str| reasons().filter(|other| other == reason).count();
-    // The last of equals is taken.
+    // `max_by_key` returns the last maximum.
     reasons().rev().max_by_key(count).unwrap_or("no workload").to_owned()
 }
 
-pub(super) fn most_load_can_be_told(plan: &Plan) -> Outcome<()> {
+pub(super) fn check_load_search(plan: &Plan) -> Outcome<()> {
     let Some((_, limit)) = most_load::asked(&plan.design) else { return Ok(()) };
     if plan.surveys.len() > 1 {
         return Err(Failure::mistake(
@@ -206,20 +209,20 @@ pub(super) fn most_load_can_be_told(plan: &Plan) -> Outcome<()> {
         ));
     }
     let shortest_ns = most_load::shortest_ns(limit);
-    let short = plan.workloads.iter().find(|own| own.time_ns < shortest_ns);
-    short.map_or(Ok(()), |own| {
-        Err(Failure::mistake(format!(
-            "trials of {} are too short for {limit} (growing queues would go unnoticed); set runtime to at least {}",
-            show::duration(own.time_ns as f64),
-            show::duration(shortest_ns as f64)
-        )))
-    })
+    let Some(short) = plan.workloads.iter().find(|workload| workload.time_ns < shortest_ns) else {
+        return Ok(());
+    };
+    Err(Failure::mistake(format!(
+        "trials of {} are too short for {limit} (growing queues would go unnoticed); set runtime to at least {}",
+        show::duration(short.time_ns as f64),
+        show::duration(shortest_ns as f64)
+    )))
 }
 
 /// Returns why nothing is left to run, or to compare: each workload has only the baseline. `None` otherwise.
-pub(super) fn nothing_left(plan: &Plan) -> Option<String> {
+pub(super) fn reason_to_refuse(plan: &Plan) -> Option<String> {
     if plan.workloads.is_empty() {
-        return Some(format!("this study cannot run here: {}", why(plan)));
+        return Some(format!("this study cannot run here: {}", commonest_reason(plan)));
     }
     // If the operator changes a factor by hand, each level is a separate study, and results are compared.
     let by_hand = |factor: &Factor| factors::has_role(&factor.name, Role::Observed);
@@ -227,17 +230,18 @@ pub(super) fn nothing_left(plan: &Plan) -> Option<String> {
         return None;
     }
     let baseline = &plan.design.baseline;
-    let mut known: BTreeMap<&str, &Arm> = BTreeMap::new();
-    let mut own = plan.workloads.iter().filter(|work| !work.control);
-    let is_lone = own.all(|work| {
-        let first = *known.entry(work.name.as_str()).or_insert(&work.arm);
-        *first == work.arm && plan::arms::matches(&work.arm, baseline)
-    });
-    is_lone.then(|| format!("no level to compare: {}{}", why(plan), alone(plan)))
+    let mut first_arms: BTreeMap<&str, &Arm> = BTreeMap::new();
+    for workload in plan.workloads.iter().filter(|workload| !workload.control) {
+        let first = *first_arms.entry(workload.name.as_str()).or_insert(&workload.arm);
+        if *first != workload.arm || !plan::arms::matches(&workload.arm, baseline) {
+            return None;
+        }
+    }
+    Some(format!("no level to compare: {}{}", commonest_reason(plan), baseline_hint(plan)))
 }
 
 /// How to measure the baseline alone, if useful.
-fn alone(plan: &Plan) -> String {
+fn baseline_hint(plan: &Plan) -> String {
     if plan.workloads.iter().any(|work| work.work.is_others()) {
         // `assay watch` shows the same as observing a single level.
         return String::new();
@@ -247,31 +251,30 @@ fn alone(plan: &Plan) -> String {
         let level = plan.design.baseline.get(&factor.name)?;
         Some(format!("--set {}", quoted(&format!("{}={level}", factor.name))))
     });
-    match levels.collect::<Vec<_>>().join(" ") {
-        none if none.is_empty() => none,
-        levels => format!("; to measure only the baseline, use {levels}"),
+    let options = levels.collect::<Vec<_>>().join(" ");
+    if options.is_empty() {
+        return String::new();
     }
+    format!("; to measure only the baseline, use {options}")
 }
 
-fn enough(plan: &Plan) -> Outcome<()> {
-    most_load_can_be_told(plan)?;
-    let why = || why(plan);
-    let baseline = &plan.design.baseline;
-    let is_baseline = |arm: &Arm| plan::arms::matches(arm, baseline);
-    let there = plan.workloads.iter().any(|work| is_baseline(&work.arm));
-    let compared = plan.design.varied().next().is_some();
-    if let Some(reason) = nothing_left(plan) {
+/// Fails if no workload, no level or no baseline is left to run.
+fn can_compare(plan: &Plan) -> Outcome<()> {
+    check_load_search(plan)?;
+    if let Some(reason) = reason_to_refuse(plan) {
         return Err(Failure::refused(reason));
     }
     if let Some(mistake) = plan::race::mistake(plan) {
         return Err(Failure::mistake(mistake));
     }
-    if there || baseline.is_empty() || !compared {
+    let baseline = &plan.design.baseline;
+    let is_baseline = |arm: &Arm| plan::arms::matches(arm, baseline);
+    let has_baseline = plan.workloads.iter().any(|work| is_baseline(&work.arm));
+    if has_baseline || baseline.is_empty() || plan.design.varied().next().is_none() {
         return Ok(());
     }
-    let own =
-        plan.absent.iter().find(|absent| plan::arms::matches(&absent.configuration, baseline));
-    let reason = own.map_or_else(why, |absent| absent.reason.clone());
+    let absent = plan.absent.iter().find(|absent| is_baseline(&absent.configuration));
+    let reason = absent.map_or_else(|| commonest_reason(plan), |absent| absent.reason.clone());
     Err(Failure::refused(format!(
         "the baseline {} is unavailable: {reason}; use another --baseline",
         assay_study::results::plan::arm_words(baseline)
@@ -295,27 +298,27 @@ pub fn resume(
         )));
     }
     let mut targets: Vec<String> =
-        environment.sites.iter().map(|site| word_of(site, &plan)).collect();
+        environment.sites.iter().map(|site| target_text(site, &plan)).collect();
     targets.dedup();
     let demands = Demands::from_study(&study);
     let mut context = Context { system, runs_as: consented.runs_as(system), stop, tell };
     let resolved = resolve::targets(&mut context, &demands, &targets, consented, &id)?;
     let mut bed = TestBed::new(system, &demands, resolved, plan.seed);
-    tell_of_changes(&mut context, &environment);
-    let same = same_places(&bed, &demands, &plan, &environment).and_then(|()| {
-        changes::consented_again(system, &id, &plan, &demands, bed.places(), consented)
+    warn_of_new_kernel(&mut context, &environment);
+    let checked = check_same_places(&bed, &demands, &plan, &environment).and_then(|()| {
+        changes::check_consents(system, &id, &plan, &demands, bed.places(), consented)
     });
-    estimated(&mut context, Some(&plan), trials.len());
-    let ready = same.and_then(|()| bed.reopen(&mut context, &plan)).and_then(|()| {
+    tell_estimate(&mut context, Some(&plan), trials.len());
+    let bundle = checked.and_then(|()| bed.reopen(&mut context, &plan)).and_then(|()| {
         Bundle::reopen(system, &directory).map_err(|error| {
             Failure::refused(format!("cannot write {}: {error}", directory.display()))
         })
     });
-    let writer = ResultWriter::new(ready.map_err(|failure| torn_down(&mut bed, failure))?);
+    let writer = ResultWriter::new(bundle.map_err(|failure| tear_down_after(&mut bed, failure))?);
     let text = format!("resumed after {} finished trials", trials.len());
     writer.log(system, "resumed", &text);
-    let lines = ready_again(&context, &bed, &plan);
-    for line in lines.map_err(|failure| torn_down(&mut bed, failure))? {
+    let lines = repeat_setup(&context, &bed, &plan);
+    for line in lines.map_err(|failure| tear_down_after(&mut bed, failure))? {
         writer.log(system, "setup", &format!("Assay ran `{line}` again"));
     }
     let conductor = Conductor {
@@ -338,13 +341,13 @@ pub fn resume(
 }
 
 /// Runs the setup commands again at each open target and returns them. Created layers need none.
-fn ready_again(context: &Context<'_>, bed: &TestBed<'_>, plan: &Plan) -> Outcome<Vec<String>> {
+fn repeat_setup(context: &Context<'_>, bed: &TestBed<'_>, plan: &Plan) -> Outcome<Vec<String>> {
     let mut ran = Vec::new();
     for index in 0..plan.surveys.len() {
-        let Some((site, surveyed)) = bed.at(index) else { continue };
+        let Some((site, surveyed)) = bed.surveyed(index) else { continue };
         let bench = pilot::Bench::new(context, surveyed.medium(), &site.path, plan.seed);
-        let own = plan.workloads.iter().filter(|workload| workload.target == index);
-        let lines = pilot::ready_again(own, &bench).map_err(|why| {
+        let workloads = plan.workloads.iter().filter(|workload| workload.target == index);
+        let lines = pilot::ready_again(workloads, &bench).map_err(|why| {
             Failure::refused(format!(
                 "the study cannot continue: {why}; remove the cause, then resume the study (this runs the line again)"
             ))
@@ -355,16 +358,16 @@ fn ready_again(context: &Context<'_>, bed: &TestBed<'_>, plan: &Plan) -> Outcome
 }
 
 /// A resolved target as the command line names it: the device below a file system that Assay created.
-fn word_of(site: &Site, plan: &Plan) -> String {
-    let made = plan.surveys.iter().any(|survey| !survey.under.is_empty());
+fn target_text(site: &Site, plan: &Plan) -> String {
+    let is_below_stack = plan.surveys.iter().any(|survey| !survey.under.is_empty());
     match site.kind {
         TargetKind::Simulated => site.target.clone(),
-        _ if made => site.target.clone(),
+        _ if is_below_stack => site.target.clone(),
         _ => site.path.display().to_string(),
     }
 }
 
-fn same_places(
+fn check_same_places(
     bed: &TestBed<'_>,
     demands: &Demands,
     plan: &Plan,
@@ -374,75 +377,77 @@ fn same_places(
         // A loop device of Assay is equivalent to the last one.
         return Ok(());
     }
-    let made = plan.surveys.iter().any(|survey| !survey.under.is_empty());
-    if made {
-        // The file systems are new, but on the same drive.
-        return bed.places().iter().try_for_each(|place| {
-            let own = |site: &&Site| site.target == place.site.target;
-            let before = environment.sites.iter().find(own);
-            before.map_or(Ok(()), |before| same_members(place, before))
-        });
+    if plan.surveys.iter().all(|survey| survey.under.is_empty()) {
+        let mut pairs = bed.places().iter().zip(&environment.sites);
+        return pairs.try_for_each(|(place, before)| check_same_place(&place.site, before));
     }
-    let pairs = bed.places().iter().zip(&environment.sites);
-    pairs.into_iter().try_for_each(|(place, before)| same_place(&place.site, before))
+    // The file systems are new, but on the same drive.
+    for place in bed.places() {
+        let before = environment.sites.iter().find(|site| site.target == place.site.target);
+        if let Some(before) = before {
+            check_same_members(place, before)?;
+        }
+    }
+    Ok(())
 }
 
-fn same_place(now: &Site, before: &Site) -> Outcome<()> {
-    let differs = if now.kind != before.kind {
-        Some("the kind of target changed".to_owned())
-    } else if now.filesystem() != before.filesystem() {
-        Some(format!("the target was {} and is now {}", before.filesystem(), now.filesystem()))
-    } else {
-        return same_drives(now, before);
-    };
-    differs.map_or(Ok(()), |how| Err(elsewhere(now, &how)))
+fn check_same_place(now: &Site, before: &Site) -> Outcome<()> {
+    if now.kind != before.kind {
+        return Err(other_target(now, "the kind of target changed"));
+    }
+    let (old, new) = (before.filesystem(), now.filesystem());
+    if new != old {
+        return Err(other_target(now, &format!("the target was {old} and is now {new}")));
+    }
+    check_same_drives(now, before)
 }
 
 /// The same for a place with several devices, some of which an arm may use.
-fn same_members(place: &Place, before: &Site) -> Outcome<()> {
+fn check_same_members(place: &Place, before: &Site) -> Outcome<()> {
     if place.others.is_empty() {
-        return same_drives(&place.site, before);
+        return check_same_drives(&place.site, before);
     }
-    let now = || place.devices().flat_map(|own| &own.site.drives);
-    let gone = before.drives.iter().find(|drive| now().all(|own| own.id != drive.id));
-    gone.map_or(Ok(()), |gone| {
-        Err(elsewhere(
-            &place.site,
-            &format!("{} is no longer one of the devices of the target", gone.id),
-        ))
-    })
+    let now: Vec<&str> = place
+        .devices()
+        .flat_map(|device| &device.site.drives)
+        .map(|drive| drive.id.as_str())
+        .collect();
+    match before.drives.iter().find(|drive| !now.contains(&drive.id.as_str())) {
+        None => Ok(()),
+        Some(Drive { id, .. }) => {
+            let how = format!("{id} is no longer one of the devices of the target");
+            Err(other_target(&place.site, &how))
+        }
+    }
 }
 
-fn same_drives(now: &Site, before: &Site) -> Outcome<()> {
-    let drives =
-        |site: &Site| -> Vec<String> { site.drives.iter().map(|drive| drive.id.clone()).collect() };
-    let (was, is) = (drives(before), drives(now));
-    if was == is {
+fn check_same_drives(now: &Site, before: &Site) -> Outcome<()> {
+    let ids = |site: &Site| site.drives.iter().map(|drive| drive.id.clone()).collect::<Vec<_>>();
+    let (old, new) = (ids(before), ids(now));
+    if old == new {
         return Ok(());
     }
-    Err(elsewhere(
-        now,
-        &format!("the target was on {} and is now on {}", was.join(", "), is.join(", ")),
-    ))
+    let how = format!("the target was on {} and is now on {}", old.join(", "), new.join(", "));
+    Err(other_target(now, &how))
 }
 
-fn elsewhere(now: &Site, how: &str) -> Failure {
+fn other_target(now: &Site, how: &str) -> Failure {
     Failure::refused(format!(
         "{} is not the previously measured target: {how}; start a new study",
         now.target
     ))
 }
 
-fn tell_of_changes(context: &mut Context<'_>, environment: &Environment) {
+fn warn_of_new_kernel(context: &mut Context<'_>, environment: &Environment) {
     let (before, now) = (&environment.machine.kernel, machine::machine(context.system).kernel);
     if *before != now {
-        let told = |seen: &assay_core::presence::Presence<String>| {
-            seen.value().cloned().unwrap_or_else(|| "unknown".to_owned())
+        let version_text = |version: &assay_core::presence::Presence<String>| {
+            version.value().cloned().unwrap_or_else(|| "unknown".to_owned())
         };
         (context.tell)(Event::Warning(format!(
             "the kernel was {} when the study began and is now {}, so the replicates are not comparable",
-            told(before),
-            told(&now)
+            version_text(before),
+            version_text(&now)
         )));
     }
 }

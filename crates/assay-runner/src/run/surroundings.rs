@@ -24,7 +24,7 @@ pub fn before(context: &mut Context<'_>, plan: &Plan, sites: &[Site]) -> Surroun
     };
     let real = sites.iter().any(|site| site.kind != TargetKind::Simulated);
     // Without an energy meter, a rest shows nothing.
-    let tells = || plan.meter.is_some() || energy::read(context.system).tells();
+    let tells = || plan.meter.is_some() || energy::read(context.system).has_source();
     if let Some(rest_ns) = plan.idle_ns.filter(|_| real && tells()) {
         let time = show::duration(rest_ns as f64);
         (context.tell)(Event::Making { what: format!("a baseline of the idle machine, {time}") });

@@ -15,15 +15,14 @@ use assay_machine::probes::memory;
 use assay_machine::system::between::Between;
 use assay_machine::system::clears::Clears;
 use assay_machine::system::site::{Mount, Site, TargetKind};
-use assay_machine::system::{System, devices, encryption};
+use assay_machine::system::{Extent, System, devices, encryption};
 use assay_study::plan::budget;
 use assay_study::plan::design::{Demands, ResolvedDesign};
 use assay_study::results::plan::{Area, Coverage, Dirtied, EngineUse, PlannedWorkload, Survey};
 use assay_workloads::io::{Content, Engine};
 use assay_workloads::{TestMedium, Touch};
 
-/// Number of blocks to check for zeros.
-const SAMPLES: u32 = 64;
+const ZERO_SAMPLES: u32 = 64;
 const SAMPLE_BYTES: u64 = 4096;
 const MIB: u64 = 1 << 20;
 
@@ -32,7 +31,7 @@ pub struct Surveyed<'a> {
     pub survey: Survey,
     pub law: Option<assay_load::Law>,
     /// Content of the whole area, if it is uniform and known.
-    pub holds: Cell<Option<Content>>,
+    pub content: Cell<Option<Content>>,
     pub seed: u64,
 }
 
@@ -42,7 +41,7 @@ impl Surveyed<'_> {
     }
 
     /// Fills the area with the content that a workload must read, unless it already has it.
-    pub fn hold(
+    pub fn ensure_content(
         &self,
         context: &mut Context<'_>,
         site: &Site,
@@ -51,23 +50,25 @@ impl Surveyed<'_> {
     ) -> Outcome<()> {
         let Some(wanted) = workload.touches().find_map(|touch| touch.finds) else { return Ok(()) };
         let is_own = self.survey.area.written && self.law.is_none();
-        if !is_own || self.holds.get() == Some(wanted) {
+        if !is_own || self.content.get() == Some(wanted) {
             return Ok(());
         }
-        self.holds.set(None);
+        self.content.set(None);
         let how = Fill::unlimited(self.survey.engine.name, wanted, seed);
-        let found = area::fill(context, &self.opened, site, self.survey.area.length, &how)?;
-        area::is_as_large(site, &self.survey.area, &found)?;
-        self.holds.set(Some(wanted));
+        let filled = area::fill(context, &self.opened, site, self.survey.area.length, &how)?;
+        area::check_as_large(site, &self.survey.area, &filled)?;
+        self.content.set(Some(wanted));
         Ok(())
     }
 
-    pub fn wrote(&self, workload: &PlannedWorkload) {
-        let other = |touch: Touch| {
-            touch.clears || touch.writes.is_some_and(|own| Some(own) != self.holds.get())
+    /// Forgets the content of the area if a workload trims it or writes other content.
+    pub fn note_writes(&self, workload: &PlannedWorkload) {
+        let known = self.content.get();
+        let changes_content = |touch: Touch| {
+            touch.clears || touch.writes.is_some_and(|written| Some(written) != known)
         };
-        if workload.touches().any(other) {
-            self.holds.set(None);
+        if workload.touches().any(changes_content) {
+            self.content.set(None);
         }
     }
 }
@@ -86,11 +87,11 @@ pub fn make<'a>(
     let asked = if whole {
         area::whole_bytes(system, site, &opened, terms, size)?
     } else if demands.uses.area {
-        area::asked_bytes(system, site, &opened, consented, wanted(demands, false))?
+        area::asked_bytes(system, site, &opened, consented, area_request(demands, false))?
     } else {
         0
     };
-    let engine = if law.is_some() { simulated_engine() } else { engine() };
+    let engine = if law.is_some() { simulated_engine() } else { available_engine() };
     let mut area = Area {
         start: opened.first_byte(),
         length: asked,
@@ -103,7 +104,7 @@ pub fn make<'a>(
         None => twice::read(system, site, seed),
         Some(_) => Presence::absent("a simulated target has no drive"),
     };
-    let mut dirtied = may_be_cached(system, site, &opened);
+    let mut dirtied = cached_writes(system, site, &opened);
     if !whole && asked > 0 && (site.kind == TargetKind::Directory || consented) {
         let how = Fill {
             engine: engine.name,
@@ -114,21 +115,22 @@ pub fn make<'a>(
         let before = memory::dirtied_bytes(system);
         area = area::fill(context, &opened, site, asked, &how)?;
         let grown = before.zip(memory::dirtied_bytes(system));
-        if let (Some(own), Some((before, after))) = (&mut dirtied, grown) {
-            (own.written_bytes, own.dirtied_bytes) = (area.length, after.saturating_sub(before));
+        if let (Some(dirtied), Some((before, after))) = (&mut dirtied, grown) {
+            dirtied.written_bytes = area.length;
+            dirtied.dirtied_bytes = after.saturating_sub(before);
         }
         if let Some(text) = area::shortage(site, &area, how.limit_ns) {
             (context.tell)(Event::Warning(text.clone()));
             opened.notes.push(text);
         }
     }
-    // Data removed by a pilot is restored before a trial that reads it.
-    let seen = demands.filled.clears.then(|| coverage(system, opened.file(), &area, seed));
+    // A pilot with trims removes data, which is restored before a trial that reads it.
+    let before_trims = demands.filled.clears.then(|| coverage(system, opened.file(), &area, seed));
     (context.tell)(Event::Pilot { target: site.target.clone() });
     let medium = TestMedium { law, ..opened.medium(area) };
     let bench = pilot::Bench::new(context, medium, &site.path, seed);
     let pilot = pilot::run_all(design, &bench)
-        .map_err(|own| Failure { kind: own.kind, ..unmeasured(site, &own.message) })?;
+        .map_err(|failure| Failure { kind: failure.kind, ..unmeasured(site, &failure.message) })?;
     opened.notes.extend(pilot::versions(&demands.work, system));
     let mut survey = Survey {
         kind: Some(site.kind),
@@ -136,10 +138,10 @@ pub fn make<'a>(
         direct: opened.direct.clone(),
         engine,
         pilot,
-        coverage: seen.unwrap_or_else(|| coverage(system, opened.file(), &area, seed)),
+        coverage: before_trims.unwrap_or_else(|| coverage(system, opened.file(), &area, seed)),
         notes: std::mem::take(&mut opened.notes),
         between: Some(Between::find(system, site, opened.direct.reason())),
-        clears: clears(system, site, demands),
+        clears: find_clears(system, site, demands),
         dirtied,
         read_twice,
         ..Survey::untaken(&site.target, "not checked")
@@ -147,13 +149,13 @@ pub fn make<'a>(
     if demands.has_margin && law.is_none() {
         let workloads = design.under_baseline(&survey);
         let bench = pilot::Bench::new(context, opened.medium(area), &site.path, seed);
-        let found = pilot::scatter(&workloads, &survey.pilot, &bench);
-        survey.pilot.scatter = found.map_err(|error| unmeasured(site, &error))?;
+        survey.pilot.scatter = pilot::scatter(&workloads, &survey.pilot, &bench)
+            .map_err(|error| unmeasured(site, &error))?;
     }
     // The pilot writes the same content as the workloads.
-    let sure = survey.area.written && demands.filled.stays;
-    let holds = Cell::new(sure.then_some(demands.filled.content));
-    Ok(Surveyed { opened, survey, law, holds, seed })
+    let is_known = survey.area.written && demands.filled.stays;
+    let content = Cell::new(is_known.then_some(demands.filled.content));
+    Ok(Surveyed { opened, survey, law, content, seed })
 }
 
 fn unmeasured(site: &Site, error: &str) -> Failure {
@@ -168,7 +170,7 @@ pub fn at_target<'a>(
     seed: u64,
 ) -> Outcome<Surveyed<'a>> {
     let (site, demands) = (&place.site, design.demands);
-    let told = match site.kind {
+    let removals = match site.kind {
         TargetKind::Directory if demands.uses.directory => clear_leftovers(context, site),
         _ => Vec::new(),
     };
@@ -185,7 +187,7 @@ pub fn at_target<'a>(
     if let Some(device) = site.counted.first().filter(|_| site.kind == TargetKind::Device) {
         opened = opened.starting_at(demands.area.first_byte(devices::size_of(system, device)));
     }
-    opened.notes.extend(told);
+    opened.notes.extend(removals);
     opened.notes.extend(buffered_loops(system, site));
     if !site.encryption.is_empty() {
         opened.notes.extend(encryption::software_aes(system));
@@ -195,14 +197,14 @@ pub fn at_target<'a>(
 }
 
 /// Opens a target again with an area like the surveyed one; fills it unless its content still exists.
-pub fn again<'a>(
+pub fn reopen<'a>(
     context: &mut Context<'_>,
     system: &'a dyn System,
     demands: &Demands,
     place: &Place,
     survey: &Survey,
     seed: u64,
-    keeps: bool,
+    keeps_content: bool,
 ) -> Outcome<Surveyed<'a>> {
     let site = &place.site;
     if site.kind == TargetKind::Directory {
@@ -223,19 +225,19 @@ pub fn again<'a>(
             site.target
         )));
     }
-    let fills = survey.area.written && !demands.uses.whole && !keeps;
+    let fills = survey.area.written && !demands.uses.whole && !keeps_content;
     if fills && survey.area.length > 0 && place.law.is_none() {
         let how = Fill::unlimited(survey.engine.name, demands.filled.content, seed);
-        let found = area::fill(context, &opened, site, survey.area.length, &how)?;
-        area::is_as_large(site, &survey.area, &found)?;
+        let filled = area::fill(context, &opened, site, survey.area.length, &how)?;
+        area::check_as_large(site, &survey.area, &filled)?;
     }
-    let is_known = survey.area.written && !keeps;
-    let holds = Cell::new(is_known.then_some(demands.filled.content));
-    Ok(Surveyed { opened, survey: survey.clone(), law: place.law, holds, seed })
+    let is_known = survey.area.written && !keeps_content;
+    let content = Cell::new(is_known.then_some(demands.filled.content));
+    Ok(Surveyed { opened, survey: survey.clone(), law: place.law, content, seed })
 }
 
 fn clear_leftovers(context: &mut Context<'_>, site: &Site) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut messages = Vec::new();
     for leftover in context.system.leftovers(&site.path).unwrap_or_default() {
         let path = leftover.path.display();
         let text = match context.system.remove_leftover(&leftover) {
@@ -245,25 +247,26 @@ fn clear_leftovers(context: &mut Context<'_>, site: &Site) -> Vec<String> {
             }
         };
         (context.tell)(Event::Warning(text.clone()));
-        told.push(text);
+        messages.push(text);
     }
-    told
+    messages
 }
 
-/// Whether direct writes may go through the page cache: those of btrfs with checksums, here or below a loop device.
-fn may_be_cached(system: &dyn System, site: &Site, opened: &OpenTarget<'_>) -> Option<Dirtied> {
+/// A record of zero bytes if direct writes may go through the page cache: on btrfs with checksums, here or below a loop
+/// device; else `None`.
+fn cached_writes(system: &dyn System, site: &Site, opened: &OpenTarget<'_>) -> Option<Dirtied> {
     let mut mounts = site.mount.value().into_iter().chain(&site.followed);
-    let sums = |mount: &Mount| {
+    let has_checksums = |mount: &Mount| {
         let is_off = |option: &String| ["nodatasum", "nodatacow"].contains(&option.as_str());
         mount.filesystem == "btrfs" && !mount.options.iter().any(is_off)
     };
     let is_in_place = opened.file().is_some_and(|file| system.is_written_in_place(file));
     let is_file = site.kind == TargetKind::Directory && opened.direct.value().is_some();
-    if !is_file || is_in_place || !mounts.any(sums) {
+    if !is_file || is_in_place || !mounts.any(has_checksums) {
         return None;
     }
     let layers = site.layers.iter();
-    let loops = layers.filter(|own| devices::is_buffered_loop(system, &own.name)).count();
+    let loops = layers.filter(|layer| devices::is_buffered_loop(system, &layer.name)).count();
     Some(Dirtied { written_bytes: 0, dirtied_bytes: 0, caches_below: u32::try_from(loops).ok()? })
 }
 
@@ -289,38 +292,39 @@ pub fn estimate(
 ) -> Outcome<Survey> {
     let (site, demands) = (&place.site, design.demands);
     if demands.uses.area {
-        area::holds_files(site)?;
+        area::check_stores_files(site)?;
     }
     let own_target = demands.own_target();
-    let to_be = own_target.is_some();
+    // A loop device that the study creates does not exist yet.
+    let is_to_be = own_target.is_some();
     let opened = match (place.law, site.kind) {
         (Some(_), _) | (None, TargetKind::Directory) => OpenTarget::simulated(system),
-        _ if to_be => OpenTarget::simulated(system),
+        _ if is_to_be => OpenTarget::simulated(system),
         // Without a consent, Assay opens a device only for reading.
         _ => OpenTarget::open(system, site, None)?,
     };
     // Layers next to a directory do not move the area.
-    let makes = design.makes_directory();
+    let makes_directory = design.makes_directory();
     // Work that needs consent is planned as if it had it.
-    let gives_up = demands.gives_up_data() && site.kind == TargetKind::Device;
-    let consented = place.consent.is_some() || to_be || gives_up;
-    let bytes = match (own_target, site.counted.first()) {
+    let destroys_data = demands.gives_up_data() && site.kind == TargetKind::Device;
+    let consented = place.consent.is_some() || is_to_be || destroys_data;
+    let device_bytes = match (own_target, site.counted.first()) {
         (Some(size), _) => size.0,
         (_, Some(device)) if consented => devices::size_of(system, device),
         _ => 0,
     };
-    let start = demands.area.first_byte(bytes);
-    let most = bytes.saturating_sub(start);
+    let start = demands.area.first_byte(device_bytes);
+    let most_bytes = device_bytes.saturating_sub(start);
     let asked = match demands.area.size {
-        Some(size) if makes || to_be => size.0.min(most) / MIB * MIB,
+        Some(size) if makes_directory || is_to_be => size.0.min(most_bytes) / MIB * MIB,
         // A tenth of the free space of the file system, as in any directory.
-        None if makes => area::usual_bytes(most),
-        None if to_be => most.min(area::USUAL_AREA_BYTES) / MIB * MIB,
+        None if makes_directory => area::usual_bytes(most_bytes),
+        None if is_to_be => most_bytes.min(area::USUAL_AREA_BYTES) / MIB * MIB,
         size if demands.uses.whole => {
             let terms = Terms { consented, law: place.law };
             area::whole_bytes(system, site, &opened, terms, size)?
         }
-        _ => area::asked_bytes(system, site, &opened, consented, wanted(demands, true))?,
+        _ => area::asked_bytes(system, site, &opened, consented, area_request(demands, true))?,
     };
     let asked = if demands.uses.area { asked } else { 0 };
     let written = site.kind == TargetKind::Directory || consented || place.law.is_some();
@@ -328,20 +332,20 @@ pub fn estimate(
         kind: Some(site.kind),
         area: Area { start, length: asked, asked, written, fill_ns: 0 },
         direct: opened.direct.clone(),
-        engine: if place.law.is_some() { simulated_engine() } else { engine() },
-        clears: clears(system, site, demands),
+        engine: if place.law.is_some() { simulated_engine() } else { available_engine() },
+        clears: find_clears(system, site, demands),
         // Direct I/O has not been tried without opening the target.
         ..Survey::untaken(&site.target, "not checked")
     })
 }
 
 /// Whether the target supports the trims, zeroing and polling of a study; empty for other studies.
-fn clears(system: &dyn System, site: &Site, demands: &Demands) -> Clears {
-    let found = if demands.filled.clears { Clears::find(system, site) } else { Clears::default() };
-    if demands.polls { found.and_polling(system, site) } else { found }
+fn find_clears(system: &dyn System, site: &Site, demands: &Demands) -> Clears {
+    let clears = if demands.filled.clears { Clears::find(system, site) } else { Clears::default() };
+    if demands.polls { clears.and_polling(system, site) } else { clears }
 }
 
-fn wanted(demands: &Demands, planned: bool) -> AreaRequest<'_> {
+fn area_request(demands: &Demands, planned: bool) -> AreaRequest<'_> {
     AreaRequest { size: demands.area.size, preset: demands.preset.as_deref(), planned }
 }
 
@@ -350,13 +354,11 @@ fn simulated_engine() -> EngineUse {
 }
 
 /// `io_uring` if the kernel allows it, threads otherwise.
-pub(super) fn engine() -> EngineUse {
+pub(super) fn available_engine() -> EngineUse {
     let wanted = Engine::IoUring;
-    let refusal = assay_load::ENGINES
-        .iter()
-        .find(|entry| entry.name == wanted.name())
-        .map_or_else(|| Err("not part of this build".to_owned()), |entry| (entry.available)());
-    match refusal {
+    let entry = assay_load::ENGINES.iter().find(|entry| entry.name == wanted.name());
+    let missing = || Err("not part of this build".to_owned());
+    match entry.map_or_else(missing, |entry| (entry.available)()) {
         Ok(()) => EngineUse { name: wanted, note: None },
         Err(reason) => EngineUse {
             name: Engine::Psync,
@@ -380,33 +382,33 @@ fn coverage(
     let (sampled_blocks, zero_blocks) =
         if area.written { (0, 0) } else { zero_sample(system, file, area, seed) };
     let Ok(extents) = extents else {
-        return if sampled_blocks == 0 {
-            Presence::absent("the filesystem does not report extents")
-        } else {
-            Presence::Present(Coverage {
-                hole_bytes: 0,
-                unwritten_bytes: 0,
-                encoded_bytes: 0,
-                sampled_blocks,
-                zero_blocks,
-            })
-        };
+        if sampled_blocks == 0 {
+            return Presence::absent("the filesystem does not report extents");
+        }
+        return Presence::Present(Coverage {
+            hole_bytes: 0,
+            unwritten_bytes: 0,
+            encoded_bytes: 0,
+            sampled_blocks,
+            zero_blocks,
+        });
     };
-    let inside = |extent: &assay_machine::system::Extent| {
+    let bytes_in_area = |extent: &Extent| {
         (extent.start + extent.length).min(end).saturating_sub(extent.start.max(area.start))
     };
-    let sum = |which: &dyn Fn(&assay_machine::system::Extent) -> bool| -> u64 {
-        extents.iter().filter(|extent| which(extent)).map(inside).sum()
+    let sum_bytes = |is_counted: fn(&Extent) -> bool| -> u64 {
+        extents.iter().filter(|extent| is_counted(extent)).map(bytes_in_area).sum()
     };
     Presence::Present(Coverage {
-        hole_bytes: area.length.saturating_sub(sum(&|_| true)),
-        unwritten_bytes: sum(&|extent| extent.unwritten),
-        encoded_bytes: sum(&|extent| extent.encoded),
+        hole_bytes: area.length.saturating_sub(sum_bytes(|_| true)),
+        unwritten_bytes: sum_bytes(|extent| extent.unwritten),
+        encoded_bytes: sum_bytes(|extent| extent.encoded),
         sampled_blocks,
         zero_blocks,
     })
 }
 
+/// Reads random blocks; returns how many were read, and how many of those contain only zeros.
 fn zero_sample(system: &dyn System, file: &File, area: &Area, seed: u64) -> (u32, u32) {
     let blocks = area.length / SAMPLE_BYTES;
     if blocks == 0 {
@@ -418,7 +420,7 @@ fn zero_sample(system: &dyn System, file: &File, area: &Area, seed: u64) -> (u32
     let start = room.as_ptr().align_offset(SAMPLE_BYTES as usize);
     let buffer = &mut room[start..start + SAMPLE_BYTES as usize];
     let (mut read, mut zero) = (0, 0);
-    for _ in 0..SAMPLES {
+    for _ in 0..ZERO_SAMPLES {
         let offset = area.start + draws.below(blocks) * SAMPLE_BYTES;
         if system.read_at(file, offset, buffer).is_ok_and(|bytes| bytes == buffer.len()) {
             read += 1;

@@ -426,7 +426,7 @@ fn looks_are_taken_where_they_were_declared() {
         (replicate == 5).then(|| "enough".to_owned())
     };
     let stop = "stop = { rule = \"interim\", interim_at = [3, 5, 8] }";
-    let finished = run_simulated(Request { judge: Some(&judge), ..simulated(stop) });
+    let finished = run_simulated(Request { interim: Some(&judge), ..simulated(stop) });
     assert_eq!(*looked.borrow(), [3, 5]);
     assert_eq!((replicates(&finished), finished.ended.as_deref()), (5, Some("enough")));
     assert_eq!(finished.plan.replicates, 8);
@@ -442,11 +442,11 @@ fn open_stopping_looks_after_every_replicate_and_fixed_never() {
         None
     };
     let open = "replicates = 4\nstop = { rule = \"decided\" }";
-    let finished = run_simulated(Request { judge: Some(&judge), ..simulated(open) });
+    let finished = run_simulated(Request { interim: Some(&judge), ..simulated(open) });
     // After the last one there is nothing to decide.
     assert_eq!((count.get(), replicates(&finished), finished.ended), (3, 4, None));
     count.set(0);
-    run_simulated(Request { judge: Some(&judge), ..simulated("replicates = 4") });
+    run_simulated(Request { interim: Some(&judge), ..simulated("replicates = 4") });
     assert_eq!(count.get(), 0);
 }
 

@@ -45,7 +45,7 @@ impl Done {
 /// Why a partial record has no evidence.
 const KILLED: &str = "the program ended before Assay read the counter";
 
-const LEFT_OUT: &str = "warm-up: excluded by design";
+const WARM_UP_EXCLUDED: &str = "warm-up: excluded by design";
 
 pub fn run(
     setting: &TrialContext<'_>,
@@ -58,40 +58,41 @@ pub fn run(
     let direct = workload.work.touches().direct;
     // A failure after a stop request is not a failure of the trial.
     let is_stopped = || stop.load(Ordering::Relaxed);
-    let lost = |reason: &str| {
+    let failed_run = |reason: &str| {
         Done::without_numbers(not_run(setting.system, planned, reason), is_stopped())
     };
     if let Err(error) = setting.surveyed.opened.set_direct(direct) {
-        let way = if direct { "past" } else { "through" };
-        return lost(&format!("cannot use the target {way} the page cache: {error}"));
+        let preposition = if direct { "past" } else { "through" };
+        return failed_run(&format!("cannot use the target {preposition} the page cache: {error}"));
     }
     if let Err(reason) = prepare(setting, workload, planned.seed, stop) {
-        return lost(&reason);
+        return failed_run(&reason);
     }
-    let background = match background(setting, workload) {
+    let background = match open_background(setting, workload) {
         Ok(background) => background,
-        Err(reason) => return lost(&reason),
+        Err(reason) => return failed_run(&reason),
     };
-    let met = meet(setting).map(|()| watch(setting, workload, probes));
-    let met = met.and_then(|readings_ns| meet(setting).map(|()| readings_ns));
-    let readings_ns = match met {
-        Ok(readings_ns) => readings_ns,
-        Err(reason) => return lost(&reason),
-    };
-    setting.surveyed.wrote(workload);
+    if let Err(reason) = wait_for_hosts(setting) {
+        return failed_run(&reason);
+    }
+    let readings_ns = rest_and_read(setting, workload, probes);
+    if let Err(reason) = wait_for_hosts(setting) {
+        return failed_run(&reason);
+    }
+    setting.surveyed.note_writes(workload);
     let result = if workload.work.is_others() {
-        look_on(setting, workload, probes, stop)
+        observe_production(setting, workload, probes, stop)
     } else {
         measure(setting, workload, planned, background.as_ref(), stop)
     };
-    let (evidence, flushed) = evidence(setting, workload, probes);
+    let (evidence, flushed) = collect_evidence(setting, workload, probes);
     let flush_ns = flushed.as_ref().ok().copied().flatten();
     let result = result.and_then(|done| flushed.map(|_| done));
     let (ran, background, failure) = match result {
         Ok((mut ran, background)) => {
             verify(setting, workload, &mut ran, stop);
-            let taken_back = taken_back(&ran.measured);
-            (Some(ran), background, taken_back)
+            let rollback_text = rollback_text(&ran.measured);
+            (Some(ran), background, rollback_text)
         }
         Err(reason) => (None, None, Some(reason)),
     };
@@ -114,7 +115,7 @@ pub fn run(
 }
 
 /// Waits for the other hosts: when the settings are ready, and right before the work.
-fn meet(setting: &TrialContext<'_>) -> Result<(), String> {
+fn wait_for_hosts(setting: &TrialContext<'_>) -> Result<(), String> {
     setting.gate.map_or(Ok(()), StartBarrier::meet)
 }
 
@@ -126,14 +127,14 @@ fn measure(
     stop: &AtomicBool,
 ) -> Result<(RunResult, Option<Measured>), String> {
     let area = workload.own_part(&setting.surveyed.survey.area);
-    let so_far = setting.keep.filter(|_| !planned.is_lead_in());
+    let partial = setting.keep.filter(|_| !planned.is_lead_in());
     let system = setting.system;
     let keep = |measured: &Measured| {
-        let Some(so_far) = so_far else { return };
+        let Some(partial) = partial else { return };
         let ended = not_run(system, planned, KILLED);
         let measured = Some(measured.clone());
         // If this fails, storing the whole trial fails, too.
-        let _ = so_far.keep(&Trial { status: Status::Ok, reason: None, measured, ..ended });
+        let _ = partial.keep(&Trial { status: Status::Ok, reason: None, measured, ..ended });
     };
     let notes = setting.directory.map(|directory| cuts::Notes {
         system,
@@ -160,7 +161,7 @@ fn measure(
             trial: planned.order.saturating_add(1),
             formats: import::numbers,
             recall: requests::recall,
-            notes: notes.as_ref().map(|own| own as &dyn NoteStore),
+            notes: notes.as_ref().map(|notes| notes as &dyn NoteStore),
         },
     };
     if let Some(gate) = setting.gate {
@@ -181,7 +182,7 @@ fn verify(
     io::verify::after(&workload.work, &medium, &mut ran.measured, stop);
 }
 
-fn look_on(
+fn observe_production(
     setting: &TrialContext<'_>,
     workload: &PlannedWorkload,
     probes: &mut Probes,
@@ -207,7 +208,7 @@ fn look_on(
     workload.work.run(&run).map(|ran| (ran, None))
 }
 
-pub fn taken_back(measured: &Measured) -> Option<String> {
+pub fn rollback_text(measured: &Measured) -> Option<String> {
     let detail = production::ProductionDetail::of(measured)?;
     let breach = detail.harm.as_ref()?;
     Some(format!(
@@ -217,7 +218,7 @@ pub fn taken_back(measured: &Measured) -> Option<String> {
     ))
 }
 
-fn background<'a>(
+fn open_background<'a>(
     setting: &TrialContext<'_>,
     workload: &'a PlannedWorkload,
 ) -> Result<Option<background::BackgroundLoad<'a>>, String> {
@@ -239,7 +240,7 @@ pub fn not_run(system: &dyn System, planned: &PlannedTrial, reason: &str) -> Tri
 /// Status of a failed trial: a warm-up never counts.
 pub fn failed(planned: &PlannedTrial, why: &str) -> (Status, Option<String>) {
     if planned.is_lead_in() {
-        return (Status::Warmup, Some(format!("{LEFT_OUT}; it failed: {why}")));
+        return (Status::Warmup, Some(format!("{WARM_UP_EXCLUDED}; it failed: {why}")));
     }
     (Status::Failed, Some(why.to_owned()))
 }
@@ -255,7 +256,7 @@ fn status(
         return failed(planned, &reason);
     }
     if planned.is_lead_in() {
-        return (Status::Warmup, Some(LEFT_OUT.to_owned()));
+        return (Status::Warmup, Some(WARM_UP_EXCLUDED.to_owned()));
     }
     let case = rules::Case {
         site: setting.site,
@@ -266,18 +267,22 @@ fn status(
         emulator: None,
     };
     let design = &setting.plan.design;
-    let gated = design.gate.as_ref().map(|gate| {
+    let gated_metric = design.gate.as_ref().map(|gate| {
         let named = gate.metric.as_deref().or(design.primary.as_deref());
         named.unwrap_or_else(|| workload.work.primary(&|_| false))
     });
-    match rules::disturbance(&case, record, gated) {
+    match rules::disturbance(&case, record, gated_metric) {
         Some(reason) => (Status::Disturbed, Some(reason)),
         None => (Status::Ok, None),
     }
 }
 
 /// Rests, then runs the readings of the probes. Returns the duration of the readings right before the run.
-fn watch(setting: &TrialContext<'_>, workload: &PlannedWorkload, probes: &mut Probes) -> u64 {
+fn rest_and_read(
+    setting: &TrialContext<'_>,
+    workload: &PlannedWorkload,
+    probes: &mut Probes,
+) -> u64 {
     let (system, scene) = (setting.system, setting.scene());
     probes.look(Moment::Ready, &scene);
     probes.look(Moment::BeforeRest, &scene);
@@ -295,7 +300,7 @@ fn watch(setting: &TrialContext<'_>, workload: &PlannedWorkload, probes: &mut Pr
 }
 
 /// Runs the readings of the probes after the run and the sync. Returns the sync's duration or error.
-fn evidence(
+fn collect_evidence(
     setting: &TrialContext<'_>,
     workload: &PlannedWorkload,
     probes: &mut Probes,

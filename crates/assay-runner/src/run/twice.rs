@@ -15,7 +15,7 @@ const PIECE_BYTES: u64 = 8 << 20;
 const STEP: usize = 1 << 20;
 /// No further piece starts after this: a slow drive must not delay the study.
 const LIMIT_NS: u64 = 2_000_000_000;
-/// Direct I/O requires buffers aligned to the block size.
+/// Of buffers for direct I/O.
 const ALIGNMENT: usize = 4096;
 
 /// Reads pieces of the first drive with invisible cache; absent if there is none.
@@ -23,13 +23,13 @@ pub fn read(system: &dyn System, site: &Site, seed: u64) -> Presence<ReadTwice> 
     let Some(drive) = site.drives.iter().find(|drive| hides_its_cache(drive)) else {
         return Presence::absent("the caches of all drives below the target are visible");
     };
-    match pieces(system, drive, seed) {
-        Ok(told) => Presence::Present(told),
+    match read_pieces(system, drive, seed) {
+        Ok(times) => Presence::Present(times),
         Err(reason) => Presence::absent(format!("{}: {reason}", drive.name)),
     }
 }
 
-fn pieces(system: &dyn System, drive: &Drive, seed: u64) -> Result<ReadTwice, String> {
+fn read_pieces(system: &dyn System, drive: &Drive, seed: u64) -> Result<ReadTwice, String> {
     let part = drive.size_bytes / PIECES;
     if part < 2 * PIECE_BYTES {
         return Err(format!(
@@ -41,10 +41,10 @@ fn pieces(system: &dyn System, drive: &Drive, seed: u64) -> Result<ReadTwice, St
     let path = Path::new("/dev").join(&drive.name);
     let file = system.open_for_reading(&path, Caching::Direct);
     let file = file.map_err(|error| format!("cannot read the drive with direct I/O: {error}"))?;
-    let mut room = vec![0_u8; STEP + ALIGNMENT];
-    let start = room.as_ptr().align_offset(ALIGNMENT);
-    let buffer = &mut room[start..start + STEP];
-    let mut piece = |offset: u64| -> Result<u64, String> {
+    let mut memory = vec![0_u8; STEP + ALIGNMENT];
+    let start = memory.as_ptr().align_offset(ALIGNMENT);
+    let buffer = &mut memory[start..start + STEP];
+    let mut time_piece = |offset: u64| -> Result<u64, String> {
         let began_ns = system.monotonic_ns();
         for at in (offset..offset + PIECE_BYTES).step_by(STEP) {
             match system.read_at(&file, at, buffer) {
@@ -56,11 +56,11 @@ fn pieces(system: &dyn System, drive: &Drive, seed: u64) -> Result<ReadTwice, St
         Ok(system.monotonic_ns().saturating_sub(began_ns))
     };
     let began_ns = system.monotonic_ns();
-    let in_time = |_: &u64| system.monotonic_ns().saturating_sub(began_ns) < LIMIT_NS;
+    let is_in_time = |_: &u64| system.monotonic_ns().saturating_sub(began_ns) < LIMIT_NS;
     let mut piece_ns: Vec<[u64; 2]> = Vec::new();
-    for offset in offsets(drive, seed).into_iter().take_while(in_time) {
-        match piece(offset).and_then(|first| Ok([first, piece(offset)?])) {
-            Ok(pair) => piece_ns.push(pair),
+    for offset in offsets(drive, seed).into_iter().take_while(is_in_time) {
+        match time_piece(offset).and_then(|first_ns| Ok([first_ns, time_piece(offset)?])) {
+            Ok(pair_ns) => piece_ns.push(pair_ns),
             // The earlier pieces are enough.
             Err(reason) if piece_ns.is_empty() => return Err(reason),
             Err(_) => break,
@@ -72,10 +72,10 @@ fn pieces(system: &dyn System, drive: &Drive, seed: u64) -> Result<ReadTwice, St
 /// A random offset in each part of a drive: different for each study.
 fn offsets(drive: &Drive, seed: u64) -> Vec<u64> {
     let step = STEP as u64;
-    let part = drive.size_bytes / PIECES / step;
+    let part_steps = drive.size_bytes / PIECES / step;
+    let start_steps = part_steps - PIECE_BYTES / step;
     let mut draws = Draws::new(seed, "pieces read twice");
-    let room = part - PIECE_BYTES / step;
-    (0..PIECES).map(|index| (index * part + draws.below(room)) * step).collect()
+    (0..PIECES).map(|index| (index * part_steps + draws.below(start_steps)) * step).collect()
 }
 
 #[cfg(test)]

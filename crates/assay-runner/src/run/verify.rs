@@ -84,27 +84,27 @@ impl VerifyReport {
     }
 }
 
-pub fn of_area(system: &dyn System, path: &Path, stop: &AtomicBool) -> Outcome<VerifyReport> {
+pub fn verify_area(system: &dyn System, path: &Path, stop: &AtomicBool) -> Outcome<VerifyReport> {
     let target = path.display().to_string();
     let site = resolve(system, &path.to_string_lossy())?;
-    let _holds = hold(system, &site)?;
+    let _holds = lock(system, &site)?;
     let (file, is_direct) = open(system, &site)?;
     let length = system.length(&file).map_err(|error| unread(&target, &error))?;
     let whole = 0..length / verify::SECTOR_BYTES * verify::SECTOR_BYTES;
-    let found = inspect(&file, &whole, stop)
+    let inspected = inspect(&file, &whole, stop)
         .map_err(|error| Failure::refused(format!("{target}: {error}")))?;
-    let mut untold = verify::untold(&found.verified, is_direct);
-    untold.push(
+    let mut unverified = verify::untold(&inspected.verified, is_direct);
+    unverified.push(
         "without the result of the run, Assay cannot detect stale and lost writes".to_owned(),
     );
-    let runs = stamps(&found.runs);
+    let runs = stamps(&inspected.runs);
     Ok(VerifyReport {
         format: FORMAT,
         target,
         trial: None,
-        verified: found.verified,
+        verified: inspected.verified,
         runs,
-        unverified: untold,
+        unverified,
     })
 }
 
@@ -114,54 +114,54 @@ fn inspect(file: &File, range: &Range<u64>, stop: &AtomicBool) -> Result<Inspect
 }
 
 fn stamps(runs: &[FoundRun]) -> Vec<FoundStamps> {
-    let told = |own: &FoundRun| FoundStamps {
-        run: own.written.run,
-        seed: own.written.seed,
-        bytes: own.sectors.saturating_mul(verify::SECTOR_BYTES),
+    let stamps_of = |run: &FoundRun| FoundStamps {
+        run: run.written.run,
+        seed: run.written.seed,
+        bytes: run.sectors.saturating_mul(verify::SECTOR_BYTES),
     };
-    runs.iter().map(told).collect()
+    runs.iter().map(stamps_of).collect()
 }
 
 /// Verifies the data of the last trial on its device; fails if the data cannot exist any more.
-pub fn of_result(
+pub fn verify_result(
     system: &dyn System,
     directory: &Path,
     stored: &Stored,
     stop: &AtomicBool,
 ) -> Outcome<VerifyReport> {
-    let place = place(stored)?;
+    let place = lasting_place(stored)?;
     let site = &stored.environment.sites[place];
-    let known = known(system, directory, stored, place)?;
-    let _holds = hold(system, site)?;
+    let known = known_trials(system, directory, stored, place)?;
+    let _holds = lock(system, site)?;
     let (file, is_direct) = open(system, site)?;
     let area = stored.plan.surveys[place].area;
     let range = area.start..area.start.saturating_add(area.length);
-    let seen = inspect(&file, &range, stop)
+    let inspected = inspect(&file, &range, stop)
         .map_err(|error| Failure::refused(format!("{}: {error}", site.target)))?;
-    let runs = stamps(&seen.runs);
-    let newest = seen.runs.iter().max_by_key(|own| own.written.run);
-    let chosen = chosen(stored, place, &known, newest)?;
-    not_filled_since(system, directory, stored, &chosen)?;
-    let workload = &*stored.plan.work_of(&chosen.trial);
+    let runs = stamps(&inspected.runs);
+    let newest = inspected.runs.iter().max_by_key(|run| run.written.run);
+    let last = last_writer(stored, place, &known, newest)?;
+    check_not_refilled(system, directory, stored, &last)?;
+    let workload = &*stored.plan.work_of(&last.trial);
     let Some(planned) = io::IoPlan::of(&workload.work) else {
         return Err(Failure::refused("that trial did not read or write any blocks"));
     };
     if !planned.direct {
         // Its operations may not be aligned for direct I/O.
-        let through = system.set_caching(&file, Caching::Buffered);
-        through.map_err(|error| unread(&site.target, &error))?;
+        let set = system.set_caching(&file, Caching::Buffered);
+        set.map_err(|error| unread(&site.target, &error))?;
     }
     let medium = medium(&file, workload.own_part(&area));
-    let verified = verify::pass(planned, &medium, &chosen.written, stop)
+    let verified = verify::pass(planned, &medium, &last.written, stop)
         .map_err(|error| Failure::refused(format!("{}: {error}", site.target)))?;
-    let mut untold = verify::untold(&verified, is_direct && planned.direct);
-    untold.push("data that other programs wrote since would look like lost data".to_owned());
+    let mut unverified = verify::untold(&verified, is_direct && planned.direct);
+    unverified.push("data that other programs wrote since would look like lost data".to_owned());
     let of = OfTrial {
         result: stored.id.clone(),
         workload: workload.name.clone(),
-        replicate: chosen.trial.replicate,
-        trial: chosen.trial.order.saturating_add(1),
-        ended: chosen.written.ended,
+        replicate: last.trial.replicate,
+        trial: last.trial.order.saturating_add(1),
+        ended: last.written.ended,
     };
     Ok(VerifyReport {
         format: FORMAT,
@@ -169,7 +169,7 @@ pub fn of_result(
         trial: Some(of),
         verified,
         runs,
-        unverified: untold,
+        unverified,
     })
 }
 
@@ -182,9 +182,9 @@ fn is_stamped(workload: &PlannedWorkload) -> bool {
 }
 
 /// The target that may still contain the written data.
-fn place(stored: &Stored) -> Outcome<usize> {
+fn lasting_place(stored: &Stored) -> Outcome<usize> {
     let stamped: Vec<&PlannedWorkload> =
-        stored.plan.workloads.iter().filter(|own| is_stamped(own)).collect();
+        stored.plan.workloads.iter().filter(|workload| is_stamped(workload)).collect();
     let Some(first) = stamped.first() else {
         return Err(Failure::mistake(format!(
             "{}: cannot verify: the result has no data written with verify = true",
@@ -192,14 +192,14 @@ fn place(stored: &Stored) -> Outcome<usize> {
         )));
     };
     let is_made = matches!(stored.study.target, Some(Target::Loop(_)));
-    let lasts = |own: &&&PlannedWorkload| {
-        let site = stored.environment.sites.get(own.target);
-        let survey = stored.plan.surveys.get(own.target);
+    let is_lasting = |workload: &&&PlannedWorkload| {
+        let site = stored.environment.sites.get(workload.target);
+        let survey = stored.plan.surveys.get(workload.target);
         !is_made
             && site.is_some_and(|site| site.kind == TargetKind::Device)
             && survey.is_some_and(|survey| survey.under.is_empty())
     };
-    let Some(own) = stamped.iter().find(lasts) else {
+    let Some(PlannedWorkload { target, .. }) = stamped.iter().find(is_lasting) else {
         return Err(Failure::refused(format!(
             "{}: the data of {} no longer exists: in a directory, Assay uses an unnamed file that \
              is deleted with the run, and it removes devices created for a study. Only a block \
@@ -207,19 +207,20 @@ fn place(stored: &Stored) -> Outcome<usize> {
             stored.id, first.name, stored.id
         )));
     };
-    let mut there = stored.plan.workloads.iter().filter(|one| one.target == own.target);
-    let over = there.find(|one| {
-        let beside = one.background.as_ref().is_some_and(|own| own.work.mix.writes());
+    let writes_unstamped = |workload: &&PlannedWorkload| {
+        let load_writes = workload.background.as_ref().is_some_and(|load| load.work.mix.writes());
         // The area is filled again for reads of other content.
-        let finds_other =
-            one.touches().any(|touch| touch.finds.is_some_and(|own| own != io::Content::Random));
-        beside || finds_other || (one.writes() && !is_stamped(one))
-    });
-    match over {
-        None => Ok(own.target),
-        Some(over) => Err(Failure::refused(format!(
+        let is_refilled = workload
+            .touches()
+            .any(|touch| touch.finds.is_some_and(|content| content != io::Content::Random));
+        load_writes || is_refilled || (workload.writes() && !is_stamped(workload))
+    };
+    let mut there = stored.plan.workloads.iter().filter(|workload| workload.target == *target);
+    match there.find(writes_unstamped) {
+        None => Ok(*target),
+        Some(other) => Err(Failure::refused(format!(
             "{}: {} writes data without stamps, so the expected data is unknown; set verify = true and random content",
-            stored.id, over.name
+            stored.id, other.name
         ))),
     }
 }
@@ -237,7 +238,7 @@ struct KnownTrials {
     trials: Vec<PlannedTrial>,
 }
 
-fn known(
+fn known_trials(
     system: &dyn System,
     directory: &Path,
     stored: &Stored,
@@ -246,10 +247,12 @@ fn known(
     let (mut last, mut ran) = (None, Vec::new());
     Trials::open(system, directory, &stored.plan)?.each_record(&mut |record| {
         ran.push(RanTrial::from(&record));
-        let is_there = stored.plan.workloads.get(record.workload).map(|own| own.target == place);
+        let workload = stored.plan.workloads.get(record.workload);
         let detail = record.measured.as_ref().and_then(io::IoDetail::of);
-        let written = detail.and_then(|own| own.written.clone());
-        if let Some(written) = written.filter(|_| is_there == Some(true)) {
+        let written = detail.and_then(|detail| detail.written.clone());
+        if let Some(written) = written
+            && workload.is_some_and(|workload| workload.target == place)
+        {
             last = Some(recorded(record, written));
         }
         Ok(())
@@ -273,8 +276,8 @@ fn recorded(record: Trial, written: Written) -> ChosenTrial {
     ChosenTrial { trial, written, started: Some(record.started) }
 }
 
-/// Returns the run that wrote last: a recorded one, or an interrupted one identified by its stamps.
-fn chosen(
+/// Returns the trial that wrote last: a recorded one, or an interrupted one identified by its stamps.
+fn last_writer(
     stored: &Stored,
     place: usize,
     known: &KnownTrials,
@@ -282,7 +285,7 @@ fn chosen(
 ) -> Outcome<ChosenTrial> {
     let is_newer =
         |found: &Written| known.last.as_ref().is_none_or(|last| found.run > last.written.run);
-    let Some(found) = newest.map(|own| &own.written).filter(|own| is_newer(own)) else {
+    let Some(found) = newest.map(|run| &run.written).filter(|written| is_newer(written)) else {
         return known.last.clone().ok_or_else(|| {
             Failure::partial(format!(
                 "{}: no recorded trial wrote to the target, and the target contains no stamps of this result",
@@ -290,32 +293,32 @@ fn chosen(
             ))
         });
     };
-    let is_it = |trial: &&PlannedTrial| {
+    let is_writer = |trial: &&PlannedTrial| {
         let workload = stored.plan.workloads.get(trial.workload);
         trial.seed == found.seed
-            && workload.is_some_and(|own| own.target == place && is_stamped(own))
+            && workload.is_some_and(|workload| workload.target == place && is_stamped(workload))
     };
-    let trial = known.trials.iter().find(is_it).cloned().ok_or_else(|| {
+    let trial = known.trials.iter().find(is_writer).cloned().ok_or_else(|| {
         Failure::partial(format!("{}: a run outside the plan wrote to the target later", stored.id))
     })?;
     Ok(ChosenTrial { trial, written: found.clone(), started: None })
 }
 
 /// Fails if the area was filled again after a trial: a resumed study begins with that.
-fn not_filled_since(
+fn check_not_refilled(
     system: &dyn System,
     directory: &Path,
     stored: &Stored,
-    chosen: &ChosenTrial,
+    last: &ChosenTrial,
 ) -> Outcome<()> {
-    let Some(started) = &chosen.started else { return Ok(()) };
+    let Some(started) = &last.started else { return Ok(()) };
     let log = bundle::log(system, directory);
     if log.iter().any(|entry| entry.event == "resumed" && entry.at > *started) {
         return Err(Failure::partial(format!(
             "{}: the study resumed after trial {} and refilled the area, and no data written with \
              verify = true since then was recorded or found",
             stored.id,
-            chosen.trial.order.saturating_add(1)
+            last.trial.order.saturating_add(1)
         )));
     }
     Ok(())
@@ -325,23 +328,19 @@ fn not_filled_since(
 fn open(system: &dyn System, site: &Site) -> Outcome<(File, bool)> {
     let path = &site.path;
     let status = system.status(path).map_err(|error| unread(&site.target, &error))?;
-    let opened = match status.kind {
-        FileKind::BlockDevice => {
-            system.open_for_reading(path, Caching::Direct).map(|file| (file, true)).or_else(|_| {
-                system.open_for_reading(path, Caching::Buffered).map(|file| (file, false))
-            })
-        }
-        FileKind::File => {
-            system.open_for_reading(path, Caching::Buffered).map(|file| (file, false))
-        }
-        _ => {
-            return Err(Failure::mistake(format!(
-                "{} is neither a file nor a block device",
-                site.target
-            )));
-        }
-    };
-    opened.map_err(|error| unread(&site.target, &error))
+    if !matches!(status.kind, FileKind::BlockDevice | FileKind::File) {
+        let target = &site.target;
+        return Err(Failure::mistake(format!("{target} is neither a file nor a block device")));
+    }
+    if status.kind == FileKind::BlockDevice
+        && let Ok(file) = system.open_for_reading(path, Caching::Direct)
+    {
+        return Ok((file, true));
+    }
+    match system.open_for_reading(path, Caching::Buffered) {
+        Ok(file) => Ok((file, false)),
+        Err(error) => Err(unread(&site.target, &error)),
+    }
 }
 
 fn unread(target: &str, error: &std::io::Error) -> Failure {
@@ -349,11 +348,11 @@ fn unread(target: &str, error: &std::io::Error) -> Failure {
 }
 
 /// Locks a device against studies: their writes would look like lost data.
-fn hold(system: &dyn System, site: &Site) -> Outcome<Vec<Hold>> {
+fn lock(system: &dyn System, site: &Site) -> Outcome<Vec<Hold>> {
     if site.kind != TargetKind::Device {
         return Ok(Vec::new());
     }
-    let one = |name: String| match system.hold(&name) {
+    let lock_name = |name: String| match system.hold(&name) {
         Ok(hold) => Ok(hold),
         Err(HoldError::Held { .. }) => Err(Failure::refused(format!(
             "another assay process is measuring {}; wait until it ends",
@@ -364,7 +363,7 @@ fn hold(system: &dyn System, site: &Site) -> Outcome<Vec<Hold>> {
             site.target
         ))),
     };
-    lock_names(site).into_iter().map(one).collect()
+    lock_names(site).into_iter().map(lock_name).collect()
 }
 
 #[cfg(test)]

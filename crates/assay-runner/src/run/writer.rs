@@ -68,9 +68,8 @@ impl Unkept {
         Self { trials, why: format!("cannot write {}: {error}", directory.display()) }
     }
 
-    /// The warning at that moment; the run continues.
     pub fn warning(&self) -> Event {
-        let what = if self.trials == 0 { "the result is" } else { "the following trials are" };
-        Event::Warning(format!("{what} not stored, only shown at the end: {}", self.why))
+        let subject = if self.trials == 0 { "the result is" } else { "the following trials are" };
+        Event::Warning(format!("{subject} not stored, only shown at the end: {}", self.why))
     }
 }

@@ -51,23 +51,10 @@ impl Archive {
         };
         let links = if kind == CpioKind::Directory { 2 } else { 1 };
         let mode = if self.entries == 0 { 0 } else { kind.bits() | permissions };
-        // ino, mode, uid, gid, nlink, mtime, filesize, devmajor, devminor, rdevmajor, rdevminor,
-        // namesize, check
-        let numbers = [
-            self.entries,
-            mode,
-            0,
-            0,
-            links,
-            0,
-            content.len() as u32,
-            0,
-            0,
-            major,
-            minor,
-            path.len() as u32 + 1,
-            0,
-        ];
+        let inode = self.entries;
+        let (bytes, name_bytes) = (content.len() as u32, path.len() as u32 + 1);
+        // ino, mode, uid, gid, nlink, mtime, filesize, devmajor, devminor, rdevmajor, rdevminor, namesize, check
+        let numbers = [inode, mode, 0, 0, links, 0, bytes, 0, 0, major, minor, name_bytes, 0];
         self.bytes.extend(MAGIC.bytes());
         self.bytes.extend(numbers.iter().flat_map(|number| format!("{number:08x}").into_bytes()));
         self.bytes.extend(path.bytes());

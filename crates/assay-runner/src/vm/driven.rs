@@ -19,7 +19,7 @@ use assay_machine::system::powered::{FarSide, HeardLine};
 
 use crate::vm::files::Files;
 use crate::vm::machine::{Accelerator, QemuMachine, Setup};
-use crate::vm::monitor::{QemuMonitor, taken};
+use crate::vm::monitor::{QemuMonitor, take_line};
 use crate::vm::nbd::serve;
 use crate::vm::{Asked, Done, PAUSE, SIGN_OF_LIFE, setup};
 
@@ -204,7 +204,7 @@ impl<'a> Driven<'a> {
     }
 
     pub fn hear(&mut self, wait: Duration) -> HeardLine {
-        if let Some(line) = taken(&mut self.rest) {
+        if let Some(line) = take_line(&mut self.rest) {
             return HeardLine::Line(line);
         }
         // A zero timeout would disable it.
@@ -219,7 +219,7 @@ impl<'a> Driven<'a> {
                 if !self.was_spoken_to {
                     self.said.extend(&bytes[..count]);
                 }
-                taken(&mut self.rest).map_or(HeardLine::Nothing, HeardLine::Line)
+                take_line(&mut self.rest).map_or(HeardLine::Nothing, HeardLine::Line)
             }
             Err(error) if is_late(error.kind()) => HeardLine::Nothing,
             Err(_) => self.over(),

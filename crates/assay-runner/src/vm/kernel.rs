@@ -12,17 +12,8 @@ const NAMING: [&str; 2] = ["linux-image-cloud-amd64", "linux-image-amd64"];
 const TURN: &str = ".turn";
 const UNFINISHED: &str = ".unfinished";
 
-/// Index files for `modprobe`.
-const LISTS: [&str; 8] = [
-    "modules.alias",
-    "modules.builtin",
-    "modules.builtin.modinfo",
-    "modules.dep",
-    "modules.order",
-    "modules.softdep",
-    "modules.symbols",
-    "modules.devname",
-];
+/// Index files for `modprobe`, each after `modules.`.
+const LISTS: &str = "alias builtin builtin.modinfo dep order softdep symbols devname";
 
 #[derive(Clone, Debug, Default)]
 pub struct Kernel {
@@ -60,8 +51,9 @@ impl Kernel {
     fn read(release: String, image: PathBuf, modules: PathBuf, dep: &str) -> Self {
         // A kernel without these lists has no soft dependencies.
         let text = |list: &str| fs::read_to_string(modules.join(list)).unwrap_or_default();
-        let (asks, aliases) = (asks(&text("modules.softdep")), aliases(&text("modules.alias")));
-        Self { release, image, needs: needs(dep), asks, aliases, modules }
+        let (asks, aliases) =
+            (soft_dependencies(&text("modules.softdep")), aliases(&text("modules.alias")));
+        Self { release, image, needs: dependencies(dep), asks, aliases, modules }
     }
 
     /// Returns the readable installed kernels, the running one first.
@@ -84,8 +76,8 @@ impl Kernel {
 
     /// All kernels stored in a directory, the newest last.
     pub fn kept(below: &Path) -> Vec<Self> {
-        let all = fs::read_dir(below).into_iter().flatten().flatten().map(|entry| entry.path());
-        let mut folders: Vec<PathBuf> = all.collect();
+        let entries = fs::read_dir(below).into_iter().flatten().flatten();
+        let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
         folders.sort();
         folders.iter().filter_map(|folder| Self::unpacked(folder).ok()).collect()
     }
@@ -94,7 +86,7 @@ impl Kernel {
     pub fn fetched(below: &Path, modules: &[&str]) -> Done<Self> {
         let mut reason = None;
         for naming in NAMING {
-            match one_fetched(below, naming) {
+            match fetch_newest(below, naming) {
                 Ok(kernel) if kernel.lacks(modules).is_empty() => return Ok(kernel),
                 Ok(_) => {}
                 Err(why) => reason = reason.or(Some(why)),
@@ -107,27 +99,28 @@ impl Kernel {
     pub fn lacks(&self, modules: &[&str]) -> Vec<String> {
         let built_in = self.built_in();
         let has = |name: &str| {
-            let name = plain(name);
-            self.needs.keys().any(|file| module(file) == name) || built_in.contains(&name)
+            let name = module_name(name);
+            self.needs.keys().any(|file| module_of(file) == name) || built_in.contains(&name)
         };
         modules.iter().filter(|name| !has(name)).map(|name| (*name).to_owned()).collect()
     }
 
     fn built_in(&self) -> BTreeSet<String> {
         let text = fs::read_to_string(self.modules.join("modules.builtin")).unwrap_or_default();
-        text.lines().map(module).collect()
+        text.lines().map(module_of).collect()
     }
 
     pub fn files_below(&self, folders: &[&str]) -> impl Iterator<Item = &String> {
-        let own = folders.iter().map(|folder| format!("kernel/{folder}/")).collect::<Vec<_>>();
-        self.needs.keys().filter(move |file| own.iter().any(|folder| file.starts_with(folder)))
+        let starts: Vec<String> =
+            folders.iter().map(|folder| format!("kernel/{folder}/")).collect();
+        self.needs.keys().filter(move |file| starts.iter().any(|start| file.starts_with(start)))
     }
 
     /// Returns module files in load order: dependencies first. Built-in modules have no file.
     pub fn files_of(&self, names: &[&str]) -> Done<Vec<String>> {
         let mut files: Vec<String> = Vec::new();
         for name in names {
-            let wanted = plain(name);
+            let wanted = module_name(name);
             let Some(file) = self.file(&wanted) else {
                 if self.built_in().contains(&wanted) {
                     continue;
@@ -140,7 +133,7 @@ impl Kernel {
     }
 
     fn file(&self, module_name: &str) -> Option<&String> {
-        self.needs.keys().find(|file| module(file) == module_name)
+        self.needs.keys().find(|file| module_of(file) == module_name)
     }
 
     /// Adds a module after its dependencies and their soft dependencies.
@@ -151,7 +144,7 @@ impl Kernel {
             if files.contains(file) {
                 continue;
             }
-            for asked in self.asked_for(&module(file)) {
+            for asked in self.asked_for(&module_of(file)) {
                 if !files.contains(asked) && asked != file {
                     self.add(asked, files);
                 }
@@ -169,24 +162,22 @@ impl Kernel {
     }
 
     pub fn lists(&self) -> Vec<PathBuf> {
-        let all = LISTS.iter().map(|name| self.modules.join(name));
-        all.filter(|path| path.is_file()).collect()
+        let paths = LISTS.split(' ').map(|name| self.modules.join(format!("modules.{name}")));
+        paths.filter(|path| path.is_file()).collect()
     }
 }
 
 /// The first kernel with all modules; else the last of those that lack the fewest.
 pub fn likeliest(kernels: Vec<Kernel>, modules: &[&str]) -> Option<Kernel> {
     let lacking = |kernel: &Kernel| kernel.lacks(modules).len();
-    let whole = kernels.iter().position(|kernel| lacking(kernel) == 0);
-    let mut kernels = kernels;
-    match whole {
-        Some(at) => Some(kernels.swap_remove(at)),
-        None => kernels.into_iter().rev().min_by_key(lacking),
+    if let Some(complete) = kernels.iter().find(|kernel| lacking(kernel) == 0) {
+        return Some(complete.clone());
     }
+    kernels.into_iter().rev().min_by_key(lacking)
 }
 
-fn one_fetched(below: &Path, naming: &str) -> Done<Kernel> {
-    let package = newest(naming)?;
+fn fetch_newest(below: &Path, naming: &str) -> Done<Kernel> {
+    let package = newest_package(naming)?;
     let folder = below.join(&package);
     if !folder.is_dir() {
         fetch(&package, below)?;
@@ -194,26 +185,26 @@ fn one_fetched(below: &Path, naming: &str) -> Done<Kernel> {
     Kernel::unpacked(&folder)
 }
 
-fn newest(naming: &str) -> Done<String> {
+fn newest_package(naming: &str) -> Done<String> {
     if !has("apt-cache") || !has("dpkg-deb") || !has("depmod") {
         return Err("downloading kernels needs apt, dpkg and depmod (package kmod)".into());
     }
-    if let Some(name) = named(naming) {
+    if let Some(name) = package_of(naming) {
         return Ok(name);
     }
     if rustix::process::geteuid().is_root() {
         // The lists may be missing: the query below decides.
         let _ = call("apt-get", &["--quiet=2", "update"]);
     }
-    named(naming).ok_or_else(|| format!("apt-cache finds no package {naming}"))
+    package_of(naming).ok_or_else(|| format!("apt-cache finds no package {naming}"))
 }
 
-fn named(naming: &str) -> Option<String> {
-    depended(&call("apt-cache", &["depends", naming]).ok()?)
+fn package_of(naming: &str) -> Option<String> {
+    dependency_in(&call("apt-cache", &["depends", naming]).ok()?)
 }
 
 /// The package that a metapackage depends on: `  Depends: linux-image-6.1.0-18-cloud-amd64`.
-fn depended(told: &str) -> Option<String> {
+fn dependency_in(told: &str) -> Option<String> {
     let mut names = told.lines().filter_map(|line| line.trim().strip_prefix("Depends: "));
     names.find(|name| name.starts_with("linux-image-")).map(str::to_owned)
 }
@@ -269,7 +260,7 @@ fn only_name(folder: &Path) -> Done<String> {
 }
 
 /// `modules.dep`: `kernel/a.ko: kernel/b.ko kernel/c.ko`.
-fn needs(text: &str) -> BTreeMap<String, Vec<String>> {
+fn dependencies(text: &str) -> BTreeMap<String, Vec<String>> {
     let pairs = text.lines().filter_map(|line| line.split_once(':'));
     pairs
         .map(|(file, needs)| {
@@ -279,11 +270,11 @@ fn needs(text: &str) -> BTreeMap<String, Vec<String>> {
 }
 
 /// `modules.softdep`: `softdep libcrc32c pre: crc32c post: x`; post-dependencies can wait.
-fn asks(text: &str) -> BTreeMap<String, Vec<String>> {
+fn soft_dependencies(text: &str) -> BTreeMap<String, Vec<String>> {
     let pairs = text.lines().filter_map(|line| {
         let (name, rest) = line.strip_prefix("softdep ")?.split_once(" pre: ")?;
         let before = rest.split(" post:").next().unwrap_or(rest);
-        Some((plain(name), before.split_whitespace().map(plain).collect()))
+        Some((module_name(name), before.split_whitespace().map(module_name).collect()))
     });
     pairs.collect()
 }
@@ -295,19 +286,19 @@ fn aliases(text: &str) -> BTreeMap<String, Vec<String>> {
         if let Some((alias, name)) =
             line.strip_prefix("alias ").and_then(|rest| rest.split_once(' '))
         {
-            all.entry(plain(alias)).or_default().push(plain(name));
+            all.entry(module_name(alias)).or_default().push(module_name(name));
         }
     }
     all
 }
 
 /// The module of a file: `virtio_blk` of `kernel/drivers/block/virtio_blk.ko.xz`.
-fn module(file: &str) -> String {
+fn module_of(file: &str) -> String {
     let name = file.rsplit('/').next().unwrap_or(file);
-    plain(name.split('.').next().unwrap_or(name))
+    module_name(name.split('.').next().unwrap_or(name))
 }
 
-fn plain(name: &str) -> String {
+fn module_name(name: &str) -> String {
     name.replace('-', "_")
 }
 
@@ -379,8 +370,8 @@ mod tests {
     #[test]
     fn the_newest_kernel_is_what_the_naming_package_depends_on() {
         let told = "linux-image-cloud-amd64\n  Depends: linux-image-6.1.0-18-cloud-amd64\n";
-        assert_eq!(depended(told).as_deref(), Some("linux-image-6.1.0-18-cloud-amd64"));
-        assert_eq!(depended("linux-image-amd64\n  Conflicts: x\n"), None);
+        assert_eq!(dependency_in(told).as_deref(), Some("linux-image-6.1.0-18-cloud-amd64"));
+        assert_eq!(dependency_in("linux-image-amd64\n  Conflicts: x\n"), None);
     }
 
     #[test]

@@ -107,7 +107,7 @@ impl QemuMachine {
         let [input, output, error] = ends;
         // If this process is killed, the kernel ends it.
         let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "KILL", QEMU]).args(words(setup));
+        command.args(["--pdeathsig", "KILL", QEMU]).args(qemu_arguments(setup));
         command.stdin(input).stdout(output).stderr(error);
         // A separate process group: a terminal interrupt only reaches this process, which ends it.
         command.process_group(0);
@@ -155,8 +155,7 @@ fn waited(schedstat: &str) -> Duration {
     Duration::from_nanos(waited.unwrap_or_default())
 }
 
-/// The arguments of `qemu-system-x86_64`.
-fn words(setup: &Setup) -> Vec<String> {
+fn qemu_arguments(setup: &Setup) -> Vec<String> {
     let mut words: Vec<String> = setup.accelerator.words().map(str::to_owned).to_vec();
     let mut add = |more: &[&str]| words.extend(more.iter().map(|&word| word.to_owned()));
     add(&["-M", "q35", "-nodefaults", "-no-user-config", "-display", "none"]);
@@ -217,7 +216,7 @@ mod tests {
             ports: vec![("out", "/run/out".into())],
             more: vec!["-no-reboot".to_owned()],
         };
-        let words = words(&setup);
+        let words = qemu_arguments(&setup);
         let text = words.join(" ");
         for wanted in [
             "-accel tcg,thread=multi",

@@ -46,6 +46,8 @@ const PROGRAMS: [&str; 6] = ["mkfs.ext4", "lsblk", "losetup", "kmod", "wipefs", 
 
 const OF_KMOD: [&str; 4] = ["sbin/modprobe", "sbin/insmod", "sbin/rmmod", "sbin/depmod"];
 
+const PASSWD: &str = "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n";
+
 const PORTS: [&str; 4] = ["out", "err", "end", "files"];
 
 /// Kernel command line. `no_timer_check` avoids a panic on busy hosts.
@@ -153,11 +155,7 @@ fn tree(asked: &Asked) -> Done<CpioTree> {
         CpioTree::with(&["proc", "sys", "dev", "run", "tmp", "root", "home/lab/results", "etc"]);
     tree.file("init", 0o755, INIT);
     tree.device("dev/console", 5, 1);
-    tree.file(
-        "etc/passwd",
-        0o644,
-        "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n",
-    );
+    tree.file("etc/passwd", 0o644, PASSWD);
     tree.file("etc/group", 0o644, "root:x:0:\nnogroup:x:65534:\n");
     tree.file("etc/os-release", 0o644, "PRETTY_NAME=\"Assay lab\"\nID=assay-lab\n");
     tree.file("lab/home", 0o644, if asked.home_on_drive { "/dev/vda\n" } else { "" });

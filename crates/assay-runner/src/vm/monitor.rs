@@ -98,7 +98,7 @@ impl QemuMonitor {
 
     fn line(&mut self, until: Instant) -> Option<Value> {
         loop {
-            while let Some(line) = taken(&mut self.rest) {
+            while let Some(line) = take_line(&mut self.rest) {
                 match serde_json::from_str::<Value>(&line) {
                     Ok(value) if value.is_object() => return Some(value),
                     _ => self.complaints.extend(format!("{line}\n").as_bytes()),
@@ -128,8 +128,7 @@ impl QemuMonitor {
     }
 }
 
-/// Removes and returns the first line.
-pub(crate) fn taken(rest: &mut Vec<u8>) -> Option<String> {
+pub(crate) fn take_line(rest: &mut Vec<u8>) -> Option<String> {
     let end = rest.iter().position(|byte| *byte == b'\n')?;
     let line: Vec<u8> = rest.drain(..=end).collect();
     Some(String::from_utf8_lossy(&line[..end]).into_owned())
@@ -145,9 +144,9 @@ mod tests {
     #[test]
     fn lines_are_taken_whole_and_one_by_one() {
         let mut rest = b"one\ntwo\nthr".to_vec();
-        assert_eq!(taken(&mut rest).as_deref(), Some("one"));
-        assert_eq!(taken(&mut rest).as_deref(), Some("two"));
-        assert_eq!((taken(&mut rest), rest.as_slice()), (None, b"thr".as_slice()));
+        assert_eq!(take_line(&mut rest).as_deref(), Some("one"));
+        assert_eq!(take_line(&mut rest).as_deref(), Some("two"));
+        assert_eq!((take_line(&mut rest), rest.as_slice()), (None, b"thr".as_slice()));
     }
 
     /// A monitor with a greeting and these answers, and the commands that it received.

@@ -32,7 +32,6 @@ const TOO_BIG: u32 = 0x8000_0009;
 const EXPORT: u16 = 0;
 const BLOCK_SIZE: u16 = 3;
 const LONGEST_OPTION: u32 = 64 << 10;
-/// Limit on options before the first request.
 const MOST_OPTIONS: usize = 64;
 /// Transmission flags: flags present, flush, FUA, trim, write zeros.
 const FLAGS: u16 = 1 | 4 | 8 | 32 | 64;

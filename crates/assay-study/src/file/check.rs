@@ -359,7 +359,7 @@ impl Checker<'_> {
             };
             let is_told = self.mistakes.is_wrong(&format!("factors/{name}"));
             if !study.factors.contains_key(first) && !is_told {
-                let what = layers::one(layer.noun());
+                let what = layers::with_article(layer.noun());
                 let message = format!("{name} requires {what} created by the study");
                 let level = reader::example(first);
                 let level = level.split_once(',').map_or(level, |(level, _)| level);

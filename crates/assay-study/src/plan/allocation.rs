@@ -1,4 +1,4 @@
-//! A quick check: divides its time into replicates and trials to minimize the expected interval width.
+//! Only for quick studies: divides their time into replicates and trials to minimize the expected interval width.
 //!
 //! A trial of `t` seconds has variance `between + within / t` and costs `t` plus overhead, so more replicates of
 //! shorter trials help until variance within trials and overhead outweigh them (optimal allocation in two stages; W. G.

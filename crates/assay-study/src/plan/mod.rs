@@ -97,9 +97,9 @@ fn planned_workloads(
     for arm in arms {
         for workload in work {
             let survey = &surveys[arm.target];
-            let refused = refused(survey, &arm.levels).or_else(|| left_out(survey, workload, arm));
-            let possible = refused.map_or_else(|| planned_workload(workload, arm, survey), Err);
-            match possible {
+            let refusal =
+                refusal_of(survey, &arm.levels).or_else(|| refused_by_pilot(survey, workload, arm));
+            match refusal.map_or_else(|| planned_workload(workload, arm, survey), Err) {
                 Ok(possible) => planned.push(possible),
                 Err(reason) => absent.push(AbsentWorkload {
                     name: workload.name.clone(),
@@ -149,12 +149,12 @@ fn not_there(study: &Study, layout: &ArmLayout) -> Vec<AbsentWorkload> {
     settings.chain(combinations).collect()
 }
 
-fn refused(survey: &Survey, arm: &Arm) -> Option<String> {
+fn refusal_of(survey: &Survey, arm: &Arm) -> Option<String> {
     let refusal = survey.refused.iter().find(|refusal| arms::matches(arm, &refusal.levels))?;
     Some(refusal.reason.clone())
 }
 
-fn left_out(survey: &Survey, workload: &Workload, arm: &PlannedArm) -> Option<String> {
+fn refused_by_pilot(survey: &Survey, workload: &Workload, arm: &PlannedArm) -> Option<String> {
     survey.pilot.refused.get(&pilot_key(&workload.name, &arm.levels)).cloned()
 }
 

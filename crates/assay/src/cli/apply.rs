@@ -56,7 +56,7 @@ pub fn run(system: &dyn System, arguments: &ApplyArguments) -> Outcome<()> {
     let findings = store::findings_of(&stored);
     let best = advise::confirmed(&findings, arguments.workload.as_deref())?;
     let allowed = arguments.allowed.paths()?;
-    factors::permitted(best.configuration.keys().map(String::as_str), &allowed)
+    factors::check_permitted(best.configuration.keys().map(String::as_str), &allowed)
         .map_err(Failure::mistake)?;
     let standing = PairTrust::new(&findings, best);
     let accepted = arguments.accept_suspect || !arguments.yes;

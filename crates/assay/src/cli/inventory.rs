@@ -65,7 +65,7 @@ fn row(kind: &str, name: &str, words: String) -> Vec<String> {
 }
 
 fn graphics_words(device: &Graphics) -> String {
-    let mut parts = vec![device.called()];
+    let mut parts = vec![device.label()];
     parts.extend(device.name.reason().map(|reason| format!("name unknown: {reason}")));
     parts.push(match &device.driver {
         Presence::Present(driver) => format!("driver {driver}"),

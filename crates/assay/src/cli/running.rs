@@ -112,7 +112,7 @@ pub(super) fn run_stoppable(
 ) -> Outcome<Unended> {
     let _trees = revisions::make(system, &mut request, stop, tell)?;
     let log = Some(inference::race_log as LogOf);
-    let request = Request { judge: Some(&early_end), log, foresee: Some(&foreseen), ..request };
+    let request = Request { interim: Some(&early_end), log, foresee: Some(&foreseen), ..request };
     run::run(system, request, stop, tell).map(Unended)
 }
 
@@ -139,7 +139,7 @@ pub fn run_on_page(system: &dyn System, mut request: Request<'_>) -> Outcome<Une
         scope.spawn(|| watch::show_study(system, &beside, screen));
         let (observer, log) = (Some(WITH_PAGE.to_owned()), Some(inference::race_log as LogOf));
         let request =
-            Request { judge: Some(&early_end), log, foresee: Some(&foreseen), observer, ..request };
+            Request { interim: Some(&early_end), log, foresee: Some(&foreseen), observer, ..request };
         run::run(system, request, &stop, &mut |event| {
             strip.lock().unwrap_or_else(PoisonError::into_inner).take(&event);
             if left.load(Ordering::SeqCst) {
@@ -175,7 +175,7 @@ pub fn resume(
     let stop = stop_on_signals(&RESTORES)?;
     let mut progress = ProgressLine::new(quiet);
     let log = Some(inference::race_log as LogOf);
-    let looks = Looks { judge: Some(&early_end), log, read: Some(inference::trial_metric) };
+    let looks = Looks { interim: Some(&early_end), log, read: Some(inference::trial_metric) };
     let mut tell = |event| progress.show(&event);
     let made =
         revisions::make_trees(system, &acting.stored.study, consented.as_root, &stop, &mut tell);
@@ -338,7 +338,7 @@ fn lost_trials(finished: &Finished) -> Option<Failure> {
     let first = finished.trials.iter().find(is_lost)?.reason.as_deref().unwrap_or("no reason");
     // Counts as the page does: a warm-up has no number to lose.
     let started = finished.trials.iter().filter(|trial| trial.status != Status::Warmup).count();
-    let is_rolled_back = |it: &Trial| it.measured.as_ref().and_then(trial::taken_back).is_some();
+    let is_rolled_back = |it: &Trial| it.measured.as_ref().and_then(trial::rollback_text).is_some();
     let why = if finished.trials.iter().any(is_rolled_back) {
         format!(
             "Assay rolled back a level that harmed the workload: {failed} of {started} trials have no number"

@@ -37,7 +37,7 @@ pub fn run(system: &dyn System, arguments: &UndoArguments) -> Outcome<()> {
         return Ok(());
     };
     let report = if arguments.dry_run {
-        apply::edited(system, wanted)?;
+        apply::check_unedited(system, wanted)?;
         let lines = wanted.undos().iter().rev().map(ToString::to_string).collect();
         Report { done: lines, ..Report::default() }
     } else {

@@ -44,7 +44,7 @@ pub fn run(system: &dyn System, arguments: &VerifyArguments) -> Outcome<()> {
     let stop = running::stop_on_signals(&running::LOOKS)?;
     let area = arguments.what.as_deref().map(Path::new).filter(|path| is_area(system, path));
     let report = match area {
-        Some(path) => verify::of_area(system, path, &stop)?,
+        Some(path) => verify::verify_area(system, path, &stop)?,
         None => of_result(system, arguments.what.as_deref(), &stop)?,
     };
     if arguments.json {
@@ -75,7 +75,7 @@ fn of_result(
     }
     let stored = bundle::frame(system, &directory)?;
     acting::on_the_same_drives(system, &stored, &[])?;
-    verify::of_result(system, &directory, &stored, stop)
+    verify::verify_result(system, &directory, &stored, stop)
 }
 
 fn report_text(report: &VerifyReport, is_markdown: bool) -> String {

@@ -12,7 +12,7 @@ const BTRFS: &str = "btrfs";
 /// The kernel's default levels of algorithms without one.
 const USUAL: [(&str, &str); 2] = [("zlib", "zlib:3"), ("zstd", "zstd:3")];
 /// Mount options that also set compression, or turn it off.
-const BESIDE: [&str; 4] = ["compress", "compress-force", "nodatasum", "nodatacow"];
+const RELATED: [&str; 4] = ["compress", "compress-force", "nodatasum", "nodatacow"];
 
 pub(in crate::factors) static COMPRESSION_FACTOR: Choice = Choice {
     about: About {
@@ -40,27 +40,28 @@ pub(in crate::factors) static COMPRESSION_FACTOR: Choice = Choice {
             Some(("zstd", number)) => within(number, -15, 15),
             Some(_) => false,
         };
-        known.then_some(()).ok_or_else(|| {
-            format!(
-                "unknown compression `{level}`; use {NONE}, lzo, zlib:1 to zlib:9, or zstd:1 to zstd:15"
-            )
-        })
+        if known {
+            return Ok(());
+        }
+        Err(format!(
+            "unknown compression `{level}`; use {NONE}, lzo, zlib:1 to zlib:9, or zstd:1 to zstd:15"
+        ))
     },
-    same: |one, other| full(one) == full(other),
+    same: |one, other| with_default_level(one) == with_default_level(other),
     observe: |view| match &view.site.compression {
         Presence::Absent(reason) if reason == "off" => Presence::Present(NONE.to_owned()),
-        told => told.clone(),
+        level => level.clone(),
     },
     ..Choice::PLAIN
 };
 
-fn full(level: &str) -> &str {
+fn with_default_level(level: &str) -> &str {
     USUAL.iter().find(|(short, _)| *short == level).map_or(level, |(_, full)| full)
 }
 
 /// Returns the mount option of a level; `None` without one.
 pub(super) fn option(level: &str) -> Option<String> {
-    (level != NONE).then(|| format!("compress-force={}", full(level)))
+    (level != NONE).then(|| format!("compress-force={}", with_default_level(level)))
 }
 
 pub(super) fn fault(kind: &FileSystem, level: &str, mount_options: &str) -> Option<String> {
@@ -69,16 +70,14 @@ pub(super) fn fault(kind: &FileSystem, level: &str, mount_options: &str) -> Opti
         return Some(format!("compression = {level}: {name} does not support it; use {BTRFS}"));
     }
     let name = |option: &str| option.split('=').next().unwrap_or_default().to_owned();
-    let beside = mount_options.split(',').map(name).find(|name| BESIDE.contains(&name.as_str()))?;
-    Some(match beside.as_str() {
-        "compress" | "compress-force" => {
-            format!(
-                "mount_options contain {beside}, and the factor compression is {level}; set only one"
-            )
-        }
-        _ if level == NONE => return None,
-        _ => format!("{beside} disables compression; remove it, or use compression = {NONE}"),
-    })
+    let other = mount_options.split(',').map(name).find(|name| RELATED.contains(&name.as_str()))?;
+    match other.as_str() {
+        "compress" | "compress-force" => Some(format!(
+            "mount_options contain {other}, and the factor compression is {level}; set only one"
+        )),
+        _ if level == NONE => None,
+        _ => Some(format!("{other} disables compression; remove it, or use compression = {NONE}")),
+    }
 }
 
 /// Returns the compression option of a file system mounted without compression.

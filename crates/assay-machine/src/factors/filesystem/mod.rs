@@ -57,19 +57,12 @@ pub fn find(name: &str) -> Option<&'static FileSystem> {
 }
 
 /// Options after which a power cut may cost more than the last moments.
-const UNSAFE: [&str; 7] = [
-    "^has_journal",
-    "data=writeback",
-    "nobarrier",
-    "barrier=0",
-    "norecovery",
-    "nodatasum",
-    "treelog=off",
-];
+const UNSAFE: &str =
+    "^has_journal data=writeback nobarrier barrier=0 norecovery nodatasum treelog=off";
 const UNSAFE_TOLD: &str = "these options disable the filesystem's protection against power loss";
 
 fn caution(options: &str) -> Option<&'static str> {
-    UNSAFE.iter().any(|own| options.contains(own)).then_some(UNSAFE_TOLD)
+    UNSAFE.split(' ').any(|option| options.contains(option)).then_some(UNSAFE_TOLD)
 }
 
 const DEFAULTS: &str = "defaults";
@@ -134,8 +127,7 @@ pub(super) static MOUNT_OPTIONS_FACTOR: Choice = Choice {
     example: "[\"relatime\", \"noatime\"]",
     caution: |level| caution(level),
     judge: |level| {
-        let fine = !level.is_empty() && !level.starts_with('-') && !level.contains([' ', '\n']);
-        if !fine {
+        if level.is_empty() || level.starts_with('-') || level.contains([' ', '\n']) {
             return Err(format!("`{level}`: use options as in fstab, such as noatime,lazytime"));
         }
         allowed::mount_fault(level).map_or(Ok(()), |reason| Err(format!("`{level}`: {reason}")))

@@ -16,18 +16,18 @@ pub(super) struct Profile {
     /// Minimum number of devices: btrfs accepts fewer for some profiles, but then they differ.
     pub least: usize,
     /// Capacity in bytes, from number and size of the devices.
-    pub holds: fn(u64, u64) -> u64,
+    pub capacity: fn(u64, u64) -> u64,
 }
 
 static PROFILES: [Profile; 8] = [
-    Profile { name: "single", least: 1, holds: |devices, bytes| devices * bytes },
-    Profile { name: "raid0", least: 2, holds: |devices, bytes| devices * bytes },
-    Profile { name: "raid1", least: 2, holds: |devices, bytes| devices * bytes / 2 },
-    Profile { name: "raid1c3", least: 3, holds: |devices, bytes| devices * bytes / 3 },
-    Profile { name: "raid1c4", least: 4, holds: |devices, bytes| devices * bytes / 4 },
-    Profile { name: "raid10", least: 4, holds: |devices, bytes| devices * bytes / 2 },
-    Profile { name: "raid5", least: 3, holds: |devices, bytes| (devices - 1) * bytes },
-    Profile { name: "raid6", least: 4, holds: |devices, bytes| (devices - 2) * bytes },
+    Profile { name: "single", least: 1, capacity: |devices, bytes| devices * bytes },
+    Profile { name: "raid0", least: 2, capacity: |devices, bytes| devices * bytes },
+    Profile { name: "raid1", least: 2, capacity: |devices, bytes| devices * bytes / 2 },
+    Profile { name: "raid1c3", least: 3, capacity: |devices, bytes| devices * bytes / 3 },
+    Profile { name: "raid1c4", least: 4, capacity: |devices, bytes| devices * bytes / 4 },
+    Profile { name: "raid10", least: 4, capacity: |devices, bytes| devices * bytes / 2 },
+    Profile { name: "raid5", least: 3, capacity: |devices, bytes| (devices - 1) * bytes },
+    Profile { name: "raid6", least: 4, capacity: |devices, bytes| (devices - 2) * bytes },
 ];
 
 pub(super) fn find(name: &str) -> Option<&'static Profile> {
@@ -46,7 +46,7 @@ impl Profile {
     }
 
     /// Checks in sysfs that a mounted pool has so many devices and uses only this profile for data.
-    pub fn see_at(&self, system: &dyn System, point: &Path, members: usize) -> Result<(), String> {
+    pub fn check(&self, system: &dyn System, point: &Path, members: usize) -> Result<(), String> {
         let source = devices::name_at(system, Path::new(&mounts::at(system, point)?.mount.source));
         let pool = source.and_then(|name| devices::pool_of(system, &name));
         let pool = pool.ok_or("sysfs does not list this btrfs filesystem")?;
@@ -55,11 +55,11 @@ impl Profile {
             return Err(format!("{members} devices requested, btrfs uses {devices}"));
         }
         let data = sysfs::names(system, &pool.join("allocation/data"));
-        let found: Vec<&str> =
-            data.iter().map(String::as_str).filter(|n| find(n).is_some()).collect();
-        if found != [self.name] {
-            let found = if found.is_empty() { "none".to_owned() } else { found.join(" and ") };
-            return Err(format!("data profile {} requested, btrfs uses {found}", self.name));
+        let profiles: Vec<&str> =
+            data.iter().map(String::as_str).filter(|name| find(name).is_some()).collect();
+        if profiles != [self.name] {
+            let used = if profiles.is_empty() { "none".to_owned() } else { profiles.join(" and ") };
+            return Err(format!("data profile {} requested, btrfs uses {used}", self.name));
         }
         Ok(())
     }

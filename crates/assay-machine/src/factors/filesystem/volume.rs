@@ -22,7 +22,7 @@ use crate::factors::permanent::ANY_DIRECTORY;
 use crate::factors::{Factor, has_module};
 
 /// Minimum share of an area for the metadata of the file system: one part in this many.
-const OWN: u64 = 10;
+const METADATA_DIVISOR: u64 = 10;
 /// Bytes that each has room for in any case.
 const AMPLE: u64 = 64 << 20;
 
@@ -54,7 +54,7 @@ impl Layer for FileSystems {
     }
 
     fn least(&self, bytes: u64) -> u64 {
-        bytes.saturating_add(bytes / OWN)
+        bytes.saturating_add(bytes / METADATA_DIVISOR)
     }
 
     fn ample(&self, bytes: u64) -> u64 {
@@ -96,21 +96,21 @@ impl Volume {
 
     fn make_on(&self, label: &str, devices: &[PathBuf]) -> Act {
         let mut arguments = (self.kind.arguments)(label, &self.own_options());
-        arguments.extend(self.spread(devices.len()));
+        arguments.extend(self.profile_arguments(devices.len()));
         arguments.extend(devices.iter().map(|device| device.display().to_string()));
         Act::Run { program: self.kind.program.to_owned(), arguments }
     }
 
-    fn spread(&self, devices: usize) -> Vec<String> {
+    fn profile_arguments(&self, devices: usize) -> Vec<String> {
         self.profile.map_or_else(Vec::new, |profile| profile.arguments(devices).to_vec())
     }
 
     /// Mounts it by its first device; options name the others.
     fn mount(&self, devices: &[PathBuf], point: &Path) -> Act {
-        let all = self.all_mount_options();
-        let own = all.split(',').filter(|option| !option.is_empty());
+        let requested = self.all_mount_options();
+        let requested = requested.split(',').filter(|option| !option.is_empty());
         let others = devices.iter().skip(1).map(|device| format!("device={}", device.display()));
-        let options: Vec<String> = own.map(str::to_owned).chain(others).collect();
+        let options: Vec<String> = requested.map(str::to_owned).chain(others).collect();
         Act::Mount {
             device: devices.first().cloned().unwrap_or_default(),
             point: point.to_owned(),
@@ -121,9 +121,11 @@ impl Volume {
 
     /// Mount options, including those of other factors.
     fn all_mount_options(&self) -> String {
-        let own = Some(self.mount_options.clone()).filter(|own| !own.is_empty());
-        let added = self.compression.as_deref().and_then(compression::option);
-        own.into_iter().chain(added).collect::<Vec<_>>().join(",")
+        let mut options: Vec<&str> = vec![&self.mount_options];
+        let compression = self.compression.as_deref().and_then(compression::option);
+        options.extend(compression.as_deref());
+        options.retain(|option| !option.is_empty());
+        options.join(",")
     }
 
     /// Returns an error for forbidden options, such as other devices or labels.
@@ -139,18 +141,17 @@ impl Volume {
                 "{name} has no profiles; use {factor} = {DEFAULTS} for that configuration"
             ));
         }
-        let twice = |word: &&str| ["-d", "--data", "-m", "--metadata"].contains(word);
-        if self.profile.is_some() && self.own_options().iter().any(twice) {
+        let sets_profile = |word: &&str| ["-d", "--data", "-m", "--metadata"].contains(word);
+        if self.profile.is_some() && self.own_options().iter().any(sets_profile) {
             return Some(format!(
                 "{program}: the factor {} sets -d and -m; remove these options",
                 BTRFS_PROFILE_FACTOR.about().name
             ));
         }
-        let own = || {
-            let level = self.compression.as_deref()?;
-            compression::fault(self.kind, level, &self.mount_options)
-        };
-        allowed::mount_fault(&self.mount_options).or_else(own)
+        if let Some(fault) = allowed::mount_fault(&self.mount_options) {
+            return Some(fault);
+        }
+        compression::fault(self.kind, self.compression.as_deref()?, &self.mount_options)
     }
 
     fn compresses(&self) -> bool {
@@ -170,27 +171,26 @@ impl Volume {
     }
 
     /// Checks in the kernel's mount table that the volume is mounted as requested; the error describes the mount.
-    fn see_at(&self, system: &dyn System, point: &Path) -> Result<(), String> {
+    fn check_mount(&self, system: &dyn System, point: &Path) -> Result<(), String> {
         let entry = mounts::at(system, point)?;
         if entry.mount.filesystem != self.kind.name {
             return Err(format!("the kernel mounted {}", entry.mount.filesystem));
         }
-        let asked = self.all_mount_options();
-        let asked = asked.split(',').filter(|option| !option.is_empty());
-        let lacks = |option: &&str| !shows(&entry.mount.options, option);
-        let took = || entry.mount.options.join(",");
-        if let Some(option) = asked.into_iter().find(lacks) {
-            return Err(format!("{option} requested, the kernel uses {}", took()));
+        let used = entry.mount.options.join(",");
+        let requested = self.all_mount_options();
+        let mut requested = requested.split(',').filter(|option| !option.is_empty());
+        if let Some(option) = requested.find(|option| !implies(&entry.mount.options, option)) {
+            return Err(format!("{option} requested, the kernel uses {used}"));
         }
-        let is_none = self.compression.is_some() && !self.compresses();
-        match compression::stray(&entry.mount).filter(|_| is_none) {
-            Some(_) => Err(format!("no compression requested, the kernel uses {}", took())),
-            None => Ok(()),
+        let is_off = self.compression.is_some() && !self.compresses();
+        if is_off && compression::stray(&entry.mount).is_some() {
+            return Err(format!("no compression requested, the kernel uses {used}"));
         }
+        Ok(())
     }
 
-    fn see_spread(&self, system: &dyn System, point: &Path, devices: usize) -> Result<(), String> {
-        self.profile.map_or(Ok(()), |profile| profile.see_at(system, point, devices))
+    fn check_pool(&self, system: &dyn System, point: &Path, devices: usize) -> Result<(), String> {
+        self.profile.map_or(Ok(()), |profile| profile.check(system, point, devices))
     }
 }
 
@@ -235,7 +235,7 @@ impl Recipe for Volume {
 
     fn room(&self, below: &[u64]) -> u64 {
         let (devices, least) = (below.len() as u64, below.iter().copied().min().unwrap_or(0));
-        self.profile.map_or(least, |profile| (profile.holds)(devices, least))
+        self.profile.map_or(least, |profile| (profile.capacity)(devices, least))
     }
 
     fn make(&self, builder: &mut Builder<'_, '_>, below: &[Base]) -> Outcome<Base> {
@@ -246,35 +246,35 @@ impl Recipe for Volume {
         let system = builder.system();
         let files = builder.files_of(&devices)?;
         let label = builder.label();
-        let made = |device: &Device| {
-            let (disk, start) =
-                (Mark::now(system, &device.extent.device), device.extent.range.start);
-            Undo::FileSystem { disk, start, label: label.clone() }
+        let undo_of = |device: &Device| Undo::FileSystem {
+            disk: Mark::now(system, &device.extent.device),
+            start: device.extent.range.start,
+            label: label.clone(),
         };
         for (device, file) in devices.iter().zip(&files) {
             // All of them have the label, so all are wiped.
-            builder.beside(made(device))?;
-            builder.discard(device, file, made(device))?;
+            builder.record_side_effect(undo_of(device))?;
+            builder.discard(device, file, undo_of(device))?;
         }
-        builder.act_on_all(&devices, made(devices[0]), &self.make_on(&label, &files))?;
-        let point = builder.place("mount")?;
+        builder.act_on_all(&devices, undo_of(devices[0]), &self.make_on(&label, &files))?;
+        let point = builder.unused_path("mount")?;
         let directory = Undo::Directory { path: point.clone() };
         builder.act(directory, &Act::CreateDirectory { path: point.clone() })?;
         let mounted = Undo::Mount { point: point.clone() };
         builder.act_on_all(&devices, mounted, &self.mount(&files, &point))?;
-        self.see_at(system, &point)
-            .and_then(|()| self.see_spread(system, &point, devices.len()))
+        self.check_mount(system, &point)
+            .and_then(|()| self.check_pool(system, &point, devices.len()))
             .map_err(|what| Failure::refused(format!("mounting {}: {what}", self.kind.name)))?;
         Ok(Base::Directory(point))
     }
 
-    fn see(&self, system: &dyn System, made: &Made) -> Result<(), String> {
+    fn check(&self, system: &dyn System, made: &Made) -> Result<(), String> {
         match &made.base {
             Base::Directory(point) => {
-                self.see_at(system, point)?;
-                let labelled = |undo: &&Undo| matches!(undo, Undo::FileSystem { .. });
-                let devices = made.undo.iter().filter(labelled).count();
-                self.see_spread(system, point, devices)
+                self.check_mount(system, point)?;
+                let is_labelled = |undo: &&Undo| matches!(undo, Undo::FileSystem { .. });
+                let devices = made.undo.iter().filter(is_labelled).count();
+                self.check_pool(system, point, devices)
             }
             Base::Device(_) => Ok(()),
         }
@@ -293,9 +293,9 @@ impl Recipe for Volume {
         let options = self.all_mount_options();
         let options = if options.is_empty() { DEFAULTS } else { &options };
         let line = format!("{named} {ANY_DIRECTORY} {} {options} 0 2", self.kind.name);
-        let own = self.own_options().into_iter().map(str::to_owned);
+        let options = self.own_options().into_iter().map(str::to_owned);
         let devices = below.iter().map(|device| device.display().to_string());
-        let arguments = own.chain(self.spread(below.len())).chain(devices).collect();
+        let arguments = options.chain(self.profile_arguments(below.len())).chain(devices).collect();
         let make = Act::Run { program: self.kind.program.to_owned(), arguments };
         ByHand {
             typed: Typed { acts: vec![make, self.mount(below, &out)], out },
@@ -313,7 +313,7 @@ fn kernel_lacks(system: &dyn System, name: &str) -> bool {
 }
 
 /// Returns whether the kernel's list of options implies one: some are shown by their absence.
-fn shows(options: &[String], option: &str) -> bool {
+fn implies(options: &[String], option: &str) -> bool {
     const UNSHOWN: [&str; 8] =
         ["defaults", "rw", "relatime", "atime", "suid", "dev", "exec", "barrier"];
     UNSHOWN.contains(&option)

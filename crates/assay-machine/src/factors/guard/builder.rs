@@ -30,7 +30,6 @@ impl<'g, 'a> Builder<'g, 'a> {
         Self { guard, undo: Vec::new() }
     }
 
-    /// Undo entries of all steps, the first one first.
     pub(super) fn into_undo(self) -> Vec<Undo> {
         self.undo
     }
@@ -74,7 +73,7 @@ impl<'g, 'a> Builder<'g, 'a> {
     }
 
     /// Records the undo entry of a side effect of the next step.
-    pub fn beside(&mut self, undo: Undo) -> Outcome<()> {
+    pub fn record_side_effect(&mut self, undo: Undo) -> Outcome<()> {
         if !self.undo.contains(&undo) {
             self.undo.push(undo.clone());
         }
@@ -83,9 +82,9 @@ impl<'g, 'a> Builder<'g, 'a> {
 
     /// Takes one step inside a file system that this run made and mounted. Refused elsewhere.
     pub fn act_within(&mut self, directory: &Path, act: &Act) -> Outcome<()> {
-        let own =
+        let is_around =
             |undo: &&Undo| matches!(undo, Undo::Mount { point } if directory.starts_with(point));
-        let undo = self.guard.undos().iter().rev().find(own).cloned();
+        let undo = self.guard.undos().iter().rev().find(is_around).cloned();
         let undo = undo.ok_or_else(|| {
             Failure::refused(format!("{act}: this run created nothing at {}", directory.display()))
         })?;
@@ -110,7 +109,7 @@ impl<'g, 'a> Builder<'g, 'a> {
     }
 
     pub fn name(&mut self, what: &str) -> String {
-        self.guard.name(what)
+        self.guard.unique_name(what)
     }
 
     fn try_act(&mut self, undo: Undo, act: &Act) -> Outcome<io::Result<()>> {
@@ -141,38 +140,38 @@ impl<'g, 'a> Builder<'g, 'a> {
         self.act_on(device, undo, &Act::Discard { device: file.to_owned(), range })
     }
 
-    pub fn room(&mut self) -> Outcome<PathBuf> {
-        self.guard.make_room()?;
-        Ok(self.guard.room.clone())
+    pub fn directory(&mut self) -> Outcome<PathBuf> {
+        self.guard.make_directory()?;
+        Ok(self.guard.directory.clone())
     }
 
     /// A path in that directory that was never used before.
-    pub fn place(&mut self, what: &str) -> Outcome<PathBuf> {
-        let room = self.room()?;
-        Ok(room.join(self.guard.name(what)))
+    pub fn unused_path(&mut self, what: &str) -> Outcome<PathBuf> {
+        let directory = self.directory()?;
+        Ok(directory.join(self.guard.unique_name(what)))
     }
 
     pub fn label(&mut self) -> String {
-        self.guard.label()
+        self.guard.unique_label()
     }
 
     /// A file of zeros of the tool's own, under the one name that it has.
     pub fn own_file(&mut self, bytes: u64) -> Outcome<PathBuf> {
-        let room = self.room()?;
-        if let Ok(space) = self.guard.system.space(&room)
+        let directory = self.directory()?;
+        if let Ok(space) = self.guard.system.space(&directory)
             && space.available_bytes < bytes
         {
             return Err(Failure::refused(format!(
                 "{} has {} free, but the loop device's file needs {}; free some space, or use another ASSAY_HOME",
-                room.display(),
+                directory.display(),
                 Bytes(space.available_bytes >> 20 << 20),
                 Bytes(bytes)
             )));
         }
-        let path = self.place("disk")?;
-        let made = Act::CreateFile { path: path.clone(), bytes };
-        self.act(Undo::File { path: path.clone() }, &made)?;
-        self.guard.system.canonical(&path).map_err(|error| cannot(&made, &error))
+        let path = self.unused_path("disk")?;
+        let create = Act::CreateFile { path: path.clone(), bytes };
+        self.act(Undo::File { path: path.clone() }, &create)?;
+        self.guard.system.canonical(&path).map_err(|error| cannot(&create, &error))
     }
 
     /// Attaches a loop device; returns its device file and the undo entry. Refused for another device.
@@ -189,7 +188,7 @@ impl<'g, 'a> Builder<'g, 'a> {
                 .map_err(|error| Failure::refused(format!("no free loop device: {error}")))?;
             let attach = Act::AttachLoop { device: device.clone(), file: file.to_owned() };
             match self.try_act(undo.clone(), &attach)? {
-                Ok(()) => return self.attached(device, undo),
+                Ok(()) => return self.record_attached(device, undo),
                 Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {}
                 Err(error) => return Err(cannot(&attach, &error)),
             }
@@ -198,7 +197,7 @@ impl<'g, 'a> Builder<'g, 'a> {
     }
 
     /// Records the attached device, if the kernel numbers its disks.
-    fn attached(&mut self, device: PathBuf, undo: Undo) -> Outcome<(PathBuf, Undo)> {
+    fn record_attached(&mut self, device: PathBuf, undo: Undo) -> Outcome<(PathBuf, Undo)> {
         let name = device.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mark = Mark::read(self.guard.system, &name).ok().flatten();
         let (Undo::Loop { file, .. }, Some(mark)) = (&undo, mark) else {
@@ -208,7 +207,7 @@ impl<'g, 'a> Builder<'g, 'a> {
             return Ok((device, undo));
         }
         let marked = Undo::Loop { file: file.clone(), device: Some(mark) };
-        self.beside(marked.clone())?;
+        self.record_side_effect(marked.clone())?;
         Ok((device, marked))
     }
 
@@ -216,11 +215,11 @@ impl<'g, 'a> Builder<'g, 'a> {
     pub fn add_zram(&mut self, algorithm: &str, bytes: u64) -> Outcome<(PathBuf, Undo)> {
         let system = self.guard.system;
         // The kernel assigns the lowest free number.
-        let taken = |number: &u32| {
-            sysfs::there(system.read_text(&sysfs::block(&format!("zram{number}")).join("dev")))
-                .is_ok_and(|found| found.is_some())
+        let is_taken = |number: &u32| {
+            let file = sysfs::block(&format!("zram{number}")).join("dev");
+            matches!(sysfs::if_exists(system.read_text(&file)), Ok(Some(_)))
         };
-        let number = (0..MOST_ZRAM).find(|number| !taken(number));
+        let number = (0..MOST_ZRAM).find(|number| !is_taken(number));
         let number = number.ok_or_else(|| Failure::refused("all zram devices are in use"))?;
         let add = Act::AddZram { number };
         match self.try_act(Undo::Zram { number, sequence: None }, &add)? {
@@ -247,8 +246,10 @@ impl<'g, 'a> Builder<'g, 'a> {
             let now = system.read_text(&path).map(|text| setting_value(&text));
             if now.as_ref().ok() != Some(&value) {
                 let now = now.unwrap_or_else(|error| error.to_string());
-                let told = format!("{}: {value} requested, the kernel uses {now}", path.display());
-                return Err(Failure::refused(told));
+                let path = path.display();
+                return Err(Failure::refused(format!(
+                    "{path}: {value} requested, the kernel uses {now}"
+                )));
             }
         }
         Ok((devices::file_of(&name), undo))
@@ -269,7 +270,7 @@ impl<'g, 'a> Builder<'g, 'a> {
 
     /// Returns the created device for the next layer, with a consent derived from the devices below. Refused if it is
     /// not the device that `undo` removes, or uses anything else.
-    pub fn made(&self, file: &Path, undo: &Undo, below: &[&Device]) -> Outcome<Device> {
+    pub fn made_device(&self, file: &Path, undo: &Undo, below: &[&Device]) -> Outcome<Device> {
         let system = self.guard.system;
         let journal = self.guard.journal.as_ref().ok_or_else(closed)?;
         let consents: Vec<_> = below.iter().map(|device| &device.consent).collect();

@@ -198,19 +198,19 @@ fn what_the_kernel_mounted_otherwise_or_not_at_all_is_told() {
     let fake = machine();
     let (mut guard, disk) = with_a_disk(&fake);
     let mounted = make(&mut guard, (&disk, extent(0..DISK)), "", false).unwrap();
-    assert_eq!(ext4("").see(&fake, &mounted), Ok(()));
+    assert_eq!(ext4("").check(&fake, &mounted), Ok(()));
     let table = Path::new("/proc/self/mountinfo");
     let text = fake.read_text(table).unwrap();
     fake.put(table, text.replace("- ext4 /dev/loop0", "- ext2 /dev/loop0"));
-    assert_eq!(ext4("").see(&fake, &mounted), Err("the kernel mounted ext2".to_owned()));
+    assert_eq!(ext4("").check(&fake, &mounted), Err("the kernel mounted ext2".to_owned()));
     fake.put(table, "20 1 8:1 / / rw - ext4 /dev/sda1 rw\n");
-    let told = ext4("").see(&fake, &mounted).unwrap_err();
+    let told = ext4("").check(&fake, &mounted).unwrap_err();
     assert!(told.starts_with("nothing is mounted there"), "{told}");
     // The last mount at a directory is the visible one.
     let line = text.lines().find(|line| line.contains("/dev/loop0")).unwrap();
     let over = line.replace("- ext4", "- xfs");
     fake.put(table, format!("{text}{over}\n"));
-    assert_eq!(ext4("").see(&fake, &mounted), Err("the kernel mounted xfs".to_owned()));
+    assert_eq!(ext4("").check(&fake, &mounted), Err("the kernel mounted xfs".to_owned()));
 }
 
 #[test]
@@ -229,11 +229,11 @@ fn a_loop_device_needs_room_for_its_file_and_not_a_byte_more() {
 fn labels_are_never_used_twice_and_fit_into_eleven_letters() {
     let fake = machine();
     let mut guard = Guard::begin(&fake, Path::new(HOME), "20261122-1200-ab12").unwrap();
-    let labels: Vec<String> = (0..300).map(|_| guard.label()).collect();
+    let labels: Vec<String> = (0..300).map(|_| guard.unique_label()).collect();
     let different: std::collections::BTreeSet<&String> = labels.iter().collect();
     assert_eq!(different.len(), labels.len());
     assert!(labels.iter().all(|label| label.starts_with("AYAB12") && label.len() == 11));
-    assert_ne!(guard.name("disk"), guard.name("disk"));
+    assert_ne!(guard.unique_name("disk"), guard.unique_name("disk"));
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn settings_go_back_for_now_and_everything_else_stays() {
         assert_eq!(value(), wanted);
     }
     let mounts = fake.read_text(Path::new("/proc/self/mountinfo")).unwrap();
-    guard.settings_back().unwrap();
+    guard.restore_settings().unwrap();
     assert_eq!(value(), "128", "the first value, not the one before the last");
     assert_eq!(fake.read_text(Path::new("/proc/self/mountinfo")).unwrap(), mounts);
     guard.set(&setting("64")).unwrap();
@@ -351,7 +351,7 @@ fn no_setting_of_a_stranger_is_changed_whatever_names_it() {
         fake.put(limit, "7:0 4000\n");
         let (mut guard, _) = with_a_disk(&fake);
         if known {
-            guard.keep_to(vec![Mark::now(&fake, "loop0")]);
+            guard.change_only(vec![Mark::now(&fake, "loop0")]);
         }
         guard.set(&levels[0]).unwrap();
         fake.replug(Path::new("/dev/loop0"));
@@ -396,7 +396,7 @@ fn settings_that_exclude_each_other_are_put_back() {
             assert!(!guard.is_as_found());
         }
         // Between two arms, and to a level equal to the original.
-        guard.settings_back().unwrap();
+        guard.restore_settings().unwrap();
         assert_eq!(holds(), before);
         guard.set(&levels[0]).unwrap();
         let zero = if bytes_before == "0" { bytes } else { ratio };
@@ -446,9 +446,9 @@ fn neighbors_that_a_setting_changes_are_restored() {
         let mut guard = Guard::begin(&watched, Path::new(HOME), "20261122-1200-ab12").unwrap();
         for _ in 0..2 {
             guard.set(&plain(path, level)).unwrap();
-            assert_eq!(guard.beside(&plain(path, level)), [plain(changed, "0")]);
+            assert_eq!(guard.side_effects_of(&plain(path, level)), [plain(changed, "0")]);
             assert_eq!(guard.undos().len(), 2, "only what changed is noted");
-            guard.settings_back().unwrap();
+            guard.restore_settings().unwrap();
             assert!(guard.is_as_found());
         }
         guard.set(&plain(path, level)).unwrap();
@@ -481,6 +481,6 @@ fn a_limit_of_a_device_that_is_gone_is_not_put_back() {
     let (value, device) = ("7:0 1000".to_owned(), None);
     guard.set(&Setting { path: limit.into(), value, device }).unwrap();
     fake.replug(Path::new("/dev/loop0"));
-    guard.settings_back().unwrap();
+    guard.restore_settings().unwrap();
     assert_eq!(fake.read_text(limit).unwrap().trim(), "7:0 1000");
 }

@@ -18,7 +18,7 @@ use crate::factors::{Choice, Factor};
 pub(in crate::factors) const FILL: &str = "fill_level";
 const NONE: &str = "none";
 /// File systems that preallocate space and report their free space reliably.
-const ABLE: [&str; 8] = ["ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "vfat", "exfat"];
+const SUPPORTED: [&str; 8] = ["ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "vfat", "exfat"];
 /// Minimum free space on the root file system: a share, and a minimum in bytes.
 const ROOT_SHARE: u64 = 20;
 const ROOT_BYTES: u64 = 4 << 30;
@@ -28,7 +28,7 @@ const OTHER_BYTES: u64 = 16 << 20;
 pub(super) struct FillLayer;
 
 /// Requested used share of a file system; `None` leaves it unchanged.
-fn wanted(level: &str) -> Result<Option<f64>, String> {
+fn parse_share(level: &str) -> Result<Option<f64>, String> {
     if level == NONE {
         return Ok(None);
     }
@@ -48,13 +48,13 @@ static LEVEL_FACTOR: Choice = Choice {
                is affected, not the drive. Works with ext2 to ext4, xfs, btrfs, f2fs, vfat and exfat. Needs root.",
     },
     example: "[\"none\", \"50%\", \"80%\", \"95%\"]",
-    judge: |level| wanted(level).map(drop),
-    same: |one, other| wanted(one).is_ok() && wanted(one) == wanted(other),
+    judge: |level| parse_share(level).map(drop),
+    same: |one, other| parse_share(one).is_ok() && parse_share(one) == parse_share(other),
     not_live: "the fill file takes space that running programs may need; compare it under a generated load, for example \
              with assay run fill-level",
     observe: |view| match view.system.space(&view.site.path) {
         Ok(space) if space.total_bytes > 0 => {
-            Presence::Present(Percent((taken(space) * 100.0).round()).to_string())
+            Presence::Present(Percent((used_share(space) * 100.0).round()).to_string())
         }
         Ok(_) => Presence::absent("this filesystem does not report its size"),
         Err(error) => Presence::absent(format!("cannot read the free space: {error}")),
@@ -62,8 +62,7 @@ static LEVEL_FACTOR: Choice = Choice {
     ..Choice::PLAIN
 };
 
-/// Used share of a file system.
-fn taken(space: Space) -> f64 {
+fn used_share(space: Space) -> f64 {
     1.0 - space.available_bytes as f64 / space.total_bytes.max(1) as f64
 }
 
@@ -77,7 +76,7 @@ impl Layer for FillLayer {
     }
 
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
-        let share = wish.level(FILL).and_then(|level| wanted(level).ok())??;
+        let share = wish.level(FILL).and_then(|level| parse_share(level).ok())??;
         Some(Box::new(FillFile { share }))
     }
 
@@ -102,28 +101,28 @@ struct FillFile {
 struct FillSpace {
     shown: String,
     space: Space,
-    /// Whether it is the root file system.
     is_root: bool,
 }
 
-fn place_of(system: &dyn System, directory: &Path) -> Result<FillSpace, String> {
+fn fill_space(system: &dyn System, directory: &Path) -> Result<FillSpace, String> {
     let shown = directory.display().to_string();
     let other = "use a directory on another drive";
-    let doubt = |what: &str| format!("cannot fill {shown}: {what}; {other}");
-    let table = mounts::read(system).map_err(|_| doubt("cannot detect its filesystem"))?;
+    let cannot_fill = |what: &str| format!("cannot fill {shown}: {what}; {other}");
+    let table = mounts::read(system).map_err(|_| cannot_fill("cannot detect its filesystem"))?;
     let number = |path: &Path| system.status(path).ok().map(|found| found.device);
     let (here, root) = (number(directory), number(Path::new("/")));
     let entry = mounts::find(&table, directory, here);
-    let entry = entry.ok_or_else(|| doubt("cannot detect its filesystem"))?;
+    let entry = entry.ok_or_else(|| cannot_fill("cannot detect its filesystem"))?;
     let filesystem = entry.mount.filesystem.as_str();
-    if !ABLE.contains(&filesystem) {
-        return Err(doubt(&format!("{filesystem} does not report its usage reliably")));
+    if !SUPPORTED.contains(&filesystem) {
+        return Err(cannot_fill(&format!("{filesystem} does not report its usage reliably")));
     }
-    let runs_on = mounts::find(&table, Path::new("/"), root).map(|entry| &entry.mount.source);
+    let root_source = mounts::find(&table, Path::new("/"), root).map(|entry| &entry.mount.source);
     // If the root file system is unknown, treat any as root.
-    let is_root =
-        here.is_none() || here == root || runs_on.is_none_or(|own| *own == entry.mount.source);
-    let space = system.space(directory).map_err(|error| doubt(&error.to_string()))?;
+    let is_root = here.is_none()
+        || here == root
+        || root_source.is_none_or(|source| *source == entry.mount.source);
+    let space = system.space(directory).map_err(|error| cannot_fill(&error.to_string()))?;
     Ok(FillSpace { shown, space, is_root })
 }
 
@@ -133,21 +132,21 @@ impl FillFile {
         let left = (space.total_bytes as f64 * (1.0 - self.share)) as u64;
         let level = Percent((self.share * 100.0).round());
         if space.available_bytes <= left {
-            let now = Percent((taken(*space) * 100.0).round());
+            let now = Percent((used_share(*space) * 100.0).round());
             return Err(format!(
                 "fill_level {level}: the filesystem of {shown} is already {now} full; use a higher level, or another \
                  directory"
             ));
         }
-        let stays =
+        let reserve_bytes =
             if *is_root { ROOT_BYTES.max(space.total_bytes / ROOT_SHARE) } else { OTHER_BYTES };
-        if left < stays {
+        if left < reserve_bytes {
             let why = if *is_root { " on the root filesystem" } else { "" };
             return Err(format!(
                 "fill_level {level} would leave {} of the filesystem of {shown} free, but {} must stay free{why}; use \
                  a lower level, or a directory on another drive",
                 Bytes(left >> 20 << 20),
-                Bytes(stays >> 20 << 20)
+                Bytes(reserve_bytes >> 20 << 20)
             ));
         }
         Ok((space.available_bytes - left) >> 12 << 12)
@@ -168,7 +167,7 @@ impl Recipe for FillFile {
     }
 
     fn missing_beside(&self, system: &dyn System, directory: &Path) -> Option<String> {
-        place_of(system, directory).and_then(|place| self.bytes(&place)).err()
+        fill_space(system, directory).and_then(|place| self.bytes(&place)).err()
     }
 
     fn make(&self, builder: &mut Builder<'_, '_>, below: &[Base]) -> Outcome<Base> {
@@ -176,17 +175,17 @@ impl Recipe for FillFile {
             return Err(Failure::refused("fill_level needs a directory as the target"));
         };
         let system = builder.system();
-        let own = system
+        let directory_path = system
             .canonical(directory)
             .map_err(|error| Failure::refused(format!("{}: {error}", directory.display())))?;
-        let place = place_of(system, &own).map_err(Failure::refused)?;
+        let place = fill_space(system, &directory_path).map_err(Failure::refused)?;
         let bytes = self.bytes(&place).map_err(Failure::refused)?;
-        let path = own.join(format!(".assay-{}", builder.name(FILL)));
+        let path = directory_path.join(format!(".assay-{}", builder.name(FILL)));
         builder.act(Undo::File { path: path.clone() }, &Act::AllocateFile { path, bytes })?;
         Ok(Base::Directory(directory.clone()))
     }
 
-    fn see(&self, system: &dyn System, made: &Made) -> Result<(), String> {
+    fn check(&self, system: &dyn System, made: &Made) -> Result<(), String> {
         for undo in &made.undo {
             let Undo::File { path } = undo else { continue };
             match system.status(path) {
@@ -260,7 +259,7 @@ mod tests {
     fn a_file_system_that_is_in_doubt_is_not_filled() {
         let fake = Fake::new();
         fake.put("/home/x", "").put("/data/x", "").put("/nfs/x", "").put("/tmp/x", "");
-        assert!(place_of(&fake, Path::new("/home")).is_err(), "no table of mounts");
+        assert!(fill_space(&fake, Path::new("/home")).is_err(), "no table of mounts");
         fake.put(
             "/proc/self/mountinfo",
             "27 1 254:0 / / rw - ext4 /dev/vda rw\n\
@@ -269,10 +268,10 @@ mod tests {
              30 27 254:16 / /data rw - xfs /dev/vdb rw\n",
         );
         for (directory, kind) in [("/tmp", "tmpfs"), ("/nfs", "nfs4")] {
-            let told = place_of(&fake, Path::new(directory)).err().unwrap();
+            let told = fill_space(&fake, Path::new(directory)).err().unwrap();
             assert!(told.starts_with(&format!("cannot fill {directory}: {kind}")), "{told}");
         }
-        assert!(place_of(&fake, Path::new("/home")).unwrap().is_root);
+        assert!(fill_space(&fake, Path::new("/home")).unwrap().is_root);
         // A plan contains the level before anything is created.
         let levels = Levels::from([(FILL.to_owned(), "80%".to_owned())]);
         let stack = super::super::Stack::new(&Wish::new(&levels)).unwrap();

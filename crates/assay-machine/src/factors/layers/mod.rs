@@ -214,7 +214,7 @@ pub trait Recipe {
     /// Creates the layer and checks it. After a failure the caller reverts the finished steps.
     fn make(&self, builder: &mut Builder<'_, '_>, below: &[Base]) -> Outcome<Base>;
 
-    fn see(&self, _: &dyn System, _: &Made) -> Result<(), String> {
+    fn check(&self, _: &dyn System, _: &Made) -> Result<(), String> {
         Ok(())
     }
 
@@ -259,8 +259,9 @@ pub struct ByHand {
 }
 
 pub fn of_factor(name: &str) -> Option<&'static dyn Layer> {
-    let own = |layer: &&&dyn Layer| layer.factors().iter().any(|one| one.about().name == name);
-    LAYERS.iter().find(own).copied()
+    let has_factor =
+        |layer: &&&dyn Layer| layer.factors().iter().any(|factor| factor.about().name == name);
+    LAYERS.iter().find(has_factor).copied()
 }
 
 /// Returns the factor that this one requires; `None` if it is independent.
@@ -283,8 +284,8 @@ pub fn chosen<'n>(
 
 /// Returns whether any arm's layers provide a directory for trials.
 pub fn give_directory<'l>(arms: impl IntoIterator<Item = &'l Levels>) -> bool {
-    let given = |levels| Stack::new(&Wish::new(levels)).ok()?.gives();
-    arms.into_iter().any(|levels| given(levels) == Some(Gives::Directory))
+    let output_of = |levels| Stack::new(&Wish::new(levels)).ok()?.gives();
+    arms.into_iter().any(|levels| output_of(levels) == Some(Gives::Directory))
 }
 
 /// Name of the uppermost layer of a study: `file system`.
@@ -294,22 +295,22 @@ pub fn noun<'n>(names: impl IntoIterator<Item = &'n String>) -> &'static str {
 
 /// All that can be made, in words: `loop devices and file systems`.
 pub fn nouns() -> String {
-    let nouns: Vec<String> = LAYERS.iter().map(|layer| several(layer.noun())).collect();
+    let nouns: Vec<String> = LAYERS.iter().map(|layer| plural(layer.noun())).collect();
     match nouns.as_slice() {
         [others @ .., last] if !others.is_empty() => format!("{} and {last}", others.join(", ")),
         _ => nouns.concat(),
     }
 }
 
-pub fn several(noun: &str) -> String {
-    let vowels = ["ay", "ey", "oy"];
-    match noun.strip_suffix('y').filter(|_| !vowels.iter().any(|end| noun.ends_with(end))) {
-        Some(stem) => format!("{stem}ies"),
-        None => format!("{noun}s"),
+pub fn plural(noun: &str) -> String {
+    let keeps_y = ["ay", "ey", "oy"].iter().any(|end| noun.ends_with(end));
+    match noun.strip_suffix('y') {
+        Some(stem) if !keeps_y => format!("{stem}ies"),
+        _ => format!("{noun}s"),
     }
 }
 
-pub fn one(noun: &str) -> String {
+pub fn with_article(noun: &str) -> String {
     let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
     format!("{article} {noun}")
 }

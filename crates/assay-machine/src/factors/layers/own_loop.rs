@@ -49,10 +49,10 @@ impl Recipe for OverZeros {
     fn make(&self, builder: &mut Builder<'_, '_>, _: &[Base]) -> Outcome<Base> {
         let file = builder.own_file(self.bytes)?;
         let (device, undo) = builder.attach_loop(&file, None)?;
-        builder.made(&device, &undo, &[]).map(Base::Device)
+        builder.made_device(&device, &undo, &[]).map(Base::Device)
     }
 
-    fn see(&self, system: &dyn System, made: &Made) -> Result<(), String> {
+    fn check(&self, system: &dyn System, made: &Made) -> Result<(), String> {
         attached(system, made)
     }
 

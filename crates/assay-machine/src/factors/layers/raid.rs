@@ -15,14 +15,14 @@ use super::{
     missing_program, too_few,
 };
 use crate::factors::guard::Builder;
-use crate::factors::{Choice, Factor, has_module, one_amount};
+use crate::factors::{Choice, Factor, has_module, is_same_amount};
 
 const INTERNAL: &str = "internal";
 const PROGRAM: &str = "mdadm";
 /// Highest array number; the search for a free one starts here, as in `mdadm`.
 const LAST_NUMBER: u32 = 127;
 /// Minimum size of md's metadata per member.
-const OWN_BYTES: u64 = 1 << 20;
+const METADATA_BYTES: u64 = 1 << 20;
 /// The smallest chunk, and the unit in which md counts its stripe cache.
 const PAGE_BYTES: u64 = 4096;
 /// Entries of the stripe cache, as the kernel takes them.
@@ -30,8 +30,8 @@ const STRIPE_CACHE: std::ops::RangeInclusive<u32> = 17..=32_768;
 /// Lowest resync rate: md's own minimum, rounded.
 const LEAST_SYNC: u64 = 1_000_000;
 const PAUSE: Duration = Duration::from_millis(50);
-const MOST_LOOKS: usize = 40;
-const FREE: &str = "/dev/mdN";
+const MOST_CHECKS: usize = 40;
+const ANY_ARRAY: &str = "/dev/mdN";
 const NAME: &str = "NAME";
 
 #[derive(Debug)]
@@ -40,39 +40,39 @@ struct RaidLevel {
     module: &'static str,
     least: usize,
     /// Capacity in bytes, from number and size of the members.
-    holds: fn(u64, u64) -> u64,
+    capacity: fn(u64, u64) -> u64,
 }
 
-static WAYS: [RaidLevel; 5] = [
+static LEVELS: [RaidLevel; 5] = [
     RaidLevel {
         name: "raid5",
         module: "raid456",
         least: 3,
-        holds: |count, bytes| (count - 1) * bytes,
+        capacity: |count, bytes| (count - 1) * bytes,
     },
     RaidLevel {
         name: "raid6",
         module: "raid456",
         least: 4,
-        holds: |count, bytes| (count - 2) * bytes,
+        capacity: |count, bytes| (count - 2) * bytes,
     },
     RaidLevel {
         name: "raid10",
         module: "raid10",
         least: 4,
-        holds: |count, bytes| count * bytes / 2,
+        capacity: |count, bytes| count * bytes / 2,
     },
-    RaidLevel { name: "raid1", module: "raid1", least: 2, holds: |_, bytes| bytes },
-    RaidLevel { name: "raid0", module: "raid0", least: 2, holds: |count, bytes| count * bytes },
+    RaidLevel { name: "raid1", module: "raid1", least: 2, capacity: |_, bytes| bytes },
+    RaidLevel { name: "raid0", module: "raid0", least: 2, capacity: |count, bytes| count * bytes },
 ];
 
-fn way(name: &str) -> Option<&'static RaidLevel> {
-    WAYS.iter().find(|way| way.name == name)
+fn raid_level(name: &str) -> Option<&'static RaidLevel> {
+    LEVELS.iter().find(|level| level.name == name)
 }
 
 pub(super) struct RaidLayer;
 
-const NOT_TOLD: &str = "read only from an existing array";
+const NOT_READABLE: &str = "read only from an existing array";
 
 static LEVEL_FACTOR: Choice = Choice {
     about: About {
@@ -86,10 +86,10 @@ static LEVEL_FACTOR: Choice = Choice {
     },
     example: "[\"raid5\", \"raid6\", \"raid10\", \"raid1\", \"raid0\", \"none\"]",
     judge: |level| {
-        if level == NONE || way(level).is_some() {
+        if level == NONE || raid_level(level).is_some() {
             return Ok(());
         }
-        let names: Vec<&str> = WAYS.iter().map(|way| way.name).collect();
+        let names: Vec<&str> = LEVELS.iter().map(|known| known.name).collect();
         Err(format!("cannot create `{level}`; use one of {}, or {NONE}", names.join(", ")))
     },
     caution: |level| (level == "raid0").then_some("raid0 loses all data if one device fails"),
@@ -115,12 +115,12 @@ static CHUNK_FACTOR: Choice = Choice {
             return Ok(());
         }
         let bytes: Bytes = level.parse()?;
-        let fine = bytes.0.is_power_of_two() && bytes.0 >= PAGE_BYTES;
+        let is_valid = bytes.0.is_power_of_two() && bytes.0 >= PAGE_BYTES;
         let hint = "use a power of two of at least 4 KiB, such as 64 KiB";
-        if fine { Ok(()) } else { Err(format!("`{level}` is not a chunk size: {hint}")) }
+        if is_valid { Ok(()) } else { Err(format!("`{level}` is not a chunk size: {hint}")) }
     },
-    same: one_amount::<Bytes>,
-    observe: |_| Presence::absent(NOT_TOLD),
+    same: is_same_amount::<Bytes>,
+    observe: |_| Presence::absent(NOT_READABLE),
     ..Choice::PLAIN
 };
 
@@ -135,10 +135,10 @@ static BITMAP_FACTOR: Choice = Choice {
     },
     example: "[\"none\", \"internal\"]",
     judge: |level| {
-        let fine = [DEFAULTS, NONE, INTERNAL].contains(&level);
-        if fine { Ok(()) } else { Err(format!("`{level}`: use {NONE} or {INTERNAL}")) }
+        let is_valid = [DEFAULTS, NONE, INTERNAL].contains(&level);
+        if is_valid { Ok(()) } else { Err(format!("`{level}`: use {NONE} or {INTERNAL}")) }
     },
-    observe: |_| Presence::absent(NOT_TOLD),
+    observe: |_| Presence::absent(NOT_READABLE),
     ..Choice::PLAIN
 };
 
@@ -157,8 +157,8 @@ static STRIPE_CACHE_FACTOR: Choice = Choice {
         }
         Err(format!("`{level}`: use a whole number from 17 to 32768, or {DEFAULTS}"))
     },
-    same: one_amount::<u64>,
-    observe: |_| Presence::absent(NOT_TOLD),
+    same: is_same_amount::<u64>,
+    observe: |_| Presence::absent(NOT_READABLE),
     ..Choice::PLAIN
 };
 
@@ -173,12 +173,12 @@ static SYNC_FACTOR: Choice = Choice {
     },
     example: "[\"none\", \"100 MB/s\"]",
     judge: |level| {
-        let fine = [DEFAULTS, NONE].contains(&level) || rate(level).is_some();
+        let is_valid = [DEFAULTS, NONE].contains(&level) || rate(level).is_some();
         let hint = "use none, or a rate of at least 1 MB/s, such as 100 MB/s";
-        if fine { Ok(()) } else { Err(format!("`{level}`: {hint}")) }
+        if is_valid { Ok(()) } else { Err(format!("`{level}`: {hint}")) }
     },
     same: |one, other| one == other || rate(one).is_some() && rate(one) == rate(other),
-    observe: |_| Presence::absent(NOT_TOLD),
+    observe: |_| Presence::absent(NOT_READABLE),
     ..Choice::PLAIN
 };
 
@@ -199,7 +199,7 @@ impl Layer for RaidLayer {
 
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
         Some(Box::new(RaidArray {
-            way: way(wish.asked(&LEVEL_FACTOR)?)?,
+            level: raid_level(wish.asked(&LEVEL_FACTOR)?)?,
             chunk: wish.asked(&CHUNK_FACTOR).and_then(|level| level.parse().ok()),
             bitmap: wish.asked(&BITMAP_FACTOR) == Some(INTERNAL),
             stripe_cache: wish.asked(&STRIPE_CACHE_FACTOR).and_then(|level| level.parse().ok()),
@@ -214,7 +214,7 @@ impl Layer for RaidLayer {
 }
 
 struct RaidArray {
-    way: &'static RaidLevel,
+    level: &'static RaidLevel,
     chunk: Option<Bytes>,
     bitmap: bool,
     stripe_cache: Option<u32>,
@@ -225,7 +225,7 @@ struct RaidArray {
 impl RaidArray {
     /// Returns an error for options that do not fit the level.
     fn fault(&self) -> Option<String> {
-        let name = self.way.name;
+        let name = self.level.name;
         let lacks = |what: &str, setting: &str| {
             Some(format!("{name} has no {what}; to include {name}, use --set {setting}"))
         };
@@ -235,7 +235,7 @@ impl RaidArray {
         if self.bitmap && name == "raid0" {
             return lacks("bitmap", "raid_bitmap=none");
         }
-        if self.stripe_cache.is_some() && self.way.module != "raid456" {
+        if self.stripe_cache.is_some() && self.level.module != "raid456" {
             return lacks("stripe cache", "raid_stripe_cache=defaults");
         }
         if self.sync_kib_per_s.is_some() && name == "raid0" {
@@ -248,9 +248,9 @@ impl RaidArray {
         let mut words: Vec<String> = vec!["--create".into(), array.display().to_string()];
         words.extend(["--run", "--quiet", "--metadata=1.2", "--homehost=any"].map(str::to_owned));
         words.push(format!("--name={name}"));
-        words.push(format!("--level={}", self.way.name));
+        words.push(format!("--level={}", self.level.name));
         words.extend(self.chunk.map(|chunk| format!("--chunk={}K", chunk.0 >> 10)));
-        if self.way.name != "raid0" {
+        if self.level.name != "raid0" {
             let bitmap = if self.bitmap { INTERNAL } else { NONE };
             words.push(format!("--bitmap={bitmap}"));
             // No resync: existing data is discarded, and a resync would cause traffic during trials.
@@ -261,10 +261,10 @@ impl RaidArray {
         Act::Run { program: PROGRAM.to_owned(), arguments: words }
     }
 
-    fn lines(&self, below: &[PathBuf], lasting: bool) -> Typed {
-        let mut acts = vec![self.create(Path::new(FREE), NAME, below, lasting)];
+    fn commands(&self, below: &[PathBuf], lasting: bool) -> Typed {
+        let mut acts = vec![self.create(Path::new(ANY_ARRAY), NAME, below, lasting)];
         acts.extend(self.settings("mdN"));
-        Typed { acts, out: FREE.into() }
+        Typed { acts, out: ANY_ARRAY.into() }
     }
 
     fn settings(&self, array: &str) -> Vec<Act> {
@@ -278,63 +278,64 @@ impl RaidArray {
     }
 
     /// Checks that there is no resync, or that it still runs.
-    fn see_sync(&self, now: &dyn Fn(&str) -> Result<String, String>) -> Result<(), String> {
+    fn check_sync(&self, now: &dyn Fn(&str) -> Result<String, String>) -> Result<(), String> {
         let action = now("sync_action")?;
         let Some(wanted) = self.sync_kib_per_s else {
             let degraded = now("degraded")?;
-            let still = action == "idle" && degraded == "0";
-            let state = format!("sync_action {action}, degraded {degraded}");
-            return still.then_some(()).ok_or(format!("its members are not in sync: {state}"));
+            if action == "idle" && degraded == "0" {
+                return Ok(());
+            }
+            return Err(format!(
+                "its members are not in sync: sync_action {action}, degraded {degraded}"
+            ));
         };
         let speed = now("sync_speed_max")?;
         if speed.split_whitespace().next() != Some(wanted.to_string().as_str()) {
             return Err(format!("sync_speed_max {wanted} requested, the array uses {speed}"));
         }
         // Parity is computed onto the last member as onto a replaced one.
-        let goes_on = ["resync", "recover"].contains(&action.as_str());
-        goes_on.then_some(()).ok_or_else(|| {
-            format!(
-                "its resync has finished (sync_action {action}); use a lower rate or larger members"
-            )
-        })
+        if ["resync", "recover"].contains(&action.as_str()) {
+            return Ok(());
+        }
+        Err(format!(
+            "its resync has finished (sync_action {action}); use a lower rate or larger members"
+        ))
     }
 
     /// Checks a new array: md starts its resync shortly after the request.
-    fn see_soon(&self, system: &dyn System, name: &str, members: usize) -> Result<(), String> {
-        let mut seen = self.see_at(system, name, members);
-        let looks = if self.sync_kib_per_s.is_some() { MOST_LOOKS } else { 0 };
-        for _ in 0..looks {
-            if seen.is_ok() {
-                break;
+    fn check_new(&self, system: &dyn System, name: &str, members: usize) -> Result<(), String> {
+        let repeats = if self.sync_kib_per_s.is_some() { MOST_CHECKS } else { 0 };
+        for _ in 0..repeats {
+            if self.check_array(system, name, members).is_ok() {
+                return Ok(());
             }
             system.sleep(PAUSE);
-            seen = self.see_at(system, name, members);
         }
-        seen
+        self.check_array(system, name, members)
     }
 
     /// Checks in sysfs that an array matches the request; the error describes the array.
-    fn see_at(&self, system: &dyn System, name: &str, members: usize) -> Result<(), String> {
+    fn check_array(&self, system: &dyn System, name: &str, members: usize) -> Result<(), String> {
         let place = sysfs::block(name).join("md");
         let now = |file: &str| {
             let text = system.read_text(&place.join(file));
             text.map(|text| text.trim().to_owned())
                 .map_err(|error| format!("cannot read {file} of {name}: {}", sysfs::reason(&error)))
         };
-        let is = |file: &str, wanted: &str| match now(file)? {
-            found if found == wanted => Ok(()),
-            found => Err(format!("{file} {wanted} requested, the array uses {found}")),
+        let check_file = |file: &str, wanted: &str| match now(file)? {
+            value if value == wanted => Ok(()),
+            value => Err(format!("{file} {wanted} requested, the array uses {value}")),
         };
-        is("level", self.way.name)?;
-        is("raid_disks", &members.to_string())?;
+        check_file("level", self.level.name)?;
+        check_file("raid_disks", &members.to_string())?;
         if let Some(chunk) = self.chunk {
-            is("chunk_size", &chunk.0.to_string())?;
+            check_file("chunk_size", &chunk.0.to_string())?;
         }
         if let Some(entries) = self.stripe_cache {
-            is("stripe_cache_size", &entries.to_string())?;
+            check_file("stripe_cache_size", &entries.to_string())?;
         }
-        if self.way.name != "raid0" {
-            self.see_sync(&now)?;
+        if self.level.name != "raid0" {
+            self.check_sync(&now)?;
             let bitmap = now("bitmap/location")?;
             if (bitmap != NONE) != self.bitmap {
                 let asked = if self.bitmap { INTERNAL } else { NONE };
@@ -351,7 +352,7 @@ impl RaidArray {
 
 impl Recipe for RaidArray {
     fn words(&self) -> String {
-        self.way.name.to_owned()
+        self.level.name.to_owned()
     }
 
     fn takes(&self) -> Takes {
@@ -359,14 +360,14 @@ impl Recipe for RaidArray {
     }
 
     fn least(&self) -> usize {
-        self.way.least
+        self.level.least
     }
 
     fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String> {
         if let Some(fault) = self.fault() {
             return Some(fault);
         }
-        let RaidLevel { name, least, .. } = self.way;
+        let RaidLevel { name, least, .. } = self.level;
         if below.len() < *least {
             return Some(too_few(name, *least, below.len()));
         }
@@ -375,30 +376,30 @@ impl Recipe for RaidArray {
             return Some(missing);
         }
         let smallest = below.iter().copied().min().unwrap_or(0);
-        let needed = self.chunk.map_or(PAGE_BYTES, |chunk| chunk.0) + OWN_BYTES;
+        let needed = self.chunk.map_or(PAGE_BYTES, |chunk| chunk.0) + METADATA_BYTES;
         if smallest < needed {
             let (needed, smallest) = (Bytes(needed), Bytes(smallest));
             return Some(format!("{name} needs members of {needed}, but one has {smallest}"));
         }
-        kernel_lacks(system, name, self.way.module).then(|| {
+        kernel_lacks(system, name, self.level.module).then(|| {
             format!("this kernel has no {name} (md); without a device: assay calc raid --help")
         })
     }
 
     fn room(&self, below: &[u64]) -> u64 {
-        let smallest = below.iter().copied().min().unwrap_or(0).saturating_sub(OWN_BYTES);
+        let smallest = below.iter().copied().min().unwrap_or(0).saturating_sub(METADATA_BYTES);
         let members = below.len() as u64;
-        if below.len() < self.way.least { 0 } else { (self.way.holds)(members, smallest) }
+        if below.len() < self.level.least { 0 } else { (self.level.capacity)(members, smallest) }
     }
 
     fn make(&self, builder: &mut Builder<'_, '_>, below: &[Base]) -> Outcome<Base> {
         if let Some(fault) = self.fault() {
             return Err(Failure::refused(fault));
         }
-        let devices = members_of(below, self.way.name, self.way.least)?;
+        let devices = members_of(below, self.level.name, self.level.least)?;
         let system = builder.system();
         let files = builder.files_of(&devices)?;
-        let array = free(system)?;
+        let array = free_name(system)?;
         let name = builder.label();
         let member = |device: &&Device| MemberMark {
             disk: Mark::now(system, &device.extent.device),
@@ -415,27 +416,27 @@ impl Recipe for RaidArray {
         for setting in self.settings(&array) {
             builder.act(undo.clone(), &setting)?;
         }
-        self.see_soon(system, &array, devices.len())
-            .map_err(|what| Failure::refused(format!("{}: {what}", self.way.name)))?;
-        builder.made(&file, &undo, &devices).map(Base::Device)
+        self.check_new(system, &array, devices.len())
+            .map_err(|what| Failure::refused(format!("{}: {what}", self.level.name)))?;
+        builder.made_device(&file, &undo, &devices).map(Base::Device)
     }
 
-    fn see(&self, system: &dyn System, made: &Made) -> Result<(), String> {
+    fn check(&self, system: &dyn System, made: &Made) -> Result<(), String> {
         let Base::Device(device) = &made.base else { return Ok(()) };
         let members = made.undo.iter().find_map(|undo| match undo {
             Undo::Array { members, .. } => Some(members.len()),
             _ => None,
         });
-        self.see_at(system, &device.extent.device, members.unwrap_or(0))
+        self.check_array(system, &device.extent.device, members.unwrap_or(0))
     }
 
     fn typed(&self, below: &[PathBuf]) -> Typed {
-        self.lines(below, self.sync_kib_per_s.is_some())
+        self.commands(below, self.sync_kib_per_s.is_some())
     }
 
     fn by_hand(&self, below: &[PathBuf]) -> ByHand {
         ByHand {
-            typed: self.lines(below, true),
+            typed: self.commands(below, true),
             why: "assay creates arrays only for measurements; resync a permanent array first",
             lasting: Some((
                 "mdadm --detail --scan >> /etc/mdadm/mdadm.conf".to_owned(),
@@ -454,8 +455,7 @@ fn members_of<'b>(below: &'b [Base], name: &str, least: usize) -> Outcome<Vec<&'
     Ok(devices)
 }
 
-/// Kernel name of a nonexistent array.
-fn free(system: &dyn System) -> Outcome<String> {
+fn free_name(system: &dyn System) -> Outcome<String> {
     let mut names = (0..=LAST_NUMBER).rev().map(|number| format!("md{number}"));
     let is_free = |name: &String| devices::number_of(system, name).is_none();
     names.find(is_free).ok_or_else(|| {
@@ -524,7 +524,7 @@ mod tests {
     #[test]
     fn an_array_holds_what_its_level_leaves() {
         let array = |name| RaidArray {
-            way: way(name).unwrap(),
+            level: raid_level(name).unwrap(),
             chunk: None,
             bitmap: false,
             stripe_cache: None,
@@ -581,8 +581,8 @@ mod tests {
         let fake = Fake::recorded("file /proc/sys/kernel/osrelease 6.18.0\n").unwrap();
         fake.install("mdadm").put("/proc/mdstat", "Personalities : [raid1]\n");
         let own = |bytes: u64| missing(&[("raid", "raid1")], &[1 << 30, bytes], &fake);
-        assert_eq!(own(OWN_BYTES + 4096), None);
-        let small = own(OWN_BYTES + 4095).unwrap();
+        assert_eq!(own(METADATA_BYTES + 4096), None);
+        let small = own(METADATA_BYTES + 4095).unwrap();
         assert!(small.starts_with("raid1 needs members of"), "{small}");
         // The module of another level does not count.
         assert_eq!(
@@ -598,14 +598,13 @@ mod tests {
     #[test]
     fn the_last_free_name_is_taken() {
         let fake = Fake::new();
-        assert_eq!(free(&fake).unwrap(), "md127");
+        assert_eq!(free_name(&fake).unwrap(), "md127");
         fake.put("/sys/class/block/md127/dev", "9:127\n");
-        assert_eq!(free(&fake).unwrap(), "md126");
+        assert_eq!(free_name(&fake).unwrap(), "md126");
         for number in 0..127 {
             fake.put(format!("/sys/class/block/md{number}/dev"), format!("9:{number}\n"));
         }
-        assert!(
-            free(&fake).unwrap_err().message.contains("all names from md0 to md127 are in use")
-        );
+        let message = free_name(&fake).unwrap_err().message;
+        assert!(message.contains("all names from md0 to md127 are in use"));
     }
 }

@@ -28,10 +28,10 @@ impl Stack {
     pub fn new(wish: &Wish<'_>) -> Result<Self, String> {
         for (name, level) in wish.levels {
             let Some(layer) = of_factor(name) else { continue };
-            let own = layer.factors().iter().find(|factor| factor.about().name == name);
-            let known = own.is_some_and(|factor| factor.judge(level).is_ok());
-            let alone = goes_with(name).is_some_and(|first| wish.level(first).is_none());
-            if !known || alone {
+            let factor = layer.factors().iter().find(|factor| factor.about().name == name);
+            let is_valid = factor.is_some_and(|factor| factor.judge(level).is_ok());
+            let is_alone = goes_with(name).is_some_and(|first| wish.level(first).is_none());
+            if !is_valid || is_alone {
                 return Err(format!("this version cannot create that {}", layer.noun()));
             }
         }
@@ -56,20 +56,20 @@ impl Stack {
 
     /// Describes the layers, the uppermost first: `ext4`.
     pub fn words(&self) -> String {
-        let words: Vec<String> = self.steps.iter().rev().map(|(_, one)| one.words()).collect();
+        let words: Vec<String> =
+            self.steps.iter().rev().map(|(_, recipe)| recipe.words()).collect();
         words.join(" on ")
     }
 
     /// Returns what is missing for creating the stack on devices of these sizes; `None` if nothing.
     pub fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String> {
-        let mut sizes = self.taken(below.to_vec());
+        let mut sizes = self.used_of(below.to_vec());
         for (_, recipe) in &self.steps {
-            let found = on(recipe.takes(), sizes, |below| match recipe.missing(system, below) {
-                Some(missing) => Err(missing),
-                None => Ok(recipe.room(below)),
+            let outputs = apply_layer(recipe.takes(), sizes, |below| {
+                recipe.missing(system, below).map_or_else(|| Ok(recipe.room(below)), Err)
             });
-            match found {
-                Ok(given) => sizes = given,
+            match outputs {
+                Ok(outputs) => sizes = outputs,
                 Err(missing) => return Some(missing),
             }
         }
@@ -100,10 +100,12 @@ impl Stack {
 
     /// Sentence on the data lost by creating the stack; `None` if it is next to a directory.
     pub fn lost(&self, below: &[PathBuf]) -> Option<String> {
-        let taken = self.taken(below.to_vec());
-        let names: Vec<String> = taken.iter().map(|own| own.display().to_string()).collect();
-        let gives_up = self.needs_device() && !names.is_empty();
-        gives_up.then(|| format!("all data on {} are lost", names.join(", ")))
+        let used = self.used_of(below.to_vec());
+        if !self.needs_device() || used.is_empty() {
+            return None;
+        }
+        let names: Vec<String> = used.iter().map(|path| path.display().to_string()).collect();
+        Some(format!("all data on {} are lost", names.join(", ")))
     }
 
     /// Returns whether the stack needs devices instead of a directory.
@@ -111,7 +113,8 @@ impl Stack {
         self.steps.iter().any(|(layer, _)| layer.needs_device())
     }
 
-    fn taken<T>(&self, mut below: Vec<T>) -> Vec<T> {
+    /// The inputs that the stack uses: all, or only the first.
+    fn used_of<T>(&self, mut below: Vec<T>) -> Vec<T> {
         if !self.takes_all() {
             below.truncate(1);
         }
@@ -121,10 +124,9 @@ impl Stack {
     /// Creates all layers, from the lowest up. A failure removes all of them.
     pub fn make(&self, guard: &mut Guard<'_>, below: Vec<Base>) -> Outcome<RaisedStack> {
         let mut made = Vec::new();
-        let raised = self.raise(guard, below, &mut made);
-        match raised {
+        match self.raise(guard, below, &mut made) {
             Ok(base) => Ok(RaisedStack { base, made }),
-            Err(failure) => Err(down(guard, &made).err().unwrap_or(failure)),
+            Err(failure) => Err(remove_layers(guard, &made).err().unwrap_or(failure)),
         }
     }
 
@@ -134,9 +136,9 @@ impl Stack {
         below: Vec<Base>,
         made: &mut Vec<(usize, Made)>,
     ) -> Outcome<Base> {
-        let mut bases = self.taken(below);
+        let mut bases = self.used_of(below);
         for (step, (_, recipe)) in self.steps.iter().enumerate() {
-            bases = on(recipe.takes(), bases, |below| {
+            bases = apply_layer(recipe.takes(), bases, |below| {
                 let (base, undo) = guard.build(|builder| recipe.make(builder, below))?;
                 made.push((step, Made { base: base.clone(), undo }));
                 Ok::<Base, Failure>(base)
@@ -151,9 +153,9 @@ impl Stack {
         }
     }
 
-    pub fn see(&self, system: &dyn System, raised: &RaisedStack) -> Result<(), String> {
+    pub fn check(&self, system: &dyn System, raised: &RaisedStack) -> Result<(), String> {
         raised.made.iter().try_for_each(|(step, made)| {
-            self.steps.get(*step).map_or(Ok(()), |(_, recipe)| recipe.see(system, made))
+            self.steps.get(*step).map_or(Ok(()), |(_, recipe)| recipe.check(system, made))
         })
     }
 
@@ -165,9 +167,9 @@ impl Stack {
     /// Commands that create all layers on these files, and their output.
     pub fn typed(&self, below: Vec<PathBuf>) -> Typed {
         let mut acts = Vec::new();
-        let mut files = self.taken(below);
+        let mut files = self.used_of(below);
         for (_, recipe) in &self.steps {
-            files = lines_on(recipe.takes(), files, |below| {
+            files = apply_commands(recipe.takes(), files, |below| {
                 let typed = recipe.typed(below);
                 acts.extend(typed.acts);
                 typed.out
@@ -183,33 +185,32 @@ impl Stack {
 
     /// Steps for the operator to create everything permanently, the lowest first.
     pub fn by_hand(&self, below: Vec<PathBuf>) -> Vec<ByHand> {
-        let mut found = Vec::new();
-        let mut files = self.taken(below);
+        let mut steps = Vec::new();
+        let mut files = self.used_of(below);
         for (_, recipe) in &self.steps {
-            files = lines_on(recipe.takes(), files, |below| {
-                let own = recipe.by_hand(below);
-                let out = own.typed.out.clone();
-                found.push(own);
+            files = apply_commands(recipe.takes(), files, |below| {
+                let step = recipe.by_hand(below);
+                let out = step.typed.out.clone();
+                steps.push(step);
                 out
             });
         }
-        found
+        steps
     }
 }
 
 impl Guard<'_> {
-    /// Removes all layers of an arm, the uppermost first.
     pub fn lower(&mut self, raised: &RaisedStack) -> Outcome<()> {
-        down(self, &raised.made)
+        remove_layers(self, &raised.made)
     }
 }
 
-fn down(guard: &mut Guard<'_>, made: &[(usize, Made)]) -> Outcome<()> {
+fn remove_layers(guard: &mut Guard<'_>, made: &[(usize, Made)]) -> Outcome<()> {
     made.iter().rev().try_for_each(|(_, made)| guard.take_down(&made.undo))
 }
 
-/// Applies a layer to its inputs.
-fn on<T, E>(
+/// Applies a layer to its inputs; returns the inputs of the next one.
+fn apply_layer<T, E>(
     takes: Takes,
     below: Vec<T>,
     mut make: impl FnMut(&[T]) -> Result<T, E>,
@@ -219,17 +220,18 @@ fn on<T, E>(
             let made = make(&[])?;
             Ok(below.into_iter().chain([made]).collect())
         }
-        Takes::One => below.iter().map(|one| make(std::slice::from_ref(one))).collect(),
+        Takes::One => below.iter().map(|input| make(std::slice::from_ref(input))).collect(),
         Takes::All => Ok(vec![make(&below)?]),
     }
 }
 
-fn lines_on(
+fn apply_commands(
     takes: Takes,
     below: Vec<PathBuf>,
     mut line: impl FnMut(&[PathBuf]) -> PathBuf,
 ) -> Vec<PathBuf> {
-    let made = on(takes, below, |below| Ok::<PathBuf, std::convert::Infallible>(line(below)));
+    let made =
+        apply_layer(takes, below, |below| Ok::<PathBuf, std::convert::Infallible>(line(below)));
     made.unwrap_or_else(|never| match never {})
 }
 
@@ -241,7 +243,7 @@ mod tests {
     fn a_layer_takes_nothing_one_or_all_of_what_lies_below() {
         let made = |takes| {
             let joined = |below: &[String]| Ok::<String, String>(format!("({})", below.join(" ")));
-            on(takes, vec!["a".to_owned(), "b".to_owned()], joined)
+            apply_layer(takes, vec!["a".to_owned(), "b".to_owned()], joined)
         };
         let told = |found: &[&str]| Ok(found.iter().map(|one| (*one).to_owned()).collect());
         assert_eq!(made(Takes::One), told(&["(a)", "(b)"]), "encryption below RAID");

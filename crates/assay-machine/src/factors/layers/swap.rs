@@ -13,7 +13,7 @@ use assay_core::quantity::{Bytes, Percent};
 use super::zram::{self, ALGORITHMS};
 use super::{Base, ByHand, Gives, Layer, Levels, Made, NONE, PermanentLayer, Recipe, Typed, Wish};
 use crate::factors::guard::Builder;
-use crate::factors::{Choice, Factor, Setting, one_amount};
+use crate::factors::{Choice, Factor, Setting, is_same_amount};
 
 const FILE: &str = "file";
 const ZRAM: &str = "zram";
@@ -22,34 +22,33 @@ const ZSWAP: &str = "zswap";
 const USUAL_ALGORITHM: &str = "lzo-rle";
 const USUAL_SIZE: Bytes = Bytes(1 << 30);
 const LEAST_SIZE: Bytes = Bytes(1 << 20);
-/// Level that does not change the share of zswap.
-const AS_IT_IS: &str = "current";
+const UNCHANGED: &str = "current";
 const ALLOCATORS: [&str; 3] = ["zbud", "z3fold", "zsmalloc"];
 const PARAMETERS: &str = "/sys/module/zswap/parameters";
 const ALLOCATOR: &str = "zpool";
 const GENERATOR: &str = "/etc/systemd/zram-generator.conf.d";
 /// File systems on which the kernel accepts a swap file without preparation.
-const ABLE: [&str; 6] = ["ext2", "ext3", "ext4", "xfs", "f2fs", "vfat"];
+const SUPPORTED: [&str; 6] = ["ext2", "ext3", "ext4", "xfs", "f2fs", "vfat"];
 /// File systems in memory: swap on them would consume the memory that it should provide.
-const MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
+const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 /// Placeholder for the directory of the file.
 const DIRECTORY: &str = "DIRECTORY";
 
 pub(super) struct Swap;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Wanted {
+enum SwapType {
     File,
     Zram(String),
     Zswap(Option<String>),
 }
 
-fn wanted(level: &str) -> Result<Option<Wanted>, String> {
+fn parse_level(level: &str) -> Result<Option<SwapType>, String> {
     let (kind, algorithm) = match level.split_once(':') {
         Some((kind, algorithm)) => (kind, Some(algorithm)),
         None => (level, None),
     };
-    let known = |algorithm: &str| {
+    let checked = |algorithm: &str| {
         if ALGORITHMS.contains(&algorithm) {
             return Ok(algorithm.to_owned());
         }
@@ -57,9 +56,9 @@ fn wanted(level: &str) -> Result<Option<Wanted>, String> {
     };
     match (kind, algorithm) {
         (NONE, None) => Ok(None),
-        (FILE, None) => Ok(Some(Wanted::File)),
-        (ZRAM, own) => Ok(Some(Wanted::Zram(known(own.unwrap_or(USUAL_ALGORITHM))?))),
-        (ZSWAP, own) => Ok(Some(Wanted::Zswap(own.map(known).transpose()?))),
+        (FILE, None) => Ok(Some(SwapType::File)),
+        (ZRAM, named) => Ok(Some(SwapType::Zram(checked(named.unwrap_or(USUAL_ALGORITHM))?))),
+        (ZSWAP, named) => Ok(Some(SwapType::Zswap(named.map(checked).transpose()?))),
         _ => Err(format!(
             "unknown swap type `{level}`; use {NONE}, {FILE}, {ZRAM} or {ZSWAP}, optionally with an algorithm, such as \
              {ZRAM}:lz4"
@@ -67,9 +66,8 @@ fn wanted(level: &str) -> Result<Option<Wanted>, String> {
     }
 }
 
-/// Returns whether a level has a swap file.
 pub fn has_file(level: &str) -> bool {
-    matches!(wanted(level), Ok(Some(Wanted::File | Wanted::Zswap(_))))
+    matches!(parse_level(level), Ok(Some(SwapType::File | SwapType::Zswap(_))))
 }
 
 pub const SWAP: &str = "swap";
@@ -86,7 +84,7 @@ static KIND_FACTOR: Choice = Choice {
                root.",
     },
     example: "[\"none\", \"file\", \"zswap\", \"zram\"]",
-    judge: |level| wanted(level).map(drop),
+    judge: |level| parse_level(level).map(drop),
     observe: |view| {
         let areas = swaps::read(view.system);
         let Ok(areas) = areas else { return Presence::absent("cannot read /proc/swaps") };
@@ -96,12 +94,14 @@ static KIND_FACTOR: Choice = Choice {
         let name = devices::name_at(view.system, &first.path);
         if let Some(name) = name.filter(|name| name.starts_with(ZRAM)) {
             let text = sysfs::text(view.system, &sysfs::block(&name).join("comp_algorithm"));
-            return sysfs::parsed(text, sysfs::chosen).map(|own| format!("{ZRAM}:{own}"));
+            return sysfs::parsed(text, sysfs::chosen)
+                .map(|algorithm| format!("{ZRAM}:{algorithm}"));
         }
         let parameter = |name| sysfs::text(view.system, &Path::new(PARAMETERS).join(name));
-        match (parameter("enabled").value().map(|own| own.trim() == "Y"), parameter("compressor")) {
-            (Some(true), Presence::Present(own)) => {
-                Presence::Present(format!("{ZSWAP}:{}", own.trim()))
+        let is_enabled = parameter("enabled").value().is_some_and(|enabled| enabled.trim() == "Y");
+        match parameter("compressor") {
+            Presence::Present(compressor) if is_enabled => {
+                Presence::Present(format!("{ZSWAP}:{}", compressor.trim()))
             }
             _ => Presence::Present(FILE.to_owned()),
         }
@@ -124,7 +124,7 @@ static SIZE_FACTOR: Choice = Choice {
         }
         Ok(())
     },
-    same: one_amount::<Bytes>,
+    same: is_same_amount::<Bytes>,
     observe: |_| Presence::absent("Assay reads the size only for swap areas that it created"),
     ..Choice::PLAIN
 };
@@ -138,15 +138,15 @@ static POOL_FACTOR: Choice = Choice {
     },
     example: "[\"current\", \"20%\", \"50%\"]",
     judge: |level| {
-        if level == AS_IT_IS {
+        if level == UNCHANGED {
             return Ok(());
         }
-        level.parse::<Percent>().map(drop).map_err(|error| format!("{error}; or use {AS_IT_IS}"))
+        level.parse::<Percent>().map(drop).map_err(|error| format!("{error}; or use {UNCHANGED}"))
     },
-    same: one_amount::<Percent>,
+    same: is_same_amount::<Percent>,
     observe: |view| {
         let text = sysfs::text(view.system, &Path::new(PARAMETERS).join("max_pool_percent"));
-        text.map(|own| format!("{}%", own.trim()))
+        text.map(|percent| format!("{}%", percent.trim()))
     },
     ..Choice::PLAIN
 };
@@ -162,17 +162,17 @@ static ALLOCATOR_FACTOR: Choice = Choice {
     },
     example: "[\"current\", \"zbud\", \"zsmalloc\"]",
     judge: |level| {
-        if level == AS_IT_IS || ALLOCATORS.contains(&level) {
+        if level == UNCHANGED || ALLOCATORS.contains(&level) {
             return Ok(());
         }
         Err(format!(
-            "unknown allocator `{level}`; use one of {}, or {AS_IT_IS}",
+            "unknown allocator `{level}`; use one of {}, or {UNCHANGED}",
             ALLOCATORS.join(", ")
         ))
     },
     observe: |view| {
         let text = sysfs::text(view.system, &Path::new(PARAMETERS).join(ALLOCATOR));
-        text.map(|own| own.trim().to_owned())
+        text.map(|name| name.trim().to_owned())
     },
     ..Choice::PLAIN
 };
@@ -187,13 +187,13 @@ impl Layer for Swap {
     }
 
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
-        let wanted = wish.asked(&KIND_FACTOR).and_then(|level| wanted(level).ok())??;
+        let kind = wish.asked(&KIND_FACTOR).and_then(|level| parse_level(level).ok())??;
         let size = wish.asked(&SIZE_FACTOR).and_then(|level| level.parse().ok());
         let pool = wish.asked(&POOL_FACTOR).and_then(|level| level.parse::<Percent>().ok());
         let percent = pool.map(|share| (share.fraction() * 100.0).round() as u32);
-        let allocator = wish.asked(&ALLOCATOR_FACTOR).filter(|level| *level != AS_IT_IS);
+        let allocator = wish.asked(&ALLOCATOR_FACTOR).filter(|level| *level != UNCHANGED);
         let allocator = allocator.map(str::to_owned);
-        Some(Box::new(SwapDevice { wanted, size: size.unwrap_or(USUAL_SIZE), percent, allocator }))
+        Some(Box::new(SwapDevice { kind, size: size.unwrap_or(USUAL_SIZE), percent, allocator }))
     }
 
     fn choices(&self) -> Vec<String> {
@@ -210,7 +210,7 @@ impl Layer for Swap {
 }
 
 struct SwapDevice {
-    wanted: Wanted,
+    kind: SwapType,
     size: Bytes,
     percent: Option<u32>,
     allocator: Option<String>,
@@ -219,23 +219,23 @@ struct SwapDevice {
 impl SwapDevice {
     /// zswap parameters: on for its level, otherwise off if the kernel supports it.
     fn parameters(&self) -> Vec<(&'static str, String)> {
-        let Wanted::Zswap(compressor) = &self.wanted else {
+        let SwapType::Zswap(compressor) = &self.kind else {
             return vec![("enabled", "N".to_owned())];
         };
-        let compressor = compressor.as_ref().map(|own| ("compressor", own.clone()));
-        let percent = self.percent.map(|own| ("max_pool_percent", own.to_string()));
-        let allocator = self.allocator.as_ref().map(|own| (ALLOCATOR, own.clone()));
-        let on = ("enabled", "Y".to_owned());
-        compressor.into_iter().chain(allocator).chain(percent).chain([on]).collect()
+        let mut parameters = Vec::new();
+        parameters.extend(compressor.clone().map(|name| ("compressor", name)));
+        parameters.extend(self.allocator.clone().map(|name| (ALLOCATOR, name)));
+        parameters.extend(self.percent.map(|percent| ("max_pool_percent", percent.to_string())));
+        parameters.push(("enabled", "Y".to_owned()));
+        parameters
     }
 
     fn set_zswap(&self, builder: &mut Builder<'_, '_>) -> Outcome<()> {
         for (name, value) in self.parameters() {
             let path = Path::new(PARAMETERS).join(name);
-            let is_there = sysfs::there(builder.system().read_text(&path));
-            if !matches!(self.wanted, Wanted::Zswap(_))
-                && is_there.is_ok_and(|found| found.is_none())
-            {
+            // Without zswap, there is nothing to disable.
+            let now = sysfs::if_exists(builder.system().read_text(&path));
+            if !matches!(self.kind, SwapType::Zswap(_)) && matches!(now, Ok(None)) {
                 continue;
             }
             builder.set(&Setting { path, value, device: None })?;
@@ -243,15 +243,15 @@ impl SwapDevice {
         Ok(())
     }
 
-    fn file(&self, builder: &mut Builder<'_, '_>, directory: &Path) -> Outcome<PathBuf> {
+    fn allocate_file(&self, builder: &mut Builder<'_, '_>, directory: &Path) -> Outcome<PathBuf> {
         let system = builder.system();
         let directory = system
             .canonical(directory)
             .map_err(|error| Failure::refused(format!("{}: {error}", directory.display())))?;
-        can_hold_swap(system, &directory).map_err(Failure::refused)?;
-        let room =
-            system.space(&directory).ok().filter(|space| space.available_bytes < self.size.0);
-        if let Some(space) = room {
+        check_can_hold_swap(system, &directory).map_err(Failure::refused)?;
+        if let Ok(space) = system.space(&directory)
+            && space.available_bytes < self.size.0
+        {
             return Err(Failure::refused(format!(
                 "{} has {} free, but the swap file needs {}; free some space, use another directory, or use a smaller \
                  swap_size",
@@ -261,23 +261,23 @@ impl SwapDevice {
             )));
         }
         let path = directory.join(format!(".assay-{}", builder.name("swap")));
-        let made = Act::AllocateFile { path: path.clone(), bytes: self.size.0 };
-        builder.act(Undo::File { path: path.clone() }, &made)?;
+        let allocate = Act::AllocateFile { path: path.clone(), bytes: self.size.0 };
+        builder.act(Undo::File { path: path.clone() }, &allocate)?;
         Ok(path)
     }
 }
 
-fn can_hold_swap(system: &dyn System, directory: &Path) -> Result<(), String> {
+fn check_can_hold_swap(system: &dyn System, directory: &Path) -> Result<(), String> {
     let table = mounts::read(system).unwrap_or_default();
     let device = system.status(directory).ok().map(|found| found.device);
     let Some(entry) = mounts::find(&table, directory, device) else { return Ok(()) };
     let (filesystem, shown) = (entry.mount.filesystem.as_str(), directory.display());
-    if MEMORY.contains(&filesystem) {
+    if IN_MEMORY.contains(&filesystem) {
         return Err(format!(
             "{shown} is in memory ({filesystem}), so swapping to it would free no memory; use a directory on a disk"
         ));
     }
-    if !ABLE.contains(&filesystem) {
+    if !SUPPORTED.contains(&filesystem) {
         return Err(format!(
             "cannot create a swap file on {filesystem} ({shown}); use a directory on ext4 or xfs"
         ));
@@ -286,20 +286,20 @@ fn can_hold_swap(system: &dyn System, directory: &Path) -> Result<(), String> {
     let name = devices::name_at(system, Path::new(&entry.mount.source));
     let below = name.and_then(|name| devices::backing_file(system, &name));
     match below.as_deref().and_then(Path::parent) {
-        Some(below) => can_hold_swap(system, below),
+        Some(below) => check_can_hold_swap(system, below),
         None => Ok(()),
     }
 }
 
 impl Recipe for SwapDevice {
     fn words(&self) -> String {
-        match &self.wanted {
-            Wanted::File => format!("a swap file of {}", self.size),
-            Wanted::Zram(algorithm) => format!("{} of swap on zram ({algorithm})", self.size),
-            Wanted::Zswap(Some(own)) => {
-                format!("zswap ({own}) with a swap file of {}", self.size)
+        match &self.kind {
+            SwapType::File => format!("a swap file of {}", self.size),
+            SwapType::Zram(algorithm) => format!("{} of swap on zram ({algorithm})", self.size),
+            SwapType::Zswap(Some(compressor)) => {
+                format!("zswap ({compressor}) with a swap file of {}", self.size)
             }
-            Wanted::Zswap(None) => format!("zswap with a swap file of {}", self.size),
+            SwapType::Zswap(None) => format!("zswap with a swap file of {}", self.size),
         }
     }
 
@@ -308,19 +308,18 @@ impl Recipe for SwapDevice {
     }
 
     fn missing(&self, system: &dyn System, _: &[u64]) -> Option<String> {
-        let is_there = |path: &str| sysfs::there(system.status(Path::new(path)));
-        let lacks = |path: &str| is_there(path).is_ok_and(|found| found.is_none());
-        match &self.wanted {
+        let lacks =
+            |path: &str| matches!(sysfs::if_exists(system.status(Path::new(path))), Ok(None));
+        match &self.kind {
             _ if lacks(swaps::TABLE) => Some("this kernel has no swap (CONFIG_SWAP)".to_owned()),
-            Wanted::Zram(algorithm) => zram::lacks(system, algorithm),
-            Wanted::Zswap(_) if lacks(PARAMETERS) => {
+            SwapType::Zram(algorithm) => zram::missing_algorithm(system, algorithm),
+            SwapType::Zswap(_) if lacks(PARAMETERS) => {
                 Some("this kernel has no zswap (CONFIG_ZSWAP)".to_owned())
             }
-            Wanted::Zswap(_)
+            SwapType::Zswap(_)
                 if self.allocator.is_some() && lacks(&format!("{PARAMETERS}/{ALLOCATOR}")) =>
             {
-                let what = "zswap has only the allocator zsmalloc since Linux 6.18";
-                Some(what.to_owned())
+                Some("zswap has only the allocator zsmalloc since Linux 6.18".to_owned())
             }
             _ => None,
         }
@@ -332,15 +331,15 @@ impl Recipe for SwapDevice {
             return Err(Failure::refused(why));
         };
         self.set_zswap(builder)?;
-        let area = match &self.wanted {
-            Wanted::Zram(algorithm) => {
+        let area = match &self.kind {
+            SwapType::Zram(algorithm) => {
                 let (device, undo) = builder.add_zram(algorithm, self.size.0)?;
-                let made = builder.made(&device, &undo, &[])?;
+                let made = builder.made_device(&device, &undo, &[])?;
                 builder.act_on(&made, undo, &Act::MakeSwap { path: device.clone() })?;
                 device
             }
-            Wanted::File | Wanted::Zswap(_) => {
-                let path = self.file(builder, directory)?;
+            SwapType::File | SwapType::Zswap(_) => {
+                let path = self.allocate_file(builder, directory)?;
                 let undo = Undo::File { path: path.clone() };
                 builder.act(undo, &Act::MakeSwap { path: path.clone() })?;
                 path
@@ -354,7 +353,7 @@ impl Recipe for SwapDevice {
         Ok(Base::Directory(directory.clone()))
     }
 
-    fn see(&self, system: &dyn System, made: &Made) -> Result<(), String> {
+    fn check(&self, system: &dyn System, made: &Made) -> Result<(), String> {
         for undo in &made.undo {
             let Undo::Swap { path } = undo else { continue };
             match swaps::has(system, path) {
@@ -380,15 +379,15 @@ impl Recipe for SwapDevice {
         let parameters = self.parameters().into_iter();
         let mut acts: Vec<Act> =
             parameters.map(|(name, value)| set(Path::new(PARAMETERS).join(name), value)).collect();
-        let path = match &self.wanted {
-            Wanted::Zram(algorithm) => {
+        let path = match &self.kind {
+            SwapType::Zram(algorithm) => {
                 let place = sysfs::block(zram::ANY);
-                acts.push(zram::added());
+                acts.push(zram::add_act());
                 acts.push(set(place.join("comp_algorithm"), algorithm.clone()));
                 acts.push(set(place.join("disksize"), self.size.0.to_string()));
                 devices::file_of(zram::ANY)
             }
-            Wanted::File | Wanted::Zswap(_) => {
+            SwapType::File | SwapType::Zswap(_) => {
                 let path = out.join("swapfile");
                 acts.push(Act::AllocateFile { path: path.clone(), bytes: self.size.0 });
                 path
@@ -401,9 +400,9 @@ impl Recipe for SwapDevice {
 
     /// A zram device by a file of zram-generator, zswap now and by tmpfiles.d. A swap file is the operator's.
     fn kept(&self, id: &str) -> PermanentLayer {
-        match &self.wanted {
-            Wanted::File => PermanentLayer::default(),
-            Wanted::Zram(algorithm) => {
+        match &self.kind {
+            SwapType::File => PermanentLayer::default(),
+            SwapType::Zram(algorithm) => {
                 let text = format!(
                     "# Written by assay advise apply {id}; assay advise undo {id} removes it.\n[zram0]\nzram-size = \
                      {}\ncompression-algorithm = {algorithm}\n",
@@ -412,7 +411,7 @@ impl Recipe for SwapDevice {
                 let path = Path::new(GENERATOR).join(format!("61-assay-{id}.conf"));
                 PermanentLayer { settings: Vec::new(), files: vec![(path, text)] }
             }
-            Wanted::Zswap(_) => {
+            SwapType::Zswap(_) => {
                 let setting = |(name, value)| Setting {
                     path: Path::new(PARAMETERS).join(name),
                     value,
@@ -425,27 +424,20 @@ impl Recipe for SwapDevice {
     }
 
     fn by_hand(&self, below: &[PathBuf]) -> ByHand {
-        let lasting = match &self.wanted {
-            Wanted::File => ("/swapfile none swap defaults 0 0".to_owned(), "for /etc/fstab"),
-            Wanted::Zram(algorithm) => (
+        let lasting = match &self.kind {
+            SwapType::File => ("/swapfile none swap defaults 0 0".to_owned(), "for /etc/fstab"),
+            SwapType::Zram(algorithm) => (
                 format!(
                     "[zram0] zram-size = {} compression-algorithm = {algorithm}",
                     self.size.0 >> 20
                 ),
                 "for /etc/systemd/zram-generator.conf, one line each",
             ),
-            Wanted::Zswap(compressor) => {
-                let compressor = compressor.as_ref();
-                let compressor = compressor.map(|own| format!(" zswap.compressor={own}"));
-                let percent = self.percent.map(|own| format!(" zswap.max_pool_percent={own}"));
-                let allocator = self.allocator.as_ref();
-                let allocator = allocator.map(|own| format!(" zswap.{ALLOCATOR}={own}"));
-                let line = format!(
-                    "zswap.enabled=1{}{}{}",
-                    compressor.unwrap_or_default(),
-                    allocator.unwrap_or_default(),
-                    percent.unwrap_or_default()
-                );
+            SwapType::Zswap(compressor) => {
+                let mut line = "zswap.enabled=1".to_owned();
+                line.extend(compressor.iter().map(|name| format!(" zswap.compressor={name}")));
+                line.extend(self.allocator.iter().map(|name| format!(" zswap.{ALLOCATOR}={name}")));
+                line.extend(self.percent.map(|share| format!(" zswap.max_pool_percent={share}")));
                 (line, "for the kernel command line, with a swap file in /etc/fstab")
             }
         };
@@ -491,10 +483,10 @@ mod tests {
              28 27 0:25 / /tmp rw - tmpfs none rw\n\
              29 27 0:26 / /data rw - btrfs /dev/vdb rw\n",
         );
-        assert_eq!(can_hold_swap(&fake, Path::new("/home")), Ok(()));
-        let told = can_hold_swap(&fake, Path::new("/tmp/here")).unwrap_err();
+        assert_eq!(check_can_hold_swap(&fake, Path::new("/home")), Ok(()));
+        let told = check_can_hold_swap(&fake, Path::new("/tmp/here")).unwrap_err();
         assert!(told.starts_with("/tmp/here is in memory (tmpfs)"), "{told}");
-        let told = can_hold_swap(&fake, Path::new("/data")).unwrap_err();
+        let told = check_can_hold_swap(&fake, Path::new("/data")).unwrap_err();
         assert!(told.contains("on btrfs (/data)"), "{told}");
     }
 

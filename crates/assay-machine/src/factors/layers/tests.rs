@@ -60,10 +60,10 @@ impl Recipe for OverDevice {
     fn make(&self, builder: &mut Builder<'_, '_>, below: &[Base]) -> Outcome<Base> {
         let [Base::Device(device)] = below else { panic!("{below:?}") };
         let (file, undo) = builder.attach_loop(&device.file(), Some(device))?;
-        builder.made(&file, &undo, &[device]).map(Base::Device)
+        builder.made_device(&file, &undo, &[device]).map(Base::Device)
     }
 
-    fn see(&self, system: &dyn System, made: &Made) -> Result<(), String> {
+    fn check(&self, system: &dyn System, made: &Made) -> Result<(), String> {
         own_loop::attached(system, made)
     }
 
@@ -108,7 +108,7 @@ fn make_twice(system: &dyn System, stack: &Stack) -> Outcome<()> {
     let mut guard = begin(system)?;
     let below = below(&mut guard, stack, DISK / 2)?;
     let raised = stack.make(&mut guard, below.clone())?;
-    stack.see(system, &raised).map_err(Failure::refused)?;
+    stack.check(system, &raised).map_err(Failure::refused)?;
     guard.lower(&raised)?;
     stack.make(&mut guard, below)?;
     guard.finish().map(|_| ())
@@ -220,12 +220,12 @@ fn what_was_made_is_seen_and_what_is_gone_is_missed() {
                 Some(_) => Vec::new(),
             };
             let raised = stack.make(&mut guard, on).unwrap();
-            assert_eq!(stack.see(&fake, &raised), Ok(()), "{title}");
+            assert_eq!(stack.check(&fake, &raised), Ok(()), "{title}");
             let given = matches!(raised.base, Base::Directory(_));
             assert_eq!(given, stack.gives() == Some(Gives::Directory), "{title}");
             assert_eq!(give_directory([&levels]), given, "{title}: known before it is made");
             guard.lower(&raised).unwrap();
-            assert_eq!(stack.see(&fake, &raised).is_err(), !stack.is_empty(), "{title}");
+            assert_eq!(stack.check(&fake, &raised).is_err(), !stack.is_empty(), "{title}");
         }
     }
 }
@@ -333,16 +333,16 @@ fn an_array_that_is_to_be_synchronised_is_seen_to_be_until_that_is_over() {
                 "{acted}"
             );
             assert!(acted.contains("97656 > /sys/class/block/md127/md/sync_speed_max"), "{acted}");
-            assert_eq!(stack.see(fake, raised), Ok(()));
+            assert_eq!(stack.check(fake, raised), Ok(()));
             fake.put("/sys/devices/virtual/block/md127/md/sync_action", "idle\n");
-            let over = stack.see(fake, raised).unwrap_err();
+            let over = stack.check(fake, raised).unwrap_err();
             assert!(over.starts_with("its resync has finished (sync_action idle); use "), "{over}");
         },
     );
     while_it_stands(&[("raid", "raid5")], |fake, stack, raised, acted| {
         assert!(acted.contains("--assume-clean"), "{acted}");
         fake.put("/sys/devices/virtual/block/md127/md/sync_action", "check\n");
-        let moves = stack.see(fake, raised).unwrap_err();
+        let moves = stack.check(fake, raised).unwrap_err();
         assert!(moves.contains("not in sync: sync_action check"), "{moves}");
     });
 }
@@ -365,18 +365,18 @@ fn each_fact_of_an_array_that_is_another_one_is_told() {
             let path = format!("/sys/devices/virtual/block/md127/md/{file}");
             let was = fake.read_text(Path::new(&path)).unwrap();
             fake.put(&path, format!("{value}\n"));
-            let told = stack.see(fake, raised).unwrap_err();
+            let told = stack.check(fake, raised).unwrap_err();
             assert!(told.contains(words), "{file}: {told}");
             fake.put(&path, &was);
-            assert_eq!(stack.see(fake, raised), Ok(()), "{file} is as it was");
+            assert_eq!(stack.check(fake, raised), Ok(()), "{file} is as it was");
         }
         // A state in which it works is none to complain of.
         fake.put("/sys/devices/virtual/block/md127/md/array_state", "active\n");
-        assert_eq!(stack.see(fake, raised), Ok(()));
+        assert_eq!(stack.check(fake, raised), Ok(()));
     });
     while_it_stands(&[("raid", "raid1"), ("raid_bitmap", "internal")], |fake, stack, raised, _| {
         fake.put("/sys/devices/virtual/block/md127/md/bitmap/location", "none\n");
-        let told = stack.see(fake, raised).unwrap_err();
+        let told = stack.check(fake, raised).unwrap_err();
         assert!(told.contains("bitmap internal requested, the array uses none"), "{told}");
     });
 }
@@ -418,7 +418,7 @@ fn an_encrypted_device_is_seen_by_its_cipher_its_sectors_and_its_queues() {
     while_it_stands(&chosen, |fake, stack, raised, acted| {
         assert!(acted.contains("--cipher aes-xts-plain64 --key-size 512"), "{acted}");
         fake.show_cipher("aes-cbc-essiv:sha256");
-        let told = stack.see(fake, raised).unwrap_err();
+        let told = stack.check(fake, raised).unwrap_err();
         let words = "aes-xts-plain64 requested, the kernel uses aes-cbc-essiv:sha256";
         assert_eq!(told, words);
         fake.show_cipher("");
@@ -427,7 +427,7 @@ fn an_encrypted_device_is_seen_by_its_cipher_its_sectors_and_its_queues() {
     while_it_stands(&[("encryption", "dm-crypt")], |fake, stack, raised, acted| {
         assert!(!acted.contains("--cipher") && !acted.contains("--sector-size"), "{acted}");
         fake.show_cipher("serpent-xts-plain64");
-        assert_eq!(stack.see(fake, raised), Ok(()));
+        assert_eq!(stack.check(fake, raised), Ok(()));
     });
     let bits = |cipher: &str| {
         let mut found = String::new();
@@ -454,7 +454,7 @@ fn an_encrypted_device_is_seen_by_its_cipher_its_sectors_and_its_queues() {
             let text =
                 format!("  cipher: aes\n  sector size: {sector} [bytes]\n  flags: {flags}\n");
             fake.put_output(&format!("cryptsetup status {}", name(acted)), &text);
-            stack.see(fake, raised)
+            stack.check(fake, raised)
         };
         assert_eq!(status("4096", "no_read_workqueue"), Ok(()));
         assert_eq!(
@@ -480,7 +480,7 @@ fn a_directory_that_is_not_served_any_more_is_missed() {
         let table = fake.read_text(mounts).unwrap();
         let with = |change: &dyn Fn(String) -> String| {
             fake.put(mounts, change(table.clone()));
-            let told = stack.see(fake, raised);
+            let told = stack.check(fake, raised);
             fake.put(mounts, &table);
             told
         };
@@ -488,7 +488,7 @@ fn a_directory_that_is_not_served_any_more_is_missed() {
         assert!(other.starts_with("fuse.sshfs of ") && other.contains("is mounted"), "{other}");
         let elsewhere = with(&|text| text.replace("/encrypted ", "/plain ")).unwrap_err();
         assert!(elsewhere.contains("/plain is mounted instead"), "{elsewhere}");
-        assert_eq!(stack.see(fake, raised), Ok(()));
+        assert_eq!(stack.check(fake, raised), Ok(()));
     });
 }
 
@@ -501,14 +501,14 @@ fn swap_that_is_not_as_it_was_made_is_missed() {
         {
             let path = format!("/sys/module/zswap/parameters/{name}");
             fake.put(&path, other);
-            let told = stack.see(fake, raised).unwrap_err();
+            let told = stack.check(fake, raised).unwrap_err();
             assert_eq!(told, format!("{path} is {}", other.trim()));
             fake.put(&path, was);
-            assert_eq!(stack.see(fake, raised), Ok(()));
+            assert_eq!(stack.check(fake, raised), Ok(()));
         }
         let table = fake.read_text(Path::new("/proc/swaps")).unwrap();
         fake.put("/proc/swaps", "Filename Type Size Used Priority\n");
-        let told = stack.see(fake, raised).unwrap_err();
+        let told = stack.check(fake, raised).unwrap_err();
         assert!(told.ends_with("is no longer in use as swap"), "{told}");
         fake.put("/proc/swaps", &table);
     });
@@ -549,22 +549,22 @@ fn a_zram_device_that_is_another_one_is_told() {
         let algorithm = format!("{place}/comp_algorithm");
         let was = fake.read_text(Path::new(&algorithm)).unwrap();
         fake.put(&algorithm, "lzo [zstd] lz4\n");
-        let told = stack.see(fake, raised).unwrap_err();
+        let told = stack.check(fake, raised).unwrap_err();
         assert_eq!(told, format!("{name} compresses with zstd, not with lz4"));
         fake.put(&algorithm, &was);
         let size = fake.read_text(Path::new(&format!("{place}/size"))).unwrap();
         fake.put(format!("{place}/size"), "2048\n");
-        assert_eq!(stack.see(fake, raised).unwrap_err(), format!("{name} has 1 MiB"));
+        assert_eq!(stack.check(fake, raised).unwrap_err(), format!("{name} has 1 MiB"));
         fake.put(format!("{place}/size"), &size);
-        assert_eq!(stack.see(fake, raised), Ok(()));
+        assert_eq!(stack.check(fake, raised), Ok(()));
     });
 }
 
 #[test]
 fn words_for_several_and_what_a_factor_belongs_to() {
-    assert_eq!(several("device"), "devices");
-    assert_eq!(several("directory"), "directories");
-    assert_eq!(several("array"), "arrays");
+    assert_eq!(plural("device"), "devices");
+    assert_eq!(plural("directory"), "directories");
+    assert_eq!(plural("array"), "arrays");
     assert_eq!(goes_with("raid_chunk"), Some("raid"));
     assert_eq!((goes_with("raid"), goes_with("scheduler")), (None, None));
     let name =

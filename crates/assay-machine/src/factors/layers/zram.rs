@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::system::journal::Undo;
 use crate::system::{ADD_ZRAM, Act, System, devices, machine, sysfs};
 use assay_core::catalogue::About;
 use assay_core::failure::Outcome;
@@ -11,16 +10,16 @@ use assay_core::quantity::Bytes;
 
 use super::{Base, ByHand, Layer, Made, NONE, Recipe, Typed, Wish};
 use crate::factors::guard::Builder;
-use crate::factors::{Choice, Factor, one_amount};
+use crate::factors::{Choice, Factor, is_same_amount};
 
 /// The level of the size that equals the target's size.
 const AS_BELOW: &str = "as-target";
 pub(super) const ALGORITHMS: [&str; 7] =
     ["lzo-rle", "lzo", "lz4", "lz4hc", "zstd", "deflate", "842"];
 const SMALLEST: Bytes = Bytes(1 << 20);
-const PAGE: u64 = 4096;
+const PAGE_BYTES: u64 = 4096;
 /// Reserved memory: one part in this many of the free memory.
-const LEFT: u64 = 8;
+const RESERVE_DIVISOR: u64 = 8;
 
 pub(super) struct ZramLayer;
 
@@ -72,14 +71,14 @@ static SIZE_FACTOR: Choice = Choice {
             Ok(size) if size < SMALLEST => {
                 Err(format!("`{level}` is too small; use at least {SMALLEST}"))
             }
-            Ok(size) if size.0 % PAGE != 0 => Err(format!(
+            Ok(size) if size.0 % PAGE_BYTES != 0 => Err(format!(
                 "`{level}` is not a multiple of {}; the kernel would round it",
-                Bytes(PAGE)
+                Bytes(PAGE_BYTES)
             )),
             Ok(_) => Ok(()),
         }
     },
-    same: one_amount::<Bytes>,
+    same: is_same_amount::<Bytes>,
     observe: |_| Presence::absent("Assay reads the size only for zram devices that it created"),
     ..Choice::PLAIN
 };
@@ -112,7 +111,7 @@ struct ZramLevel {
 
 impl ZramLevel {
     fn bytes(&self, below: &[u64]) -> u64 {
-        let usual = below.first().copied().unwrap_or(0) / PAGE * PAGE;
+        let usual = below.first().copied().unwrap_or(0) / PAGE_BYTES * PAGE_BYTES;
         self.size.map_or(usual, |size| size.0)
     }
 
@@ -135,13 +134,15 @@ impl Recipe for ZramLevel {
     }
 
     fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String> {
-        if let Some(lack) = lacks(system, &self.algorithm) {
-            return Some(lack);
+        if let Some(missing) = missing_algorithm(system, &self.algorithm) {
+            return Some(missing);
         }
         let bytes = self.bytes(below);
         let free = *machine::memory(system, "MemAvailable").value()?;
-        // Asked of no size in particular: whether there could be any.
-        if below.iter().all(|bytes| *bytes >= u64::MAX / 8) || bytes <= free - free / LEFT {
+        // `assay doctor` asks for devices of any size.
+        if below.iter().all(|bytes| *bytes >= u64::MAX / 8)
+            || bytes <= free - free / RESERVE_DIVISOR
+        {
             return None;
         }
         Some(format!(
@@ -158,14 +159,13 @@ impl Recipe for ZramLevel {
         };
         let below: Vec<u64> = below.iter().map(bytes).collect();
         let (device, undo) = builder.add_zram(&self.algorithm, self.bytes(&below))?;
-        builder.made(&device, &undo, &[]).map(Base::Device)
+        builder.made_device(&device, &undo, &[]).map(Base::Device)
     }
 
-    fn see(&self, system: &dyn System, made: &Made) -> Result<(), String> {
+    fn check(&self, system: &dyn System, made: &Made) -> Result<(), String> {
         let Base::Device(device) = &made.base else { return Ok(()) };
         let name = &device.extent.device;
-        let own = |undo: &Undo| undo.takes_away(system, name);
-        if !made.undo.iter().any(own) {
+        if !made.undo.iter().any(|undo| undo.takes_away(system, name)) {
             return Err(format!("{} was removed", device.file().display()));
         }
         let file = sysfs::block(name).join("comp_algorithm");
@@ -183,7 +183,7 @@ impl Recipe for ZramLevel {
 
     fn typed(&self, _: &[PathBuf]) -> Typed {
         let bytes = self.size.map_or_else(|| "BYTES".to_owned(), |size| size.0.to_string());
-        let mut acts = vec![added()];
+        let mut acts = vec![add_act()];
         acts.extend(self.acts(ANY, &bytes));
         Typed { acts, out: devices::file_of(ANY) }
     }
@@ -204,20 +204,21 @@ impl Recipe for ZramLevel {
 /// Placeholder for the added device: any number may already be in use.
 pub(super) const ANY: &str = "zramN";
 
-pub(super) fn added() -> Act {
+pub(super) fn add_act() -> Act {
     Act::run("cat", &[ADD_ZRAM])
 }
 
 /// Returns why the kernel lacks zram or the algorithm, if an existing device shows that.
-pub(super) fn lacks(system: &dyn System, algorithm: &str) -> Option<String> {
-    if sysfs::there(system.status(Path::new(ADD_ZRAM))).is_ok_and(|found| found.is_none()) {
+pub(super) fn missing_algorithm(system: &dyn System, algorithm: &str) -> Option<String> {
+    if sysfs::if_exists(system.status(Path::new(ADD_ZRAM))).is_ok_and(|found| found.is_none()) {
         return Some("this kernel has no zram, or has not loaded it; try modprobe zram".to_owned());
     }
     let known = algorithms(system)?;
-    let is_there = known.iter().any(|own| own == algorithm);
+    if known.iter().any(|name| name == algorithm) {
+        return None;
+    }
     let known = known.join(", ");
-    (!is_there)
-        .then(|| format!("this kernel's zram does not support {algorithm}; use one of {known}"))
+    Some(format!("this kernel's zram does not support {algorithm}; use one of {known}"))
 }
 
 fn algorithms(system: &dyn System) -> Option<Vec<String>> {
@@ -275,7 +276,7 @@ mod tests {
         fake.put("/proc/meminfo", "MemAvailable: 1048576 kB\n");
         let of = |bytes| missing(&fake, "lz4", bytes);
         assert_eq!(of(896 << 20), None, "seven eighths of a gibibyte");
-        assert!(of((896 << 20) + PAGE).is_some());
+        assert!(of((896 << 20) + PAGE_BYTES).is_some());
         assert_eq!(of(u64::MAX / 8), None, "asked of no size in particular");
         let wanted =
             |size: Option<u64>| ZramLevel { algorithm: "lz4".to_owned(), size: size.map(Bytes) };

@@ -74,34 +74,33 @@ impl BlockLatency {
         &self,
         devices: &[String],
     ) -> Result<Vec<&BTreeMap<String, ClassSpan>>, String> {
-        let told = |(name, seen): (&String, &'_ Presence<_>)| match seen {
-            Presence::Present(_) => Ok(()),
-            Presence::Absent(reason) => Err(format!("{name}: {reason}")),
+        let disk_of = |name: &String| {
+            let disk = self.devices.keys().find(|disk| is_on(name, disk));
+            disk.ok_or_else(|| format!("{name} was not observed"))
         };
-        let mut wanted: Vec<&String> = if devices.is_empty() {
-            self.devices.keys().collect()
-        } else {
-            let disk = |name: &String| {
-                let known = self.devices.keys().find(|disk| is_on(name, disk));
-                known.ok_or_else(|| format!("{name} was not observed"))
-            };
-            devices.iter().map(disk).collect::<Result<_, _>>()?
-        };
-        wanted.sort();
-        wanted.dedup();
-        let own = || self.devices.iter().filter(|(name, _)| wanted.contains(name));
-        own().try_for_each(told)?;
-        Ok(own().filter_map(|(_, seen)| seen.value()).collect())
+        let wanted: Vec<&String> = devices.iter().map(disk_of).collect::<Result<_, _>>()?;
+        let mut classes = Vec::new();
+        for (name, seen) in &self.devices {
+            if !devices.is_empty() && !wanted.contains(&name) {
+                continue;
+            }
+            match seen {
+                Presence::Present(own) => classes.push(own),
+                Presence::Absent(reason) => return Err(format!("{name}: {reason}")),
+            }
+        }
+        Ok(classes)
     }
 }
 
 /// Returns whether a device is this disk or a partition of it: `sda1`, `nvme0n1p2`.
 fn is_on(device: &str, disk: &str) -> bool {
-    device.strip_prefix(disk).is_some_and(|rest| {
-        let numbered = disk.ends_with(|last: char| last.is_ascii_digit());
-        let number = if numbered { rest.strip_prefix('p').unwrap_or("-") } else { rest };
-        rest.is_empty() || (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
-    })
+    let Some(suffix) = device.strip_prefix(disk) else { return false };
+    // After a digit, the number of a partition follows `p`.
+    let has_digit = disk.ends_with(|last: char| last.is_ascii_digit());
+    let number = if has_digit { suffix.strip_prefix('p') } else { Some(suffix) };
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    suffix.is_empty() || number.is_some_and(is_number)
 }
 
 /// Lower bound of a bucket, nanoseconds; [`bucket_to_ns`] is the upper one.
@@ -122,8 +121,8 @@ fn position(index: u64) -> usize {
 pub fn between(before: &DeviceTotals, after: &DeviceTotals) -> BTreeMap<String, ClassSpan> {
     let classes = BlockClass::ALL.into_iter().zip(before.iter().zip(after));
     let spans = classes.map(|(class, (before, after))| (class, span(before, after)));
-    let some = spans.filter(|(_, span)| span.requests > 0);
-    some.map(|(class, span)| (class.name().to_owned(), span)).collect()
+    let nonempty = spans.filter(|(_, span)| span.requests > 0);
+    nonempty.map(|(class, span)| (class.name().to_owned(), span)).collect()
 }
 
 fn span(before: &ClassTotals, after: &ClassTotals) -> ClassSpan {
@@ -206,21 +205,18 @@ impl Latencies {
         self.buckets.last().map(|[index, _]| bucket_to_ns(*index))
     }
 
-    /// Counts by powers of two up to the highest nonempty one: lower bound and count.
+    /// Counts by powers of two, from the lowest to the highest nonempty one, with zeros between: lower bound in
+    /// nanoseconds, and count.
     pub fn by_doubling(&self) -> Vec<(u64, u64)> {
-        let mut doublings: BTreeMap<u32, u64> = BTreeMap::new();
+        let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
         for [index, count] in &self.buckets {
-            let sum = doublings.entry(bucket_from_ns(*index).max(1).ilog2()).or_default();
+            let sum = counts.entry(bucket_from_ns(*index).max(1).ilog2()).or_default();
             *sum = sum.saturating_add(*count);
         }
-        let (Some(least), Some(most)) =
-            (doublings.keys().next().copied(), doublings.keys().last().copied())
-        else {
-            return Vec::new();
-        };
-        (least..=most)
-            .map(|power| (1 << power, doublings.get(&power).copied().unwrap_or(0)))
-            .collect()
+        let Some((&lowest, _)) = counts.first_key_value() else { return Vec::new() };
+        let highest = counts.last_key_value().map_or(lowest, |(&highest, _)| highest);
+        let count_of = |power| counts.get(&power).copied().unwrap_or(0);
+        (lowest..=highest).map(|power| (1 << power, count_of(power))).collect()
     }
 
     fn add(&mut self, other: &Self) {

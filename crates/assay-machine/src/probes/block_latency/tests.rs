@@ -45,9 +45,9 @@ fn totals(reads: &[u64]) -> BlockTotals {
 
 fn trial(tracer: &mut TracerProbe, fake: &Fake, site: &Site) -> Presence<BlockLatency> {
     tracer.prepare(fake, site);
-    let before = tracer.before(fake).unwrap();
+    let before = tracer.read_before(fake).unwrap();
     fake.sleep(std::time::Duration::from_millis(2));
-    tracer.after(fake, &before)
+    tracer.since(fake, &before)
 }
 
 fn reads(seen: &Presence<BlockLatency>, disk: &str) -> u64 {
@@ -144,10 +144,10 @@ fn a_device_that_goes_away_is_absent_and_the_others_are_not() {
     fake.traces(TraceMeans::Bpf, Ok(vec![Ok(totals(&[0, 0])), Ok(totals(&[2, 4]))]));
     let mut tracer = TracerProbe::default();
     tracer.prepare(&fake, &site(&["sda", "sdb"]));
-    let before = tracer.before(&fake).unwrap();
+    let before = tracer.read_before(&fake).unwrap();
     // Another disk under the old name and number.
     fake.put("/sys/devices/pci/block/sda/diskseq", "8\n");
-    let seen = tracer.after(&fake, &before);
+    let seen = tracer.since(&fake, &before);
     assert_eq!(reads(&seen, "sdb"), 4);
     let gone = seen.value().unwrap().devices["sda"].reason().unwrap().to_owned();
     assert_eq!(gone, "the device disappeared during the trial");
@@ -189,7 +189,7 @@ fn targets_that_take_turns_are_watched_together() {
 
 #[test]
 fn nothing_is_said_where_nobody_asked() {
-    assert!(TracerProbe::default().before(&machine()).is_none());
+    assert!(TracerProbe::default().read_before(&machine()).is_none());
 }
 
 #[test]

@@ -34,7 +34,7 @@ struct LogStatistic {
 }
 
 const WRITTEN_BLOCKS: LogStatistic = LogStatistic { page: 1, offset: 24 };
-const USED: LogStatistic = LogStatistic { page: 7, offset: 8 };
+const ENDURANCE_USED: LogStatistic = LogStatistic { page: 7, offset: 8 };
 /// Counters of NVMe drives: names in smartctl and names here.
 const NVME: [(&str, &str); 8] = [
     ("critical_warning", "critical_warning"),
@@ -65,27 +65,29 @@ pub fn read(system: &dyn System, device: &Path, way: &[&str]) -> Presence<Health
 }
 
 fn parse(text: &str) -> Presence<Health> {
-    let Ok(told) = serde_json::from_str::<Value>(text) else {
+    let Ok(report) = serde_json::from_str::<Value>(text) else {
         return Presence::absent("smartctl printed no JSON; install version 7 or later");
     };
-    let health = if told["nvme_smart_health_information_log"].is_object() {
-        nvme(&told)
+    let health = if report["nvme_smart_health_information_log"].is_object() {
+        nvme(&report)
     } else {
-        sata(&told)
+        sata(&report)
     };
-    let empty = health.counters.is_empty() && health.used_percent.is_none();
-    if empty { Presence::absent(lacking(&told)) } else { Presence::Present(health) }
+    if health.counters.is_empty() && health.used_percent.is_none() {
+        return Presence::absent(missing_reason(&report));
+    }
+    Presence::Present(health)
 }
 
-fn lacking(told: &Value) -> String {
-    if told["smart_support"]["available"] == false {
+fn missing_reason(report: &Value) -> String {
+    if report["smart_support"]["available"] == false {
         return "the drive does not support SMART".to_owned();
     }
-    if told["smart_support"]["enabled"] == false {
+    if report["smart_support"]["enabled"] == false {
         return "SMART is disabled on the drive".to_owned();
     }
     let mut texts = Vec::new();
-    for message in told["smartctl"]["messages"].as_array().into_iter().flatten() {
+    for message in report["smartctl"]["messages"].as_array().into_iter().flatten() {
         texts.extend(message["string"].as_str().map(str::trim));
     }
     let text = texts.join("; ");
@@ -93,71 +95,72 @@ fn lacking(told: &Value) -> String {
         return ASLEEP.to_owned();
     }
     if text.is_empty() {
-        let status = &told["smartctl"]["exit_status"];
+        let status = &report["smartctl"]["exit_status"];
         return format!("smartctl reports no attributes (exit status {status})");
     }
     text
 }
 
-fn nvme(told: &Value) -> Health {
-    let log = &told["nvme_smart_health_information_log"];
+fn nvme(report: &Value) -> Health {
+    let log = &report["nvme_smart_health_information_log"];
     let counter = |(theirs, ours): (&str, &str)| Some((ours.to_owned(), log[theirs].as_u64()?));
     let units = log["data_units_written"].as_u64();
     Health {
         source: PROGRAM.to_owned(),
-        temperature_c: told["temperature"]["current"].as_i64(),
+        temperature_c: report["temperature"]["current"].as_i64(),
         used_percent: log["percentage_used"].as_u64(),
         written_bytes: units.map(|units| units.saturating_mul(512_000)),
         spare_percent: log["available_spare"].as_u64(),
-        passed: told["smart_status"]["passed"].as_bool(),
+        passed: report["smart_status"]["passed"].as_bool(),
         counters: NVME.into_iter().filter_map(counter).collect(),
     }
 }
 
-fn sata(told: &Value) -> Health {
+fn sata(report: &Value) -> Health {
     let mut counters = BTreeMap::new();
     for (id, name, bytes) in ATTRIBUTES {
-        let raw = attribute(told, id).and_then(|row| row["raw"]["value"].as_u64());
+        let raw = attribute(report, id).and_then(|row| row["raw"]["value"].as_u64());
         counters.extend(raw.map(|raw| (name.to_owned(), raw & ((1 << (8 * bytes)) - 1))));
     }
-    let hours = told["power_on_time"]["hours"].as_u64();
+    let hours = report["power_on_time"]["hours"].as_u64();
     counters.extend(hours.map(|hours| ("power_on_hours".to_owned(), hours)));
-    let block_bytes = told["logical_block_size"].as_u64().unwrap_or(512);
-    let blocks = statistic(told, WRITTEN_BLOCKS);
+    let block_bytes = report["logical_block_size"].as_u64().unwrap_or(512);
+    let blocks = statistic(report, WRITTEN_BLOCKS);
     let written_bytes = match blocks {
         Some(blocks) => blocks.checked_mul(block_bytes),
-        None => attribute(told, WRITTEN).and_then(|row| written(row, block_bytes)),
+        None => attribute(report, WRITTEN).and_then(|row| bytes_written(row, block_bytes)),
     };
     Health {
         source: PROGRAM.to_owned(),
-        temperature_c: told["temperature"]["current"].as_i64(),
-        used_percent: used_percent(told),
+        temperature_c: report["temperature"]["current"].as_i64(),
+        used_percent: used_percent(report),
         written_bytes,
-        passed: told["smart_status"]["passed"].as_bool(),
+        passed: report["smart_status"]["passed"].as_bool(),
         spare_percent: None,
         counters,
     }
 }
 
-fn attribute(told: &Value, id: u64) -> Option<&Value> {
-    let table = told["ata_smart_attributes"]["table"].as_array()?;
+fn attribute(report: &Value, id: u64) -> Option<&Value> {
+    let table = report["ata_smart_attributes"]["table"].as_array()?;
     table.iter().find(|row| row["id"] == id)
 }
 
 /// Reads a statistic; smartctl omits values that the drive marks as invalid.
-fn statistic(told: &Value, wanted: LogStatistic) -> Option<u64> {
-    let pages = told["ata_device_statistics"]["pages"].as_array()?;
-    let page = pages.iter().find(|own| own["number"] == wanted.page)?;
+fn statistic(report: &Value, wanted: LogStatistic) -> Option<u64> {
+    let pages = report["ata_device_statistics"]["pages"].as_array()?;
+    let page = pages.iter().find(|page| page["number"] == wanted.page)?;
     let row = page["table"].as_array()?.iter().find(|row| row["offset"] == wanted.offset)?;
     row["value"].as_u64()
 }
 
-fn used_percent(told: &Value) -> Option<u64> {
-    let used = statistic(told, USED).or_else(|| told["endurance_used"]["current_percent"].as_u64());
+fn used_percent(report: &Value) -> Option<u64> {
+    let used = statistic(report, ENDURANCE_USED)
+        .or_else(|| report["endurance_used"]["current_percent"].as_u64());
     if used.is_some() {
         return used;
     }
-    for row in WEAR.into_iter().filter_map(|id| attribute(told, id)) {
+    for row in WEAR.into_iter().filter_map(|id| attribute(report, id)) {
         // Other vendors use the same numbers for other attributes.
         let name = row["name"].as_str().unwrap_or_default();
         if name.contains("Wear") || name.contains("Life") {
@@ -168,7 +171,7 @@ fn used_percent(told: &Value) -> Option<u64> {
 }
 
 /// Bytes written, in the unit of the attribute's name.
-fn written(row: &Value, block_bytes: u64) -> Option<u64> {
+fn bytes_written(row: &Value, block_bytes: u64) -> Option<u64> {
     let name = row["name"].as_str()?;
     let unit = match name {
         "Total_LBAs_Written" => block_bytes,
@@ -282,8 +285,8 @@ mod tests {
     #[test]
     fn smartctl_is_named_where_it_is_missing() {
         let fake = Fake::new();
-        let told = read(&fake, Path::new("/dev/sda"), &[]);
-        assert_eq!(told.reason(), Some("smartctl is not installed (package smartmontools)"));
+        let report = read(&fake, Path::new("/dev/sda"), &[]);
+        assert_eq!(report.reason(), Some("smartctl is not installed (package smartmontools)"));
         fake.install(PROGRAM);
         assert!(read(&fake, Path::new("/dev/sdz"), &[]).reason().unwrap().contains("not found"));
     }

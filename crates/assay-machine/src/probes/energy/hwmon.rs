@@ -60,13 +60,15 @@ pub fn read(system: &dyn System) -> Presence<BTreeMap<String, EnergyCounter>> {
 /// Every counter of a device, joules by label.
 fn energies(system: &dyn System, folder: &Path, files: &[String]) -> BTreeMap<String, f64> {
     let stems = files.iter().filter_map(|file| file.strip_suffix("_input"));
-    let told = stems.filter(|stem| stem.starts_with("energy")).filter_map(|stem| {
-        let micro = *sysfs::number(system, &folder.join(format!("{stem}_input"))).value()?;
+    let mut joules = BTreeMap::new();
+    for stem in stems.filter(|stem| stem.starts_with("energy")) {
+        let file = sysfs::number(system, &folder.join(format!("{stem}_input")));
+        let Presence::Present(microjoules) = file else { continue };
         let label = sysfs::text(system, &folder.join(format!("{stem}_label")));
         let label = label.value().cloned().unwrap_or_else(|| stem.to_owned());
-        Some((label, micro as f64 / 1e6))
-    });
-    told.collect()
+        joules.insert(label, microjoules as f64 / 1e6);
+    }
+    joules
 }
 
 /// The counters that include the others, as far as known.
@@ -79,8 +81,8 @@ fn widest(mut joules: BTreeMap<String, f64>) -> BTreeMap<String, f64> {
 /// Returns whether a device is a part of another: `i915_gt0` of `i915` on the same hardware.
 fn is_part(device: &HwmonDevice, all: &[HwmonDevice]) -> bool {
     let Some((whole, _)) = device.name.split_once("_gt") else { return false };
-    let holds = |other: &HwmonDevice| {
+    let is_whole = |other: &HwmonDevice| {
         other.name == whole && other.hardware == device.hardware && !other.joules.is_empty()
     };
-    all.iter().any(holds)
+    all.iter().any(is_whole)
 }

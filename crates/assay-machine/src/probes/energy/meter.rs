@@ -27,19 +27,19 @@ pub struct MeterSample {
 
 /// Reads the current file; skips an incomplete last line.
 pub fn read(system: &dyn System, path: &Path) -> Presence<Vec<MeterSample>> {
-    let what =
+    let absent =
         |reason: &str| Presence::absent(format!("the meter's file {}: {reason}", path.display()));
     match system.status(path) {
-        Ok(status) if status.size_bytes > MOST_BYTES => return what("too large"),
-        Ok(status) if status.kind != FileKind::File => return what("not a regular file"),
+        Ok(status) if status.size_bytes > MOST_BYTES => return absent("too large"),
+        Ok(status) if status.kind != FileKind::File => return absent("not a regular file"),
         Ok(_) => {}
-        Err(error) => return what(&sysfs::reason(&error)),
+        Err(error) => return absent(&sysfs::reason(&error)),
     }
     let text = system.read_text(path).map_err(|error| sysfs::reason(&error));
     match text.and_then(|text| parse(&text)) {
-        Ok(samples) if samples.is_empty() => what(NO_LINE),
+        Ok(samples) if samples.is_empty() => absent(NO_LINE),
         Ok(samples) => Presence::Present(samples),
-        Err(reason) => what(&reason),
+        Err(reason) => absent(&reason),
     }
 }
 
@@ -68,12 +68,13 @@ pub fn parse(text: &str) -> Result<Vec<MeterSample>, String> {
         let cells: Vec<&str> =
             line.split([separator, '\t']).map(|cell| cell.trim().trim_matches('"')).collect();
         let cell = |column: usize| cells.get(column).copied();
-        let sample = cell(columns.time).and_then(time).zip(cell(columns.power).and_then(watts));
+        let sample =
+            cell(columns.time).and_then(parse_time).zip(cell(columns.power).and_then(parse_watts));
         match sample {
             Some((at_ns, number)) => {
                 samples.push(MeterSample { at_ns, watts: number * columns.watts_of_one });
             }
-            None if samples.is_empty() => columns = named(&cells)?.unwrap_or(columns),
+            None if samples.is_empty() => columns = columns_of(&cells)?.unwrap_or(columns),
             None => {}
         }
     }
@@ -89,7 +90,7 @@ struct Columns {
 }
 
 /// Columns named by a header; an error if it names a time but no power.
-fn named(cells: &[&str]) -> Result<Option<Columns>, String> {
+fn columns_of(cells: &[&str]) -> Result<Option<Columns>, String> {
     let lower: Vec<String> = cells.iter().map(|cell| cell.to_lowercase()).collect();
     let is_time = |cell: &String| ["time", "date", "unix"].iter().any(|word| cell.contains(word));
     let Some(time) = lower.iter().position(is_time) else { return Ok(None) };
@@ -111,14 +112,14 @@ fn named(cells: &[&str]) -> Result<Option<Columns>, String> {
 /// Watts per unit of a column; `None` if it is not power. `cell` is lower case.
 fn watts_of_one(cell: &str) -> Option<f64> {
     let has = |unit: &str| words(cell).any(|word| word == unit);
-    let milli = has("mw") || cell.contains("milliw");
-    let kilo = has("kw") || cell.contains("kilow");
-    let power = has("w") || cell.contains("watt") || cell.contains("power");
-    match (milli, kilo) {
-        _ if is_no_power(cell) => None,
-        (true, _) => Some(1e-3),
-        (_, true) => Some(1e3),
-        _ => power.then_some(1.0),
+    if is_no_power(cell) {
+        None
+    } else if has("mw") || cell.contains("milliw") {
+        Some(1e-3)
+    } else if has("kw") || cell.contains("kilow") {
+        Some(1e3)
+    } else {
+        (has("w") || cell.contains("watt") || cell.contains("power")).then_some(1.0)
     }
 }
 
@@ -132,7 +133,7 @@ fn words(cell: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Nanoseconds since 1970 of an RFC 3339 time, of seconds or of milliseconds.
-fn time(text: &str) -> Option<u64> {
+fn parse_time(text: &str) -> Option<u64> {
     if let Ok(number) = text.parse::<f64>() {
         let seconds = if number > MOST_SECONDS { number / 1e3 } else { number };
         return (seconds > 0.0 && seconds < MOST_SECONDS).then_some((seconds * 1e9) as u64);
@@ -141,7 +142,7 @@ fn time(text: &str) -> Option<u64> {
     u64::try_from(time.as_nanosecond()).ok()
 }
 
-fn watts(text: &str) -> Option<f64> {
+fn parse_watts(text: &str) -> Option<f64> {
     let number = text.strip_suffix('W').unwrap_or(text).trim().parse::<f64>().ok()?;
     number.is_finite().then_some(number)
 }
@@ -182,14 +183,14 @@ pub fn joules(samples: &[MeterSample], from_ns: u64, to_ns: u64) -> Result<f64, 
             let gap = seconds(gap_ns);
             return Err(format!("the meter's file has a gap of {gap:.1} s during the trial"));
         }
-        joules += seconds(to - from) * (at(pair, from) + at(pair, to)) / 2.0;
+        joules += seconds(to - from) * (watts_at(pair, from) + watts_at(pair, to)) / 2.0;
     }
     let before = first.at_ns.min(to_ns).saturating_sub(from_ns);
     let after = to_ns.saturating_sub(last.at_ns.max(from_ns));
     Ok(joules + seconds(before) * first.watts + seconds(after) * last.watts)
 }
 
-fn at(pair: &[MeterSample], moment_ns: u64) -> f64 {
+fn watts_at(pair: &[MeterSample], moment_ns: u64) -> f64 {
     let share = (moment_ns - pair[0].at_ns) as f64 / (pair[1].at_ns - pair[0].at_ns).max(1) as f64;
     pair[0].watts + share * (pair[1].watts - pair[0].watts)
 }

@@ -59,29 +59,29 @@ pub fn read(system: &dyn System) -> Presence<BTreeMap<String, EnergyCounter>> {
 }
 
 fn packages(zones: &[PowercapZone]) -> Vec<&PowercapZone> {
-    let all: Vec<&PowercapZone> = zones
-        .iter()
-        .filter(|zone| zone.name.starts_with("package") && zone.numbers.len() == 1)
-        .collect();
-    let direct = |zone: &&&PowercapZone| !zone.control.ends_with(DUPLICATE);
-    let known: BTreeSet<&str> = all.iter().filter(direct).map(|zone| zone.name.as_str()).collect();
-    all.iter().filter(|zone| direct(zone) || !known.contains(zone.name.as_str())).copied().collect()
+    let is_package =
+        |zone: &&PowercapZone| zone.name.starts_with("package") && zone.numbers.len() == 1;
+    let is_direct = |zone: &PowercapZone| !zone.control.ends_with(DUPLICATE);
+    let packages = || zones.iter().filter(is_package);
+    let direct: BTreeSet<&str> =
+        packages().filter(|zone| is_direct(zone)).map(|zone| zone.name.as_str()).collect();
+    packages().filter(|zone| is_direct(zone) || !direct.contains(zone.name.as_str())).collect()
 }
 
 /// Every zone once: some are listed at several places.
 fn zones(system: &dyn System) -> Vec<PowercapZone> {
     let mut seen = BTreeSet::new();
     let names = sysfs::names(system, Path::new(ROOT));
-    let found = names.iter().filter_map(|entry| {
+    let zones = names.iter().filter_map(|entry| {
         let (control, numbers) = entry.split_once(':')?;
         let path = Path::new(ROOT).join(entry);
-        let own = system.canonical(&path).ok()?;
+        let real = system.canonical(&path).ok()?;
         let name = sysfs::text(system, &path.join("name")).value().cloned()?;
         let numbers =
             numbers.split(':').map(|number| number.parse().ok()).collect::<Option<_>>()?;
-        seen.insert(own).then(|| PowercapZone { control: control.to_owned(), numbers, name, path })
+        seen.insert(real).then(|| PowercapZone { control: control.to_owned(), numbers, name, path })
     });
-    found.collect()
+    zones.collect()
 }
 
 fn counter(system: &dyn System, zone: &PowercapZone) -> Result<EnergyCounter, String> {

@@ -12,7 +12,7 @@ use crate::system::{System, sysfs};
 
 /// Parts of a device-mapper device are members of an array if they are alike within this factor: only root may
 /// read the table, and caches and tables of metadata are much smaller.
-const ALIKE: u64 = 2;
+const RATIO: u64 = 2;
 
 /// Several devices that share the work of one device or file system above.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,14 +27,14 @@ pub struct Array {
 impl Array {
     /// `md0 (raid5 of sda1, sdb1 and sdc1)`.
     pub fn words(&self) -> String {
-        let of = match self.members.as_slice() {
+        let list = match self.members.as_slice() {
             [all @ .., last] if !all.is_empty() => format!("{} and {last}", all.join(", ")),
             members => members.join(", "),
         };
         if self.kind == self.name {
-            format!("{} of {of}", self.kind)
+            format!("{} of {list}", self.kind)
         } else {
-            format!("{} ({} of {of})", self.name, self.kind)
+            format!("{} ({} of {list})", self.name, self.kind)
         }
     }
 }
@@ -46,7 +46,7 @@ pub fn arrays_of(site: &Site) -> Vec<Array> {
         let name = site.filesystem();
         found.push(Array { kind: name.clone(), name, members: site.counted.clone() });
     }
-    let below = site.layers.iter().filter_map(|layer| of_layer(layer, &site.layers));
+    let below = site.layers.iter().filter_map(|layer| array_of(layer, &site.layers));
     found.extend(below);
     found
 }
@@ -54,11 +54,11 @@ pub fn arrays_of(site: &Site) -> Vec<Array> {
 /// Arrays of this machine in sysfs: block devices, then mounted file systems.
 pub fn arrays(system: &dyn System) -> Vec<Array> {
     let names = sysfs::names(system, Path::new("/sys/block"));
-    let wanted = names.iter().filter(|name| name.starts_with("md") || name.starts_with("dm-"));
-    let on_blocks = wanted.filter_map(|name| {
+    let candidates = names.iter().filter(|name| name.starts_with("md") || name.starts_with("dm-"));
+    let on_blocks = candidates.filter_map(|name| {
         let (top, _) = layer(system, name);
         let below: Vec<Layer> = top.below.iter().map(|name| layer(system, name).0).collect();
-        of_layer(&top, &below)
+        array_of(&top, &below)
     });
     let mut found: Vec<Array> = on_blocks.collect();
     for (kind, root) in [("btrfs", "/sys/fs/btrfs"), ("bcachefs", "/sys/fs/bcachefs")] {
@@ -79,10 +79,10 @@ pub fn arrays_on(
     places: &[(PathBuf, u64)],
     name: &str,
 ) -> io::Result<Vec<String>> {
-    let names = sysfs::there(system.list(Path::new("/sys/block")))?.unwrap_or_default();
+    let names = sysfs::if_exists(system.list(Path::new("/sys/block")))?.unwrap_or_default();
     let mut found = Vec::new();
     for array in names.into_iter().filter(|array| array.starts_with("md")) {
-        let below = sysfs::there(system.list(&sysfs::block(&array).join("slaves")))?;
+        let below = sysfs::if_exists(system.list(&sysfs::block(&array).join("slaves")))?;
         let below = below.unwrap_or_default();
         let mut is_own = below.is_empty() && array == name;
         for member in &below {
@@ -96,7 +96,7 @@ pub fn arrays_on(
 /// File of the disk of a device, and the device's first byte on it.
 fn place_of(system: &dyn System, name: &str) -> io::Result<(PathBuf, u64)> {
     let sysfs_place = sysfs::block(name);
-    let Some(start) = sysfs::there(system.read_text(&sysfs_place.join("start")))? else {
+    let Some(start) = sysfs::if_exists(system.read_text(&sysfs_place.join("start")))? else {
         return Ok((file_of(name), 0));
     };
     let sectors: u64 = start.trim().parse().map_err(|_| io::ErrorKind::InvalidData)?;
@@ -109,8 +109,8 @@ fn place_of(system: &dyn System, name: &str) -> io::Result<(PathBuf, u64)> {
 pub fn pool_of(system: &dyn System, device: &str) -> Option<PathBuf> {
     let root = Path::new("/sys/fs/btrfs");
     let pools = sysfs::names(system, root).into_iter().map(|pool| root.join(pool));
-    let has = |pool: &PathBuf| members_of(system, "btrfs", pool).iter().any(|own| own == device);
-    pools.into_iter().find(has)
+    let has_it = |pool: &PathBuf| members_of(system, "btrfs", pool).iter().any(|m| m == device);
+    pools.into_iter().find(has_it)
 }
 
 /// btrfs links its devices by name; bcachefs has a directory each with a link to the device.
@@ -119,19 +119,19 @@ fn members_of(system: &dyn System, kind: &str, directory: &Path) -> Vec<String> 
         return sysfs::names(system, &directory.join("devices"));
     }
     let names = sysfs::names(system, directory).into_iter().filter(|name| name.starts_with("dev-"));
-    let block = |name: String| {
+    let device_at = |name: String| {
         let link = system.read_link(&directory.join(name).join("block")).ok()?;
         Some(link.file_name()?.to_string_lossy().into_owned())
     };
-    names.filter_map(block).collect()
+    names.filter_map(device_at).collect()
 }
 
-fn of_layer(layer: &Layer, all: &[Layer]) -> Option<Array> {
+fn array_of(layer: &Layer, all: &[Layer]) -> Option<Array> {
     let members = match layer.kind.as_str() {
         // One after the other: they do not share the work.
         "linear" | "container" => return None,
         _ if layer.name.starts_with("md") => layer.below.clone(),
-        "dm" | "lvm" | "dmraid" => alike(layer, all),
+        "dm" | "lvm" | "dmraid" => similar_parts(layer, all),
         _ => return None,
     };
     let array = Array { name: layer.name.clone(), kind: layer.kind.clone(), members };
@@ -139,13 +139,13 @@ fn of_layer(layer: &Layer, all: &[Layer]) -> Option<Array> {
 }
 
 /// Parts of a mapped device that are about as large as its largest one.
-fn alike(layer: &Layer, all: &[Layer]) -> Vec<String> {
+fn similar_parts(layer: &Layer, all: &[Layer]) -> Vec<String> {
     let size = |name: &&String| {
-        let own = all.iter().find(|own| own.name == **name);
-        own.map_or(0, |own| own.size_bytes)
+        let part = all.iter().find(|part| part.name == **name);
+        part.map_or(0, |part| part.size_bytes)
     };
     let largest = layer.below.iter().map(|name| size(&name)).max().unwrap_or_default();
-    layer.below.iter().filter(|name| size(name).saturating_mul(ALIKE) >= largest).cloned().collect()
+    layer.below.iter().filter(|name| size(name).saturating_mul(RATIO) >= largest).cloned().collect()
 }
 
 #[cfg(test)]
@@ -188,14 +188,14 @@ mod tests {
             layer_of("sda", "disk", &[], 1 << 38),
         ];
         let of = |kind: &str, below: &[&str]| {
-            let found = of_layer(&layer_of("dm-0", kind, below, 0), &all);
+            let found = array_of(&layer_of("dm-0", kind, below, 0), &all);
             found.map(|array| array.members.join(" "))
         };
         assert_eq!(of("lvm", &["dm-1", "dm-2", "dm-3"]).as_deref(), Some("dm-1 dm-2"));
         assert_eq!(of("lvm", &["dm-1", "sda"]), None, "a cache before it");
         assert_eq!(of("crypt", &["dm-1"]), None);
         assert_eq!(of("multipath", &["dm-1", "dm-2"]), None, "two ways to one drive");
-        assert_eq!(of_layer(&layer_of("bcache0", "bcache", &["dm-1", "dm-2"], 0), &all), None);
-        assert_eq!(of_layer(&layer_of("md0", "linear", &["dm-1", "dm-2"], 0), &all), None);
+        assert_eq!(array_of(&layer_of("bcache0", "bcache", &["dm-1", "dm-2"], 0), &all), None);
+        assert_eq!(array_of(&layer_of("md0", "linear", &["dm-1", "dm-2"], 0), &all), None);
     }
 }

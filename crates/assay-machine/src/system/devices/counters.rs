@@ -35,21 +35,21 @@ impl Counters {
         if numbers.len() < 11 {
             return None;
         }
-        let at = |index: usize| numbers.get(index).copied().unwrap_or(0);
+        let field = |index: usize| numbers.get(index).copied().unwrap_or(0);
         Some(Self {
-            reads_completed: at(0),
-            read_bytes: at(2).saturating_mul(SECTOR),
-            read_ms: at(3),
-            writes_completed: at(4),
-            written_bytes: at(6).saturating_mul(SECTOR),
-            write_ms: at(7),
-            in_flight: at(8),
-            io_ticks_ms: at(9),
-            weighted_ms: at(10),
-            discards_completed: at(11),
-            discarded_bytes: at(13).saturating_mul(SECTOR),
-            flushes_completed: at(15),
-            flush_ms: at(16),
+            reads_completed: field(0),
+            read_bytes: field(2).saturating_mul(SECTOR),
+            read_ms: field(3),
+            writes_completed: field(4),
+            written_bytes: field(6).saturating_mul(SECTOR),
+            write_ms: field(7),
+            in_flight: field(8),
+            io_ticks_ms: field(9),
+            weighted_ms: field(10),
+            discards_completed: field(11),
+            discarded_bytes: field(13).saturating_mul(SECTOR),
+            flushes_completed: field(15),
+            flush_ms: field(16),
         })
     }
 

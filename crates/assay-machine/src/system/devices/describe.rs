@@ -24,7 +24,7 @@ pub fn drive(system: &dyn System, name: &str) -> Drive {
         serial: serial(system, name, &bus),
         size_bytes: size_of(system, name),
         rotational: sysfs::flag(system, &queue.join("rotational")),
-        rpm: turns(system, name, &bus),
+        rpm: rotation_rate(system, name, &bus),
         removable: sysfs::flag(system, &block.join("removable")),
         ports: ports(&place(system, name)),
         link: link(system, name, &bus),
@@ -43,20 +43,18 @@ pub fn drive(system: &dyn System, name: &str) -> Drive {
 
 /// Rotation rate from VPD page 0xb1 of a SCSI device, also for translated ATA: after four bytes of header (SBC-4,
 /// section 6.6.2); 1 means non-rotating, 0 unknown.
-fn turns(system: &dyn System, name: &str, bus: &Presence<String>) -> Presence<u64> {
+fn rotation_rate(system: &dyn System, name: &str, bus: &Presence<String>) -> Presence<u64> {
     const SLOWEST: u16 = 0x401;
     const FASTEST: u16 = 0xfffe;
-    let told = bus
-        .value()
-        .is_none_or(|bus| ["sata", "scsi", "usb", "nvme", "mmc"].contains(&bus.as_str()));
-    if !told {
+    const PHYSICAL: [&str; 5] = ["sata", "scsi", "usb", "nvme", "mmc"];
+    if bus.value().is_some_and(|bus| !PHYSICAL.contains(&bus.as_str())) {
         return Presence::absent("not a physical drive");
     }
     let block = sysfs::block(name);
     let page = system.read_bytes(&block.join("device/vpd_pgb1")).unwrap_or_default();
     let rate = page.get(4..6).map(|rate| u16::from_be_bytes([rate[0], rate[1]]));
-    let turning = sysfs::flag(system, &block.join("queue/rotational"));
-    match (rate, turning.value()) {
+    let rotational = sysfs::flag(system, &block.join("queue/rotational"));
+    match (rate, rotational.value()) {
         (Some(rate @ SLOWEST..=FASTEST), _) => Presence::Present(u64::from(rate)),
         (Some(1), _) => Presence::absent("not rotational"),
         (_, Some(false)) => Presence::absent("not rotational (kernel)"),
@@ -64,12 +62,16 @@ fn turns(system: &dyn System, name: &str, bus: &Presence<String>) -> Presence<u6
         (None, Some(true)) => {
             Presence::absent("page 0xb1 is missing (unsupported, or Linux before 5.18)")
         }
-        (None, None) => turning.map(u64::from),
+        (None, None) => rotational.map(u64::from),
     }
 }
 
 fn usb_version(system: &dyn System, name: &str, bus: &Presence<String>) -> Presence<String> {
-    if is(bus, "usb") { usb_text(system, name, "version") } else { Presence::absent("not on USB") }
+    if is_on(bus, "usb") {
+        usb_text(system, name, "version")
+    } else {
+        Presence::absent("not on USB")
+    }
 }
 
 fn card(system: &dyn System, name: &str) -> Presence<MemoryCard> {
@@ -87,17 +89,17 @@ fn card(system: &dyn System, name: &str) -> Presence<MemoryCard> {
 
 /// Ports of ATA and USB on the way to a device.
 fn ports(place: &Path) -> Vec<String> {
-    let number = |text: &str| !text.is_empty() && text.bytes().all(|sign| sign.is_ascii_digit());
-    let usb = |name: &str| {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|sign| sign.is_ascii_digit());
+    let is_usb = |name: &str| {
         let parts = name.split_once('-');
-        parts.is_some_and(|(bus, port)| number(bus) && port.split('.').all(number))
+        parts.is_some_and(|(bus, port)| is_number(bus) && port.split('.').all(is_number))
     };
-    let is_port = |name: &String| name.strip_prefix("ata").is_some_and(number) || usb(name);
+    let is_port = |name: &String| name.strip_prefix("ata").is_some_and(is_number) || is_usb(name);
     let names = place.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
     names.filter(is_port).collect()
 }
 
-fn is(bus: &Presence<String>, name: &str) -> bool {
+fn is_on(bus: &Presence<String>, name: &str) -> bool {
     bus.value().is_some_and(|bus| bus == name)
 }
 
@@ -145,19 +147,20 @@ fn usb_text(system: &dyn System, name: &str, file: &str) -> Presence<String> {
 
 fn firmware(system: &dyn System, block: &Path, bus: &Presence<String>) -> Presence<String> {
     let files = ["firmware_rev", "rev", "fwrev"].map(|file| block.join("device").join(file));
-    if is(bus, "virtio") {
+    if is_on(bus, "virtio") {
         return Presence::absent("a virtual disk has no firmware");
     }
-    let ways = files.map(|file| sysfs::text(system, &file));
-    sysfs::first(ways, "the kernel reports no firmware revision")
+    let sources = files.map(|file| sysfs::text(system, &file));
+    sysfs::first(sources, "the kernel reports no firmware revision")
 }
 
 fn serial(system: &dyn System, name: &str, bus: &Presence<String>) -> Presence<String> {
     let block = sysfs::block(name);
     let device = block.join("device");
     let text = |path: PathBuf| sysfs::text(system, &path);
-    let usb = if is(bus, "usb") { usb_text(system, name, "serial") } else { Presence::absent("") };
-    let ways = [
+    let usb =
+        if is_on(bus, "usb") { usb_text(system, name, "serial") } else { Presence::absent("") };
+    let sources = [
         usb,
         text(device.join("serial")),
         text(block.join("serial")),
@@ -165,7 +168,7 @@ fn serial(system: &dyn System, name: &str, bus: &Presence<String>) -> Presence<S
         text(device.join("wwid")).map(|wwid| serial_of_wwid(&wwid)),
         text(block.join("wwid")),
     ];
-    sysfs::first(ways, "the kernel reports no serial number")
+    sysfs::first(sources, "the kernel reports no serial number")
 }
 
 /// Page 0x80 of a SCSI device: four bytes of header, then the serial number.
@@ -199,8 +202,8 @@ fn partition_of(system: &dyn System, name: &str) -> Option<(String, u64)> {
 }
 
 fn whole_device_id(system: &dyn System, name: &str) -> String {
-    let passing = || format!("{name}:{}", exact_size(size_of(system, name)));
-    lasting_id(system, name).unwrap_or_else(passing)
+    let name_and_size = || format!("{name}:{}", exact_size(size_of(system, name)));
+    lasting_id(system, name).unwrap_or_else(name_and_size)
 }
 
 /// Returns whether the ID of a device is persistent; the next device may get a name such as `loop3:512MiB`.

@@ -10,32 +10,25 @@ use crate::system::{System, sysfs};
 
 pub fn bus(system: &dyn System, name: &str) -> Presence<String> {
     let place = place(system, name);
-    let by_way = [("usb", "usb"), ("ata", "sata"), ("virtio", "virtio"), ("mmc", "mmc")]
+    let of_path = [("usb", "usb"), ("ata", "sata"), ("virtio", "virtio"), ("mmc", "mmc")]
         .iter()
         .find(|(word, _)| numbered_part(&place, word).is_some())
         .map(|(_, bus)| *bus);
-    let bus = by_way.or_else(|| by_name(name)).or_else(|| by_other_parts(&place));
+    let bus = of_path.or_else(|| bus_of_name(name)).or_else(|| bus_of_parts(&place));
     Presence::from_option(bus.map(str::to_owned), "the device's sysfs path does not show the bus")
 }
 
-fn by_name(name: &str) -> Option<&'static str> {
-    const NAMES: [(&str, &str); 11] = [
-        ("nvme", "nvme"),
-        ("mmcblk", "mmc"),
-        ("loop", "loop"),
-        ("zram", "zram"),
-        ("dm-", "device-mapper"),
-        ("md", "md"),
-        ("bcache", "bcache"),
-        ("nbd", "nbd"),
-        ("rbd", "rbd"),
-        ("nullb", "null"),
-        ("ram", "ram"),
-    ];
-    NAMES.iter().find(|(start, _)| name.starts_with(start)).map(|(_, bus)| *bus)
+fn bus_of_name(name: &str) -> Option<&'static str> {
+    const BUSES: [&str; 8] = ["nvme", "loop", "zram", "md", "bcache", "nbd", "rbd", "ram"];
+    match name {
+        _ if name.starts_with("mmcblk") => Some("mmc"),
+        _ if name.starts_with("dm-") => Some("device-mapper"),
+        _ if name.starts_with("nullb") => Some("null"),
+        _ => BUSES.into_iter().find(|bus| name.starts_with(bus)),
+    }
 }
 
-fn by_other_parts(place: &Path) -> Option<&'static str> {
+fn bus_of_parts(place: &Path) -> Option<&'static str> {
     let has = |start: &str| place.iter().any(|part| part.to_string_lossy().starts_with(start));
     if has("vbd-") {
         Some("xen")
@@ -74,7 +67,7 @@ fn sata(system: &dyn System, place: &Path) -> Presence<Link> {
 fn sata_link(speed: &str) -> Option<Link> {
     let number = speed.split_whitespace().next()?;
     let gigabits: f64 = number.parse().ok()?;
-    known(format!("SATA {number} Gbit/s"), gigabits * 1e9 / 10.0)
+    link_of(format!("SATA {number} Gbit/s"), gigabits * 1e9 / 10.0)
 }
 
 /// The link of a USB drive with its driver: `uas` queues requests, `usb-storage` sends one at a time.
@@ -82,8 +75,8 @@ fn usb(system: &dyn System, place: &Path) -> Presence<Link> {
     let Some(device) = usb_device(system, place) else {
         return Presence::absent("no parent USB device reports a speed");
     };
-    let interface = place.ancestors().find(|above| above.parent() == Some(&device));
-    let driver = interface.and_then(|own| system.read_link(&own.join("driver")).ok());
+    let interface = place.ancestors().find(|directory| directory.parent() == Some(&device));
+    let driver = interface.and_then(|path| system.read_link(&path.join("driver")).ok());
     let driver = driver.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy());
     sysfs::parsed(sysfs::text(system, &device.join("speed")), usb_link).map(|link| match driver {
         Some(driver) => Link { name: format!("{} ({driver})", link.name), ..link },
@@ -112,7 +105,7 @@ fn usb_link(speed: &str) -> Option<Link> {
     } else {
         format!("USB {} Gbit/s", megabits / 1000.0)
     };
-    known(name, megabits * 1e6 / 8.0 * payload)
+    link_of(name, megabits * 1e6 / 8.0 * payload)
 }
 
 fn nvme(system: &dyn System, place: &Path) -> Presence<Link> {
@@ -128,9 +121,8 @@ pub fn pcie_on_way(system: &dyn System, place: &Path) -> Presence<Link> {
 
 pub fn pcie_most(system: &dyn System, place: &Path) -> Presence<Link> {
     let read = |file: &str| sysfs::text(system, &place.join(file));
-    let told = read("max_link_speed")
-        .both(&read("max_link_width"), |speed, width| pcie_link(speed, width));
-    match told {
+    let (speed, width) = (read("max_link_speed"), read("max_link_width"));
+    match speed.both(&width, |speed, width| pcie_link(speed, width)) {
         Presence::Present(link) => Presence::from_option(link, "the PCIe link reports no speed"),
         Presence::Absent(_) => Presence::absent("no separate PCIe link"),
     }
@@ -154,19 +146,19 @@ fn nvme_controller(system: &dyn System, place: &Path) -> PathBuf {
 fn pcie_at(system: &dyn System, directory: &Path) -> Option<Link> {
     let read = |file: &str| system.read_text(&directory.join(file)).ok();
     let current = pcie_link(&read("current_link_speed")?, &read("current_link_width")?)?;
-    let most = pcie_link(
+    let maximum = pcie_link(
         &read("max_link_speed").unwrap_or_default(),
         &read("max_link_width").unwrap_or_default(),
     );
-    let slowed = most.filter(|most| most.ceiling_bytes_per_s > current.ceiling_bytes_per_s);
-    let name = match slowed {
-        Some(most) => format!("{} (device supports {})", current.name, most.name),
+    let faster = maximum.filter(|link| link.ceiling_bytes_per_s > current.ceiling_bytes_per_s);
+    let name = match faster {
+        Some(maximum) => format!("{} (device supports {})", current.name, maximum.name),
         None => current.name,
     };
     Some(Link { name, ..current })
 }
 
-/// `16.0 GT/s PCIe` and `4`.
+/// Payload after line coding, from the kernel's `16.0 GT/s PCIe` and `4`.
 fn pcie_link(speed: &str, width: &str) -> Option<Link> {
     let lanes: u32 = width.trim().parse().ok().filter(|lanes| (1..=32).contains(lanes))?;
     let transfers: f64 = speed.split_whitespace().next()?.parse().ok()?;
@@ -185,7 +177,7 @@ fn pcie_link(speed: &str, width: &str) -> Option<Link> {
         _ => 242.0 / 256.0,
     };
     let bytes = transfers * 1e9 / 8.0 * payload * f64::from(lanes);
-    known(format!("PCIe {generation} x{lanes}"), bytes)
+    link_of(format!("PCIe {generation} x{lanes}"), bytes)
 }
 
 fn mmc(system: &dyn System, place: &Path) -> Presence<Link> {
@@ -207,18 +199,19 @@ fn mmc_link(ios: &str) -> Option<Link> {
         let line = ios.lines().find_map(|line| line.trim().strip_prefix(name));
         line.and_then(|rest| rest.trim_start().strip_prefix(':')).map(str::trim)
     };
-    let words = |name: &str| field(name).and_then(|text| text.split_once('(')?.1.strip_suffix(')'));
+    let bracketed =
+        |name: &str| field(name).and_then(|text| text.split_once('(')?.1.strip_suffix(')'));
     let clock = field("actual clock").or_else(|| field("clock"))?;
     let hertz: f64 = clock.split_whitespace().next()?.parse().ok()?;
-    let bits: f64 = words("bus width")?.split_whitespace().next()?.parse().ok()?;
-    let timing = words("timing spec").unwrap_or("unknown timing");
-    let lower = timing.to_lowercase();
-    let edges = if lower.contains("ddr") || lower.contains("hs400") { 2.0 } else { 1.0 };
+    let bits: f64 = bracketed("bus width")?.split_whitespace().next()?.parse().ok()?;
+    let timing = bracketed("timing spec").unwrap_or("unknown timing");
+    let mode = timing.to_lowercase();
+    let edges = if mode.contains("ddr") || mode.contains("hs400") { 2.0 } else { 1.0 };
     let name = format!("{timing}, {bits} bit, {} MHz", hertz / 1e6);
-    known(name, hertz * bits * edges / 8.0)
+    link_of(name, hertz * bits * edges / 8.0)
 }
 
-fn known(name: String, ceiling_bytes_per_s: f64) -> Option<Link> {
+fn link_of(name: String, ceiling_bytes_per_s: f64) -> Option<Link> {
     // Line codes leave meaningless fractions, so round to bytes.
     let ceiling_bytes_per_s = ceiling_bytes_per_s.round();
     (ceiling_bytes_per_s > 0.0).then_some(Link { name, ceiling_bytes_per_s })

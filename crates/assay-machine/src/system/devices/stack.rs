@@ -16,7 +16,7 @@ pub enum Below {
 
 /// Describes a block device and the devices below. If a file is below, the caller resolves it.
 pub fn layer(system: &dyn System, name: &str) -> (Layer, Below) {
-    let below = below(system, name);
+    let below = devices_below(system, name);
     let names = match &below {
         Below::Devices(names) => names.clone(),
         Below::File(_) => Vec::new(),
@@ -24,17 +24,18 @@ pub fn layer(system: &dyn System, name: &str) -> (Layer, Below) {
     let layer = Layer {
         name: name.to_owned(),
         number: number_of(system, name).unwrap_or(DeviceNumber { major: 0, minor: 0 }),
-        kind: kind(system, name),
+        kind: layer_kind(system, name),
         below: names,
         size_bytes: size_of(system, name),
     };
     (layer, below)
 }
 
-fn below(system: &dyn System, name: &str) -> Below {
+fn devices_below(system: &dyn System, name: &str) -> Below {
     let block = sysfs::block(name);
     if is_partition(system, name) {
-        let drive = place(system, name).parent().and_then(Path::file_name).map(ToOwned::to_owned);
+        let place = place(system, name);
+        let drive = place.parent().and_then(Path::file_name);
         return Below::Devices(drive.iter().map(|n| n.to_string_lossy().into_owned()).collect());
     }
     if let Some(file) = backing_file(system, name) {
@@ -68,20 +69,20 @@ pub fn backing_file(system: &dyn System, name: &str) -> Option<PathBuf> {
 pub(super) fn read_backing_file(system: &dyn System, name: &str) -> io::Result<Option<PathBuf>> {
     let file = sysfs::block(name).join("loop/backing_file");
     // Not `sysfs::text`: space at the end belongs to the name.
-    let text = sysfs::there(system.read_text(&file))?.unwrap_or_default();
+    let text = sysfs::if_exists(system.read_text(&file))?.unwrap_or_default();
     let path = text.strip_suffix('\n').unwrap_or(&text);
     Ok((!path.is_empty()).then(|| path.into()))
 }
 
 /// The name under which device-mapper shows a device. A failure to read must not look like no name.
 pub fn mapping_name(system: &dyn System, device: &str) -> io::Result<Option<String>> {
-    let name = sysfs::there(system.read_text(&sysfs::block(device).join("dm/name")))?;
+    let name = sysfs::if_exists(system.read_text(&sysfs::block(device).join("dm/name")))?;
     Ok(name.map(|name| name.trim_end_matches('\n').to_owned()))
 }
 
 /// Kernel name of a device-mapper device; `None` if it does not exist.
 pub fn mapping(system: &dyn System, name: &str) -> io::Result<Option<String>> {
-    let devices = sysfs::there(system.list(Path::new("/sys/class/block")))?.unwrap_or_default();
+    let devices = sysfs::if_exists(system.list(Path::new("/sys/class/block")))?.unwrap_or_default();
     for device in devices.into_iter().filter(|device| device.starts_with("dm-")) {
         if mapping_name(system, &device)?.as_deref() == Some(name) {
             return Ok(Some(device));
@@ -90,7 +91,7 @@ pub fn mapping(system: &dyn System, name: &str) -> io::Result<Option<String>> {
     Ok(None)
 }
 
-fn kind(system: &dyn System, name: &str) -> String {
+fn layer_kind(system: &dyn System, name: &str) -> String {
     let block = sysfs::block(name);
     if is_partition(system, name) {
         return "partition".to_owned();
@@ -106,8 +107,8 @@ fn kind(system: &dyn System, name: &str) -> String {
     if name.starts_with("zd") {
         return "zvol".to_owned();
     }
-    let known = ["loop", "zram", "bcache", "nbd", "ram", "drbd", "rbd", "pmem", "ublk", "nullb"];
-    known.iter().find(|start| name.starts_with(**start)).unwrap_or(&"disk").to_string()
+    let kinds = ["loop", "zram", "bcache", "nbd", "ram", "drbd", "rbd", "pmem", "ublk", "nullb"];
+    kinds.iter().find(|start| name.starts_with(**start)).unwrap_or(&"disk").to_string()
 }
 
 /// Only root can read the targets of a device-mapper device, but tools start the uuid with their name, and LVM ends the
@@ -146,8 +147,8 @@ fn mapper_kind(uuid: &str) -> &'static str {
 pub fn partitions(system: &dyn System, name: &str) -> Vec<String> {
     let children = sysfs::names(system, &sysfs::block(name));
     // Only partitions begin with their drive's name; `queue`, `holders` and the like do not.
-    let named = children.into_iter().filter(|child| child.starts_with(name));
-    named.filter(|child| is_partition(system, child)).collect()
+    let candidates = children.into_iter().filter(|child| child.starts_with(name));
+    candidates.filter(|child| is_partition(system, child)).collect()
 }
 
 #[cfg(test)]

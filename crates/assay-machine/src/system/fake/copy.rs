@@ -8,7 +8,6 @@ use assay_sys::memory_copy;
 use super::Fake;
 
 impl Fake {
-    /// Returns an independent copy of this machine.
     pub fn copy(&self) -> io::Result<Self> {
         let mut state = self.lock().clone();
         for content in state.contents.values_mut() {

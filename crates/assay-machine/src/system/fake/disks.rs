@@ -52,7 +52,6 @@ impl FakeState {
         }
     }
 
-    /// Adds a device with further files.
     pub(super) fn show_device<'t>(
         &mut self,
         name: &str,
@@ -74,7 +73,6 @@ impl FakeState {
         self.tree.put(&devices::file_of(name), Node::Block(number));
     }
 
-    /// Removes a device or partition with its content.
     pub(super) fn hide_device(&mut self, name: &str, number: DeviceNumber, place: &Path) {
         for path in links_to(name, number) {
             self.tree.remove(&path);

@@ -33,7 +33,6 @@ use std::path::{Path, PathBuf};
 use super::files::{FakeFiles, PathKey};
 use crate::system::{DeviceNumber, Errno, FileKind, FileStatus, Space, mounts};
 
-/// Maximum number of links that the kernel follows.
 const MOST_LINKS: usize = 40;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,7 +157,6 @@ impl FakeTree {
         }
     }
 
-    /// Removes a file or a directory with its content.
     pub fn remove(&mut self, path: &Path) {
         if self.nodes.remove(path).iter().any(|node| matches!(node, Node::Link(_))) {
             self.led.get_mut().clear();

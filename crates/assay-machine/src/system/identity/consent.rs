@@ -17,7 +17,6 @@ const SECTOR: u64 = 512;
 /// Offset from which a signature is printed with its place.
 const FAR: u64 = 1 << 20;
 
-/// Data that overwriting a device destroys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataLoss {
     /// Kernel name of the device or partition that carries it.
@@ -67,14 +66,15 @@ impl Stake {
 
     /// Returns the error of a typed argument; `None` if it is correct.
     fn fault(&self, typed: &str, target: &str) -> Option<String> {
-        let rest =
-            typed.strip_prefix(&self.id).filter(|rest| matches!(rest.get(..1), None | Some("+")));
-        let Some(rest) = rest else {
+        let after_id = typed.strip_prefix(&self.id);
+        let is_list = |text: &&str| matches!(text.get(..1), None | Some("+"));
+        let Some(list) = after_id.filter(is_list) else {
             return Some(format!("is not the ID of {target:?}"));
         };
-        let (given, wanted): (Vec<&str>, _) = (rest.split('+').skip(1).collect(), self.names());
-        let missing: Vec<&str> =
-            wanted.iter().filter(|name| !given.contains(name)).copied().collect();
+        let given: Vec<&str> = list.split('+').skip(1).collect();
+        let wanted = self.names();
+        let missing = wanted.iter().filter(|name| !given.contains(name));
+        let missing: Vec<&str> = missing.copied().collect();
         if !missing.is_empty() {
             return Some(format!(
                 "does not include {}, which {target:?} contains",
@@ -118,8 +118,9 @@ pub fn consent(system: &dyn System, site: &Site, typed: &str) -> Outcome<Consent
     let sequence = disk_sequence(system, site.device);
     let stake = stake(system, site)?;
     let Some(fault) = stake.fault(typed, &site.target) else {
-        let (device, number, size_bytes) = (site.path.clone(), site.device, stake.size_bytes);
-        return Ok(Consent { device, number, sequence, size_bytes });
+        let Stake { size_bytes, .. } = stake;
+        let device = site.path.clone();
+        return Ok(Consent { device, number: site.device, sequence, size_bytes });
     };
     let lost: Vec<String> = stake.losses.iter().map(DataLoss::words).collect();
     let lost = if lost.is_empty() {

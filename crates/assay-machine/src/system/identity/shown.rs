@@ -39,7 +39,7 @@ impl Witnessed {
         let file = system.open_for_reading(&site.path, Caching::Buffered)?;
         let size_bytes = system.length(&file)?;
         Ok(Self {
-            boot: journal::boot(system).unwrap_or_default(),
+            boot: journal::boot_id(system).unwrap_or_default(),
             at: system.now(),
             sequence: disk_sequence(system, site.device),
             size_bytes,
@@ -77,7 +77,7 @@ pub fn as_shown(system: &dyn System, site: &Site) -> Outcome<()> {
     let Some(path) = note(system, site) else { return Ok(()) };
     let text = system.read_text(&path).unwrap_or_default();
     let Ok(then) = serde_json::from_str::<Witnessed>(&text) else { return Ok(()) };
-    if then.boot != journal::boot(system).unwrap_or_default() {
+    if then.boot != journal::boot_id(system).unwrap_or_default() {
         return Ok(());
     }
     let target = &site.target;

@@ -9,7 +9,7 @@ use super::consent::DataLoss;
 use super::usage::{Family, text};
 use crate::system::{System, mounts, sysfs};
 
-/// A table, and which word of a line names a device. Options follow two words later.
+/// A table, and the index of the column that names a device.
 const TABLES: [(&str, usize); 2] = [("/etc/fstab", 0), ("/etc/crypttab", 1)];
 const WHAT: &str = "whether an entry names the device";
 
@@ -22,8 +22,8 @@ pub fn expecting(
     for (table, column) in TABLES {
         let lines = text(system, Path::new(table), WHAT)?.unwrap_or_default();
         for line in lines.lines().filter(|line| !line.trim_start().starts_with('#')) {
-            for word in words_of(line, column) {
-                if names(system, family, losses, &word)? {
+            for word in devices_in(line, column) {
+                if is_ours(system, family, losses, &word)? {
                     return Ok(Some(format!("is in {table} as {word:?}; remove that line first")));
                 }
             }
@@ -32,17 +32,18 @@ pub fn expecting(
     Ok(None)
 }
 
-/// Names in a line: its device, and devices in its options.
-fn words_of(line: &str, column: usize) -> Vec<String> {
+/// Devices in a line: in its column, and as values of its options.
+fn devices_in(line: &str, column: usize) -> Vec<String> {
     let words: Vec<&str> = line.split_whitespace().collect();
     // Columns of fstab: device, directory, type, options. Of crypttab: name, device, key, options.
     let options = words.get(3).copied().unwrap_or_default().split(',');
     let values = options.filter_map(|option| Some(option.split_once('=')?.1));
-    let named = words.get(column).copied().into_iter().chain(values);
-    named.map(|word| mounts::unescape(word).replace('"', "")).collect()
+    let devices = words.get(column).copied().into_iter().chain(values);
+    // The value of a tag may be in quotes: LABEL="data".
+    devices.map(|device| mounts::unescape(device).replace('"', "")).collect()
 }
 
-fn names(system: &dyn System, family: &Family, losses: &[DataLoss], word: &str) -> Outcome<bool> {
+fn is_ours(system: &dyn System, family: &Family, losses: &[DataLoss], word: &str) -> Outcome<bool> {
     if word.starts_with('/') {
         let path = Path::new(word);
         // The file may be missing now and be there after the next start.
@@ -58,16 +59,16 @@ fn names(system: &dyn System, family: &Family, losses: &[DataLoss], word: &str) 
         _ => return Ok(false),
     };
     let link = Path::new("/dev/disk").join(directory).join(escaped(value));
-    let carried = losses.iter().any(|loss| match tag {
+    let is_on_device = losses.iter().any(|loss| match tag {
         "UUID" => loss.signature.uuid.as_ref().is_some_and(|uuid| uuid.eq_ignore_ascii_case(value)),
         "LABEL" => loss.signature.label.as_deref() == Some(value),
         _ => false,
     });
-    Ok(carried || is_partition(system, family, tag, value)? || family.has(system, &link)?)
+    Ok(is_on_device || names_partition(system, family, tag, value)? || family.has(system, &link)?)
 }
 
-/// Number and name that the partition table gives a partition, as far as the kernel shows them.
-fn is_partition(system: &dyn System, family: &Family, tag: &str, value: &str) -> Outcome<bool> {
+/// Whether a tag is the ID or name of a partition in the partition table, as far as the kernel shows them.
+fn names_partition(system: &dyn System, family: &Family, tag: &str, value: &str) -> Outcome<bool> {
     let key = match tag {
         "PARTUUID" => "PARTUUID=",
         "PARTLABEL" => "PARTNAME=",
@@ -75,8 +76,8 @@ fn is_partition(system: &dyn System, family: &Family, tag: &str, value: &str) ->
     };
     for name in family.names() {
         let facts = text(system, &sysfs::block(name).join("uevent"), WHAT)?.unwrap_or_default();
-        let mut told = facts.lines().filter_map(|line| line.strip_prefix(key));
-        if told.any(|told| told.eq_ignore_ascii_case(value)) {
+        let mut values = facts.lines().filter_map(|line| line.strip_prefix(key));
+        if values.any(|found| found.eq_ignore_ascii_case(value)) {
             return Ok(true);
         }
     }

@@ -10,7 +10,6 @@ use assay_core::failure::{Failure, Outcome};
 use crate::system::mounts::{self, MountEntry};
 use crate::system::{DeviceNumber, FileKind, FileStatus, System, devices, sysfs};
 
-/// Refusal because a state is unknown.
 pub fn cannot_tell(what: &str, path: &Path, error: &io::Error) -> Failure {
     let reason = sysfs::reason(error);
     let path = path.display();
@@ -26,7 +25,7 @@ pub fn text(system: &dyn System, path: &Path, what: &str) -> Outcome<Option<Stri
     optional(system.read_text(path), path, what)
 }
 
-/// Names in a directory; `None` if it does not exist.
+/// Names in a directory; none if it does not exist.
 fn list(system: &dyn System, path: &Path, what: &str) -> Outcome<Vec<String>> {
     Ok(optional(system.list(path), path, what)?.unwrap_or_default())
 }
@@ -115,17 +114,17 @@ impl Family {
     /// Why the device must not be overwritten now, as the end of a sentence about it.
     pub fn in_use(&self, system: &dyn System) -> Outcome<Option<String>> {
         const CHECKS: [Check; 11] = [
-            Family::read_only,
-            Family::mounted,
-            Family::named_in_mounts,
-            Family::in_btrfs,
-            Family::journal,
-            Family::swap,
-            Family::held,
-            Family::below_mount,
-            Family::below_loop,
-            Family::shared_file,
-            Family::below_zram,
+            Family::find_read_only,
+            Family::find_mount,
+            Family::find_named_mount,
+            Family::find_btrfs,
+            Family::find_journal,
+            Family::find_swap,
+            Family::find_holder,
+            Family::find_mount_above,
+            Family::find_loop_above,
+            Family::find_sharer,
+            Family::find_zram,
         ];
         if self.members.first().is_none_or(|member| member.size_bytes == 0) {
             return Ok(Some("has no medium (its size is 0); insert one first".to_owned()));
@@ -138,7 +137,7 @@ impl Family {
         Ok(None)
     }
 
-    fn read_only(&self, system: &dyn System) -> Outcome<Option<String>> {
+    fn find_read_only(&self, system: &dyn System) -> Outcome<Option<String>> {
         for name in self.names() {
             if number_in(system, name, "ro")? != 0 {
                 return Ok(Some(format!(
@@ -149,7 +148,7 @@ impl Family {
         Ok(None)
     }
 
-    fn mounted(&self, system: &dyn System) -> Outcome<Option<String>> {
+    fn find_mount(&self, system: &dyn System) -> Outcome<Option<String>> {
         let table = mount_table(system)?;
         let found = table.iter().find(|entry| self.numbers.contains(&entry.number));
         Ok(found.map(|entry| {
@@ -169,7 +168,7 @@ impl Family {
     }
 
     /// The mount table has no device number of btrfs; xfs names its second device in an option.
-    fn named_in_mounts(&self, system: &dyn System) -> Outcome<Option<String>> {
+    fn find_named_mount(&self, system: &dyn System) -> Outcome<Option<String>> {
         for entry in mount_table(system)? {
             let options = ["logdev", "rtdev", "journal_path"];
             let named = options.iter().filter_map(|name| mounts::option(&entry.mount, name));
@@ -184,7 +183,7 @@ impl Family {
     }
 
     /// The mount table names one device of a btrfs on several.
-    fn in_btrfs(&self, system: &dyn System) -> Outcome<Option<String>> {
+    fn find_btrfs(&self, system: &dyn System) -> Outcome<Option<String>> {
         let (root, what) =
             (Path::new("/sys/fs/btrfs"), "whether a btrfs filesystem uses the device");
         for directory in list(system, root, what)? {
@@ -199,29 +198,29 @@ impl Family {
     }
 
     /// Journals of mounted ext file systems have the name of their device.
-    fn journal(&self, system: &dyn System) -> Outcome<Option<String>> {
+    fn find_journal(&self, system: &dyn System) -> Outcome<Option<String>> {
         let journals =
             list(system, Path::new("/proc/fs/jbd2"), "whether it contains an active journal")?;
-        let ours = journals.iter().find(|journal| self.names().any(|name| *journal == name));
-        Ok(ours.map(|name| {
+        let active = journals.iter().find(|journal| self.names().any(|name| *journal == name));
+        Ok(active.map(|name| {
             format!("contains the journal of a mounted filesystem ({name}); unmount it first")
         }))
     }
 
-    fn swap(&self, system: &dyn System) -> Outcome<Option<String>> {
+    fn find_swap(&self, system: &dyn System) -> Outcome<Option<String>> {
         for path in swaps(system)? {
             // If the file is gone, its name is the only clue.
-            let called = path.file_name().map(|name| name.to_string_lossy().into_owned());
-            let by_name = called.is_some_and(|called| self.names().any(|name| name == called));
-            let gone = status(system, &path, "the active swap")?.is_none();
-            if self.has(system, &path)? || (gone && by_name) {
+            let file_name = path.file_name().unwrap_or_default().to_string_lossy();
+            let is_named = self.names().any(|name| name == file_name);
+            let is_gone = status(system, &path, "the active swap")?.is_none();
+            if self.has(system, &path)? || (is_gone && is_named) {
                 return Ok(Some(format!("is used as swap ({}); disable it first", path.display())));
             }
         }
         Ok(None)
     }
 
-    fn held(&self, system: &dyn System) -> Outcome<Option<String>> {
+    fn find_holder(&self, system: &dyn System) -> Outcome<Option<String>> {
         for name in self.names() {
             let directory = sysfs::block(name).join("holders");
             let what = "the holders of the device";
@@ -240,7 +239,7 @@ impl Family {
     }
 
     /// Descends from every mount: the root file system is protected even if holders are missing.
-    fn below_mount(&self, system: &dyn System) -> Outcome<Option<String>> {
+    fn find_mount_above(&self, system: &dyn System) -> Outcome<Option<String>> {
         let what = "the devices below mounted filesystems";
         for entry in mount_table(system)?.iter().filter(|entry| entry.number.major != 0) {
             let mut waiting: Vec<PathBuf> =
@@ -261,10 +260,10 @@ impl Family {
         Ok(None)
     }
 
-    fn below_loop(&self, system: &dyn System) -> Outcome<Option<String>> {
+    fn find_loop_above(&self, system: &dyn System) -> Outcome<Option<String>> {
         for (name, file) in loops(system)? {
-            let own = self.names().any(|member| member == name);
-            if !own && self.has(system, &file)? {
+            let is_own = self.names().any(|member| member == name);
+            if !is_own && self.has(system, &file)? {
                 return Ok(Some(format!("is below {name}; detach {name} first")));
             }
         }
@@ -272,40 +271,39 @@ impl Family {
     }
 
     /// The file below a loop device may be reached in other ways.
-    fn shared_file(&self, system: &dyn System) -> Outcome<Option<String>> {
+    fn find_sharer(&self, system: &dyn System) -> Outcome<Option<String>> {
         let loops = loops(system)?;
-        let ours = loops.iter().find(|(name, _)| self.names().any(|member| member == name));
-        let Some((own, file)) = ours else { return Ok(None) };
+        let is_own = |name: &str| self.names().any(|member| member == name);
+        let own_loop = loops.iter().find(|(name, _)| is_own(name));
+        let Some((own_name, file)) = own_loop else { return Ok(None) };
         let what = "the users of the backing file";
         let identity = |path: &Path| -> Outcome<Option<(DeviceNumber, u64)>> {
             Ok(status(system, path, what)?.map(|found| (found.device, found.inode)))
         };
-        let mine = identity(file)?;
-        let same = |path: &Path| -> Outcome<bool> {
-            Ok(path == file.as_path() || (mine.is_some() && identity(path)? == mine))
+        let own_identity = identity(file)?;
+        let is_file = |path: &Path| -> Outcome<bool> {
+            let is_known = own_identity.is_some();
+            Ok(path == file.as_path() || (is_known && identity(path)? == own_identity))
         };
         for (name, other) in &loops {
-            if name != own && same(other)? {
+            if name != own_name && is_file(other)? {
                 return Ok(Some(format!("shares its file with {name}; detach {name} first")));
             }
         }
         for path in swaps(system)? {
-            if same(&path)? {
+            if is_file(&path)? {
                 return Ok(Some("is on a file that is used as swap; disable it first".to_owned()));
             }
         }
-        let mounted = mount_table(system)?.into_iter().find(|entry| {
-            let source = Path::new(&entry.mount.source);
-            // A file mounted without a device has its name as the source.
-            source == file.as_path()
-        });
-        Ok(mounted.map(|entry| {
+        // A file mounted without a device has its name as the source.
+        let is_mount = |entry: &MountEntry| Path::new(&entry.mount.source) == file.as_path();
+        Ok(mount_table(system)?.into_iter().find(is_mount).map(|entry| {
             let point = entry.mount.point.to_string_lossy();
             format!("is on a file that is mounted on {point:?}; unmount it first")
         }))
     }
 
-    fn below_zram(&self, system: &dyn System) -> Outcome<Option<String>> {
+    fn find_zram(&self, system: &dyn System) -> Outcome<Option<String>> {
         for name in block_devices(system)?.iter().filter(|name| name.starts_with("zram")) {
             let file = sysfs::block(name).join("backing_dev");
             let device = text(system, &file, "the backing device of zram")?.unwrap_or_default();

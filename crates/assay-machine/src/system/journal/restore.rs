@@ -47,10 +47,10 @@ pub fn setting_value(text: &str) -> String {
 }
 
 /// Undoes everything, the last change first, and looks again at the settings afterwards.
-pub(super) fn all(system: &dyn System, warrant: Warrant, undos: &[Undo]) -> Report {
+pub(super) fn undo_all(system: &dyn System, warrant: Warrant, undos: &[Undo]) -> Report {
     let mut report = Report::default();
     for undo in undos.iter().rev() {
-        match one(system, warrant, undo) {
+        match undo_one(system, warrant, undo) {
             Ok(Restored::Done) => report.done.push(undo.to_string()),
             Ok(Restored::Nothing(why)) => report.nothing.push(format!("{undo}: {why}")),
             // Another setting may forbid it as yet: the scheduler bfq ignores a write to wbt_lat_usec.
@@ -58,21 +58,21 @@ pub(super) fn all(system: &dyn System, warrant: Warrant, undos: &[Undo]) -> Repo
             Err(why) => report.failed.push(format!("{undo}: {why}")),
         }
     }
-    settle(system, warrant, undos, &mut report);
+    settle_settings(system, warrant, undos, &mut report);
     report
 }
 
 /// Writing one setting may change another that was right already.
-fn settle(system: &dyn System, warrant: Warrant, undos: &[Undo], report: &mut Report) {
+fn settle_settings(system: &dyn System, warrant: Warrant, undos: &[Undo], report: &mut Report) {
     let settings = || undos.iter().filter(|undo| matches!(undo, Undo::Setting { .. }));
     for _ in 0..ROUNDS {
-        let again = settings().map(|undo| one(system, warrant, undo));
-        if !again.into_iter().any(|found| matches!(found, Ok(Restored::Done))) {
+        let mut repeated = settings().map(|undo| undo_one(system, warrant, undo));
+        if !repeated.any(|restored| matches!(restored, Ok(Restored::Done))) {
             break;
         }
     }
     for undo in settings() {
-        match one(system, warrant, undo) {
+        match undo_one(system, warrant, undo) {
             Ok(Restored::Done) => {
                 report.failed.push(format!("{undo}: another program keeps changing the setting"));
             }
@@ -82,32 +82,29 @@ fn settle(system: &dyn System, warrant: Warrant, undos: &[Undo], report: &mut Re
     }
 }
 
-/// Undoes one entry, unless there is nothing to do.
-pub(super) fn one(system: &dyn System, warrant: Warrant, undo: &Undo) -> io::Result<Restored> {
+pub(super) fn undo_one(system: &dyn System, warrant: Warrant, undo: &Undo) -> io::Result<Restored> {
     let restorer = Restorer { system, warrant };
     match undo {
-        Undo::Setting { path, original, device } => {
-            restorer.setting(path, original, device.as_ref())
-        }
-        Undo::Mount { point } => restorer.mount(point),
-        Undo::Served { point } => restorer.served(point),
-        Undo::Mapping { name } => restorer.mapping(name),
-        Undo::DirectoryKey { directory } => restorer.directory_key(directory),
-        Undo::File { path } => restorer.file(path),
-        Undo::Directory { path } => restorer.directory(path),
-        Undo::Loop { file, device } => restorer.detach(file, device.as_ref()),
-        Undo::Zram { number, sequence } => restorer.zram(*number, *sequence),
-        Undo::Swap { path } => restorer.swap(path),
-        Undo::Partition { disk, number, start } => restorer.partition(disk, *number, *start),
-        Undo::FileSystem { disk, start, label } => restorer.file_system(disk, *start, label),
-        Undo::Array { device, name, members } => restorer.array(device, name, members),
-        Undo::NetworkSpace { name, with_mount } => restorer.network_space(name, *with_mount),
+        Undo::Setting { path, original, device } => restorer.reset(path, original, device.as_ref()),
+        Undo::Mount { point } => restorer.unmount(point),
+        Undo::Served { point } => restorer.unmount_served(point),
+        Undo::Mapping { name } => restorer.close_mapping(name),
+        Undo::DirectoryKey { directory } => restorer.forget_directory_key(directory),
+        Undo::File { path } => restorer.remove_file(path),
+        Undo::Directory { path } => restorer.remove_directory(path),
+        Undo::Loop { file, device } => restorer.detach_loop(file, device.as_ref()),
+        Undo::Zram { number, sequence } => restorer.remove_zram(*number, *sequence),
+        Undo::Swap { path } => restorer.disable_swap(path),
+        Undo::Partition { disk, number, start } => restorer.remove_partition(disk, *number, *start),
+        Undo::FileSystem { disk, start, label } => restorer.wipe_file_system(disk, *start, label),
+        Undo::Array { device, name, members } => restorer.stop_array(device, name, members),
+        Undo::NetworkSpace { name, with_mount } => restorer.remove_network_space(name, *with_mount),
         Undo::Discipline { namespace, interface, original } => {
-            restorer.discipline(namespace.as_deref(), interface, original)
+            restorer.delete_discipline(namespace.as_deref(), interface, original)
         }
-        Undo::Unit { name, wanted_by, written } => restorer.unit(name, wanted_by, written),
+        Undo::Unit { name, wanted_by, written } => restorer.remove_unit(name, wanted_by, written),
         Undo::Text { path, original, written } => {
-            restorer.text(path, original.as_deref(), written.as_deref())
+            restorer.revert_text(path, original.as_deref(), written.as_deref())
         }
     }
 }
@@ -129,19 +126,19 @@ impl Restorer<'_> {
         self.system.act(self.warrant, act)
     }
 
-    fn setting(&self, path: &Path, original: &str, device: Option<&Mark>) -> io::Result<Restored> {
+    fn reset(&self, path: &Path, original: &str, device: Option<&Mark>) -> io::Result<Restored> {
         if let Some(mark) = device
             && !self.is_same(mark)?
         {
-            return Ok(nothing(format!("{} was removed", mark.id)));
+            return Ok(not_needed(format!("{} was removed", mark.id)));
         }
         let read = || self.system.read_text(path).map(|text| setting_value(&text));
         match read() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(nothing("already removed"));
+                return Ok(not_needed("already removed"));
             }
             Err(error) => return Err(error),
-            Ok(now) if now == original => return Ok(nothing("already restored")),
+            Ok(now) if now == original => return Ok(not_needed("already restored")),
             Ok(_) => {}
         }
         let set = Act::Set { path: path.to_owned(), value: original.to_owned() };
@@ -152,66 +149,66 @@ impl Restorer<'_> {
         }
     }
 
-    fn mount(&self, point: &Path) -> io::Result<Restored> {
-        let mounted = || -> io::Result<bool> {
+    fn unmount(&self, point: &Path) -> io::Result<Restored> {
+        let is_mounted = || -> io::Result<bool> {
             let table = mounts::read(self.system)?;
             Ok(table.iter().any(|entry| entry.mount.point == point))
         };
-        if !mounted()? {
-            return Ok(nothing("nothing is mounted"));
+        if !is_mounted()? {
+            return Ok(not_needed("nothing is mounted"));
         }
-        while mounted()? {
+        while is_mounted()? {
             self.patiently(&Act::Unmount { point: point.to_owned() })?;
         }
         Ok(Restored::Done)
     }
 
     /// A killed program may still complete its mount, so this waits for it.
-    fn served(&self, point: &Path) -> io::Result<Restored> {
-        let mut became = nothing("nothing is mounted");
+    fn unmount_served(&self, point: &Path) -> io::Result<Restored> {
+        let mut restored = not_needed("nothing is mounted");
         for _ in 0..ATTEMPTS_OF_A_PROGRAM {
             // Checked before the mounts, which then include a process that mounted and ended in between.
-            let serves = self.names_it(point);
-            if let Restored::Done = self.mount(point)? {
-                became = Restored::Done;
-            } else if !serves {
-                return Ok(became);
+            let has_server = self.has_server(point);
+            if let Restored::Done = self.unmount(point)? {
+                restored = Restored::Done;
+            } else if !has_server {
+                return Ok(restored);
             }
-            self.system.sleep(if serves { PAUSE } else { Duration::ZERO });
+            self.system.sleep(if has_server { PAUSE } else { Duration::ZERO });
         }
         Err(io::Error::other("the program that provides the mount is still running"))
     }
 
     /// Returns whether a running program has a directory among its arguments.
-    fn names_it(&self, point: &Path) -> bool {
+    fn has_server(&self, point: &Path) -> bool {
         let point = point.to_string_lossy();
-        let names = |process: &String| {
+        let names_point = |process: &String| {
             let line = self.system.read_text(&Path::new("/proc").join(process).join("cmdline"));
             line.is_ok_and(|line| line.split('\0').any(|word| word == point))
         };
-        let processes = sysfs::names(self.system, Path::new("/proc"));
-        let numbers = processes.iter().filter(|name| name.bytes().all(|b| b.is_ascii_digit()));
-        numbers.into_iter().any(names)
+        let entries = sysfs::names(self.system, Path::new("/proc"));
+        let mut processes = entries.iter().filter(|name| name.bytes().all(|b| b.is_ascii_digit()));
+        processes.any(names_point)
     }
 
-    fn mapping(&self, name: &str) -> io::Result<Restored> {
-        let there = || match devices::mapping(self.system, name) {
-            Ok(found) => Ok(found.is_some()),
+    fn close_mapping(&self, name: &str) -> io::Result<Restored> {
+        let is_open = || match devices::mapping(self.system, name) {
+            Ok(mapping) => Ok(mapping.is_some()),
             Err(error) => Err(because("cannot read the device-mapper state", &error)),
         };
-        if !there()? {
-            return Ok(nothing("already closed"));
+        if !is_open()? {
+            return Ok(not_needed("already closed"));
         }
-        self.until_gone(&Act::run("cryptsetup", &["close", name]), there)
+        self.until_gone(&Act::run("cryptsetup", &["close", name]), is_open)
     }
 
     /// If the directory is gone, so is the file system with the key.
-    fn directory_key(&self, directory: &Path) -> io::Result<Restored> {
-        match sysfs::there(self.system.encryption_of(directory))? {
-            None => return Ok(nothing("already removed")),
-            Some(None) => return Ok(nothing("not encrypted")),
+    fn forget_directory_key(&self, directory: &Path) -> io::Result<Restored> {
+        match sysfs::if_exists(self.system.encryption_of(directory))? {
+            None => return Ok(not_needed("already removed")),
+            Some(None) => return Ok(not_needed("not encrypted")),
             Some(Some(policy)) if !policy.has_key => {
-                return Ok(nothing("the filesystem has no key"));
+                return Ok(not_needed("the filesystem has no key"));
             }
             Some(Some(_)) => {}
         }
@@ -219,7 +216,7 @@ impl Restorer<'_> {
         Ok(Restored::Done)
     }
 
-    fn file(&self, path: &Path) -> io::Result<Restored> {
+    fn remove_file(&self, path: &Path) -> io::Result<Restored> {
         // After its removal, its loop device cannot be found by name.
         let loops = self.loops_of(path)?;
         if !loops.is_empty() {
@@ -227,30 +224,34 @@ impl Restorer<'_> {
         }
         match self.act(&Act::RemoveFile { path: path.to_owned() }) {
             Ok(()) => Ok(Restored::Done),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(nothing("already removed")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Ok(not_needed("already removed"))
+            }
             Err(error) => Err(error),
         }
     }
 
-    fn directory(&self, path: &Path) -> io::Result<Restored> {
+    fn remove_directory(&self, path: &Path) -> io::Result<Restored> {
         let remove = || self.act(&Act::RemoveDirectory { path: path.to_owned() });
         let removed = match remove() {
             // A mount appeared after all: its server was slower than the timeout.
             Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
-                self.mount(path)?;
+                self.unmount(path)?;
                 remove()
             }
             other => other,
         };
         match removed {
             Ok(()) => Ok(Restored::Done),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(nothing("already removed")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Ok(not_needed("already removed"))
+            }
             Err(error) => Err(error),
         }
     }
 
     /// By file and device, because the file's name disappears with the mount namespace of a killed run.
-    fn detach(&self, file: &Path, device: Option<&Mark>) -> io::Result<Restored> {
+    fn detach_loop(&self, file: &Path, device: Option<&Mark>) -> io::Result<Restored> {
         let users = || {
             let mut users = self.loops_of(file)?;
             if let Some(mark) = device.filter(|mark| mark.sequence.is_some())
@@ -263,7 +264,7 @@ impl Restorer<'_> {
             Ok::<_, io::Error>(users)
         };
         if users()?.is_empty() {
-            return Ok(nothing("no loop device uses the file"));
+            return Ok(not_needed("no loop device uses the file"));
         }
         for _ in 0..ATTEMPTS {
             for name in users()? {
@@ -282,57 +283,57 @@ impl Restorer<'_> {
         Err(io::Error::other(format!("{} is in use", users()?.join(", "))))
     }
 
-    fn zram(&self, number: u32, sequence: Option<u64>) -> io::Result<Restored> {
+    fn remove_zram(&self, number: u32, sequence: Option<u64>) -> io::Result<Restored> {
         let name = format!("zram{number}");
         let file =
             sysfs::block(&name).join(if sequence.is_some() { "diskseq" } else { "disksize" });
-        let there = sysfs::there(self.system.read_text(&file))?;
-        let Some(now) = there.map(|text| text.trim().parse::<u64>().ok()) else {
-            return Ok(nothing("already removed"));
+        let text = sysfs::if_exists(self.system.read_text(&file))?;
+        let Some(now) = text.map(|text| text.trim().parse::<u64>().ok()) else {
+            return Ok(not_needed("already removed"));
         };
         // A device that was to be added has no size yet; another program's would.
         if now != Some(sequence.unwrap_or(0)) {
-            return Ok(nothing("another zram device has this number"));
+            return Ok(not_needed("another zram device has this number"));
         }
         self.patiently(&Act::RemoveZram { number })?;
         Ok(Restored::Done)
     }
 
-    fn swap(&self, path: &Path) -> io::Result<Restored> {
-        let in_use = || match sysfs::there(swaps::has(self.system, path)) {
+    fn disable_swap(&self, path: &Path) -> io::Result<Restored> {
+        let in_use = || match sysfs::if_exists(swaps::has(self.system, path)) {
             Ok(found) => Ok(found.unwrap_or(false)),
             Err(error) => Err(because(&format!("cannot read {}", swaps::TABLE), &error)),
         };
         if !in_use()? {
-            return Ok(nothing("not in use"));
+            return Ok(not_needed("not in use"));
         }
         self.patiently(&Act::SwapOff { path: path.to_owned() })?;
         Ok(Restored::Done)
     }
 
-    fn partition(&self, disk: &Mark, number: u32, start: u64) -> io::Result<Restored> {
+    fn remove_partition(&self, disk: &Mark, number: u32, start: u64) -> io::Result<Restored> {
         if !self.is_same(disk)? {
-            return Ok(nothing(format!("{} was removed", disk.id)));
+            return Ok(not_needed(format!("{} was removed", disk.id)));
         }
         let name = devices::partition_name(&disk.name, number);
         let file = sysfs::block(&name).join("start");
-        let there = sysfs::there(self.system.read_text(&file))?;
-        let sectors = there.and_then(|text| text.trim().parse::<u64>().ok());
+        let text = sysfs::if_exists(self.system.read_text(&file))?;
+        let sectors = text.and_then(|text| text.trim().parse::<u64>().ok());
         if sectors.map(|sectors| sectors.saturating_mul(SECTOR)) != Some(start) {
-            return Ok(nothing("already removed"));
+            return Ok(not_needed("already removed"));
         }
         let disk = devices::file_of(&disk.name);
         self.patiently(&Act::RemovePartition { disk, number })?;
         Ok(Restored::Done)
     }
 
-    fn file_system(&self, disk: &Mark, start: u64, label: &str) -> io::Result<Restored> {
-        let Some(device) = self.find(disk)? else {
-            return Ok(nothing(format!("{} is not connected", disk.id)));
+    fn wipe_file_system(&self, disk: &Mark, start: u64, label: &str) -> io::Result<Restored> {
+        let Some(device) = self.device_file(disk)? else {
+            return Ok(not_needed(format!("{} is not connected", disk.id)));
         };
         let found = signatures::superblocks(self.system, &device, start, label)?;
         if found == signatures::Superblocks::default() {
-            return Ok(nothing("already removed"));
+            return Ok(not_needed("already removed"));
         }
         // The first superblock last: while it exists, this can be repeated.
         for at in found.copies {
@@ -347,28 +348,28 @@ impl Restorer<'_> {
     }
 
     /// Stopped first: as long as a member bears the name, this can be done again.
-    fn array(&self, device: &str, name: &str, members: &[MemberMark]) -> io::Result<Restored> {
-        let mut own = Vec::new();
+    fn stop_array(&self, device: &str, name: &str, members: &[MemberMark]) -> io::Result<Restored> {
+        let mut marked = Vec::new();
         for MemberMark { disk, start } in members {
-            let Some(file) = self.find(disk)? else { continue };
+            let Some(file) = self.device_file(disk)? else { continue };
             if signatures::superblocks(self.system, &file, *start, name)?.has_original {
-                own.push((file, *start));
+                marked.push((file, *start));
             }
         }
-        let stopped = self.stop(device, &own)?;
-        for (device, start) in &own {
+        let has_stopped = self.stop_arrays(device, &marked)?;
+        for (device, start) in &marked {
             let range = *start..start.saturating_add(WIPED);
             self.patiently(&Act::Wipe { device: device.clone(), range })?;
         }
-        let gone = own.is_empty() && !stopped;
-        Ok(if gone { nothing("already removed") } else { Restored::Done })
+        let was_removed = marked.is_empty() && !has_stopped;
+        Ok(if was_removed { not_needed("already removed") } else { Restored::Done })
     }
 
     /// Stops every array on these extents, and the named one if it is empty; returns whether there was one.
-    fn stop(&self, device: &str, own: &[(PathBuf, u64)]) -> io::Result<bool> {
+    fn stop_arrays(&self, device: &str, members: &[(PathBuf, u64)]) -> io::Result<bool> {
         let mut was_there = false;
         for _ in 0..ATTEMPTS {
-            let arrays = devices::arrays_on(self.system, own, device)
+            let arrays = devices::arrays_on(self.system, members, device)
                 .map_err(|error| because("cannot list the arrays", &error))?;
             if arrays.is_empty() {
                 return Ok(was_there);
@@ -395,25 +396,24 @@ impl Restorer<'_> {
     }
 
     /// Its interfaces, their queues and their addresses disappear with it.
-    fn network_space(&self, name: &str, with_mount: bool) -> io::Result<Restored> {
+    fn remove_network_space(&self, name: &str, with_mount: bool) -> io::Result<Restored> {
         let place = Path::new(network::lab::PLACE);
-        let removed = self.remove_space(name)?;
+        let removed = self.delete_space(name)?;
         if with_mount && self.system.list(place).is_ok_and(|names| names.is_empty()) {
-            self.mount(place)?;
+            self.unmount(place)?;
         }
         Ok(removed)
     }
 
-    fn remove_space(&self, name: &str) -> io::Result<Restored> {
+    fn delete_space(&self, name: &str) -> io::Result<Restored> {
         let file = Path::new(network::lab::PLACE).join(name);
-        let there = || Ok(sysfs::there(self.system.status(&file))?.is_some());
-        if !there()? {
-            return Ok(nothing("already removed"));
+        let exists = || Ok(sysfs::if_exists(self.system.status(&file))?.is_some());
+        if !exists()? {
+            return Ok(not_needed("already removed"));
         }
-        self.until_gone(&network::lab::remove(name), there)
+        self.until_gone(&network::lab::remove(name), exists)
     }
 
-    /// Repeats a step until its object is gone.
     fn until_gone(
         &self,
         removal: &Act,
@@ -432,7 +432,7 @@ impl Restorer<'_> {
     }
 
     /// Removes only Assay's own discipline, identified by its handle.
-    fn discipline(
+    fn delete_discipline(
         &self,
         namespace: Option<&str>,
         interface: &str,
@@ -440,29 +440,29 @@ impl Restorer<'_> {
     ) -> io::Result<Restored> {
         if let Some(name) = namespace {
             let space = self.system.status(&Path::new(network::lab::PLACE).join(name));
-            if sysfs::there(space)?.is_none() {
-                return Ok(nothing("the namespace was removed"));
+            if sysfs::if_exists(space)?.is_none() {
+                return Ok(not_needed("the namespace was removed"));
             }
         }
         let words = network::shown(namespace, interface);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let shown = || {
-            let told = self.system.output_of("tc", &words);
-            told.map_err(|error| because("tc does not report the qdisc", &error))
+        let read_qdisc = || {
+            let output = self.system.output_of("tc", &words);
+            output.map_err(|error| because("tc does not report the qdisc", &error))
         };
-        let now = shown()?;
+        let now = read_qdisc()?;
         if now.trim().is_empty() {
-            return Ok(nothing("the interface was removed"));
+            return Ok(not_needed("the interface was removed"));
         }
         if !network::is_own(&now) {
-            return Ok(nothing("already restored"));
+            return Ok(not_needed("already restored"));
         }
         let root = ["qdisc", "del", "dev", interface, "root"].map(str::to_owned);
         let arguments = network::within(namespace).into_iter().chain(root).collect();
         let deleted = self.act(&Act::Run { program: "tc".to_owned(), arguments });
-        let now = shown()?;
+        let now = read_qdisc()?;
         if now.trim().is_empty() {
-            return Ok(nothing("the interface was removed"));
+            return Ok(not_needed("the interface was removed"));
         }
         deleted?;
         if now == original {
@@ -473,15 +473,15 @@ impl Restorer<'_> {
     }
 
     /// Removes the link first, so that this can be repeated; informs systemd if it runs.
-    fn unit(&self, name: &str, wanted_by: &str, written: &str) -> io::Result<Restored> {
+    fn remove_unit(&self, name: &str, wanted_by: &str, written: &str) -> io::Result<Restored> {
         if [name, wanted_by].iter().any(|word| word.is_empty() || word.contains('/')) {
             return Err(io::Error::other("not a unit name"));
         }
         let [file, link] = unit_files(name, wanted_by);
         let linked = self.system.read_link(&link).is_ok();
-        let now = sysfs::there(self.system.read_text(&file))?;
+        let now = sysfs::if_exists(self.system.read_text(&file))?;
         if now.is_none() && !linked {
-            return Ok(nothing("already removed"));
+            return Ok(not_needed("already removed"));
         }
         if now.as_deref().is_some_and(|now| now != written) {
             return Err(io::Error::other("another program changed the file"));
@@ -495,7 +495,7 @@ impl Restorer<'_> {
         Ok(Restored::Done)
     }
 
-    fn text(
+    fn revert_text(
         &self,
         path: &Path,
         original: Option<&str>,
@@ -503,14 +503,14 @@ impl Restorer<'_> {
     ) -> io::Result<Restored> {
         let now = self.system.read_text(path).ok();
         if now.is_some() && now.as_deref() == original {
-            return Ok(nothing("already restored"));
+            return Ok(not_needed("already restored"));
         }
         if let (Some(now), Some(written)) = (&now, written)
             && now != written
         {
             return Err(io::Error::other("another program changed the file"));
         }
-        let Some(text) = original else { return self.file(path) };
+        let Some(text) = original else { return self.remove_file(path) };
         let write = Act::WriteFile { path: path.to_owned(), text: text.to_owned() };
         self.act(&write)?;
         Ok(Restored::Done)
@@ -528,15 +528,17 @@ impl Restorer<'_> {
     }
 
     /// The device file of a disk, which may have another name after a restart.
-    fn find(&self, disk: &Mark) -> io::Result<Option<PathBuf>> {
+    fn device_file(&self, disk: &Mark) -> io::Result<Option<PathBuf>> {
         if self.is_same(disk)? {
             return Ok(Some(devices::file_of(&disk.name)));
         }
-        // Names such as loop3:512MiB are given again; only a serial number is for ever.
-        let lasting = !disk.id.starts_with(&format!("{}:", disk.name));
-        let mut all = devices::drives(self.system).into_iter();
-        let found = all.find(|drive| lasting && drive.id == disk.id);
-        Ok(found.map(|found| devices::file_of(&found.name)))
+        // Another device may get a name such as loop3:512MiB; only a serial number identifies a disk.
+        if disk.id.starts_with(&format!("{}:", disk.name)) {
+            return Ok(None);
+        }
+        let mut drives = devices::drives(self.system).into_iter();
+        let drive = drives.find(|drive| drive.id == disk.id);
+        Ok(drive.map(|drive| devices::file_of(&drive.name)))
     }
 
     /// Repeats an act for a while if the kernel reports that the object is busy.
@@ -553,7 +555,7 @@ impl Restorer<'_> {
     }
 }
 
-fn nothing(why: impl Into<String>) -> Restored {
+fn not_needed(why: impl Into<String>) -> Restored {
     Restored::Nothing(why.into())
 }
 

@@ -116,7 +116,7 @@ fn a_journal_that_vanishes_is_no_error_and_restoring_reads_it_again() {
     let before = left(&fake).remove(0);
     fake.put("/made", "x");
     let entry = UndoEntry { lifetime: Lifetime::Persistent, undo: file("/made"), struck: false };
-    fake.append(&path(), &line(&entry).unwrap()).unwrap();
+    fake.append(&path(), &to_line(&entry).unwrap()).unwrap();
     let report = restore(&fake, &before).unwrap();
     assert_eq!((report.done.len(), report.failed.len()), (2, 0));
     assert!(!fake.files().contains_key(Path::new("/made")));
@@ -170,7 +170,7 @@ fn noted(fake: &Fake, journal: Journal) -> Vec<Undo> {
     let noted = journal.undos().to_vec();
     drop(journal);
     assert_eq!(left(fake)[0].undos(), noted, "what a recovery reads");
-    let again = Journal::go_on(fake, Path::new(HOME), ID).unwrap().unwrap();
+    let again = Journal::resume(fake, Path::new(HOME), ID).unwrap().unwrap();
     assert_eq!(again.undos(), noted, "what a run reads that goes on");
     noted
 }
@@ -235,8 +235,8 @@ fn a_further_step_on_what_stands_moves_nothing_and_needs_a_line_of_its_own() {
     for undo in [file("/below"), file("/above")] {
         journal.record(&fake, undo).unwrap();
     }
-    assert!(journal.further(&file("/below")).is_ok());
-    let failure = journal.further(&file("/nobody")).unwrap_err();
+    assert!(journal.warrant_for(&file("/below")).is_ok());
+    let failure = journal.warrant_for(&file("/nobody")).unwrap_err();
     assert_eq!(failure.message, "the journal does not contain: remove /nobody");
     assert_eq!(noted(&fake, journal), [file("/below"), file("/above")]);
 }
@@ -279,7 +279,7 @@ fn one_unreadable_line_holds_back_no_readable_one() {
     let (head, setting) = text.split_once('\n').unwrap();
     fake.put("/made", "x");
     let made = String::from_utf8(
-        line(&UndoEntry { lifetime: Lifetime::Persistent, undo: file("/made"), struck: false })
+        to_line(&UndoEntry { lifetime: Lifetime::Persistent, undo: file("/made"), struck: false })
             .unwrap(),
     );
     fake.put(path(), format!("{head}\n{}{{\"undo\":1}}\n{setting}", made.unwrap()));
@@ -666,7 +666,7 @@ fn a_loop_device_is_told_by_the_end_of_its_files_path_or_by_itself() {
     }
     let (fake, mark) = loop_shown_as("/nowhere");
     let undo = Undo::Loop { file: path.into(), device: Some(mark) };
-    let mut journal = Journal::go_on(&fake, Path::new(HOME), ID).unwrap().unwrap();
+    let mut journal = Journal::resume(&fake, Path::new(HOME), ID).unwrap().unwrap();
     journal.record(&fake, undo).unwrap();
     drop(journal);
     assert_eq!(restore(&fake, &left(&fake)[0]).unwrap().failed, [""; 0]);

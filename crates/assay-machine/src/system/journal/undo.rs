@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::system::{System, devices, identity, sysfs};
 
-/// Directory of the operator's units.
 pub const UNITS: &str = "/etc/systemd/system";
 
 /// The file of a unit, and the link in the target that wants it.
@@ -23,7 +22,6 @@ const PAIRS: [[&str; 2]; 3] = [
     ["/proc/sys/vm/overcommit_kbytes", "/proc/sys/vm/overcommit_ratio"],
 ];
 
-/// The other setting of an exclusive pair.
 pub fn excluded_by(path: &Path) -> Option<PathBuf> {
     let [bytes, ratio] = PAIRS.iter().find(|pair| pair.iter().any(|own| path == Path::new(own)))?;
     Some(PathBuf::from(if path == Path::new(bytes) { ratio } else { bytes }))
@@ -61,14 +59,14 @@ impl Mark {
     /// The same; a read error must not look like a missing device.
     pub fn read(system: &dyn System, name: &str) -> io::Result<Option<Self>> {
         let place = sysfs::block(name);
-        let Some(number) = sysfs::there(system.read_text(&place.join("dev")))? else {
+        let Some(number) = sysfs::if_exists(system.read_text(&place.join("dev")))? else {
             return Ok(None);
         };
         let place = PathBuf::from(format!("/sys/dev/block/{}", number.trim()));
         let mut sequence = None;
         for file in ["diskseq", "../diskseq"] {
             let found = match sequence {
-                None => sysfs::there(system.read_text(&place.join(file)))?,
+                None => sysfs::if_exists(system.read_text(&place.join(file)))?,
                 found => found,
             };
             sequence = found;
@@ -240,7 +238,6 @@ impl Undo {
         }
     }
 
-    /// Returns whether the change survives a reboot.
     pub const fn lifetime(&self) -> Lifetime {
         match self {
             Self::Setting { .. }

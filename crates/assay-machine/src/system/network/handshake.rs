@@ -14,7 +14,6 @@ use sha2::Sha256;
 /// Maximum length of a line in bytes, including its end; longer ones are rejected.
 pub const LONGEST_LINE: usize = 512;
 const SHORTEST_TOKEN: usize = 16;
-/// Maximum length of a token in bytes.
 const LONGEST_TOKEN: usize = 1024;
 
 #[derive(Clone, PartialEq, Eq)]
@@ -180,7 +179,6 @@ impl Use {
         }
     }
 
-    /// Checks the listener's proof with its message.
     pub fn check(
         &self,
         token: &Token,

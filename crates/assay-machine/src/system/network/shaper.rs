@@ -233,7 +233,7 @@ pub fn is_own(shown: &str) -> bool {
 }
 
 /// The kind of Assay's root discipline of an interface, if there is one.
-pub fn names_of_own(shown: &str) -> Option<&str> {
+pub fn own_discipline(shown: &str) -> Option<&str> {
     root_of(shown).filter(|(_, handle)| *handle == HANDLE).map(|(kind, _)| kind)
 }
 
@@ -297,7 +297,7 @@ mod tests {
     fn ones_own_root_is_told_from_others() {
         let own = "qdisc tbf a55a: root refcnt 2 rate 4Mbit burst 3Kb lat 20ms\n";
         assert!(is_own(own));
-        assert_eq!(names_of_own(own), Some("tbf"));
+        assert_eq!(own_discipline(own), Some("tbf"));
         let usual = "qdisc mq 0: root\nqdisc fq_codel 0: parent :1 limit 10240p\n";
         assert_eq!(root_of(usual), Some(("mq", "0:")));
         assert!(!is_own(usual) && root_of("").is_none());

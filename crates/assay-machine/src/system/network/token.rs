@@ -37,7 +37,6 @@ pub fn of_fleet(system: &dyn System) -> Result<Option<Token>, String> {
     file.map(|file| in_file(system, Path::new(&file))).transpose()
 }
 
-/// Reads the token from a private file.
 pub fn in_file(system: &dyn System, file: &Path) -> Result<Token, String> {
     let path = file.display();
     let locked = system.lock_file(file, Locking::Secret).map_err(|_| {

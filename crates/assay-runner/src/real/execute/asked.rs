@@ -12,7 +12,8 @@ use assay_sys::{NotStarted, Step};
 
 /// Search path without a `PATH`.
 const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
-const OWN: [&str; 5] = ["HOME", "LOGNAME", "MAIL", "SHELL", "USER"];
+/// Variables that describe the user.
+const IDENTITY: [&str; 5] = ["HOME", "LOGNAME", "MAIL", "SHELL", "USER"];
 const MAILBOXES: &str = "/var/mail";
 
 type Variables = BTreeMap<OsString, OsString>;
@@ -42,7 +43,7 @@ impl ProgramCall {
         };
         let account = execution.caller.map(|caller| account(&passwords(), caller.user));
         let is_passed = |(name, _): &(OsString, OsString)| {
-            execution.passed.iter().any(|own| OsStr::new(own) == name)
+            execution.passed.iter().any(|passed| OsStr::new(passed) == name)
         };
         let inherited = std::env::vars_os().filter(is_passed);
         let variables = variables(inherited, account.as_ref(), execution.environment);
@@ -52,23 +53,18 @@ impl ProgramCall {
         }
         let name = account.flatten().map(|account| account.name);
         Ok(Self {
-            paths: paths.into_iter().map(|path| text(path.into())).collect::<Result<_, _>>()?,
-            words: execution
-                .words
-                .iter()
-                .map(|word| text(word.into()))
-                .collect::<Result<_, _>>()?,
-            environment: variables
-                .into_iter()
-                .map(|(name, value)| assignment(name, value))
-                .collect::<Result<_, _>>()?,
-            directory: text(execution.directory.into())?,
-            input: execution.input.map(|path| text(path.into())).transpose()?,
+            paths: c_strings(paths.into_iter().map(OsString::from))?,
+            words: c_strings(execution.words.iter().map(OsString::from))?,
+            environment: c_strings(
+                variables.into_iter().map(|(name, value)| assignment(name, value)),
+            )?,
+            directory: c_string(execution.directory.into())?,
+            input: execution.input.map(|path| c_string(path.into())).transpose()?,
             owner: execution.caller.map(|caller| owner(caller, name)).transpose()?,
         })
     }
 
-    pub fn explained(&self, failed: &NotStarted) -> io::Error {
+    pub fn explain(&self, failed: &NotStarted) -> io::Error {
         let (error, kind) = (&failed.error, failed.error.kind());
         let shown = |text: &CString| text.to_string_lossy().into_owned();
         let program = self.words.first().map(shown).unwrap_or_default();
@@ -112,11 +108,10 @@ impl ProgramCall {
         io::Error::new(kind, message)
     }
 
-    /// Whether any candidate path exists.
     fn is_anywhere(&self) -> bool {
         let directory = Path::new(OsStr::from_bytes(self.directory.as_bytes()));
-        let place = |path: &CString| directory.join(OsStr::from_bytes(path.as_bytes()));
-        self.paths.iter().any(|path| place(path).symlink_metadata().is_ok())
+        let full = |path: &CString| directory.join(OsStr::from_bytes(path.as_bytes()));
+        self.paths.iter().any(|path| full(path).symlink_metadata().is_ok())
     }
 }
 
@@ -142,8 +137,8 @@ fn paths(program: &str, path: Option<&OsString>) -> Vec<PathBuf> {
         found.is_some_and(|found| found.is_err_and(|error| error.kind() == ErrorKind::NotFound))
     };
     // An empty entry is the working directory.
-    let places = std::env::split_paths(path);
-    places.map(|place| place.join(program)).filter(|path| !is_absent(path)).collect()
+    let directories = std::env::split_paths(path);
+    directories.map(|place| place.join(program)).filter(|path| !is_absent(path)).collect()
 }
 
 /// Environment of a program: that of this process, the caller's identity, and additions.
@@ -157,9 +152,9 @@ fn variables(
         // Also if a study names them: they describe another process.
         variables.retain(|name, _| !name.as_bytes().starts_with(b"SUDO_"));
         let had_mail = variables.contains_key(OsStr::new("MAIL"));
-        variables.retain(|name, _| OWN.iter().all(|own| name != own));
-        let own = account.iter().flat_map(|account| account.variables(had_mail));
-        variables.extend(own.map(|(name, value)| (name.into(), value.into())));
+        variables.retain(|name, _| IDENTITY.iter().all(|removed| name != removed));
+        let identity = account.iter().flat_map(|account| account.variables(had_mail));
+        variables.extend(identity.map(|(name, value)| (name.into(), value.into())));
     }
     variables.extend(added.iter().map(|(name, value)| (name.into(), value.into())));
     variables
@@ -207,19 +202,23 @@ fn account(table: &str, user: u32) -> Option<Account> {
 fn owner(caller: Caller, name: Option<String>) -> io::Result<Owner> {
     let Caller { user, group } = caller;
     let groups = match name {
-        Some(name) => assay_sys::groups_of(&text(name.into())?, group),
+        Some(name) => assay_sys::groups_of(&c_string(name.into())?, group),
         None => vec![group],
     };
     Ok(Owner { user, group, groups })
 }
 
-fn assignment(mut name: OsString, value: OsString) -> io::Result<CString> {
+fn assignment(mut name: OsString, value: OsString) -> OsString {
     name.push("=");
     name.push(value);
-    text(name)
+    name
 }
 
-fn text(text: OsString) -> io::Result<CString> {
+fn c_strings(texts: impl Iterator<Item = OsString>) -> io::Result<Vec<CString>> {
+    texts.map(c_string).collect()
+}
+
+fn c_string(text: OsString) -> io::Result<CString> {
     CString::new(text.into_vec()).map_err(|error| {
         let message =
             "an argument, path or variable of the program contains a zero byte; remove the byte";

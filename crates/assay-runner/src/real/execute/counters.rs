@@ -27,30 +27,31 @@ impl PerfCounters {
     /// Closed unless requested: open counters slow down each context switch slightly.
     pub fn open(asked: bool) -> Self {
         if !asked {
-            let not = |_| Presence::absent("not requested");
-            return Self { opened: EVENTS.map(not), in_kernel: false };
+            let opened = EVENTS.map(|_| Presence::absent("not requested"));
+            return Self { opened, in_kernel: false };
         }
-        let all = EVENTS.map(|event| Counter::open(event, true));
-        if !all.iter().any(is_forbidden) {
-            return Self { opened: all.map(there), in_kernel: true };
+        let opened = EVENTS.map(|event| Counter::open(event, true));
+        if !opened.iter().any(is_forbidden) {
+            return Self { opened: opened.map(open_or_reason), in_kernel: true };
         }
         // More users may count events outside the kernel.
-        let outside = EVENTS.map(|event| there(Counter::open(event, false)));
+        let outside = EVENTS.map(|event| open_or_reason(Counter::open(event, false)));
         Self { opened: outside, in_kernel: false }
     }
 
-    pub fn counted(&self, cpu_ns: u64) -> CpuCounts {
+    pub fn counts(&self, cpu_ns: u64) -> CpuCounts {
         let [instructions, cycles, cache_misses] = &self.opened;
         let mut share = None::<f64>;
-        let mut told = |opened: &Presence<Counter>, never_zero: bool| {
-            let found = read(opened, cpu_ns, never_zero);
-            if let Presence::Present(found) = &found {
-                share = Some(share.map_or(found.share, |known| known.min(found.share)));
+        // The smallest share of all counters.
+        let mut count = |opened: &Presence<Counter>, never_zero: bool| {
+            let scaled = read(opened, cpu_ns, never_zero);
+            if let Presence::Present(scaled) = &scaled {
+                share = Some(share.map_or(scaled.share, |known| known.min(scaled.share)));
             }
-            found.map(|found| found.count)
+            scaled.map(|scaled| scaled.count)
         };
         let [instructions, cycles, cache_misses] =
-            [told(instructions, true), told(cycles, true), told(cache_misses, false)];
+            [count(instructions, true), count(cycles, true), count(cache_misses, false)];
         let how = share.map(|share| Counting { in_kernel: self.in_kernel, share });
         CpuCounts { instructions, cycles, cache_misses, how }
     }
@@ -60,7 +61,7 @@ fn is_forbidden(opened: &io::Result<Counter>) -> bool {
     opened.as_ref().is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
 }
 
-fn there(opened: io::Result<Counter>) -> Presence<Counter> {
+fn open_or_reason(opened: io::Result<Counter>) -> Presence<Counter> {
     opened.map_or_else(|error| Presence::absent(why(&error)), Presence::Present)
 }
 
@@ -80,23 +81,23 @@ fn why(error: &io::Error) -> String {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Whole {
+struct ScaledCount {
     count: u64,
     share: f64,
 }
 
-fn read(opened: &Presence<Counter>, cpu_ns: u64, never_zero: bool) -> Presence<Whole> {
+fn read(opened: &Presence<Counter>, cpu_ns: u64, never_zero: bool) -> Presence<ScaledCount> {
     match opened {
         Presence::Absent(reason) => Presence::absent(reason.clone()),
         Presence::Present(counter) => match counter.read() {
-            Ok(count) => whole(count, cpu_ns, never_zero),
+            Ok(count) => scale(count, cpu_ns, never_zero),
             Err(error) => Presence::absent(format!("cannot read the counter: {error}")),
         },
     }
 }
 
 /// Scales a count up to the whole time; `never_zero` if every program has some events.
-fn whole(read: CounterReading, cpu_ns: u64, never_zero: bool) -> Presence<Whole> {
+fn scale(read: CounterReading, cpu_ns: u64, never_zero: bool) -> Presence<ScaledCount> {
     let CounterReading { count, enabled_ns, running_ns } = read;
     let unseen_ns = cpu_ns.saturating_sub(enabled_ns);
     if unseen_ns > UNSEEN_NS.max(cpu_ns / UNSEEN_SHARE) {
@@ -115,7 +116,7 @@ fn whole(read: CounterReading, cpu_ns: u64, never_zero: bool) -> Presence<Whole>
     }
     let scaled = u128::from(count) * u128::from(enabled_ns) / u128::from(running_ns);
     let count = u64::try_from(scaled).unwrap_or(u64::MAX);
-    Presence::Present(Whole { count, share: share.min(1.0) })
+    Presence::Present(ScaledCount { count, share: share.min(1.0) })
 }
 
 #[cfg(test)]
@@ -124,25 +125,25 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    fn told(count: u64, enabled_ms: u64, running_ms: u64) -> Presence<Whole> {
+    fn told(count: u64, enabled_ms: u64, running_ms: u64) -> Presence<ScaledCount> {
         let read =
             CounterReading { count, enabled_ns: enabled_ms * MS, running_ns: running_ms * MS };
-        whole(read, 100 * MS, true)
+        scale(read, 100 * MS, true)
     }
 
-    fn reason(found: &Presence<Whole>) -> &str {
+    fn reason(found: &Presence<ScaledCount>) -> &str {
         found.reason().unwrap_or_default()
     }
 
     #[test]
     fn what_was_counted_all_the_time_is_as_it_is() {
-        assert_eq!(told(7, 100, 100), Presence::Present(Whole { count: 7, share: 1.0 }));
+        assert_eq!(told(7, 100, 100), Presence::Present(ScaledCount { count: 7, share: 1.0 }));
         assert_eq!(told(u64::MAX, 100, 100).map(|own| own.count), Presence::Present(u64::MAX));
     }
 
     #[test]
     fn what_was_counted_for_a_part_is_scaled_up() {
-        assert_eq!(told(600, 120, 90), Presence::Present(Whole { count: 800, share: 0.75 }));
+        assert_eq!(told(600, 120, 90), Presence::Present(ScaledCount { count: 800, share: 0.75 }));
         assert_eq!(told(u64::MAX, 120, 90).map(|own| own.count), Presence::Present(u64::MAX));
     }
 
@@ -154,7 +155,7 @@ mod tests {
         }
         assert!(told(600, 100, 50).value().is_some());
         let never = CounterReading { count: 0, enabled_ns: 0, running_ns: 0 };
-        assert!(reason(&whole(never, 0, false)).contains("less than half"));
+        assert!(reason(&scale(never, 0, false)).contains("less than half"));
     }
 
     #[test]
@@ -162,15 +163,15 @@ mod tests {
         assert!(reason(&told(600, 89, 89)).contains("set-user-ID"));
         assert!(told(600, 90, 90).value().is_some());
         let short = CounterReading { count: 600, enabled_ns: MS, running_ns: MS };
-        assert!(whole(short, 6 * MS, true).value().is_some());
-        assert!(reason(&whole(short, 6 * MS + 1, true)).contains("set-user-ID"));
+        assert!(scale(short, 6 * MS, true).value().is_some());
+        assert!(reason(&scale(short, 6 * MS + 1, true)).contains("set-user-ID"));
     }
 
     #[test]
     fn a_program_without_instructions_was_not_counted_and_one_without_misses_may_be() {
         assert!(reason(&told(0, 100, 100)).contains("does not work"));
         let none = CounterReading { count: 0, enabled_ns: MS, running_ns: MS };
-        assert_eq!(whole(none, MS, false), Presence::Present(Whole { count: 0, share: 1.0 }));
+        assert_eq!(scale(none, MS, false), Presence::Present(ScaledCount { count: 0, share: 1.0 }));
     }
 
     #[test]
@@ -185,7 +186,7 @@ mod tests {
 
     #[test]
     fn nothing_is_opened_where_nobody_asks() {
-        let counted = PerfCounters::open(false).counted(0);
+        let counted = PerfCounters::open(false).counts(0);
         assert_eq!(counted, CpuCounts::absent("not requested"));
     }
 }

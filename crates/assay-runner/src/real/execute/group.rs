@@ -20,8 +20,8 @@ const MARK: &str = "assay";
 /// Memory still charged to an empty group, mostly page cache; more would hide the next peak.
 const MOST_LEFT_BYTES: u64 = 1 << 20;
 /// Controllers that child groups inherit (version 2).
-const PASSED_ON: &str = "cgroup.subtree_control";
-const KILLED: Duration = Duration::from_secs(2);
+const SUBTREE_CONTROL: &str = "cgroup.subtree_control";
+const AFTER_KILL: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
 pub enum Groups {
@@ -36,8 +36,7 @@ impl Groups {
         let group = match std::mem::replace(self, Self::Impossible) {
             Self::Unknown => Parent::find().into_iter().find_map(Parent::first_group),
             Self::Impossible => None,
-            Self::Made(group) if group.begins_anew().is_ok() => Some(group),
-            // Replace a group with remaining memory.
+            Self::Made(group) if group.reset_peak().is_ok() => Some(group),
             Self::Made(group) => {
                 let place = group.place.clone();
                 group.remove();
@@ -65,11 +64,12 @@ pub fn clear_leftovers() -> Vec<String> {
 }
 
 pub fn why_impossible() -> String {
-    let kept = Parent::find().into_iter().find(Parent::keeps_memory);
-    let help = kept.map_or_else(
-        || "run as root, or boot with cgroup_enable=memory".to_owned(),
-        |place| format!("echo +memory > {}", place.directory.join(PASSED_ON).display()),
-    );
+    let help = match Parent::find().into_iter().find(Parent::withholds_memory) {
+        None => "run as root, or boot with cgroup_enable=memory".to_owned(),
+        Some(parent) => {
+            format!("echo +memory > {}", parent.directory.join(SUBTREE_CONTROL).display())
+        }
+    };
     format!("cannot create a control group with the memory controller; {help}")
 }
 
@@ -105,7 +105,7 @@ impl Group {
     }
 
     /// Resets the peak; fails if memory is left, or on version 2 before Linux 6.12.
-    fn begins_anew(&self) -> io::Result<()> {
+    fn reset_peak(&self) -> io::Result<()> {
         let left = number(&self.directory.join(self.place.version.files().now));
         if left.is_none_or(|left| left > MOST_LEFT_BYTES) {
             return Err(io::Error::other(
@@ -131,7 +131,7 @@ impl Group {
 
     /// Number of OOM kills in it since its creation.
     fn kills(&self) -> Option<u64> {
-        let file = self.directory.join(self.place.version.limits().kills);
+        let file = self.directory.join(self.place.version.files().kills);
         let text = fs::read_to_string(file).ok()?;
         let line = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
         line?.trim().parse().ok()
@@ -147,15 +147,15 @@ pub struct LimitedGroup<'a> {
 
 impl LimitedGroup<'_> {
     fn set(&self, limit: MemoryLimit) -> io::Result<()> {
-        let files = self.group.place.version.limits();
-        self.write(files.memory, &limit.bytes.to_string())?;
+        let files = self.group.place.version.files();
+        self.write(files.memory_limit, &limit.bytes.to_string())?;
         let MemoryLimit { bytes, may_swap: false } = limit else { return Ok(()) };
-        let none = match self.group.place.version {
+        let no_swap = match self.group.place.version {
             // The limit on memory and swap together equals that on memory.
             Version::One => bytes.to_string(),
             Version::Two => "0".to_owned(),
         };
-        match self.write(files.swap, &none) {
+        match self.write(files.swap_limit, &no_swap) {
             // Without swap there is nothing to limit.
             Err(error) if error.kind() == io::ErrorKind::NotFound && !has_swap() => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(io::Error::new(
@@ -177,20 +177,20 @@ impl LimitedGroup<'_> {
 
     /// Removes the limit. The limit on swap first, which must not be below that on memory (version 1).
     pub fn lift(&self) -> io::Result<()> {
-        let files = self.group.place.version.limits();
-        match self.write(files.swap, files.none) {
+        let files = self.group.place.version.files();
+        match self.write(files.swap_limit, files.no_limit) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        self.write(files.memory, files.none)
+        self.write(files.memory_limit, files.no_limit)
     }
 
     fn write(&self, file: &str, value: &str) -> io::Result<()> {
         let path = self.group.directory.join(file);
         let write = || File::options().write(true).open(&path)?.write_all_at(value.as_bytes(), 0);
         write().map_err(|error| {
-            let told = format!("cannot set {} to {value}: {error}", path.display());
-            io::Error::new(error.kind(), told)
+            let text = format!("cannot set {} to {value}: {error}", path.display());
+            io::Error::new(error.kind(), text)
         })
     }
 }
@@ -211,42 +211,35 @@ struct GroupFiles {
     entry: &'static str,
     peak: &'static str,
     now: &'static str,
-}
-
-struct GroupLimitFiles {
-    memory: &'static str,
-    /// In version 1, this counts memory and swap together.
-    swap: &'static str,
-    none: &'static str,
+    memory_limit: &'static str,
+    /// In version 1, this limits memory and swap together.
+    swap_limit: &'static str,
+    /// Value that removes a limit.
+    no_limit: &'static str,
     kills: &'static str,
 }
 
 impl Version {
-    const fn limits(self) -> GroupLimitFiles {
-        match self {
-            Self::One => GroupLimitFiles {
-                memory: "memory.limit_in_bytes",
-                swap: "memory.memsw.limit_in_bytes",
-                none: "-1",
-                kills: "memory.oom_control",
-            },
-            Self::Two => GroupLimitFiles {
-                memory: "memory.max",
-                swap: "memory.swap.max",
-                none: "max",
-                kills: "memory.events",
-            },
-        }
-    }
-
     const fn files(self) -> GroupFiles {
         match self {
             Self::One => GroupFiles {
                 entry: "tasks",
                 peak: "memory.max_usage_in_bytes",
                 now: "memory.usage_in_bytes",
+                memory_limit: "memory.limit_in_bytes",
+                swap_limit: "memory.memsw.limit_in_bytes",
+                no_limit: "-1",
+                kills: "memory.oom_control",
             },
-            Self::Two => GroupFiles { entry: ".", peak: "memory.peak", now: "memory.current" },
+            Self::Two => GroupFiles {
+                entry: ".",
+                peak: "memory.peak",
+                now: "memory.current",
+                memory_limit: "memory.max",
+                swap_limit: "memory.swap.max",
+                no_limit: "max",
+                kills: "memory.events",
+            },
         }
     }
 }
@@ -262,16 +255,16 @@ impl Parent {
     fn find() -> Vec<Self> {
         let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-        places(&groups, &mounts)
+        parents_of(&groups, &mounts)
     }
 
     /// Whether it has the memory controller (version 2) without passing it to child groups.
-    fn keeps_memory(&self) -> bool {
+    fn withholds_memory(&self) -> bool {
         let lists = |file: &str| {
             let text = fs::read_to_string(self.directory.join(file)).unwrap_or_default();
             text.split_whitespace().any(|name| name == "memory")
         };
-        lists("cgroup.controllers") && !lists(PASSED_ON)
+        lists("cgroup.controllers") && !lists(SUBTREE_CONTROL)
     }
 
     fn first_group(self) -> Option<Group> {
@@ -287,7 +280,7 @@ impl Parent {
             Err(_) => return None,
         };
         let group = self.open(&directory).ok();
-        let group = group.filter(|group| is_new || group.begins_anew().is_ok());
+        let group = group.filter(|group| is_new || group.reset_peak().is_ok());
         if group.is_none() {
             clear(&directory);
         }
@@ -333,10 +326,11 @@ struct Name {
 
 impl Name {
     fn own() -> Option<Self> {
-        let own = Process::find(std::process::id() as i32)?;
-        let space = fs::read_link("/proc/self/ns/pid").ok()?;
-        let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect();
-        Some(Self { process: own.id, started: own.started, space: digits(space.to_str()?) })
+        let process = Process::find(std::process::id() as i32)?;
+        // pid:[4026531836]
+        let link = fs::read_link("/proc/self/ns/pid").ok()?;
+        let space = link.to_str()?.chars().filter(char::is_ascii_digit).collect();
+        Some(Self { process: process.id, started: process.started, space })
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -364,7 +358,7 @@ impl std::fmt::Display for Name {
 
 /// Kills all processes of a group and removes it. If this fails, the group is a leftover for the next run.
 fn clear(directory: &Path) {
-    let until = Instant::now() + KILLED;
+    let until = Instant::now() + AFTER_KILL;
     loop {
         kill_all(directory);
         tree::kill(&members(directory));
@@ -394,32 +388,27 @@ fn number(path: &Path) -> Option<u64> {
 
 /// Directories for groups with the memory controller, from the kernel's lists of groups and mounts.
 /// In version 2, a group with processes cannot have children, so its siblings are tried too.
-fn places(groups: &str, mounts: &str) -> Vec<Parent> {
-    let mut parted = groups.lines().filter_map(|line| {
-        let mut parts = line.splitn(3, ':').skip(1);
-        Some((parts.next()?, parts.next()?))
-    });
+fn parents_of(groups: &str, mounts: &str) -> Vec<Parent> {
+    // ID:CONTROLLERS:PATH, without controllers in version 2.
+    let mut entries = groups.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
     let has_memory = |list: &str| list.split(',').any(|controller| controller == "memory");
-    let one = parted.clone().find(|(controllers, _)| has_memory(controllers));
-    if let Some((_, own)) = one {
-        let directory =
-            mounted(mounts, own, |kind, options| kind == "cgroup" && has_memory(options));
-        return directory
-            .map(|directory| Parent { directory, version: Version::One })
-            .into_iter()
-            .collect();
+    if let Some((_, path)) = entries.clone().find(|(controllers, _)| has_memory(controllers)) {
+        let is_memory = |kind: &str, options: &str| kind == "cgroup" && has_memory(options);
+        let directory = mount_path(mounts, path, is_memory);
+        let parent = directory.map(|directory| Parent { directory, version: Version::One });
+        return parent.into_iter().collect();
     }
-    let Some((_, own)) = parted.find(|(controllers, _)| controllers.is_empty()) else {
+    let Some((_, path)) = entries.find(|(controllers, _)| controllers.is_empty()) else {
         return Vec::new();
     };
-    let beside = Path::new(own).parent().and_then(Path::to_str);
-    let directories = [Some(own), beside].into_iter().flatten();
+    let above = Path::new(path).parent().and_then(Path::to_str);
+    let paths = [Some(path), above].into_iter().flatten();
     let directories =
-        directories.filter_map(|path| mounted(mounts, path, |kind, _| kind == "cgroup2"));
+        paths.filter_map(|path| mount_path(mounts, path, |kind, _| kind == "cgroup2"));
     directories.map(|directory| Parent { directory, version: Version::Two }).collect()
 }
 
-fn mounted(mounts: &str, group: &str, is_meant: impl Fn(&str, &str) -> bool) -> Option<PathBuf> {
+fn mount_path(mounts: &str, group: &str, is_meant: impl Fn(&str, &str) -> bool) -> Option<PathBuf> {
     mounts.lines().find_map(|line| {
         let (front, back) = line.split_once(" - ")?;
         let mut back = back.split(' ');
@@ -444,11 +433,11 @@ mod tests {
 
     #[test]
     fn the_own_group_of_the_memory_controller_is_found() {
-        let found = places("5:devices:/\n4:memory:/in/deep/er\n0::/\n", MOUNTS);
+        let found = parents_of("5:devices:/\n4:memory:/in/deep/er\n0::/\n", MOUNTS);
         let directory = "/sys/fs/cgroup/memory/deep/er".into();
         assert_eq!(found, [Parent { directory, version: Version::One }]);
-        assert_eq!(places("4:memory:/elsewhere\n", MOUNTS), []);
-        assert_eq!(places("", MOUNTS), []);
+        assert_eq!(parents_of("4:memory:/elsewhere\n", MOUNTS), []);
+        assert_eq!(parents_of("", MOUNTS), []);
     }
 
     #[test]
@@ -456,11 +445,11 @@ mod tests {
         let place = |directory: &str| Parent { directory: directory.into(), version: Version::Two };
         let mounts =
             "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
-        let found = places("0::/user.slice/user-1000.slice/session-3.scope\n", mounts);
+        let found = parents_of("0::/user.slice/user-1000.slice/session-3.scope\n", mounts);
         let slice = "/sys/fs/cgroup/user.slice/user-1000.slice";
         assert_eq!(found, [place(&format!("{slice}/session-3.scope")), place(slice)]);
-        assert_eq!(places("0::/\n", mounts), [place("/sys/fs/cgroup/")]);
-        assert_eq!(places("0::/../other\n", mounts), [], "out of sight");
+        assert_eq!(parents_of("0::/\n", mounts), [place("/sys/fs/cgroup/")]);
+        assert_eq!(parents_of("0::/../other\n", mounts), [], "out of sight");
     }
 
     #[test]
@@ -469,7 +458,7 @@ mod tests {
         if !have(&[Need::Root]) {
             return;
         }
-        let _turn = super::super::turn();
+        let _turn = super::super::lock_turn();
         let Some(place) = Parent::find().pop() else { return skip("no controller of memory here") };
         let own = Name::own().unwrap();
         let dead = Name { started: own.started - 1, ..own };

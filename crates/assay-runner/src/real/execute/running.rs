@@ -24,15 +24,15 @@ use super::tree::{Process, Tree};
 /// Interval for checking the stop flag, and memory if the kernel records no peak.
 const LOOK: Duration = Duration::from_millis(20);
 /// Divisor: scanning many processes is slow, so use at most this fraction of the time.
-const LOOKING_SHARE: u32 = 20;
+const SCAN_DIVISOR: u32 = 20;
 /// Grace period for processes that end together with the program.
-const TOGETHER: Duration = Duration::from_millis(200);
-const ASKED: Duration = Duration::from_secs(2);
+const END_TOGETHER: Duration = Duration::from_millis(200);
+const AFTER_TERM: Duration = Duration::from_secs(2);
 /// A killed process may take this long: it may wait for a device.
-const KILLED: Duration = Duration::from_secs(10);
+const AFTER_KILL: Duration = Duration::from_secs(10);
 const SLICE: Duration = Duration::from_millis(5);
 /// Scans of orphans per scan of all processes.
-const CHASES: u32 = 200;
+const ORPHAN_SCANS: u32 = 200;
 /// Bytes read at a time. Assay checks for the end of the program between reads.
 const CHUNK: usize = 64 << 10;
 
@@ -70,7 +70,7 @@ impl<'a> Running<'a> {
         counters: PerfCounters,
     ) -> Self {
         let is_root = rustix::process::geteuid().is_root();
-        let bytes = if is_root { None } else { File::open(bytes_of(launched.process)).ok() };
+        let bytes = if is_root { None } else { File::open(io_file_of(launched.process)).ok() };
         Self {
             bytes,
             execution,
@@ -96,11 +96,11 @@ impl<'a> Running<'a> {
         for stream in &mut self.streams {
             stream.drain();
         }
-        let ending = forced.map_or_else(|| self.own_ending(), Ok)?;
+        let ending = forced.map_or_else(|| self.exit_status(), Ok)?;
         let opened = self.bytes.take();
-        self.take(self.launched.process, opened)?;
+        self.reap(self.launched.process, opened)?;
         self.is_reaped = true;
-        let peak_memory = self.peak();
+        let peak_memory = self.peak_memory();
         let [complaint, output] = &mut self.streams;
         let (complaint, heard) = (complaint.text(), output.heard());
         let bytes = |which: fn((u64, u64)) -> u64| match self.spent.bytes {
@@ -116,7 +116,7 @@ impl<'a> Running<'a> {
             read_bytes: bytes(|(read, _)| read),
             write_bytes: bytes(|(_, written)| written),
             happened: self.spent.happened,
-            counted: self.counters.counted(self.spent.user_ns + self.spent.system_ns),
+            counted: self.counters.counts(self.spent.user_ns + self.spent.system_ns),
             complaint,
             left_running,
             heard,
@@ -138,19 +138,20 @@ impl<'a> Running<'a> {
             }
             if now >= look {
                 self.look()?;
-                look = now + LOOK.max(now.elapsed() * LOOKING_SHARE);
+                look = now + LOOK.max(now.elapsed() * SCAN_DIVISOR);
             }
             self.wait(over.map_or(look, |over| over.min(look)))?;
         }
         Ok(None)
     }
 
+    /// Reaps orphans that ended, and samples the memory unless the control group records its peak.
     fn look(&mut self) -> io::Result<()> {
         self.own_waited_ns = own_waited_ns();
         let orphans = self.take_over(self.tree.orphans())?;
         if self.tree.group().is_none() {
-            let now = self.tree.resident_bytes(&orphans);
-            self.sampled = Some(self.sampled.unwrap_or_default().max(now));
+            let resident_bytes = self.tree.resident_bytes(&orphans);
+            self.sampled = Some(self.sampled.unwrap_or_default().max(resident_bytes));
         }
         Ok(())
     }
@@ -160,12 +161,12 @@ impl<'a> Running<'a> {
         let left = until.saturating_duration_since(Instant::now());
         let time = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
         let runs = self.ended.is_none();
+        // The program first while it runs, then its open pipes.
         let ready = {
             let handle = runs.then(|| PollFd::new(&self.launched.handle, PollFlags::IN));
             let pipes = self.streams.iter().filter_map(|stream| stream.pipe.as_ref());
             let pipes = pipes.map(|pipe| PollFd::new(pipe, PollFlags::IN));
-            let mut among: Vec<PollFd<'_>> = handle.into_iter().chain(pipes).collect();
-            ready(&mut among, &time)?
+            poll_ready(&mut handle.into_iter().chain(pipes).collect::<Vec<_>>(), &time)?
         };
         if runs && ready[0] {
             self.ended = Some(self.launched.began.elapsed());
@@ -174,14 +175,14 @@ impl<'a> Running<'a> {
         }
         if ready[usize::from(runs)..].contains(&true) {
             for stream in &mut self.streams {
-                stream.hear();
+                stream.read_available();
             }
         }
         Ok(())
     }
 
     fn left_running(&mut self) -> io::Result<u32> {
-        if self.settle(TOGETHER)? {
+        if self.settle(END_TOGETHER)? {
             return Ok(0);
         }
         let running = self.tree.running().len() as u32;
@@ -198,12 +199,13 @@ impl<'a> Running<'a> {
             if orphans.is_empty() && self.ended.is_some() {
                 return Ok(true);
             }
-            let found = orphans.len();
+            let scanned = orphans.len();
             let running = self.take_over(orphans)?;
             if Instant::now() >= until {
                 return Ok(false);
             }
-            if running.len() == found {
+            // Otherwise, scan again at once: a reaped process may have left orphans.
+            if running.len() == scanned {
                 self.wait(Instant::now() + SLICE)?;
             }
         }
@@ -213,10 +215,10 @@ impl<'a> Running<'a> {
         self.tree.send(Signal::TERM);
         // A stopped process must continue to receive the signal.
         self.tree.send(Signal::CONT);
-        if self.settle(ASKED)? {
+        if self.settle(AFTER_TERM)? {
             return Ok(());
         }
-        let until = Instant::now() + KILLED;
+        let until = Instant::now() + AFTER_KILL;
         loop {
             let failed = self.tree.kill();
             self.chase()?;
@@ -224,14 +226,14 @@ impl<'a> Running<'a> {
                 return Ok(());
             }
             if Instant::now() >= until {
-                return Err(self.still_there(failed.as_ref()));
+                return Err(self.cannot_end(failed.as_ref()));
             }
         }
     }
 
     /// Kills orphans as fast as possible: a process that forks and exits changes its ID each time.
     fn chase(&mut self) -> io::Result<()> {
-        for _ in 0..CHASES {
+        for _ in 0..ORPHAN_SCANS {
             let orphans = self.tree.orphans();
             if orphans.is_empty() {
                 break;
@@ -245,7 +247,7 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
-    fn still_there(&self, failed: Option<&(Process, io::Error)>) -> io::Error {
+    fn cannot_end(&self, failed: Option<&(Process, io::Error)>) -> io::Error {
         let why = failed.map_or(String::new(), |(_, error)| format!(": {error}"));
         let running = self.tree.running();
         let process = running.first().or(failed.map(|(process, _)| process));
@@ -263,14 +265,15 @@ impl<'a> Running<'a> {
         let mut running = Vec::new();
         for orphan in orphans {
             match Pid::from_raw(orphan.id) {
-                Some(id) if orphan.is_over => self.take(id, None)?,
+                Some(id) if orphan.is_over => self.reap(id, None)?,
                 _ => running.push(orphan),
             }
         }
         Ok(running)
     }
 
-    fn take(&mut self, process: Pid, opened: Option<File>) -> io::Result<()> {
+    /// Reaps an ended process and adds its usage; `opened` are its byte counts if they had to be opened earlier.
+    fn reap(&mut self, process: Pid, opened: Option<File>) -> io::Result<()> {
         let moved = MovedBytes::read(process, opened);
         let waited_ns = assay_load::waited_ns(&process.to_string());
         let Some(usage) = assay_sys::reap(process)? else { return Ok(()) };
@@ -286,12 +289,14 @@ impl<'a> Running<'a> {
             waited_ns: waited_ns.unwrap_or_default(),
             called_bytes: moved.as_ref().map_or(0, |moved| moved.called),
         });
-        let sum = spent.bytes.zip(moved);
-        spent.bytes = sum.map(|(old, new)| (old.0 + new.read, old.1 + new.written));
+        spent.bytes = spent
+            .bytes
+            .zip(moved)
+            .map(|((read, written), moved)| (read + moved.read, written + moved.written));
         Ok(())
     }
 
-    fn own_ending(&self) -> io::Result<Ending> {
+    fn exit_status(&self) -> io::Result<Ending> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
         let status = waitid(WaitId::PidFd(self.launched.handle.as_fd()), options)?;
         let status = status
@@ -303,7 +308,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    fn peak(&self) -> Presence<PeakMemory> {
+    fn peak_memory(&self) -> Presence<PeakMemory> {
         if let Some(bytes) = self.tree.group().and_then(Group::peak_bytes) {
             return Presence::Present(PeakMemory { bytes, by: PeakBy::Cgroup });
         }
@@ -340,17 +345,17 @@ impl Drop for Running<'_> {
 }
 
 /// Polls at most three files; returns which are ready. A signal counts as a timeout.
-fn ready(among: &mut [PollFd<'_>], time: &Timespec) -> io::Result<[bool; 3]> {
+fn poll_ready(among: &mut [PollFd<'_>], time: &Timespec) -> io::Result<[bool; 3]> {
     match poll(among, Some(time)) {
         Ok(_) => {}
         Err(rustix::io::Errno::INTR) => return Ok([false; 3]),
         Err(error) => return Err(error.into()),
     }
-    let is_ready = |at: usize| among.get(at).is_some_and(|fd| !fd.revents().is_empty());
+    let is_ready = |index: usize| among.get(index).is_some_and(|fd| !fd.revents().is_empty());
     Ok([0, 1, 2].map(is_ready))
 }
 
-fn bytes_of(process: Pid) -> String {
+fn io_file_of(process: Pid) -> String {
     format!("/proc/{}/io", process.as_raw_nonzero())
 }
 
@@ -369,7 +374,7 @@ struct MovedBytes {
 impl MovedBytes {
     /// `None` if the kernel does not show them.
     fn read(process: Pid, opened: Option<File>) -> Option<Self> {
-        let file = opened.or_else(|| File::open(bytes_of(process)).ok());
+        let file = opened.or_else(|| File::open(io_file_of(process)).ok());
         let text = io::read_to_string(file?).ok()?;
         let field = |name: &str| {
             let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
@@ -401,7 +406,7 @@ impl OutputStream {
     }
 
     /// Reads available data and stores its end; returns whether there was any.
-    fn hear(&mut self) -> bool {
+    fn read_available(&mut self) -> bool {
         let Some(pipe) = &mut self.pipe else { return false };
         match self.tail.read(pipe) {
             Ok(true) => return true,
@@ -417,7 +422,7 @@ impl OutputStream {
         // The program may have made it larger.
         let size = self.pipe.as_ref().and_then(|pipe| fcntl_getpipe_size(pipe).ok());
         let most = self.tail.bytes.saturating_add(size.unwrap_or(PIPE_BYTES) as u64);
-        while self.tail.bytes < most && self.hear() {}
+        while self.tail.bytes < most && self.read_available() {}
     }
 
     fn text(&self) -> String {
@@ -463,11 +468,11 @@ impl Tail {
         &self.kept[self.kept.len().saturating_sub(self.most)..]
     }
 
-    /// As text from the first complete character on.
     fn text(&self) -> String {
-        let is_inside = |byte: &u8| byte & 0b1100_0000 == 0b1000_0000;
+        // The end may begin inside a character: UTF-8 has at most three continuation bytes, 10xxxxxx.
+        let is_continuation = |byte: &&u8| **byte & 0b1100_0000 == 0b1000_0000;
         let last = self.last();
-        let begin = last.iter().take(3).take_while(|byte| is_inside(byte)).count();
+        let begin = last.iter().take(3).take_while(is_continuation).count();
         String::from_utf8_lossy(&last[begin..]).into_owned()
     }
 }

@@ -34,7 +34,8 @@ impl Process {
     fn parse(id: i32, text: &str) -> Option<Self> {
         let (head, tail) = text.rsplit_once(')')?;
         let fields: Vec<&str> = tail.split_whitespace().collect();
-        let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
+        // The fields after the name, numbered from the state (field 3 of proc(5)).
+        let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
         let is_dead = matches!(*fields.first()?, "Z" | "X");
         Some(Self {
             id,
@@ -51,15 +52,17 @@ impl Process {
     /// Sends it a signal through a pidfd: the ID may be reused.
     fn send(&self, signal: Signal) -> io::Result<()> {
         let Some(id) = Pid::from_raw(self.id) else { return Ok(()) };
-        let gone = |error: Errno| if error == Errno::SRCH { Ok(()) } else { Err(error.into()) };
         let handle = match pidfd_open(id, PidfdFlags::empty()) {
-            Ok(handle) => handle,
-            Err(error) => return gone(error),
+            Err(Errno::SRCH) => return Ok(()),
+            other => other?,
         };
         if Self::find(self.id).is_none_or(|now| now.started != self.started) {
             return Ok(());
         }
-        pidfd_send_signal(handle, signal).or_else(gone)
+        match pidfd_send_signal(handle, signal) {
+            Err(Errno::SRCH) => Ok(()),
+            other => Ok(other?),
+        }
     }
 }
 
@@ -82,12 +85,12 @@ impl Own {
     pub fn find() -> io::Result<Self> {
         let id = getpid().as_raw_nonzero().get();
         // The kernel's value: in a PID namespace, its group may be outside, with the number 0.
-        let Some(own) = Process::find(id) else {
+        let Some(process) = Process::find(id) else {
             let message =
                 "/proc shows no processes, so Assay cannot find leftover processes; mount /proc";
             return Err(io::Error::other(message));
         };
-        Ok(Self { id, group: own.group })
+        Ok(Self { id, group: process.group })
     }
 }
 
@@ -120,14 +123,16 @@ impl<'a> Tree<'a> {
 
     /// Returns the orphans. Without orphans, only the program itself can run.
     pub fn orphans(&self) -> Vec<Process> {
-        let children = children(self.own.id).unwrap_or_else(everybody);
-        let found = children.into_iter().filter_map(Process::find);
-        found.filter(|process| self.is_orphan(process)).collect()
+        let children = children(self.own.id).unwrap_or_else(all_processes);
+        let processes = children.into_iter().filter_map(Process::find);
+        processes.filter(|process| self.is_orphan(process)).collect()
     }
 
+    /// Returns the processes of the tree that have not ended: children of known ones, the process group, orphans and
+    /// members of the control group.
     pub fn running(&self) -> Vec<Process> {
         let mut processes: Vec<Process> =
-            everybody().into_iter().filter_map(Process::find).collect();
+            all_processes().into_iter().filter_map(Process::find).collect();
         processes.sort_by_key(|process| process.started);
         let members = self.group.map(Group::members).unwrap_or_default();
         let mut found: Vec<Process> = Vec::new();
@@ -198,18 +203,18 @@ fn children(id: i32) -> Option<Vec<i32>> {
                 found.extend(text.split_whitespace().filter_map(|id| id.parse::<i32>().ok()));
             }
             // The thread ended, or the kernel has no lists, which the first thread shows.
-            Err(_) if id_has_lists(id) => {}
+            Err(_) if lists_children(id) => {}
             Err(_) => return None,
         }
     }
     Some(found)
 }
 
-fn id_has_lists(id: i32) -> bool {
+fn lists_children(id: i32) -> bool {
     std::path::Path::new(&format!("/proc/{id}/task/{id}/children")).exists()
 }
 
-fn everybody() -> Vec<i32> {
+fn all_processes() -> Vec<i32> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
 }

@@ -45,7 +45,7 @@ pub fn listen(
     stop: &AtomicBool,
 ) -> Result<Sockets, String> {
     let until = Instant::now() + wait;
-    let listener = bound(address, until, stop)?;
+    let listener = bind(address, until, stop)?;
     let mut door = Door {
         listener,
         token,
@@ -73,7 +73,7 @@ pub fn listen(
     Ok(Sockets::new(door.ends, door.turned_away))
 }
 
-fn bound(address: &str, until: Instant, stop: &AtomicBool) -> Result<TcpListener, String> {
+fn bind(address: &str, until: Instant, stop: &AtomicBool) -> Result<TcpListener, String> {
     let refused = |error: &io::Error| match error.kind() {
         io::ErrorKind::AddrNotAvailable => {
             format!("{address} is not an address of this host; run rank 0 on the host that has it")
@@ -84,7 +84,7 @@ fn bound(address: &str, until: Instant, stop: &AtomicBool) -> Result<TcpListener
     let all: Vec<SocketAddr> = loop {
         match address.to_socket_addrs() {
             Ok(all) => break all.collect(),
-            // A host name may appear together with its rank.
+            // A host name may appear together with its rank, but not forever.
             Err(error) if is_over(named, stop) || error.kind() == io::ErrorKind::InvalidInput => {
                 return Err(refused(&error));
             }
@@ -103,12 +103,12 @@ fn reachable(address: &str, all: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, Str
     if name == "localhost" || address.parse::<SocketAddr>().is_ok() {
         return Ok(all);
     }
-    let (own, others): (Vec<SocketAddr>, Vec<_>) =
-        all.into_iter().partition(|one| one.ip().is_loopback());
-    match (own.first(), others.is_empty()) {
-        (Some(own), true) => Err(format!(
+    let (loopback, others): (Vec<SocketAddr>, Vec<_>) =
+        all.into_iter().partition(|address| address.ip().is_loopback());
+    match loopback.first() {
+        Some(address) if others.is_empty() => Err(format!(
             "{name} is {} on this host, which other hosts cannot reach; use an address of rank 0",
-            own.ip()
+            address.ip()
         )),
         _ => Ok(others),
     }
@@ -156,14 +156,13 @@ impl Door<'_> {
 
     fn look(&mut self) {
         let time = Timespec { tv_sec: 0, tv_nsec: i64::from(LOOK.subsec_nanos()) };
-        let mut all = vec![PollFd::new(&self.listener, PollFlags::IN)];
-        all.extend(self.strangers.iter().map(|own| PollFd::new(&own.stream, PollFlags::IN)));
-        if poll(&mut all, Some(&time)).is_err() {
+        let mut polled = vec![PollFd::new(&self.listener, PollFlags::IN)];
+        polled.extend(self.strangers.iter().map(|other| PollFd::new(&other.stream, PollFlags::IN)));
+        if poll(&mut polled, Some(&time)).is_err() {
             return;
         }
-        drop(all);
-        let before = self.strangers.len();
-        let mut still = Vec::with_capacity(before);
+        drop(polled);
+        let mut still = Vec::with_capacity(self.strangers.len());
         for mut stranger in std::mem::take(&mut self.strangers) {
             match stranger.hear() {
                 Ok(Some(line)) => self.admit(stranger, &line),
@@ -184,17 +183,14 @@ impl Door<'_> {
 
     fn greet(&mut self, stream: TcpStream, address: IpAddr) {
         if self.strangers.len() >= MOST_STRANGERS {
-            let there: Vec<(usize, IpAddr, Instant)> = self
-                .strangers
-                .iter()
-                .enumerate()
-                .map(|(at, own)| (at, own.address, own.since))
-                .collect();
-            let Some(at) = crowd::gives_way(&there) else { return };
-            self.strangers.remove(at);
+            let strangers = self.strangers.iter().enumerate();
+            let waiting: Vec<(usize, IpAddr, Instant)> =
+                strangers.map(|(index, other)| (index, other.address, other.since)).collect();
+            let Some(index) = crowd::gives_way(&waiting) else { return };
+            self.strangers.remove(index);
             self.turned_away += 1;
         }
-        let Ok(riddle) = drawn() else { return };
+        let Ok(riddle) = random_digest() else { return };
         let greeted = stream
             .set_nonblocking(true)
             .and_then(|()| (&stream).write_all(hello::USE.greeting(&riddle).as_bytes()));
@@ -209,7 +205,7 @@ impl Door<'_> {
 
     fn admit(&mut self, stranger: FleetStranger, line: &str) {
         let FleetStranger { mut stream, riddle, address, .. } = stranger;
-        let known = hello::read_hello(self.token, &riddle, line).and_then(|(caller, own)| {
+        let checked = hello::read_hello(self.token, &riddle, line).and_then(|(caller, own)| {
             let place = caller.place;
             if let Some(why) = caller.stranger() {
                 self.unlike = Some(format!("{address}: {why}"));
@@ -223,7 +219,7 @@ impl Door<'_> {
             }
             Ok((place, own))
         });
-        let (place, own) = match known {
+        let (place, own) = match checked {
             Ok(found) => found,
             Err(why) => {
                 self.turned_away += 1;
@@ -264,7 +260,7 @@ impl FleetStranger {
     }
 }
 
-fn drawn() -> io::Result<Digest> {
+fn random_digest() -> io::Result<Digest> {
     let mut bytes = [0; 32];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
     Ok(bytes)
@@ -281,8 +277,8 @@ pub fn dial(
     loop {
         let why = match attempt(address, token, place) {
             Ok(end) => return Ok(Sockets::new(BTreeMap::from([(0, end)]), 0)),
-            Err(Tried::Refused(why)) => return Err(format!("{address}: {why}")),
-            Err(Tried::Later(why)) => why,
+            Err(FailedAttempt::Refused(why)) => return Err(format!("{address}: {why}")),
+            Err(FailedAttempt::Later(why)) => why,
         };
         if stop.load(Ordering::Relaxed) {
             return Err("interrupted before rank 0 was available".to_owned());
@@ -297,47 +293,53 @@ pub fn dial(
     }
 }
 
-enum Tried {
+enum FailedAttempt {
     /// A later attempt will not succeed either.
     Refused(String),
     Later(String),
 }
 
-fn attempt(address: &str, token: &Token, place: RankPlace) -> Result<SealedEnd, Tried> {
-    let later = |error: io::Error| Tried::Later(error.to_string());
+fn attempt(address: &str, token: &Token, place: RankPlace) -> Result<SealedEnd, FailedAttempt> {
+    let later = |error: io::Error| FailedAttempt::Later(error.to_string());
     // A host name may appear together with its rank.
     let addresses: Vec<SocketAddr> = address.to_socket_addrs().map_err(later)?.collect();
-    let mut last = Tried::Later("the name has no address".to_owned());
+    let mut last = FailedAttempt::Later("the name has no address".to_owned());
     for address in addresses {
         match TcpStream::connect_timeout(&address, ATTEMPT) {
             // Without a listener on this host, a client may get the port that it dials, and connect to itself.
             Ok(stream) if stream.local_addr().ok() == stream.peer_addr().ok() => {
-                last = Tried::Later("connection refused".to_owned());
+                last = FailedAttempt::Later("connection refused".to_owned());
             }
-            Ok(stream) => return greeted(stream, token, place),
+            Ok(stream) => return join(stream, token, place),
             Err(error) => last = later(error),
         }
     }
     Err(last)
 }
 
-fn greeted(mut stream: TcpStream, token: &Token, place: RankPlace) -> Result<SealedEnd, Tried> {
-    let later = |error: io::Error| Tried::Later(error.to_string());
+fn join(
+    mut stream: TcpStream,
+    token: &Token,
+    place: RankPlace,
+) -> Result<SealedEnd, FailedAttempt> {
+    let later = |error: io::Error| FailedAttempt::Later(error.to_string());
     stream.set_nodelay(true).map_err(later)?;
     let until = Instant::now() + ANSWERED;
-    let riddle = hello::USE.read_greeting(&line(&mut stream, until)?).map_err(Tried::Refused)?;
-    let own = drawn().map_err(later)?;
+    let riddle = hello::USE
+        .read_greeting(&read_line(&mut stream, until)?)
+        .map_err(FailedAttempt::Refused)?;
+    let own = random_digest().map_err(later)?;
     let said = hello::hello(token, &HelloCaller::own(place), &riddle, &own);
     stream.write_all(said.as_bytes()).map_err(later)?;
-    hello::read_welcome(token, place, &riddle, &own, &line(&mut stream, until)?)
-        .map_err(Tried::Refused)?;
+    hello::read_welcome(token, place, &riddle, &own, &read_line(&mut stream, until)?)
+        .map_err(FailedAttempt::Refused)?;
     SealedEnd::new(stream, hello::USE.key(token, &riddle, &own), FrameSide::Other).map_err(later)
 }
 
 /// The next line of rank 0, byte by byte, because frames follow it.
-fn line(stream: &mut TcpStream, until: Instant) -> Result<String, Tried> {
-    let later = |why: &str| Tried::Later(why.to_owned());
-    stream.set_read_timeout(Some(LOOK)).map_err(|error| Tried::Later(error.to_string()))?;
+fn read_line(stream: &mut TcpStream, until: Instant) -> Result<String, FailedAttempt> {
+    let later = |why: &str| FailedAttempt::Later(why.to_owned());
+    stream.set_read_timeout(Some(LOOK)).map_err(|error| FailedAttempt::Later(error.to_string()))?;
     let mut said = Vec::new();
     while said.last() != Some(&b'\n') {
         if Instant::now() >= until {
@@ -348,14 +350,14 @@ fn line(stream: &mut TcpStream, until: Instant) -> Result<String, Tried> {
             Ok(0) => return Err(later("the peer closed the connection")),
             Ok(_) if said.len() < LONGEST_LINE => said.push(byte[0]),
             Ok(_) => {
-                return Err(Tried::Refused("the peer is not rank 0 of assay".to_owned()));
+                return Err(FailedAttempt::Refused("the peer is not rank 0 of assay".to_owned()));
             }
             Err(error) if is_for_now(&error) => {}
-            Err(error) => return Err(Tried::Later(error.to_string())),
+            Err(error) => return Err(FailedAttempt::Later(error.to_string())),
         }
     }
     String::from_utf8(said)
-        .map_err(|_| Tried::Refused("the peer is not rank 0 of assay".to_owned()))
+        .map_err(|_| FailedAttempt::Refused("the peer is not rank 0 of assay".to_owned()))
 }
 
 #[cfg(test)]
@@ -380,6 +382,6 @@ mod tests {
     #[test]
     fn an_address_without_a_port_is_refused_at_once() {
         let (stop, until) = (AtomicBool::new(false), Instant::now() + Duration::from_secs(600));
-        assert!(bound("n0", until, &stop).unwrap_err().contains("cannot listen on"));
+        assert!(bind("n0", until, &stop).unwrap_err().contains("cannot listen on"));
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::vm::driven::{Driven, Mould};
 
-use super::{Asked, MACHINE, awake, ready};
+use super::{Asked, MACHINE_ID, awake, ready};
 use assay_machine::system::System;
 use assay_machine::system::powered::{FarSide, HeardLine, MOMENT_MS, Powered, VmNeeds, VmStarter};
 use assay_machine::system::virtual_machine::FILE;
@@ -15,7 +15,10 @@ pub const COMMAND: &str = "in-vm-drive";
 pub fn machines(system: &dyn System, wanted: &VmNeeds) -> Result<Box<dyn VmStarter>, String> {
     let asked = ready(system, wanted).map_err(|failure| failure.message)?;
     let asked = Asked {
-        files: vec![(FILE.to_owned(), Vec::new()), ("etc/machine-id".to_owned(), MACHINE.to_vec())],
+        files: vec![
+            (FILE.to_owned(), Vec::new()),
+            ("etc/machine-id".to_owned(), MACHINE_ID.to_vec()),
+        ],
         words: vec!["assay".to_owned(), COMMAND.to_owned()],
         ..asked
     };

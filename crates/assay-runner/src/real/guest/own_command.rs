@@ -112,7 +112,6 @@ impl Started {
 impl Drop for Started {
     fn drop(&mut self) {
         kill(self.group);
-        // A killed process ends.
         let _ = self.child.wait();
     }
 }

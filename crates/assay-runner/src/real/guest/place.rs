@@ -28,7 +28,7 @@ const OFF_THE_DRIVE: &str = "/run";
 const LARGEST: u32 = 1 << 20;
 
 pub fn obey() -> Result<(), String> {
-    let port = port()?;
+    let port = open_port()?;
     let heard = BufReader::new(port.try_clone().map_err(|error| error.to_string())?).lines();
     let mut heard = heard.map_while(Result::ok).filter(|line| !awake::heeded(line));
     let mut port = port;
@@ -39,7 +39,7 @@ pub fn obey() -> Result<(), String> {
     work(&mut OwnDrive, &mut hear, &mut say)
 }
 
-fn port() -> Result<File, String> {
+fn open_port() -> Result<File, String> {
     for entry in fs::read_dir(PORTS).map_err(|error| error.to_string())?.flatten() {
         let name = fs::read_to_string(entry.path().join("name")).unwrap_or_default();
         if name.trim() == TALK {
@@ -61,7 +61,7 @@ impl GuestStorage for OwnDrive {
         if let Some(words) = on.made_by(DRIVE) {
             run(&words.iter().map(String::as_str).collect::<Vec<_>>())?;
         }
-        forget()
+        drop_drive_cache()
     }
 
     fn written(
@@ -71,7 +71,7 @@ impl GuestStorage for OwnDrive {
         write: &mut dyn FnMut(&mut dyn Medium) -> Result<(), String>,
     ) -> Result<(), Trouble> {
         let _mount = GuestMount::new(on, mounted)?;
-        let file = if on.has_files() { new_file() } else { opened(DRIVE, true) };
+        let file = if on.has_files() { new_file() } else { open_path(DRIVE, true) };
         let file = file.map_err(|error| Trouble::Otherwise(error.to_string()))?;
         let target = Target { file: Some(file.as_fd()), memory_alignment: 4096 };
         let opened = OneByOne::open(&target, LARGEST);
@@ -81,7 +81,7 @@ impl GuestStorage for OwnDrive {
 
     fn inspect(&mut self, on: On) -> Result<Option<String>, String> {
         let Some(words) = on.inspected_by(DRIVE) else { return Ok(None) };
-        forget()?;
+        drop_drive_cache()?;
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let output = output(&words)?;
         Ok((!output.status.success()).then(|| complaint(&output)))
@@ -94,19 +94,20 @@ impl GuestStorage for OwnDrive {
         work: &mut dyn FnMut(&mut dyn MountedStorage) -> Result<(), String>,
     ) -> Result<(), Trouble> {
         let _mount = GuestMount::new(on, mounted)?;
-        let directory = directory().map_err(|error| Trouble::Unreachable(error.to_string()))?;
+        let directory =
+            open_directory().map_err(|error| Trouble::Unreachable(error.to_string()))?;
         work(&mut OwnRoom(directory)).map_err(Trouble::Otherwise)
     }
 
     fn read(&mut self, on: On, mounted: &str, bytes: u64) -> Result<Pieces, Trouble> {
         let _mount = GuestMount::new(on, mounted)?;
         let path = if on.has_files() { FILE } else { DRIVE };
-        let file = opened(path, false).map_err(|error| Trouble::Unreachable(error.to_string()))?;
+        let file =
+            open_path(path, false).map_err(|error| Trouble::Unreachable(error.to_string()))?;
         let mut pieces = Pieces::new();
         for at in (0..bytes).step_by(PIECE_BYTES as usize) {
-            let piece = piece(&file, at);
-            // The end of the file.
-            let is_end = piece.as_ref().is_some_and(|own| (own.len() as u64) < PIECE_BYTES);
+            let piece = read_piece(&file, at);
+            let is_end = piece.as_ref().is_some_and(|bytes| (bytes.len() as u64) < PIECE_BYTES);
             pieces.push(piece);
             if is_end {
                 break;
@@ -116,7 +117,7 @@ impl GuestStorage for OwnDrive {
     }
 }
 
-fn directory() -> std::io::Result<File> {
+fn open_directory() -> std::io::Result<File> {
     if !Path::new(DIRECTORY).is_dir() {
         fs::create_dir(DIRECTORY)?;
         File::open(MOUNT)?.sync_all()?;
@@ -144,7 +145,7 @@ impl MountedStorage for OwnRoom {
     }
 }
 
-fn opened(path: &str, writes: bool) -> std::io::Result<File> {
+fn open_path(path: &str, writes: bool) -> std::io::Result<File> {
     OpenOptions::new().read(true).write(writes).open(path)
 }
 
@@ -155,8 +156,8 @@ fn new_file() -> std::io::Result<File> {
     Ok(file)
 }
 
-/// The rest of a piece, which may be short; `None` if unreadable.
-fn piece(file: &File, at: u64) -> Option<Vec<u8>> {
+/// Reads a piece, which is short at the end of the file; `None` if unreadable.
+fn read_piece(file: &File, at: u64) -> Option<Vec<u8>> {
     let mut bytes = vec![0; PIECE_BYTES as usize];
     let mut came = 0;
     while came < bytes.len() {
@@ -175,7 +176,7 @@ struct GuestMount(On);
 
 impl GuestMount {
     fn new(on: On, mounted: &str) -> Result<Self, Trouble> {
-        forget().map_err(Trouble::Otherwise)?;
+        drop_drive_cache().map_err(Trouble::Otherwise)?;
         if on.has_files() {
             fs::create_dir_all(MOUNT).map_err(|error| Trouble::Otherwise(error.to_string()))?;
             mount(on, mounted).map_err(Trouble::Unreachable)?;
@@ -203,9 +204,8 @@ fn mount(on: On, options: &str) -> Result<(), String> {
     run(&["mount", "-t", on.name(), "-o", options, DRIVE, MOUNT])
 }
 
-/// Drops the kernel's cache of the unmounted drive.
-fn forget() -> Result<(), String> {
-    let forgotten = opened(DRIVE, true).and_then(|drive| {
+fn drop_drive_cache() -> Result<(), String> {
+    let forgotten = open_path(DRIVE, true).and_then(|drive| {
         drive.sync_all()?;
         Ok(rustix::fs::fadvise(&drive, 0, None, rustix::fs::Advice::DontNeed)?)
     });

@@ -34,7 +34,7 @@ const LONGEST_PHASE_MS: u64 = 5 * 60 * 1000;
 /// A session without messages ends after this time.
 const SILENCE: Duration = Duration::from_secs(10 * 60);
 /// Maximum connections that report acknowledged writes, including machines without power.
-const MOST_TELLING: usize = 32;
+const MOST_LEDGERS: usize = 32;
 /// A machine without promises for this long has no power, or has another reason to be silent.
 const SILENT: Duration = Duration::from_secs(3 * 60);
 /// How long streams are drained after their phase, to empty the queue.
@@ -42,7 +42,7 @@ const AFTER: Duration = Duration::from_secs(1);
 const MOST_DATAGRAMS: u64 = 500;
 const LOOK_NS: i64 = 100_000_000;
 const STACK: usize = 192 << 10;
-const IN_A_LINE: usize = 16;
+const NUMBERS_PER_LINE: usize = 16;
 
 #[derive(Clone, Copy, Debug)]
 pub struct PeerLimits {
@@ -60,16 +60,16 @@ impl Default for PeerLimits {
 pub struct Peer {
     listener: TcpListener,
     datagrams: UdpSocket,
-    house: Arc<House>,
+    shared: Arc<PeerState>,
 }
 
-struct House {
+struct PeerState {
     token: Token,
     limits: PeerLimits,
     sessions: Mutex<Vec<Session>>,
     /// Promises of other machines, in memory only.
     book: Mutex<LedgerBook>,
-    telling: AtomicUsize,
+    ledgers: AtomicUsize,
     connections: AtomicUsize,
     strangers: Strangers,
     over: AtomicBool,
@@ -96,25 +96,25 @@ struct Session {
 }
 
 struct OpenConnection {
-    house: Arc<House>,
+    shared: Arc<PeerState>,
     stranger: Option<u64>,
     /// Whether it counts as a connection that reports promises.
-    tells: bool,
+    is_ledger: bool,
 }
 
 impl OpenConnection {
-    fn is_known(&mut self) {
+    fn leave_strangers(&mut self) {
         if let Some(id) = self.stranger.take() {
-            self.house.strangers.leave(id);
+            self.shared.strangers.leave(id);
         }
     }
 }
 
 impl Drop for OpenConnection {
     fn drop(&mut self) {
-        self.is_known();
-        self.house.telling.fetch_sub(usize::from(self.tells), Ordering::Relaxed);
-        self.house.connections.fetch_sub(1, Ordering::Relaxed);
+        self.leave_strangers();
+        self.shared.ledgers.fetch_sub(usize::from(self.is_ledger), Ordering::Relaxed);
+        self.shared.connections.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -125,18 +125,18 @@ impl Peer {
         rustix::net::listen(&listener, BACKLOG)?;
         let datagrams = UdpSocket::bind(listener.local_addr()?)?;
         datagrams.set_nonblocking(true)?;
-        let house = House {
+        let state = PeerState {
             token,
             limits,
             sessions: Mutex::default(),
             book: Mutex::default(),
-            telling: AtomicUsize::new(0),
+            ledgers: AtomicUsize::new(0),
             connections: AtomicUsize::new(0),
             strangers: Strangers::default(),
             over: AtomicBool::new(false),
             began: Instant::now(),
         };
-        Ok(Self { listener, datagrams, house: Arc::new(house) })
+        Ok(Self { listener, datagrams, shared: Arc::new(state) })
     }
 
     pub fn address(&self) -> io::Result<SocketAddr> {
@@ -153,22 +153,22 @@ impl Peer {
             if poll(&mut both, Some(&time)).is_err() {
                 continue;
             }
-            let [connections, datagrams] = both.map(|own| !own.revents().is_empty());
+            let [connections, datagrams] = both.map(|socket| !socket.revents().is_empty());
             if datagrams {
-                self.house.answer(&self.datagrams);
+                self.shared.return_datagrams(&self.datagrams);
             }
             if connections {
                 self.accept();
             }
-            self.house.forget();
+            self.shared.end_old_sessions();
         }
-        self.house.over.store(true, Ordering::Relaxed);
+        self.shared.over.store(true, Ordering::Relaxed);
     }
 
     /// Accepts connections. At the limit, a newcomer replaces another stranger or is rejected.
     fn accept(&self) {
         for _ in 0..AT_ONCE {
-            if self.house.strangers.is_crowded() {
+            if self.shared.strangers.is_crowded() {
                 return thread::sleep(Duration::from_millis(1));
             }
             let (stream, address) = match self.listener.accept() {
@@ -177,79 +177,78 @@ impl Peer {
                 // Out of descriptors, or the client left: try again later.
                 Err(_) => return thread::sleep(Duration::from_millis(5)),
             };
-            if self.house.connections.load(Ordering::Relaxed) >= MOST_CONNECTIONS {
+            if self.shared.connections.load(Ordering::Relaxed) >= MOST_CONNECTIONS {
                 continue;
             }
-            let Ok(stranger) = self.house.strangers.join(&stream, address.ip()) else { continue };
+            let Ok(stranger) = self.shared.strangers.join(&stream, address.ip()) else { continue };
             // Only this thread increments it, so the limit is exact.
-            self.house.connections.fetch_add(1, Ordering::Relaxed);
-            let held = OpenConnection {
-                house: Arc::clone(&self.house),
+            self.shared.connections.fetch_add(1, Ordering::Relaxed);
+            let connection = OpenConnection {
+                shared: Arc::clone(&self.shared),
                 stranger: Some(stranger),
-                tells: false,
+                is_ledger: false,
             };
-            let meet = move || House::meet(held, stream, address);
+            let meet = move || PeerState::serve_client(connection, stream, address);
             // Without a thread, dropping the closure closes the stream.
             let _ = thread::Builder::new().stack_size(STACK).spawn(meet);
         }
     }
 }
 
-impl House {
+impl PeerState {
     fn sessions(&self) -> MutexGuard<'_, Vec<Session>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn forget(&self) {
+    fn end_old_sessions(&self) {
         let now = Instant::now();
         self.sessions().retain(|session| session.until > now);
     }
 
     /// Returns datagrams of authenticated clients, each once, at its received length.
-    fn answer(&self, socket: &UdpSocket) {
+    fn return_datagrams(&self, socket: &UdpSocket) {
         // One byte more than allowed, to detect longer ones.
         let mut bytes = [0; protocol::DATAGRAM + 1];
         for _ in 0..MOST_DATAGRAMS {
             let Ok((length, from)) = socket.recv_from(&mut bytes) else { return };
             let Some(number) = protocol::session_of(&bytes[..length]) else { continue };
             let mut sessions = self.sessions();
-            let Some(session) = sessions.iter_mut().find(|own| own.number == number) else {
+            let is_senders =
+                |session: &&mut Session| session.number == number && session.address == from.ip();
+            let Some(session) = sessions.iter_mut().find(is_senders) else { continue };
+            let received = protocol::read_datagram(&session.key, Side::Client, &bytes[..length]);
+            let Some(sequence) = received.filter(|sequence| *sequence > session.last) else {
                 continue;
             };
-            if session.address != from.ip() {
-                continue;
-            }
-            let told = protocol::read_datagram(&session.key, Side::Client, &bytes[..length]);
-            let Some(own) = told.filter(|own| *own > session.last) else { continue };
             let now_ns = self.began.elapsed().as_nanos() as u64;
             if !session.bucket.take(now_ns) {
                 continue;
             }
-            session.last = own;
-            let said = protocol::datagram(&session.key, Side::Peer, number, own);
+            session.last = sequence;
+            let answer = protocol::datagram(&session.key, Side::Peer, number, sequence);
             // A failed send is a loss, as on any link.
-            let _ = socket.send_to(&said, from);
+            let _ = socket.send_to(&answer, from);
         }
     }
 
-    fn meet(mut held: OpenConnection, stream: TcpStream, address: SocketAddr) {
-        let house = Arc::clone(&held.house);
+    fn serve_client(mut connection: OpenConnection, stream: TcpStream, address: SocketAddr) {
+        let shared = Arc::clone(&connection.shared);
         // Drops an invalid client without affecting others.
-        let Ok(admitted) = house.admit(&mut held, stream, address) else { return };
+        let Ok(admitted) = shared.admit(&mut connection, stream, address) else { return };
         let Admitted { wire, role, session, key } = admitted;
         match role {
             ConnectionRole::Control => {
-                house.obey(wire, session);
-                house.sessions().retain(|own| own.number != session);
+                shared.run_phases(wire, session);
+                shared.sessions().retain(|own| own.number != session);
             }
-            ConnectionRole::Stream { way, .. } => house.keep(wire, way, session),
-            ConnectionRole::Ledger => house.remember(wire, key),
+            ConnectionRole::Stream { way, .. } => shared.add_stream(wire, way, session),
+            ConnectionRole::Ledger => shared.serve_ledger(wire, key),
         }
     }
 
     fn admit(
         &self,
-        held: &mut OpenConnection,
+        connection: &mut OpenConnection,
         stream: TcpStream,
         address: SocketAddr,
     ) -> io::Result<Admitted> {
@@ -272,12 +271,12 @@ impl House {
             Err(why) => return Err(turned_away(&mut wire, why)),
         };
         // Before the reply: an authenticated connection must not be replaced.
-        held.is_known();
+        connection.leave_strangers();
         let key = protocol::USE.key(&self.token, &riddle, &own);
         let session = match &role {
             ConnectionRole::Control => {
                 let number = number[..8].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
-                if !self.begin(number, key, address.ip()) {
+                if !self.begin_session(number, key, address.ip()) {
                     return Err(turned_away(&mut wire, "busy"));
                 }
                 number
@@ -291,8 +290,8 @@ impl House {
                 *session
             }
             ConnectionRole::Ledger => {
-                held.tells = true;
-                if self.telling.fetch_add(1, Ordering::Relaxed) >= MOST_TELLING {
+                connection.is_ledger = true;
+                if self.ledgers.fetch_add(1, Ordering::Relaxed) >= MOST_LEDGERS {
                     return Err(turned_away(&mut wire, "busy"));
                 }
                 0
@@ -307,7 +306,7 @@ impl House {
         Ok(Admitted { wire, role, session, key })
     }
 
-    fn remember(&self, mut wire: Wire, key: Digest) {
+    fn serve_ledger(&self, mut wire: Wire, key: Digest) {
         let (mut lines, mut open) = (Lines::new(key, Side::Peer), None);
         while !self.over.load(Ordering::Relaxed) {
             let Ok(line) = wire.line(Instant::now() + SILENT) else { return };
@@ -322,7 +321,7 @@ impl House {
         }
     }
 
-    fn begin(&self, number: u64, key: Digest, address: IpAddr) -> bool {
+    fn begin_session(&self, number: u64, key: Digest, address: IpAddr) -> bool {
         let mut sessions = self.sessions();
         if sessions.len() >= MOST_SESSIONS {
             return false;
@@ -348,7 +347,7 @@ impl House {
         })
     }
 
-    fn keep(&self, wire: Wire, way: Way, session: u64) {
+    fn add_stream(&self, wire: Wire, way: Way, session: u64) {
         if wire.stream.set_nonblocking(true).is_err() {
             return;
         }
@@ -360,7 +359,7 @@ impl House {
         }
     }
 
-    fn obey(&self, mut wire: Wire, session: u64) {
+    fn run_phases(&self, mut wire: Wire, session: u64) {
         let mut work: Option<PeerThreads> = None;
         let until = Instant::now() + LONGEST_SESSION;
         while !self.over.load(Ordering::Relaxed) {
@@ -369,9 +368,9 @@ impl House {
                 Some(ControlOrder::Go { up, down, ms })
                     if ms <= LONGEST_PHASE_MS && work.is_none() =>
                 {
-                    match self.take(session, up, down) {
+                    match self.take_streams(session, up, down) {
                         Some((receives, sends)) => {
-                            work = self.start(receives, sends, ms);
+                            work = self.start_load(receives, sends, ms);
                             if work.is_some() { wire.say("going\n") } else { wire.say("no busy\n") }
                         }
                         None => wire.say("no streams\n"),
@@ -379,7 +378,7 @@ impl House {
                 }
                 Some(ControlOrder::Report) => {
                     let told = work.take().map(PeerThreads::done).unwrap_or_default();
-                    told.chunks(IN_A_LINE).try_for_each(|some| {
+                    told.chunks(NUMBERS_PER_LINE).try_for_each(|some| {
                         let words: Vec<String> = some.iter().map(u64::to_string).collect();
                         wire.say(&(words.join(" ") + "\n"))
                     })
@@ -396,7 +395,12 @@ impl House {
         }
     }
 
-    fn take(&self, session: u64, up: u32, down: u32) -> Option<(Vec<TcpStream>, Vec<TcpStream>)> {
+    fn take_streams(
+        &self,
+        session: u64,
+        up: u32,
+        down: u32,
+    ) -> Option<(Vec<TcpStream>, Vec<TcpStream>)> {
         // Admitted streams are registered slightly later.
         for _ in 0..100 {
             let mut sessions = self.sessions();
@@ -410,7 +414,7 @@ impl House {
         None
     }
 
-    fn start(&self, up: Vec<TcpStream>, down: Vec<TcpStream>, ms: u64) -> Option<PeerThreads> {
+    fn start_load(&self, up: Vec<TcpStream>, down: Vec<TcpStream>, ms: u64) -> Option<PeerThreads> {
         let began = Instant::now();
         let until = began + Duration::from_millis(ms);
         let slices = (ms * 1_000_000 / SLICE_NS) as usize;

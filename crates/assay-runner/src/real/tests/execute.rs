@@ -102,7 +102,7 @@ fn are_gone(ids: &[u32]) -> bool {
 }
 
 fn children() -> String {
-    let _turn = crate::real::execute::turn();
+    let _turn = crate::real::execute::lock_turn();
     std::fs::read_to_string(format!("/proc/self/task/{}/children", std::process::id()))
         .unwrap_or_default()
 }
@@ -477,7 +477,7 @@ fn memory_of_a_tree_is_seen() {
 #[ignore = "nightly: 1 s"]
 fn without_a_control_group_memory_is_sampled_or_the_largest_process_is_told() {
     let without = |run: &Run| {
-        let _turn = crate::real::execute::turn();
+        let _turn = crate::real::execute::lock_turn();
         crate::real::execute::measure(&run.execution(), None).unwrap()
     };
     let large = Run::shell("head -c 300M /dev/zero | tail -c 300M | { sleep 0.3; cat; }");
@@ -495,7 +495,7 @@ fn without_a_control_group_memory_is_sampled_or_the_largest_process_is_told() {
 fn who_hides_without_a_control_group_is_ended_too() {
     let scratch = Scratch::new();
     let run = Run::shell(&format!("{STUBBORN} exit 4")).below(&scratch);
-    let turn = crate::real::execute::turn();
+    let turn = crate::real::execute::lock_turn();
     let done = crate::real::execute::measure(&run.execution(), None).unwrap();
     drop(turn);
     assert_eq!(done.ending, Ending::Exited(4));
@@ -505,7 +505,7 @@ fn who_hides_without_a_control_group_is_ended_too() {
 #[test]
 fn nothing_is_left_open_of_a_run() {
     let open = || {
-        let _turn = crate::real::execute::turn();
+        let _turn = crate::real::execute::lock_turn();
         std::fs::read_dir("/proc/self/fd").unwrap().count()
     };
     Run::new(&["true"]).done();

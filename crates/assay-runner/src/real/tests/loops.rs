@@ -201,7 +201,7 @@ fn gocryptfs_is_followed_and_offers_no_unnamed_files() {
         return;
     }
     // It runs in the background, as do leftovers of programs measured at the same time.
-    let _turn = crate::real::execute::turn();
+    let _turn = crate::real::execute::lock_turn();
     let scratch = Scratch::new();
     let (cipher, point, pass) = (scratch.join("cipher"), scratch.join("mnt"), scratch.join("pass"));
     std::fs::create_dir(&cipher).unwrap();

@@ -80,7 +80,7 @@ fn walk(home: &Path, directory: &Path) -> BTreeSet<String> {
     for (path, text) in values(directory) {
         let name = format!("tunable:{}", path.display());
         let factor = factors::find(&name).unwrap();
-        let is_allowed = factors::permitted([name.as_str()], &[]).is_ok();
+        let is_allowed = factors::check_permitted([name.as_str()], &[]).is_ok();
         for level in others(&path, &text).into_iter().filter(|_| is_allowed) {
             let Ok(wanted) = factor.settings(&name, &level, &view) else { continue };
             let before = values(directory);

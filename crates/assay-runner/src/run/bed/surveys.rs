@@ -1,10 +1,10 @@
-//! Surveys a test bed: creates and surveys each base, and applies each level once.
+//! Surveys a test bed: creates and surveys each base, applies each level, and pairs of device settings.
 
-use super::{BedSlot, Companions, TestBed, open, released};
+use super::{BedSlot, Companions, TestBed, open_base, wait_until_released};
 use crate::run::area::{self, Fill, OpenTarget, Terms};
-use crate::run::changes::{refused, seen_at};
+use crate::run::changes::{check_observed, refused};
 use crate::run::event::{Context, Event};
-use crate::run::places::{Place, extent};
+use crate::run::places::{Place, usable_range};
 use crate::run::survey;
 use assay_core::failure::{Failure, Kind, Outcome};
 use assay_machine::factors::layers::{Base, Stack, Wish};
@@ -25,28 +25,28 @@ impl TestBed<'_> {
         let demands = design.demands;
         for place in &self.places {
             let refused = refused(self.system, design, place);
-            hopeless(demands, &refused)?;
+            check_levels_available(demands, &refused)?;
             if demands.made.on_device {
                 for device in place.devices() {
-                    extent(self.system, demands, &device.site, !place.others.is_empty())?;
+                    usable_range(self.system, demands, &device.site, !place.others.is_empty())?;
                 }
             }
         }
         for place in 0..self.places.len() {
             if let Some(prime) = &demands.precondition {
-                self.prime(context, place, prime)?;
+                self.precondition(context, place, prime)?;
             }
             let mut refused = Vec::new();
             for under in &design.layout.bases {
                 if context.is_stopped() {
                     return Err(Failure::interrupted("interrupted before the first trial"));
                 }
-                let stood = if under.is_empty() {
+                let surveyed = if under.is_empty() {
                     self.survey_target(context, design, place)
                 } else {
                     self.survey_made(context, design, place, under)
                 };
-                match stood {
+                match surveyed {
                     Ok(()) => {}
                     Err(failure)
                         if matches!(failure.kind, Kind::Refused | Kind::Broken)
@@ -58,21 +58,22 @@ impl TestBed<'_> {
                     Err(failure) => return Err(failure),
                 }
             }
-            self.share(place, refused)?;
+            self.share_refusals(place, refused)?;
         }
         Ok(())
     }
 
-    /// A level unavailable in one slot of a place is unavailable in its others.
-    fn share(&mut self, place: usize, refused: Vec<Refusal>) -> Outcome<()> {
+    /// A level unavailable in one slot of a place is unavailable in its others. Fails if the place has no slot.
+    fn share_refusals(&mut self, place: usize, refused: Vec<Refusal>) -> Outcome<()> {
         if !self.slots.iter().any(|slot| slot.place == place) {
             let mut reasons: Vec<String> =
                 refused.into_iter().map(|refusal| refusal.reason).collect();
             reasons.dedup();
             return Err(Failure::refused(reasons.join("; ")));
         }
-        let slots = self.slots.iter_mut().filter(|slot| slot.place == place);
-        slots.for_each(|slot| slot.survey.refused.extend(refused.iter().cloned()));
+        for slot in self.slots.iter_mut().filter(|slot| slot.place == place) {
+            slot.survey.refused.extend(refused.iter().cloned());
+        }
         Ok(())
     }
 
@@ -102,13 +103,13 @@ impl TestBed<'_> {
         let (system, seed) = (self.system, self.seed);
         let began_ns = system.monotonic_ns();
         let stack = Stack::new(&Wish::new(under)).map_err(Failure::refused)?;
-        let (raised, site) = self.make(context, place, &stack)?;
+        let (raised, site) = self.raise_stack(context, place, &stack)?;
         let made_ns = system.monotonic_ns() - began_ns;
         let terms = Terms { consented: matches!(raised.base, Base::Device(_)), law: None };
-        let looked = open(system, design.demands, &site, &raised.base)
+        let survey = open_base(system, design.demands, &site, &raised.base)
             .and_then(|opened| survey::make(context, design, &site, opened, terms, seed))
             .map(|surveyed| surveyed.survey);
-        let rehearsed = looked.and_then(|survey| Ok((survey, self.rehearse_all(&site)?)));
+        let rehearsed = survey.and_then(|survey| Ok((survey, self.rehearse_all(&site)?)));
         self.lower(&raised)?;
         let (mut survey, (refused, companions)) = rehearsed?;
         (survey.under, survey.made_ns, survey.refused) = (under.clone(), made_ns, refused);
@@ -118,20 +119,28 @@ impl TestBed<'_> {
 
     pub fn reopen(&mut self, context: &mut Context<'_>, plan: &Plan) -> Outcome<()> {
         // Judge the data after a power cut before doing anything else.
-        let keeps = plan.workloads.iter().any(|own| own.work.outlives_cuts());
+        let keeps_content = plan.workloads.iter().any(|workload| workload.work.outlives_cuts());
         let mut place = 0;
         for (index, survey) in plan.surveys.iter().enumerate() {
             if index > 0 && survey.target != plan.surveys[index - 1].target {
                 place += 1;
             }
-            let own = &self.places[place.min(self.places.len() - 1)];
+            let at = &self.places[place.min(self.places.len() - 1)];
             let surveyed = if survey.under.is_empty() {
                 let (system, demands) = (self.system, self.demands);
-                Some(survey::again(context, system, demands, own, survey, plan.seed, keeps)?)
+                Some(survey::reopen(
+                    context,
+                    system,
+                    demands,
+                    at,
+                    survey,
+                    plan.seed,
+                    keeps_content,
+                )?)
             } else {
                 None
             };
-            let (site, survey) = (own.site.clone(), survey.clone());
+            let (site, survey) = (at.site.clone(), survey.clone());
             let (_, companions) = self.rehearse(&site)?;
             self.slots.push(BedSlot { place, site, survey, companions, surveyed });
         }
@@ -149,23 +158,26 @@ impl TestBed<'_> {
                 let tried = match factor.role() {
                     Role::Setting => self.try_setting(factor, name, level, site)?,
                     Role::Observed => {
-                        seen_at(factor, name, level, &View { system: self.system, site })
+                        check_observed(factor, name, level, &View { system: self.system, site })
                             .map(|()| Vec::new())
                     }
                     Role::Layer => Ok(Vec::new()),
                 };
                 match tried {
-                    Ok(found) => drop(companions.insert((name.clone(), level.clone()), found)),
+                    Ok(changed) => {
+                        companions.insert((name.clone(), level.clone()), changed);
+                    }
                     Err(reason) => {
                         let levels = Arm::from([(name.clone(), level.clone())]);
-                        let known = refused.iter().any(|one: &Refusal| one.levels == levels);
-                        refused.extend((!known).then_some(Refusal { levels, reason }));
+                        if !refused.iter().any(|known: &Refusal| known.levels == levels) {
+                            refused.push(Refusal { levels, reason });
+                        }
                     }
                 }
             }
         }
         if let Some(guard) = &self.guard {
-            guard.settings_back()?;
+            guard.restore_settings()?;
         }
         Ok((refused, companions))
     }
@@ -175,13 +187,13 @@ impl TestBed<'_> {
         let (mut refused, companions) = self.rehearse(site)?;
         let mut settings = self.demands.in_turn();
         settings.retain(|varied| varied.factor.is_some_and(is_setting_of_device));
-        for (at, first) in settings.iter().enumerate() {
-            for second in &settings[at + 1..] {
+        for (index, first) in settings.iter().enumerate() {
+            for second in &settings[index + 1..] {
                 self.rehearse_pairs(first, second, site, &mut refused)?;
             }
         }
         if let Some(guard) = &self.guard {
-            guard.settings_back()?;
+            guard.restore_settings()?;
         }
         Ok((refused, companions))
     }
@@ -193,19 +205,20 @@ impl TestBed<'_> {
         site: &Site,
         refused: &mut Vec<Refusal>,
     ) -> Outcome<()> {
-        for (one, two) in
-            first.levels.iter().flat_map(|one| second.levels.iter().map(move |two| (one, two)))
-        {
-            let levels =
-                Arm::from([(first.name.clone(), one.clone()), (second.name.clone(), two.clone())]);
-            if refused.iter().any(|known| arms::matches(&levels, &known.levels)) {
-                continue;
-            }
-            for (varied, level) in [(first, one), (second, two)] {
-                let Some(factor) = varied.factor else { continue };
-                if let Err(reason) = self.try_setting(factor, &varied.name, level, site)? {
-                    refused.push(Refusal { levels: levels.clone(), reason });
-                    break;
+        for level in &first.levels {
+            for other_level in &second.levels {
+                let pair = [(first, level), (second, other_level)];
+                let levels: Arm =
+                    pair.map(|(varied, level)| (varied.name.clone(), level.clone())).into();
+                if refused.iter().any(|known| arms::matches(&levels, &known.levels)) {
+                    continue;
+                }
+                for (varied, level) in pair {
+                    let Some(factor) = varied.factor else { continue };
+                    if let Err(reason) = self.try_setting(factor, &varied.name, level, site)? {
+                        refused.push(Refusal { levels, reason });
+                        break;
+                    }
                 }
             }
         }
@@ -231,10 +244,10 @@ impl TestBed<'_> {
                 other => other?,
             }
         }
-        Ok(Ok(wanted.iter().flat_map(|setting| guard.beside(setting)).collect()))
+        Ok(Ok(wanted.iter().flat_map(|setting| guard.side_effects_of(setting)).collect()))
     }
 
-    fn prime(
+    fn precondition(
         &mut self,
         context: &mut Context<'_>,
         place: usize,
@@ -245,7 +258,6 @@ impl TestBed<'_> {
             return Ok(());
         }
         if consent.is_none() {
-            // A protected device is refused with a separate reason.
             identity::stake(self.system, site)?;
             return Err(Failure::mistake(format!(
                 "cannot precondition {} without permission to destroy data: {}",
@@ -253,8 +265,8 @@ impl TestBed<'_> {
                 identity::way_on("STUDY", &site.target)
             )));
         }
-        let range = 0..extent(self.system, self.demands, site, !others.is_empty())?.range.end;
-        let engine = survey::engine();
+        let range = 0..usable_range(self.system, self.demands, site, !others.is_empty())?.range.end;
+        let engine = survey::available_engine();
         // One handle for all passes: opening is exclusive.
         let opened =
             OpenTarget::open(self.system, site, consent.as_ref())?.starting_at(range.start);
@@ -268,7 +280,7 @@ impl TestBed<'_> {
         }
         drop(opened);
         if let Some(consent) = consent {
-            released(self.system, consent);
+            wait_until_released(self.system, consent);
         }
         Ok(())
     }
@@ -279,17 +291,16 @@ fn is_setting_of_device(factor: &dyn Factor) -> bool {
 }
 
 /// Rejects a study with a factor without available levels, before anything is written.
-fn hopeless(demands: &Demands, refused: &[Refusal]) -> Outcome<()> {
+fn check_levels_available(demands: &Demands, refused: &[Refusal]) -> Outcome<()> {
     for Varied { name, levels, .. } in &demands.varied {
-        let reason = |level: &String| {
-            let one = refused.iter().find(|refusal| {
-                refusal.levels.len() == 1 && refusal.levels.get(name) == Some(level)
-            });
-            one.map(|refusal| refusal.reason.clone())
+        let refusal_of = |level: &String| {
+            let is_alone = |arm: &Arm| arm.len() == 1 && arm.get(name) == Some(level);
+            refused.iter().find(|refusal| is_alone(&refusal.levels))
         };
-        let reasons: Option<Vec<String>> = levels.iter().map(reason).collect();
-        if let Some([first, ..]) = reasons.as_deref() {
-            return Err(Failure::refused(format!("{name}: {first}")));
+        // Some only if every level has a refusal.
+        let refusals: Option<Vec<&Refusal>> = levels.iter().map(refusal_of).collect();
+        if let Some([first, ..]) = refusals.as_deref() {
+            return Err(Failure::refused(format!("{name}: {}", first.reason)));
         }
     }
     Ok(())

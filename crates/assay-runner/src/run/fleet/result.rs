@@ -35,31 +35,35 @@ impl<'a> RunningFleet<'a> {
     }
 
     pub fn gather(&mut self, plan: &Plan, step: &ScheduleStep, done: &Done) {
-        let alone = self.turn.is_none().then_some(OUT_OF_TIME);
         let record = &done.trial;
         if self.turn.as_ref().is_some_and(|turn| turn.left > 0 && turn.void.is_none()) {
             let why = record.reason.clone().unwrap_or_else(|| "the trial could not run".to_owned());
             // All other ranks receive the failure.
             let _ = self.meet(Err(why));
         }
-        let void = self.turn.as_ref().and_then(|turn| turn.void.clone());
-        let failed = alone.map(str::to_owned).or(void);
-        let (hosts, lost) = if failed.is_some() { (Vec::new(), None) } else { self.parts(done) };
+        // Without an announcement, rank 0 had no time left for the trial.
+        let failed = match &self.turn {
+            None => Some(OUT_OF_TIME.to_owned()),
+            Some(turn) => turn.void.clone(),
+        };
+        let (hosts, lost) =
+            if failed.is_some() { (Vec::new(), None) } else { self.collect_parts(done) };
         let (planned, ranks) = (&step.planned, self.member.place.ranks);
         let ramp_ns = plan.work_of(planned).ramp_ns;
         let merged = merge(planned, ramp_ns, ranks, &record.started, &hosts, failed.or(lost));
         let FleetRecord { mut trial, histograms, series } = merged;
         trial.repeats = step.repeats;
         let stored = self.kept.trials.len();
-        let lost = self.kept.writer.append(&mut trial, &histograms, &series, stored);
-        if let Some(Unkept { why, .. }) = lost {
+        let unkept = self.kept.writer.append(&mut trial, &histograms, &series, stored);
+        if let Some(Unkept { why, .. }) = unkept {
             self.news.push(format!("the trials of all hosts are no longer stored: {why}"));
         }
         self.kept.trials.push(trial);
         self.turn = None;
     }
 
-    fn parts(&mut self, done: &Done) -> (Vec<OneHost>, Option<String>) {
+    /// Returns the parts of all hosts that sent one, and the first fault if a part is missing or damaged.
+    fn collect_parts(&mut self, done: &Done) -> (Vec<OneHost>, Option<String>) {
         let order = done.trial.order;
         let mut barrier = Barrier::new(self.others());
         let mut parts: BTreeMap<u32, TrialPart> = BTreeMap::new();
@@ -71,21 +75,21 @@ impl<'a> RunningFleet<'a> {
             _ => None,
         });
         let mut hosts: Vec<OneHost> = self.own_part(done).into_iter().collect();
-        let mut why = match barrier.outcome() {
+        let mut fault = match barrier.outcome() {
             Met::Not { rank, why, .. } => Some(format!("lost {}: {why}", self.name_of(rank))),
             Met::All if !barrier.is_complete() => Some("rank 0 was interrupted".to_owned()),
             Met::All => None,
         };
         for (rank, mut part) in parts {
             let name = self.hosts.get(&rank).map(|host| host.name.clone()).unwrap_or_default();
-            part.ran.reason = part.ran.reason.as_deref().map(zero::plain);
-            part.ran.started = zero::plain(&part.ran.started);
+            part.ran.reason = part.ran.reason.as_deref().map(zero::clean_reason);
+            part.ran.started = zero::clean_reason(&part.ran.started);
             match OneHost::of_part(rank, &name, part) {
                 Ok(host) => hosts.push(host),
-                Err(damage) => why = why.or(Some(format!("{}: {damage}", self.name_of(rank)))),
+                Err(damage) => fault = fault.or(Some(format!("{}: {damage}", self.name_of(rank)))),
             }
         }
-        (hosts, why)
+        (hosts, fault)
     }
 
     fn own_part(&self, done: &Done) -> Option<OneHost> {
@@ -95,14 +99,14 @@ impl<'a> RunningFleet<'a> {
 }
 
 /// Leaves the fleet before the machine is restored: rank 0 receives the remarks of the others' rules.
-pub fn part(
+pub fn end_session(
     fleet: &mut RunningFleet<'_>,
     end: &End,
     plan: &Plan,
     environment: &Environment,
     trials: &[Trial],
 ) {
-    let said = rows(plan, environment, trials);
+    let said = remarks(plan, environment, trials);
     let why = match end {
         End::Complete => None,
         End::Early(why) | End::Gone(why) => Some(why.clone()),
@@ -112,12 +116,12 @@ pub fn part(
     match (fleet.leads(), end) {
         (true, _) => fleet.close(why, said, plan.workloads.len()),
         (false, End::Interrupted | End::Gone(_)) => fleet.leave(&why.unwrap_or_default()),
-        (false, _) => fleet.judge(said),
+        (false, _) => fleet.report_trust(said),
     }
 }
 
 /// The finished study of all hosts, as rank 0 shows it.
-pub fn finished(system: &dyn System, mut fleet: RunningFleet<'_>, own: Finished) -> Finished {
+pub fn finish_fleet(system: &dyn System, mut fleet: RunningFleet<'_>, own: Finished) -> Finished {
     if !fleet.leads() {
         return own;
     }
@@ -141,16 +145,16 @@ pub fn finished(system: &dyn System, mut fleet: RunningFleet<'_>, own: Finished)
     Finished { id, directory, unkept, environment, trials, ..own }
 }
 
-fn rows(plan: &Plan, environment: &Environment, trials: &[Trial]) -> Vec<HostSaid> {
+fn remarks(plan: &Plan, environment: &Environment, trials: &[Trial]) -> Vec<HostSaid> {
     (0..plan.workloads.len())
         .flat_map(|index| {
-            let own = trials.iter().filter(|trial| trial.workload == index);
-            words_of_rules(plan, environment, index, &own.collect::<Vec<_>>())
+            let of_row = trials.iter().filter(|trial| trial.workload == index);
+            remarks_on_row(plan, environment, index, &of_row.collect::<Vec<_>>())
         })
         .collect()
 }
 
-fn words_of_rules(
+fn remarks_on_row(
     plan: &Plan,
     environment: &Environment,
     index: usize,

@@ -33,64 +33,68 @@ pub struct OfHost {
 }
 
 impl RunningFleet<'_> {
-    pub(super) fn take_in(&mut self) -> Result<(), String> {
+    pub(super) fn admit_ranks(&mut self) -> Result<(), String> {
         let ranks: BTreeSet<u32> = (1..self.member.place.ranks).collect();
-        let joined = self.one_of_each(&ranks, self.member.wait, |message| match message {
+        let joined = self.receive_from_each(&ranks, self.member.wait, |message| match message {
             Message::Joined(joined) => Ok(joined),
             other => Err(other),
         })?;
         let mut processes = vec![(0, super::own_process(self.system))];
-        let mut unlike = None;
+        let mut mismatch = None;
         for (rank, Joined { name, targets, process, purpose }) in joined {
             processes.push((rank, process));
-            let name = plain(&name);
+            let name = clean_reason(&name);
             if purpose != self.member.purpose {
-                unlike = unlike.or_else(|| Some(other_purpose(&words(rank, &name), purpose)));
+                mismatch = mismatch.or_else(|| Some(other_purpose(&words(rank, &name), purpose)));
             }
-            let targets = targets.iter().take(MOST_TARGETS).map(|target| plain(target)).collect();
+            let targets =
+                targets.iter().take(MOST_TARGETS).map(|target| clean_reason(target)).collect();
             self.hosts.insert(rank, Host { rank, name, targets, lost: None, said: Vec::new() });
         }
-        // All of them are connected to receive it.
-        unlike.map_or_else(|| self.welcome(&fellows::sharing(processes)), Err)
+        // Only now are all ranks connected, so each one receives the error.
+        match mismatch {
+            Some(why) => Err(why),
+            None => self.welcome(&fellows::sharing(processes)),
+        }
     }
 
     /// Admits all ranks, each with the processes that share its machine.
     fn welcome(&mut self, machines: &[Sharing]) -> Result<(), String> {
-        let ranks = |own: &Sharing| own.iter().map(|(rank, _)| *rank).collect();
-        self.on_one_machine = machines.iter().map(ranks).collect();
+        let ranks_on = |machine: &Sharing| machine.iter().map(|(rank, _)| *rank).collect();
+        self.on_one_machine = machines.iter().map(ranks_on).collect();
         self.fellows = fellows::processes(machines, 0).into_iter().collect();
         for rank in self.others() {
-            let (id, seed, fellows) =
-                (self.id.clone(), self.seed, fellows::processes(machines, rank));
-            self.say_before(rank, &Message::Welcome(Welcome { id, seed, fellows }))?;
+            let fellows = fellows::processes(machines, rank);
+            let welcome = Welcome { id: self.id.clone(), seed: self.seed, fellows };
+            self.say_or_fail(rank, &Message::Welcome(welcome))?;
         }
         Ok(())
     }
 
-    pub(super) fn shared(&mut self, own: &[Survey]) -> Result<Common, String> {
+    pub(super) fn merge_surveys(&mut self, own: &[Survey]) -> Result<Common, String> {
         let ranks = self.others();
-        let others = self.one_of_each(&ranks, self.member.wait, |message| match message {
+        let others = self.receive_from_each(&ranks, self.member.wait, |message| match message {
             Message::Surveyed(surveys) => Ok(surveys),
             other => Err(other),
         })?;
         let name = |rank: u32| self.hosts.get(&rank).map_or("", |host| host.name.as_str());
-        let mut all = vec![OfRank { rank: 0, name: name(0), surveys: own }];
-        all.extend(others.iter().map(|(rank, surveys)| OfRank {
+        let mut by_rank = vec![OfRank { rank: 0, name: name(0), surveys: own }];
+        by_rank.extend(others.iter().map(|(rank, surveys)| OfRank {
             rank: *rank,
             name: name(*rank),
             surveys,
         }));
-        let common = common::merge(&all)?;
+        let common = common::merge(&by_rank)?;
         if self.member.purpose == FleetPurpose::Plan {
-            self.surveyed = all.iter().map(|own| limited(own, &common)).collect();
+            self.surveyed = by_rank.iter().map(|own| limited_surveys(own, &common)).collect();
         }
         self.say_to_each(&Message::Common(common.clone()))?;
         Ok(common)
     }
 
-    pub(super) fn compare(&mut self, own: &Proof) -> Result<(), String> {
+    pub(super) fn compare_proofs(&mut self, own: &Proof) -> Result<(), String> {
         let ranks = self.others();
-        let proofs = self.one_of_each(&ranks, self.member.wait, |message| match message {
+        let proofs = self.receive_from_each(&ranks, self.member.wait, |message| match message {
             Message::Agreed(proof) => Ok(proof),
             other => Err(other),
         })?;
@@ -113,7 +117,7 @@ impl RunningFleet<'_> {
     }
 
     /// Calls a meeting: waits for all, and announces the outcome.
-    pub(super) fn call(&mut self, meeting: u64, own: Result<(), String>) -> Result<(), String> {
+    pub(super) fn convene(&mut self, meeting: u64, own: Result<(), String>) -> Result<(), String> {
         let mut barrier = Barrier::new(self.others().into_iter().chain([0]));
         // Rank 0 always arrives first.
         let _ = barrier.arrive(0, own);
@@ -129,7 +133,7 @@ impl RunningFleet<'_> {
                 Err(format!("lost {}: {why}", self.name_of(rank)))
             }
             Met::Not { rank, why, lost: false } => {
-                Err(format!("{}: {}", self.name_of(rank), plain(&why)))
+                Err(format!("{}: {}", self.name_of(rank), clean_reason(&why)))
             }
         };
         self.say_to_all(&match &met {
@@ -145,22 +149,22 @@ impl RunningFleet<'_> {
         barrier: &mut Barrier,
         take: &mut dyn FnMut(u32, Message) -> Option<Result<(), String>>,
     ) {
-        let patience = self.turn.as_ref().map_or(0, |turn| turn.patience_ns);
-        let until_ns = self.system.monotonic_ns().saturating_add(patience);
+        let patience_ns = self.turn.as_ref().map_or(0, |turn| turn.patience_ns);
+        let until_ns = self.system.monotonic_ns().saturating_add(patience_ns);
         for (rank, host) in &self.hosts {
-            if host.lost.is_some() && barrier.missing().any(|own| own == *rank) {
+            if host.lost.is_some() && barrier.missing().any(|missing| missing == *rank) {
                 barrier.lose(*rank, "the host was already lost");
             }
         }
         while !barrier.is_complete() {
             let left_ns = until_ns.saturating_sub(self.system.monotonic_ns());
-            let why = match self.member.line.hear(Duration::from_nanos(left_ns), self.stop) {
+            let loss = match self.member.line.hear(Duration::from_nanos(left_ns), self.stop) {
                 Some((rank, Heard::Gone(why))) => Some((rank, why)),
-                Some((rank, Heard::Said(message))) => heard(barrier, rank, *message, take),
+                Some((rank, Heard::Said(message))) => take_message(barrier, rank, *message, take),
                 None if self.is_stopped() => return,
                 None => {
                     let late: Vec<u32> = barrier.missing().collect();
-                    let why = format!("no response within {}", show::duration(patience as f64));
+                    let why = format!("no response within {}", show::duration(patience_ns as f64));
                     for rank in late {
                         barrier.lose(rank, &why);
                         self.lose(rank, &why);
@@ -168,7 +172,7 @@ impl RunningFleet<'_> {
                     return;
                 }
             };
-            if let Some((rank, why)) = why {
+            if let Some((rank, why)) = loss {
                 barrier.lose(rank, &why);
                 self.lose(rank, &why);
             }
@@ -192,23 +196,24 @@ impl RunningFleet<'_> {
     }
 
     pub(super) fn others(&self) -> BTreeSet<u32> {
-        let there = self.hosts.values().filter(|host| host.lost.is_none() && host.rank != 0);
-        there.map(|host| host.rank).collect()
+        let connected = self.hosts.values().filter(|host| host.lost.is_none() && host.rank != 0);
+        connected.map(|host| host.rank).collect()
     }
 
     pub(super) fn name_of(&self, rank: u32) -> String {
         self.hosts.get(&rank).map_or_else(|| words(rank, ""), Host::words)
     }
 
-    fn one_of_each<T>(
+    /// Receives one message of each rank, as accepted by `take`; any other message, loss or delay is an error.
+    fn receive_from_each<T>(
         &mut self,
         ranks: &BTreeSet<u32>,
         wait: Duration,
         take: impl Fn(Message) -> Result<T, Message>,
     ) -> Result<BTreeMap<u32, T>, String> {
-        let mut found = BTreeMap::new();
+        let mut received = BTreeMap::new();
         let until_ns = self.system.monotonic_ns().saturating_add(wait.as_nanos() as u64);
-        while found.len() < ranks.len() {
+        while received.len() < ranks.len() {
             let left_ns = until_ns.saturating_sub(self.system.monotonic_ns());
             let Some((rank, heard)) =
                 self.member.line.hear(Duration::from_nanos(left_ns), self.stop)
@@ -216,9 +221,8 @@ impl RunningFleet<'_> {
                 if self.is_stopped() {
                     return Err("interrupted".to_owned());
                 }
-                let late: Vec<String> = (ranks.iter().filter(|rank| !found.contains_key(*rank)))
-                    .map(|rank| self.name_of(*rank))
-                    .collect();
+                let late = ranks.iter().filter(|rank| !received.contains_key(*rank));
+                let late: Vec<String> = late.map(|rank| self.name_of(*rank)).collect();
                 let time = show::duration(wait.as_nanos() as f64);
                 return Err(format!("{} sent no message within {time}", late.join(", ")));
             };
@@ -226,17 +230,17 @@ impl RunningFleet<'_> {
             match heard {
                 Heard::Gone(why) => return Err(format!("lost {name}: {why}")),
                 Heard::Said(message) => match take(*message) {
-                    Ok(own) if ranks.contains(&rank) && !found.contains_key(&rank) => {
-                        found.insert(rank, own);
+                    Ok(content) if ranks.contains(&rank) && !received.contains_key(&rank) => {
+                        received.insert(rank, content);
                     }
                     Err(Message::Leaving { why }) => {
-                        return Err(format!("{name}: {}", plain(&why)));
+                        return Err(format!("{name}: {}", clean_reason(&why)));
                     }
                     _ => return Err(format!("{name} sent an invalid message")),
                 },
             }
         }
-        Ok(found)
+        Ok(received)
     }
 
     /// Sends a message to all connected ranks; an unreachable rank is lost.
@@ -249,21 +253,22 @@ impl RunningFleet<'_> {
     }
 
     fn say_to_each(&mut self, message: &Message) -> Result<(), String> {
-        self.others().into_iter().try_for_each(|rank| self.say_before(rank, message))
+        self.others().into_iter().try_for_each(|rank| self.say_or_fail(rank, message))
     }
 
-    fn say_before(&mut self, rank: u32, message: &Message) -> Result<(), String> {
+    fn say_or_fail(&mut self, rank: u32, message: &Message) -> Result<(), String> {
         let said = self.member.line.say(rank, message);
         said.map_err(|why| format!("lost {}: {why}", self.name_of(rank)))
     }
 
+    /// Ends the session of all ranks and stores the remarks of their trust rules.
     pub fn close(&mut self, why: Option<String>, own: Vec<HostSaid>, workloads: usize) {
         self.turn = None;
-        // A rank lost from here on has completed all its trials.
+        // A rank lost from here on has completed all its trials: such a loss is not stored.
         let over = self.over.take();
-        let before: BTreeMap<u32, Host> = self.hosts.clone();
+        let hosts = self.hosts.clone();
         self.say_to_all(&Message::End { why });
-        let mut found: BTreeMap<u32, Vec<HostSaid>> = BTreeMap::from([(0, own)]);
+        let mut remarks: BTreeMap<u32, Vec<HostSaid>> = BTreeMap::from([(0, own)]);
         let mut barrier = Barrier::new(self.others());
         let wait_ns = self.member.grace.max(HEARING).as_nanos() as u64;
         let until_ns = self.system.monotonic_ns().saturating_add(wait_ns);
@@ -274,7 +279,8 @@ impl RunningFleet<'_> {
             match self.member.line.hear(Duration::from_nanos(left_ns), &waiting) {
                 Some((rank, Heard::Said(message))) => match *message {
                     Message::Judged(said) => {
-                        found.insert(rank, said.into_iter().take(MOST_SAID).map(short).collect());
+                        let said = said.into_iter().take(MOST_SAID).map(cleaned_remark);
+                        remarks.insert(rank, said.collect());
                         let _ = barrier.arrive(rank, Ok(()));
                     }
                     Message::Leaving { why } => barrier.lose(rank, &why),
@@ -285,9 +291,9 @@ impl RunningFleet<'_> {
                 None => break,
             }
         }
-        (self.hosts, self.over) = (before, over);
+        (self.hosts, self.over) = (hosts, over);
         for (rank, host) in &mut self.hosts {
-            host.said = found.remove(rank).unwrap_or_else(|| unheard(workloads));
+            host.said = remarks.remove(rank).unwrap_or_else(|| remarks_of_unheard(workloads));
         }
     }
 }
@@ -301,57 +307,53 @@ fn other_purpose(name: &str, purpose: FleetPurpose) -> String {
     format!("{name} {there} the study, and rank 0 {here} it; run the same command on all hosts")
 }
 
-fn limited(own: &OfRank<'_>, common: &Common) -> OfHost {
+fn limited_surveys(own: &OfRank<'_>, common: &Common) -> OfHost {
     let limited = own.surveys.iter().zip(&common.surveys).map(|(survey, shared)| {
         let mut survey = survey.clone();
         shared.limit(&mut survey);
-        survey.target = plain(&survey.target);
+        survey.target = clean_reason(&survey.target);
         survey
     });
     OfHost { rank: own.rank, name: own.name.to_owned(), surveys: limited.collect() }
 }
 
-fn heard(
+/// Lets a rank arrive with its message; returns the rank and why it is lost if the message is not valid here.
+fn take_message(
     barrier: &mut Barrier,
     rank: u32,
     message: Message,
     take: &mut dyn FnMut(u32, Message) -> Option<Result<(), String>>,
 ) -> Option<(u32, String)> {
     if let Message::Leaving { why } = message {
-        return Some((rank, format!("the host left: {}", plain(&why))));
+        return Some((rank, format!("the host left: {}", clean_reason(&why))));
     }
     let why = match take(rank, message) {
-        Some(how) => barrier.arrive(rank, how).err()?,
+        Some(readiness) => barrier.arrive(rank, readiness).err()?,
         None => "the host sent an invalid message",
     };
     Some((rank, why.to_owned()))
 }
 
 /// Remark on a host whose rules are unknown: it may have been disturbed.
-fn unheard(workloads: usize) -> Vec<HostSaid> {
+fn remarks_of_unheard(workloads: usize) -> Vec<HostSaid> {
     let [rule, trust, text] = [FEWER_HOSTS, "suspect", UNHEARD].map(str::to_owned);
-    let of = |workload| HostSaid {
-        workload,
-        rule: rule.clone(),
-        trust: trust.clone(),
-        text: text.clone(),
-    };
-    (0..workloads).map(of).collect()
+    let remark = HostSaid { workload: 0, rule, trust, text };
+    (0..workloads).map(|workload| HostSaid { workload, ..remark.clone() }).collect()
 }
 
-fn short(said: HostSaid) -> HostSaid {
+fn cleaned_remark(said: HostSaid) -> HostSaid {
     let HostSaid { workload, rule, trust, text } = said;
-    let (rule, trust) = (plain(&rule), plain(&trust));
-    HostSaid { workload, rule, trust, text: of_rank_0(&text) }
+    let (rule, trust) = (clean_reason(&rule), clean_reason(&trust));
+    HostSaid { workload, rule, trust, text: clean_words(&text) }
 }
 
 /// Cleans and shortens a text of another host.
-pub(super) fn plain(text: &str) -> String {
+pub(super) fn clean_reason(text: &str) -> String {
     cut(text, LONGEST_REASON)
 }
 
 /// The same for rank 0, whose reasons include those of others.
-pub(super) fn of_rank_0(text: &str) -> String {
+pub(super) fn clean_words(text: &str) -> String {
     cut(text, LONGEST_WORDS)
 }
 
@@ -367,14 +369,14 @@ mod tests {
 
     #[test]
     fn words_of_others_are_one_line_that_no_terminal_obeys_and_are_not_cut_too_early() {
-        assert_eq!(plain("a\nb\u{1b}[2J"), "a b\\u{1b}[2J");
-        assert_eq!(plain(&"x".repeat(9000)).len(), LONGEST_REASON);
-        assert_eq!(of_rank_0(&"x".repeat(9000)).len(), LONGEST_WORDS);
+        assert_eq!(clean_reason("a\nb\u{1b}[2J"), "a b\\u{1b}[2J");
+        assert_eq!(clean_reason(&"x".repeat(9000)).len(), LONGEST_REASON);
+        assert_eq!(clean_words(&"x".repeat(9000)).len(), LONGEST_WORDS);
     }
 
     #[test]
     fn a_host_that_was_not_heard_vouches_for_nothing() {
-        let said = unheard(2);
+        let said = remarks_of_unheard(2);
         assert_eq!(said.iter().map(|own| own.workload).collect::<Vec<_>>(), [0, 1]);
         assert!(said.iter().all(|own| own.trust == "suspect"));
     }

@@ -49,7 +49,6 @@ pub enum KnownEnding {
     Dies,
     /// It hangs: the connection stays open without messages.
     Stops,
-    /// It sends garbage.
     Babbles,
 }
 

@@ -9,8 +9,7 @@ use assay_machine::system::site::Backing;
 use assay_machine::system::trust::{self, OTHERS_WRITE};
 use assay_machine::system::{FileKind, System, identity, machine, resolve};
 
-/// Directory of the persistent journal.
-const LASTING: &str = "/var/log/journal";
+const PERSISTENT_JOURNAL: &str = "/var/log/journal";
 
 /// The program for the unit, if everything it needs exists.
 pub(super) fn check(system: &dyn System, results: &Path) -> Outcome<PathBuf> {
@@ -46,11 +45,9 @@ pub(super) fn check(system: &dyn System, results: &Path) -> Outcome<PathBuf> {
         Failure::refused(format!("--reboots: cannot find the assay program: {error}"))
     })?;
     let home = identity::state_directory(system)?;
-    for (what, path) in
-        [("the results", results), ("the journal of changes", &home), ("this program", &program)]
-    {
-        lasts(system, what, path)?;
-    }
+    check_survives_restart(system, "the results", results)?;
+    check_survives_restart(system, "the journal of changes", &home)?;
+    check_survives_restart(system, "this program", &program)?;
     // Write access to a directory on the path allows replacing the program.
     let directory = program.parent().unwrap_or(Path::new("/"));
     let way = trust::fault_on_way(system, directory, 0);
@@ -71,9 +68,9 @@ fn is_directory(system: &dyn System, path: &str) -> bool {
     system.status(Path::new(path)).is_ok_and(|found| found.kind == FileKind::Directory)
 }
 
-fn lasts(system: &dyn System, what: &str, path: &Path) -> Outcome<()> {
-    let there = path.ancestors().find(|part| system.status(part).is_ok()).unwrap_or(Path::new("/"));
-    let site = resolve(system, &there.display().to_string());
+fn check_survives_restart(system: &dyn System, what: &str, path: &Path) -> Outcome<()> {
+    let existing = path.ancestors().find(|part| system.status(part).is_ok());
+    let site = resolve(system, &existing.unwrap_or(Path::new("/")).display().to_string());
     if site.is_ok_and(|site| site.backing == Backing::Memory) {
         return Err(Failure::refused(format!(
             "--reboots: {what} ({}) is in memory, and a restart would delete it",
@@ -84,18 +81,18 @@ fn lasts(system: &dyn System, what: &str, path: &Path) -> Outcome<()> {
 }
 
 pub(super) fn cautions(system: &dyn System) -> Vec<String> {
-    let mut told = vec![
+    let mut cautions = vec![
         "the first restart ends all running programs; save your work, and make sure that the \
          machine boots without a passphrase"
             .to_owned(),
     ];
-    if system.status(Path::new(LASTING)).is_err() {
-        told.push(format!(
-            "the systemd journal is in memory ({LASTING} is missing): Assay records each boot at run time, but only \
-             the start of an interrupted boot"
+    if system.status(Path::new(PERSISTENT_JOURNAL)).is_err() {
+        cautions.push(format!(
+            "the systemd journal is in memory ({PERSISTENT_JOURNAL} is missing): Assay records each boot at run time, \
+             but only the start of an interrupted boot"
         ));
     }
-    told
+    cautions
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use assay_workloads::recorded::{Record, RecordedWork};
 
 const MOST: usize = 1000;
 
-pub(super) fn boots(
+pub(super) fn new_boots(
     system: &dyn System,
     records: &RecordedWork,
     began: &str,
@@ -16,18 +16,19 @@ pub(super) fn boots(
     known: usize,
 ) -> Outcome<Vec<Record>> {
     let results = identity::results_directory(system).ok();
-    let found = records.read(system, MOST, results.as_deref())?.records;
+    let journal = records.read(system, MOST, results.as_deref())?.records;
     let noted: Vec<&LogEntry> = log.iter().filter(|entry| entry.event == BEGUN).collect();
-    let found = after(found, &plain(began), &noted, records.recording().cut_off);
-    Ok(found.into_iter().skip(known).collect())
+    let boots = merge_log(journal, &compact_id(began), &noted, records.recording().cut_off);
+    Ok(boots.into_iter().skip(known).collect())
 }
 
-fn plain(id: &str) -> String {
+/// A boot ID as the journal writes it.
+fn compact_id(id: &str) -> String {
     id.trim().replace('-', "").to_ascii_lowercase()
 }
 
 /// Returns the journal's boots after one, with noted ones in between; else the noted ones.
-fn after(journal: Vec<Record>, began: &str, noted: &[&LogEntry], cut_off: &str) -> Vec<Record> {
+fn merge_log(journal: Vec<Record>, began: &str, noted: &[&LogEntry], cut_off: &str) -> Vec<Record> {
     let start = journal.iter().position(|boot| boot.id == began);
     let mut left: Vec<Record> = match start {
         Some(start) => journal.into_iter().skip(start + 1).collect(),
@@ -36,16 +37,16 @@ fn after(journal: Vec<Record>, began: &str, noted: &[&LogEntry], cut_off: &str) 
             .filter(|boot| noted.iter().any(|entry| entry.text == boot.id))
             .collect(),
     };
-    let mut found = Vec::new();
+    let mut boots = Vec::new();
     for entry in noted {
         match left.iter().position(|boot| boot.id == entry.text) {
             // Journal entries before it were not logged: these boots ended earlier.
-            Some(place) => found.extend(left.drain(..=place)),
-            None => found.push(Record::cut_off(&entry.text, &entry.at, cut_off)),
+            Some(place) => boots.extend(left.drain(..=place)),
+            None => boots.push(Record::cut_off(&entry.text, &entry.at, cut_off)),
         }
     }
-    found.extend(left);
-    found
+    boots.extend(left);
+    boots
 }
 
 #[cfg(test)]
@@ -76,7 +77,7 @@ mod tests {
     fn told(in_journal: &str, began: char, in_log: &str) -> String {
         let log = noted(in_log);
         let log: Vec<&LogEntry> = log.iter().collect();
-        let found = after(journal(in_journal), &began.to_string().repeat(32), &log, CUT_OFF);
+        let found = merge_log(journal(in_journal), &began.to_string().repeat(32), &log, CUT_OFF);
         found.iter().map(|record| &record.id[..1]).collect()
     }
 
@@ -91,7 +92,7 @@ mod tests {
         assert_eq!(told("ab", 'a', ""), "b");
         let noted = noted("bc");
         let noted: Vec<&LogEntry> = noted.iter().collect();
-        let cut = after(journal("ac"), &"a".repeat(32), &noted, CUT_OFF);
+        let cut = merge_log(journal("ac"), &"a".repeat(32), &noted, CUT_OFF);
         assert_eq!(cut[0].measured, Err(CUT_OFF.to_owned()));
         assert!(cut[0].began_wall_us.is_some());
         assert!(cut[1].measured != cut[0].measured, "the journal tells of it");

@@ -108,7 +108,7 @@ fn boots_are_recorded_one_by_one_and_the_unit_is_gone_after_the_last() {
     // The next boot loses power after it was logged, and leaves nothing in the journal.
     let directory = Path::new(RESULTS).join(&id);
     fake.put("/proc/sys/kernel/random/boot_id", "c".repeat(32));
-    note_the_beginning(&fake, &directory).unwrap();
+    log_boot_begin(&fake, &directory).unwrap();
     assert!(is_there(&fake));
     journal(&fake, "abd");
     let RebootStep::Done(finished) = one_boot(&fake, &id).unwrap() else {

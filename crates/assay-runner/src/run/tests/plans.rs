@@ -21,7 +21,7 @@ fn plan_without_trials_is_shown_and_its_run_refused() {
         reason.clone_into(&mut absent.reason);
     }
     plan.plan.absent.truncate(3);
-    assert!(start::nothing_left(&plan.plan).unwrap().ends_with(": twice"));
+    assert!(start::reason_to_refuse(&plan.plan).unwrap().ends_with(": twice"));
     let ran = Request { study: in_lab("raid-chunk"), targets: Vec::new(), ..request(".") };
     let failure = run(&machine(), ran, &AtomicBool::new(false), &mut |_| {}).err().unwrap();
     assert!(failure.kind.exit_code() == 3, "{failure}");

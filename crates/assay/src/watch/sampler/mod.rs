@@ -180,7 +180,7 @@ fn disk_span(index: usize, disk: &Disk, before: &Reading, after: &Reading) -> Di
 
 fn missed_events(before: &Reading, after: &Reading) -> Result<Option<String>, String> {
     match (after.means, before.classes.value(), after.classes.value()) {
-        (Some(means), Some(before), Some(after)) => block_latency::missed(means, before, after),
+        (Some(means), Some(before), Some(after)) => block_latency::lost_note(means, before, after),
         _ => Ok(None),
     }
 }

@@ -8,8 +8,8 @@ use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::Bytes;
 
 use super::{
-    CIPHER_FACTOR, CONVERSION, CONVERSION_FACTOR, DEFAULTS, DM_CRYPT, ENCRYPTION_FACTOR, QUEUES,
-    QUEUES_FACTOR, SECTOR_FACTOR, kernel_lacks, queues, sector, split_cipher,
+    CIPHER_FACTOR, CONVERSION, CONVERSION_FACTOR, DEFAULTS, DM_CRYPT, ENCRYPTION_FACTOR, FLAGS,
+    QUEUES_FACTOR, SECTOR_FACTOR, flags, kernel_lacks, sector, split_cipher,
 };
 use crate::factors::Factor;
 use crate::factors::guard::Builder;
@@ -19,10 +19,9 @@ use crate::factors::layers::{
 
 const PROGRAM: &str = "cryptsetup";
 const MODULE: &str = "dm-crypt";
-/// Bytes that the head of a volume takes.
-const HEAD: u64 = 16 << 20;
+const HEADER_BYTES: u64 = 16 << 20;
 /// Bytes that in-place encryption takes from a device: existing data must leave room for the header.
-const SHIFT: u64 = 2 * HEAD;
+const SHIFT_BYTES: u64 = 2 * HEADER_BYTES;
 /// The smallest device on which there is room for anything.
 const SMALLEST: Bytes = Bytes(32 << 20);
 /// Stands for the name under which the volume is opened.
@@ -74,7 +73,7 @@ impl Layer for EncryptedDevices {
         Some(Box::new(EncryptedVolume {
             cipher,
             sector: wish.asked(&SECTOR_FACTOR).and_then(sector),
-            flags: wish.asked(&QUEUES_FACTOR).and_then(queues).unwrap_or_default(),
+            flags: wish.asked(&QUEUES_FACTOR).and_then(flags).unwrap_or_default(),
             in_place: wish.asked(&CONVERSION_FACTOR) == Some(CONVERSION.1),
         }))
     }
@@ -84,18 +83,18 @@ impl Layer for EncryptedDevices {
     }
 
     fn least(&self, bytes: u64) -> u64 {
-        bytes.saturating_add(HEAD)
+        bytes.saturating_add(HEADER_BYTES)
     }
 
     fn ample(&self, bytes: u64) -> u64 {
-        bytes.saturating_add(SHIFT)
+        bytes.saturating_add(SHIFT_BYTES)
     }
 }
 
 impl EncryptedVolume {
     /// The words that make the volume, empty or from existing data.
-    fn first_words(&self) -> Vec<String> {
-        let shift = format!("{}M", SHIFT >> 20);
+    fn creation_words(&self) -> Vec<String> {
+        let shift = format!("{}M", SHIFT_BYTES >> 20);
         let words: &[&str] = if self.in_place {
             &["reencrypt", "--encrypt", "--reduce-device-size", &shift]
         } else {
@@ -121,7 +120,7 @@ impl EncryptedVolume {
 
     /// Command that formats the volume. The key is random, so it needs no slow key derivation.
     fn format(&self, label: &str, device: &Path, key: Key) -> Act {
-        let mut words = self.first_words();
+        let mut words = self.creation_words();
         words.extend(["--batch-mode", "--type", "luks2", "--label", label].map(str::to_owned));
         words.extend(["--pbkdf", "pbkdf2", "--pbkdf-force-iterations", "1000"].map(str::to_owned));
         words.extend(self.options());
@@ -135,7 +134,7 @@ impl EncryptedVolume {
     }
 
     /// Checks in the kernel's table that a volume matches the request; the error describes the volume.
-    fn see_named(&self, system: &dyn System, name: &str) -> Result<(), String> {
+    fn check_volume(&self, system: &dyn System, name: &str) -> Result<(), String> {
         let text = system
             .output_of(PROGRAM, &["status", name])
             .map_err(|error| format!("cannot get the status from {PROGRAM}: {error}"))?;
@@ -152,14 +151,14 @@ impl EncryptedVolume {
         {
             return Err(format!("{asked} requested, the kernel uses {cipher}"));
         }
-        let took = field("sector size").split_whitespace().next().unwrap_or_default();
+        let used = field("sector size").split_whitespace().next().unwrap_or_default();
         if let Some(asked) = self.sector
-            && asked.0.to_string() != took
+            && asked.0.to_string() != used
         {
-            return Err(format!("sectors of {asked} requested, the kernel uses {took} bytes"));
+            return Err(format!("sectors of {asked} requested, the kernel uses {used} bytes"));
         }
         let flags: Vec<&str> = field("flags").split_whitespace().collect();
-        for flag in QUEUES {
+        for flag in FLAGS {
             if self.flags.contains(&flag) != flags.contains(&flag) {
                 let asked = if self.flags.contains(&flag) { "with" } else { "without" };
                 return Err(format!("{asked} {flag} requested, but not set in the kernel"));
@@ -197,14 +196,14 @@ impl Recipe for EncryptedVolume {
             return Some(missing);
         }
         let bytes: u64 = below.iter().sum();
-        let small = bytes < SMALLEST.0;
-        small.then(|| {
-            format!("an encrypted device needs {SMALLEST}, only {} available", Bytes(bytes))
-        })
+        if bytes >= SMALLEST.0 {
+            return None;
+        }
+        Some(format!("an encrypted device needs {SMALLEST}, only {} available", Bytes(bytes)))
     }
 
     fn room(&self, below: &[u64]) -> u64 {
-        let head = if self.in_place { SHIFT } else { HEAD };
+        let head = if self.in_place { SHIFT_BYTES } else { HEADER_BYTES };
         below.iter().sum::<u64>().saturating_sub(head)
     }
 
@@ -228,15 +227,15 @@ impl Recipe for EncryptedVolume {
         let cannot = |why: &str| Failure::refused(format!("cannot open {name}: {why}"));
         let shown = devices::mapping(system, &name).map_err(|error| cannot(&error.to_string()))?;
         let shown = shown.ok_or_else(|| cannot(&format!("{PROGRAM} created no device")))?;
-        let made = builder.made(&devices::file_of(&shown), &opened, &[device])?;
-        self.see_named(system, &name).map_err(Failure::refused)?;
+        let made = builder.made_device(&devices::file_of(&shown), &opened, &[device])?;
+        self.check_volume(system, &name).map_err(Failure::refused)?;
         // What was discarded below needs no second time.
         Ok(Base::Device(Device { discard: false, ..made }))
     }
 
-    fn see(&self, system: &dyn System, made: &Made) -> Result<(), String> {
+    fn check(&self, system: &dyn System, made: &Made) -> Result<(), String> {
         made.undo.iter().try_for_each(|undo| match undo {
-            Undo::Mapping { name } => self.see_named(system, name),
+            Undo::Mapping { name } => self.check_volume(system, name),
             _ => Ok(()),
         })
     }
@@ -253,7 +252,7 @@ impl Recipe for EncryptedVolume {
 
     fn by_hand(&self, below: &[PathBuf]) -> ByHand {
         let device = below.first().cloned().unwrap_or_default().display().to_string();
-        let mut making = self.first_words();
+        let mut making = self.creation_words();
         making.extend(["--type", "luks2"].map(str::to_owned));
         making.extend(self.options());
         making.push(device.clone());

@@ -157,7 +157,7 @@ impl Recipe for ByFileSystem {
         Ok(Base::Directory(directory))
     }
 
-    fn see(&self, system: &dyn System, made: &Made) -> Result<(), String> {
+    fn check(&self, system: &dyn System, made: &Made) -> Result<(), String> {
         match &made.base {
             Base::Directory(directory) => Self::see_at(system, directory),
             Base::Device(_) => Ok(()),
@@ -238,7 +238,7 @@ impl Recipe for ByProgram {
         let key = builder.key()?;
         builder.act_within(&cipher, &Act::CreateDirectory { path: cipher.clone() })?;
         builder.act_within(&cipher, &Self::init(&cipher, key.clone()))?;
-        let point = builder.place("plain")?;
+        let point = builder.unused_path("plain")?;
         let undo = Undo::Directory { path: point.clone() };
         builder.act(undo, &Act::CreateDirectory { path: point.clone() })?;
         builder.serve(&point, &Self::mount(&cipher, &point, key))?;
@@ -248,7 +248,7 @@ impl Recipe for ByProgram {
         Ok(Base::Directory(point))
     }
 
-    fn see(&self, system: &dyn System, made: &Made) -> Result<(), String> {
+    fn check(&self, system: &dyn System, made: &Made) -> Result<(), String> {
         match &made.base {
             Base::Directory(point) => Self::see_at(system, point, Path::new(INSIDE)),
             Base::Device(_) => Ok(()),

@@ -26,8 +26,8 @@ const LEVELS: [&str; 4] = [NONE, DM_CRYPT, FSCRYPT, GOCRYPTFS];
 
 /// Sizes of the sectors that dm-crypt encrypts one by one.
 const SECTORS: [Bytes; 4] = [Bytes(512), Bytes(1024), Bytes(2048), Bytes(4096)];
-/// Flags of dm-crypt with which it does its work in place of handing it on, as cryptsetup names them.
-const QUEUES: [&str; 2] = ["no_read_workqueue", "no_write_workqueue"];
+/// Flags of dm-crypt that bypass the kernel's work queues, as cryptsetup names them.
+const FLAGS: [&str; 2] = ["no_read_workqueue", "no_write_workqueue"];
 
 /// Factor and level of in-place encryption of existing data.
 pub const CONVERSION: (&str, &str) = ("encryption_conversion", "in-place");
@@ -125,18 +125,16 @@ static QUEUES_FACTOR: Choice = Choice {
     },
     example: "[\"defaults\", \"no_read_workqueue+no_write_workqueue\"]",
     judge: |level| {
-        if level == DEFAULTS || queues(level).is_some() {
+        if level == DEFAULTS || flags(level).is_some() {
             return Ok(());
         }
-        let known = QUEUES;
-        Err(format!("unknown level `{level}`; use {}, or {DEFAULTS}", known.join("+")))
+        Err(format!("unknown level `{level}`; use {}, or {DEFAULTS}", FLAGS.join("+")))
     },
-    same: |one, other| one == other || queues(one).is_some_and(|one| queues(other) == Some(one)),
+    same: |one, other| one == other || flags(one).is_some_and(|one| flags(other) == Some(one)),
     observe: |_| Presence::absent("Assay reads this setting only from volumes that it created"),
     ..Choice::PLAIN
 };
 
-/// A new volume, or in-place encryption of existing data.
 static CONVERSION_FACTOR: Choice = Choice {
     about: About {
         name: CONVERSION.0,
@@ -168,10 +166,12 @@ fn sector(level: &str) -> Option<Bytes> {
 }
 
 /// The flags of a level, in order; `None` if one is unknown.
-fn queues(level: &str) -> Option<Vec<&'static str>> {
-    let asked: Vec<&str> = level.split('+').collect();
-    let own = QUEUES.into_iter().filter(|name| asked.contains(name));
-    asked.iter().all(|one| QUEUES.contains(one)).then(|| own.collect())
+fn flags(level: &str) -> Option<Vec<&'static str>> {
+    let named: Vec<&str> = level.split('+').collect();
+    if named.iter().any(|name| !FLAGS.contains(name)) {
+        return None;
+    }
+    Some(FLAGS.into_iter().filter(|flag| named.contains(flag)).collect())
 }
 
 /// Returns whether the kernel has neither a built-in part nor a loadable module.
@@ -201,9 +201,9 @@ mod tests {
         assert_eq!(bytes, [512, 1024, 2048, 4096].map(Some));
         assert_eq!([sector("8 KiB"), sector("256 B"), sector("x")], [None; 3]);
         let both = Some(vec!["no_read_workqueue", "no_write_workqueue"]);
-        assert_eq!(queues("no_write_workqueue+no_read_workqueue"), both, "in their order");
-        assert_eq!(queues("no_read_workqueue"), Some(vec!["no_read_workqueue"]));
-        assert_eq!([queues("no_read_workqueue+x"), queues("")], [None, None]);
+        assert_eq!(flags("no_write_workqueue+no_read_workqueue"), both, "in their order");
+        assert_eq!(flags("no_read_workqueue"), Some(vec!["no_read_workqueue"]));
+        assert_eq!([flags("no_read_workqueue+x"), flags("")], [None, None]);
         let swapped =
             ["no_read_workqueue+no_write_workqueue", "no_write_workqueue+no_read_workqueue"];
         assert!(
