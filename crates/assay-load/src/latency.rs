@@ -80,7 +80,7 @@ impl ClassBook {
 
     /// Returns whether the window has a response time, even of an operation never issued.
     fn is_answered(&self) -> bool {
-        self.responses.as_ref().is_some_and(|own| !own.counted.is_empty())
+        self.responses.as_ref().is_some_and(|book| !book.counted.is_empty())
     }
 }
 

@@ -63,11 +63,11 @@ impl PageSet {
         // SAFETY: a new anonymous mapping at an address chosen by the kernel does not alias other memory.
         let start = unsafe { mmap_anonymous(ptr::null_mut(), bytes, access, MapFlags::PRIVATE) }?;
         let start = NonNull::new(start.cast::<u64>()).ok_or_else(too_large)?;
-        let own = Self { start, bytes, page, drawn };
+        let set = Self { start, bytes, page, drawn };
         // Pages are swapped one by one, not by the hundred. A kernel without huge pages refuses this.
         // SAFETY: advice about the mapping that was just made.
-        let _ = unsafe { madvise(own.start.as_ptr().cast(), bytes, Advice::LinuxNoHugepage) };
-        Ok(own)
+        let _ = unsafe { madvise(set.start.as_ptr().cast(), bytes, Advice::LinuxNoHugepage) };
+        Ok(set)
     }
 
     fn bytes_at(&self, offset: usize) -> *mut u8 {
@@ -186,14 +186,14 @@ impl Ranks {
             sum += f64::from(rank).powf(-exponent);
             sums.push(sum);
         }
-        for own in &mut sums {
-            *own /= sum;
+        for order in &mut sums {
+            *order /= sum;
         }
-        let mut own: Vec<u32> = (0..pages).collect();
-        for last in (1..own.len()).rev() {
-            own.swap(last, below(rng, last as u64 + 1) as usize);
+        let mut order: Vec<u32> = (0..pages).collect();
+        for last in (1..order.len()).rev() {
+            order.swap(last, below(rng, last as u64 + 1) as usize);
         }
-        Self { sums, pages: own }
+        Self { sums, pages: order }
     }
 
     /// The page that a uniform draw of 0 to 1 falls to.

@@ -236,10 +236,10 @@ impl Script {
         let span = |first: Option<u64>, last: Option<u64>| {
             first.zip(last).map_or(0, |(first, last)| last.saturating_sub(first))
         };
-        let at = |step: &Step| step.at_ns;
+        let at_ns = |step: &Step| step.at_ns;
         Played {
             acts,
-            intended_ns: span(steps.first().map(at), steps.last().map(at)),
+            intended_ns: span(steps.first().map(at_ns), steps.last().map(at_ns)),
             took_ns: span(self.issued.first().copied(), self.issued.last().copied()),
             arrival_distance: distance(steps.len(), |index| steps[index].at_ns, &self.issued),
             waited: None,
@@ -249,22 +249,23 @@ impl Script {
 }
 
 /// Kolmogorov distance between `count` ascending numbers and others; 1 if one side is empty.
-fn distance(count: usize, one: impl Fn(usize) -> u64, other: &[u64]) -> f64 {
+fn distance(count: usize, number: impl Fn(usize) -> u64, other: &[u64]) -> f64 {
     if count == 0 || other.is_empty() {
         return 1.0;
     }
-    let (mut at, mut beside, mut most) = (0, 0, 0.0_f64);
-    while at < count && beside < other.len() {
-        let here = one(at).min(other[beside]);
-        while at < count && one(at) <= here {
-            at += 1;
+    let (mut below, mut other_below, mut greatest) = (0, 0, 0.0_f64);
+    while below < count && other_below < other.len() {
+        let limit = number(below).min(other[other_below]);
+        while below < count && number(below) <= limit {
+            below += 1;
         }
-        while beside < other.len() && other[beside] <= here {
-            beside += 1;
+        while other_below < other.len() && other[other_below] <= limit {
+            other_below += 1;
         }
-        most = most.max((at as f64 / count as f64 - beside as f64 / other.len() as f64).abs());
+        let shares = [below as f64 / count as f64, other_below as f64 / other.len() as f64];
+        greatest = greatest.max((shares[0] - shares[1]).abs());
     }
-    most
+    greatest
 }
 
 #[cfg(test)]

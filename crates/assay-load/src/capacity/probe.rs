@@ -215,23 +215,22 @@ impl BlockSurvey {
 
     /// Replaces results of blocks whose rewrite failed.
     fn correct(&mut self, rewrites: &Self) {
-        let known: BTreeSet<u64> = self.wrong.iter().map(|own| own.at_bytes).collect();
-        for wrong in rewrites.wrong.iter().filter(|own| !known.contains(&own.at_bytes)) {
+        let known: BTreeSet<u64> = self.wrong.iter().map(|wrong| wrong.at_bytes).collect();
+        for wrong in rewrites.wrong.iter().filter(|wrong| !known.contains(&wrong.at_bytes)) {
             self.counts.as_written = self.counts.as_written.saturating_sub(1);
             self.counts.add(wrong.seen);
         }
-        let found = [self.first_wrong, rewrites.first_wrong];
-        self.first_wrong = found.into_iter().flatten().min();
+        self.first_wrong = self.first_wrong.into_iter().chain(rewrites.first_wrong).min();
         self.apart_bytes = rewrites.apart_bytes;
     }
 }
 
 /// Euclid's algorithm.
-fn common_measure(mut one: u64, mut other: u64) -> u64 {
+fn common_measure(mut length: u64, mut other: u64) -> u64 {
     while other > 0 {
-        (one, other) = (other, one % other);
+        (length, other) = (other, length % other);
     }
-    one
+    length
 }
 
 struct Gone {
@@ -264,49 +263,50 @@ pub(super) fn run(
         ));
     }
     let mut pass = Pass::new(disk, job.time.as_nanos() as u64, stop);
-    let gone = if shape.full {
+    let survey = if shape.full {
         in_full(&mut pass, job.seed, blocks, &shape)?
     } else {
         by_sample(&mut pass, job.seed, blocks, &shape)?
     };
     let tried_ns = pass.elapsed_ns();
-    let confirmed = if gone.look.first_wrong.is_some() && !pass.is_stopped() {
-        let end = if shape.full { gone.zone_blocks } else { blocks };
+    let confirmed = if survey.look.first_wrong.is_some() && !pass.is_stopped() {
+        let end = if shape.full { survey.zone_blocks } else { blocks };
         // Only rewritten blocks show lost rewrites.
-        let twice = &gone.rewrites;
-        let by_rewrites = twice.counts.older > 0 || (shape.full && twice.first_wrong.is_some());
-        let look = if by_rewrites { &gone.rewrites } else { &gone.look };
-        confirm::confirm(&mut pass, look, end, gone.zone_blocks, shape.full && !by_rewrites)
+        let rewrites = &survey.rewrites;
+        let by_rewrites =
+            rewrites.counts.older > 0 || (shape.full && rewrites.first_wrong.is_some());
+        let look = if by_rewrites { &survey.rewrites } else { &survey.look };
+        confirm::confirm(&mut pass, look, end, survey.zone_blocks, shape.full && !by_rewrites)
     } else {
         Confirmed::default()
     };
     let elapsed_ns = pass.elapsed_ns();
     // A file system with less space did not claim more.
-    let took = if pass.disk.may_fill_up() && shape.full && !gone.cut_short {
-        gone.zone_blocks * BLOCK_BYTES
+    let took = if pass.disk.may_fill_up() && shape.full && !survey.cut_short {
+        survey.zone_blocks * BLOCK_BYTES
     } else {
         claimed_bytes
     };
     Ok(CapacityOutcome {
         claimed_bytes: took,
         shape,
-        zone_bytes: gone.zone_blocks * BLOCK_BYTES,
-        samples: gone.samples,
-        rewritten: gone.rewrites.counts.all(),
-        first: gone.look.counts,
-        sampled: gone.sampled,
-        widest_gap_bytes: gap_bytes(&gone.look, took / BLOCK_BYTES),
-        between_bytes: gone.between_bytes,
+        zone_bytes: survey.zone_blocks * BLOCK_BYTES,
+        samples: survey.samples,
+        rewritten: survey.rewrites.counts.all(),
+        first: survey.look.counts,
+        sampled: survey.sampled,
+        widest_gap_bytes: gap_bytes(&survey.look, took / BLOCK_BYTES),
+        between_bytes: survey.between_bytes,
         again: confirmed.counts,
         wrong: confirmed.wrong,
-        wraps_after_bytes: gone.look.apart_bytes.filter(|_| confirmed.counts.other > 0),
+        wraps_after_bytes: survey.look.apart_bytes.filter(|_| confirmed.counts.other > 0),
         held_bytes: confirmed.held_blocks.map(|blocks| blocks * BLOCK_BYTES),
         written: pass.written,
         read: pass.read,
-        zone_write_ns: gone.zone_write_ns,
+        zone_write_ns: survey.zone_write_ns,
         elapsed_ns,
         again_ns: elapsed_ns - tried_ns,
-        cut_short: gone.cut_short,
+        cut_short: survey.cut_short,
         note,
         refused: pass.refused.clone(),
         stopped: pass.is_stopped(),
@@ -365,9 +365,9 @@ fn written_once_more(pass: &mut Pass<'_>, seed: u64, blocks: u64, count: u64) ->
     let places = strata_to_the_end(seed ^ 2, 0..blocks, count);
     let middle = blocks / 2;
     let (first, second) = places.split_at(places.partition_point(|place| *place < middle));
-    for (own, other) in [(first, middle..blocks), (second, 0..middle)] {
-        let mut written = Vec::with_capacity(own.len());
-        for place in own {
+    for (half, other_half) in [(first, middle..blocks), (second, 0..middle)] {
+        let mut written = Vec::with_capacity(half.len());
+        for place in half {
             if !pass.may_go_on(100) {
                 break;
             }
@@ -375,9 +375,9 @@ fn written_once_more(pass: &mut Pass<'_>, seed: u64, blocks: u64, count: u64) ->
             written.push(*place);
         }
         pass.settle();
-        let length = (other.end - other.start).min(LARGEST_SPACER / BLOCK_BYTES);
+        let length = (other_half.end - other_half.start).min(LARGEST_SPACER / BLOCK_BYTES);
         if !written.is_empty() {
-            pass.write_stretch(other.start, length, LOOKED_AT);
+            pass.write_stretch(other_half.start, length, LOOKED_AT);
             pass.settle();
         }
         for place in written {
@@ -406,7 +406,7 @@ fn written_from_the_beginning(pass: &mut Pass<'_>, blocks: u64) -> Result<(u64, 
     Ok((at, pass.elapsed_ns() - began_ns))
 }
 
-/// A sample is written, then the zone before it; then both are looked at.
+/// Writes a sample of blocks, then the zone before them, and reads the sample and a part of the zone.
 fn by_sample(
     pass: &mut Pass<'_>,
     seed: u64,
@@ -439,16 +439,14 @@ fn by_sample(
     let mut found = Vec::with_capacity(written.len());
     // Blocks of the first half only: as much was written after them.
     let of_zone = strata(seed ^ 1, 0..zone_blocks / 2, shape.zone_samples.min(zone_blocks / 2));
-    let read = written.iter().copied().chain(of_zone);
-    let mut asked = 0;
-    for place in read {
-        asked += 1;
+    let to_read = written.len() + of_zone.len();
+    for place in written.iter().copied().chain(of_zone) {
         if !pass.may_go_on(100) {
             break;
         }
         found.push((place, pass.read_one(place, 1)));
     }
-    let is_whole = written.len() == places.len() && zone_blocks == zone && found.len() == asked;
+    let is_whole = written.len() == places.len() && zone_blocks == zone && found.len() == to_read;
     found.sort_unstable_by_key(|(place, _)| *place);
     let mut look = BlockSurvey::default();
     let (mut rewrites, mut sampled) = (BlockSurvey::default(), SeenCounts::default());

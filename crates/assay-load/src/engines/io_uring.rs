@@ -576,13 +576,13 @@ impl<'a> Engine<'a> for IoUring<'a> {
         while !rest.is_empty() {
             // Checked portions have a fixed length; in longer ones the last request would have more time to complete.
             let length = if looks { FEWEST } else { portion(self.outstanding) };
-            let (own, others) = rest.split_at(length.min(rest.len()));
+            let (batch, others) = rest.split_at(length.min(rest.len()));
             rest = others;
-            self.push(own)?;
+            self.push(batch)?;
             if !rest.is_empty() {
                 self.enter(0)?;
             } else if looks {
-                self.look(own)?;
+                self.look(batch)?;
             }
         }
         // Mostly the last portion is left to `complete`: it submits and waits in one system call.

@@ -106,8 +106,8 @@ impl Judge<'_> {
         for (sector, at) in bytes.chunks_exact(SECTOR).zip((address..).step_by(SECTOR)) {
             let (seen, stood) = self.sector(sector, at, address, expected);
             is_right |= matches!(seen, Sector::Right | Sector::Late);
-            if let Sector::Flipped(own) = seen {
-                bits += own;
+            if let Sector::Flipped(flipped_bits) = seen {
+                bits += flipped_bits;
             }
             if seen > Sector::Late && (first.is_none() || seen > worst) {
                 first = Some((at, stood));
@@ -130,7 +130,7 @@ impl Judge<'_> {
         Block::Wrong(WrongData {
             at_bytes,
             fault,
-            expected: expected.map(|own| Stood::new(own, address)),
+            expected: expected.map(|generation| Stood::new(generation, address)),
             found,
             bits: (fault == Fault::Flipped).then_some(bits),
         })

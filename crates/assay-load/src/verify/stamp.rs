@@ -127,30 +127,30 @@ pub(super) fn look(sector: &[u8]) -> Holds {
 pub(super) fn turned(sector: &[u8], run: u64, seed: u64, address: u64) -> Option<u32> {
     let words = read_words(sector);
     let (hidden, rest) = parts(&words);
-    let with = |sum: u64| {
+    let flipped_bits = |sum: u64| {
         let mut head = hidden;
         head[SUM] = sum;
-        let known = masked(head).into_iter().zip([MAGIC, run, seed, address]);
-        let bits: u32 = known.map(|(found, wanted)| (found ^ wanted).count_ones()).sum();
-        let bits = bits + (sum ^ hidden[SUM]).count_ones();
+        let pairs = masked(head).into_iter().zip([MAGIC, run, seed, address]);
+        let in_words: u32 = pairs.map(|(found, wanted)| (found ^ wanted).count_ones()).sum();
+        let bits = in_words + (sum ^ hidden[SUM]).count_ones();
         (bits <= MOST_TURNED).then_some(bits.max(1))
     };
-    with(hidden[SUM]).or_else(|| repaired(hidden[SUM], rest).and_then(&with))
+    flipped_bits(hidden[SUM]).or_else(|| flipped_bits(repaired_sum(hidden[SUM], rest)?))
 }
 
-/// Repairs a checksum with one or two flipped bits, using the data after the header.
-fn repaired(sum: u64, rest: &[u64]) -> Option<u64> {
-    let drew = |sum: u64| (0..).zip(&rest[..3]).any(|(index, word)| at(sum, index) == *word);
-    let pairs = (0..64).flat_map(|one| (one..64).map(move |other| (one, other)));
-    // The same bit twice is that bit alone.
-    pairs.map(|(one, other)| sum ^ (1 << one | 1 << other)).find(|own| drew(*own))
+/// Repairs a checksum with one or two flipped bits: the data after the header was drawn from the right one.
+fn repaired_sum(sum: u64, data: &[u64]) -> Option<u64> {
+    let is_right = |sum: &u64| (0..).zip(&data[..3]).any(|(index, word)| at(*sum, index) == *word);
+    // A pair of equal bits flips one bit.
+    let pairs = (0..64).flat_map(|bit| (bit..64).map(move |other| (bit, other)));
+    pairs.map(|(bit, other)| sum ^ (1 << bit | 1 << other)).find(is_right)
 }
 
 fn parts(words: &[u64; WORDS]) -> ([u64; HEAD], &[u64]) {
     let (head, rest) = words.split_at(HEAD);
-    let mut own = [0; HEAD];
-    own.copy_from_slice(head);
-    (own, rest)
+    let mut header = [0; HEAD];
+    header.copy_from_slice(head);
+    (header, rest)
 }
 
 pub(crate) fn read_words(sector: &[u8]) -> [u64; WORDS] {

@@ -58,7 +58,7 @@ impl ExpectedData {
         let mut standing =
             Self { start: part.start, block, one: vec![0; blocks], several: BTreeMap::new() };
         // A stranger's may name threads that the job never had.
-        for marks in written.threads.iter().filter(|own| own.thread < job.threads) {
+        for marks in written.threads.iter().filter(|of_thread| of_thread.thread < job.threads) {
             replay(job, marks, stop, |generation, offset| {
                 standing.write(written, generation, offset);
             });
