@@ -58,14 +58,14 @@ pub fn run(
 }
 
 /// Splits the CPU time of the process between the two.
-fn apart(mut own: RunResult, other: RunResult) -> (RunResult, Measured) {
-    let taken_ns = own.measured.cpu_ns.saturating_sub(other.threads_cpu_ns);
-    own.measured.cpu_ns = taken_ns.max(own.threads_cpu_ns);
+fn apart(mut result: RunResult, other: RunResult) -> (RunResult, Measured) {
+    let taken_ns = result.measured.cpu_ns.saturating_sub(other.threads_cpu_ns);
+    result.measured.cpu_ns = taken_ns.max(result.threads_cpu_ns);
     let mut measured = Measured { cpu_ns: other.threads_cpu_ns, ..other.measured };
     // Its single latencies are not needed.
     if let Some(detail) = io::IoDetail::of(&measured) {
         let silent = io::IoDetail { sample_latencies_ns: Vec::new(), ..detail.clone() };
         measured.detail = silent.into();
     }
-    (own, measured)
+    (result, measured)
 }

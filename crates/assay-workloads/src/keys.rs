@@ -143,7 +143,7 @@ macro_rules! runtime {
             self.runtime = self.runtime.or(Some($usual));
         }
 
-        fn hurry(&mut self, _: Option<Bytes>) {
+        fn make_quick(&mut self, _: Option<Bytes>) {
             self.runtime = Some(self.runtime.map_or($quick, |time| time.min($quick)));
         }
     };

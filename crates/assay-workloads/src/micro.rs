@@ -156,9 +156,12 @@ impl PlannedWork for MicroPlan {
 
 fn ran(done: &[MicroOutcome], elapsed_ns: u64, stopped: bool) -> RunResult {
     let sum = |pick: fn(&MicroOutcome) -> u64| done.iter().map(pick).fold(0, u64::saturating_add);
-    let (operations, window_ns, cpu_ns) =
-        (sum(|one| one.operations), sum(|one| one.elapsed_ns), sum(|one| one.cpu_ns));
-    let waited_ns = done.iter().map(|one| one.waited_ns).sum::<Option<u64>>();
+    let (operations, window_ns, cpu_ns) = (
+        sum(|outcome| outcome.operations),
+        sum(|outcome| outcome.elapsed_ns),
+        sum(|outcome| outcome.cpu_ns),
+    );
+    let waited_ns = done.iter().map(|outcome| outcome.waited_ns).sum::<Option<u64>>();
     let mut values = BTreeMap::new();
     if operations > 0 && window_ns > 0 {
         let each_ns = window_ns as f64 / operations as f64;
@@ -179,11 +182,11 @@ fn ran(done: &[MicroOutcome], elapsed_ns: u64, stopped: bool) -> RunResult {
 }
 
 fn repeated(run: &Run<'_>, operation: Operation, time_ns: u64) -> Result<MicroOutcome, String> {
-    let own = own_program(run.system)?;
+    let program = own_program(run.system)?;
     let words = ["micro", operation.name(), &time_ns.to_string()];
-    let told = patient_answer(run.system, &own, &words)?;
-    serde_json::from_str(&told.text).map_err(|_| {
-        let complaint = told.complaint.trim().trim_start_matches("assay: ");
+    let answer = patient_answer(run.system, &program, &words)?;
+    serde_json::from_str(&answer.text).map_err(|_| {
+        let complaint = answer.complaint.trim().trim_start_matches("assay: ");
         format!("the system refused {}: {}", operation.name(), outside::spelled(complaint))
     })
 }

@@ -38,7 +38,7 @@ impl Study {
         let area = self.area.size.map(|size| size.min(if many { SMALL_AREA } else { QUICK_AREA }));
         self.area.size = area;
         for workload in &mut self.workload {
-            workload.work.hurry(area);
+            workload.work.make_quick(area);
         }
         if let Some(prime) = &mut self.precondition {
             prime.passes = 1;

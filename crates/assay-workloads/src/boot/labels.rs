@@ -15,7 +15,6 @@ use crate::recorded::RecordSource;
 
 const FORMAT: &str = "assay-boots/1";
 const FILE: &str = "boots.json";
-/// Maximum bytes of a label.
 const LONGEST: usize = 100;
 /// Maximum number of labeled boots: the file is read as a whole.
 const MOST: usize = 10_000;

@@ -72,8 +72,8 @@ impl BootSpec {
 
     /// Returns the metric to compare by default: from the kernel on if any boot has it; containers have only userspace.
     pub fn primary(&self, records: &[Record]) -> &'static str {
-        let finished = || records.iter().filter_map(|own| own.measured.as_ref().ok());
-        let any = |metric: Metric| finished().any(|own| own.values.contains_key(metric.name));
+        let finished = || records.iter().filter_map(|record| record.measured.as_ref().ok());
+        let any = |metric: Metric| finished().any(|record| record.values.contains_key(metric.name));
         if !any(WHOLE) && any(USERSPACE) { USERSPACE.name } else { WHOLE.name }
     }
 

@@ -18,7 +18,6 @@ const PLACES: [&str; 2] = ["/var/log/journal", "/run/log/journal"];
 const MOST_OF_LIST: u64 = 32 << 20;
 const MOST_OF_BOOT: u64 = 12 << 20;
 const LARGEST_FILE_BYTES: u64 = 1 << 30;
-/// Magic bytes of a journal file.
 const SIGNATURE: &[u8] = b"LPKSHHRH";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,7 +44,7 @@ pub(super) fn read(
     let here = system.read_text(Path::new("/etc/machine-id")).unwrap_or_default();
     let here = entry::id(&here);
     found.is_own = *source == RecordSource::Own
-        || here.is_some_and(|own| found.boots.iter().any(|boot| boot.machine == own));
+        || here.is_some_and(|id| found.boots.iter().any(|boot| boot.machine == id));
     Ok(found)
 }
 
@@ -108,15 +107,16 @@ fn by_journalctl(
         listed.entries.into_iter().filter(|entry| newest.contains(&entry.boot)).collect();
     for id in &newest {
         let boot = format!("_BOOT_ID={id}");
-        let own = [ids::STARTING, ids::STARTED, ids::FAILED].map(message);
+        let messages = [ids::STARTING, ids::STARTED, ids::FAILED].map(message);
         let mut matches = vec![boot.as_str(), "_TRANSPORT=kernel"];
-        for message in &own {
+        for message in &messages {
             matches.extend(["+", &boot, message]);
         }
-        let own = asked(system, place, &matches, MOST_OF_BOOT)?;
-        faults += own.faults;
-        entries
-            .extend(own.entries.into_iter().filter(|entry| entry.boot == *id).filter_map(needed));
+        let messages = asked(system, place, &matches, MOST_OF_BOOT)?;
+        faults += messages.faults;
+        entries.extend(
+            messages.entries.into_iter().filter(|entry| entry.boot == *id).filter_map(needed),
+        );
     }
     let boots = timeline::boots(&entries, until);
     Ok(FoundBoots { boots, older, faults, is_own: false })
@@ -124,9 +124,9 @@ fn by_journalctl(
 
 /// Drops kernel messages that are not about the boot.
 fn needed(entry: Entry) -> Option<Entry> {
-    let told = ["Linux version ", "Command line: ", "Kernel command line: "];
-    let is_needed =
-        entry.transport != "kernel" || told.iter().any(|start| entry.message.starts_with(start));
+    let prefixes = ["Linux version ", "Command line: ", "Kernel command line: "];
+    let is_needed = entry.transport != "kernel"
+        || prefixes.iter().any(|start| entry.message.starts_with(start));
     is_needed.then_some(entry)
 }
 
@@ -140,15 +140,17 @@ fn asked(
     let words = ["--no-pager", "--output=json", &fields];
     let words: Vec<&str> =
         words.into_iter().chain(place.iter().copied()).chain(matches.iter().copied()).collect();
-    let told = system.answer_of(JOURNALCTL, &words, most_bytes);
-    let told = told.map_err(|error| Failure::refused(format!("cannot run journalctl: {error}")))?;
-    let mut read = entry::json(told.text.as_bytes());
-    if told.text.len() as u64 >= most_bytes {
+    let answer = system.answer_of(JOURNALCTL, &words, most_bytes);
+    let answer =
+        answer.map_err(|error| Failure::refused(format!("cannot run journalctl: {error}")))?;
+    let mut read = entry::json(answer.text.as_bytes());
+    if answer.text.len() as u64 >= most_bytes {
         // The size limit truncated the last line.
         read.faults = read.faults.saturating_sub(1);
     }
-    if told.code.is_some_and(|code| code != 0) && read.entries.is_empty() && system.user().id == 0 {
-        let last = told.complaint.lines().last().unwrap_or("no error message");
+    if answer.code.is_some_and(|code| code != 0) && read.entries.is_empty() && system.user().id == 0
+    {
+        let last = answer.complaint.lines().last().unwrap_or("no error message");
         return Err(Failure::refused(format!("journalctl cannot read the journal: {last}")));
     }
     Ok(read)
@@ -198,9 +200,9 @@ fn at(system: &dyn System, path: &Path, most: usize, until: Option<&str>) -> Out
 fn holds_journals(system: &dyn System, directory: &Path) -> bool {
     let names = |directory: &Path| system.list(directory).unwrap_or_default();
     let is_journal = |name: &String| name.ends_with(".journal") || name.ends_with(".journal~");
-    let own = names(directory);
-    own.iter().any(is_journal)
-        || own.iter().any(|name| names(&directory.join(name)).iter().any(is_journal))
+    let entries = names(directory);
+    entries.iter().any(is_journal)
+        || entries.iter().any(|name| names(&directory.join(name)).iter().any(is_journal))
 }
 
 fn begins_as_journal(system: &dyn System, path: &Path) -> bool {

@@ -66,9 +66,9 @@ impl Tells for BootPlan {
         let measured = seen.trials.iter().flatten();
         let details: Vec<&BootDetail> =
             measured.filter_map(|measured| BootDetail::of(measured)).collect();
-        let unfinished = seen.failed.iter().map(|own| UnfinishedBoot {
-            started: own.started.to_owned(),
-            reason: own.reason.to_owned(),
+        let unfinished = seen.failed.iter().map(|failed| UnfinishedBoot {
+            started: failed.started.to_owned(),
+            reason: failed.reason.to_owned(),
         });
         let mut notes: Vec<String> = Vec::new();
         for note in details.iter().flat_map(|detail| &detail.boot.notes) {
@@ -317,7 +317,7 @@ impl BootGroup<'_> {
 
     fn took(&self, phase: &Metric, order: u32) -> Option<f64> {
         let mut trials = self.number(phase)?.trials.iter();
-        let (_, value) = trials.find(|(own, _)| *own == order)?;
+        let (_, value) = trials.find(|(number, _)| *number == order)?;
         value.filter(|value| value.is_finite() && *value >= 0.0)
     }
 }

@@ -22,7 +22,6 @@ pub use assay_core::stats::bucket::{AfterRest, Bucket, Course, Estimate, course}
 pub use planned::BurstPlan;
 pub use tell::BurstFacts;
 
-/// Default time of a trial.
 const TRIAL: Time = Time(900_000_000_000);
 const QUICK: Time = Time(60_000_000_000);
 const MOST_DEPTH: u64 = 4096;

@@ -70,7 +70,7 @@ struct BurstRunner<'a> {
 
 /// Runs loads and rests until they are done, the time is over or the user stops.
 pub(super) fn run(planned: &BurstPlan, run: &Run<'_>) -> Result<RunResult, String> {
-    let mut own = BurstRunner {
+    let mut runner = BurstRunner {
         planned,
         phases: PhaseRunner::new(run, planned.engine),
         filled_bytes: 0,
@@ -78,13 +78,13 @@ pub(super) fn run(planned: &BurstPlan, run: &Run<'_>) -> Result<RunResult, Strin
         series: Vec::new(),
         detail: BurstDetail::default(),
     };
-    own.fill()?;
-    let rest_ns = own.phases.end_ns(RESTING).saturating_sub(own.phases.spent_ns());
-    own.detail.before_ns = own.phases.idle(rest_ns);
-    own.phases.notes.extend(own.filled());
-    own.load()?;
-    own.rests()?;
-    Ok(own.ran())
+    runner.fill()?;
+    let rest_ns = runner.phases.end_ns(RESTING).saturating_sub(runner.phases.spent_ns());
+    runner.detail.before_ns = runner.phases.idle(rest_ns);
+    runner.phases.notes.extend(runner.filled());
+    runner.load()?;
+    runner.rests()?;
+    Ok(runner.ran())
 }
 
 impl BurstRunner<'_> {
@@ -220,8 +220,8 @@ fn by_second(outcome: &Outcome) -> Vec<u64> {
     let whole = (outcome.totals.submitting_ns / SECOND_NS) as usize;
     let mut seconds = vec![0_u64; whole];
     for row in &outcome.series {
-        if let Some(own) = seconds.get_mut(row.second as usize) {
-            *own += row.operations;
+        if let Some(second) = seconds.get_mut(row.second as usize) {
+            *second += row.operations;
         }
     }
     seconds

@@ -55,17 +55,17 @@ impl Tells for BurstPlan {
 }
 
 /// A number with its interval: `42 s (95% CI 41 s to 44 s)`.
-fn estimate_words(own: &Estimate, one: impl Fn(f64) -> String) -> String {
-    let [low, high] = own.ci95.map(&one);
-    format!("{} (95% CI {low} to {high})", one(own.value))
+fn estimate_words(estimate: &Estimate, format_value: impl Fn(f64) -> String) -> String {
+    let [low, high] = estimate.ci95.map(&format_value);
+    format!("{} (95% CI {low} to {high})", format_value(estimate.value))
 }
 
 fn rate(per_s: f64) -> String {
     format!("{}/s", show::per_second(per_s))
 }
 
-fn seconds(own: f64) -> String {
-    show::duration(own * 1e9)
+fn seconds(seconds: f64) -> String {
+    show::duration(seconds * 1e9)
 }
 
 fn words(
@@ -133,12 +133,12 @@ impl Shows for BurstFacts {
             Column::new("refill, /s", Unit::Count),
             Column::new("full refill", Unit::Seconds),
         ];
-        let sentence = |own: &&Self| Sentence { about: own.subject(), text: own.text.clone() };
+        let sentence = |row: &&Self| Sentence { about: row.subject(), text: row.text.clone() };
         let counted = counted(all).map(|text| Sentence { about: all[0].subject(), text });
         let table = Table {
             title: "bucket".to_owned(),
             columns,
-            rows: all.iter().map(|own| own.row()).collect(),
+            rows: all.iter().map(|row| row.row()).collect(),
             notes: vec![LEGEND.to_owned()],
         };
         Exhibit {

@@ -72,8 +72,8 @@ impl CapacityPlan {
 /// The cache that the device counters prove: a drive that delivered fewer bytes than were read.
 fn answered(spoken: &[TriggeredRule<'_>]) -> Option<Between> {
     let tells =
-        |own: &&TriggeredRule<'_>| own.invalid && ["cached", "device-bytes"].contains(&own.rule);
-    spoken.iter().find(tells).map(|own| Between::Memory(own.text.to_owned()))
+        |rule: &&TriggeredRule<'_>| rule.invalid && ["cached", "device-bytes"].contains(&rule.rule);
+    spoken.iter().find(tells).map(|rule| Between::Memory(rule.text.to_owned()))
 }
 
 impl Tells for CapacityPlan {
@@ -164,12 +164,12 @@ impl Shows for CapacityFacts {
         let table = Table {
             title: "capacity".to_owned(),
             columns,
-            rows: all.iter().map(|own| Row::about(own.subject(), own.cells())).collect(),
+            rows: all.iter().map(|row| Row::about(row.subject(), row.cells())).collect(),
             notes: vec![LEGEND.to_owned()],
         };
         Exhibit {
             tables: vec![table],
-            sentences: all.iter().flat_map(|own| own.sentences()).collect(),
+            sentences: all.iter().flat_map(|row| row.sentences()).collect(),
             leads: true,
             ..Exhibit::default()
         }

@@ -164,7 +164,9 @@ fn verdict(outcome: &CapacityOutcome) -> Verdict {
         (foreign, Verdict::Drops),
         (older, Verdict::LosesRewrites),
     ];
-    most.into_iter().max_by_key(|(count, _)| *count).map_or(Verdict::Unstable, |(_, own)| own)
+    most.into_iter()
+        .max_by_key(|(count, _)| *count)
+        .map_or(Verdict::Unstable, |(_, verdict)| verdict)
 }
 
 /// The usable capacity, and whether it is only a share.
@@ -208,7 +210,7 @@ fn example(outcome: &CapacityOutcome, verdict: Verdict) -> Option<assay_load::Wr
         Verdict::Damaged => matches!(seen, Seen::Flipped { .. }),
         Verdict::Genuine | Verdict::Unstable | Verdict::Inconclusive => false,
     };
-    outcome.wrong.iter().find(|own| shows(own.seen)).copied()
+    outcome.wrong.iter().find(|block| shows(block.seen)).copied()
 }
 
 #[cfg(test)]

@@ -24,7 +24,6 @@ use crate::place::{Run, own_program};
 
 /// Shell-only starts before the first run.
 const FIRST_STARTS: u64 = 5;
-/// Maximum number of shell-only starts per trial.
 const MOST_STARTS: u64 = 50;
 /// Divisor: shell-only starts take at most this fraction of the runs' time, except the first ones.
 const STARTS_SHARE: u64 = 10;
@@ -148,7 +147,7 @@ impl<'a> CommandTrial<'a> {
 
     fn place(&self) -> PathBuf {
         match &self.planned.revision {
-            Some(own) => self.run.path.join(&own.tree),
+            Some(revision) => self.run.path.join(&revision.tree),
             None if self.is_in_tree => tree::place(self.run.path),
             None => self.run.path.to_owned(),
         }

@@ -56,7 +56,7 @@ pub(super) const METRICS: &[Metric] =
 
 /// Why trials of older versions lack a metric.
 pub(super) fn untold(metric: &str) -> Option<String> {
-    let is_own = METRICS.iter().any(|own| own.name == metric);
+    let is_own = METRICS.iter().any(|known| known.name == metric);
     is_own.then(|| "not counted by the Assay version that ran the trial".to_owned())
 }
 

@@ -141,7 +141,7 @@ impl CommandSpec {
 
     pub(super) fn may_report(&self, metric: &str) -> bool {
         let tells = |reading: &ParseSpec| {
-            reading.format.is_some() || reading.metrics().iter().any(|own| own == metric)
+            reading.format.is_some() || reading.metrics().iter().any(|other| other == metric)
         };
         self.parse.iter().any(tells)
     }
@@ -303,7 +303,7 @@ impl CommandSpec {
             trial_setup: filled(&self.trial_setup),
             setup: filled(&self.setup),
             variables: self.given(),
-            same_output: self.same_output.as_ref().map(|own| self.filled_product(own)),
+            same_output: self.same_output.as_ref().map(|product| self.filled_product(product)),
             parse: self.parse.iter().map(|reading| self.filled_in(reading)).collect(),
             revision: self.side()?.map(Box::new),
         };
@@ -399,7 +399,7 @@ impl WorkloadSpec for CommandSpec {
         self.runtime = self.runtime.or(Some(usual));
     }
 
-    fn hurry(&mut self, _: Option<Bytes>) {
+    fn make_quick(&mut self, _: Option<Bytes>) {
         self.c_files = self.c_files.map(|files| files.div_ceil(QUICK_SHARE));
         if self.runs_per_trial.is_none() {
             self.runtime = Some(QUICK);
@@ -417,6 +417,8 @@ impl WorkloadSpec for CommandSpec {
 
     fn costs_like(&self, other: &Work) -> bool {
         let other = Self::of(other).map(Self::planned);
-        other.and_then(Result::ok).is_some_and(|other| self.planned().is_ok_and(|own| own == other))
+        other
+            .and_then(Result::ok)
+            .is_some_and(|other| self.planned().is_ok_and(|plan| plan == other))
     }
 }

@@ -158,7 +158,9 @@ impl PlannedWork for CommandPlan {
             words.extend(text.into_iter().flat_map(|text| [option.to_owned(), text]));
         }
         let mut remarks = vec![match &self.revision {
-            Some(own) => format!("run this line in {}/{},{}", how.path, own.tree, own.words()),
+            Some(work_tree) => {
+                format!("run this line in {}/{},{}", how.path, work_tree.tree, work_tree.words())
+            }
             None => format!("run this line in {}", how.path),
         }];
         for (name, level) in &self.variables {

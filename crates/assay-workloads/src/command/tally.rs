@@ -124,8 +124,8 @@ impl CommandTally {
 
     pub(super) fn take(&mut self, taken: Taken) {
         for ParsedNumber { name, better, value } in taken.read.numbers {
-            if let Some(own) = self.own.iter_mut().find(|own| own.metric.name == name) {
-                (own.sum, own.runs) = (own.sum + value, own.runs + 1);
+            if let Some(known) = self.own.iter_mut().find(|known| known.metric.name == name) {
+                (known.sum, known.runs) = (known.sum + value, known.runs + 1);
             } else {
                 let metric = OwnMetric { name, better };
                 self.own.push(OwnMetricSum { metric, sum: value, runs: 1 });
@@ -281,10 +281,10 @@ impl CommandTally {
 }
 
 /// The larger of two peaks, with the weaker of both methods.
-fn larger(one: PeakMemory, other: PeakMemory) -> PeakMemory {
+fn larger(first: PeakMemory, second: PeakMemory) -> PeakMemory {
     let rank = |by: PeakBy| by as u8;
-    let by = if rank(one.by) >= rank(other.by) { one.by } else { other.by };
-    PeakMemory { bytes: one.bytes.max(other.bytes), by }
+    let by = if rank(first.by) >= rank(second.by) { first.by } else { second.by };
+    PeakMemory { bytes: first.bytes.max(second.bytes), by }
 }
 
 fn ending(ending: Ending) -> String {

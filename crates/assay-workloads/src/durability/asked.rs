@@ -79,7 +79,7 @@ const LOOK_NS: u64 = 120_000_000;
 
 /// Whether a text is a list of mount options: no shell reads it, but messages contain it.
 fn is_option(text: &str) -> bool {
-    let plain = |own: char| own.is_ascii_alphanumeric() || "_-=.,:/".contains(own);
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "_-=.,:/".contains(letter);
     text.len() <= MOST_OPTIONS && text.chars().all(plain)
 }
 
@@ -94,11 +94,11 @@ impl DurabilitySpec {
         if let Some(unfit) = self.unfit_own().or_else(|| self.unfit_plug()) {
             return Some(unfit);
         }
-        let own = [
+        let rules = [
             ("record_size", self.record_size, LARGEST),
             ("atomic_write_unit", self.atomic_write_unit, LARGEST_UNIT),
         ];
-        own.into_iter().find_map(|(key, bytes, most)| {
+        rules.into_iter().find_map(|(key, bytes, most)| {
             let fits = bytes.0 >= SECTOR_BYTES && bytes <= most;
             let message =
                 || format!("{key} must be a multiple of 512 bytes up to {most}, not {bytes}");
@@ -112,7 +112,7 @@ impl DurabilitySpec {
                 !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0)
             })
         };
-        if let Some(peer) = self.peer.as_deref().filter(|own| !is_peer(own)) {
+        if let Some(peer) = self.peer.as_deref().filter(|peer| !is_peer(peer)) {
             return Some((
                 "peer",
                 format!("`{peer}` is not a peer address; use HOST:PORT, such as 192.168.1.2:7710"),
@@ -121,8 +121,8 @@ impl DurabilitySpec {
         if self.method != Method::Plug {
             return None;
         }
-        let one = [1, USUAL_CUTS].contains(&self.crash_points);
-        let own = [
+        let is_usual = [1, USUAL_CUTS].contains(&self.crash_points);
+        let rules = [
             (
                 "writer",
                 Pattern::OF_PLACES.contains(&self.writer),
@@ -134,9 +134,9 @@ impl DurabilitySpec {
                 self.assumed_drive == Drive::HonorsFlushes,
                 "does not use assumed_drive",
             ),
-            ("crash_points", one, "has one crash per trial; increase replicates instead"),
+            ("crash_points", is_usual, "has one crash per trial; increase replicates instead"),
         ];
-        let unfit = own.into_iter().find(|(_, is_fit, _)| !is_fit);
+        let unfit = rules.into_iter().find(|(_, is_fit, _)| !is_fit);
         unfit.map(|(key, _, how)| (key, format!("method plug {how}")))
     }
 
@@ -270,7 +270,7 @@ impl WorkloadSpec for DurabilitySpec {
     fn check_factor(&mut self, name: &str) -> Result<(), String> {
         // Set before it was known that it has a separate duration.
         if self.takes_its_time() && self.runtime == Some(QUICK) {
-            self.hurry(None);
+            self.make_quick(None);
             self.settle();
         } else if self.runtime == Some(USUAL_TIME) {
             self.settle();
@@ -309,7 +309,7 @@ impl WorkloadSpec for DurabilitySpec {
         self.runtime = kept.or(Some(usual));
     }
 
-    fn hurry(&mut self, _: Option<Bytes>) {
+    fn make_quick(&mut self, _: Option<Bytes>) {
         self.runtime = Some(self.runtime.map_or(QUICK, |time| time.min(QUICK)));
         if self.takes_its_time() {
             // A quick check takes as long as its machines, or the user.
@@ -409,8 +409,9 @@ impl DurabilityPlan {
         stop: &AtomicBool,
     ) -> Result<DurabilityDetail, String> {
         let course = self.course([0, AREA_BYTES], u64::MAX, keys[0], keys[1]);
-        let own = self.own.as_ref();
-        let outage = Outage { course: &course, on: self.write_to, mounted: &self.mounted, own };
+        let command = self.own.as_ref();
+        let outage =
+            Outage { course: &course, on: self.write_to, mounted: &self.mounted, own: command };
         match self.method {
             Method::Kill => outage.kill(starts, stop),
             Method::Replay | Method::Plug => outage.replay(starts, stop),

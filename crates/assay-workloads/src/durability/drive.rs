@@ -86,18 +86,18 @@ impl Drive {
         match self {
             Self::TearsWrites => tear_newest(log, steps, &uncovered, &mut landed, draws),
             // A write left in the cache is older than writes that were flushed later.
-            Self::ReordersWrites => landed.sort_by_key(|own| own.write),
+            Self::ReordersWrites => landed.sort_by_key(|landing| landing.write),
             Self::LosesLast => {
                 let last = log.known(steps).begun.saturating_sub(LAST as u32);
-                landed.retain(|own| own.write < last);
+                landed.retain(|landing| landing.write < last);
             }
             Self::ReturnsStale => show_older(log, &mut landed, draws),
             Self::HonorsFlushes | Self::DropsFlushes | Self::AcknowledgesEarly => {}
         }
         // Counted at the end, because a defective drive may drop survivors.
         let mut is_there = vec![false; log.writes.len()];
-        for own in &landed {
-            is_there[own.write as usize] = true;
+        for landing in &landed {
+            is_there[landing.write as usize] = true;
         }
         let survived = uncovered.iter().filter(|write| is_there[**write as usize]).count() as u32;
         (landed, Cut { steps, survivors, uncovered: uncovered.len() as u32, survived })
@@ -147,7 +147,7 @@ fn tear_newest(
     if sectors < 2 || (through && is_done(log, steps, *newest)) {
         return;
     }
-    landed.retain(|own| own.write != *newest);
+    landed.retain(|landing| landing.write != *newest);
     let first_part = 1 + draws.below(u64::from(sectors) - 1) as u32;
     landed.push(Landed { write: *newest, first: 0, sectors: first_part });
 }
@@ -155,17 +155,17 @@ fn tear_newest(
 /// Drops the last write of some places that were written several times.
 fn show_older(log: &Log, landed: &mut Vec<Landed>, draws: &mut Draws) {
     let mut newest: BTreeMap<u64, [u32; 2]> = BTreeMap::new();
-    for own in &*landed {
-        let [last, count] = newest.entry(log.writes[own.write as usize].at).or_default();
-        if *count == 0 || *last != own.write {
-            (*last, *count) = (own.write, *count + 1);
+    for landing in &*landed {
+        let [last, count] = newest.entry(log.writes[landing.write as usize].at).or_default();
+        if *count == 0 || *last != landing.write {
+            (*last, *count) = (landing.write, *count + 1);
         }
     }
     let several = newest.into_values().filter(|[_, count]| *count > 1);
     let mut gone: Vec<u32> =
         several.map(|[last, _]| last).filter(|_| draws.below(OLDER) == 0).collect();
     gone.sort_unstable();
-    landed.retain(|own| gone.binary_search(&own.write).is_err());
+    landed.retain(|landing| gone.binary_search(&landing.write).is_err());
 }
 
 #[cfg(test)]

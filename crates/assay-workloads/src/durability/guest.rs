@@ -135,7 +135,7 @@ fn runs(image: &[Seen]) -> Vec<(u32, Seen)> {
 
 /// Expands the runs to sectors, at most the possible number.
 pub fn image(runs: &[(u32, Seen)], sectors: usize) -> Vec<Seen> {
-    let all = runs.iter().flat_map(|(count, own)| (0..*count).map(|_| *own));
+    let all = runs.iter().flat_map(|(count, sector)| (0..*count).map(|_| *sector));
     let mut image: Vec<Seen> = all.take(sectors).collect();
     image.resize(sectors, Seen::Before);
     image
@@ -209,7 +209,7 @@ pub fn work(
             }
             Ok(GuestOrder::Read { on, mounted, run, bytes }) => {
                 let pieces = place.read(on, &mounted, bytes);
-                pieces.map_or_else(troubled, |own| Answer::there(&seen(&own, run)))
+                pieces.map_or_else(troubled, |read_pieces| Answer::there(&seen(&read_pieces, run)))
             }
             Ok(GuestOrder::List { on, mounted, shape, run }) => {
                 let script = files::FileScript::from_shape(&shape);
@@ -276,12 +276,12 @@ fn written(
         WriterSpec::Files { shape, run } => {
             let script = files::FileScript::from_shape(shape);
             place.room(on, mounted, &mut |room| {
-                let mut told = |calls: usize| {
+                let mut report = |calls: usize| {
                     say(&Answer::Round(calls as u32))?;
                     let is_heard = hear().is_some();
                     Ok(if is_heard { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
                 };
-                script.run(*run, &mut *room.files(), &mut told)?;
+                script.run(*run, &mut *room.files(), &mut report)?;
                 say(&Answer::Written)
             })
         }

@@ -290,7 +290,7 @@ fn count_logged(program: &dyn Program, logged: &Logged, detail: &mut DurabilityD
     let least = u64::from(program.is_proved());
     detail.tally.acknowledged_writes += logged.log.promises().max(least);
     detail.writes += logged.log.writes.len() as u64;
-    let bytes = |own: &Write| u64::from(own.sectors) * SECTOR_BYTES;
+    let bytes = |write: &Write| u64::from(write.sectors) * SECTOR_BYTES;
     detail.written_bytes += logged.log.writes.iter().map(bytes).sum::<u64>();
     let is_flush = |step: &&DriveStep| **step == DriveStep::Flush;
     detail.syncs += logged.log.steps.iter().filter(is_flush).count() as u64;
@@ -317,9 +317,9 @@ impl<'a> Talk<'a> {
         stop: &'a AtomicBool,
     ) -> Result<Self, String> {
         let far: Arc<dyn FarSide> = Arc::clone(drive) as Arc<dyn FarSide>;
-        let mut own = Self { powered: starts.start(far)?, stop };
-        match own.answer()? {
-            None | Some(Answer::Ready) => Ok(own),
+        let mut guest = Self { powered: starts.start(far)?, stop };
+        match guest.answer()? {
+            None | Some(Answer::Ready) => Ok(guest),
             Some(other) => Err(describe(&other)),
         }
     }

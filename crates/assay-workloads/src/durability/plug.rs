@@ -208,7 +208,7 @@ impl Plug<'_> {
         if !self.is_directory().unwrap_or_default() {
             return;
         }
-        let found = self.mains().map(|own| own.open_kept(self.ground.path, &begun.file()));
+        let found = self.mains().map(|mains| mains.open_kept(self.ground.path, &begun.file()));
         if let Ok(Ok(area)) = found {
             // A remaining file is found by its name; report the first error.
             let _ = self.remove(Some(&area));
@@ -319,12 +319,12 @@ impl Plug<'_> {
                     .to_owned(),
             );
         }
-        let told = match self.heard_rounds(begun)? {
+        let rounds = match self.heard_rounds(begun)? {
             // Nothing could be lost then: counting it would make the bound too small.
             PeerReply::Rounds(0) => {
                 return Err("the power was cut before the first write: no verdict".to_owned());
             }
-            PeerReply::Rounds(told) => told,
+            PeerReply::Rounds(rounds) => rounds,
             PeerReply::NotNow(why) => {
                 if let Some(why) = why {
                     self.mains()?.call(&self.waits_words(&why)?);
@@ -332,12 +332,12 @@ impl Plug<'_> {
                 return Ok(DurabilityDetail { stopped: true, ..DurabilityDetail::default() });
             }
         };
-        let (written, known, steps) = self.written(told)?;
-        let mut detail = DurabilityDetail { rounds: told, ..DurabilityDetail::default() };
+        let (written, known, steps) = self.written(rounds)?;
+        let mut detail = DurabilityDetail { rounds, ..DurabilityDetail::default() };
         detail.writes = u64::from(known.begun);
         detail.written_bytes = detail.writes * self.course.record_bytes;
         if self.course.sync != SyncBy::None {
-            detail.tally.acknowledged_writes = told;
+            detail.tally.acknowledged_writes = rounds;
         }
         let judgement = if let Some(image) = self.image(begun, written.log.sectors())? {
             written.judged_as(&image, known)
@@ -367,8 +367,8 @@ impl Plug<'_> {
             if self.ground.stop.load(Ordering::Relaxed) {
                 return Ok(PeerReply::NotNow(None));
             }
-            match self.reach().and_then(|mut own| own.last_number(&trial)) {
-                Ok(Some(told)) => return Ok(PeerReply::Rounds(told)),
+            match self.reach().and_then(|mut peer| peer.last_number(&trial)) {
+                Ok(Some(rounds)) => return Ok(PeerReply::Rounds(rounds)),
                 Ok(None) => {
                     return Err(format!(
                         "peer {} no longer has a record of this trial (it restarted, or the record is \
@@ -390,28 +390,28 @@ impl Plug<'_> {
     }
 
     /// The writes when the peer had received this many rounds, and the steps up to the last acknowledgment.
-    fn written(&self, told: u64) -> Result<(WrittenRecords, KnownWrites, usize), String> {
+    fn written(&self, heard_rounds: u64) -> Result<(WrittenRecords, KnownWrites, usize), String> {
         let layout = self.layout()?;
-        let mut own = WrittenRecords::with_room(layout, 0);
+        let mut records = WrittenRecords::with_room(layout, 0);
         let (mut known, mut steps) = (KnownWrites { begun: 0, promised: 0 }, 0);
         // Limits an impossible number.
-        let heard = told.min(MOST_ROUNDS);
+        let heard = heard_rounds.min(MOST_ROUNDS);
         for (acts, round) in rounds(layout, self.course.seed).zip(1..=heard + 1) {
             for act in acts {
                 match act {
-                    Action::Write { what, at } => own.write(at, what),
-                    Action::Sync => own.log.flush(),
+                    Action::Write { what, at } => records.write(at, what),
+                    Action::Sync => records.log.flush(),
                     Action::Promise if round <= heard && self.course.sync != SyncBy::None => {
-                        own.log.promise();
+                        records.log.promise();
                         (known.promised, steps) =
-                            (own.log.writes.len() as u32, own.log.steps.len());
+                            (records.log.writes.len() as u32, records.log.steps.len());
                     }
                     Action::Promise => {}
                 }
             }
         }
-        known.begun = own.log.writes.len() as u32;
-        Ok((own, known, steps))
+        known.begun = records.log.writes.len() as u32;
+        Ok((records, known, steps))
     }
 
     /// The content by sector; `None` if the file is missing.

@@ -138,14 +138,15 @@ impl<'a> Programmed<'a> {
         let heard = (rounds as usize).min(self.rounds.len());
         let last = self.rounds[..heard].last().filter(|_| self.promises(0));
         let under_way = self.rounds.get(heard).or(self.rounds.last());
-        let [promised, begun] = [last.map(|own| own.promised), under_way.map(|own| own.begun)];
+        let [promised, begun] =
+            [last.map(|round| round.promised), under_way.map(|round| round.begun)];
         KnownWrites { begun: begun.unwrap_or_default(), promised: promised.unwrap_or_default() }
     }
 
     /// Steps known to be done by then.
     fn steps(&self, rounds: u32) -> usize {
         let heard = (rounds as usize).min(self.rounds.len());
-        self.rounds[..heard].last().map_or(0, |own| own.steps)
+        self.rounds[..heard].last().map_or(0, |round| round.steps)
     }
 }
 

@@ -48,9 +48,9 @@ impl Reached {
         self.unreachable += other.unreachable;
         self.inspected += other.inspected;
         self.faulty += other.faulty;
-        let first = |own: &mut Option<String>, more: &Option<String>| {
-            if own.is_none() {
-                own.clone_from(more);
+        let first = |kept: &mut Option<String>, more: &Option<String>| {
+            if kept.is_none() {
+                kept.clone_from(more);
             }
         };
         first(&mut self.unreachable_reason, &other.unreachable_reason);

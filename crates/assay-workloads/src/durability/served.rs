@@ -118,7 +118,7 @@ impl ServedDrive {
 
 impl Inner {
     fn is_due(&self) -> bool {
-        self.ends.is_some_and(|own| own.requests == 0 && own.rounds <= self.rounds.len() as u32)
+        self.ends.is_some_and(|ends| ends.requests == 0 && ends.rounds <= self.rounds.len() as u32)
     }
 }
 
@@ -165,12 +165,14 @@ impl Logged {
     ) -> (DrivePages, Cut) {
         let (landed, cut) = drive.after(&self.log, steps, unit, draws);
         let mut pages = self.base.clone();
-        for own in landed {
-            let write = self.log.writes[own.write as usize];
-            let at = (write.at + u64::from(own.first)) * SECTOR_BYTES;
-            let (from, bytes) =
-                (u64::from(own.first) * SECTOR_BYTES, u64::from(own.sectors) * SECTOR_BYTES);
-            match &self.carried[own.write as usize] {
+        for landing in landed {
+            let write = self.log.writes[landing.write as usize];
+            let at = (write.at + u64::from(landing.first)) * SECTOR_BYTES;
+            let (from, bytes) = (
+                u64::from(landing.first) * SECTOR_BYTES,
+                u64::from(landing.sectors) * SECTOR_BYTES,
+            );
+            match &self.carried[landing.write as usize] {
                 None => pages.clear(at, bytes),
                 Some(all) => pages.write(at, &all[from as usize..(from + bytes) as usize]),
             }
@@ -179,7 +181,7 @@ impl Logged {
     }
 
     pub fn rounds(&self, steps: usize) -> u32 {
-        self.rounds.partition_point(|own| *own <= steps) as u32
+        self.rounds.partition_point(|end| *end <= steps) as u32
     }
 }
 

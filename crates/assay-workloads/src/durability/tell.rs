@@ -68,8 +68,8 @@ impl DurabilityFacts {
         trials: &[&DurabilityDetail],
         left_out: &[&DurabilityDetail],
     ) -> Option<Self> {
-        let mut tally = CutTally::sum(trials.iter().map(|own| &own.tally));
-        let missing = left_out.iter().find_map(|own| own.tally.lost_without_crash.clone());
+        let mut tally = CutTally::sum(trials.iter().map(|trial| &trial.tally));
+        let missing = left_out.iter().find_map(|trial| trial.tally.lost_without_crash.clone());
         tally.lost_without_crash = tally.lost_without_crash.or(missing);
         if trials.is_empty() && tally.lost_without_crash.is_none() {
             return None;
@@ -108,7 +108,6 @@ impl DurabilityFacts {
         }
     }
 
-    /// The verdict with its bound and its basis.
     fn verdict(&self) -> String {
         let cuts = show::count(self.tally.crash_points);
         if self.tally.lost_without_crash.is_some() {
@@ -179,7 +178,7 @@ impl DurabilityFacts {
             _ if self.tally.acknowledged_writes > 0 => ("no crash points", Tone::Plain),
             _ => ("none acknowledged", Tone::Plain),
         };
-        let own = [
+        let cells = [
             Cell::toned(words, tone),
             self.tally.crash_points.into(),
             self.tally.lost.into(),
@@ -188,7 +187,7 @@ impl DurabilityFacts {
             self.tally.acknowledged_writes.into(),
             self.grade_and_drive().into(),
         ];
-        Row::about(self.subject(), setting.map(Cell::from).into_iter().chain(own))
+        Row::about(self.subject(), setting.map(Cell::from).into_iter().chain(cells))
     }
 
     fn grade_and_drive(&self) -> String {
@@ -212,10 +211,11 @@ impl OfRow for DurabilityFacts {
     fn failure(&self) -> Option<String> {
         let levels: Vec<String> =
             self.configuration.iter().map(|(factor, level)| format!("{factor} {level}")).collect();
-        let own = called(&self.workload, &levels.join(", "));
+        let row_name = called(&self.workload, &levels.join(", "));
         let is_real = self.tally.lost_without_crash.is_some() || self.method == Method::Plug;
         let on = if is_real { "the target" } else { "an assumed drive" };
-        let text = || format!("an acknowledged write was lost on {on}, in {own}: {}", self.text);
+        let text =
+            || format!("an acknowledged write was lost on {on}, in {row_name}: {}", self.text);
         self.tally.has_lost().then(text)
     }
 }
@@ -313,8 +313,8 @@ fn in_machine_words(planned: &DurabilityPlan) -> String {
     }
 }
 
-fn story_words(told: &Counterexample) -> String {
-    match told {
+fn story_words(loss: &Counterexample) -> String {
+    match loss {
         Counterexample::Place(story) => place_words(story),
         Counterexample::File(story) => story.words(),
         Counterexample::Command(story) => story.words(),
@@ -345,7 +345,9 @@ fn place_words(story: &WriteLoss) -> String {
         }
         (None, _) => "no crash occurred".to_owned(),
     };
-    let older = story.older.map_or_else(String::new, |own| format!(" ({})", show::count(own)));
+    let older = story
+        .older
+        .map_or_else(String::new, |older_write| format!(" ({})", show::count(older_write)));
     format!("{begin}; {cut}; the drive has {}{older}.", story.found.words())
 }
 
@@ -392,10 +394,10 @@ const SURVIVES: &str = "with equal probability, the surviving cache content is n
 const UNPROMISED: &str = "Unacknowledged writes may be in any state.";
 
 fn legend(all: &[&DurabilityFacts]) -> String {
-    let is_there = |grade: Method| all.iter().any(|own| own.method == grade);
+    let is_there = |grade: Method| all.iter().any(|row| row.method == grade);
     let moments = MOMENTS.into_iter().filter(|(grade, _)| is_there(*grade));
     let moments = moments.map(|(_, moment)| moment).collect::<Vec<_>>().join(". ");
-    if all.iter().all(|own| own.method == Method::Plug) {
+    if all.iter().all(|row| row.method == Method::Plug) {
         return format!("{LEGEND} {PLUG_LEGEND} {moments}. {UNPROMISED}");
     }
     format!("{LEGEND} {DRIVE_LEGEND} {moments}; {SURVIVES} {UNPROMISED}")
@@ -440,7 +442,7 @@ pub fn exhibit(all: &[&DurabilityFacts], name: &dyn Fn(&Subject) -> String) -> E
 const CUTS: &str = "crash points";
 
 fn title(all: &[&DurabilityFacts]) -> &'static str {
-    let has = |grade| all.iter().any(|own| own.method == grade);
+    let has = |grade| all.iter().any(|row| row.method == grade);
     if has(Method::Plug) {
         return "power cuts of this machine";
     }
@@ -454,17 +456,17 @@ fn title(all: &[&DurabilityFacts]) -> &'static str {
 /// Crash points by outcome, one figure per workload. Workloads with a loss come first, as in the sentences.
 fn figures(all: &[&DurabilityFacts], name: &dyn Fn(&Subject) -> String) -> Vec<Figure> {
     let mut by_place = all.to_vec();
-    by_place.sort_by_key(|own| own.place());
+    by_place.sort_by_key(|row| row.place());
     let mut workloads: Vec<&str> = Vec::new();
-    for own in by_place {
-        if !workloads.contains(&own.workload.as_str()) {
-            workloads.push(&own.workload);
+    for row in by_place {
+        if !workloads.contains(&row.workload.as_str()) {
+            workloads.push(&row.workload);
         }
     }
     let mut figures = Vec::new();
     for workload in workloads {
         let rows: Vec<&DurabilityFacts> =
-            all.iter().copied().filter(|own| own.workload == workload).collect();
+            all.iter().copied().filter(|row| row.workload == workload).collect();
         figures.extend(figure(workload, &rows, name));
     }
     figures

@@ -121,11 +121,11 @@ const fn numbers_to(most: u32) -> Form {
     Form::Whole { least: 1, most: most as u64 }
 }
 
-fn set_file_size(own: &mut FilesSpec, text: &str) -> Result<(), String> {
+fn set_file_size(spec: &mut FilesSpec, text: &str) -> Result<(), String> {
     let size: Bytes = text.parse()?;
     if size > LARGEST {
         return Err(format!("a file size must be at most {LARGEST}, not {size}"));
     }
-    own.file_size = size;
+    spec.file_size = size;
     Ok(())
 }

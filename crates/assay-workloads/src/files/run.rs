@@ -17,7 +17,6 @@ use crate::emptied;
 use crate::measured::{Measured, RunResult, known_and_absent, percentile};
 use crate::place::Run;
 
-/// Usual block size of file systems.
 const BLOCK: u64 = 4096;
 /// With less free space, the file system counts as full.
 const NO_ROOM_BYTES: u64 = 64 << 10;
@@ -148,9 +147,9 @@ fn gone_through(
             let seen = emptied::empty(run.system)?;
             emptied_bytes = emptied_bytes.into_iter().chain(seen).max_by_key(|[_, left]| *left);
         }
-        let own = if act == FileAct::Create { CREATE_SHARES } else { 1 };
-        let done = tree.run(act, left_ns / shares * own, run.stop).map_err(failed)?;
-        (left_ns, shares) = (left_ns.saturating_sub(done.elapsed_ns), shares - own);
+        let parts = if act == FileAct::Create { CREATE_SHARES } else { 1 };
+        let done = tree.run(act, left_ns / shares * parts, run.stop).map_err(failed)?;
+        (left_ns, shares) = (left_ns.saturating_sub(done.elapsed_ns), shares - parts);
         outcomes.push(done);
     }
     if planned.fsync == FileSync::None {
@@ -195,21 +194,22 @@ fn ran(
 ) -> RunResult {
     let sum = |pick: fn(&FileOutcome) -> u64| outcomes.iter().map(pick).sum::<u64>();
     let (values, absent) = known_and_absent(outcomes.iter().flat_map(latencies));
-    let phase = |one: &FileOutcome| FilePhase {
-        act: one.act,
-        operations: one.operations,
-        bytes: one.bytes,
-        elapsed_ns: one.elapsed_ns,
-        sync_ns: one.sync_ns,
-        left: one.left,
+    let phase = |outcome: &FileOutcome| FilePhase {
+        act: outcome.act,
+        operations: outcome.operations,
+        bytes: outcome.bytes,
+        elapsed_ns: outcome.elapsed_ns,
+        sync_ns: outcome.sync_ns,
+        left: outcome.left,
     };
     let detail = FilesDetail { phases: outcomes.iter().map(phase).collect(), emptied_bytes };
-    let histogram = |one: &FileOutcome| (one.act.name().to_owned(), one.latency_ns.clone());
+    let histogram =
+        |outcome: &FileOutcome| (outcome.act.name().to_owned(), outcome.latency_ns.clone());
     let measured = Measured {
-        window_ns: sum(|one| one.elapsed_ns),
+        window_ns: sum(|outcome| outcome.elapsed_ns),
         elapsed_ns,
-        cpu_ns: sum(|one| one.cpu_ns),
-        waited_ns: outcomes.iter().map(|one| one.waited_ns).sum(),
+        cpu_ns: sum(|outcome| outcome.cpu_ns),
+        waited_ns: outcomes.iter().map(|outcome| outcome.waited_ns).sum(),
         values,
         absent,
         ..Measured::from_detail(detail)
@@ -222,8 +222,10 @@ fn ran(
 
 /// The latencies of a phase by metric, if it has enough files.
 fn latencies(done: &FileOutcome) -> Vec<(Metric, Presence<f64>)> {
-    let Some(own) = metrics::acts().find(|one| one.act == done.act) else { return Vec::new() };
-    [(own.half, 0.5), (own.tail, 0.99)]
+    let Some(of_act) = metrics::acts().find(|metrics| metrics.act == done.act) else {
+        return Vec::new();
+    };
+    [(of_act.half, 0.5), (of_act.tail, 0.99)]
         .map(|(metric, q)| (metric, percentile(&done.latency_ns, q, "files")))
         .to_vec()
 }

@@ -46,11 +46,11 @@ fn verify(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints)
 }
 
 fn unfit_level(io: &IoSpec, study: &InStudy<'_>) -> Option<Unfit> {
-    IoSpec::FACTORS.iter().find_map(|own| {
-        let name = own.about.about.name;
+    IoSpec::FACTORS.iter().find_map(|factor| {
+        let name = factor.about.about.name;
         let unfit = |level: &String| {
             let mut at_level = io.clone();
-            (own.set)(&mut at_level, level).ok()?;
+            (factor.set)(&mut at_level, level).ok()?;
             verifying::obstacle(&at_level).filter(|unfit| unfit.key == name)
         };
         study.factors.get(name)?.iter().find_map(unfit)
@@ -59,8 +59,8 @@ fn unfit_level(io: &IoSpec, study: &InStudy<'_>) -> Option<Unfit> {
 
 /// A ramp needs an explicit runtime.
 fn ramp(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
-    let told = ["runtime", "ramp_time"].iter().any(|key| to.is_wrong(&format!("{path}/{key}")));
-    if io.ramp_time.is_some() && io.runtime.is_none() && study.has_budget && !told {
+    let is_wrong = ["runtime", "ramp_time"].iter().any(|key| to.is_wrong(&format!("{path}/{key}")));
+    if io.ramp_time.is_some() && io.runtime.is_none() && study.has_budget && !is_wrong {
         let message =
             "ramp_time requires runtime; without runtime, the time budget sets both".to_owned();
         let hint = "add runtime = \"10 s\", or remove ramp_time".to_owned();

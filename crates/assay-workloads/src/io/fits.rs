@@ -74,9 +74,9 @@ pub(super) fn too_long(io: &IoSpec, area_bytes: u64) -> Option<String> {
         return Some(format!("align {align} leaves only one offset in an area of {area}"));
     }
     let stride = io.strides()?;
-    let own = area_bytes / u64::from(io.threads).max(1);
-    (stride.0 > own)
-        .then(|| format!("stride {stride} exceeds the area of {} per thread", Bytes(own)))
+    let part_bytes = area_bytes / u64::from(io.threads).max(1);
+    (stride.0 > part_bytes)
+        .then(|| format!("stride {stride} exceeds the area of {} per thread", Bytes(part_bytes)))
 }
 
 /// An arm, and the indices of its levels by factor.

@@ -15,7 +15,6 @@ use super::{
 };
 use crate::keys::{choice, keys, whole, word, work};
 
-/// Maximum number of counted operations per trial.
 const MOST_OPERATIONS: u64 = 1_000_000_000;
 /// Maximum number of offsets of the pattern `spaced`: each service time is stored.
 pub(super) const MOST_SAMPLES: u64 = 10_000;

@@ -28,12 +28,11 @@ pub(super) fn pilot(io: &IoSpec, run: &Run<'_>) -> Result<Option<u64>, String> {
     Ok(Some(outcome.totals.elapsed_ns / operations.max(1)))
 }
 
-/// Whether operations of both cost the same.
-pub(super) fn costs_like(one: &IoSpec, other: &IoSpec) -> bool {
-    pattern(one) == pattern(other)
-        && one.mix == other.mix
-        && one.block_size == other.block_size
-        && one.sync == other.sync
+pub(super) fn costs_like(first: &IoSpec, second: &IoSpec) -> bool {
+    pattern(first) == pattern(second)
+        && first.mix == second.mix
+        && first.block_size == second.block_size
+        && first.sync == second.sync
 }
 
 /// Evenly spaced offsets cost the same as random ones, and strides about the same.

@@ -60,8 +60,8 @@ fn misfit(io: &IoSpec) -> Option<Unfit> {
 }
 
 pub(super) fn complain(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
-    let own = format!("{path}/{NAME}");
-    if to.is_wrong(&own) {
+    let path_here = format!("{path}/{NAME}");
+    if to.is_wrong(&path_here) {
         return;
     }
     let level = |(index, level): (usize, &String)| {
@@ -70,7 +70,7 @@ pub(super) fn complain(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dy
     };
     let asked: Vec<(String, IoSpec)> = match study.factors.get(NAME) {
         Some(levels) => levels.iter().enumerate().filter_map(level).collect(),
-        None => vec![(own, io.clone())],
+        None => vec![(path_here, io.clone())],
     };
     for (at, io) in asked {
         let Some(Unfit { key, message, hint }) = misfit(&io) else { continue };

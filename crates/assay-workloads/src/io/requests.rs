@@ -133,22 +133,25 @@ impl Shows for TraceFacts {
     fn exhibit(all: &[&Self], _: &dyn RowSource) -> Exhibit {
         let count = |title| Column::new(title, Unit::Count);
         let mut table = Table::new("recorded requests");
-        table.add(count("requests"), all, |own| own.recorded.requests);
-        table.add(count("not recorded"), all, |own| own.recorded.dropped);
-        table.add(Column::new("time", Unit::Nanoseconds), all, |own| {
-            Some(own.recorded.span_ns).filter(|span| *span > 0)
+        table.add(count("requests"), all, |facts| facts.recorded.requests);
+        table.add(count("not recorded"), all, |facts| facts.recorded.dropped);
+        table.add(Column::new("time", Unit::Nanoseconds), all, |facts| {
+            Some(facts.recorded.span_ns).filter(|span| *span > 0)
         });
-        table.add(Column::new("recording", Unit::Bytes), all, |own| own.recorded.file_bytes);
-        for (row, own) in table.rows.iter_mut().zip(all) {
-            row.subject = Some(own.subject());
+        table.add(Column::new("recording", Unit::Bytes), all, |facts| facts.recorded.file_bytes);
+        for (row, facts) in table.rows.iter_mut().zip(all) {
+            row.subject = Some(facts.subject());
         }
         table.notes = LEGEND.map(str::to_owned).to_vec();
         let mut tables = vec![table];
-        tables.extend(all.iter().flat_map(|own| [own.classes(), own.sizes(), own.distances()]));
-        let figures = all.iter().flat_map(|own| {
-            requests::of_recording(FIGURE.about.name, &own.workload, &own.recorded)
+        tables.extend(
+            all.iter().flat_map(|facts| [facts.classes(), facts.sizes(), facts.distances()]),
+        );
+        let figures = all.iter().flat_map(|facts| {
+            requests::of_recording(FIGURE.about.name, &facts.workload, &facts.recorded)
         });
-        let sentence = |own: &&Self| Sentence { about: own.subject(), text: own.text.clone() };
+        let sentence =
+            |facts: &&Self| Sentence { about: facts.subject(), text: facts.text.clone() };
         Exhibit {
             tables,
             figures: figures.collect(),

@@ -71,8 +71,8 @@ pub fn claims(outcome: &Outcome) -> Claims {
 
 pub(crate) fn class_counts(outcome: &Outcome) -> BTreeMap<String, Count> {
     let count = |class: &ClassOutcome| {
-        let own = Count { operations: class.operations, bytes: class.bytes };
-        (class.class.name().to_owned(), own)
+        let counted = Count { operations: class.operations, bytes: class.bytes };
+        (class.class.name().to_owned(), counted)
     };
     outcome.classes.iter().map(count).collect()
 }
@@ -119,10 +119,11 @@ fn histograms(outcome: &Outcome) -> Histograms {
         let name = class.class.name();
         let service =
             (!class.latency_ns.is_empty()).then(|| (name.to_owned(), class.latency_ns.clone()));
-        let response = class.response_ns.clone().map(|own| (format!("{name}{RESPONSE}"), own));
+        let response =
+            class.response_ns.clone().map(|histogram| (format!("{name}{RESPONSE}"), histogram));
         service.into_iter().chain(response)
     };
-    let syncs = outcome.sync_ns.clone().map(|own| (FDATASYNCS.to_owned(), own));
+    let syncs = outcome.sync_ns.clone().map(|histogram| (FDATASYNCS.to_owned(), histogram));
     outcome.classes.iter().flat_map(of).chain(syncs).collect()
 }
 

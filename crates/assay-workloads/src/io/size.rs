@@ -32,7 +32,6 @@ impl From<Bytes> for Size {
     }
 }
 
-/// Whether a text looks like more than one size.
 pub fn is_mix(text: &str) -> bool {
     text.contains(['/', ';']) || text.trim_start().starts_with("read")
 }

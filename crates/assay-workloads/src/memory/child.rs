@@ -100,14 +100,14 @@ fn waited(text: &str) -> Option<[u64; 2]> {
 }
 
 pub(super) fn held(system: &dyn System) -> HeldMemory {
-    let own = |name| {
+    let value_of = |name| {
         let text = sysfs::text(system, Path::new("/proc/self/status"));
         sysfs::parsed(text, |text| machine::kilobytes(text, name))
     };
     let [zram_original_bytes, zram_used_bytes] = zram(system);
     HeldMemory {
-        resident_bytes: own("RssAnon"),
-        swapped_bytes: own("VmSwap"),
+        resident_bytes: value_of("RssAnon"),
+        swapped_bytes: value_of("VmSwap"),
         zram_original_bytes,
         zram_used_bytes,
         zswap_original_bytes: machine::memory(system, "Zswapped"),
@@ -138,19 +138,19 @@ fn zram(system: &dyn System) -> [u64; 2] {
 /// Allocates and accesses the pages; prints each line immediately.
 pub fn hold(system: &dyn System, job: &ChildJob, say: &mut dyn FnMut(&str)) -> io::Result<()> {
     let mut line = |line: &ChildLine| say(&serde_json::to_string(line).unwrap_or_default());
-    let own = job.of_pages();
+    let page_job = job.of_pages();
     let others = held(system);
-    let mut set = PageSet::new(&own)?;
+    let mut set = PageSet::new(&page_job)?;
     let began_ns = system.monotonic_ns();
-    set.fill(&own, &mut |bytes| line(&ChildLine::Filled(bytes)));
+    set.fill(&page_job, &mut |bytes| line(&ChildLine::Filled(bytes)));
     let fill_ns = system.monotonic_ns().saturating_sub(began_ns);
     line(&ChildLine::Touching);
     let before = ChildCounters::now(system);
-    let done = set.touch(&own);
+    let done = set.touch(&page_job);
     let (after, held) = (ChildCounters::now(system), held(system).since(&others));
     let latency_ns = done.latency_ns.iter_recorded();
     let latency_ns =
-        latency_ns.map(|one| (one.value_iterated_to(), one.count_at_value())).collect();
+        latency_ns.map(|bin| (bin.value_iterated_to(), bin.count_at_value())).collect();
     line(&ChildLine::Done(Box::new(ChildResult {
         window_ns: done.window_ns,
         cpu_ns: done.cpu_ns,

@@ -18,7 +18,6 @@ use super::planned::MemoryPlan;
 use crate::measured::{KnownAndAbsent, Measured, RunResult, known_and_absent, percentile};
 use crate::place::{Run, own_program};
 
-/// Time limit for filling, with any kind of swap.
 const FILLING: Duration = Duration::from_secs(180);
 const HEARD_BYTES: u64 = 8 << 20;
 /// Size of the pilot's set, which fits any limit.
@@ -84,9 +83,9 @@ pub(super) fn pilot(planned: &MemoryPlan, run: &Run<'_>) -> Result<u64, String> 
 }
 
 fn told_of(job: &ChildJob, run: &Run<'_>) -> Result<(Executed, Vec<ChildLine>), String> {
-    let own = own_program(run.system)?;
+    let program = own_program(run.system)?;
     let job_text = serde_json::to_string(job).map_err(|error| error.to_string())?;
-    let words = [own, "hold-pages".to_owned(), job_text];
+    let words = [program, "hold-pages".to_owned(), job_text];
     let time = Duration::from_nanos(job.ramp_ns.saturating_add(job.time_ns));
     let execution = Execution {
         words: &words,

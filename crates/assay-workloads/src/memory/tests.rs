@@ -294,7 +294,7 @@ fn a_trial_has_a_fifth_of_its_time_before_it() {
     assert_eq!(settled(Some(Time(50)), Some(Time(1))), [50, 1]);
     let hurried = |time, ramp| {
         let mut own = MemorySpec { runtime: time, ramp_time: ramp, ..Default::default() };
-        own.hurry(None);
+        own.make_quick(None);
         [own.time(), own.ramp()].map(|own| own.unwrap().0)
     };
     assert_eq!(hurried(None, None), [600_000_000, 120_000_000]);

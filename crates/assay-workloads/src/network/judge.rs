@@ -30,7 +30,7 @@ const LONGEST_NS: u64 = 60_000_000_000;
 
 pub(super) struct NetworkResult {
     pub detail: NetworkDetail,
-    pub told: KnownAndAbsent,
+    pub values: KnownAndAbsent,
     pub histograms: Histograms,
     pub series: Vec<SeriesRow>,
     /// Measured nanoseconds of all phases.
@@ -49,10 +49,10 @@ pub(super) fn judge(run: LinkRun, probe_ns: u64) -> Result<NetworkResult, String
         phases.push(detail);
         histograms.insert(name.to_owned(), latencies);
     }
-    let told = known_and_absent(values(&phases, &histograms));
+    let values = known_and_absent(values(&phases, &histograms));
     let series = series(&phases);
     let detail = NetworkDetail { peer: run.peer, congestion: run.congestion, shaped: None, phases };
-    Ok(NetworkResult { detail, told, histograms, series, window_ns })
+    Ok(NetworkResult { detail, values, histograms, series, window_ns })
 }
 
 fn judged(run: PhaseRun, probe_ns: u64) -> Result<(PhaseDetail, Histogram<u64>), String> {
@@ -136,16 +136,16 @@ fn loaded(bytes: &[u64], window: &std::ops::Range<u64>) -> Vec<(std::ops::Range<
 
 pub(super) fn rate(bytes: &[u64], window: &std::ops::Range<u64>) -> BitRate {
     let (first, end) = (window.start.div_ceil(SLICE_NS) as usize, (window.end / SLICE_NS) as usize);
-    let own = bytes.get(first..end.min(bytes.len())).unwrap_or_default();
-    BitRate::from_bytes(own.iter().sum(), own.len() as u64 * SLICE_NS)
+    let slices = bytes.get(first..end.min(bytes.len())).unwrap_or_default();
+    BitRate::from_bytes(slices.iter().sum(), slices.len() as u64 * SLICE_NS)
 }
 
 /// Capacity of a link: the largest mean rate from the beginning to a slice after `from_ns`. TCP delays data after a
 /// loss and delivers it at once, so the rate of a short window is wrong; a mean from the beginning is at most too low,
 /// and least so without delayed data.
 pub(super) fn carried(bytes: &[u64], from_ns: u64) -> BitRate {
-    let sums = bytes.iter().scan(0_u64, |sum, own| {
-        *sum += own;
+    let sums = bytes.iter().scan(0_u64, |sum, bytes_here| {
+        *sum += bytes_here;
         Some(*sum)
     });
     let ends = (1..).map(|slice: u64| slice * SLICE_NS);

@@ -19,7 +19,6 @@ const LEAST_MEAN_NS: f64 = 1_000_000.0;
 const LEAST_P99_NS: f64 = 5_000_000.0;
 /// Lower limit of the age of the baseline's oldest request, nanoseconds.
 const LEAST_AGE_NS: f64 = 500_000_000.0;
-/// A shorter last interval is ignored.
 const SHORTEST_NS: u64 = 500_000_000;
 
 /// Factor over the baseline's worst at which a level is rolled back.
@@ -155,13 +154,15 @@ impl HarmLimits {
 /// The largest value that three consecutive seconds reach; a second without a value interrupts them.
 fn sustained(stretch: &[Second], of: &dyn Fn(&Second) -> Option<f64>) -> Option<f64> {
     let least = |row: &[Second]| {
-        row.iter().map(of).try_fold(f64::INFINITY, |least, own| own.map(|own| least.min(own)))
+        row.iter()
+            .map(of)
+            .try_fold(f64::INFINITY, |least, value| value.map(|value| least.min(value)))
     };
     stretch.windows(IN_A_ROW).filter_map(least).max_by(f64::total_cmp)
 }
 
 fn mean(second: &Second, class: &str) -> Option<f64> {
-    second.classes.get(class).filter(|own| own.requests >= ENOUGH)?.mean_ns()
+    second.classes.get(class).filter(|counts| counts.requests >= ENOUGH)?.mean_ns()
 }
 
 fn p99(second: &Second, class: &str) -> Option<f64> {

@@ -56,7 +56,7 @@ pub(super) fn value(name: &str, period: &Period) -> Option<Result<f64, String>> 
     let pressure = |pick: fn(&DevicePressure) -> u64| {
         value_of(&period.pressure.clone().map(|waited| pick(&waited) as f64 / 1e9)).and_then(per_s)
     };
-    let [began, ended] = period.in_flight.map(|own| own as f64);
+    let [began, ended] = period.in_flight.map(|count| count as f64);
     Some(match name {
         "device_latency_mean_ns" => share(all.sum_ns as f64, all.requests, IDLE),
         "device_requests_per_s" => per_s(all.requests as f64),

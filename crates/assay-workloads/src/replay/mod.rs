@@ -221,7 +221,7 @@ impl WorkloadSpec for ReplaySpec {
         }
     }
 
-    fn hurry(&mut self, _: Option<Bytes>) {
+    fn make_quick(&mut self, _: Option<Bytes>) {
         if self.source.is_none() {
             self.trace_length = Some(self.trace_length.map_or(QUICK, |span| span.min(QUICK)));
         }

@@ -12,7 +12,6 @@ use super::{TimeScale, TraceSource};
 const REGION_BYTES: u64 = 1 << 20;
 /// Maximum bytes of a request with data: each slot has a buffer in memory.
 const MOST_CARRIED: u64 = 8 << 20;
-/// Maximum bytes of a request without data.
 const MOST_CLEARED: u64 = 1 << 30;
 
 /// Mapping of offsets to the area.
@@ -109,13 +108,13 @@ impl ReplayFit {
         let recorded = recorded.into_iter();
         let mut steps = Vec::with_capacity(recorded.size_hint().0);
         for step in recorded {
-            let Some(mut own) = self.one(step, &mut fitted) else { continue };
+            let Some(mut placed) = self.one(step, &mut fitted) else { continue };
             if step.act != Act::Flush {
                 jumps[0].add(step);
-                jumps[1].add(&own);
+                jumps[1].add(&placed);
             }
-            own.at_ns = scale.time_ns(step.at_ns);
-            steps.push(own);
+            placed.at_ns = scale.time_ns(step.at_ns);
+            steps.push(placed);
         }
         fitted.distances_changed = jumps[0].distance(&jumps[1]);
         (steps, fitted)

@@ -56,16 +56,17 @@ pub struct SteadyStateFacts {
 impl Tells for SteadyStatePlan {
     /// With several trials, uses the last: the drive is preconditioned most.
     fn facts(&self, seen: &RowView<'_>) -> Option<crate::WorkFacts> {
-        let of = |(at, measured): (usize, Option<&Measured>)| {
+        let judged_trial = |(at, measured): (usize, Option<&Measured>)| {
             let detail = SteadyStateDetail::of(measured?)?.clone();
-            let told = judge_trial(self, &detail).filter(|told| !told.tracked.is_empty())?;
-            Some((at, detail, told))
+            let judgement =
+                judge_trial(self, &detail).filter(|judgement| !judgement.tracked.is_empty())?;
+            Some((at, detail, judgement))
         };
-        let (at, detail, told) =
-            seen.trials.iter().copied().enumerate().filter_map(of).next_back()?;
+        let (at, detail, judgement) =
+            seen.trials.iter().copied().enumerate().filter_map(judged_trial).next_back()?;
         let several = seen.trials.len() > 1;
         let trial = several.then(|| [at + 1, seen.trials.len()]);
-        let text = words(self, &detail, &told, trial);
+        let text = words(self, &detail, &judgement, trial);
         let Subject { workload, arm } = seen.subject.clone();
         let facts = SteadyStateFacts {
             workload,
@@ -73,12 +74,12 @@ impl Tells for SteadyStatePlan {
             test: self.test,
             class: self.class,
             tracking_cell: self.tracked(),
-            rounds: told.tracked,
+            rounds: judgement.tracked,
             written_bytes: detail.rounds.iter().map(|round| round.written_bytes).collect(),
             ended_s: detail.rounds.iter().map(|round| round.ended_ns as f64 / 1e9).collect(),
-            measurement_window: told.window,
+            measurement_window: judgement.window,
             cells: in_window(self, &detail),
-            deviations: told.departures,
+            deviations: judgement.departures,
             trial,
             text,
         };
@@ -97,22 +98,27 @@ fn unit(measure: Measure) -> Unit {
 fn words(
     planned: &SteadyStatePlan,
     detail: &SteadyStateDetail,
-    told: &SteadyJudgement,
+    judgement: &SteadyJudgement,
     trial: Option<[usize; 2]>,
 ) -> String {
-    let mut said = vec![seen(planned, detail, told), conforming(planned.test, &told.departures)];
+    let mut said =
+        vec![seen(planned, detail, judgement), conforming(planned.test, &judgement.departures)];
     if let Some([trial, trials]) = trial {
         said.push(format!("This is trial {trial} of {trials}."));
     }
     said.join(" ")
 }
 
-fn seen(planned: &SteadyStatePlan, detail: &SteadyStateDetail, told: &SteadyJudgement) -> String {
+fn seen(
+    planned: &SteadyStatePlan,
+    detail: &SteadyStateDetail,
+    judgement: &SteadyJudgement,
+) -> String {
     let (measure, tracked) = (planned.test.measure(), planned.tracked().words());
-    let rounds = told.tracked.len();
+    let rounds = judgement.tracked.len();
     let written = detail.rounds.last().map_or(0, |round| round.written_bytes);
-    let Some(window) = &told.window else {
-        let mean = told.tracked.iter().sum::<f64>() / rounds.max(1) as f64;
+    let Some(window) = &judgement.window else {
+        let mean = judgement.tracked.iter().sum::<f64>() / rounds.max(1) as f64;
         return format!(
             "{tracked}: {} over {rounds} rounds, too few to determine a steady state.",
             unit(measure).alone(mean)
@@ -218,19 +224,19 @@ impl SteadyStateFacts {
 
     fn row(&self) -> Row {
         let window = self.measurement_window.as_ref();
-        let mean = window.map(|own| unit(self.measure()).alone(own.mean));
+        let mean = window.map(|found| unit(self.measure()).alone(found.mean));
         let state = match window {
-            Some(own) if own.steady => "steady",
+            Some(found) if found.steady => "steady",
             Some(_) => "not steady",
             None => "too few rounds",
         };
         let cells = [
             Value::from(self.rounds.len() as u64),
-            window.map(|own| format!("{} to {}", own.first, own.last)).into(),
+            window.map(|found| format!("{} to {}", found.first, found.last)).into(),
             self.tracking_cell.words().into(),
             mean.into(),
-            window.map(|own| own.range_share).into(),
-            window.map(|own| own.slope_share).into(),
+            window.map(|found| found.range_share).into(),
+            window.map(|found| found.slope_share).into(),
             state.into(),
         ];
         Row::about(self.subject(), cells)
@@ -297,7 +303,7 @@ impl SteadyStateFacts {
         let counts = |round: usize| {
             self.measurement_window
                 .as_ref()
-                .is_some_and(|own| (own.first..=own.last).contains(&(round + 1)))
+                .is_some_and(|window| (window.first..=window.last).contains(&(round + 1)))
         };
         let step = all.div_ceil(MOST).max(1);
         let shown = (0..all).filter(|round| round.is_multiple_of(step) || counts(*round));

@@ -11,9 +11,7 @@ use super::rests::{Rests, rests};
 
 /// Largest p of a change: rare long pauses are not normally distributed, which makes p too small.
 const SURE: f64 = 1e-4;
-/// Largest p of a trend line.
 const SURE_OF_LINE: f64 = 0.001;
-/// Smallest reported ratio between rates.
 pub(super) const STEP: f64 = 1.25;
 /// Number of batches for the interval of a rate (R9 d), and fewest slices per batch.
 const BATCHES: usize = 10;

@@ -73,7 +73,6 @@ impl SliceWalk {
         ((self.room - self.place) / self.bytes).max(1)
     }
 
-    /// Advances past the written slices.
     fn pass(&mut self, written: u64) {
         let after = if self.place == 0 { written % self.fits() } else { written };
         self.place += after * self.bytes;
@@ -114,7 +113,7 @@ pub(super) fn run(planned: &SustainedPlan, run: &Run<'_>) -> Result<RunResult, S
     if room < FIRST_BYTES {
         return Err(format!("{} is too small; the minimum is 16 MiB", Bytes(room)));
     }
-    let mut own = SustainedWriter {
+    let mut writer = SustainedWriter {
         planned,
         phases: PhaseRunner::new(run, planned.engine),
         ended_ns: run.system.monotonic_ns(),
@@ -131,13 +130,13 @@ pub(super) fn run(planned: &SustainedPlan, run: &Run<'_>) -> Result<RunResult, S
         let area = run.medium.area;
         let _ = assay_load::set_aside(file.as_fd(), &(area.start..area.start + room));
     }
-    let first = own.job(0..FIRST_BYTES, FIRST_BYTES, 1, JOB_NS)?;
+    let first = writer.job(0..FIRST_BYTES, FIRST_BYTES, 1, JOB_NS)?;
     if let Some(first_ns) = first.slices_ns.first() {
         let wanted = FIRST_BYTES as f64 * SLICE_NS as f64 / *first_ns as f64;
-        own.detail.slice_bytes = in_pieces(wanted as u64).clamp(MIB, most_of_slice(room));
-        own.laps(room)?;
+        writer.detail.slice_bytes = in_pieces(wanted as u64).clamp(MIB, most_of_slice(room));
+        writer.laps(room)?;
     }
-    Ok(own.phases.finish(own.detail))
+    Ok(writer.phases.finish(writer.detail))
 }
 
 impl SustainedWriter<'_> {

@@ -92,7 +92,8 @@ fn text_of(value: &Value) -> Option<Cow<'_, str>> {
     match value {
         Value::String(text) => Some(Cow::Borrowed(text)),
         Value::Array(list) if list.first().is_some_and(Value::is_number) => {
-            let bytes = list.iter().map(|one| one.as_u64().and_then(|one| u8::try_from(one).ok()));
+            let bytes =
+                list.iter().map(|byte| byte.as_u64().and_then(|byte| u8::try_from(byte).ok()));
             let bytes: Vec<u8> = bytes.collect::<Option<_>>()?;
             Some(Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()))
         }

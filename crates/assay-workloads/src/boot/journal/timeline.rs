@@ -130,12 +130,12 @@ fn in_time(boots: &mut [(&str, Vec<&Entry>)]) {
     });
 }
 
-fn boot(id: &str, own: &[&Entry], is_last: bool, until: Option<&str>) -> Boot {
-    let ends: Vec<&Entry> = own.iter().copied().filter(|entry| is_end(entry)).collect();
+fn boot(id: &str, entries: &[&Entry], is_last: bool, until: Option<&str>) -> Boot {
+    let ends: Vec<&Entry> = entries.iter().copied().filter(|entry| is_end(entry)).collect();
     let end = ends.first().copied();
     let (phases, from_us) =
         end.map_or_else(|| (Phases::absent("the start-up did not finish"), Some(0)), phases);
-    let (units, pending) = units(own, end.map(|end| end.monotonic_us));
+    let (units, pending) = units(entries, end.map(|end| end.monotonic_us));
     let mut notes = Vec::new();
     if ends.len() > 1 {
         let more = ends.len() - 1;
@@ -144,23 +144,23 @@ fn boot(id: &str, own: &[&Entry], is_last: bool, until: Option<&str>) -> Boot {
             if more == 1 { "once".to_owned() } else { format!("{more} times") }
         ));
     }
-    notes.extend(step_of_the_wall_clock(own, end));
+    notes.extend(step_of_the_wall_clock(entries, end));
     Boot {
         id: id.to_owned(),
-        machine: own
+        machine: entries
             .iter()
-            .find(|one| !one.machine.is_empty())
-            .map_or_else(String::new, |one| one.machine.clone()),
-        began_wall_us: own.first().and_then(|first| first.wall_us),
-        kernel: kernel(own),
-        root: root(own),
+            .find(|candidate| !candidate.machine.is_empty())
+            .map_or_else(String::new, |candidate| candidate.machine.clone()),
+        began_wall_us: entries.first().and_then(|first| first.wall_us),
+        kernel: kernel(entries),
+        root: root(entries),
         label: None,
         end: match end {
             Some(_) => BootEnd::Finished,
-            None => BootEnd::Unfinished(unfinished(own, &pending, is_last)),
+            None => BootEnd::Unfinished(unfinished(entries, &pending, is_last)),
         },
         phases,
-        until: until.map(|unit| reached(own, unit, from_us)),
+        until: until.map(|unit| reached(entries, unit, from_us)),
         units,
         notes,
     }
@@ -179,7 +179,7 @@ fn is_end(entry: &Entry) -> bool {
 /// The phases of the last start-up message and, where it agrees, the boot's kernel time.
 fn phases(end: &Entry) -> (Phases, Option<u64>) {
     let untold = "systemd did not report this time";
-    let present = |told: Option<u64>, why: &str| Presence::from_option(told, why);
+    let present = |time_us: Option<u64>, why: &str| Presence::from_option(time_us, why);
     if end.message_id == ids::USER_FINISHED || end.kernel_us.is_none() {
         let none = "a container uses the host's kernel and does not have this phase";
         let phases =
@@ -200,10 +200,10 @@ fn phases(end: &Entry) -> (Phases, Option<u64>) {
     (phases, Some(0))
 }
 
-fn units(own: &[&Entry], end_us: Option<u64>) -> (Vec<StartedUnit>, Vec<String>) {
+fn units(entries: &[&Entry], end_us: Option<u64>) -> (Vec<StartedUnit>, Vec<String>) {
     let mut begun: BTreeMap<&str, u64> = BTreeMap::new();
     let mut took: BTreeMap<&str, u64> = BTreeMap::new();
-    for entry in own.iter().filter(|entry| !entry.unit.is_empty()) {
+    for entry in entries.iter().filter(|entry| !entry.unit.is_empty()) {
         let unit = entry.unit.as_str();
         match entry.message_id.as_str() {
             ids::STARTING if end_us.is_none_or(|end| entry.monotonic_us <= end) => {
@@ -229,19 +229,19 @@ fn units(own: &[&Entry], end_us: Option<u64>) -> (Vec<StartedUnit>, Vec<String>)
 }
 
 /// When a unit had started, microseconds from the beginning of the boot.
-fn reached(own: &[&Entry], unit: &str, from_us: Option<u64>) -> Presence<u64> {
+fn reached(entries: &[&Entry], unit: &str, from_us: Option<u64>) -> Presence<u64> {
     let is_it = |entry: &&&Entry| {
         entry.unit == unit
             && entry.message_id == ids::STARTED
             && matches!(entry.job_result.as_str(), "done" | "")
     };
     let Some(from_us) = from_us else { return Presence::absent("the boot start time is unknown") };
-    let at = own.iter().find(is_it).map(|entry| entry.monotonic_us.saturating_sub(from_us));
+    let at = entries.iter().find(is_it).map(|entry| entry.monotonic_us.saturating_sub(from_us));
     Presence::from_option(at, format!("the journal has no message that {unit} started"))
 }
 
-fn unfinished(own: &[&Entry], pending: &[String], is_last: bool) -> String {
-    let closed = own.iter().any(|entry| entry.message_id == ids::JOURNAL_STOPPED);
+fn unfinished(entries: &[&Entry], pending: &[String], is_last: bool) -> String {
+    let closed = entries.iter().any(|entry| entry.message_id == ids::JOURNAL_STOPPED);
     let how = match (closed, is_last) {
         (true, _) => "the machine was shut down before its start-up had finished",
         (false, true) => "its start-up has not finished: it is still running or was interrupted",
@@ -255,15 +255,16 @@ fn unfinished(own: &[&Entry], pending: &[String], is_last: bool) -> String {
 }
 
 /// A note if the wall clock was set during the boot: no time depends on it.
-fn step_of_the_wall_clock(own: &[&Entry], end: Option<&Entry>) -> Option<String> {
+fn step_of_the_wall_clock(entries: &[&Entry], end: Option<&Entry>) -> Option<String> {
     let before_end = |entry: &&&Entry| end.is_none_or(|end| entry.monotonic_us <= end.monotonic_us);
     let offset = |entry: &&Entry| {
         Some(i64::try_from(entry.wall_us?).ok()? - i64::try_from(entry.monotonic_us).ok()?)
     };
-    let mut offsets = own.iter().filter(before_end).filter_map(offset);
+    let mut offsets = entries.iter().filter(before_end).filter_map(offset);
     let first = offsets.next()?;
-    let farthest =
-        offsets.map(|one| one.saturating_sub(first)).max_by_key(|step| step.saturating_abs())?;
+    let farthest = offsets
+        .map(|offset_us| offset_us.saturating_sub(first))
+        .max_by_key(|step| step.saturating_abs())?;
     (farthest.saturating_abs() >= TELLING_STEP_US).then(|| {
         let way = if farthest > 0 { "forward" } else { "back" };
         let by = assay_core::quantity::units::show::duration(farthest.saturating_abs() as f64 * 1e3);
@@ -271,21 +272,23 @@ fn step_of_the_wall_clock(own: &[&Entry], end: Option<&Entry>) -> Option<String>
     })
 }
 
-fn of_kernel<'a>(own: &'a [&Entry], prefix: &'a str) -> Option<&'a str> {
-    let mut told = own.iter().filter(|entry| entry.transport == "kernel");
-    told.find_map(|entry| entry.message.strip_prefix(prefix))
+fn of_kernel<'a>(entries: &'a [&Entry], prefix: &'a str) -> Option<&'a str> {
+    let mut messages = entries.iter().filter(|entry| entry.transport == "kernel");
+    messages.find_map(|entry| entry.message.strip_prefix(prefix))
 }
 
-fn kernel(own: &[&Entry]) -> Presence<String> {
-    let release = of_kernel(own, "Linux version ").and_then(|rest| rest.split_whitespace().next());
+fn kernel(entries: &[&Entry]) -> Presence<String> {
+    let release =
+        of_kernel(entries, "Linux version ").and_then(|rest| rest.split_whitespace().next());
     Presence::from_option(
         release.map(str::to_owned),
         "the journal has no `Linux version` message from the kernel",
     )
 }
 
-fn root(own: &[&Entry]) -> Presence<String> {
-    let line = of_kernel(own, "Command line: ").or_else(|| of_kernel(own, "Kernel command line: "));
+fn root(entries: &[&Entry]) -> Presence<String> {
+    let line = of_kernel(entries, "Command line: ")
+        .or_else(|| of_kernel(entries, "Kernel command line: "));
     let Some(line) = line else {
         return Presence::absent("the journal does not contain the kernel command line");
     };

@@ -94,27 +94,27 @@ impl<'a> CommandTrial<'a> {
 
     /// All numbers, with unique names.
     fn numbers(&self, texts: &Texts) -> Result<ToolOutput, Break> {
-        let mut all = ToolOutput::default();
+        let mut output = ToolOutput::default();
         for reader in &self.readers {
             let from = reader.from().map(|from| line::filled(from, &self.levels));
             let Some((text, bytes)) = texts.get(&from) else { continue };
             let text = OutputText { text, bytes: *bytes };
             let stop = self.run.stop;
-            let told = |why: String| match &from {
+            let failed = |why: String| match &from {
                 _ if stop.load(Ordering::Relaxed) => Break::Stopped,
                 Some(from) => Break::Failed(format!("{from}: {why}")),
                 None => Break::Failed(why),
             };
-            let read = reader.read(&text, self.run.programs.formats, stop).map_err(told)?;
-            all.evidence.extend(read.evidence);
-            for own in read.numbers {
-                if all.numbers.iter().any(|known| known.name == own.name) {
-                    return Err(Break::Failed(format!("two numbers are named {}", own.name)));
+            let read = reader.read(&text, self.run.programs.formats, stop).map_err(failed)?;
+            output.evidence.extend(read.evidence);
+            for number in read.numbers {
+                if output.numbers.iter().any(|known| known.name == number.name) {
+                    return Err(Break::Failed(format!("two numbers are named {}", number.name)));
                 }
-                all.numbers.push(own);
+                output.numbers.push(number);
             }
         }
-        Ok(all)
+        Ok(output)
     }
 
     fn produced(&mut self, executed: &Executed) -> Result<Option<String>, Break> {

@@ -71,12 +71,10 @@ impl OutputReader {
         Ok(Self { reading: reading.clone(), how, names: reading.metrics() })
     }
 
-    /// Its file; `None` for standard output.
     pub fn from(&self) -> Option<&str> {
         self.reading.file.as_deref()
     }
 
-    /// The numbers of a text, by their metrics.
     pub fn read(
         &self,
         text: &OutputText<'_>,

@@ -131,11 +131,11 @@ impl FromStr for ParseSpec {
                 }
             };
         }
-        let own = Self { unit, better: Some(better), ..Self::default() };
+        let spec = Self { unit, better: Some(better), ..Self::default() };
         Ok(if text.starts_with('/') {
-            Self { json_pointer: what, ..own }
+            Self { json_pointer: what, ..spec }
         } else {
-            Self { regex: what, ..own }
+            Self { regex: what, ..spec }
         })
     }
 }
@@ -154,15 +154,18 @@ impl ParseSpec {
 
     /// Names of its metrics; empty if they depend on the output.
     pub fn metrics(&self) -> Vec<String> {
-        let own = |name: &str| format!("{TOLD}{}", named::metric(name, self.unit.as_deref()));
+        let metric_name =
+            |name: &str| format!("{TOLD}{}", named::metric(name, self.unit.as_deref()));
         if let Some(json) = &self.json_pointer {
-            return vec![own(self.name.as_deref().unwrap_or_else(|| named::last_token(json)))];
+            return vec![metric_name(
+                self.name.as_deref().unwrap_or_else(|| named::last_token(json)),
+            )];
         }
         let regex = self.regex.as_deref().and_then(|pattern| compiled(pattern).ok());
         let groups = regex.as_ref().map(named::groups).unwrap_or_default();
         groups
             .iter()
-            .map(|group| own(self.name.as_deref().or(group.as_deref()).unwrap_or_default()))
+            .map(|group| metric_name(self.name.as_deref().or(group.as_deref()).unwrap_or_default()))
             .collect()
     }
 }

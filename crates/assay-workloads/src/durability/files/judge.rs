@@ -69,11 +69,12 @@ impl FileScript {
     /// The judgment if nothing is readable: everything acknowledged is missing.
     pub fn without_any(&self, moment: CutMoment) -> Judgement {
         let standing = PossibleFiles::after_cut(self, moment);
-        let is_promised = |states: &[NameState]| states.iter().all(|own| own.file.is_some());
+        let is_promised = |states: &[NameState]| states.iter().all(|state| state.file.is_some());
         let names = standing.names.iter().filter(|(_, states)| is_promised(states));
-        let lost = names.map(|(name, own)| standing.lost(*name, own, Found::Unreachable, None));
+        let lost =
+            names.map(|(name, states)| standing.lost(*name, states, Found::Unreachable, None));
         let mut lost: Vec<LostFile> = lost.collect();
-        lost.sort_by_key(|own| (own.made, own.name));
+        lost.sort_by_key(|lost| (lost.made, lost.name));
         Judgement { lost, unpromised: Unpromised::default() }
     }
 }
@@ -88,7 +89,8 @@ impl PossibleFiles {
     ) -> Result<FileFate, Found> {
         let may_be = |file: Option<u32>| states.iter().any(|state| state.file == file);
         // A file whose content was not acknowledged may contain anything.
-        let open = states.iter().any(|state| state.file.is_some_and(|own| !self.is_synced(own)));
+        let open =
+            states.iter().any(|state| state.file.is_some_and(|number| !self.is_synced(number)));
         let is_free = states.iter().all(|state| state.file.is_none());
         match seen {
             None if may_be(None) => Ok(self.found(states, None)),
@@ -106,7 +108,7 @@ impl PossibleFiles {
     }
 
     fn found(&self, states: &[NameState], file: Option<u32>) -> FileFate {
-        let is_open = file.is_some_and(|own| !self.is_synced(own));
+        let is_open = file.is_some_and(|number| !self.is_synced(number));
         let newest = states.last().and_then(|last| last.file);
         match states.len() {
             ..=1 if !is_open => FileFate::Sure,
@@ -154,19 +156,19 @@ impl PossibleFiles {
 /// Counts calls in progress, in the order of the calls.
 fn told_apart(mut ways: Vec<(usize, FileFate)>) -> Unpromised {
     ways.sort_by_key(|(call, _)| *call);
-    let mut told = Unpromised::default();
+    let mut unpromised = Unpromised::default();
     for (_, way) in ways {
         match way {
             FileFate::Sure => {}
             FileFate::There => {
-                told.present += 1;
-                told.out_of_order += u64::from(told.missing > 0);
+                unpromised.present += 1;
+                unpromised.out_of_order += u64::from(unpromised.missing > 0);
             }
-            FileFate::Gone => told.missing += 1,
-            FileFate::Torn => told.torn += 1,
+            FileFate::Gone => unpromised.missing += 1,
+            FileFate::Torn => unpromised.torn += 1,
         }
     }
-    told
+    unpromised
 }
 
 #[cfg(test)]
