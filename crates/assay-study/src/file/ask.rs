@@ -97,10 +97,10 @@ impl AskKind {
 
 impl Ask {
     pub fn levels_of(&mut self, factor: &str) -> impl Iterator<Item = &mut String> {
-        let own = self.factor.as_deref() == Some(factor);
+        let is_own = self.factor.as_deref() == Some(factor);
         let over =
             [&mut self.level, &mut self.versus].into_iter().flatten().chain(&mut self.between);
-        self.at.get_mut(factor).into_iter().chain(over.filter(move |_| own))
+        self.at.get_mut(factor).into_iter().chain(over.filter(move |_| is_own))
     }
 
     /// Returns whether no level is named: the second level of the varied factor is then compared with the first.

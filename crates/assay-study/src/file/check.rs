@@ -259,9 +259,9 @@ impl Checker<'_> {
                 );
                 continue;
             };
-            let own = levels.iter().find(|own| same(name, own, level));
-            if let Some(own) = own {
-                own.clone_into(level);
+            let exact = levels.iter().find(|exact| same(name, exact, level));
+            if let Some(exact) = exact {
+                exact.clone_into(level);
             } else if !self.any_wrong_level(name, levels) {
                 let known: Vec<&str> = levels.iter().map(String::as_str).collect();
                 let message = format!("{name} has no level \"{level}\"");
@@ -295,8 +295,8 @@ impl Checker<'_> {
         for (index, arm) in study.configurations.iter().enumerate() {
             let path = format!("configurations/{index}");
             let lacks = |name: &&String| {
-                let told = self.mistakes.is_wrong(&format!("{path}/{name}"));
-                !arm.contains_key(*name) && !told
+                let is_wrong = self.mistakes.is_wrong(&format!("{path}/{name}"));
+                !arm.contains_key(*name) && !is_wrong
             };
             let lacking: Vec<&str> =
                 study.factors.keys().filter(lacks).map(String::as_str).collect();
@@ -308,7 +308,7 @@ impl Checker<'_> {
                     Some(hint),
                 );
             } else if let Some(first) =
-                study.configurations[..index].iter().position(|one| one == arm)
+                study.configurations[..index].iter().position(|other| other == arm)
             {
                 self.key(
                     &path,
@@ -467,8 +467,8 @@ fn left_of(study: &Study, all: usize) -> usize {
 }
 
 fn metrics_of(study: &Study) -> Vec<&'static str> {
-    let of_work = study.workload.iter().flat_map(|own| metrics::of_kind(own.work.kind()));
-    let by_class = study.workload.iter().any(|own| own.work.is_others())
+    let of_work = study.workload.iter().flat_map(|workload| metrics::of_kind(workload.work.kind()));
+    let by_class = study.workload.iter().any(|workload| workload.work.is_others())
         || study.probes.iter().any(|probe| probe == BLOCK_LATENCY);
     let classes = CLASS_METRICS.iter().filter(|_| by_class);
     let mut names: Vec<&str> = Vec::new();
@@ -481,7 +481,8 @@ fn metrics_of(study: &Study) -> Vec<&'static str> {
 }
 
 fn is_told(study: &Study, metric: &str) -> bool {
-    metrics::is_told(metric) && study.workload.iter().any(|own| own.work.may_report(metric))
+    metrics::is_told(metric)
+        && study.workload.iter().any(|workload| workload.work.may_report(metric))
 }
 
 fn runs_programs(study: &Study) -> bool {
@@ -504,12 +505,12 @@ pub fn is_taken(study: &Study, factor: &str) -> bool {
 /// Gives each level its one spelling, in the questions too: a level is called by it from here on.
 fn spell(study: &mut Study) {
     let taken = |name: &str| is_taken(study, name) && factors::find(name).is_none();
-    let own: Vec<String> = study.factors.keys().filter(|name| !taken(name)).cloned().collect();
-    for name in own {
+    let names: Vec<String> = study.factors.keys().filter(|name| !taken(name)).cloned().collect();
+    for name in names {
         let of = |level: &mut String| *level = levels::spelled(&name, level);
         study.factors.get_mut(&name).into_iter().flatten().for_each(of);
         study.question.iter_mut().flat_map(|ask| ask.levels_of(&name)).for_each(of);
-        study.published.iter_mut().filter_map(|one| one.at.get_mut(&name)).for_each(of);
+        study.published.iter_mut().filter_map(|published| published.at.get_mut(&name)).for_each(of);
     }
 }
 

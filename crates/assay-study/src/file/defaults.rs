@@ -52,7 +52,7 @@ impl Study {
         let asked = ProbeRequest { probes: &self.probes, meter: self.power_meter.as_deref() };
         let asked = energy::is_asked(asked);
         let short = |time: Option<Time>| time.is_some_and(|time| time <= LONGEST_QUICK);
-        let quick = self.workload.iter().all(|one| short(one.work.time()));
+        let quick = self.workload.iter().all(|workload| short(workload.work.time()));
         asked.then_some(if quick { QUICK_IDLE.0 } else { IDLE.0 })
     }
 
@@ -66,8 +66,8 @@ impl Study {
     #[must_use]
     pub fn in_lab(mut self) -> Self {
         let mut moved = false;
-        for own in &mut self.workload {
-            moved |= own.work.move_to_lab();
+        for workload in &mut self.workload {
+            moved |= workload.work.move_to_lab();
         }
         if moved {
             // The workload uses network namespaces instead of a loop device.

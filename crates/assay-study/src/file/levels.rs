@@ -10,8 +10,8 @@ use super::text::scalar::quoted;
 use super::{now, simulated, words};
 
 pub(super) fn filled(name: &str, level: &str) -> Result<(), (String, Option<String>)> {
-    let told = !level.trim().is_empty();
-    told.then_some(()).ok_or_else(|| (format!("{name}: the level is empty"), None))
+    let is_set = !level.trim().is_empty();
+    is_set.then_some(()).ok_or_else(|| (format!("{name}: the level is empty"), None))
 }
 
 /// Checks a level of a factor; the error contains a message and a hint.
@@ -27,9 +27,9 @@ pub(super) fn judged(name: &str, level: &str) -> Result<(), (String, Option<Stri
     if let Some(law) = level.strip_prefix(simulated::PREFIX).filter(|_| name == TARGET_FACTOR) {
         return reader::law_mistake(law).map_or(Ok(()), |message| Err((message, None)));
     }
-    let told =
+    let parsed =
         assay_workloads::KINDS.iter().find_map(|kind| assay_workloads::at_level(kind, name, level));
-    let Some(told) = told else {
+    let Some(parsed) = parsed else {
         let other = factors::find(name).map_or(Ok(()), |factor| factor.judge(level));
         return other.map_err(|message| (format!("{name}: {}", quoted(&message)), None));
     };
@@ -37,7 +37,7 @@ pub(super) fn judged(name: &str, level: &str) -> Result<(), (String, Option<Stri
         Some(Form::Size { least, most } | Form::Sizes { least, most }) => Some(*least..=*most),
         _ => None,
     };
-    if let Err(message) = told {
+    if let Err(message) = parsed {
         let bytes = level.parse::<u64>().ok().filter(|bytes| size.is_some() && *bytes >= 512);
         return Err(match bytes {
             Some(bytes) => (
@@ -68,12 +68,12 @@ fn is_number(name: &str) -> bool {
     matches!(form, Some(Form::Whole { .. } | Form::Size { .. } | Form::Sizes { .. }))
 }
 
-pub(super) fn same(name: &str, one: &str, other: &str) -> bool {
-    if one == other {
+pub(super) fn same(name: &str, first: &str, second: &str) -> bool {
+    if first == second {
         return true;
     }
     if assay_workloads::parameter(name).is_none() {
-        return factors::find(name).is_some_and(|factor| factor.same(one, other));
+        return factors::find(name).is_some_and(|factor| factor.same(first, second));
     }
     let bytes = |text: &str| {
         let bare = || format!("{text} B").parse::<Bytes>();
@@ -81,14 +81,14 @@ pub(super) fn same(name: &str, one: &str, other: &str) -> bool {
     };
     let form = assay_workloads::key(name).map(|key| &key.form);
     let is_size = matches!(form, Some(Form::Size { .. } | Form::Sizes { .. }));
-    let sizes = is_size.then(|| bytes(one).zip(bytes(other))).flatten();
+    let sizes = is_size.then(|| bytes(first).zip(bytes(second))).flatten();
     let set = |text: &str| {
         assay_workloads::KINDS.iter().find_map(|kind| assay_workloads::at_level(kind, name, text))
     };
-    let alike = || Some(set(one)?.ok()? == set(other)?.ok()?);
+    let alike = || Some(set(first)?.ok()? == set(second)?.ok()?);
     // The levels of `copy` are arbitrary words.
     let means = name != assay_workloads::COPY.about.name;
-    means && (sizes.is_some_and(|(one, other)| one == other) || alike() == Some(true))
+    means && (sizes.is_some_and(|(first, second)| first == second) || alike() == Some(true))
 }
 
 /// Splits a text at commas. A level may contain commas itself; `["a,b", "c"]` delimits levels.
@@ -97,10 +97,10 @@ pub fn levels_in(name: &str, text: &str) -> Vec<String> {
         return levels;
     }
     let is_level = |text: &str| {
-        let told = assay_workloads::KINDS
+        let known = assay_workloads::KINDS
             .iter()
             .find_map(|kind| assay_workloads::at_level(kind, name, text));
-        told.is_none_or(|told| told.is_ok())
+        known.is_none_or(|known| known.is_ok())
     };
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
     let (mut rest, mut levels) = (parts.as_slice(), Vec::new());
@@ -131,13 +131,13 @@ fn examples(name: &str) -> Vec<String> {
 /// Returns other spellings of an amount in a text, and the parameter's own spelling.
 fn spellings(name: &str, text: &str) -> Vec<String> {
     let bare = text.trim();
-    let own = assay_workloads::parameter(name).and_then(|own| own.written);
+    let as_written = assay_workloads::parameter(name).and_then(|as_written| as_written.written);
     let per_s = |text: &str| {
         let bytes: Bytes = text.strip_suffix("/s")?.parse().ok()?;
         Some(format!("{bytes}/s"))
     };
     let all = [
-        own.and_then(|written| written(bare)),
+        as_written.and_then(|written| written(bare)),
         bare.parse::<u64>().ok().map(|number| number.to_string()),
         bare.parse::<Bytes>().ok().map(|bytes| bytes.to_string()),
         bare.parse::<Time>().ok().map(|time| time.to_string()),

@@ -79,23 +79,25 @@ impl Constraint {
     }
 
     pub fn names(&self, factor: &str) -> bool {
-        self.conditions.iter().any(|own| own.factor == factor || own.than == factor)
+        self.conditions
+            .iter()
+            .any(|condition| condition.factor == factor || condition.than == factor)
     }
 
     /// The constraint with one level replaced by another; `None` if it does not name the level.
     pub(super) fn replaced(&self, factor: &str, level: &str, by: &str) -> Option<String> {
-        let names = |own: &Condition| own.factor == factor && own.than == level;
+        let names = |condition: &Condition| condition.factor == factor && condition.than == level;
         self.conditions.iter().any(names).then(|| {
-            let one = |own: &Condition| {
-                let than: &str = if names(own) { by } else { &own.than };
-                format!("{} {} {than}", own.factor, own.sign.word())
+            let renamed = |condition: &Condition| {
+                let than: &str = if names(condition) { by } else { &condition.than };
+                format!("{} {} {than}", condition.factor, condition.sign.word())
             };
-            self.conditions.iter().map(one).collect::<Vec<_>>().join(" and ")
+            self.conditions.iter().map(renamed).collect::<Vec<_>>().join(" and ")
         })
     }
 
     fn holds(&self, arm: &Levels) -> bool {
-        self.conditions.iter().all(|own| own.holds(arm))
+        self.conditions.iter().all(|condition| condition.holds(arm))
     }
 }
 
@@ -107,10 +109,11 @@ impl Relation {
 
 impl Condition {
     fn holds(&self, arm: &Levels) -> bool {
-        let Some(own) = arm.get(&self.factor) else { return false };
+        let Some(level) = arm.get(&self.factor) else { return false };
         let than = arm.get(&self.than).unwrap_or(&self.than);
-        let is_same = || same(&self.factor, own, than);
-        let order = number(own).zip(number(than)).and_then(|(own, than)| own.partial_cmp(&than));
+        let is_same = || same(&self.factor, level, than);
+        let order =
+            number(level).zip(number(than)).and_then(|(level, than)| level.partial_cmp(&than));
         match self.sign {
             Relation::Is => is_same(),
             Relation::IsNot => !is_same(),
@@ -167,7 +170,7 @@ pub fn left(
     let mut counts = vec![0; constraints.len()];
     let mut kept = Vec::with_capacity(all.len());
     for arm in all {
-        let holds = constraints.iter().position(|own| own.holds(&arm));
+        let holds = constraints.iter().position(|rule| rule.holds(&arm));
         match holds.filter(|_| !is_first(&arm)) {
             Some(constraint) => counts[constraint] += 1,
             None => kept.push(arm),
@@ -188,7 +191,9 @@ pub(super) fn check(study: &Study, places: &ValuePlaces, mistakes: &mut Mistakes
     for (index, text) in study.exclude.iter().enumerate() {
         let path = format!("exclude/{index}");
         let wrong = match text.parse::<Constraint>() {
-            Ok(own) => own.conditions.iter().find_map(|one| one.mistake(&study.factors)),
+            Ok(constraint) => {
+                constraint.conditions.iter().find_map(|condition| condition.mistake(&study.factors))
+            }
             Err(message) => Some(message),
         };
         if let Some(message) = wrong {

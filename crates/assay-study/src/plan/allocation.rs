@@ -79,7 +79,8 @@ pub fn settle(study: Study, quick: Quick, surveys: &[Survey]) -> Study {
 
 /// Returns whether the trials are long enough and end within the time per target. Warm-ups vary in length.
 fn fits(plan: &Plan, time: Time) -> bool {
-    let targets: BTreeSet<&str> = plan.surveys.iter().map(|own| own.target.as_str()).collect();
+    let targets: BTreeSet<&str> =
+        plan.surveys.iter().map(|survey| survey.target.as_str()).collect();
     let most = (time.0 / 10 * 11).saturating_mul(targets.len() as u64);
     let each = plan.trials.iter().map(|trial| budget::expected_ns(plan, trial));
     trial_ns(plan) >= SHORTEST_TRIAL_NS && each.fold(0, u64::saturating_add) <= most
@@ -99,15 +100,15 @@ fn divided(study: &Study, replicates: u32, time: Time, surveys: &[Survey]) -> (S
     // All orders have the same length.
     let plan = plan::make(&study, surveys.to_vec(), 0);
     for workload in study.workload.iter_mut().filter(by_time) {
-        let own = plan.workloads.iter().find(|planned| planned.name == workload.name);
+        let in_plan = plan.workloads.iter().find(|planned| planned.name == workload.name);
         let (time_ns, ramp_ns) =
-            own.map_or((SHORTEST_TRIAL_NS, 0), |own| (own.time_ns, own.ramp_ns));
+            in_plan.map_or((SHORTEST_TRIAL_NS, 0), |in_plan| (in_plan.time_ns, in_plan.ramp_ns));
         let time_ns = whole(time_ns).clamp(SHORTEST_TRIAL_NS, LONGEST_TRIAL_NS);
         let time = Time(time_ns.max(by_clock_ns(&plan, &workload.name)));
         workload.work.set_span(Some(time), Some(Time(whole(ramp_ns).max(10 * MILLISECOND))));
     }
     study.budget = None;
-    let is_paced = plan.workloads.iter().any(|own| by_clock_ns(&plan, &own.name) > 0);
+    let is_paced = plan.workloads.iter().any(|in_plan| by_clock_ns(&plan, &in_plan.name) > 0);
     // Its trials may be longer than the time that they were given.
     let plan = if is_paced { plan::make(&study, surveys.to_vec(), 0) } else { plan };
     (study, plan)
@@ -115,8 +116,8 @@ fn divided(study: &Study, replicates: u32, time: Time, surveys: &[Survey]) -> (S
 
 /// Returns the trial length that an open loop needs for a p99; 0 for other workloads.
 fn by_clock_ns(plan: &Plan, workload: &str) -> u64 {
-    let own = plan.workloads.iter().filter(|own| own.name == workload);
-    let rates = own.filter_map(|own| io::IoPlan::of(&own.work)?.arrival_rate);
+    let of_name = plan.workloads.iter().filter(|planned| planned.name == workload);
+    let rates = of_name.filter_map(|planned| io::IoPlan::of(&planned.work)?.arrival_rate);
     let needed =
         rates.map(|rate| (OF_A_P99 * SECOND_NS / rate.per_s().max(1)).div_ceil(MILLISECOND));
     let needed = needed.map(|milliseconds| milliseconds * MILLISECOND);
@@ -129,8 +130,8 @@ fn whole(ns: u64) -> u64 {
 
 /// Shortest time of a trial that shares the budget; `u64::MAX` without such trials.
 fn trial_ns(plan: &Plan) -> u64 {
-    let shared = plan.workloads.iter().filter(|one| one.work.ends_by_time());
-    shared.map(|one| one.time_ns).min().unwrap_or(u64::MAX)
+    let shared = plan.workloads.iter().filter(|planned| planned.work.ends_by_time());
+    shared.map(|planned| planned.time_ns).min().unwrap_or(u64::MAX)
 }
 
 /// Geometric mean over workloads of the expected relative half-width of simultaneous intervals.
@@ -139,9 +140,9 @@ fn relative_width(plan: &Plan) -> Option<f64> {
     let mut logs = Vec::new();
     for survey in &plan.surveys {
         for (name, scatter) in &survey.pilot.scatter {
-            let own = || plan.workloads.iter().filter(|one| one.name == *name);
-            let time_ns = own().next()?.time_ns;
-            let family = own().count().saturating_sub(1).max(1);
+            let planned = || plan.workloads.iter().filter(|candidate| candidate.name == *name);
+            let time_ns = planned().next()?.time_ns;
+            let family = planned().count().saturating_sub(1).max(1);
             let critical = t_quantile(1.0 - 0.025 / family as f64, replicates - 1.0)?;
             let sd = std::f64::consts::SQRT_2 * scatter.sd_log(time_ns);
             logs.push((critical * sd / replicates.sqrt()).ln());

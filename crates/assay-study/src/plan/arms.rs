@@ -217,13 +217,13 @@ fn sensible(study: &Study, all: Vec<Arm>) -> (Vec<Arm>, Vec<Omitted>) {
         return (all, Vec::new());
     }
     let (arms, counts) = without::left(all, &constraints, &study.baseline);
-    let own = constraints.iter().zip(counts).filter(|(_, count)| *count > 0);
-    let omitted = |(own, count): (&without::Constraint, usize)| Omitted {
+    let used = constraints.iter().zip(counts).filter(|(_, count)| *count > 0);
+    let omitted = |(constraint, count): (&without::Constraint, usize)| Omitted {
         count,
         of,
-        constraint: own.text().to_owned(),
+        constraint: constraint.text().to_owned(),
     };
-    (arms, own.map(omitted).collect())
+    (arms, used.map(omitted).collect())
 }
 
 fn target_of(arm: &Arm, surveys: &[Survey]) -> usize {
@@ -231,8 +231,8 @@ fn target_of(arm: &Arm, surveys: &[Survey]) -> usize {
     let at = |survey: &&Survey| name.is_none_or(|name| survey.target == *name);
     let base = layer_part(arm);
     let on = |survey: &Survey| survey.under.is_empty() || survey.under == base;
-    let own = surveys.iter().position(|survey| at(&survey) && on(survey));
-    own.or_else(|| surveys.iter().position(|survey| at(&survey))).unwrap_or(0)
+    let of_arm = surveys.iter().position(|survey| at(&survey) && on(survey));
+    of_arm.or_else(|| surveys.iter().position(|survey| at(&survey))).unwrap_or(0)
 }
 
 fn stopping(study: &Study, factors: &[Factor], arms: usize) -> Stopping {
@@ -252,17 +252,17 @@ fn stopping(study: &Study, factors: &[Factor], arms: usize) -> Stopping {
 }
 
 fn gate(study: &Study) -> Option<Gate> {
-    let own = study.gate.as_ref()?;
-    let (max_regression, more) = match own.max_regression {
+    let gate = study.gate.as_ref()?;
+    let (max_regression, more) = match gate.max_regression {
         Loss::Share(share) => (share.fraction(), None),
         Loss::Amount(amount) => (0.0, Some(amount)),
     };
     Some(Gate {
         max_regression,
         more,
-        must_detect: own.must_detect.map(assay_core::quantity::Percent::fraction),
-        metric: own.metric.clone(),
+        must_detect: gate.must_detect.map(assay_core::quantity::Percent::fraction),
+        metric: gate.metric.clone(),
         until_decided: study.stop.rule == StopRule::Gate,
-        allow_inconclusive: own.allow_inconclusive,
+        allow_inconclusive: gate.allow_inconclusive,
     })
 }

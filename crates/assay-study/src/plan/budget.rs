@@ -21,7 +21,6 @@ const SHORTEST_TRIAL_NS: u64 = 60 * MILLISECOND;
 const OVERHEAD_NS: u64 = 40 * MILLISECOND;
 /// Uncounted ramp of a trial: one part in this many.
 const RAMP_SHARE: u64 = 16;
-/// Some hundred years.
 const NEVER_NS: u64 = i64::MAX as u64;
 /// Maximum number of replicates that share the budget if the study may stop after any of them.
 pub(super) const MOST_SHARING: u32 = 100;
@@ -120,8 +119,8 @@ pub fn timed(
             workload.ramp_ns = ramp;
             workload.time_ns = share - workload.ramp_ns;
         }
-        let own = operation_ns(workload, surveys);
-        limit_depth(workload, slowest.get(&workload.name).copied().unwrap_or(own));
+        let operation = operation_ns(workload, surveys);
+        limit_depth(workload, slowest.get(&workload.name).copied().unwrap_or(operation));
     }
     // A study without verdicts ends with its time; the others end with a replicate (R8).
     let budget_ns = study.budget.filter(|_| study.margin.is_some()).map(|_| whole);
@@ -130,11 +129,11 @@ pub fn timed(
 
 /// Rest before each trial: long enough to detect other traffic, short compared with the shortest trial.
 fn gap_ns(surveys: &[Survey], workloads: &[PlannedWorkload], share_ns: u64) -> u64 {
-    let own = |workload: &PlannedWorkload| match workload.time_ns {
+    let gap_of = |workload: &PlannedWorkload| match workload.time_ns {
         0 => share_ns,
         _ => run_ns(workload, &surveys[workload.target]),
     };
-    let shortest = workloads.iter().map(own).min().unwrap_or(share_ns);
+    let shortest = workloads.iter().map(gap_of).min().unwrap_or(share_ns);
     (shortest / GAP_SHARE).clamp(SHORTEST_GAP_NS, LONGEST_GAP_NS)
 }
 

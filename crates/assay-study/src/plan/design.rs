@@ -147,7 +147,7 @@ impl Demands {
 
     pub fn in_turn(&self) -> Vec<&Varied> {
         let mut varied: Vec<&Varied> = self.varied.iter().collect();
-        varied.sort_by_key(|own| own.rank);
+        varied.sort_by_key(|factor| factor.rank);
         varied
     }
 
@@ -160,7 +160,7 @@ impl Demands {
     }
 
     pub fn needs_root(&self) -> bool {
-        let is_set = |own: &Varied| own.role().is_some_and(|role| role != Role::Observed);
+        let is_set = |factor: &Varied| factor.role().is_some_and(|role| role != Role::Observed);
         self.own_target().is_some()
             || self.made.any
             || self.network.changes
@@ -179,11 +179,11 @@ impl Demands {
     }
 
     pub fn watches(&self) -> bool {
-        self.work.iter().any(|own| own.work.is_others())
+        self.work.iter().any(|workload| workload.work.is_others())
     }
 
     pub fn runs_programs(&self) -> bool {
-        self.work.iter().any(|own| own.work.kind().runs_programs)
+        self.work.iter().any(|workload| workload.work.kind().runs_programs)
     }
 
     pub fn sets(&self) -> bool {
@@ -200,12 +200,12 @@ impl Demands {
 }
 
 fn polls(study: &Study) -> bool {
-    let own = |workload: &Workload| {
+    let asks = |workload: &Workload| {
         io::IoSpec::of(&workload.work).is_some_and(|io| io.polled() == Poll::Iopoll)
     };
     let levels = study.factors.get(poll::NAME);
     levels.is_some_and(|levels| levels.iter().any(|level| level == Poll::Iopoll.name()))
-        || study.workload.iter().any(own)
+        || study.workload.iter().any(asks)
 }
 
 fn named(study: &Study) -> Vec<String> {
@@ -277,12 +277,12 @@ impl Filled {
 impl Network {
     fn from_links(links: impl Iterator<Item = LinkNeeds>) -> Self {
         let (mut found, mut is_shaped) = (Self::default(), false);
-        for own in links {
-            found.makes_link |= own.in_lab;
-            found.changes |= own.changes;
-            found.to_nobody = found.to_nobody.or(own.to_nobody);
-            found.shaped.extend(own.interfaces);
-            is_shaped |= own.shaped;
+        for link in links {
+            found.makes_link |= link.in_lab;
+            found.changes |= link.changes;
+            found.to_nobody = found.to_nobody.or(link.to_nobody);
+            found.shaped.extend(link.interfaces);
+            is_shaped |= link.shaped;
         }
         if !is_shaped {
             found.shaped.clear();
@@ -326,19 +326,19 @@ impl<'d> ResolvedDesign<'d> {
     /// Every workload under every arm, on any target, by its key, and whether it is optional.
     pub fn all_work(&self) -> BTreeMap<String, (Work, bool)> {
         let under = |workload: &Workload, levels: &Arm| {
-            let own = workload.under(levels).ok()?;
-            Some((pilot_key(&workload.name, levels), (own.work, own.optional)))
+            let work_there = workload.under(levels).ok()?;
+            Some((pilot_key(&workload.name, levels), (work_there.work, work_there.optional)))
         };
         let (arms, work) = (self.layout.arms.iter(), &self.demands.work);
-        arms.flat_map(|arm| work.iter().filter_map(|own| under(own, arm))).collect()
+        arms.flat_map(|arm| work.iter().filter_map(|work_there| under(work_there, arm))).collect()
     }
 
     pub fn under_baseline(&self, survey: &Survey) -> Vec<PlannedWorkload> {
         let surveys = std::slice::from_ref(survey);
         let baseline = &self.layout.design.baseline;
         let is_baseline = |arm: &PlannedArm| arms::matches(&arm.levels, baseline);
-        let own = self.layout.placed(surveys).into_iter().find(is_baseline);
-        planned_workloads(&self.demands.work, own.as_slice(), surveys).0
+        let placed = self.layout.placed(surveys).into_iter().find(is_baseline);
+        planned_workloads(&self.demands.work, placed.as_slice(), surveys).0
     }
 }
 

@@ -61,9 +61,8 @@ pub fn factor() -> Factor {
     Factor { name: course::FACTOR.to_owned(), levels: levels.collect() }
 }
 
-/// Returns whether workloads are steps with unknown rates.
 pub fn has_steps(workloads: &[PlannedWorkload]) -> bool {
-    workloads.first().is_some_and(|own| own.arm == course::step(0))
+    workloads.first().is_some_and(|workload| workload.arm == course::step(0))
 }
 
 pub const fn shortest_ns(limit: Limit) -> u64 {
@@ -73,8 +72,8 @@ pub const fn shortest_ns(limit: Limit) -> u64 {
 #[must_use]
 pub fn quick(mut study: Study, quick: Quick) -> Study {
     let time = limit(&study).map_or(QUICK, |limit| QUICK.max(Time(shortest_ns(limit))));
-    for own in &mut study.workload {
-        own.work.set_span(Some(time), Some(QUICK_RAMP));
+    for workload in &mut study.workload {
+        workload.work.set_span(Some(time), Some(QUICK_RAMP));
     }
     study.replicates = quick.replicates.unwrap_or(study.replicates);
     study
@@ -190,8 +189,8 @@ pub fn rate(ran: &[RateTrial], trial: &PlannedTrial, aim: Aim) -> Result<Option<
 
 /// Rate of a search trial, numbered from 0: each trial halves the remaining interval on a log scale.
 fn searched(ran: &[RateTrial], number: u32, aim: Aim) -> Result<f64, SearchEnd> {
-    let first = |order: u32| ran.iter().find(|one| one.order == order && one.replicate == 0);
-    let most = first(0).and_then(|one| one.seen.done_per_s).filter(|most| *most > 0.0);
+    let first = |order: u32| ran.iter().find(|trial| trial.order == order && trial.replicate == 0);
+    let most = first(0).and_then(|trial| trial.seen.done_per_s).filter(|most| *most > 0.0);
     let most = most.ok_or(SearchEnd::NoRate)?.min(FASTEST);
     let low = (most * LOWEST_SHARE).max(aim.slowest().max(SLOWEST) / DOWN_TO);
     if low >= most {
@@ -200,7 +199,7 @@ fn searched(ran: &[RateTrial], number: u32, aim: Aim) -> Result<f64, SearchEnd> 
     let (mut low, mut high) = (low, most);
     for before in 0..number {
         let rate = rounded((low * high).sqrt());
-        let passes = first(before + 1).is_some_and(|one| one.seen.passes(rate, aim.limit_ns()));
+        let passes = first(before + 1).is_some_and(|trial| trial.seen.passes(rate, aim.limit_ns()));
         if passes {
             low = rate;
         } else {
@@ -232,12 +231,14 @@ fn step(ran: &[RateTrial], number: usize, aim: Aim) -> Result<f64, SearchEnd> {
 
 fn standings(ran: &[RateTrial], rates: &[f64], limit_ns: f64) -> Vec<Standing> {
     let of = |(step, rate): (usize, &f64)| {
-        let own = ran.iter().filter(|one| one.replicate > 0 && one.workload == step && one.counts);
-        let seen: Vec<RateSample> = own.map(|one| one.seen).collect();
+        let trials = ran
+            .iter()
+            .filter(|trial| trial.replicate > 0 && trial.workload == step && trial.counts);
+        let seen: Vec<RateSample> = trials.map(|trial| trial.seen).collect();
         (*rate, bracket::judge(&seen, *rate, limit_ns).standing)
     };
     let mut found: Vec<(f64, Standing)> = rates.iter().enumerate().map(of).collect();
-    found.sort_by(|one, other| one.0.total_cmp(&other.0));
+    found.sort_by(|trial, other| trial.0.total_cmp(&other.0));
     found.into_iter().map(|(_, standing)| standing).collect()
 }
 
@@ -251,12 +252,12 @@ pub fn turned(
     ran: &[RateTrial],
     trial: &PlannedTrial,
 ) -> Result<PlannedTrial, SearchEnd> {
-    let Some(((_, limit), own)) = asked(&plan.design).zip(plan.workloads.first()) else {
+    let Some(((_, limit), workload)) = asked(&plan.design).zip(plan.workloads.first()) else {
         return Ok(trial.clone());
     };
     let at_random =
-        io::IoPlan::of(&own.work).is_some_and(|io| io.arrival_process == Arrivals::Poisson);
-    let arm = rate(ran, trial, Aim { limit, time_ns: own.time_ns, at_random })?
+        io::IoPlan::of(&workload.work).is_some_and(|io| io.arrival_process == Arrivals::Poisson);
+    let arm = rate(ran, trial, Aim { limit, time_ns: workload.time_ns, at_random })?
         .map_or_else(|| trial.arm.clone(), course::at_rate);
     Ok(PlannedTrial { arm, ..trial.clone() })
 }

@@ -108,7 +108,7 @@ fn shuffled(items: &[usize], draws: &mut Draws) -> Vec<usize> {
 fn numbered(rules: Rules, rows: impl Iterator<Item = Vec<Visit>>) -> Vec<Turn> {
     let visit = |(replicate, visit): (u32, Visit)| led(rules.leads_each(), replicate, visit);
     let replicate = |(row, number): (Vec<Visit>, u32)| {
-        row.into_iter().flat_map(move |one| visit((number, one))).collect::<Vec<_>>()
+        row.into_iter().flat_map(move |trial| visit((number, trial))).collect::<Vec<_>>()
     };
     rows.zip(1..).flat_map(replicate).collect()
 }

@@ -63,9 +63,9 @@ fn again<'a>(
     replicate: u32,
     hit: &BTreeSet<usize>,
 ) -> Vec<(&'a PlannedTrial, bool)> {
-    let own: Vec<&PlannedTrial> =
+    let counted: Vec<&PlannedTrial> =
         plan.trials.iter().filter(|trial| trial.replicate == replicate).collect();
-    let trials = own.iter().filter(|trial| !trial.is_lead_in());
+    let trials = counted.iter().filter(|trial| !trial.is_lead_in());
     let all: BTreeSet<usize> = trials.map(|trial| trial.workload).collect();
     let wanted = if all.len() <= SHORT {
         all
@@ -76,7 +76,7 @@ fn again<'a>(
     let mut visits: Vec<Vec<(&PlannedTrial, bool)>> = Vec::new();
     // If only the study begins with a warm-up, repeats have none.
     let led = plan.design.order == Order::Random;
-    for visit in own.chunk_by(|_, next| !next.is_lead_in()) {
+    for visit in counted.chunk_by(|_, next| !next.is_lead_in()) {
         let mut chosen: Vec<&PlannedTrial> = visit.to_vec();
         let had = led && chosen.first().is_some_and(|trial| trial.is_lead_in());
         chosen.retain(|trial| !trial.is_lead_in() && wanted.contains(&trial.workload));
@@ -92,20 +92,20 @@ fn again<'a>(
 
 /// A disturbed trial with its baseline, or a disturbed baseline with all its arms.
 fn partners(plan: &Plan, workload: usize, hit: &BTreeSet<usize>) -> Vec<usize> {
-    let own = &plan.workloads[workload];
+    let planned = &plan.workloads[workload];
     let baseline = |arm: &crate::results::plan::Arm| {
         let mut arm = arm.clone();
         arm.extend(plan.design.baseline.clone());
         arm
     };
-    let is_baseline = baseline(&own.arm) == own.arm && !own.control;
+    let is_baseline = baseline(&planned.arm) == planned.arm && !planned.control;
     let belongs = |index: usize| {
         let other = &plan.workloads[index];
-        let same = other.name == own.name;
+        let same = other.name == planned.name;
         let partner = if is_baseline {
-            baseline(&other.arm) == own.arm
+            baseline(&other.arm) == planned.arm
         } else {
-            other.arm == baseline(&own.arm) && !other.control
+            other.arm == baseline(&planned.arm) && !other.control
         };
         index == workload || (same && partner) || hit.contains(&index)
     };

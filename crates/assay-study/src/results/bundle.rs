@@ -85,7 +85,9 @@ impl<'a> SoFar<'a> {
 
     fn whole_lines(&self) -> io::Result<String> {
         match self.system.read_text(&self.path) {
-            Ok(text) => Ok(text.split_inclusive('\n').filter(|own| own.ends_with('\n')).collect()),
+            Ok(text) => {
+                Ok(text.split_inclusive('\n').filter(|line| line.ends_with('\n')).collect())
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
             Err(error) => Err(error),
         }
@@ -420,7 +422,6 @@ pub fn unlinked(system: &dyn System, path: &Path) -> Outcome<()> {
     )))
 }
 
-/// A bundle may name only files inside of it.
 pub(super) fn inside(directory: &Path, name: &str) -> Outcome<PathBuf> {
     let path = Path::new(name);
     let plain = path.components().all(|part| matches!(part, std::path::Component::Normal(_)));

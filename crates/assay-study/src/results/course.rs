@@ -71,16 +71,17 @@ pub fn of_trial<'p>(plan: &'p Plan, trial: &PlannedTrial) -> Result<Cow<'p, Plan
     let Some(level) = trial.arm.get(RATE).filter(|_| is_of(plan)) else {
         return Ok(Cow::Borrowed(plan));
     };
-    let mut own = plan.clone();
-    let workload = own.workloads.get_mut(trial.workload).ok_or("the trial is not in this plan")?;
+    let mut plan_now = plan.clone();
+    let workload =
+        plan_now.workloads.get_mut(trial.workload).ok_or("the trial is not in this plan")?;
     workload.work = work_at(&workload.work, level)?;
     workload.arm.clone_from(&trial.arm);
-    Ok(Cow::Owned(own))
+    Ok(Cow::Owned(plan_now))
 }
 
 fn work_at(work: &WorkPlan, level: &str) -> Result<WorkPlan, String> {
-    let WorkPlan::Io(own) = work else { return Err("this workload has no rate".to_owned()) };
-    let at = own.at(RATE, level).ok_or("this I/O workload has no rate")?;
+    let WorkPlan::Io(io) = work else { return Err("this workload has no rate".to_owned()) };
+    let at = io.at(RATE, level).ok_or("this I/O workload has no rate")?;
     at.map(Into::into)
 }
 
@@ -101,8 +102,8 @@ pub fn as_run<'r>(
         // Imported records are untrusted: an invalid rate is ignored, but its workload still counts.
         ran = ran.max(workload.saturating_add(1));
         let known = rate(arm).map(at_rate).filter(|_| replicate > 0);
-        if let Some(own) = known.filter(|_| workload < plan.workloads.len()) {
-            rates.entry(workload).or_insert(own);
+        if let Some(run) = known.filter(|_| workload < plan.workloads.len()) {
+            rates.entry(workload).or_insert(run);
         }
     }
     if ended {

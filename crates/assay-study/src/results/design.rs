@@ -89,7 +89,6 @@ pub struct Factor {
     pub levels: Vec<String>,
 }
 
-/// Returns whether a factor can distinguish arms.
 pub fn tells(factors: &[Factor], name: &str) -> bool {
     factors.iter().all(|factor| factor.name != name || factor.varies())
 }

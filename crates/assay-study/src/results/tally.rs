@@ -24,8 +24,8 @@ impl From<&Histogram<u64>> for Tally {
         let settings = histogram::settings_of(histogram);
         let Some(empty) = Self::from_steps(settings, Vec::new()) else { return Self::default() };
         let recorded = histogram.iter_recorded();
-        let step = |one: hdrhistogram::iterators::IterationValue<u64>| {
-            Some((empty.layout.index(one.value_iterated_to())?, one.count_at_value()))
+        let step = |item: hdrhistogram::iterators::IterationValue<u64>| {
+            Some((empty.layout.index(item.value_iterated_to())?, item.count_at_value()))
         };
         Self { steps: recorded.filter_map(step).collect(), ..empty }
     }
@@ -53,7 +53,7 @@ impl Tally {
     /// Adds operations of the same latency; ignores latencies beyond the last bucket.
     pub fn record(&mut self, latency_ns: u64, count: u64) {
         let Some(index) = self.layout.index(latency_ns).filter(|_| count > 0) else { return };
-        match self.steps.binary_search_by_key(&index, |(own, _)| *own) {
+        match self.steps.binary_search_by_key(&index, |(known, _)| *known) {
             Ok(at) => self.steps[at].1 = self.steps[at].1.saturating_add(count),
             Err(at) => self.steps.insert(at, (index, count)),
         }

@@ -53,8 +53,8 @@ impl<'a> Trials<'a> {
     }
 
     pub fn read_workload(&self, workload: usize) -> Outcome<Vec<(usize, Trial)>> {
-        let own = self.own.get(workload).into_iter().flatten();
-        let places = own.filter_map(|place| self.places.get(*place as usize));
+        let lines = self.own.get(workload).into_iter().flatten();
+        let places = lines.filter_map(|place| self.places.get(*place as usize));
         places.map(|one| Ok((one.line, self.read(one)?))).collect()
     }
 

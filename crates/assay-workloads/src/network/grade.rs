@@ -15,6 +15,7 @@ pub(super) enum Grade {
     F,
 }
 
+/// Upper limit of each grade in milliseconds.
 const STEPS: [(f64, Grade); 5] =
     [(5.0, Grade::APlus), (30.0, Grade::A), (60.0, Grade::B), (200.0, Grade::C), (400.0, Grade::D)];
 

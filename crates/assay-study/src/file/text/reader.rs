@@ -66,8 +66,8 @@ impl StudyReader<'_> {
         }
         for field in fields.rows {
             if !out.contains_key(field.name) {
-                let told = table.contains_key(field.name) || meant.contains(&field.name);
-                self.missing(path, fields, field, told, &mut out);
+                let is_given = table.contains_key(field.name) || meant.contains(&field.name);
+                self.missing(path, fields, field, is_given, &mut out);
             }
         }
         self.one_kind(path, fields, table, &meant, &mut out);
@@ -110,15 +110,15 @@ impl StudyReader<'_> {
         path: &str,
         fields: &Fields,
         field: &'static Field,
-        told: bool,
+        is_given: bool,
         out: &mut Map<String, Value>,
     ) {
         if matches!(field.need, Need::Never | Need::OneOf) {
             return;
         }
-        let own = join(path, field.name);
+        let key = join(path, field.name);
         let level = self.first_level(field);
-        if !told && (field.need == Need::Always || level.is_none()) {
+        if !is_given && (field.need == Need::Always || level.is_none()) {
             let hint = match (field.need, &field.form) {
                 (Need::UnlessFactor, _) => {
                     format!("add {}, or make {} a factor", field.example, field.name)
@@ -131,7 +131,7 @@ impl StudyReader<'_> {
                 _ => format!("add {}", field.example),
             };
             let place = self.places.find(path).key;
-            self.say(&own, place, format!("{} has no {}", fields.label, field.name), Some(hint));
+            self.say(&key, place, format!("{} has no {}", fields.label, field.name), Some(hint));
         }
         let filled = level.filter(|level| accepted(field.name, level)).map(Value::String);
         out.insert(field.name.to_owned(), filled.unwrap_or_else(|| stand_in(field)));
@@ -177,7 +177,6 @@ impl StudyReader<'_> {
         self.kept(path, value.span(), read)
     }
 
-    /// Returns the value, or reports the error.
     fn kept(
         &mut self,
         path: &str,
@@ -260,7 +259,7 @@ impl StudyReader<'_> {
         let first = join(path, "0");
         let place = self.places.find(path);
         self.places.insert(&first, place);
-        self.reading(&first, field, fields, value).map(|one| json!([one]))
+        self.reading(&first, field, fields, value).map(|reading| json!([reading]))
     }
 
     fn reading(
@@ -330,12 +329,12 @@ impl StudyReader<'_> {
             }
         };
         // The reader already reported an invalid key of this table.
-        let told = LAW.names().iter().any(|key| self.mistakes.is_wrong(&join(path, key)));
+        let is_wrong = LAW.names().iter().any(|key| self.mistakes.is_wrong(&join(path, key)));
         if let Some(message) = law_mistake(&text) {
             let place = self.places.find(path);
             let span = if value.get_ref().is_table() { place.key } else { place.value };
             let hint = format!("example: {}", field.example);
-            if !told {
+            if !is_wrong {
                 self.say(path, span, message, Some(hint));
             }
             return None;
@@ -650,9 +649,9 @@ fn law_text(read: &Map<String, Value>) -> String {
 
 /// Names of required keys; for alternatives only the first.
 fn needed_names(fields: &Fields) -> Vec<&'static str> {
-    let one = fields.rows.iter().find(|row| row.need == Need::OneOf).map(|row| row.name);
+    let alternative = fields.rows.iter().find(|row| row.need == Need::OneOf).map(|row| row.name);
     let always = fields.rows.iter().filter(|row| row.need == Need::Always).map(|row| row.name);
-    always.chain(one).collect()
+    always.chain(alternative).collect()
 }
 
 fn stand_in(field: &Field) -> Value {
@@ -696,7 +695,7 @@ fn entry_stand_in(form: &Form) -> Value {
 
 fn table_stand_in(fields: &Fields) -> Value {
     let needed = |field: &&Field| matches!(field.need, Need::Always | Need::UnlessFactor);
-    let one = fields.rows.iter().find(|field| field.need == Need::OneOf);
-    let all = fields.rows.iter().filter(needed).chain(one);
+    let row = fields.rows.iter().find(|field| field.need == Need::OneOf);
+    let all = fields.rows.iter().filter(needed).chain(row);
     Value::Object(all.map(|field| (field.name.to_owned(), stand_in(field))).collect())
 }

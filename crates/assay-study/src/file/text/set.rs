@@ -95,11 +95,13 @@ fn places(study: &Study, key: &str) -> Vec<KeyPath> {
         return vec![KeyPath { path: vec![key.to_owned()], form: &field.form }];
     }
     let workloads = study.workload.iter().enumerate();
-    workloads.filter_map(|(index, own)| in_workload(index, own.work.kind(), key)).collect()
+    workloads
+        .filter_map(|(index, workload)| in_workload(index, workload.work.kind(), key))
+        .collect()
 }
 
 fn dotted(study: &Study, head: &str, rest: &str) -> Vec<KeyPath> {
-    if let Some(index) = study.workload.iter().position(|own| own.name == head) {
+    if let Some(index) = study.workload.iter().position(|workload| workload.name == head) {
         let kind = study.workload[index].work.kind();
         return in_workload(index, kind, rest).into_iter().collect();
     }
@@ -122,13 +124,13 @@ fn dotted(study: &Study, head: &str, rest: &str) -> Vec<KeyPath> {
 /// Returns the places of `parse.KEY`: each metric that a command's output has.
 fn in_list(study: &Study, head: &str, rest: &str) -> Vec<KeyPath> {
     let mut found = Vec::new();
-    for (index, own) in study.workload.iter().enumerate() {
-        let kind = own.work.kind();
+    for (index, workload) in study.workload.iter().enumerate() {
+        let kind = workload.work.kind();
         let Some(Form::Reads(fields)) = kind.keys.find(head).map(|field| &field.form) else {
             continue;
         };
-        let table = Value::try_from(own).ok();
-        let list = table.as_ref().and_then(|own| own.get(kind.about.name)?.get(head)?.as_array());
+        let table = Value::try_from(workload).ok();
+        let list = table.as_ref().and_then(|keys| keys.get(kind.about.name)?.get(head)?.as_array());
         for item in 0..list.map_or(0, Vec::len) {
             let path = ["workload", &index.to_string(), kind.about.name, head, &item.to_string()];
             found.extend(in_table(&path, fields, rest));

@@ -19,7 +19,7 @@ impl TypedWords {
             && self
                 .path
                 .split('/')
-                .all(|own| parts.next().is_some_and(|part| own == "*" || own == part))
+                .all(|key| parts.next().is_some_and(|part| key == "*" || key == part))
     }
 
     fn is_below(&self, path: &str) -> bool {
@@ -49,12 +49,12 @@ pub(super) fn in_typed_words(
 ) -> (String, Option<String>) {
     let of_levels = path.starts_with(FACTORS) || path.starts_with("baseline/");
     let hint = hint.map(|hint| if of_levels { on_a_line(hint) } else { hint.to_owned() });
-    let own = typed.iter().filter(|one| one.sets(path)).max_by_key(|one| one.path.len());
-    if let Some(own) = own {
+    let option = typed.iter().filter(|one| one.sets(path)).max_by_key(|one| one.path.len());
+    if let Some(option) = option {
         // The option names its factor.
-        let named = own.factor().map(|name| format!("{name}: "));
+        let named = option.factor().map(|name| format!("{name}: "));
         let bare = named.and_then(|named| message.strip_prefix(&named));
-        return (format!("{}: {}", own.words, bare.unwrap_or(message)), hint);
+        return (format!("{}: {}", option.words, bare.unwrap_or(message)), hint);
     }
     let some = |wanted: &dyn Fn(&TypedWords) -> bool| {
         let mut words: Vec<&str> =

@@ -19,17 +19,17 @@ pub(super) fn replicates(plan: &Plan) -> impl Iterator<Item = &[PlannedTrial]> {
 pub(super) fn left_of(plan: &Plan, all: &[PlannedTrial], now: &RaceState) -> Vec<PlannedTrial> {
     let visits = all.chunk_by(|_, next| !next.is_lead_in());
     let one = |visit: &[PlannedTrial]| {
-        let own = visit.iter().filter(|trial| !trial.is_lead_in() && now.is_in(trial.workload));
-        let own: Vec<PlannedTrial> = own.cloned().collect();
-        let lead = visit.first().filter(|trial| trial.is_lead_in()).zip(own.first());
+        let trials = visit.iter().filter(|trial| !trial.is_lead_in() && now.is_in(trial.workload));
+        let trials: Vec<PlannedTrial> = trials.cloned().collect();
+        let lead = visit.first().filter(|trial| trial.is_lead_in()).zip(trials.first());
         let lead = lead.map(|(slot, first)| led(plan, slot, first.workload));
-        lead.into_iter().chain(own).collect::<Vec<PlannedTrial>>()
+        lead.into_iter().chain(trials).collect::<Vec<PlannedTrial>>()
     };
     visits.flat_map(one).collect()
 }
 
 fn led(plan: &Plan, slot: &PlannedTrial, arm: usize) -> PlannedTrial {
-    let levels = plan.workloads.get(arm).map(|own| own.arm.clone()).unwrap_or_default();
+    let levels = plan.workloads.get(arm).map(|planned| planned.arm.clone()).unwrap_or_default();
     PlannedTrial { workload: arm, arm: levels, ..slot.clone() }
 }
 
@@ -38,12 +38,12 @@ fn led(plan: &Plan, slot: &PlannedTrial, arm: usize) -> PlannedTrial {
 pub(super) fn repeats(
     plan: &Plan,
     first: &[PlannedTrial],
-    own: &[Run],
+    trials: &[Run],
 ) -> Vec<(PlannedTrial, Repeats)> {
     if plan.design.repeats == 0 {
         return Vec::new();
     }
-    let ends = own.iter().filter(|run| run.repeats.is_none());
+    let ends = trials.iter().filter(|run| run.repeats.is_none());
     let ends: BTreeMap<u32, Status> = ends.map(|run| (run.order, run.status)).collect();
     let counted = first.iter().filter(|trial| !trial.is_lead_in()).count();
     let mut left = counted.div_ceil(AGAIN_SHARE);
@@ -54,12 +54,12 @@ pub(super) fn repeats(
         let hit = |trial: &&PlannedTrial| {
             !trial.is_lead_in() && ends.get(&trial.order) == Some(&Status::Disturbed)
         };
-        let mut own: Vec<&PlannedTrial> = visit.iter().filter(hit).take(left).collect();
-        left -= own.len();
-        draws.shuffle(&mut own);
-        let lead = visit.first().filter(|trial| trial.is_lead_in()).zip(own.first());
+        let mut trials: Vec<&PlannedTrial> = visit.iter().filter(hit).take(left).collect();
+        left -= trials.len();
+        draws.shuffle(&mut trials);
+        let lead = visit.first().filter(|trial| trial.is_lead_in()).zip(trials.first());
         let lead = lead.map(|(slot, first)| led(plan, slot, first.workload));
-        found.extend(lead.iter().chain(own).map(|trial| again(plan, trial)));
+        found.extend(lead.iter().chain(trials).map(|trial| again(plan, trial)));
     }
     found
 }

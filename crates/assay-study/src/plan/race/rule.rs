@@ -26,24 +26,24 @@ impl Logs {
 
     /// Sets the value of an arm in a replicate, from 1. An absent value does not replace a value.
     pub fn take(&mut self, replicate: u32, arm: usize, log: Option<f64>) {
-        let (Some(own), Some(at)) = (self.0.get_mut(arm), (replicate as usize).checked_sub(1))
+        let (Some(logs), Some(at)) = (self.0.get_mut(arm), (replicate as usize).checked_sub(1))
         else {
             return;
         };
-        if own.len() <= at {
-            own.resize(at + 1, None);
+        if logs.len() <= at {
+            logs.resize(at + 1, None);
         }
-        own[at] = log.or(own[at]);
+        logs[at] = log.or(logs[at]);
     }
 
     fn values(&self, arm: usize, replicates: u32) -> impl Iterator<Item = Option<f64>> + '_ {
-        let own = self.0.get(arm).map_or(&[][..], Vec::as_slice);
-        (0..replicates as usize).map(move |at| own.get(at).copied().flatten())
+        let logs = self.0.get(arm).map_or(&[][..], Vec::as_slice);
+        (0..replicates as usize).map(move |at| logs.get(at).copied().flatten())
     }
 
     pub fn mean(&self, arm: usize) -> (usize, Option<f64>) {
-        let own: Vec<f64> = self.0.get(arm).into_iter().flatten().filter_map(|log| *log).collect();
-        (own.len(), (!own.is_empty()).then(|| mean(&own)))
+        let logs: Vec<f64> = self.0.get(arm).into_iter().flatten().filter_map(|log| *log).collect();
+        (logs.len(), (!logs.is_empty()).then(|| mean(&logs)))
     }
 
     /// Mean difference of two arms over the first replicates; `None` without common replicates.
@@ -209,14 +209,14 @@ fn pairs(logs: &Logs, now: &RaceState, leader: usize) -> Vec<PairedDifference> {
     let lead: Vec<Option<f64>> = logs.values(leader, now.replicates).collect();
     let others = now.running().filter(|arm| *arm != leader);
     let pair = |arm: usize| {
-        let own = logs.values(arm, now.replicates).zip(&lead);
-        let differences: Vec<f64> = own.filter_map(|(own, lead)| Some(own? - (*lead)?)).collect();
+        let pairs = logs.values(arm, now.replicates).zip(&lead);
+        let differences: Vec<f64> = pairs.filter_map(|(log, lead)| Some(log? - (*lead)?)).collect();
         let n = differences.len();
         if n < FIRST_LOOK as usize {
             return None;
         }
         let mean = mean(&differences);
-        let squares = differences.iter().map(|one| (one - mean).powi(2)).sum::<f64>();
+        let squares = differences.iter().map(|difference| (difference - mean).powi(2)).sum::<f64>();
         Some(PairedDifference { arm, n, mean, variance: squares / (n - 1) as f64 })
     };
     others.filter_map(pair).collect()
@@ -235,7 +235,7 @@ fn judge(
     let after = now.replicates;
     let all = pairs.iter().map(|pair| pair.variance).sum::<f64>() / pairs.len().max(1) as f64;
     // The pairs that contain the best arm share the error; arms dropped by a screen do not count.
-    let entered = now.left.iter().filter(|own| own.is_none_or(|left| left.after > 0)).count();
+    let entered = now.left.iter().filter(|entry| entry.is_none_or(|left| left.after > 0)).count();
     let alpha = ALPHA / entered.saturating_sub(1).max(1) as f64;
     let near = rules.closeness.ln_1p();
     let mut close = 0;

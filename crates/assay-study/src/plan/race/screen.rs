@@ -28,7 +28,7 @@ pub fn passes(factors: &[Factor], arms: usize) -> u32 {
 }
 
 fn trials_of_pass(factors: &[Factor]) -> usize {
-    let most = factors.iter().map(|own| own.levels.len()).max().unwrap_or(1);
+    let most = factors.iter().map(|factor| factor.levels.len()).max().unwrap_or(1);
     TIMES_EACH.saturating_mul(most)
 }
 
@@ -46,10 +46,10 @@ pub(in crate::plan) fn turns(
     let drawn = drawn(&design.factors, workloads, passes, &mut draws);
     let mut all = Vec::new();
     for (pass, arms) in (1..).zip(drawn) {
-        let own = |group: &Vec<usize>| -> Vec<usize> {
+        let sorted = |group: &Vec<usize>| -> Vec<usize> {
             group.iter().copied().filter(|arm| arms.contains(arm)).collect()
         };
-        let groups: Vec<Vec<usize>> = asked.groups.iter().map(own).collect();
+        let groups: Vec<Vec<usize>> = asked.groups.iter().map(sorted).collect();
         let groups: Vec<Vec<usize>> =
             groups.into_iter().filter(|group| !group.is_empty()).collect();
         let turns = order::turns(asked.rules, &groups, 1, &mut draws);
@@ -66,8 +66,9 @@ fn drawn(
     draws: &mut Draws,
 ) -> Vec<BTreeSet<usize>> {
     let levels: Vec<Vec<Option<usize>>> =
-        workloads.iter().map(|own| levels_of(factors, &own.arm)).collect();
-    let mut counts: Vec<Vec<usize>> = factors.iter().map(|own| vec![0; own.levels.len()]).collect();
+        workloads.iter().map(|entry| levels_of(factors, &entry.arm)).collect();
+    let mut counts: Vec<Vec<usize>> =
+        factors.iter().map(|factor| vec![0; factor.levels.len()]).collect();
     let size = trials_of_pass(factors).min(workloads.len());
     let mut left: Vec<usize> = Vec::new();
     let mut one = |_| {
@@ -76,8 +77,8 @@ fn drawn(
             draws.shuffle(&mut left);
         }
         let came = |arm: &usize| -> usize {
-            let own = levels[*arm].iter().zip(&counts);
-            own.filter_map(|(level, counts)| level.map(|level| counts[level])).sum()
+            let pairs = levels[*arm].iter().zip(&counts);
+            pairs.filter_map(|(level, counts)| level.map(|level| counts[level])).sum()
         };
         let at = (0..left.len()).min_by_key(|at| came(&left[*at]))?;
         let arm = left.remove(at);
@@ -93,8 +94,8 @@ fn drawn(
 
 fn levels_of(factors: &[Factor], arm: &Arm) -> Vec<Option<usize>> {
     let level = |factor: &Factor| {
-        let own = arm.get(&factor.name)?;
-        factor.levels.iter().position(|level| level == own)
+        let text = arm.get(&factor.name)?;
+        factor.levels.iter().position(|level| level == text)
     };
     factors.iter().map(level).collect()
 }
@@ -128,13 +129,16 @@ pub struct LevelDifference {
 
 impl ScreenResult {
     pub(super) fn new(plan: &Plan, passes: &BTreeMap<u32, Vec<Run>>) -> Self {
-        let arms: Vec<Vec<Option<usize>>> =
-            plan.workloads.iter().map(|own| levels_of(&plan.design.factors, &own.arm)).collect();
+        let arms: Vec<Vec<Option<usize>>> = plan
+            .workloads
+            .iter()
+            .map(|planned| levels_of(&plan.design.factors, &planned.arm))
+            .collect();
         let trials = ScreenTrials::new(plan, passes, &arms);
         let mut found = trials.judged();
         if found.leaves_nobody(plan, &arms) {
-            for own in &mut found.levels {
-                own.left = false;
+            for level in &mut found.levels {
+                level.left = false;
             }
         }
         found
@@ -145,12 +149,14 @@ impl ScreenResult {
         let is_in = |arm: &Vec<Option<usize>>| self.lost(arm).is_none();
         let baseline = super::baseline(plan);
         let mut others = arms.iter().enumerate().filter(|(arm, _)| Some(*arm) != baseline);
-        let holds_lost = baseline.is_none_or(|own| !is_in(&arms[own]));
+        let holds_lost = baseline.is_none_or(|index| !is_in(&arms[index]));
         holds_lost && !others.any(|(_, arm)| is_in(arm))
     }
 
     fn lost(&self, arm: &[Option<usize>]) -> Option<&ScreenLevel> {
-        self.levels.iter().find(|own| own.left && arm.get(own.factor) == Some(&Some(own.level)))
+        self.levels
+            .iter()
+            .find(|level| level.left && arm.get(level.factor) == Some(&Some(level.level)))
     }
 
     pub(super) fn let_go(&self, plan: &Plan, baseline: usize, now: &mut RaceState) {
@@ -203,7 +209,8 @@ impl<'a> ScreenTrials<'a> {
                 let beside = fit.as_ref().zip(best).filter(|_| n > 0);
                 let beside = beside
                     .and_then(|((fit, t), best)| model.beside(fit, *t, factor, [level, best]));
-                let is_behind = beside.is_some_and(|own| own.by + own.width < -ROUNDING);
+                let is_behind =
+                    beside.is_some_and(|difference| difference.by + difference.width < -ROUNDING);
                 let is_silent = n == 0 && is_told && self.tried[factor][level] >= TRIES;
                 let left = is_behind || is_silent;
                 levels.push(ScreenLevel { factor, level, n, beside, left });
@@ -246,7 +253,7 @@ impl EffectModel {
         let mut pairs = 0;
         let mut effects = Vec::new();
         for counts in &trials.counted {
-            let mut own = Vec::with_capacity(counts.len());
+            let mut cells = Vec::with_capacity(counts.len());
             let mut is_first = true;
             for n in counts {
                 let place = match (*n > 0, is_first) {
@@ -258,9 +265,9 @@ impl EffectModel {
                 if let EffectSlot::At(_) = place {
                     (count, pairs) = (count + 1, pairs + 1);
                 }
-                own.push(place);
+                cells.push(place);
             }
-            effects.push(own);
+            effects.push(cells);
         }
         Self { passes, effects, count, pairs }
     }

@@ -25,7 +25,7 @@ pub fn source(
     let reader = TraceReader::open(system, directory).map_err(|error| open_error(&error))?;
     let begun_ns = reader.header.begun_ns;
     let devices = chosen(&reader.header, device)?;
-    let scan = |own: &RecalledDevice| Scan::new(&own.name, own.bytes, until_ns);
+    let scan = |recalled: &RecalledDevice| Scan::new(&recalled.name, recalled.bytes, until_ns);
     let mut scans: Vec<Scan> = devices.iter().map(scan).collect();
     for request in reader {
         let request = request.map_err(|error| open_error(&error))?;
@@ -77,20 +77,20 @@ struct RecalledDevice {
 }
 
 fn nth(devices: &[RecalledDevice], request: &BlockRequest) -> Option<usize> {
-    devices.iter().position(|own| own.index == request.device)
+    devices.iter().position(|device| device.index == request.device)
 }
 
 fn chosen(header: &Header, wanted: Option<&str>) -> Result<Vec<RecalledDevice>, String> {
     let all = || {
-        let names = header.devices.iter().map(|own| outside::spelled(&own.name).into_owned());
+        let names = header.devices.iter().map(|device| outside::spelled(&device.name).into_owned());
         names.collect::<Vec<_>>().join(", ")
     };
     let find = |name: &str| {
-        let at = header.devices.iter().position(|own| own.name == name);
+        let at = header.devices.iter().position(|device| device.name == name);
         let found = at.and_then(|at| {
-            let own = header.devices.get(at)?;
+            let device = header.devices.get(at)?;
             let index = u16::try_from(at).ok()?;
-            Some(RecalledDevice { index, name: own.name.clone(), bytes: own.bytes })
+            Some(RecalledDevice { index, name: device.name.clone(), bytes: device.bytes })
         });
         found.ok_or_else(|| format!("device not recorded; recorded devices: {}", all()))
     };
