@@ -128,34 +128,35 @@ fn file(results: &Path) -> PathBuf {
 
 fn checked(label: &str) -> Outcome<String> {
     let label = label.trim();
-    let fine = label.len() <= LONGEST && !label.chars().any(outside::is_unseen);
-    let fine = fine.then(|| label.to_owned());
-    fine.ok_or_else(|| {
-        Failure::mistake(format!("a label must be one line of at most {LONGEST} bytes"))
-    })
+    if label.len() > LONGEST || label.chars().any(outside::is_unseen) {
+        let message = format!("a label must be one line of at most {LONGEST} bytes");
+        return Err(Failure::mistake(message));
+    }
+    Ok(label.to_owned())
 }
 
 /// Boots by a word: empty (the running one), `-1`, `-9..-3`, or a prefix of an ID.
 pub fn named(word: Option<&str>, boots: &[Boot]) -> Outcome<Vec<String>> {
-    let back = |text: &str| text.parse::<i64>().ok().filter(|number| *number <= 0);
-    let at = |number: i64| {
-        let from_end = usize::try_from(-number).ok()?;
-        boots.len().checked_sub(from_end + 1)
+    let position = |text: &str| {
+        let number = text.parse::<i64>().ok().filter(|number| *number <= 0)?;
+        boots.len().checked_sub(usize::try_from(number.unsigned_abs()).ok()? + 1)
     };
-    let lacks = |what: &str| {
+    let not_found = |word: &str| {
         Failure::mistake(format!(
-            "no boot {what} in the journal; use {} (0 is the latest boot, -1 the previous boot)",
+            "no boot {word} in the journal; use {} (0 is the latest boot, -1 the previous boot)",
             boots.len()
         ))
     };
     let word = word.unwrap_or("0");
     if let Some((from, to)) = word.split_once("..") {
-        let ends =
-            back(from).and_then(at).zip(back(to).and_then(at)).filter(|(from, to)| from <= to);
-        let (from, to) = ends.ok_or_else(|| lacks(word))?;
-        return Ok(boots[from..=to].iter().map(|boot| boot.id.clone()).collect());
+        return match (position(from), position(to)) {
+            (Some(from), Some(to)) if from <= to => {
+                Ok(boots[from..=to].iter().map(|boot| boot.id.clone()).collect())
+            }
+            _ => Err(not_found(word)),
+        };
     }
-    if let Some(place) = back(word).and_then(at) {
+    if let Some(place) = position(word) {
         return Ok(vec![boots[place].id.clone()]);
     }
     let plain = word.to_ascii_lowercase().replace('-', "");
@@ -165,7 +166,7 @@ pub fn named(word: Option<&str>, boots: &[Boot]) -> Outcome<Vec<String>> {
         (Some(_), Some(_)) => {
             Err(Failure::mistake(format!("`{word}` matches several boots; use a longer ID")))
         }
-        _ => Err(lacks(word)),
+        _ => Err(not_found(word)),
     }
 }
 

@@ -38,24 +38,28 @@ pub(super) fn read(
     until: Option<&str>,
 ) -> Outcome<FoundBoots> {
     let mut found = match source {
-        RecordSource::Own => own(system, most, until)?,
-        RecordSource::At(path) => at(system, path, most, until)?,
+        RecordSource::Own => boots_of_this_machine(system, most, until)?,
+        RecordSource::At(path) => boots_in_path(system, path, most, until)?,
     };
-    let here = system.read_text(Path::new("/etc/machine-id")).unwrap_or_default();
-    let here = entry::id(&here);
+    let machine_id = system.read_text(Path::new("/etc/machine-id")).unwrap_or_default();
     found.is_own = *source == RecordSource::Own
-        || here.is_some_and(|id| found.boots.iter().any(|boot| boot.machine == id));
+        || entry::id(&machine_id)
+            .is_some_and(|id| found.boots.iter().any(|boot| boot.machine == id));
     Ok(found)
 }
 
 pub(super) fn this(system: &dyn System, until: Option<&str>) -> Outcome<Boot> {
     let id = machine::boot_id(system)?;
-    let found = own(system, 1, until)?;
+    let found = boots_of_this_machine(system, 1, until)?;
     let boot = found.boots.into_iter().find(|boot| boot.id == id);
     boot.ok_or_else(|| Failure::refused("the journal does not contain the current boot"))
 }
 
-fn own(system: &dyn System, most: usize, until: Option<&str>) -> Outcome<FoundBoots> {
+fn boots_of_this_machine(
+    system: &dyn System,
+    most: usize,
+    until: Option<&str>,
+) -> Outcome<FoundBoots> {
     let refused = |why: &str| {
         Failure::refused(format!(
             "{why}: {}; use --set journal=FILE to read the boots of another machine",
@@ -71,19 +75,19 @@ fn own(system: &dyn System, most: usize, until: Option<&str>) -> Outcome<FoundBo
         ));
     }
     let found = by_journalctl(system, &[], most, until)?;
-    if found.boots.is_empty() && system.status(Path::new(RUNNING)).is_err() {
+    if !found.boots.is_empty() {
+        return Ok(found);
+    }
+    if system.status(Path::new(RUNNING)).is_err() {
         return Err(refused("systemd is not the init process, and the journal contains no boot"));
     }
-    if found.boots.is_empty() && system.user().id != 0 {
+    if system.user().id != 0 {
         return Err(Failure::refused(
             "cannot read the system journal: only root and the groups systemd-journal and adm have access; run sudo \
              usermod -aG systemd-journal \"$USER\" and log in again, or run sudo assay run boot",
         ));
     }
-    if found.boots.is_empty() {
-        return Err(refused("the journal contains no boot"));
-    }
-    Ok(found)
+    Err(refused("the journal contains no boot"))
 }
 
 /// Runs journalctl: first for the list of boots, then for the start of each of the newest.
@@ -156,7 +160,12 @@ fn asked(
     Ok(read)
 }
 
-fn at(system: &dyn System, path: &Path, most: usize, until: Option<&str>) -> Outcome<FoundBoots> {
+fn boots_in_path(
+    system: &dyn System,
+    path: &Path,
+    most: usize,
+    until: Option<&str>,
+) -> Outcome<FoundBoots> {
     let shown = path.display();
     let status = system.status(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
@@ -231,8 +240,7 @@ fn by_text(
     let mut entries = Vec::new();
     let mut faults = 0;
     for file in files {
-        let status = system.status(&file);
-        let Ok(status) = status.map_err(|_| ()) else { continue };
+        let Ok(status) = system.status(&file) else { continue };
         if status.kind != FileKind::File {
             continue;
         }

@@ -91,25 +91,27 @@ impl Events {
 
     /// Means per run, without those of the shell alone.
     pub(super) fn alone(&self, shell: &Self) -> [(Metric, Presence<f64>); 7] {
-        let each = |sum: u64, of: &Self| sum as f64 / of.runs.max(1) as f64;
-        // They come from different runs, so the difference may be negative.
-        let happened = |pick: fn(&Happened) -> u64| {
-            let own = each(pick(&self.happened), self);
-            Presence::Present((own - each(pick(&shell.happened), shell)).max(0.0))
+        // The means come from different runs, so their difference may be negative.
+        let without_shell = |run_sum: u64, shell_sum: u64| {
+            let run_mean = run_sum as f64 / self.runs.max(1) as f64;
+            (run_mean - shell_sum as f64 / shell.runs.max(1) as f64).max(0.0)
         };
-        let counted = |pick: fn(&Self) -> &Sum| {
-            let own = pick(self).clone().unwrap_or_else(|| Presence::absent("no run took place"));
-            let shells = pick(shell).clone().unwrap_or(Presence::Present(0));
-            own.both(&shells, |own, shells| (each(*own, self) - each(*shells, shell)).max(0.0))
+        let happened = |pick: fn(&Happened) -> u64| {
+            Presence::Present(without_shell(pick(&self.happened), pick(&shell.happened)))
+        };
+        let counted = |runs: &Sum, shell: &Sum| {
+            let runs = runs.clone().unwrap_or_else(|| Presence::absent("no run took place"));
+            let shell = shell.clone().unwrap_or(Presence::Present(0));
+            runs.both(&shell, |runs, shell| without_shell(*runs, *shell))
         };
         [
-            (MINOR_FAULTS, happened(|all| all.minor_faults)),
-            (MAJOR_FAULTS, happened(|all| all.major_faults)),
-            (VOLUNTARY, happened(|all| all.voluntary_switches)),
-            (INVOLUNTARY, happened(|all| all.involuntary_switches)),
-            (INSTRUCTIONS, counted(|all| &all.instructions)),
-            (CYCLES, counted(|all| &all.cycles)),
-            (CACHE_MISSES, counted(|all| &all.cache_misses)),
+            (MINOR_FAULTS, happened(|events| events.minor_faults)),
+            (MAJOR_FAULTS, happened(|events| events.major_faults)),
+            (VOLUNTARY, happened(|events| events.voluntary_switches)),
+            (INVOLUNTARY, happened(|events| events.involuntary_switches)),
+            (INSTRUCTIONS, counted(&self.instructions, &shell.instructions)),
+            (CYCLES, counted(&self.cycles, &shell.cycles)),
+            (CACHE_MISSES, counted(&self.cache_misses, &shell.cache_misses)),
         ]
     }
 

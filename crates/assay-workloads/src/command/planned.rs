@@ -84,27 +84,25 @@ impl PlannedWork for CommandPlan {
             Some(runs) => format!("{} runs", show::count(runs)),
             None => "repeated until the end of the trial".to_owned(),
         };
-        let aside = |text: &Option<String>, when: &str| {
-            text.as_ref().map_or_else(String::new, |text| format!(", {when}: `{text}`"))
-        };
-        let [before, after] =
-            [aside(&self.prepare, "before each run"), aside(&self.conclude, "after each run")];
-        let setup = aside(&self.trial_setup, "before each trial");
-        let given = self.variables.iter().map(|(name, level)| format!(", {name}={level}"));
-        let given = given.collect::<String>();
-        let told = self.parse.iter().map(|reading| format!(", parsing {}", reading.words()));
-        let told = told.collect::<String>();
-        let same = self.same_output.as_ref().and_then(Produced::words);
-        let same = same.map_or_else(String::new, |what| format!(", requiring identical {what}"));
-        let tree = self.tree.as_ref().map_or_else(String::new, |tree| {
+        let mut text = self.quoted();
+        if let Some(tree) = &self.tree {
             let primed = if self.drop_caches { "" } else { ", after Assay reads every file" };
-            format!(" in {}{primed}", tree.words())
-        });
-        let commit = self.revision.as_ref().map_or_else(String::new, |own| own.words());
-        let own = self.quoted();
-        format!(
-            "{own}{tree}{commit}{given}{setup}{before}{after}, {way}, {cold}, {count}{told}{same}"
-        )
+            text += &format!(" in {}{primed}", tree.words());
+        }
+        text.extend(self.revision.as_ref().map(|revision| revision.words()));
+        text.extend(self.variables.iter().map(|(name, level)| format!(", {name}={level}")));
+        for (line, when) in [
+            (&self.trial_setup, "before each trial"),
+            (&self.prepare, "before each run"),
+            (&self.conclude, "after each run"),
+        ] {
+            text.extend(line.iter().map(|line| format!(", {when}: `{line}`")));
+        }
+        text += &format!(", {way}, {cold}, {count}");
+        text.extend(self.parse.iter().map(|reading| format!(", parsing {}", reading.words())));
+        let same = self.same_output.as_ref().and_then(Produced::words);
+        text.extend(same.map(|what| format!(", requiring identical {what}")));
+        text
     }
 
     fn run(&self, run: &Run<'_>) -> Result<RunResult, String> {

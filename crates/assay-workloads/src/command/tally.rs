@@ -229,7 +229,7 @@ impl CommandTally {
             sum.map(|sum| sum as f64 / runs)
         };
         // CPU seconds per run without the shell's; both count in ticks, so the difference may be negative.
-        let own = |sum_ns: u64, shell_ns: u64| {
+        let cpu_s = |sum_ns: u64, shell_ns: u64| {
             (sum_ns as f64 / runs - self.shell.each(shell_ns)).max(0.0) / 1e9
         };
         let [shortest, longest] = self.detail.span_ns.map(|ns| self.alone(ns as f64));
@@ -238,8 +238,8 @@ impl CommandTally {
             (DURATION, self.seconds(self.duration_ns())),
             (SHORTEST, self.seconds(shortest)),
             (LONGEST, self.seconds(longest)),
-            (USER, Presence::Present(own(self.user_ns, self.shell.user_ns))),
-            (SYSTEM, Presence::Present(own(self.system_ns, self.shell.system_ns))),
+            (USER, Presence::Present(cpu_s(self.user_ns, self.shell.user_ns))),
+            (SYSTEM, Presence::Present(cpu_s(self.system_ns, self.shell.system_ns))),
             (PEAK_MEMORY, peak.map(|peak| peak.bytes as f64)),
             (READ, each(&self.read)),
             (WRITTEN, each(&self.written)),

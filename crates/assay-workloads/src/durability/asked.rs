@@ -91,7 +91,7 @@ impl DurabilitySpec {
             let message = format!("`{}` is not a list of mount options", self.vm_mount_options);
             return Some(("vm_mount_options", message));
         }
-        if let Some(unfit) = self.unfit_own().or_else(|| self.unfit_plug()) {
+        if let Some(unfit) = self.unfit_command().or_else(|| self.unfit_plug()) {
             return Some(unfit);
         }
         let rules = [
@@ -140,26 +140,26 @@ impl DurabilitySpec {
         unfit.map(|(key, _, how)| (key, format!("method plug {how}")))
     }
 
-    fn unfit_own(&self) -> Option<(&'static str, String)> {
-        let is_said =
-            |line: &Option<String>| line.as_ref().is_some_and(|own| !own.trim().is_empty());
+    fn unfit_command(&self) -> Option<(&'static str, String)> {
+        let is_set = |line: &Option<String>| line.as_ref().is_some_and(|it| !it.trim().is_empty());
         let lines = [
-            ("writer_command", is_said(&self.writer_command)),
-            ("check_command", is_said(&self.check_command)),
+            ("writer_command", is_set(&self.writer_command)),
+            ("check_command", is_set(&self.check_command)),
         ];
-        if self.writer == Pattern::Command {
-            let missing = lines.into_iter().find(|(_, is_said)| !is_said);
-            let missing = missing.map(|(key, _)| (key, format!("writer `command` needs {key}")));
-            let times = [("runtime", self.runtime), ("check_timeout", self.check_timeout)];
-            let long = times.into_iter().find(|(_, own)| own.is_some_and(|own| own > LONGEST_LINE));
-            // A machine that is silent for longer counts as dead.
-            let told = |key| format!("{key} of a command must be at most {LONGEST_LINE}");
-            return missing.or_else(|| long.map(|(key, _)| (key, told(key))));
+        if self.writer != Pattern::Command {
+            let (timeout, needs) = (self.check_timeout.is_some(), !self.needs.is_empty());
+            let mut keys = lines.into_iter().chain([("check_timeout", timeout), ("needs", needs)]);
+            let (key, _) = keys.find(|(_, is_set)| *is_set)?;
+            return Some((key, format!("{key} requires writer = \"command\"")));
         }
-        let others =
-            [("check_timeout", self.check_timeout.is_some()), ("needs", !self.needs.is_empty())];
-        let (key, _) = lines.into_iter().chain(others).find(|(_, is_said)| *is_said)?;
-        Some((key, format!("{key} requires writer = \"command\"")))
+        if let Some((key, _)) = lines.into_iter().find(|(_, is_set)| !is_set) {
+            return Some((key, format!("writer `command` needs {key}")));
+        }
+        // A machine that is silent for longer counts as dead.
+        let mut times =
+            [("runtime", self.runtime), ("check_timeout", self.check_timeout)].into_iter();
+        let (key, _) = times.find(|(_, time)| time.is_some_and(|time| time > LONGEST_LINE))?;
+        Some((key, format!("{key} of a command must be at most {LONGEST_LINE}")))
     }
 
     fn own(&self) -> Option<CommandLines> {

@@ -205,22 +205,23 @@ pub fn work(
                 place.make(on).map_or_else(Answer::Failed, |()| Answer::Done)
             }
             Ok(GuestOrder::Write { on, mounted, writer }) => {
-                written(place, on, &mounted, &writer, hear, &mut say)
+                write_to_drive(place, on, &mounted, &writer, hear, &mut say)
             }
             Ok(GuestOrder::Read { on, mounted, run, bytes }) => {
                 let pieces = place.read(on, &mounted, bytes);
-                pieces.map_or_else(troubled, |read_pieces| Answer::there(&seen(&read_pieces, run)))
+                pieces
+                    .map_or_else(troubled, |pieces| Answer::there(&identify_sectors(&pieces, run)))
             }
             Ok(GuestOrder::List { on, mounted, shape, run }) => {
                 let script = files::FileScript::from_shape(&shape);
-                asked(place, on, &mounted, &mut |room| {
+                answer_in_room(place, on, &mounted, &mut |room| {
                     let listing = read_back(&script, run, &mut *room.files());
                     // A directory with unreadable names counts as missing.
                     Ok(listing.map_or_else(Answer::Unreachable, Answer::Listed))
                 })
             }
             Ok(GuestOrder::Check { on, mounted, own, lines }) => {
-                asked(place, on, &mounted, &mut |room| {
+                answer_in_room(place, on, &mounted, &mut |room| {
                     room.check(&own, &lines).map(Answer::Checked)
                 })
             }
@@ -242,7 +243,7 @@ fn troubled(trouble: Trouble) -> Answer {
     }
 }
 
-fn asked(
+fn answer_in_room(
     place: &mut dyn GuestStorage,
     on: On,
     mounted: &str,
@@ -257,7 +258,7 @@ fn asked(
     ended.map_or_else(troubled, |()| answer.unwrap_or_else(nothing))
 }
 
-fn written(
+fn write_to_drive(
     place: &mut dyn GuestStorage,
     on: On,
     mounted: &str,
@@ -293,7 +294,7 @@ fn written(
     ended.map_or_else(troubled, |()| Answer::Done)
 }
 
-fn seen(pieces: &Pieces, run: u64) -> Vec<Seen> {
+fn identify_sectors(pieces: &Pieces, run: u64) -> Vec<Seen> {
     let each = (PIECE_BYTES / SECTOR_BYTES) as usize;
     let mut image = Vec::new();
     for (piece, first) in pieces.iter().zip((0..).step_by(each)) {
@@ -326,7 +327,7 @@ mod tests {
     fn pieces_that_are_missing_cut_off_or_unreadable_are_no_writes() {
         let mut piece = vec![0; PIECE_BYTES as usize];
         fill(&mut piece, 7, 8, 1);
-        let image = seen(&vec![None, Some(piece[..1000].to_vec())], 7);
+        let image = identify_sectors(&vec![None, Some(piece[..1000].to_vec())], 7);
         assert_eq!(image[..8], [Seen::Unreadable; 8]);
         assert_eq!(image[8..], [Seen::Write(1), Seen::Strange], "a sector that is cut off is none");
     }

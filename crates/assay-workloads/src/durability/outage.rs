@@ -53,8 +53,8 @@ impl Outage<'_> {
         let mut draws = Draws::new(self.course.seed, "durability power cuts");
         let mut detail = DurabilityDetail::default();
         let mut talk = Talk::begin(starts, &drive, stop)?;
-        let fresh = self.made(&mut talk, &drive)?;
-        let Some(length) = self.length(&*program, &mut talk, &drive, &fresh)? else {
+        let fresh = self.format_drive(&mut talk, &drive)?;
+        let Some(length) = self.possible_moments(&*program, &mut talk, &drive, &fresh)? else {
             detail.stopped = true;
             return Ok(detail);
         };
@@ -72,10 +72,10 @@ impl Outage<'_> {
                 logged.after(self.course.drive, self.course.atomic_sectors(), steps, &mut draws);
             drive.begin(&pages, None);
             talk = Talk::begin(starts, &drive, stop)?;
-            let made = CutRun { cut, heard: logged.rounds(steps), lines: &lines };
-            let Some(back) = self.look(&*program, &mut talk, &made)? else { break };
+            let run = CutRun { cut, heard: logged.rounds(steps), lines: &lines };
+            let Some(result) = self.look(&*program, &mut talk, &run)? else { break };
             count_logged(&*program, &logged, &mut detail);
-            program.count(&made, &back, &mut detail.tally)?;
+            program.count(&run, &result, &mut detail.tally)?;
             self.inspect(&mut talk, &mut detail)?;
         }
         detail.stopped = stop.load(Ordering::Relaxed);
@@ -92,16 +92,16 @@ impl Outage<'_> {
         let drive = Arc::new(ServedDrive::new(self.on.drive_bytes()));
         let mut detail = DurabilityDetail::default();
         let mut talk = Talk::begin(starts, &drive, stop)?;
-        let fresh = self.made(&mut talk, &drive)?;
-        if let Some((logged, lines)) = self.uncut(&*program, &mut talk, &drive, &fresh)? {
+        let fresh = self.format_drive(&mut talk, &drive)?;
+        if let Some((logged, lines)) = self.run_uncut(&*program, &mut talk, &drive, &fresh)? {
             count_logged(&*program, &logged, &mut detail);
-            self.cuts(&*program, &logged, &lines, &mut talk, &drive, &mut detail)?;
+            self.replay_cuts(&*program, &logged, &lines, &mut talk, &drive, &mut detail)?;
         }
         detail.stopped = stop.load(Ordering::Relaxed);
         Ok(detail)
     }
 
-    fn cuts(
+    fn replay_cuts(
         &self,
         program: &dyn Program,
         logged: &Logged,
@@ -121,16 +121,16 @@ impl Outage<'_> {
             let steps = moment(&logged.log, &mut draws);
             let (pages, cut) =
                 logged.after(self.course.drive, self.course.atomic_sectors(), steps, &mut draws);
-            let made = CutRun { cut, heard: logged.rounds(steps), lines };
-            let here = if self.on.has_files() { None } else { program.seen(&pages) };
-            let back = if let Some(answer) = here {
+            let run = CutRun { cut, heard: logged.rounds(steps), lines };
+            let known = if self.on.has_files() { None } else { program.seen(&pages) };
+            let result = if let Some(answer) = known {
                 Ok(answer)
             } else {
                 drive.begin(&pages, None);
-                let Some(back) = self.look(program, talk, &made)? else { break };
-                back
+                let Some(result) = self.look(program, talk, &run)? else { break };
+                result
             };
-            program.count(&made, &back, &mut detail.tally)?;
+            program.count(&run, &result, &mut detail.tally)?;
             if at % INSPECTED_OF == 0 {
                 self.inspect(talk, detail)?;
             }
@@ -151,7 +151,7 @@ impl Outage<'_> {
         Ok(())
     }
 
-    fn made(&self, talk: &mut Talk<'_>, drive: &ServedDrive) -> Result<DrivePages, String> {
+    fn format_drive(&self, talk: &mut Talk<'_>, drive: &ServedDrive) -> Result<DrivePages, String> {
         drive.begin(&DrivePages::default(), None);
         if self.on.has_files() {
             talk.say(&GuestOrder::Make { on: self.on })?;
@@ -164,7 +164,7 @@ impl Outage<'_> {
     }
 
     /// Range of possible moments of a power loss; `None` if stopped.
-    fn length(
+    fn possible_moments(
         &self,
         program: &dyn Program,
         talk: &mut Talk<'_>,
@@ -174,7 +174,7 @@ impl Outage<'_> {
         if let Some(tells) = program.tells() {
             return Ok(Some(Length::Told(tells)));
         }
-        let uncut = self.uncut(program, talk, drive, fresh)?;
+        let uncut = self.run_uncut(program, talk, drive, fresh)?;
         Ok(uncut.map(|(logged, lines)| match lines.len() {
             0 => Length::Requests(logged.log.steps.len() as u32),
             told => Length::Told(told as u32),
@@ -182,7 +182,7 @@ impl Outage<'_> {
     }
 
     /// Runs the program to the end, and verifies that the judgment can detect a loss; `None` if stopped.
-    fn uncut(
+    fn run_uncut(
         &self,
         program: &dyn Program,
         talk: &mut Talk<'_>,
@@ -253,10 +253,10 @@ impl Outage<'_> {
         &self,
         program: &dyn Program,
         talk: &mut Talk<'_>,
-        made: &CutRun<'_>,
+        run: &CutRun<'_>,
     ) -> Result<Option<Back>, String> {
-        let heard = (made.heard as usize).min(made.lines.len());
-        talk.say(&program.asks(self.on, self.mounted, &made.lines[..heard]))?;
+        let heard = (run.heard as usize).min(run.lines.len());
+        talk.say(&program.asks(self.on, self.mounted, &run.lines[..heard]))?;
         Ok(match talk.answer()? {
             None => None,
             Some(Answer::Unreachable(text)) => Some(Err(text)),

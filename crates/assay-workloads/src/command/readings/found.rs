@@ -143,7 +143,10 @@ fn by_pattern(
     for line in searched.rsplit(['\n', '\r']) {
         let end = end_of(line, LINE_BYTES);
         if let Some(found) = last_match(regex, end, stop)? {
-            return groups.iter().map(|group| one(&found, group.as_deref(), end)).collect();
+            return groups
+                .iter()
+                .map(|group| captured_number(&found, group.as_deref(), end))
+                .collect();
         }
     }
     let last = last_line(text.text).map_or_else(
@@ -192,14 +195,16 @@ fn last_match<'l>(
     Ok(last.and_then(|start| regex.captures_at(line, start)))
 }
 
-fn one(found: &Captures<'_>, group: Option<&str>, line: &str) -> Result<f64, String> {
-    let own = match group {
+/// The number in a named group, else in the first group, or in the whole match of a pattern without groups.
+fn captured_number(found: &Captures<'_>, group: Option<&str>, line: &str) -> Result<f64, String> {
+    let captured = match group {
         Some(name) => found.name(name),
-        None => found.get(1).or_else(|| if found.len() > 1 { None } else { found.get(0) }),
+        None if found.len() > 1 => found.get(1),
+        None => found.get(0),
     };
-    let own = own.map(|own| own.as_str());
-    own.and_then(number).ok_or_else(|| {
-        let what = own.map_or_else(|| "nothing".to_owned(), |own| format!("`{}`", quoted(own)));
+    let text = captured.map(|captured| captured.as_str());
+    text.and_then(number).ok_or_else(|| {
+        let what = text.map_or_else(|| "nothing".to_owned(), |text| format!("`{}`", quoted(text)));
         format!("{what} is not a number in the line `{}`", quoted(line))
     })
 }
@@ -213,8 +218,8 @@ fn by_pointer(pointer: &str, text: &str) -> Result<f64, String> {
     };
     let (mut found, mut seen, mut broken): (Option<Value>, u64, Option<String>) = (None, 0, None);
     let mut rest = Some(&text[start..]);
-    while let Some(own) = rest {
-        let mut documents = serde_json::Deserializer::from_str(own).into_iter::<Value>();
+    while let Some(unread) = rest {
+        let mut documents = serde_json::Deserializer::from_str(unread).into_iter::<Value>();
         let mut failed = None;
         for document in documents.by_ref() {
             match document {
@@ -230,7 +235,7 @@ fn by_pointer(pointer: &str, text: &str) -> Result<f64, String> {
         }
         // Offset of the broken document.
         let at = documents.byte_offset();
-        rest = failed.as_ref().and_then(|error| beyond(own, at, error.line()));
+        rest = failed.as_ref().and_then(|error| beyond(unread, at, error.line()));
         broken = broken.or(failed.map(|error| error.to_string()));
     }
     let Some(found) = found else {
