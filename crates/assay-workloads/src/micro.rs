@@ -156,12 +156,9 @@ impl PlannedWork for MicroPlan {
 
 fn ran(done: &[MicroOutcome], elapsed_ns: u64, stopped: bool) -> RunResult {
     let sum = |pick: fn(&MicroOutcome) -> u64| done.iter().map(pick).fold(0, u64::saturating_add);
-    let (operations, window_ns, cpu_ns) = (
-        sum(|outcome| outcome.operations),
-        sum(|outcome| outcome.elapsed_ns),
-        sum(|outcome| outcome.cpu_ns),
-    );
-    let waited_ns = done.iter().map(|outcome| outcome.waited_ns).sum::<Option<u64>>();
+    let (operations, window_ns, cpu_ns) =
+        (sum(|run| run.operations), sum(|run| run.elapsed_ns), sum(|run| run.cpu_ns));
+    let waited_ns = done.iter().map(|run| run.waited_ns).sum::<Option<u64>>();
     let mut values = BTreeMap::new();
     if operations > 0 && window_ns > 0 {
         let each_ns = window_ns as f64 / operations as f64;

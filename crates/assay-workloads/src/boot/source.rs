@@ -38,7 +38,7 @@ pub(super) fn read(
     until: Option<&str>,
 ) -> Outcome<FoundBoots> {
     let mut found = match source {
-        RecordSource::Own => boots_of_this_machine(system, most, until)?,
+        RecordSource::Own => own_boots(system, most, until)?,
         RecordSource::At(path) => boots_in_path(system, path, most, until)?,
     };
     let machine_id = system.read_text(Path::new("/etc/machine-id")).unwrap_or_default();
@@ -50,16 +50,12 @@ pub(super) fn read(
 
 pub(super) fn this(system: &dyn System, until: Option<&str>) -> Outcome<Boot> {
     let id = machine::boot_id(system)?;
-    let found = boots_of_this_machine(system, 1, until)?;
+    let found = own_boots(system, 1, until)?;
     let boot = found.boots.into_iter().find(|boot| boot.id == id);
     boot.ok_or_else(|| Failure::refused("the journal does not contain the current boot"))
 }
 
-fn boots_of_this_machine(
-    system: &dyn System,
-    most: usize,
-    until: Option<&str>,
-) -> Outcome<FoundBoots> {
+fn own_boots(system: &dyn System, most: usize, until: Option<&str>) -> Outcome<FoundBoots> {
     let refused = |why: &str| {
         Failure::refused(format!(
             "{why}: {}; use --set journal=FILE to read the boots of another machine",
@@ -116,11 +112,10 @@ fn by_journalctl(
         for message in &messages {
             matches.extend(["+", &boot, message]);
         }
-        let messages = asked(system, place, &matches, MOST_OF_BOOT)?;
-        faults += messages.faults;
-        entries.extend(
-            messages.entries.into_iter().filter(|entry| entry.boot == *id).filter_map(needed),
-        );
+        let read = asked(system, place, &matches, MOST_OF_BOOT)?;
+        faults += read.faults;
+        entries
+            .extend(read.entries.into_iter().filter(|entry| entry.boot == *id).filter_map(needed));
     }
     let boots = timeline::boots(&entries, until);
     Ok(FoundBoots { boots, older, faults, is_own: false })
@@ -144,9 +139,8 @@ fn asked(
     let words = ["--no-pager", "--output=json", &fields];
     let words: Vec<&str> =
         words.into_iter().chain(place.iter().copied()).chain(matches.iter().copied()).collect();
-    let answer = system.answer_of(JOURNALCTL, &words, most_bytes);
-    let answer =
-        answer.map_err(|error| Failure::refused(format!("cannot run journalctl: {error}")))?;
+    let failed = |error| Failure::refused(format!("cannot run journalctl: {error}"));
+    let answer = system.answer_of(JOURNALCTL, &words, most_bytes).map_err(failed)?;
     let mut read = entry::json(answer.text.as_bytes());
     if answer.text.len() as u64 >= most_bytes {
         // The size limit truncated the last line.

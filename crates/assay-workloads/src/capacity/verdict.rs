@@ -164,9 +164,7 @@ fn verdict(outcome: &CapacityOutcome) -> Verdict {
         (foreign, Verdict::Drops),
         (older, Verdict::LosesRewrites),
     ];
-    most.into_iter()
-        .max_by_key(|(count, _)| *count)
-        .map_or(Verdict::Unstable, |(_, verdict)| verdict)
+    most.into_iter().max_by_key(|(count, _)| *count).map_or(Verdict::Unstable, |(_, kind)| kind)
 }
 
 /// The usable capacity, and whether it is only a share.

@@ -417,8 +417,6 @@ impl WorkloadSpec for CommandSpec {
 
     fn costs_like(&self, other: &Work) -> bool {
         let other = Self::of(other).map(Self::planned);
-        other
-            .and_then(Result::ok)
-            .is_some_and(|other| self.planned().is_ok_and(|plan| plan == other))
+        other.and_then(Result::ok).is_some_and(|other| self.planned() == Ok(other))
     }
 }

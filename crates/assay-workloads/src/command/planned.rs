@@ -156,9 +156,7 @@ impl PlannedWork for CommandPlan {
             words.extend(text.into_iter().flat_map(|text| [option.to_owned(), text]));
         }
         let mut remarks = vec![match &self.revision {
-            Some(work_tree) => {
-                format!("run this line in {}/{},{}", how.path, work_tree.tree, work_tree.words())
-            }
+            Some(git) => format!("run this line in {}/{},{}", how.path, git.tree, git.words()),
             None => format!("run this line in {}", how.path),
         }];
         for (name, level) in &self.variables {

@@ -410,8 +410,7 @@ impl DurabilityPlan {
     ) -> Result<DurabilityDetail, String> {
         let course = self.course([0, AREA_BYTES], u64::MAX, keys[0], keys[1]);
         let command = self.own.as_ref();
-        let outage =
-            Outage { course: &course, on: self.write_to, mounted: &self.mounted, own: command };
+        let outage = Outage { course: &course, on: self.write_to, mounted: &self.mounted, command };
         match self.method {
             Method::Kill => outage.kill(starts, stop),
             Method::Replay | Method::Plug => outage.replay(starts, stop),

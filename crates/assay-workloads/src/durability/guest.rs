@@ -209,8 +209,7 @@ pub fn work(
             }
             Ok(GuestOrder::Read { on, mounted, run, bytes }) => {
                 let pieces = place.read(on, &mounted, bytes);
-                pieces
-                    .map_or_else(troubled, |pieces| Answer::there(&identify_sectors(&pieces, run)))
+                pieces.map_or_else(troubled, |pieces| Answer::there(&sectors_in(&pieces, run)))
             }
             Ok(GuestOrder::List { on, mounted, shape, run }) => {
                 let script = files::FileScript::from_shape(&shape);
@@ -294,7 +293,7 @@ fn write_to_drive(
     ended.map_or_else(troubled, |()| Answer::Done)
 }
 
-fn identify_sectors(pieces: &Pieces, run: u64) -> Vec<Seen> {
+fn sectors_in(pieces: &Pieces, run: u64) -> Vec<Seen> {
     let each = (PIECE_BYTES / SECTOR_BYTES) as usize;
     let mut image = Vec::new();
     for (piece, first) in pieces.iter().zip((0..).step_by(each)) {
@@ -327,7 +326,7 @@ mod tests {
     fn pieces_that_are_missing_cut_off_or_unreadable_are_no_writes() {
         let mut piece = vec![0; PIECE_BYTES as usize];
         fill(&mut piece, 7, 8, 1);
-        let image = identify_sectors(&vec![None, Some(piece[..1000].to_vec())], 7);
+        let image = sectors_in(&vec![None, Some(piece[..1000].to_vec())], 7);
         assert_eq!(image[..8], [Seen::Unreadable; 8]);
         assert_eq!(image[8..], [Seen::Write(1), Seen::Strange], "a sector that is cut off is none");
     }

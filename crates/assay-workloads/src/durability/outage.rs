@@ -38,7 +38,7 @@ pub struct Outage<'a> {
     pub on: On,
     pub mounted: &'a str,
     /// The user's command, if that is the work.
-    pub own: Option<&'a CommandLines>,
+    pub command: Option<&'a CommandLines>,
 }
 
 impl Outage<'_> {
@@ -48,7 +48,7 @@ impl Outage<'_> {
         starts: &mut dyn VmStarter,
         stop: &AtomicBool,
     ) -> Result<DurabilityDetail, String> {
-        let program = program::program_for(self.course, self.own)?;
+        let program = program::program_for(self.course, self.command)?;
         let drive = Arc::new(ServedDrive::new(self.on.drive_bytes()));
         let mut draws = Draws::new(self.course.seed, "durability power cuts");
         let mut detail = DurabilityDetail::default();
@@ -88,7 +88,7 @@ impl Outage<'_> {
         starts: &mut dyn VmStarter,
         stop: &AtomicBool,
     ) -> Result<DurabilityDetail, String> {
-        let program = program::program_for(self.course, self.own)?;
+        let program = program::program_for(self.course, self.command)?;
         let drive = Arc::new(ServedDrive::new(self.on.drive_bytes()));
         let mut detail = DurabilityDetail::default();
         let mut talk = Talk::begin(starts, &drive, stop)?;
@@ -507,7 +507,7 @@ mod tests {
 
     fn ran(course: &DurabilityTrial, is_kill: bool) -> DurabilityDetail {
         let (on, stop) = (On::Drive, AtomicBool::new(false));
-        let own = Outage { course, on, mounted: "", own: None };
+        let own = Outage { course, on, mounted: "", command: None };
         let ended =
             if is_kill { own.kill(&mut Threads, &stop) } else { own.replay(&mut Threads, &stop) };
         ended.unwrap()
@@ -575,7 +575,7 @@ mod tests {
             DurabilityTrial { cuts: 3, ..course(Pattern::Log, Drive::HonorsFlushes) },
             AtomicBool::new(false),
         );
-        let own = Outage { course: &course, on: On::Ext4, mounted: "never", own: None };
+        let own = Outage { course: &course, on: On::Ext4, mounted: "never", command: None };
         for own in [own.kill(&mut Threads, &stop), own.replay(&mut Threads, &stop)] {
             let own = own.unwrap();
             assert_eq!(
@@ -591,7 +591,7 @@ mod tests {
     fn who_stops_it_has_what_was_cut_until_then() {
         let stop = AtomicBool::new(true);
         let course = course(Pattern::Log, Drive::HonorsFlushes);
-        let own = Outage { course: &course, on: On::Drive, mounted: "", own: None };
+        let own = Outage { course: &course, on: On::Drive, mounted: "", command: None };
         let ended = own.kill(&mut Threads, &stop).unwrap();
         assert!(ended.stopped && ended.tally.crash_points == 0);
     }
@@ -599,7 +599,7 @@ mod tests {
     fn ran_files(drive: Drive, sync: Sync, is_kill: bool) -> DurabilityDetail {
         let course = DurabilityTrial { sync, record_bytes: 1024, ..course(Pattern::Files, drive) };
         let (on, stop) = (On::Ext4, AtomicBool::new(false));
-        let own = Outage { course: &course, on, mounted: "", own: None };
+        let own = Outage { course: &course, on, mounted: "", command: None };
         let ended =
             if is_kill { own.kill(&mut Threads, &stop) } else { own.replay(&mut Threads, &stop) };
         ended.unwrap()
@@ -640,7 +640,7 @@ mod tests {
         let [command, check] = lines.map(str::to_owned);
         let lines = CommandLines { command, check, command_ms: 1, check_ms: 1 };
         let (course, stop) = (course(Pattern::Command, drive), AtomicBool::new(false));
-        let own = Outage { course: &course, on: On::Ext4, mounted: "", own: Some(&lines) };
+        let own = Outage { course: &course, on: On::Ext4, mounted: "", command: Some(&lines) };
         if is_kill { own.kill(&mut Threads, &stop) } else { own.replay(&mut Threads, &stop) }
     }
 

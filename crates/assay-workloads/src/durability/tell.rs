@@ -350,9 +350,7 @@ fn place_words(story: &WriteLoss) -> String {
         }
         (None, _) => "no crash occurred".to_owned(),
     };
-    let older = story
-        .older
-        .map_or_else(String::new, |older_write| format!(" ({})", show::count(older_write)));
+    let older = story.older.map_or_else(String::new, |older| format!(" ({})", show::count(older)));
     format!("{begin}; {cut}; the drive has {}{older}.", story.found.words())
 }
 

@@ -194,22 +194,21 @@ fn ran(
 ) -> RunResult {
     let sum = |pick: fn(&FileOutcome) -> u64| outcomes.iter().map(pick).sum::<u64>();
     let (values, absent) = known_and_absent(outcomes.iter().flat_map(latencies));
-    let phase = |outcome: &FileOutcome| FilePhase {
-        act: outcome.act,
-        operations: outcome.operations,
-        bytes: outcome.bytes,
-        elapsed_ns: outcome.elapsed_ns,
-        sync_ns: outcome.sync_ns,
-        left: outcome.left,
+    let phase = |done: &FileOutcome| FilePhase {
+        act: done.act,
+        operations: done.operations,
+        bytes: done.bytes,
+        elapsed_ns: done.elapsed_ns,
+        sync_ns: done.sync_ns,
+        left: done.left,
     };
     let detail = FilesDetail { phases: outcomes.iter().map(phase).collect(), emptied_bytes };
-    let histogram =
-        |outcome: &FileOutcome| (outcome.act.name().to_owned(), outcome.latency_ns.clone());
+    let histogram = |done: &FileOutcome| (done.act.name().to_owned(), done.latency_ns.clone());
     let measured = Measured {
-        window_ns: sum(|outcome| outcome.elapsed_ns),
+        window_ns: sum(|done| done.elapsed_ns),
         elapsed_ns,
-        cpu_ns: sum(|outcome| outcome.cpu_ns),
-        waited_ns: outcomes.iter().map(|outcome| outcome.waited_ns).sum(),
+        cpu_ns: sum(|done| done.cpu_ns),
+        waited_ns: outcomes.iter().map(|done| done.waited_ns).sum(),
         values,
         absent,
         ..Measured::from_detail(detail)
@@ -222,10 +221,10 @@ fn ran(
 
 /// The latencies of a phase by metric, if it has enough files.
 fn latencies(done: &FileOutcome) -> Vec<(Metric, Presence<f64>)> {
-    let Some(of_act) = metrics::acts().find(|metrics| metrics.act == done.act) else {
+    let Some(act) = metrics::acts().find(|act| act.act == done.act) else {
         return Vec::new();
     };
-    [(of_act.half, 0.5), (of_act.tail, 0.99)]
+    [(act.half, 0.5), (act.tail, 0.99)]
         .map(|(metric, q)| (metric, percentile(&done.latency_ns, q, "files")))
         .to_vec()
 }

@@ -119,11 +119,10 @@ fn histograms(outcome: &Outcome) -> Histograms {
         let name = class.class.name();
         let service =
             (!class.latency_ns.is_empty()).then(|| (name.to_owned(), class.latency_ns.clone()));
-        let response =
-            class.response_ns.clone().map(|histogram| (format!("{name}{RESPONSE}"), histogram));
+        let response = class.response_ns.clone().map(|times| (format!("{name}{RESPONSE}"), times));
         service.into_iter().chain(response)
     };
-    let syncs = outcome.sync_ns.clone().map(|histogram| (FDATASYNCS.to_owned(), histogram));
+    let syncs = outcome.sync_ns.clone().map(|times| (FDATASYNCS.to_owned(), times));
     outcome.classes.iter().flat_map(of).chain(syncs).collect()
 }
 

@@ -188,12 +188,10 @@ fn beside(recorded: &[Moved; Act::ALL.len()], played: &Played) -> BTreeMap<Strin
     let count = |moved: Moved| Count { operations: moved.operations, bytes: moved.bytes };
     let there = Act::ALL.into_iter().map(|act| {
         let (recorded, played) = (recorded[act as usize], played.acts[act as usize]);
-        let counts = ReplayCounts { recorded: count(recorded), replayed: count(played) };
-        (act.name().to_owned(), counts)
+        let pair = ReplayCounts { recorded: count(recorded), replayed: count(played) };
+        (act.name().to_owned(), pair)
     });
-    there
-        .filter(|(_, counts)| counts.recorded.operations + counts.replayed.operations > 0)
-        .collect()
+    there.filter(|(_, pair)| pair.recorded.operations + pair.replayed.operations > 0).collect()
 }
 
 /// Mean operations in flight by Little's law.

@@ -58,15 +58,14 @@ impl Tells for SteadyStatePlan {
     fn facts(&self, seen: &RowView<'_>) -> Option<crate::WorkFacts> {
         let judged_trial = |(at, measured): (usize, Option<&Measured>)| {
             let detail = SteadyStateDetail::of(measured?)?.clone();
-            let judgement =
-                judge_trial(self, &detail).filter(|judgement| !judgement.tracked.is_empty())?;
-            Some((at, detail, judgement))
+            let judged = judge_trial(self, &detail).filter(|judged| !judged.tracked.is_empty())?;
+            Some((at, detail, judged))
         };
-        let (at, detail, judgement) =
+        let (at, detail, judged) =
             seen.trials.iter().copied().enumerate().filter_map(judged_trial).next_back()?;
         let several = seen.trials.len() > 1;
         let trial = several.then(|| [at + 1, seen.trials.len()]);
-        let text = words(self, &detail, &judgement, trial);
+        let text = words(self, &detail, &judged, trial);
         let Subject { workload, arm } = seen.subject.clone();
         let facts = SteadyStateFacts {
             workload,
@@ -74,12 +73,12 @@ impl Tells for SteadyStatePlan {
             test: self.test,
             class: self.class,
             tracking_cell: self.tracked(),
-            rounds: judgement.tracked,
+            rounds: judged.tracked,
             written_bytes: detail.rounds.iter().map(|round| round.written_bytes).collect(),
             ended_s: detail.rounds.iter().map(|round| round.ended_ns as f64 / 1e9).collect(),
-            measurement_window: judgement.window,
+            measurement_window: judged.window,
             cells: in_window(self, &detail),
-            deviations: judgement.departures,
+            deviations: judged.departures,
             trial,
             text,
         };
@@ -98,27 +97,23 @@ fn unit(measure: Measure) -> Unit {
 fn words(
     planned: &SteadyStatePlan,
     detail: &SteadyStateDetail,
-    judgement: &SteadyJudgement,
+    judged: &SteadyJudgement,
     trial: Option<[usize; 2]>,
 ) -> String {
     let mut said =
-        vec![seen(planned, detail, judgement), conforming(planned.test, &judgement.departures)];
+        vec![seen(planned, detail, judged), conforming(planned.test, &judged.departures)];
     if let Some([trial, trials]) = trial {
         said.push(format!("This is trial {trial} of {trials}."));
     }
     said.join(" ")
 }
 
-fn seen(
-    planned: &SteadyStatePlan,
-    detail: &SteadyStateDetail,
-    judgement: &SteadyJudgement,
-) -> String {
+fn seen(planned: &SteadyStatePlan, detail: &SteadyStateDetail, judged: &SteadyJudgement) -> String {
     let (measure, tracked) = (planned.test.measure(), planned.tracked().words());
-    let rounds = judgement.tracked.len();
+    let rounds = judged.tracked.len();
     let written = detail.rounds.last().map_or(0, |round| round.written_bytes);
-    let Some(window) = &judgement.window else {
-        let mean = judgement.tracked.iter().sum::<f64>() / rounds.max(1) as f64;
+    let Some(window) = &judged.window else {
+        let mean = judged.tracked.iter().sum::<f64>() / rounds.max(1) as f64;
         return format!(
             "{tracked}: {} over {rounds} rounds, too few to determine a steady state.",
             unit(measure).alone(mean)

@@ -56,16 +56,12 @@ mod tests {
     fn firmware_and_loader_are_told_where_they_are() {
         let message = "Startup finished in 6.512s (firmware) + 1min 2.5s (loader) + 815ms (kernel) + \
                        1.2s (initrd) + 3s (userspace) = 1min 14.027s.";
-        let found = times_before_kernel(message).unwrap_or_default();
+        let found = times_before_kernel(message).unwrap();
         assert_eq!((found.firmware_us, found.loader_us), (Some(6_512_000), Some(62_500_000)));
         let bios = "Startup finished in 815ms (kernel) + 3.001s (userspace) = 3.816s.";
-        assert_eq!(times_before_kernel(bios).unwrap_or_default(), PreKernelTimes::default());
+        assert_eq!(times_before_kernel(bios), Some(PreKernelTimes::default()));
         for other in ["Startup finished in 295ms.", "", "Startup finished in x (firmware) = 1s."] {
-            assert_eq!(
-                times_before_kernel(other).unwrap_or_default(),
-                PreKernelTimes::default(),
-                "{other}"
-            );
+            assert_eq!(times_before_kernel(other), None, "{other}");
         }
     }
 

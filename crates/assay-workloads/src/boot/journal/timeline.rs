@@ -80,8 +80,7 @@ impl Phases {
 
     /// From the kernel's start to the end, microseconds: the part available on every machine.
     pub fn from_kernel_us(&self) -> Presence<u64> {
-        let sum =
-            self.kernel_us.both(&self.userspace_us, |kernel, user| kernel.saturating_add(*user));
+        let sum = self.kernel_us.both(&self.userspace_us, |a, b| a.saturating_add(*b));
         sum.map(|sum| sum.saturating_add(self.initrd_us.value().copied().unwrap_or(0)))
     }
 }
@@ -236,14 +235,13 @@ fn units(entries: &[&Entry], end_us: Option<u64>) -> (Vec<StartedUnit>, Vec<Stri
 
 /// When a unit had started, microseconds from the beginning of the boot.
 fn reached(entries: &[&Entry], unit: &str, from_us: Option<u64>) -> Presence<u64> {
-    let is_started = |entry: &&&Entry| {
+    let is_start = |entry: &&&Entry| {
         entry.unit == unit
             && entry.message_id == ids::STARTED
             && matches!(entry.job_result.as_str(), "done" | "")
     };
     let Some(from_us) = from_us else { return Presence::absent("the boot start time is unknown") };
-    let at =
-        entries.iter().find(is_started).map(|entry| entry.monotonic_us.saturating_sub(from_us));
+    let at = entries.iter().find(is_start).map(|entry| entry.monotonic_us.saturating_sub(from_us));
     Presence::from_option(at, format!("the journal has no message that {unit} started"))
 }
 

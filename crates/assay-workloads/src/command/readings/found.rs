@@ -143,10 +143,8 @@ fn by_pattern(
     for line in searched.rsplit(['\n', '\r']) {
         let end = end_of(line, LINE_BYTES);
         if let Some(found) = last_match(regex, end, stop)? {
-            return groups
-                .iter()
-                .map(|group| captured_number(&found, group.as_deref(), end))
-                .collect();
+            let number = |group: &Option<String>| captured_number(&found, group.as_deref(), end);
+            return groups.iter().map(number).collect();
         }
     }
     let last = last_line(text.text).map_or_else(

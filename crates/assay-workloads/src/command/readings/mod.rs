@@ -154,18 +154,15 @@ impl ParseSpec {
 
     /// Names of its metrics; empty if they depend on the output.
     pub fn metrics(&self) -> Vec<String> {
-        let metric_name =
-            |name: &str| format!("{TOLD}{}", named::metric(name, self.unit.as_deref()));
+        let key = |name: &str| format!("{TOLD}{}", named::metric(name, self.unit.as_deref()));
         if let Some(json) = &self.json_pointer {
-            return vec![metric_name(
-                self.name.as_deref().unwrap_or_else(|| named::last_token(json)),
-            )];
+            return vec![key(self.name.as_deref().unwrap_or_else(|| named::last_token(json)))];
         }
         let regex = self.regex.as_deref().and_then(|pattern| compiled(pattern).ok());
         let groups = regex.as_ref().map(named::groups).unwrap_or_default();
         groups
             .iter()
-            .map(|group| metric_name(self.name.as_deref().or(group.as_deref()).unwrap_or_default()))
+            .map(|group| key(self.name.as_deref().or(group.as_deref()).unwrap_or_default()))
             .collect()
     }
 }

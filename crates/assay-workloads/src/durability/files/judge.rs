@@ -85,8 +85,7 @@ impl PossibleFiles {
     ) -> Result<FileFate, Found> {
         let may_be = |file: Option<u32>| states.iter().any(|state| state.file == file);
         // A file whose content was not acknowledged may contain anything.
-        let open =
-            states.iter().any(|state| state.file.is_some_and(|number| !self.is_synced(number)));
+        let open = states.iter().any(|state| state.file.is_some_and(|file| !self.is_synced(file)));
         let is_free = states.iter().all(|state| state.file.is_none());
         match seen {
             None if may_be(None) => Ok(self.allowed_fate(states, None)),
