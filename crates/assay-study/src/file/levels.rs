@@ -10,8 +10,11 @@ use super::text::scalar::quoted;
 use super::{now, simulated, words};
 
 pub(super) fn filled(name: &str, level: &str) -> Result<(), (String, Option<String>)> {
-    let is_set = !level.trim().is_empty();
-    is_set.then_some(()).ok_or_else(|| (format!("{name}: the level is empty"), None))
+    if level.trim().is_empty() {
+        Err((format!("{name}: the level is empty"), None))
+    } else {
+        Ok(())
+    }
 }
 
 /// Checks a level of a factor; the error contains a message and a hint.
@@ -75,20 +78,24 @@ pub(super) fn same(name: &str, first: &str, second: &str) -> bool {
     if assay_workloads::parameter(name).is_none() {
         return factors::find(name).is_some_and(|factor| factor.same(first, second));
     }
-    let bytes = |text: &str| {
-        let bare = || format!("{text} B").parse::<Bytes>();
-        text.parse().or_else(|_| bare()).ok()
+    // The levels of `copy` are arbitrary words.
+    if name == assay_workloads::COPY.about.name {
+        return false;
+    }
+    // A number without a unit is in bytes.
+    let bytes = |text: &str| -> Option<Bytes> {
+        text.parse().or_else(|_| format!("{text} B").parse()).ok()
     };
     let form = assay_workloads::key(name).map(|key| &key.form);
-    let is_size = matches!(form, Some(Form::Size { .. } | Form::Sizes { .. }));
-    let sizes = is_size.then(|| bytes(first).zip(bytes(second))).flatten();
-    let set = |text: &str| {
-        assay_workloads::KINDS.iter().find_map(|kind| assay_workloads::at_level(kind, name, text))
+    if matches!(form, Some(Form::Size { .. } | Form::Sizes { .. }))
+        && bytes(first).is_some_and(|size| bytes(second) == Some(size))
+    {
+        return true;
+    }
+    let set = |level: &str| {
+        assay_workloads::KINDS.iter().find_map(|kind| assay_workloads::at_level(kind, name, level))
     };
-    let alike = || Some(set(first)?.ok()? == set(second)?.ok()?);
-    // The levels of `copy` are arbitrary words.
-    let means = name != assay_workloads::COPY.about.name;
-    means && (sizes.is_some_and(|(first, second)| first == second) || alike() == Some(true))
+    matches!((set(first), set(second)), (Some(Ok(first)), Some(Ok(second))) if first == second)
 }
 
 /// Splits a text at commas. A level may contain commas itself; `["a,b", "c"]` delimits levels.
@@ -105,9 +112,10 @@ pub fn levels_in(name: &str, text: &str) -> Vec<String> {
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
     let (mut rest, mut levels) = (parts.as_slice(), Vec::new());
     while let Some(first) = rest.first() {
-        let mut longer = (1..=rest.len()).map(|count| (rest[..count].join(", "), count));
-        let found = longer.find(|(level, _)| is_level(level));
-        let (level, count) = found.unwrap_or_else(|| ((*first).to_owned(), 1));
+        // The shortest join of parts that is a level, else the part itself.
+        let mut joins = (1..=rest.len()).map(|count| (rest[..count].join(", "), count));
+        let shortest = joins.find(|(level, _)| is_level(level));
+        let (level, count) = shortest.unwrap_or_else(|| ((*first).to_owned(), 1));
         levels.push(level);
         rest = &rest[count..];
     }
@@ -131,13 +139,13 @@ fn examples(name: &str) -> Vec<String> {
 /// Returns other spellings of an amount in a text, and the parameter's own spelling.
 fn spellings(name: &str, text: &str) -> Vec<String> {
     let bare = text.trim();
-    let as_written = assay_workloads::parameter(name).and_then(|as_written| as_written.written);
+    let written = assay_workloads::parameter(name).and_then(|parameter| parameter.written);
     let per_s = |text: &str| {
         let bytes: Bytes = text.strip_suffix("/s")?.parse().ok()?;
         Some(format!("{bytes}/s"))
     };
     let all = [
-        as_written.and_then(|written| written(bare)),
+        written.and_then(|written| written(bare)),
         bare.parse::<u64>().ok().map(|number| number.to_string()),
         bare.parse::<Bytes>().ok().map(|bytes| bytes.to_string()),
         bare.parse::<Time>().ok().map(|time| time.to_string()),

@@ -164,16 +164,16 @@ pub fn left(
     constraints: &[Constraint],
     baseline: &Levels,
 ) -> (Vec<Levels>, Vec<usize>) {
-    let named = |arm: &Levels| baseline.iter().all(|(name, level)| arm.get(name) == Some(level));
-    let first = all.iter().find(|arm| named(arm)).cloned().unwrap_or_default();
-    let is_first = |arm: &Levels| placeless(arm).eq(placeless(&first));
+    let has_levels =
+        |arm: &Levels| baseline.iter().all(|(name, level)| arm.get(name) == Some(level));
+    let base = all.iter().find(|arm| has_levels(arm)).cloned().unwrap_or_default();
     let mut counts = vec![0; constraints.len()];
     let mut kept = Vec::with_capacity(all.len());
     for arm in all {
-        let holds = constraints.iter().position(|rule| rule.holds(&arm));
-        match holds.filter(|_| !is_first(&arm)) {
-            Some(constraint) => counts[constraint] += 1,
-            None => kept.push(arm),
+        let is_baseline = placeless(&arm).eq(placeless(&base));
+        match constraints.iter().position(|constraint| constraint.holds(&arm)) {
+            Some(index) if !is_baseline => counts[index] += 1,
+            _ => kept.push(arm),
         }
     }
     (kept, counts)

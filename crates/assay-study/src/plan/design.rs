@@ -265,11 +265,12 @@ impl Filled {
         let found = touches().find_map(|touch| touch.finds);
         let written = || touches().find_map(|touch| touch.writes);
         let content = found.or_else(written).unwrap_or_default();
-        let same = |touch: Touch| touch.writes.is_none_or(|own| own == content);
-        let is_level = |level: &String| level.parse::<Mix>().is_ok_and(Mix::clears);
+        let leaves_content = |touch: Touch| touch.writes.is_none_or(|written| written == content);
+        let is_clearing = |level: &String| level.parse::<Mix>().is_ok_and(Mix::clears);
         let clears = touches().any(|touch| touch.clears)
-            || study.factors.get(MIX).is_some_and(|levels| levels.iter().any(is_level));
-        let stays = !clears && !study.factors.contains_key(CONTENT) && touches().all(same);
+            || study.factors.get(MIX).is_some_and(|levels| levels.iter().any(is_clearing));
+        let varies = clears || study.factors.contains_key(CONTENT);
+        let stays = !varies && touches().all(leaves_content);
         Self { content, stays, clears }
     }
 }

@@ -189,8 +189,8 @@ pub fn rate(ran: &[RateTrial], trial: &PlannedTrial, aim: Aim) -> Result<Option<
 
 /// Rate of a search trial, numbered from 0: each trial halves the remaining interval on a log scale.
 fn searched(ran: &[RateTrial], number: u32, aim: Aim) -> Result<f64, SearchEnd> {
-    let first = |order: u32| ran.iter().find(|trial| trial.order == order && trial.replicate == 0);
-    let most = first(0).and_then(|trial| trial.seen.done_per_s).filter(|most| *most > 0.0);
+    let search = |order: u32| ran.iter().find(|trial| trial.order == order && trial.replicate == 0);
+    let most = search(0).and_then(|trial| trial.seen.done_per_s).filter(|most| *most > 0.0);
     let most = most.ok_or(SearchEnd::NoRate)?.min(FASTEST);
     let low = (most * LOWEST_SHARE).max(aim.slowest().max(SLOWEST) / DOWN_TO);
     if low >= most {
@@ -199,7 +199,8 @@ fn searched(ran: &[RateTrial], number: u32, aim: Aim) -> Result<f64, SearchEnd> 
     let (mut low, mut high) = (low, most);
     for before in 0..number {
         let rate = rounded((low * high).sqrt());
-        let passes = first(before + 1).is_some_and(|trial| trial.seen.passes(rate, aim.limit_ns()));
+        let passes =
+            search(before + 1).is_some_and(|trial| trial.seen.passes(rate, aim.limit_ns()));
         if passes {
             low = rate;
         } else {
@@ -230,16 +231,15 @@ fn step(ran: &[RateTrial], number: usize, aim: Aim) -> Result<f64, SearchEnd> {
 }
 
 fn standings(ran: &[RateTrial], rates: &[f64], limit_ns: f64) -> Vec<Standing> {
-    let of = |(step, rate): (usize, &f64)| {
-        let trials = ran
-            .iter()
-            .filter(|trial| trial.replicate > 0 && trial.workload == step && trial.counts);
-        let seen: Vec<RateSample> = trials.map(|trial| trial.seen).collect();
-        (*rate, bracket::judge(&seen, *rate, limit_ns).standing)
-    };
-    let mut found: Vec<(f64, Standing)> = rates.iter().enumerate().map(of).collect();
-    found.sort_by(|trial, other| trial.0.total_cmp(&other.0));
-    found.into_iter().map(|(_, standing)| standing).collect()
+    let mut by_rate: Vec<(f64, Standing)> = Vec::with_capacity(rates.len());
+    for (step, rate) in rates.iter().enumerate() {
+        let counting = ran.iter().filter(|trial| trial.replicate > 0 && trial.counts);
+        let of_step = counting.filter(|trial| trial.workload == step);
+        let samples: Vec<RateSample> = of_step.map(|trial| trial.seen).collect();
+        by_rate.push((*rate, bracket::judge(&samples, *rate, limit_ns).standing));
+    }
+    by_rate.sort_by(|(rate, _), (other, _)| rate.total_cmp(other));
+    by_rate.into_iter().map(|(_, standing)| standing).collect()
 }
 
 fn rounded(per_s: f64) -> f64 {

@@ -43,23 +43,21 @@ pub(in crate::plan) fn turns(
         return Vec::new();
     }
     let mut draws = Draws::new(seed, "screen");
-    let drawn = drawn(&design.factors, workloads, passes, &mut draws);
-    let mut all = Vec::new();
-    for (pass, arms) in (1..).zip(drawn) {
-        let sorted = |group: &Vec<usize>| -> Vec<usize> {
-            group.iter().copied().filter(|arm| arms.contains(arm)).collect()
-        };
-        let groups: Vec<Vec<usize>> = asked.groups.iter().map(sorted).collect();
-        let groups: Vec<Vec<usize>> =
-            groups.into_iter().filter(|group| !group.is_empty()).collect();
-        let turns = order::turns(asked.rules, &groups, 1, &mut draws);
-        all.extend(turns.into_iter().map(|turn| order::Turn { replicate: pass, ..turn }));
+    let mut turns = Vec::new();
+    for (pass, arms) in (1..).zip(draw_arms(&design.factors, workloads, passes, &mut draws)) {
+        let mut groups: Vec<Vec<usize>> = asked.groups.to_vec();
+        for group in &mut groups {
+            group.retain(|arm| arms.contains(arm));
+        }
+        groups.retain(|group| !group.is_empty());
+        let of_pass = order::turns(asked.rules, &groups, 1, &mut draws);
+        turns.extend(of_pass.into_iter().map(|turn| order::Turn { replicate: pass, ..turn }));
     }
-    all
+    turns
 }
 
 /// Draws the arms of each pass: rarest levels first, no arm twice before all came once.
-fn drawn(
+fn draw_arms(
     factors: &[Factor],
     workloads: &[PlannedWorkload],
     passes: u32,
@@ -71,25 +69,21 @@ fn drawn(
         factors.iter().map(|factor| vec![0; factor.levels.len()]).collect();
     let size = trials_of_pass(factors).min(workloads.len());
     let mut left: Vec<usize> = Vec::new();
-    let mut one = |_| {
+    let mut draw_arm = |_| {
         if left.is_empty() {
             left = (0..workloads.len()).collect();
             draws.shuffle(&mut left);
         }
-        let came = |arm: &usize| -> usize {
-            let pairs = levels[*arm].iter().zip(&counts);
+        let times_drawn = |arm: usize| -> usize {
+            let pairs = levels[arm].iter().zip(&counts);
             pairs.filter_map(|(level, counts)| level.map(|level| counts[level])).sum()
         };
-        let at = (0..left.len()).min_by_key(|at| came(&left[*at]))?;
-        let arm = left.remove(at);
-        for (level, counts) in levels[arm].iter().zip(&mut counts) {
-            if let Some(level) = level {
-                counts[*level] += 1;
-            }
-        }
+        let rarest = (0..left.len()).min_by_key(|at| times_drawn(left[*at]))?;
+        let arm = left.remove(rarest);
+        count(&mut counts, &levels[arm]);
         Some(arm)
     };
-    (0..passes).map(|_| (0..size).filter_map(&mut one).collect()).collect()
+    (0..passes).map(|_| (0..size).filter_map(&mut draw_arm).collect()).collect()
 }
 
 fn levels_of(factors: &[Factor], arm: &Arm) -> Vec<Option<usize>> {
@@ -183,7 +177,7 @@ struct ScreenTrials<'a> {
 impl<'a> ScreenTrials<'a> {
     fn new(plan: &Plan, passes: &BTreeMap<u32, Vec<Run>>, arms: &'a [Vec<Option<usize>>]) -> Self {
         let none: Vec<Vec<usize>> =
-            plan.design.factors.iter().map(|own| vec![0; own.levels.len()]).collect();
+            plan.design.factors.iter().map(|factor| vec![0; factor.levels.len()]).collect();
         let mut found = Self { rows: Vec::new(), tried: none.clone(), counted: none };
         let runs = passes.iter().flat_map(|(pass, runs)| runs.iter().map(move |run| (*pass, run)));
         for (pass, run) in runs.filter(|(_, run)| !run.is_lead_in()) {
@@ -293,11 +287,8 @@ impl EffectModel {
     }
 
     fn place(&self, factor: usize, level: usize) -> EffectSlot {
-        self.effects
-            .get(factor)
-            .and_then(|own| own.get(level))
-            .copied()
-            .unwrap_or(EffectSlot::Nowhere)
+        let slot = self.effects.get(factor).and_then(|slots| slots.get(level));
+        slot.copied().unwrap_or(EffectSlot::Nowhere)
     }
 
     fn best(&self, fit: &FittedEffects, factor: usize) -> Option<usize> {
@@ -322,11 +313,11 @@ impl EffectModel {
         factor: usize,
         levels: [usize; 2],
     ) -> Option<LevelDifference> {
-        let [own, other] = levels.map(|level| match self.place(factor, level) {
+        let [effect, other] = levels.map(|level| match self.place(factor, level) {
             EffectSlot::At(at) => Some(at),
             _ => None,
         });
-        let (by, error) = fit.apart(own, other)?;
+        let (by, error) = fit.apart(effect, other)?;
         Some(LevelDifference { by, width: t * error })
     }
 }

@@ -81,25 +81,22 @@ fn nth(devices: &[RecalledDevice], request: &BlockRequest) -> Option<usize> {
 }
 
 fn chosen(header: &Header, wanted: Option<&str>) -> Result<Vec<RecalledDevice>, String> {
-    let all = || {
-        let names = header.devices.iter().map(|device| outside::spelled(&device.name).into_owned());
-        names.collect::<Vec<_>>().join(", ")
-    };
+    let names = header.devices.iter().map(|device| outside::spelled(&device.name).into_owned());
+    let recorded = names.collect::<Vec<_>>().join(", ");
     let find = |name: &str| {
-        let at = header.devices.iter().position(|device| device.name == name);
-        let found = at.and_then(|at| {
-            let device = header.devices.get(at)?;
-            let index = u16::try_from(at).ok()?;
-            Some(RecalledDevice { index, name: device.name.clone(), bytes: device.bytes })
-        });
-        found.ok_or_else(|| format!("device not recorded; recorded devices: {}", all()))
+        let mut devices = (0..=u16::MAX).zip(&header.devices);
+        match devices.find(|(_, device)| device.name == name) {
+            Some((index, device)) => {
+                Ok(RecalledDevice { index, name: device.name.clone(), bytes: device.bytes })
+            }
+            None => Err(format!("device not recorded; recorded devices: {recorded}")),
+        }
     };
     match (wanted, header.devices.as_slice()) {
         (Some(names), _) => names.split('+').map(find).collect(),
         (None, [only]) => Ok(vec![find(&only.name)?]),
         (None, _) => Err(format!(
-            "the recording has several devices ({}); set device = \"NAME\", or join several with +",
-            all()
+            "the recording has several devices ({recorded}); set device = \"NAME\", or join several with +"
         )),
     }
 }
