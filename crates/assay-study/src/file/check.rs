@@ -222,14 +222,16 @@ impl Checker<'_> {
     }
 
     fn levels(&mut self, path: &str, name: &str, levels: &[String], taken: bool) {
-        let plain = taken && factors::find(name).is_none();
-        let judged = |level: &str| if plain { filled(name, level) } else { judged(name, level) };
-        let same = |one: &str, other: &str| one == other || !plain && same(name, one, other);
+        // A workload inserts the levels into its text: they are arbitrary words.
+        let is_plain = taken && factors::find(name).is_none();
+        let is_same =
+            |level: &str, other: &str| level == other || !is_plain && same(name, level, other);
         for (index, level) in levels.iter().enumerate() {
             let path = format!("{path}/{index}");
-            if let Err((message, hint)) = judged(level) {
+            let checked = if is_plain { filled(name, level) } else { judged(name, level) };
+            if let Err((message, hint)) = checked {
                 self.value(&path, message, hint);
-            } else if let Some(first) = levels[..index].iter().find(|one| same(one, level)) {
+            } else if let Some(first) = levels[..index].iter().find(|other| is_same(other, level)) {
                 let message = if first == level {
                     format!("{name} has the level \"{level}\" twice")
                 } else {
@@ -502,15 +504,17 @@ pub fn is_taken(study: &Study, factor: &str) -> bool {
     study.workload.iter().any(|workload| workload.work.names_factor(factor, &around))
 }
 
-/// Gives each level its one spelling, in the questions too: a level is called by it from here on.
+/// Gives each level its canonical spelling, in the questions too.
 fn spell(study: &mut Study) {
-    let taken = |name: &str| is_taken(study, name) && factors::find(name).is_none();
-    let names: Vec<String> = study.factors.keys().filter(|name| !taken(name)).cloned().collect();
+    let is_plain = |name: &str| is_taken(study, name) && factors::find(name).is_none();
+    let names: Vec<String> = study.factors.keys().filter(|name| !is_plain(name)).cloned().collect();
     for name in names {
-        let of = |level: &mut String| *level = levels::spelled(&name, level);
-        study.factors.get_mut(&name).into_iter().flatten().for_each(of);
-        study.question.iter_mut().flat_map(|ask| ask.levels_of(&name)).for_each(of);
-        study.published.iter_mut().filter_map(|published| published.at.get_mut(&name)).for_each(of);
+        let of_factor = study.factors.get_mut(&name).into_iter().flatten();
+        let asked = study.question.iter_mut().flat_map(|ask| ask.levels_of(&name));
+        let published = study.published.iter_mut().filter_map(|row| row.at.get_mut(&name));
+        for level in of_factor.chain(asked).chain(published) {
+            *level = levels::spelled(&name, level);
+        }
     }
 }
 

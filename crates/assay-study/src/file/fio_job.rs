@@ -481,18 +481,20 @@ fn reads(mix: &str) -> u64 {
 
 fn direction(job: &Job, notes: &mut PortNotes) -> Direction {
     let setting = job.settings.get("rw");
-    let whole = setting.map_or("read", |setting| setting.value.as_str());
-    let parted = whole.split_once(':').map(|(word, step)| (word, Some(step)));
-    let (word, step) = parted.unwrap_or((whole, None));
+    let value = setting.map_or("read", |setting| setting.value.as_str());
+    let (word, step) = match value.split_once(':') {
+        Some((word, step)) => (word, Some(step)),
+        None => (value, None),
+    };
     let (read, write) = (percent(job, "rwmixread", notes), percent(job, "rwmixwrite", notes));
-    let share = || mix_of(read.or(write.map(|write| 100 - write)).unwrap_or(50));
+    let mixed = || mix_of(read.or(write.map(|write| 100 - write)).unwrap_or(50));
     let (pattern, mix) = match word {
         "read" => ("sequential", "read".to_owned()),
         "write" => ("sequential", "write".to_owned()),
         "randread" => ("random", "read".to_owned()),
         "randwrite" => ("random", "write".to_owned()),
-        "rw" | "readwrite" => ("sequential", share()),
-        "randrw" => ("random", share()),
+        "rw" | "readwrite" => ("sequential", mixed()),
+        "randrw" => ("random", mixed()),
         "trim" if operations::is_on_device(job) => ("sequential", TRIM.to_owned()),
         "randtrim" if operations::is_on_device(job) => ("random", TRIM.to_owned()),
         other => {
@@ -515,7 +517,7 @@ fn direction(job: &Job, notes: &mut PortNotes) -> Direction {
         notes.refuse(
             setting.line,
             format!(
-                "{written}={whole}: after the colon, Assay supports only a gap in bytes for read, write and rw, such \
+                "{written}={value}: after the colon, Assay supports only a gap in bytes for read, write and rw, such \
                  as read:8k; remove negative gaps and the counts of randread"
             ),
         );

@@ -196,12 +196,12 @@ impl Study {
         let levels = self
             .factors
             .iter()
-            .flat_map(|(name, levels)| levels.iter().map(move |one| (name, one)));
-        let by_level = levels.flat_map(|(name, level)| {
+            .flat_map(|(name, levels)| levels.iter().map(move |level| (name, level)));
+        let at_levels = levels.flat_map(|(name, level)| {
             let arm = BTreeMap::from([(name.clone(), level.clone())]);
-            self.workload.iter().filter_map(move |own| Some(own.under(&arm).ok()?.work))
+            self.workload.iter().filter_map(move |workload| Some(workload.under(&arm).ok()?.work))
         });
-        self.workload.iter().map(|own| own.work.clone()).chain(by_level)
+        self.workload.iter().map(|workload| workload.work.clone()).chain(at_levels)
     }
 
     /// The study with single levels applied to workloads in virtual machines, without a target.

@@ -50,30 +50,30 @@ pub fn settle(study: Study, quick: Quick, surveys: &[Survey]) -> Study {
         return super::most_load::quick(study, quick);
     }
     let time = time_of(&study);
-    let of = |replicates: u32| divided(&study, replicates, time, surveys);
+    let with_replicates = |replicates: u32| divided(&study, replicates, time, surveys);
     if let Some(replicates) = quick.replicates {
-        return of(replicates).0;
+        return with_replicates(replicates).0;
     }
     // Phases of a link have fixed lengths: more replicates would take too long.
     if study.loads_links() {
-        return of(FEWEST.min(study.replicates)).0;
+        return with_replicates(FEWEST.min(study.replicates)).0;
     }
-    let ways: Vec<(Study, Plan)> = (WANTED..=MOST).map(of).collect();
-    let fitting = ways.iter().filter(|way| fits(&way.1, time));
-    let width = |way: &(Study, Plan)| relative_width(&way.1).unwrap_or(f64::INFINITY);
+    let candidates: Vec<(Study, Plan)> = (WANTED..=MOST).map(with_replicates).collect();
+    let fitting = candidates.iter().filter(|(_, plan)| fits(plan, time));
+    let width = |plan: &Plan| relative_width(plan).unwrap_or(f64::INFINITY);
     // If the scatter is unknown, the first: the wanted number of replicates.
-    let best = fitting.min_by(|one, other| width(one).total_cmp(&width(other)));
-    if let Some((study, _)) = best {
+    let narrowest = fitting.min_by(|(_, plan), (_, other)| width(plan).total_cmp(&width(other)));
+    if let Some((study, _)) = narrowest {
         return study.clone();
     }
     // Fewer replicates than wanted decide little, so a longer check is tried first.
     let longer = LONGER.map(|time| (time, divided(&study, WANTED, time, surveys)));
-    if let Some((_, (study, _))) = longer.into_iter().find(|(time, way)| fits(&way.1, *time)) {
+    if let Some((_, (study, _))) = longer.into_iter().find(|(time, (_, plan))| fits(plan, *time)) {
         return study;
     }
-    let of = |replicates: u32| divided(&study, replicates, ALLOWED, surveys);
-    let fewer: Vec<(Study, Plan)> = (FEWEST..WANTED).rev().map(of).collect();
-    let fitting = fewer.iter().find(|way| fits(&way.1, ALLOWED)).or(fewer.last());
+    let with_fewer = |replicates: u32| divided(&study, replicates, ALLOWED, surveys);
+    let fewer: Vec<(Study, Plan)> = (FEWEST..WANTED).rev().map(with_fewer).collect();
+    let fitting = fewer.iter().find(|(_, plan)| fits(plan, ALLOWED)).or(fewer.last());
     fitting.map_or(study, |(study, _)| study.clone())
 }
 

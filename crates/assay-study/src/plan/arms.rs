@@ -51,12 +51,12 @@ impl ArmLayout {
             Some(_) => vec![most_load::factor()],
             None => factors(study, targets),
         };
-        let all = if study.configurations.is_empty() {
-            without::grid(factors.iter().map(|own| (&own.name, &own.levels)))
+        let combinations = if study.configurations.is_empty() {
+            without::grid(factors.iter().map(|factor| (&factor.name, &factor.levels)))
         } else {
             study.configurations.clone()
         };
-        let (arms, omitted) = sensible(study, all);
+        let (arms, omitted) = sensible(study, combinations);
         let varies = |name: &String| {
             factors.iter().any(|factor| factor.name == *name && factor.levels.len() > 1)
         };
@@ -68,8 +68,8 @@ impl ArmLayout {
         };
         let wanted = study.margin.is_some() && arms.len() >= ARMS_FOR_CONTROL;
         // A second copy of the baseline would take part.
-        let race = study.stop.rule == StopRule::Best;
-        let control = study.aa_control.unwrap_or(wanted) && arms.len() > 1 && !race;
+        let is_race = study.stop.rule == StopRule::Best;
+        let control = study.aa_control.unwrap_or(wanted) && arms.len() > 1 && !is_race;
         let stopping = stopping(study, &factors, arms.len());
         let replicates = replicates(study) + stopping.passes();
         let design = Design {
@@ -81,7 +81,7 @@ impl ArmLayout {
                 .filter(|_| limit.is_none())
                 .map(assay_core::quantity::Percent::fraction),
             primary: limit
-                .map(|own| own.metric().to_owned())
+                .map(|limit| limit.metric().to_owned())
                 .or_else(|| study.primary_metric.clone()),
             order: study.order,
             lead_in: study.warmup_trial,
@@ -91,7 +91,7 @@ impl ArmLayout {
             questions: study.question.clone(),
             published: published(study),
             card: study.card.clone(),
-            // What is looked for at which rate hangs on the trials in their order.
+            // The rate of each trial depends on the trials before it.
             repeats: if study.repeat_disturbed && limit.is_none() { replicates / 3 } else { 0 },
             fresh: study.recreate_per,
         };

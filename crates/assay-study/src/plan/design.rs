@@ -170,12 +170,12 @@ impl Demands {
 
     /// Returns whether any trial drops the page cache, by a key or a level.
     fn drops_caches(&self) -> bool {
-        let mut levels = vec![Arm::new()];
-        for Varied { name, levels: own, .. } in &self.varied {
-            levels.extend(own.iter().map(|level| Arm::from([(name.clone(), level.clone())])));
+        let mut arms = vec![Arm::new()];
+        for Varied { name, levels, .. } in &self.varied {
+            arms.extend(levels.iter().map(|level| Arm::from([(name.clone(), level.clone())])));
         }
-        let mut placed = self.work.iter().flat_map(|own| levels.iter().map(|arm| own.under(arm)));
-        placed.any(|own| own.is_ok_and(|own| own.work.drops_caches()))
+        let mut works = self.work.iter().flat_map(|work| arms.iter().map(|arm| work.under(arm)));
+        works.any(|work| work.is_ok_and(|work| work.work.drops_caches()))
     }
 
     pub fn watches(&self) -> bool {

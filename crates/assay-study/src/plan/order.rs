@@ -106,11 +106,13 @@ fn shuffled(items: &[usize], draws: &mut Draws) -> Vec<usize> {
 }
 
 fn numbered(rules: Rules, rows: impl Iterator<Item = Vec<Visit>>) -> Vec<Turn> {
-    let visit = |(replicate, visit): (u32, Visit)| led(rules.leads_each(), replicate, visit);
-    let replicate = |(row, number): (Vec<Visit>, u32)| {
-        row.into_iter().flat_map(move |trial| visit((number, trial))).collect::<Vec<_>>()
-    };
-    rows.zip(1..).flat_map(replicate).collect()
+    let mut turns = Vec::new();
+    for (visits, replicate) in rows.zip(1..) {
+        for visit in visits {
+            turns.extend(led(rules.leads_each(), replicate, visit));
+        }
+    }
+    turns
 }
 
 fn led(lead_in: bool, replicate: u32, visit: Visit) -> Vec<Turn> {
@@ -146,11 +148,12 @@ fn complete(items: &[usize], replicates: usize, draws: &mut Draws) -> Vec<Turn> 
 }
 
 fn lumps(groups: &[Vec<usize>], replicates: usize) -> Vec<Turn> {
-    let replicates = replicates as u32;
-    let all = |item: usize| {
-        (1..=replicates).map(move |replicate| Turn { replicate, item, lead_in: false })
-    };
-    groups.iter().flatten().flat_map(|&item| all(item)).collect()
+    let mut turns = Vec::new();
+    for &item in groups.iter().flatten() {
+        let replicates = 1..=replicates as u32;
+        turns.extend(replicates.map(|replicate| Turn { replicate, item, lead_in: false }));
+    }
+    turns
 }
 
 pub fn chained(arms: usize, replicates: usize, draws: &mut Draws) -> Vec<Vec<usize>> {

@@ -185,10 +185,10 @@ pub fn race(plan: &Plan, runs: &[Run]) -> Option<Race> {
         let runs_here = by_replicate.get(&number).map_or(&[][..], Vec::as_slice);
         let first = course::left_of(plan, replicate, &at.standing);
         let again = course::repeats(plan, &first, runs_here);
-        let all = first.into_iter().map(|trial| (trial, None));
+        let planned = first.into_iter().map(|trial| (trial, None));
         let repeats = again.into_iter().map(|(trial, of)| (trial, Some(of)));
         let is_left = |(trial, _): &Next| !done.contains(&trial.order);
-        let mut next: Vec<Next> = all.filter(is_left).collect();
+        let mut next: Vec<Next> = planned.filter(is_left).collect();
         if next.is_empty() {
             next = repeats.filter(is_left).collect();
         }

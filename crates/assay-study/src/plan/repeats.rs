@@ -61,16 +61,16 @@ pub fn repeats(plan: &Plan, ran: &[RanTrial]) -> Vec<(PlannedTrial, Repeats)> {
 fn again<'a>(
     plan: &'a Plan,
     replicate: u32,
-    hit: &BTreeSet<usize>,
+    disturbed: &BTreeSet<usize>,
 ) -> Vec<(&'a PlannedTrial, bool)> {
     let counted: Vec<&PlannedTrial> =
         plan.trials.iter().filter(|trial| trial.replicate == replicate).collect();
     let trials = counted.iter().filter(|trial| !trial.is_lead_in());
-    let all: BTreeSet<usize> = trials.map(|trial| trial.workload).collect();
-    let wanted = if all.len() <= SHORT {
-        all
+    let workloads: BTreeSet<usize> = trials.map(|trial| trial.workload).collect();
+    let repeated = if workloads.len() <= SHORT {
+        workloads
     } else {
-        hit.iter().flat_map(|&workload| partners(plan, workload, hit)).collect()
+        disturbed.iter().flat_map(|&workload| partners(plan, workload, disturbed)).collect()
     };
     let mut draws = Draws::new(plan.seed ^ u64::from(replicate), "repeat order");
     let mut visits: Vec<Vec<(&PlannedTrial, bool)>> = Vec::new();
@@ -78,11 +78,12 @@ fn again<'a>(
     let led = plan.design.order == Order::Random;
     for visit in counted.chunk_by(|_, next| !next.is_lead_in()) {
         let mut chosen: Vec<&PlannedTrial> = visit.to_vec();
-        let had = led && chosen.first().is_some_and(|trial| trial.is_lead_in());
-        chosen.retain(|trial| !trial.is_lead_in() && wanted.contains(&trial.workload));
+        let has_lead = led && chosen.first().is_some_and(|trial| trial.is_lead_in());
+        chosen.retain(|trial| !trial.is_lead_in() && repeated.contains(&trial.workload));
         draws.shuffle(&mut chosen);
-        let lead = chosen.first().filter(|_| had).map(|first| (*first, true));
-        visits.push(lead.into_iter().chain(chosen.into_iter().map(|one| (one, false))).collect());
+        let lead = chosen.first().filter(|_| has_lead).map(|first| (*first, true));
+        let trials = chosen.into_iter().map(|trial| (trial, false));
+        visits.push(lead.into_iter().chain(trials).collect());
     }
     if visits.len() > 1 {
         draws.shuffle(&mut visits);
@@ -91,25 +92,24 @@ fn again<'a>(
 }
 
 /// A disturbed trial with its baseline, or a disturbed baseline with all its arms.
-fn partners(plan: &Plan, workload: usize, hit: &BTreeSet<usize>) -> Vec<usize> {
+fn partners(plan: &Plan, workload: usize, disturbed: &BTreeSet<usize>) -> Vec<usize> {
     let planned = &plan.workloads[workload];
-    let baseline = |arm: &crate::results::plan::Arm| {
+    let baseline_of = |arm: &crate::results::plan::Arm| {
         let mut arm = arm.clone();
         arm.extend(plan.design.baseline.clone());
         arm
     };
-    let is_baseline = baseline(&planned.arm) == planned.arm && !planned.control;
-    let belongs = |index: usize| {
+    let is_baseline = baseline_of(&planned.arm) == planned.arm && !planned.control;
+    let is_partner = |index: usize| {
         let other = &plan.workloads[index];
-        let same = other.name == planned.name;
-        let partner = if is_baseline {
-            baseline(&other.arm) == planned.arm
+        let is_paired = if is_baseline {
+            baseline_of(&other.arm) == planned.arm
         } else {
-            other.arm == baseline(&planned.arm) && !other.control
+            other.arm == baseline_of(&planned.arm) && !other.control
         };
-        index == workload || (same && partner) || hit.contains(&index)
+        index == workload || (other.name == planned.name && is_paired) || disturbed.contains(&index)
     };
-    (0..plan.workloads.len()).filter(|index| belongs(*index)).collect()
+    (0..plan.workloads.len()).filter(|index| is_partner(*index)).collect()
 }
 
 #[cfg(test)]

@@ -44,9 +44,9 @@ fn one(bytes: u64) -> Shares {
 
 pub(super) fn sizes(job: &Job, read_percent: u64, notes: &mut PortNotes) -> Sizing {
     let [reads, writes] = split(job, notes).unwrap_or_else(|| {
-        let both = range(job, notes).map(|size| [size, size]).or_else(|| listed(job));
-        let both = both.or_else(|| amount(job, "bs", notes).map(|size| [size, size]));
-        both.unwrap_or([USUAL_BYTES; 2]).map(one)
+        let sizes = range(job, notes).map(|size| [size, size]).or_else(|| listed(job));
+        let sizes = sizes.or_else(|| amount(job, "bs", notes).map(|size| [size, size]));
+        sizes.unwrap_or([USUAL_BYTES; 2]).map(one)
     });
     Sizing::new(&reads, &writes, read_percent).unwrap_or_else(|why| {
         let setting =
@@ -121,13 +121,16 @@ fn shares(text: &str) -> Option<Shares> {
         Some((bytes(size)?, share))
     };
     let parts: Vec<(u64, Option<u64>)> = text.split(':').map(part).collect::<Option<_>>()?;
-    let said = parts.iter().filter_map(|(_, share)| *share).try_fold(0_u64, u64::checked_add)?;
+    let given = parts.iter().filter_map(|(_, share)| *share).try_fold(0_u64, u64::checked_add)?;
     let missing = parts.iter().filter(|(_, share)| share.is_none()).count() as u64;
-    let left = 100_u64.checked_sub(said)?;
-    let each = left.checked_div(missing).unwrap_or_default();
+    let remaining = 100_u64.checked_sub(given)?;
+    let each = remaining.checked_div(missing).unwrap_or_default();
+    if each * missing != remaining {
+        return None;
+    }
+    let shares = parts.into_iter().map(|(bytes, share)| (bytes, share.unwrap_or(each)));
     // fio allows shares of 0; no operation has that size.
-    let all = parts.into_iter().map(|(bytes, share)| (bytes, share.unwrap_or(each)));
-    (each * missing == left).then(|| all.filter(|(_, share)| *share > 0).collect())
+    Some(shares.filter(|(_, share)| *share > 0).collect())
 }
 
 pub(super) fn stride(job: &Job, gap: u64, sized: &Sizing, notes: &mut PortNotes) -> Option<u64> {

@@ -83,10 +83,10 @@ impl StudyReader<'_> {
         meant: &[&str],
         out: &mut Map<String, Value>,
     ) {
-        let all = || fields.rows.iter().filter(|field| field.need == Need::OneOf);
-        let Some(first) = all().next() else { return };
-        let given: Vec<&Field> = all().filter(|field| table.contains_key(field.name)).collect();
-        if given.is_empty() && !all().any(|field| meant.contains(&field.name)) {
+        let kinds = || fields.rows.iter().filter(|field| field.need == Need::OneOf);
+        let Some(first) = kinds().next() else { return };
+        let given: Vec<&Field> = kinds().filter(|field| table.contains_key(field.name)).collect();
+        if given.is_empty() && !kinds().any(|field| meant.contains(&field.name)) {
             let place = self.places.find(path).key;
             let message = format!("{} requires a kind of work", fields.label);
             let hint = Some(format!("add {}", first.example));
@@ -98,9 +98,9 @@ impl StudyReader<'_> {
             self.say(&join(path, extra.name), place, message, Some("keep only one".to_owned()));
             out.remove(extra.name);
         }
-        if !all().any(|field| out.contains_key(field.name)) {
-            let stands = given.first().copied().unwrap_or(first);
-            out.insert(stands.name.to_owned(), stand_in(stands));
+        if !kinds().any(|field| out.contains_key(field.name)) {
+            let kind = given.first().copied().unwrap_or(first);
+            out.insert(kind.name.to_owned(), stand_in(kind));
         }
     }
 
@@ -142,8 +142,8 @@ impl StudyReader<'_> {
         if field.need != Need::UnlessFactor {
             return None;
         }
-        let of = |table: &str| self.root.get(table)?.get_ref().as_table()?.get(field.name);
-        let levels = of("factors").or_else(|| of("search"))?.get_ref();
+        let levels_in = |table: &str| self.root.get(table)?.get_ref().as_table()?.get(field.name);
+        let levels = levels_in("factors").or_else(|| levels_in("search"))?.get_ref();
         let first = match levels.as_array() {
             Some(levels) => levels.first().map(Spanned::get_ref),
             None => Some(levels),
@@ -577,23 +577,22 @@ pub fn unknown_factor(name: &str) -> Option<String> {
     if name.starts_with("tunable:") {
         return Some("use tunable:/sys/... or tunable:/proc/sys/... without ..".to_owned());
     }
-    let all = || "see assay list factors".to_owned();
-    Some(words::did_you_mean(name, &known).unwrap_or_else(all))
+    let hint = words::did_you_mean(name, &known);
+    Some(hint.unwrap_or_else(|| "see assay list factors".to_owned()))
 }
 
 /// Finds the key that an unknown key may mean, in this or another table, and a hint.
 fn unknown_key(name: &str, fields: &Fields) -> (Option<&'static Field>, Option<String>) {
     // Keys of a question are common words: who writes one elsewhere means something else.
     let common = [QUESTION.label, PUBLISHED.label];
-    let other = |other: &&Fields| {
+    let has_key = |other: &&Fields| {
         other.label != fields.label && !common.contains(&other.label) && other.find(name).is_some()
     };
-    let Some(home) = tables().find(other) else {
+    let Some(home) = tables().find(has_key) else {
         let known = fields.names();
-        let near = words::nearest(name, &known);
+        let near = words::nearest(name, &known).and_then(|near| fields.find(near));
         let hint = words::did_you_mean(name, &known);
-        let all = || format!("use one of {}", known.join(", "));
-        return (near.and_then(|near| fields.find(near)), Some(hint.unwrap_or_else(all)));
+        return (near, Some(hint.unwrap_or_else(|| format!("use one of {}", known.join(", ")))));
     };
     let example = home.find(name).map_or("", |field| field.example);
     let hint = match home.label {
@@ -635,16 +634,13 @@ fn target(text: &str) -> String {
 
 fn law_text(read: &Map<String, Value>) -> String {
     let bare = |key: &str| read.get(key).and_then(Value::as_str).map(|text| text.replace(' ', ""));
-    let times = ["mean", "p99"].into_iter().filter_map(|key| Some(format!("{key}={}", bare(key)?)));
+    let pair = |key: &str| Some(format!("{key}={}", bare(key)?));
     let servers = read.get("servers").and_then(Value::as_u64).unwrap_or(1);
-    let held = ["announced_size", "usable_size", "fault"].into_iter();
-    let held = held.filter_map(|key| Some(format!("{key}={}", bare(key)?)));
-    let parts = bare("distribution")
-        .into_iter()
-        .chain(times)
-        .chain([format!("servers={servers}")])
-        .chain(held);
-    parts.collect::<Vec<_>>().join(",")
+    let mut parts: Vec<String> = bare("distribution").into_iter().collect();
+    parts.extend(["mean", "p99"].into_iter().filter_map(pair));
+    parts.push(format!("servers={servers}"));
+    parts.extend(["announced_size", "usable_size", "fault"].into_iter().filter_map(pair));
+    parts.join(",")
 }
 
 /// Names of required keys; for alternatives only the first.

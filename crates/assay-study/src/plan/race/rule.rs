@@ -233,14 +233,15 @@ fn judge(
     now: &mut RaceState,
 ) -> Option<Over> {
     let after = now.replicates;
-    let all = pairs.iter().map(|pair| pair.variance).sum::<f64>() / pairs.len().max(1) as f64;
+    let variances = pairs.iter().map(|pair| pair.variance);
+    let mean_variance = variances.sum::<f64>() / pairs.len().max(1) as f64;
     // The pairs that contain the best arm share the error; arms dropped by a screen do not count.
     let entered = now.left.iter().filter(|entry| entry.is_none_or(|left| left.after > 0)).count();
     let alpha = ALPHA / entered.saturating_sub(1).max(1) as f64;
-    let near = rules.closeness.ln_1p();
+    let close_enough = rules.closeness.ln_1p();
     let mut close = 0;
     for pair in pairs {
-        let variance = moderated_variance(pair.variance, pair.n, all);
+        let variance = moderated_variance(pair.variance, pair.n, mean_variance);
         let Some(width) = normal_mixture_half_width(variance, pair.n, alpha) else { continue };
         if pair.mean + width < 0.0 {
             let why = Why::Behind { leader, by: pair.mean, width };
@@ -250,15 +251,14 @@ fn judge(
                 &mut now.left[pair.arm]
             };
             *slot = Some(Left { after, why });
-        } else if pair.mean + width <= near {
+        } else if pair.mean + width <= close_enough {
             close += 1;
         }
     }
     let behind = usize::from(now.baseline_behind.is_some());
-    let others = now.running().filter(|arm| *arm != leader).count() - behind;
-    match others {
+    match now.running().filter(|arm| *arm != leader).count() - behind {
         0 => Some(Over::One),
-        left if left == close => Some(Over::Close),
+        others if others == close => Some(Over::Close),
         _ => None,
     }
 }
