@@ -59,7 +59,7 @@ impl Medium for OneByOne<'_> {
                 pwrite(file, buffer, offset)
             }
         };
-        Ok(moved(Class::Write, offset, bytes.len(), retry_on_intr(step))?)
+        Ok(check_transfer(Class::Write, offset, bytes.len(), retry_on_intr(step))?)
     }
 
     fn sync(&mut self, all: bool) -> Result<(), String> {
@@ -73,7 +73,7 @@ impl Medium for OneByOne<'_> {
         let buffer = self.part(into.len())?;
         let got = retry_on_intr(|| pread(file, &mut *buffer, offset));
         into.copy_from_slice(buffer);
-        Ok(moved(Class::Read, offset, into.len(), got)?)
+        Ok(check_transfer(Class::Read, offset, into.len(), got)?)
     }
 
     fn now_ns(&self) -> u64 {
@@ -81,7 +81,7 @@ impl Medium for OneByOne<'_> {
     }
 }
 
-fn moved(
+fn check_transfer(
     class: Class,
     offset: u64,
     asked: usize,

@@ -130,7 +130,7 @@ impl PlannedWork for MicroPlan {
             .map(|_| repeated(run, self.operation, time_ns / pieces));
         let done = each.collect::<Result<Vec<MicroOutcome>, String>>()?;
         let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
-        Ok(ran(&done, elapsed_ns, !going()))
+        Ok(run_result(&done, elapsed_ns, !going()))
     }
 
     fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
@@ -154,7 +154,7 @@ impl PlannedWork for MicroPlan {
     }
 }
 
-fn ran(done: &[MicroOutcome], elapsed_ns: u64, stopped: bool) -> RunResult {
+fn run_result(done: &[MicroOutcome], elapsed_ns: u64, stopped: bool) -> RunResult {
     let sum = |pick: fn(&MicroOutcome) -> u64| done.iter().map(pick).fold(0, u64::saturating_add);
     let (operations, window_ns, cpu_ns) =
         (sum(|run| run.operations), sum(|run| run.elapsed_ns), sum(|run| run.cpu_ns));
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn processes_of_a_trial_are_one_sum() {
-        let ran = ran(&[done(100, 1_000, Some(3)), done(300, 1_000, Some(4))], 2_500, false);
+        let ran = run_result(&[done(100, 1_000, Some(3)), done(300, 1_000, Some(4))], 2_500, false);
         let value = |name: &str| ran.measured.values[name];
         assert_eq!((value("micro_operation_ns"), value("micro_operations_per_s")), (5.0, 2e8));
         assert_eq!((ran.measured.window_ns, ran.measured.cpu_ns), (2_000, 1_000));
@@ -219,8 +219,8 @@ mod tests {
 
     #[test]
     fn what_the_kernel_does_not_count_is_absent() {
-        let ran = ran(&[done(1, 10, Some(3)), done(1, 10, None)], 20, false);
+        let ran = run_result(&[done(1, 10, Some(3)), done(1, 10, None)], 20, false);
         assert_eq!(ran.measured.waited_ns, None);
-        assert!(self::ran(&[], 1, true).measured.values.is_empty(), "nothing was done");
+        assert!(self::run_result(&[], 1, true).measured.values.is_empty(), "nothing was done");
     }
 }

@@ -134,7 +134,7 @@ impl PlannedWork for StacksPlan {
     fn run(&self, run: &Run<'_>) -> Result<RunResult, String> {
         let began_ns = run.system.monotonic_ns();
         let going = || !run.stop.load(Ordering::Relaxed);
-        let processes = (0..PROCESSES).take_while(|_| going()).map(|_| held(run.system, self));
+        let processes = (0..PROCESSES).take_while(|_| going()).map(|_| measure(run.system, self));
         let held = processes.collect::<Result<Vec<StackMemory>, String>>()?;
         let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
         let (values, absent) = values(&held);
@@ -257,7 +257,7 @@ fn values(held: &[StackMemory]) -> KnownAndAbsent {
     known_and_absent(all)
 }
 
-fn held(system: &dyn System, planned: &StacksPlan) -> Result<StackMemory, String> {
+fn measure(system: &dyn System, planned: &StacksPlan) -> Result<StackMemory, String> {
     let program = own_program(system)?;
     let [threads, limit] = [u64::from(planned.threads), planned.limit_bytes].map(|n| n.to_string());
     // An allocator with one arena per thread would reserve more than the stacks.
@@ -369,6 +369,6 @@ mod tests {
     fn a_process_that_cannot_have_them_is_told() {
         let fake = Fake::new();
         let planned = StacksPlan { threads: 9, limit_bytes: 1 << 30 };
-        assert!(held(&fake, &planned).unwrap_err().contains("cannot find the assay program"));
+        assert!(measure(&fake, &planned).unwrap_err().contains("cannot find the assay program"));
     }
 }

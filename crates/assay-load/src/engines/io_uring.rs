@@ -144,7 +144,7 @@ enum Registered {
 
 impl Registered {
     #[inline]
-    fn number(self, slot: u32) -> Option<u16> {
+    fn buffer_index(self, slot: u32) -> Option<u16> {
         match self {
             Self::Nothing => None,
             Self::Slots => Some(slot as u16),
@@ -169,7 +169,7 @@ impl Naming {
         let Self { fd, discards, .. } = self;
         let (start, size, at) = (buffer.pointer(request.slot), request.bytes, request.offset);
         let flags = self.sync.flags().bits().cast_signed();
-        let entry = match (request.way, self.registered.number(request.slot)) {
+        let entry = match (request.way, self.registered.buffer_index(request.slot)) {
             (Move::Read, Some(number)) => {
                 opcode::ReadFixed::new(fd, start, size, number).offset(at).build()
             }
@@ -297,7 +297,7 @@ impl IoUring<'_> {
             assert!(slot.pending == 0, "slot {} is in flight", request.slot);
             if self.discards_alone && request.way == Move::Trim {
                 *slot = UringSlot::default();
-                let result = discarded(self.clearing, self.file, request);
+                let result = discard_now(self.clearing, self.file, request);
                 self.ready.push(Completion { slot: request.slot, result });
                 continue;
             }
@@ -483,7 +483,7 @@ fn discard(fd: Fd, offset: u64, bytes: u64) -> squeue::Entry {
 
 /// Discards without the ring; returns the result of an entry.
 #[cold]
-fn discarded(clearing: Clearing, file: BorrowedFd<'_>, request: &Request) -> i32 {
+fn discard_now(clearing: Clearing, file: BorrowedFd<'_>, request: &Request) -> i32 {
     match clearing.run(file, Move::Trim, request.offset, u64::from(request.bytes)) {
         Ok(()) => request.bytes as i32,
         Err(errno) => -errno.raw_os_error(),

@@ -98,13 +98,13 @@ pub(super) struct Judge<'a> {
 
 impl Judge<'_> {
     /// Classifies the block that begins at an address.
-    pub fn block(&self, bytes: &[u8], address: u64) -> Block {
+    pub fn judge_block(&self, bytes: &[u8], address: u64) -> Block {
         let expected = self.standing.expected(address);
         let mut worst = Sector::Untouched;
         let (mut is_right, mut bits) = (false, 0);
         let mut first: Option<(u64, Option<Stood>)> = None;
         for (sector, at) in bytes.chunks_exact(SECTOR).zip((address..).step_by(SECTOR)) {
-            let (seen, stood) = self.sector(sector, at, address, expected);
+            let (seen, stood) = self.judge_sector(sector, at, address, expected);
             is_right |= matches!(seen, Sector::Right | Sector::Late);
             if let Sector::Flipped(flipped_bits) = seen {
                 bits += flipped_bits;
@@ -136,7 +136,7 @@ impl Judge<'_> {
         })
     }
 
-    fn sector(
+    fn judge_sector(
         &self,
         sector: &[u8],
         at: u64,

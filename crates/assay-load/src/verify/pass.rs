@@ -224,13 +224,13 @@ impl Judge<'_> {
         let addresses = (address..).step_by(block_bytes).take(count as usize);
         if let Ok(bytes) = reader.read(address, block_bytes * count as usize) {
             for (block, at) in bytes.chunks_exact(block_bytes).zip(addresses) {
-                verified.note(self.block(block, at), self.standing.is_open(at));
+                verified.note(self.judge_block(block, at), self.standing.is_open(at));
             }
             return;
         }
         for at in addresses {
             let block = match reader.read(at, block_bytes) {
-                Ok(block) => self.block(block, at),
+                Ok(block) => self.judge_block(block, at),
                 Err(_) => self.judge_unreadable(at),
             };
             verified.note(block, self.standing.is_open(at));

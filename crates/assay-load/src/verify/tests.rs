@@ -381,7 +381,7 @@ fn judged(job: &Job, written: &Written, bytes: &[u8]) -> Vec<(Block, bool)> {
     let judge = Judge { written, seed: job.seed, standing: &standing };
     let size = job.size_bytes as usize;
     let blocks = bytes.chunks_exact(size).zip((0..).step_by(size));
-    blocks.map(|(own, at)| (judge.block(own, at), standing.is_open(at))).collect()
+    blocks.map(|(own, at)| (judge.judge_block(own, at), standing.is_open(at))).collect()
 }
 
 fn rounds() -> u64 {

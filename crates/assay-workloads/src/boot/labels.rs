@@ -105,7 +105,7 @@ impl Labels {
 }
 
 /// Labels the boots that a word names, or the running one without a word; returns their number.
-pub(super) fn give(
+pub(super) fn label_boots(
     system: &dyn System,
     results: &Path,
     which: Option<&str>,
@@ -115,7 +115,7 @@ pub(super) fn give(
         None => vec![machine::boot_id(system)?],
         Some(word) => {
             let found = source::read(system, &RecordSource::Own, MOST_NAMED, None)?;
-            named(Some(word), &found.boots)?
+            boot_ids(Some(word), &found.boots)?
         }
     };
     Labels::read(system, results)?.set(system, results, &ids, label)?;
@@ -136,7 +136,7 @@ fn checked(label: &str) -> Outcome<String> {
 }
 
 /// Boots by a word: empty (the running one), `-1`, `-9..-3`, or a prefix of an ID.
-pub fn named(word: Option<&str>, boots: &[Boot]) -> Outcome<Vec<String>> {
+pub fn boot_ids(word: Option<&str>, boots: &[Boot]) -> Outcome<Vec<String>> {
     let position = |text: &str| {
         let number = text.parse::<i64>().ok().filter(|number| *number <= 0)?;
         boots.len().checked_sub(usize::try_from(number.unsigned_abs()).ok()? + 1)
@@ -187,7 +187,7 @@ mod tests {
     fn boots_are_named_by_their_place_or_their_id() {
         let boots = three();
         let firsts = |word: Option<&str>| {
-            let found = named(word, &boots)?;
+            let found = boot_ids(word, &boots)?;
             Ok(found.iter().map(|id| id[..1].to_owned()).collect::<String>())
         };
         let told: Vec<Outcome<String>> =
@@ -227,14 +227,14 @@ mod tests {
     fn the_boot_that_runs_gets_a_label_where_no_other_is_named() {
         let fake = Fake::new();
         let results = Path::new("/home/a/assay/results");
-        assert!(give(&fake, results, None, "here").is_err(), "the kernel tells no id");
+        assert!(label_boots(&fake, results, None, "here").is_err(), "the kernel tells no id");
         fake.put("/proc/sys/kernel/random/boot_id", "a".repeat(32));
-        assert_eq!(give(&fake, results, None, "here").unwrap(), 1);
+        assert_eq!(label_boots(&fake, results, None, "here").unwrap(), 1);
         let mut boots = three();
         Labels::read(&fake, results).unwrap().apply(&mut boots);
         let labels: Vec<Option<&str>> = boots.iter().map(|boot| boot.label.as_deref()).collect();
         assert_eq!(labels, [Some("here"), None, None]);
-        assert!(give(&fake, results, Some("-1"), "x").is_err(), "there is no journal");
+        assert!(label_boots(&fake, results, Some("-1"), "x").is_err(), "there is no journal");
     }
 
     #[test]
@@ -272,9 +272,11 @@ mod tests {
         let entry = |id: &str| Entry { boot: id.to_owned(), ..Entry::default() };
         let ids = [format!("abcd1{}", "0".repeat(27)), format!("abcd2{}", "0".repeat(27))];
         let boots = timeline::boots(&ids.each_ref().map(|id| entry(id)), None);
-        assert_eq!(named(Some("ABCD-1"), &boots).unwrap(), [ids[0].clone()]);
-        assert!(named(Some("abcd"), &boots).unwrap_err().message.contains("matches several boots"));
-        assert!(named(Some("abc"), &boots).unwrap_err().message.contains("no boot abc"));
-        assert!(named(Some("-2"), &boots).unwrap_err().message.contains("use 2"));
+        assert_eq!(boot_ids(Some("ABCD-1"), &boots).unwrap(), [ids[0].clone()]);
+        assert!(
+            boot_ids(Some("abcd"), &boots).unwrap_err().message.contains("matches several boots")
+        );
+        assert!(boot_ids(Some("abc"), &boots).unwrap_err().message.contains("no boot abc"));
+        assert!(boot_ids(Some("-2"), &boots).unwrap_err().message.contains("use 2"));
     }
 }

@@ -21,7 +21,7 @@ pub(super) static BOOTS: RecordingNames = RecordingNames {
               phases",
     example: OptionExample { line: "assay run boot", does: "analyze boots in the systemd journal" },
     labels: RecordLabels {
-        give: labels::give,
+        give: labels::label_boots,
         about: "labels for boots",
         text: "Boots can have labels, too, for assay run boot --set group_by=label: boot is the current boot, boot:-1 the \
                previous one, boot:-9..-4 several boots. An empty label removes the label.",

@@ -98,7 +98,7 @@ fn by_journalctl(
         .map(message);
     let [finished, started, stopped, user] = list.each_ref().map(String::as_str);
     let matches = [finished, "+", started, "+", stopped, "+", user, "_PID=1"];
-    let listed = asked(system, place, &matches, MOST_OF_LIST)?;
+    let listed = ask_journalctl(system, place, &matches, MOST_OF_LIST)?;
     let mut faults = listed.faults;
     let mut boots = timeline::boots(&listed.entries, until);
     let older = boots.len().saturating_sub(most);
@@ -112,7 +112,7 @@ fn by_journalctl(
         for message in &messages {
             matches.extend(["+", &boot, message]);
         }
-        let read = asked(system, place, &matches, MOST_OF_BOOT)?;
+        let read = ask_journalctl(system, place, &matches, MOST_OF_BOOT)?;
         faults += read.faults;
         entries
             .extend(read.entries.into_iter().filter(|entry| entry.boot == *id).filter_map(needed));
@@ -129,7 +129,7 @@ fn needed(entry: Entry) -> Option<Entry> {
     is_needed.then_some(entry)
 }
 
-fn asked(
+fn ask_journalctl(
     system: &dyn System,
     place: &[&str],
     matches: &[&str],

@@ -83,7 +83,7 @@ pub(super) fn run(planned: &BurstPlan, run: &Run<'_>) -> Result<RunResult, Strin
     runner.detail.before_ns = runner.phases.idle(rest_ns);
     runner.phases.notes.extend(runner.filled());
     runner.load()?;
-    runner.rests()?;
+    runner.measure_rests()?;
     Ok(runner.ran())
 }
 
@@ -123,7 +123,7 @@ impl BurstRunner<'_> {
         Ok(())
     }
 
-    fn rests(&mut self) -> Result<(), String> {
+    fn measure_rests(&mut self) -> Result<(), String> {
         let Some(Course::Fell(bucket)) = self.detail.course() else { return Ok(()) };
         self.phases.checkpoint(&self.detail, " or slightly later");
         let left_ns = self.phases.left_ns();
@@ -134,7 +134,7 @@ impl BurstRunner<'_> {
             return Ok(());
         };
         for pause in pauses {
-            if self.paused(pause)?.is_break() {
+            if self.pause_and_load(pause)?.is_break() {
                 break;
             }
             self.phases.checkpoint(&self.detail, " or slightly later");
@@ -142,7 +142,7 @@ impl BurstRunner<'_> {
         Ok(())
     }
 
-    fn paused(&mut self, pause: Pause) -> Result<ControlFlow<()>, String> {
+    fn pause_and_load(&mut self, pause: Pause) -> Result<ControlFlow<()>, String> {
         let (began_ns, busy_ns) = (self.phases.run.system.monotonic_ns(), self.phases.elapsed_ns);
         self.phases.idle((pause.rest_s * 1e9) as u64);
         if self.phases.stopped {

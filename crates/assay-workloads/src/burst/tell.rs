@@ -82,7 +82,7 @@ fn words(
             estimate_words(per_s, rate),
             seconds(*held)
         )],
-        Course::Fell(bucket) => vec![fell(bucket, &of), back(bucket, ended)],
+        Course::Fell(bucket) => vec![fall_words(bucket, &of), back(bucket, ended)],
     };
     if matches!(course, Course::Held { .. }) {
         said.extend(ended.map(|ended| format!("The trial ended early: {ended}.")));
@@ -93,7 +93,7 @@ fn words(
     said.join(" ")
 }
 
-fn fell(bucket: &Bucket, of: &str) -> String {
+fn fall_words(bucket: &Bucket, of: &str) -> String {
     format!(
         "{of}: the burst rate of {} lasted for {}; after that, the baseline rate was {}. The burst credits were {} \
          above the baseline rate.",

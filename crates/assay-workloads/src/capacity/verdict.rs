@@ -113,7 +113,7 @@ pub fn judge_look(detail: &CapacityDetail, between: Option<&Between>) -> Finding
         not_told,
         held_bytes: held.map(|(bytes, _)| bytes),
         is_share,
-        example: example(outcome, verdict),
+        example: wrong_example(outcome, verdict),
         limit,
     }
 }
@@ -198,7 +198,7 @@ fn held(outcome: &CapacityOutcome, verdict: Verdict, in_free_space: bool) -> Opt
     Some((shares(outcome, verdict).0, true))
 }
 
-fn example(outcome: &CapacityOutcome, verdict: Verdict) -> Option<assay_load::WrongBlock> {
+fn wrong_example(outcome: &CapacityOutcome, verdict: Verdict) -> Option<assay_load::WrongBlock> {
     let shows = |seen: Seen| match verdict {
         Verdict::Wraps => matches!(seen, Seen::Other { .. }),
         Verdict::Zeroes => seen == Seen::Zero,

@@ -86,11 +86,11 @@ impl Events {
         add(&mut self.instructions, &counted.instructions);
         add(&mut self.cycles, &counted.cycles);
         add(&mut self.cache_misses, &counted.cache_misses);
-        self.how = worse(self.how, counted.how);
+        self.how = worse_counting(self.how, counted.how);
     }
 
     /// Means per run, without those of the shell alone.
-    pub(super) fn alone(&self, shell: &Self) -> [(Metric, Presence<f64>); 7] {
+    pub(super) fn per_run(&self, shell: &Self) -> [(Metric, Presence<f64>); 7] {
         // The means come from different runs, so their difference may be negative.
         let without_shell = |run_sum: u64, shell_sum: u64| {
             let run_mean = run_sum as f64 / self.runs.max(1) as f64;
@@ -116,11 +116,11 @@ impl Events {
     }
 
     pub(super) fn how(&self, shell: &Self) -> Option<Counting> {
-        worse(self.how, shell.how)
+        worse_counting(self.how, shell.how)
     }
 }
 
-fn worse(one: Option<Counting>, other: Option<Counting>) -> Option<Counting> {
+fn worse_counting(one: Option<Counting>, other: Option<Counting>) -> Option<Counting> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.worse(other)),
         (one, other) => one.or(other),
@@ -179,7 +179,7 @@ mod tests {
     }
 
     fn values(events: &Events, shell: &Events) -> [Option<f64>; 7] {
-        events.alone(shell).map(|(_, value)| value.value().copied())
+        events.per_run(shell).map(|(_, value)| value.value().copied())
     }
 
     #[test]
@@ -205,7 +205,7 @@ mod tests {
             (sum(&[told.clone(), untold.clone()]), Events::default()),
             (sum(std::slice::from_ref(&told)), sum(std::slice::from_ref(&untold))),
         ] {
-            let all = own.alone(&shell);
+            let all = own.per_run(&shell);
             assert!(all[..4].iter().all(|(_, value)| value.value().is_some()));
             assert!(all[4..].iter().all(|(_, value)| value.reason() == Some("no counters")));
         }

@@ -101,7 +101,7 @@ impl CommandTally {
             [if first { wall_ns } else { shortest.min(wall_ns) }, longest.max(wall_ns)];
         detail.runs += 1;
         detail.left_running += u64::from(executed.left_running);
-        *detail.endings.entry(ending(executed.ending)).or_default() += 1;
+        *detail.endings.entry(ending_words(executed.ending)).or_default() += 1;
         if let Presence::Present(read) = executed.read_bytes {
             let [least, most] = detail.read_span_bytes.unwrap_or([read, read]);
             detail.read_span_bytes = Some([least.min(read), most.max(read)]);
@@ -122,7 +122,7 @@ impl CommandTally {
             ));
     }
 
-    pub(super) fn take(&mut self, taken: Taken) {
+    pub(super) fn add_output(&mut self, taken: Taken) {
         for ParsedNumber { name, better, value } in taken.read.numbers {
             if let Some(known) = self.own.iter_mut().find(|known| known.metric.name == name) {
                 (known.sum, known.runs) = (known.sum + value, known.runs + 1);
@@ -137,7 +137,7 @@ impl CommandTally {
     }
 
     /// Adds a run that is not measured: its CPU time still belongs to the trial.
-    pub(super) fn aside(&mut self, executed: &Executed) {
+    pub(super) fn add_aside(&mut self, executed: &Executed) {
         let both = executed.user_ns.saturating_add(executed.system_ns);
         self.aside_ns = self.aside_ns.saturating_add(both);
         self.aside_left |= executed.left_running > 0;
@@ -152,7 +152,7 @@ impl CommandTally {
         }
     }
 
-    pub(super) fn ran(
+    pub(super) fn into_result(
         mut self,
         planned: &CommandPlan,
         elapsed_ns: u64,
@@ -199,10 +199,10 @@ impl CommandTally {
     }
 
     fn duration_ns(&self) -> f64 {
-        self.alone(self.wall_ns as f64 / self.detail.runs.max(1) as f64)
+        self.without_shell(self.wall_ns as f64 / self.detail.runs.max(1) as f64)
     }
 
-    fn alone(&self, wall_ns: f64) -> f64 {
+    fn without_shell(&self, wall_ns: f64) -> f64 {
         (wall_ns - self.shell_ns()).max(0.0)
     }
 
@@ -232,7 +232,7 @@ impl CommandTally {
         let cpu_s = |sum_ns: u64, shell_ns: u64| {
             (sum_ns as f64 / runs - self.shell.each(shell_ns)).max(0.0) / 1e9
         };
-        let [shortest, longest] = self.detail.span_ns.map(|ns| self.alone(ns as f64));
+        let [shortest, longest] = self.detail.span_ns.map(|ns| self.without_shell(ns as f64));
         let peak = self.peak.clone().unwrap_or_else(|| Presence::absent("no run took place"));
         let known = [
             (DURATION, self.seconds(self.duration_ns())),
@@ -244,7 +244,7 @@ impl CommandTally {
             (READ, each(&self.read)),
             (WRITTEN, each(&self.written)),
         ];
-        known_and_absent(known.into_iter().chain(self.events.alone(&self.shell.events)))
+        known_and_absent(known.into_iter().chain(self.events.per_run(&self.shell.events)))
     }
 
     /// Notes on the runs, identical in every trial.
@@ -287,7 +287,7 @@ fn larger(first: PeakMemory, second: PeakMemory) -> PeakMemory {
     PeakMemory { bytes: first.bytes.max(second.bytes), by }
 }
 
-fn ending(ending: Ending) -> String {
+fn ending_words(ending: Ending) -> String {
     match ending {
         Ending::Exited(code) => format!("exit code {code}"),
         Ending::Signalled(signal) => format!("signal {signal}"),
@@ -342,9 +342,9 @@ mod tests {
         for run in [executed(13, 6, 2), executed(23, 9, 4)] {
             tally.add(&run);
         }
-        tally.aside(&executed(50, 20, 5));
+        tally.add_aside(&executed(50, 20, 5));
         assert_eq!((tally.runs(), tally.wall_ns()), (2, 36 * MS));
-        let ran = tally.ran(&planned(true), 77, false);
+        let ran = tally.into_result(&planned(true), 77, false);
         // The shortest start takes 2 ms; on average, 1.5 ms are user and 1 ms is system time.
         let expected = [
             ("duration_max_s", 0.021),
@@ -380,7 +380,7 @@ mod tests {
         let mut tally = CommandTally::default();
         tally.shell.add(&executed(10, 8, 8));
         tally.add(&Executed { left_running: 3, ..executed(11, 1, 1) });
-        let ran = tally.ran(&planned(true), 0, true);
+        let ran = tally.into_result(&planned(true), 0, true);
         assert_eq!(
             told(&ran)[0..3],
             [("duration_max_s", 0.001), ("duration_min_s", 0.001), ("duration_s", 0.001)]
@@ -394,10 +394,10 @@ mod tests {
     #[test]
     fn a_line_beside_the_runs_that_leaves_a_server_is_told() {
         let mut tally = CommandTally::default();
-        tally.aside(&Executed { left_running: 1, ..executed(5, 0, 0) });
-        tally.aside(&executed(5, 0, 0));
+        tally.add_aside(&Executed { left_running: 1, ..executed(5, 0, 0) });
+        tally.add_aside(&executed(5, 0, 0));
         tally.add(&executed(20, 0, 0));
-        let ran = tally.ran(&planned(false), 0, false);
+        let ran = tally.into_result(&planned(false), 0, false);
         assert!(ran.measured.notes[0].starts_with("a setup, prepare or cleanup line"), "{ran:?}");
         assert_eq!(CommandDetail::of(&ran.measured).unwrap().left_running, 0);
     }
@@ -412,7 +412,7 @@ mod tests {
         for wall_ms in [101, 140, 102] {
             tally.add(&executed(wall_ms, 0, 0));
         }
-        let ran = tally.ran(&planned(true), 0, false);
+        let ran = tally.into_result(&planned(true), 0, false);
         let of = |name: &str| ran.measured.values[name];
         let [least, mean, most] = ["duration_min_s", "duration_s", "duration_max_s"].map(of);
         assert!(0.1 <= least && least <= mean && mean <= most, "{least} {mean} {most}");
@@ -427,7 +427,7 @@ mod tests {
         for wall_ms in [9, 30] {
             tally.add(&executed(wall_ms, 0, 0));
         }
-        let ran = tally.ran(&planned(true), 0, false);
+        let ran = tally.into_result(&planned(true), 0, false);
         assert_eq!(ran.measured.values.get("duration_min_s"), None);
         assert!(ran.measured.absent["duration_min_s"].contains("without the shell"));
         assert!(ran.measured.values["duration_s"] > 0.0);
@@ -441,7 +441,7 @@ mod tests {
         tally.emptied(Some([90, 7]));
         tally.emptied(Some([200, 6]));
         tally.emptied(None);
-        let ran = tally.ran(&planned(false), 0, false);
+        let ran = tally.into_result(&planned(false), 0, false);
         assert_eq!(ran.measured.values["duration_s"], 0.002);
         let detail = CommandDetail::of(&ran.measured).unwrap();
         assert_eq!((detail.shell_ns, detail.emptied_bytes), (None, Some([90, 7])));
@@ -467,9 +467,9 @@ mod tests {
             (vec![number("reported_b", 20.0)], "bb"),
         ] {
             tally.add(&executed(20, 0, 0));
-            tally.take(taken(own, sum));
+            tally.add_output(taken(own, sum));
         }
-        let ran = tally.ran(&planned(false), 0, false);
+        let ran = tally.into_result(&planned(false), 0, false);
         assert_eq!(ran.measured.values["reported_b"], 15.0);
         assert!(ran.measured.absent["reported_a"].contains("missing in some runs"));
         let detail = CommandDetail::of(&ran.measured).unwrap();
@@ -497,7 +497,7 @@ mod tests {
             let mut tally = CommandTally::default();
             tally.shell.add(&executed(100, 0, 0));
             tally.add(&executed(wall_ms, 0, 0));
-            let ran = tally.ran(&planned(true), 0, false);
+            let ran = tally.into_result(&planned(true), 0, false);
             ran.measured.values.get("duration_s").copied()
         };
         assert_eq!(of(110), Some(0.01));

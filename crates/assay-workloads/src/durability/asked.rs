@@ -162,7 +162,7 @@ impl DurabilitySpec {
         Some((key, format!("{key} of a command must be at most {LONGEST_LINE}")))
     }
 
-    fn own(&self) -> Option<CommandLines> {
+    fn command_lines(&self) -> Option<CommandLines> {
         let ms = |time: Time| (time.0 / 1_000_000).max(1);
         Some(CommandLines {
             command: self.writer_command.clone()?,
@@ -223,7 +223,7 @@ impl DurabilitySpec {
             peer: self.peer.clone().filter(|_| self.is_plug()),
             write_to: on,
             mounted: self.vm_mount_options.clone(),
-            own: self.own(),
+            own: self.command_lines(),
             needs: self.needs.clone(),
             vm: self.vm_config(),
             pattern: self.writer,
@@ -255,7 +255,7 @@ impl WorkloadSpec for DurabilitySpec {
                 );
             }
         };
-        if let Some(own) = self.own() {
+        if let Some(own) = self.command_lines() {
             return format!("{}{on}; {cuts} in {of}", own.words());
         }
         format!(

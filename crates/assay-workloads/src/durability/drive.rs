@@ -68,13 +68,7 @@ impl Drive {
     }
 
     /// The medium after these steps; `unit` sectors are written atomically.
-    pub fn after(
-        self,
-        log: &Log,
-        steps: usize,
-        unit: u32,
-        draws: &mut Draws,
-    ) -> (Vec<Landed>, Cut) {
+    pub fn cut(self, log: &Log, steps: usize, unit: u32, draws: &mut Draws) -> (Vec<Landed>, Cut) {
         let CachedWrites { covered, uncovered } = self.held(log, steps, draws);
         let whole = |write: &u32| Landed {
             write: *write,
@@ -188,7 +182,7 @@ mod tests {
     }
 
     fn seen(drive: Drive, steps: usize, seed: u64) -> Vec<u32> {
-        let (landed, _) = drive.after(&log(), steps, 8, &mut Draws::new(seed, "test"));
+        let (landed, _) = drive.cut(&log(), steps, 8, &mut Draws::new(seed, "test"));
         landed.iter().map(|own| own.write).collect()
     }
 
@@ -212,9 +206,9 @@ mod tests {
         assert!(ever(Drive::ReordersWrites, 6, &|own| !own.contains(&1)));
         assert!(ever(Drive::LosesLast, 6, &<[u32]>::is_empty));
         assert!(ever(Drive::ReturnsStale, 6, &|own| own == [0]));
-        let (landed, _) = Drive::TearsWrites.after(&log(), 7, 8, &mut Draws::new(1, "test"));
+        let (landed, _) = Drive::TearsWrites.cut(&log(), 7, 8, &mut Draws::new(1, "test"));
         assert!(landed.iter().any(|own| own.write == 2 && own.sectors < 8), "{landed:?}");
-        let (landed, _) = Drive::TearsWrites.after(&log(), 6, 8, &mut Draws::new(1, "test"));
+        let (landed, _) = Drive::TearsWrites.cut(&log(), 6, 8, &mut Draws::new(1, "test"));
         assert!(landed.iter().all(|own| own.sectors == 8), "nothing was under way: {landed:?}");
     }
 
@@ -222,7 +216,7 @@ mod tests {
     #[test]
     fn what_a_liar_takes_away_or_tears_is_counted_as_it_lies_there() {
         for seed in 0..60 {
-            let after = |drive: Drive| drive.after(&log(), 7, 1, &mut Draws::new(seed, "test"));
+            let after = |drive: Drive| drive.cut(&log(), 7, 1, &mut Draws::new(seed, "test"));
             let (landed, cut) = after(Drive::DropsFlushes);
             let there: BTreeSet<u32> = landed.iter().map(|own| own.write).collect();
             assert_eq!([cut.uncovered, cut.survived], [3, there.len() as u32], "seed {seed}");

@@ -73,7 +73,7 @@ impl Outage<'_> {
             drive.begin(&pages, None);
             talk = Talk::begin(starts, &drive, stop)?;
             let run = CutRun { cut, heard: logged.rounds(steps), lines: &lines };
-            let Some(result) = self.look(&*program, &mut talk, &run)? else { break };
+            let Some(result) = self.read_content(&*program, &mut talk, &run)? else { break };
             count_logged(&*program, &logged, &mut detail);
             program.count(&run, &result, &mut detail.tally)?;
             self.inspect(&mut talk, &mut detail)?;
@@ -127,7 +127,7 @@ impl Outage<'_> {
                 Ok(answer)
             } else {
                 drive.begin(&pages, None);
-                let Some(result) = self.look(program, talk, &run)? else { break };
+                let Some(result) = self.read_content(program, talk, &run)? else { break };
                 result
             };
             program.count(&run, &result, &mut detail.tally)?;
@@ -143,7 +143,7 @@ impl Outage<'_> {
             return Ok(());
         }
         talk.say(&GuestOrder::Inspect { on: self.on })?;
-        match talk.answer()? {
+        match talk.wait_for_answer()? {
             None => {}
             Some(Answer::Inspected(fault)) => detail.tally.reached.inspect(fault.as_deref()),
             Some(other) => return Err(describe(&other)),
@@ -155,7 +155,7 @@ impl Outage<'_> {
         drive.begin(&DrivePages::default(), None);
         if self.on.has_files() {
             talk.say(&GuestOrder::Make { on: self.on })?;
-            match talk.answer()? {
+            match talk.wait_for_answer()? {
                 None | Some(Answer::Done) => {}
                 Some(other) => return Err(describe(&other)),
             }
@@ -200,7 +200,7 @@ impl Outage<'_> {
             for (pages, is_all) in [(&content, true), (fresh, false)] {
                 drive.begin(pages, None);
                 talk.say(&order)?;
-                match talk.answer()? {
+                match talk.wait_for_answer()? {
                     None => return Ok(None),
                     Some(Answer::Checked(ended)) if is_all => ended.passes_uncut()?,
                     Some(Answer::Checked(ended)) => ended.misses_all(lines.len() as u64)?,
@@ -249,7 +249,7 @@ impl Outage<'_> {
     }
 
     /// Reads the current content; `None` if stopped.
-    fn look(
+    fn read_content(
         &self,
         program: &dyn Program,
         talk: &mut Talk<'_>,
@@ -257,7 +257,7 @@ impl Outage<'_> {
     ) -> Result<Option<Back>, String> {
         let heard = (run.heard as usize).min(run.lines.len());
         talk.say(&program.asks(self.on, self.mounted, &run.lines[..heard]))?;
-        Ok(match talk.answer()? {
+        Ok(match talk.wait_for_answer()? {
             None => None,
             Some(Answer::Unreachable(text)) => Some(Err(text)),
             Some(answer) => Some(Ok(answer)),
@@ -318,7 +318,7 @@ impl<'a> Talk<'a> {
     ) -> Result<Self, String> {
         let far: Arc<dyn FarSide> = Arc::clone(drive) as Arc<dyn FarSide>;
         let mut guest = Self { powered: starts.start(far)?, stop };
-        match guest.answer()? {
+        match guest.wait_for_answer()? {
             None | Some(Answer::Ready) => Ok(guest),
             Some(other) => Err(describe(&other)),
         }
@@ -347,7 +347,7 @@ impl<'a> Talk<'a> {
     }
 
     /// Waits for an answer; `None` if stopped.
-    fn answer(&mut self) -> Result<Option<Answer>, String> {
+    fn wait_for_answer(&mut self) -> Result<Option<Answer>, String> {
         for silent in 0.. {
             match self.heard()? {
                 None => return Ok(None),

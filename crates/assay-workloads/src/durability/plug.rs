@@ -116,7 +116,7 @@ impl Plug<'_> {
         let notes = self.notes()?;
         let noted = notes.last().and_then(|text| serde_json::from_str(&text).ok());
         match noted {
-            Some(TrialNote::Begun(begun)) => self.after(&begun),
+            Some(TrialNote::Begun(begun)) => self.judge_unfinished(&begun),
             // Judged before another power loss.
             Some(TrialNote::Judged(detail)) => Ok(*detail),
             Some(TrialNote::Over) | None => self.begin(notes),
@@ -264,7 +264,7 @@ impl Plug<'_> {
             for act in acts {
                 writer.act(act, &mut medium)?;
                 if act == Action::Promise {
-                    ledger.tell(round).map_err(|error| self.lost(&error))?;
+                    ledger.tell(round).map_err(|error| self.lost_peer_words(&error))?;
                 }
             }
             let left_ns = pace_ns.saturating_sub(now_ns().saturating_sub(round_ns));
@@ -285,7 +285,7 @@ impl Plug<'_> {
         ))
     }
 
-    fn lost(&self, error: &io::Error) -> String {
+    fn lost_peer_words(&self, error: &io::Error) -> String {
         format!(
             "lost peer {} during the test ({error}); the acknowledged writes are unknown, so there is no verdict",
             self.peer
@@ -293,8 +293,8 @@ impl Plug<'_> {
     }
 
     /// Judges a trial that started and did not end.
-    fn after(&self, begun: &BegunTrial) -> Result<DurabilityDetail, String> {
-        let judged = self.judged(begun);
+    fn judge_unfinished(&self, begun: &BegunTrial) -> Result<DurabilityDetail, String> {
+        let judged = self.judge_trial(begun);
         let note = match &judged {
             // Stopped by the user: judge it on resume.
             Ok(detail) if detail.stopped => return judged,
@@ -311,7 +311,7 @@ impl Plug<'_> {
         judged
     }
 
-    fn judged(&self, begun: &BegunTrial) -> Result<DurabilityDetail, String> {
+    fn judge_trial(&self, begun: &BegunTrial) -> Result<DurabilityDetail, String> {
         if self.boot()? == begun.boot {
             return Err(
                 "the machine has not rebooted since the test began (same boot ID), so there was no power cut and \
@@ -332,14 +332,14 @@ impl Plug<'_> {
                 return Ok(DurabilityDetail { stopped: true, ..DurabilityDetail::default() });
             }
         };
-        let (written, known, steps) = self.written(rounds)?;
+        let (written, known, steps) = self.writes(rounds)?;
         let mut detail = DurabilityDetail { rounds, ..DurabilityDetail::default() };
         detail.writes = u64::from(known.begun);
         detail.written_bytes = detail.writes * self.course.record_bytes;
         if self.course.sync != SyncBy::None {
             detail.tally.acknowledged_writes = rounds;
         }
-        let judgement = if let Some(image) = self.image(begun, written.log.sectors())? {
+        let judgement = if let Some(image) = self.read_image(begun, written.log.sectors())? {
             written.judged_as(&image, known)
         } else {
             // Its name was on the medium before the first acknowledgment.
@@ -390,7 +390,7 @@ impl Plug<'_> {
     }
 
     /// The writes when the peer had received this many rounds, and the steps up to the last acknowledgment.
-    fn written(&self, heard_rounds: u64) -> Result<(WrittenRecords, KnownWrites, usize), String> {
+    fn writes(&self, heard_rounds: u64) -> Result<(WrittenRecords, KnownWrites, usize), String> {
         let layout = self.layout()?;
         let mut records = WrittenRecords::with_room(layout, 0);
         let (mut known, mut steps) = (KnownWrites { begun: 0, promised: 0 }, 0);
@@ -415,7 +415,7 @@ impl Plug<'_> {
     }
 
     /// The content by sector; `None` if the file is missing.
-    fn image(&self, begun: &BegunTrial, sectors: u64) -> Result<Option<Vec<Seen>>, String> {
+    fn read_image(&self, begun: &BegunTrial, sectors: u64) -> Result<Option<Vec<Seen>>, String> {
         let area = if self.is_directory()? {
             match self.mains()?.open_kept(self.ground.path, &begun.file()) {
                 Ok(area) => Some(area),

@@ -163,7 +163,7 @@ impl Logged {
         steps: usize,
         draws: &mut Draws,
     ) -> (DrivePages, Cut) {
-        let (landed, cut) = drive.after(&self.log, steps, unit, draws);
+        let (landed, cut) = drive.cut(&self.log, steps, unit, draws);
         let mut pages = self.base.clone();
         for landing in landed {
             let write = self.log.writes[landing.write as usize];

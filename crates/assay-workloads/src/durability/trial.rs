@@ -233,7 +233,7 @@ impl DurabilityTrial {
                 break;
             }
             let steps = moment(&written.log, &mut draws);
-            let (landed, cut) = self.drive.after(&written.log, steps, unit, &mut draws);
+            let (landed, cut) = self.drive.cut(&written.log, steps, unit, &mut draws);
             let image = rebuilt(&written.log, &landed, sectors);
             let judgement = written.judged(&image, steps);
             self.count(written, &cut, &judgement, &mut detail.tally);

@@ -41,7 +41,7 @@ pub(super) fn run(planned: &FilesPlan, run: &Run<'_>) -> Result<RunResult, Strin
     let note = removed?;
     let stopped = run.stop.load(Ordering::Relaxed);
     let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
-    let mut ran = ran(&outcomes, emptied_bytes, elapsed_ns, stopped);
+    let mut ran = run_result(&outcomes, emptied_bytes, elapsed_ns, stopped);
     ran.measured.notes.extend(note);
     Ok(ran)
 }
@@ -186,7 +186,7 @@ fn failed(planned: &FilesPlan, run: &Run<'_>, error: LoadError) -> String {
     }
 }
 
-fn ran(
+fn run_result(
     outcomes: &[FileOutcome],
     emptied_bytes: Option<[u64; 2]>,
     elapsed_ns: u64,

@@ -277,10 +277,10 @@ pub fn plan(io: &IoSpec, offer: &Offer<'_>) -> Result<(IoPlan, Option<String>), 
         .flatten();
     let granted = IoSpec { queue_depth: depth, threads, direct, ..io.clone() };
     let planned = IoPlan { asked_depth: io.in_flight(), ..IoPlan::new(granted, engine) };
-    Ok((planned, join(engine_note, direct_note)))
+    Ok((planned, join_notes(engine_note, direct_note)))
 }
 
-fn join(first: Option<String>, second: Option<String>) -> Option<String> {
+fn join_notes(first: Option<String>, second: Option<String>) -> Option<String> {
     match (first, second) {
         (Some(first), Some(second)) => Some(format!("{first}; {second}")),
         (first, second) => first.or(second),

@@ -99,7 +99,7 @@ fn waited(text: &str) -> Option<[u64; 2]> {
     Some([total("some")?, total("full")?])
 }
 
-pub(super) fn held(system: &dyn System) -> HeldMemory {
+pub(super) fn read_held_memory(system: &dyn System) -> HeldMemory {
     let value_of = |name| {
         let text = sysfs::text(system, Path::new("/proc/self/status"));
         sysfs::parsed(text, |text| machine::kilobytes(text, name))
@@ -139,7 +139,7 @@ fn zram(system: &dyn System) -> [u64; 2] {
 pub fn hold(system: &dyn System, job: &ChildJob, say: &mut dyn FnMut(&str)) -> io::Result<()> {
     let mut line = |line: &ChildLine| say(&serde_json::to_string(line).unwrap_or_default());
     let page_job = job.of_pages();
-    let others = held(system);
+    let others = read_held_memory(system);
     let mut set = PageSet::new(&page_job)?;
     let began_ns = system.monotonic_ns();
     set.fill(&page_job, &mut |bytes| line(&ChildLine::Filled(bytes)));
@@ -147,7 +147,7 @@ pub fn hold(system: &dyn System, job: &ChildJob, say: &mut dyn FnMut(&str)) -> i
     line(&ChildLine::Touching);
     let before = ChildCounters::now(system);
     let done = set.touch(&page_job);
-    let (after, held) = (ChildCounters::now(system), held(system).since(&others));
+    let (after, held) = (ChildCounters::now(system), read_held_memory(system).since(&others));
     let latency_ns = done.latency_ns.iter_recorded();
     let latency_ns =
         latency_ns.map(|bin| (bin.value_iterated_to(), bin.count_at_value())).collect();

@@ -5,7 +5,7 @@ use assay_core::quantity::Time;
 use assay_machine::system::network::{Load, MOST_STREAMS, Shaper, lab, protocol};
 use serde::{Deserialize, Serialize};
 
-use crate::keys::{choice, keys, whole, work};
+use crate::keys::{choice, keys, parse_whole, work};
 
 pub(super) const PEER: &str = "peer";
 pub(super) const INTERFACE: &str = "interface";
@@ -36,7 +36,7 @@ keys! {
             factor: work(
                 "A whole number from 1 to 64. A single stream may not fill a buffer.",
                 "[1, 16]",
-                |own, text| Ok(own.streams = whole(text, MOST_STREAMS)?),
+                |own, text| Ok(own.streams = parse_whole(text, MOST_STREAMS)?),
             ),
         }
 

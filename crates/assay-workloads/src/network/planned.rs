@@ -80,11 +80,11 @@ impl NetworkPlan {
             phases,
             stop: run.stop,
         };
-        run.system.load_link(&job).map_err(|error| self.without(run.system, error.to_string()))
+        run.system.load_link(&job).map_err(|error| self.loss_reason(run.system, error.to_string()))
     }
 
     /// Why a load ended: a missing interface takes precedence.
-    fn without(&self, system: &dyn System, why: String) -> String {
+    fn loss_reason(&self, system: &dyn System, why: String) -> String {
         let Some(shaped) = self.shaping() else { return why };
         let words = shown(shaped.namespace.as_deref(), &shaped.interface);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();

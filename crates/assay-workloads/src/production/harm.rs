@@ -102,7 +102,7 @@ impl HarmLimits {
     /// Limits from the baseline's worst values; `None` if no stretch is long enough.
     pub fn from_baseline(factor: f64, baseline: &[&[Second]]) -> Option<Self> {
         let worst = |of: &dyn Fn(&Second) -> Option<f64>| {
-            let all = baseline.iter().filter_map(|stretch| sustained(stretch, of));
+            let all = baseline.iter().filter_map(|stretch| sustained_value(stretch, of));
             all.max_by(f64::total_cmp)
         };
         let oldest = worst(&|second| Some(second.oldest_ns as f64))?;
@@ -128,7 +128,7 @@ impl HarmLimits {
     }
 
     /// The limit that a second exceeds by the largest factor, if any.
-    fn passed(&self, second: &Second) -> Option<Breach> {
+    fn largest_breach(&self, second: &Second) -> Option<Breach> {
         if second.span_ns < SHORTEST_NS {
             return None;
         }
@@ -152,7 +152,7 @@ impl HarmLimits {
 }
 
 /// The largest value that three consecutive seconds reach; a second without a value interrupts them.
-fn sustained(stretch: &[Second], of: &dyn Fn(&Second) -> Option<f64>) -> Option<f64> {
+fn sustained_value(stretch: &[Second], of: &dyn Fn(&Second) -> Option<f64>) -> Option<f64> {
     let least = |row: &[Second]| {
         row.iter()
             .map(of)
@@ -226,7 +226,7 @@ impl<'a> HarmJudge<'a> {
 
     /// Adds the next second; returns a breach with the third consecutive one.
     pub fn take(&mut self, second: &Second) -> Option<Breach> {
-        let passed = self.limits?.passed(second);
+        let passed = self.limits?.largest_breach(second);
         self.in_a_row = if passed.is_some() { self.in_a_row + 1 } else { 0 };
         passed.filter(|_| self.in_a_row >= IN_A_ROW)
     }
@@ -325,7 +325,7 @@ mod tests {
             let mut one = second(100, mean_ms);
             one.classes.get_mut("read").unwrap().p99_ns = Some(p99);
             let one = Second { oldest_ns, pressure: Some(pressure), span_ns, ..one };
-            limits.passed(&one).map(|breach| breach.words())
+            limits.largest_breach(&one).map(|breach| breach.words())
         };
         let full = 1_000_000_000;
         for (found, words) in [

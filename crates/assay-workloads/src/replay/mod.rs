@@ -21,7 +21,7 @@ use assay_load::Act;
 use serde::{Deserialize, Serialize};
 
 use super::io::Content;
-use super::keys::{choice, keys, names, whole, word, work};
+use super::keys::{choice, keys, names, parse_whole, word, work};
 use super::place::Offer;
 use super::tell::OwnRule;
 use super::workload::{Basis, Complaints, InStudy, Needs, Touch, WorkloadKind, WorkloadSpec};
@@ -116,7 +116,7 @@ keys! {
             factor: choice(
                 "A whole number from 1 to 4096.",
                 "[1, 8, 32]",
-                |own, text| Ok(own.queue_depth = whole(text, MOST_DEPTH)?),
+                |own, text| Ok(own.queue_depth = parse_whole(text, MOST_DEPTH)?),
             ),
         }
 

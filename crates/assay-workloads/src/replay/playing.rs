@@ -36,7 +36,7 @@ pub(super) fn play(planned: &ReplayPlan, run: &Run<'_>) -> Result<RunResult, Str
         // No request may wait for one that is not replayed.
         recorded.retain(|planned| fit.holds(&planned.step));
     }
-    let (steps, fitted) = fit.all(recorded.iter().map(|planned| &planned.step), planned.scale);
+    let (steps, fitted) = fit.place(recorded.iter().map(|planned| &planned.step), planned.scale);
     if steps.is_empty() {
         return Err("no request of the trace is within the area".to_owned());
     }
@@ -128,7 +128,7 @@ fn fidelity(
     let by_clock = planned.clock == Clock::Open;
     let share = |part: u64, all: u64| part as f64 / all.max(1) as f64;
     Fidelity {
-        requests: beside(&was.counts, played),
+        requests: by_name(&was.counts, played),
         recorded_ns: planned.scale.time_ns(was.span_ns),
         replayed_ns: played.took_ns,
         ks_distance: by_clock.then_some(played.arrival_distance),
@@ -142,7 +142,7 @@ fn fidelity(
         skipped: planned.source.left_out,
         placing: planned.placing,
         adjusted: fitted,
-        drawn: was.drawn.beside(drawn(played, track, by_clock)),
+        drawn: was.drawn.beside(gather_sides(played, track, by_clock)),
     }
 }
 
@@ -156,7 +156,7 @@ fn sides<'s>(steps: impl Iterator<Item = (u64, &'s Step)>) -> GatheredSides {
     sides
 }
 
-fn drawn(played: &Played, track: Option<&Track>, by_clock: bool) -> GatheredSides {
+fn gather_sides(played: &Played, track: Option<&Track>, by_clock: bool) -> GatheredSides {
     let issued = track.map(|track| played.issued(track)).unwrap_or_default();
     let mut lines = sides(issued.iter().copied());
     for (at_ns, step) in issued.into_iter().filter(|_| by_clock) {
@@ -184,7 +184,7 @@ fn paced(waited: &WaitCounts) -> WaitFidelity {
 }
 
 /// Recorded and replayed counts by kind of request; kinds without any are left out.
-fn beside(recorded: &[Moved; Act::ALL.len()], played: &Played) -> BTreeMap<String, ReplayCounts> {
+fn by_name(recorded: &[Moved; Act::ALL.len()], played: &Played) -> BTreeMap<String, ReplayCounts> {
     let count = |moved: Moved| Count { operations: moved.operations, bytes: moved.bytes };
     let there = Act::ALL.into_iter().map(|act| {
         let (recorded, played) = (recorded[act as usize], played.acts[act as usize]);

@@ -70,7 +70,7 @@ pub struct InWindow {
     pub slowest_ns: u64,
 }
 
-pub fn matrix(
+pub fn cell_means(
     detail: &SteadyStateDetail,
     measure: Measure,
     window: Option<&SteadyWindow>,

@@ -4,7 +4,7 @@ use assay_core::quantity::Bytes;
 use assay_core::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
-use super::judge::{FILLS, InWindow, judge_trial, matrix};
+use super::judge::{FILLS, InWindow, cell_means, judge_trial};
 use super::{BANDWIDTH, IOPS, LATENCY, ROUNDS, SteadyStateDetail, TOUCH, WRITTEN, running};
 use crate::io::Engine;
 use crate::measured::{Measured, RunResult};
@@ -183,5 +183,5 @@ fn value(
 
 pub(super) fn in_window(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Vec<InWindow> {
     let window = judge_trial(planned, detail).and_then(|judgement| judgement.window);
-    matrix(detail, planned.test.measure(), window.as_ref())
+    cell_means(detail, planned.test.measure(), window.as_ref())
 }

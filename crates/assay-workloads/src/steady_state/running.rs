@@ -62,14 +62,14 @@ pub(super) fn run(planned: &SteadyStatePlan, run: &Run<'_>) -> Result<RunResult,
     let mut phases = PhaseRunner::new(run, planned.engine);
     phases.area.length = range_bytes;
     let mut runner = SteadyStateRunner { planned, phases, detail: SteadyStateDetail::default() };
-    runner.detail.prepared = looked_at(run, range_bytes);
+    runner.detail.prepared = prepared_state(run, range_bytes);
     runner.purge();
     runner.fill()?;
     runner.rounds()?;
     Ok(runner.phases.finish(runner.detail))
 }
 
-fn looked_at(run: &Run<'_>, range_bytes: u64) -> Prepared {
+fn prepared_state(run: &Run<'_>, range_bytes: u64) -> Prepared {
     let device = run.system.status(run.path).ok().and_then(|status| status.own_device);
     let of_device = device.map(|number| PathBuf::from(format!("/sys/dev/block/{number}")));
     let attribute =

@@ -28,11 +28,11 @@ impl RoundSchedule {
             ((left_ns / (ROUNDS * shortest_ns.max(1))) as usize).clamp(1, all)
         };
         let cell_ns = each_ns(count).clamp(LEAST_NS.min(planned.cell_ns), planned.cell_ns);
-        Self { cells: some(&planned.cells, count, planned.tracked()), cell_ns }
+        Self { cells: evenly_chosen(&planned.cells, count, planned.tracked()), cell_ns }
     }
 }
 
-fn some(all: &[PtsPoint], count: usize, tracked: PtsPoint) -> Vec<PtsPoint> {
+fn evenly_chosen(all: &[PtsPoint], count: usize, tracked: PtsPoint) -> Vec<PtsPoint> {
     if count >= all.len() {
         return all.to_vec();
     }

@@ -133,7 +133,7 @@ pub fn course(detail: &SustainedDetail) -> Option<WriteTimeline> {
     };
     let levels = bounds.windows(2).enumerate().map(level).collect::<Option<Vec<_>>>()?;
     let written_bytes = place_of(slices.len());
-    let sinks = if sinks(&logs, &bounds) { ends(detail) } else { None };
+    let sinks = if declines(&logs, &bounds) { ends(detail) } else { None };
     let mut course =
         WriteTimeline { written_bytes, levels, declines: sinks, rests: rests(detail), again: None };
     course.again = cause::again(detail, &course);
@@ -148,7 +148,7 @@ fn ends(detail: &SustainedDetail) -> Option<[Rated; 2]> {
 }
 
 /// Whether the rate declines along a line that fits better than its levels, tested over batches.
-fn sinks(logs: &[f64], bounds: &[usize]) -> bool {
+fn declines(logs: &[f64], bounds: &[usize]) -> bool {
     let squares = |part: &[f64]| {
         let mean = part.iter().sum::<f64>() / part.len().max(1) as f64;
         part.iter().map(|log| (log - mean).powi(2)).sum::<f64>()

@@ -139,7 +139,7 @@ fn boot(id: &str, entries: &[&Entry], is_last: bool, until: Option<&str>) -> Boo
     let end = ends.first().copied();
     let (phases, from_us) =
         end.map_or_else(|| (Phases::absent("the start-up did not finish"), Some(0)), phases);
-    let (units, pending) = units(entries, end.map(|end| end.monotonic_us));
+    let (units, pending) = slowest_units(entries, end.map(|end| end.monotonic_us));
     let mut notes = Vec::new();
     if ends.len() > 1 {
         let more = ends.len() - 1;
@@ -161,10 +161,10 @@ fn boot(id: &str, entries: &[&Entry], is_last: bool, until: Option<&str>) -> Boo
         label: None,
         end: match end {
             Some(_) => BootEnd::Finished,
-            None => BootEnd::Unfinished(unfinished(entries, &pending, is_last)),
+            None => BootEnd::Unfinished(unfinished_reason(entries, &pending, is_last)),
         },
         phases,
-        until: until.map(|unit| reached(entries, unit, from_us)),
+        until: until.map(|unit| unit_start_us(entries, unit, from_us)),
         units,
         notes,
     }
@@ -205,7 +205,7 @@ fn phases(end: &Entry) -> (Phases, Option<u64>) {
 }
 
 /// The slowest units of the start-up, and those whose start had not ended.
-fn units(entries: &[&Entry], end_us: Option<u64>) -> (Vec<StartedUnit>, Vec<String>) {
+fn slowest_units(entries: &[&Entry], end_us: Option<u64>) -> (Vec<StartedUnit>, Vec<String>) {
     let mut begun: BTreeMap<&str, u64> = BTreeMap::new();
     let mut took: BTreeMap<&str, u64> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| !entry.unit.is_empty()) {
@@ -234,7 +234,7 @@ fn units(entries: &[&Entry], end_us: Option<u64>) -> (Vec<StartedUnit>, Vec<Stri
 }
 
 /// When a unit had started, microseconds from the beginning of the boot.
-fn reached(entries: &[&Entry], unit: &str, from_us: Option<u64>) -> Presence<u64> {
+fn unit_start_us(entries: &[&Entry], unit: &str, from_us: Option<u64>) -> Presence<u64> {
     let is_start = |entry: &&&Entry| {
         entry.unit == unit
             && entry.message_id == ids::STARTED
@@ -245,7 +245,7 @@ fn reached(entries: &[&Entry], unit: &str, from_us: Option<u64>) -> Presence<u64
     Presence::from_option(at, format!("the journal has no message that {unit} started"))
 }
 
-fn unfinished(entries: &[&Entry], pending: &[String], is_last: bool) -> String {
+fn unfinished_reason(entries: &[&Entry], pending: &[String], is_last: bool) -> String {
     let closed = entries.iter().any(|entry| entry.message_id == ids::JOURNAL_STOPPED);
     let how = match (closed, is_last) {
         (true, _) => "the machine was shut down before its start-up had finished",
@@ -279,14 +279,14 @@ fn step_of_the_wall_clock(entries: &[&Entry], end: Option<&Entry>) -> Option<Str
     ))
 }
 
-fn of_kernel<'a>(entries: &'a [&Entry], prefix: &'a str) -> Option<&'a str> {
+fn kernel_message<'a>(entries: &'a [&Entry], prefix: &'a str) -> Option<&'a str> {
     let mut messages = entries.iter().filter(|entry| entry.transport == "kernel");
     messages.find_map(|entry| entry.message.strip_prefix(prefix))
 }
 
 fn kernel(entries: &[&Entry]) -> Presence<String> {
     let release =
-        of_kernel(entries, "Linux version ").and_then(|rest| rest.split_whitespace().next());
+        kernel_message(entries, "Linux version ").and_then(|rest| rest.split_whitespace().next());
     Presence::from_option(
         release.map(str::to_owned),
         "the journal has no `Linux version` message from the kernel",
@@ -294,8 +294,8 @@ fn kernel(entries: &[&Entry]) -> Presence<String> {
 }
 
 fn root(entries: &[&Entry]) -> Presence<String> {
-    let line = of_kernel(entries, "Command line: ")
-        .or_else(|| of_kernel(entries, "Kernel command line: "));
+    let line = kernel_message(entries, "Command line: ")
+        .or_else(|| kernel_message(entries, "Kernel command line: "));
     let Some(line) = line else {
         return Presence::absent("the journal does not contain the kernel command line");
     };
