@@ -178,16 +178,17 @@ impl<'a> BootGroup<'a> {
     }
 
     fn sentence(&self) -> Sentence {
-        let own = |metric| self.number(metric).filter(|number| number.n > 0);
-        let whole = own(&WHOLE).map(|number| (number, "from kernel start"));
-        let told = whole.or_else(|| own(&USERSPACE).map(|number| (number, "in userspace")));
+        let measured = |metric| self.number(metric).filter(|number| number.n > 0);
+        // A container has no kernel start.
+        let whole = measured(&WHOLE).map(|number| (number, "from kernel start"));
+        let time = whole.or_else(|| measured(&USERSPACE).map(|number| (number, "in userspace")));
         let unfinished = match self.facts.unfinished.len() {
             0 => String::new(),
             1 => "; 1 more did not finish".to_owned(),
             more => format!("; {more} more did not finish"),
         };
         let name = &self.name;
-        let text = match told {
+        let text = match time {
             None => format!("{name}: no boot finished{unfinished}."),
             Some((number, of)) => {
                 let boots = match number.n {

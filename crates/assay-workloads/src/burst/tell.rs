@@ -185,7 +185,6 @@ impl BurstFacts {
         Row::about(self.subject(), cells)
     }
 
-    /// The credits, and the block size.
     fn credit(&self) -> Option<(Estimate, f64)> {
         match &self.timeline {
             Course::Fell(bucket) => Some((bucket.credits, self.size_bytes as f64)),
@@ -199,13 +198,13 @@ fn counted(all: &[&BurstFacts]) -> Option<String> {
     let (first, later) = all.split_first()?;
     let other =
         later.iter().find(|own| own.mix == first.mix && own.size_bytes != first.size_bytes)?;
-    let ((one, one_bytes), (two, two_bytes)) = (first.credit()?, other.credit()?);
-    let meet = |one: [f64; 2], two: [f64; 2]| one[0] <= two[1] && two[0] <= one[1];
-    let bytes = [one.ci95.map(|end| end * one_bytes), two.ci95.map(|end| end * two_bytes)];
-    let (of_operations, of_bytes) = (meet(one.ci95, two.ci95), meet(bytes[0], bytes[1]));
+    let credits = [first.credit()?, other.credit()?];
+    let intervals = credits.map(|(credit, _)| credit.ci95);
+    let in_bytes = credits.map(|(credit, size_bytes)| credit.ci95.map(|end| end * size_bytes));
+    let overlap = |[a, b]: [[f64; 2]; 2]| a[0] <= b[1] && b[0] <= a[1];
     let sizes =
         [first.size_bytes, other.size_bytes].map(|size| Bytes(size).to_string()).join(" and ");
-    match (of_operations, of_bytes) {
+    match (overlap(intervals), overlap(in_bytes)) {
         (true, false) => Some(format!(
             "The volume counts operations: the burst credits for sizes of {sizes} are equal within their 95% CIs."
         )),

@@ -22,7 +22,6 @@ use crate::emptied;
 use crate::measured::RunResult;
 use crate::place::{Run, own_program};
 
-/// Shell-only starts before the first run.
 const FIRST_STARTS: u64 = 5;
 const MOST_STARTS: u64 = 50;
 /// Divisor: shell-only starts take at most this fraction of the runs' time, except the first ones.

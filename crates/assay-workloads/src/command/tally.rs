@@ -114,12 +114,10 @@ impl CommandTally {
         events::add(&mut self.read, &executed.read_bytes);
         events::add(&mut self.written, &executed.write_bytes);
         self.events.add(executed);
-        let own = &executed.peak_memory;
-        self.peak =
-            Some(self.peak.as_ref().map_or_else(
-                || own.clone(),
-                |peak| peak.both(own, |peak, own| larger(*peak, *own)),
-            ));
+        self.peak = Some(match &self.peak {
+            Some(peak) => peak.both(&executed.peak_memory, |peak, of_run| larger(*peak, *of_run)),
+            None => executed.peak_memory.clone(),
+        });
     }
 
     pub(super) fn add_output(&mut self, taken: Taken) {

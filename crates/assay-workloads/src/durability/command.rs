@@ -22,7 +22,6 @@ pub const MOST_LINE_BYTES: usize = 4096;
 pub const MOST_LINES: u64 = 100_000;
 /// Limit on the stored end of their error output, bytes.
 pub const KEPT_BYTES: usize = 4096;
-/// Characters of it in a sentence.
 const TOLD_LETTERS: usize = 200;
 
 /// Exit codes of a shell that could not run something.

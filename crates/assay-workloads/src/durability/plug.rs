@@ -305,7 +305,6 @@ impl Plug<'_> {
         self.note(&note)?;
         self.clear(begun);
         if let (Ok(mut ledger), Ok(trial)) = (self.reach(), begun.trial()) {
-            // It also expires there.
             let _ = ledger.forget(&trial);
         }
         judged
@@ -376,7 +375,6 @@ impl Plug<'_> {
                         self.peer
                     ));
                 }
-                // Unrelated to the content.
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                     return Ok(PeerReply::NotNow(Some(error.to_string())));
                 }

@@ -27,19 +27,19 @@ fn verify(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints)
     if !io.verify || to.is_wrong(&path) {
         return;
     }
-    let own = vec![String::from(io.mix)];
-    let mixes = study.factors.get("mix").unwrap_or(&own);
+    let unvaried = vec![String::from(io.mix)];
+    let mixes = study.factors.get("mix").unwrap_or(&unvaried);
     if !mixes.iter().any(|level| level.parse::<Mix>().is_ok_and(Mix::carries)) {
         let hint = "remove verify, or use mix = \"write\"".to_owned();
         to.value(&path, "verify: the workload writes nothing".to_owned(), Some(hint));
         return;
     }
-    let varied = |name: &str| study.factors.contains_key(name);
-    let own = verifying::obstacle(io).filter(|unfit| !varied(unfit.key));
-    // With several block sizes, steps are checked during planning.
-    let is_alone =
-        |unfit: &Unfit| !matches!(unfit.key, "align" | "stride") || !varied("block_size");
-    if let Some(unfit) = own.or_else(|| unfit_level(io, study)).filter(is_alone) {
+    let is_varied = |name: &str| study.factors.contains_key(name);
+    let unfit = verifying::obstacle(io).filter(|unfit| !is_varied(unfit.key));
+    // With several block sizes, planning checks the steps.
+    let is_known =
+        |unfit: &Unfit| !matches!(unfit.key, "align" | "stride") || !is_varied("block_size");
+    if let Some(unfit) = unfit.or_else(|| unfit_level(io, study)).filter(is_known) {
         let hint = unfit.hint.map(str::to_owned);
         to.value(&path, format!("verify: {}", unfit.message), hint);
     }
@@ -116,31 +116,41 @@ fn spread(io: &IoSpec, path: &str, to: &mut dyn Complaints) {
 
 /// An arrival rate determines the starts, so no other key may.
 fn paced(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
-    let varied = |key: &str| study.factors.contains_key(key);
-    let has = |key: &str, own: bool| (own || varied(key)) && !to.is_wrong(&format!("{path}/{key}"));
-    let told = has("arrival_rate", io.arrival_rate.is_some());
-    let (rate, think) = (told || study.finds_rate, has("think_time", io.think_time.is_some()));
+    let is_varied = |key: &str| study.factors.contains_key(key);
+    let has = |key: &str, is_set: bool| {
+        (is_set || is_varied(key)) && !to.is_wrong(&format!("{path}/{key}"))
+    };
+    let has_rate_key = has("arrival_rate", io.arrival_rate.is_some());
+    let has_rate = has_rate_key || study.finds_rate;
+    let think = has("think_time", io.think_time.is_some());
     let arrivals = has("arrival_process", io.arrival_process != Arrivals::Fixed);
     let spread = goes_spread(io, study);
-    // If a factor sets the key, report the other one.
-    let at = |key: &str| {
-        if varied(key) { format!("factors/{key}/0") } else { format!("{path}/{key}") }
+    let path_of = |key: &str| {
+        if is_varied(key) { format!("factors/{key}/0") } else { format!("{path}/{key}") }
     };
-    if rate && think {
+    if has_rate && think {
         let message =
             "think_time does not work with arrival_rate, which sets the start times".to_owned();
-        to.value(&at("think_time"), message, Some("remove think_time or arrival_rate".to_owned()));
+        to.value(
+            &path_of("think_time"),
+            message,
+            Some("remove think_time or arrival_rate".to_owned()),
+        );
     }
-    if rate && spread {
+    if has_rate && spread {
         let message =
             "arrival_rate does not work with pattern spaced, which runs one operation at a time"
                 .to_owned();
-        let key = if told { "arrival_rate" } else { "pattern" };
-        to.value(&at(key), message, Some("use pattern = \"random\"".to_owned()));
+        let key = if has_rate_key { "arrival_rate" } else { "pattern" };
+        to.value(&path_of(key), message, Some("use pattern = \"random\"".to_owned()));
     }
-    if arrivals && !rate {
+    if arrivals && !has_rate {
         let message = "arrival_process requires arrival_rate".to_owned();
-        to.value(&at("arrival_process"), message, Some("add arrival_rate = \"5000/s\"".to_owned()));
+        to.value(
+            &path_of("arrival_process"),
+            message,
+            Some("add arrival_rate = \"5000/s\"".to_owned()),
+        );
     }
     if let (Some(think), Some(time)) = (io.think_time, io.runtime)
         && think >= time

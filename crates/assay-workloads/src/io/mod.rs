@@ -69,7 +69,6 @@ pub enum AskedEngine {
 pub static BACKGROUND: Fields = Fields { label: "background", rows: parameters::BACKGROUND };
 
 impl IoSpec {
-    /// Operations in flight over all threads.
     pub fn in_flight(&self) -> u32 {
         self.queue_depth.saturating_mul(self.threads)
     }

@@ -50,7 +50,6 @@ impl Size {
         self.parts().all(|part| part.bytes == first).then_some(first)
     }
 
-    /// The largest size, which determines the buffers.
     pub fn largest(&self) -> Bytes {
         self.parts().map(|part| part.bytes).max().unwrap_or_default()
     }

@@ -103,28 +103,26 @@ pub fn faults(found: &Verified) -> String {
 
 /// A wrong block in words: its offset, the error, the expected and the found data.
 pub fn example(wrong: &WrongData) -> String {
-    let what = match (wrong.fault, wrong.bits) {
+    let fault = match (wrong.fault, wrong.bits) {
         (Fault::Flipped, Some(1)) => "1 bit is flipped".to_owned(),
         (Fault::Flipped, Some(bits)) => format!("{bits} bits are flipped"),
         (fault, _) => fault_words(fault).to_owned(),
     };
-    let write = |own: &Stood| {
+    let words = |write: &Stood| {
         // An untrusted number may have any value.
-        let (number, thread) = (own.operation.saturating_add(1), own.thread.saturating_add(1));
+        let (number, thread) = (write.operation.saturating_add(1), write.thread.saturating_add(1));
         format!("operation {} of thread {thread}", show::count(number))
     };
-    let expected = wrong.expected.as_ref().map(|own| format!("; expected {}", write(own)));
-    let found = wrong.found.as_ref().map(|own| {
-        let is_astray = own.of_bytes != wrong.at_bytes;
-        let place = if is_astray {
-            format!(" for byte {}", show::count(own.of_bytes))
-        } else {
-            String::new()
+    let expected = wrong.expected.as_ref().map(|write| format!("; expected {}", words(write)));
+    let found = wrong.found.as_ref().map(|write| {
+        let place = match write.of_bytes {
+            at_bytes if at_bytes == wrong.at_bytes => String::new(),
+            at_bytes => format!(" for byte {}", show::count(at_bytes)),
         };
-        format!("; found {}{place}", write(own))
+        format!("; found {}{place}", words(write))
     });
     format!(
-        "at byte {}, {what}{}{}",
+        "at byte {}, {fault}{}{}",
         show::count(wrong.at_bytes),
         expected.unwrap_or_default(),
         found.unwrap_or_default()

@@ -20,7 +20,6 @@ use crate::place::{Run, own_program};
 
 const FILLING: Duration = Duration::from_secs(180);
 const HEARD_BYTES: u64 = 8 << 20;
-/// Size of the pilot's set, which fits any limit.
 const TRIED_BYTES: u64 = 4 << 20;
 const TRIED_NS: u64 = 20_000_000;
 const CLASS: &str = "access";

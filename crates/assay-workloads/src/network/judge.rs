@@ -59,7 +59,7 @@ pub(super) fn judge(run: LinkRun, probe_ns: u64) -> Result<NetworkResult, String
 fn judge_phase(run: PhaseRun, probe_ns: u64) -> Result<(PhaseDetail, Histogram<u64>), String> {
     let window = run.job.ramp_ns..run.job.whole_ns();
     // Groups with data in every direction of the load; `None` if the link is idle.
-    let mut groups: Option<Vec<(std::ops::Range<u64>, bool)>> = None;
+    let mut groups: Option<LoadedGroups> = None;
     let mut rates = [None, None];
     let ways = [
         (run.job.load.goes_up(), &run.up_bytes, "to the peer"),
@@ -122,10 +122,9 @@ fn judge_phase(run: PhaseRun, probe_ns: u64) -> Result<(PhaseDetail, Histogram<u
 }
 
 /// Groups of slices in a window, and whether data arrived in each.
-fn loaded_groups(
-    bytes: &[u64],
-    window: &std::ops::Range<u64>,
-) -> Vec<(std::ops::Range<u64>, bool)> {
+type LoadedGroups = Vec<(std::ops::Range<u64>, bool)>;
+
+fn loaded_groups(bytes: &[u64], window: &std::ops::Range<u64>) -> LoadedGroups {
     let first = window.start.div_ceil(SLICE_NS) as usize;
     let end = (window.end / SLICE_NS) as usize;
     let starts = (first..end).step_by(GROUP);
@@ -167,7 +166,7 @@ fn values(phases: &[PhaseDetail], histograms: &Histograms) -> Vec<Value> {
     let of_load = |load: Load| histograms.get(load.name());
     let median_ns = |load: Load| percentile(of_load(load)?, 0.5, PROBES).value().copied();
     let idle_ns = median_ns(Load::Idle);
-    let mut all = Vec::new();
+    let mut values = Vec::new();
     let (mut added, mut tails, mut trips) = (Vec::new(), Vec::new(), Vec::new());
     for phase in phases {
         let load = phase.run.job.load;
@@ -178,7 +177,7 @@ fn values(phases: &[PhaseDetail], histograms: &Histograms) -> Vec<Value> {
         };
         let tail = percentile(latencies, 0.95, PROBES);
         let lost_share = phase.lost as f64 / phase.sent.max(1) as f64;
-        all.extend([
+        values.extend([
             (p50, percentile(latencies, 0.5, PROBES)),
             (p95, tail.clone()),
             (p99, percentile(latencies, 0.99, PROBES)),
@@ -186,33 +185,33 @@ fn values(phases: &[PhaseDetail], histograms: &Histograms) -> Vec<Value> {
             (lost, Presence::Present(lost_share)),
         ]);
         for (metric, rate) in metrics::rates(load).into_iter().zip([phase.up, phase.down]) {
-            all.extend(metric.zip(rate).map(|(m, rate)| (m, Presence::Present(rate.0 as f64))));
+            values.extend(metric.zip(rate).map(|(m, rate)| (m, Presence::Present(rate.0 as f64))));
         }
         // An idle link has no metrics of added latency.
         let &[added_metric, added_tail_metric] = of_load_only else { continue };
         let above_idle = |ns: f64| idle_ns.map(|idle_ns| (ns - idle_ns).max(FINEST_NS));
         let half_ns = median_ns(load);
         let added_ns = half_ns.and_then(above_idle);
-        all.extend(added_ns.map(|added_ns| (added_metric, Presence::Present(added_ns))));
+        values.extend(added_ns.map(|added_ns| (added_metric, Presence::Present(added_ns))));
         let added_tail = tail.map(|ns| above_idle(ns).unwrap_or(ns));
-        all.push((added_tail_metric, added_tail.clone()));
+        values.push((added_tail_metric, added_tail.clone()));
         tails.push(added_tail);
         if load != Load::Both {
             added.extend(added_ns);
             trips.extend(half_ns.map(|half_ns| MINUTE_NS / half_ns));
         }
     }
-    all.extend(mean(&added).map(|mean| (ADDED, Presence::Present(mean))));
-    all.extend(mean(&trips).map(|mean| (TRIPS, Presence::Present(mean))));
+    values.extend(mean(&added).map(|mean| (ADDED, Presence::Present(mean))));
+    values.extend(mean(&trips).map(|mean| (TRIPS, Presence::Present(mean))));
     for load in Load::ALL.into_iter().filter(|load| of_load(*load).is_none()) {
         let reason = format!("the study does not have the phase {}", load.name());
-        all.extend(
+        values.extend(
             metrics::of_phase(load).map(|metric| (metric, Presence::absent(reason.clone()))),
         );
     }
     let worst = tails.into_iter().reduce(|one, other| one.both(&other, |a, b| a.max(*b)));
-    all.extend(worst.map(|worst| (ADDED_TAIL, worst)));
-    all
+    values.extend(worst.map(|worst| (ADDED_TAIL, worst)));
+    values
 }
 
 fn mean(numbers: &[f64]) -> Option<f64> {

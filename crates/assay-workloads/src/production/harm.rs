@@ -133,21 +133,22 @@ impl HarmLimits {
             return None;
         }
         let of_class = self.classes.iter().flat_map(|(class, limits)| {
-            let at = |what, seen: Option<f64>, limit: Option<f64>| {
+            let pair = |what, seen: Option<f64>, limit: Option<f64>| {
                 Some(Breach { what, class: class.clone(), seen: seen?, limit: limit? })
             };
             [
-                at(HarmKind::Mean, mean(second, class), limits.mean_ns),
-                at(HarmKind::P99, p99(second, class), limits.p99_ns),
+                pair(HarmKind::Mean, mean(second, class), limits.mean_ns),
+                pair(HarmKind::P99, p99(second, class), limits.p99_ns),
             ]
         });
-        let whole = |what, seen, limit| Breach { what, class: String::new(), seen, limit };
-        let oldest = whole(HarmKind::Age, second.oldest_ns as f64, self.oldest_ns);
+        let of_all = |what, seen, limit| Breach { what, class: String::new(), seen, limit };
+        let oldest = of_all(HarmKind::Age, second.oldest_ns as f64, self.oldest_ns);
         let pressure = second.pressure.zip(self.pressure);
-        let pressure = pressure.map(|(seen, limit)| whole(HarmKind::Pressure, seen, limit));
-        let all = of_class.chain([Some(oldest), pressure]).flatten();
-        all.filter(|one| one.seen > one.limit)
-            .max_by(|one, other| (one.seen / one.limit).total_cmp(&(other.seen / other.limit)))
+        let pressure = pressure.map(|(seen, limit)| of_all(HarmKind::Pressure, seen, limit));
+        let pairs = of_class.chain([Some(oldest), pressure]).flatten();
+        pairs
+            .filter(|pair| pair.seen > pair.limit)
+            .max_by(|a, b| (a.seen / a.limit).total_cmp(&(b.seen / b.limit)))
     }
 }
 

@@ -44,14 +44,14 @@ impl ReplayDetail {
 
     /// The amount of a class metric per second, or why it is missing; `None` for other metrics.
     pub(super) fn amount(&self, metric: &str) -> Option<Result<u64, String>> {
-        let (class, told) = played::find(metric)?;
-        let pick: fn(&Count) -> u64 = match told {
-            PlayedMetric::Rate => |own| own.operations,
-            PlayedMetric::Bytes => |own| own.bytes,
+        let (class, kind) = played::find(metric)?;
+        let amount: fn(&Count) -> u64 = match kind {
+            PlayedMetric::Rate => |count| count.operations,
+            PlayedMetric::Bytes => |count| count.bytes,
             PlayedMetric::Response(_) | PlayedMetric::Service(_) => return None,
         };
-        let own = self.classes.get(class.key).filter(|own| own.operations > 0);
-        Some(own.map(pick).ok_or_else(|| format!("no {} completed in the window", class.words)))
+        let count = self.classes.get(class.key).filter(|count| count.operations > 0);
+        Some(count.map(amount).ok_or_else(|| format!("no {} completed in the window", class.words)))
     }
 }
 

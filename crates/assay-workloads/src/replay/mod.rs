@@ -157,9 +157,9 @@ impl WorkloadKind for ReplaySpec {
 }
 
 fn touch(source: Option<&TraceSource>, direct: bool) -> Touch {
-    let has = |acts: &[Act]| source.is_none_or(|own| acts.iter().any(|act| own.has(*act)));
-    let reads = has(&[Act::Read]);
-    let clears = has(&[Act::Discard, Act::WriteZeroes]);
+    let may_have = |act: Act| source.is_none_or(|source| source.has(act));
+    let reads = may_have(Act::Read);
+    let clears = may_have(Act::Discard) || may_have(Act::WriteZeroes);
     Touch {
         reads,
         writes: source.is_none_or(TraceSource::changes).then_some(Content::Random),

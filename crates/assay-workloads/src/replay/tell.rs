@@ -61,8 +61,8 @@ fn words(fidelity: &Fidelity, trials: usize) -> String {
         (fidelity.adjusted.clipped, "were clipped"),
     ];
     let changed = changed.iter().filter(|(count, _)| *count > 0);
-    let changed = changed
-        .fold(String::new(), |all, (count, what)| format!("{all}; {} {what}", show::count(*count)));
+    let changed: String =
+        changed.map(|(count, what)| format!("; {} {what}", show::count(*count))).collect();
     format!(
         "Replay in {of}: {} of {} requests in {played} (recorded: {recorded}){timing}{pacing}; {}{changed}.",
         sum(|counts| counts.replayed.operations),

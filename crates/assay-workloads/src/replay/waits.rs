@@ -62,9 +62,9 @@ pub fn guessed(requests: &[Arrived], scale: TimeScale) -> Vec<Wait> {
         let at_ns = request.step.at_ns;
         let has_ended = |other: &u32| *other < index && requests[*other as usize].ended_ns <= at_ns;
         while let Some(other) = ended.next_if(has_ended) {
-            let of = &requests[other as usize];
-            if !of.is_background {
-                free[of.lane()].push(other);
+            let done = &requests[other as usize];
+            if !done.is_background {
+                free[done.lane()].push(other);
             }
         }
         let latest = if request.is_background { None } else { free[request.lane()].pop() };

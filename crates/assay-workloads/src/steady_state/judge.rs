@@ -32,7 +32,7 @@ pub struct SteadyWindow {
 
 /// The first steady window, else the last one; `None` with fewer than five rounds.
 pub fn window(tracked: &[f64]) -> Option<SteadyWindow> {
-    let of = |first: usize| {
+    let window_from = |first: usize| {
         let found = SniaWindow::from_rounds(tracked.get(first..first + SNIA_ROUNDS)?)?;
         (found.mean > 0.0).then(|| SteadyWindow {
             first: first + 1,
@@ -44,7 +44,8 @@ pub fn window(tracked: &[f64]) -> Option<SteadyWindow> {
         })
     };
     let last = tracked.len().checked_sub(SNIA_ROUNDS)?;
-    (0..=last).filter_map(of).find(|window| window.steady).or_else(|| of(last))
+    let steady = (0..=last).filter_map(window_from).find(|window| window.steady);
+    steady.or_else(|| window_from(last))
 }
 
 /// The measurement window. A fresh drive looks steady while it has blocks that were never written: a test without a

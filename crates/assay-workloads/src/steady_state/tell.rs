@@ -178,13 +178,13 @@ impl Shows for SteadyStateFacts {
         let table = Table {
             title: "steady state".to_owned(),
             columns,
-            rows: all.iter().map(|own| own.row()).collect(),
+            rows: all.iter().map(|row| row.row()).collect(),
             notes: vec![LEGEND.to_owned()],
         };
-        let sentence = |own: &&Self| Sentence { about: own.subject(), text: own.text.clone() };
+        let sentence = |row: &&Self| Sentence { about: row.subject(), text: row.text.clone() };
         Exhibit {
-            tables: iter::once(table).chain(all.iter().flat_map(|own| own.tables())).collect(),
-            lists: all.iter().filter_map(|own| own.deviations()).collect(),
+            tables: iter::once(table).chain(all.iter().flat_map(|row| row.tables())).collect(),
+            lists: all.iter().filter_map(|row| row.deviations()).collect(),
             figures: all
                 .chunk_by(|one, next| one.workload == next.workload)
                 .filter_map(figure)
@@ -255,12 +255,12 @@ impl SteadyStateFacts {
     /// One row per size, one column per mix.
     fn table_of_cells(&self, title: &str, slowest: bool) -> Table {
         let (mut mixes, mut sizes): (Vec<u8>, Vec<u64>) = (Vec::new(), Vec::new());
-        for own in &self.cells {
-            if !mixes.contains(&own.cell.read_percent) {
-                mixes.push(own.cell.read_percent);
+        for found in &self.cells {
+            if !mixes.contains(&found.cell.read_percent) {
+                mixes.push(found.cell.read_percent);
             }
-            if !sizes.contains(&own.cell.size_bytes) {
-                sizes.push(own.cell.size_bytes);
+            if !sizes.contains(&found.cell.size_bytes) {
+                sizes.push(found.cell.size_bytes);
             }
         }
         let note = match self.measure() {
@@ -282,8 +282,8 @@ impl SteadyStateFacts {
             let mix = PtsPoint { read_percent, size_bytes: 0 }.mix();
             table.add(Column::new(mix, unit), &sizes, |size_bytes| {
                 let cell = PtsPoint { read_percent, size_bytes: *size_bytes };
-                let own = self.cells.iter().find(|own| own.cell == cell);
-                own.map(|own| if slowest { own.slowest_ns as f64 } else { own.mean })
+                let found = self.cells.iter().find(|found| found.cell == cell);
+                found.map(|found| if slowest { found.slowest_ns as f64 } else { found.mean })
             });
         }
         let slowest = slowest.then_some("Slowest operation in the measurement window.");

@@ -85,15 +85,16 @@ impl OutputReader {
         let found: Vec<ParsedNumber> = match &self.how {
             ParseMethod::Format(format) => {
                 text.lacks_a_beginning().map_or(Ok(()), Err)?;
-                let told = formats(format, text.text)?;
-                evidence = told.evidence;
+                let output = formats(format, text.text)?;
+                evidence = output.evidence;
                 let stated = self.reading.better.unwrap_or(Better::Unknown);
-                let named = |ParsedNumber { name, better, value }: ParsedNumber| ParsedNumber {
-                    name: format!("{TOLD}{name}"),
-                    better: if better.is_known() { better } else { stated },
-                    value,
-                };
-                told.numbers.into_iter().map(named).collect()
+                let with_prefix =
+                    |ParsedNumber { name, better, value }: ParsedNumber| ParsedNumber {
+                        name: format!("{TOLD}{name}"),
+                        better: if better.is_known() { better } else { stated },
+                        value,
+                    };
+                output.numbers.into_iter().map(with_prefix).collect()
             }
             ParseMethod::Pattern(regex, groups) => {
                 self.named(by_pattern(regex, groups, text, stop)?)
@@ -106,7 +107,7 @@ impl OutputReader {
         if found.len() > MOST_NUMBERS {
             return Err(format!("found {} numbers; the limit is {MOST_NUMBERS}", found.len()));
         }
-        found.iter().try_for_each(|own| sound(&own.name, own.value))?;
+        found.iter().try_for_each(|number| sound(&number.name, number.value))?;
         Ok(ToolOutput { numbers: found, evidence })
     }
 
