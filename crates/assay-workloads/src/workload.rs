@@ -215,7 +215,6 @@ pub trait WorkloadSpec {
         false
     }
 
-    /// The time of a trial, if set.
     fn time(&self) -> Option<Time>;
 
     /// The uncounted time before it, if set.
@@ -245,7 +244,6 @@ pub trait WorkloadSpec {
         Ok(None)
     }
 
-    /// Whether operations of both cost the same.
     fn costs_like(&self, _other: &Work) -> bool {
         false
     }

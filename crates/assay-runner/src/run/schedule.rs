@@ -219,7 +219,7 @@ impl Conductor<'_> {
             most_load::RateTrial::new(trial, seen)
         });
         let ran: Vec<_> = ran.collect();
-        most_load::turned(&self.plan, &ran, planned).map_err(|end| end.to_string())
+        most_load::with_rate(&self.plan, &ran, planned).map_err(|end| end.to_string())
     }
 
     fn check_harm(&self) -> Result<(), End> {

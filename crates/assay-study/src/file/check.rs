@@ -9,7 +9,7 @@ use assay_machine::factors::{self};
 use assay_workloads::{Complaints, InStudy, metrics};
 
 use super::fields::TARGET_FACTOR;
-use super::levels::{self, filled, judged, same};
+use super::levels::{self, check_filled, check_level, same};
 use super::text::mistakes::{Mistakes, ValuePlaces};
 use super::text::reader;
 use super::{DEFAULT_REPLICATES, GateKeys, Order, Stop, StopRule, Study, without, words};
@@ -29,11 +29,11 @@ pub fn check(study: &mut Study, places: &ValuePlaces, mistakes: &mut Mistakes) {
     checker.factors(study);
     spell(study);
     let factors = study.factors.clone();
-    checker.arm(&mut study.baseline, "baseline", &factors);
+    checker.check_arm(&mut study.baseline, "baseline", &factors);
     for (index, arm) in study.configurations.iter_mut().enumerate().take(MOST_ARMS) {
-        checker.arm(arm, &format!("configurations/{index}"), &factors);
+        checker.check_arm(arm, &format!("configurations/{index}"), &factors);
     }
-    checker.arms(study);
+    checker.check_arms(study);
     checker.costly(study);
     without::check(study, places, checker.mistakes);
     checker.grounds(study);
@@ -211,7 +211,7 @@ impl Checker<'_> {
                     (show::count(levels.len() as u64), show::count(MOST_ARMS as u64));
                 self.key(&path, format!("{name} has {count} levels; the maximum is {most}"), None);
             } else {
-                self.levels(&path, name, levels, taken);
+                self.check_levels(&path, name, levels, taken);
             }
         }
         if study.target.is_some() && study.factors.contains_key(TARGET_FACTOR) {
@@ -221,14 +221,15 @@ impl Checker<'_> {
         }
     }
 
-    fn levels(&mut self, path: &str, name: &str, levels: &[String], taken: bool) {
+    fn check_levels(&mut self, path: &str, name: &str, levels: &[String], taken: bool) {
         // A workload inserts the levels into its text: they are arbitrary words.
         let is_plain = taken && factors::find(name).is_none();
         let is_same =
             |level: &str, other: &str| level == other || !is_plain && same(name, level, other);
         for (index, level) in levels.iter().enumerate() {
             let path = format!("{path}/{index}");
-            let checked = if is_plain { filled(name, level) } else { judged(name, level) };
+            let checked =
+                if is_plain { check_filled(name, level) } else { check_level(name, level) };
             if let Err((message, hint)) = checked {
                 self.value(&path, message, hint);
             } else if let Some(first) = levels[..index].iter().find(|other| is_same(other, level)) {
@@ -242,7 +243,7 @@ impl Checker<'_> {
         }
     }
 
-    fn arm(
+    fn check_arm(
         &mut self,
         arm: &mut BTreeMap<String, String>,
         path: &str,
@@ -279,9 +280,9 @@ impl Checker<'_> {
         self.mistakes.is_wrong(&path) || (0..levels.len()).any(wrong)
     }
 
-    fn arms(&mut self, study: &Study) {
+    fn check_arms(&mut self, study: &Study) {
         if study.configurations.is_empty() {
-            return self.grid(study);
+            return self.check_grid(study);
         }
         if study.configurations.len() > MOST_ARMS {
             let message = format!(
@@ -321,7 +322,7 @@ impl Checker<'_> {
         }
     }
 
-    fn grid(&mut self, study: &Study) {
+    fn check_grid(&mut self, study: &Study) {
         let lengths: Vec<usize> = study.factors.values().map(Vec::len).collect();
         let all = lengths.iter().fold(1_usize, |all, levels| all.saturating_mul(*levels));
         let arms = left_of(study, all);
@@ -465,7 +466,7 @@ fn left_of(study: &Study, all: usize) -> usize {
     if all <= MOST_ARMS || all > without::MOST_TRIED || constraints.is_empty() {
         return all;
     }
-    without::left(without::grid(&study.factors), &constraints, &study.baseline).0.len()
+    without::exclude(without::grid(&study.factors), &constraints, &study.baseline).0.len()
 }
 
 fn metrics_of(study: &Study) -> Vec<&'static str> {

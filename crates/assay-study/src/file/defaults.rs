@@ -11,7 +11,6 @@ const QUICK_AREA: Bytes = Bytes(256 << 20);
 /// Default area with many cells, because each file system of each replicate fills it.
 const SMALL_AREA: Bytes = Bytes(64 << 20);
 const MANY_CELLS: usize = 40;
-/// Default size of the lab's loop device.
 const LAB: Bytes = Bytes(1 << 30);
 
 const IDLE: Time = Time(30_000_000_000);

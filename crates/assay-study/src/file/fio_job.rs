@@ -172,7 +172,7 @@ fn at_once<'j>(
             notes.refuse_job(job, line, text);
         }
     }
-    let mut works = together::joined(works, notes);
+    let mut works = together::join_all(works, notes);
     if works.len() > 2 {
         let (line, names) = (works[2].line, [0, 1, 2].map(|at| works[at].name.clone()));
         notes.refuse_key(

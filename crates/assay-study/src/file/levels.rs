@@ -9,7 +9,7 @@ use super::text::reader;
 use super::text::scalar::quoted;
 use super::{now, simulated, words};
 
-pub(super) fn filled(name: &str, level: &str) -> Result<(), (String, Option<String>)> {
+pub(super) fn check_filled(name: &str, level: &str) -> Result<(), (String, Option<String>)> {
     if level.trim().is_empty() {
         Err((format!("{name}: the level is empty"), None))
     } else {
@@ -18,8 +18,8 @@ pub(super) fn filled(name: &str, level: &str) -> Result<(), (String, Option<Stri
 }
 
 /// Checks a level of a factor; the error contains a message and a hint.
-pub(super) fn judged(name: &str, level: &str) -> Result<(), (String, Option<String>)> {
-    filled(name, level)?;
+pub(super) fn check_level(name: &str, level: &str) -> Result<(), (String, Option<String>)> {
+    check_filled(name, level)?;
     if level == now::NOW && now::may_be(name) {
         return Ok(());
     }
@@ -47,7 +47,7 @@ pub(super) fn judged(name: &str, level: &str) -> Result<(), (String, Option<Stri
                 format!("{name}: \"{level}\" has no unit"),
                 Some(format!("for bytes, use \"{}\"", Bytes(bytes))),
             ),
-            None => (format!("{name}: {}", quoted(&message)), near(name, level)),
+            None => (format!("{name}: {}", quoted(&message)), near_word(name, level)),
         });
     }
     match size.zip(level.parse::<Bytes>().ok()) {
@@ -59,7 +59,7 @@ pub(super) fn judged(name: &str, level: &str) -> Result<(), (String, Option<Stri
     }
 }
 
-fn near(name: &str, level: &str) -> Option<String> {
+fn near_word(name: &str, level: &str) -> Option<String> {
     match assay_workloads::key(name)?.form {
         Form::Word(choices) => words::did_you_mean(level, &choices()),
         _ => None,
@@ -124,10 +124,10 @@ pub fn levels_in(name: &str, text: &str) -> Vec<String> {
 
 /// Returns the canonical spelling of a level: `64KiB` is `64 KiB`. Invalid levels stay unchanged.
 pub fn spelled(name: &str, level: &str) -> String {
-    if judged(name, level).is_err() {
+    if check_level(name, level).is_err() {
         return level.to_owned();
     }
-    let meant = |text: &String| same(name, text, level) && judged(name, text).is_ok();
+    let meant = |text: &String| same(name, text, level) && check_level(name, text).is_ok();
     let found = examples(name).into_iter().chain(spellings(name, level)).find(meant);
     found.unwrap_or_else(|| level.to_owned())
 }
@@ -270,7 +270,7 @@ mod tests {
                 assert!(!is_free || !is_amount(&level), "{name}: {level}");
                 for variant in variants(&level) {
                     // A valid variant is the same level.
-                    if judged(name, &variant).is_ok() && !is_free {
+                    if check_level(name, &variant).is_ok() && !is_free {
                         others += usize::from(variant != level);
                         let told = spelled(name, &variant);
                         odd.extend((told != level).then(|| format!("{name} {level}: {variant:?}")));

@@ -4,7 +4,7 @@ use assay_core::quantity::units::show;
 use assay_core::quantity::{Bytes, Percent, Time};
 use serde_json::{Map, Value, json};
 
-use super::levels::judged;
+use super::levels::check_level;
 use super::race;
 use super::text::scalar::Complaint;
 
@@ -52,7 +52,7 @@ pub fn levels(name: &str, text: &str) -> Result<Vec<String>, Complaint> {
     })?;
     let levels: Vec<String> = amounts.into_iter().map(|amount| unit.written(amount)).collect();
     // Reports only the first invalid level.
-    match levels.iter().find_map(|level| judged(name, level).err()) {
+    match levels.iter().find_map(|level| check_level(name, level).err()) {
         Some((message, hint)) => Err(Complaint { message, hint }),
         None => Ok(levels),
     }

@@ -159,7 +159,7 @@ pub fn grid<'f>(factors: impl IntoIterator<Item = (&'f String, &'f Vec<String>)>
 }
 
 /// Applies constraints to combinations; returns the rest and the counts. The baseline is never excluded.
-pub fn left(
+pub fn exclude(
     all: Vec<Levels>,
     constraints: &[Constraint],
     baseline: &Levels,
@@ -179,7 +179,6 @@ pub fn left(
     (kept, counts)
 }
 
-/// The levels of an arm except the target.
 fn placeless(arm: &Levels) -> impl Iterator<Item = (&String, &String)> {
     arm.iter().filter(|(name, _)| *name != TARGET_FACTOR)
 }
@@ -265,17 +264,17 @@ mod tests {
         let rules = ["queue_depth > nr_requests".parse().unwrap()];
         let all = grid(&factors);
         assert_eq!(all[0], arm(&[("queue_depth", "64"), ("nr_requests", "8")]));
-        let (kept, counts) = left(all.clone(), &rules, &Levels::new());
+        let (kept, counts) = exclude(all.clone(), &rules, &Levels::new());
         assert_eq!((kept.len(), counts), (3, vec![1]), "the first is the baseline");
         assert_eq!(kept[0], all[0]);
-        let (kept, counts) = left(all.clone(), &rules, &arm(&[("queue_depth", "1")]));
+        let (kept, counts) = exclude(all.clone(), &rules, &arm(&[("queue_depth", "1")]));
         assert_eq!((kept.len(), counts), (2, vec![2]));
-        let (kept, counts) = left(all.clone(), &[], &Levels::new());
+        let (kept, counts) = exclude(all.clone(), &[], &Levels::new());
         assert_eq!((kept, counts), (all, Vec::new()));
         // Each of two targets has it.
         let placed = factors.into_iter().chain([("target".to_owned(), levels(&["/a", "/b"]))]);
         let all = grid(&placed.collect::<BTreeMap<_, _>>());
-        let (kept, counts) = left(all, &rules, &Levels::new());
+        let (kept, counts) = exclude(all, &rules, &Levels::new());
         assert_eq!((kept.len(), counts), (6, vec![2]));
         for target in ["/a", "/b"] {
             let own = arm(&[("queue_depth", "64"), ("nr_requests", "8"), ("target", target)]);

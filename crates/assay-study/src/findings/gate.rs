@@ -216,7 +216,7 @@ impl GateAnswer {
     }
 
     fn with_text(mut self) -> Self {
-        self.text = format!("{}: {}", self.head(), self.named());
+        self.text = format!("{}: {}", self.head(), self.row_words());
         self
     }
 
@@ -244,11 +244,11 @@ impl GateAnswer {
     /// All rows, each in a sentence, but those that make no statement in one.
     pub fn lines(&self) -> Vec<String> {
         let decided = self.rows.iter().filter(|row| !row.is_silent()).map(Gated::text);
-        decided.chain(self.silence()).collect()
+        decided.chain(self.inconclusive()).collect()
     }
 
     /// Which rows make no statement, each reason once.
-    fn silence(&self) -> Option<String> {
+    fn inconclusive(&self) -> Option<String> {
         let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
         for row in &self.rows {
             let Ended::Inconclusive(reason) = &row.outcome else { continue };
@@ -271,7 +271,7 @@ impl GateAnswer {
     }
 
     /// The first few rows that explain the result.
-    fn named(&self) -> String {
+    fn row_words(&self) -> String {
         let speaks = |row: &&Gated| match self.outcome {
             GateEnd::Fail => row.outcome == Ended::Fail,
             GateEnd::Inconclusive => row.is_silent(),

@@ -50,7 +50,7 @@ pub fn settle(study: Study, quick: Quick, surveys: &[Survey]) -> Study {
         return super::most_load::quick(study, quick);
     }
     let time = time_of(&study);
-    let with_replicates = |replicates: u32| divided(&study, replicates, time, surveys);
+    let with_replicates = |replicates: u32| divide(&study, replicates, time, surveys);
     if let Some(replicates) = quick.replicates {
         return with_replicates(replicates).0;
     }
@@ -67,11 +67,11 @@ pub fn settle(study: Study, quick: Quick, surveys: &[Survey]) -> Study {
         return study.clone();
     }
     // Fewer replicates than wanted decide little, so a longer check is tried first.
-    let longer = LONGER.map(|time| (time, divided(&study, WANTED, time, surveys)));
+    let longer = LONGER.map(|time| (time, divide(&study, WANTED, time, surveys)));
     if let Some((_, (study, _))) = longer.into_iter().find(|(time, (_, plan))| fits(plan, *time)) {
         return study;
     }
-    let with_fewer = |replicates: u32| divided(&study, replicates, ALLOWED, surveys);
+    let with_fewer = |replicates: u32| divide(&study, replicates, ALLOWED, surveys);
     let fewer: Vec<(Study, Plan)> = (FEWEST..WANTED).rev().map(with_fewer).collect();
     let fitting = fewer.iter().find(|(_, plan)| fits(plan, ALLOWED)).or(fewer.last());
     fitting.map_or(study, |(study, _)| study.clone())
@@ -91,7 +91,7 @@ fn time_of(study: &Study) -> Time {
     Time((cells * TIME_OF_A_CELL.0).clamp(SHORTEST.0, LONGEST.0))
 }
 
-fn divided(study: &Study, replicates: u32, time: Time, surveys: &[Survey]) -> (Study, Plan) {
+fn divide(study: &Study, replicates: u32, time: Time, surveys: &[Survey]) -> (Study, Plan) {
     let mut study = Study { replicates, budget: Some(time), ..study.clone() };
     let by_time = |workload: &&mut Workload| workload.work.ends_by_time();
     for workload in study.workload.iter_mut().filter(by_time) {

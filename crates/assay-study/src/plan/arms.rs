@@ -56,7 +56,7 @@ impl ArmLayout {
         } else {
             study.configurations.clone()
         };
-        let (arms, omitted) = sensible(study, combinations);
+        let (arms, omitted) = not_excluded(study, combinations);
         let varies = |name: &String| {
             factors.iter().any(|factor| factor.name == *name && factor.levels.len() > 1)
         };
@@ -211,12 +211,12 @@ fn factors(study: &Study, targets: &[String]) -> Vec<Factor> {
     several.into_iter().chain(others).collect()
 }
 
-fn sensible(study: &Study, all: Vec<Arm>) -> (Vec<Arm>, Vec<Omitted>) {
+fn not_excluded(study: &Study, all: Vec<Arm>) -> (Vec<Arm>, Vec<Omitted>) {
     let (constraints, of) = (without::constraints(study), all.len());
     if constraints.is_empty() {
         return (all, Vec::new());
     }
-    let (arms, counts) = without::left(all, &constraints, &study.baseline);
+    let (arms, counts) = without::exclude(all, &constraints, &study.baseline);
     let used = constraints.iter().zip(counts).filter(|(_, count)| *count > 0);
     let omitted = |(constraint, count): (&without::Constraint, usize)| Omitted {
         count,

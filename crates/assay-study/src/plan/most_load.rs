@@ -182,13 +182,13 @@ impl Aim {
 pub fn rate(ran: &[RateTrial], trial: &PlannedTrial, aim: Aim) -> Result<Option<f64>, SearchEnd> {
     match (trial.replicate, trial.order.checked_sub(1)) {
         (0, None) => Ok(None),
-        (0, Some(number)) => searched(ran, number, aim).map(Some),
-        _ => step(ran, trial.workload, aim).map(Some),
+        (0, Some(number)) => search_rate(ran, number, aim).map(Some),
+        _ => step_rate(ran, trial.workload, aim).map(Some),
     }
 }
 
 /// Rate of a search trial, numbered from 0: each trial halves the remaining interval on a log scale.
-fn searched(ran: &[RateTrial], number: u32, aim: Aim) -> Result<f64, SearchEnd> {
+fn search_rate(ran: &[RateTrial], number: u32, aim: Aim) -> Result<f64, SearchEnd> {
     let search = |order: u32| ran.iter().find(|trial| trial.order == order && trial.replicate == 0);
     let most = search(0).and_then(|trial| trial.seen.done_per_s).filter(|most| *most > 0.0);
     let most = most.ok_or(SearchEnd::NoRate)?.min(FASTEST);
@@ -210,8 +210,8 @@ fn searched(ran: &[RateTrial], number: u32, aim: Aim) -> Result<f64, SearchEnd> 
     Ok(rounded((low * high).sqrt()))
 }
 
-fn step(ran: &[RateTrial], number: usize, aim: Aim) -> Result<f64, SearchEnd> {
-    let middle = searched(ran, SEARCHES, aim)?;
+fn step_rate(ran: &[RateTrial], number: usize, aim: Aim) -> Result<f64, SearchEnd> {
+    let middle = search_rate(ran, SEARCHES, aim)?;
     let mut rates: Vec<f64> = AROUND.map(|share| rounded(middle * share)).to_vec();
     // Alternates between both directions if both sides are missing.
     let mut last_was_lower = false;
@@ -247,7 +247,7 @@ fn rounded(per_s: f64) -> f64 {
 }
 
 /// Returns a trial with its rate, or why the study ends. Trials of other studies stay unchanged.
-pub fn turned(
+pub fn with_rate(
     plan: &Plan,
     ran: &[RateTrial],
     trial: &PlannedTrial,

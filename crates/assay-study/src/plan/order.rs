@@ -57,11 +57,11 @@ pub fn turns(
         (Order::Sequential, _) => lumps(groups, replicates),
         (order, [items]) => {
             let rows = match (order, items.len()) {
-                (Order::Random, 2) => evenly(replicates, draws),
+                (Order::Random, 2) => balanced(replicates, draws),
                 (order, count) => in_order(order, count, replicates, draws),
             };
             let row = |row: Vec<usize>| vec![row.into_iter().map(|item| items[item]).collect()];
-            numbered(rules, rows.into_iter().map(row))
+            row_turns(rules, rows.into_iter().map(row))
         }
         (order, groups) => {
             let rows = in_order(order, groups.len(), replicates, draws);
@@ -69,7 +69,7 @@ pub fn turns(
                 row.into_iter().map(|group| shuffled(&groups[group], draws)).collect()
             };
             let rows: Vec<Vec<Visit>> = rows.into_iter().map(&mut visits).collect();
-            numbered(rules, rows.into_iter())
+            row_turns(rules, rows.into_iter())
         }
     };
     led_in(rules, turns)
@@ -88,7 +88,7 @@ fn permutations(arms: usize, replicates: usize, draws: &mut Draws) -> Vec<Vec<us
 
 /// Two arms, each first in a third to two thirds of the replicates (R2d), which allows a comparison of both orders.
 /// Other draws are discarded whole, so all remaining orders are equally likely.
-fn evenly(replicates: usize, draws: &mut Draws) -> Vec<Vec<usize>> {
+fn balanced(replicates: usize, draws: &mut Draws) -> Vec<Vec<usize>> {
     let wanted = replicates.div_ceil(3)..=2 * replicates / 3;
     loop {
         let rows = permutations(2, replicates, draws);
@@ -105,7 +105,7 @@ fn shuffled(items: &[usize], draws: &mut Draws) -> Vec<usize> {
     items
 }
 
-fn numbered(rules: Rules, rows: impl Iterator<Item = Vec<Visit>>) -> Vec<Turn> {
+fn row_turns(rules: Rules, rows: impl Iterator<Item = Vec<Visit>>) -> Vec<Turn> {
     let mut turns = Vec::new();
     for (visits, replicate) in rows.zip(1..) {
         for visit in visits {

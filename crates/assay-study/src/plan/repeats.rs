@@ -45,7 +45,7 @@ pub fn repeats(plan: &Plan, ran: &[RanTrial]) -> Vec<(PlannedTrial, Repeats)> {
     let mut wanted = Vec::new();
     let rounds = disturbed.into_iter().take(plan.design.repeats as usize);
     for ((replicate, hit), round) in rounds.zip(plan.replicates.saturating_add(1)..) {
-        for (original, lead_in) in again(plan, replicate, &hit) {
+        for (original, lead_in) in draw_repeats(plan, replicate, &hit) {
             let mut draws = Draws::new(plan.seed ^ u64::from(order), "repeats");
             let repeated = Repeats { replicate, order: original.order };
             let seed = draws.bits();
@@ -58,7 +58,7 @@ pub fn repeats(plan: &Plan, ran: &[RanTrial]) -> Vec<(PlannedTrial, Repeats)> {
 }
 
 /// Repeats trials of a replicate in a new random order, with their lead-ins.
-fn again<'a>(
+fn draw_repeats<'a>(
     plan: &'a Plan,
     replicate: u32,
     disturbed: &BTreeSet<usize>,

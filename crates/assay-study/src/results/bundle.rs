@@ -35,7 +35,6 @@ pub use assay_workloads::Histograms;
 /// The plan: a directory with this file is a bundle, and a process that works on the bundle locks the file.
 const PLAN: &str = "plan.json";
 const TRIALS: &str = "trials.jsonl";
-/// The cache of a results directory.
 const LIST: &str = ".list.json";
 /// Maximum size of a file to read; far above that of any study.
 const LARGEST_FILE_BYTES: u64 = 1 << 30;
@@ -135,7 +134,7 @@ impl<'a> Bundle<'a> {
         system.write_whole(&directory.join("environment.json"), &json(environment)?)?;
         system.write_whole(&directory.join(PLAN), &json(plan)?)?;
         // The bundle is new, so another lock holder only reads; a study runs without the lock, too.
-        let running = marked(system, directory).unwrap_or_default();
+        let running = lock_busy(system, directory).unwrap_or_default();
         let (directory, so_far) = (directory.to_owned(), SoFar::new(system, directory));
         Ok(Self { system, directory, so_far, _running: running })
     }
@@ -143,7 +142,7 @@ impl<'a> Bundle<'a> {
     /// Opens a bundle to resume it, after removing a truncated last line; `WouldBlock` if it is in
     /// use.
     pub fn reopen(system: &'a dyn System, directory: &Path) -> io::Result<Self> {
-        let running = marked(system, directory)?;
+        let running = lock_busy(system, directory)?;
         let path = directory.join(TRIALS);
         match system.read_text(&path) {
             Ok(text) => {
@@ -202,7 +201,7 @@ impl<'a> Bundle<'a> {
 }
 
 /// Locks a bundle while this process works on it; `None` without filesystem locks.
-fn marked(system: &dyn System, directory: &Path) -> io::Result<Option<OwnFile>> {
+fn lock_busy(system: &dyn System, directory: &Path) -> io::Result<Option<OwnFile>> {
     for _ in 0..LOCK_ATTEMPTS {
         match system.lock_file(&directory.join(PLAN), Locking::Mark) {
             Ok(file) => return Ok(Some(file)),

@@ -273,10 +273,9 @@ mod tests {
         let ids = [format!("abcd1{}", "0".repeat(27)), format!("abcd2{}", "0".repeat(27))];
         let boots = timeline::boots(&ids.each_ref().map(|id| entry(id)), None);
         assert_eq!(boot_ids(Some("ABCD-1"), &boots).unwrap(), [ids[0].clone()]);
-        assert!(
-            boot_ids(Some("abcd"), &boots).unwrap_err().message.contains("matches several boots")
-        );
-        assert!(boot_ids(Some("abc"), &boots).unwrap_err().message.contains("no boot abc"));
-        assert!(boot_ids(Some("-2"), &boots).unwrap_err().message.contains("use 2"));
+        let error = |word: &str| boot_ids(Some(word), &boots).unwrap_err().message;
+        assert!(error("abcd").contains("matches several boots"));
+        assert!(error("abc").contains("no boot abc"));
+        assert!(error("-2").contains("use 2"));
     }
 }

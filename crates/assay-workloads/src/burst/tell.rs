@@ -134,7 +134,7 @@ impl Shows for BurstFacts {
             Column::new("full refill", Unit::Seconds),
         ];
         let sentence = |row: &&Self| Sentence { about: row.subject(), text: row.text.clone() };
-        let counted = counted(all).map(|text| Sentence { about: all[0].subject(), text });
+        let counted = credit_unit(all).map(|text| Sentence { about: all[0].subject(), text });
         let table = Table {
             title: "bucket".to_owned(),
             columns,
@@ -194,7 +194,7 @@ impl BurstFacts {
 }
 
 /// The unit of the credits, from two block sizes: operations or bytes; `None` if both or neither fit.
-fn counted(all: &[&BurstFacts]) -> Option<String> {
+fn credit_unit(all: &[&BurstFacts]) -> Option<String> {
     let (first, later) = all.split_first()?;
     let other =
         later.iter().find(|own| own.mix == first.mix && own.size_bytes != first.size_bytes)?;

@@ -93,7 +93,6 @@ fn plugged(planned: &DurabilityPlan, run: &Run<'_>) -> Result<RunResult, String>
     Ok(untimed(detail, elapsed_ns, "the power cut destroyed the timing data"))
 }
 
-/// A trial without times or traffic.
 fn untimed(detail: DurabilityDetail, elapsed_ns: u64, why: &str) -> RunResult {
     let mut ran = ran(DurabilityDetail { window_ns: elapsed_ns.max(1), ..detail }, elapsed_ns);
     ran.measured.claims = Claims::default();

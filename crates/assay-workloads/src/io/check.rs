@@ -69,13 +69,13 @@ fn ramp(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
 }
 
 fn count(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
-    let wrong = |key: &str| to.is_wrong(&format!("{path}/{key}"));
-    let (told, unread) = (wrong("operations"), wrong("pattern"));
-    if io.ramp_time.is_some() && io.operations.is_some() && !wrong("ramp_time") {
+    let is_wrong = |key: &str| to.is_wrong(&format!("{path}/{key}"));
+    let is_reported = is_wrong("operations") || is_wrong("pattern");
+    if io.ramp_time.is_some() && io.operations.is_some() && !is_wrong("ramp_time") {
         let message = "ramp_time does not work with operations".to_owned();
         to.key(&format!("{path}/ramp_time"), message, Some("remove ramp_time".to_owned()));
     }
-    if !told && !unread && goes_spread(io, study) {
+    if !is_reported && goes_spread(io, study) {
         spread(io, path, to);
     }
 }
@@ -125,32 +125,23 @@ fn paced(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) 
     let think = has("think_time", io.think_time.is_some());
     let arrivals = has("arrival_process", io.arrival_process != Arrivals::Fixed);
     let spread = goes_spread(io, study);
-    let path_of = |key: &str| {
-        if is_varied(key) { format!("factors/{key}/0") } else { format!("{path}/{key}") }
+    let mut refuse = |key: &str, message: &str, hint: &str| {
+        let at = if is_varied(key) { format!("factors/{key}/0") } else { format!("{path}/{key}") };
+        to.value(&at, message.to_owned(), Some(hint.to_owned()));
     };
     if has_rate && think {
-        let message =
-            "think_time does not work with arrival_rate, which sets the start times".to_owned();
-        to.value(
-            &path_of("think_time"),
-            message,
-            Some("remove think_time or arrival_rate".to_owned()),
-        );
+        let message = "think_time does not work with arrival_rate, which sets the start times";
+        refuse("think_time", message, "remove think_time or arrival_rate");
     }
     if has_rate && spread {
         let message =
-            "arrival_rate does not work with pattern spaced, which runs one operation at a time"
-                .to_owned();
+            "arrival_rate does not work with pattern spaced, which runs one operation at a time";
         let key = if has_rate_key { "arrival_rate" } else { "pattern" };
-        to.value(&path_of(key), message, Some("use pattern = \"random\"".to_owned()));
+        refuse(key, message, "use pattern = \"random\"");
     }
     if arrivals && !has_rate {
-        let message = "arrival_process requires arrival_rate".to_owned();
-        to.value(
-            &path_of("arrival_process"),
-            message,
-            Some("add arrival_rate = \"5000/s\"".to_owned()),
-        );
+        let message = "arrival_process requires arrival_rate";
+        refuse("arrival_process", message, "add arrival_rate = \"5000/s\"");
     }
     if let (Some(think), Some(time)) = (io.think_time, io.runtime)
         && think >= time

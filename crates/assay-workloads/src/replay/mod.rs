@@ -36,7 +36,6 @@ pub use waits::{Arrived, guessed};
 
 const MOST_DEPTH: u32 = 4096;
 const USUAL_DEPTH: u32 = 128;
-/// What is played of it in a quick look.
 const QUICK: Time = Time(5_000_000_000);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

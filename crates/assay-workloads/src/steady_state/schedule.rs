@@ -8,7 +8,7 @@ use assay_core::calc::pts::PtsPoint;
 const ROUNDS: u64 = 7;
 /// A cell is not shorter than that, as long as there are several.
 const SHORTEST_NS: u64 = 1_000_000_000;
-/// And the last one is not shorter than that.
+/// Minimum time of the only remaining cell.
 const LEAST_NS: u64 = 10_000_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -53,20 +53,20 @@ impl JobGroup<'_> {
     }
 }
 
-pub fn joined(group: Vec<FioWork>, notes: &mut PortNotes) -> Vec<FioWork> {
+pub fn join_all(group: Vec<FioWork>, notes: &mut PortNotes) -> Vec<FioWork> {
     if group.len() <= 2 {
         return group;
     }
     let group =
-        folded(group, &mut |known, other| known.mix == other.mix && known.is_like(other), notes);
+        fold(group, &mut |known, other| known.mix == other.mix && known.is_like(other), notes);
     if group.len() <= 2 {
         return group;
     }
-    folded(group, &mut |known, other| known.is_like(other), notes)
+    fold(group, &mut |known, other| known.is_like(other), notes)
 }
 
 /// Each work joins the first before it that it fits.
-fn folded(
+fn fold(
     group: Vec<FioWork>,
     fits: &mut dyn FnMut(&FioWork, &FioWork) -> bool,
     notes: &mut PortNotes,

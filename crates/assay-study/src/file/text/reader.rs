@@ -67,15 +67,15 @@ impl StudyReader<'_> {
         for field in fields.rows {
             if !out.contains_key(field.name) {
                 let is_given = table.contains_key(field.name) || meant.contains(&field.name);
-                self.missing(path, fields, field, is_given, &mut out);
+                self.fill_missing(path, fields, field, is_given, &mut out);
             }
         }
-        self.one_kind(path, fields, table, &meant, &mut out);
+        self.check_kind(path, fields, table, &meant, &mut out);
         out
     }
 
     /// Checks that exactly one of the alternative keys exists.
-    fn one_kind(
+    fn check_kind(
         &mut self,
         path: &str,
         fields: &Fields,
@@ -105,7 +105,7 @@ impl StudyReader<'_> {
     }
 
     /// Fills in a missing key from a factor, or reports it and uses a placeholder.
-    fn missing(
+    fn fill_missing(
         &mut self,
         path: &str,
         fields: &Fields,
@@ -169,15 +169,15 @@ impl StudyReader<'_> {
             Form::Arms => return self.list(path, field, value, Self::arm),
             Form::Rising { .. } | Form::FactorNames | Form::Names(_) | Form::Words => {
                 return self.list(path, field, value, |reader, path, field, item| {
-                    reader.kept(path, item.span(), entry(field, item.get_ref()))
+                    reader.or_report(path, item.span(), entry(field, item.get_ref()))
                 });
             }
             _ => scalar::read(field, value.get_ref()),
         };
-        self.kept(path, value.span(), read)
+        self.or_report(path, value.span(), read)
     }
 
-    fn kept(
+    fn or_report(
         &mut self,
         path: &str,
         span: Range<usize>,
@@ -218,7 +218,7 @@ impl StudyReader<'_> {
         }
         self.list(path, field, value, |reader, path, field, item| {
             let read = reader.inner(path, field, fields, item);
-            reader.kept(path, item.span(), read)
+            reader.or_report(path, item.span(), read)
         })
     }
 
@@ -232,7 +232,7 @@ impl StudyReader<'_> {
     ) -> Option<Value> {
         let Some(items) = value.get_ref().as_array() else {
             let complaint = scalar::wrong_type(field, "a list", value.get_ref());
-            return self.kept(path, value.span(), Err(complaint));
+            return self.or_report(path, value.span(), Err(complaint));
         };
         let mut out = Vec::new();
         for (index, item) in items.iter().enumerate() {
@@ -277,7 +277,7 @@ impl StudyReader<'_> {
             },
             other => Err(scalar::wrong_type(field, "text or a table", other)),
         };
-        self.kept(path, value.span(), read)
+        self.or_report(path, value.span(), read)
     }
 
     /// `target`: a table with one key.
@@ -296,7 +296,7 @@ impl StudyReader<'_> {
                 _ => format!("example: {}", field.example),
             };
             let complaint = Complaint::new(complaint.message, hint);
-            return self.kept(path, value.span(), Err(complaint));
+            return self.or_report(path, value.span(), Err(complaint));
         };
         let read = self.table(path, fields, table);
         if table.len() == 1 {
@@ -325,7 +325,7 @@ impl StudyReader<'_> {
             }
             other => {
                 let read = scalar::read(field, other);
-                self.kept(path, value.span(), read)?.as_str()?.to_owned()
+                self.or_report(path, value.span(), read)?.as_str()?.to_owned()
             }
         };
         // The reader already reported an invalid key of this table.
@@ -345,7 +345,7 @@ impl StudyReader<'_> {
     fn factors(&mut self, path: &str, field: &Field, value: Entry<'_>) -> Option<Value> {
         let Some(table) = value.get_ref().as_table() else {
             let complaint = scalar::wrong_type(field, "a table", value.get_ref());
-            return self.kept(path, value.span(), Err(complaint));
+            return self.or_report(path, value.span(), Err(complaint));
         };
         let mut out = Map::new();
         for (key, value) in table {
@@ -362,7 +362,7 @@ impl StudyReader<'_> {
     fn space(&mut self, path: &str, field: &Field, value: Entry<'_>) -> Option<Value> {
         let Some(table) = value.get_ref().as_table() else {
             let complaint = scalar::wrong_type(field, "a table", value.get_ref());
-            return self.kept(path, value.span(), Err(complaint));
+            return self.or_report(path, value.span(), Err(complaint));
         };
         let factors = self.root.get("factors").map(Spanned::get_ref);
         let factors = factors.and_then(DeValue::as_table);
@@ -451,20 +451,20 @@ impl StudyReader<'_> {
             let path = join(path, &index.to_string());
             self.places.insert(&path, ValuePlace { key: item.span(), value: item.span() });
             let read = level(item.get_ref()).map(Value::String);
-            levels.push(self.kept(&path, item.span(), read).unwrap_or_else(|| json!("")));
+            levels.push(self.or_report(&path, item.span(), read).unwrap_or_else(|| json!("")));
         }
         levels
     }
 
     fn is_named_by_work(&self, name: &str) -> bool {
         let work = self.root.get("workload");
-        work.is_some_and(|work| mentions(work.get_ref(), &format!("{{{name}}}")))
+        work.is_some_and(|work| contains_text(work.get_ref(), &format!("{{{name}}}")))
     }
 
     fn arm(&mut self, path: &str, field: &'static Field, value: Entry<'_>) -> Option<Value> {
         let Some(table) = value.get_ref().as_table() else {
             let complaint = scalar::wrong_type(field, "a table", value.get_ref());
-            return self.kept(path, value.span(), Err(complaint));
+            return self.or_report(path, value.span(), Err(complaint));
         };
         let mut out = Map::new();
         for (key, value) in table {
@@ -472,7 +472,7 @@ impl StudyReader<'_> {
             let path = join(path, name);
             self.places.insert(&path, ValuePlace { key: key.span(), value: value.span() });
             let read = level(value.get_ref()).map(Value::String);
-            if let Some(level) = self.kept(&path, value.span(), read) {
+            if let Some(level) = self.or_report(&path, value.span(), read) {
                 out.insert(name.to_owned(), level);
             }
         }
@@ -480,11 +480,11 @@ impl StudyReader<'_> {
     }
 }
 
-fn mentions(value: &DeValue<'_>, text: &str) -> bool {
+fn contains_text(value: &DeValue<'_>, text: &str) -> bool {
     match value {
         DeValue::String(own) => own.contains(text),
-        DeValue::Array(items) => items.iter().any(|item| mentions(item.get_ref(), text)),
-        DeValue::Table(table) => table.values().any(|item| mentions(item.get_ref(), text)),
+        DeValue::Array(items) => items.iter().any(|item| contains_text(item.get_ref(), text)),
+        DeValue::Table(table) => table.values().any(|item| contains_text(item.get_ref(), text)),
         _ => false,
     }
 }

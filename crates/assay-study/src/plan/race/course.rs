@@ -59,13 +59,13 @@ pub(super) fn repeats(
         draws.shuffle(&mut trials);
         let lead = visit.first().filter(|trial| trial.is_lead_in()).zip(trials.first());
         let lead = lead.map(|(slot, first)| led(plan, slot, first.workload));
-        found.extend(lead.iter().chain(trials).map(|trial| again(plan, trial)));
+        found.extend(lead.iter().chain(trials).map(|trial| repeat(plan, trial)));
     }
     found
 }
 
 /// A trial run again: behind all that was planned, in a round of its replicate's own.
-fn again(plan: &Plan, trial: &PlannedTrial) -> (PlannedTrial, Repeats) {
+fn repeat(plan: &Plan, trial: &PlannedTrial) -> (PlannedTrial, Repeats) {
     let order = (plan.trials.len() as u32).saturating_add(trial.order);
     let mut draws = Draws::new(plan.seed ^ u64::from(order), "repeats");
     let again = PlannedTrial {

@@ -145,7 +145,7 @@ struct PairedDifference {
 pub(super) fn look(rules: &RaceRules, logs: &Logs, replicate: u32, before: RaceState) -> RaceState {
     let mut now = RaceState { replicates: replicate, ..before };
     if replicate >= FIRST_LOOK {
-        silent(rules, logs, &mut now);
+        drop_silent(rules, logs, &mut now);
         now.leader = leader(logs, &now);
         now.baseline_behind = None;
         if let Some(leader) = now.leader {
@@ -160,7 +160,7 @@ pub(super) fn look(rules: &RaceRules, logs: &Logs, replicate: u32, before: RaceS
 }
 
 /// Arms without a counting trial leave, because they cannot win.
-fn silent(rules: &RaceRules, logs: &Logs, now: &mut RaceState) {
+fn drop_silent(rules: &RaceRules, logs: &Logs, now: &mut RaceState) {
     let after = now.replicates;
     let lost: Vec<usize> = (now.running())
         .filter(|arm| *arm != rules.baseline && logs.count(*arm, after) == 0)

@@ -129,7 +129,7 @@ impl ScreenResult {
             .map(|planned| levels_of(&plan.design.factors, &planned.arm))
             .collect();
         let trials = ScreenTrials::new(plan, passes, &arms);
-        let mut found = trials.judged();
+        let mut found = trials.judge();
         if found.leaves_nobody(plan, &arms) {
             for level in &mut found.levels {
                 level.left = false;
@@ -191,7 +191,7 @@ impl<'a> ScreenTrials<'a> {
         found
     }
 
-    fn judged(&self) -> ScreenResult {
+    fn judge(&self) -> ScreenResult {
         let model = EffectModel::new(self);
         let fit = model.fit(&self.rows);
         let mut levels = Vec::new();
@@ -202,7 +202,7 @@ impl<'a> ScreenTrials<'a> {
             for (level, n) in counts.iter().copied().enumerate() {
                 let beside = fit.as_ref().zip(best).filter(|_| n > 0);
                 let beside = beside
-                    .and_then(|((fit, t), best)| model.beside(fit, *t, factor, [level, best]));
+                    .and_then(|((fit, t), best)| model.difference(fit, *t, factor, [level, best]));
                 let is_behind =
                     beside.is_some_and(|difference| difference.by + difference.width < -ROUNDING);
                 let is_silent = n == 0 && is_told && self.tried[factor][level] >= TRIES;
@@ -306,7 +306,7 @@ impl EffectModel {
         best.map(|(level, _)| level)
     }
 
-    fn beside(
+    fn difference(
         &self,
         fit: &FittedEffects,
         t: f64,

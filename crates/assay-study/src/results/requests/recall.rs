@@ -24,12 +24,12 @@ pub fn source(
     let sha256 = hash(system, directory).map_err(|error| open_error(&error))?;
     let reader = TraceReader::open(system, directory).map_err(|error| open_error(&error))?;
     let begun_ns = reader.header.begun_ns;
-    let devices = chosen(&reader.header, device)?;
+    let devices = chosen_devices(&reader.header, device)?;
     let scan = |recalled: &RecalledDevice| Scan::new(&recalled.name, recalled.bytes, until_ns);
     let mut scans: Vec<Scan> = devices.iter().map(scan).collect();
     for request in reader {
         let request = request.map_err(|error| open_error(&error))?;
-        if let Some(nth) = nth(&devices, &request) {
+        if let Some(nth) = position(&devices, &request) {
             scans[nth].add(begun_ns, &request);
         }
     }
@@ -52,10 +52,10 @@ pub fn recall(
     let reader =
         TraceReader::open(system, &directory).map_err(|error| wrong(open_error(&error)))?;
     let begun_ns = reader.header.begun_ns;
-    let devices = chosen(&reader.header, Some(&source.device)).map_err(&wrong)?;
+    let devices = chosen_devices(&reader.header, Some(&source.device)).map_err(&wrong)?;
     for request in reader {
         let request = request.map_err(|error| wrong(open_error(&error)))?;
-        if let Some(nth) = nth(&devices, &request) {
+        if let Some(nth) = position(&devices, &request) {
             each(begun_ns, &source.laid(nth, &request));
         }
     }
@@ -76,11 +76,11 @@ struct RecalledDevice {
     bytes: u64,
 }
 
-fn nth(devices: &[RecalledDevice], request: &BlockRequest) -> Option<usize> {
+fn position(devices: &[RecalledDevice], request: &BlockRequest) -> Option<usize> {
     devices.iter().position(|device| device.index == request.device)
 }
 
-fn chosen(header: &Header, wanted: Option<&str>) -> Result<Vec<RecalledDevice>, String> {
+fn chosen_devices(header: &Header, wanted: Option<&str>) -> Result<Vec<RecalledDevice>, String> {
     let names = header.devices.iter().map(|device| outside::spelled(&device.name).into_owned());
     let recorded = names.collect::<Vec<_>>().join(", ");
     let find = |name: &str| {

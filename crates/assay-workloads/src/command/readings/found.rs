@@ -17,7 +17,6 @@ use super::{
 const SEARCHED_BYTES: usize = 512 << 10;
 /// Bytes at the end of a line that a pattern searches.
 const LINE_BYTES: usize = 16 << 10;
-/// Characters of a line that a message quotes.
 const QUOTED: usize = 120;
 /// Maximum bytes of the name of a number, which may come from the output.
 const NAME_BYTES: usize = 200;
