@@ -133,8 +133,9 @@ impl PlannedWork for StacksPlan {
 
     fn run(&self, run: &Run<'_>) -> Result<RunResult, String> {
         let began_ns = run.system.monotonic_ns();
-        let going = || !run.stop.load(Ordering::Relaxed);
-        let processes = (0..PROCESSES).take_while(|_| going()).map(|_| measure(run.system, self));
+        let may_go_on = || !run.stop.load(Ordering::Relaxed);
+        let processes =
+            (0..PROCESSES).take_while(|_| may_go_on()).map(|_| measure(run.system, self));
         let held = processes.collect::<Result<Vec<StackMemory>, String>>()?;
         let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
         let (values, absent) = values(&held);
@@ -146,7 +147,7 @@ impl PlannedWork for StacksPlan {
                 absent,
                 ..Measured::from_detail(StacksDetail { held })
             },
-            !going(),
+            !may_go_on(),
         ))
     }
 

@@ -39,18 +39,18 @@ pub(super) struct Pause {
 /// Rests that fit into the remaining time; `None` if they would be too short.
 pub(super) fn pauses(bucket: &Bucket, left_s: f64) -> Option<[Pause; 3]> {
     let (first, base) = (bucket.burst_per_s.value, bucket.baseline_per_s.value);
-    // Initial estimate: credits refill at the baseline rate.
-    let each = base / (first - base);
-    let all: f64 = RESTS.iter().sum();
-    let loads = (MORE_S + ROUNDED_S) * RESTS.len() as f64;
-    let unit = (left_s - loads) / (all * (1.0 + LONGER * each));
-    let most = MOST_BACK * bucket.credits.value / base / RESTS[RESTS.len() - 1];
-    let unit = unit.min(most);
-    let pause = |times: f64| {
-        let rest_s = unit * times;
-        Pause { rest_s, load_s: (LONGER * each * rest_s + MORE_S).ceil() }
+    // Seconds of load that use up a second of rest, if credits refill at the baseline rate.
+    let load_per_rest = base / (first - base);
+    let rest_units: f64 = RESTS.iter().sum();
+    let loads_s = (MORE_S + ROUNDED_S) * RESTS.len() as f64;
+    let unit_s = (left_s - loads_s) / (rest_units * (1.0 + LONGER * load_per_rest));
+    let most_s = MOST_BACK * bucket.credits.value / base / RESTS[RESTS.len() - 1];
+    let unit_s = unit_s.min(most_s);
+    let pause = |units: f64| {
+        let rest_s = unit_s * units;
+        Pause { rest_s, load_s: (LONGER * load_per_rest * rest_s + MORE_S).ceil() }
     };
-    (unit.is_finite() && unit >= SHORTEST_REST_S).then(|| RESTS.map(pause))
+    (unit_s.is_finite() && unit_s >= SHORTEST_REST_S).then(|| RESTS.map(pause))
 }
 
 impl PhaseRecord for BurstDetail {

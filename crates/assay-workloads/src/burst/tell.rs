@@ -76,7 +76,7 @@ fn words(
 ) -> String {
     let what = if planned.mix == BurstDirection::Read { "Reads" } else { "Writes" };
     let of = format!("{what} of {}", Bytes(planned.size_bytes));
-    let mut said = match course {
+    let mut sentences = match course {
         Course::Held { per_s, seconds: held } => vec![format!(
             "{of}: the rate of {} lasted for the entire load period ({}); the burst credits did not run out.",
             estimate_words(per_s, rate),
@@ -85,12 +85,12 @@ fn words(
         Course::Fell(bucket) => vec![fall_words(bucket, &of), back(bucket, ended)],
     };
     if matches!(course, Course::Held { .. }) {
-        said.extend(ended.map(|ended| format!("The trial ended early: {ended}.")));
+        sentences.extend(ended.map(|ended| format!("The trial ended early: {ended}.")));
     }
     if let Some([trial, trials]) = trial {
-        said.push(format!("This is trial {trial} of {trials}."));
+        sentences.push(format!("This is trial {trial} of {trials}."));
     }
-    said.join(" ")
+    sentences.join(" ")
 }
 
 fn fall_words(bucket: &Bucket, of: &str) -> String {
@@ -160,12 +160,12 @@ impl OfRow for BurstFacts {
 
 impl BurstFacts {
     fn row(&self) -> Row {
-        let own = |one: Estimate| Value::Estimate(one.value, one.ci95);
+        let value = |estimate: Estimate| Value::Estimate(estimate.value, estimate.ci95);
         let size = Value::from(self.size_bytes);
         let cells = match &self.timeline {
             Course::Held { per_s, seconds: held } => [
                 size,
-                own(*per_s),
+                value(*per_s),
                 format!("at least {}", seconds(*held)).into(),
                 Value::Missing,
                 Value::Missing,
@@ -174,12 +174,12 @@ impl BurstFacts {
             ],
             Course::Fell(bucket) => [
                 size,
-                own(bucket.burst_per_s),
-                own(bucket.burst_s),
-                own(bucket.baseline_per_s),
-                own(bucket.credits),
-                bucket.refill_per_s.map(own).into(),
-                bucket.refill_s.map(own).into(),
+                value(bucket.burst_per_s),
+                value(bucket.burst_s),
+                value(bucket.baseline_per_s),
+                value(bucket.credits),
+                bucket.refill_per_s.map(value).into(),
+                bucket.refill_s.map(value).into(),
             ],
         };
         Row::about(self.subject(), cells)
@@ -197,7 +197,7 @@ impl BurstFacts {
 fn credit_unit(all: &[&BurstFacts]) -> Option<String> {
     let (first, later) = all.split_first()?;
     let other =
-        later.iter().find(|own| own.mix == first.mix && own.size_bytes != first.size_bytes)?;
+        later.iter().find(|row| row.mix == first.mix && row.size_bytes != first.size_bytes)?;
     let credits = [first.credit()?, other.credit()?];
     let intervals = credits.map(|(credit, _)| credit.ci95);
     let in_bytes = credits.map(|(credit, size_bytes)| credit.ci95.map(|end| end * size_bytes));

@@ -141,12 +141,12 @@ impl PlannedWork for CapacityPlan {
 
 fn ran(planned: &CapacityPlan, detail: CapacityDetail) -> RunResult {
     let outcome = &detail.outcome;
-    let found = planned.judge_look(&detail);
+    let finding = planned.judge_look(&detail);
     let (mut values, mut absent) = (BTreeMap::new(), BTreeMap::new());
     values.insert(CLAIMED.name.to_owned(), outcome.claimed_bytes as f64);
     values.insert(CHECKED.name.to_owned(), outcome.first.all() as f64);
     values.insert(WRONG.name.to_owned(), outcome.first.wrong() as f64);
-    match found.usable() {
+    match finding.usable() {
         Ok(bytes) => drop(values.insert(HELD.name.to_owned(), bytes)),
         Err(reason) => drop(absent.insert(HELD.name.to_owned(), reason)),
     }

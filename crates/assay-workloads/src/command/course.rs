@@ -98,7 +98,7 @@ pub(super) fn run(planned: &CommandPlan, run: &Run<'_>) -> Result<RunResult, Str
 
 pub(super) fn once(planned: &CommandPlan, run: &Run<'_>) -> Result<u64, String> {
     let mut course = CommandTrial::new(planned, run)?;
-    is_stopped(course.in_tree(CommandTrial::first))?;
+    is_stopped(course.in_tree(CommandTrial::run_first))?;
     Ok(course.tally.wall_ns().max(1))
 }
 
@@ -209,7 +209,7 @@ impl<'a> CommandTrial<'a> {
         }
     }
 
-    fn first(&mut self) -> Result<(), Break> {
+    fn run_first(&mut self) -> Result<(), Break> {
         self.set_up_once()?;
         self.set_up()?;
         self.once()
@@ -260,13 +260,13 @@ impl<'a> CommandTrial<'a> {
             return Err(Break::Stopped);
         }
         let count = self.tally.runs() + 1;
-        let done = self.prepared().and_then(|()| self.measured(count));
+        let done = self.prepare().and_then(|()| self.run_measured(count));
         let Some(text) = &self.planned.conclude else { return done };
         let concluded = self.finish("conclude", text, matches!(done, Err(Break::Stopped)));
         done.and(concluded)
     }
 
-    fn prepared(&mut self) -> Result<(), Break> {
+    fn prepare(&mut self) -> Result<(), Break> {
         if let Some(text) = &self.planned.prepare {
             self.run_aside("prepare", text, None, self.run.stop)?;
         }
@@ -280,7 +280,7 @@ impl<'a> CommandTrial<'a> {
         Ok(())
     }
 
-    fn measured(&mut self, count: u64) -> Result<(), Break> {
+    fn run_measured(&mut self, count: u64) -> Result<(), Break> {
         let planned = self.planned;
         let timeout = planned.timeout_ns.map(Duration::from_nanos);
         let before = self.stamps();

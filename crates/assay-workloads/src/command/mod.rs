@@ -228,13 +228,13 @@ impl CommandSpec {
         let levels = study.factors.get(REVISION);
         if self.repository.is_none() {
             let alone = [("build", self.build.is_some()), ("commits", !self.commits.is_empty())];
-            let said = alone.into_iter().find(|(_, is_there)| *is_there).map(|(name, _)| name);
-            let named = said.map_or_else(|| path.to_owned(), |name| format!("{path}/{name}"));
+            let key = alone.into_iter().find(|(_, is_there)| *is_there).map(|(name, _)| name);
+            let at = key.map_or_else(|| path.to_owned(), |name| format!("{path}/{name}"));
             // A placeholder may have this name, too.
-            if said.is_some() || (levels.is_some() && !self.names_factor(REVISION, study)) {
+            if key.is_some() || (levels.is_some() && !self.names_factor(REVISION, study)) {
                 let hint = "add repository = \".\"".to_owned();
                 let message = "revision needs a repository".to_owned();
-                to.key(&named, message, Some(hint));
+                to.key(&at, message, Some(hint));
             }
             return;
         }

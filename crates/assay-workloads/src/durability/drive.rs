@@ -69,7 +69,7 @@ impl Drive {
 
     /// The medium after these steps; `unit` sectors are written atomically.
     pub fn cut(self, log: &Log, steps: usize, unit: u32, draws: &mut Draws) -> (Vec<Landed>, Cut) {
-        let CachedWrites { covered, uncovered } = self.held(log, steps, draws);
+        let CachedWrites { covered, uncovered } = self.cached(log, steps, draws);
         let whole = |write: &u32| Landed {
             write: *write,
             first: 0,
@@ -97,7 +97,7 @@ impl Drive {
         (landed, Cut { steps, survivors, uncovered: uncovered.len() as u32, survived })
     }
 
-    fn held(self, log: &Log, steps: usize, draws: &mut Draws) -> CachedWrites {
+    fn cached(self, log: &Log, steps: usize, draws: &mut Draws) -> CachedWrites {
         let mut held = CachedWrites::default();
         // Number of unflushed writes that existed at the previous flush.
         let mut begun = 0;

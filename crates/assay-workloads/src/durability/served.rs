@@ -96,18 +96,18 @@ impl ServedDrive {
     }
 
     /// Performs a modifying request; returns whether it is answered.
-    fn change(&self, own: impl FnOnce(&mut Inner)) -> bool {
+    fn change(&self, apply: impl FnOnce(&mut Inner)) -> bool {
         let mut inner = self.inner();
         if inner.is_off {
             return false;
         }
-        own(&mut inner);
-        if let Some(ends) = inner.ends.filter(|own| own.rounds <= inner.rounds.len() as u32) {
+        apply(&mut inner);
+        if let Some(ends) = inner.ends.filter(|ends| ends.rounds <= inner.rounds.len() as u32) {
             inner.ends =
                 Some(PlannedPowerCut { requests: ends.requests.saturating_sub(1), ..ends });
             inner.is_off = inner.is_due();
         }
-        !inner.is_off || inner.ends.is_some_and(|own| own.answers)
+        !inner.is_off || inner.ends.is_some_and(|ends| ends.answers)
     }
 
     fn write_of(at_bytes: u64, bytes: u64, through: bool) -> Write {

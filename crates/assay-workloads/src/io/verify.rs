@@ -45,8 +45,8 @@ pub(super) fn obstacle(io: &IoSpec) -> Option<Unfit> {
         return unfit_because("block_size", text, "use block_size = \"4 KiB\"");
     }
     let steps = [("align", io.align, "remove align"), ("stride", io.stride, "remove stride")];
-    let reaches = |step: Option<Bytes>| step.is_some_and(|step| !step.0.is_multiple_of(size.0));
-    let (key, _, hint) = steps.into_iter().find(|(_, step, _)| reaches(*step))?;
+    let overlaps = |step: Option<Bytes>| step.is_some_and(|step| !step.0.is_multiple_of(size.0));
+    let (key, _, hint) = steps.into_iter().find(|(_, step, _)| overlaps(*step))?;
     let text = format!(
         "verification requires blocks that do not overlap, but {key} is not a multiple of {size}"
     );

@@ -78,7 +78,7 @@ const AND: char = '+';
 
 impl TraceSource {
     /// Places a request of one device among all; one outside of the device's part has no place.
-    pub fn laid(&self, nth: usize, request: &BlockRequest) -> BlockRequest {
+    pub fn place_request(&self, nth: usize, request: &BlockRequest) -> BlockRequest {
         if self.parts.is_empty() {
             return *request;
         }

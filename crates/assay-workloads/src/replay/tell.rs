@@ -129,16 +129,16 @@ impl Shows for ReplayFacts {
 /// The least faithful row of each workload, as pictures.
 fn figures(all: &[&ReplayFacts], rows: &dyn RowSource) -> Vec<Figure> {
     let of_workloads = all.chunk_by(|one, next| one.workload == next.workload);
-    let worst = of_workloads.filter_map(|own| {
-        let worst = own.iter().max_by(|one, other| one.fidelity.by_faults(&other.fidelity))?;
-        let name = || format!("Lowest fidelity: the trial of {}.", rows.name(&worst.subject()));
-        Some((worst, (own.len() > 1).then(name)))
+    let worst = of_workloads.filter_map(|rows_of_one| {
+        let worst = rows_of_one.iter().max_by(|a, b| a.fidelity.by_faults(&b.fidelity))?;
+        let note = || format!("Lowest fidelity: the trial of {}.", rows.name(&worst.subject()));
+        Some((worst, (rows_of_one.len() > 1).then(note)))
     });
-    let drawn = worst.take(MOST_DRAWN).map(|(own, note)| {
+    let figures = worst.take(MOST_DRAWN).map(|(row, note)| {
         let notes = note.into_iter().collect();
-        requests::of_play(FIGURE.about.name, &own.workload, &own.fidelity.drawn, notes)
+        requests::of_play(FIGURE.about.name, &row.workload, &row.fidelity.drawn, notes)
     });
-    drawn.flatten().collect()
+    figures.flatten().collect()
 }
 
 fn timing(all: &[&ReplayFacts], rows: &dyn RowSource) -> Table {
@@ -161,8 +161,8 @@ fn timing(all: &[&ReplayFacts], rows: &dyn RowSource) -> Table {
 
 /// Dependencies in replays with a dependent clock, if any.
 fn pacing(all: &[&ReplayFacts], rows: &dyn RowSource) -> Option<Table> {
-    let paced = |own: &&ReplayFacts| Some((rows.name(&own.subject()), own.fidelity.dependent?));
-    let paced: Vec<(String, WaitFidelity)> = all.iter().filter_map(paced).collect();
+    let named = |row: &&ReplayFacts| Some((rows.name(&row.subject()), row.fidelity.dependent?));
+    let paced: Vec<(String, WaitFidelity)> = all.iter().filter_map(named).collect();
     let ns = |title| Column::new(title, Unit::Nanoseconds);
     let mut table = Table::new("waits in replays with timing = \"dependent\"");
     table.add(Column::left("replay"), &paced, |(name, _)| name);

@@ -56,7 +56,7 @@ pub fn recall(
     for request in reader {
         let request = request.map_err(|error| wrong(open_error(&error)))?;
         if let Some(nth) = position(&devices, &request) {
-            each(begun_ns, &source.laid(nth, &request));
+            each(begun_ns, &source.place_request(nth, &request));
         }
     }
     Ok(())

@@ -214,7 +214,8 @@ fn by_pointer(pointer: &str, text: &str) -> Result<f64, String> {
             .map_or_else(String::new, |line| format!("; the last line is `{}`", quoted(line)));
         return Err(format!("no JSON found{last}"));
     };
-    let (mut found, mut seen, mut broken): (Option<Value>, u64, Option<String>) = (None, 0, None);
+    let mut documents_read = 0_u64;
+    let (mut latest, mut first_error): (Option<Value>, Option<String>) = (None, None);
     let mut rest = Some(&text[start..]);
     while let Some(unread) = rest {
         let mut documents = serde_json::Deserializer::from_str(unread).into_iter::<Value>();
@@ -222,8 +223,8 @@ fn by_pointer(pointer: &str, text: &str) -> Result<f64, String> {
         for document in documents.by_ref() {
             match document {
                 Ok(document) => {
-                    seen += 1;
-                    found = document.pointer(pointer).cloned().or(found);
+                    documents_read += 1;
+                    latest = document.pointer(pointer).cloned().or(latest);
                 }
                 Err(error) => {
                     failed = Some(error);
@@ -234,11 +235,11 @@ fn by_pointer(pointer: &str, text: &str) -> Result<f64, String> {
         // Offset of the broken document.
         let at = documents.byte_offset();
         rest = failed.as_ref().and_then(|error| beyond(unread, at, error.line()));
-        broken = broken.or(failed.map(|error| error.to_string()));
+        first_error = first_error.or(failed.map(|error| error.to_string()));
     }
-    let Some(found) = found else {
-        return Err(match broken {
-            Some(error) if seen == 0 => format!("cannot parse the JSON: {error}"),
+    let Some(found) = latest else {
+        return Err(match first_error {
+            Some(error) if documents_read == 0 => format!("cannot parse the JSON: {error}"),
             _ => format!("the JSON has no value at {pointer}"),
         });
     };
@@ -275,19 +276,19 @@ fn start_of_json(text: &str) -> Option<usize> {
 fn number(text: &str) -> Option<f64> {
     let text = text.trim();
     let parts: Vec<&str> = text.split(',').collect();
-    let [first, others @ ..] = parts.as_slice() else { return None };
-    let is_three = |part: &&str| {
-        let whole = part.split_once('.').map_or(*part, |(whole, _)| whole);
-        whole.len() == 3 && whole.bytes().all(|byte| byte.is_ascii_digit())
+    let [first, groups @ ..] = parts.as_slice() else { return None };
+    let is_group = |part: &&str| {
+        let digits = part.split_once('.').map_or(*part, |(whole, _)| whole);
+        digits.len() == 3 && digits.bytes().all(|byte| byte.is_ascii_digit())
     };
-    let ends = text.split_once('.').is_none_or(|(_, fraction)| !fraction.contains(','));
-    if !others.is_empty() && (first.is_empty() || !ends || !others.iter().all(is_three)) {
+    let ends_in_comma = text.split_once('.').is_some_and(|(_, fraction)| fraction.contains(','));
+    if !groups.is_empty() && (first.is_empty() || ends_in_comma || !groups.iter().all(is_group)) {
         return None;
     }
-    let written = parts.concat();
+    let number = parts.concat();
     // Otherwise, words such as `inf` and `nan` would be numbers.
-    let is_digits = written.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
-    written.parse().ok().filter(|_| is_digits)
+    let is_digits = number.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
+    number.parse().ok().filter(|_| is_digits)
 }
 
 /// The end of a text with at most this many bytes.

@@ -114,18 +114,18 @@ impl FromStr for ParseSpec {
             Some("lower") => Some(Better::Lower),
             _ => None,
         };
-        let (unit, what) = (parts.next(), parts.next().filter(|what| !what.is_empty()));
-        let (Some(unit), Some(what), Some(better)) = (unit, what, better) else {
+        let (unit, source) = (parts.next(), parts.next().filter(|source| !source.is_empty()));
+        let (Some(unit), Some(source), Some(better)) = (unit, source, better) else {
             return Err(format!(
                 "`{text}` is not a format and does not end in :UNIT:higher or :UNIT:lower; example: 'tps = \
                  ([0-9.]+):tps:higher', /result/p99:ms:lower or fio-json"
             ));
         };
         let unit = Some(unit.trim().to_owned()).filter(|unit| !unit.is_empty());
-        let what = Some(what.to_owned());
-        if FORMATS.iter().any(|format| what.as_deref() == Some(*format)) {
+        let source = Some(source.to_owned());
+        if FORMATS.iter().any(|format| source.as_deref() == Some(*format)) {
             return match unit {
-                None => Ok(Self { format: what, better: Some(better), ..Self::default() }),
+                None => Ok(Self { format: source, better: Some(better), ..Self::default() }),
                 Some(_) => {
                     Err(format!("`{text}`: a format defines its own units; remove the unit"))
                 }
@@ -133,9 +133,9 @@ impl FromStr for ParseSpec {
         }
         let spec = Self { unit, better: Some(better), ..Self::default() };
         Ok(if text.starts_with('/') {
-            Self { json_pointer: what, ..spec }
+            Self { json_pointer: source, ..spec }
         } else {
-            Self { regex: what, ..spec }
+            Self { regex: source, ..spec }
         })
     }
 }
