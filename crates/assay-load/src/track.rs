@@ -168,9 +168,8 @@ pub struct Played {
     pub intended_ns: u64,
     /// Nanoseconds from the first start to the last one.
     pub took_ns: u64,
-    /// The greatest difference between the share of all requests that was meant to have started by a moment
-    /// and the share that had (the distance of Kolmogorov), over all moments; 0 of a paced track, which has no
-    /// such moments.
+    /// Kolmogorov distance: the greatest difference, at any time, between the share of requests that should have
+    /// started and the share that had; 0 for a paced track, which has no such times.
     pub arrival_distance: f64,
     pub waited: Option<WaitCounts>,
     /// Nanoseconds from the start to each submission; [`NEVER`] for missing ones in a paced track.
@@ -181,10 +180,10 @@ pub struct Played {
 pub const NEVER: u64 = u64::MAX;
 
 impl Played {
-    /// The requests that were issued and when that was, as they came.
+    /// The issued requests with their times, in order of submission.
     pub fn issued<'s>(&self, track: &'s Track) -> Vec<(u64, &'s Step)> {
-        let all = self.issued_ns.iter().copied().zip(track.steps());
-        let mut issued: Vec<_> = all.filter(|(at_ns, _)| *at_ns != NEVER).collect();
+        let steps = self.issued_ns.iter().copied().zip(track.steps());
+        let mut issued: Vec<_> = steps.filter(|(at_ns, _)| *at_ns != NEVER).collect();
         issued.sort_by_key(|(at_ns, _)| *at_ns);
         issued
     }
@@ -211,8 +210,7 @@ impl Script {
         self.start = start;
     }
 
-    /// The next request; the last one again where there is none, which nobody asks for. Apart from the loop, whose
-    /// operations are mostly drawn.
+    /// The next request; the last one again after the end. Not inlined: the loop draws most operations instead.
     #[inline(never)]
     pub(crate) fn next(&mut self) -> &Step {
         let index = self.next.min(self.track.steps.len() - 1);

@@ -64,7 +64,7 @@ pub(super) fn confirm(
         confirmed.held_blocks = if full {
             Some(look.counts.as_written)
         } else if is_border {
-            Some(border(pass, look, zone))
+            Some(find_border(pass, look, zone))
         } else {
             None
         };
@@ -73,7 +73,7 @@ pub(super) fn confirm(
 }
 
 /// Returns the first lost block, by a search with many places per round.
-fn border(pass: &mut Pass<'_>, look: &BlockSurvey, zone: u64) -> u64 {
+fn find_border(pass: &mut Pass<'_>, look: &BlockSurvey, zone: u64) -> u64 {
     // The first block after the last known good one.
     let mut from = look.good_before.map_or(0, |good| good + 1);
     let mut wrong = look.first_wrong.unwrap_or(from);

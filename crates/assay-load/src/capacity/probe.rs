@@ -203,7 +203,7 @@ impl BlockSurvey {
         }
         if let Seen::Other { at_bytes, of_bytes } = seen {
             let apart = at_bytes.abs_diff(of_bytes);
-            self.apart_bytes = Some(common_measure(apart, self.apart_bytes.unwrap_or(0)));
+            self.apart_bytes = Some(common_divisor(apart, self.apart_bytes.unwrap_or(0)));
         }
         if self.first_wrong.is_none() {
             self.good_before = Some(block);
@@ -226,14 +226,14 @@ impl BlockSurvey {
 }
 
 /// Euclid's algorithm.
-fn common_measure(mut length: u64, mut other: u64) -> u64 {
+fn common_divisor(mut length: u64, mut other: u64) -> u64 {
     while other > 0 {
         (length, other) = (other, length % other);
     }
     length
 }
 
-struct Gone {
+struct SurveyResult {
     look: BlockSurvey,
     /// Rewritten blocks; also part of `look`.
     rewrites: BlockSurvey,
@@ -325,8 +325,8 @@ fn in_full(
     seed: u64,
     blocks: u64,
     shape: &CapacityShape,
-) -> Result<Gone, LoadError> {
-    let (written, write_ns) = written_from_the_beginning(pass, blocks)?;
+) -> Result<SurveyResult, LoadError> {
+    let (written, write_ns) = write_zone(pass, blocks)?;
     let is_full = pass.disk.may_fill_up() && !pass.is_over(WRITING_PERCENT);
     let (mut look, mut at, mut seen) = (BlockSurvey::default(), 0, Vec::new());
     while at < written && pass.may_go_on(100) {
@@ -342,10 +342,10 @@ fn in_full(
     // If all wrong blocks are older writes of the pilot or a pass, only rewrites can find the border.
     let only_older = look.counts.wrong() == look.counts.older;
     if at == written && only_older && shape.rewrites > 0 {
-        rewrites = written_once_more(pass, seed, written, shape.rewrites.min(written));
+        rewrites = check_rewrites(pass, seed, written, shape.rewrites.min(written));
         look.correct(&rewrites);
     }
-    Ok(Gone {
+    Ok(SurveyResult {
         sampled: look.counts,
         look,
         rewrites,
@@ -360,7 +360,7 @@ fn in_full(
 
 /// Rewrites one block per stretch and reads it; returns the results within the time limit. It alternates between the
 /// two halves, so writes to one half exceed the cache for the other.
-fn written_once_more(pass: &mut Pass<'_>, seed: u64, blocks: u64, count: u64) -> BlockSurvey {
+fn check_rewrites(pass: &mut Pass<'_>, seed: u64, blocks: u64, count: u64) -> BlockSurvey {
     let mut look = BlockSurvey::default();
     let places = strata_to_the_end(seed ^ 2, 0..blocks, count);
     let middle = blocks / 2;
@@ -392,7 +392,7 @@ fn written_once_more(pass: &mut Pass<'_>, seed: u64, blocks: u64, count: u64) ->
 }
 
 /// Writes in one piece from the beginning and syncs it; returns blocks and nanoseconds.
-fn written_from_the_beginning(pass: &mut Pass<'_>, blocks: u64) -> Result<(u64, u64), LoadError> {
+fn write_zone(pass: &mut Pass<'_>, blocks: u64) -> Result<(u64, u64), LoadError> {
     let began_ns = pass.elapsed_ns();
     let mut at = 0;
     while at < blocks && pass.may_go_on(WRITING_PERCENT) {
@@ -412,18 +412,18 @@ fn by_sample(
     seed: u64,
     blocks: u64,
     shape: &CapacityShape,
-) -> Result<Gone, LoadError> {
+) -> Result<SurveyResult, LoadError> {
     let zone = shape.zone_bytes / BLOCK_BYTES;
-    let places = places(seed, zone..blocks, shape.samples);
-    let mut twice = BTreeSet::new();
+    let places = sample_blocks(seed, zone..blocks, shape.samples);
+    let mut rewritten = BTreeSet::new();
     for place in places.iter().take(shape.rewrites as usize) {
         if !pass.may_go_on(BEFORE_PERCENT) {
             break;
         }
         pass.write(*place, 1, BEFORE)?;
-        twice.insert(*place);
+        rewritten.insert(*place);
     }
-    if !twice.is_empty() {
+    if !rewritten.is_empty() {
         pass.settle();
     }
     let mut written = Vec::with_capacity(places.len());
@@ -435,12 +435,12 @@ fn by_sample(
         written.push(*place);
     }
     pass.settle();
-    let (zone_blocks, zone_write_ns) = written_from_the_beginning(pass, zone)?;
+    let (zone_blocks, zone_write_ns) = write_zone(pass, zone)?;
     let mut found = Vec::with_capacity(written.len());
     // Blocks of the first half only: as much was written after them.
-    let of_zone = strata(seed ^ 1, 0..zone_blocks / 2, shape.zone_samples.min(zone_blocks / 2));
-    let to_read = written.len() + of_zone.len();
-    for place in written.iter().copied().chain(of_zone) {
+    let zone_sample = strata(seed ^ 1, 0..zone_blocks / 2, shape.zone_samples.min(zone_blocks / 2));
+    let to_read = written.len() + zone_sample.len();
+    for place in written.iter().copied().chain(zone_sample) {
         if !pass.may_go_on(100) {
             break;
         }
@@ -455,11 +455,11 @@ fn by_sample(
         if place >= zone {
             sampled.add(seen);
         }
-        if twice.contains(&place) {
+        if rewritten.contains(&place) {
             rewrites.take(place, seen);
         }
     }
-    Ok(Gone {
+    Ok(SurveyResult {
         look,
         rewrites,
         sampled,
@@ -472,7 +472,7 @@ fn by_sample(
 }
 
 /// One block per equal stretch, including the very last block, in random order.
-fn places(seed: u64, within: std::ops::Range<u64>, count: u64) -> Vec<u64> {
+fn sample_blocks(seed: u64, within: std::ops::Range<u64>, count: u64) -> Vec<u64> {
     let mut places = strata_to_the_end(seed, within, count);
     // Fisher-Yates shuffle: blocks that a time limit cuts off are spread evenly.
     let shuffle = key(seed, 1, Purpose::Offsets);
@@ -509,7 +509,7 @@ pub(super) fn costs(disk: &mut dyn BlockDisk, bytes: u64) -> Result<(u64, u64), 
     let blocks = bytes / BLOCK_BYTES;
     let mut pass = Pass::new(disk, u64::MAX / 2, &never);
     let pieces = TRIED_PIECES.min(blocks / PIECE_BLOCKS).max(1);
-    let (_, piece_ns) = written_from_the_beginning(&mut pass, (pieces * PIECE_BLOCKS).min(blocks))?;
+    let (_, piece_ns) = write_zone(&mut pass, (pieces * PIECE_BLOCKS).min(blocks))?;
     let began_ns = pass.elapsed_ns();
     let tried = strata(1, 0..blocks, TRIED_BLOCKS.min(blocks));
     for place in &tried {
@@ -529,7 +529,7 @@ mod unit {
 
     #[test]
     fn places_lie_in_their_stretches_and_the_last_is_the_last() {
-        let mut found = places(7, 1000..101_000, 500);
+        let mut found = sample_blocks(7, 1000..101_000, 500);
         assert_ne!(found, strata(7, 1000..101_000, 500), "in an order drawn");
         found.sort_unstable();
         assert_eq!(found.last(), Some(&100_999));
@@ -545,7 +545,7 @@ mod unit {
 
     #[test]
     fn distances_have_a_common_measure() {
-        let apart = [96, 64, 160].into_iter().fold(0, |sum, own| common_measure(own, sum));
+        let apart = [96, 64, 160].into_iter().fold(0, |sum, own| common_divisor(own, sum));
         assert_eq!(apart, 32);
     }
 }

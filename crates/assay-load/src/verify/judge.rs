@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::marks::Written;
-use super::stamp::{Generation, Holds, MOST_FLIPPED, SECTOR, WriteStamp, look, turned};
+use super::stamp::{
+    Generation, Holds, MOST_FLIPPED, SECTOR, WriteStamp, flipped_in_head, identify,
+};
 use super::standing::ExpectedData;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -143,7 +145,7 @@ impl Judge<'_> {
         block: u64,
         expected: Option<Generation>,
     ) -> (Sector, Option<Stood>) {
-        let Holds::Stamped { stamp, wrong_bits } = look(sector) else {
+        let Holds::Stamped { stamp, wrong_bits } = identify(sector) else {
             return (self.bare(sector, at, expected), None);
         };
         let is_own = (stamp.run, stamp.seed) == (self.written.run, self.seed);
@@ -182,7 +184,7 @@ impl Judge<'_> {
         if sector.iter().all(|byte| *byte == 0) {
             return Sector::Zero;
         }
-        match turned(sector, self.written.run, self.seed, at) {
+        match flipped_in_head(sector, self.written.run, self.seed, at) {
             Some(bits) => Sector::Flipped(bits),
             None => Sector::Foreign,
         }

@@ -468,7 +468,7 @@ fn what_a_killed_run_left_is_sound_and_what_is_lost_of_it_is_told() {
 fn found(bytes: &[u8], seed: u64) -> Written {
     let mut marks = FoundMarks::default();
     for sector in bytes.chunks_exact(SECTOR) {
-        if let Holds::Stamped { stamp, wrong_bits: 0 } = stamp::look(sector) {
+        if let Holds::Stamped { stamp, wrong_bits: 0 } = stamp::identify(sector) {
             marks.add(&stamp);
         }
     }
