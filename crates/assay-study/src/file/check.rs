@@ -23,7 +23,7 @@ const MOST_ARMS: usize = 1000;
 pub fn check(study: &mut Study, places: &ValuePlaces, mistakes: &mut Mistakes) {
     let mut checker = Checker { places, mistakes };
     checker.stop(&study.stop, study.replicates);
-    checker.gate(study);
+    checker.check_gate(study);
     checker.order(study);
     checker.workloads(study);
     checker.factors(study);
@@ -36,7 +36,7 @@ pub fn check(study: &mut Study, places: &ValuePlaces, mistakes: &mut Mistakes) {
     checker.check_arms(study);
     checker.costly(study);
     without::check(study, places, checker.mistakes);
-    checker.grounds(study);
+    checker.check_layers(study);
     checker.work(study);
     super::claims::check(study, places, mistakes);
     super::published::check(study, places, mistakes);
@@ -98,7 +98,7 @@ impl Checker<'_> {
     }
 
     /// The study must have the metric of its gate, and stopping by the gate needs a gate.
-    fn gate(&mut self, study: &Study) {
+    fn check_gate(&mut self, study: &Study) {
         let Some(gate) = &study.gate else {
             if study.stop.rule == StopRule::Gate && !self.mistakes.is_wrong("gate") {
                 let hint = "add gate = { max_regression = \"5%\" }, or remove rule".to_owned();
@@ -121,17 +121,17 @@ impl Checker<'_> {
             self.value("gate/must_detect", message, Some(hint));
         }
         let known = metrics_of(study);
-        let unknown = |name: &&str| !known.contains(name) && !is_told(study, name);
-        if let Some(name) = gate.metric.as_deref().filter(unknown) {
+        let is_unknown = |name: &&str| !known.contains(name) && !is_told(study, name);
+        if let Some(name) = gate.metric.as_deref().filter(is_unknown) {
             let message = format!("no workload of this study has the metric \"{name}\"");
             self.value("gate/metric", message, Some(metrics::instead(name, &known)));
             return;
         }
-        self.allowance(study, gate);
+        self.check_limit_kind(study, gate);
     }
 
     /// Metrics that may be zero need an absolute limit; metrics compared by ratios need a share.
-    fn allowance(&mut self, study: &Study, gate: &GateKeys) {
+    fn check_limit_kind(&mut self, study: &Study, gate: &GateKeys) {
         if ["gate/max_regression", "gate/metric"].iter().any(|path| self.mistakes.is_wrong(path)) {
             return;
         }
@@ -324,15 +324,15 @@ impl Checker<'_> {
 
     fn check_grid(&mut self, study: &Study) {
         let lengths: Vec<usize> = study.factors.values().map(Vec::len).collect();
-        let all = lengths.iter().fold(1_usize, |all, levels| all.saturating_mul(*levels));
-        let arms = left_of(study, all);
+        let product = lengths.iter().fold(1_usize, |product, count| product.saturating_mul(*count));
+        let arms = left_of(study, product);
         if arms > MOST_ARMS {
-            let product: Vec<String> = lengths.iter().map(ToString::to_string).collect();
-            let left = if arms < all { ", some excluded" } else { "" };
+            let factors: Vec<String> = lengths.iter().map(ToString::to_string).collect();
+            let note = if arms < product { ", some excluded" } else { "" };
             let message = format!(
-                "the levels give {} configurations ({}{left}); the maximum is {}",
+                "the levels give {} configurations ({}{note}); the maximum is {}",
                 show::count(arms as u64),
-                product.join(" x "),
+                factors.join(" x "),
                 show::count(MOST_ARMS as u64)
             );
             let hint = "remove levels, or list only the relevant [[configurations]]".to_owned();
@@ -355,13 +355,13 @@ impl Checker<'_> {
         }
     }
 
-    fn grounds(&mut self, study: &Study) {
+    fn check_layers(&mut self, study: &Study) {
         for name in study.factors.keys() {
             let Some((layer, first)) = layers::of_factor(name).zip(layers::goes_with(name)) else {
                 continue;
             };
-            let is_told = self.mistakes.is_wrong(&format!("factors/{name}"));
-            if !study.factors.contains_key(first) && !is_told {
+            let is_reported = self.mistakes.is_wrong(&format!("factors/{name}"));
+            if !study.factors.contains_key(first) && !is_reported {
                 let what = layers::one(layer.noun());
                 let message = format!("{name} requires {what} created by the study");
                 let level = reader::example(first);

@@ -25,12 +25,12 @@ pub fn check(study: &Study, places: &ValuePlaces, mistakes: &mut Mistakes) {
         }
     }
     if study.requirements.is_some() {
-        bounds(study, places, mistakes);
+        check_bounds(study, places, mistakes);
     }
 }
 
 /// Requirements need questions of kind bound, and no other kind.
-fn bounds(study: &Study, places: &ValuePlaces, mistakes: &mut Mistakes) {
+fn check_bounds(study: &Study, places: &ValuePlaces, mistakes: &mut Mistakes) {
     if study.question.is_empty() && !mistakes.is_wrong("question") {
         let hint = "add a [[question]] with kind = \"bound\", or remove requirements".to_owned();
         let message = "requirements: the study has no question of kind bound".to_owned();

@@ -655,19 +655,19 @@ fn study(name: &str, works: &[Vec<FioWork>], notes: &mut PortNotes) -> String {
 }
 
 /// Returns the line of the area, which all jobs share; empty for the default area.
-fn area(all: &[&FioWork], notes: &mut PortNotes) -> String {
-    let asked = all.iter().map(|work| work.area).max().flatten();
-    if all.iter().any(|work| work.area != asked) {
+fn area(works: &[&FioWork], notes: &mut PortNotes) -> String {
+    let wanted = works.iter().map(|work| work.area).max().flatten();
+    if works.iter().any(|work| work.area != wanted) {
         notes.remark("all jobs share one test area, as large as the largest job needs");
     }
     // A job without a size uses the whole target.
-    let Some(asked) = asked.filter(|_| all.iter().all(|work| work.area.is_some())) else {
+    let Some(wanted) = wanted.filter(|_| works.iter().all(|work| work.area.is_some())) else {
         return String::new();
     };
-    let largest = all.iter().map(|work| work.size.largest().0).max().unwrap_or(1);
-    let area = asked.max(SMALLEST_AREA_BYTES).next_multiple_of(largest);
-    if area != asked {
-        notes.remark(format!("the test area has {}; fio would use {}", Bytes(area), Bytes(asked)));
+    let block_bytes = works.iter().map(|work| work.size.largest().0).max().unwrap_or(1);
+    let area = wanted.max(SMALLEST_AREA_BYTES).next_multiple_of(block_bytes);
+    if area != wanted {
+        notes.remark(format!("the test area has {}; fio would use {}", Bytes(area), Bytes(wanted)));
     }
     format!("area       = {{ size = \"{}\" }}\n", Bytes(area))
 }

@@ -127,9 +127,9 @@ pub fn spelled(name: &str, level: &str) -> String {
     if check_level(name, level).is_err() {
         return level.to_owned();
     }
-    let meant = |text: &String| same(name, text, level) && check_level(name, text).is_ok();
-    let found = examples(name).into_iter().chain(spellings(name, level)).find(meant);
-    found.unwrap_or_else(|| level.to_owned())
+    let is_meant = |text: &String| same(name, text, level) && check_level(name, text).is_ok();
+    let spelling = examples(name).into_iter().chain(spellings(name, level)).find(is_meant);
+    spelling.unwrap_or_else(|| level.to_owned())
 }
 
 fn examples(name: &str) -> Vec<String> {

@@ -86,10 +86,11 @@ impl Constraint {
 
     /// The constraint with one level replaced by another; `None` if it does not name the level.
     pub(super) fn replaced(&self, factor: &str, level: &str, by: &str) -> Option<String> {
-        let names = |condition: &Condition| condition.factor == factor && condition.than == level;
-        self.conditions.iter().any(names).then(|| {
+        let is_named =
+            |condition: &Condition| condition.factor == factor && condition.than == level;
+        self.conditions.iter().any(is_named).then(|| {
             let renamed = |condition: &Condition| {
-                let than: &str = if names(condition) { by } else { &condition.than };
+                let than: &str = if is_named(condition) { by } else { &condition.than };
                 format!("{} {} {than}", condition.factor, condition.sign.word())
             };
             self.conditions.iter().map(renamed).collect::<Vec<_>>().join(" and ")

@@ -65,7 +65,6 @@ pub struct FilesystemFacts {
 }
 
 impl TargetFacts {
-    /// Which way the page cache was used, in words.
     pub fn caching_words(&self) -> &'static str {
         match (self.direct, self.writes_buffered) {
             (true, false) => "direct I/O",

@@ -272,7 +272,7 @@ impl GateAnswer {
 
     /// The first few rows that explain the result.
     fn row_words(&self) -> String {
-        let speaks = |row: &&Gated| match self.outcome {
+        let explains = |row: &&Gated| match self.outcome {
             GateEnd::Fail => row.outcome == Ended::Fail,
             GateEnd::Inconclusive => row.is_silent(),
             GateEnd::Pass => true,
@@ -287,7 +287,7 @@ impl GateAnswer {
             }
             _ => row.text(),
         };
-        let rows: Vec<String> = self.rows.iter().filter(speaks).map(described).collect();
+        let rows: Vec<String> = self.rows.iter().filter(explains).map(described).collect();
         let named = rows.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
         match rows.len().saturating_sub(NAMED) {
             _ if rows.is_empty() => "nothing to compare".to_owned(),

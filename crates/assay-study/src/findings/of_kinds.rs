@@ -78,9 +78,9 @@ fn number(cell: &Measurement) -> RowNumber<'_> {
 impl From<Vec<WorkFacts>> for OfKinds {
     fn from(mut list: Vec<WorkFacts>) -> Self {
         let name = |facts: &WorkFacts| facts.kind().about.name;
-        let place =
+        let position =
             |facts: &WorkFacts| KINDS.iter().position(|kind| kind.about.name == name(facts));
-        list.sort_by_key(place);
+        list.sort_by_key(position);
         Self(list)
     }
 }

@@ -93,13 +93,13 @@ fn time_of(study: &Study) -> Time {
 
 fn divide(study: &Study, replicates: u32, time: Time, surveys: &[Survey]) -> (Study, Plan) {
     let mut study = Study { replicates, budget: Some(time), ..study.clone() };
-    let by_time = |workload: &&mut Workload| workload.work.ends_by_time();
-    for workload in study.workload.iter_mut().filter(by_time) {
+    let is_timed = |workload: &&mut Workload| workload.work.ends_by_time();
+    for workload in study.workload.iter_mut().filter(is_timed) {
         workload.work.set_span(None, None);
     }
     // All orders have the same length.
     let plan = plan::make(&study, surveys.to_vec(), 0);
-    for workload in study.workload.iter_mut().filter(by_time) {
+    for workload in study.workload.iter_mut().filter(is_timed) {
         let in_plan = plan.workloads.iter().find(|planned| planned.name == workload.name);
         let (time_ns, ramp_ns) =
             in_plan.map_or((SHORTEST_TRIAL_NS, 0), |in_plan| (in_plan.time_ns, in_plan.ramp_ns));
@@ -108,7 +108,7 @@ fn divide(study: &Study, replicates: u32, time: Time, surveys: &[Survey]) -> (St
         workload.work.set_span(Some(time), Some(Time(whole(ramp_ns).max(10 * MILLISECOND))));
     }
     study.budget = None;
-    let is_paced = plan.workloads.iter().any(|in_plan| by_clock_ns(&plan, &in_plan.name) > 0);
+    let is_paced = plan.workloads.iter().any(|planned| by_clock_ns(&plan, &planned.name) > 0);
     // Its trials may be longer than the time that they were given.
     let plan = if is_paced { plan::make(&study, surveys.to_vec(), 0) } else { plan };
     (study, plan)

@@ -228,11 +228,11 @@ fn not_excluded(study: &Study, all: Vec<Arm>) -> (Vec<Arm>, Vec<Omitted>) {
 
 fn target_of(arm: &Arm, surveys: &[Survey]) -> usize {
     let name = arm.get(TARGET);
-    let at = |survey: &&Survey| name.is_none_or(|name| survey.target == *name);
+    let is_there = |survey: &&Survey| name.is_none_or(|name| survey.target == *name);
     let base = layer_part(arm);
-    let on = |survey: &Survey| survey.under.is_empty() || survey.under == base;
-    let of_arm = surveys.iter().position(|survey| at(&survey) && on(survey));
-    of_arm.or_else(|| surveys.iter().position(|survey| at(&survey))).unwrap_or(0)
+    let has_layers = |survey: &Survey| survey.under.is_empty() || survey.under == base;
+    let of_arm = surveys.iter().position(|survey| is_there(&survey) && has_layers(survey));
+    of_arm.or_else(|| surveys.iter().position(|survey| is_there(&survey))).unwrap_or(0)
 }
 
 fn stopping(study: &Study, factors: &[Factor], arms: usize) -> Stopping {

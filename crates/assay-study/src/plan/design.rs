@@ -297,9 +297,10 @@ impl Network {
 impl PermanentChanges {
     fn from_study(study: &Study, ground: &TargetGround, network: &Network) -> Self {
         let names = || study.factors.keys().map(String::as_str);
-        let works = study.workload.iter().any(|own| {
-            let uses = own.work.needs() != Needs::Nothing && !own.work.kind().runs_programs;
-            uses || own.background.is_some() || own.work.is_others()
+        let works = study.workload.iter().any(|workload| {
+            let uses =
+                workload.work.needs() != Needs::Nothing && !workload.work.kind().runs_programs;
+            uses || workload.background.is_some() || workload.work.is_others()
         });
         let touches = works || names().any(factors::is_of_device) || study.precondition.is_some();
         let is_own = matches!(ground, TargetGround::Own { .. });

@@ -117,13 +117,13 @@ fn planned_workloads(
 }
 
 /// Gives all arms of a workload the same engine, so they differ only in their factor.
-fn share_engine(workload: &Workload, planned: &mut [PlannedWorkload]) {
+fn share_engine(workload: &Workload, workloads: &mut [PlannedWorkload]) {
     let mut plans: Vec<&mut io::IoPlan> = Vec::new();
-    for of_name in planned.iter_mut().filter(|of_name| of_name.name == workload.name) {
-        let asked = workload.under(&of_name.arm).ok();
+    for planned in workloads.iter_mut().filter(|planned| planned.name == workload.name) {
+        let asked = workload.under(&planned.arm).ok();
         let asked = asked.as_ref().and_then(|workload| io::IoSpec::of(&workload.work));
         if asked.is_some_and(|io| io.engine == io::AskedEngine::Auto) {
-            plans.extend(io::IoPlan::of_mut(&mut of_name.work));
+            plans.extend(io::IoPlan::of_mut(&mut planned.work));
         }
     }
     if plans.iter().any(|io| io.engine == io::Engine::IoUring) {

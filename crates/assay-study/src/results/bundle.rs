@@ -542,7 +542,7 @@ pub fn listed(system: &dyn System, directory: &Path) -> Outcome<Listed> {
     let drives = environment.drives();
     let trials = content(system, &directory.join(TRIALS)).unwrap_or_default().lines().count();
     let planned = plan.trials.len();
-    let gone = || ended(system, directory).is_none() && !is_running(system, directory);
+    let is_abandoned = || ended(system, directory).is_none() && !is_running(system, directory);
     Ok(Listed {
         kind: study.kind().to_owned(),
         targets: study.targets(),
@@ -551,7 +551,7 @@ pub fn listed(system: &dyn System, directory: &Path) -> Outcome<Listed> {
         bytes: bytes_below(system, directory),
         trials,
         planned,
-        interrupted: trials < planned && gone(),
+        interrupted: trials < planned && is_abandoned(),
         drives,
         headline: headline::read(system, directory),
         foreign: foreign::is_one(system, directory),

@@ -97,18 +97,18 @@ pub fn as_run<'r>(
     }
     let mut rates: BTreeMap<usize, Arm> = BTreeMap::new();
     // Search trials use the first step, so it always exists.
-    let mut ran = 1;
+    let mut steps = 1;
     for (workload, replicate, arm) in records {
         // Imported records are untrusted: an invalid rate is ignored, but its workload still counts.
-        ran = ran.max(workload.saturating_add(1));
+        steps = steps.max(workload.saturating_add(1));
         let known = rate(arm).map(at_rate).filter(|_| replicate > 0);
-        if let Some(run) = known.filter(|_| workload < plan.workloads.len()) {
-            rates.entry(workload).or_insert(run);
+        if let Some(arm_run) = known.filter(|_| workload < plan.workloads.len()) {
+            rates.entry(workload).or_insert(arm_run);
         }
     }
     if ended {
-        plan.workloads.truncate(ran);
-        plan.trials.retain(|trial| trial.workload < ran);
+        plan.workloads.truncate(steps);
+        plan.trials.retain(|trial| trial.workload < steps);
     }
     for (index, workload) in plan.workloads.iter_mut().enumerate() {
         let Some(arm) = rates.get(&index) else { continue };

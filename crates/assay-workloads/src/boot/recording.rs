@@ -56,12 +56,12 @@ impl BootSpec {
         most: usize,
         results: Option<&Path>,
     ) -> Outcome<RecordList> {
-        let mut told = source::read(system, &self.source(), most, self.until_unit.as_deref())?;
+        let mut found = source::read(system, &self.source(), most, self.until_unit.as_deref())?;
         if let Some(results) = results {
-            Labels::read(system, results)?.apply(&mut told.boots);
+            Labels::read(system, results)?.apply(&mut found.boots);
         }
-        let records = told.boots.into_iter().map(|boot| record(self.group_by, boot)).collect();
-        Ok(RecordList { records, older: told.older, faults: told.faults, is_own: told.is_own })
+        let records = found.boots.into_iter().map(|boot| record(self.group_by, boot)).collect();
+        Ok(RecordList { records, older: found.older, faults: found.faults, is_own: found.is_own })
     }
 
     pub fn running(&self, system: &dyn System, results: &Path) -> Outcome<Record> {

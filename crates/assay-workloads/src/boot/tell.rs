@@ -95,7 +95,7 @@ fn slowest(details: &[&BootDetail]) -> Vec<SlowUnit> {
     for unit in details.iter().flat_map(|detail| &detail.boot.units) {
         took.entry(&unit.name).or_default().push(unit.took_us);
     }
-    let told = took.into_iter().map(|(name, all)| {
+    let slow_units = took.into_iter().map(|(name, all)| {
         let sum: f64 = all.iter().map(|us| *us as f64 / 1e6).sum();
         SlowUnit {
             name: name.to_owned(),
@@ -104,7 +104,7 @@ fn slowest(details: &[&BootDetail]) -> Vec<SlowUnit> {
             longest_s: all.iter().copied().max().unwrap_or(0) as f64 / 1e6,
         }
     });
-    let mut units: Vec<SlowUnit> = told.collect();
+    let mut units: Vec<SlowUnit> = slow_units.collect();
     units.sort_by(|one, other| other.mean_s.total_cmp(&one.mean_s));
     units.truncate(MOST_UNITS);
     units
@@ -169,8 +169,8 @@ impl<'a> BootGroup<'a> {
     }
 
     fn mean(&self, metric: &Metric) -> Value {
-        let told = self.number(metric).and_then(|number| Some((number.mean?, number.ci95)));
-        match told {
+        let estimate = self.number(metric).and_then(|number| Some((number.mean?, number.ci95)));
+        match estimate {
             Some((mean, Some(ends))) => Value::Estimate(mean, ends),
             Some((mean, None)) => Value::Number(mean),
             None => Value::Missing,
@@ -251,8 +251,8 @@ fn units(group: &BootGroup<'_>) -> Table {
 
 fn unfinished(groups: &[BootGroup<'_>]) -> Option<List> {
     let each = groups.iter().flat_map(|group| {
-        let own = group.facts.unfinished.iter();
-        own.map(|boot| format!("{} ({}): {}.", boot.started, group.name, boot.reason))
+        let boots = group.facts.unfinished.iter();
+        boots.map(|boot| format!("{} ({}): {}.", boot.started, group.name, boot.reason))
     });
     list("unfinished boots, excluded from the means", each.collect())
 }

@@ -120,10 +120,10 @@ impl Events {
     }
 }
 
-fn worse_counting(one: Option<Counting>, other: Option<Counting>) -> Option<Counting> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.worse(other)),
-        (one, other) => one.or(other),
+fn worse_counting(first: Option<Counting>, second: Option<Counting>) -> Option<Counting> {
+    match (first, second) {
+        (Some(first), Some(second)) => Some(first.worse(second)),
+        (first, second) => first.or(second),
     }
 }
 

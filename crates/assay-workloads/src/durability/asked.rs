@@ -255,8 +255,8 @@ impl WorkloadSpec for DurabilitySpec {
                 );
             }
         };
-        if let Some(own) = self.command_lines() {
-            return format!("{}{on}; {cuts} in {of}", own.words());
+        if let Some(command) = self.command_lines() {
+            return format!("{}{on}; {cuts} in {of}", command.words());
         }
         format!(
             "{}{on}, {}, {}; {cuts} in {of}",
@@ -473,8 +473,8 @@ impl PlannedWork for DurabilityPlan {
             On::Target => String::new(),
             on => format!(" on {}", on.words(&self.mounted, self.pattern.has_directory())),
         };
-        if let Some(own) = &self.own {
-            return format!("{}{on}; {cut}; {bound}", own.words());
+        if let Some(command) = &self.own {
+            return format!("{}{on}; {cut}; {bound}", command.words());
         }
         format!(
             "{}{on}, {}, through the page cache, at most {}; {cut}; {bound}",

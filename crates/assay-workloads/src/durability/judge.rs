@@ -324,8 +324,8 @@ impl WrittenRecords {
         let mut unpromised = Unpromised::default();
         let mut has_newer = vec![false; image.len()];
         for number in (known.promised..known.begun).rev() {
-            let own = self.log.writes[number as usize];
-            let range = own.at as usize..own.at as usize + own.sectors as usize;
+            let write = self.log.writes[number as usize];
+            let range = write.at as usize..write.at as usize + write.sectors as usize;
             let (Some(sectors), Some(newer)) = (image.get(range.clone()), has_newer.get_mut(range))
             else {
                 continue;

@@ -225,9 +225,9 @@ impl Plug<'_> {
     }
 
     fn layout(&self) -> Result<RecordLayout, String> {
-        let own = self.course;
+        let course = self.course;
         let bytes = if self.is_directory()? { AREA_BYTES } else { self.ground.area[1] };
-        RecordLayout::new(own.pattern, own.record_bytes, bytes.min(AREA_BYTES))
+        RecordLayout::new(course.pattern, course.record_bytes, bytes.min(AREA_BYTES))
     }
 
     /// Writes and reports each round, until the user stops it or fails to cut the power.
@@ -237,19 +237,19 @@ impl Plug<'_> {
         area: Option<&AreaFile>,
         ledger: &mut dyn Ledger,
     ) -> Result<DurabilityDetail, String> {
-        let (system, own) = (self.ground.system, self.course);
+        let (system, course) = (self.ground.system, self.course);
         let (file, first) = self.place(area)?;
         let target = Target { file: Some(file.as_fd()), memory_alignment: SECTOR_BYTES as usize };
-        let mut medium = OneByOne::open(&target, own.record_bytes as u32)?;
-        let mut draws = Draws::new(own.seed, "durability plug");
+        let mut medium = OneByOne::open(&target, course.record_bytes as u32)?;
+        let mut draws = Draws::new(course.seed, "durability plug");
         let call_ns = CALLED_NS[0] + draws.below(CALLED_NS[1] - CALLED_NS[0]);
-        let end_ns = call_ns.saturating_add(own.time_ns);
+        let end_ns = call_ns.saturating_add(course.time_ns);
         let pace_ns = (end_ns / MOST_ROUNDS).max(SHORTEST_ROUND_NS);
         let began_ns = system.monotonic_ns();
         let now_ns = || system.monotonic_ns().saturating_sub(began_ns);
         let (mut is_called, mut writer) =
-            (false, ActWriter::new(own.sync, own.record_bytes, begun.run, first));
-        for (acts, round) in rounds(self.layout()?, own.seed).zip(1..) {
+            (false, ActWriter::new(course.sync, course.record_bytes, begun.run, first));
+        for (acts, round) in rounds(self.layout()?, course.seed).zip(1..) {
             let round_ns = now_ns();
             if self.ground.stop.load(Ordering::Relaxed) {
                 return Ok(DurabilityDetail { stopped: true, ..DurabilityDetail::default() });
@@ -272,7 +272,7 @@ impl Plug<'_> {
         }
         Err(format!(
             "the power was not cut within {} of the request, so there is no verdict",
-            show::duration(own.time_ns as f64)
+            show::duration(course.time_ns as f64)
         ))
     }
 

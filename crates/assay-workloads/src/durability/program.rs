@@ -60,16 +60,16 @@ pub trait Program {
 /// The program of a trial; `own` is the user's command.
 pub fn program_for<'a>(
     course: &'a DurabilityTrial,
-    own: Option<&'a CommandLines>,
+    command: Option<&'a CommandLines>,
 ) -> Result<Box<dyn Program + 'a>, String> {
     let DurabilityTrial { pattern, sync, record_bytes, promises, seed, run, .. } = *course;
-    match (pattern, own) {
+    match (pattern, command) {
         (Pattern::Files, _) => {
             let shape = files::FileShape { sync, rounds: promises, most_bytes: record_bytes, seed };
             let script = files::FileScript::from_shape(&shape);
             Ok(Box::new(OfFiles { told: script.tells().collect(), script, shape, run }))
         }
-        (Pattern::Command, Some(own)) => Ok(Box::new(OfCommand { own })),
+        (Pattern::Command, Some(command)) => Ok(Box::new(OfCommand { own: command })),
         (Pattern::Command, None) => Err("no command given".to_owned()),
         (Pattern::Log | Pattern::InPlace | Pattern::Transaction, _) => {
             let area_bytes = AREA_BYTES;

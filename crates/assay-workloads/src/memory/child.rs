@@ -132,7 +132,7 @@ fn zram(system: &dyn System) -> [u64; 2] {
         let mut words = text.split_whitespace().map(|word| word.parse::<u64>().ok());
         Some([words.next()??, words.nth(1)??])
     };
-    names.filter_map(of).fold([0, 0], |sum, own| [sum[0] + own[0], sum[1] + own[1]])
+    names.filter_map(of).fold([0, 0], |sum, device| [sum[0] + device[0], sum[1] + device[1]])
 }
 
 /// Allocates and accesses the pages; prints each line immediately.

@@ -189,13 +189,13 @@ impl ReplayFacts {
     }
 
     fn rows(&self) -> Vec<Row> {
-        let row = |(name, own): (&String, &ReplayCounts)| {
+        let row = |(name, counts): (&String, &ReplayCounts)| {
             let cells = [
                 Value::from(name),
-                own.recorded.operations.into(),
-                own.replayed.operations.into(),
-                own.recorded.bytes.into(),
-                own.replayed.bytes.into(),
+                counts.recorded.operations.into(),
+                counts.replayed.operations.into(),
+                counts.recorded.bytes.into(),
+                counts.replayed.bytes.into(),
             ];
             Row::about(self.subject(), cells)
         };

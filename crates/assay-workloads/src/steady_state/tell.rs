@@ -329,10 +329,10 @@ fn figure(all: &[&SteadyStateFacts]) -> Option<Figure> {
         Measure::Bandwidth => BANDWIDTH,
         Measure::Latency => LATENCY,
     };
-    let line = |own: &&SteadyStateFacts| {
-        let arm: Vec<&str> = own.configuration.values().map(String::as_str).collect();
-        let name = if alone { own.tracking_cell.words() } else { arm.join(", ") };
-        NamedValues { name, values: own.rounds.clone() }
+    let line = |facts: &&SteadyStateFacts| {
+        let arm: Vec<&str> = facts.configuration.values().map(String::as_str).collect();
+        let name = if alone { facts.tracking_cell.words() } else { arm.join(", ") };
+        NamedValues { name, values: facts.rounds.clone() }
     };
     let lines: Vec<NamedValues> = all.iter().map(line).collect();
     let value = Axis::new(metric.noun, AxisScale::Linear, Unit::of_metric(metric.name)).from_zero();

@@ -194,15 +194,15 @@ pub(super) fn access(job: &Job, pattern: &str, notes: &mut PortNotes) -> Option<
 
 /// Zones: `50/5:30/15:20/80` are shares of operations and area; the last area may be absent.
 fn zones(text: &str) -> Option<String> {
-    let mut left = 100_u64;
+    let mut left_percent = 100_u64;
     let mut zone = |text: &str| -> Option<String> {
         let (operations, area) = text.split_once('/')?;
-        let area = if area.is_empty() { left } else { area.parse().ok()? };
-        left = left.checked_sub(area)?;
+        let area = if area.is_empty() { left_percent } else { area.parse().ok()? };
+        left_percent = left_percent.checked_sub(area)?;
         Some(format!("{}/{area}", operations.parse::<u64>().ok()?))
     };
-    let all: Vec<String> = text.split(':').map(&mut zone).collect::<Option<_>>()?;
-    Some(format!("zoned:{}", all.join(":")))
+    let zones: Vec<String> = text.split(':').map(&mut zone).collect::<Option<_>>()?;
+    Some(format!("zoned:{}", zones.join(":")))
 }
 
 #[cfg(test)]

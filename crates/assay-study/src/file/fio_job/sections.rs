@@ -85,15 +85,15 @@ fn with_variables(
         let Some((name, after)) = from.split_once('}') else {
             return Err("a variable has no closing brace".to_owned());
         };
-        let held = variable(name).filter(|held| !held.chars().any(char::is_control));
-        let Some(held) = held else {
+        let text = variable(name).filter(|text| !text.chars().any(char::is_control));
+        let Some(text) = text else {
             let name = outside::spelled(name);
             return Err(format!(
                 "the variable {name} is not set; set it ({name}=VALUE assay ...), or use its value"
             ));
         };
         out.push_str(before);
-        out.push_str(&held);
+        out.push_str(&text);
         rest = after;
     }
     Ok(out + rest)

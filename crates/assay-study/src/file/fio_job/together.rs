@@ -65,7 +65,7 @@ pub fn join_all(group: Vec<FioWork>, notes: &mut PortNotes) -> Vec<FioWork> {
     fold(group, &mut |known, other| known.is_like(other), notes)
 }
 
-/// Each work joins the first before it that it fits.
+/// Joins each work to the first earlier work that it fits.
 fn fold(
     group: Vec<FioWork>,
     fits: &mut dyn FnMut(&FioWork, &FioWork) -> bool,
@@ -73,8 +73,8 @@ fn fold(
 ) -> Vec<FioWork> {
     let mut works: Vec<FioWork> = Vec::new();
     for work in group {
-        match works.iter_mut().find(|known| fits(known, &work)) {
-            Some(known) => known.join(&work, notes),
+        match works.iter_mut().find(|earlier| fits(earlier, &work)) {
+            Some(earlier) => earlier.join(&work, notes),
             None => works.push(work),
         }
     }

@@ -161,9 +161,9 @@ impl StudyReader<'_> {
             Form::Table(fields) => self.inner(path, field, fields, value),
             Form::Tables(fields) => return self.tables(path, field, fields, value),
             Form::OneOf(fields) => return self.one_of(path, field, fields, value),
-            Form::Law(fields) => return self.law(path, field, fields, value),
+            Form::Law(fields) => return self.read_law(path, field, fields, value),
             Form::Factors => return self.factors(path, field, value),
-            Form::Space => return self.space(path, field, value),
+            Form::Space => return self.read_search(path, field, value),
             Form::Arm | Form::Texts => return self.arm(path, field, value),
             Form::Reads(fields) => return self.readings(path, field, fields, value),
             Form::Arms => return self.list(path, field, value, Self::arm),
@@ -311,7 +311,7 @@ impl StudyReader<'_> {
     }
 
     /// Reads the law of a simulated drive as text, from a string or a table.
-    fn law(
+    fn read_law(
         &mut self,
         path: &str,
         field: &Field,
@@ -359,7 +359,7 @@ impl StudyReader<'_> {
     }
 
     /// Reads `[search]`: like `[factors]`, with ranges as levels.
-    fn space(&mut self, path: &str, field: &Field, value: Entry<'_>) -> Option<Value> {
+    fn read_search(&mut self, path: &str, field: &Field, value: Entry<'_>) -> Option<Value> {
         let Some(table) = value.get_ref().as_table() else {
             let complaint = scalar::wrong_type(field, "a table", value.get_ref());
             return self.or_report(path, value.span(), Err(complaint));

@@ -49,7 +49,7 @@ impl Logs {
     /// Mean difference of two arms over the first replicates; `None` without common replicates.
     pub fn beside(&self, arm: usize, other: usize, replicates: u32) -> Option<f64> {
         let both = self.values(arm, replicates).zip(self.values(other, replicates));
-        let differences: Vec<f64> = both.filter_map(|(own, other)| Some(own? - other?)).collect();
+        let differences: Vec<f64> = both.filter_map(|(log, other)| Some(log? - other?)).collect();
         (!differences.is_empty()).then(|| mean(&differences))
     }
 

@@ -131,7 +131,7 @@ fn export_entry(bytes: &[u8]) -> (Option<Entry>, &[u8], bool) {
         if line.is_empty() {
             return (entry, after, true);
         }
-        let own: &mut Entry = entry.get_or_insert_default();
+        let fields: &mut Entry = entry.get_or_insert_default();
         let equals = line.iter().position(|byte| *byte == b'=');
         let (name, value, after) = match equals {
             Some(at) => (&line[..at], &line[at + 1..], after),
@@ -141,7 +141,7 @@ fn export_entry(bytes: &[u8]) -> (Option<Entry>, &[u8], bool) {
             },
         };
         if let Ok(name) = std::str::from_utf8(name) {
-            own.set(name, &String::from_utf8_lossy(value));
+            fields.set(name, &String::from_utf8_lossy(value));
         }
         rest = after;
     }
