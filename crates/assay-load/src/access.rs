@@ -142,10 +142,9 @@ impl Access {
                     first.operations_percent, first.area_percent
                 );
                 // The second of two zones is the remainder.
-                for zone in rest.iter().filter(|_| rest.len() > 1) {
-                    let (operations, area) = (zone.operations_percent, zone.area_percent);
-                    text += &format!(", {operations}% in the next {area}%");
-                }
+                text.extend(rest.iter().filter(|_| rest.len() > 1).map(|zone| {
+                    format!(", {}% in the next {}%", zone.operations_percent, zone.area_percent)
+                }));
                 Some(text)
             }
         }

@@ -85,10 +85,8 @@ impl PlannedWork for CommandPlan {
             None => "repeated until the end of the trial".to_owned(),
         };
         let mut text = self.quoted();
-        if let Some(tree) = &self.tree {
-            let primed = if self.drop_caches { "" } else { ", after Assay reads every file" };
-            text += &format!(" in {}{primed}", tree.words());
-        }
+        let primed = if self.drop_caches { "" } else { ", after Assay reads every file" };
+        text.extend(self.tree.as_ref().map(|tree| format!(" in {}{primed}", tree.words())));
         text.extend(self.revision.as_ref().map(|revision| revision.words()));
         text.extend(self.variables.iter().map(|(name, level)| format!(", {name}={level}")));
         for (line, when) in [
@@ -98,7 +96,7 @@ impl PlannedWork for CommandPlan {
         ] {
             text.extend(line.iter().map(|line| format!(", {when}: `{line}`")));
         }
-        text += &format!(", {way}, {cold}, {count}");
+        let mut text = format!("{text}, {way}, {cold}, {count}");
         text.extend(self.parse.iter().map(|reading| format!(", parsing {}", reading.words())));
         let same = self.same_output.as_ref().and_then(Produced::words);
         text.extend(same.map(|what| format!(", requiring identical {what}")));

@@ -205,7 +205,7 @@ fn quick_time(rate: ArrivalRate) -> Time {
 
 fn describe(io: &IoSpec) -> String {
     let parts = parameters::TOLD.iter().filter_map(|words| words(io));
-    parts.map(|words| format!(", {words}")).collect()
+    parts.fold(String::new(), |text, part| text + ", " + &part)
 }
 
 /// Prefix of the queue depth: in an open loop it is a limit.

@@ -61,8 +61,9 @@ fn words(fidelity: &Fidelity, trials: usize) -> String {
         (fidelity.adjusted.clipped, "were clipped"),
     ];
     let changed = changed.iter().filter(|(count, _)| *count > 0);
-    let changed: String =
-        changed.map(|(count, what)| format!("; {} {what}", show::count(*count))).collect();
+    let changed = changed.fold(String::new(), |text, (count, what)| {
+        format!("{text}; {} {what}", show::count(*count))
+    });
     format!(
         "Replay in {of}: {} of {} requests in {played} (recorded: {recorded}){timing}{pacing}; {}{changed}.",
         sum(|counts| counts.replayed.operations),
