@@ -247,7 +247,7 @@ fn values(held: &[StackMemory]) -> KnownAndAbsent {
         sum.map(|sum| sum as f64 / processes)
     };
     let start_ns: u64 = held.iter().map(|process| process.start_ns).sum();
-    let all = [
+    let values = [
         (STARTING, Presence::Present(start_ns as f64 / processes / 1e9)),
         (RESIDENT, grown(|memory| &memory.resident)),
         (PROPORTIONAL, grown(|memory| &memory.proportional)),
@@ -255,7 +255,7 @@ fn values(held: &[StackMemory]) -> KnownAndAbsent {
         (COMMITTED, grown(|memory| &memory.committed)),
         (PAGE_TABLES, grown(|memory| &memory.page_tables)),
     ];
-    known_and_absent(all)
+    known_and_absent(values)
 }
 
 fn measure(system: &dyn System, planned: &StacksPlan) -> Result<StackMemory, String> {

@@ -496,11 +496,11 @@ fn strata_to_the_end(seed: u64, within: std::ops::Range<u64>, count: u64) -> Vec
 fn strata(seed: u64, within: std::ops::Range<u64>, count: u64) -> Vec<u64> {
     let (length, draws) = (within.end - within.start, key(seed, 0, Purpose::Offsets));
     let bound = |index: u64| (u128::from(length) * u128::from(index) / u128::from(count)) as u64;
-    let place = |index: u64| {
+    let draw = |index: u64| {
         let (from, to) = (bound(index), bound(index + 1).max(bound(index) + 1));
         within.start + from + at(draws, index) % (to - from)
     };
-    (0..count).map(place).collect()
+    (0..count).map(draw).collect()
 }
 
 /// Nanoseconds of a MiB in one piece, and of a single block.

@@ -297,12 +297,12 @@ impl Checker<'_> {
         }
         for (index, arm) in study.configurations.iter().enumerate() {
             let path = format!("configurations/{index}");
-            let lacks = |name: &&String| {
+            let is_missing = |name: &&String| {
                 let is_wrong = self.mistakes.is_wrong(&format!("{path}/{name}"));
                 !arm.contains_key(*name) && !is_wrong
             };
             let lacking: Vec<&str> =
-                study.factors.keys().filter(lacks).map(String::as_str).collect();
+                study.factors.keys().filter(is_missing).map(String::as_str).collect();
             if !lacking.is_empty() {
                 let hint = "give each [[configurations]] table all factors".to_owned();
                 self.key(
@@ -310,12 +310,12 @@ impl Checker<'_> {
                     format!("this configuration lacks {}", lacking.join(" and ")),
                     Some(hint),
                 );
-            } else if let Some(first) =
+            } else if let Some(earlier) =
                 study.configurations[..index].iter().position(|other| other == arm)
             {
                 self.key(
                     &path,
-                    format!("this configuration is identical to configuration {}", first + 1),
+                    format!("this configuration is identical to configuration {}", earlier + 1),
                     None,
                 );
             }

@@ -50,8 +50,8 @@ impl Study {
     pub fn idle_ns(&self) -> Option<u64> {
         let asked = ProbeRequest { probes: &self.probes, meter: self.power_meter.as_deref() };
         let asked = energy::is_asked(asked);
-        let short = |time: Option<Time>| time.is_some_and(|time| time <= LONGEST_QUICK);
-        let quick = self.workload.iter().all(|workload| short(workload.work.time()));
+        let is_short = |time: Option<Time>| time.is_some_and(|time| time <= LONGEST_QUICK);
+        let quick = self.workload.iter().all(|workload| is_short(workload.work.time()));
         asked.then_some(if quick { QUICK_IDLE.0 } else { IDLE.0 })
     }
 

@@ -598,11 +598,11 @@ fn elsewhere(job: &Job, first: &Job, notes: &mut PortNotes) {
 }
 
 fn study(name: &str, works: &[Vec<FioWork>], notes: &mut PortNotes) -> String {
-    let all: Vec<&FioWork> = works.iter().flatten().collect();
-    let area = area(&all, notes);
+    let jobs: Vec<&FioWork> = works.iter().flatten().collect();
+    let area = area(&jobs, notes);
     notes.remark("fio runs each job once; a study runs each workload once per replicate");
     let last = name.rsplit('/').next().unwrap_or(name);
-    let place = all.first().map_or("directory = \".\"", |work| work.place.as_str());
+    let place = jobs.first().map_or("directory = \".\"", |work| work.place.as_str());
     let mut text = format!(
         "format     = \"{FORMAT}\"\ntitle      = {}\ntarget     = {{ {place} }}\n\
          {area}replicates = 3\n",
@@ -632,20 +632,20 @@ fn study(name: &str, works: &[Vec<FioWork>], notes: &mut PortNotes) -> String {
             let _ = write!(text, ", poll = \"{poll}\"");
         }
         text.push_str(" }\n");
-        if let Some(beside) = group.get(1) {
-            let _ = writeln!(text, "background = {{ {} }}", words(beside));
+        if let Some(load) = group.get(1) {
+            let _ = writeln!(text, "background = {{ {} }}", words(load));
             notes.remark(format!(
                 "[{}] runs concurrently with [{}], as its background load; Assay does not report the performance of \
                  the load",
-                beside.name, work.name
+                load.name, work.name
             ));
-            if beside.verify {
-                notes.remark(format!("[{}]: Assay does not verify a background load", beside.name));
+            if load.verify {
+                notes.remark(format!("[{}]: Assay does not verify a background load", load.name));
             }
-            if beside.poll.is_some() {
+            if load.poll.is_some() {
                 notes.remark(format!(
                     "[{}]: Assay does not poll the queues of a background load",
-                    beside.name
+                    load.name
                 ));
             }
         }

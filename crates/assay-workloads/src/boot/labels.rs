@@ -57,8 +57,8 @@ impl Labels {
                 outside::spelled(&stored.format)
             )));
         }
-        let fine = |(id, label): (String, String)| Some((entry::id(&id)?, checked(&label).ok()?));
-        Ok(Self(stored.labels.into_iter().filter_map(fine).collect()))
+        let valid = |(id, label): (String, String)| Some((entry::id(&id)?, checked(&label).ok()?));
+        Ok(Self(stored.labels.into_iter().filter_map(valid).collect()))
     }
 
     /// Sets the label of boots, or removes it if empty, and stores the change.

@@ -70,12 +70,12 @@ impl Drive {
     /// The medium after these steps; `unit` sectors are written atomically.
     pub fn cut(self, log: &Log, steps: usize, unit: u32, draws: &mut Draws) -> (Vec<Landed>, Cut) {
         let CachedWrites { covered, uncovered } = self.cached(log, steps, draws);
-        let whole = |write: &u32| Landed {
+        let entire = |write: &u32| Landed {
             write: *write,
             first: 0,
             sectors: log.writes[*write as usize].sectors,
         };
-        let mut landed: Vec<Landed> = covered.iter().map(whole).collect();
+        let mut landed: Vec<Landed> = covered.iter().map(entire).collect();
         let survivors = survive(log, steps, &uncovered, unit, &mut landed, draws);
         match self {
             Self::TearsWrites => tear_newest(log, steps, &uncovered, &mut landed, draws),

@@ -48,13 +48,13 @@ impl Reached {
         self.unreachable += other.unreachable;
         self.inspected += other.inspected;
         self.faulty += other.faulty;
-        let first = |kept: &mut Option<String>, more: &Option<String>| {
+        let keep = |kept: &mut Option<String>, more: &Option<String>| {
             if kept.is_none() {
                 kept.clone_from(more);
             }
         };
-        first(&mut self.unreachable_reason, &other.unreachable_reason);
-        first(&mut self.fault, &other.fault);
+        keep(&mut self.unreachable_reason, &other.unreachable_reason);
+        keep(&mut self.fault, &other.fault);
     }
 
     /// The same in sentences; `None` without a file system.

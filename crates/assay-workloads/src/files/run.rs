@@ -49,7 +49,7 @@ pub(super) fn run(planned: &FilesPlan, run: &Run<'_>) -> Result<RunResult, Strin
 /// Cost of one file in nanoseconds; `None` if the target is not a directory.
 pub(super) fn pilot(planned: &FilesPlan, run: &Run<'_>) -> Result<Option<u64>, String> {
     let is_directory = |kind| kind == FileKind::Directory;
-    if !run.system.status(run.path).is_ok_and(|found| is_directory(found.kind)) {
+    if !run.system.status(run.path).is_ok_and(|status| is_directory(status.kind)) {
         return Ok(None);
     }
     if let Some(reason) = lacks_room(planned, run) {

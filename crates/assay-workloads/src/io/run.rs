@@ -115,7 +115,7 @@ fn workers(outcome: &Outcome) -> Option<String> {
 }
 
 fn histograms(outcome: &Outcome) -> Histograms {
-    let of = |class: &ClassOutcome| {
+    let of_class = |class: &ClassOutcome| {
         let name = class.class.name();
         let service =
             (!class.latency_ns.is_empty()).then(|| (name.to_owned(), class.latency_ns.clone()));
@@ -123,7 +123,7 @@ fn histograms(outcome: &Outcome) -> Histograms {
         service.into_iter().chain(response)
     };
     let syncs = outcome.sync_ns.clone().map(|times| (FDATASYNCS.to_owned(), times));
-    outcome.classes.iter().flat_map(of).chain(syncs).collect()
+    outcome.classes.iter().flat_map(of_class).chain(syncs).collect()
 }
 
 /// Nonempty buckets: index and count.

@@ -127,12 +127,12 @@ fn zram(system: &dyn System) -> [u64; 2] {
             .strip_prefix("/dev/")
             .filter(|name| name.starts_with("zram"))
     });
-    let of = |name: &str| {
+    let sizes = |name: &str| {
         let text = system.read_text(&sysfs::block(name).join("mm_stat")).ok()?;
         let mut words = text.split_whitespace().map(|word| word.parse::<u64>().ok());
         Some([words.next()??, words.nth(1)??])
     };
-    names.filter_map(of).fold([0, 0], |sum, device| [sum[0] + device[0], sum[1] + device[1]])
+    names.filter_map(sizes).fold([0, 0], |sum, device| [sum[0] + device[0], sum[1] + device[1]])
 }
 
 /// Allocates and accesses the pages; prints each line immediately.

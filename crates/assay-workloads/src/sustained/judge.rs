@@ -119,8 +119,8 @@ pub fn course(detail: &SustainedDetail) -> Option<WriteTimeline> {
         // Searches its position between the neighboring changes.
         let around = index.checked_sub(1).map(|before| bounds[before]);
         let place = around.and_then(|start| {
-            let found = correlated_change_interval(&logs[start..to], ALPHA)?;
-            Some(found.map(|index| place_of(start + index)))
+            let ends = correlated_change_interval(&logs[start..to], ALPHA)?;
+            Some(ends.map(|index| place_of(start + index)))
         });
         let rated = rated(detail.slice_bytes, &slices[from..to])?;
         Some(RateLevel {

@@ -24,9 +24,9 @@ pub(super) fn sync(job: &Job, writes: bool, notes: &mut PortNotes) -> WriteSync 
             None
         }
     };
-    let said = [("fdatasync", data > 0), ("fsync", whole > 0), ("sync", flag.is_some())];
-    let mut said = said.into_iter().filter(|(_, is_said)| *is_said).map(|(key, _)| key);
-    let (Some(key), second) = (said.next(), said.next()) else { return WriteSync::None };
+    let keys = [("fdatasync", data > 0), ("fsync", whole > 0), ("sync", flag.is_some())];
+    let mut keys = keys.into_iter().filter(|(_, is_said)| *is_said).map(|(key, _)| key);
+    let (Some(key), second) = (keys.next(), keys.next()) else { return WriteSync::None };
     if let Some(second) = second {
         notes.refuse_key(
             line_of(job, second),

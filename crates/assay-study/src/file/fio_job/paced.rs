@@ -85,27 +85,27 @@ impl Paced {
 /// Operations per second of a thread. In fio, a rate limits each direction of mixed jobs.
 fn rate(job: &Job, reads: u64, notes: &mut PortNotes) -> Option<u64> {
     let setting = job.settings.get("rate_iops")?;
-    let [Some(read), Some(other)] = both(job, &setting.value).map(|text| text.parse::<u64>().ok())
+    let [Some(read), Some(write)] = both(job, &setting.value).map(|text| text.parse::<u64>().ok())
     else {
         let text = format!("rate_iops={}: not a whole number", setting.value);
         notes.refuse(setting.line, text);
         return None;
     };
     // Zero means unlimited.
-    if read == 0 && other == 0 {
+    if read == 0 && write == 0 {
         return None;
     }
     let is_one = !setting.value.contains(',');
     let per_s = match reads {
         100 => Some(read),
-        0 => Some(other),
+        0 => Some(write),
         50 if is_one => Some(read.saturating_mul(2)),
-        _ if is_one || read == 0 || other == 0 => None,
+        _ if is_one || read == 0 || write == 0 => None,
         _ => {
-            let all = read.saturating_add(other);
+            let sum = read.saturating_add(write);
             // What is limited to a whole number may be apart by less than one operation.
-            let meant = all.saturating_mul(reads);
-            (meant.abs_diff(read.saturating_mul(100)) <= 100).then_some(all)
+            let meant = sum.saturating_mul(reads);
+            (meant.abs_diff(read.saturating_mul(100)) <= 100).then_some(sum)
         }
     };
     if per_s.is_none() {

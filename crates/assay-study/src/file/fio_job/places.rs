@@ -165,10 +165,10 @@ pub(super) fn access(job: &Job, pattern: &str, notes: &mut PortNotes) -> Option<
     if law == "random" || pattern != "random" {
         return None;
     }
-    let or = |usual: &'static str| if rest.is_empty() { usual } else { rest };
+    let or_usual = |usual: &'static str| if rest.is_empty() { usual } else { rest };
     let text = match law {
-        "zipf" => Some(format!("zipf:{}", or(USUAL_ZIPF))),
-        "pareto" => Some(format!("pareto:{}", or(USUAL_PARETO))),
+        "zipf" => Some(format!("zipf:{}", or_usual(USUAL_ZIPF))),
+        "pareto" => Some(format!("pareto:{}", or_usual(USUAL_PARETO))),
         "zoned" => zones(rest),
         _ => None,
     };

@@ -430,8 +430,8 @@ impl StudyReader<'_> {
 
     fn levels(&mut self, path: &str, name: &str, value: Entry<'_>) -> Vec<Value> {
         let Some(items) = value.get_ref().as_array() else {
-            let found = scalar::kind_of(value.get_ref());
-            let message = format!("{name}: expected a list of levels, found {found}");
+            let kind = scalar::kind_of(value.get_ref());
+            let message = format!("{name}: expected a list of levels, found {kind}");
             let known = unknown_factor(name).is_none() || self.is_named_by_work(name);
             let hint = match level(value.get_ref()) {
                 _ if !known => unknown_factor(name),

@@ -108,14 +108,14 @@ fn dotted(study: &Study, head: &str, rest: &str) -> Vec<KeyPath> {
     match STUDY.find(head).map(|field| &field.form) {
         Some(Form::Table(fields)) => in_table(&[head], fields, rest).into_iter().collect(),
         Some(Form::Tables(fields)) if head == "question" => {
-            let mut found = Vec::new();
+            let mut paths = Vec::new();
             for (index, ask) in study.question.iter().enumerate() {
                 // Only questions that have the key: the others are of another kind.
                 if Value::try_from(ask).is_ok_and(|asked| asked.get(rest).is_some()) {
-                    found.extend(in_table(&[head, &index.to_string()], fields, rest));
+                    paths.extend(in_table(&[head, &index.to_string()], fields, rest));
                 }
             }
-            found
+            paths
         }
         _ => in_list(study, head, rest),
     }
@@ -150,7 +150,7 @@ fn in_table(path: &[&str], fields: &'static Fields, key: &str) -> Option<KeyPath
 }
 
 fn value_of(form: &Form, text: &str) -> Option<Value> {
-    let plain = || Value::String(text.to_owned());
+    let as_text = || Value::String(text.to_owned());
     let number = |text: &str| text.parse().map(Value::Integer).ok();
     let items = || text.split(',').map(str::trim).filter(|item| !item.is_empty());
     Some(match form {
@@ -162,15 +162,15 @@ fn value_of(form: &Form, text: &str) -> Option<Value> {
         | Form::Arm
         | Form::Arms
         | Form::Texts => return None,
-        Form::Whole { .. } | Form::Own(_) => number(text).unwrap_or_else(plain),
-        Form::Flag | Form::FlagOrPath => text.parse().map_or_else(|_| plain(), Value::Boolean),
+        Form::Whole { .. } | Form::Own(_) => number(text).unwrap_or_else(as_text),
+        Form::Flag | Form::FlagOrPath => text.parse().map_or_else(|_| as_text(), Value::Boolean),
         Form::Rising { .. } => {
             Value::Array(items().map(|item| number(item).unwrap_or_else(|| item.into())).collect())
         }
         Form::FactorNames | Form::Words | Form::Names(_) => {
             Value::Array(items().map(Value::from).collect())
         }
-        _ => plain(),
+        _ => as_text(),
     })
 }
 

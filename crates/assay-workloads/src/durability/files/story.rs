@@ -54,7 +54,7 @@ impl FileLoss {
 
     pub fn words(&self) -> String {
         let Self { name, made_by, acknowledged_by: promised_by, .. } = self;
-        let what = match self.file {
+        let state = match self.file {
             Some(file) => format!("file {} has the name `{name}`", show::count(file)),
             None => format!("`{name}` does not exist"),
         };
@@ -69,7 +69,7 @@ impl FileLoss {
             _ => String::new(),
         };
         format!(
-            "Shortest counterexample: after call {} ({made_by}), {what}; call {} ({promised_by}) \
+            "Shortest counterexample: after call {} ({made_by}), {state}; call {} ({promised_by}) \
              acknowledged this; {cut}; the drive has {}{other}.",
             show::count(self.made_call),
             show::count(self.acknowledged_call),
