@@ -40,18 +40,20 @@ impl Zones {
         &self.all[..self.count]
     }
 
-    /// Returns `None` if the shares do not add up to 100, or one of them is 0.
+    /// Returns `None` if the number of zones is wrong, shares do not add up to 100, or one of them is 0.
     fn new(zones: &[Zone]) -> Option<Self> {
         let sum = |of: fn(&Zone) -> u8| zones.iter().map(|zone| u32::from(of(zone))).sum::<u32>();
-        let is_all =
-            sum(|zone| zone.area_percent) == 100 && sum(|zone| zone.operations_percent) == 100;
-        let is_some = |zone: &Zone| zone.area_percent > 0 && zone.operations_percent > 0;
-        let fits = is_all && zones.iter().all(is_some) && (2..=MOST_ZONES).contains(&zones.len());
+        let is_empty = |zone: &Zone| zone.area_percent == 0 || zone.operations_percent == 0;
+        if sum(|zone| zone.area_percent) != 100
+            || sum(|zone| zone.operations_percent) != 100
+            || zones.iter().any(is_empty)
+            || !(2..=MOST_ZONES).contains(&zones.len())
+        {
+            return None;
+        }
         let mut all = [Zone::default(); MOST_ZONES];
-        fits.then(|| {
-            all[..zones.len()].copy_from_slice(zones);
-            Self { all, count: zones.len() }
-        })
+        all[..zones.len()].copy_from_slice(zones);
+        Some(Self { all, count: zones.len() })
     }
 }
 
@@ -135,17 +137,15 @@ impl Access {
             Self::Pareto(share) => Some(format!("Pareto-distributed blocks ({share}), scattered")),
             Self::Zones(zones) => {
                 let (first, rest) = zones.all().split_first()?;
-                let words = |zone: &Zone| {
+                let mut text = format!(
+                    "{}% of I/O in the first {}% of the area",
+                    first.operations_percent, first.area_percent
+                );
+                // The second of two zones is the remainder.
+                text.extend(rest.iter().filter(|_| rest.len() > 1).map(|zone| {
                     format!(", {}% in the next {}%", zone.operations_percent, zone.area_percent)
-                };
-                // Two zones need no description of the second one.
-                let rest: Vec<String> = rest.iter().filter(|_| rest.len() > 1).map(words).collect();
-                Some(format!(
-                    "{}% of I/O in the first {}% of the area{}",
-                    first.operations_percent,
-                    first.area_percent,
-                    rest.concat()
-                ))
+                }));
+                Some(text)
             }
         }
     }
@@ -180,24 +180,25 @@ impl FromStr for Access {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let trimmed = text.trim();
-        let (law, rest) = trimmed.split_once(':').unwrap_or((trimmed, ""));
-        let found = match law {
-            "uniform" if rest.is_empty() => Some(Self::Uniform),
-            "zipf" => Thousandths::read(rest, STEEPEST).map(Self::Zipf),
-            "pareto" => Thousandths::read(rest, 1).map(Self::Pareto),
+        let (law, parameter) = trimmed.split_once(':').unwrap_or((trimmed, ""));
+        let access = match law {
+            "uniform" if parameter.is_empty() => Some(Self::Uniform),
+            "zipf" => Thousandths::read(parameter, STEEPEST).map(Self::Zipf),
+            "pareto" => Thousandths::read(parameter, 1).map(Self::Pareto),
             "zoned" => {
-                let all: Option<Vec<Zone>> = rest.split(':').map(zone).collect();
-                all.and_then(|all| Zones::new(&all)).map(Self::Zones)
+                let zones: Option<Vec<Zone>> = parameter.split(':').map(zone).collect();
+                zones.and_then(|zones| Zones::new(&zones)).map(Self::Zones)
             }
             _ => None,
         };
-        found.ok_or_else(|| format!("unknown distribution `{text}`; use {}", Self::ADVICE))
+        access.ok_or_else(|| format!("unknown distribution `{text}`; use {}", Self::ADVICE))
     }
 }
 
 /// Reads a zone in fio's order: percent of the accesses, percent of the area.
 fn zone(shares: &str) -> Option<Zone> {
-    let percent = |text: &str| text.trim().parse::<u8>().ok().filter(|one| (1..=99).contains(one));
+    let percent =
+        |text: &str| text.trim().parse::<u8>().ok().filter(|share| (1..=99).contains(share));
     let (operations, area) = shares.split_once('/')?;
     Some(Zone { area_percent: percent(area)?, operations_percent: percent(operations)? })
 }

@@ -357,11 +357,11 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
     #[inline(never)]
     fn fill(&mut self, slot: u32, offset: u64, bytes: u32) -> bool {
         // Slots of engines without data are empty.
-        let there = self.engine.slot_mut(slot);
-        let whole = there.len().min(bytes as usize);
+        let buffer = self.engine.slot_mut(slot);
+        let length = buffer.len().min(bytes as usize);
         match &self.stamper {
-            Some(stamper) => stamper.fill(slot, offset, &mut there[..whole]),
-            None => self.filler.fill(&mut there[..whole]),
+            Some(stamper) => stamper.fill(slot, offset, &mut buffer[..length]),
+            None => self.filler.fill(&mut buffer[..length]),
         }
         self.syncs.next()
     }

@@ -216,14 +216,14 @@ impl<'a> FileTree<'a> {
 }
 
 fn check(job: &FileJob) -> Result<(), LoadError> {
-    let within = |what: &str, number: u32, most: u32| {
-        let told = || LoadError::Invalid(format!("{number} is not a {what}; use 1 to {most}"));
-        (1..=most).contains(&number).then_some(()).ok_or_else(told)
+    let limit = |what: &str, number: u32, most: u32| match number {
+        number if (1..=most).contains(&number) => Ok(()),
+        _ => Err(LoadError::Invalid(format!("{number} is not a {what}; use 1 to {most}"))),
     };
-    within("number of files", job.files, MOST_FILES)?;
-    within("number of threads", job.threads, MOST_THREADS.min(job.files))?;
-    within("number of directories", job.directories, job.files)?;
-    within("depth", job.depth, paths::MOST_DEPTH)?;
+    limit("number of files", job.files, MOST_FILES)?;
+    limit("number of threads", job.threads, MOST_THREADS.min(job.files))?;
+    limit("number of directories", job.directories, job.files)?;
+    limit("depth", job.depth, paths::MOST_DEPTH)?;
     if job.size_bytes > MOST_SIZE {
         return Err(LoadError::Invalid(format!("a small file can have at most {MOST_SIZE} bytes")));
     }

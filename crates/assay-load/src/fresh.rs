@@ -39,11 +39,11 @@ impl Pool {
         let start = number as usize % WINDOWS * WORDS;
         let window = &self.words[start..start + WORDS];
         let (words, rest) = piece.as_chunks_mut::<8>();
-        for (word, own) in words.iter_mut().zip(window) {
-            *word = (own ^ change).to_le_bytes();
+        for (word, bytes) in words.iter_mut().zip(window) {
+            *word = (bytes ^ change).to_le_bytes();
         }
-        if let Some(own) = window.get(words.len()) {
-            let last = (own ^ change).to_le_bytes();
+        if let Some(bytes) = window.get(words.len()) {
+            let last = (bytes ^ change).to_le_bytes();
             rest.copy_from_slice(&last[..rest.len()]);
         }
     }
@@ -104,7 +104,7 @@ impl FreshContent {
             // A shorter piece has the same share of zeros.
             let random = self.random * piece.len() / PIECE;
             let (random, zeros) = piece.split_at_mut(random);
-            let copy = self.copies.as_mut().and_then(|own| Some((own.next()?, &own.pool)));
+            let copy = self.copies.as_mut().and_then(|copies| Some((copies.next()?, &copies.pool)));
             if let Some((block, pool)) = copy {
                 pool.write(block, random);
             } else {

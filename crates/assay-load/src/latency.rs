@@ -80,7 +80,7 @@ impl ClassBook {
 
     /// Returns whether the window has a response time, even of an operation never issued.
     fn is_answered(&self) -> bool {
-        self.responses.as_ref().is_some_and(|own| !own.counted.is_empty())
+        self.responses.as_ref().is_some_and(|book| !book.counted.is_empty())
     }
 }
 
@@ -423,9 +423,9 @@ impl Book {
             let (latency_ns, bytes) =
                 if caught { (book.counted, book.counted_bytes) } else { (book.rest, book.bytes) };
             let responses = book.responses;
-            let response_ns = responses.map(|own| if answered { own.counted } else { own.rest });
+            let response_ns = responses.map(|all| if answered { all.counted } else { all.rest });
             let operations = latency_ns.len();
-            let waited = response_ns.as_ref().is_some_and(|own| !own.is_empty());
+            let waited = response_ns.as_ref().is_some_and(|times| !times.is_empty());
             (operations > 0 || waited).then_some(ClassOutcome {
                 class: book.class,
                 operations,

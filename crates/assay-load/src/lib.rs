@@ -34,7 +34,7 @@ macro_rules! names {
             }
 
             pub fn find(name: &str) -> Option<Self> {
-                Self::ALL.into_iter().find(|own| own.name() == name)
+                Self::ALL.into_iter().find(|variant| variant.name() == name)
             }
 
             pub fn parse(text: &str) -> Result<Self, String> {

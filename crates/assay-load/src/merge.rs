@@ -156,8 +156,8 @@ fn series(parts: &[Part]) -> Vec<SecondRow> {
                 sum.bytes += row.bytes;
                 sum.latency_sum_ns = sum.latency_sum_ns.saturating_add(row.latency_sum_ns);
                 sum.latency_max_ns = sum.latency_max_ns.max(row.latency_max_ns);
-                for (sum, own) in sum.latency_buckets.iter_mut().zip(row.latency_buckets) {
-                    *sum = sum.saturating_add(own);
+                for (sum, buckets) in sum.latency_buckets.iter_mut().zip(row.latency_buckets) {
+                    *sum = sum.saturating_add(buckets);
                 }
             })
             .or_insert_with(|| row.clone());

@@ -118,7 +118,7 @@ impl FromStr for Mix {
     fn from_str(text: &str) -> Result<Self, String> {
         let found = match text {
             "rewrite" => Some(Self::Rewrite),
-            _ => alone(text).or_else(|| two(text)).or_else(|| shares(text)),
+            _ => parse_class(text).or_else(|| parse_ratio(text)).or_else(|| parse_shares(text)),
         };
         found.ok_or_else(|| {
             format!(
@@ -129,44 +129,44 @@ impl FromStr for Mix {
     }
 }
 
-fn alone(text: &str) -> Option<Mix> {
+fn parse_class(text: &str) -> Option<Mix> {
     let (_, class) = WORDS.into_iter().find(|(word, _)| *word == text)?;
-    of_shares(&[(class, 100)])
+    mix_of(&[(class, 100)])
 }
 
 /// `70/30`.
-fn two(text: &str) -> Option<Mix> {
+fn parse_ratio(text: &str) -> Option<Mix> {
     let (reads, writes) = text.split_once('/')?;
     let share = |text: &str| text.trim().parse::<u8>().ok();
-    of_shares(&[(Class::Read, share(reads)?), (Class::Write, share(writes)?)])
+    mix_of(&[(Class::Read, share(reads)?), (Class::Write, share(writes)?)])
 }
 
 /// `read/60:write/30:trim/10`.
-fn shares(text: &str) -> Option<Mix> {
-    let share = |one: &str| {
-        let (word, percent) = one.split_once('/')?;
+fn parse_shares(text: &str) -> Option<Mix> {
+    let share = |text: &str| {
+        let (word, percent) = text.split_once('/')?;
         let (_, class) = WORDS.into_iter().find(|(known, _)| *known == word.trim())?;
         Some((class, percent.trim().parse::<u8>().ok()?))
     };
     let shares: Option<Vec<(Class, u8)>> = text.split(':').map(share).collect();
-    of_shares(&shares?)
+    mix_of(&shares?)
 }
 
 /// Creates a mix from shares of distinct classes that add up to 100.
-fn of_shares(shares: &[(Class, u8)]) -> Option<Mix> {
-    let of = |class| {
-        let mut own = shares.iter().filter(|(known, _)| *known == class).map(|(_, share)| *share);
-        let share = own.next().unwrap_or(0);
-        own.next().is_none().then_some(share)
+fn mix_of(shares: &[(Class, u8)]) -> Option<Mix> {
+    let percent_of = |class| {
+        let mut of_class = shares.iter().filter(|(other, _)| *other == class);
+        let percent = of_class.next().map_or(0, |(_, percent)| *percent);
+        of_class.next().is_none().then_some(percent)
     };
-    let (read, write) = (of(Class::Read)?, of(Class::Write)?);
-    let (trim, zero) = (of(Class::Trim)?, of(Class::Zero)?);
+    let (read, write) = (percent_of(Class::Read)?, percent_of(Class::Write)?);
+    let (trim, zero) = (percent_of(Class::Trim)?, percent_of(Class::Zero)?);
     let sum: u32 = [read, write, trim, zero].into_iter().map(u32::from).sum();
-    let mix = match (trim, zero) {
-        (0, 0) => Mix::Shares { read_percent: read },
-        _ => Mix::Parts(MixParts { read, write, trim, zero }),
-    };
-    (sum == 100).then_some(mix)
+    match (sum, trim, zero) {
+        (100, 0, 0) => Some(Mix::Shares { read_percent: read }),
+        (100, ..) => Some(Mix::Parts(MixParts { read, write, trim, zero })),
+        _ => None,
+    }
 }
 
 impl From<Mix> for String {

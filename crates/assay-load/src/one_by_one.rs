@@ -42,24 +42,24 @@ impl<'a> OneByOne<'a> {
 
     fn part(&mut self, bytes: usize) -> Result<&mut [u8], LoadError> {
         let most = self.bytes;
-        let own = self.buffer.slot_mut(0).get_mut(..bytes);
-        own.ok_or_else(|| LoadError::Invalid(format!("{bytes} bytes: use at most {most}")))
+        let part = self.buffer.slot_mut(0).get_mut(..bytes);
+        part.ok_or_else(|| LoadError::Invalid(format!("{bytes} bytes: use at most {most}")))
     }
 }
 
 impl Medium for OneByOne<'_> {
     fn write(&mut self, offset: u64, bytes: &[u8], through: bool) -> Result<(), String> {
         let file = self.file;
-        let own = self.part(bytes.len())?;
-        own.copy_from_slice(bytes);
+        let buffer = self.part(bytes.len())?;
+        buffer.copy_from_slice(bytes);
         let step = || {
             if through {
-                pwritev2(file, &[IoSlice::new(own)], offset, ReadWriteFlags::DSYNC)
+                pwritev2(file, &[IoSlice::new(buffer)], offset, ReadWriteFlags::DSYNC)
             } else {
-                pwrite(file, own, offset)
+                pwrite(file, buffer, offset)
             }
         };
-        Ok(moved(Class::Write, offset, bytes.len(), retry_on_intr(step))?)
+        Ok(check_transfer(Class::Write, offset, bytes.len(), retry_on_intr(step))?)
     }
 
     fn sync(&mut self, all: bool) -> Result<(), String> {
@@ -70,10 +70,10 @@ impl Medium for OneByOne<'_> {
 
     fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), String> {
         let file = self.file;
-        let own = self.part(into.len())?;
-        let got = retry_on_intr(|| pread(file, &mut *own, offset));
-        into.copy_from_slice(own);
-        Ok(moved(Class::Read, offset, into.len(), got)?)
+        let buffer = self.part(into.len())?;
+        let got = retry_on_intr(|| pread(file, &mut *buffer, offset));
+        into.copy_from_slice(buffer);
+        Ok(check_transfer(Class::Read, offset, into.len(), got)?)
     }
 
     fn now_ns(&self) -> u64 {
@@ -81,7 +81,7 @@ impl Medium for OneByOne<'_> {
     }
 }
 
-fn moved(
+fn check_transfer(
     class: Class,
     offset: u64,
     asked: usize,

@@ -63,11 +63,11 @@ impl PageSet {
         // SAFETY: a new anonymous mapping at an address chosen by the kernel does not alias other memory.
         let start = unsafe { mmap_anonymous(ptr::null_mut(), bytes, access, MapFlags::PRIVATE) }?;
         let start = NonNull::new(start.cast::<u64>()).ok_or_else(too_large)?;
-        let own = Self { start, bytes, page, drawn };
+        let set = Self { start, bytes, page, drawn };
         // Pages are swapped one by one, not by the hundred. A kernel without huge pages refuses this.
         // SAFETY: advice about the mapping that was just made.
-        let _ = unsafe { madvise(own.start.as_ptr().cast(), bytes, Advice::LinuxNoHugepage) };
-        Ok(own)
+        let _ = unsafe { madvise(set.start.as_ptr().cast(), bytes, Advice::LinuxNoHugepage) };
+        Ok(set)
     }
 
     fn bytes_at(&self, offset: usize) -> *mut u8 {
@@ -94,16 +94,16 @@ impl PageSet {
         }
     }
 
-    /// Goes to them for the ramp, and then for the time that counts.
+    /// Accesses pages during the ramp, then during the measured time.
     pub fn touch(&mut self, job: &PageJob) -> PageOutcome {
         let mut latency_ns = new_histogram();
-        // Its pages are there then.
+        // Allocates its memory before the measurement.
         latency_ns.reset();
         let mut at = 0;
-        self.go(job.ramp_ns, &mut at, |_| {});
+        self.access_for(job.ramp_ns, &mut at, |_| {});
         let before = Spent::now();
         let began_ns = clock::monotonic_ns();
-        let ended_ns = self.go(job.time_ns, &mut at, |took_ns| {
+        let ended_ns = self.access_for(job.time_ns, &mut at, |took_ns| {
             // Times above one hour count as one hour.
             latency_ns.saturating_record(took_ns.max(1));
         });
@@ -116,8 +116,8 @@ impl PageSet {
         }
     }
 
-    /// Goes to pages for a time; gives the moment of the last access.
-    fn go(&mut self, time_ns: u64, at: &mut usize, mut took: impl FnMut(u64)) -> u64 {
+    /// Accesses pages for a time; returns the time of the last access.
+    fn access_for(&mut self, time_ns: u64, at: &mut usize, mut took: impl FnMut(u64)) -> u64 {
         let began_ns = clock::monotonic_ns();
         let mut last_ns = began_ns;
         while last_ns - began_ns < time_ns {
@@ -186,14 +186,14 @@ impl Ranks {
             sum += f64::from(rank).powf(-exponent);
             sums.push(sum);
         }
-        for own in &mut sums {
-            *own /= sum;
+        for order in &mut sums {
+            *order /= sum;
         }
-        let mut own: Vec<u32> = (0..pages).collect();
-        for last in (1..own.len()).rev() {
-            own.swap(last, below(rng, last as u64 + 1) as usize);
+        let mut order: Vec<u32> = (0..pages).collect();
+        for last in (1..order.len()).rev() {
+            order.swap(last, below(rng, last as u64 + 1) as usize);
         }
-        Self { sums, pages: own }
+        Self { sums, pages: order }
     }
 
     /// The page that a uniform draw of 0 to 1 falls to.
@@ -320,10 +320,10 @@ mod tests {
         one.fill(&job(), &mut |_| {});
         let (mut at, mut count) = (DRAWN - 1, 0);
         let began_ns = clock::monotonic_ns();
-        let last_ns = one.go(2 * MS, &mut at, |_| count += 1);
+        let last_ns = one.access_for(2 * MS, &mut at, |_| count += 1);
         assert!(count > 1 && at == DRAWN - 1 + count, "{count} {at}");
         assert!(last_ns >= began_ns + 2 * MS);
-        assert!(one.go(0, &mut at, |_| panic!("there is no time for one")) >= last_ns);
+        assert!(one.access_for(0, &mut at, |_| panic!("there is no time for one")) >= last_ns);
     }
 
     #[test]

@@ -23,9 +23,9 @@ impl Pins {
     /// Pins the calling thread; surplus threads begin with the first processor again.
     pub(crate) fn pin(&self, thread: u32) -> Result<(), LoadError> {
         let Some(processor) = self.place(thread) else { return Ok(()) };
-        let mut own = CpuSet::new();
-        own.set(processor);
-        sched_setaffinity(None, &own).map_err(failed)
+        let mut cpus = CpuSet::new();
+        cpus.set(processor);
+        sched_setaffinity(None, &cpus).map_err(failed)
     }
 
     fn place(&self, thread: u32) -> Option<usize> {

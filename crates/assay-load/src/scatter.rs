@@ -23,10 +23,10 @@ impl Permutation {
     pub(crate) fn new(bound: u64, seed: u64) -> Self {
         let bits = u64::BITS - (bound.max(1) - 1).leading_zeros();
         let low_bits = bits / 2;
-        let own = key(seed, 0, Purpose::Scatter);
+        let key = key(seed, 0, Purpose::Scatter);
         Self {
             bound: bound.max(1),
-            keys: [0, 1, 2, 3].map(|round| at(own, round)),
+            keys: [0, 1, 2, 3].map(|round| at(key, round)),
             low_bits,
             low: mask(low_bits),
             high: mask(bits - low_bits),

@@ -29,7 +29,7 @@ impl Sizes {
 
     /// Returns whether operations of a job differ in size.
     pub(crate) fn differ(&self, job_bytes: u32) -> bool {
-        self.all().any(|one| one.bytes != job_bytes)
+        self.all().any(|share| share.bytes != job_bytes)
     }
 
     pub(crate) fn are_by_direction(&self) -> bool {
@@ -38,19 +38,19 @@ impl Sizes {
 
     /// Returns the smallest size, which offsets are aligned to.
     pub(crate) fn smallest(&self, job_bytes: u32) -> u32 {
-        self.all().map(|one| one.bytes).fold(job_bytes, u32::min)
+        self.all().map(|share| share.bytes).fold(job_bytes, u32::min)
     }
 
     pub(crate) fn fault(&self, job_bytes: u32) -> Option<String> {
         for shares in [&self.reads, &self.writes].into_iter().filter(|shares| !shares.is_empty()) {
-            let sum: u32 = shares.iter().map(|one| u32::from(one.percent)).sum();
-            if sum != 100 || shares.iter().any(|one| one.percent == 0) {
+            let sum: u32 = shares.iter().map(|share| u32::from(share.percent)).sum();
+            if sum != 100 || shares.iter().any(|share| share.percent == 0) {
                 return Some(format!("positive size shares must add up to 100%, not {sum}%"));
             }
         }
-        let unfit = self.all().find(|one| one.bytes == 0 || one.bytes > job_bytes);
-        unfit.map(|one| {
-            format!("an operation of {} bytes exceeds the limit of {job_bytes}", one.bytes)
+        let unfit = self.all().find(|share| share.bytes == 0 || share.bytes > job_bytes);
+        unfit.map(|share| {
+            format!("an operation of {} bytes exceeds the limit of {job_bytes}", share.bytes)
         })
     }
 }
@@ -80,9 +80,9 @@ fn steps(shares: &[SizeShare], job_bytes: u32) -> Vec<SizeStep> {
         return vec![SizeStep { below: 100, bytes: job_bytes }];
     }
     let mut sum = 0;
-    let step = |one: &SizeShare| {
-        sum += u64::from(one.percent);
-        SizeStep { below: sum, bytes: one.bytes }
+    let step = |share: &SizeShare| {
+        sum += u64::from(share.percent);
+        SizeStep { below: sum, bytes: share.bytes }
     };
     shares.iter().map(step).collect()
 }

@@ -144,8 +144,8 @@ impl SyncTimes {
 
     /// All syncs; `None` if the engine timed none.
     pub(crate) fn finish(self) -> Option<Histogram<u64>> {
-        let told = if self.counted.is_empty() { self.rest } else { self.counted };
-        (!told.is_empty()).then_some(told)
+        let latencies = if self.counted.is_empty() { self.rest } else { self.counted };
+        (!latencies.is_empty()).then_some(latencies)
     }
 }
 

@@ -168,9 +168,8 @@ pub struct Played {
     pub intended_ns: u64,
     /// Nanoseconds from the first start to the last one.
     pub took_ns: u64,
-    /// The greatest difference between the share of all requests that was meant to have started by a moment
-    /// and the share that had (the distance of Kolmogorov), over all moments; 0 of a paced track, which has no
-    /// such moments.
+    /// Kolmogorov distance: the greatest difference, at any time, between the share of requests that should have
+    /// started and the share that had; 0 for a paced track, which has no such times.
     pub arrival_distance: f64,
     pub waited: Option<WaitCounts>,
     /// Nanoseconds from the start to each submission; [`NEVER`] for missing ones in a paced track.
@@ -181,10 +180,10 @@ pub struct Played {
 pub const NEVER: u64 = u64::MAX;
 
 impl Played {
-    /// The requests that were issued and when that was, as they came.
+    /// The issued requests with their times, in order of submission.
     pub fn issued<'s>(&self, track: &'s Track) -> Vec<(u64, &'s Step)> {
-        let all = self.issued_ns.iter().copied().zip(track.steps());
-        let mut issued: Vec<_> = all.filter(|(at_ns, _)| *at_ns != NEVER).collect();
+        let steps = self.issued_ns.iter().copied().zip(track.steps());
+        let mut issued: Vec<_> = steps.filter(|(at_ns, _)| *at_ns != NEVER).collect();
         issued.sort_by_key(|(at_ns, _)| *at_ns);
         issued
     }
@@ -211,8 +210,7 @@ impl Script {
         self.start = start;
     }
 
-    /// The next request; the last one again where there is none, which nobody asks for. Apart from the loop, whose
-    /// operations are mostly drawn.
+    /// The next request; the last one again after the end. Not inlined: the loop draws most operations instead.
     #[inline(never)]
     pub(crate) fn next(&mut self) -> &Step {
         let index = self.next.min(self.track.steps.len() - 1);
@@ -236,10 +234,10 @@ impl Script {
         let span = |first: Option<u64>, last: Option<u64>| {
             first.zip(last).map_or(0, |(first, last)| last.saturating_sub(first))
         };
-        let at = |step: &Step| step.at_ns;
+        let at_ns = |step: &Step| step.at_ns;
         Played {
             acts,
-            intended_ns: span(steps.first().map(at), steps.last().map(at)),
+            intended_ns: span(steps.first().map(at_ns), steps.last().map(at_ns)),
             took_ns: span(self.issued.first().copied(), self.issued.last().copied()),
             arrival_distance: distance(steps.len(), |index| steps[index].at_ns, &self.issued),
             waited: None,
@@ -249,22 +247,23 @@ impl Script {
 }
 
 /// Kolmogorov distance between `count` ascending numbers and others; 1 if one side is empty.
-fn distance(count: usize, one: impl Fn(usize) -> u64, other: &[u64]) -> f64 {
+fn distance(count: usize, number: impl Fn(usize) -> u64, other: &[u64]) -> f64 {
     if count == 0 || other.is_empty() {
         return 1.0;
     }
-    let (mut at, mut beside, mut most) = (0, 0, 0.0_f64);
-    while at < count && beside < other.len() {
-        let here = one(at).min(other[beside]);
-        while at < count && one(at) <= here {
-            at += 1;
+    let (mut below, mut other_below, mut greatest) = (0, 0, 0.0_f64);
+    while below < count && other_below < other.len() {
+        let limit = number(below).min(other[other_below]);
+        while below < count && number(below) <= limit {
+            below += 1;
         }
-        while beside < other.len() && other[beside] <= here {
-            beside += 1;
+        while other_below < other.len() && other[other_below] <= limit {
+            other_below += 1;
         }
-        most = most.max((at as f64 / count as f64 - beside as f64 / other.len() as f64).abs());
+        let shares = [below as f64 / count as f64, other_below as f64 / other.len() as f64];
+        greatest = greatest.max((shares[0] - shares[1]).abs());
     }
-    most
+    greatest
 }
 
 #[cfg(test)]

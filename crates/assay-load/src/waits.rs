@@ -36,15 +36,17 @@ pub(crate) fn fault(waits: &[Wait], steps: usize) -> Option<String> {
     if waits.len() != steps {
         return Some(format!("{} waits do not match {steps} requests", waits.len()));
     }
-    let mut taken = vec![false; steps];
-    let is_wrong = |(index, wait): (usize, &Wait)| {
-        let Some(other) = wait.end_of.map(|other| other as usize) else { return false };
-        other >= index || std::mem::replace(&mut taken[other], true)
-    };
-    let wrong = waits.iter().enumerate().position(is_wrong)?;
-    Some(format!(
-        "request {wrong} of the track waits for a later request, or for one that another request waits for"
-    ))
+    let mut has_successor = vec![false; steps];
+    for (index, wait) in waits.iter().enumerate() {
+        let Some(other) = wait.end_of.map(|other| other as usize) else { continue };
+        if other >= index || has_successor[other] {
+            return Some(format!(
+                "request {index} of the track waits for a later request, or for one that another request waits for"
+            ));
+        }
+        has_successor[other] = true;
+    }
+    None
 }
 
 /// State of a paced track during the replay by its single thread.
@@ -127,13 +129,13 @@ impl Linked {
         let first = *self.first.get_or_insert(stamp);
         self.played.took_ns = stamp.saturating_sub(first);
         let wait = self.track.waits()[index as usize];
-        let own = &mut self.waited;
+        let waited = &mut self.waited;
         if wait.end_of.is_some() {
-            own.requests += 1;
-            own.gaps_ns = own.gaps_ns.saturating_add(wait.gap_ns);
-            own.behind_ns = own.behind_ns.saturating_add(behind_ns);
+            waited.requests += 1;
+            waited.gaps_ns = waited.gaps_ns.saturating_add(wait.gap_ns);
+            waited.behind_ns = waited.behind_ns.saturating_add(behind_ns);
         }
-        own.overtaken += u64::from(index < self.furthest);
+        waited.overtaken += u64::from(index < self.furthest);
         self.furthest = self.furthest.max(index);
     }
 
@@ -153,9 +155,9 @@ impl Linked {
     }
 
     pub(crate) fn finish(self) -> Played {
-        let at = |step: Option<&Step>| step.map_or(0, |step| step.at_ns);
+        let at_ns = |step: Option<&Step>| step.map_or(0, |step| step.at_ns);
         let steps = self.track.steps();
-        let intended_ns = at(steps.last()).saturating_sub(at(steps.first()));
+        let intended_ns = at_ns(steps.last()).saturating_sub(at_ns(steps.first()));
         Played { intended_ns, waited: Some(self.waited), ..self.played }
     }
 }

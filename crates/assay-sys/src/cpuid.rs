@@ -46,8 +46,8 @@ fn leaf(number: u32) -> [u32; 4] {
     // SAFETY: every x86-64 CPU has the instruction; it reads registers and changes nothing else. (Newer compilers do
     // not require `unsafe`.)
     #[allow(unused_unsafe)]
-    let told = unsafe { core::arch::x86_64::__cpuid(number) };
-    [told.eax, told.ebx, told.ecx, told.edx]
+    let registers = unsafe { core::arch::x86_64::__cpuid(number) };
+    [registers.eax, registers.ebx, registers.ecx, registers.edx]
 }
 
 #[cfg(not(target_arch = "x86_64"))]

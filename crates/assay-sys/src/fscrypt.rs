@@ -176,9 +176,9 @@ pub fn forget_key(file: BorrowedFd<'_>, identifier: KeyIdentifier) -> io::Result
 fn policy(directory: BorrowedFd<'_>) -> io::Result<Option<Policy>> {
     let mut asked = GetPolicy { size: size_of::<Policy>() as u64, policy: Policy::default() };
     // SAFETY: the request writes a policy of at most `size` bytes into the struct behind the pointer.
-    let told =
+    let result =
         unsafe { ioctl::ioctl(directory, Updater::<GET_POLICY, GetPolicy>::new(&mut asked)) };
-    match told {
+    match result {
         Ok(()) => Ok(Some(asked.policy)),
         Err(rustix::io::Errno::NODATA) => Ok(None),
         Err(error) => Err(error.into()),

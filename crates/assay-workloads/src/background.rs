@@ -32,40 +32,40 @@ pub struct BackgroundLoad<'a> {
 /// Runs some work with a background load, which starts slightly earlier and stops with it.
 pub fn run(
     work: &WorkPlan,
-    own: &Run<'_>,
+    run: &Run<'_>,
     background: Option<&BackgroundLoad<'_>>,
 ) -> Result<(RunResult, Option<Measured>), String> {
-    let Some(load) = background else { return work.run(own).map(|ran| (ran, None)) };
+    let Some(load) = background else { return work.run(run).map(|result| (result, None)) };
     // The simulated drive has a separate clock, on which both last equally long.
-    let simulated = own.medium.law.is_some();
+    let simulated = run.medium.law.is_some();
     let over = AtomicBool::new(false);
     let other = Run {
-        medium: TestMedium { file: load.file.as_ref(), area: load.area, ..own.medium },
-        time_ns: if simulated { own.time_ns } else { own.time_ns.saturating_add(SLACK_NS) },
-        seed: own.seed.rotate_left(32),
+        medium: TestMedium { file: load.file.as_ref(), area: load.area, ..run.medium },
+        time_ns: if simulated { run.time_ns } else { run.time_ns.saturating_add(SLACK_NS) },
+        seed: run.seed.rotate_left(32),
         stop: &over,
-        ..*own
+        ..*run
     };
-    let (ran, other) = thread::scope(|scope| {
+    let (result, other) = thread::scope(|scope| {
         let background = scope.spawn(|| load.work.run(&other));
-        let ran = work.run(own);
+        let result = work.run(run);
         over.store(!simulated, Ordering::Relaxed);
         let other = background.join();
-        (ran, other.unwrap_or_else(|_| Err("the background load failed".to_owned())))
+        (result, other.unwrap_or_else(|_| Err("the background load failed".to_owned())))
     });
-    let (ran, measured) = apart(ran?, other?);
-    Ok((ran, Some(measured)))
+    let (result, measured) = apart(result?, other?);
+    Ok((result, Some(measured)))
 }
 
 /// Splits the CPU time of the process between the two.
-fn apart(mut own: RunResult, other: RunResult) -> (RunResult, Measured) {
-    let taken_ns = own.measured.cpu_ns.saturating_sub(other.threads_cpu_ns);
-    own.measured.cpu_ns = taken_ns.max(own.threads_cpu_ns);
+fn apart(mut result: RunResult, other: RunResult) -> (RunResult, Measured) {
+    let taken_ns = result.measured.cpu_ns.saturating_sub(other.threads_cpu_ns);
+    result.measured.cpu_ns = taken_ns.max(result.threads_cpu_ns);
     let mut measured = Measured { cpu_ns: other.threads_cpu_ns, ..other.measured };
     // Its single latencies are not needed.
     if let Some(detail) = io::IoDetail::of(&measured) {
         let silent = io::IoDetail { sample_latencies_ns: Vec::new(), ..detail.clone() };
         measured.detail = silent.into();
     }
-    (own, measured)
+    (result, measured)
 }

@@ -55,7 +55,7 @@ pub(super) fn word<T: serde::de::DeserializeOwned>(text: &str, choices: &str) ->
     serde_json::from_str(&json).map_err(|_| format!("unknown value `{text}`; use {choices}"))
 }
 
-pub(super) fn whole(text: &str, most: u32) -> Result<u32, String> {
+pub(super) fn parse_whole(text: &str, most: u32) -> Result<u32, String> {
     text.parse()
         .ok()
         .filter(|number| (1..=most).contains(number))
@@ -143,7 +143,7 @@ macro_rules! runtime {
             self.runtime = self.runtime.or(Some($usual));
         }
 
-        fn hurry(&mut self, _: Option<Bytes>) {
+        fn make_quick(&mut self, _: Option<Bytes>) {
             self.runtime = Some(self.runtime.map_or($quick, |time| time.min($quick)));
         }
     };
@@ -167,9 +167,9 @@ mod tests {
 
     #[test]
     fn a_whole_number_has_its_limits() {
-        assert_eq!([whole("1", 64), whole("64", 64)], [Ok(1), Ok(64)]);
+        assert_eq!([parse_whole("1", 64), parse_whole("64", 64)], [Ok(1), Ok(64)]);
         for wrong in ["0", "65", "-1", "1.5", "many", ""] {
-            assert!(whole(wrong, 64).unwrap_err().ends_with("from 1 to 64"), "{wrong}");
+            assert!(parse_whole(wrong, 64).unwrap_err().ends_with("from 1 to 64"), "{wrong}");
         }
     }
 }

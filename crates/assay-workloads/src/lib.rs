@@ -96,8 +96,8 @@ pub static COPY: Parameter = Parameter {
 
 impl Work {
     pub fn programs(&self) -> Vec<&str> {
-        let Self::Command(own) = self else { return Vec::new() };
-        own.needs.iter().map(String::as_str).collect()
+        let Self::Command(command) = self else { return Vec::new() };
+        command.needs.iter().map(String::as_str).collect()
     }
 
     /// Returns whether a command line of the work names a factor: then each level is different work.
@@ -112,13 +112,13 @@ impl Work {
 
     /// Returns what the work requires of the network, or `None` if it loads no link.
     pub fn link_needs(&self, study: &InStudy<'_>) -> Option<LinkNeeds> {
-        if let Self::Network(own) = self { Some(own.link_needs(study)) } else { None }
+        if let Self::Network(network) = self { Some(network.link_needs(study)) } else { None }
     }
 
     /// Returns what the virtual machines of the work need, or `None` if it starts none.
     pub fn vm_needs(&self) -> Option<VmNeeds> {
         match self {
-            Self::Durability(own) if own.is_in_machine() => Some(own.wanted()),
+            Self::Durability(durability) if durability.is_in_machine() => Some(durability.wanted()),
             _ => None,
         }
     }
@@ -168,7 +168,7 @@ impl WorkPlan {
 
     /// Returns why the work has no operations of a class, if it lists its classes.
     pub fn missing_class(&self, class: &PlayedClass) -> Option<String> {
-        if let Self::Replay(own) = self { own.missing_class(class) } else { None }
+        if let Self::Replay(replay) = self { replay.missing_class(class) } else { None }
     }
 
     /// Returns whether short pieces of the work vary like whole trials.
@@ -186,7 +186,7 @@ impl WorkPlan {
 
     /// Factor over the baseline's worst at which a level is rolled back, if it is.
     pub fn harm(&self) -> Option<f64> {
-        if let Self::Production(own) = self { own.harm.factor() } else { None }
+        if let Self::Production(production) = self { production.harm.factor() } else { None }
     }
 
     /// Whether it uses more memory than its limit: swapping and OOM kills are its result.
@@ -246,12 +246,12 @@ pub fn at_level(kind: &KindEntry, parameter: &str, level: &str) -> Option<Result
     Some(set.map(|()| work))
 }
 
-fn set<K: WorkloadKind>(own: &mut K, name: &str, level: &str) -> Option<Result<(), String>> {
+fn set<K: WorkloadKind>(spec: &mut K, name: &str, level: &str) -> Option<Result<(), String>> {
     if name == COPY.about.name {
         return Some(Ok(()));
     }
-    let parameter = K::FACTORS.iter().find(|one| one.about.about.name == name)?;
-    Some((parameter.set)(own, level).and_then(|()| own.check_factor(name)))
+    let parameter = K::FACTORS.iter().find(|known| known.about.about.name == name)?;
+    Some((parameter.set)(spec, level).and_then(|()| spec.check_factor(name)))
 }
 
 #[cfg(test)]

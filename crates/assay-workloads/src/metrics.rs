@@ -34,7 +34,7 @@ pub fn of_work() -> impl Iterator<Item = &'static Metric> {
 /// All metrics that trials of a kind of work may have.
 pub fn of_kind(kind: &'static KindEntry) -> impl Iterator<Item = &'static Metric> {
     let claims_bytes = kind.judged.contains(&Basis::Bytes);
-    let shared = SHARED.iter().filter(move |one| claims_bytes || is_of_energy(one.name));
+    let shared = SHARED.iter().filter(move |metric| claims_bytes || is_of_energy(metric.name));
     kind.metrics.iter().copied().flatten().chain(shared)
 }
 
@@ -97,7 +97,7 @@ pub fn is_of_speed(name: &str) -> bool {
 
 pub fn is_told(name: &str) -> bool {
     let sign = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-    name.strip_prefix(TOLD).is_some_and(|own| !own.is_empty() && own.bytes().all(sign))
+    name.strip_prefix(TOLD).is_some_and(|rest| !rest.is_empty() && rest.bytes().all(sign))
 }
 
 /// Units of rates in metric names, in bytes.
@@ -120,8 +120,8 @@ pub fn printed_bytes_per_s(name: &str) -> Option<f64> {
 
 /// The noun for a metric in a sentence; an unknown name stays as it is.
 pub fn noun(name: &str) -> &str {
-    let own = || if is_told(name) { &name[TOLD.len()..] } else { name };
-    find(name).map_or_else(own, |metric| metric.noun)
+    let bare_name = || if is_told(name) { &name[TOLD.len()..] } else { name };
+    find(name).map_or_else(bare_name, |metric| metric.noun)
 }
 
 /// Returns a ratio of a metric as a change: `68% more bandwidth`, `49.5% lower mean latency`, `25x the IOPS`.

@@ -130,7 +130,7 @@ impl PlannedWork for MicroPlan {
             .map(|_| repeated(run, self.operation, time_ns / pieces));
         let done = each.collect::<Result<Vec<MicroOutcome>, String>>()?;
         let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
-        Ok(ran(&done, elapsed_ns, !going()))
+        Ok(run_result(&done, elapsed_ns, !going()))
     }
 
     fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
@@ -154,11 +154,11 @@ impl PlannedWork for MicroPlan {
     }
 }
 
-fn ran(done: &[MicroOutcome], elapsed_ns: u64, stopped: bool) -> RunResult {
+fn run_result(done: &[MicroOutcome], elapsed_ns: u64, stopped: bool) -> RunResult {
     let sum = |pick: fn(&MicroOutcome) -> u64| done.iter().map(pick).fold(0, u64::saturating_add);
     let (operations, window_ns, cpu_ns) =
-        (sum(|one| one.operations), sum(|one| one.elapsed_ns), sum(|one| one.cpu_ns));
-    let waited_ns = done.iter().map(|one| one.waited_ns).sum::<Option<u64>>();
+        (sum(|run| run.operations), sum(|run| run.elapsed_ns), sum(|run| run.cpu_ns));
+    let waited_ns = done.iter().map(|run| run.waited_ns).sum::<Option<u64>>();
     let mut values = BTreeMap::new();
     if operations > 0 && window_ns > 0 {
         let each_ns = window_ns as f64 / operations as f64;
@@ -179,11 +179,11 @@ fn ran(done: &[MicroOutcome], elapsed_ns: u64, stopped: bool) -> RunResult {
 }
 
 fn repeated(run: &Run<'_>, operation: Operation, time_ns: u64) -> Result<MicroOutcome, String> {
-    let own = own_program(run.system)?;
+    let program = own_program(run.system)?;
     let words = ["micro", operation.name(), &time_ns.to_string()];
-    let told = patient_answer(run.system, &own, &words)?;
-    serde_json::from_str(&told.text).map_err(|_| {
-        let complaint = told.complaint.trim().trim_start_matches("assay: ");
+    let answer = patient_answer(run.system, &program, &words)?;
+    serde_json::from_str(&answer.text).map_err(|_| {
+        let complaint = answer.complaint.trim().trim_start_matches("assay: ");
         format!("the system refused {}: {}", operation.name(), outside::spelled(complaint))
     })
 }
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn processes_of_a_trial_are_one_sum() {
-        let ran = ran(&[done(100, 1_000, Some(3)), done(300, 1_000, Some(4))], 2_500, false);
+        let ran = run_result(&[done(100, 1_000, Some(3)), done(300, 1_000, Some(4))], 2_500, false);
         let value = |name: &str| ran.measured.values[name];
         assert_eq!((value("micro_operation_ns"), value("micro_operations_per_s")), (5.0, 2e8));
         assert_eq!((ran.measured.window_ns, ran.measured.cpu_ns), (2_000, 1_000));
@@ -219,8 +219,8 @@ mod tests {
 
     #[test]
     fn what_the_kernel_does_not_count_is_absent() {
-        let ran = ran(&[done(1, 10, Some(3)), done(1, 10, None)], 20, false);
+        let ran = run_result(&[done(1, 10, Some(3)), done(1, 10, None)], 20, false);
         assert_eq!(ran.measured.waited_ns, None);
-        assert!(self::ran(&[], 1, true).measured.values.is_empty(), "nothing was done");
+        assert!(self::run_result(&[], 1, true).measured.values.is_empty(), "nothing was done");
     }
 }

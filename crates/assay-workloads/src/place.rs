@@ -100,9 +100,9 @@ impl<'a> TestMedium<'a> {
 
 /// Returns the path of this program, to run it as a child process.
 pub(super) fn own_program(system: &dyn System) -> Result<String, String> {
-    let own = system.read_link(Path::new("/proc/self/exe"));
-    let own = own.map_err(|error| format!("cannot find the assay program: {error}"))?;
-    Ok(own.display().to_string())
+    let program = system.read_link(Path::new("/proc/self/exe"));
+    let program = program.map_err(|error| format!("cannot find the assay program: {error}"))?;
+    Ok(program.display().to_string())
 }
 
 /// Runs a program with an empty input and no time limit.

@@ -81,7 +81,6 @@ impl Record {
     }
 }
 
-/// Microseconds since 1970 of an RFC 3339 time.
 fn wall_us(text: &str) -> Option<u64> {
     let time: jiff::Timestamp = text.parse().ok()?;
     u64::try_from(time.as_microsecond()).ok()

@@ -47,12 +47,12 @@ keys! {
     }
 }
 
-fn set_stack_size(own: &mut StacksSpec, text: &str) -> Result<(), String> {
+fn set_stack_size(spec: &mut StacksSpec, text: &str) -> Result<(), String> {
     let limit: Bytes = text.parse()?;
     if !(LEAST..=MOST).contains(&limit) {
         return Err(format!("a stack size must be {LEAST} to {MOST}, not {limit}"));
     }
-    own.stack_size = limit;
+    spec.stack_size = limit;
     Ok(())
 }
 
@@ -133,20 +133,21 @@ impl PlannedWork for StacksPlan {
 
     fn run(&self, run: &Run<'_>) -> Result<RunResult, String> {
         let began_ns = run.system.monotonic_ns();
-        let going = || !run.stop.load(Ordering::Relaxed);
-        let processes = (0..PROCESSES).take_while(|_| going()).map(|_| held(run.system, self));
+        let may_go_on = || !run.stop.load(Ordering::Relaxed);
+        let processes =
+            (0..PROCESSES).take_while(|_| may_go_on()).map(|_| measure(run.system, self));
         let held = processes.collect::<Result<Vec<StackMemory>, String>>()?;
         let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
         let (values, absent) = values(&held);
         Ok(RunResult::new(
             Measured {
-                window_ns: held.iter().map(|one| one.start_ns).sum(),
+                window_ns: held.iter().map(|memory| memory.start_ns).sum(),
                 elapsed_ns,
                 values,
                 absent,
                 ..Measured::from_detail(StacksDetail { held })
             },
-            !going(),
+            !may_go_on(),
         ))
     }
 
@@ -236,16 +237,17 @@ fn own_bytes(system: &dyn System, path: &str, name: &str) -> Presence<u64> {
 fn values(held: &[StackMemory]) -> KnownAndAbsent {
     let processes = held.len().max(1) as f64;
     let grown = |pick: fn(&ProcessBytes) -> &Presence<u64>| {
-        let each = held.iter().map(|one| {
-            pick(&one.after).both(pick(&one.before), |after, before| after.saturating_sub(*before))
+        let each = held.iter().map(|process| {
+            pick(&process.after)
+                .both(pick(&process.before), |after, before| after.saturating_sub(*before))
         });
-        let sum = each.fold(Presence::Present(0_u64), |sum, own| {
-            sum.both(&own, |sum, own| sum.saturating_add(*own))
+        let sum = each.fold(Presence::Present(0_u64), |sum, added| {
+            sum.both(&added, |sum, added| sum.saturating_add(*added))
         });
         sum.map(|sum| sum as f64 / processes)
     };
-    let start_ns: u64 = held.iter().map(|one| one.start_ns).sum();
-    let all = [
+    let start_ns: u64 = held.iter().map(|process| process.start_ns).sum();
+    let values = [
         (STARTING, Presence::Present(start_ns as f64 / processes / 1e9)),
         (RESIDENT, grown(|memory| &memory.resident)),
         (PROPORTIONAL, grown(|memory| &memory.proportional)),
@@ -253,14 +255,14 @@ fn values(held: &[StackMemory]) -> KnownAndAbsent {
         (COMMITTED, grown(|memory| &memory.committed)),
         (PAGE_TABLES, grown(|memory| &memory.page_tables)),
     ];
-    known_and_absent(all)
+    known_and_absent(values)
 }
 
-fn held(system: &dyn System, planned: &StacksPlan) -> Result<StackMemory, String> {
-    let own = own_program(system)?;
+fn measure(system: &dyn System, planned: &StacksPlan) -> Result<StackMemory, String> {
+    let program = own_program(system)?;
     let [threads, limit] = [u64::from(planned.threads), planned.limit_bytes].map(|n| n.to_string());
     // An allocator with one arena per thread would reserve more than the stacks.
-    let words = ["MALLOC_ARENA_MAX=1", &own, "stacks", &threads, &limit];
+    let words = ["MALLOC_ARENA_MAX=1", &program, "stacks", &threads, &limit];
     let text = patient_answer(system, "env", &words)?.text;
     serde_json::from_str(&text).map_err(|_| {
         format!("cannot start {threads} threads with a stack of {}", Bytes(planned.limit_bytes))
@@ -368,6 +370,6 @@ mod tests {
     fn a_process_that_cannot_have_them_is_told() {
         let fake = Fake::new();
         let planned = StacksPlan { threads: 9, limit_bytes: 1 << 30 };
-        assert!(held(&fake, &planned).unwrap_err().contains("cannot find the assay program"));
+        assert!(measure(&fake, &planned).unwrap_err().contains("cannot find the assay program"));
     }
 }

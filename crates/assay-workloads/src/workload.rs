@@ -185,7 +185,6 @@ impl<'a> InStudy<'a> {
 pub trait Complaints {
     fn value(&mut self, path: &str, message: String, hint: Option<String>);
     fn key(&mut self, path: &str, message: String, hint: Option<String>);
-    /// Whether a mistake was already reported there.
     fn is_wrong(&self, path: &str) -> bool;
 }
 
@@ -216,7 +215,6 @@ pub trait WorkloadSpec {
         false
     }
 
-    /// The time of a trial, if set.
     fn time(&self) -> Option<Time>;
 
     /// The uncounted time before it, if set.
@@ -236,7 +234,7 @@ pub trait WorkloadSpec {
     fn settle(&mut self) {}
 
     /// Reduces it for a quick check, on an area of this size.
-    fn hurry(&mut self, _area: Option<Bytes>) {}
+    fn make_quick(&mut self, _area: Option<Bytes>) {}
 
     /// Its plan on this target, and the deviations with reasons.
     fn plan(&self, offer: &Offer<'_>) -> Result<(WorkPlan, Option<String>), String>;
@@ -246,7 +244,6 @@ pub trait WorkloadSpec {
         Ok(None)
     }
 
-    /// Whether operations of both cost the same.
     fn costs_like(&self, _other: &Work) -> bool {
         false
     }
@@ -267,7 +264,6 @@ pub struct ManualRun<'a> {
 }
 
 impl ManualRun<'_> {
-    /// Whole seconds of a trial, at least one.
     pub fn seconds(&self) -> u64 {
         self.time_ns.div_ceil(1_000_000_000).max(1)
     }
@@ -353,7 +349,6 @@ pub trait PlannedWork {
         1
     }
 
-    /// Operations in flight, over all threads.
     fn in_flight(&self) -> u32 {
         1
     }

@@ -29,8 +29,8 @@ pub(super) fn confirm(
     full: bool,
 ) -> Confirmed {
     const GENERATION: u32 = 2;
-    let of = |wrong: &WrongBlock| wrong.at_bytes / BLOCK_BYTES;
-    let chosen: Vec<u64> = look.wrong.iter().take(CHOSEN).map(of).collect();
+    let candidates = look.wrong.iter().take(CHOSEN);
+    let chosen: Vec<u64> = candidates.map(|wrong| wrong.at_bytes / BLOCK_BYTES).collect();
     for block in &chosen {
         pass.write_again(*block, 1, GENERATION);
     }
@@ -44,13 +44,10 @@ pub(super) fn confirm(
         }
     }
     pass.settle();
-    let (first, last) = (chosen.first().copied(), chosen.last().copied());
+    // The spacer must not overwrite the chosen blocks: it goes before or after them.
     let length = zone.min(LARGEST_SPACER / BLOCK_BYTES);
-    let start = if first.is_some_and(|first| first >= length) {
-        0
-    } else {
-        last.map_or(0, |last| last + 1)
-    };
+    let fits_before = chosen.first().is_some_and(|first| *first >= length);
+    let start = if fits_before { 0 } else { chosen.last().map_or(0, |last| last + 1) };
     pass.write_stretch(start, length.min(blocks.saturating_sub(start)), GENERATION);
     pass.settle();
     let mut confirmed = Confirmed::default();
@@ -67,7 +64,7 @@ pub(super) fn confirm(
         confirmed.held_blocks = if full {
             Some(look.counts.as_written)
         } else if is_border {
-            Some(border(pass, look, zone))
+            Some(find_border(pass, look, zone))
         } else {
             None
         };
@@ -76,7 +73,7 @@ pub(super) fn confirm(
 }
 
 /// Returns the first lost block, by a search with many places per round.
-fn border(pass: &mut Pass<'_>, look: &BlockSurvey, zone: u64) -> u64 {
+fn find_border(pass: &mut Pass<'_>, look: &BlockSurvey, zone: u64) -> u64 {
     // The first block after the last known good one.
     let mut from = look.good_before.map_or(0, |good| good + 1);
     let mut wrong = look.first_wrong.unwrap_or(from);

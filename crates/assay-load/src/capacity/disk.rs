@@ -78,7 +78,7 @@ pub fn set_aside(file: BorrowedFd<'_>, area: &Range<u64>) -> Result<(), String> 
 }
 
 /// Moves all bytes from a place on, however many the kernel takes at once.
-fn whole(
+fn transfer_all(
     mut left: usize,
     mut offset: u64,
     mut step: impl FnMut(usize, u64) -> Result<usize, Errno>,
@@ -100,7 +100,7 @@ impl BlockDisk for RealDisk<'_> {
         let (file, stamp) = (self.file, self.stamp(block, generation));
         let bytes = &mut self.buffer.slot_mut(0)[..length];
         stamp::fill(bytes, stamp);
-        whole(length, offset, |left, at| pwrite(file, &bytes[length - left..], at))
+        transfer_all(length, offset, |left, at| pwrite(file, &bytes[length - left..], at))
     }
 
     fn read(
@@ -113,7 +113,7 @@ impl BlockDisk for RealDisk<'_> {
         let (length, offset) = ((count * BLOCK_BYTES) as usize, self.start + block * BLOCK_BYTES);
         let (file, first) = (self.file, self.stamp(block, generation));
         let bytes = &mut self.buffer.slot_mut(0)[..length];
-        whole(length, offset, |left, at| pread(file, &mut bytes[length - left..], at))?;
+        transfer_all(length, offset, |left, at| pread(file, &mut bytes[length - left..], at))?;
         let blocks = bytes
             .chunks_exact(BLOCK_BYTES as usize)
             .zip((first.address..).step_by(BLOCK_BYTES as usize));

@@ -203,7 +203,7 @@ impl BlockSurvey {
         }
         if let Seen::Other { at_bytes, of_bytes } = seen {
             let apart = at_bytes.abs_diff(of_bytes);
-            self.apart_bytes = Some(common_measure(apart, self.apart_bytes.unwrap_or(0)));
+            self.apart_bytes = Some(common_divisor(apart, self.apart_bytes.unwrap_or(0)));
         }
         if self.first_wrong.is_none() {
             self.good_before = Some(block);
@@ -215,26 +215,25 @@ impl BlockSurvey {
 
     /// Replaces results of blocks whose rewrite failed.
     fn correct(&mut self, rewrites: &Self) {
-        let known: BTreeSet<u64> = self.wrong.iter().map(|own| own.at_bytes).collect();
-        for wrong in rewrites.wrong.iter().filter(|own| !known.contains(&own.at_bytes)) {
+        let known: BTreeSet<u64> = self.wrong.iter().map(|wrong| wrong.at_bytes).collect();
+        for wrong in rewrites.wrong.iter().filter(|wrong| !known.contains(&wrong.at_bytes)) {
             self.counts.as_written = self.counts.as_written.saturating_sub(1);
             self.counts.add(wrong.seen);
         }
-        let found = [self.first_wrong, rewrites.first_wrong];
-        self.first_wrong = found.into_iter().flatten().min();
+        self.first_wrong = self.first_wrong.into_iter().chain(rewrites.first_wrong).min();
         self.apart_bytes = rewrites.apart_bytes;
     }
 }
 
 /// Euclid's algorithm.
-fn common_measure(mut one: u64, mut other: u64) -> u64 {
+fn common_divisor(mut length: u64, mut other: u64) -> u64 {
     while other > 0 {
-        (one, other) = (other, one % other);
+        (length, other) = (other, length % other);
     }
-    one
+    length
 }
 
-struct Gone {
+struct SurveyResult {
     look: BlockSurvey,
     /// Rewritten blocks; also part of `look`.
     rewrites: BlockSurvey,
@@ -264,49 +263,50 @@ pub(super) fn run(
         ));
     }
     let mut pass = Pass::new(disk, job.time.as_nanos() as u64, stop);
-    let gone = if shape.full {
+    let survey = if shape.full {
         in_full(&mut pass, job.seed, blocks, &shape)?
     } else {
         by_sample(&mut pass, job.seed, blocks, &shape)?
     };
     let tried_ns = pass.elapsed_ns();
-    let confirmed = if gone.look.first_wrong.is_some() && !pass.is_stopped() {
-        let end = if shape.full { gone.zone_blocks } else { blocks };
+    let confirmed = if survey.look.first_wrong.is_some() && !pass.is_stopped() {
+        let end = if shape.full { survey.zone_blocks } else { blocks };
         // Only rewritten blocks show lost rewrites.
-        let twice = &gone.rewrites;
-        let by_rewrites = twice.counts.older > 0 || (shape.full && twice.first_wrong.is_some());
-        let look = if by_rewrites { &gone.rewrites } else { &gone.look };
-        confirm::confirm(&mut pass, look, end, gone.zone_blocks, shape.full && !by_rewrites)
+        let rewrites = &survey.rewrites;
+        let by_rewrites =
+            rewrites.counts.older > 0 || (shape.full && rewrites.first_wrong.is_some());
+        let look = if by_rewrites { &survey.rewrites } else { &survey.look };
+        confirm::confirm(&mut pass, look, end, survey.zone_blocks, shape.full && !by_rewrites)
     } else {
         Confirmed::default()
     };
     let elapsed_ns = pass.elapsed_ns();
     // A file system with less space did not claim more.
-    let took = if pass.disk.may_fill_up() && shape.full && !gone.cut_short {
-        gone.zone_blocks * BLOCK_BYTES
+    let took = if pass.disk.may_fill_up() && shape.full && !survey.cut_short {
+        survey.zone_blocks * BLOCK_BYTES
     } else {
         claimed_bytes
     };
     Ok(CapacityOutcome {
         claimed_bytes: took,
         shape,
-        zone_bytes: gone.zone_blocks * BLOCK_BYTES,
-        samples: gone.samples,
-        rewritten: gone.rewrites.counts.all(),
-        first: gone.look.counts,
-        sampled: gone.sampled,
-        widest_gap_bytes: gap_bytes(&gone.look, took / BLOCK_BYTES),
-        between_bytes: gone.between_bytes,
+        zone_bytes: survey.zone_blocks * BLOCK_BYTES,
+        samples: survey.samples,
+        rewritten: survey.rewrites.counts.all(),
+        first: survey.look.counts,
+        sampled: survey.sampled,
+        widest_gap_bytes: gap_bytes(&survey.look, took / BLOCK_BYTES),
+        between_bytes: survey.between_bytes,
         again: confirmed.counts,
         wrong: confirmed.wrong,
-        wraps_after_bytes: gone.look.apart_bytes.filter(|_| confirmed.counts.other > 0),
+        wraps_after_bytes: survey.look.apart_bytes.filter(|_| confirmed.counts.other > 0),
         held_bytes: confirmed.held_blocks.map(|blocks| blocks * BLOCK_BYTES),
         written: pass.written,
         read: pass.read,
-        zone_write_ns: gone.zone_write_ns,
+        zone_write_ns: survey.zone_write_ns,
         elapsed_ns,
         again_ns: elapsed_ns - tried_ns,
-        cut_short: gone.cut_short,
+        cut_short: survey.cut_short,
         note,
         refused: pass.refused.clone(),
         stopped: pass.is_stopped(),
@@ -325,8 +325,8 @@ fn in_full(
     seed: u64,
     blocks: u64,
     shape: &CapacityShape,
-) -> Result<Gone, LoadError> {
-    let (written, write_ns) = written_from_the_beginning(pass, blocks)?;
+) -> Result<SurveyResult, LoadError> {
+    let (written, write_ns) = write_zone(pass, blocks)?;
     let is_full = pass.disk.may_fill_up() && !pass.is_over(WRITING_PERCENT);
     let (mut look, mut at, mut seen) = (BlockSurvey::default(), 0, Vec::new());
     while at < written && pass.may_go_on(100) {
@@ -342,10 +342,10 @@ fn in_full(
     // If all wrong blocks are older writes of the pilot or a pass, only rewrites can find the border.
     let only_older = look.counts.wrong() == look.counts.older;
     if at == written && only_older && shape.rewrites > 0 {
-        rewrites = written_once_more(pass, seed, written, shape.rewrites.min(written));
+        rewrites = check_rewrites(pass, seed, written, shape.rewrites.min(written));
         look.correct(&rewrites);
     }
-    Ok(Gone {
+    Ok(SurveyResult {
         sampled: look.counts,
         look,
         rewrites,
@@ -360,14 +360,14 @@ fn in_full(
 
 /// Rewrites one block per stretch and reads it; returns the results within the time limit. It alternates between the
 /// two halves, so writes to one half exceed the cache for the other.
-fn written_once_more(pass: &mut Pass<'_>, seed: u64, blocks: u64, count: u64) -> BlockSurvey {
+fn check_rewrites(pass: &mut Pass<'_>, seed: u64, blocks: u64, count: u64) -> BlockSurvey {
     let mut look = BlockSurvey::default();
     let places = strata_to_the_end(seed ^ 2, 0..blocks, count);
     let middle = blocks / 2;
     let (first, second) = places.split_at(places.partition_point(|place| *place < middle));
-    for (own, other) in [(first, middle..blocks), (second, 0..middle)] {
-        let mut written = Vec::with_capacity(own.len());
-        for place in own {
+    for (half, other_half) in [(first, middle..blocks), (second, 0..middle)] {
+        let mut written = Vec::with_capacity(half.len());
+        for place in half {
             if !pass.may_go_on(100) {
                 break;
             }
@@ -375,9 +375,9 @@ fn written_once_more(pass: &mut Pass<'_>, seed: u64, blocks: u64, count: u64) ->
             written.push(*place);
         }
         pass.settle();
-        let length = (other.end - other.start).min(LARGEST_SPACER / BLOCK_BYTES);
+        let length = (other_half.end - other_half.start).min(LARGEST_SPACER / BLOCK_BYTES);
         if !written.is_empty() {
-            pass.write_stretch(other.start, length, LOOKED_AT);
+            pass.write_stretch(other_half.start, length, LOOKED_AT);
             pass.settle();
         }
         for place in written {
@@ -392,7 +392,7 @@ fn written_once_more(pass: &mut Pass<'_>, seed: u64, blocks: u64, count: u64) ->
 }
 
 /// Writes in one piece from the beginning and syncs it; returns blocks and nanoseconds.
-fn written_from_the_beginning(pass: &mut Pass<'_>, blocks: u64) -> Result<(u64, u64), LoadError> {
+fn write_zone(pass: &mut Pass<'_>, blocks: u64) -> Result<(u64, u64), LoadError> {
     let began_ns = pass.elapsed_ns();
     let mut at = 0;
     while at < blocks && pass.may_go_on(WRITING_PERCENT) {
@@ -406,24 +406,24 @@ fn written_from_the_beginning(pass: &mut Pass<'_>, blocks: u64) -> Result<(u64, 
     Ok((at, pass.elapsed_ns() - began_ns))
 }
 
-/// A sample is written, then the zone before it; then both are looked at.
+/// Writes a sample of blocks, then the zone before them, and reads the sample and a part of the zone.
 fn by_sample(
     pass: &mut Pass<'_>,
     seed: u64,
     blocks: u64,
     shape: &CapacityShape,
-) -> Result<Gone, LoadError> {
+) -> Result<SurveyResult, LoadError> {
     let zone = shape.zone_bytes / BLOCK_BYTES;
-    let places = places(seed, zone..blocks, shape.samples);
-    let mut twice = BTreeSet::new();
+    let places = sample_blocks(seed, zone..blocks, shape.samples);
+    let mut rewritten = BTreeSet::new();
     for place in places.iter().take(shape.rewrites as usize) {
         if !pass.may_go_on(BEFORE_PERCENT) {
             break;
         }
         pass.write(*place, 1, BEFORE)?;
-        twice.insert(*place);
+        rewritten.insert(*place);
     }
-    if !twice.is_empty() {
+    if !rewritten.is_empty() {
         pass.settle();
     }
     let mut written = Vec::with_capacity(places.len());
@@ -435,20 +435,18 @@ fn by_sample(
         written.push(*place);
     }
     pass.settle();
-    let (zone_blocks, zone_write_ns) = written_from_the_beginning(pass, zone)?;
+    let (zone_blocks, zone_write_ns) = write_zone(pass, zone)?;
     let mut found = Vec::with_capacity(written.len());
     // Blocks of the first half only: as much was written after them.
-    let of_zone = strata(seed ^ 1, 0..zone_blocks / 2, shape.zone_samples.min(zone_blocks / 2));
-    let read = written.iter().copied().chain(of_zone);
-    let mut asked = 0;
-    for place in read {
-        asked += 1;
+    let zone_sample = strata(seed ^ 1, 0..zone_blocks / 2, shape.zone_samples.min(zone_blocks / 2));
+    let to_read = written.len() + zone_sample.len();
+    for place in written.iter().copied().chain(zone_sample) {
         if !pass.may_go_on(100) {
             break;
         }
         found.push((place, pass.read_one(place, 1)));
     }
-    let is_whole = written.len() == places.len() && zone_blocks == zone && found.len() == asked;
+    let is_whole = written.len() == places.len() && zone_blocks == zone && found.len() == to_read;
     found.sort_unstable_by_key(|(place, _)| *place);
     let mut look = BlockSurvey::default();
     let (mut rewrites, mut sampled) = (BlockSurvey::default(), SeenCounts::default());
@@ -457,11 +455,11 @@ fn by_sample(
         if place >= zone {
             sampled.add(seen);
         }
-        if twice.contains(&place) {
+        if rewritten.contains(&place) {
             rewrites.take(place, seen);
         }
     }
-    Ok(Gone {
+    Ok(SurveyResult {
         look,
         rewrites,
         sampled,
@@ -474,7 +472,7 @@ fn by_sample(
 }
 
 /// One block per equal stretch, including the very last block, in random order.
-fn places(seed: u64, within: std::ops::Range<u64>, count: u64) -> Vec<u64> {
+fn sample_blocks(seed: u64, within: std::ops::Range<u64>, count: u64) -> Vec<u64> {
     let mut places = strata_to_the_end(seed, within, count);
     // Fisher-Yates shuffle: blocks that a time limit cuts off are spread evenly.
     let shuffle = key(seed, 1, Purpose::Offsets);
@@ -498,11 +496,11 @@ fn strata_to_the_end(seed: u64, within: std::ops::Range<u64>, count: u64) -> Vec
 fn strata(seed: u64, within: std::ops::Range<u64>, count: u64) -> Vec<u64> {
     let (length, draws) = (within.end - within.start, key(seed, 0, Purpose::Offsets));
     let bound = |index: u64| (u128::from(length) * u128::from(index) / u128::from(count)) as u64;
-    let place = |index: u64| {
+    let draw = |index: u64| {
         let (from, to) = (bound(index), bound(index + 1).max(bound(index) + 1));
         within.start + from + at(draws, index) % (to - from)
     };
-    (0..count).map(place).collect()
+    (0..count).map(draw).collect()
 }
 
 /// Nanoseconds of a MiB in one piece, and of a single block.
@@ -511,7 +509,7 @@ pub(super) fn costs(disk: &mut dyn BlockDisk, bytes: u64) -> Result<(u64, u64), 
     let blocks = bytes / BLOCK_BYTES;
     let mut pass = Pass::new(disk, u64::MAX / 2, &never);
     let pieces = TRIED_PIECES.min(blocks / PIECE_BLOCKS).max(1);
-    let (_, piece_ns) = written_from_the_beginning(&mut pass, (pieces * PIECE_BLOCKS).min(blocks))?;
+    let (_, piece_ns) = write_zone(&mut pass, (pieces * PIECE_BLOCKS).min(blocks))?;
     let began_ns = pass.elapsed_ns();
     let tried = strata(1, 0..blocks, TRIED_BLOCKS.min(blocks));
     for place in &tried {
@@ -531,7 +529,7 @@ mod unit {
 
     #[test]
     fn places_lie_in_their_stretches_and_the_last_is_the_last() {
-        let mut found = places(7, 1000..101_000, 500);
+        let mut found = sample_blocks(7, 1000..101_000, 500);
         assert_ne!(found, strata(7, 1000..101_000, 500), "in an order drawn");
         found.sort_unstable();
         assert_eq!(found.last(), Some(&100_999));
@@ -547,7 +545,7 @@ mod unit {
 
     #[test]
     fn distances_have_a_common_measure() {
-        let apart = [96, 64, 160].into_iter().fold(0, |sum, own| common_measure(own, sum));
+        let apart = [96, 64, 160].into_iter().fold(0, |sum, own| common_divisor(own, sum));
         assert_eq!(apart, 32);
     }
 }

@@ -121,26 +121,23 @@ impl SimulatedDisk {
             return Seen::Foreign;
         };
         let address = piece.first + (place - at);
-        match address == block {
-            true if piece.generation == generation => Seen::AsWritten,
-            true => Seen::Older,
-            false => Seen::Other { at_bytes: block * BLOCK_BYTES, of_bytes: address * BLOCK_BYTES },
+        if address != block {
+            return Seen::Other { at_bytes: block * BLOCK_BYTES, of_bytes: address * BLOCK_BYTES };
         }
+        if piece.generation == generation { Seen::AsWritten } else { Seen::Older }
     }
 }
 
 impl BlockDisk for SimulatedDisk {
     fn write(&mut self, block: u64, count: u64, generation: u32) -> io::Result<()> {
         self.serve();
-        let (mut first, end) = (block, block + count);
-        if self.lie == Lie::Keeps {
-            self.keep(first.max(self.held.unwrap_or(end)).min(end)..end, generation);
-            first = first.min(end);
+        let (mut first, mut end) = (block, block + count);
+        if self.lie == Lie::Keeps
+            && let Some(held) = self.held
+        {
+            self.keep(first.max(held)..end, generation);
+            end = end.min(held);
         }
-        let end = match self.held.filter(|_| self.lie == Lie::Keeps) {
-            Some(held) => end.min(held),
-            None => end,
-        };
         while first < end {
             let place = self.place(first);
             // Blocks are contiguous up to the wrap.

@@ -86,7 +86,7 @@ fn sector_seen(sector: &[u8], wanted: Stamp) -> Seen {
             return Seen::Other { at_bytes: wanted.address, of_bytes: address };
         }
     }
-    let bits = found.iter().zip(expected).map(|(one, other)| (one ^ other).count_ones()).sum();
+    let bits = found.iter().zip(expected).map(|(byte, other)| (byte ^ other).count_ones()).sum();
     if bits <= MOST_FLIPPED { Seen::Flipped { bits } } else { Seen::Foreign }
 }
 

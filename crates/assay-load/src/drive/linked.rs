@@ -38,7 +38,7 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
         self.pace.lack(self.left);
         self.left = 0;
         self.drain_paced()?;
-        self.ended(now, stopped)
+        self.run_end(now, stopped)
     }
 
     /// Issues due requests while slots are free; returns the time before.

@@ -55,7 +55,7 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
         if is_cut {
             self.forgo_the_rest(now);
         }
-        self.ended(now, stopped)
+        self.run_end(now, stopped)
     }
 
     /// Fills all slots except resting ones until the run ends, then drains.
@@ -95,10 +95,10 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
         self.left = 0;
         self.free.extend(self.resting.drain(..).map(|(_, slot)| slot));
         self.drain_paced()?;
-        self.ended(now, stopped)
+        self.run_end(now, stopped)
     }
 
-    pub(super) fn ended(&mut self, last: u64, stopped: bool) -> Result<(u64, bool), LoadError> {
+    pub(super) fn run_end(&mut self, last: u64, stopped: bool) -> Result<(u64, bool), LoadError> {
         match self.fault.take() {
             Some(fault) => Err(fault),
             None => Ok((last, stopped)),

@@ -73,7 +73,7 @@ impl Clearing {
 
     /// Notes for the report; `discard` names the call that trims a device.
     pub(super) fn notes(self, discard: &str) -> Vec<String> {
-        let told = [
+        let notes = [
             (self.discards(), format!("trims use {discard} on the device.")),
             (
                 self.trims && !self.is_device,
@@ -94,7 +94,7 @@ impl Clearing {
                     .to_owned(),
             ),
         ];
-        told.into_iter().filter_map(|(applies, note)| applies.then_some(note)).collect()
+        notes.into_iter().filter_map(|(applies, note)| applies.then_some(note)).collect()
     }
 }
 

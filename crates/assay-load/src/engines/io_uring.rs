@@ -144,7 +144,7 @@ enum Registered {
 
 impl Registered {
     #[inline]
-    fn number(self, slot: u32) -> Option<u16> {
+    fn buffer_index(self, slot: u32) -> Option<u16> {
         match self {
             Self::Nothing => None,
             Self::Slots => Some(slot as u16),
@@ -169,7 +169,7 @@ impl Naming {
         let Self { fd, discards, .. } = self;
         let (start, size, at) = (buffer.pointer(request.slot), request.bytes, request.offset);
         let flags = self.sync.flags().bits().cast_signed();
-        let entry = match (request.way, self.registered.number(request.slot)) {
+        let entry = match (request.way, self.registered.buffer_index(request.slot)) {
             (Move::Read, Some(number)) => {
                 opcode::ReadFixed::new(fd, start, size, number).offset(at).build()
             }
@@ -297,7 +297,7 @@ impl IoUring<'_> {
             assert!(slot.pending == 0, "slot {} is in flight", request.slot);
             if self.discards_alone && request.way == Move::Trim {
                 *slot = UringSlot::default();
-                let result = discarded(self.clearing, self.file, request);
+                let result = discard_now(self.clearing, self.file, request);
                 self.ready.push(Completion { slot: request.slot, result });
                 continue;
             }
@@ -483,7 +483,7 @@ fn discard(fd: Fd, offset: u64, bytes: u64) -> squeue::Entry {
 
 /// Discards without the ring; returns the result of an entry.
 #[cold]
-fn discarded(clearing: Clearing, file: BorrowedFd<'_>, request: &Request) -> i32 {
+fn discard_now(clearing: Clearing, file: BorrowedFd<'_>, request: &Request) -> i32 {
     match clearing.run(file, Move::Trim, request.offset, u64::from(request.bytes)) {
         Ok(()) => request.bytes as i32,
         Err(errno) => -errno.raw_os_error(),
@@ -576,13 +576,13 @@ impl<'a> Engine<'a> for IoUring<'a> {
         while !rest.is_empty() {
             // Checked portions have a fixed length; in longer ones the last request would have more time to complete.
             let length = if looks { FEWEST } else { portion(self.outstanding) };
-            let (own, others) = rest.split_at(length.min(rest.len()));
+            let (batch, others) = rest.split_at(length.min(rest.len()));
             rest = others;
-            self.push(own)?;
+            self.push(batch)?;
             if !rest.is_empty() {
                 self.enter(0)?;
             } else if looks {
-                self.look(own)?;
+                self.look(batch)?;
             }
         }
         // Mostly the last portion is left to `complete`: it submits and waits in one system call.

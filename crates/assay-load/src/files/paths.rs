@@ -24,7 +24,7 @@ const NAME_BYTES: usize = 17;
 
 impl Paths {
     pub(super) fn new(job: &FileJob, files: Range<u32>) -> Self {
-        let (drawn, shape) = (key(job.seed, 0, Purpose::Names), TreeShape::new(job));
+        let (name_key, shape) = (key(job.seed, 0, Purpose::Names), TreeShape::new(job));
         let mut bytes = Vec::new();
         let mut stride = 0;
         for file in files {
@@ -32,7 +32,7 @@ impl Paths {
             let leaf = u64::from(file) * u64::from(job.directories) / u64::from(job.files);
             bytes.extend_from_slice(shape.leaf(leaf).as_bytes());
             // The finalizer is a bijection, so each number has a unique name.
-            let name = mix64(drawn.wrapping_add(u64::from(file)));
+            let name = mix64(name_key.wrapping_add(u64::from(file)));
             bytes.extend_from_slice(format!("/{}{name:016x}\0", char::from(FIRST)).as_bytes());
             stride = bytes.len() - at;
         }
@@ -41,8 +41,8 @@ impl Paths {
             path[stride - 1 - NAME_BYTES] = RENAMED;
         }
         // Both names of a file are adjacent.
-        let both = bytes.chunks_exact(stride.max(1)).zip(renamed.chunks_exact(stride.max(1)));
-        let bytes = both.flat_map(|(first, other)| [first, other].concat()).collect();
+        let pairs = bytes.chunks_exact(stride.max(1)).zip(renamed.chunks_exact(stride.max(1)));
+        let bytes = pairs.flat_map(|(first, renamed)| [first, renamed].concat()).collect();
         Self { bytes, stride }
     }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::judge::{Fault, Stood, WrongData};
 use super::marks::{FoundMarks, Written};
 use super::pass::{BlockReader, Verified};
-use super::stamp::{Holds, MOST_FLIPPED, SECTOR, WriteStamp, look};
+use super::stamp::{Holds, MOST_FLIPPED, SECTOR, WriteStamp, identify};
 use crate::{LoadError, Target, clock};
 
 const PIECE_BYTES: u64 = 1 << 20;
@@ -52,29 +52,30 @@ pub fn inspect(
             found.cut_short = true;
             break;
         }
-        let length = PIECE_BYTES.min(range.end - at);
-        let whole = reader.read(at, length as usize);
-        if whole.map(|bytes| piece(bytes, at, &mut found, &mut runs)).is_err() {
-            // A page at a time: no drive loses less.
-            for page in (at..at + length).step_by(PAGE_BYTES as usize) {
-                let own = PAGE_BYTES.min(at + length - page);
-                let part = reader.read(page, own as usize);
-                if part.map(|bytes| piece(bytes, page, &mut found, &mut runs)).is_err() {
-                    found.blame(blamed(page, Fault::Unreadable, None));
+        let end = range.end.min(at + PIECE_BYTES);
+        if let Ok(bytes) = reader.read(at, (end - at) as usize) {
+            inspect_sectors(bytes, at, &mut found, &mut runs);
+        } else {
+            // Reads each page separately: no drive loses less than a page.
+            for page in (at..end).step_by(PAGE_BYTES as usize) {
+                match reader.read(page, PAGE_BYTES.min(end - page) as usize) {
+                    Ok(bytes) => inspect_sectors(bytes, page, &mut found, &mut runs),
+                    Err(_) => found.blame(wrong_data(page, Fault::Unreadable, None)),
                 }
             }
         }
-        at += length;
+        at = end;
     }
     found.elapsed_ns = clock::monotonic_ns().saturating_sub(began_ns);
-    let told = |((run, seed), own): ((u64, u64), SectorRun)| FoundRun {
-        sectors: own.sectors,
-        written: own.marks.finish(run, seed),
-    };
-    Ok(Inspected { verified: found, runs: runs.into_iter().map(told).collect() })
+    let runs = runs.into_iter().map(|((run, seed), sectors)| FoundRun {
+        sectors: sectors.sectors,
+        written: sectors.marks.finish(run, seed),
+    });
+    Ok(Inspected { verified: found, runs: runs.collect() })
 }
 
-fn piece(
+/// Counts the sectors of a range that begins at `start`, by the runs of their stamps.
+fn inspect_sectors(
     bytes: &[u8],
     start: u64,
     found: &mut Verified,
@@ -82,7 +83,7 @@ fn piece(
 ) {
     for (sector, at) in bytes.chunks_exact(SECTOR).zip((start..).step_by(SECTOR)) {
         found.read += 1;
-        let Holds::Stamped { stamp, wrong_bits } = look(sector) else { continue };
+        let Holds::Stamped { stamp, wrong_bits } = identify(sector) else { continue };
         let key = (stamp.run, stamp.seed);
         let run = runs.entry(key).or_default();
         run.sectors += 1;
@@ -90,10 +91,10 @@ fn piece(
         if runs.len() > MOST_RUNS {
             runs.pop_first();
         }
-        match fault(&stamp, at, wrong_bits) {
+        match stamp_fault(&stamp, at, wrong_bits) {
             None => found.intact += 1,
             Some(fault) => {
-                let wrong = blamed(at, fault, Some(&stamp));
+                let wrong = wrong_data(at, fault, Some(&stamp));
                 let bits = (fault == Fault::Flipped).then_some(wrong_bits);
                 found.blame(WrongData { bits, ..wrong });
             }
@@ -101,7 +102,7 @@ fn piece(
     }
 }
 
-fn fault(stamp: &WriteStamp, at: u64, wrong_bits: u32) -> Option<Fault> {
+fn stamp_fault(stamp: &WriteStamp, at: u64, wrong_bits: u32) -> Option<Fault> {
     if stamp.address != at {
         return Some(Fault::Misplaced);
     }
@@ -112,7 +113,7 @@ fn fault(stamp: &WriteStamp, at: u64, wrong_bits: u32) -> Option<Fault> {
     }
 }
 
-fn blamed(at_bytes: u64, fault: Fault, stamp: Option<&WriteStamp>) -> WrongData {
+fn wrong_data(at_bytes: u64, fault: Fault, stamp: Option<&WriteStamp>) -> WrongData {
     let found = stamp.map(|stamp| Stood::new(stamp.generation, stamp.address));
     WrongData { at_bytes, fault, expected: None, found, bits: None }
 }

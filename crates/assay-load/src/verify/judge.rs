@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::marks::Written;
-use super::stamp::{Generation, Holds, MOST_FLIPPED, SECTOR, WriteStamp, look, turned};
+use super::stamp::{
+    Generation, Holds, MOST_FLIPPED, SECTOR, WriteStamp, flipped_in_head, identify,
+};
 use super::standing::ExpectedData;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -98,16 +100,16 @@ pub(super) struct Judge<'a> {
 
 impl Judge<'_> {
     /// Classifies the block that begins at an address.
-    pub fn block(&self, bytes: &[u8], address: u64) -> Block {
+    pub fn judge_block(&self, bytes: &[u8], address: u64) -> Block {
         let expected = self.standing.expected(address);
         let mut worst = Sector::Untouched;
         let (mut is_right, mut bits) = (false, 0);
         let mut first: Option<(u64, Option<Stood>)> = None;
         for (sector, at) in bytes.chunks_exact(SECTOR).zip((address..).step_by(SECTOR)) {
-            let (seen, stood) = self.sector(sector, at, address, expected);
+            let (seen, stood) = self.judge_sector(sector, at, address, expected);
             is_right |= matches!(seen, Sector::Right | Sector::Late);
-            if let Sector::Flipped(own) = seen {
-                bits += own;
+            if let Sector::Flipped(flipped_bits) = seen {
+                bits += flipped_bits;
             }
             if seen > Sector::Late && (first.is_none() || seen > worst) {
                 first = Some((at, stood));
@@ -130,20 +132,20 @@ impl Judge<'_> {
         Block::Wrong(WrongData {
             at_bytes,
             fault,
-            expected: expected.map(|own| Stood::new(own, address)),
+            expected: expected.map(|generation| Stood::new(generation, address)),
             found,
             bits: (fault == Fault::Flipped).then_some(bits),
         })
     }
 
-    fn sector(
+    fn judge_sector(
         &self,
         sector: &[u8],
         at: u64,
         block: u64,
         expected: Option<Generation>,
     ) -> (Sector, Option<Stood>) {
-        let Holds::Stamped { stamp, wrong_bits } = look(sector) else {
+        let Holds::Stamped { stamp, wrong_bits } = identify(sector) else {
             return (self.bare(sector, at, expected), None);
         };
         let is_own = (stamp.run, stamp.seed) == (self.written.run, self.seed);
@@ -182,7 +184,7 @@ impl Judge<'_> {
         if sector.iter().all(|byte| *byte == 0) {
             return Sector::Zero;
         }
-        match turned(sector, self.written.run, self.seed, at) {
+        match flipped_in_head(sector, self.written.run, self.seed, at) {
             Some(bits) => Sector::Flipped(bits),
             None => Sector::Foreign,
         }

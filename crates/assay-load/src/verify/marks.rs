@@ -111,7 +111,7 @@ impl Written {
     }
 
     fn thread(&self, thread: u32) -> Option<&ThreadMarks> {
-        self.threads.iter().find(|own| own.thread == thread)
+        self.threads.iter().find(|marks| marks.thread == thread)
     }
 
     /// Number of operations known to have ended, over all threads.
@@ -125,13 +125,14 @@ impl Written {
         if later.thread == earlier.thread {
             return earlier.index < marks.low(later.index);
         }
-        let ended = self.thread(earlier.thread).and_then(|own| own.ended_ns(earlier.index));
+        let ended =
+            self.thread(earlier.thread).and_then(|of_thread| of_thread.ended_ns(earlier.index));
         ended.is_some_and(|ended| ended < marks.begun_ns(later.index))
     }
 
     /// Returns whether a write without a confirmed end may be on the medium, because the run was killed.
     pub(super) fn may_be_late(&self, generation: Generation) -> bool {
-        let settled = self.thread(generation.thread).map_or(0, |own| own.settled);
+        let settled = self.thread(generation.thread).map_or(0, |marks| marks.settled);
         !self.ended && generation.index >= settled
     }
 }

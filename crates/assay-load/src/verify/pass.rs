@@ -61,20 +61,20 @@ impl FaultCounts {
     }
 
     pub fn count_of(&self, fault: Fault) -> u64 {
-        let mut own = *self;
-        *own.count_mut(fault)
+        let mut counts = *self;
+        *counts.count_mut(fault)
     }
 
     pub fn all(&self) -> u64 {
         Fault::ALL.iter().fold(0, |sum, fault| sum.saturating_add(self.count_of(*fault)))
     }
 
-    pub fn add(&mut self, fault: Fault) {
+    fn add(&mut self, fault: Fault) {
         *self.count_mut(fault) += 1;
     }
 }
 
-/// What a pass over the blocks of a run found.
+/// Results of a pass over the blocks of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verified {
     #[serde(with = "crate::digits")]
@@ -165,7 +165,7 @@ impl<'a> BlockReader<'a> {
 /// meantime.
 ///
 /// # Errors
-/// The job wrote no stamps, there is no file, or not enough memory.
+/// The job is invalid or wrote no stamps, there is no file, or not enough memory.
 pub fn verify(
     job: &Job,
     written: &Written,
@@ -176,68 +176,69 @@ pub fn verify(
         return Err(LoadError::Invalid("the written data has no stamps".to_owned()));
     }
     // The job may come from an imported result. This pass reads with plain calls, without the polling of its run.
-    let (engine, calls) = (EngineKind::Psync, Job { poll: Poll::None, ..job.clone() });
-    check(&calls, &engine, entry(&engine)?, target)?;
+    let (engine, plain_job) = (EngineKind::Psync, Job { poll: Poll::None, ..job.clone() });
+    check(&plain_job, &engine, entry(&engine)?, target)?;
     let began_ns = clock::monotonic_ns();
-    let size = u64::from(job.size_bytes);
-    let (start, all) = (job.area.start, blocks(job));
-    let piece = (READ_BYTES / size).max(1);
-    let mut reader = BlockReader::new(target, piece * size, &job.area)?;
-    let mut found = Verified {
+    let block_bytes = u64::from(job.size_bytes);
+    let (start, block_count) = (job.area.start, blocks(job));
+    let blocks_per_read = (READ_BYTES / block_bytes).max(1);
+    let mut reader = BlockReader::new(target, blocks_per_read * block_bytes, &job.area)?;
+    let mut verified = Verified {
         run: written.run,
-        block_bytes: size,
+        block_bytes,
         settled: (!written.ended).then(|| written.settled()),
         ..Verified::default()
     };
-    let mut first = 0;
-    'parts: while first < all {
-        let end = all.min(first + MOST_BLOCKS);
-        let part = start + first * size..start + end * size;
+    let mut block = 0;
+    'parts: while block < block_count {
+        let part_end = block_count.min(block + MOST_BLOCKS);
+        let part = start + block * block_bytes..start + part_end * block_bytes;
+        // A stop leaves this incomplete; the check below then ends the pass before it is used.
         let standing = ExpectedData::after(job, written, &part, stop);
         let judge = Judge { written, seed: job.seed, standing: &standing };
-        while first < end {
+        while block < part_end {
             if stop.load(Ordering::Relaxed) {
-                found.cut_short = true;
+                verified.cut_short = true;
                 break 'parts;
             }
-            let count = piece.min(end - first);
-            judge.piece(&mut reader, start + first * size, size, count, &mut found);
-            first += count;
+            let count = blocks_per_read.min(part_end - block);
+            let address = start + block * block_bytes;
+            judge.read_blocks(&mut reader, address, count, &mut verified);
+            block += count;
         }
     }
-    found.elapsed_ns = clock::monotonic_ns().saturating_sub(began_ns);
-    Ok(found)
+    verified.elapsed_ns = clock::monotonic_ns().saturating_sub(began_ns);
+    Ok(verified)
 }
 
 impl Judge<'_> {
-    /// Reads some blocks and classifies them, one by one if the piece is unreadable.
-    fn piece(
+    /// Reads and classifies blocks, one by one if they cannot be read together.
+    fn read_blocks(
         &self,
         reader: &mut BlockReader<'_>,
         address: u64,
-        size: u64,
         count: u64,
-        found: &mut Verified,
+        verified: &mut Verified,
     ) {
-        if let Ok(bytes) = reader.read(address, (size * count) as usize) {
-            for (block, at) in
-                bytes.chunks_exact(size as usize).zip((address..).step_by(size as usize))
-            {
-                found.note(self.block(block, at), self.standing.is_open(at));
+        let block_bytes = verified.block_bytes as usize;
+        let addresses = (address..).step_by(block_bytes).take(count as usize);
+        if let Ok(bytes) = reader.read(address, block_bytes * count as usize) {
+            for (block, at) in bytes.chunks_exact(block_bytes).zip(addresses) {
+                verified.note(self.judge_block(block, at), self.standing.is_open(at));
             }
             return;
         }
-        for at in (0..count).map(|index| address + index * size) {
-            let block = match reader.read(at, size as usize) {
-                Ok(block) => self.block(block, at),
-                Err(_) => self.unread(at),
+        for at in addresses {
+            let block = match reader.read(at, block_bytes) {
+                Ok(block) => self.judge_block(block, at),
+                Err(_) => self.judge_unreadable(at),
             };
-            found.note(block, self.standing.is_open(at));
+            verified.note(block, self.standing.is_open(at));
         }
     }
 
     /// An unreadable block is wrong if something was written there.
-    fn unread(&self, at_bytes: u64) -> Block {
+    fn judge_unreadable(&self, at_bytes: u64) -> Block {
         let Some(expected) = self.standing.expected(at_bytes) else { return Block::Untouched };
         let expected = Some(Stood::new(expected, at_bytes));
         let fault = Fault::Unreadable;

@@ -107,9 +107,9 @@ pub(super) enum Holds {
     Strange,
 }
 
-pub(super) fn look(sector: &[u8]) -> Holds {
+pub(super) fn identify(sector: &[u8]) -> Holds {
     let words = read_words(sector);
-    let (hidden, rest) = parts(&words);
+    let (hidden, rest) = split_head(&words);
     let head = masked(hidden);
     let generation = Generation::unpacked(head[4]);
     let is_whole = head[0] == MAGIC && head[SUM] == checksum(&head);
@@ -124,33 +124,33 @@ pub(super) fn look(sector: &[u8]) -> Holds {
 }
 
 /// Flipped bits in the head of a sector of this run; `None` if it is unrelated.
-pub(super) fn turned(sector: &[u8], run: u64, seed: u64, address: u64) -> Option<u32> {
+pub(super) fn flipped_in_head(sector: &[u8], run: u64, seed: u64, address: u64) -> Option<u32> {
     let words = read_words(sector);
-    let (hidden, rest) = parts(&words);
-    let with = |sum: u64| {
+    let (hidden, rest) = split_head(&words);
+    let flipped_bits = |sum: u64| {
         let mut head = hidden;
         head[SUM] = sum;
-        let known = masked(head).into_iter().zip([MAGIC, run, seed, address]);
-        let bits: u32 = known.map(|(found, wanted)| (found ^ wanted).count_ones()).sum();
-        let bits = bits + (sum ^ hidden[SUM]).count_ones();
+        let pairs = masked(head).into_iter().zip([MAGIC, run, seed, address]);
+        let in_words: u32 = pairs.map(|(found, wanted)| (found ^ wanted).count_ones()).sum();
+        let bits = in_words + (sum ^ hidden[SUM]).count_ones();
         (bits <= MOST_TURNED).then_some(bits.max(1))
     };
-    with(hidden[SUM]).or_else(|| repaired(hidden[SUM], rest).and_then(&with))
+    flipped_bits(hidden[SUM]).or_else(|| flipped_bits(repaired_sum(hidden[SUM], rest)?))
 }
 
-/// Repairs a checksum with one or two flipped bits, using the data after the header.
-fn repaired(sum: u64, rest: &[u64]) -> Option<u64> {
-    let drew = |sum: u64| (0..).zip(&rest[..3]).any(|(index, word)| at(sum, index) == *word);
-    let pairs = (0..64).flat_map(|one| (one..64).map(move |other| (one, other)));
-    // The same bit twice is that bit alone.
-    pairs.map(|(one, other)| sum ^ (1 << one | 1 << other)).find(|own| drew(*own))
+/// Repairs a checksum with one or two flipped bits: the data after the header was drawn from the right one.
+fn repaired_sum(sum: u64, data: &[u64]) -> Option<u64> {
+    let is_right = |sum: &u64| (0..).zip(&data[..3]).any(|(index, word)| at(*sum, index) == *word);
+    // A pair of equal bits flips one bit.
+    let pairs = (0..64).flat_map(|bit| (bit..64).map(move |other| (bit, other)));
+    pairs.map(|(bit, other)| sum ^ (1 << bit | 1 << other)).find(is_right)
 }
 
-fn parts(words: &[u64; WORDS]) -> ([u64; HEAD], &[u64]) {
+fn split_head(words: &[u64; WORDS]) -> ([u64; HEAD], &[u64]) {
     let (head, rest) = words.split_at(HEAD);
-    let mut own = [0; HEAD];
-    own.copy_from_slice(head);
-    (own, rest)
+    let mut header = [0; HEAD];
+    header.copy_from_slice(head);
+    (header, rest)
 }
 
 pub(crate) fn read_words(sector: &[u8]) -> [u64; WORDS] {
@@ -185,10 +185,10 @@ mod tests {
     fn a_sector_tells_what_was_stamped_into_it() {
         for (index, sector) in (0..).zip(block().chunks_exact(SECTOR)) {
             let stamp = WriteStamp { address: STAMP.address + index * SECTOR as u64, ..STAMP };
-            assert_eq!(look(sector), Holds::Stamped { stamp, wrong_bits: 0 });
+            assert_eq!(identify(sector), Holds::Stamped { stamp, wrong_bits: 0 });
         }
-        assert_eq!(look(&[0; SECTOR]), Holds::Zero);
-        assert_eq!(look(&[255; SECTOR]), Holds::Strange);
+        assert_eq!(identify(&[0; SECTOR]), Holds::Zero);
+        assert_eq!(identify(&[255; SECTOR]), Holds::Strange);
     }
 
     #[test]
@@ -197,14 +197,14 @@ mod tests {
             let mut bytes = block();
             bytes[bit / 8] ^= 1 << (bit % 8);
             let sector = &bytes[..SECTOR];
-            match look(sector) {
+            match identify(sector) {
                 Holds::Stamped { wrong_bits, .. } => {
                     assert!(bit >= HEAD * 64);
                     assert_eq!(wrong_bits, 1);
                 }
                 other => {
                     assert_eq!(other, Holds::Strange, "{bit}");
-                    assert_eq!(turned(sector, 77, 5, STAMP.address), Some(1), "{bit}");
+                    assert_eq!(flipped_in_head(sector, 77, 5, STAMP.address), Some(1), "{bit}");
                 }
             }
         }
@@ -213,9 +213,9 @@ mod tests {
     #[test]
     fn what_another_wrote_is_no_turned_head() {
         let bytes = block();
-        assert_eq!(turned(&bytes[..SECTOR], !77, 5, STAMP.address), None);
-        assert_eq!(turned(&[255; SECTOR], 77, 5, STAMP.address), None);
-        assert_eq!(turned(&[0; SECTOR], u64::MAX, u64::MAX, 0), None);
+        assert_eq!(flipped_in_head(&bytes[..SECTOR], !77, 5, STAMP.address), None);
+        assert_eq!(flipped_in_head(&[255; SECTOR], 77, 5, STAMP.address), None);
+        assert_eq!(flipped_in_head(&[0; SECTOR], u64::MAX, u64::MAX, 0), None);
     }
 
     #[test]
@@ -229,10 +229,10 @@ mod tests {
     fn a_checksum_with_two_turned_bits_is_known_again() {
         let mut bytes = block();
         bytes[SUM * 8] ^= 5;
-        assert_eq!(look(&bytes[..SECTOR]), Holds::Strange);
-        assert_eq!(turned(&bytes[..SECTOR], 77, 5, STAMP.address), Some(2));
+        assert_eq!(identify(&bytes[..SECTOR]), Holds::Strange);
+        assert_eq!(flipped_in_head(&bytes[..SECTOR], 77, 5, STAMP.address), Some(2));
         bytes[SUM * 8] ^= 8;
-        assert_eq!(turned(&bytes[..SECTOR], 77, 5, STAMP.address), None);
+        assert_eq!(flipped_in_head(&bytes[..SECTOR], 77, 5, STAMP.address), None);
     }
 
     #[test]

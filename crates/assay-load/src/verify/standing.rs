@@ -13,7 +13,7 @@ pub(super) struct ExpectedData {
     start: u64,
     block: u64,
     /// The last write per block, packed; 0 without a write.
-    one: Vec<u64>,
+    last: Vec<u64>,
     /// All possible writes per block, if there are several.
     several: BTreeMap<usize, Vec<Generation>>,
 }
@@ -56,9 +56,9 @@ impl ExpectedData {
         let block = u64::from(job.size_bytes);
         let blocks = ((part.end - part.start) / block) as usize;
         let mut standing =
-            Self { start: part.start, block, one: vec![0; blocks], several: BTreeMap::new() };
+            Self { start: part.start, block, last: vec![0; blocks], several: BTreeMap::new() };
         // A stranger's may name threads that the job never had.
-        for marks in written.threads.iter().filter(|own| own.thread < job.threads) {
+        for marks in written.threads.iter().filter(|of_thread| of_thread.thread < job.threads) {
             replay(job, marks, stop, |generation, offset| {
                 standing.write(written, generation, offset);
             });
@@ -68,33 +68,33 @@ impl ExpectedData {
 
     fn index(&self, address: u64) -> Option<usize> {
         let index = address.checked_sub(self.start)? / self.block;
-        usize::try_from(index).ok().filter(|index| *index < self.one.len())
+        usize::try_from(index).ok().filter(|index| *index < self.last.len())
     }
 
     fn write(&mut self, written: &Written, new: Generation, address: u64) {
         let Some(index) = self.index(address) else { return };
         let several = self.several.remove(&index);
-        let mut all = match (several, Generation::unpacked(self.one[index])) {
-            (Some(all), _) => all,
+        let mut possible = match (several, Generation::unpacked(self.last[index])) {
+            (Some(possible), _) => possible,
             (None, Some(old)) if !written.is_over(old, new) => vec![old],
             (None, _) => {
-                self.one[index] = new.packed();
+                self.last[index] = new.packed();
                 return;
             }
         };
-        all.retain(|old| !written.is_over(*old, new));
-        if !all.iter().any(|old| written.is_over(new, *old)) {
-            all.push(new);
+        possible.retain(|old| !written.is_over(*old, new));
+        if !possible.iter().any(|old| written.is_over(new, *old)) {
+            possible.push(new);
         }
-        self.one[index] = all.last().map_or(0, |last| last.packed());
-        if all.len() > 1 {
-            self.several.insert(index, all);
+        self.last[index] = possible.last().map_or(0, |last| last.packed());
+        if possible.len() > 1 {
+            self.several.insert(index, possible);
         }
     }
 
     /// Returns the last write of the block at an address, or one of the possible ones.
     pub fn expected(&self, address: u64) -> Option<Generation> {
-        Generation::unpacked(self.one[self.index(address)?])
+        Generation::unpacked(self.last[self.index(address)?])
     }
 
     pub fn is_open(&self, address: u64) -> bool {
@@ -105,7 +105,7 @@ impl ExpectedData {
         let Some(index) = self.index(address) else { return false };
         match self.several.get(&index) {
             Some(all) => all.contains(&generation),
-            None => self.one[index] == generation.packed(),
+            None => self.last[index] == generation.packed(),
         }
     }
 }

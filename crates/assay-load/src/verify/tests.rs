@@ -381,7 +381,7 @@ fn judged(job: &Job, written: &Written, bytes: &[u8]) -> Vec<(Block, bool)> {
     let judge = Judge { written, seed: job.seed, standing: &standing };
     let size = job.size_bytes as usize;
     let blocks = bytes.chunks_exact(size).zip((0..).step_by(size));
-    blocks.map(|(own, at)| (judge.block(own, at), standing.is_open(at))).collect()
+    blocks.map(|(own, at)| (judge.judge_block(own, at), standing.is_open(at))).collect()
 }
 
 fn rounds() -> u64 {
@@ -468,7 +468,7 @@ fn what_a_killed_run_left_is_sound_and_what_is_lost_of_it_is_told() {
 fn found(bytes: &[u8], seed: u64) -> Written {
     let mut marks = FoundMarks::default();
     for sector in bytes.chunks_exact(SECTOR) {
-        if let Holds::Stamped { stamp, wrong_bits: 0 } = stamp::look(sector) {
+        if let Holds::Stamped { stamp, wrong_bits: 0 } = stamp::identify(sector) {
             marks.add(&stamp);
         }
     }

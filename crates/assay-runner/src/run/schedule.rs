@@ -224,7 +224,7 @@ impl Conductor<'_> {
             };
             ran.push(most_load::RateTrial::new(trial, sample));
         }
-        most_load::turned(&self.plan, &ran, planned).map_err(|end| end.to_string())
+        most_load::with_rate(&self.plan, &ran, planned).map_err(|end| end.to_string())
     }
 
     fn check_harm(&self) -> Result<(), End> {

@@ -676,7 +676,7 @@ fn every_preset_dry_runs() {
                 preview(&fake, study, &[".".to_owned()], &Consented::default(), quick).unwrap();
             let all = without::grid(&study.factors);
             let constraints = without::constraints(&study);
-            let (arms, left_out) = without::left(all, &constraints, &study.baseline);
+            let (arms, left_out) = without::exclude(all, &constraints, &study.baseline);
             let arms = if looks { assay_study::results::course::STEPS } else { arms.len() };
             let cells = arms * study.workload.len();
             let replicates = study.replicates as usize;

@@ -97,10 +97,10 @@ impl AskKind {
 
 impl Ask {
     pub fn levels_of(&mut self, factor: &str) -> impl Iterator<Item = &mut String> {
-        let own = self.factor.as_deref() == Some(factor);
+        let is_own = self.factor.as_deref() == Some(factor);
         let over =
             [&mut self.level, &mut self.versus].into_iter().flatten().chain(&mut self.between);
-        self.at.get_mut(factor).into_iter().chain(over.filter(move |_| own))
+        self.at.get_mut(factor).into_iter().chain(over.filter(move |_| is_own))
     }
 
     /// Returns whether no level is named: the second level of the varied factor is then compared with the first.
@@ -110,24 +110,28 @@ impl Ask {
         self.kind.is_of_two() && open && !named
     }
 
+    /// Returns the first key that this kind of question needs and that is missing.
     pub fn lacks(&self) -> Option<&'static str> {
-        let there = |key: &str| match key {
+        let is_given = |key: &str| match key {
             "factor" => self.factor.is_some(),
             "level" => self.level.is_some(),
             "versus" => self.versus.is_some(),
             "slo" => self.slo.is_some(),
             _ => self.between.len() == 2,
         };
-        let bound = self.min.is_some() || self.max.is_some();
-        let of_two: &[&str] =
-            if self.is_of_any_two() { &[] } else { &["factor", "level", "versus"] };
-        let needs = if self.kind.is_of_two() { of_two } else { self.kind.needs() };
-        let needed = needs.iter().copied().find(|key| !there(key));
-        let lacks_most = self.kind == AskKind::Knee && self.max.is_none();
-        let needed = needed.or_else(|| lacks_most.then_some("max"));
-        needed.or_else(|| {
-            (matches!(self.kind, AskKind::Bound | AskKind::Ratio) && !bound).then_some("min")
-        })
+        let needs = match self.kind.is_of_two() {
+            true if self.is_of_any_two() => &[][..],
+            true => &["factor", "level", "versus"],
+            false => self.kind.needs(),
+        };
+        if let Some(key) = needs.iter().copied().find(|key| !is_given(key)) {
+            return Some(key);
+        }
+        match (self.kind, &self.min, &self.max) {
+            (AskKind::Knee, _, None) => Some("max"),
+            (AskKind::Bound | AskKind::Ratio, None, None) => Some("min"),
+            _ => None,
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use assay_machine::factors::{self};
 use assay_workloads::{Complaints, InStudy, metrics};
 
 use super::fields::TARGET_FACTOR;
-use super::levels::{self, filled, judged, same};
+use super::levels::{self, check_filled, check_level, same};
 use super::text::mistakes::{Mistakes, ValuePlaces};
 use super::text::reader;
 use super::{DEFAULT_REPLICATES, GateKeys, Order, Stop, StopRule, Study, without, words};
@@ -23,20 +23,20 @@ const MOST_ARMS: usize = 1000;
 pub fn check(study: &mut Study, places: &ValuePlaces, mistakes: &mut Mistakes) {
     let mut checker = Checker { places, mistakes };
     checker.stop(&study.stop, study.replicates);
-    checker.gate(study);
+    checker.check_gate(study);
     checker.order(study);
     checker.workloads(study);
     checker.factors(study);
     spell(study);
     let factors = study.factors.clone();
-    checker.arm(&mut study.baseline, "baseline", &factors);
+    checker.check_arm(&mut study.baseline, "baseline", &factors);
     for (index, arm) in study.configurations.iter_mut().enumerate().take(MOST_ARMS) {
-        checker.arm(arm, &format!("configurations/{index}"), &factors);
+        checker.check_arm(arm, &format!("configurations/{index}"), &factors);
     }
-    checker.arms(study);
+    checker.check_arms(study);
     checker.costly(study);
     without::check(study, places, checker.mistakes);
-    checker.grounds(study);
+    checker.check_layers(study);
     checker.work(study);
     super::claims::check(study, places, mistakes);
     super::published::check(study, places, mistakes);
@@ -98,7 +98,7 @@ impl Checker<'_> {
     }
 
     /// The study must have the metric of its gate, and stopping by the gate needs a gate.
-    fn gate(&mut self, study: &Study) {
+    fn check_gate(&mut self, study: &Study) {
         let Some(gate) = &study.gate else {
             if study.stop.rule == StopRule::Gate && !self.mistakes.is_wrong("gate") {
                 let hint = "add gate = { max_regression = \"5%\" }, or remove rule".to_owned();
@@ -121,17 +121,17 @@ impl Checker<'_> {
             self.value("gate/must_detect", message, Some(hint));
         }
         let known = metrics_of(study);
-        let unknown = |name: &&str| !known.contains(name) && !is_told(study, name);
-        if let Some(name) = gate.metric.as_deref().filter(unknown) {
+        let is_unknown = |name: &&str| !known.contains(name) && !is_reported(study, name);
+        if let Some(name) = gate.metric.as_deref().filter(is_unknown) {
             let message = format!("no workload of this study has the metric \"{name}\"");
             self.value("gate/metric", message, Some(metrics::instead(name, &known)));
             return;
         }
-        self.allowance(study, gate);
+        self.check_limit_kind(study, gate);
     }
 
     /// Metrics that may be zero need an absolute limit; metrics compared by ratios need a share.
-    fn allowance(&mut self, study: &Study, gate: &GateKeys) {
+    fn check_limit_kind(&mut self, study: &Study, gate: &GateKeys) {
         if ["gate/max_regression", "gate/metric"].iter().any(|path| self.mistakes.is_wrong(path)) {
             return;
         }
@@ -211,7 +211,7 @@ impl Checker<'_> {
                     (show::count(levels.len() as u64), show::count(MOST_ARMS as u64));
                 self.key(&path, format!("{name} has {count} levels; the maximum is {most}"), None);
             } else {
-                self.levels(&path, name, levels, taken);
+                self.check_levels(&path, name, levels, taken);
             }
         }
         if study.target.is_some() && study.factors.contains_key(TARGET_FACTOR) {
@@ -221,15 +221,18 @@ impl Checker<'_> {
         }
     }
 
-    fn levels(&mut self, path: &str, name: &str, levels: &[String], taken: bool) {
-        let plain = taken && factors::find(name).is_none();
-        let judged = |level: &str| if plain { filled(name, level) } else { judged(name, level) };
-        let same = |one: &str, other: &str| one == other || !plain && same(name, one, other);
+    fn check_levels(&mut self, path: &str, name: &str, levels: &[String], taken: bool) {
+        // A workload inserts the levels into its text: they are arbitrary words.
+        let is_plain = taken && factors::find(name).is_none();
+        let is_same =
+            |level: &str, other: &str| level == other || !is_plain && same(name, level, other);
         for (index, level) in levels.iter().enumerate() {
             let path = format!("{path}/{index}");
-            if let Err((message, hint)) = judged(level) {
+            let checked =
+                if is_plain { check_filled(name, level) } else { check_level(name, level) };
+            if let Err((message, hint)) = checked {
                 self.value(&path, message, hint);
-            } else if let Some(first) = levels[..index].iter().find(|one| same(one, level)) {
+            } else if let Some(first) = levels[..index].iter().find(|other| is_same(other, level)) {
                 let message = if first == level {
                     format!("{name} has the level \"{level}\" twice")
                 } else {
@@ -240,7 +243,7 @@ impl Checker<'_> {
         }
     }
 
-    fn arm(
+    fn check_arm(
         &mut self,
         arm: &mut BTreeMap<String, String>,
         path: &str,
@@ -259,9 +262,9 @@ impl Checker<'_> {
                 );
                 continue;
             };
-            let own = levels.iter().find(|own| same(name, own, level));
-            if let Some(own) = own {
-                own.clone_into(level);
+            let exact = levels.iter().find(|exact| same(name, exact, level));
+            if let Some(exact) = exact {
+                exact.clone_into(level);
             } else if !self.any_wrong_level(name, levels) {
                 let known: Vec<&str> = levels.iter().map(String::as_str).collect();
                 let message = format!("{name} has no level \"{level}\"");
@@ -277,9 +280,9 @@ impl Checker<'_> {
         self.mistakes.is_wrong(&path) || (0..levels.len()).any(wrong)
     }
 
-    fn arms(&mut self, study: &Study) {
+    fn check_arms(&mut self, study: &Study) {
         if study.configurations.is_empty() {
-            return self.grid(study);
+            return self.check_grid(study);
         }
         if study.configurations.len() > MOST_ARMS {
             let message = format!(
@@ -294,12 +297,12 @@ impl Checker<'_> {
         }
         for (index, arm) in study.configurations.iter().enumerate() {
             let path = format!("configurations/{index}");
-            let lacks = |name: &&String| {
-                let told = self.mistakes.is_wrong(&format!("{path}/{name}"));
-                !arm.contains_key(*name) && !told
+            let is_missing = |name: &&String| {
+                let is_wrong = self.mistakes.is_wrong(&format!("{path}/{name}"));
+                !arm.contains_key(*name) && !is_wrong
             };
             let lacking: Vec<&str> =
-                study.factors.keys().filter(lacks).map(String::as_str).collect();
+                study.factors.keys().filter(is_missing).map(String::as_str).collect();
             if !lacking.is_empty() {
                 let hint = "give each [[configurations]] table all factors".to_owned();
                 self.key(
@@ -307,29 +310,29 @@ impl Checker<'_> {
                     format!("this configuration lacks {}", lacking.join(" and ")),
                     Some(hint),
                 );
-            } else if let Some(first) =
-                study.configurations[..index].iter().position(|one| one == arm)
+            } else if let Some(earlier) =
+                study.configurations[..index].iter().position(|other| other == arm)
             {
                 self.key(
                     &path,
-                    format!("this configuration is identical to configuration {}", first + 1),
+                    format!("this configuration is identical to configuration {}", earlier + 1),
                     None,
                 );
             }
         }
     }
 
-    fn grid(&mut self, study: &Study) {
+    fn check_grid(&mut self, study: &Study) {
         let lengths: Vec<usize> = study.factors.values().map(Vec::len).collect();
-        let all = lengths.iter().fold(1_usize, |all, levels| all.saturating_mul(*levels));
-        let arms = left_of(study, all);
+        let product = lengths.iter().fold(1_usize, |product, count| product.saturating_mul(*count));
+        let arms = left_of(study, product);
         if arms > MOST_ARMS {
-            let product: Vec<String> = lengths.iter().map(ToString::to_string).collect();
-            let left = if arms < all { ", some excluded" } else { "" };
+            let factors: Vec<String> = lengths.iter().map(ToString::to_string).collect();
+            let note = if arms < product { ", some excluded" } else { "" };
             let message = format!(
-                "the levels give {} configurations ({}{left}); the maximum is {}",
+                "the levels give {} configurations ({}{note}); the maximum is {}",
                 show::count(arms as u64),
-                product.join(" x "),
+                factors.join(" x "),
                 show::count(MOST_ARMS as u64)
             );
             let hint = "remove levels, or list only the relevant [[configurations]]".to_owned();
@@ -352,13 +355,13 @@ impl Checker<'_> {
         }
     }
 
-    fn grounds(&mut self, study: &Study) {
+    fn check_layers(&mut self, study: &Study) {
         for name in study.factors.keys() {
             let Some((layer, first)) = layers::of_factor(name).zip(layers::goes_with(name)) else {
                 continue;
             };
-            let is_told = self.mistakes.is_wrong(&format!("factors/{name}"));
-            if !study.factors.contains_key(first) && !is_told {
+            let is_reported = self.mistakes.is_wrong(&format!("factors/{name}"));
+            if !study.factors.contains_key(first) && !is_reported {
                 let what = layers::with_article(layer.noun());
                 let message = format!("{name} requires {what} created by the study");
                 let level = reader::example(first);
@@ -415,7 +418,7 @@ impl Checker<'_> {
         else {
             return;
         };
-        if !is_told(study, primary) && !self.mistakes.is_wrong("primary_metric") {
+        if !is_reported(study, primary) && !self.mistakes.is_wrong("primary_metric") {
             let hint = "add parse = ... to the command".to_owned();
             let message = format!("no command of this study reports {primary}");
             self.value("primary_metric", message, Some(hint));
@@ -463,12 +466,12 @@ fn left_of(study: &Study, all: usize) -> usize {
     if all <= MOST_ARMS || all > without::MOST_TRIED || constraints.is_empty() {
         return all;
     }
-    without::left(without::grid(&study.factors), &constraints, &study.baseline).0.len()
+    without::exclude(without::grid(&study.factors), &constraints, &study.baseline).0.len()
 }
 
 fn metrics_of(study: &Study) -> Vec<&'static str> {
-    let of_work = study.workload.iter().flat_map(|own| metrics::of_kind(own.work.kind()));
-    let by_class = study.workload.iter().any(|own| own.work.is_others())
+    let of_work = study.workload.iter().flat_map(|workload| metrics::of_kind(workload.work.kind()));
+    let by_class = study.workload.iter().any(|workload| workload.work.is_others())
         || study.probes.iter().any(|probe| probe == BLOCK_LATENCY);
     let classes = CLASS_METRICS.iter().filter(|_| by_class);
     let mut names: Vec<&str> = Vec::new();
@@ -480,8 +483,9 @@ fn metrics_of(study: &Study) -> Vec<&'static str> {
     names
 }
 
-fn is_told(study: &Study, metric: &str) -> bool {
-    metrics::is_told(metric) && study.workload.iter().any(|own| own.work.may_report(metric))
+fn is_reported(study: &Study, metric: &str) -> bool {
+    metrics::is_told(metric)
+        && study.workload.iter().any(|workload| workload.work.may_report(metric))
 }
 
 fn runs_programs(study: &Study) -> bool {
@@ -501,15 +505,17 @@ pub fn is_taken(study: &Study, factor: &str) -> bool {
     study.workload.iter().any(|workload| workload.work.names_factor(factor, &around))
 }
 
-/// Gives each level its one spelling, in the questions too: a level is called by it from here on.
+/// Gives each level its canonical spelling, in the questions too.
 fn spell(study: &mut Study) {
-    let taken = |name: &str| is_taken(study, name) && factors::find(name).is_none();
-    let own: Vec<String> = study.factors.keys().filter(|name| !taken(name)).cloned().collect();
-    for name in own {
-        let of = |level: &mut String| *level = levels::spelled(&name, level);
-        study.factors.get_mut(&name).into_iter().flatten().for_each(of);
-        study.question.iter_mut().flat_map(|ask| ask.levels_of(&name)).for_each(of);
-        study.published.iter_mut().filter_map(|one| one.at.get_mut(&name)).for_each(of);
+    let is_plain = |name: &str| is_taken(study, name) && factors::find(name).is_none();
+    let names: Vec<String> = study.factors.keys().filter(|name| !is_plain(name)).cloned().collect();
+    for name in names {
+        let of_factor = study.factors.get_mut(&name).into_iter().flatten();
+        let asked = study.question.iter_mut().flat_map(|ask| ask.levels_of(&name));
+        let published = study.published.iter_mut().filter_map(|row| row.at.get_mut(&name));
+        for level in of_factor.chain(asked).chain(published) {
+            *level = levels::spelled(&name, level);
+        }
     }
 }
 

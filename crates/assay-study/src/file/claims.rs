@@ -25,12 +25,12 @@ pub fn check(study: &Study, places: &ValuePlaces, mistakes: &mut Mistakes) {
         }
     }
     if study.requirements.is_some() {
-        bounds(study, places, mistakes);
+        check_bounds(study, places, mistakes);
     }
 }
 
 /// Requirements need questions of kind bound, and no other kind.
-fn bounds(study: &Study, places: &ValuePlaces, mistakes: &mut Mistakes) {
+fn check_bounds(study: &Study, places: &ValuePlaces, mistakes: &mut Mistakes) {
     if study.question.is_empty() && !mistakes.is_wrong("question") {
         let hint = "add a [[question]] with kind = \"bound\", or remove requirements".to_owned();
         let message = "requirements: the study has no question of kind bound".to_owned();
@@ -59,23 +59,22 @@ fn mistake(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<Str
         return Some(("workloads", "a question needs a workload".to_owned(), Some(hint)));
     }
     // Classes of requests are called by the workload that they are of: `backup, reads`.
-    let own = |name: &str| name.split(", ").next().is_some_and(|own| names.contains(&own));
-    if let Some(unknown) = ask.workloads.iter().find(|name| !own(name)) {
+    let is_known = |name: &str| name.split(", ").next().is_some_and(|name| names.contains(&name));
+    if let Some(unknown) = ask.workloads.iter().find(|name| !is_known(name)) {
         let hint = words::did_you_mean(unknown, &names);
-        let all = || format!("the workloads are {}", names.join(", "));
-        let message = format!("unknown workload \"{unknown}\"");
-        return Some(("workloads", message, Some(hint.unwrap_or_else(all))));
+        let hint = hint.unwrap_or_else(|| format!("the workloads are {}", names.join(", ")));
+        return Some(("workloads", format!("unknown workload \"{unknown}\""), Some(hint)));
     }
-    if let Some(found) = of_a_class(study, ask) {
-        return Some(found);
+    if let Some(mistake) = class_mistake(study, ask) {
+        return Some(mistake);
     }
-    let known = |name: &&String| study.factors.contains_key(*name) || *name == TARGET_FACTOR;
-    if let Some(name) = ask.factor.iter().chain(ask.at.keys()).find(|name| !known(name)) {
+    let is_factor = |name: &&String| study.factors.contains_key(*name) || *name == TARGET_FACTOR;
+    if let Some(name) = ask.factor.iter().chain(ask.at.keys()).find(|name| !is_factor(name)) {
         let key = if ask.at.contains_key(name) { "at" } else { "factor" };
         return Some((key, format!("{name} is not a factor of this study"), None));
     }
     if ask.kind == AskKind::MaxRate {
-        return most_load(study, ask);
+        return max_rate_mistake(study, ask);
     }
     let amount = ask.min.as_ref().or(ask.max.as_ref())?;
     if amount.is_ratio() != (ask.kind == AskKind::Ratio) {
@@ -90,40 +89,40 @@ fn mistake(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<Str
     if amount.is_ratio() {
         return None;
     }
-    let wanted = unit_of(ask.metric.as_deref()?)?;
-    let fits = amount.text.to_lowercase().ends_with(wanted)
-        || (wanted == "s" && !amount.text.contains('/') && !amount.text.contains("IOPS"));
+    let metric = ask.metric.as_deref()?;
+    let unit = unit_of(metric)?;
+    let fits = amount.text.to_lowercase().ends_with(unit)
+        || (unit == "s" && !amount.text.contains('/') && !amount.text.contains("IOPS"));
     (!fits).then(|| {
-        let metric = ask.metric.as_deref().unwrap_or_default();
         let key = if ask.min.is_some() { "min" } else { "max" };
         (key, format!("{} is not an amount of {metric}", amount.text), None)
     })
 }
 
-/// Returns a workload with rows per class, if the question is about a metric of one class.
-fn of_a_class(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<String>)> {
+/// A question on a metric of one class of requests names a whole workload, whose rows are per class.
+fn class_mistake(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<String>)> {
     let metric = ask.metric.as_deref().or(study.primary_metric.as_deref())?;
     let (class, _) = played::find(metric)?;
-    let has = |name: &str| {
-        let own = study.workload.iter().find(|own| own.name == name);
-        let mut all = own.iter().flat_map(|own| own.work.kind().metrics).copied().flatten();
-        all.any(|known| known.name == metric)
+    let has_metric = |name: &str| {
+        let workload = study.workload.iter().find(|workload| workload.name == name);
+        let kind = workload.map(|workload| workload.work.kind());
+        kind.is_some_and(|kind| kind.metrics.iter().copied().flatten().any(|m| m.name == metric))
     };
-    let whole = ask.workloads.iter().find(|name| has(name))?;
-    let row = format!("{whole}, {}", class.played);
-    let message = format!("{metric} belongs to \"{row}\", not to all of {whole}");
+    let name = ask.workloads.iter().find(|name| has_metric(name))?;
+    let row = format!("{name}, {}", class.played);
+    let message = format!("{metric} belongs to \"{row}\", not to all of {name}");
     Some(("workloads", message, Some(format!("write workloads = [\"{row}\"]"))))
 }
 
-fn most_load(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<String>)> {
+fn max_rate_mistake(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<String>)> {
     if let Some(Err(message)) = ask.slo.as_ref().map(|limit| limit.parse::<Limit>()) {
         return Some(("slo", message, None));
     }
-    let [own] = study.workload.as_slice() else {
+    let [workload] = study.workload.as_slice() else {
         let message = "max-rate needs a study with one workload".to_owned();
         return Some(("kind", message, Some("use one study per workload".to_owned())));
     };
-    let io = io::IoSpec::of(&own.work);
+    let io = io::IoSpec::of(&workload.work);
     let obstacles = [
         (io.is_none(), "max-rate needs a workload of kind io"),
         (

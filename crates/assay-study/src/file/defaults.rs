@@ -11,7 +11,6 @@ const QUICK_AREA: Bytes = Bytes(256 << 20);
 /// Default area with many cells, because each file system of each replicate fills it.
 const SMALL_AREA: Bytes = Bytes(64 << 20);
 const MANY_CELLS: usize = 40;
-/// Default size of the lab's loop device.
 const LAB: Bytes = Bytes(1 << 30);
 
 const IDLE: Time = Time(30_000_000_000);
@@ -38,7 +37,7 @@ impl Study {
         let area = self.area.size.map(|size| size.min(if many { SMALL_AREA } else { QUICK_AREA }));
         self.area.size = area;
         for workload in &mut self.workload {
-            workload.work.hurry(area);
+            workload.work.make_quick(area);
         }
         if let Some(prime) = &mut self.precondition {
             prime.passes = 1;
@@ -51,8 +50,8 @@ impl Study {
     pub fn idle_ns(&self) -> Option<u64> {
         let asked = ProbeRequest { probes: &self.probes, meter: self.power_meter.as_deref() };
         let asked = energy::is_asked(asked);
-        let short = |time: Option<Time>| time.is_some_and(|time| time <= LONGEST_QUICK);
-        let quick = self.workload.iter().all(|one| short(one.work.time()));
+        let is_short = |time: Option<Time>| time.is_some_and(|time| time <= LONGEST_QUICK);
+        let quick = self.workload.iter().all(|workload| is_short(workload.work.time()));
         asked.then_some(if quick { QUICK_IDLE.0 } else { IDLE.0 })
     }
 
@@ -66,8 +65,8 @@ impl Study {
     #[must_use]
     pub fn in_lab(mut self) -> Self {
         let mut moved = false;
-        for own in &mut self.workload {
-            moved |= own.work.move_to_lab();
+        for workload in &mut self.workload {
+            moved |= workload.work.move_to_lab();
         }
         if moved {
             // The workload uses network namespaces instead of a loop device.

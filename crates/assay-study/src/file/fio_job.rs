@@ -108,7 +108,6 @@ impl PortNotes {
         if self.partly { self.leave_out(line, &text.into()) } else { self.refuse(line, text) }
     }
 
-    /// Handles an obstacle to running a job, likewise.
     fn refuse_job(&mut self, job: &Job, line: usize, text: String) {
         let text = if self.partly { format!("[{}]: {text}", job.name) } else { text };
         self.refuse_key(line, text);
@@ -128,29 +127,29 @@ impl PortNotes {
 
 /// Translates a job file; `name` is used in messages. Fails with a line for each unsupported key.
 pub fn translate(name: &str, text: &str, way: PortOptions<'_>) -> Outcome<Translated> {
-    let mut told = PortNotes { partly: way.partly, ..PortNotes::default() };
-    let jobs = sections::jobs(text, way, &mut told);
-    if jobs.is_empty() && told.refused.is_empty() {
-        told.refuse(1, "the file has no job; add a section such as [read]");
+    let mut notes = PortNotes { partly: way.partly, ..PortNotes::default() };
+    let jobs = sections::jobs(text, way, &mut notes);
+    if jobs.is_empty() && notes.refused.is_empty() {
+        notes.refuse(1, "the file has no job; add a section such as [read]");
     }
     let mut first = None;
-    let works: Vec<Vec<FioWork>> = together::groups(&jobs, &mut told)
+    let works: Vec<Vec<FioWork>> = together::groups(&jobs, &mut notes)
         .into_iter()
-        .map(|group| at_once(group, &mut first, &mut told))
+        .map(|group| at_once(group, &mut first, &mut notes))
         .filter(|group| !group.is_empty())
         .collect();
-    if works.is_empty() && told.refused.is_empty() {
-        let why = told.remarks.iter().filter(|remark| remark.contains(" ignored: "));
+    if works.is_empty() && notes.refused.is_empty() {
+        let why = notes.remarks.iter().filter(|remark| remark.contains(" ignored: "));
         let why: Vec<&str> = why.map(String::as_str).collect();
-        told.refuse(1, format!("Assay does not support any of the jobs: {}", why.join("; ")));
+        notes.refuse(1, format!("Assay does not support any of the jobs: {}", why.join("; ")));
     }
-    if told.refused.is_empty() {
-        let study = study(name, &works, &mut told);
-        return Ok(Translated { study, remarks: told.remarks });
+    if notes.refused.is_empty() {
+        let study = study(name, &works, &mut notes);
+        return Ok(Translated { study, remarks: notes.remarks });
     }
-    told.refused.sort();
+    notes.refused.sort();
     let lines: Vec<String> =
-        told.refused.iter().map(|(line, text)| format!("{name}:{line}:1: {text}")).collect();
+        notes.refused.iter().map(|(line, text)| format!("{name}:{line}:1: {text}")).collect();
     Err(Failure::mistake(lines.join("\n")))
 }
 
@@ -158,25 +157,25 @@ pub fn translate(name: &str, text: &str, way: PortOptions<'_>) -> Outcome<Transl
 fn at_once<'j>(
     group: Vec<&'j Job>,
     first: &mut Option<(&'j Job, String)>,
-    told: &mut PortNotes,
+    notes: &mut PortNotes,
 ) -> Vec<FioWork> {
     let mut works = Vec::new();
     for job in group {
         // A skipped job causes no further remarks.
-        let mut own = PortNotes { partly: told.partly, ..PortNotes::default() };
-        if let Some(work) = work_in_place(job, first, &mut own) {
-            own.remarks.into_iter().for_each(|remark| told.remark(remark));
+        let mut new_notes = PortNotes { partly: notes.partly, ..PortNotes::default() };
+        if let Some(work) = work_in_place(job, first, &mut new_notes) {
+            new_notes.remarks.into_iter().for_each(|remark| notes.remark(remark));
             works.push(work);
             continue;
         }
-        for (line, text) in own.refused {
-            told.refuse_job(job, line, text);
+        for (line, text) in new_notes.refused {
+            notes.refuse_job(job, line, text);
         }
     }
-    let mut works = together::joined(works, told);
+    let mut works = together::join_all(works, notes);
     if works.len() > 2 {
         let (line, names) = (works[2].line, [0, 1, 2].map(|at| works[at].name.clone()));
-        told.refuse_key(
+        notes.refuse_key(
             line,
             format!(
                 "[{}]: would run concurrently with [{}] and [{}]; Assay runs at most two different jobs at once, one \
@@ -192,42 +191,42 @@ fn at_once<'j>(
 fn work_in_place<'j>(
     job: &'j Job,
     first: &mut Option<(&'j Job, String)>,
-    told: &mut PortNotes,
+    notes: &mut PortNotes,
 ) -> Option<FioWork> {
     for setting in job.settings.values() {
         if let Some(why) = &setting.unknown {
-            told.refuse(setting.line, why.clone());
+            notes.refuse(setting.line, why.clone());
         }
     }
-    if !told.refused.is_empty() {
+    if !notes.refused.is_empty() {
         return None;
     }
-    let work = work(job, told);
-    if told.refused.is_empty() {
+    let work = work(job, notes);
+    if notes.refused.is_empty() {
         match first {
-            Some((of, place)) if *place != work.place => elsewhere(job, of, told),
+            Some((of, place)) if *place != work.place => elsewhere(job, of, notes),
             Some(_) => {}
             None => *first = Some((job, work.place.clone())),
         }
     }
-    told.refused.is_empty().then_some(work)
+    notes.refused.is_empty().then_some(work)
 }
 
-fn work(job: &Job, told: &mut PortNotes) -> FioWork {
+fn work(job: &Job, notes: &mut PortNotes) -> FioWork {
     let text = |key: &str| job.settings.get(key).map(|setting| setting.value.as_str());
-    let Direction { mut pattern, mix, gap } = direction(job, told);
+    let Direction { mut pattern, mix, gap } = direction(job, notes);
     let writes = mix != "read";
-    let sized = places::sizes(job, reads(&mix), told);
-    let access = places::access(job, pattern, told);
-    let align = places::align(job, pattern, &sized, told);
-    let stride = gap.and_then(|gap| places::stride(job, gap, &sized, told));
+    let sized = places::sizes(job, reads(&mix), notes);
+    let access = places::access(job, pattern, notes);
+    let align = places::align(job, pattern, &sized, notes);
+    let stride = gap.and_then(|gap| places::stride(job, gap, &sized, notes));
     if stride.is_some() {
         pattern = "stride";
     }
-    let engine = engine(job, told);
-    let mut depth = number(job, "iodepth", told).unwrap_or(1).max(1);
+    let engine = engine(job, notes);
+    let mut depth = number(job, "iodepth", notes).unwrap_or(1).max(1);
     if engine == "psync" && depth > 1 {
-        told.remark(format!(
+        notes.remark(format!(
             "[{}]: with ioengine={}, fio ignores iodepth and keeps one operation in flight; this study also keeps one \
              operation in flight",
             job.name,
@@ -235,38 +234,38 @@ fn work(job: &Job, told: &mut PortNotes) -> FioWork {
         ));
         depth = 1;
     }
-    let threads = number(job, "numjobs", told).unwrap_or(1).max(1);
+    let threads = number(job, "numjobs", notes).unwrap_or(1).max(1);
     let buffered = text("buffered").map(|value| value == "0");
     let direct = text("direct").map(|value| value != "0").or(buffered).unwrap_or(false);
-    let time = duration(job, "runtime", told);
-    let (place, own_files) = place(job, writes, told);
+    let time = duration(job, "runtime", notes);
+    let (place, own_files) = place(job, writes, notes);
     let is_device = place.starts_with("device");
-    let span = span(job, is_device, told);
-    let once = Once { bytes: amount(job, "io_size", told).or(span), size: sized.mean, time };
+    let span = span(job, is_device, notes);
+    let once = Once { bytes: amount(job, "io_size", notes).or(span), size: sized.mean, time };
     let drops_cache = !direct && mix != "write";
-    let operations = operations(job, once, drops_cache, told)
+    let operations = operations(job, once, drops_cache, notes)
         .map(|operations| operations.saturating_mul(threads));
     if span.is_none() {
-        unsized_area(job, is_device, told);
+        unsized_area(job, is_device, notes);
     }
     // Reads of a device find its existing data.
-    let content = if writes || !is_device { content(job, told) } else { None };
+    let content = if writes || !is_device { content(job, notes) } else { None };
     let files = if own_files { threads } else { 1 };
     let area = span.map(|span| span.saturating_mul(files));
-    tell_differences(job, pattern, access.is_none(), threads, own_files, told);
+    tell_differences(job, pattern, access.is_none(), threads, own_files, notes);
     let carries = writes && mix != TRIM;
-    let sync = operations::sync(job, carries, told);
+    let sync = operations::sync(job, carries, notes);
     let is_plain = sync == WriteSync::None && !mix.contains(TRIM);
-    let poll = polled::polled(job, direct, is_plain, told);
+    let poll = polled::polled(job, direct, is_plain, notes);
     let is_fresh = carries && content.as_deref() != Some("100%");
-    let duplicates = operations::duplicates(job, is_fresh, told);
+    let duplicates = operations::duplicates(job, is_fresh, notes);
     let bare = unstamped(content.as_deref(), duplicates);
     let whole = is_on_sectors(sized.size.one(), [align, stride]);
-    let verify = verify(job, carries, bare, whole, told);
-    let paced = Paced::new(job, reads(&mix), time, depth, threads, told);
-    let mut ramp = duration(job, "ramp_time", told).unwrap_or(0);
+    let verify = verify(job, carries, bare, whole, notes);
+    let paced = Paced::new(job, reads(&mix), time, depth, threads, notes);
+    let mut ramp = duration(job, "ramp_time", notes).unwrap_or(0);
     if ramp > 0 && operations.is_some() {
-        told.refuse_key(
+        notes.refuse_key(
             line_of(job, "ramp_time"),
             "ramp_time: not supported in a job that ends by size; add time_based and runtime, or remove ramp_time",
         );
@@ -301,12 +300,12 @@ fn work(job: &Job, told: &mut PortNotes) -> FioWork {
 }
 
 /// Bytes that a job covers; `None` for a whole device.
-fn span(job: &Job, is_device: bool, told: &mut PortNotes) -> Option<u64> {
+fn span(job: &Job, is_device: bool, notes: &mut PortNotes) -> Option<u64> {
     let is_whole = job.settings.get("size").is_some_and(|setting| setting.value == "100%");
     if is_device && is_whole {
         return None;
     }
-    amount(job, "size", told).or_else(|| amount(job, "filesize", told))
+    amount(job, "size", notes).or_else(|| amount(job, "filesize", notes))
 }
 
 /// What a thread does in one round of a job.
@@ -319,16 +318,16 @@ struct Once {
 }
 
 /// Operations per thread before it ends; `None` if only its time ends it.
-fn operations(job: &Job, once: Once, drops_cache: bool, told: &mut PortNotes) -> Option<u64> {
+fn operations(job: &Job, once: Once, drops_cache: bool, notes: &mut PortNotes) -> Option<u64> {
     if once.time.is_some() && is_on(job, "time_based") {
         return None;
     }
-    let rounds = rounds(job, drops_cache, told);
-    let count = number(job, "number_ios", told).filter(|count| *count > 0);
+    let rounds = rounds(job, drops_cache, notes);
+    let count = number(job, "number_ios", notes).filter(|count| *count > 0);
     let of_bytes = once.bytes.map(|bytes| (bytes / once.size).max(1));
     let least = of_bytes.into_iter().chain(count).min();
     if least.is_none() && rounds > 1 {
-        told.refuse_key(
+        notes.refuse_key(
             line_of(job, "loops"),
             "loops: the amount of I/O per loop is undefined; add size",
         );
@@ -336,8 +335,8 @@ fn operations(job: &Job, once: Once, drops_cache: bool, told: &mut PortNotes) ->
     least.map(|operations| operations.saturating_mul(rounds))
 }
 
-fn rounds(job: &Job, drops_cache: bool, told: &mut PortNotes) -> u64 {
-    let rounds = number(job, "loops", told).unwrap_or(1);
+fn rounds(job: &Job, drops_cache: bool, notes: &mut PortNotes) -> u64 {
+    let rounds = number(job, "loops", notes).unwrap_or(1);
     let why = match rounds {
         0 => "loops: 0 never runs the job; remove loops",
         2.. if drops_cache => {
@@ -346,7 +345,7 @@ fn rounds(job: &Job, drops_cache: bool, told: &mut PortNotes) -> u64 {
         }
         _ => return rounds,
     };
-    told.refuse_key(line_of(job, "loops"), why);
+    notes.refuse_key(line_of(job, "loops"), why);
     1
 }
 
@@ -358,14 +357,14 @@ fn is_on(job: &Job, flag: &str) -> bool {
     job.settings.get(flag).is_some_and(|setting| setting.value != "0")
 }
 
-fn content(job: &Job, told: &mut PortNotes) -> Option<String> {
-    let share = percent(job, "buffer_compress_percentage", told).unwrap_or(0);
+fn content(job: &Job, notes: &mut PortNotes) -> Option<String> {
+    let share = percent(job, "buffer_compress_percentage", notes).unwrap_or(0);
     let share = if is_on(job, "zero_buffers") { 100 } else { share };
     match share {
         0 => None,
         100 => Some("100%".to_owned()),
         share => {
-            told.remark(format!(
+            notes.remark(format!(
                 "[{}]: Assay zeroes {share}% of every 4 KiB; fio zeroes that share of every buffer_compress_chunk",
                 job.name
             ));
@@ -394,10 +393,11 @@ fn verify(
     writes: bool,
     bare: Option<&'static str>,
     is_on_sectors: bool,
-    told: &mut PortNotes,
+    notes: &mut PortNotes,
 ) -> bool {
-    let asked = job.settings.get("verify").filter(|own| !["0", "none"].contains(&&*own.value));
-    let reads_again = job.settings.get("do_verify").is_none_or(|own| own.value != "0");
+    let asked =
+        job.settings.get("verify").filter(|setting| !["0", "none"].contains(&&*setting.value));
+    let reads_again = job.settings.get("do_verify").is_none_or(|setting| setting.value != "0");
     let Some(asked) = asked.filter(|_| reads_again) else { return false };
     let why = if !writes {
         "fio compares each block with data that another job wrote"
@@ -406,7 +406,7 @@ fn verify(
     } else if let Some(bare) = bare {
         bare
     } else if is_on_sectors {
-        told.remark(format!(
+        notes.remark(format!(
             "[{}]: verify={}: Assay writes a header and a checksum into each sector, and reads the data back after \
              each trial, outside the measured time",
             job.name, asked.value
@@ -416,25 +416,25 @@ fn verify(
         "each block needs a header, so all blocks must have the same size, a multiple of 512 bytes, and must not \
          overlap"
     };
-    told.refuse_key(asked.line, format!("{}: {why}; not supported", asked.written));
+    notes.refuse_key(asked.line, format!("{}: {why}; not supported", asked.written));
     false
 }
 
 /// Without a size fio uses a whole device, but not a file.
-fn unsized_area(job: &Job, is_device: bool, told: &mut PortNotes) {
+fn unsized_area(job: &Job, is_device: bool, notes: &mut PortNotes) {
     if is_device {
-        return told.remark(format!(
+        return notes.remark(format!(
             "[{}]: fio would use the whole device; Assay uses its default test area; add size= to change the area",
             job.name
         ));
     }
-    if told.partly {
-        return told.remark(format!(
+    if notes.partly {
+        return notes.remark(format!(
             "[{}]: without size=, fio uses the size of an existing file; Assay uses its default test area",
             job.name
         ));
     }
-    told.refuse(
+    notes.refuse(
         job.line,
         format!("[{}]: no size, so fio would not create a file; add size", job.name),
     );
@@ -446,18 +446,18 @@ fn tell_differences(
     is_uniform: bool,
     threads: u64,
     own_files: bool,
-    told: &mut PortNotes,
+    notes: &mut PortNotes,
 ) {
     // With a nonuniform distribution fio has no block map either.
     if pattern == "random" && is_uniform && !job.settings.contains_key("norandommap") {
-        told.remark(
+        notes.remark(
             "fio visits every block once before it repeats any block; Assay draws each offset independently, as with \
              norandommap",
         );
     }
     if threads > 1 && pattern != "random" {
         let fio = if own_files { "its own file" } else { "the same offsets" };
-        told.remark(format!(
+        notes.remark(format!(
             "[{}]: fio gives each of the {threads} jobs {fio}; Assay gives each job a slice of the area",
             job.name
         ));
@@ -479,20 +479,22 @@ fn reads(mix: &str) -> u64 {
     }
 }
 
-fn direction(job: &Job, told: &mut PortNotes) -> Direction {
+fn direction(job: &Job, notes: &mut PortNotes) -> Direction {
     let setting = job.settings.get("rw");
-    let whole = setting.map_or("read", |setting| setting.value.as_str());
-    let parted = whole.split_once(':').map(|(word, step)| (word, Some(step)));
-    let (word, step) = parted.unwrap_or((whole, None));
-    let (read, write) = (percent(job, "rwmixread", told), percent(job, "rwmixwrite", told));
-    let share = || mix_of(read.or(write.map(|write| 100 - write)).unwrap_or(50));
+    let value = setting.map_or("read", |setting| setting.value.as_str());
+    let (word, step) = match value.split_once(':') {
+        Some((word, step)) => (word, Some(step)),
+        None => (value, None),
+    };
+    let (read, write) = (percent(job, "rwmixread", notes), percent(job, "rwmixwrite", notes));
+    let mixed = || mix_of(read.or(write.map(|write| 100 - write)).unwrap_or(50));
     let (pattern, mix) = match word {
         "read" => ("sequential", "read".to_owned()),
         "write" => ("sequential", "write".to_owned()),
         "randread" => ("random", "read".to_owned()),
         "randwrite" => ("random", "write".to_owned()),
-        "rw" | "readwrite" => ("sequential", share()),
-        "randrw" => ("random", share()),
+        "rw" | "readwrite" => ("sequential", mixed()),
+        "randrw" => ("random", mixed()),
         "trim" if operations::is_on_device(job) => ("sequential", TRIM.to_owned()),
         "randtrim" if operations::is_on_device(job) => ("random", TRIM.to_owned()),
         other => {
@@ -505,17 +507,17 @@ fn direction(job: &Job, told: &mut PortNotes) -> Direction {
                      before writing it"
                 }
             };
-            told.refuse(line, format!("{written}={other}: {why}"));
+            notes.refuse(line, format!("{written}={other}: {why}"));
             ("sequential", "read".to_owned())
         }
     };
     let gap = step.and_then(values::bytes).filter(|_| pattern == "sequential");
     if let (Some(_), None, Some(setting)) = (step, gap, setting) {
         let written = &setting.written;
-        told.refuse(
+        notes.refuse(
             setting.line,
             format!(
-                "{written}={whole}: after the colon, Assay supports only a gap in bytes for read, write and rw, such \
+                "{written}={value}: after the colon, Assay supports only a gap in bytes for read, write and rw, such \
                  as read:8k; remove negative gaps and the counts of randread"
             ),
         );
@@ -531,32 +533,32 @@ fn mix_of(read: u64) -> String {
     }
 }
 
-fn engine(job: &Job, told: &mut PortNotes) -> &'static str {
+fn engine(job: &Job, notes: &mut PortNotes) -> &'static str {
     let setting = job.settings.get("ioengine");
     match setting.map_or("psync", |setting| setting.value.as_str()) {
         "psync" | "sync" | "pvsync" | "pvsync2" | "vsync" => "psync",
         "io_uring" => "io_uring",
         word @ ("libaio" | "posixaio") => {
-            told.remark(format!("ioengine={word}: Assay uses io_uring instead"));
+            notes.remark(format!("ioengine={word}: Assay uses io_uring instead"));
             "io_uring"
         }
         word => {
             let line = setting.map_or(job.line, |setting| setting.line);
             let meaning = keys::meaning_of_engine(word);
-            told.refuse(line, format!("ioengine={word}: {meaning}; use psync or io_uring"));
+            notes.refuse(line, format!("ioengine={word}: {meaning}; use psync or io_uring"));
             "psync"
         }
     }
 }
 
-fn place(job: &Job, writes: bool, told: &mut PortNotes) -> (String, bool) {
+fn place(job: &Job, writes: bool, notes: &mut PortNotes) -> (String, bool) {
     let directory = job.settings.get("directory");
     let Some(file) = job.settings.get("filename") else {
         let place = directory.map_or(".", |setting| setting.value.as_str());
         return (format!("directory = {}", quoted(place)), true);
     };
     let name = values::one_name(&file.value).unwrap_or_else(|| {
-        told.refuse(
+        notes.refuse(
             file.line,
             "filename: several files; a study has one target; name a single file",
         );
@@ -565,28 +567,28 @@ fn place(job: &Job, writes: bool, told: &mut PortNotes) -> (String, bool) {
     let name = name.as_str();
     if name.starts_with("/dev/") {
         if writes {
-            told.remark(format!(
+            notes.remark(format!(
                 "{name} would be overwritten; assay plan shows how to permit this"
             ));
         }
         return (format!("device = {}", quoted(name)), false);
     }
-    let own = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let folder_name = name.rsplit_once('/').map_or("", |(folder, _)| folder);
     let root = if name.starts_with('/') { "/" } else { "." };
-    let folder = match (directory, own) {
+    let folder = match (directory, folder_name) {
         (Some(directory), _) => directory.value.as_str(),
         (None, "") => root,
-        (None, own) => own,
+        (None, folder_name) => folder_name,
     };
-    told.remark(format!(
+    notes.remark(format!(
         "Assay does not use {name}; it creates another file in {folder} and removes that file afterwards"
     ));
     (format!("directory = {}", quoted(folder)), false)
 }
 
-fn elsewhere(job: &Job, first: &Job, told: &mut PortNotes) {
+fn elsewhere(job: &Job, first: &Job, notes: &mut PortNotes) {
     let line = job.settings.get("filename").or(job.settings.get("directory"));
-    told.refuse(
+    notes.refuse(
         line.map_or(job.line, |setting| setting.line),
         format!(
             "[{}]: the target differs from that of [{}], but a study has one target; split the job file",
@@ -595,12 +597,12 @@ fn elsewhere(job: &Job, first: &Job, told: &mut PortNotes) {
     );
 }
 
-fn study(name: &str, works: &[Vec<FioWork>], told: &mut PortNotes) -> String {
-    let all: Vec<&FioWork> = works.iter().flatten().collect();
-    let area = area(&all, told);
-    told.remark("fio runs each job once; a study runs each workload once per replicate");
+fn study(name: &str, works: &[Vec<FioWork>], notes: &mut PortNotes) -> String {
+    let jobs: Vec<&FioWork> = works.iter().flatten().collect();
+    let area = area(&jobs, notes);
+    notes.remark("fio runs each job once; a study runs each workload once per replicate");
     let last = name.rsplit('/').next().unwrap_or(name);
-    let place = all.first().map_or("directory = \".\"", |work| work.place.as_str());
+    let place = jobs.first().map_or("directory = \".\"", |work| work.place.as_str());
     let mut text = format!(
         "format     = \"{FORMAT}\"\ntitle      = {}\ntarget     = {{ {place} }}\n\
          {area}replicates = 3\n",
@@ -630,20 +632,20 @@ fn study(name: &str, works: &[Vec<FioWork>], told: &mut PortNotes) -> String {
             let _ = write!(text, ", poll = \"{poll}\"");
         }
         text.push_str(" }\n");
-        if let Some(beside) = group.get(1) {
-            let _ = writeln!(text, "background = {{ {} }}", words(beside));
-            told.remark(format!(
+        if let Some(load) = group.get(1) {
+            let _ = writeln!(text, "background = {{ {} }}", words(load));
+            notes.remark(format!(
                 "[{}] runs concurrently with [{}], as its background load; Assay does not report the performance of \
                  the load",
-                beside.name, work.name
+                load.name, work.name
             ));
-            if beside.verify {
-                told.remark(format!("[{}]: Assay does not verify a background load", beside.name));
+            if load.verify {
+                notes.remark(format!("[{}]: Assay does not verify a background load", load.name));
             }
-            if beside.poll.is_some() {
-                told.remark(format!(
+            if load.poll.is_some() {
+                notes.remark(format!(
                     "[{}]: Assay does not poll the queues of a background load",
-                    beside.name
+                    load.name
                 ));
             }
         }
@@ -653,19 +655,19 @@ fn study(name: &str, works: &[Vec<FioWork>], told: &mut PortNotes) -> String {
 }
 
 /// Returns the line of the area, which all jobs share; empty for the default area.
-fn area(all: &[&FioWork], told: &mut PortNotes) -> String {
-    let asked = all.iter().map(|work| work.area).max().flatten();
-    if all.iter().any(|work| work.area != asked) {
-        told.remark("all jobs share one test area, as large as the largest job needs");
+fn area(works: &[&FioWork], notes: &mut PortNotes) -> String {
+    let wanted = works.iter().map(|work| work.area).max().flatten();
+    if works.iter().any(|work| work.area != wanted) {
+        notes.remark("all jobs share one test area, as large as the largest job needs");
     }
     // A job without a size uses the whole target.
-    let Some(asked) = asked.filter(|_| all.iter().all(|work| work.area.is_some())) else {
+    let Some(wanted) = wanted.filter(|_| works.iter().all(|work| work.area.is_some())) else {
         return String::new();
     };
-    let largest = all.iter().map(|work| work.size.largest().0).max().unwrap_or(1);
-    let area = asked.max(SMALLEST_AREA_BYTES).next_multiple_of(largest);
-    if area != asked {
-        told.remark(format!("the test area has {}; fio would use {}", Bytes(area), Bytes(asked)));
+    let block_bytes = works.iter().map(|work| work.size.largest().0).max().unwrap_or(1);
+    let area = wanted.max(SMALLEST_AREA_BYTES).next_multiple_of(block_bytes);
+    if area != wanted {
+        notes.remark(format!("the test area has {}; fio would use {}", Bytes(area), Bytes(wanted)));
     }
     format!("area       = {{ size = \"{}\" }}\n", Bytes(area))
 }

@@ -9,7 +9,7 @@ const LAST: [&str; 7] =
     ["percentiles", "classes", "production", "heatmap", "series", "order", "hosts"];
 
 pub fn find(name: &str) -> Option<&'static str> {
-    all().find(|own| *own == name)
+    all().find(|known| *known == name)
 }
 
 pub fn names() -> Vec<&'static str> {

@@ -9,14 +9,17 @@ use super::text::reader;
 use super::text::scalar::quoted;
 use super::{now, simulated, words};
 
-pub(super) fn filled(name: &str, level: &str) -> Result<(), (String, Option<String>)> {
-    let told = !level.trim().is_empty();
-    told.then_some(()).ok_or_else(|| (format!("{name}: the level is empty"), None))
+pub(super) fn check_filled(name: &str, level: &str) -> Result<(), (String, Option<String>)> {
+    if level.trim().is_empty() {
+        Err((format!("{name}: the level is empty"), None))
+    } else {
+        Ok(())
+    }
 }
 
 /// Checks a level of a factor; the error contains a message and a hint.
-pub(super) fn judged(name: &str, level: &str) -> Result<(), (String, Option<String>)> {
-    filled(name, level)?;
+pub(super) fn check_level(name: &str, level: &str) -> Result<(), (String, Option<String>)> {
+    check_filled(name, level)?;
     if level == now::NOW && now::may_be(name) {
         return Ok(());
     }
@@ -27,9 +30,9 @@ pub(super) fn judged(name: &str, level: &str) -> Result<(), (String, Option<Stri
     if let Some(law) = level.strip_prefix(simulated::PREFIX).filter(|_| name == TARGET_FACTOR) {
         return reader::law_mistake(law).map_or(Ok(()), |message| Err((message, None)));
     }
-    let told =
+    let parsed =
         assay_workloads::KINDS.iter().find_map(|kind| assay_workloads::at_level(kind, name, level));
-    let Some(told) = told else {
+    let Some(parsed) = parsed else {
         let other = factors::find(name).map_or(Ok(()), |factor| factor.judge(level));
         return other.map_err(|message| (format!("{name}: {}", quoted(&message)), None));
     };
@@ -37,14 +40,14 @@ pub(super) fn judged(name: &str, level: &str) -> Result<(), (String, Option<Stri
         Some(Form::Size { least, most } | Form::Sizes { least, most }) => Some(*least..=*most),
         _ => None,
     };
-    if let Err(message) = told {
+    if let Err(message) = parsed {
         let bytes = level.parse::<u64>().ok().filter(|bytes| size.is_some() && *bytes >= 512);
         return Err(match bytes {
             Some(bytes) => (
                 format!("{name}: \"{level}\" has no unit"),
                 Some(format!("for bytes, use \"{}\"", Bytes(bytes))),
             ),
-            None => (format!("{name}: {}", quoted(&message)), near(name, level)),
+            None => (format!("{name}: {}", quoted(&message)), near_word(name, level)),
         });
     }
     match size.zip(level.parse::<Bytes>().ok()) {
@@ -56,7 +59,7 @@ pub(super) fn judged(name: &str, level: &str) -> Result<(), (String, Option<Stri
     }
 }
 
-fn near(name: &str, level: &str) -> Option<String> {
+fn near_word(name: &str, level: &str) -> Option<String> {
     match assay_workloads::key(name)?.form {
         Form::Word(choices) => words::did_you_mean(level, &choices()),
         _ => None,
@@ -68,27 +71,31 @@ fn is_number(name: &str) -> bool {
     matches!(form, Some(Form::Whole { .. } | Form::Size { .. } | Form::Sizes { .. }))
 }
 
-pub(super) fn same(name: &str, one: &str, other: &str) -> bool {
-    if one == other {
+pub(super) fn same(name: &str, first: &str, second: &str) -> bool {
+    if first == second {
         return true;
     }
     if assay_workloads::parameter(name).is_none() {
-        return factors::find(name).is_some_and(|factor| factor.same(one, other));
+        return factors::find(name).is_some_and(|factor| factor.same(first, second));
     }
-    let bytes = |text: &str| {
-        let bare = || format!("{text} B").parse::<Bytes>();
-        text.parse().or_else(|_| bare()).ok()
+    // The levels of `copy` are arbitrary words.
+    if name == assay_workloads::COPY.about.name {
+        return false;
+    }
+    // A number without a unit is in bytes.
+    let bytes = |text: &str| -> Option<Bytes> {
+        text.parse().or_else(|_| format!("{text} B").parse()).ok()
     };
     let form = assay_workloads::key(name).map(|key| &key.form);
-    let is_size = matches!(form, Some(Form::Size { .. } | Form::Sizes { .. }));
-    let sizes = is_size.then(|| bytes(one).zip(bytes(other))).flatten();
-    let set = |text: &str| {
-        assay_workloads::KINDS.iter().find_map(|kind| assay_workloads::at_level(kind, name, text))
+    if matches!(form, Some(Form::Size { .. } | Form::Sizes { .. }))
+        && bytes(first).is_some_and(|size| bytes(second) == Some(size))
+    {
+        return true;
+    }
+    let set = |level: &str| {
+        assay_workloads::KINDS.iter().find_map(|kind| assay_workloads::at_level(kind, name, level))
     };
-    let alike = || Some(set(one)?.ok()? == set(other)?.ok()?);
-    // The levels of `copy` are arbitrary words.
-    let means = name != assay_workloads::COPY.about.name;
-    means && (sizes.is_some_and(|(one, other)| one == other) || alike() == Some(true))
+    matches!((set(first), set(second)), (Some(Ok(first)), Some(Ok(second))) if first == second)
 }
 
 /// Splits a text at commas. A level may contain commas itself; `["a,b", "c"]` delimits levels.
@@ -97,17 +104,18 @@ pub fn levels_in(name: &str, text: &str) -> Vec<String> {
         return levels;
     }
     let is_level = |text: &str| {
-        let told = assay_workloads::KINDS
+        let known = assay_workloads::KINDS
             .iter()
             .find_map(|kind| assay_workloads::at_level(kind, name, text));
-        told.is_none_or(|told| told.is_ok())
+        known.is_none_or(|known| known.is_ok())
     };
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
     let (mut rest, mut levels) = (parts.as_slice(), Vec::new());
     while let Some(first) = rest.first() {
-        let mut longer = (1..=rest.len()).map(|count| (rest[..count].join(", "), count));
-        let found = longer.find(|(level, _)| is_level(level));
-        let (level, count) = found.unwrap_or_else(|| ((*first).to_owned(), 1));
+        // The shortest join of parts that is a level, else the part itself.
+        let mut joins = (1..=rest.len()).map(|count| (rest[..count].join(", "), count));
+        let shortest = joins.find(|(level, _)| is_level(level));
+        let (level, count) = shortest.unwrap_or_else(|| ((*first).to_owned(), 1));
         levels.push(level);
         rest = &rest[count..];
     }
@@ -116,12 +124,12 @@ pub fn levels_in(name: &str, text: &str) -> Vec<String> {
 
 /// Returns the canonical spelling of a level: `64KiB` is `64 KiB`. Invalid levels stay unchanged.
 pub fn spelled(name: &str, level: &str) -> String {
-    if judged(name, level).is_err() {
+    if check_level(name, level).is_err() {
         return level.to_owned();
     }
-    let meant = |text: &String| same(name, text, level) && judged(name, text).is_ok();
-    let found = examples(name).into_iter().chain(spellings(name, level)).find(meant);
-    found.unwrap_or_else(|| level.to_owned())
+    let is_meant = |text: &String| same(name, text, level) && check_level(name, text).is_ok();
+    let spelling = examples(name).into_iter().chain(spellings(name, level)).find(is_meant);
+    spelling.unwrap_or_else(|| level.to_owned())
 }
 
 fn examples(name: &str) -> Vec<String> {
@@ -131,13 +139,13 @@ fn examples(name: &str) -> Vec<String> {
 /// Returns other spellings of an amount in a text, and the parameter's own spelling.
 fn spellings(name: &str, text: &str) -> Vec<String> {
     let bare = text.trim();
-    let own = assay_workloads::parameter(name).and_then(|own| own.written);
+    let written = assay_workloads::parameter(name).and_then(|parameter| parameter.written);
     let per_s = |text: &str| {
         let bytes: Bytes = text.strip_suffix("/s")?.parse().ok()?;
         Some(format!("{bytes}/s"))
     };
     let all = [
-        own.and_then(|written| written(bare)),
+        written.and_then(|written| written(bare)),
         bare.parse::<u64>().ok().map(|number| number.to_string()),
         bare.parse::<Bytes>().ok().map(|bytes| bytes.to_string()),
         bare.parse::<Time>().ok().map(|time| time.to_string()),
@@ -262,7 +270,7 @@ mod tests {
                 assert!(!is_free || !is_amount(&level), "{name}: {level}");
                 for variant in variants(&level) {
                     // A valid variant is the same level.
-                    if judged(name, &variant).is_ok() && !is_free {
+                    if check_level(name, &variant).is_ok() && !is_free {
                         others += usize::from(variant != level);
                         let told = spelled(name, &variant);
                         odd.extend((told != level).then(|| format!("{name} {level}: {variant:?}")));

@@ -25,12 +25,10 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// The percentile as text: `p99`.
     pub const fn percentile(self) -> &'static str {
         self.percentile.0
     }
 
-    /// The percentile as a share: 0.99.
     pub const fn share(self) -> f64 {
         self.percentile.1
     }

@@ -50,7 +50,6 @@ pub const SMALLEST_AREA_BYTES: u64 = 16 << 20;
 /// Default number of replicates (R4: below six no distribution-free test can decide).
 pub const DEFAULT_REPLICATES: u32 = 6;
 
-/// Default equivalence margin (R6).
 pub const DEFAULT_MARGIN: Percent = Percent(5.0);
 
 /// A study as its file defines it; [`fields`] describes the keys of this and of the following tables.
@@ -162,17 +161,17 @@ impl Study {
     }
 
     pub fn needs_area(&self) -> bool {
-        let needs = |own: &Workload| matches!(own.needs(), Needs::Area | Needs::Whole);
-        self.workload.iter().any(|own| needs(own) || own.background.is_some())
+        let needs = |workload: &Workload| matches!(workload.needs(), Needs::Area | Needs::Whole);
+        self.workload.iter().any(|workload| needs(workload) || workload.background.is_some())
     }
 
     pub fn needs_whole(&self) -> bool {
-        self.workload.iter().any(|own| own.needs() == Needs::Whole)
+        self.workload.iter().any(|workload| workload.needs() == Needs::Whole)
     }
 
     pub fn links(&self) -> impl Iterator<Item = LinkNeeds> {
         let study = InStudy::new(&self.factors);
-        self.workload.iter().filter_map(move |own| own.work.link_needs(&study))
+        self.workload.iter().filter_map(move |workload| workload.work.link_needs(&study))
     }
 
     pub fn loads_links(&self) -> bool {
@@ -197,12 +196,12 @@ impl Study {
         let levels = self
             .factors
             .iter()
-            .flat_map(|(name, levels)| levels.iter().map(move |one| (name, one)));
-        let by_level = levels.flat_map(|(name, level)| {
+            .flat_map(|(name, levels)| levels.iter().map(move |level| (name, level)));
+        let at_levels = levels.flat_map(|(name, level)| {
             let arm = BTreeMap::from([(name.clone(), level.clone())]);
-            self.workload.iter().filter_map(move |own| Some(own.under(&arm).ok()?.work))
+            self.workload.iter().filter_map(move |workload| Some(workload.under(&arm).ok()?.work))
         });
-        self.workload.iter().map(|own| own.work.clone()).chain(by_level)
+        self.workload.iter().map(|workload| workload.work.clone()).chain(at_levels)
     }
 
     /// The study with single levels applied to workloads in virtual machines, without a target.
@@ -211,9 +210,9 @@ impl Study {
         let alike = self.factors.iter().filter(|(_, levels)| levels.len() == 1);
         let alike: BTreeMap<String, String> =
             alike.map(|(name, levels)| (name.clone(), levels[0].clone())).collect();
-        for own in &mut self.workload {
-            match own.under(&alike) {
-                Ok(made) if made.work.makes_machines() => *own = made,
+        for workload in &mut self.workload {
+            match workload.under(&alike) {
+                Ok(made) if made.work.makes_machines() => *workload = made,
                 _ => {}
             }
         }
@@ -226,7 +225,8 @@ impl Study {
     }
 
     pub fn works_in_directory(&self) -> bool {
-        self.needs_area() || self.workload.iter().any(|own| own.needs() == Needs::Directory)
+        self.needs_area()
+            || self.workload.iter().any(|workload| workload.needs() == Needs::Directory)
     }
 
     pub fn targets(&self) -> Vec<String> {
@@ -324,12 +324,12 @@ impl Workload {
     }
 
     pub fn under(&self, arm: &BTreeMap<String, String>) -> Result<Self, String> {
-        let mut own = self.clone();
+        let mut workload = self.clone();
         for (name, level) in arm {
-            own.work.set(name, level).unwrap_or(Ok(()))?;
-            own.work.take(name, level);
+            workload.work.set(name, level).unwrap_or(Ok(()))?;
+            workload.work.take(name, level);
         }
-        Ok(own)
+        Ok(workload)
     }
 }
 

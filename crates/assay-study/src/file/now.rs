@@ -1,5 +1,7 @@
 //! The level `current`: replaced by the value at the start of the study.
 
+use std::collections::BTreeSet;
+
 use assay_machine::factors::{self, Role};
 
 use super::Study;
@@ -45,32 +47,28 @@ pub fn drop_of(study: &mut Study, name: &str) {
 }
 
 fn become_level(study: &mut Study, name: &str, level: &str) {
+    let is_current = |text: &String| text == NOW || same(name, text, level);
     if let Some(levels) = study.factors.get_mut(name) {
-        let mut found: Vec<String> = Vec::new();
-        for own in levels.drain(..) {
-            let own = if own == NOW || same(name, &own, level) { level.to_owned() } else { own };
-            if !found.contains(&own) {
-                found.push(own);
-            }
+        for text in levels.iter_mut().filter(|text| is_current(text)) {
+            level.clone_into(text);
         }
-        *levels = found;
+        let mut seen = BTreeSet::new();
+        levels.retain(|text| seen.insert(text.clone()));
     }
-    let named = study.configurations.iter_mut().chain([&mut study.baseline]);
-    for own in named.filter_map(|arm| arm.get_mut(name)) {
-        if own == NOW || same(name, own, level) {
-            level.clone_into(own);
-        }
+    let arms = study.configurations.iter_mut().chain([&mut study.baseline]);
+    for text in arms.filter_map(|arm| arm.get_mut(name)).filter(|text| is_current(text)) {
+        level.clone_into(text);
     }
     each_once(study);
     for text in &mut study.exclude {
-        let own = text.parse::<Constraint>().ok();
-        if let Some(resolved) = own.and_then(|own| own.replaced(name, NOW, level)) {
+        let constraint = text.parse::<Constraint>().ok();
+        if let Some(resolved) = constraint.and_then(|it| it.replaced(name, NOW, level)) {
             *text = resolved;
         }
     }
     let asked = study.question.iter_mut().flat_map(|ask| ask.levels_of(name));
-    for own in asked.filter(|own| *own == NOW) {
-        level.clone_into(own);
+    for text in asked.filter(|text| *text == NOW) {
+        level.clone_into(text);
     }
 }
 
@@ -90,8 +88,8 @@ fn leave_out(study: &mut Study, name: &str, reason: String) {
     study.baseline.remove(name);
     study.configurations.iter_mut().for_each(|arm| drop(arm.remove(name)));
     each_once(study);
-    study.hard_to_change.retain(|own| own != name);
-    let is_other = |text: &String| text.parse::<Constraint>().is_ok_and(|own| !own.names(name));
+    study.hard_to_change.retain(|factor| factor != name);
+    let is_other = |text: &String| text.parse::<Constraint>().is_ok_and(|it| !it.names(name));
     study.exclude.retain(is_other);
     study.unavailable.insert(name.to_owned(), reason);
 }

@@ -16,7 +16,6 @@ struct Preset {
 /// Groups of studies, each named like its file.
 macro_rules! presets {
     ($list:ident in $folder:literal: $($group:literal: [$($name:literal,)+])+) => {
-        /// In the order of the list.
         const $list: &[Preset] = &[$($(Preset {
             name: $name,
             group: $group,
@@ -62,29 +61,29 @@ pub fn is_of_check(name: &str) -> bool {
 
 /// Returns whether a title is that of a shipped study, so the user did not choose it.
 pub fn is_title(title: &str) -> bool {
-    PRESETS.iter().any(|own| own.text.contains(&format!("\"{title}\"\n")))
+    PRESETS.iter().any(|preset| preset.text.contains(&format!("\"{title}\"\n")))
 }
 
 pub fn find(name: &str) -> Option<Outcome<Study>> {
-    let own = PRESETS.iter().chain(FITNESS).find(|own| own.name == name).map(read);
+    let preset = PRESETS.iter().chain(FITNESS).find(|preset| preset.name == name).map(read);
     let class = || named_classes().find(|(class, _)| class.eq_ignore_ascii_case(name));
-    own.or_else(|| class().map(|(name, class)| of_class(name, class)))
+    preset.or_else(|| class().map(|(name, class)| of_class(name, class)))
 }
 
 pub fn group(name: &str) -> Option<&'static str> {
-    PRESETS.iter().chain(FITNESS).find(|own| own.name == name).map(|own| own.group)
+    PRESETS.iter().chain(FITNESS).find(|preset| preset.name == name).map(|preset| preset.group)
 }
 
 pub fn fitness() -> impl Iterator<Item = (&'static str, Outcome<Study>)> {
-    let files = FITNESS.iter().map(|own| (own.name, read(own)));
+    let files = FITNESS.iter().map(|preset| (preset.name, read(preset)));
     files.chain(named_classes().map(|(name, class)| (name, of_class(name, class))))
 }
 
 fn named_classes() -> impl Iterator<Item = (&'static str, &'static SpeedClass)> {
     let classes = || FAMILIES.iter().copied().flatten();
     let (name, class) = BOOT_DRIVE;
-    let boot = classes().filter(move |own| own.name == class).map(move |own| (name, own));
-    boot.chain(classes().map(|own| (own.name, own)))
+    let boot = classes().filter(move |study| study.name == class).map(move |study| (name, study));
+    boot.chain(classes().map(|study| (study.name, study)))
 }
 
 fn of_class(name: &'static str, class: &'static SpeedClass) -> Outcome<Study> {
@@ -101,18 +100,17 @@ fn of_class(name: &'static str, class: &'static SpeedClass) -> Outcome<Study> {
     text::parse("studies/fitness/sd-class.toml", &text)
 }
 
-/// Names of all shipped studies except those about fitness.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    PRESETS.iter().map(|own| own.name)
+    PRESETS.iter().map(|preset| preset.name)
 }
 
 /// All shipped studies except those about fitness, by name.
 pub fn all() -> impl Iterator<Item = (&'static str, Outcome<Study>)> {
-    PRESETS.iter().map(|own| (own.name, read(own)))
+    PRESETS.iter().map(|preset| (preset.name, read(preset)))
 }
 
-fn read(own: &Preset) -> Outcome<Study> {
-    text::parse(own.path, own.text)
+fn read(preset: &Preset) -> Outcome<Study> {
+    text::parse(preset.path, preset.text)
 }
 
 #[cfg(test)]

@@ -76,15 +76,15 @@ impl FromStr for RatedClaim {
             return Ok(Self::Class(class));
         }
         let way = [(" read", false), (" write", true)];
-        let (amount, told) = way
+        let (amount, unit) = way
             .into_iter()
             .find_map(|(end, writes)| Some((text.strip_suffix(end)?, Some(writes))))
             .unwrap_or((text, None));
         let value = amount.parse::<Amount>().map_err(|_| wrong())?.value;
         if amount.to_ascii_uppercase().ends_with("IOPS") {
-            return Ok(Self::Operations { iops: value, writes: told.unwrap_or(false) });
+            return Ok(Self::Operations { iops: value, writes: unit.unwrap_or(false) });
         }
-        let is_rate = amount.ends_with("/s") && told != Some(true);
+        let is_rate = amount.ends_with("/s") && unit != Some(true);
         if is_rate { Ok(Self::Rate(value)) } else { Err(wrong()) }
     }
 }
@@ -98,7 +98,6 @@ pub struct Claimed {
 }
 
 impl Claimed {
-    /// The printed rate, bytes per second.
     pub fn rate(&self) -> Option<f64> {
         self.claims.iter().find_map(|(_, claim)| match claim {
             RatedClaim::Rate(rate) => Some(*rate),
@@ -111,8 +110,8 @@ impl FromStr for Claimed {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let one = |text: &str| Ok((text.trim().to_owned(), text.parse()?));
-        let claims = text.split([',', ';']).map(one).collect::<Result<_, String>>()?;
+        let number = |text: &str| Ok((text.trim().to_owned(), text.parse()?));
+        let claims = text.split([',', ';']).map(number).collect::<Result<_, String>>()?;
         Ok(Self { text: text.trim().to_owned(), claims })
     }
 }

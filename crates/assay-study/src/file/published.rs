@@ -67,19 +67,20 @@ impl Pointer {
         if self.ratio.is_some() {
             return None;
         }
-        let one = format!("1 {unit}");
-        let amount = || one.parse::<Amount>().ok().map(|amount| amount.in_unit_of(&self.metric));
-        let bytes = || one.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64);
+        let one_unit = format!("1 {unit}");
+        let amount =
+            || one_unit.parse::<Amount>().ok().map(|amount| amount.in_unit_of(&self.metric));
+        let bytes = || one_unit.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64);
         amount().or_else(bytes)
     }
 
     pub fn called(&self, row: &SheetRow<'_>) -> String {
         let Some(name) = &self.name else { return self.row.join(", ") };
-        let mut told = name.clone();
+        let mut text = name.clone();
         for (column, cell) in row.columns().iter().zip(row.cells()) {
-            told = told.replace(&format!("{{{column}}}"), cell);
+            text = text.replace(&format!("{{{column}}}"), cell);
         }
-        told
+        text
     }
 }
 

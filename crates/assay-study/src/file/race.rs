@@ -5,7 +5,6 @@ use assay_core::quantity::metric::{Statistic, class};
 use super::text::mistakes::{Mistakes, ValuePlaces};
 use super::{Order, Stop, StopRule, Study};
 
-/// Minimum number of replicates before an arm may leave.
 pub const FEWEST: u32 = 3;
 
 pub const REPLICATES: u32 = 20;
@@ -46,20 +45,21 @@ fn of_races_only(path: &'static str) -> (&'static str, String, String) {
 }
 
 fn mistake(study: &Study) -> Option<(&'static str, String, String)> {
-    let told = |path, message: &str, hint: &str| Some((path, message.to_owned(), hint.to_owned()));
+    let fail = |path, message: &str, hint: &str| Some((path, message.to_owned(), hint.to_owned()));
     if study.workload.len() > 1 {
-        let names: Vec<&str> = study.workload.iter().map(|own| own.name.as_str()).collect();
+        let names: Vec<&str> =
+            study.workload.iter().map(|workload| workload.name.as_str()).collect();
         let message =
             format!("a race needs exactly one workload; this study has {}", names.join(", "));
-        return told("stop/rule", &message, "keep only one workload, or remove the rule");
+        return fail("stop/rule", &message, "keep only one workload, or remove the rule");
     }
-    if study.workload.iter().any(|own| own.work.is_others()) {
+    if study.workload.iter().any(|workload| workload.work.is_others()) {
         let Some(primary) = &study.primary_metric else {
             let message = "a race needs one primary metric, but each class of production requests has its own";
             let hint = format!(
                 "add primary_metric = \"{OTHERS_PRIMARY}\", or the metric of another class"
             );
-            return told("stop/rule", message, &hint);
+            return fail("stop/rule", message, &hint);
         };
         // Traffic of other processes is not an effect of a setting, and the confirmation compares means of classes.
         if class(primary).is_none_or(|(_, what)| what != Statistic::Mean) {
@@ -69,41 +69,41 @@ fn mistake(study: &Study) -> Option<(&'static str, String, String)> {
             let hint = format!(
                 "use primary_metric = \"{OTHERS_PRIMARY}\", or the metric of another class"
             );
-            return told("primary_metric", &message, &hint);
+            return fail("primary_metric", &message, &hint);
         }
     }
     if study.order != Order::Random {
         let message = format!("a race needs random order, not {}", study.order.name());
-        return told("order", &message, "write order = \"random\", or remove order");
+        return fail("order", &message, "write order = \"random\", or remove order");
     }
     if study.replicates < FEWEST {
         let message =
             format!("a race needs at least {FEWEST} replicates before it drops a configuration");
-        return told("replicates", &message, "example: replicates = 20");
+        return fail("replicates", &message, "example: replicates = 20");
     }
     if study.replicates > MOST {
         let message = format!("a race has at most {MOST} replicates");
-        return told("replicates", &message, "example: replicates = 20");
+        return fail("replicates", &message, "example: replicates = 20");
     }
     if study.gate.is_some() {
         let message = "a race cannot have a gate, but the confirmation of its winner can";
-        return told("stop/rule", message, "remove the gate, or the rule");
+        return fail("stop/rule", message, "remove the gate, or the rule");
     }
     if study.stop.ci_half_width.is_some() {
         let message = "a race does not use ci_half_width";
-        return told("stop/ci_half_width", message, "use indifference_zone = \"2%\" instead");
+        return fail("stop/ci_half_width", message, "use indifference_zone = \"2%\" instead");
     }
     if study.stop.screen && !study.configurations.is_empty() {
         let message = "a screen needs a grid, but this study lists its configurations";
-        return told("stop/screen", message, "remove screen, or [[configurations]]");
+        return fail("stop/screen", message, "remove screen, or [[configurations]]");
     }
     if study.aa_control == Some(true) {
         let message = "a race cannot have an A/A control, because the control would compete";
-        return told("aa_control", message, "write aa_control = false, or remove aa_control");
+        return fail("aa_control", message, "write aa_control = false, or remove aa_control");
     }
     if !study.question.is_empty() {
         let message = "a race cannot answer questions, because elimination biases the numbers";
-        return told("stop/rule", message, "remove the questions, or the rule");
+        return fail("stop/rule", message, "remove the questions, or the rule");
     }
     None
 }

@@ -138,8 +138,9 @@ fn of_form(form: &Form) -> Value {
             |level| json!({ "type": "array", "minItems": 1, "uniqueItems": true, "items": level }),
         ),
         Form::Space => factors(|level| {
-            let one = json!({ "anyOf": [text(RANGE), level] });
-            let list = json!({ "type": "array", "minItems": 1, "uniqueItems": true, "items": one });
+            let single = json!({ "anyOf": [text(RANGE), level] });
+            let list =
+                json!({ "type": "array", "minItems": 1, "uniqueItems": true, "items": single });
             json!({ "anyOf": [text(RANGE), list] })
         }),
         Form::Arm => factors(|level| level),
@@ -149,8 +150,8 @@ fn of_form(form: &Form) -> Value {
             "patternProperties": { NOT_EMPTY: any_level() },
         }),
         Form::Reads(fields) => {
-            let one = json!({ "anyOf": [text(READING), table(fields)] });
-            json!({ "anyOf": [one, { "type": "array", "items": one }] })
+            let single = json!({ "anyOf": [text(READING), table(fields)] });
+            json!({ "anyOf": [single, { "type": "array", "items": single }] })
         }
         Form::Arms => json!({ "type": "array", "items": factors(|level| level) }),
     }

@@ -4,7 +4,7 @@ use assay_core::quantity::units::show;
 use assay_core::quantity::{Bytes, Percent, Time};
 use serde_json::{Map, Value, json};
 
-use super::levels::judged;
+use super::levels::check_level;
 use super::race;
 use super::text::scalar::Complaint;
 
@@ -16,22 +16,21 @@ pub fn is_range(text: &str) -> bool {
     text.contains("..") && (text.contains(" in ") || ends(text).is_some())
 }
 
-/// Returns the levels of a range, or an error.
 pub fn levels(name: &str, text: &str) -> Result<Vec<String>, Complaint> {
-    let told = |what: &str| Complaint::new(format!("{name}: \"{text}\" {what}"), LIKE);
+    let complaint = |what: &str| Complaint::new(format!("{name}: \"{text}\" {what}"), LIKE);
     let Some((range, way)) = text.split_once(" in ") else {
         return Err(match ends(text) {
             Some(_) => Complaint::new(
                 format!("{name}: \"{text}\" has no step size"),
                 format!("example: {name} = \"{} in doublings\"", text.trim()),
             ),
-            None => told("is not a range"),
+            None => complaint("is not a range"),
         });
     };
     let (unit, first, last) =
-        ends(range).ok_or_else(|| told("is not a range between two amounts"))?;
+        ends(range).ok_or_else(|| complaint("is not a range between two amounts"))?;
     if first >= last {
-        return Err(told("starts with the larger amount"));
+        return Err(complaint("starts with the larger amount"));
     }
     let amounts = match way.trim() {
         "doublings" if first <= 0.0 => {
@@ -44,16 +43,16 @@ pub fn levels(name: &str, text: &str) -> Result<Vec<String>, Complaint> {
             let step = other.strip_prefix("steps of ").and_then(|step| unit.read(step.trim()));
             let step = step.filter(|step| *step > 0.0);
             let step =
-                step.ok_or_else(|| told("requires `in doublings` or `in steps of AMOUNT`"))?;
+                step.ok_or_else(|| complaint("requires `in doublings` or `in steps of AMOUNT`"))?;
             up(first, last, |amount| unit.decimal(amount + step))
         }
     };
     let amounts = amounts.ok_or_else(|| {
-        told(&format!("has more than {} levels", show::count(MOST_LEVELS as u64)))
+        complaint(&format!("has more than {} levels", show::count(MOST_LEVELS as u64)))
     })?;
     let levels: Vec<String> = amounts.into_iter().map(|amount| unit.written(amount)).collect();
     // Reports only the first invalid level.
-    match levels.iter().find_map(|level| judged(name, level).err()) {
+    match levels.iter().find_map(|level| check_level(name, level).err()) {
         Some((message, hint)) => Err(Complaint { message, hint }),
         None => Ok(levels),
     }

@@ -170,7 +170,6 @@ fn another_format(root: &DeTable<'_>, mistakes: &mut Mistakes) {
     }
 }
 
-/// The parser's message for a repeated key.
 const REPEATED: &str = "duplicate key";
 
 /// Rewords a message of the parser for users; `at` is the text that it refers to.

@@ -121,7 +121,7 @@ fn asked(work: &Work, page: &mut Page) {
         to_value(&other).unwrap()
     };
     page.becomes("settled", &before, &changed(&|own| own.settle()));
-    page.becomes("hurried", &before, &changed(&|own| own.hurry(Some(Bytes(GIB)))));
+    page.becomes("hurried", &before, &changed(&|own| own.make_quick(Some(Bytes(GIB)))));
     let span = |own: &mut Work| own.set_span(Some(Time(60 * SECOND)), Some(Time(6 * SECOND)));
     page.becomes("with a span", &before, &changed(&span));
     let mut like: Vec<&str> = Vec::new();

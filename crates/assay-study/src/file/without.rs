@@ -79,23 +79,26 @@ impl Constraint {
     }
 
     pub fn names(&self, factor: &str) -> bool {
-        self.conditions.iter().any(|own| own.factor == factor || own.than == factor)
+        self.conditions
+            .iter()
+            .any(|condition| condition.factor == factor || condition.than == factor)
     }
 
     /// The constraint with one level replaced by another; `None` if it does not name the level.
     pub(super) fn replaced(&self, factor: &str, level: &str, by: &str) -> Option<String> {
-        let names = |own: &Condition| own.factor == factor && own.than == level;
-        self.conditions.iter().any(names).then(|| {
-            let one = |own: &Condition| {
-                let than: &str = if names(own) { by } else { &own.than };
-                format!("{} {} {than}", own.factor, own.sign.word())
+        let is_named =
+            |condition: &Condition| condition.factor == factor && condition.than == level;
+        self.conditions.iter().any(is_named).then(|| {
+            let renamed = |condition: &Condition| {
+                let than: &str = if is_named(condition) { by } else { &condition.than };
+                format!("{} {} {than}", condition.factor, condition.sign.word())
             };
-            self.conditions.iter().map(one).collect::<Vec<_>>().join(" and ")
+            self.conditions.iter().map(renamed).collect::<Vec<_>>().join(" and ")
         })
     }
 
     fn holds(&self, arm: &Levels) -> bool {
-        self.conditions.iter().all(|own| own.holds(arm))
+        self.conditions.iter().all(|condition| condition.holds(arm))
     }
 }
 
@@ -107,10 +110,11 @@ impl Relation {
 
 impl Condition {
     fn holds(&self, arm: &Levels) -> bool {
-        let Some(own) = arm.get(&self.factor) else { return false };
+        let Some(level) = arm.get(&self.factor) else { return false };
         let than = arm.get(&self.than).unwrap_or(&self.than);
-        let is_same = || same(&self.factor, own, than);
-        let order = number(own).zip(number(than)).and_then(|(own, than)| own.partial_cmp(&than));
+        let is_same = || same(&self.factor, level, than);
+        let order =
+            number(level).zip(number(than)).and_then(|(level, than)| level.partial_cmp(&than));
         match self.sign {
             Relation::Is => is_same(),
             Relation::IsNot => !is_same(),
@@ -156,27 +160,26 @@ pub fn grid<'f>(factors: impl IntoIterator<Item = (&'f String, &'f Vec<String>)>
 }
 
 /// Applies constraints to combinations; returns the rest and the counts. The baseline is never excluded.
-pub fn left(
+pub fn exclude(
     all: Vec<Levels>,
     constraints: &[Constraint],
     baseline: &Levels,
 ) -> (Vec<Levels>, Vec<usize>) {
-    let named = |arm: &Levels| baseline.iter().all(|(name, level)| arm.get(name) == Some(level));
-    let first = all.iter().find(|arm| named(arm)).cloned().unwrap_or_default();
-    let is_first = |arm: &Levels| placeless(arm).eq(placeless(&first));
+    let has_levels =
+        |arm: &Levels| baseline.iter().all(|(name, level)| arm.get(name) == Some(level));
+    let base = all.iter().find(|arm| has_levels(arm)).cloned().unwrap_or_default();
     let mut counts = vec![0; constraints.len()];
     let mut kept = Vec::with_capacity(all.len());
     for arm in all {
-        let holds = constraints.iter().position(|own| own.holds(&arm));
-        match holds.filter(|_| !is_first(&arm)) {
-            Some(constraint) => counts[constraint] += 1,
-            None => kept.push(arm),
+        let is_baseline = placeless(&arm).eq(placeless(&base));
+        match constraints.iter().position(|constraint| constraint.holds(&arm)) {
+            Some(index) if !is_baseline => counts[index] += 1,
+            _ => kept.push(arm),
         }
     }
     (kept, counts)
 }
 
-/// The levels of an arm except the target.
 fn placeless(arm: &Levels) -> impl Iterator<Item = (&String, &String)> {
     arm.iter().filter(|(name, _)| *name != TARGET_FACTOR)
 }
@@ -188,7 +191,9 @@ pub(super) fn check(study: &Study, places: &ValuePlaces, mistakes: &mut Mistakes
     for (index, text) in study.exclude.iter().enumerate() {
         let path = format!("exclude/{index}");
         let wrong = match text.parse::<Constraint>() {
-            Ok(own) => own.conditions.iter().find_map(|one| one.mistake(&study.factors)),
+            Ok(constraint) => {
+                constraint.conditions.iter().find_map(|condition| condition.mistake(&study.factors))
+            }
             Err(message) => Some(message),
         };
         if let Some(message) = wrong {
@@ -260,17 +265,17 @@ mod tests {
         let rules = ["queue_depth > nr_requests".parse().unwrap()];
         let all = grid(&factors);
         assert_eq!(all[0], arm(&[("queue_depth", "64"), ("nr_requests", "8")]));
-        let (kept, counts) = left(all.clone(), &rules, &Levels::new());
+        let (kept, counts) = exclude(all.clone(), &rules, &Levels::new());
         assert_eq!((kept.len(), counts), (3, vec![1]), "the first is the baseline");
         assert_eq!(kept[0], all[0]);
-        let (kept, counts) = left(all.clone(), &rules, &arm(&[("queue_depth", "1")]));
+        let (kept, counts) = exclude(all.clone(), &rules, &arm(&[("queue_depth", "1")]));
         assert_eq!((kept.len(), counts), (2, vec![2]));
-        let (kept, counts) = left(all.clone(), &[], &Levels::new());
+        let (kept, counts) = exclude(all.clone(), &[], &Levels::new());
         assert_eq!((kept, counts), (all, Vec::new()));
         // Each of two targets has it.
         let placed = factors.into_iter().chain([("target".to_owned(), levels(&["/a", "/b"]))]);
         let all = grid(&placed.collect::<BTreeMap<_, _>>());
-        let (kept, counts) = left(all, &rules, &Levels::new());
+        let (kept, counts) = exclude(all, &rules, &Levels::new());
         assert_eq!((kept.len(), counts), (6, vec![2]));
         for target in ["/a", "/b"] {
             let own = arm(&[("queue_depth", "64"), ("nr_requests", "8"), ("target", target)]);

@@ -51,7 +51,6 @@ pub enum Claim {
 }
 
 impl Claim {
-    /// All, in the order in which they are counted.
     pub const ALL: [Self; 4] = [Self::Supported, Self::Contradicted, Self::NotShown, Self::NoData];
 
     pub fn word(self) -> &'static str {

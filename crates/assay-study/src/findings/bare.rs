@@ -7,7 +7,6 @@ use crate::results::plan::{Arm, arm_words};
 use crate::results::record::Status;
 
 impl TrialValue {
-    /// A trial without remarks.
     pub fn bare(replicate: u32, order: Option<u32>, value: Option<f64>, status: Status) -> Self {
         Self { replicate, order, value, status, reason: None, repeats: None, outlier: false }
     }
@@ -26,7 +25,6 @@ impl AbsentCell {
 }
 
 impl Comparison {
-    /// A comparison of two arms, baseline first, without results.
     pub fn bare(kind: Kind, workload: &str, metric: &str, better: Better, arms: [Arm; 2]) -> Self {
         let [baseline, arm] = arms;
         Self {

@@ -39,22 +39,22 @@ impl Findings {
 
     /// The number of another metric in the row of a number.
     pub fn in_row_of(&self, cell: &Measurement, metric: &str) -> Option<&Measurement> {
-        self.measurements.iter().find(|own| {
-            own.metric == metric
-                && own.control == cell.control
-                && own.workload == cell.workload
-                && own.configuration == cell.configuration
+        self.measurements.iter().find(|other| {
+            other.metric == metric
+                && other.control == cell.control
+                && other.workload == cell.workload
+                && other.configuration == cell.configuration
         })
     }
 
     /// Moves means of comparisons that differ from the values of their rows to `compared_means`.
     pub fn name_means(&mut self) {
         let Self { measurements: cells, comparisons, .. } = self;
-        if comparisons.iter().all(|one| one.means.is_none()) {
+        if comparisons.iter().all(|comparison| comparison.means.is_none()) {
             return;
         }
-        let own = cells.iter().filter(|cell| !cell.control);
-        let rows: BTreeMap<(&str, &str, &Arm), f64> = own
+        let measured = cells.iter().filter(|cell| !cell.control);
+        let rows: BTreeMap<(&str, &str, &Arm), f64> = measured
             .filter_map(|cell| {
                 Some((
                     (cell.workload.as_str(), cell.metric.as_str(), &cell.configuration),
@@ -62,13 +62,16 @@ impl Findings {
                 ))
             })
             .collect();
-        for one in comparisons {
-            let Some(means) = one.means else { continue };
-            let row = |arm| rows.get(&(one.workload.as_str(), one.metric.as_str(), arm)).copied();
-            let sides = [row(&one.configuration), row(&one.baseline)].into_iter().zip(means);
-            let mut told = sides.filter_map(|(row, mean)| Some((row?, mean)));
-            if told.any(|(row, mean)| (mean - row).abs() > ROUNDING * (1.0 + row.abs())) {
-                (one.means, one.compared_means) = (None, Some(means));
+        for comparison in comparisons {
+            let Some(means) = comparison.means else { continue };
+            let row = |arm| {
+                rows.get(&(comparison.workload.as_str(), comparison.metric.as_str(), arm)).copied()
+            };
+            let sides =
+                [row(&comparison.configuration), row(&comparison.baseline)].into_iter().zip(means);
+            let mut pairs = sides.filter_map(|(row, mean)| Some((row?, mean)));
+            if pairs.any(|(row, mean)| (mean - row).abs() > ROUNDING * (1.0 + row.abs())) {
+                (comparison.means, comparison.compared_means) = (None, Some(means));
             }
         }
     }

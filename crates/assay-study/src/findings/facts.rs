@@ -46,13 +46,12 @@ impl IoFacts {
 }
 
 impl Findings {
-    /// Findings of a study without results yet.
     pub fn new(study: StudyFacts, environment: EnvironmentFacts) -> Self {
         Self { format: FORMAT.to_owned(), study, environment, ..Self::default() }
     }
 
     pub fn workload(&self, name: &str, arm: &Arm) -> Option<&WorkloadFacts> {
-        self.workloads.iter().find(|one| one.name == name && one.configuration == *arm)
+        self.workloads.iter().find(|facts| facts.name == name && facts.configuration == *arm)
     }
 }
 
@@ -66,7 +65,6 @@ pub struct FilesystemFacts {
 }
 
 impl TargetFacts {
-    /// Which way the page cache was used, in words.
     pub fn caching_words(&self) -> &'static str {
         match (self.direct, self.writes_buffered) {
             (true, false) => "direct I/O",
@@ -77,10 +75,10 @@ impl TargetFacts {
 
     /// Filesystem names for titles, up to the first with options; `None` without a filesystem.
     pub fn filesystem_name(&self) -> Option<String> {
-        let plain = self.filesystems.iter().position(|one| !one.options.is_empty());
-        let told = plain.map_or(self.filesystems.len(), |at| at + 1);
+        let plain = self.filesystems.iter().position(|entry| !entry.options.is_empty());
+        let count = plain.map_or(self.filesystems.len(), |at| at + 1);
         let names: Vec<&str> =
-            self.filesystems.iter().take(told).map(|one| one.name.as_str()).collect();
+            self.filesystems.iter().take(count).map(|entry| entry.name.as_str()).collect();
         (!names.is_empty()).then(|| names.join(" on "))
     }
 }
@@ -154,16 +152,14 @@ pub enum PlaceSort {
 }
 
 impl PlaceFacts {
-    /// Properties of the place that affect timing.
     pub fn around(&self) -> impl Iterator<Item = String> {
         let clock = self.clocksource.as_ref().map(|clock| format!("clock source {clock}"));
         let steal = self.steal_share.map(|share| format!("steal {}", show::percent(share * 100.0)));
         let vulnerabilities =
-            self.mitigations.as_ref().map(|told| format!("vulnerabilities: {told}"));
+            self.mitigations.as_ref().map(|state| format!("vulnerabilities: {state}"));
         [self.frequency.clone(), clock, steal, vulnerabilities].into_iter().flatten()
     }
 
-    /// Returns name and timing properties in one line.
     pub fn words(&self) -> String {
         [self.name.clone()].into_iter().chain(self.around()).collect::<Vec<_>>().join("; ")
     }

@@ -64,8 +64,9 @@ impl Fitness {
     pub fn new(purpose: String, bounds: Vec<FitBound>) -> Self {
         let ended = Fit::of_all(bounds.iter().map(|bound| bound.outcome));
         let decided = bounds.iter().filter(|bound| bound.outcome == ended);
-        let told: Vec<&str> = decided.filter_map(|bound| bound.first()).collect();
-        let why = if told.is_empty() { "nothing was measured".to_owned() } else { told.join("; ") };
+        let firsts: Vec<&str> = decided.filter_map(|bound| bound.first()).collect();
+        let why =
+            if firsts.is_empty() { "nothing was measured".to_owned() } else { firsts.join("; ") };
         let text = format!("good enough for {purpose}: {} ({why})", ended.words());
         Self { purpose, outcome: ended, text, bounds }
     }

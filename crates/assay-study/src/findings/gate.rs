@@ -114,7 +114,6 @@ impl Gated {
         }
     }
 
-    /// An inconclusive row with its reason.
     pub fn silent(name: String, reason: String) -> Self {
         Self::bare(name, Ended::Inconclusive(reason))
     }
@@ -136,7 +135,7 @@ impl Gated {
             }
         };
         let share = self.loss.map(|loss| (loss, percent(loss.abs())));
-        let amount = self.amount.map(|own| (own.loss, show::three_digits(own.loss.abs())));
+        let amount = self.amount.map(|amount| (amount.loss, show::three_digits(amount.loss.abs())));
         let loss = share.or(amount).map_or_else(String::new, |(loss, words)| {
             let way = if loss >= 0.0 { "worse" } else { "better" };
             let bound = self.bound().map(|(_, words)| format!(", 95% bound {words}"));
@@ -152,7 +151,7 @@ impl Gated {
     /// The loss on the safe side of its interval, also in words.
     fn bound(&self) -> Option<(f64, String)> {
         let share = self.bound95.map(|most| (most, percent(most)));
-        share.or(self.amount.map(|own| (own.bound95, show::three_digits(own.bound95))))
+        share.or(self.amount.map(|amount| (amount.bound95, show::three_digits(amount.bound95))))
     }
 }
 
@@ -217,7 +216,7 @@ impl GateAnswer {
     }
 
     fn with_text(mut self) -> Self {
-        self.text = format!("{}: {}", self.head(), self.named());
+        self.text = format!("{}: {}", self.head(), self.row_words());
         self
     }
 
@@ -245,11 +244,11 @@ impl GateAnswer {
     /// All rows, each in a sentence, but those that make no statement in one.
     pub fn lines(&self) -> Vec<String> {
         let decided = self.rows.iter().filter(|row| !row.is_silent()).map(Gated::text);
-        decided.chain(self.silence()).collect()
+        decided.chain(self.inconclusive()).collect()
     }
 
     /// Which rows make no statement, each reason once.
-    fn silence(&self) -> Option<String> {
+    fn inconclusive(&self) -> Option<String> {
         let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
         for row in &self.rows {
             let Ended::Inconclusive(reason) = &row.outcome else { continue };
@@ -258,28 +257,28 @@ impl GateAnswer {
                 None => reasons.push((reason.as_str(), vec![row.name.as_str()])),
             }
         }
-        let told = |(reason, names): &(&str, Vec<&str>)| format!("{}: {reason}", names.join(", "));
+        let line = |(reason, names): &(&str, Vec<&str>)| format!("{}: {reason}", names.join(", "));
         let silent = self.rows.iter().filter(|row| row.is_silent()).count();
         match reasons.as_slice() {
             [] => None,
-            [one] => Some(format!("inconclusive ({})", told(one))),
+            [one] => Some(format!("inconclusive ({})", line(one))),
             several => Some(format!(
                 "inconclusive: {silent} of {} rows ({})",
                 self.rows.len(),
-                several.iter().map(told).collect::<Vec<_>>().join("; ")
+                several.iter().map(line).collect::<Vec<_>>().join("; ")
             )),
         }
     }
 
     /// The first few rows that explain the result.
-    fn named(&self) -> String {
-        let speaks = |row: &&Gated| match self.outcome {
+    fn row_words(&self) -> String {
+        let explains = |row: &&Gated| match self.outcome {
             GateEnd::Fail => row.outcome == Ended::Fail,
             GateEnd::Inconclusive => row.is_silent(),
             GateEnd::Pass => true,
         };
         // An inconclusive gate does not repeat that per row; a passed gate names its inconclusive rows.
-        let told = |row: &Gated| match (&row.outcome, self.outcome) {
+        let described = |row: &Gated| match (&row.outcome, self.outcome) {
             (Ended::Inconclusive(reason), GateEnd::Inconclusive) => {
                 format!("{}: {reason}", row.name)
             }
@@ -288,7 +287,7 @@ impl GateAnswer {
             }
             _ => row.text(),
         };
-        let rows: Vec<String> = self.rows.iter().filter(speaks).map(told).collect();
+        let rows: Vec<String> = self.rows.iter().filter(explains).map(described).collect();
         let named = rows.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
         match rows.len().saturating_sub(NAMED) {
             _ if rows.is_empty() => "nothing to compare".to_owned(),

@@ -27,15 +27,15 @@ impl Measurements {
         is_meant: impl Fn(&str) -> bool,
     ) -> BTreeSet<(String, String)> {
         let mut found = BTreeSet::new();
-        for one in self.series.iter().filter(|one| one.scale == Scale::Ratio) {
-            let mut counting = one.trials.iter().filter(|trial| trial.status.counts());
-            if is_meant(&one.metric) && counting.any(|trial| trial.value == Some(0.0)) {
-                found.insert((one.workload.clone(), one.metric.clone()));
+        for series in self.series.iter().filter(|series| series.scale == Scale::Ratio) {
+            let mut counting = series.trials.iter().filter(|trial| trial.status.counts());
+            if is_meant(&series.metric) && counting.any(|trial| trial.value == Some(0.0)) {
+                found.insert((series.workload.clone(), series.metric.clone()));
             }
         }
-        for one in &mut self.series {
-            if found.contains(&(one.workload.clone(), one.metric.clone())) {
-                one.scale = Scale::Difference;
+        for series in &mut self.series {
+            if found.contains(&(series.workload.clone(), series.metric.clone())) {
+                series.scale = Scale::Difference;
             }
         }
         found

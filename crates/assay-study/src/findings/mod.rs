@@ -611,14 +611,12 @@ pub struct Findings {
     pub platforms: Option<places::Places>,
 }
 
-/// The workload of observed production loads.
 pub const WATCHED: &str = "watched";
 
 /// Topic of two compared results of `assay watch`.
 pub const WINDOWS: &str = "windows";
 
 impl Findings {
-    /// Returns whether these are two results of `assay watch`.
     pub fn are_windows(&self) -> bool {
         self.exhibits.iter().any(|exhibit| exhibit.topic == WINDOWS)
     }

@@ -46,6 +46,6 @@ pub struct Rate {
 
 impl MostLoad {
     pub fn rate(&self, name: &str) -> Option<&Rate> {
-        self.rates.iter().find(|own| own.rate == name)
+        self.rates.iter().find(|known| known.rate == name)
     }
 }

@@ -138,7 +138,6 @@ impl Comparison {
         self.notes.push(words);
     }
 
-    /// Removes the unwanted remarks.
     pub fn keep_notes(&mut self, wanted: impl Fn(&Note) -> bool) {
         let known = std::mem::take(&mut self.note_facts);
         let words = std::mem::take(&mut self.notes);

@@ -36,9 +36,9 @@ impl OfKinds {
 impl Findings {
     /// Exhibits of the kinds of work; the topic is the key of the facts.
     pub fn kind_exhibits(&self) -> impl Iterator<Item = Exhibit> {
-        self.of_kinds.by_kind().filter_map(|own| {
-            let topic = own.first()?.key().to_owned();
-            Some(Exhibit { topic, ..WorkFacts::exhibit(own, self)? })
+        self.of_kinds.by_kind().filter_map(|facts| {
+            let topic = facts.first()?.key().to_owned();
+            Some(Exhibit { topic, ..WorkFacts::exhibit(facts, self)? })
         })
     }
 
@@ -57,10 +57,10 @@ impl RowSource for Findings {
     }
 
     fn numbers(&self, of: &Subject) -> Vec<RowNumber<'_>> {
-        let own = |cell: &&Measurement| {
+        let of_row = |cell: &&Measurement| {
             cell.workload == of.workload && cell.configuration == of.arm && !cell.control
         };
-        self.measurements.iter().filter(own).map(number).collect()
+        self.measurements.iter().filter(of_row).map(number).collect()
     }
 }
 
@@ -76,18 +76,19 @@ fn number(cell: &Measurement) -> RowNumber<'_> {
 }
 
 impl From<Vec<WorkFacts>> for OfKinds {
-    fn from(mut told: Vec<WorkFacts>) -> Self {
+    fn from(mut list: Vec<WorkFacts>) -> Self {
         let name = |facts: &WorkFacts| facts.kind().about.name;
-        let place =
+        let position =
             |facts: &WorkFacts| KINDS.iter().position(|kind| kind.about.name == name(facts));
-        told.sort_by_key(place);
-        Self(told)
+        list.sort_by_key(position);
+        Self(list)
     }
 }
 
 impl Serialize for OfKinds {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.by_kind().filter_map(|own| Some((own.first()?.key(), own))))
+        serializer
+            .collect_map(self.by_kind().filter_map(|facts| Some((facts.first()?.key(), facts))))
     }
 }
 
@@ -108,14 +109,14 @@ impl<'de> Visitor<'de> for KindsVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<OfKinds, A::Error> {
-        let mut told = Vec::new();
+        let mut facts = Vec::new();
         while let Some(key) = map.next_key::<String>()? {
             match WorkFacts::read(&key, &mut map)? {
-                Some(own) => told.extend(own),
+                Some(more) => facts.extend(more),
                 None => drop(map.next_value::<IgnoredAny>()?),
             }
         }
-        Ok(told.into())
+        Ok(facts.into())
     }
 }
 

@@ -13,7 +13,6 @@ pub const PLACE: &str = "place";
 /// Metric of numbers that were published as percent of a baseline place.
 pub const PUBLISHED_PERCENT: &str = "published_percent";
 
-/// Name of the remarks on numbers that were published.
 pub const PUBLISHED: &str = "published";
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

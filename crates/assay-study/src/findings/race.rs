@@ -134,7 +134,7 @@ pub enum RaceEnd {
 
 impl RaceAnswer {
     pub fn left_in(&self) -> impl Iterator<Item = &Runner> {
-        self.entries.iter().filter(|own| own.eliminated.is_none())
+        self.entries.iter().filter(|entry| entry.eliminated.is_none())
     }
 
     /// Returns whether fresh trials can confirm the winner's gain over the baseline.

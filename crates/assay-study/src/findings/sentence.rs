@@ -92,7 +92,7 @@ impl Findings {
     }
 
     pub fn comparison(&self, id: &str) -> Option<&Comparison> {
-        self.comparisons.iter().find(|one| one.id == id)
+        self.comparisons.iter().find(|comparison| comparison.id == id)
     }
 
     pub fn metric_of(&self, id: &str) -> Option<MetricRef> {

@@ -76,7 +76,7 @@ impl Names {
         order.extend(
             levels
                 .keys()
-                .filter(|name| !findings.study.factors.iter().any(|one| one.name == **name)),
+                .filter(|name| !findings.study.factors.iter().any(|known| known.name == **name)),
         );
         let varies = |name: &&str| levels.get(name).is_some_and(|levels| levels.len() > 1);
         let varied = order.into_iter().filter(varies).map(str::to_owned).collect();
@@ -93,9 +93,9 @@ impl Names {
     }
 
     pub fn arm_without(&self, arm: &Arm, without: &str) -> String {
-        let told = self.varied.iter().filter(|name| *name != without);
-        let told = told.filter_map(|name| Some(level_words(name, arm.get(name)?)));
-        short(&told.collect::<Vec<_>>().join(", "))
+        let names = self.varied.iter().filter(|name| *name != without);
+        let names = names.filter_map(|name| Some(level_words(name, arm.get(name)?)));
+        short(&names.collect::<Vec<_>>().join(", "))
     }
 }
 

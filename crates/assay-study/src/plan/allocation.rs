@@ -50,36 +50,37 @@ pub fn settle(study: Study, quick: Quick, surveys: &[Survey]) -> Study {
         return super::most_load::quick(study, quick);
     }
     let time = time_of(&study);
-    let of = |replicates: u32| divided(&study, replicates, time, surveys);
+    let with_replicates = |replicates: u32| divide(&study, replicates, time, surveys);
     if let Some(replicates) = quick.replicates {
-        return of(replicates).0;
+        return with_replicates(replicates).0;
     }
     // Phases of a link have fixed lengths: more replicates would take too long.
     if study.loads_links() {
-        return of(FEWEST.min(study.replicates)).0;
+        return with_replicates(FEWEST.min(study.replicates)).0;
     }
-    let ways: Vec<(Study, Plan)> = (WANTED..=MOST).map(of).collect();
-    let fitting = ways.iter().filter(|way| fits(&way.1, time));
-    let width = |way: &(Study, Plan)| relative_width(&way.1).unwrap_or(f64::INFINITY);
+    let candidates: Vec<(Study, Plan)> = (WANTED..=MOST).map(with_replicates).collect();
+    let fitting = candidates.iter().filter(|(_, plan)| fits(plan, time));
+    let width = |plan: &Plan| relative_width(plan).unwrap_or(f64::INFINITY);
     // If the scatter is unknown, the first: the wanted number of replicates.
-    let best = fitting.min_by(|one, other| width(one).total_cmp(&width(other)));
-    if let Some((study, _)) = best {
+    let narrowest = fitting.min_by(|(_, plan), (_, other)| width(plan).total_cmp(&width(other)));
+    if let Some((study, _)) = narrowest {
         return study.clone();
     }
     // Fewer replicates than wanted decide little, so a longer check is tried first.
-    let longer = LONGER.map(|time| (time, divided(&study, WANTED, time, surveys)));
-    if let Some((_, (study, _))) = longer.into_iter().find(|(time, way)| fits(&way.1, *time)) {
+    let longer = LONGER.map(|time| (time, divide(&study, WANTED, time, surveys)));
+    if let Some((_, (study, _))) = longer.into_iter().find(|(time, (_, plan))| fits(plan, *time)) {
         return study;
     }
-    let of = |replicates: u32| divided(&study, replicates, ALLOWED, surveys);
-    let fewer: Vec<(Study, Plan)> = (FEWEST..WANTED).rev().map(of).collect();
-    let fitting = fewer.iter().find(|way| fits(&way.1, ALLOWED)).or(fewer.last());
+    let with_fewer = |replicates: u32| divide(&study, replicates, ALLOWED, surveys);
+    let fewer: Vec<(Study, Plan)> = (FEWEST..WANTED).rev().map(with_fewer).collect();
+    let fitting = fewer.iter().find(|(_, plan)| fits(plan, ALLOWED)).or(fewer.last());
     fitting.map_or(study, |(study, _)| study.clone())
 }
 
 /// Returns whether the trials are long enough and end within the time per target. Warm-ups vary in length.
 fn fits(plan: &Plan, time: Time) -> bool {
-    let targets: BTreeSet<&str> = plan.surveys.iter().map(|own| own.target.as_str()).collect();
+    let targets: BTreeSet<&str> =
+        plan.surveys.iter().map(|survey| survey.target.as_str()).collect();
     let most = (time.0 / 10 * 11).saturating_mul(targets.len() as u64);
     let each = plan.trials.iter().map(|trial| budget::expected_ns(plan, trial));
     trial_ns(plan) >= SHORTEST_TRIAL_NS && each.fold(0, u64::saturating_add) <= most
@@ -90,24 +91,24 @@ fn time_of(study: &Study) -> Time {
     Time((cells * TIME_OF_A_CELL.0).clamp(SHORTEST.0, LONGEST.0))
 }
 
-fn divided(study: &Study, replicates: u32, time: Time, surveys: &[Survey]) -> (Study, Plan) {
+fn divide(study: &Study, replicates: u32, time: Time, surveys: &[Survey]) -> (Study, Plan) {
     let mut study = Study { replicates, budget: Some(time), ..study.clone() };
-    let by_time = |workload: &&mut Workload| workload.work.ends_by_time();
-    for workload in study.workload.iter_mut().filter(by_time) {
+    let is_timed = |workload: &&mut Workload| workload.work.ends_by_time();
+    for workload in study.workload.iter_mut().filter(is_timed) {
         workload.work.set_span(None, None);
     }
     // All orders have the same length.
     let plan = plan::make(&study, surveys.to_vec(), 0);
-    for workload in study.workload.iter_mut().filter(by_time) {
-        let own = plan.workloads.iter().find(|planned| planned.name == workload.name);
+    for workload in study.workload.iter_mut().filter(is_timed) {
+        let in_plan = plan.workloads.iter().find(|planned| planned.name == workload.name);
         let (time_ns, ramp_ns) =
-            own.map_or((SHORTEST_TRIAL_NS, 0), |own| (own.time_ns, own.ramp_ns));
+            in_plan.map_or((SHORTEST_TRIAL_NS, 0), |in_plan| (in_plan.time_ns, in_plan.ramp_ns));
         let time_ns = whole(time_ns).clamp(SHORTEST_TRIAL_NS, LONGEST_TRIAL_NS);
         let time = Time(time_ns.max(by_clock_ns(&plan, &workload.name)));
         workload.work.set_span(Some(time), Some(Time(whole(ramp_ns).max(10 * MILLISECOND))));
     }
     study.budget = None;
-    let is_paced = plan.workloads.iter().any(|own| by_clock_ns(&plan, &own.name) > 0);
+    let is_paced = plan.workloads.iter().any(|planned| by_clock_ns(&plan, &planned.name) > 0);
     // Its trials may be longer than the time that they were given.
     let plan = if is_paced { plan::make(&study, surveys.to_vec(), 0) } else { plan };
     (study, plan)
@@ -115,8 +116,8 @@ fn divided(study: &Study, replicates: u32, time: Time, surveys: &[Survey]) -> (S
 
 /// Returns the trial length that an open loop needs for a p99; 0 for other workloads.
 fn by_clock_ns(plan: &Plan, workload: &str) -> u64 {
-    let own = plan.workloads.iter().filter(|own| own.name == workload);
-    let rates = own.filter_map(|own| io::IoPlan::of(&own.work)?.arrival_rate);
+    let of_name = plan.workloads.iter().filter(|planned| planned.name == workload);
+    let rates = of_name.filter_map(|planned| io::IoPlan::of(&planned.work)?.arrival_rate);
     let needed =
         rates.map(|rate| (OF_A_P99 * SECOND_NS / rate.per_s().max(1)).div_ceil(MILLISECOND));
     let needed = needed.map(|milliseconds| milliseconds * MILLISECOND);
@@ -129,8 +130,8 @@ fn whole(ns: u64) -> u64 {
 
 /// Shortest time of a trial that shares the budget; `u64::MAX` without such trials.
 fn trial_ns(plan: &Plan) -> u64 {
-    let shared = plan.workloads.iter().filter(|one| one.work.ends_by_time());
-    shared.map(|one| one.time_ns).min().unwrap_or(u64::MAX)
+    let shared = plan.workloads.iter().filter(|planned| planned.work.ends_by_time());
+    shared.map(|planned| planned.time_ns).min().unwrap_or(u64::MAX)
 }
 
 /// Geometric mean over workloads of the expected relative half-width of simultaneous intervals.
@@ -139,9 +140,9 @@ fn relative_width(plan: &Plan) -> Option<f64> {
     let mut logs = Vec::new();
     for survey in &plan.surveys {
         for (name, scatter) in &survey.pilot.scatter {
-            let own = || plan.workloads.iter().filter(|one| one.name == *name);
-            let time_ns = own().next()?.time_ns;
-            let family = own().count().saturating_sub(1).max(1);
+            let planned = || plan.workloads.iter().filter(|candidate| candidate.name == *name);
+            let time_ns = planned().next()?.time_ns;
+            let family = planned().count().saturating_sub(1).max(1);
             let critical = t_quantile(1.0 - 0.025 / family as f64, replicates - 1.0)?;
             let sd = std::f64::consts::SQRT_2 * scatter.sd_log(time_ns);
             logs.push((critical * sd / replicates.sqrt()).ln());

@@ -51,12 +51,12 @@ impl ArmLayout {
             Some(_) => vec![most_load::factor()],
             None => factors(study, targets),
         };
-        let all = if study.configurations.is_empty() {
-            without::grid(factors.iter().map(|own| (&own.name, &own.levels)))
+        let combinations = if study.configurations.is_empty() {
+            without::grid(factors.iter().map(|factor| (&factor.name, &factor.levels)))
         } else {
             study.configurations.clone()
         };
-        let (arms, omitted) = sensible(study, all);
+        let (arms, omitted) = not_excluded(study, combinations);
         let varies = |name: &String| {
             factors.iter().any(|factor| factor.name == *name && factor.levels.len() > 1)
         };
@@ -68,8 +68,8 @@ impl ArmLayout {
         };
         let wanted = study.margin.is_some() && arms.len() >= ARMS_FOR_CONTROL;
         // A second copy of the baseline would take part.
-        let race = study.stop.rule == StopRule::Best;
-        let control = study.aa_control.unwrap_or(wanted) && arms.len() > 1 && !race;
+        let is_race = study.stop.rule == StopRule::Best;
+        let control = study.aa_control.unwrap_or(wanted) && arms.len() > 1 && !is_race;
         let stopping = stopping(study, &factors, arms.len());
         let replicates = replicates(study) + stopping.passes();
         let design = Design {
@@ -81,7 +81,7 @@ impl ArmLayout {
                 .filter(|_| limit.is_none())
                 .map(assay_core::quantity::Percent::fraction),
             primary: limit
-                .map(|own| own.metric().to_owned())
+                .map(|limit| limit.metric().to_owned())
                 .or_else(|| study.primary_metric.clone()),
             order: study.order,
             lead_in: study.warmup_trial,
@@ -91,7 +91,7 @@ impl ArmLayout {
             questions: study.question.clone(),
             published: published(study),
             card: study.card.clone(),
-            // What is looked for at which rate hangs on the trials in their order.
+            // The rate of each trial depends on the trials before it.
             repeats: if study.repeat_disturbed && limit.is_none() { replicates / 3 } else { 0 },
             fresh: study.recreate_per,
         };
@@ -211,28 +211,28 @@ fn factors(study: &Study, targets: &[String]) -> Vec<Factor> {
     several.into_iter().chain(others).collect()
 }
 
-fn sensible(study: &Study, all: Vec<Arm>) -> (Vec<Arm>, Vec<Omitted>) {
+fn not_excluded(study: &Study, all: Vec<Arm>) -> (Vec<Arm>, Vec<Omitted>) {
     let (constraints, of) = (without::constraints(study), all.len());
     if constraints.is_empty() {
         return (all, Vec::new());
     }
-    let (arms, counts) = without::left(all, &constraints, &study.baseline);
-    let own = constraints.iter().zip(counts).filter(|(_, count)| *count > 0);
-    let omitted = |(own, count): (&without::Constraint, usize)| Omitted {
+    let (arms, counts) = without::exclude(all, &constraints, &study.baseline);
+    let used = constraints.iter().zip(counts).filter(|(_, count)| *count > 0);
+    let omitted = |(constraint, count): (&without::Constraint, usize)| Omitted {
         count,
         of,
-        constraint: own.text().to_owned(),
+        constraint: constraint.text().to_owned(),
     };
-    (arms, own.map(omitted).collect())
+    (arms, used.map(omitted).collect())
 }
 
 fn target_of(arm: &Arm, surveys: &[Survey]) -> usize {
     let name = arm.get(TARGET);
-    let at = |survey: &&Survey| name.is_none_or(|name| survey.target == *name);
+    let is_there = |survey: &&Survey| name.is_none_or(|name| survey.target == *name);
     let base = layer_part(arm);
-    let on = |survey: &Survey| survey.under.is_empty() || survey.under == base;
-    let own = surveys.iter().position(|survey| at(&survey) && on(survey));
-    own.or_else(|| surveys.iter().position(|survey| at(&survey))).unwrap_or(0)
+    let has_layers = |survey: &Survey| survey.under.is_empty() || survey.under == base;
+    let of_arm = surveys.iter().position(|survey| is_there(&survey) && has_layers(survey));
+    of_arm.or_else(|| surveys.iter().position(|survey| is_there(&survey))).unwrap_or(0)
 }
 
 fn stopping(study: &Study, factors: &[Factor], arms: usize) -> Stopping {
@@ -252,17 +252,17 @@ fn stopping(study: &Study, factors: &[Factor], arms: usize) -> Stopping {
 }
 
 fn gate(study: &Study) -> Option<Gate> {
-    let own = study.gate.as_ref()?;
-    let (max_regression, more) = match own.max_regression {
+    let gate = study.gate.as_ref()?;
+    let (max_regression, more) = match gate.max_regression {
         Loss::Share(share) => (share.fraction(), None),
         Loss::Amount(amount) => (0.0, Some(amount)),
     };
     Some(Gate {
         max_regression,
         more,
-        must_detect: own.must_detect.map(assay_core::quantity::Percent::fraction),
-        metric: own.metric.clone(),
+        must_detect: gate.must_detect.map(assay_core::quantity::Percent::fraction),
+        metric: gate.metric.clone(),
         until_decided: study.stop.rule == StopRule::Gate,
-        allow_inconclusive: own.allow_inconclusive,
+        allow_inconclusive: gate.allow_inconclusive,
     })
 }

@@ -21,7 +21,6 @@ const SHORTEST_TRIAL_NS: u64 = 60 * MILLISECOND;
 const OVERHEAD_NS: u64 = 40 * MILLISECOND;
 /// Uncounted ramp of a trial: one part in this many.
 const RAMP_SHARE: u64 = 16;
-/// Some hundred years.
 const NEVER_NS: u64 = i64::MAX as u64;
 /// Maximum number of replicates that share the budget if the study may stop after any of them.
 pub(super) const MOST_SHARING: u32 = 100;
@@ -104,37 +103,37 @@ pub fn timed(
 ) -> Timed {
     // File systems of a factor share one target.
     let targets: BTreeSet<&str> = surveys.iter().map(|survey| survey.target.as_str()).collect();
-    let whole = whole_ns(study, targets.len());
+    let total_ns = whole_ns(study, targets.len());
     let replicates = u64::from(turns.replicates);
-    let fixed = workloads_ns(surveys, &workloads, replicates, turns)
+    let fixed_ns = workloads_ns(surveys, &workloads, replicates, turns)
         + made_in_replicates_ns(study, surveys, &workloads, replicates, turns);
-    let left = whole.saturating_sub(fixed);
-    let least = share_ns(surveys, &workloads, replicates, turns, left, LONGEST_GAP_NS);
-    let gap_ns = gap_ns(surveys, &workloads, least);
-    let share = share_ns(surveys, &workloads, replicates, turns, left, gap_ns);
+    let left_ns = total_ns.saturating_sub(fixed_ns);
+    let least_ns = share_ns(surveys, &workloads, replicates, turns, left_ns, LONGEST_GAP_NS);
+    let gap_ns = gap_ns(surveys, &workloads, least_ns);
+    let each_ns = share_ns(surveys, &workloads, replicates, turns, left_ns, gap_ns);
     let slowest = slowest_operations_ns(surveys, &workloads);
     for workload in &mut workloads {
         if workload.time_ns == 0 {
             // Counted operations count from the first one on.
-            let ramp = if workload.work.operations().is_some() { 0 } else { share / RAMP_SHARE };
+            let ramp = if workload.work.operations().is_some() { 0 } else { each_ns / RAMP_SHARE };
             workload.ramp_ns = ramp;
-            workload.time_ns = share - workload.ramp_ns;
+            workload.time_ns = each_ns - workload.ramp_ns;
         }
-        let own = operation_ns(workload, surveys);
-        limit_depth(workload, slowest.get(&workload.name).copied().unwrap_or(own));
+        let operation = operation_ns(workload, surveys);
+        limit_depth(workload, slowest.get(&workload.name).copied().unwrap_or(operation));
     }
     // A study without verdicts ends with its time; the others end with a replicate (R8).
-    let budget_ns = study.budget.filter(|_| study.margin.is_some()).map(|_| whole);
-    Timed { workloads, gap_ns, budget_ns, deadline_ns: deadline_ns(study, fixed, whole) }
+    let budget_ns = study.budget.filter(|_| study.margin.is_some()).map(|_| total_ns);
+    Timed { workloads, gap_ns, budget_ns, deadline_ns: deadline_ns(study, fixed_ns, total_ns) }
 }
 
 /// Rest before each trial: long enough to detect other traffic, short compared with the shortest trial.
 fn gap_ns(surveys: &[Survey], workloads: &[PlannedWorkload], share_ns: u64) -> u64 {
-    let own = |workload: &PlannedWorkload| match workload.time_ns {
+    let gap_of = |workload: &PlannedWorkload| match workload.time_ns {
         0 => share_ns,
         _ => run_ns(workload, &surveys[workload.target]),
     };
-    let shortest = workloads.iter().map(own).min().unwrap_or(share_ns);
+    let shortest = workloads.iter().map(gap_of).min().unwrap_or(share_ns);
     (shortest / GAP_SHARE).clamp(SHORTEST_GAP_NS, LONGEST_GAP_NS)
 }
 

@@ -147,7 +147,7 @@ impl Demands {
 
     pub fn in_turn(&self) -> Vec<&Varied> {
         let mut varied: Vec<&Varied> = self.varied.iter().collect();
-        varied.sort_by_key(|own| own.rank);
+        varied.sort_by_key(|factor| factor.rank);
         varied
     }
 
@@ -160,7 +160,7 @@ impl Demands {
     }
 
     pub fn needs_root(&self) -> bool {
-        let is_set = |own: &Varied| own.role().is_some_and(|role| role != Role::Observed);
+        let is_set = |factor: &Varied| factor.role().is_some_and(|role| role != Role::Observed);
         self.own_target().is_some()
             || self.made.any
             || self.network.changes
@@ -170,20 +170,20 @@ impl Demands {
 
     /// Returns whether any trial drops the page cache, by a key or a level.
     fn drops_caches(&self) -> bool {
-        let mut levels = vec![Arm::new()];
-        for Varied { name, levels: own, .. } in &self.varied {
-            levels.extend(own.iter().map(|level| Arm::from([(name.clone(), level.clone())])));
+        let mut arms = vec![Arm::new()];
+        for Varied { name, levels, .. } in &self.varied {
+            arms.extend(levels.iter().map(|level| Arm::from([(name.clone(), level.clone())])));
         }
-        let mut placed = self.work.iter().flat_map(|own| levels.iter().map(|arm| own.under(arm)));
-        placed.any(|own| own.is_ok_and(|own| own.work.drops_caches()))
+        let mut works = self.work.iter().flat_map(|work| arms.iter().map(|arm| work.under(arm)));
+        works.any(|work| work.is_ok_and(|work| work.work.drops_caches()))
     }
 
     pub fn watches(&self) -> bool {
-        self.work.iter().any(|own| own.work.is_others())
+        self.work.iter().any(|workload| workload.work.is_others())
     }
 
     pub fn runs_programs(&self) -> bool {
-        self.work.iter().any(|own| own.work.kind().runs_programs)
+        self.work.iter().any(|workload| workload.work.kind().runs_programs)
     }
 
     pub fn sets(&self) -> bool {
@@ -200,12 +200,12 @@ impl Demands {
 }
 
 fn polls(study: &Study) -> bool {
-    let own = |workload: &Workload| {
+    let asks = |workload: &Workload| {
         io::IoSpec::of(&workload.work).is_some_and(|io| io.polled() == Poll::Iopoll)
     };
     let levels = study.factors.get(poll::NAME);
     levels.is_some_and(|levels| levels.iter().any(|level| level == Poll::Iopoll.name()))
-        || study.workload.iter().any(own)
+        || study.workload.iter().any(asks)
 }
 
 fn named(study: &Study) -> Vec<String> {
@@ -265,11 +265,12 @@ impl Filled {
         let found = touches().find_map(|touch| touch.finds);
         let written = || touches().find_map(|touch| touch.writes);
         let content = found.or_else(written).unwrap_or_default();
-        let same = |touch: Touch| touch.writes.is_none_or(|own| own == content);
-        let is_level = |level: &String| level.parse::<Mix>().is_ok_and(Mix::clears);
+        let leaves_content = |touch: Touch| touch.writes.is_none_or(|written| written == content);
+        let is_clearing = |level: &String| level.parse::<Mix>().is_ok_and(Mix::clears);
         let clears = touches().any(|touch| touch.clears)
-            || study.factors.get(MIX).is_some_and(|levels| levels.iter().any(is_level));
-        let stays = !clears && !study.factors.contains_key(CONTENT) && touches().all(same);
+            || study.factors.get(MIX).is_some_and(|levels| levels.iter().any(is_clearing));
+        let varies = clears || study.factors.contains_key(CONTENT);
+        let stays = !varies && touches().all(leaves_content);
         Self { content, stays, clears }
     }
 }
@@ -277,12 +278,12 @@ impl Filled {
 impl Network {
     fn from_links(links: impl Iterator<Item = LinkNeeds>) -> Self {
         let (mut found, mut is_shaped) = (Self::default(), false);
-        for own in links {
-            found.makes_link |= own.in_lab;
-            found.changes |= own.changes;
-            found.to_nobody = found.to_nobody.or(own.to_nobody);
-            found.shaped.extend(own.interfaces);
-            is_shaped |= own.shaped;
+        for link in links {
+            found.makes_link |= link.in_lab;
+            found.changes |= link.changes;
+            found.to_nobody = found.to_nobody.or(link.to_nobody);
+            found.shaped.extend(link.interfaces);
+            is_shaped |= link.shaped;
         }
         if !is_shaped {
             found.shaped.clear();
@@ -296,9 +297,10 @@ impl Network {
 impl PermanentChanges {
     fn from_study(study: &Study, ground: &TargetGround, network: &Network) -> Self {
         let names = || study.factors.keys().map(String::as_str);
-        let works = study.workload.iter().any(|own| {
-            let uses = own.work.needs() != Needs::Nothing && !own.work.kind().runs_programs;
-            uses || own.background.is_some() || own.work.is_others()
+        let works = study.workload.iter().any(|workload| {
+            let uses =
+                workload.work.needs() != Needs::Nothing && !workload.work.kind().runs_programs;
+            uses || workload.background.is_some() || workload.work.is_others()
         });
         let touches = works || names().any(factors::is_of_device) || study.precondition.is_some();
         let is_own = matches!(ground, TargetGround::Own { .. });
@@ -326,19 +328,19 @@ impl<'d> ResolvedDesign<'d> {
     /// Every workload under every arm, on any target, by its key, and whether it is optional.
     pub fn all_work(&self) -> BTreeMap<String, (Work, bool)> {
         let under = |workload: &Workload, levels: &Arm| {
-            let own = workload.under(levels).ok()?;
-            Some((pilot_key(&workload.name, levels), (own.work, own.optional)))
+            let work_there = workload.under(levels).ok()?;
+            Some((pilot_key(&workload.name, levels), (work_there.work, work_there.optional)))
         };
         let (arms, work) = (self.layout.arms.iter(), &self.demands.work);
-        arms.flat_map(|arm| work.iter().filter_map(|own| under(own, arm))).collect()
+        arms.flat_map(|arm| work.iter().filter_map(|work_there| under(work_there, arm))).collect()
     }
 
     pub fn under_baseline(&self, survey: &Survey) -> Vec<PlannedWorkload> {
         let surveys = std::slice::from_ref(survey);
         let baseline = &self.layout.design.baseline;
         let is_baseline = |arm: &PlannedArm| arms::matches(&arm.levels, baseline);
-        let own = self.layout.placed(surveys).into_iter().find(is_baseline);
-        planned_workloads(&self.demands.work, own.as_slice(), surveys).0
+        let placed = self.layout.placed(surveys).into_iter().find(is_baseline);
+        planned_workloads(&self.demands.work, placed.as_slice(), surveys).0
     }
 }
 

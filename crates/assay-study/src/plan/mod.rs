@@ -74,10 +74,10 @@ pub fn make(study: &Study, surveys: Vec<Survey>, seed: u64) -> Plan {
 
 /// Additional probes of each trial; a production workload always has request classes.
 fn probes(study: &Study) -> Vec<String> {
-    let own = block_latency::PROBE.about.name;
-    let others = study.workload.iter().any(|own| own.work.is_others());
-    let added = others && !study.probes.iter().any(|name| name == own);
-    study.probes.iter().cloned().chain(added.then(|| own.to_owned())).collect()
+    let probe = block_latency::PROBE.about.name;
+    let others = study.workload.iter().any(|workload| workload.work.is_others());
+    let added = others && !study.probes.iter().any(|name| name == probe);
+    study.probes.iter().cloned().chain(added.then(|| probe.to_owned())).collect()
 }
 
 /// SHA-256 of a plan without its hash, hexadecimal.
@@ -117,17 +117,17 @@ fn planned_workloads(
 }
 
 /// Gives all arms of a workload the same engine, so they differ only in their factor.
-fn share_engine(workload: &Workload, planned: &mut [PlannedWorkload]) {
-    let mut own: Vec<&mut io::IoPlan> = Vec::new();
-    for one in planned.iter_mut().filter(|one| one.name == workload.name) {
-        let asked = workload.under(&one.arm).ok();
-        let asked = asked.as_ref().and_then(|own| io::IoSpec::of(&own.work));
+fn share_engine(workload: &Workload, workloads: &mut [PlannedWorkload]) {
+    let mut plans: Vec<&mut io::IoPlan> = Vec::new();
+    for planned in workloads.iter_mut().filter(|planned| planned.name == workload.name) {
+        let asked = workload.under(&planned.arm).ok();
+        let asked = asked.as_ref().and_then(|workload| io::IoSpec::of(&workload.work));
         if asked.is_some_and(|io| io.engine == io::AskedEngine::Auto) {
-            own.extend(io::IoPlan::of_mut(&mut one.work));
+            plans.extend(io::IoPlan::of_mut(&mut planned.work));
         }
     }
-    if own.iter().any(|io| io.engine == io::Engine::IoUring) {
-        for io in own {
+    if plans.iter().any(|io| io.engine == io::Engine::IoUring) {
+        for io in plans {
             io.engine = io::Engine::IoUring;
         }
     }
@@ -142,9 +142,9 @@ fn not_there(study: &Study, layout: &ArmLayout) -> Vec<AbsentWorkload> {
     };
     let settings =
         study.unavailable.iter().map(|(name, reason)| absent(name.clone(), reason.clone()));
-    let combinations = layout.omitted.iter().map(|own| {
-        let name = format!("{} of {} combinations", own.count, own.of);
-        absent(name, format!("excluded by the study: {}", own.constraint))
+    let combinations = layout.omitted.iter().map(|omitted| {
+        let name = format!("{} of {} combinations", omitted.count, omitted.of);
+        absent(name, format!("excluded by the study: {}", omitted.constraint))
     });
     settings.chain(combinations).collect()
 }
@@ -180,8 +180,8 @@ fn planned_workload(
     arm: &PlannedArm,
     survey: &Survey,
 ) -> Result<PlannedWorkload, String> {
-    let own = workload.under(&arm.levels)?;
-    unsuited(own.needs(), survey).map_or(Ok(()), Err)?;
+    let at_levels = workload.under(&arm.levels)?;
+    unsuited(at_levels.needs(), survey).map_or(Ok(()), Err)?;
     let offer = |area| Offer {
         area,
         direct: &survey.direct,
@@ -190,7 +190,7 @@ fn planned_workload(
         clears: &survey.clears,
     };
     let area = survey.area.measured(workload.background.is_some());
-    let (work, note) = own.work.plan(&offer(area))?;
+    let (work, note) = at_levels.work.plan(&offer(area))?;
     // The second half has room for the background load.
     let load = workload.background.as_ref().map(|io| io::plan(io, &offer(area)));
     let load = load.transpose()?;
@@ -200,8 +200,8 @@ fn planned_workload(
         control: arm.control,
         target: arm.target,
         work,
-        ramp_ns: own.work.ramp().map_or(0, |ramp| ramp.0),
-        time_ns: own.work.time().map_or(0, |time| time.0),
+        ramp_ns: at_levels.work.ramp().map_or(0, |ramp| ramp.0),
+        time_ns: at_levels.work.time().map_or(0, |time| time.0),
         note,
         background: load.map(|(work, note)| Background { work, note }),
     })

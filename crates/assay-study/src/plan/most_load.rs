@@ -61,9 +61,8 @@ pub fn factor() -> Factor {
     Factor { name: course::FACTOR.to_owned(), levels: levels.collect() }
 }
 
-/// Returns whether workloads are steps with unknown rates.
 pub fn has_steps(workloads: &[PlannedWorkload]) -> bool {
-    workloads.first().is_some_and(|own| own.arm == course::step(0))
+    workloads.first().is_some_and(|workload| workload.arm == course::step(0))
 }
 
 pub const fn shortest_ns(limit: Limit) -> u64 {
@@ -73,8 +72,8 @@ pub const fn shortest_ns(limit: Limit) -> u64 {
 #[must_use]
 pub fn quick(mut study: Study, quick: Quick) -> Study {
     let time = limit(&study).map_or(QUICK, |limit| QUICK.max(Time(shortest_ns(limit))));
-    for own in &mut study.workload {
-        own.work.set_span(Some(time), Some(QUICK_RAMP));
+    for workload in &mut study.workload {
+        workload.work.set_span(Some(time), Some(QUICK_RAMP));
     }
     study.replicates = quick.replicates.unwrap_or(study.replicates);
     study
@@ -183,15 +182,15 @@ impl Aim {
 pub fn rate(ran: &[RateTrial], trial: &PlannedTrial, aim: Aim) -> Result<Option<f64>, SearchEnd> {
     match (trial.replicate, trial.order.checked_sub(1)) {
         (0, None) => Ok(None),
-        (0, Some(number)) => searched(ran, number, aim).map(Some),
-        _ => step(ran, trial.workload, aim).map(Some),
+        (0, Some(number)) => search_rate(ran, number, aim).map(Some),
+        _ => step_rate(ran, trial.workload, aim).map(Some),
     }
 }
 
 /// Rate of a search trial, numbered from 0: each trial halves the remaining interval on a log scale.
-fn searched(ran: &[RateTrial], number: u32, aim: Aim) -> Result<f64, SearchEnd> {
-    let first = |order: u32| ran.iter().find(|one| one.order == order && one.replicate == 0);
-    let most = first(0).and_then(|one| one.seen.done_per_s).filter(|most| *most > 0.0);
+fn search_rate(ran: &[RateTrial], number: u32, aim: Aim) -> Result<f64, SearchEnd> {
+    let search = |order: u32| ran.iter().find(|trial| trial.order == order && trial.replicate == 0);
+    let most = search(0).and_then(|trial| trial.seen.done_per_s).filter(|most| *most > 0.0);
     let most = most.ok_or(SearchEnd::NoRate)?.min(FASTEST);
     let low = (most * LOWEST_SHARE).max(aim.slowest().max(SLOWEST) / DOWN_TO);
     if low >= most {
@@ -200,7 +199,8 @@ fn searched(ran: &[RateTrial], number: u32, aim: Aim) -> Result<f64, SearchEnd> 
     let (mut low, mut high) = (low, most);
     for before in 0..number {
         let rate = rounded((low * high).sqrt());
-        let passes = first(before + 1).is_some_and(|one| one.seen.passes(rate, aim.limit_ns()));
+        let passes =
+            search(before + 1).is_some_and(|trial| trial.seen.passes(rate, aim.limit_ns()));
         if passes {
             low = rate;
         } else {
@@ -210,8 +210,8 @@ fn searched(ran: &[RateTrial], number: u32, aim: Aim) -> Result<f64, SearchEnd> 
     Ok(rounded((low * high).sqrt()))
 }
 
-fn step(ran: &[RateTrial], number: usize, aim: Aim) -> Result<f64, SearchEnd> {
-    let middle = searched(ran, SEARCHES, aim)?;
+fn step_rate(ran: &[RateTrial], number: usize, aim: Aim) -> Result<f64, SearchEnd> {
+    let middle = search_rate(ran, SEARCHES, aim)?;
     let mut rates: Vec<f64> = AROUND.map(|share| rounded(middle * share)).to_vec();
     // Alternates between both directions if both sides are missing.
     let mut last_was_lower = false;
@@ -231,14 +231,15 @@ fn step(ran: &[RateTrial], number: usize, aim: Aim) -> Result<f64, SearchEnd> {
 }
 
 fn standings(ran: &[RateTrial], rates: &[f64], limit_ns: f64) -> Vec<Standing> {
-    let of = |(step, rate): (usize, &f64)| {
-        let own = ran.iter().filter(|one| one.replicate > 0 && one.workload == step && one.counts);
-        let seen: Vec<RateSample> = own.map(|one| one.seen).collect();
-        (*rate, bracket::judge(&seen, *rate, limit_ns).standing)
-    };
-    let mut found: Vec<(f64, Standing)> = rates.iter().enumerate().map(of).collect();
-    found.sort_by(|one, other| one.0.total_cmp(&other.0));
-    found.into_iter().map(|(_, standing)| standing).collect()
+    let mut by_rate: Vec<(f64, Standing)> = Vec::with_capacity(rates.len());
+    for (step, rate) in rates.iter().enumerate() {
+        let counting = ran.iter().filter(|trial| trial.replicate > 0 && trial.counts);
+        let of_step = counting.filter(|trial| trial.workload == step);
+        let samples: Vec<RateSample> = of_step.map(|trial| trial.seen).collect();
+        by_rate.push((*rate, bracket::judge(&samples, *rate, limit_ns).standing));
+    }
+    by_rate.sort_by(|(rate, _), (other, _)| rate.total_cmp(other));
+    by_rate.into_iter().map(|(_, standing)| standing).collect()
 }
 
 fn rounded(per_s: f64) -> f64 {
@@ -246,17 +247,17 @@ fn rounded(per_s: f64) -> f64 {
 }
 
 /// Returns a trial with its rate, or why the study ends. Trials of other studies stay unchanged.
-pub fn turned(
+pub fn with_rate(
     plan: &Plan,
     ran: &[RateTrial],
     trial: &PlannedTrial,
 ) -> Result<PlannedTrial, SearchEnd> {
-    let Some(((_, limit), own)) = asked(&plan.design).zip(plan.workloads.first()) else {
+    let Some(((_, limit), workload)) = asked(&plan.design).zip(plan.workloads.first()) else {
         return Ok(trial.clone());
     };
     let at_random =
-        io::IoPlan::of(&own.work).is_some_and(|io| io.arrival_process == Arrivals::Poisson);
-    let arm = rate(ran, trial, Aim { limit, time_ns: own.time_ns, at_random })?
+        io::IoPlan::of(&workload.work).is_some_and(|io| io.arrival_process == Arrivals::Poisson);
+    let arm = rate(ran, trial, Aim { limit, time_ns: workload.time_ns, at_random })?
         .map_or_else(|| trial.arm.clone(), course::at_rate);
     Ok(PlannedTrial { arm, ..trial.clone() })
 }

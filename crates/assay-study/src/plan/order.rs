@@ -57,11 +57,11 @@ pub fn turns(
         (Order::Sequential, _) => lumps(groups, replicates),
         (order, [items]) => {
             let rows = match (order, items.len()) {
-                (Order::Random, 2) => evenly(replicates, draws),
+                (Order::Random, 2) => balanced(replicates, draws),
                 (order, count) => in_order(order, count, replicates, draws),
             };
             let row = |row: Vec<usize>| vec![row.into_iter().map(|item| items[item]).collect()];
-            numbered(rules, rows.into_iter().map(row))
+            row_turns(rules, rows.into_iter().map(row))
         }
         (order, groups) => {
             let rows = in_order(order, groups.len(), replicates, draws);
@@ -69,7 +69,7 @@ pub fn turns(
                 row.into_iter().map(|group| shuffled(&groups[group], draws)).collect()
             };
             let rows: Vec<Vec<Visit>> = rows.into_iter().map(&mut visits).collect();
-            numbered(rules, rows.into_iter())
+            row_turns(rules, rows.into_iter())
         }
     };
     led_in(rules, turns)
@@ -88,7 +88,7 @@ fn permutations(arms: usize, replicates: usize, draws: &mut Draws) -> Vec<Vec<us
 
 /// Two arms, each first in a third to two thirds of the replicates (R2d), which allows a comparison of both orders.
 /// Other draws are discarded whole, so all remaining orders are equally likely.
-fn evenly(replicates: usize, draws: &mut Draws) -> Vec<Vec<usize>> {
+fn balanced(replicates: usize, draws: &mut Draws) -> Vec<Vec<usize>> {
     let wanted = replicates.div_ceil(3)..=2 * replicates / 3;
     loop {
         let rows = permutations(2, replicates, draws);
@@ -105,12 +105,14 @@ fn shuffled(items: &[usize], draws: &mut Draws) -> Vec<usize> {
     items
 }
 
-fn numbered(rules: Rules, rows: impl Iterator<Item = Vec<Visit>>) -> Vec<Turn> {
-    let visit = |(replicate, visit): (u32, Visit)| led(rules.leads_each(), replicate, visit);
-    let replicate = |(row, number): (Vec<Visit>, u32)| {
-        row.into_iter().flat_map(move |one| visit((number, one))).collect::<Vec<_>>()
-    };
-    rows.zip(1..).flat_map(replicate).collect()
+fn row_turns(rules: Rules, rows: impl Iterator<Item = Vec<Visit>>) -> Vec<Turn> {
+    let mut turns = Vec::new();
+    for (visits, replicate) in rows.zip(1..) {
+        for visit in visits {
+            turns.extend(led(rules.leads_each(), replicate, visit));
+        }
+    }
+    turns
 }
 
 fn led(lead_in: bool, replicate: u32, visit: Visit) -> Vec<Turn> {
@@ -146,11 +148,12 @@ fn complete(items: &[usize], replicates: usize, draws: &mut Draws) -> Vec<Turn> 
 }
 
 fn lumps(groups: &[Vec<usize>], replicates: usize) -> Vec<Turn> {
-    let replicates = replicates as u32;
-    let all = |item: usize| {
-        (1..=replicates).map(move |replicate| Turn { replicate, item, lead_in: false })
-    };
-    groups.iter().flatten().flat_map(|&item| all(item)).collect()
+    let mut turns = Vec::new();
+    for &item in groups.iter().flatten() {
+        let replicates = 1..=replicates as u32;
+        turns.extend(replicates.map(|replicate| Turn { replicate, item, lead_in: false }));
+    }
+    turns
 }
 
 pub fn chained(arms: usize, replicates: usize, draws: &mut Draws) -> Vec<Vec<usize>> {

@@ -23,7 +23,6 @@ use crate::results::record::{Repeats, Status, Trial};
 pub use rule::{FIRST_LOOK, Left, Logs, Over, RaceRules, RaceState, Why, standing};
 pub use screen::ScreenResult;
 
-/// Default maximum number of replicates of a race.
 pub const MOST_REPLICATES: u32 = limits::REPLICATES;
 
 /// Replicates for dividing a budget: most arms leave early.
@@ -48,7 +47,7 @@ pub fn rules(plan: &Plan) -> Option<RaceRules> {
 }
 
 fn baseline(plan: &Plan) -> Option<usize> {
-    plan.workloads.iter().position(|own| matches(&own.arm, &plan.design.baseline))
+    plan.workloads.iter().position(|planned| matches(&planned.arm, &plan.design.baseline))
 }
 
 /// Returns why a plan cannot be a race: it needs two arms and a metric of the workload.
@@ -63,9 +62,9 @@ pub fn mistake(plan: &Plan) -> Option<String> {
         return Some(why);
     }
     let varies = |name: &str| plan.design.factors.iter().any(|factor| factor.name == name);
-    let mut metrics = plan.workloads.iter().map(|own| own.work.primary(&varies));
+    let mut metrics = plan.workloads.iter().map(|planned| planned.work.primary(&varies));
     let first = metrics.next().filter(|_| plan.design.primary.is_none())?;
-    let other = metrics.find(|own| *own != first)?;
+    let other = metrics.find(|metric| *metric != first)?;
     Some(format!(
         "a race needs one metric, but the workloads use {first} and {other}; set primary_metric"
     ))
@@ -159,7 +158,7 @@ impl Race {
         if passes == 0 || self.complete < passes {
             return;
         }
-        let of_screen = runs.range(..=passes).map(|(pass, own)| (*pass, own.clone())).collect();
+        let of_screen = runs.range(..=passes).map(|(pass, runs)| (*pass, runs.clone())).collect();
         let found = ScreenResult::new(plan, &of_screen);
         found.let_go(plan, rules.baseline, &mut self.standing);
         self.screen = Some(found);
@@ -183,32 +182,32 @@ pub fn race(plan: &Plan, runs: &[Run]) -> Option<Race> {
         let number = replicate.first().map(|trial| trial.replicate);
         let most = rules.replicates.saturating_add(passes);
         let Some(number) = number.filter(|number| *number <= most) else { break };
-        let own = by_replicate.get(&number).map_or(&[][..], Vec::as_slice);
+        let runs_here = by_replicate.get(&number).map_or(&[][..], Vec::as_slice);
         let first = course::left_of(plan, replicate, &at.standing);
-        let again = course::repeats(plan, &first, own);
-        let all = first.into_iter().map(|trial| (trial, None));
+        let again = course::repeats(plan, &first, runs_here);
+        let planned = first.into_iter().map(|trial| (trial, None));
         let repeats = again.into_iter().map(|(trial, of)| (trial, Some(of)));
         let is_left = |(trial, _): &Next| !done.contains(&trial.order);
-        let mut next: Vec<Next> = all.filter(is_left).collect();
+        let mut next: Vec<Next> = planned.filter(is_left).collect();
         if next.is_empty() {
             next = repeats.filter(is_left).collect();
         }
         if !next.is_empty() {
             // The study may end here, and an arm that did harm must not win.
-            harm::leave(own, number.saturating_sub(passes), rules.baseline, &mut at.standing);
+            harm::leave(runs_here, number.saturating_sub(passes), rules.baseline, &mut at.standing);
             rule::lead_again(&at.logs, &mut at.standing);
-            return Some(Race { next, begins: own.is_empty(), ..at });
+            return Some(Race { next, begins: runs_here.is_empty(), ..at });
         }
         at.complete = number;
         let Some(raced) = number.checked_sub(passes).filter(|raced| *raced > 0) else {
-            harm::leave(own, 0, rules.baseline, &mut at.standing);
+            harm::leave(runs_here, 0, rules.baseline, &mut at.standing);
             at.end_pass(plan, &rules, &by_replicate);
             continue;
         };
-        for run in own {
+        for run in runs_here {
             at.logs.take(raced, run.arm, counted(run));
         }
-        harm::leave(own, raced, rules.baseline, &mut at.standing);
+        harm::leave(runs_here, raced, rules.baseline, &mut at.standing);
         at.standing = rule::look(&rules, &at.logs, raced, at.standing);
         if at.standing.over.is_some() {
             break;
@@ -228,8 +227,8 @@ fn by_replicate(runs: &[Run]) -> BTreeMap<u32, Vec<Run>> {
         found.entry(run.belongs()).or_default().push(*run);
     }
     // A fixed order of the trials makes sums reproducible to the last digit.
-    for own in found.values_mut() {
-        own.sort_by_key(|run| run.order);
+    for of_replicate in found.values_mut() {
+        of_replicate.sort_by_key(|run| run.order);
     }
     found
 }

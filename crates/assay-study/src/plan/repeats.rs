@@ -45,7 +45,7 @@ pub fn repeats(plan: &Plan, ran: &[RanTrial]) -> Vec<(PlannedTrial, Repeats)> {
     let mut wanted = Vec::new();
     let rounds = disturbed.into_iter().take(plan.design.repeats as usize);
     for ((replicate, hit), round) in rounds.zip(plan.replicates.saturating_add(1)..) {
-        for (original, lead_in) in again(plan, replicate, &hit) {
+        for (original, lead_in) in draw_repeats(plan, replicate, &hit) {
             let mut draws = Draws::new(plan.seed ^ u64::from(order), "repeats");
             let repeated = Repeats { replicate, order: original.order };
             let seed = draws.bits();
@@ -58,31 +58,32 @@ pub fn repeats(plan: &Plan, ran: &[RanTrial]) -> Vec<(PlannedTrial, Repeats)> {
 }
 
 /// Repeats trials of a replicate in a new random order, with their lead-ins.
-fn again<'a>(
+fn draw_repeats<'a>(
     plan: &'a Plan,
     replicate: u32,
-    hit: &BTreeSet<usize>,
+    disturbed: &BTreeSet<usize>,
 ) -> Vec<(&'a PlannedTrial, bool)> {
-    let own: Vec<&PlannedTrial> =
+    let counted: Vec<&PlannedTrial> =
         plan.trials.iter().filter(|trial| trial.replicate == replicate).collect();
-    let trials = own.iter().filter(|trial| !trial.is_lead_in());
-    let all: BTreeSet<usize> = trials.map(|trial| trial.workload).collect();
-    let wanted = if all.len() <= SHORT {
-        all
+    let trials = counted.iter().filter(|trial| !trial.is_lead_in());
+    let workloads: BTreeSet<usize> = trials.map(|trial| trial.workload).collect();
+    let repeated = if workloads.len() <= SHORT {
+        workloads
     } else {
-        hit.iter().flat_map(|&workload| partners(plan, workload, hit)).collect()
+        disturbed.iter().flat_map(|&workload| partners(plan, workload, disturbed)).collect()
     };
     let mut draws = Draws::new(plan.seed ^ u64::from(replicate), "repeat order");
     let mut visits: Vec<Vec<(&PlannedTrial, bool)>> = Vec::new();
     // If only the study begins with a warm-up, repeats have none.
     let led = plan.design.order == Order::Random;
-    for visit in own.chunk_by(|_, next| !next.is_lead_in()) {
+    for visit in counted.chunk_by(|_, next| !next.is_lead_in()) {
         let mut chosen: Vec<&PlannedTrial> = visit.to_vec();
-        let had = led && chosen.first().is_some_and(|trial| trial.is_lead_in());
-        chosen.retain(|trial| !trial.is_lead_in() && wanted.contains(&trial.workload));
+        let has_lead = led && chosen.first().is_some_and(|trial| trial.is_lead_in());
+        chosen.retain(|trial| !trial.is_lead_in() && repeated.contains(&trial.workload));
         draws.shuffle(&mut chosen);
-        let lead = chosen.first().filter(|_| had).map(|first| (*first, true));
-        visits.push(lead.into_iter().chain(chosen.into_iter().map(|one| (one, false))).collect());
+        let lead = chosen.first().filter(|_| has_lead).map(|first| (*first, true));
+        let trials = chosen.into_iter().map(|trial| (trial, false));
+        visits.push(lead.into_iter().chain(trials).collect());
     }
     if visits.len() > 1 {
         draws.shuffle(&mut visits);
@@ -91,25 +92,24 @@ fn again<'a>(
 }
 
 /// A disturbed trial with its baseline, or a disturbed baseline with all its arms.
-fn partners(plan: &Plan, workload: usize, hit: &BTreeSet<usize>) -> Vec<usize> {
-    let own = &plan.workloads[workload];
-    let baseline = |arm: &crate::results::plan::Arm| {
+fn partners(plan: &Plan, workload: usize, disturbed: &BTreeSet<usize>) -> Vec<usize> {
+    let planned = &plan.workloads[workload];
+    let baseline_of = |arm: &crate::results::plan::Arm| {
         let mut arm = arm.clone();
         arm.extend(plan.design.baseline.clone());
         arm
     };
-    let is_baseline = baseline(&own.arm) == own.arm && !own.control;
-    let belongs = |index: usize| {
+    let is_baseline = baseline_of(&planned.arm) == planned.arm && !planned.control;
+    let is_partner = |index: usize| {
         let other = &plan.workloads[index];
-        let same = other.name == own.name;
-        let partner = if is_baseline {
-            baseline(&other.arm) == own.arm
+        let is_paired = if is_baseline {
+            baseline_of(&other.arm) == planned.arm
         } else {
-            other.arm == baseline(&own.arm) && !other.control
+            other.arm == baseline_of(&planned.arm) && !other.control
         };
-        index == workload || (same && partner) || hit.contains(&index)
+        index == workload || (other.name == planned.name && is_paired) || disturbed.contains(&index)
     };
-    (0..plan.workloads.len()).filter(|index| belongs(*index)).collect()
+    (0..plan.workloads.len()).filter(|index| is_partner(*index)).collect()
 }
 
 #[cfg(test)]

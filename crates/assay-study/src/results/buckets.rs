@@ -27,7 +27,6 @@ impl BucketLayout {
     /// Settings of all histograms of this version: 1 ns to 1 h, 3 digits.
     pub const OURS: Self = Self { unit: 0, half: 10, length: 33 << 10 };
 
-    /// The buckets of these settings; `None` for invalid settings.
     pub fn new(settings: Settings) -> Option<Self> {
         let (low, high, digits) = settings;
         if low == 0 || low > u64::MAX / 2 || high < 2 * low || digits > MOST_DIGITS {

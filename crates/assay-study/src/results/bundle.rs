@@ -35,7 +35,6 @@ pub use assay_workloads::Histograms;
 /// The plan: a directory with this file is a bundle, and a process that works on the bundle locks the file.
 const PLAN: &str = "plan.json";
 const TRIALS: &str = "trials.jsonl";
-/// The cache of a results directory.
 const LIST: &str = ".list.json";
 /// Maximum size of a file to read; far above that of any study.
 const LARGEST_FILE_BYTES: u64 = 1 << 30;
@@ -85,7 +84,9 @@ impl<'a> SoFar<'a> {
 
     fn whole_lines(&self) -> io::Result<String> {
         match self.system.read_text(&self.path) {
-            Ok(text) => Ok(text.split_inclusive('\n').filter(|own| own.ends_with('\n')).collect()),
+            Ok(text) => {
+                Ok(text.split_inclusive('\n').filter(|line| line.ends_with('\n')).collect())
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
             Err(error) => Err(error),
         }
@@ -133,7 +134,7 @@ impl<'a> Bundle<'a> {
         system.write_whole(&directory.join("environment.json"), &json(environment)?)?;
         system.write_whole(&directory.join(PLAN), &json(plan)?)?;
         // The bundle is new, so another lock holder only reads; a study runs without the lock, too.
-        let running = marked(system, directory).unwrap_or_default();
+        let running = lock_busy(system, directory).unwrap_or_default();
         let (directory, so_far) = (directory.to_owned(), SoFar::new(system, directory));
         Ok(Self { system, directory, so_far, _running: running })
     }
@@ -141,7 +142,7 @@ impl<'a> Bundle<'a> {
     /// Opens a bundle to resume it, after removing a truncated last line; `WouldBlock` if it is in
     /// use.
     pub fn reopen(system: &'a dyn System, directory: &Path) -> io::Result<Self> {
-        let running = marked(system, directory)?;
+        let running = lock_busy(system, directory)?;
         let path = directory.join(TRIALS);
         match system.read_text(&path) {
             Ok(text) => {
@@ -200,7 +201,7 @@ impl<'a> Bundle<'a> {
 }
 
 /// Locks a bundle while this process works on it; `None` without filesystem locks.
-fn marked(system: &dyn System, directory: &Path) -> io::Result<Option<OwnFile>> {
+fn lock_busy(system: &dyn System, directory: &Path) -> io::Result<Option<OwnFile>> {
     for _ in 0..LOCK_ATTEMPTS {
         match system.lock_file(&directory.join(PLAN), Locking::Mark) {
             Ok(file) => return Ok(Some(file)),
@@ -420,7 +421,6 @@ pub fn unlinked(system: &dyn System, path: &Path) -> Outcome<()> {
     )))
 }
 
-/// A bundle may name only files inside of it.
 pub(super) fn inside(directory: &Path, name: &str) -> Outcome<PathBuf> {
     let path = Path::new(name);
     let plain = path.components().all(|part| matches!(part, std::path::Component::Normal(_)));
@@ -542,7 +542,7 @@ pub fn listed(system: &dyn System, directory: &Path) -> Outcome<Listed> {
     let drives = environment.drives();
     let trials = content(system, &directory.join(TRIALS)).unwrap_or_default().lines().count();
     let planned = plan.trials.len();
-    let gone = || ended(system, directory).is_none() && !is_running(system, directory);
+    let is_abandoned = || ended(system, directory).is_none() && !is_running(system, directory);
     Ok(Listed {
         kind: study.kind().to_owned(),
         targets: study.targets(),
@@ -551,7 +551,7 @@ pub fn listed(system: &dyn System, directory: &Path) -> Outcome<Listed> {
         bytes: bytes_below(system, directory),
         trials,
         planned,
-        interrupted: trials < planned && gone(),
+        interrupted: trials < planned && is_abandoned(),
         drives,
         headline: headline::read(system, directory),
         foreign: foreign::is_one(system, directory),

@@ -30,7 +30,7 @@ impl<'a, T: Serialize + DeserializeOwned> Cache<'a, T> {
         let program = stamp(system, [Path::new(PROGRAM)]);
         let stored = system.read_bytes(path).ok();
         let stored = stored.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        let stored = stored.filter(|(own, _): &(u64, Values<T>)| *own == program);
+        let stored = stored.filter(|(by, _): &(u64, Values<T>)| *by == program);
         let before = stored.map(|(_, values)| values).unwrap_or_default();
         let (path, now) = (path.to_owned(), Values::new());
         Self { system, path, program, before, now, is_changed: false }
@@ -43,7 +43,7 @@ impl<'a, T: Serialize + DeserializeOwned> Cache<'a, T> {
         stamp: u64,
         derive: impl FnOnce() -> Outcome<T>,
     ) -> Outcome<()> {
-        let known = self.before.remove(&name).filter(|(own, _)| *own == stamp);
+        let known = self.before.remove(&name).filter(|(old, _)| *old == stamp);
         self.is_changed |= known.is_none();
         let value = known.map_or_else(|| Ok((stamp, derive()?)), Ok)?;
         self.now.insert(name, value);
@@ -67,7 +67,7 @@ pub fn stamp(system: &dyn System, paths: impl IntoIterator<Item = impl AsRef<Pat
     let mut hasher = DefaultHasher::new();
     for path in paths {
         let found = system.status(path.as_ref()).ok();
-        let found = found.map(|own| (own.size_bytes, own.modified_ns, own.inode));
+        let found = found.map(|status| (status.size_bytes, status.modified_ns, status.inode));
         (path.as_ref(), found).hash(&mut hasher);
     }
     hasher.finish()

@@ -71,16 +71,17 @@ pub fn of_trial<'p>(plan: &'p Plan, trial: &PlannedTrial) -> Result<Cow<'p, Plan
     let Some(level) = trial.arm.get(RATE).filter(|_| is_of(plan)) else {
         return Ok(Cow::Borrowed(plan));
     };
-    let mut own = plan.clone();
-    let workload = own.workloads.get_mut(trial.workload).ok_or("the trial is not in this plan")?;
+    let mut plan_now = plan.clone();
+    let workload =
+        plan_now.workloads.get_mut(trial.workload).ok_or("the trial is not in this plan")?;
     workload.work = work_at(&workload.work, level)?;
     workload.arm.clone_from(&trial.arm);
-    Ok(Cow::Owned(own))
+    Ok(Cow::Owned(plan_now))
 }
 
 fn work_at(work: &WorkPlan, level: &str) -> Result<WorkPlan, String> {
-    let WorkPlan::Io(own) = work else { return Err("this workload has no rate".to_owned()) };
-    let at = own.at(RATE, level).ok_or("this I/O workload has no rate")?;
+    let WorkPlan::Io(io) = work else { return Err("this workload has no rate".to_owned()) };
+    let at = io.at(RATE, level).ok_or("this I/O workload has no rate")?;
     at.map(Into::into)
 }
 
@@ -96,18 +97,18 @@ pub fn as_run<'r>(
     }
     let mut rates: BTreeMap<usize, Arm> = BTreeMap::new();
     // Search trials use the first step, so it always exists.
-    let mut ran = 1;
+    let mut steps = 1;
     for (workload, replicate, arm) in records {
         // Imported records are untrusted: an invalid rate is ignored, but its workload still counts.
-        ran = ran.max(workload.saturating_add(1));
+        steps = steps.max(workload.saturating_add(1));
         let known = rate(arm).map(at_rate).filter(|_| replicate > 0);
-        if let Some(own) = known.filter(|_| workload < plan.workloads.len()) {
-            rates.entry(workload).or_insert(own);
+        if let Some(arm_run) = known.filter(|_| workload < plan.workloads.len()) {
+            rates.entry(workload).or_insert(arm_run);
         }
     }
     if ended {
-        plan.workloads.truncate(ran);
-        plan.trials.retain(|trial| trial.workload < ran);
+        plan.workloads.truncate(steps);
+        plan.trials.retain(|trial| trial.workload < steps);
     }
     for (index, workload) in plan.workloads.iter_mut().enumerate() {
         let Some(arm) = rates.get(&index) else { continue };

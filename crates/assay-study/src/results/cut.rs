@@ -12,7 +12,6 @@ pub const LONGEST: usize = 2000;
 const KEPT: usize = 200;
 /// Digits of the largest count: three years of nanoseconds, a hundred petabytes.
 const MOST_DIGITS: i32 = 17;
-/// Hexadecimal digits that distinguish truncated names.
 const DIGITS: usize = 8;
 
 /// Returns a text, or its beginning with a mark if it is too long. Different texts stay different.

@@ -42,7 +42,6 @@ pub struct Design {
 }
 
 impl Design {
-    /// Design of plans from versions without factors.
     pub fn before_factors() -> Self {
         Self { order: Order::Chained, ..Self::default() }
     }
@@ -78,7 +77,7 @@ pub struct Gate {
 impl Gate {
     /// Returns whether the gate judges a metric; `primary` says whether verdicts are about it.
     pub fn is_about(&self, metric: &str, primary: bool) -> bool {
-        self.metric.as_ref().map_or(primary, |own| own == metric)
+        self.metric.as_ref().map_or(primary, |asked| asked == metric)
     }
 }
 
@@ -89,7 +88,6 @@ pub struct Factor {
     pub levels: Vec<String>,
 }
 
-/// Returns whether a factor can distinguish arms.
 pub fn tells(factors: &[Factor], name: &str) -> bool {
     factors.iter().all(|factor| factor.name != name || factor.varies())
 }

@@ -36,16 +36,16 @@ impl Environment {
             let drives: Vec<String> = drives.cloned().collect();
             // If no drive is known, use the target from the command line.
             let place = if drives.is_empty() { site.target.clone() } else { drives.join(", ") };
-            let made = (site.mount.value().is_some() && !site.drives.is_empty())
+            let filesystem = (site.mount.value().is_some() && !site.drives.is_empty())
                 .then(|| site.filesystem());
             let at = places.iter().position(|(known, _)| *known == place).unwrap_or_else(|| {
                 places.push((place, Vec::new()));
                 places.len() - 1
             });
             let known = &mut places[at].1;
-            known.extend(made.filter(|made| !known.contains(made)));
+            known.extend(filesystem.filter(|filesystem| !known.contains(filesystem)));
         }
-        let words = |(place, made): (String, Vec<String>)| match made.as_slice() {
+        let words = |(place, filesystem): (String, Vec<String>)| match filesystem.as_slice() {
             [] => place,
             [one] => format!("{place}, {one}"),
             many => format!("{place}: {}", many.join(", ")),

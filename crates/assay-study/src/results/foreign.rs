@@ -52,10 +52,10 @@ pub enum ImportPath {
 }
 
 /// Finds a directory for a foreign result with this ID and content hash; fails after a thousand.
-pub fn place(system: &dyn System, results: &Path, told: &str, sha256: &str) -> Outcome<ImportPath> {
-    let own = told.strip_suffix(END).unwrap_or(told);
-    let stem = if id::is_one(own) {
-        own.to_owned()
+pub fn place(system: &dyn System, results: &Path, name: &str, sha256: &str) -> Outcome<ImportPath> {
+    let bare_name = name.strip_suffix(END).unwrap_or(name);
+    let stem = if id::is_one(bare_name) {
+        bare_name.to_owned()
     } else {
         id::new_id(&system.now(), id::entropy(system))
     };

@@ -100,8 +100,8 @@ pub fn decode(document: &HistogramDocument) -> Result<Tally, HistogramError> {
     let bytes = STANDARD
         .decode(&document.v2_deflate_base64)
         .map_err(|error| damaged(document, &format!("invalid base64 ({error})")))?;
-    let (found, steps) = buckets::unpacked(&bytes).map_err(|why| damaged(document, &why))?;
-    if found != (document.lowest, document.highest, document.significant_digits) {
+    let (settings, steps) = buckets::unpacked(&bytes).map_err(|why| damaged(document, &why))?;
+    if settings != (document.lowest, document.highest, document.significant_digits) {
         return Err(damaged(document, "the settings do not match the document"));
     }
     let sum = steps.iter().try_fold(0_u64, |sum, (_, count)| sum.checked_add(*count));
@@ -110,7 +110,7 @@ pub fn decode(document: &HistogramDocument) -> Result<Tally, HistogramError> {
         let found = sum.map_or_else(|| "too many".to_owned(), |sum| sum.to_string());
         return Err(damaged(document, &format!("{found} values instead of {expected}")));
     }
-    Tally::from_steps(found, steps).ok_or_else(|| damaged(document, "invalid settings"))
+    Tally::from_steps(settings, steps).ok_or_else(|| damaged(document, "invalid settings"))
 }
 
 fn damaged(document: &HistogramDocument, why: &str) -> HistogramError {

@@ -21,7 +21,6 @@ use super::plan::Arm;
 pub const FORMAT: &str = "assay-import/1";
 pub const FORMAT_OF_FILES: &str = "assay-import/2";
 const ABOUT: &str = "import.json";
-/// Name of the imported table in the bundle.
 pub const SOURCE: &str = "trials.csv";
 /// The cache of what `assay show` prints.
 pub const SCREEN: &str = "screen.json";
@@ -70,15 +69,15 @@ pub fn is_source(name: &str) -> bool {
 }
 
 pub fn hash_of_all(files: &[SourceFile]) -> String {
-    let mut told = String::new();
+    let mut text = String::new();
     for file in files {
-        told.push_str(&file.sha256);
+        text.push_str(&file.sha256);
         for (name, level) in &file.arm {
-            let _ = write!(told, " {name:?}={level:?}");
+            let _ = write!(text, " {name:?}={level:?}");
         }
-        told.push('\n');
+        text.push('\n');
     }
-    hexadecimal(&sha256(&told))
+    hexadecimal(&sha256(&text))
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -143,8 +143,8 @@ pub fn level_words(factor: &str, level: &str) -> String {
 
 /// An arm in a sentence: `ext4`, `xfs with bfq and threads 4`. Defaults are omitted.
 pub fn arm_in_words<'a>(levels: impl Iterator<Item = (&'a String, &'a String)> + Clone) -> String {
-    let told = levels.clone().filter(|(_, level)| *level != "defaults");
-    let mut words: Vec<String> = told.map(|(factor, level)| level_words(factor, level)).collect();
+    let shown = levels.clone().filter(|(_, level)| *level != "defaults");
+    let mut words: Vec<String> = shown.map(|(factor, level)| level_words(factor, level)).collect();
     if words.is_empty() {
         words = levels.map(|(factor, level)| format!("{factor} {level}")).collect();
     }
@@ -195,8 +195,8 @@ impl Dirtied {
     /// Bytes that became dirty in the filesystem's page cache; `None` if most bypassed the cache.
     pub fn own_bytes(&self, written: u64, dirtied: u64) -> Option<u64> {
         let below = written.saturating_mul(u64::from(self.caches_below));
-        let own = dirtied.saturating_sub(below);
-        (written > 0 && own as f64 >= Self::LEAST_SHARE * written as f64).then_some(own)
+        let bytes = dirtied.saturating_sub(below);
+        (written > 0 && bytes as f64 >= Self::LEAST_SHARE * written as f64).then_some(bytes)
     }
 
     pub fn is_through_cache(&self) -> bool {
@@ -304,7 +304,6 @@ pub struct AbsentWorkload {
 }
 
 impl AbsentWorkload {
-    /// Formats the reason with its prefix.
     pub fn words(&self) -> String {
         format!("{NOT_MEASURED}{}", self.reason)
     }
@@ -357,12 +356,13 @@ impl fmt::Display for PlanTurn {
 impl Plan {
     /// Returns whether the study only observes a production workload, or uses recorded data.
     pub fn is_only_watched(&self) -> bool {
-        self.workloads.iter().all(|own| own.work.is_only_watched())
+        self.workloads.iter().all(|planned| planned.work.is_only_watched())
     }
 
     /// Returns whether everything runs in virtual machines that Assay starts, so the host is not touched.
     pub fn is_in_machines(&self) -> bool {
-        !self.workloads.is_empty() && self.workloads.iter().all(|own| own.work.makes_machines())
+        !self.workloads.is_empty()
+            && self.workloads.iter().all(|planned| planned.work.makes_machines())
     }
 
     pub fn work_of(&self, trial: &PlannedTrial) -> Cow<'_, PlannedWorkload> {

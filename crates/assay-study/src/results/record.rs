@@ -126,8 +126,8 @@ impl Trial {
     /// Reported traffic, including ramp, drain and background load; zero if the trial failed.
     pub fn claims(&self) -> Claims {
         let claims = |measured: &Measured| measured.claims;
-        let own = self.measured.as_ref().map(claims).unwrap_or_default();
-        own.plus(self.background.as_ref().map(claims).unwrap_or_default())
+        let claimed = self.measured.as_ref().map(claims).unwrap_or_default();
+        claimed.plus(self.background.as_ref().map(claims).unwrap_or_default())
     }
 
     /// CPU time of the trial's workers and of the background load, nanoseconds.

@@ -25,7 +25,6 @@ pub const FORMAT: &str = "assay-requests/1";
 pub const FILE: &str = "requests.bin";
 /// Bytes compressed and appended at once: about 100,000 requests.
 const PIECE_BYTES: usize = 1 << 20;
-/// Maximum length of the first line, bytes.
 const LONGEST_HEADER_BYTES: u64 = 1 << 16;
 /// Devices that a header may name.
 const MOST_DEVICES: usize = assay_machine::system::MOST_TRACED;

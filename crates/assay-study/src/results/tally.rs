@@ -1,6 +1,8 @@
 //! Latencies of trials as non-empty histogram buckets: a whole histogram needs a third of a
 //! megabyte.
 
+use std::cmp::Ordering;
+
 use assay_core::stats::percentile_is_supported;
 use hdrhistogram::Histogram;
 
@@ -24,8 +26,8 @@ impl From<&Histogram<u64>> for Tally {
         let settings = histogram::settings_of(histogram);
         let Some(empty) = Self::from_steps(settings, Vec::new()) else { return Self::default() };
         let recorded = histogram.iter_recorded();
-        let step = |one: hdrhistogram::iterators::IterationValue<u64>| {
-            Some((empty.layout.index(one.value_iterated_to())?, one.count_at_value()))
+        let step = |item: hdrhistogram::iterators::IterationValue<u64>| {
+            Some((empty.layout.index(item.value_iterated_to())?, item.count_at_value()))
         };
         Self { steps: recorded.filter_map(step).collect(), ..empty }
     }
@@ -53,7 +55,7 @@ impl Tally {
     /// Adds operations of the same latency; ignores latencies beyond the last bucket.
     pub fn record(&mut self, latency_ns: u64, count: u64) {
         let Some(index) = self.layout.index(latency_ns).filter(|_| count > 0) else { return };
-        match self.steps.binary_search_by_key(&index, |(own, _)| *own) {
+        match self.steps.binary_search_by_key(&index, |(known, _)| *known) {
             Ok(at) => self.steps[at].1 = self.steps[at].1.saturating_add(count),
             Err(at) => self.steps.insert(at, (index, count)),
         }
@@ -105,34 +107,20 @@ impl Tally {
     pub fn add(&mut self, other: &Self) -> Result<(), HistogramError> {
         histogram::same_settings(self.settings, other.settings)?;
         let mut sum = Vec::with_capacity(self.steps.len().max(other.steps.len()));
-        let (mut own, mut others) = (self.steps.iter().peekable(), other.steps.iter().peekable());
-        loop {
-            let next = match (own.peek(), others.peek()) {
-                (Some(one), Some(two)) if one.0 == two.0 => {
-                    let both = (one.0, one.1.saturating_add(two.1));
-                    own.next();
-                    others.next();
-                    both
-                }
-                (Some(one), Some(two)) if one.0 > two.0 => {
-                    let two = **two;
-                    others.next();
-                    two
-                }
-                (Some(one), _) => {
-                    let one = **one;
-                    own.next();
-                    one
-                }
-                (None, Some(two)) => {
-                    let two = **two;
-                    others.next();
-                    two
-                }
-                (None, None) => break,
+        // Merges two lists in ascending order of the index.
+        let (mut steps, mut others) = (self.steps.as_slice(), other.steps.as_slice());
+        while let (Some(&step), Some(&other)) = (steps.first(), others.first()) {
+            let next = match step.0.cmp(&other.0) {
+                Ordering::Less => step,
+                Ordering::Equal => (step.0, step.1.saturating_add(other.1)),
+                Ordering::Greater => other,
             };
+            steps = &steps[usize::from(step.0 <= other.0)..];
+            others = &others[usize::from(other.0 <= step.0)..];
             sum.push(next);
         }
+        sum.extend_from_slice(steps);
+        sum.extend_from_slice(others);
         sum.shrink_to_fit();
         self.steps = sum;
         Ok(())

@@ -34,28 +34,28 @@ pub struct Trials<'a> {
     directory: &'a Path,
     file: Option<File>,
     places: Vec<TrialPlace>,
-    /// Numbers of the places of each workload, in the order in which they ran.
-    own: Vec<Vec<u32>>,
+    /// Indices into the places, by workload, in the order in which they ran.
+    by_workload: Vec<Vec<u32>>,
 }
 
 impl<'a> Trials<'a> {
     /// Indexes the trials of each workload. A truncated last line is ignored.
     pub fn open(system: &'a dyn System, directory: &'a Path, plan: &Plan) -> Outcome<Self> {
-        let (places, own) = (Vec::new(), vec![Vec::new(); plan.workloads.len()]);
-        let mut trials = Self { system, directory, file: None, places, own };
+        let by_workload = vec![Vec::new(); plan.workloads.len()];
+        let mut trials = Self { system, directory, file: None, places: Vec::new(), by_workload };
         let opened = trials.opened().map_err(|error| trials.unreadable(&error))?;
         if let Some((file, bytes)) = opened {
-            let own = file.try_clone().map_err(|error| trials.unreadable(&error))?;
-            trials.look(own, bytes)?;
+            let reader = file.try_clone().map_err(|error| trials.unreadable(&error))?;
+            trials.index_lines(reader, bytes)?;
             trials.file = Some(file);
         }
         Ok(trials)
     }
 
     pub fn read_workload(&self, workload: usize) -> Outcome<Vec<(usize, Trial)>> {
-        let own = self.own.get(workload).into_iter().flatten();
-        let places = own.filter_map(|place| self.places.get(*place as usize));
-        places.map(|one| Ok((one.line, self.read(one)?))).collect()
+        let indices = self.by_workload.get(workload).into_iter().flatten();
+        let places = indices.filter_map(|index| self.places.get(*index as usize));
+        places.map(|place| Ok((place.line, self.read(place)?))).collect()
     }
 
     /// Passes each record in order without its latencies, one at a time.
@@ -80,7 +80,7 @@ impl<'a> Trials<'a> {
         Ok(Some((self.system.open_for_reading(&path, Caching::Buffered)?, bytes)))
     }
 
-    fn look(&mut self, file: File, bytes: u64) -> Outcome<()> {
+    fn index_lines(&mut self, file: File, bytes: u64) -> Outcome<()> {
         let stream = Stream::new(self.system, file).take(bytes);
         let mut stream = BufReader::with_capacity(PART_BYTES, stream);
         let (mut at, mut text) = (0, Vec::new());
@@ -93,7 +93,7 @@ impl<'a> Trials<'a> {
                 None if count == LONGEST_LINE => {
                     return Err(self.damaged(line, "the line is too long"));
                 }
-                own => self.add(own.unwrap_or(&text), at, line, own.is_some())?,
+                whole => self.add(whole.unwrap_or(&text), at, line, whole.is_some())?,
             }
             at += count;
         }
@@ -105,10 +105,10 @@ impl<'a> Trials<'a> {
         struct TrialHead {
             workload: usize,
         }
-        let workloads = self.own.len();
+        let workloads = self.by_workload.len();
         match std::str::from_utf8(bytes).map(cut::json::<TrialHead>) {
             Ok(Ok(head)) if head.workload < workloads => {
-                self.own[head.workload].push(self.places.len() as u32);
+                self.by_workload[head.workload].push(self.places.len() as u32);
                 let bytes = bytes.len();
                 self.places.push(TrialPlace { workload: head.workload, at, bytes, line });
                 Ok(())

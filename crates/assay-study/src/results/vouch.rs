@@ -133,7 +133,6 @@ fn is_out_of_reach(system: &dyn System, directory: &Path) -> Outcome<()> {
     }
 }
 
-/// Returns whether a result contains programs to run.
 fn runs_programs(stored: &Stored) -> bool {
     let asked = stored.study.workload.iter().map(|workload| workload.work.kind());
     let planned = stored.plan.workloads.iter().map(|workload| workload.work.kind());

@@ -15,7 +15,6 @@ use crate::recorded::RecordSource;
 
 const FORMAT: &str = "assay-boots/1";
 const FILE: &str = "boots.json";
-/// Maximum bytes of a label.
 const LONGEST: usize = 100;
 /// Maximum number of labeled boots: the file is read as a whole.
 const MOST: usize = 10_000;
@@ -58,8 +57,8 @@ impl Labels {
                 outside::spelled(&stored.format)
             )));
         }
-        let fine = |(id, label): (String, String)| Some((entry::id(&id)?, checked(&label).ok()?));
-        Ok(Self(stored.labels.into_iter().filter_map(fine).collect()))
+        let valid = |(id, label): (String, String)| Some((entry::id(&id)?, checked(&label).ok()?));
+        Ok(Self(stored.labels.into_iter().filter_map(valid).collect()))
     }
 
     /// Sets the label of boots, or removes it if empty, and stores the change.
@@ -106,7 +105,7 @@ impl Labels {
 }
 
 /// Labels the boots that a word names, or the running one without a word; returns their number.
-pub(super) fn give(
+pub(super) fn label_boots(
     system: &dyn System,
     results: &Path,
     which: Option<&str>,
@@ -116,7 +115,7 @@ pub(super) fn give(
         None => vec![machine::boot_id(system)?],
         Some(word) => {
             let found = source::read(system, &RecordSource::Own, MOST_NAMED, None)?;
-            named(Some(word), &found.boots)?
+            boot_ids(Some(word), &found.boots)?
         }
     };
     Labels::read(system, results)?.set(system, results, &ids, label)?;
@@ -129,34 +128,35 @@ fn file(results: &Path) -> PathBuf {
 
 fn checked(label: &str) -> Outcome<String> {
     let label = label.trim();
-    let fine = label.len() <= LONGEST && !label.chars().any(outside::is_unseen);
-    let fine = fine.then(|| label.to_owned());
-    fine.ok_or_else(|| {
-        Failure::mistake(format!("a label must be one line of at most {LONGEST} bytes"))
-    })
+    if label.len() > LONGEST || label.chars().any(outside::is_unseen) {
+        let message = format!("a label must be one line of at most {LONGEST} bytes");
+        return Err(Failure::mistake(message));
+    }
+    Ok(label.to_owned())
 }
 
 /// Boots by a word: empty (the running one), `-1`, `-9..-3`, or a prefix of an ID.
-pub fn named(word: Option<&str>, boots: &[Boot]) -> Outcome<Vec<String>> {
-    let back = |text: &str| text.parse::<i64>().ok().filter(|number| *number <= 0);
-    let at = |number: i64| {
-        let from_end = usize::try_from(-number).ok()?;
-        boots.len().checked_sub(from_end + 1)
+pub fn boot_ids(word: Option<&str>, boots: &[Boot]) -> Outcome<Vec<String>> {
+    let position = |text: &str| {
+        let number = text.parse::<i64>().ok().filter(|number| *number <= 0)?;
+        boots.len().checked_sub(usize::try_from(number.unsigned_abs()).ok()? + 1)
     };
-    let lacks = |what: &str| {
+    let not_found = |word: &str| {
         Failure::mistake(format!(
-            "no boot {what} in the journal; use {} (0 is the latest boot, -1 the previous boot)",
+            "no boot {word} in the journal; use {} (0 is the latest boot, -1 the previous boot)",
             boots.len()
         ))
     };
     let word = word.unwrap_or("0");
     if let Some((from, to)) = word.split_once("..") {
-        let ends =
-            back(from).and_then(at).zip(back(to).and_then(at)).filter(|(from, to)| from <= to);
-        let (from, to) = ends.ok_or_else(|| lacks(word))?;
-        return Ok(boots[from..=to].iter().map(|boot| boot.id.clone()).collect());
+        return match (position(from), position(to)) {
+            (Some(from), Some(to)) if from <= to => {
+                Ok(boots[from..=to].iter().map(|boot| boot.id.clone()).collect())
+            }
+            _ => Err(not_found(word)),
+        };
     }
-    if let Some(place) = back(word).and_then(at) {
+    if let Some(place) = position(word) {
         return Ok(vec![boots[place].id.clone()]);
     }
     let plain = word.to_ascii_lowercase().replace('-', "");
@@ -166,7 +166,7 @@ pub fn named(word: Option<&str>, boots: &[Boot]) -> Outcome<Vec<String>> {
         (Some(_), Some(_)) => {
             Err(Failure::mistake(format!("`{word}` matches several boots; use a longer ID")))
         }
-        _ => Err(lacks(word)),
+        _ => Err(not_found(word)),
     }
 }
 
@@ -187,7 +187,7 @@ mod tests {
     fn boots_are_named_by_their_place_or_their_id() {
         let boots = three();
         let firsts = |word: Option<&str>| {
-            let found = named(word, &boots)?;
+            let found = boot_ids(word, &boots)?;
             Ok(found.iter().map(|id| id[..1].to_owned()).collect::<String>())
         };
         let told: Vec<Outcome<String>> =
@@ -227,14 +227,14 @@ mod tests {
     fn the_boot_that_runs_gets_a_label_where_no_other_is_named() {
         let fake = Fake::new();
         let results = Path::new("/home/a/assay/results");
-        assert!(give(&fake, results, None, "here").is_err(), "the kernel tells no id");
+        assert!(label_boots(&fake, results, None, "here").is_err(), "the kernel tells no id");
         fake.put("/proc/sys/kernel/random/boot_id", "a".repeat(32));
-        assert_eq!(give(&fake, results, None, "here").unwrap(), 1);
+        assert_eq!(label_boots(&fake, results, None, "here").unwrap(), 1);
         let mut boots = three();
         Labels::read(&fake, results).unwrap().apply(&mut boots);
         let labels: Vec<Option<&str>> = boots.iter().map(|boot| boot.label.as_deref()).collect();
         assert_eq!(labels, [Some("here"), None, None]);
-        assert!(give(&fake, results, Some("-1"), "x").is_err(), "there is no journal");
+        assert!(label_boots(&fake, results, Some("-1"), "x").is_err(), "there is no journal");
     }
 
     #[test]
@@ -272,9 +272,10 @@ mod tests {
         let entry = |id: &str| Entry { boot: id.to_owned(), ..Entry::default() };
         let ids = [format!("abcd1{}", "0".repeat(27)), format!("abcd2{}", "0".repeat(27))];
         let boots = timeline::boots(&ids.each_ref().map(|id| entry(id)), None);
-        assert_eq!(named(Some("ABCD-1"), &boots).unwrap(), [ids[0].clone()]);
-        assert!(named(Some("abcd"), &boots).unwrap_err().message.contains("matches several boots"));
-        assert!(named(Some("abc"), &boots).unwrap_err().message.contains("no boot abc"));
-        assert!(named(Some("-2"), &boots).unwrap_err().message.contains("use 2"));
+        assert_eq!(boot_ids(Some("ABCD-1"), &boots).unwrap(), [ids[0].clone()]);
+        let error = |word: &str| boot_ids(Some(word), &boots).unwrap_err().message;
+        assert!(error("abcd").contains("matches several boots"));
+        assert!(error("abc").contains("no boot abc"));
+        assert!(error("-2").contains("use 2"));
     }
 }

@@ -43,7 +43,7 @@ names!(BootGrouping: Kernel = "kernel", RootDevice = "root_device", Label = "lab
 
 impl BootGrouping {
     pub fn group(self, boot: &Boot) -> String {
-        let told = match self {
+        let text = match self {
             Self::Kernel => boot.kernel.value().cloned(),
             Self::RootDevice => boot.root.value().cloned(),
             Self::Label => boot.label.clone(),
@@ -53,7 +53,7 @@ impl BootGrouping {
             Self::RootDevice => "unknown root device",
             Self::Label => "no label",
         };
-        told.unwrap_or_else(|| untold.to_owned())
+        text.unwrap_or_else(|| untold.to_owned())
     }
 }
 

@@ -61,7 +61,7 @@ pub fn measured(boot: Boot) -> Result<Measured, String> {
     }
     let seconds = |us: &Presence<u64>| us.clone().map(|us| us as f64 / 1e6);
     let phases = &boot.phases;
-    let each = [
+    let times = [
         &phases.firmware_us,
         &phases.loader_us,
         &phases.kernel_us,
@@ -70,11 +70,10 @@ pub fn measured(boot: Boot) -> Result<Measured, String> {
     ];
     let whole_us = phases.from_kernel_us();
     let elapsed_us = whole_us.value().or_else(|| phases.userspace_us.value()).copied().unwrap_or(0);
-    let each = PHASES.iter().copied().zip(each.map(seconds));
-    let until = boot.until.as_ref().map(|until| (UNTIL, seconds(until)));
-    let all: Vec<(Metric, Presence<f64>)> =
-        [(WHOLE, seconds(&whole_us))].into_iter().chain(each).chain(until).collect();
-    let (values, absent) = known_and_absent(all);
+    let mut metrics: Vec<(Metric, Presence<f64>)> = vec![(WHOLE, seconds(&whole_us))];
+    metrics.extend(PHASES.iter().copied().zip(times.map(seconds)));
+    metrics.extend(boot.until.as_ref().map(|until| (UNTIL, seconds(until))));
+    let (values, absent) = known_and_absent(metrics);
     let elapsed_ns = elapsed_us.saturating_mul(1000);
     Ok(Measured {
         window_ns: elapsed_ns,

@@ -21,7 +21,7 @@ pub(super) static BOOTS: RecordingNames = RecordingNames {
               phases",
     example: OptionExample { line: "assay run boot", does: "analyze boots in the systemd journal" },
     labels: RecordLabels {
-        give: labels::give,
+        give: labels::label_boots,
         about: "labels for boots",
         text: "Boots can have labels, too, for assay run boot --set group_by=label: boot is the current boot, boot:-1 the \
                previous one, boot:-9..-4 several boots. An empty label removes the label.",
@@ -56,12 +56,12 @@ impl BootSpec {
         most: usize,
         results: Option<&Path>,
     ) -> Outcome<RecordList> {
-        let mut told = source::read(system, &self.source(), most, self.until_unit.as_deref())?;
+        let mut found = source::read(system, &self.source(), most, self.until_unit.as_deref())?;
         if let Some(results) = results {
-            Labels::read(system, results)?.apply(&mut told.boots);
+            Labels::read(system, results)?.apply(&mut found.boots);
         }
-        let records = told.boots.into_iter().map(|boot| record(self.group_by, boot)).collect();
-        Ok(RecordList { records, older: told.older, faults: told.faults, is_own: told.is_own })
+        let records = found.boots.into_iter().map(|boot| record(self.group_by, boot)).collect();
+        Ok(RecordList { records, older: found.older, faults: found.faults, is_own: found.is_own })
     }
 
     pub fn running(&self, system: &dyn System, results: &Path) -> Outcome<Record> {
@@ -72,8 +72,8 @@ impl BootSpec {
 
     /// Returns the metric to compare by default: from the kernel on if any boot has it; containers have only userspace.
     pub fn primary(&self, records: &[Record]) -> &'static str {
-        let finished = || records.iter().filter_map(|own| own.measured.as_ref().ok());
-        let any = |metric: Metric| finished().any(|own| own.values.contains_key(metric.name));
+        let finished = || records.iter().filter_map(|record| record.measured.as_ref().ok());
+        let any = |metric: Metric| finished().any(|record| record.values.contains_key(metric.name));
         if !any(WHOLE) && any(USERSPACE) { USERSPACE.name } else { WHOLE.name }
     }
 

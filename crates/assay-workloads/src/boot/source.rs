@@ -18,7 +18,6 @@ const PLACES: [&str; 2] = ["/var/log/journal", "/run/log/journal"];
 const MOST_OF_LIST: u64 = 32 << 20;
 const MOST_OF_BOOT: u64 = 12 << 20;
 const LARGEST_FILE_BYTES: u64 = 1 << 30;
-/// Magic bytes of a journal file.
 const SIGNATURE: &[u8] = b"LPKSHHRH";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,24 +38,24 @@ pub(super) fn read(
     until: Option<&str>,
 ) -> Outcome<FoundBoots> {
     let mut found = match source {
-        RecordSource::Own => own(system, most, until)?,
-        RecordSource::At(path) => at(system, path, most, until)?,
+        RecordSource::Own => own_boots(system, most, until)?,
+        RecordSource::At(path) => boots_in_path(system, path, most, until)?,
     };
-    let here = system.read_text(Path::new("/etc/machine-id")).unwrap_or_default();
-    let here = entry::id(&here);
+    let machine_id = system.read_text(Path::new("/etc/machine-id")).unwrap_or_default();
     found.is_own = *source == RecordSource::Own
-        || here.is_some_and(|own| found.boots.iter().any(|boot| boot.machine == own));
+        || entry::id(&machine_id)
+            .is_some_and(|id| found.boots.iter().any(|boot| boot.machine == id));
     Ok(found)
 }
 
 pub(super) fn this(system: &dyn System, until: Option<&str>) -> Outcome<Boot> {
     let id = machine::boot_id(system)?;
-    let found = own(system, 1, until)?;
+    let found = own_boots(system, 1, until)?;
     let boot = found.boots.into_iter().find(|boot| boot.id == id);
     boot.ok_or_else(|| Failure::refused("the journal does not contain the current boot"))
 }
 
-fn own(system: &dyn System, most: usize, until: Option<&str>) -> Outcome<FoundBoots> {
+fn own_boots(system: &dyn System, most: usize, until: Option<&str>) -> Outcome<FoundBoots> {
     let refused = |why: &str| {
         Failure::refused(format!(
             "{why}: {}; use --set journal=FILE to read the boots of another machine",
@@ -72,19 +71,19 @@ fn own(system: &dyn System, most: usize, until: Option<&str>) -> Outcome<FoundBo
         ));
     }
     let found = by_journalctl(system, &[], most, until)?;
-    if found.boots.is_empty() && system.status(Path::new(RUNNING)).is_err() {
+    if !found.boots.is_empty() {
+        return Ok(found);
+    }
+    if system.status(Path::new(RUNNING)).is_err() {
         return Err(refused("systemd is not the init process, and the journal contains no boot"));
     }
-    if found.boots.is_empty() && system.user().id != 0 {
+    if system.user().id != 0 {
         return Err(Failure::refused(
             "cannot read the system journal: only root and the groups systemd-journal and adm have access; run sudo \
              usermod -aG systemd-journal \"$USER\" and log in again, or run sudo assay run boot",
         ));
     }
-    if found.boots.is_empty() {
-        return Err(refused("the journal contains no boot"));
-    }
-    Ok(found)
+    Err(refused("the journal contains no boot"))
 }
 
 /// Runs journalctl: first for the list of boots, then for the start of each of the newest.
@@ -99,7 +98,7 @@ fn by_journalctl(
         .map(message);
     let [finished, started, stopped, user] = list.each_ref().map(String::as_str);
     let matches = [finished, "+", started, "+", stopped, "+", user, "_PID=1"];
-    let listed = asked(system, place, &matches, MOST_OF_LIST)?;
+    let listed = ask_journalctl(system, place, &matches, MOST_OF_LIST)?;
     let mut faults = listed.faults;
     let mut boots = timeline::boots(&listed.entries, until);
     let older = boots.len().saturating_sub(most);
@@ -108,15 +107,15 @@ fn by_journalctl(
         listed.entries.into_iter().filter(|entry| newest.contains(&entry.boot)).collect();
     for id in &newest {
         let boot = format!("_BOOT_ID={id}");
-        let own = [ids::STARTING, ids::STARTED, ids::FAILED].map(message);
+        let messages = [ids::STARTING, ids::STARTED, ids::FAILED].map(message);
         let mut matches = vec![boot.as_str(), "_TRANSPORT=kernel"];
-        for message in &own {
+        for message in &messages {
             matches.extend(["+", &boot, message]);
         }
-        let own = asked(system, place, &matches, MOST_OF_BOOT)?;
-        faults += own.faults;
+        let read = ask_journalctl(system, place, &matches, MOST_OF_BOOT)?;
+        faults += read.faults;
         entries
-            .extend(own.entries.into_iter().filter(|entry| entry.boot == *id).filter_map(needed));
+            .extend(read.entries.into_iter().filter(|entry| entry.boot == *id).filter_map(needed));
     }
     let boots = timeline::boots(&entries, until);
     Ok(FoundBoots { boots, older, faults, is_own: false })
@@ -124,13 +123,13 @@ fn by_journalctl(
 
 /// Drops kernel messages that are not about the boot.
 fn needed(entry: Entry) -> Option<Entry> {
-    let told = ["Linux version ", "Command line: ", "Kernel command line: "];
-    let is_needed =
-        entry.transport != "kernel" || told.iter().any(|start| entry.message.starts_with(start));
+    let prefixes = ["Linux version ", "Command line: ", "Kernel command line: "];
+    let is_needed = entry.transport != "kernel"
+        || prefixes.iter().any(|start| entry.message.starts_with(start));
     is_needed.then_some(entry)
 }
 
-fn asked(
+fn ask_journalctl(
     system: &dyn System,
     place: &[&str],
     matches: &[&str],
@@ -140,21 +139,27 @@ fn asked(
     let words = ["--no-pager", "--output=json", &fields];
     let words: Vec<&str> =
         words.into_iter().chain(place.iter().copied()).chain(matches.iter().copied()).collect();
-    let told = system.answer_of(JOURNALCTL, &words, most_bytes);
-    let told = told.map_err(|error| Failure::refused(format!("cannot run journalctl: {error}")))?;
-    let mut read = entry::json(told.text.as_bytes());
-    if told.text.len() as u64 >= most_bytes {
+    let failed = |error| Failure::refused(format!("cannot run journalctl: {error}"));
+    let answer = system.answer_of(JOURNALCTL, &words, most_bytes).map_err(failed)?;
+    let mut read = entry::json(answer.text.as_bytes());
+    if answer.text.len() as u64 >= most_bytes {
         // The size limit truncated the last line.
         read.faults = read.faults.saturating_sub(1);
     }
-    if told.code.is_some_and(|code| code != 0) && read.entries.is_empty() && system.user().id == 0 {
-        let last = told.complaint.lines().last().unwrap_or("no error message");
+    if answer.code.is_some_and(|code| code != 0) && read.entries.is_empty() && system.user().id == 0
+    {
+        let last = answer.complaint.lines().last().unwrap_or("no error message");
         return Err(Failure::refused(format!("journalctl cannot read the journal: {last}")));
     }
     Ok(read)
 }
 
-fn at(system: &dyn System, path: &Path, most: usize, until: Option<&str>) -> Outcome<FoundBoots> {
+fn boots_in_path(
+    system: &dyn System,
+    path: &Path,
+    most: usize,
+    until: Option<&str>,
+) -> Outcome<FoundBoots> {
     let shown = path.display();
     let status = system.status(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
@@ -198,9 +203,9 @@ fn at(system: &dyn System, path: &Path, most: usize, until: Option<&str>) -> Out
 fn holds_journals(system: &dyn System, directory: &Path) -> bool {
     let names = |directory: &Path| system.list(directory).unwrap_or_default();
     let is_journal = |name: &String| name.ends_with(".journal") || name.ends_with(".journal~");
-    let own = names(directory);
-    own.iter().any(is_journal)
-        || own.iter().any(|name| names(&directory.join(name)).iter().any(is_journal))
+    let entries = names(directory);
+    entries.iter().any(is_journal)
+        || entries.iter().any(|name| names(&directory.join(name)).iter().any(is_journal))
 }
 
 fn begins_as_journal(system: &dyn System, path: &Path) -> bool {
@@ -229,8 +234,7 @@ fn by_text(
     let mut entries = Vec::new();
     let mut faults = 0;
     for file in files {
-        let status = system.status(&file);
-        let Ok(status) = status.map_err(|_| ()) else { continue };
+        let Ok(status) = system.status(&file) else { continue };
         if status.kind != FileKind::File {
             continue;
         }

@@ -66,9 +66,9 @@ impl Tells for BootPlan {
         let measured = seen.trials.iter().flatten();
         let details: Vec<&BootDetail> =
             measured.filter_map(|measured| BootDetail::of(measured)).collect();
-        let unfinished = seen.failed.iter().map(|own| UnfinishedBoot {
-            started: own.started.to_owned(),
-            reason: own.reason.to_owned(),
+        let unfinished = seen.failed.iter().map(|failed| UnfinishedBoot {
+            started: failed.started.to_owned(),
+            reason: failed.reason.to_owned(),
         });
         let mut notes: Vec<String> = Vec::new();
         for note in details.iter().flat_map(|detail| &detail.boot.notes) {
@@ -95,7 +95,7 @@ fn slowest(details: &[&BootDetail]) -> Vec<SlowUnit> {
     for unit in details.iter().flat_map(|detail| &detail.boot.units) {
         took.entry(&unit.name).or_default().push(unit.took_us);
     }
-    let told = took.into_iter().map(|(name, all)| {
+    let slow_units = took.into_iter().map(|(name, all)| {
         let sum: f64 = all.iter().map(|us| *us as f64 / 1e6).sum();
         SlowUnit {
             name: name.to_owned(),
@@ -104,7 +104,7 @@ fn slowest(details: &[&BootDetail]) -> Vec<SlowUnit> {
             longest_s: all.iter().copied().max().unwrap_or(0) as f64 / 1e6,
         }
     });
-    let mut units: Vec<SlowUnit> = told.collect();
+    let mut units: Vec<SlowUnit> = slow_units.collect();
     units.sort_by(|one, other| other.mean_s.total_cmp(&one.mean_s));
     units.truncate(MOST_UNITS);
     units
@@ -169,8 +169,8 @@ impl<'a> BootGroup<'a> {
     }
 
     fn mean(&self, metric: &Metric) -> Value {
-        let told = self.number(metric).and_then(|number| Some((number.mean?, number.ci95)));
-        match told {
+        let estimate = self.number(metric).and_then(|number| Some((number.mean?, number.ci95)));
+        match estimate {
             Some((mean, Some(ends))) => Value::Estimate(mean, ends),
             Some((mean, None)) => Value::Number(mean),
             None => Value::Missing,
@@ -178,16 +178,17 @@ impl<'a> BootGroup<'a> {
     }
 
     fn sentence(&self) -> Sentence {
-        let own = |metric| self.number(metric).filter(|number| number.n > 0);
-        let whole = own(&WHOLE).map(|number| (number, "from kernel start"));
-        let told = whole.or_else(|| own(&USERSPACE).map(|number| (number, "in userspace")));
+        let measured = |metric| self.number(metric).filter(|number| number.n > 0);
+        // A container has no kernel start.
+        let whole = measured(&WHOLE).map(|number| (number, "from kernel start"));
+        let time = whole.or_else(|| measured(&USERSPACE).map(|number| (number, "in userspace")));
         let unfinished = match self.facts.unfinished.len() {
             0 => String::new(),
             1 => "; 1 more did not finish".to_owned(),
             more => format!("; {more} more did not finish"),
         };
         let name = &self.name;
-        let text = match told {
+        let text = match time {
             None => format!("{name}: no boot finished{unfinished}."),
             Some((number, of)) => {
                 let boots = match number.n {
@@ -250,8 +251,8 @@ fn units(group: &BootGroup<'_>) -> Table {
 
 fn unfinished(groups: &[BootGroup<'_>]) -> Option<List> {
     let each = groups.iter().flat_map(|group| {
-        let own = group.facts.unfinished.iter();
-        own.map(|boot| format!("{} ({}): {}.", boot.started, group.name, boot.reason))
+        let boots = group.facts.unfinished.iter();
+        boots.map(|boot| format!("{} ({}): {}.", boot.started, group.name, boot.reason))
     });
     list("unfinished boots, excluded from the means", each.collect())
 }
@@ -317,7 +318,7 @@ impl BootGroup<'_> {
 
     fn took(&self, phase: &Metric, order: u32) -> Option<f64> {
         let mut trials = self.number(phase)?.trials.iter();
-        let (_, value) = trials.find(|(own, _)| *own == order)?;
+        let (_, value) = trials.find(|(number, _)| *number == order)?;
         value.filter(|value| value.is_finite() && *value >= 0.0)
     }
 }

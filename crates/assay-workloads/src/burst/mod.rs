@@ -22,7 +22,6 @@ pub use assay_core::stats::bucket::{AfterRest, Bucket, Course, Estimate, course}
 pub use planned::BurstPlan;
 pub use tell::BurstFacts;
 
-/// Default time of a trial.
 const TRIAL: Time = Time(900_000_000_000);
 const QUICK: Time = Time(60_000_000_000);
 const MOST_DEPTH: u64 = 4096;
@@ -223,12 +222,12 @@ pub struct Rested {
 impl BurstDetail {
     /// The course of the load; `None` if it is too short for a rate.
     pub fn course(&self) -> Option<Course> {
-        let numbers = |own: &[u64]| own.iter().map(|one| *one as f64).collect::<Vec<f64>>();
-        let rest = |own: &Rested| AfterRest {
-            rest_s: own.rest_ns as f64 / 1e9,
-            operations: numbers(&own.operations),
+        let numbers = |counts: &[u64]| counts.iter().map(|count| *count as f64).collect::<Vec<_>>();
+        let after_rest = |rested: &Rested| AfterRest {
+            rest_s: rested.rest_ns as f64 / 1e9,
+            operations: numbers(&rested.operations),
         };
-        course(&numbers(&self.first), &self.rests.iter().map(rest).collect::<Vec<_>>())
+        course(&numbers(&self.first), &self.rests.iter().map(after_rest).collect::<Vec<_>>())
     }
 }
 

@@ -91,8 +91,7 @@ impl PlannedWork for BurstPlan {
 
 /// The value of one of its metrics, for views and comparisons alike.
 fn value(metric: &str, detail: &BurstDetail) -> Option<Result<f64, String>> {
-    let known = [FIRST, HELD, BASE, CREDIT, REFILL, BACK].iter().any(|own| own.name == metric);
-    if !known {
+    if ![FIRST, HELD, BASE, CREDIT, REFILL, BACK].iter().any(|known| known.name == metric) {
         return None;
     }
     let bucket = match detail.course() {
@@ -105,7 +104,7 @@ fn value(metric: &str, detail: &BurstDetail) -> Option<Result<f64, String>> {
         Some(Course::Fell(bucket)) => bucket,
     };
     let unseen = || detail.ended.clone().unwrap_or_else(|| "no refill was measured".to_owned());
-    let found = match metric {
+    let estimate = match metric {
         _ if metric == FIRST.name => Some(bucket.burst_per_s),
         _ if metric == HELD.name => Some(bucket.burst_s),
         _ if metric == BASE.name => Some(bucket.baseline_per_s),
@@ -113,5 +112,5 @@ fn value(metric: &str, detail: &BurstDetail) -> Option<Result<f64, String>> {
         _ if metric == REFILL.name => bucket.refill_per_s,
         _ => bucket.refill_s,
     };
-    Some(found.map(|own| own.value).ok_or_else(unseen))
+    Some(estimate.map(|estimate| estimate.value).ok_or_else(unseen))
 }

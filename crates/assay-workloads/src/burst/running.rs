@@ -39,18 +39,18 @@ pub(super) struct Pause {
 /// Rests that fit into the remaining time; `None` if they would be too short.
 pub(super) fn pauses(bucket: &Bucket, left_s: f64) -> Option<[Pause; 3]> {
     let (first, base) = (bucket.burst_per_s.value, bucket.baseline_per_s.value);
-    // Initial estimate: credits refill at the baseline rate.
-    let each = base / (first - base);
-    let all: f64 = RESTS.iter().sum();
-    let loads = (MORE_S + ROUNDED_S) * RESTS.len() as f64;
-    let unit = (left_s - loads) / (all * (1.0 + LONGER * each));
-    let most = MOST_BACK * bucket.credits.value / base / RESTS[RESTS.len() - 1];
-    let unit = unit.min(most);
-    let pause = |times: f64| {
-        let rest_s = unit * times;
-        Pause { rest_s, load_s: (LONGER * each * rest_s + MORE_S).ceil() }
+    // Seconds of load that use up a second of rest, if credits refill at the baseline rate.
+    let load_per_rest = base / (first - base);
+    let rest_units: f64 = RESTS.iter().sum();
+    let loads_s = (MORE_S + ROUNDED_S) * RESTS.len() as f64;
+    let unit_s = (left_s - loads_s) / (rest_units * (1.0 + LONGER * load_per_rest));
+    let most_s = MOST_BACK * bucket.credits.value / base / RESTS[RESTS.len() - 1];
+    let unit_s = unit_s.min(most_s);
+    let pause = |units: f64| {
+        let rest_s = unit_s * units;
+        Pause { rest_s, load_s: (LONGER * load_per_rest * rest_s + MORE_S).ceil() }
     };
-    (unit.is_finite() && unit >= SHORTEST_REST_S).then(|| RESTS.map(pause))
+    (unit_s.is_finite() && unit_s >= SHORTEST_REST_S).then(|| RESTS.map(pause))
 }
 
 impl PhaseRecord for BurstDetail {
@@ -70,7 +70,7 @@ struct BurstRunner<'a> {
 
 /// Runs loads and rests until they are done, the time is over or the user stops.
 pub(super) fn run(planned: &BurstPlan, run: &Run<'_>) -> Result<RunResult, String> {
-    let mut own = BurstRunner {
+    let mut runner = BurstRunner {
         planned,
         phases: PhaseRunner::new(run, planned.engine),
         filled_bytes: 0,
@@ -78,13 +78,13 @@ pub(super) fn run(planned: &BurstPlan, run: &Run<'_>) -> Result<RunResult, Strin
         series: Vec::new(),
         detail: BurstDetail::default(),
     };
-    own.fill()?;
-    let rest_ns = own.phases.end_ns(RESTING).saturating_sub(own.phases.spent_ns());
-    own.detail.before_ns = own.phases.idle(rest_ns);
-    own.phases.notes.extend(own.filled());
-    own.load()?;
-    own.rests()?;
-    Ok(own.ran())
+    runner.fill()?;
+    let rest_ns = runner.phases.end_ns(RESTING).saturating_sub(runner.phases.spent_ns());
+    runner.detail.before_ns = runner.phases.idle(rest_ns);
+    runner.phases.notes.extend(runner.filled());
+    runner.load()?;
+    runner.measure_rests()?;
+    Ok(runner.ran())
 }
 
 impl BurstRunner<'_> {
@@ -123,7 +123,7 @@ impl BurstRunner<'_> {
         Ok(())
     }
 
-    fn rests(&mut self) -> Result<(), String> {
+    fn measure_rests(&mut self) -> Result<(), String> {
         let Some(Course::Fell(bucket)) = self.detail.course() else { return Ok(()) };
         self.phases.checkpoint(&self.detail, " or slightly later");
         let left_ns = self.phases.left_ns();
@@ -134,7 +134,7 @@ impl BurstRunner<'_> {
             return Ok(());
         };
         for pause in pauses {
-            if self.paused(pause)?.is_break() {
+            if self.pause_and_load(pause)?.is_break() {
                 break;
             }
             self.phases.checkpoint(&self.detail, " or slightly later");
@@ -142,7 +142,7 @@ impl BurstRunner<'_> {
         Ok(())
     }
 
-    fn paused(&mut self, pause: Pause) -> Result<ControlFlow<()>, String> {
+    fn pause_and_load(&mut self, pause: Pause) -> Result<ControlFlow<()>, String> {
         let (began_ns, busy_ns) = (self.phases.run.system.monotonic_ns(), self.phases.elapsed_ns);
         self.phases.idle((pause.rest_s * 1e9) as u64);
         if self.phases.stopped {
@@ -220,8 +220,8 @@ fn by_second(outcome: &Outcome) -> Vec<u64> {
     let whole = (outcome.totals.submitting_ns / SECOND_NS) as usize;
     let mut seconds = vec![0_u64; whole];
     for row in &outcome.series {
-        if let Some(own) = seconds.get_mut(row.second as usize) {
-            *own += row.operations;
+        if let Some(second) = seconds.get_mut(row.second as usize) {
+            *second += row.operations;
         }
     }
     seconds

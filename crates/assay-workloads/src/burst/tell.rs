@@ -55,17 +55,17 @@ impl Tells for BurstPlan {
 }
 
 /// A number with its interval: `42 s (95% CI 41 s to 44 s)`.
-fn estimate_words(own: &Estimate, one: impl Fn(f64) -> String) -> String {
-    let [low, high] = own.ci95.map(&one);
-    format!("{} (95% CI {low} to {high})", one(own.value))
+fn estimate_words(estimate: &Estimate, format_value: impl Fn(f64) -> String) -> String {
+    let [low, high] = estimate.ci95.map(&format_value);
+    format!("{} (95% CI {low} to {high})", format_value(estimate.value))
 }
 
 fn rate(per_s: f64) -> String {
     format!("{}/s", show::per_second(per_s))
 }
 
-fn seconds(own: f64) -> String {
-    show::duration(own * 1e9)
+fn seconds(seconds: f64) -> String {
+    show::duration(seconds * 1e9)
 }
 
 fn words(
@@ -76,24 +76,24 @@ fn words(
 ) -> String {
     let what = if planned.mix == BurstDirection::Read { "Reads" } else { "Writes" };
     let of = format!("{what} of {}", Bytes(planned.size_bytes));
-    let mut said = match course {
+    let mut sentences = match course {
         Course::Held { per_s, seconds: held } => vec![format!(
             "{of}: the rate of {} lasted for the entire load period ({}); the burst credits did not run out.",
             estimate_words(per_s, rate),
             seconds(*held)
         )],
-        Course::Fell(bucket) => vec![fell(bucket, &of), back(bucket, ended)],
+        Course::Fell(bucket) => vec![fall_words(bucket, &of), back(bucket, ended)],
     };
     if matches!(course, Course::Held { .. }) {
-        said.extend(ended.map(|ended| format!("The trial ended early: {ended}.")));
+        sentences.extend(ended.map(|ended| format!("The trial ended early: {ended}.")));
     }
     if let Some([trial, trials]) = trial {
-        said.push(format!("This is trial {trial} of {trials}."));
+        sentences.push(format!("This is trial {trial} of {trials}."));
     }
-    said.join(" ")
+    sentences.join(" ")
 }
 
-fn fell(bucket: &Bucket, of: &str) -> String {
+fn fall_words(bucket: &Bucket, of: &str) -> String {
     format!(
         "{of}: the burst rate of {} lasted for {}; after that, the baseline rate was {}. The burst credits were {} \
          above the baseline rate.",
@@ -133,12 +133,12 @@ impl Shows for BurstFacts {
             Column::new("refill, /s", Unit::Count),
             Column::new("full refill", Unit::Seconds),
         ];
-        let sentence = |own: &&Self| Sentence { about: own.subject(), text: own.text.clone() };
-        let counted = counted(all).map(|text| Sentence { about: all[0].subject(), text });
+        let sentence = |row: &&Self| Sentence { about: row.subject(), text: row.text.clone() };
+        let counted = credit_unit(all).map(|text| Sentence { about: all[0].subject(), text });
         let table = Table {
             title: "bucket".to_owned(),
             columns,
-            rows: all.iter().map(|own| own.row()).collect(),
+            rows: all.iter().map(|row| row.row()).collect(),
             notes: vec![LEGEND.to_owned()],
         };
         Exhibit {
@@ -160,12 +160,12 @@ impl OfRow for BurstFacts {
 
 impl BurstFacts {
     fn row(&self) -> Row {
-        let own = |one: Estimate| Value::Estimate(one.value, one.ci95);
+        let value = |estimate: Estimate| Value::Estimate(estimate.value, estimate.ci95);
         let size = Value::from(self.size_bytes);
         let cells = match &self.timeline {
             Course::Held { per_s, seconds: held } => [
                 size,
-                own(*per_s),
+                value(*per_s),
                 format!("at least {}", seconds(*held)).into(),
                 Value::Missing,
                 Value::Missing,
@@ -174,18 +174,17 @@ impl BurstFacts {
             ],
             Course::Fell(bucket) => [
                 size,
-                own(bucket.burst_per_s),
-                own(bucket.burst_s),
-                own(bucket.baseline_per_s),
-                own(bucket.credits),
-                bucket.refill_per_s.map(own).into(),
-                bucket.refill_s.map(own).into(),
+                value(bucket.burst_per_s),
+                value(bucket.burst_s),
+                value(bucket.baseline_per_s),
+                value(bucket.credits),
+                bucket.refill_per_s.map(value).into(),
+                bucket.refill_s.map(value).into(),
             ],
         };
         Row::about(self.subject(), cells)
     }
 
-    /// The credits, and the block size.
     fn credit(&self) -> Option<(Estimate, f64)> {
         match &self.timeline {
             Course::Fell(bucket) => Some((bucket.credits, self.size_bytes as f64)),
@@ -195,17 +194,17 @@ impl BurstFacts {
 }
 
 /// The unit of the credits, from two block sizes: operations or bytes; `None` if both or neither fit.
-fn counted(all: &[&BurstFacts]) -> Option<String> {
+fn credit_unit(all: &[&BurstFacts]) -> Option<String> {
     let (first, later) = all.split_first()?;
     let other =
-        later.iter().find(|own| own.mix == first.mix && own.size_bytes != first.size_bytes)?;
-    let ((one, one_bytes), (two, two_bytes)) = (first.credit()?, other.credit()?);
-    let meet = |one: [f64; 2], two: [f64; 2]| one[0] <= two[1] && two[0] <= one[1];
-    let bytes = [one.ci95.map(|end| end * one_bytes), two.ci95.map(|end| end * two_bytes)];
-    let (of_operations, of_bytes) = (meet(one.ci95, two.ci95), meet(bytes[0], bytes[1]));
+        later.iter().find(|row| row.mix == first.mix && row.size_bytes != first.size_bytes)?;
+    let credits = [first.credit()?, other.credit()?];
+    let intervals = credits.map(|(credit, _)| credit.ci95);
+    let in_bytes = credits.map(|(credit, size_bytes)| credit.ci95.map(|end| end * size_bytes));
+    let overlap = |[a, b]: [[f64; 2]; 2]| a[0] <= b[1] && b[0] <= a[1];
     let sizes =
         [first.size_bytes, other.size_bytes].map(|size| Bytes(size).to_string()).join(" and ");
-    match (of_operations, of_bytes) {
+    match (overlap(intervals), overlap(in_bytes)) {
         (true, false) => Some(format!(
             "The volume counts operations: the burst credits for sizes of {sizes} are equal within their 95% CIs."
         )),

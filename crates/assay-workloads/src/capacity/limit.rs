@@ -57,7 +57,6 @@ impl DetectionLimit {
     }
 }
 
-/// Sampled blocks, one per equal stretch.
 pub(super) fn of_sample(outcome: &CapacityOutcome) -> u64 {
     let all = outcome.first.all();
     match outcome.sampled.all() {

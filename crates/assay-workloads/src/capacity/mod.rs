@@ -34,7 +34,6 @@ pub use planned::CapacityPlan;
 pub use tell::CapacityFacts;
 pub use verdict::{Finding, Verdict, judge_look};
 
-/// Default time limit of a fast check.
 const FAST_BOUND: Time = Time(600_000_000_000);
 /// Time limit of a full check, which takes days on a large card.
 const FULL_BOUND: Time = Time(30 * 86_400 * 1_000_000_000);
@@ -146,9 +145,9 @@ impl WorkloadSpec for CapacitySpec {
         self.runtime = self.runtime.or(Some(bound));
     }
 
-    fn hurry(&mut self, _: Option<Bytes>) {
+    fn make_quick(&mut self, _: Option<Bytes>) {
         self.mode = CapacityMode::Fast;
-        self.runtime = Some(self.runtime.map_or(FAST_BOUND, |own| own.min(FAST_BOUND)));
+        self.runtime = Some(self.runtime.map_or(FAST_BOUND, |runtime| runtime.min(FAST_BOUND)));
     }
 
     fn plan(&self, offer: &Offer<'_>) -> Result<(super::WorkPlan, Option<String>), String> {

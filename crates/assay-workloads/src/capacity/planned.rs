@@ -61,9 +61,9 @@ pub(super) fn steps(shape: &CapacityShape) -> u64 {
 /// Duration of checks over this many bytes on a good and a poor card.
 fn times(bytes: u64) -> String {
     let of = |full: bool| {
-        let own =
+        let share_ns =
             SUPPOSED.map(|(_, costs)| whole_ns(&CapacityShape::new(bytes, full), costs.0, costs.1));
-        own.map(|ns| show::duration(ns as f64)).join(" to ")
+        share_ns.map(|ns| show::duration(ns as f64)).join(" to ")
     };
     let [good, poor] = SUPPOSED.map(|(words, _)| words);
     if CapacityShape::new(bytes, false).full {
@@ -117,8 +117,8 @@ impl PlannedWork for CapacityPlan {
     fn expected_ns(&self, pilot_ns: u64) -> Option<u64> {
         let [_, (_, poor)] = SUPPOSED;
         let shape = self.shape();
-        let told = pilot_ns > 0;
-        Some(if told {
+        let has_pilot = pilot_ns > 0;
+        Some(if has_pilot {
             steps(&shape).saturating_mul(pilot_ns)
         } else {
             whole_ns(&shape, poor.0, poor.1)
@@ -141,12 +141,12 @@ impl PlannedWork for CapacityPlan {
 
 fn ran(planned: &CapacityPlan, detail: CapacityDetail) -> RunResult {
     let outcome = &detail.outcome;
-    let found = planned.judge_look(&detail);
+    let finding = planned.judge_look(&detail);
     let (mut values, mut absent) = (BTreeMap::new(), BTreeMap::new());
     values.insert(CLAIMED.name.to_owned(), outcome.claimed_bytes as f64);
     values.insert(CHECKED.name.to_owned(), outcome.first.all() as f64);
     values.insert(WRONG.name.to_owned(), outcome.first.wrong() as f64);
-    match found.usable() {
+    match finding.usable() {
         Ok(bytes) => drop(values.insert(HELD.name.to_owned(), bytes)),
         Err(reason) => drop(absent.insert(HELD.name.to_owned(), reason)),
     }
@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(settled(CapacityMode::Full, Some(Time(5))), Some(Time(5)));
         let hurried = |time| {
             let mut own = CapacitySpec { mode: CapacityMode::Full, runtime: time };
-            own.hurry(None);
+            own.make_quick(None);
             (own.mode, own.runtime)
         };
         assert_eq!(hurried(None), (CapacityMode::Fast, Some(FAST_BOUND)));

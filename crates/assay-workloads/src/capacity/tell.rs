@@ -58,22 +58,22 @@ pub struct CapacityFacts {
 
 impl CapacityPlan {
     /// Judges a check, given the trust rules' remarks on caches.
-    fn look<'a>(
+    fn judge_check<'a>(
         &self,
         measured: &'a Measured,
         spoken: &[TriggeredRule<'_>],
     ) -> Option<(&'a CapacityDetail, Finding)> {
         let detail = CapacityDetail::of(measured)?;
-        let answered = answered(spoken);
+        let answered = cache_by_rule(spoken);
         Some((detail, judge_look(detail, answered.as_ref().or(self.between.as_ref()))))
     }
 }
 
 /// The cache that the device counters prove: a drive that delivered fewer bytes than were read.
-fn answered(spoken: &[TriggeredRule<'_>]) -> Option<Between> {
+fn cache_by_rule(spoken: &[TriggeredRule<'_>]) -> Option<Between> {
     let tells =
-        |own: &&TriggeredRule<'_>| own.invalid && ["cached", "device-bytes"].contains(&own.rule);
-    spoken.iter().find(tells).map(|own| Between::Memory(own.text.to_owned()))
+        |rule: &&TriggeredRule<'_>| rule.invalid && ["cached", "device-bytes"].contains(&rule.rule);
+    spoken.iter().find(tells).map(|rule| Between::Memory(rule.text.to_owned()))
 }
 
 impl Tells for CapacityPlan {
@@ -81,7 +81,7 @@ impl Tells for CapacityPlan {
     fn facts(&self, seen: &RowView<'_>) -> Option<crate::WorkFacts> {
         let measured = seen.trials.iter().flatten();
         let mut looks: Vec<(&CapacityDetail, Finding)> =
-            measured.filter_map(|measured| self.look(measured, seen.spoken)).collect();
+            measured.filter_map(|measured| self.judge_check(measured, seen.spoken)).collect();
         let held = held_of_several(&looks);
         let several = of_several(&looks, held);
         let (detail, mut found) = looks.swap_remove(gravest(&looks)?);
@@ -123,7 +123,7 @@ impl Tells for CapacityPlan {
         if metric != HELD.name {
             return None;
         }
-        let Some((_, found)) = self.look(measured, spoken) else {
+        let Some((_, found)) = self.judge_check(measured, spoken) else {
             return Some(Err("not tested".to_owned()));
         };
         Some(found.usable())
@@ -164,12 +164,12 @@ impl Shows for CapacityFacts {
         let table = Table {
             title: "capacity".to_owned(),
             columns,
-            rows: all.iter().map(|own| Row::about(own.subject(), own.cells())).collect(),
+            rows: all.iter().map(|row| Row::about(row.subject(), row.cells())).collect(),
             notes: vec![LEGEND.to_owned()],
         };
         Exhibit {
             tables: vec![table],
-            sentences: all.iter().flat_map(|own| own.sentences()).collect(),
+            sentences: all.iter().flat_map(|row| row.sentences()).collect(),
             leads: true,
             ..Exhibit::default()
         }

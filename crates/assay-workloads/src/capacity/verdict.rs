@@ -113,7 +113,7 @@ pub fn judge_look(detail: &CapacityDetail, between: Option<&Between>) -> Finding
         not_told,
         held_bytes: held.map(|(bytes, _)| bytes),
         is_share,
-        example: example(outcome, verdict),
+        example: wrong_example(outcome, verdict),
         limit,
     }
 }
@@ -164,7 +164,7 @@ fn verdict(outcome: &CapacityOutcome) -> Verdict {
         (foreign, Verdict::Drops),
         (older, Verdict::LosesRewrites),
     ];
-    most.into_iter().max_by_key(|(count, _)| *count).map_or(Verdict::Unstable, |(_, own)| own)
+    most.into_iter().max_by_key(|(count, _)| *count).map_or(Verdict::Unstable, |(_, kind)| kind)
 }
 
 /// The usable capacity, and whether it is only a share.
@@ -198,7 +198,7 @@ fn held(outcome: &CapacityOutcome, verdict: Verdict, in_free_space: bool) -> Opt
     Some((shares(outcome, verdict).0, true))
 }
 
-fn example(outcome: &CapacityOutcome, verdict: Verdict) -> Option<assay_load::WrongBlock> {
+fn wrong_example(outcome: &CapacityOutcome, verdict: Verdict) -> Option<assay_load::WrongBlock> {
     let shows = |seen: Seen| match verdict {
         Verdict::Wraps => matches!(seen, Seen::Other { .. }),
         Verdict::Zeroes => seen == Seen::Zero,
@@ -208,7 +208,7 @@ fn example(outcome: &CapacityOutcome, verdict: Verdict) -> Option<assay_load::Wr
         Verdict::Damaged => matches!(seen, Seen::Flipped { .. }),
         Verdict::Genuine | Verdict::Unstable | Verdict::Inconclusive => false,
     };
-    outcome.wrong.iter().find(|own| shows(own.seen)).copied()
+    outcome.wrong.iter().find(|block| shows(block.seen)).copied()
 }
 
 #[cfg(test)]

@@ -22,8 +22,8 @@ fn at_most(share: f64) -> String {
 /// A capacity in decimal and binary units: `64.0 GB (59.6 GiB)`.
 fn sold(bytes: u64) -> String {
     let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB")];
-    let own = units.into_iter().find(|(unit, _)| bytes as f64 >= *unit);
-    own.map_or_else(
+    let largest = units.into_iter().find(|(unit, _)| bytes as f64 >= *unit);
+    largest.map_or_else(
         || show::bytes(bytes),
         |(unit, name)| {
             format!("{} {name} ({})", show::three_digits(bytes as f64 / unit), show::bytes(bytes))
@@ -147,31 +147,31 @@ pub(super) fn limits(detail: &CapacityDetail, found: &Finding) -> String {
     let outcome = &detail.outcome;
     let claimed = outcome.claimed_bytes.max(1) as f64;
     let share = |bytes: u64| at_most(bytes as f64 / claimed);
-    let mut told = Vec::new();
+    let mut limits = Vec::new();
     if outcome.cut_short {
-        told.push("The trial ended before Assay had tested all blocks.".to_owned());
+        limits.push("The trial ended before Assay had tested all blocks.".to_owned());
     }
     if found.not_told.is_some() {
-        told.push("The smallest detectable loss is therefore unknown.".to_owned());
+        limits.push("The smallest detectable loss is therefore unknown.".to_owned());
     } else {
-        would_have_found(outcome, &found.limit, &share, &mut told);
+        would_have_found(outcome, &found.limit, &share, &mut limits);
     }
     if let Some(note) = &outcome.note {
-        told.push(format!("Note: {note}."));
+        limits.push(format!("Note: {note}."));
     }
-    told.join(" ")
+    limits.join(" ")
 }
 
 fn would_have_found(
     outcome: &CapacityOutcome,
     limit: &DetectionLimit,
     share: &dyn Fn(u64) -> String,
-    told: &mut Vec<String>,
+    limits: &mut Vec<String>,
 ) {
     if limit.scattered_95_bytes == 0 {
-        told.push("Assay tested every block.".to_owned());
+        limits.push("Assay tested every block.".to_owned());
     } else {
-        told.push(format!(
+        limits.push(format!(
             "The test detects a missing capacity of {} ({}) with 95% probability, {} ({}) with 99.9%, and any \
              contiguous stretch of {} with certainty.",
             share(limit.scattered_95_bytes),
@@ -185,13 +185,13 @@ fn would_have_found(
         } else {
             "The test may miss a wraparound."
         };
-        told.push(wraps.to_owned());
-        told.push(format!(
+        limits.push(wraps.to_owned());
+        limits.push(format!(
             "Only --capacity=full detects a device that fails after more than {} of writes.",
             show::bytes(limit.written_bytes)
         ));
     }
-    told.push(match limit.rewrites_95_bytes {
+    limits.push(match limit.rewrites_95_bytes {
         None => "Assay did not write any block twice, so the test does not detect lost rewrites.".to_owned(),
         Some(0) => "Assay wrote every block twice.".to_owned(),
         Some(bytes) => format!(
@@ -201,7 +201,7 @@ fn would_have_found(
             show::bytes(bytes)
         ),
     });
-    told.push(format!(
+    limits.push(format!(
         "A drive cache of {} or more could have served the reads.",
         show::bytes(limit.cache_bytes)
     ));

@@ -22,9 +22,7 @@ use crate::emptied;
 use crate::measured::RunResult;
 use crate::place::{Run, own_program};
 
-/// Shell-only starts before the first run.
 const FIRST_STARTS: u64 = 5;
-/// Maximum number of shell-only starts per trial.
 const MOST_STARTS: u64 = 50;
 /// Divisor: shell-only starts take at most this fraction of the runs' time, except the first ones.
 const STARTS_SHARE: u64 = 10;
@@ -93,14 +91,14 @@ impl From<String> for Break {
 
 pub(super) fn run(planned: &CommandPlan, run: &Run<'_>) -> Result<RunResult, String> {
     let mut course = CommandTrial::new(planned, run)?;
-    let stopped = is_stopped(course.in_tree(CommandTrial::whole))?;
+    let stopped = is_stopped(course.in_tree(CommandTrial::run_trial))?;
     let elapsed_ns = course.elapsed_ns();
-    Ok(course.tally.ran(planned, elapsed_ns, stopped))
+    Ok(course.tally.into_result(planned, elapsed_ns, stopped))
 }
 
 pub(super) fn once(planned: &CommandPlan, run: &Run<'_>) -> Result<u64, String> {
     let mut course = CommandTrial::new(planned, run)?;
-    is_stopped(course.in_tree(CommandTrial::first))?;
+    is_stopped(course.in_tree(CommandTrial::run_first))?;
     Ok(course.tally.wall_ns().max(1))
 }
 
@@ -146,9 +144,9 @@ impl<'a> CommandTrial<'a> {
         })
     }
 
-    fn place(&self) -> PathBuf {
+    fn work_directory(&self) -> PathBuf {
         match &self.planned.revision {
-            Some(own) => self.run.path.join(&own.tree),
+            Some(revision) => self.run.path.join(&revision.tree),
             None if self.is_in_tree => tree::place(self.run.path),
             None => self.run.path.to_owned(),
         }
@@ -157,7 +155,7 @@ impl<'a> CommandTrial<'a> {
     /// Path of its input file: outside a tree that is created for each trial.
     fn input(&self) -> Option<PathBuf> {
         let input = self.planned.input.as_ref()?;
-        let commit = self.planned.revision.as_ref().map(|_| self.place());
+        let commit = self.planned.revision.as_ref().map(|_| self.work_directory());
         Some(commit.unwrap_or_else(|| self.run.path.to_owned()).join(input))
     }
 
@@ -168,24 +166,24 @@ impl<'a> CommandTrial<'a> {
     /// Works in a new tree, and always removes the tree.
     fn in_tree(&mut self, work: fn(&mut Self) -> Result<(), Break>) -> Result<(), Break> {
         let Some(tree) = &self.planned.tree else { return work(self) };
-        let made = self.make(tree);
+        let made = self.create_tree(tree);
         self.is_in_tree = made.is_ok();
-        let done = made.and_then(|()| work(self)).map_err(|why| self.full(why));
+        let done = made.and_then(|()| work(self)).map_err(|why| self.explain_full_disk(why));
         self.is_in_tree = false;
         let removed = self.remove_tree(matches!(done, Err(Break::Stopped)));
         done.and(removed)
     }
 
-    fn make(&mut self, tree: &SourceTree) -> Result<(), Break> {
+    fn create_tree(&mut self, tree: &SourceTree) -> Result<(), Break> {
         let (system, path) = (self.run.system, self.run.path);
         if tree::is_left(system, path)? {
-            self.aside("removing the tree:", &tree::removing(), None, self.run.stop)?;
+            self.run_aside("removing the tree:", &tree::removing(), None, self.run.stop)?;
         }
         if let Some(reason) = tree.lacks_room(system, path) {
             return Err(Break::Failed(reason));
         }
         for line in tree.making(&own_program(system)?) {
-            self.aside("creating the tree:", &line, None, self.run.stop)?;
+            self.run_aside("creating the tree:", &line, None, self.run.stop)?;
         }
         Ok(())
     }
@@ -199,7 +197,7 @@ impl<'a> CommandTrial<'a> {
     }
 
     /// Adds the free space to a failure reason if there is almost none.
-    fn full(&self, why: Break) -> Break {
+    fn explain_full_disk(&self, why: Break) -> Break {
         let left = self.run.system.space(self.run.path).map(|space| space.available_bytes);
         match (why, left) {
             (Break::Failed(reason), Ok(left)) if left < NO_ROOM_BYTES => Break::Failed(format!(
@@ -211,7 +209,7 @@ impl<'a> CommandTrial<'a> {
         }
     }
 
-    fn first(&mut self) -> Result<(), Break> {
+    fn run_first(&mut self) -> Result<(), Break> {
         self.set_up_once()?;
         self.set_up()?;
         self.once()
@@ -219,15 +217,15 @@ impl<'a> CommandTrial<'a> {
 
     fn set_up_once(&mut self) -> Result<(), Break> {
         let Some(text) = &self.planned.setup else { return Ok(()) };
-        self.aside(SETUP, text, None, self.run.stop)
+        self.run_aside(SETUP, text, None, self.run.stop)
     }
 
     fn set_up(&mut self) -> Result<(), Break> {
         let Some(text) = &self.planned.trial_setup else { return Ok(()) };
-        self.aside(TRIAL_SETUP, text, None, self.run.stop)
+        self.run_aside(TRIAL_SETUP, text, None, self.run.stop)
     }
 
-    fn whole(&mut self) -> Result<(), Break> {
+    fn run_trial(&mut self) -> Result<(), Break> {
         self.set_up()?;
         while self.planned.shell && self.tally.shell.count < FIRST_STARTS {
             self.start_shell()?;
@@ -250,9 +248,9 @@ impl<'a> CommandTrial<'a> {
 
     fn start_shell(&mut self) -> Result<(), Break> {
         let executed = self.execute("", &RunOptions::silent(None, self.run.stop).counted())?;
-        fine(&executed, "the empty shell command", false, None)?;
+        check_exit(&executed, "the empty shell command", false, None)?;
         self.tally.shell.add(&executed);
-        self.tally.aside(&executed);
+        self.tally.add_aside(&executed);
         Ok(())
     }
 
@@ -262,37 +260,37 @@ impl<'a> CommandTrial<'a> {
             return Err(Break::Stopped);
         }
         let count = self.tally.runs() + 1;
-        let done = self.prepared().and_then(|()| self.measured(count));
+        let done = self.prepare().and_then(|()| self.run_measured(count));
         let Some(text) = &self.planned.conclude else { return done };
         let concluded = self.finish("conclude", text, matches!(done, Err(Break::Stopped)));
         done.and(concluded)
     }
 
-    fn prepared(&mut self) -> Result<(), Break> {
+    fn prepare(&mut self) -> Result<(), Break> {
         if let Some(text) = &self.planned.prepare {
-            self.aside("prepare", text, None, self.run.stop)?;
+            self.run_aside("prepare", text, None, self.run.stop)?;
         }
         if self.planned.drop_caches {
             self.tally.emptied(emptied::empty(self.run.system)?);
             return Ok(());
         }
         if self.is_in_tree {
-            self.aside("reading the tree:", tree::PRIME, None, self.run.stop)?;
+            self.run_aside("reading the tree:", tree::PRIME, None, self.run.stop)?;
         }
         Ok(())
     }
 
-    fn measured(&mut self, count: u64) -> Result<(), Break> {
+    fn run_measured(&mut self, count: u64) -> Result<(), Break> {
         let planned = self.planned;
         let timeout = planned.timeout_ns.map(Duration::from_nanos);
         let before = self.stamps();
         let how = self.heard(RunOptions::silent(timeout, self.run.stop).counted());
         let executed = self.execute(&planned.run, &how)?;
         let what = format!("run {count} of {}", planned.quoted());
-        fine(&executed, &what, planned.ignore_failure, timeout)?;
-        let taken = self.take(&executed, &before).map_err(|why| why.prefix(&what))?;
+        check_exit(&executed, &what, planned.ignore_failure, timeout)?;
+        let taken = self.take_output(&executed, &before).map_err(|why| why.prefix(&what))?;
         self.tally.add(&executed);
-        self.tally.take(taken);
+        self.tally.add_output(taken);
         Ok(())
     }
 
@@ -300,10 +298,10 @@ impl<'a> CommandTrial<'a> {
     fn finish(&mut self, name: &str, text: &str, stopped: bool) -> Result<(), Break> {
         let never = AtomicBool::new(false);
         let stop = if stopped { &never } else { self.run.stop };
-        self.aside(name, text, stopped.then_some(LAST_CLEANUP), stop)
+        self.run_aside(name, text, stopped.then_some(LAST_CLEANUP), stop)
     }
 
-    fn aside(
+    fn run_aside(
         &mut self,
         name: &str,
         text: &str,
@@ -311,8 +309,8 @@ impl<'a> CommandTrial<'a> {
         stop: &AtomicBool,
     ) -> Result<(), Break> {
         let executed = self.execute(text, &RunOptions::silent(timeout, stop))?;
-        self.tally.aside(&executed);
-        fine(&executed, &format!("{name} `{text}`"), false, timeout)
+        self.tally.add_aside(&executed);
+        check_exit(&executed, &format!("{name} `{text}`"), false, timeout)
     }
 
     fn execute(&mut self, text: &str, how: &RunOptions<'_>) -> Result<Executed, Break> {
@@ -323,7 +321,7 @@ impl<'a> CommandTrial<'a> {
         // Lines that create, read and remove a tree need the shell.
         let shell = how.shell || self.planned.shell || self.planned.tree.is_some();
         let words = line::words(&text, shell)?;
-        let place = self.place();
+        let place = self.work_directory();
         let padding = "x".repeat(self.padding.below(MOST_PADDING_BYTES) as usize);
         let input = self.input();
         let mut environment = vec![(PADDING.to_owned(), padding)];
@@ -347,7 +345,7 @@ impl<'a> CommandTrial<'a> {
     }
 }
 
-fn fine(
+fn check_exit(
     executed: &Executed,
     what: &str,
     ignore_failure: bool,
@@ -368,11 +366,11 @@ fn fine(
         Ending::Exited(code) => format!("exited with code {code}"),
         Ending::Signalled(signal) => format!("was killed by signal {signal}"),
     };
-    Err(Break::Failed(format!("{what} {how}{}", said(&executed.complaint))))
+    Err(Break::Failed(format!("{what} {how}{}", complaint_words(&executed.complaint))))
 }
 
 /// The last lines of a program's error output, joined to one.
-fn said(complaint: &str) -> String {
+fn complaint_words(complaint: &str) -> String {
     let lines: Vec<&str> =
         complaint.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let last = lines[lines.len().saturating_sub(LAST_LINES)..].join("; ");

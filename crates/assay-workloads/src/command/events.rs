@@ -56,7 +56,7 @@ pub(super) const METRICS: &[Metric] =
 
 /// Why trials of older versions lack a metric.
 pub(super) fn untold(metric: &str) -> Option<String> {
-    let is_own = METRICS.iter().any(|own| own.name == metric);
+    let is_own = METRICS.iter().any(|known| known.name == metric);
     is_own.then(|| "not counted by the Assay version that ran the trial".to_owned())
 }
 
@@ -86,42 +86,44 @@ impl Events {
         add(&mut self.instructions, &counted.instructions);
         add(&mut self.cycles, &counted.cycles);
         add(&mut self.cache_misses, &counted.cache_misses);
-        self.how = worse(self.how, counted.how);
+        self.how = worse_counting(self.how, counted.how);
     }
 
     /// Means per run, without those of the shell alone.
-    pub(super) fn alone(&self, shell: &Self) -> [(Metric, Presence<f64>); 7] {
-        let each = |sum: u64, of: &Self| sum as f64 / of.runs.max(1) as f64;
-        // They come from different runs, so the difference may be negative.
-        let happened = |pick: fn(&Happened) -> u64| {
-            let own = each(pick(&self.happened), self);
-            Presence::Present((own - each(pick(&shell.happened), shell)).max(0.0))
+    pub(super) fn per_run(&self, shell: &Self) -> [(Metric, Presence<f64>); 7] {
+        // The means come from different runs, so their difference may be negative.
+        let without_shell = |run_sum: u64, shell_sum: u64| {
+            let run_mean = run_sum as f64 / self.runs.max(1) as f64;
+            (run_mean - shell_sum as f64 / shell.runs.max(1) as f64).max(0.0)
         };
-        let counted = |pick: fn(&Self) -> &Sum| {
-            let own = pick(self).clone().unwrap_or_else(|| Presence::absent("no run took place"));
-            let shells = pick(shell).clone().unwrap_or(Presence::Present(0));
-            own.both(&shells, |own, shells| (each(*own, self) - each(*shells, shell)).max(0.0))
+        let happened = |pick: fn(&Happened) -> u64| {
+            Presence::Present(without_shell(pick(&self.happened), pick(&shell.happened)))
+        };
+        let counted = |runs: &Sum, shell: &Sum| {
+            let runs = runs.clone().unwrap_or_else(|| Presence::absent("no run took place"));
+            let shell = shell.clone().unwrap_or(Presence::Present(0));
+            runs.both(&shell, |runs, shell| without_shell(*runs, *shell))
         };
         [
-            (MINOR_FAULTS, happened(|all| all.minor_faults)),
-            (MAJOR_FAULTS, happened(|all| all.major_faults)),
-            (VOLUNTARY, happened(|all| all.voluntary_switches)),
-            (INVOLUNTARY, happened(|all| all.involuntary_switches)),
-            (INSTRUCTIONS, counted(|all| &all.instructions)),
-            (CYCLES, counted(|all| &all.cycles)),
-            (CACHE_MISSES, counted(|all| &all.cache_misses)),
+            (MINOR_FAULTS, happened(|events| events.minor_faults)),
+            (MAJOR_FAULTS, happened(|events| events.major_faults)),
+            (VOLUNTARY, happened(|events| events.voluntary_switches)),
+            (INVOLUNTARY, happened(|events| events.involuntary_switches)),
+            (INSTRUCTIONS, counted(&self.instructions, &shell.instructions)),
+            (CYCLES, counted(&self.cycles, &shell.cycles)),
+            (CACHE_MISSES, counted(&self.cache_misses, &shell.cache_misses)),
         ]
     }
 
     pub(super) fn how(&self, shell: &Self) -> Option<Counting> {
-        worse(self.how, shell.how)
+        worse_counting(self.how, shell.how)
     }
 }
 
-fn worse(one: Option<Counting>, other: Option<Counting>) -> Option<Counting> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.worse(other)),
-        (one, other) => one.or(other),
+fn worse_counting(first: Option<Counting>, second: Option<Counting>) -> Option<Counting> {
+    match (first, second) {
+        (Some(first), Some(second)) => Some(first.worse(second)),
+        (first, second) => first.or(second),
     }
 }
 
@@ -177,7 +179,7 @@ mod tests {
     }
 
     fn values(events: &Events, shell: &Events) -> [Option<f64>; 7] {
-        events.alone(shell).map(|(_, value)| value.value().copied())
+        events.per_run(shell).map(|(_, value)| value.value().copied())
     }
 
     #[test]
@@ -203,7 +205,7 @@ mod tests {
             (sum(&[told.clone(), untold.clone()]), Events::default()),
             (sum(std::slice::from_ref(&told)), sum(std::slice::from_ref(&untold))),
         ] {
-            let all = own.alone(&shell);
+            let all = own.per_run(&shell);
             assert!(all[..4].iter().all(|(_, value)| value.value().is_some()));
             assert!(all[4..].iter().all(|(_, value)| value.reason() == Some("no counters")));
         }

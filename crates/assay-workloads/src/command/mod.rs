@@ -141,7 +141,7 @@ impl CommandSpec {
 
     pub(super) fn may_report(&self, metric: &str) -> bool {
         let tells = |reading: &ParseSpec| {
-            reading.format.is_some() || reading.metrics().iter().any(|own| own == metric)
+            reading.format.is_some() || reading.metrics().iter().any(|other| other == metric)
         };
         self.parse.iter().any(tells)
     }
@@ -228,13 +228,13 @@ impl CommandSpec {
         let levels = study.factors.get(REVISION);
         if self.repository.is_none() {
             let alone = [("build", self.build.is_some()), ("commits", !self.commits.is_empty())];
-            let said = alone.into_iter().find(|(_, is_there)| *is_there).map(|(name, _)| name);
-            let named = said.map_or_else(|| path.to_owned(), |name| format!("{path}/{name}"));
+            let key = alone.into_iter().find(|(_, is_there)| *is_there).map(|(name, _)| name);
+            let at = key.map_or_else(|| path.to_owned(), |name| format!("{path}/{name}"));
             // A placeholder may have this name, too.
-            if said.is_some() || (levels.is_some() && !self.names_factor(REVISION, study)) {
+            if key.is_some() || (levels.is_some() && !self.names_factor(REVISION, study)) {
                 let hint = "add repository = \".\"".to_owned();
                 let message = "revision needs a repository".to_owned();
-                to.key(&named, message, Some(hint));
+                to.key(&at, message, Some(hint));
             }
             return;
         }
@@ -303,7 +303,7 @@ impl CommandSpec {
             trial_setup: filled(&self.trial_setup),
             setup: filled(&self.setup),
             variables: self.given(),
-            same_output: self.same_output.as_ref().map(|own| self.filled_product(own)),
+            same_output: self.same_output.as_ref().map(|product| self.filled_product(product)),
             parse: self.parse.iter().map(|reading| self.filled_in(reading)).collect(),
             revision: self.side()?.map(Box::new),
         };
@@ -399,7 +399,7 @@ impl WorkloadSpec for CommandSpec {
         self.runtime = self.runtime.or(Some(usual));
     }
 
-    fn hurry(&mut self, _: Option<Bytes>) {
+    fn make_quick(&mut self, _: Option<Bytes>) {
         self.c_files = self.c_files.map(|files| files.div_ceil(QUICK_SHARE));
         if self.runs_per_trial.is_none() {
             self.runtime = Some(QUICK);
@@ -417,6 +417,6 @@ impl WorkloadSpec for CommandSpec {
 
     fn costs_like(&self, other: &Work) -> bool {
         let other = Self::of(other).map(Self::planned);
-        other.and_then(Result::ok).is_some_and(|other| self.planned().is_ok_and(|own| own == other))
+        other.and_then(Result::ok).is_some_and(|other| self.planned() == Ok(other))
     }
 }

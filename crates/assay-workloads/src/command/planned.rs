@@ -84,27 +84,23 @@ impl PlannedWork for CommandPlan {
             Some(runs) => format!("{} runs", show::count(runs)),
             None => "repeated until the end of the trial".to_owned(),
         };
-        let aside = |text: &Option<String>, when: &str| {
-            text.as_ref().map_or_else(String::new, |text| format!(", {when}: `{text}`"))
-        };
-        let [before, after] =
-            [aside(&self.prepare, "before each run"), aside(&self.conclude, "after each run")];
-        let setup = aside(&self.trial_setup, "before each trial");
-        let given = self.variables.iter().map(|(name, level)| format!(", {name}={level}"));
-        let given = given.collect::<String>();
-        let told = self.parse.iter().map(|reading| format!(", parsing {}", reading.words()));
-        let told = told.collect::<String>();
+        let mut text = self.quoted();
+        let primed = if self.drop_caches { "" } else { ", after Assay reads every file" };
+        text.extend(self.tree.as_ref().map(|tree| format!(" in {}{primed}", tree.words())));
+        text.extend(self.revision.as_ref().map(|revision| revision.words()));
+        text.extend(self.variables.iter().map(|(name, level)| format!(", {name}={level}")));
+        for (line, when) in [
+            (&self.trial_setup, "before each trial"),
+            (&self.prepare, "before each run"),
+            (&self.conclude, "after each run"),
+        ] {
+            text.extend(line.iter().map(|line| format!(", {when}: `{line}`")));
+        }
+        let mut text = format!("{text}, {way}, {cold}, {count}");
+        text.extend(self.parse.iter().map(|reading| format!(", parsing {}", reading.words())));
         let same = self.same_output.as_ref().and_then(Produced::words);
-        let same = same.map_or_else(String::new, |what| format!(", requiring identical {what}"));
-        let tree = self.tree.as_ref().map_or_else(String::new, |tree| {
-            let primed = if self.drop_caches { "" } else { ", after Assay reads every file" };
-            format!(" in {}{primed}", tree.words())
-        });
-        let commit = self.revision.as_ref().map_or_else(String::new, |own| own.words());
-        let own = self.quoted();
-        format!(
-            "{own}{tree}{commit}{given}{setup}{before}{after}, {way}, {cold}, {count}{told}{same}"
-        )
+        text.extend(same.map(|what| format!(", requiring identical {what}")));
+        text
     }
 
     fn run(&self, run: &Run<'_>) -> Result<RunResult, String> {
@@ -158,7 +154,7 @@ impl PlannedWork for CommandPlan {
             words.extend(text.into_iter().flat_map(|text| [option.to_owned(), text]));
         }
         let mut remarks = vec![match &self.revision {
-            Some(own) => format!("run this line in {}/{},{}", how.path, own.tree, own.words()),
+            Some(git) => format!("run this line in {}/{},{}", how.path, git.tree, git.words()),
             None => format!("run this line in {}", how.path),
         }];
         for (name, level) in &self.variables {

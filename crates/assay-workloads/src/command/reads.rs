@@ -51,40 +51,41 @@ pub static READS: Fields = Fields {
     ],
 };
 
-pub(super) fn complain(own: &ParseSpec, path: &str, to: &mut dyn Complaints) {
+pub(super) fn complain(spec: &ParseSpec, path: &str, to: &mut dyn Complaints) {
     let mut value = |key: &str, message: String, hint: &str| {
         let path = format!("{path}/{key}");
         if !to.is_wrong(&path) {
             to.value(&path, message, Some(hint.to_owned()));
         }
     };
-    if let Some(format) = own.format.as_ref().filter(|format| !FORMATS.contains(&format.as_str())) {
+    if let Some(format) = spec.format.as_ref().filter(|format| !FORMATS.contains(&format.as_str()))
+    {
         let message = format!("unknown format \"{}\"", outside::spelled(format));
         value("format", message, "see assay list importers; tables of trials are not supported");
     }
-    if let Some(Err(error)) = own.regex.as_deref().map(compiled) {
+    if let Some(Err(error)) = spec.regex.as_deref().map(compiled) {
         value("regex", error, "example: regex = '(?<ops>[0-9.]+) ops/s'");
     }
-    if own.json_pointer.as_ref().is_some_and(|json| !json.is_empty() && !json.starts_with('/')) {
+    if spec.json_pointer.as_ref().is_some_and(|json| !json.is_empty() && !json.starts_with('/')) {
         let message = "a JSON pointer must begin with /".to_owned();
         value("json_pointer", message, "write for example: json_pointer = \"/result/p99\"");
     }
-    if own.format.is_none() && own.better.is_none() {
+    if spec.format.is_none() && spec.better.is_none() {
         let message = "no direction of the metric".to_owned();
         value("better", message, "add better = \"higher\" or better = \"lower\"");
     }
-    let told = [("name", own.name.is_some()), ("unit", own.unit.is_some())];
-    if let Some((key, _)) = told.iter().find(|(_, is_there)| *is_there && own.format.is_some()) {
+    let keys = [("name", spec.name.is_some()), ("unit", spec.unit.is_some())];
+    if let Some((key, _)) = keys.iter().find(|(_, is_there)| *is_there && spec.format.is_some()) {
         value(key, format!("a format sets {key} itself"), &format!("remove {key}"));
     }
-    if own.name.as_ref().is_some_and(|name| slug(name).is_empty()) {
+    if spec.name.as_ref().is_some_and(|name| slug(name).is_empty()) {
         value("name", "a name needs letters".to_owned(), "write for example: name = \"p99\"");
     }
-    if own.name.is_some() && own.metrics().len() > 1 {
+    if spec.name.is_some() && spec.metrics().len() > 1 {
         let message = "name does not work with several groups".to_owned();
         value("name", message, "remove name, and name the groups in the pattern");
     }
-    if own.file.as_ref().is_some_and(|from| from.starts_with('-') || from.contains('\0')) {
+    if spec.file.as_ref().is_some_and(|from| from.starts_with('-') || from.contains('\0')) {
         let message = "file must be the path of a file".to_owned();
         value("file", message, "write for example: file = \"result.json\"");
     }

@@ -101,7 +101,7 @@ impl CommandTally {
             [if first { wall_ns } else { shortest.min(wall_ns) }, longest.max(wall_ns)];
         detail.runs += 1;
         detail.left_running += u64::from(executed.left_running);
-        *detail.endings.entry(ending(executed.ending)).or_default() += 1;
+        *detail.endings.entry(ending_words(executed.ending)).or_default() += 1;
         if let Presence::Present(read) = executed.read_bytes {
             let [least, most] = detail.read_span_bytes.unwrap_or([read, read]);
             detail.read_span_bytes = Some([least.min(read), most.max(read)]);
@@ -114,18 +114,16 @@ impl CommandTally {
         events::add(&mut self.read, &executed.read_bytes);
         events::add(&mut self.written, &executed.write_bytes);
         self.events.add(executed);
-        let own = &executed.peak_memory;
-        self.peak =
-            Some(self.peak.as_ref().map_or_else(
-                || own.clone(),
-                |peak| peak.both(own, |peak, own| larger(*peak, *own)),
-            ));
+        self.peak = Some(match &self.peak {
+            Some(peak) => peak.both(&executed.peak_memory, |peak, of_run| larger(*peak, *of_run)),
+            None => executed.peak_memory.clone(),
+        });
     }
 
-    pub(super) fn take(&mut self, taken: Taken) {
+    pub(super) fn add_output(&mut self, taken: Taken) {
         for ParsedNumber { name, better, value } in taken.read.numbers {
-            if let Some(own) = self.own.iter_mut().find(|own| own.metric.name == name) {
-                (own.sum, own.runs) = (own.sum + value, own.runs + 1);
+            if let Some(known) = self.own.iter_mut().find(|known| known.metric.name == name) {
+                (known.sum, known.runs) = (known.sum + value, known.runs + 1);
             } else {
                 let metric = OwnMetric { name, better };
                 self.own.push(OwnMetricSum { metric, sum: value, runs: 1 });
@@ -137,7 +135,7 @@ impl CommandTally {
     }
 
     /// Adds a run that is not measured: its CPU time still belongs to the trial.
-    pub(super) fn aside(&mut self, executed: &Executed) {
+    pub(super) fn add_aside(&mut self, executed: &Executed) {
         let both = executed.user_ns.saturating_add(executed.system_ns);
         self.aside_ns = self.aside_ns.saturating_add(both);
         self.aside_left |= executed.left_running > 0;
@@ -152,7 +150,7 @@ impl CommandTally {
         }
     }
 
-    pub(super) fn ran(
+    pub(super) fn into_result(
         mut self,
         planned: &CommandPlan,
         elapsed_ns: u64,
@@ -199,10 +197,10 @@ impl CommandTally {
     }
 
     fn duration_ns(&self) -> f64 {
-        self.alone(self.wall_ns as f64 / self.detail.runs.max(1) as f64)
+        self.without_shell(self.wall_ns as f64 / self.detail.runs.max(1) as f64)
     }
 
-    fn alone(&self, wall_ns: f64) -> f64 {
+    fn without_shell(&self, wall_ns: f64) -> f64 {
         (wall_ns - self.shell_ns()).max(0.0)
     }
 
@@ -229,22 +227,22 @@ impl CommandTally {
             sum.map(|sum| sum as f64 / runs)
         };
         // CPU seconds per run without the shell's; both count in ticks, so the difference may be negative.
-        let own = |sum_ns: u64, shell_ns: u64| {
+        let cpu_s = |sum_ns: u64, shell_ns: u64| {
             (sum_ns as f64 / runs - self.shell.each(shell_ns)).max(0.0) / 1e9
         };
-        let [shortest, longest] = self.detail.span_ns.map(|ns| self.alone(ns as f64));
+        let [shortest, longest] = self.detail.span_ns.map(|ns| self.without_shell(ns as f64));
         let peak = self.peak.clone().unwrap_or_else(|| Presence::absent("no run took place"));
         let known = [
             (DURATION, self.seconds(self.duration_ns())),
             (SHORTEST, self.seconds(shortest)),
             (LONGEST, self.seconds(longest)),
-            (USER, Presence::Present(own(self.user_ns, self.shell.user_ns))),
-            (SYSTEM, Presence::Present(own(self.system_ns, self.shell.system_ns))),
+            (USER, Presence::Present(cpu_s(self.user_ns, self.shell.user_ns))),
+            (SYSTEM, Presence::Present(cpu_s(self.system_ns, self.shell.system_ns))),
             (PEAK_MEMORY, peak.map(|peak| peak.bytes as f64)),
             (READ, each(&self.read)),
             (WRITTEN, each(&self.written)),
         ];
-        known_and_absent(known.into_iter().chain(self.events.alone(&self.shell.events)))
+        known_and_absent(known.into_iter().chain(self.events.per_run(&self.shell.events)))
     }
 
     /// Notes on the runs, identical in every trial.
@@ -281,13 +279,13 @@ impl CommandTally {
 }
 
 /// The larger of two peaks, with the weaker of both methods.
-fn larger(one: PeakMemory, other: PeakMemory) -> PeakMemory {
+fn larger(first: PeakMemory, second: PeakMemory) -> PeakMemory {
     let rank = |by: PeakBy| by as u8;
-    let by = if rank(one.by) >= rank(other.by) { one.by } else { other.by };
-    PeakMemory { bytes: one.bytes.max(other.bytes), by }
+    let by = if rank(first.by) >= rank(second.by) { first.by } else { second.by };
+    PeakMemory { bytes: first.bytes.max(second.bytes), by }
 }
 
-fn ending(ending: Ending) -> String {
+fn ending_words(ending: Ending) -> String {
     match ending {
         Ending::Exited(code) => format!("exit code {code}"),
         Ending::Signalled(signal) => format!("signal {signal}"),
@@ -342,9 +340,9 @@ mod tests {
         for run in [executed(13, 6, 2), executed(23, 9, 4)] {
             tally.add(&run);
         }
-        tally.aside(&executed(50, 20, 5));
+        tally.add_aside(&executed(50, 20, 5));
         assert_eq!((tally.runs(), tally.wall_ns()), (2, 36 * MS));
-        let ran = tally.ran(&planned(true), 77, false);
+        let ran = tally.into_result(&planned(true), 77, false);
         // The shortest start takes 2 ms; on average, 1.5 ms are user and 1 ms is system time.
         let expected = [
             ("duration_max_s", 0.021),
@@ -380,7 +378,7 @@ mod tests {
         let mut tally = CommandTally::default();
         tally.shell.add(&executed(10, 8, 8));
         tally.add(&Executed { left_running: 3, ..executed(11, 1, 1) });
-        let ran = tally.ran(&planned(true), 0, true);
+        let ran = tally.into_result(&planned(true), 0, true);
         assert_eq!(
             told(&ran)[0..3],
             [("duration_max_s", 0.001), ("duration_min_s", 0.001), ("duration_s", 0.001)]
@@ -394,10 +392,10 @@ mod tests {
     #[test]
     fn a_line_beside_the_runs_that_leaves_a_server_is_told() {
         let mut tally = CommandTally::default();
-        tally.aside(&Executed { left_running: 1, ..executed(5, 0, 0) });
-        tally.aside(&executed(5, 0, 0));
+        tally.add_aside(&Executed { left_running: 1, ..executed(5, 0, 0) });
+        tally.add_aside(&executed(5, 0, 0));
         tally.add(&executed(20, 0, 0));
-        let ran = tally.ran(&planned(false), 0, false);
+        let ran = tally.into_result(&planned(false), 0, false);
         assert!(ran.measured.notes[0].starts_with("a setup, prepare or cleanup line"), "{ran:?}");
         assert_eq!(CommandDetail::of(&ran.measured).unwrap().left_running, 0);
     }
@@ -412,7 +410,7 @@ mod tests {
         for wall_ms in [101, 140, 102] {
             tally.add(&executed(wall_ms, 0, 0));
         }
-        let ran = tally.ran(&planned(true), 0, false);
+        let ran = tally.into_result(&planned(true), 0, false);
         let of = |name: &str| ran.measured.values[name];
         let [least, mean, most] = ["duration_min_s", "duration_s", "duration_max_s"].map(of);
         assert!(0.1 <= least && least <= mean && mean <= most, "{least} {mean} {most}");
@@ -427,7 +425,7 @@ mod tests {
         for wall_ms in [9, 30] {
             tally.add(&executed(wall_ms, 0, 0));
         }
-        let ran = tally.ran(&planned(true), 0, false);
+        let ran = tally.into_result(&planned(true), 0, false);
         assert_eq!(ran.measured.values.get("duration_min_s"), None);
         assert!(ran.measured.absent["duration_min_s"].contains("without the shell"));
         assert!(ran.measured.values["duration_s"] > 0.0);
@@ -441,7 +439,7 @@ mod tests {
         tally.emptied(Some([90, 7]));
         tally.emptied(Some([200, 6]));
         tally.emptied(None);
-        let ran = tally.ran(&planned(false), 0, false);
+        let ran = tally.into_result(&planned(false), 0, false);
         assert_eq!(ran.measured.values["duration_s"], 0.002);
         let detail = CommandDetail::of(&ran.measured).unwrap();
         assert_eq!((detail.shell_ns, detail.emptied_bytes), (None, Some([90, 7])));
@@ -467,9 +465,9 @@ mod tests {
             (vec![number("reported_b", 20.0)], "bb"),
         ] {
             tally.add(&executed(20, 0, 0));
-            tally.take(taken(own, sum));
+            tally.add_output(taken(own, sum));
         }
-        let ran = tally.ran(&planned(false), 0, false);
+        let ran = tally.into_result(&planned(false), 0, false);
         assert_eq!(ran.measured.values["reported_b"], 15.0);
         assert!(ran.measured.absent["reported_a"].contains("missing in some runs"));
         let detail = CommandDetail::of(&ran.measured).unwrap();
@@ -497,7 +495,7 @@ mod tests {
             let mut tally = CommandTally::default();
             tally.shell.add(&executed(100, 0, 0));
             tally.add(&executed(wall_ms, 0, 0));
-            let ran = tally.ran(&planned(true), 0, false);
+            let ran = tally.into_result(&planned(true), 0, false);
             ran.measured.values.get("duration_s").copied()
         };
         assert_eq!(of(110), Some(0.01));

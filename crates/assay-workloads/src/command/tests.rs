@@ -540,10 +540,10 @@ fn by_hand_a_tree_is_set_up_and_the_lines_are_typed_in_it() {
 #[test]
 fn a_quick_look_compiles_a_sixth_and_counted_runs_have_a_day() {
     let mut asked = CommandSpec { c_files: Some(13), ..CommandSpec::new("make") };
-    asked.hurry(None);
+    asked.make_quick(None);
     assert_eq!((asked.c_files, asked.runtime), (Some(3), Some(QUICK)));
     let mut counted = CommandSpec { runs_per_trial: Some(1), ..CommandSpec::new("make") };
-    counted.hurry(None);
+    counted.make_quick(None);
     assert_eq!(counted.runtime, None);
     counted.settle();
     assert_eq!(counted.runtime.map(|time| time.0), Some(24 * 3600 * 1000 * MS));

@@ -96,7 +96,6 @@ pub(super) fn removing() -> String {
     format!("rm -rf {NAME}")
 }
 
-/// Whether a leftover of an earlier run exists.
 pub(super) fn is_left(system: &dyn System, target: &Path) -> Result<bool, String> {
     let place = place(target);
     if system.status(&place).is_err() {

@@ -79,7 +79,7 @@ const LOOK_NS: u64 = 120_000_000;
 
 /// Whether a text is a list of mount options: no shell reads it, but messages contain it.
 fn is_option(text: &str) -> bool {
-    let plain = |own: char| own.is_ascii_alphanumeric() || "_-=.,:/".contains(own);
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "_-=.,:/".contains(letter);
     text.len() <= MOST_OPTIONS && text.chars().all(plain)
 }
 
@@ -91,14 +91,14 @@ impl DurabilitySpec {
             let message = format!("`{}` is not a list of mount options", self.vm_mount_options);
             return Some(("vm_mount_options", message));
         }
-        if let Some(unfit) = self.unfit_own().or_else(|| self.unfit_plug()) {
+        if let Some(unfit) = self.unfit_command().or_else(|| self.unfit_plug()) {
             return Some(unfit);
         }
-        let own = [
+        let rules = [
             ("record_size", self.record_size, LARGEST),
             ("atomic_write_unit", self.atomic_write_unit, LARGEST_UNIT),
         ];
-        own.into_iter().find_map(|(key, bytes, most)| {
+        rules.into_iter().find_map(|(key, bytes, most)| {
             let fits = bytes.0 >= SECTOR_BYTES && bytes <= most;
             let message =
                 || format!("{key} must be a multiple of 512 bytes up to {most}, not {bytes}");
@@ -112,7 +112,7 @@ impl DurabilitySpec {
                 !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0)
             })
         };
-        if let Some(peer) = self.peer.as_deref().filter(|own| !is_peer(own)) {
+        if let Some(peer) = self.peer.as_deref().filter(|peer| !is_peer(peer)) {
             return Some((
                 "peer",
                 format!("`{peer}` is not a peer address; use HOST:PORT, such as 192.168.1.2:7710"),
@@ -121,8 +121,8 @@ impl DurabilitySpec {
         if self.method != Method::Plug {
             return None;
         }
-        let one = [1, USUAL_CUTS].contains(&self.crash_points);
-        let own = [
+        let is_usual = [1, USUAL_CUTS].contains(&self.crash_points);
+        let rules = [
             (
                 "writer",
                 Pattern::OF_PLACES.contains(&self.writer),
@@ -134,35 +134,35 @@ impl DurabilitySpec {
                 self.assumed_drive == Drive::HonorsFlushes,
                 "does not use assumed_drive",
             ),
-            ("crash_points", one, "has one crash per trial; increase replicates instead"),
+            ("crash_points", is_usual, "has one crash per trial; increase replicates instead"),
         ];
-        let unfit = own.into_iter().find(|(_, is_fit, _)| !is_fit);
+        let unfit = rules.into_iter().find(|(_, is_fit, _)| !is_fit);
         unfit.map(|(key, _, how)| (key, format!("method plug {how}")))
     }
 
-    fn unfit_own(&self) -> Option<(&'static str, String)> {
-        let is_said =
-            |line: &Option<String>| line.as_ref().is_some_and(|own| !own.trim().is_empty());
+    fn unfit_command(&self) -> Option<(&'static str, String)> {
+        let is_set = |line: &Option<String>| line.as_ref().is_some_and(|it| !it.trim().is_empty());
         let lines = [
-            ("writer_command", is_said(&self.writer_command)),
-            ("check_command", is_said(&self.check_command)),
+            ("writer_command", is_set(&self.writer_command)),
+            ("check_command", is_set(&self.check_command)),
         ];
-        if self.writer == Pattern::Command {
-            let missing = lines.into_iter().find(|(_, is_said)| !is_said);
-            let missing = missing.map(|(key, _)| (key, format!("writer `command` needs {key}")));
-            let times = [("runtime", self.runtime), ("check_timeout", self.check_timeout)];
-            let long = times.into_iter().find(|(_, own)| own.is_some_and(|own| own > LONGEST_LINE));
-            // A machine that is silent for longer counts as dead.
-            let told = |key| format!("{key} of a command must be at most {LONGEST_LINE}");
-            return missing.or_else(|| long.map(|(key, _)| (key, told(key))));
+        if self.writer != Pattern::Command {
+            let (timeout, needs) = (self.check_timeout.is_some(), !self.needs.is_empty());
+            let mut keys = lines.into_iter().chain([("check_timeout", timeout), ("needs", needs)]);
+            let (key, _) = keys.find(|(_, is_set)| *is_set)?;
+            return Some((key, format!("{key} requires writer = \"command\"")));
         }
-        let others =
-            [("check_timeout", self.check_timeout.is_some()), ("needs", !self.needs.is_empty())];
-        let (key, _) = lines.into_iter().chain(others).find(|(_, is_said)| *is_said)?;
-        Some((key, format!("{key} requires writer = \"command\"")))
+        if let Some((key, _)) = lines.into_iter().find(|(_, is_set)| !is_set) {
+            return Some((key, format!("writer `command` needs {key}")));
+        }
+        // A machine that is silent for longer counts as dead.
+        let mut times =
+            [("runtime", self.runtime), ("check_timeout", self.check_timeout)].into_iter();
+        let (key, _) = times.find(|(_, time)| time.is_some_and(|time| time > LONGEST_LINE))?;
+        Some((key, format!("{key} of a command must be at most {LONGEST_LINE}")))
     }
 
-    fn own(&self) -> Option<CommandLines> {
+    fn command_lines(&self) -> Option<CommandLines> {
         let ms = |time: Time| (time.0 / 1_000_000).max(1);
         Some(CommandLines {
             command: self.writer_command.clone()?,
@@ -223,7 +223,7 @@ impl DurabilitySpec {
             peer: self.peer.clone().filter(|_| self.is_plug()),
             write_to: on,
             mounted: self.vm_mount_options.clone(),
-            own: self.own(),
+            own: self.command_lines(),
             needs: self.needs.clone(),
             vm: self.vm_config(),
             pattern: self.writer,
@@ -255,8 +255,8 @@ impl WorkloadSpec for DurabilitySpec {
                 );
             }
         };
-        if let Some(own) = self.own() {
-            return format!("{}{on}; {cuts} in {of}", own.words());
+        if let Some(command) = self.command_lines() {
+            return format!("{}{on}; {cuts} in {of}", command.words());
         }
         format!(
             "{}{on}, {}, {}; {cuts} in {of}",
@@ -270,7 +270,7 @@ impl WorkloadSpec for DurabilitySpec {
     fn check_factor(&mut self, name: &str) -> Result<(), String> {
         // Set before it was known that it has a separate duration.
         if self.takes_its_time() && self.runtime == Some(QUICK) {
-            self.hurry(None);
+            self.make_quick(None);
             self.settle();
         } else if self.runtime == Some(USUAL_TIME) {
             self.settle();
@@ -309,7 +309,7 @@ impl WorkloadSpec for DurabilitySpec {
         self.runtime = kept.or(Some(usual));
     }
 
-    fn hurry(&mut self, _: Option<Bytes>) {
+    fn make_quick(&mut self, _: Option<Bytes>) {
         self.runtime = Some(self.runtime.map_or(QUICK, |time| time.min(QUICK)));
         if self.takes_its_time() {
             // A quick check takes as long as its machines, or the user.
@@ -409,8 +409,8 @@ impl DurabilityPlan {
         stop: &AtomicBool,
     ) -> Result<DurabilityDetail, String> {
         let course = self.course([0, AREA_BYTES], u64::MAX, keys[0], keys[1]);
-        let own = self.own.as_ref();
-        let outage = Outage { course: &course, on: self.write_to, mounted: &self.mounted, own };
+        let command = self.own.as_ref();
+        let outage = Outage { course: &course, on: self.write_to, mounted: &self.mounted, command };
         match self.method {
             Method::Kill => outage.kill(starts, stop),
             Method::Replay | Method::Plug => outage.replay(starts, stop),
@@ -473,8 +473,8 @@ impl PlannedWork for DurabilityPlan {
             On::Target => String::new(),
             on => format!(" on {}", on.words(&self.mounted, self.pattern.has_directory())),
         };
-        if let Some(own) = &self.own {
-            return format!("{}{on}; {cut}; {bound}", own.words());
+        if let Some(command) = &self.own {
+            return format!("{}{on}; {cut}; {bound}", command.words());
         }
         format!(
             "{}{on}, {}, through the page cache, at most {}; {cut}; {bound}",

@@ -60,7 +60,7 @@ impl On {
             Self::Xfs => &["xfs_repair", "-n"],
             Self::Btrfs => &["btrfs", "check", "--readonly"],
         };
-        let drive = Some(drive).filter(|own| !own.is_empty());
+        let drive = Some(drive).filter(|name| !name.is_empty());
         Some(words.iter().copied().chain(drive).map(str::to_owned).collect())
     }
 
@@ -81,8 +81,8 @@ impl On {
         let what = match self {
             Self::Target => return "the target".to_owned(),
             Self::Drive => return "the drive of a virtual machine".to_owned(),
-            own if has_directory => format!("{} in a virtual machine", own.name()),
-            own => format!("a file of {} in a virtual machine", own.name()),
+            drive if has_directory => format!("{} in a virtual machine", drive.name()),
+            drive => format!("a file of {} in a virtual machine", drive.name()),
         };
         if mounted.is_empty() { what } else { format!("{what} (mounted with {mounted})") }
     }

@@ -5,7 +5,6 @@ use assay_core::stats::exact::binomial_interval;
 
 use super::counted;
 
-/// Error probability of the one-sided 95% bound.
 const BEYOND: f64 = 0.05;
 /// Further numbers of crash points for which a plan prints the bound.
 const USUAL: [u64; 4] = [60, 300, 1000, 3000];
@@ -35,14 +34,15 @@ pub fn at_most(share: f64) -> String {
 
 /// The bound without a loss for several numbers of crash points, beginning with the planned one.
 pub fn describe(cuts: u64) -> String {
-    let of = |cuts: u64| {
+    let bound_words = |cuts: u64| {
         let most = most_share(0, cuts).map_or_else(|| "nothing".to_owned(), at_most);
         format!("{most} with {}", counted(cuts, "crash point"))
     };
-    let others: Vec<String> = USUAL.into_iter().filter(|own| *own != cuts).map(of).collect();
+    let others: Vec<String> =
+        USUAL.into_iter().filter(|count| *count != cuts).map(bound_words).collect();
     format!(
         "one-sided 95% upper bound if a row loses no acknowledged write: {} ({})",
-        of(cuts),
+        bound_words(cuts),
         others.join(", ")
     )
 }

@@ -22,7 +22,6 @@ pub const MOST_LINE_BYTES: usize = 4096;
 pub const MOST_LINES: u64 = 100_000;
 /// Limit on the stored end of their error output, bytes.
 pub const KEPT_BYTES: usize = 4096;
-/// Characters of it in a sentence.
 const TOLD_LETTERS: usize = 200;
 
 /// Exit codes of a shell that could not run something.
@@ -40,8 +39,8 @@ pub struct CommandLines {
 
 impl CommandLines {
     pub fn words(&self) -> String {
-        let told = |line: &str| last_words(line).unwrap_or_default();
-        format!("`{}`, checked by `{}`", told(&self.command), told(&self.check))
+        let shown = |line: &str| last_words(line).unwrap_or_default();
+        format!("`{}`, checked by `{}`", shown(&self.command), shown(&self.check))
     }
 }
 
@@ -114,8 +113,8 @@ impl EndedLine {
     /// Checks that the check fails if the data is missing.
     pub fn misses_all(&self, promises: u64) -> Result<(), String> {
         if promises > 0 && self.found_all()? {
-            let told = "the check succeeds in an empty directory, so it cannot detect a loss";
-            return Err(format!("{told} (acknowledged: {})", counted(promises, "line")));
+            let message = "the check succeeds in an empty directory, so it cannot detect a loss";
+            return Err(format!("{message} (acknowledged: {})", counted(promises, "line")));
         }
         Ok(())
     }
@@ -137,10 +136,10 @@ impl Missing for Refused {
 }
 
 pub fn environment(directory: &str, promised: Option<(&str, usize)>) -> Vec<(String, String)> {
-    let own = [(DIRECTORY, directory.to_owned())];
+    let variables = [(DIRECTORY, directory.to_owned())];
     let lines =
         promised.map(|(file, count)| [(PROMISED, file.to_owned()), (PROMISES, count.to_string())]);
-    let all = own.into_iter().chain(lines.into_iter().flatten());
+    let all = variables.into_iter().chain(lines.into_iter().flatten());
     all.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
@@ -232,8 +231,8 @@ impl CommandLoss {
 pub(crate) fn last_words(text: &str) -> Option<String> {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let letters = line.chars().count();
-    let told: String = line.chars().skip(letters.saturating_sub(TOLD_LETTERS)).collect();
-    (!told.is_empty()).then_some(told)
+    let tail: String = line.chars().skip(letters.saturating_sub(TOLD_LETTERS)).collect();
+    (!tail.is_empty()).then_some(tail)
 }
 
 #[cfg(test)]

@@ -43,14 +43,14 @@ impl Survivors {
 
     fn draw_survivors(self, count: usize, draws: &mut Draws) -> Vec<bool> {
         let beginning = draws.below(count as u64 + 1) as usize;
-        let one = draws.below(count.max(1) as u64) as usize;
+        let kept = draws.below(count.max(1) as u64) as usize;
         let tosses: Vec<bool> = (0..count).map(|_| draws.below(2) == 1).collect();
         let survives = |at: usize| match self {
             Self::Nothing => false,
             Self::Everything => true,
             Self::Prefix => at < beginning,
             Self::Random => tosses[at],
-            Self::AllButOne => at != one,
+            Self::AllButOne => at != kept,
             Self::Newest => at + 1 == count,
         };
         (0..count).map(survives).collect()
@@ -119,9 +119,9 @@ fn tear(number: u32, write: Write, unit: u32, landed: &mut Vec<Landed>, draws: &
         return;
     }
     let missing = units.start + draws.below(count);
-    for own in units {
-        if own != missing && draws.below(2) == 1 {
-            let (from, to) = (write.at.max(own * unit), end.min((own + 1) * unit));
+    for unit_index in units {
+        if unit_index != missing && draws.below(2) == 1 {
+            let (from, to) = (write.at.max(unit_index * unit), end.min((unit_index + 1) * unit));
             let (first, sectors) = ((from - write.at) as u32, (to - from) as u32);
             landed.push(Landed { write: number, first, sectors });
         }

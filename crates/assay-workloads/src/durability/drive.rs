@@ -68,42 +68,36 @@ impl Drive {
     }
 
     /// The medium after these steps; `unit` sectors are written atomically.
-    pub fn after(
-        self,
-        log: &Log,
-        steps: usize,
-        unit: u32,
-        draws: &mut Draws,
-    ) -> (Vec<Landed>, Cut) {
-        let CachedWrites { covered, uncovered } = self.held(log, steps, draws);
-        let whole = |write: &u32| Landed {
+    pub fn cut(self, log: &Log, steps: usize, unit: u32, draws: &mut Draws) -> (Vec<Landed>, Cut) {
+        let CachedWrites { covered, uncovered } = self.cached(log, steps, draws);
+        let entire = |write: &u32| Landed {
             write: *write,
             first: 0,
             sectors: log.writes[*write as usize].sectors,
         };
-        let mut landed: Vec<Landed> = covered.iter().map(whole).collect();
+        let mut landed: Vec<Landed> = covered.iter().map(entire).collect();
         let survivors = survive(log, steps, &uncovered, unit, &mut landed, draws);
         match self {
             Self::TearsWrites => tear_newest(log, steps, &uncovered, &mut landed, draws),
             // A write left in the cache is older than writes that were flushed later.
-            Self::ReordersWrites => landed.sort_by_key(|own| own.write),
+            Self::ReordersWrites => landed.sort_by_key(|landing| landing.write),
             Self::LosesLast => {
                 let last = log.known(steps).begun.saturating_sub(LAST as u32);
-                landed.retain(|own| own.write < last);
+                landed.retain(|landing| landing.write < last);
             }
             Self::ReturnsStale => show_older(log, &mut landed, draws),
             Self::HonorsFlushes | Self::DropsFlushes | Self::AcknowledgesEarly => {}
         }
         // Counted at the end, because a defective drive may drop survivors.
         let mut is_there = vec![false; log.writes.len()];
-        for own in &landed {
-            is_there[own.write as usize] = true;
+        for landing in &landed {
+            is_there[landing.write as usize] = true;
         }
         let survived = uncovered.iter().filter(|write| is_there[**write as usize]).count() as u32;
         (landed, Cut { steps, survivors, uncovered: uncovered.len() as u32, survived })
     }
 
-    fn held(self, log: &Log, steps: usize, draws: &mut Draws) -> CachedWrites {
+    fn cached(self, log: &Log, steps: usize, draws: &mut Draws) -> CachedWrites {
         let mut held = CachedWrites::default();
         // Number of unflushed writes that existed at the previous flush.
         let mut begun = 0;
@@ -147,7 +141,7 @@ fn tear_newest(
     if sectors < 2 || (through && is_done(log, steps, *newest)) {
         return;
     }
-    landed.retain(|own| own.write != *newest);
+    landed.retain(|landing| landing.write != *newest);
     let first_part = 1 + draws.below(u64::from(sectors) - 1) as u32;
     landed.push(Landed { write: *newest, first: 0, sectors: first_part });
 }
@@ -155,17 +149,17 @@ fn tear_newest(
 /// Drops the last write of some places that were written several times.
 fn show_older(log: &Log, landed: &mut Vec<Landed>, draws: &mut Draws) {
     let mut newest: BTreeMap<u64, [u32; 2]> = BTreeMap::new();
-    for own in &*landed {
-        let [last, count] = newest.entry(log.writes[own.write as usize].at).or_default();
-        if *count == 0 || *last != own.write {
-            (*last, *count) = (own.write, *count + 1);
+    for landing in &*landed {
+        let [last, count] = newest.entry(log.writes[landing.write as usize].at).or_default();
+        if *count == 0 || *last != landing.write {
+            (*last, *count) = (landing.write, *count + 1);
         }
     }
     let several = newest.into_values().filter(|[_, count]| *count > 1);
     let mut gone: Vec<u32> =
         several.map(|[last, _]| last).filter(|_| draws.below(OLDER) == 0).collect();
     gone.sort_unstable();
-    landed.retain(|own| gone.binary_search(&own.write).is_err());
+    landed.retain(|landing| gone.binary_search(&landing.write).is_err());
 }
 
 #[cfg(test)]
@@ -188,7 +182,7 @@ mod tests {
     }
 
     fn seen(drive: Drive, steps: usize, seed: u64) -> Vec<u32> {
-        let (landed, _) = drive.after(&log(), steps, 8, &mut Draws::new(seed, "test"));
+        let (landed, _) = drive.cut(&log(), steps, 8, &mut Draws::new(seed, "test"));
         landed.iter().map(|own| own.write).collect()
     }
 
@@ -212,9 +206,9 @@ mod tests {
         assert!(ever(Drive::ReordersWrites, 6, &|own| !own.contains(&1)));
         assert!(ever(Drive::LosesLast, 6, &<[u32]>::is_empty));
         assert!(ever(Drive::ReturnsStale, 6, &|own| own == [0]));
-        let (landed, _) = Drive::TearsWrites.after(&log(), 7, 8, &mut Draws::new(1, "test"));
+        let (landed, _) = Drive::TearsWrites.cut(&log(), 7, 8, &mut Draws::new(1, "test"));
         assert!(landed.iter().any(|own| own.write == 2 && own.sectors < 8), "{landed:?}");
-        let (landed, _) = Drive::TearsWrites.after(&log(), 6, 8, &mut Draws::new(1, "test"));
+        let (landed, _) = Drive::TearsWrites.cut(&log(), 6, 8, &mut Draws::new(1, "test"));
         assert!(landed.iter().all(|own| own.sectors == 8), "nothing was under way: {landed:?}");
     }
 
@@ -222,7 +216,7 @@ mod tests {
     #[test]
     fn what_a_liar_takes_away_or_tears_is_counted_as_it_lies_there() {
         for seed in 0..60 {
-            let after = |drive: Drive| drive.after(&log(), 7, 1, &mut Draws::new(seed, "test"));
+            let after = |drive: Drive| drive.cut(&log(), 7, 1, &mut Draws::new(seed, "test"));
             let (landed, cut) = after(Drive::DropsFlushes);
             let there: BTreeSet<u32> = landed.iter().map(|own| own.write).collect();
             assert_eq!([cut.uncovered, cut.survived], [3, there.len() as u32], "seed {seed}");

@@ -135,7 +135,7 @@ fn runs(image: &[Seen]) -> Vec<(u32, Seen)> {
 
 /// Expands the runs to sectors, at most the possible number.
 pub fn image(runs: &[(u32, Seen)], sectors: usize) -> Vec<Seen> {
-    let all = runs.iter().flat_map(|(count, own)| (0..*count).map(|_| *own));
+    let all = runs.iter().flat_map(|(count, sector)| (0..*count).map(|_| *sector));
     let mut image: Vec<Seen> = all.take(sectors).collect();
     image.resize(sectors, Seen::Before);
     image
@@ -205,22 +205,22 @@ pub fn work(
                 place.make(on).map_or_else(Answer::Failed, |()| Answer::Done)
             }
             Ok(GuestOrder::Write { on, mounted, writer }) => {
-                written(place, on, &mounted, &writer, hear, &mut say)
+                write_to_drive(place, on, &mounted, &writer, hear, &mut say)
             }
             Ok(GuestOrder::Read { on, mounted, run, bytes }) => {
                 let pieces = place.read(on, &mounted, bytes);
-                pieces.map_or_else(troubled, |own| Answer::there(&seen(&own, run)))
+                pieces.map_or_else(troubled, |pieces| Answer::there(&sectors_in(&pieces, run)))
             }
             Ok(GuestOrder::List { on, mounted, shape, run }) => {
                 let script = files::FileScript::from_shape(&shape);
-                asked(place, on, &mounted, &mut |room| {
+                answer_in_room(place, on, &mounted, &mut |room| {
                     let listing = read_back(&script, run, &mut *room.files());
                     // A directory with unreadable names counts as missing.
                     Ok(listing.map_or_else(Answer::Unreachable, Answer::Listed))
                 })
             }
             Ok(GuestOrder::Check { on, mounted, own, lines }) => {
-                asked(place, on, &mounted, &mut |room| {
+                answer_in_room(place, on, &mounted, &mut |room| {
                     room.check(&own, &lines).map(Answer::Checked)
                 })
             }
@@ -242,7 +242,7 @@ fn troubled(trouble: Trouble) -> Answer {
     }
 }
 
-fn asked(
+fn answer_in_room(
     place: &mut dyn GuestStorage,
     on: On,
     mounted: &str,
@@ -257,7 +257,7 @@ fn asked(
     ended.map_or_else(troubled, |()| answer.unwrap_or_else(nothing))
 }
 
-fn written(
+fn write_to_drive(
     place: &mut dyn GuestStorage,
     on: On,
     mounted: &str,
@@ -276,12 +276,12 @@ fn written(
         WriterSpec::Files { shape, run } => {
             let script = files::FileScript::from_shape(shape);
             place.room(on, mounted, &mut |room| {
-                let mut told = |calls: usize| {
+                let mut report = |calls: usize| {
                     say(&Answer::Round(calls as u32))?;
                     let is_heard = hear().is_some();
                     Ok(if is_heard { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
                 };
-                script.run(*run, &mut *room.files(), &mut told)?;
+                script.run(*run, &mut *room.files(), &mut report)?;
                 say(&Answer::Written)
             })
         }
@@ -293,7 +293,7 @@ fn written(
     ended.map_or_else(troubled, |()| Answer::Done)
 }
 
-fn seen(pieces: &Pieces, run: u64) -> Vec<Seen> {
+fn sectors_in(pieces: &Pieces, run: u64) -> Vec<Seen> {
     let each = (PIECE_BYTES / SECTOR_BYTES) as usize;
     let mut image = Vec::new();
     for (piece, first) in pieces.iter().zip((0..).step_by(each)) {
@@ -326,7 +326,7 @@ mod tests {
     fn pieces_that_are_missing_cut_off_or_unreadable_are_no_writes() {
         let mut piece = vec![0; PIECE_BYTES as usize];
         fill(&mut piece, 7, 8, 1);
-        let image = seen(&vec![None, Some(piece[..1000].to_vec())], 7);
+        let image = sectors_in(&vec![None, Some(piece[..1000].to_vec())], 7);
         assert_eq!(image[..8], [Seen::Unreadable; 8]);
         assert_eq!(image[8..], [Seen::Write(1), Seen::Strange], "a sector that is cut off is none");
     }

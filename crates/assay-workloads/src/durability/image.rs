@@ -20,11 +20,11 @@ pub enum Seen {
 /// The sectors of a device with these writes on the medium.
 pub fn rebuilt(log: &Log, landed: &[Landed], sectors: usize) -> Vec<Seen> {
     let mut image = vec![Seen::Before; sectors];
-    for own in landed {
-        let first = log.writes[own.write as usize].at as usize + own.first as usize;
-        let end = (first + own.sectors as usize).min(sectors);
+    for landing in landed {
+        let first = log.writes[landing.write as usize].at as usize + landing.first as usize;
+        let end = (first + landing.sectors as usize).min(sectors);
         if let Some(to) = image.get_mut(first..end) {
-            to.fill(Seen::Write(own.write));
+            to.fill(Seen::Write(landing.write));
         }
     }
     image
@@ -71,21 +71,21 @@ pub fn fill(bytes: &mut [u8], run: u64, at: u64, write: u32) {
 /// Identifies a sector at `at` by its bytes.
 pub fn look(sector: &[u8], run: u64, at: u64) -> Seen {
     let mut words = sector.chunks_exact(8).map(word);
-    let own: Vec<u64> = words.by_ref().take(HEAD).collect();
-    if own.len() < HEAD || own[..2] != [MAGIC, run] {
+    let header: Vec<u64> = words.by_ref().take(HEAD).collect();
+    if header.len() < HEAD || header[..2] != [MAGIC, run] {
         return Seen::Before;
     }
-    let Ok(write) = u32::try_from(own[3]) else { return Seen::Strange };
+    let Ok(write) = u32::try_from(header[3]) else { return Seen::Strange };
     let head = head(run, at, write);
-    let is_whole = own == head && words.eq(rest(head[HEAD - 1]).take(SECTOR / 8 - HEAD));
+    let is_whole = header == head && words.eq(rest(head[HEAD - 1]).take(SECTOR / 8 - HEAD));
     if is_whole { Seen::Write(write) } else { Seen::Strange }
 }
 
 /// The number of the write or file with this first sector; `None` if it is not a first sector of the run.
 pub fn number(bytes: &[u8], run: u64) -> Option<u32> {
-    let own: Vec<u64> = bytes.chunks_exact(8).take(HEAD).map(word).collect();
-    let number = u32::try_from(*own.get(3)?).ok()?;
-    (own == head(run, 0, number)).then_some(number)
+    let words: Vec<u64> = bytes.chunks_exact(8).take(HEAD).map(word).collect();
+    let number = u32::try_from(*words.get(3)?).ok()?;
+    (words == head(run, 0, number)).then_some(number)
 }
 
 fn word(bytes: &[u8]) -> u64 {

@@ -187,7 +187,6 @@ impl WrittenRecords {
         self.judged_as(image, self.log.known(steps))
     }
 
-    /// The same for a known moment.
     pub fn judged_as(&self, image: &[Seen], known: KnownWrites) -> CutJudgement {
         let lost = match self.layout.pattern {
             Pattern::Log | Pattern::InPlace => self.lost_records(image, known),
@@ -209,12 +208,12 @@ impl WrittenRecords {
 
     fn block(&self, image: &[Seen], at: u64) -> BlockState {
         let at = at as usize;
-        let own = image.get(at..at + self.layout.sectors as usize).unwrap_or_default();
-        let Some(first) = own.first() else { return BlockState::Found(Found::Nothing) };
+        let sectors = image.get(at..at + self.layout.sectors as usize).unwrap_or_default();
+        let Some(first) = sectors.first() else { return BlockState::Found(Found::Nothing) };
         match first {
-            _ if own.contains(&Seen::Strange) => BlockState::Found(Found::Foreign),
-            _ if own.contains(&Seen::Unreadable) => BlockState::Found(Found::Unreadable),
-            _ if own.iter().any(|seen| seen != first) => BlockState::Found(Found::Torn),
+            _ if sectors.contains(&Seen::Strange) => BlockState::Found(Found::Foreign),
+            _ if sectors.contains(&Seen::Unreadable) => BlockState::Found(Found::Unreadable),
+            _ if sectors.iter().any(|seen| seen != first) => BlockState::Found(Found::Torn),
             Seen::Write(write) => BlockState::Whole(*write),
             Seen::Before | Seen::Strange | Seen::Unreadable => BlockState::Found(Found::Nothing),
         }
@@ -262,7 +261,7 @@ impl WrittenRecords {
                 BlockState::Found(_) => None,
             };
             let newest = home.max(logged[place as usize]);
-            if newest.is_some_and(|own| own >= wanted) {
+            if newest.is_some_and(|number| number >= wanted) {
                 return None;
             }
             let (found, older) = match block {
@@ -280,8 +279,8 @@ impl WrittenRecords {
         for slot in 0..SLOTS {
             let Some((transaction, places)) = self.slot(image, slot) else { continue };
             for place in places {
-                let own: &mut Option<u32> = &mut newest[place as usize];
-                *own = (*own).max(Some(transaction));
+                let newest_here: &mut Option<u32> = &mut newest[place as usize];
+                *newest_here = (*newest_here).max(Some(transaction));
             }
         }
         newest
@@ -322,11 +321,11 @@ impl WrittenRecords {
 
     /// State of the unacknowledged writes; of two at one place, only the newer one counts.
     fn unpromised(&self, image: &[Seen], known: KnownWrites) -> Unpromised {
-        let mut told = Unpromised::default();
+        let mut unpromised = Unpromised::default();
         let mut has_newer = vec![false; image.len()];
         for number in (known.promised..known.begun).rev() {
-            let own = self.log.writes[number as usize];
-            let range = own.at as usize..own.at as usize + own.sectors as usize;
+            let write = self.log.writes[number as usize];
+            let range = write.at as usize..write.at as usize + write.sectors as usize;
             let (Some(sectors), Some(newer)) = (image.get(range.clone()), has_newer.get_mut(range))
             else {
                 continue;
@@ -338,15 +337,15 @@ impl WrittenRecords {
             newer.fill(true);
             let there = sectors.iter().filter(|seen| **seen == Seen::Write(number)).count();
             if there == 0 {
-                told.missing += 1;
-                told.out_of_order = told.present;
+                unpromised.missing += 1;
+                unpromised.out_of_order = unpromised.present;
             } else if there == sectors.len() {
-                told.present += 1;
+                unpromised.present += 1;
             } else {
-                told.torn += 1;
+                unpromised.torn += 1;
             }
         }
-        told
+        unpromised
     }
 }
 
@@ -357,7 +356,7 @@ enum BlockState {
 }
 
 fn in_order(mut lost: Vec<LostWrite>) -> Vec<LostWrite> {
-    lost.sort_by_key(|own| own.write);
+    lost.sort_by_key(|lost_write| lost_write.write);
     lost
 }
 

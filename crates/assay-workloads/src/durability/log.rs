@@ -46,7 +46,7 @@ impl Log {
 
     /// Sectors up to the end of the last written one.
     pub fn sectors(&self) -> u64 {
-        self.writes.iter().map(|own| own.at + u64::from(own.sectors)).max().unwrap_or_default()
+        self.writes.iter().map(|write| write.at + u64::from(write.sectors)).max().unwrap_or(0)
     }
 
     /// Number of writes started after these steps, and below which number they were acknowledged.

@@ -43,12 +43,12 @@ fn word(bytes: &[u8], at: usize) -> u64 {
 impl<'a> LogFiles<'a> {
     pub fn open(medium: &'a mut dyn Medium) -> Self {
         let (files, names, pending) = (Vec::new(), BTreeMap::new(), Vec::new());
-        let mut own = Self { medium, end: 0, through: false, files, names, pending };
-        while let Some((record, bytes)) = own.record() {
-            own.apply(record);
-            own.end += bytes;
+        let mut files_in_log = Self { medium, end: 0, through: false, files, names, pending };
+        while let Some((record, bytes)) = files_in_log.record() {
+            files_in_log.apply(record);
+            files_in_log.end += bytes;
         }
-        own
+        files_in_log
     }
 
     fn record(&mut self) -> Option<(Record, u64)> {
@@ -174,14 +174,14 @@ impl MountedStorage for LogFiles<'_> {
     }
 
     /// `lines`: looks for each that was promised; `order`: for all before one that is there; `blind`: for none.
-    fn check(&mut self, own: &CommandLines, lines: &[String]) -> Result<EndedLine, String> {
+    fn check(&mut self, command: &CommandLines, lines: &[String]) -> Result<EndedLine, String> {
         let is_there = |name: &String| self.names.contains_key(name);
-        let last = self.names.keys().filter_map(|own| own.parse::<u32>().ok()).max();
-        Ok(match own.check.as_str() {
+        let last = self.names.keys().filter_map(|name| name.parse::<u32>().ok()).max();
+        Ok(match command.check.as_str() {
             "lines" => ended(i32::from(!lines.iter().all(is_there))),
-            "order" => {
-                ended(i32::from(!(0..last.unwrap_or(0)).all(|own| is_there(&own.to_string()))))
-            }
+            "order" => ended(i32::from(
+                !(0..last.unwrap_or(0)).all(|number| is_there(&number.to_string())),
+            )),
             "blind" => ended(0),
             "wrong" => ended(1),
             _ => ended(127),

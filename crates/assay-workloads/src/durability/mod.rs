@@ -69,11 +69,11 @@ fn touch(is_in_machine: bool) -> Touch {
     if is_in_machine { Touch::default() } else { TOUCH }
 }
 
-fn in_machines(own: &DurabilityPlan, run: &Run<'_>) -> Result<RunResult, String> {
+fn in_machines(planned: &DurabilityPlan, run: &Run<'_>) -> Result<RunResult, String> {
     let began_ns = run.system.monotonic_ns();
     let keys = [run.seed, mix64(run.seed ^ run.system.wall_ns())];
-    let mut starts = run.system.machines(&own.wanted())?;
-    let detail = own.in_machines(&mut *starts, keys, run.stop)?;
+    let mut starts = run.system.machines(&planned.wanted())?;
+    let detail = planned.in_machines(&mut *starts, keys, run.stop)?;
     let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
     // The target was neither touched nor timed.
     let mut ran =
@@ -82,18 +82,17 @@ fn in_machines(own: &DurabilityPlan, run: &Run<'_>) -> Result<RunResult, String>
     Ok(ran)
 }
 
-fn plugged(own: &DurabilityPlan, run: &Run<'_>) -> Result<RunResult, String> {
+fn plugged(planned: &DurabilityPlan, run: &Run<'_>) -> Result<RunResult, String> {
     let began_ns = run.system.monotonic_ns();
     let (device, area, notes) = (run.medium.file, run.medium.area, run.programs.notes);
     let area = [area.start, area.length];
     let ground =
         PlugTarget { system: run.system, path: run.path, device, area, notes, stop: run.stop };
-    let detail = own.plugged(ground, run.time_ns, run.seed)?;
+    let detail = planned.plugged(ground, run.time_ns, run.seed)?;
     let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
     Ok(untimed(detail, elapsed_ns, "the power cut destroyed the timing data"))
 }
 
-/// A trial without times or traffic.
 fn untimed(detail: DurabilityDetail, elapsed_ns: u64, why: &str) -> RunResult {
     let mut ran = ran(DurabilityDetail { window_ns: elapsed_ns.max(1), ..detail }, elapsed_ns);
     ran.measured.claims = Claims::default();

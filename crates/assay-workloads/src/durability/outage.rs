@@ -38,7 +38,7 @@ pub struct Outage<'a> {
     pub on: On,
     pub mounted: &'a str,
     /// The user's command, if that is the work.
-    pub own: Option<&'a CommandLines>,
+    pub command: Option<&'a CommandLines>,
 }
 
 impl Outage<'_> {
@@ -48,13 +48,13 @@ impl Outage<'_> {
         starts: &mut dyn VmStarter,
         stop: &AtomicBool,
     ) -> Result<DurabilityDetail, String> {
-        let program = program::program_for(self.course, self.own)?;
+        let program = program::program_for(self.course, self.command)?;
         let drive = Arc::new(ServedDrive::new(self.on.drive_bytes()));
         let mut draws = Draws::new(self.course.seed, "durability power cuts");
         let mut detail = DurabilityDetail::default();
         let mut talk = Talk::begin(starts, &drive, stop)?;
-        let fresh = self.made(&mut talk, &drive)?;
-        let Some(length) = self.length(&*program, &mut talk, &drive, &fresh)? else {
+        let fresh = self.format_drive(&mut talk, &drive)?;
+        let Some(length) = self.possible_moments(&*program, &mut talk, &drive, &fresh)? else {
             detail.stopped = true;
             return Ok(detail);
         };
@@ -72,10 +72,10 @@ impl Outage<'_> {
                 logged.after(self.course.drive, self.course.atomic_sectors(), steps, &mut draws);
             drive.begin(&pages, None);
             talk = Talk::begin(starts, &drive, stop)?;
-            let made = CutRun { cut, heard: logged.rounds(steps), lines: &lines };
-            let Some(back) = self.look(&*program, &mut talk, &made)? else { break };
+            let run = CutRun { cut, heard: logged.rounds(steps), lines: &lines };
+            let Some(result) = self.read_content(&*program, &mut talk, &run)? else { break };
             count_logged(&*program, &logged, &mut detail);
-            program.count(&made, &back, &mut detail.tally)?;
+            program.count(&run, &result, &mut detail.tally)?;
             self.inspect(&mut talk, &mut detail)?;
         }
         detail.stopped = stop.load(Ordering::Relaxed);
@@ -88,20 +88,20 @@ impl Outage<'_> {
         starts: &mut dyn VmStarter,
         stop: &AtomicBool,
     ) -> Result<DurabilityDetail, String> {
-        let program = program::program_for(self.course, self.own)?;
+        let program = program::program_for(self.course, self.command)?;
         let drive = Arc::new(ServedDrive::new(self.on.drive_bytes()));
         let mut detail = DurabilityDetail::default();
         let mut talk = Talk::begin(starts, &drive, stop)?;
-        let fresh = self.made(&mut talk, &drive)?;
-        if let Some((logged, lines)) = self.uncut(&*program, &mut talk, &drive, &fresh)? {
+        let fresh = self.format_drive(&mut talk, &drive)?;
+        if let Some((logged, lines)) = self.run_uncut(&*program, &mut talk, &drive, &fresh)? {
             count_logged(&*program, &logged, &mut detail);
-            self.cuts(&*program, &logged, &lines, &mut talk, &drive, &mut detail)?;
+            self.replay_cuts(&*program, &logged, &lines, &mut talk, &drive, &mut detail)?;
         }
         detail.stopped = stop.load(Ordering::Relaxed);
         Ok(detail)
     }
 
-    fn cuts(
+    fn replay_cuts(
         &self,
         program: &dyn Program,
         logged: &Logged,
@@ -121,16 +121,16 @@ impl Outage<'_> {
             let steps = moment(&logged.log, &mut draws);
             let (pages, cut) =
                 logged.after(self.course.drive, self.course.atomic_sectors(), steps, &mut draws);
-            let made = CutRun { cut, heard: logged.rounds(steps), lines };
-            let here = if self.on.has_files() { None } else { program.seen(&pages) };
-            let back = if let Some(answer) = here {
+            let run = CutRun { cut, heard: logged.rounds(steps), lines };
+            let known = if self.on.has_files() { None } else { program.seen(&pages) };
+            let result = if let Some(answer) = known {
                 Ok(answer)
             } else {
                 drive.begin(&pages, None);
-                let Some(back) = self.look(program, talk, &made)? else { break };
-                back
+                let Some(result) = self.read_content(program, talk, &run)? else { break };
+                result
             };
-            program.count(&made, &back, &mut detail.tally)?;
+            program.count(&run, &result, &mut detail.tally)?;
             if at % INSPECTED_OF == 0 {
                 self.inspect(talk, detail)?;
             }
@@ -143,7 +143,7 @@ impl Outage<'_> {
             return Ok(());
         }
         talk.say(&GuestOrder::Inspect { on: self.on })?;
-        match talk.answer()? {
+        match talk.wait_for_answer()? {
             None => {}
             Some(Answer::Inspected(fault)) => detail.tally.reached.inspect(fault.as_deref()),
             Some(other) => return Err(describe(&other)),
@@ -151,11 +151,11 @@ impl Outage<'_> {
         Ok(())
     }
 
-    fn made(&self, talk: &mut Talk<'_>, drive: &ServedDrive) -> Result<DrivePages, String> {
+    fn format_drive(&self, talk: &mut Talk<'_>, drive: &ServedDrive) -> Result<DrivePages, String> {
         drive.begin(&DrivePages::default(), None);
         if self.on.has_files() {
             talk.say(&GuestOrder::Make { on: self.on })?;
-            match talk.answer()? {
+            match talk.wait_for_answer()? {
                 None | Some(Answer::Done) => {}
                 Some(other) => return Err(describe(&other)),
             }
@@ -164,7 +164,7 @@ impl Outage<'_> {
     }
 
     /// Range of possible moments of a power loss; `None` if stopped.
-    fn length(
+    fn possible_moments(
         &self,
         program: &dyn Program,
         talk: &mut Talk<'_>,
@@ -174,7 +174,7 @@ impl Outage<'_> {
         if let Some(tells) = program.tells() {
             return Ok(Some(Length::Told(tells)));
         }
-        let uncut = self.uncut(program, talk, drive, fresh)?;
+        let uncut = self.run_uncut(program, talk, drive, fresh)?;
         Ok(uncut.map(|(logged, lines)| match lines.len() {
             0 => Length::Requests(logged.log.steps.len() as u32),
             told => Length::Told(told as u32),
@@ -182,7 +182,7 @@ impl Outage<'_> {
     }
 
     /// Runs the program to the end, and verifies that the judgment can detect a loss; `None` if stopped.
-    fn uncut(
+    fn run_uncut(
         &self,
         program: &dyn Program,
         talk: &mut Talk<'_>,
@@ -200,7 +200,7 @@ impl Outage<'_> {
             for (pages, is_all) in [(&content, true), (fresh, false)] {
                 drive.begin(pages, None);
                 talk.say(&order)?;
-                match talk.answer()? {
+                match talk.wait_for_answer()? {
                     None => return Ok(None),
                     Some(Answer::Checked(ended)) if is_all => ended.passes_uncut()?,
                     Some(Answer::Checked(ended)) => ended.misses_all(lines.len() as u64)?,
@@ -249,15 +249,15 @@ impl Outage<'_> {
     }
 
     /// Reads the current content; `None` if stopped.
-    fn look(
+    fn read_content(
         &self,
         program: &dyn Program,
         talk: &mut Talk<'_>,
-        made: &CutRun<'_>,
+        run: &CutRun<'_>,
     ) -> Result<Option<Back>, String> {
-        let heard = (made.heard as usize).min(made.lines.len());
-        talk.say(&program.asks(self.on, self.mounted, &made.lines[..heard]))?;
-        Ok(match talk.answer()? {
+        let heard = (run.heard as usize).min(run.lines.len());
+        talk.say(&program.asks(self.on, self.mounted, &run.lines[..heard]))?;
+        Ok(match talk.wait_for_answer()? {
             None => None,
             Some(Answer::Unreachable(text)) => Some(Err(text)),
             Some(answer) => Some(Ok(answer)),
@@ -290,7 +290,7 @@ fn count_logged(program: &dyn Program, logged: &Logged, detail: &mut DurabilityD
     let least = u64::from(program.is_proved());
     detail.tally.acknowledged_writes += logged.log.promises().max(least);
     detail.writes += logged.log.writes.len() as u64;
-    let bytes = |own: &Write| u64::from(own.sectors) * SECTOR_BYTES;
+    let bytes = |write: &Write| u64::from(write.sectors) * SECTOR_BYTES;
     detail.written_bytes += logged.log.writes.iter().map(bytes).sum::<u64>();
     let is_flush = |step: &&DriveStep| **step == DriveStep::Flush;
     detail.syncs += logged.log.steps.iter().filter(is_flush).count() as u64;
@@ -317,9 +317,9 @@ impl<'a> Talk<'a> {
         stop: &'a AtomicBool,
     ) -> Result<Self, String> {
         let far: Arc<dyn FarSide> = Arc::clone(drive) as Arc<dyn FarSide>;
-        let mut own = Self { powered: starts.start(far)?, stop };
-        match own.answer()? {
-            None | Some(Answer::Ready) => Ok(own),
+        let mut guest = Self { powered: starts.start(far)?, stop };
+        match guest.wait_for_answer()? {
+            None | Some(Answer::Ready) => Ok(guest),
             Some(other) => Err(describe(&other)),
         }
     }
@@ -347,7 +347,7 @@ impl<'a> Talk<'a> {
     }
 
     /// Waits for an answer; `None` if stopped.
-    fn answer(&mut self) -> Result<Option<Answer>, String> {
+    fn wait_for_answer(&mut self) -> Result<Option<Answer>, String> {
         for silent in 0.. {
             match self.heard()? {
                 None => return Ok(None),
@@ -507,7 +507,7 @@ mod tests {
 
     fn ran(course: &DurabilityTrial, is_kill: bool) -> DurabilityDetail {
         let (on, stop) = (On::Drive, AtomicBool::new(false));
-        let own = Outage { course, on, mounted: "", own: None };
+        let own = Outage { course, on, mounted: "", command: None };
         let ended =
             if is_kill { own.kill(&mut Threads, &stop) } else { own.replay(&mut Threads, &stop) };
         ended.unwrap()
@@ -575,7 +575,7 @@ mod tests {
             DurabilityTrial { cuts: 3, ..course(Pattern::Log, Drive::HonorsFlushes) },
             AtomicBool::new(false),
         );
-        let own = Outage { course: &course, on: On::Ext4, mounted: "never", own: None };
+        let own = Outage { course: &course, on: On::Ext4, mounted: "never", command: None };
         for own in [own.kill(&mut Threads, &stop), own.replay(&mut Threads, &stop)] {
             let own = own.unwrap();
             assert_eq!(
@@ -591,7 +591,7 @@ mod tests {
     fn who_stops_it_has_what_was_cut_until_then() {
         let stop = AtomicBool::new(true);
         let course = course(Pattern::Log, Drive::HonorsFlushes);
-        let own = Outage { course: &course, on: On::Drive, mounted: "", own: None };
+        let own = Outage { course: &course, on: On::Drive, mounted: "", command: None };
         let ended = own.kill(&mut Threads, &stop).unwrap();
         assert!(ended.stopped && ended.tally.crash_points == 0);
     }
@@ -599,7 +599,7 @@ mod tests {
     fn ran_files(drive: Drive, sync: Sync, is_kill: bool) -> DurabilityDetail {
         let course = DurabilityTrial { sync, record_bytes: 1024, ..course(Pattern::Files, drive) };
         let (on, stop) = (On::Ext4, AtomicBool::new(false));
-        let own = Outage { course: &course, on, mounted: "", own: None };
+        let own = Outage { course: &course, on, mounted: "", command: None };
         let ended =
             if is_kill { own.kill(&mut Threads, &stop) } else { own.replay(&mut Threads, &stop) };
         ended.unwrap()
@@ -640,7 +640,7 @@ mod tests {
         let [command, check] = lines.map(str::to_owned);
         let lines = CommandLines { command, check, command_ms: 1, check_ms: 1 };
         let (course, stop) = (course(Pattern::Command, drive), AtomicBool::new(false));
-        let own = Outage { course: &course, on: On::Ext4, mounted: "", own: Some(&lines) };
+        let own = Outage { course: &course, on: On::Ext4, mounted: "", command: Some(&lines) };
         if is_kill { own.kill(&mut Threads, &stop) } else { own.replay(&mut Threads, &stop) }
     }
 

@@ -17,7 +17,7 @@ impl DrivePages {
         for (page, within, part) in parts(at_bytes, into.len() as u64) {
             let to = &mut into[part];
             match self.pages.get(&page) {
-                Some(own) => to.copy_from_slice(&own[within]),
+                Some(page_bytes) => to.copy_from_slice(&page_bytes[within]),
                 None => to.fill(0),
             }
         }
@@ -25,8 +25,8 @@ impl DrivePages {
 
     pub fn write(&mut self, at_bytes: u64, bytes: &[u8]) {
         for (page, within, part) in parts(at_bytes, bytes.len() as u64) {
-            let own = self.pages.entry(page).or_insert_with(|| Arc::new([0; PAGE]));
-            Arc::make_mut(own)[within].copy_from_slice(&bytes[part]);
+            let page_bytes = self.pages.entry(page).or_insert_with(|| Arc::new([0; PAGE]));
+            Arc::make_mut(page_bytes)[within].copy_from_slice(&bytes[part]);
         }
     }
 
@@ -44,8 +44,8 @@ impl DrivePages {
         ];
         for edge in edges.into_iter().filter(|edge| edge.start < edge.end) {
             for (page, within, _) in parts(edge.start, edge.end - edge.start) {
-                if let Some(own) = self.pages.get_mut(&page) {
-                    Arc::make_mut(own)[within].fill(0);
+                if let Some(page_bytes) = self.pages.get_mut(&page) {
+                    Arc::make_mut(page_bytes)[within].fill(0);
                 }
             }
         }

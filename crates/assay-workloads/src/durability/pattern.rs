@@ -14,7 +14,6 @@ const MOST_RECORDS: u64 = 4;
 pub const BLOCKS: u32 = 4;
 /// Number of transactions that fit into the log.
 pub const SLOTS: u32 = 8;
-/// Maximum number of overwritten places.
 const MOST_PLACES: u32 = 64;
 
 /// How a program writes.

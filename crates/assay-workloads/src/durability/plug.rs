@@ -116,7 +116,7 @@ impl Plug<'_> {
         let notes = self.notes()?;
         let noted = notes.last().and_then(|text| serde_json::from_str(&text).ok());
         match noted {
-            Some(TrialNote::Begun(begun)) => self.after(&begun),
+            Some(TrialNote::Begun(begun)) => self.judge_unfinished(&begun),
             // Judged before another power loss.
             Some(TrialNote::Judged(detail)) => Ok(*detail),
             Some(TrialNote::Over) | None => self.begin(notes),
@@ -208,7 +208,7 @@ impl Plug<'_> {
         if !self.is_directory().unwrap_or_default() {
             return;
         }
-        let found = self.mains().map(|own| own.open_kept(self.ground.path, &begun.file()));
+        let found = self.mains().map(|mains| mains.open_kept(self.ground.path, &begun.file()));
         if let Ok(Ok(area)) = found {
             // A remaining file is found by its name; report the first error.
             let _ = self.remove(Some(&area));
@@ -225,9 +225,9 @@ impl Plug<'_> {
     }
 
     fn layout(&self) -> Result<RecordLayout, String> {
-        let own = self.course;
+        let course = self.course;
         let bytes = if self.is_directory()? { AREA_BYTES } else { self.ground.area[1] };
-        RecordLayout::new(own.pattern, own.record_bytes, bytes.min(AREA_BYTES))
+        RecordLayout::new(course.pattern, course.record_bytes, bytes.min(AREA_BYTES))
     }
 
     /// Writes and reports each round, until the user stops it or fails to cut the power.
@@ -237,19 +237,19 @@ impl Plug<'_> {
         area: Option<&AreaFile>,
         ledger: &mut dyn Ledger,
     ) -> Result<DurabilityDetail, String> {
-        let (system, own) = (self.ground.system, self.course);
+        let (system, course) = (self.ground.system, self.course);
         let (file, first) = self.place(area)?;
         let target = Target { file: Some(file.as_fd()), memory_alignment: SECTOR_BYTES as usize };
-        let mut medium = OneByOne::open(&target, own.record_bytes as u32)?;
-        let mut draws = Draws::new(own.seed, "durability plug");
+        let mut medium = OneByOne::open(&target, course.record_bytes as u32)?;
+        let mut draws = Draws::new(course.seed, "durability plug");
         let call_ns = CALLED_NS[0] + draws.below(CALLED_NS[1] - CALLED_NS[0]);
-        let end_ns = call_ns.saturating_add(own.time_ns);
+        let end_ns = call_ns.saturating_add(course.time_ns);
         let pace_ns = (end_ns / MOST_ROUNDS).max(SHORTEST_ROUND_NS);
         let began_ns = system.monotonic_ns();
         let now_ns = || system.monotonic_ns().saturating_sub(began_ns);
         let (mut is_called, mut writer) =
-            (false, ActWriter::new(own.sync, own.record_bytes, begun.run, first));
-        for (acts, round) in rounds(self.layout()?, own.seed).zip(1..) {
+            (false, ActWriter::new(course.sync, course.record_bytes, begun.run, first));
+        for (acts, round) in rounds(self.layout()?, course.seed).zip(1..) {
             let round_ns = now_ns();
             if self.ground.stop.load(Ordering::Relaxed) {
                 return Ok(DurabilityDetail { stopped: true, ..DurabilityDetail::default() });
@@ -264,7 +264,7 @@ impl Plug<'_> {
             for act in acts {
                 writer.act(act, &mut medium)?;
                 if act == Action::Promise {
-                    ledger.tell(round).map_err(|error| self.lost(&error))?;
+                    ledger.tell(round).map_err(|error| self.lost_peer_words(&error))?;
                 }
             }
             let left_ns = pace_ns.saturating_sub(now_ns().saturating_sub(round_ns));
@@ -272,7 +272,7 @@ impl Plug<'_> {
         }
         Err(format!(
             "the power was not cut within {} of the request, so there is no verdict",
-            show::duration(own.time_ns as f64)
+            show::duration(course.time_ns as f64)
         ))
     }
 
@@ -285,7 +285,7 @@ impl Plug<'_> {
         ))
     }
 
-    fn lost(&self, error: &io::Error) -> String {
+    fn lost_peer_words(&self, error: &io::Error) -> String {
         format!(
             "lost peer {} during the test ({error}); the acknowledged writes are unknown, so there is no verdict",
             self.peer
@@ -293,8 +293,8 @@ impl Plug<'_> {
     }
 
     /// Judges a trial that started and did not end.
-    fn after(&self, begun: &BegunTrial) -> Result<DurabilityDetail, String> {
-        let judged = self.judged(begun);
+    fn judge_unfinished(&self, begun: &BegunTrial) -> Result<DurabilityDetail, String> {
+        let judged = self.judge_trial(begun);
         let note = match &judged {
             // Stopped by the user: judge it on resume.
             Ok(detail) if detail.stopped => return judged,
@@ -305,13 +305,12 @@ impl Plug<'_> {
         self.note(&note)?;
         self.clear(begun);
         if let (Ok(mut ledger), Ok(trial)) = (self.reach(), begun.trial()) {
-            // It also expires there.
             let _ = ledger.forget(&trial);
         }
         judged
     }
 
-    fn judged(&self, begun: &BegunTrial) -> Result<DurabilityDetail, String> {
+    fn judge_trial(&self, begun: &BegunTrial) -> Result<DurabilityDetail, String> {
         if self.boot()? == begun.boot {
             return Err(
                 "the machine has not rebooted since the test began (same boot ID), so there was no power cut and \
@@ -319,12 +318,12 @@ impl Plug<'_> {
                     .to_owned(),
             );
         }
-        let told = match self.heard_rounds(begun)? {
+        let rounds = match self.heard_rounds(begun)? {
             // Nothing could be lost then: counting it would make the bound too small.
             PeerReply::Rounds(0) => {
                 return Err("the power was cut before the first write: no verdict".to_owned());
             }
-            PeerReply::Rounds(told) => told,
+            PeerReply::Rounds(rounds) => rounds,
             PeerReply::NotNow(why) => {
                 if let Some(why) = why {
                     self.mains()?.call(&self.waits_words(&why)?);
@@ -332,14 +331,14 @@ impl Plug<'_> {
                 return Ok(DurabilityDetail { stopped: true, ..DurabilityDetail::default() });
             }
         };
-        let (written, known, steps) = self.written(told)?;
-        let mut detail = DurabilityDetail { rounds: told, ..DurabilityDetail::default() };
+        let (written, known, steps) = self.writes(rounds)?;
+        let mut detail = DurabilityDetail { rounds, ..DurabilityDetail::default() };
         detail.writes = u64::from(known.begun);
         detail.written_bytes = detail.writes * self.course.record_bytes;
         if self.course.sync != SyncBy::None {
-            detail.tally.acknowledged_writes = told;
+            detail.tally.acknowledged_writes = rounds;
         }
-        let judgement = if let Some(image) = self.image(begun, written.log.sectors())? {
+        let judgement = if let Some(image) = self.read_image(begun, written.log.sectors())? {
             written.judged_as(&image, known)
         } else {
             // Its name was on the medium before the first acknowledgment.
@@ -367,8 +366,8 @@ impl Plug<'_> {
             if self.ground.stop.load(Ordering::Relaxed) {
                 return Ok(PeerReply::NotNow(None));
             }
-            match self.reach().and_then(|mut own| own.last_number(&trial)) {
-                Ok(Some(told)) => return Ok(PeerReply::Rounds(told)),
+            match self.reach().and_then(|mut peer| peer.last_number(&trial)) {
+                Ok(Some(rounds)) => return Ok(PeerReply::Rounds(rounds)),
                 Ok(None) => {
                     return Err(format!(
                         "peer {} no longer has a record of this trial (it restarted, or the record is \
@@ -376,7 +375,6 @@ impl Plug<'_> {
                         self.peer
                     ));
                 }
-                // Unrelated to the content.
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                     return Ok(PeerReply::NotNow(Some(error.to_string())));
                 }
@@ -390,32 +388,32 @@ impl Plug<'_> {
     }
 
     /// The writes when the peer had received this many rounds, and the steps up to the last acknowledgment.
-    fn written(&self, told: u64) -> Result<(WrittenRecords, KnownWrites, usize), String> {
+    fn writes(&self, heard_rounds: u64) -> Result<(WrittenRecords, KnownWrites, usize), String> {
         let layout = self.layout()?;
-        let mut own = WrittenRecords::with_room(layout, 0);
+        let mut records = WrittenRecords::with_room(layout, 0);
         let (mut known, mut steps) = (KnownWrites { begun: 0, promised: 0 }, 0);
         // Limits an impossible number.
-        let heard = told.min(MOST_ROUNDS);
+        let heard = heard_rounds.min(MOST_ROUNDS);
         for (acts, round) in rounds(layout, self.course.seed).zip(1..=heard + 1) {
             for act in acts {
                 match act {
-                    Action::Write { what, at } => own.write(at, what),
-                    Action::Sync => own.log.flush(),
+                    Action::Write { what, at } => records.write(at, what),
+                    Action::Sync => records.log.flush(),
                     Action::Promise if round <= heard && self.course.sync != SyncBy::None => {
-                        own.log.promise();
+                        records.log.promise();
                         (known.promised, steps) =
-                            (own.log.writes.len() as u32, own.log.steps.len());
+                            (records.log.writes.len() as u32, records.log.steps.len());
                     }
                     Action::Promise => {}
                 }
             }
         }
-        known.begun = own.log.writes.len() as u32;
-        Ok((own, known, steps))
+        known.begun = records.log.writes.len() as u32;
+        Ok((records, known, steps))
     }
 
     /// The content by sector; `None` if the file is missing.
-    fn image(&self, begun: &BegunTrial, sectors: u64) -> Result<Option<Vec<Seen>>, String> {
+    fn read_image(&self, begun: &BegunTrial, sectors: u64) -> Result<Option<Vec<Seen>>, String> {
         let area = if self.is_directory()? {
             match self.mains()?.open_kept(self.ground.path, &begun.file()) {
                 Ok(area) => Some(area),

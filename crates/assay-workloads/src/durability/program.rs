@@ -60,16 +60,16 @@ pub trait Program {
 /// The program of a trial; `own` is the user's command.
 pub fn program_for<'a>(
     course: &'a DurabilityTrial,
-    own: Option<&'a CommandLines>,
+    command: Option<&'a CommandLines>,
 ) -> Result<Box<dyn Program + 'a>, String> {
     let DurabilityTrial { pattern, sync, record_bytes, promises, seed, run, .. } = *course;
-    match (pattern, own) {
+    match (pattern, command) {
         (Pattern::Files, _) => {
             let shape = files::FileShape { sync, rounds: promises, most_bytes: record_bytes, seed };
             let script = files::FileScript::from_shape(&shape);
             Ok(Box::new(OfFiles { told: script.tells().collect(), script, shape, run }))
         }
-        (Pattern::Command, Some(own)) => Ok(Box::new(OfCommand { own })),
+        (Pattern::Command, Some(command)) => Ok(Box::new(OfCommand { own: command })),
         (Pattern::Command, None) => Err("no command given".to_owned()),
         (Pattern::Log | Pattern::InPlace | Pattern::Transaction, _) => {
             let area_bytes = AREA_BYTES;
@@ -138,14 +138,15 @@ impl<'a> Programmed<'a> {
         let heard = (rounds as usize).min(self.rounds.len());
         let last = self.rounds[..heard].last().filter(|_| self.promises(0));
         let under_way = self.rounds.get(heard).or(self.rounds.last());
-        let [promised, begun] = [last.map(|own| own.promised), under_way.map(|own| own.begun)];
+        let [promised, begun] =
+            [last.map(|round| round.promised), under_way.map(|round| round.begun)];
         KnownWrites { begun: begun.unwrap_or_default(), promised: promised.unwrap_or_default() }
     }
 
     /// Steps known to be done by then.
     fn steps(&self, rounds: u32) -> usize {
         let heard = (rounds as usize).min(self.rounds.len());
-        self.rounds[..heard].last().map_or(0, |own| own.steps)
+        self.rounds[..heard].last().map_or(0, |round| round.steps)
     }
 }
 

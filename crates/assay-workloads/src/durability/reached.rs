@@ -48,24 +48,24 @@ impl Reached {
         self.unreachable += other.unreachable;
         self.inspected += other.inspected;
         self.faulty += other.faulty;
-        let first = |own: &mut Option<String>, more: &Option<String>| {
-            if own.is_none() {
-                own.clone_from(more);
+        let keep = |kept: &mut Option<String>, more: &Option<String>| {
+            if kept.is_none() {
+                kept.clone_from(more);
             }
         };
-        first(&mut self.unreachable_reason, &other.unreachable_reason);
-        first(&mut self.fault, &other.fault);
+        keep(&mut self.unreachable_reason, &other.unreachable_reason);
+        keep(&mut self.fault, &other.fault);
     }
 
     /// The same in sentences; `None` without a file system.
     pub fn words(&self, on: On) -> Option<String> {
-        let quoted = |said: &Option<String>| {
-            said.as_ref().map_or_else(String::new, |words| format!(": \"{words}\""))
+        let quoted = |message: &Option<String>| {
+            message.as_ref().map_or_else(String::new, |message| format!(": \"{message}\""))
         };
-        let mut all = Vec::new();
+        let mut sentences = Vec::new();
         if self.unreachable > 0 {
             let because = quoted(&self.unreachable_reason);
-            all.push(format!(
+            sentences.push(format!(
                 "The filesystem was unreachable after {}{because}.",
                 cuts(self.unreachable)
             ));
@@ -73,7 +73,7 @@ impl Reached {
         if let Some(check) = on.inspected_by("").filter(|_| self.inspected > 0) {
             let check = check.join(" ");
             let (faulty, of) = (show::count(self.faulty), cuts(self.inspected));
-            all.push(match self.faulty {
+            sentences.push(match self.faulty {
                 0 => format!(
                     "The filesystem check ({}) found no error after {of}.",
                     check.trim_end()
@@ -85,7 +85,7 @@ impl Reached {
                 ),
             });
         }
-        (!all.is_empty()).then(|| all.join(" "))
+        (!sentences.is_empty()).then(|| sentences.join(" "))
     }
 }
 

@@ -96,18 +96,18 @@ impl ServedDrive {
     }
 
     /// Performs a modifying request; returns whether it is answered.
-    fn change(&self, own: impl FnOnce(&mut Inner)) -> bool {
+    fn change(&self, apply: impl FnOnce(&mut Inner)) -> bool {
         let mut inner = self.inner();
         if inner.is_off {
             return false;
         }
-        own(&mut inner);
-        if let Some(ends) = inner.ends.filter(|own| own.rounds <= inner.rounds.len() as u32) {
+        apply(&mut inner);
+        if let Some(ends) = inner.ends.filter(|ends| ends.rounds <= inner.rounds.len() as u32) {
             inner.ends =
                 Some(PlannedPowerCut { requests: ends.requests.saturating_sub(1), ..ends });
             inner.is_off = inner.is_due();
         }
-        !inner.is_off || inner.ends.is_some_and(|own| own.answers)
+        !inner.is_off || inner.ends.is_some_and(|ends| ends.answers)
     }
 
     fn write_of(at_bytes: u64, bytes: u64, through: bool) -> Write {
@@ -118,7 +118,7 @@ impl ServedDrive {
 
 impl Inner {
     fn is_due(&self) -> bool {
-        self.ends.is_some_and(|own| own.requests == 0 && own.rounds <= self.rounds.len() as u32)
+        self.ends.is_some_and(|ends| ends.requests == 0 && ends.rounds <= self.rounds.len() as u32)
     }
 }
 
@@ -163,14 +163,16 @@ impl Logged {
         steps: usize,
         draws: &mut Draws,
     ) -> (DrivePages, Cut) {
-        let (landed, cut) = drive.after(&self.log, steps, unit, draws);
+        let (landed, cut) = drive.cut(&self.log, steps, unit, draws);
         let mut pages = self.base.clone();
-        for own in landed {
-            let write = self.log.writes[own.write as usize];
-            let at = (write.at + u64::from(own.first)) * SECTOR_BYTES;
-            let (from, bytes) =
-                (u64::from(own.first) * SECTOR_BYTES, u64::from(own.sectors) * SECTOR_BYTES);
-            match &self.carried[own.write as usize] {
+        for landing in landed {
+            let write = self.log.writes[landing.write as usize];
+            let at = (write.at + u64::from(landing.first)) * SECTOR_BYTES;
+            let (from, bytes) = (
+                u64::from(landing.first) * SECTOR_BYTES,
+                u64::from(landing.sectors) * SECTOR_BYTES,
+            );
+            match &self.carried[landing.write as usize] {
                 None => pages.clear(at, bytes),
                 Some(all) => pages.write(at, &all[from as usize..(from + bytes) as usize]),
             }
@@ -179,7 +181,7 @@ impl Logged {
     }
 
     pub fn rounds(&self, steps: usize) -> u32 {
-        self.rounds.partition_point(|own| *own <= steps) as u32
+        self.rounds.partition_point(|end| *end <= steps) as u32
     }
 }
 

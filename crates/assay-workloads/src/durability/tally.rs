@@ -82,7 +82,7 @@ impl CutTally {
         let shortest = self.counterexample.as_ref().map_or(u64::MAX, Counterexample::length);
         if story
             .as_ref()
-            .is_some_and(|own| self.counterexample.is_none() || own.length() < shortest)
+            .is_some_and(|known| self.counterexample.is_none() || known.length() < shortest)
         {
             self.counterexample = story;
         }
@@ -97,8 +97,8 @@ impl CutTally {
         self.unacknowledged_writes = self.unacknowledged_writes.plus(other.unacknowledged_writes);
         self.reached.add(&other.reached);
         self.keep(other.counterexample.clone());
-        for (own, more) in self.read_again.iter_mut().zip(other.read_again) {
-            *own += more;
+        for (count, more) in self.read_again.iter_mut().zip(other.read_again) {
+            *count += more;
         }
         if self.lost_without_crash.is_none() {
             self.lost_without_crash.clone_from(&other.lost_without_crash);
@@ -107,8 +107,8 @@ impl CutTally {
 
     pub fn sum<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut whole = Self::default();
-        for own in all {
-            whole.add(own);
+        for tally in all {
+            whole.add(tally);
         }
         whole
     }
@@ -118,9 +118,9 @@ impl CutTally {
     }
 }
 
-fn summed<K: Ord + Copy>(own: &mut BTreeMap<K, u64>, more: &BTreeMap<K, u64>) {
+fn summed<K: Ord + Copy>(counts: &mut BTreeMap<K, u64>, more: &BTreeMap<K, u64>) {
     for (key, count) in more {
-        *own.entry(*key).or_default() += count;
+        *counts.entry(*key).or_default() += count;
     }
 }
 

@@ -68,8 +68,8 @@ impl DurabilityFacts {
         trials: &[&DurabilityDetail],
         left_out: &[&DurabilityDetail],
     ) -> Option<Self> {
-        let mut tally = CutTally::sum(trials.iter().map(|own| &own.tally));
-        let missing = left_out.iter().find_map(|own| own.tally.lost_without_crash.clone());
+        let mut tally = CutTally::sum(trials.iter().map(|trial| &trial.tally));
+        let missing = left_out.iter().find_map(|trial| trial.tally.lost_without_crash.clone());
         tally.lost_without_crash = tally.lost_without_crash.or(missing);
         if trials.is_empty() && tally.lost_without_crash.is_none() {
             return None;
@@ -100,7 +100,7 @@ impl DurabilityFacts {
     }
 
     /// Rank among the sentences: losses first, then rows with acknowledged writes.
-    fn place(&self) -> u8 {
+    fn rank(&self) -> u8 {
         match self.lost_share_bound95 {
             _ if self.tally.has_lost() => 0,
             Some(_) => 1,
@@ -108,7 +108,6 @@ impl DurabilityFacts {
         }
     }
 
-    /// The verdict with its bound and its basis.
     fn verdict(&self) -> String {
         let cuts = show::count(self.tally.crash_points);
         if self.tally.lost_without_crash.is_some() {
@@ -173,13 +172,13 @@ impl DurabilityFacts {
     }
 
     fn row(&self, setting: Option<String>) -> Row {
-        let (words, tone) = match self.place() {
+        let (words, tone) = match self.rank() {
             0 => ("loses", Tone::Bad),
             1 => ("none lost", Tone::Good),
             _ if self.tally.acknowledged_writes > 0 => ("no crash points", Tone::Plain),
             _ => ("none acknowledged", Tone::Plain),
         };
-        let own = [
+        let cells = [
             Cell::toned(words, tone),
             self.tally.crash_points.into(),
             self.tally.lost.into(),
@@ -188,7 +187,7 @@ impl DurabilityFacts {
             self.tally.acknowledged_writes.into(),
             self.grade_and_drive().into(),
         ];
-        Row::about(self.subject(), setting.map(Cell::from).into_iter().chain(own))
+        Row::about(self.subject(), setting.map(Cell::from).into_iter().chain(cells))
     }
 
     fn grade_and_drive(&self) -> String {
@@ -212,11 +211,12 @@ impl OfRow for DurabilityFacts {
     fn failure(&self) -> Option<String> {
         let levels: Vec<String> =
             self.configuration.iter().map(|(factor, level)| format!("{factor} {level}")).collect();
-        let own = called(&self.workload, &levels.join(", "));
+        let row_name = called(&self.workload, &levels.join(", "));
         let is_real = self.tally.lost_without_crash.is_some() || self.method == Method::Plug;
         let on = if is_real { "the target" } else { "an assumed drive" };
-        let text = || format!("an acknowledged write was lost on {on}, in {own}: {}", self.text);
-        self.tally.has_lost().then(text)
+        self.tally.has_lost().then(|| {
+            format!("an acknowledged write was lost on {on}, in {row_name}: {}", self.text)
+        })
     }
 }
 
@@ -235,36 +235,41 @@ const NOT_YOURS: &str = "The real drive was not tested.";
 /// they prove. Rows of one target share identical sentences.
 fn sentences(all: &[&DurabilityFacts], name: &dyn Fn(&Subject) -> String) -> Vec<Sentence> {
     let mut rows = all.to_vec();
-    rows.sort_by_key(|own| own.place());
-    let mut told: Vec<(Vec<String>, Sentence)> = Vec::new();
-    for own in rows {
-        let row = called(&own.workload, &name(&own.subject()));
+    rows.sort_by_key(|facts| facts.rank());
+    // Each sentence with the names of its rows.
+    let mut shared: Vec<(Vec<String>, Sentence)> = Vec::new();
+    for facts in rows {
+        let row = called(&facts.workload, &name(&facts.subject()));
         // Only the verdict leads: the counterexample and the file system's state are separate sentences.
-        let reached = own.tally.reached.words(own.write_to);
-        let rest = [own.counterexample_text.clone(), reached].into_iter().flatten();
-        for text in [own.text.clone()].into_iter().chain(rest) {
-            let target =
-                |one: &Sentence| one.about.arm.get("target") == own.configuration.get("target");
-            match told.iter_mut().find(|(_, one)| one.text == text && target(one)) {
-                Some((rows, _)) => rows.push(row.clone()),
-                None => told.push((vec![row.clone()], own.sentence(&text))),
+        let reached = facts.tally.reached.words(facts.write_to);
+        let texts = [Some(facts.text.clone()), facts.counterexample_text.clone(), reached];
+        for text in texts.into_iter().flatten() {
+            let target = facts.configuration.get("target");
+            let is_same =
+                |known: &Sentence| known.text == text && known.about.arm.get("target") == target;
+            match shared.iter_mut().find(|(_, known)| is_same(known)) {
+                Some((names, _)) => names.push(row.clone()),
+                None => shared.push((vec![row.clone()], facts.sentence(&text))),
             }
         }
     }
-    let named = |(rows, one): (Vec<String>, Sentence)| match rows.len() {
-        _ if all.len() == 1 => one,
-        1 => Sentence { text: format!("{}: {}", rows[0], one.text), ..one },
-        _ => Sentence { text: format!("{}, each: {}", rows.join(", "), one.text), ..one },
-    };
-    let mut found: Vec<Sentence> = told.into_iter().map(named).collect();
-    let mut grades: Vec<&str> = Vec::new();
-    for own in all {
-        if !grades.contains(&own.method_text.as_str()) {
-            grades.push(&own.method_text);
-            found.push(own.sentence(&own.method_text));
+    let mut sentences = Vec::new();
+    for (names, mut sentence) in shared {
+        match names.as_slice() {
+            _ if all.len() == 1 => {}
+            [name] => sentence.text = format!("{name}: {}", sentence.text),
+            names => sentence.text = format!("{}, each: {}", names.join(", "), sentence.text),
+        }
+        sentences.push(sentence);
+    }
+    let mut methods: Vec<&str> = Vec::new();
+    for facts in all {
+        if !methods.contains(&facts.method_text.as_str()) {
+            methods.push(&facts.method_text);
+            sentences.push(facts.sentence(&facts.method_text));
         }
     }
-    found
+    sentences
 }
 
 fn grade_words(planned: &DurabilityPlan, read: u64, wrong: u64) -> String {
@@ -313,8 +318,8 @@ fn in_machine_words(planned: &DurabilityPlan) -> String {
     }
 }
 
-fn story_words(told: &Counterexample) -> String {
-    match told {
+fn story_words(loss: &Counterexample) -> String {
+    match loss {
         Counterexample::Place(story) => place_words(story),
         Counterexample::File(story) => story.words(),
         Counterexample::Command(story) => story.words(),
@@ -345,7 +350,7 @@ fn place_words(story: &WriteLoss) -> String {
         }
         (None, _) => "no crash occurred".to_owned(),
     };
-    let older = story.older.map_or_else(String::new, |own| format!(" ({})", show::count(own)));
+    let older = story.older.map_or_else(String::new, |older| format!(" ({})", show::count(older)));
     format!("{begin}; {cut}; the drive has {}{older}.", story.found.words())
 }
 
@@ -392,10 +397,10 @@ const SURVIVES: &str = "with equal probability, the surviving cache content is n
 const UNPROMISED: &str = "Unacknowledged writes may be in any state.";
 
 fn legend(all: &[&DurabilityFacts]) -> String {
-    let is_there = |grade: Method| all.iter().any(|own| own.method == grade);
+    let is_there = |grade: Method| all.iter().any(|row| row.method == grade);
     let moments = MOMENTS.into_iter().filter(|(grade, _)| is_there(*grade));
     let moments = moments.map(|(_, moment)| moment).collect::<Vec<_>>().join(". ");
-    if all.iter().all(|own| own.method == Method::Plug) {
+    if all.iter().all(|row| row.method == Method::Plug) {
         return format!("{LEGEND} {PLUG_LEGEND} {moments}. {UNPROMISED}");
     }
     format!("{LEGEND} {DRIVE_LEGEND} {moments}; {SURVIVES} {UNPROMISED}")
@@ -410,8 +415,8 @@ pub const FIGURE: About = About {
 
 /// Exhibit of all rows; `name` is the name of a row in sentences.
 pub fn exhibit(all: &[&DurabilityFacts], name: &dyn Fn(&Subject) -> String) -> Exhibit {
-    let has_settings = all.iter().any(|own| name(&own.subject()) != own.workload);
-    let own = [
+    let has_settings = all.iter().any(|facts| name(&facts.subject()) != facts.workload);
+    let columns = [
         Column::verdict("verdict"),
         Column::new("crash points", Unit::Count),
         Column::new("lost", Unit::Count),
@@ -420,11 +425,10 @@ pub fn exhibit(all: &[&DurabilityFacts], name: &dyn Fn(&Subject) -> String) -> E
         Column::left("method, assumed drive"),
     ];
     let setting = has_settings.then(|| Column::left("setting"));
-    let columns = setting.into_iter().chain(own).collect();
-    let row = |own: &&DurabilityFacts| own.row(has_settings.then(|| name(&own.subject())));
+    let row = |facts: &&DurabilityFacts| facts.row(has_settings.then(|| name(&facts.subject())));
     let table = Table {
         title: title(all).to_owned(),
-        columns,
+        columns: setting.into_iter().chain(columns).collect(),
         rows: all.iter().map(row).collect(),
         notes: vec![legend(all)],
     };
@@ -440,7 +444,7 @@ pub fn exhibit(all: &[&DurabilityFacts], name: &dyn Fn(&Subject) -> String) -> E
 const CUTS: &str = "crash points";
 
 fn title(all: &[&DurabilityFacts]) -> &'static str {
-    let has = |grade| all.iter().any(|own| own.method == grade);
+    let has = |grade| all.iter().any(|row| row.method == grade);
     if has(Method::Plug) {
         return "power cuts of this machine";
     }
@@ -454,17 +458,17 @@ fn title(all: &[&DurabilityFacts]) -> &'static str {
 /// Crash points by outcome, one figure per workload. Workloads with a loss come first, as in the sentences.
 fn figures(all: &[&DurabilityFacts], name: &dyn Fn(&Subject) -> String) -> Vec<Figure> {
     let mut by_place = all.to_vec();
-    by_place.sort_by_key(|own| own.place());
+    by_place.sort_by_key(|row| row.rank());
     let mut workloads: Vec<&str> = Vec::new();
-    for own in by_place {
-        if !workloads.contains(&own.workload.as_str()) {
-            workloads.push(&own.workload);
+    for row in by_place {
+        if !workloads.contains(&row.workload.as_str()) {
+            workloads.push(&row.workload);
         }
     }
     let mut figures = Vec::new();
     for workload in workloads {
         let rows: Vec<&DurabilityFacts> =
-            all.iter().copied().filter(|own| own.workload == workload).collect();
+            all.iter().copied().filter(|row| row.workload == workload).collect();
         figures.extend(figure(workload, &rows, name));
     }
     figures
@@ -478,9 +482,9 @@ fn figure(
     let count = |row: &DurabilityFacts, outcome: &CutOutcome| {
         row.tally.outcomes.get(outcome).copied().unwrap_or_default()
     };
-    let seen = |outcome: &CutOutcome| rows.iter().any(|row| count(row, outcome) > 0);
-    let outcomes: Vec<CutOutcome> = CutOutcome::ALL.into_iter().filter(seen).collect();
-    let names: Vec<String> = outcomes.iter().map(|own| own.words().to_owned()).collect();
+    let is_seen = |outcome: &CutOutcome| rows.iter().any(|row| count(row, outcome) > 0);
+    let outcomes: Vec<CutOutcome> = CutOutcome::ALL.into_iter().filter(is_seen).collect();
+    let names: Vec<String> = outcomes.iter().map(|outcome| outcome.words().to_owned()).collect();
     let group = |row: &&DurabilityFacts| NamedValues {
         name: name(&row.subject()),
         values: outcomes.iter().map(|outcome| count(row, outcome) as f64).collect(),

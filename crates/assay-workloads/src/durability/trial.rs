@@ -133,7 +133,7 @@ impl DurabilityTrial {
         // Draws and allocates before the measured time.
         let rounds: Vec<Vec<Action>> =
             layout.rounds(self.seed).take(self.promises as usize).collect();
-        let mut own = WrittenRecords::with_room(layout, rounds.iter().map(Vec::len).sum());
+        let mut records = WrittenRecords::with_room(layout, rounds.iter().map(Vec::len).sum());
         let began_ns = medium.now_ns();
         let is_over = |now_ns: u64| now_ns.saturating_sub(began_ns) >= self.time_ns;
         for acts in rounds {
@@ -141,20 +141,20 @@ impl DurabilityTrial {
                 break;
             }
             for act in acts {
-                self.act(act, &mut own, &mut writer, medium, &mut detail)?;
+                self.act(act, &mut records, &mut writer, medium, &mut detail)?;
             }
             detail.rounds += 1;
         }
         detail.stopped = stop.load(Ordering::Relaxed);
         detail.window_ns = medium.now_ns().saturating_sub(began_ns);
-        detail.tally.acknowledged_writes = own.log.promises();
-        Ok((own, detail))
+        detail.tally.acknowledged_writes = records.log.promises();
+        Ok((records, detail))
     }
 
     fn act(
         &self,
         act: Action,
-        own: &mut WrittenRecords,
+        records: &mut WrittenRecords,
         writer: &mut ActWriter,
         medium: &mut dyn Medium,
         detail: &mut DurabilityDetail,
@@ -162,20 +162,20 @@ impl DurabilityTrial {
         writer.act(act, medium)?;
         match act {
             Action::Write { what, at } => {
-                own.write(at, what);
+                records.write(at, what);
                 detail.writes += 1;
                 detail.written_bytes += self.record_bytes;
                 if self.sync == Sync::Dsync {
                     // With the page cache, a kernel syncs such a write by a flush, without FUA.
-                    own.log.flush();
+                    records.log.flush();
                     detail.syncs += 1;
                 }
             }
             Action::Sync if matches!(self.sync, Sync::Fsync | Sync::Fdatasync) => {
-                own.log.flush();
+                records.log.flush();
                 detail.syncs += 1;
             }
-            Action::Promise if self.sync != Sync::None => own.log.promise(),
+            Action::Promise if self.sync != Sync::None => records.log.promise(),
             Action::Sync | Action::Promise => {}
         }
         Ok(())
@@ -194,7 +194,7 @@ impl DurabilityTrial {
         let mut block = vec![0; self.record_bytes as usize];
         let each = written.layout.sectors as usize;
         for at in (0..sectors).step_by(each.max(1)) {
-            if wanted[at..at + each].iter().all(|own| *own == Seen::Before) {
+            if wanted[at..at + each].iter().all(|expected| *expected == Seen::Before) {
                 continue;
             }
             medium.read(self.area[0] + at as u64 * SECTOR_BYTES, &mut block)?;
@@ -203,7 +203,7 @@ impl DurabilityTrial {
                 *to = look(sector, self.run, place);
             }
         }
-        let ours = wanted.iter().zip(&seen).filter(|(own, _)| **own != Seen::Before);
+        let ours = wanted.iter().zip(&seen).filter(|(expected, _)| **expected != Seen::Before);
         for (wanted, seen) in ours {
             detail.tally.read_again[0] += 1;
             detail.tally.read_again[1] += u64::from(wanted != seen);
@@ -233,14 +233,13 @@ impl DurabilityTrial {
                 break;
             }
             let steps = moment(&written.log, &mut draws);
-            let (landed, cut) = self.drive.after(&written.log, steps, unit, &mut draws);
+            let (landed, cut) = self.drive.cut(&written.log, steps, unit, &mut draws);
             let image = rebuilt(&written.log, &landed, sectors);
             let judgement = written.judged(&image, steps);
             self.count(written, &cut, &judgement, &mut detail.tally);
         }
     }
 
-    /// Sectors that the drive is assumed to write atomically.
     pub(crate) fn atomic_sectors(&self) -> u32 {
         (self.atomic_bytes / SECTOR_BYTES).max(1) as u32
     }
@@ -290,7 +289,7 @@ impl DurabilityTrial {
             crash_step: cut.map(|cut| cut.steps as u64),
             survivors: cut.map(|cut| (cut.survivors, cut.survived, cut.uncovered)),
             found: lost.found,
-            older: lost.older.map(|own| u64::from(own) + 1),
+            older: lost.older.map(|older| u64::from(older) + 1),
         }))
     }
 }

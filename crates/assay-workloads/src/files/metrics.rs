@@ -81,5 +81,5 @@ pub fn acts() -> impl Iterator<Item = ActMetrics> {
 }
 
 pub fn rate(metric: &str) -> Option<FileAct> {
-    acts().find(|one| one.rate.name == metric).map(|one| one.act)
+    acts().find(|of_act| of_act.rate.name == metric).map(|of_act| of_act.act)
 }

@@ -102,11 +102,11 @@ impl WorkloadSpec for FilesSpec {
         self.runtime = self.runtime.or(Some(BOUND));
     }
 
-    fn hurry(&mut self, _: Option<Bytes>) {
+    fn make_quick(&mut self, _: Option<Bytes>) {
         let files = (self.files / QUICK_SHARE).max(self.threads).max(1);
         self.directories = (self.directories / QUICK_SHARE).clamp(1, files);
         self.files = files;
-        self.runtime = Some(self.runtime.map_or(QUICK_BOUND, |own| own.min(QUICK_BOUND)));
+        self.runtime = Some(self.runtime.map_or(QUICK_BOUND, |runtime| runtime.min(QUICK_BOUND)));
     }
 
     fn plan(&self, offer: &Offer<'_>) -> Result<(super::WorkPlan, Option<String>), String> {
@@ -122,7 +122,7 @@ impl WorkloadSpec for FilesSpec {
     }
 
     fn costs_like(&self, other: &Work) -> bool {
-        let shape = |own: &Self| FilesPlan { files: 0, directories: 0, ..own.planned() };
+        let shape = |spec: &Self| FilesPlan { files: 0, directories: 0, ..spec.planned() };
         Self::of(other).is_some_and(|other| shape(other) == shape(self))
     }
 }

@@ -5,7 +5,7 @@ use assay_core::quantity::{Bytes, Time};
 use serde::{Deserialize, Serialize};
 
 use super::{FileSync, Pattern};
-use crate::keys::{choice, keys, whole, word, work};
+use crate::keys::{choice, keys, parse_whole, word, work};
 
 const MOST_FILES: u32 = 1_000_000;
 const MOST_LEVELS: u32 = 16;
@@ -23,7 +23,7 @@ keys! {
             factor: work(
                 "A whole number from 1 to 1,000,000.",
                 "[1000, 10000]",
-                |own, text| Ok(own.files = whole(text, MOST_FILES)?),
+                |own, text| Ok(own.files = parse_whole(text, MOST_FILES)?),
             ),
         }
 
@@ -34,7 +34,7 @@ keys! {
             factor: choice(
                 "A whole number from 1 to the number of files.",
                 "[1, 100]",
-                |own, text| Ok(own.directories = whole(text, MOST_FILES)?),
+                |own, text| Ok(own.directories = parse_whole(text, MOST_FILES)?),
             ),
         }
 
@@ -46,7 +46,7 @@ keys! {
             factor: choice(
                 "A whole number from 1 to 16; higher levels have as few directories as possible.",
                 "[1, 4]",
-                |own, text| Ok(own.tree_depth = whole(text, MOST_LEVELS)?),
+                |own, text| Ok(own.tree_depth = parse_whole(text, MOST_LEVELS)?),
             ),
         }
 
@@ -80,7 +80,7 @@ keys! {
             factor: choice(
                 "A whole number from 1 to 1024.",
                 "[1, 2, 4]",
-                |own, text| Ok(own.threads = whole(text, MOST_THREADS)?),
+                |own, text| Ok(own.threads = parse_whole(text, MOST_THREADS)?),
             ),
         }
 
@@ -121,11 +121,11 @@ const fn numbers_to(most: u32) -> Form {
     Form::Whole { least: 1, most: most as u64 }
 }
 
-fn set_file_size(own: &mut FilesSpec, text: &str) -> Result<(), String> {
+fn set_file_size(spec: &mut FilesSpec, text: &str) -> Result<(), String> {
     let size: Bytes = text.parse()?;
     if size > LARGEST {
         return Err(format!("a file size must be at most {LARGEST}, not {size}"));
     }
-    own.file_size = size;
+    spec.file_size = size;
     Ok(())
 }

@@ -17,7 +17,6 @@ use crate::emptied;
 use crate::measured::{Measured, RunResult, known_and_absent, percentile};
 use crate::place::Run;
 
-/// Usual block size of file systems.
 const BLOCK: u64 = 4096;
 /// With less free space, the file system counts as full.
 const NO_ROOM_BYTES: u64 = 64 << 10;
@@ -42,7 +41,7 @@ pub(super) fn run(planned: &FilesPlan, run: &Run<'_>) -> Result<RunResult, Strin
     let note = removed?;
     let stopped = run.stop.load(Ordering::Relaxed);
     let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
-    let mut ran = ran(&outcomes, emptied_bytes, elapsed_ns, stopped);
+    let mut ran = run_result(&outcomes, emptied_bytes, elapsed_ns, stopped);
     ran.measured.notes.extend(note);
     Ok(ran)
 }
@@ -50,7 +49,7 @@ pub(super) fn run(planned: &FilesPlan, run: &Run<'_>) -> Result<RunResult, Strin
 /// Cost of one file in nanoseconds; `None` if the target is not a directory.
 pub(super) fn pilot(planned: &FilesPlan, run: &Run<'_>) -> Result<Option<u64>, String> {
     let is_directory = |kind| kind == FileKind::Directory;
-    if !run.system.status(run.path).is_ok_and(|found| is_directory(found.kind)) {
+    if !run.system.status(run.path).is_ok_and(|status| is_directory(status.kind)) {
         return Ok(None);
     }
     if let Some(reason) = lacks_room(planned, run) {
@@ -148,9 +147,9 @@ fn gone_through(
             let seen = emptied::empty(run.system)?;
             emptied_bytes = emptied_bytes.into_iter().chain(seen).max_by_key(|[_, left]| *left);
         }
-        let own = if act == FileAct::Create { CREATE_SHARES } else { 1 };
-        let done = tree.run(act, left_ns / shares * own, run.stop).map_err(failed)?;
-        (left_ns, shares) = (left_ns.saturating_sub(done.elapsed_ns), shares - own);
+        let parts = if act == FileAct::Create { CREATE_SHARES } else { 1 };
+        let done = tree.run(act, left_ns / shares * parts, run.stop).map_err(failed)?;
+        (left_ns, shares) = (left_ns.saturating_sub(done.elapsed_ns), shares - parts);
         outcomes.push(done);
     }
     if planned.fsync == FileSync::None {
@@ -187,7 +186,7 @@ fn failed(planned: &FilesPlan, run: &Run<'_>, error: LoadError) -> String {
     }
 }
 
-fn ran(
+fn run_result(
     outcomes: &[FileOutcome],
     emptied_bytes: Option<[u64; 2]>,
     elapsed_ns: u64,
@@ -195,21 +194,21 @@ fn ran(
 ) -> RunResult {
     let sum = |pick: fn(&FileOutcome) -> u64| outcomes.iter().map(pick).sum::<u64>();
     let (values, absent) = known_and_absent(outcomes.iter().flat_map(latencies));
-    let phase = |one: &FileOutcome| FilePhase {
-        act: one.act,
-        operations: one.operations,
-        bytes: one.bytes,
-        elapsed_ns: one.elapsed_ns,
-        sync_ns: one.sync_ns,
-        left: one.left,
+    let phase = |done: &FileOutcome| FilePhase {
+        act: done.act,
+        operations: done.operations,
+        bytes: done.bytes,
+        elapsed_ns: done.elapsed_ns,
+        sync_ns: done.sync_ns,
+        left: done.left,
     };
     let detail = FilesDetail { phases: outcomes.iter().map(phase).collect(), emptied_bytes };
-    let histogram = |one: &FileOutcome| (one.act.name().to_owned(), one.latency_ns.clone());
+    let histogram = |done: &FileOutcome| (done.act.name().to_owned(), done.latency_ns.clone());
     let measured = Measured {
-        window_ns: sum(|one| one.elapsed_ns),
+        window_ns: sum(|done| done.elapsed_ns),
         elapsed_ns,
-        cpu_ns: sum(|one| one.cpu_ns),
-        waited_ns: outcomes.iter().map(|one| one.waited_ns).sum(),
+        cpu_ns: sum(|done| done.cpu_ns),
+        waited_ns: outcomes.iter().map(|done| done.waited_ns).sum(),
         values,
         absent,
         ..Measured::from_detail(detail)
@@ -222,8 +221,10 @@ fn ran(
 
 /// The latencies of a phase by metric, if it has enough files.
 fn latencies(done: &FileOutcome) -> Vec<(Metric, Presence<f64>)> {
-    let Some(own) = metrics::acts().find(|one| one.act == done.act) else { return Vec::new() };
-    [(own.half, 0.5), (own.tail, 0.99)]
+    let Some(act) = metrics::acts().find(|act| act.act == done.act) else {
+        return Vec::new();
+    };
+    [(act.half, 0.5), (act.tail, 0.99)]
         .map(|(metric, q)| (metric, percentile(&done.latency_ns, q, "files")))
         .to_vec()
 }

@@ -117,7 +117,7 @@ fn trees_that_cannot_be_say_why() {
 #[test]
 fn a_quick_look_takes_a_tenth_of_the_tree() {
     let mut own = FilesSpec::default();
-    WorkloadSpec::hurry(&mut own, None);
+    WorkloadSpec::make_quick(&mut own, None);
     assert_eq!((own.files, own.directories), (1_000, 10));
     assert_eq!(own.runtime, Some(QUICK_BOUND));
 }

@@ -27,30 +27,30 @@ fn verify(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints)
     if !io.verify || to.is_wrong(&path) {
         return;
     }
-    let own = vec![String::from(io.mix)];
-    let mixes = study.factors.get("mix").unwrap_or(&own);
+    let unvaried = vec![String::from(io.mix)];
+    let mixes = study.factors.get("mix").unwrap_or(&unvaried);
     if !mixes.iter().any(|level| level.parse::<Mix>().is_ok_and(Mix::carries)) {
         let hint = "remove verify, or use mix = \"write\"".to_owned();
         to.value(&path, "verify: the workload writes nothing".to_owned(), Some(hint));
         return;
     }
-    let varied = |name: &str| study.factors.contains_key(name);
-    let own = verifying::obstacle(io).filter(|unfit| !varied(unfit.key));
-    // With several block sizes, steps are checked during planning.
-    let is_alone =
-        |unfit: &Unfit| !matches!(unfit.key, "align" | "stride") || !varied("block_size");
-    if let Some(unfit) = own.or_else(|| unfit_level(io, study)).filter(is_alone) {
+    let is_varied = |name: &str| study.factors.contains_key(name);
+    let unfit = verifying::obstacle(io).filter(|unfit| !is_varied(unfit.key));
+    // With several block sizes, planning checks the steps.
+    let is_known =
+        |unfit: &Unfit| !matches!(unfit.key, "align" | "stride") || !is_varied("block_size");
+    if let Some(unfit) = unfit.or_else(|| unfit_level(io, study)).filter(is_known) {
         let hint = unfit.hint.map(str::to_owned);
         to.value(&path, format!("verify: {}", unfit.message), hint);
     }
 }
 
 fn unfit_level(io: &IoSpec, study: &InStudy<'_>) -> Option<Unfit> {
-    IoSpec::FACTORS.iter().find_map(|own| {
-        let name = own.about.about.name;
+    IoSpec::FACTORS.iter().find_map(|factor| {
+        let name = factor.about.about.name;
         let unfit = |level: &String| {
             let mut at_level = io.clone();
-            (own.set)(&mut at_level, level).ok()?;
+            (factor.set)(&mut at_level, level).ok()?;
             verifying::obstacle(&at_level).filter(|unfit| unfit.key == name)
         };
         study.factors.get(name)?.iter().find_map(unfit)
@@ -59,8 +59,8 @@ fn unfit_level(io: &IoSpec, study: &InStudy<'_>) -> Option<Unfit> {
 
 /// A ramp needs an explicit runtime.
 fn ramp(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
-    let told = ["runtime", "ramp_time"].iter().any(|key| to.is_wrong(&format!("{path}/{key}")));
-    if io.ramp_time.is_some() && io.runtime.is_none() && study.has_budget && !told {
+    let is_wrong = ["runtime", "ramp_time"].iter().any(|key| to.is_wrong(&format!("{path}/{key}")));
+    if io.ramp_time.is_some() && io.runtime.is_none() && study.has_budget && !is_wrong {
         let message =
             "ramp_time requires runtime; without runtime, the time budget sets both".to_owned();
         let hint = "add runtime = \"10 s\", or remove ramp_time".to_owned();
@@ -69,13 +69,13 @@ fn ramp(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
 }
 
 fn count(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
-    let wrong = |key: &str| to.is_wrong(&format!("{path}/{key}"));
-    let (told, unread) = (wrong("operations"), wrong("pattern"));
-    if io.ramp_time.is_some() && io.operations.is_some() && !wrong("ramp_time") {
+    let is_wrong = |key: &str| to.is_wrong(&format!("{path}/{key}"));
+    let is_reported = is_wrong("operations") || is_wrong("pattern");
+    if io.ramp_time.is_some() && io.operations.is_some() && !is_wrong("ramp_time") {
         let message = "ramp_time does not work with operations".to_owned();
         to.key(&format!("{path}/ramp_time"), message, Some("remove ramp_time".to_owned()));
     }
-    if !told && !unread && goes_spread(io, study) {
+    if !is_reported && goes_spread(io, study) {
         spread(io, path, to);
     }
 }
@@ -116,31 +116,32 @@ fn spread(io: &IoSpec, path: &str, to: &mut dyn Complaints) {
 
 /// An arrival rate determines the starts, so no other key may.
 fn paced(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
-    let varied = |key: &str| study.factors.contains_key(key);
-    let has = |key: &str, own: bool| (own || varied(key)) && !to.is_wrong(&format!("{path}/{key}"));
-    let told = has("arrival_rate", io.arrival_rate.is_some());
-    let (rate, think) = (told || study.finds_rate, has("think_time", io.think_time.is_some()));
+    let is_varied = |key: &str| study.factors.contains_key(key);
+    let has = |key: &str, is_set: bool| {
+        (is_set || is_varied(key)) && !to.is_wrong(&format!("{path}/{key}"))
+    };
+    let has_rate_key = has("arrival_rate", io.arrival_rate.is_some());
+    let has_rate = has_rate_key || study.finds_rate;
+    let think = has("think_time", io.think_time.is_some());
     let arrivals = has("arrival_process", io.arrival_process != Arrivals::Fixed);
     let spread = goes_spread(io, study);
-    // If a factor sets the key, report the other one.
-    let at = |key: &str| {
-        if varied(key) { format!("factors/{key}/0") } else { format!("{path}/{key}") }
+    let mut refuse = |key: &str, message: &str, hint: &str| {
+        let at = if is_varied(key) { format!("factors/{key}/0") } else { format!("{path}/{key}") };
+        to.value(&at, message.to_owned(), Some(hint.to_owned()));
     };
-    if rate && think {
-        let message =
-            "think_time does not work with arrival_rate, which sets the start times".to_owned();
-        to.value(&at("think_time"), message, Some("remove think_time or arrival_rate".to_owned()));
+    if has_rate && think {
+        let message = "think_time does not work with arrival_rate, which sets the start times";
+        refuse("think_time", message, "remove think_time or arrival_rate");
     }
-    if rate && spread {
+    if has_rate && spread {
         let message =
-            "arrival_rate does not work with pattern spaced, which runs one operation at a time"
-                .to_owned();
-        let key = if told { "arrival_rate" } else { "pattern" };
-        to.value(&at(key), message, Some("use pattern = \"random\"".to_owned()));
+            "arrival_rate does not work with pattern spaced, which runs one operation at a time";
+        let key = if has_rate_key { "arrival_rate" } else { "pattern" };
+        refuse(key, message, "use pattern = \"random\"");
     }
-    if arrivals && !rate {
-        let message = "arrival_process requires arrival_rate".to_owned();
-        to.value(&at("arrival_process"), message, Some("add arrival_rate = \"5000/s\"".to_owned()));
+    if arrivals && !has_rate {
+        let message = "arrival_process requires arrival_rate";
+        refuse("arrival_process", message, "add arrival_rate = \"5000/s\"");
     }
     if let (Some(think), Some(time)) = (io.think_time, io.runtime)
         && think >= time

@@ -43,7 +43,6 @@ pub struct IoDetail {
 }
 
 impl IoDetail {
-    /// Bytes inside the window, all classes.
     pub fn bytes(&self) -> u64 {
         self.classes.values().fold(0, |sum, count| sum.saturating_add(count.bytes))
     }

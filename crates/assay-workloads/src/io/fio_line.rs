@@ -61,7 +61,7 @@ fn job(io: &IoPlan, how: &ManualRun<'_>) -> ManualCommand {
     words.extend([format!("--direct={}", u8::from(io.direct)), format!("--ioengine={engine}")]);
     words.extend(span(io, area));
     words.extend(end(io, how));
-    words.extend(parameters::FIO.iter().flat_map(|own| own(io)));
+    words.extend(parameters::FIO.iter().flat_map(|option| option(io)));
     words.push("--group_reporting".to_owned());
     ManualCommand { words, remarks: remarks(io, engine, how.note) }
 }
@@ -138,7 +138,7 @@ fn end(io: &IoPlan, how: &ManualRun<'_>) -> Vec<String> {
         Some(operations) => {
             let each = operations.div_ceil(u64::from(io.threads).max(1));
             let end = match io.block_size.one() {
-                Some(one) => format!("--io_size={}", size(each.saturating_mul(one.0))),
+                Some(one_size) => format!("--io_size={}", size(each.saturating_mul(one_size.0))),
                 None => format!("--number_ios={each}"),
             };
             vec![runtime, end]
@@ -219,7 +219,6 @@ pub(super) fn duplicates(io: &IoSpec) -> Vec<String> {
     share.into_iter().collect()
 }
 
-/// Operations per second, per thread and direction.
 pub(super) fn rate(io: &IoSpec) -> Vec<String> {
     let Some(rate) = io.arrival_rate else { return Vec::new() };
     let each = rate.per_s().div_ceil(u64::from(io.threads).max(1));
@@ -243,8 +242,8 @@ pub(super) fn think(io: &IoSpec) -> Vec<String> {
 }
 
 pub(super) fn verified(io: &IoSpec) -> Vec<String> {
-    let told: &[&str] = if verify::stamps(io) { &["--verify=crc32c"] } else { &[] };
-    told.iter().copied().map(str::to_owned).collect()
+    let options: &[&str] = if verify::stamps(io) { &["--verify=crc32c"] } else { &[] };
+    options.iter().copied().map(str::to_owned).collect()
 }
 
 fn remarks(io: &IoPlan, engine: Engine, note: Option<&str>) -> Vec<String> {

@@ -74,9 +74,9 @@ pub(super) fn too_long(io: &IoSpec, area_bytes: u64) -> Option<String> {
         return Some(format!("align {align} leaves only one offset in an area of {area}"));
     }
     let stride = io.strides()?;
-    let own = area_bytes / u64::from(io.threads).max(1);
-    (stride.0 > own)
-        .then(|| format!("stride {stride} exceeds the area of {} per thread", Bytes(own)))
+    let part_bytes = area_bytes / u64::from(io.threads).max(1);
+    (stride.0 > part_bytes)
+        .then(|| format!("stride {stride} exceeds the area of {} per thread", Bytes(part_bytes)))
 }
 
 /// An arm, and the indices of its levels by factor.
@@ -85,15 +85,15 @@ type Arm<'a> = (IoSpec, Vec<(&'a str, usize)>);
 /// The work under each arm, reduced to the checked keys. Invalid levels are reported elsewhere.
 fn arms<'a>(io: &IoSpec, study: &'a InStudy<'_>) -> Vec<Arm<'a>> {
     let mut arms: Vec<Arm<'a>> = vec![(io.clone(), Vec::new())];
-    let looked_at = |own: &&str| LOOKED_AT.contains(own);
-    for name in study.factors.keys().map(String::as_str).filter(looked_at) {
-        let own = IoSpec::FACTORS.iter().find(|own| own.about.about.name == name);
-        let (Some(own), Some(levels)) = (own, study.factors.get(name)) else { continue };
+    let is_checked = |name: &&str| LOOKED_AT.contains(name);
+    for name in study.factors.keys().map(String::as_str).filter(is_checked) {
+        let factor = IoSpec::FACTORS.iter().find(|factor| factor.about.about.name == name);
+        let (Some(factor), Some(levels)) = (factor, study.factors.get(name)) else { continue };
         let mut next = Vec::new();
         for (arm, at) in &arms {
             for (index, level) in levels.iter().enumerate() {
                 let mut arm = arm.clone();
-                if (own.set)(&mut arm, level).is_ok() {
+                if (factor.set)(&mut arm, level).is_ok() {
                     let at = at.iter().copied().chain([(name, index)]).collect();
                     next.push((arm, at));
                 }

@@ -69,7 +69,6 @@ pub enum AskedEngine {
 pub static BACKGROUND: Fields = Fields { label: "background", rows: parameters::BACKGROUND };
 
 impl IoSpec {
-    /// Operations in flight over all threads.
     pub fn in_flight(&self) -> u32 {
         self.queue_depth.saturating_mul(self.threads)
     }
@@ -169,17 +168,17 @@ impl WorkloadSpec for IoSpec {
         }
     }
 
-    fn hurry(&mut self, area: Option<Bytes>) {
-        self.runtime = match (self.operations, self.runtime) {
-            // Counted operations end the trial: the time is only an upper bound.
-            (Some(_), own) => Some(own.map_or(QUICK_BOUND, |own| own.min(QUICK_BOUND))),
-            (None, _) => Some(self.arrival_rate.map_or(QUICK, quick_at)),
+    fn make_quick(&mut self, area: Option<Bytes>) {
+        let Some(count) = self.operations else {
+            self.runtime = Some(self.arrival_rate.map_or(QUICK, quick_time));
+            self.ramp_time = Some(QUICK_RAMP);
+            return;
         };
-        self.ramp_time = Some(QUICK_RAMP).filter(|_| self.ends_by_time());
-        if let (Some(area), Pattern::Sequential, Some(count)) =
-            (area, self.pattern, self.operations)
-        {
-            // One pass over the smaller area, as over the larger one.
+        // The operations end the trial: the time is only an upper bound.
+        self.runtime = Some(self.runtime.unwrap_or(QUICK_BOUND).min(QUICK_BOUND));
+        self.ramp_time = None;
+        if let (Some(area), Pattern::Sequential) = (area, self.pattern) {
+            // At most one pass over the area, which a quick check shrinks.
             self.operations = Some(count.min(area.0 / self.block_size.largest().0.max(1)).max(1));
         }
     }
@@ -199,15 +198,14 @@ impl WorkloadSpec for IoSpec {
 }
 
 /// Time of a quick check with an arrival rate: long enough for a p99.
-fn quick_at(rate: ArrivalRate) -> Time {
-    const ENOUGH: u64 = 1_200;
-    Time((ENOUGH * 1_000_000_000 / rate.per_s()).clamp(QUICK.0, QUICK_BOUND.0))
+fn quick_time(rate: ArrivalRate) -> Time {
+    const REQUESTS: u64 = 1_200;
+    Time((REQUESTS * 1_000_000_000 / rate.per_s()).clamp(QUICK.0, QUICK_BOUND.0))
 }
 
-/// Words for parameters without a separate sentence.
 fn describe(io: &IoSpec) -> String {
-    let told = parameters::TOLD.iter().filter_map(|words| words(io));
-    told.fold(String::new(), |all, words| all + ", " + &words)
+    let parts = parameters::TOLD.iter().filter_map(|words| words(io));
+    parts.fold(String::new(), |text, part| text + ", " + &part)
 }
 
 /// Prefix of the queue depth: in an open loop it is a limit.
@@ -224,7 +222,6 @@ fn content_words(content: Content) -> String {
     }
 }
 
-/// Effects of reads and writes on the target.
 fn touch(io: &IoSpec) -> Touch {
     let IoSpec { mix, compressibility: content, direct, .. } = *io;
     // Trims need existing data.

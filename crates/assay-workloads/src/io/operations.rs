@@ -31,18 +31,14 @@ pub(super) fn obstacle(io: &IoSpec, offer: &Offer<'_>) -> Option<String> {
     if !io.mix.clears() {
         return None;
     }
-    let of = |class, reason: &Option<String>| reason.clone().filter(|_| io.mix.percent(class) > 0);
-    of(Class::Trim, &offer.clears.no_trim)
-        .or_else(|| of(Class::Zero, &offer.clears.no_zeroing))
-        .or_else(|| {
-            let is_whole = io.block_size.is_multiple_of(SECTOR);
-            (!is_whole).then(|| {
-                format!(
-                    "trims and zeroing need multiples of 512 B; block_size is {}",
-                    io.block_size
-                )
-            })
-        })
+    let used =
+        |class, reason: &Option<String>| reason.clone().filter(|_| io.mix.percent(class) > 0);
+    let impossible = used(Class::Trim, &offer.clears.no_trim)
+        .or_else(|| used(Class::Zero, &offer.clears.no_zeroing));
+    if impossible.is_some() || io.block_size.is_multiple_of(SECTOR) {
+        return impossible;
+    }
+    Some(format!("trims and zeroing need multiples of 512 B; block_size is {}", io.block_size))
 }
 
 /// Words for the operations: `reads`, `70% reads and 30% writes`.

@@ -13,9 +13,8 @@ use super::{
     Access, Apart, Arrivals, AskedEngine, Content, Duplicates, Engine, IoPlan, Mix, Pattern, Poll,
     Size, WriteSync, fio_line, forms, operations, poll, size, verify, wait,
 };
-use crate::keys::{choice, keys, whole, word, work};
+use crate::keys::{choice, keys, parse_whole, word, work};
 
-/// Maximum number of counted operations per trial.
 const MOST_OPERATIONS: u64 = 1_000_000_000;
 /// Maximum number of offsets of the pattern `spaced`: each service time is stored.
 pub(super) const MOST_SAMPLES: u64 = 10_000;
@@ -93,7 +92,7 @@ parameters! {
         factor: choice(
             "A whole number from 1 to 4096.",
             "[1, 2, 4, 8, 16, 32]",
-            |io, text| Ok(io.queue_depth = whole(text, MOST_DEPTH)?),
+            |io, text| Ok(io.queue_depth = parse_whole(text, MOST_DEPTH)?),
         ),
         job: |io, job| job.depth = io.queue_depth,
     }
@@ -107,7 +106,7 @@ parameters! {
         factor: choice(
             "A whole number from 1 to 1024.",
             "[1, 2, 4, 8]",
-            |io, text| Ok(io.threads = whole(text, MOST_THREADS)?),
+            |io, text| Ok(io.threads = parse_whole(text, MOST_THREADS)?),
         ),
         job: |io, job| job.threads = io.threads,
     }

@@ -28,12 +28,11 @@ pub(super) fn pilot(io: &IoSpec, run: &Run<'_>) -> Result<Option<u64>, String> {
     Ok(Some(outcome.totals.elapsed_ns / operations.max(1)))
 }
 
-/// Whether operations of both cost the same.
-pub(super) fn costs_like(one: &IoSpec, other: &IoSpec) -> bool {
-    pattern(one) == pattern(other)
-        && one.mix == other.mix
-        && one.block_size == other.block_size
-        && one.sync == other.sync
+pub(super) fn costs_like(first: &IoSpec, second: &IoSpec) -> bool {
+    pattern(first) == pattern(second)
+        && first.mix == second.mix
+        && first.block_size == second.block_size
+        && first.sync == second.sync
 }
 
 /// Evenly spaced offsets cost the same as random ones, and strides about the same.
@@ -57,15 +56,15 @@ fn job(io: &IoSpec, area: &Area, seed: u64) -> Option<Job> {
     // Odd sizes need the page cache; the next aligned one costs about as much.
     let is_whole = |bytes: u32| u64::from(bytes).is_multiple_of(WHOLE_BYTES);
     let (mut block, mut sizes) = (io.size_bytes(), io.block_size.sizes());
-    let mut all = sizes.reads.iter().chain(&sizes.writes).map(|share| share.bytes).chain([block]);
-    if !io.direct && !all.all(is_whole) {
+    let shares = sizes.reads.iter().chain(&sizes.writes);
+    if !io.direct && !shares.map(|share| share.bytes).chain([block]).all(is_whole) {
         block = block.next_multiple_of(WHOLE_BYTES as u32);
         sizes = Sizes::ONE;
     }
     let size = u64::from(block);
-    let possible = size <= area.length && (!io.mix.writes() || area.written);
+    let is_possible = size <= area.length && (!io.mix.writes() || area.written);
     let length = area.length / size.max(1) * size;
-    possible.then(|| Job {
+    is_possible.then(|| Job {
         sync: io.sync,
         content: io.compressibility,
         sizes,

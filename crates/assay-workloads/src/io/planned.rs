@@ -99,9 +99,9 @@ impl IoPlan {
 
     /// The same with one parameter at another level; `None` without this parameter.
     pub fn at(&self, parameter: &str, level: &str) -> Option<Result<Self, String>> {
-        let mut own = self.clone();
-        let set = crate::set(&mut own.granted, parameter, level)?;
-        Some(set.map(|()| own))
+        let mut planned = self.clone();
+        let set = crate::set(&mut planned.granted, parameter, level)?;
+        Some(set.map(|()| planned))
     }
 
     pub fn job(&self, area: &Area, ramp_ns: u64, time_ns: u64, seed: u64) -> Job {
@@ -277,10 +277,10 @@ pub fn plan(io: &IoSpec, offer: &Offer<'_>) -> Result<(IoPlan, Option<String>), 
         .flatten();
     let granted = IoSpec { queue_depth: depth, threads, direct, ..io.clone() };
     let planned = IoPlan { asked_depth: io.in_flight(), ..IoPlan::new(granted, engine) };
-    Ok((planned, join(engine_note, direct_note)))
+    Ok((planned, join_notes(engine_note, direct_note)))
 }
 
-fn join(first: Option<String>, second: Option<String>) -> Option<String> {
+fn join_notes(first: Option<String>, second: Option<String>) -> Option<String> {
     match (first, second) {
         (Some(first), Some(second)) => Some(format!("{first}; {second}")),
         (first, second) => first.or(second),
@@ -334,10 +334,10 @@ fn unaligned(io: &IoSpec, direct: &Presence<DirectUse>) -> Option<String> {
     if !io.block_size.is_multiple_of(unit) {
         return Some(format!("{needs}, but block_size is {}", io.block_size));
     }
-    let stride = io.strides().map(|own| ("stride", own));
-    let align = io.aligned().map(|own| ("align", own));
-    let (name, own) = stride.or(align).filter(|(_, bytes)| !bytes.0.is_multiple_of(unit))?;
-    Some(format!("{needs}, but {name} is {own}"))
+    let stride = io.strides().map(|step| ("stride", step));
+    let align = io.aligned().map(|step| ("align", step));
+    let (name, step) = stride.or(align).filter(|(_, bytes)| !bytes.0.is_multiple_of(unit))?;
+    Some(format!("{needs}, but {name} is {step}"))
 }
 
 fn no_spread(io: &IoSpec, area_bytes: u64) -> Option<String> {

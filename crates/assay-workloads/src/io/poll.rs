@@ -39,7 +39,7 @@ pub(super) fn fio(io: &IoSpec) -> Vec<String> {
     word.into_iter().collect()
 }
 
-fn misfit(io: &IoSpec) -> Option<Unfit> {
+fn conflict(io: &IoSpec) -> Option<Unfit> {
     let poll = io.polled();
     if poll != Poll::None && io.engine == AskedEngine::Psync {
         let message = "poll requires engine io_uring, not psync";
@@ -60,23 +60,23 @@ fn misfit(io: &IoSpec) -> Option<Unfit> {
 }
 
 pub(super) fn complain(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
-    let own = format!("{path}/{NAME}");
-    if to.is_wrong(&own) {
+    let path_here = format!("{path}/{NAME}");
+    if to.is_wrong(&path_here) {
         return;
     }
-    let level = |(index, level): (usize, &String)| {
+    let at_level = |(index, level): (usize, &String)| {
         let poll = Some(word(level, CHOICES).ok()?);
         Some((format!("factors/{NAME}/{index}"), IoSpec { poll, ..io.clone() }))
     };
-    let asked: Vec<(String, IoSpec)> = match study.factors.get(NAME) {
-        Some(levels) => levels.iter().enumerate().filter_map(level).collect(),
-        None => vec![(own, io.clone())],
+    let variants: Vec<(String, IoSpec)> = match study.factors.get(NAME) {
+        Some(levels) => levels.iter().enumerate().filter_map(at_level).collect(),
+        None => vec![(path_here, io.clone())],
     };
-    for (at, io) in asked {
-        let Some(Unfit { key, message, hint }) = misfit(&io) else { continue };
+    for (path, io) in variants {
+        let Some(Unfit { key, message, hint }) = conflict(&io) else { continue };
         // If a factor sets the key, planning checks it.
-        if !study.factors.contains_key(key) && !to.is_wrong(&at) {
-            to.value(&at, message, hint.map(str::to_owned));
+        if !study.factors.contains_key(key) && !to.is_wrong(&path) {
+            to.value(&path, message, hint.map(str::to_owned));
         }
     }
 }
@@ -86,7 +86,7 @@ pub(super) fn obstacle(io: &IoSpec, offer: &Offer<'_>) -> Option<String> {
     if poll == Poll::None {
         return None;
     }
-    if let Some(unfit) = misfit(io) {
+    if let Some(unfit) = conflict(io) {
         return Some(unfit.message);
     }
     match offer.engine.name {

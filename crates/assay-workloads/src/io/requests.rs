@@ -133,22 +133,25 @@ impl Shows for TraceFacts {
     fn exhibit(all: &[&Self], _: &dyn RowSource) -> Exhibit {
         let count = |title| Column::new(title, Unit::Count);
         let mut table = Table::new("recorded requests");
-        table.add(count("requests"), all, |own| own.recorded.requests);
-        table.add(count("not recorded"), all, |own| own.recorded.dropped);
-        table.add(Column::new("time", Unit::Nanoseconds), all, |own| {
-            Some(own.recorded.span_ns).filter(|span| *span > 0)
+        table.add(count("requests"), all, |facts| facts.recorded.requests);
+        table.add(count("not recorded"), all, |facts| facts.recorded.dropped);
+        table.add(Column::new("time", Unit::Nanoseconds), all, |facts| {
+            Some(facts.recorded.span_ns).filter(|span| *span > 0)
         });
-        table.add(Column::new("recording", Unit::Bytes), all, |own| own.recorded.file_bytes);
-        for (row, own) in table.rows.iter_mut().zip(all) {
-            row.subject = Some(own.subject());
+        table.add(Column::new("recording", Unit::Bytes), all, |facts| facts.recorded.file_bytes);
+        for (row, facts) in table.rows.iter_mut().zip(all) {
+            row.subject = Some(facts.subject());
         }
         table.notes = LEGEND.map(str::to_owned).to_vec();
         let mut tables = vec![table];
-        tables.extend(all.iter().flat_map(|own| [own.classes(), own.sizes(), own.distances()]));
-        let figures = all.iter().flat_map(|own| {
-            requests::of_recording(FIGURE.about.name, &own.workload, &own.recorded)
+        tables.extend(
+            all.iter().flat_map(|facts| [facts.classes(), facts.sizes(), facts.distances()]),
+        );
+        let figures = all.iter().flat_map(|facts| {
+            requests::of_recording(FIGURE.about.name, &facts.workload, &facts.recorded)
         });
-        let sentence = |own: &&Self| Sentence { about: own.subject(), text: own.text.clone() };
+        let sentence =
+            |facts: &&Self| Sentence { about: facts.subject(), text: facts.text.clone() };
         Exhibit {
             tables,
             figures: figures.collect(),
@@ -172,32 +175,38 @@ impl TraceFacts {
         let span_ns = self.recorded.span_ns;
         let seconds = span_ns as f64 / 1e9;
         // Requests without bytes, such as flushes, have no offset either.
-        let where_bytes = |of: &OfClass, number: f64| (of.bytes > 0).then_some(number);
-        let share = |of: &OfClass, part: u64| part as f64 / of.requests.max(1) as f64;
+        let where_bytes = |class: &OfClass, number: f64| (class.bytes > 0).then_some(number);
+        let per_request = |class: &OfClass, part: u64| part as f64 / class.requests.max(1) as f64;
         let bytes = |title| Column::new(title, Unit::Bytes);
         let shares = |title| Column::new(title, Unit::Share);
         let count = |title| Column::new(title, Unit::Count);
         let mut table = Table::new("by class");
         table.add(Column::left("class"), &lines, |(name, _)| name);
-        table.add(count("requests"), &lines, |(_, of)| of.requests);
-        table.add(Column::right("per second"), &lines, |(_, of)| {
-            (seconds > 0.0).then(|| show::per_second(of.requests as f64 / seconds))
+        table.add(count("requests"), &lines, |(_, class)| class.requests);
+        table.add(Column::right("per second"), &lines, |(_, class)| {
+            (seconds > 0.0).then(|| show::per_second(class.requests as f64 / seconds))
         });
-        table.add(bytes("bytes"), &lines, |(_, of)| where_bytes(of, of.bytes as f64));
-        table.add(bytes("mean size"), &lines, |(_, of)| where_bytes(of, share(of, of.bytes)));
-        table.add(shares("sequential"), &lines, |(_, of)| where_bytes(of, share(of, of.in_order)));
-        table.add(bytes("working set"), &lines, |(_, of)| where_bytes(of, of.touched_bytes as f64));
-        table.add(shares("reused"), &lines, |(_, of)| {
-            where_bytes(of, of.reused_bytes as f64 / of.bytes.max(1) as f64)
+        table.add(bytes("bytes"), &lines, |(_, class)| where_bytes(class, class.bytes as f64));
+        table.add(bytes("mean size"), &lines, |(_, class)| {
+            where_bytes(class, per_request(class, class.bytes))
+        });
+        table.add(shares("sequential"), &lines, |(_, class)| {
+            where_bytes(class, per_request(class, class.in_order))
+        });
+        table.add(bytes("working set"), &lines, |(_, class)| {
+            where_bytes(class, class.touched_bytes as f64)
+        });
+        table.add(shares("reused"), &lines, |(_, class)| {
+            where_bytes(class, class.reused_bytes as f64 / class.bytes.max(1) as f64)
         });
         // Empty if completion times are unknown.
-        table.add(Column::right("in flight"), &lines, |(_, of)| {
-            (of.queued_ns > 0).then(|| of.mean_in_flight(span_ns))
+        table.add(Column::right("in flight"), &lines, |(_, class)| {
+            (class.queued_ns > 0).then(|| class.mean_in_flight(span_ns))
         });
-        table.add(Column::right("bursts"), &lines, |(_, of)| of.dispersion);
-        table.add(shares("sync"), &lines, |(_, of)| share(of, of.sync));
-        table.add(shares("ahead"), &lines, |(_, of)| share(of, of.read_ahead));
-        table.add(count("failed"), &lines, |(_, of)| of.failed);
+        table.add(Column::right("bursts"), &lines, |(_, class)| class.dispersion);
+        table.add(shares("sync"), &lines, |(_, class)| per_request(class, class.sync));
+        table.add(shares("ahead"), &lines, |(_, class)| per_request(class, class.read_ahead));
+        table.add(count("failed"), &lines, |(_, class)| class.failed);
         table
     }
 
@@ -216,19 +225,19 @@ impl TraceFacts {
     }
 
     /// One column per class, one row per power of two: the share of its requests.
-    fn shares(&self, title: &str, of: impl Fn(&OfClass) -> &BTreeMap<u64, u64>) -> Table {
+    fn shares(&self, title: &str, sizes_of: impl Fn(&OfClass) -> &BTreeMap<u64, u64>) -> Table {
         let lines: Vec<(String, &OfClass)> =
             self.lines().filter(|(_, class)| class.bytes > 0).take(MOST_LINES).collect();
         let powers: BTreeSet<u64> =
-            lines.iter().flat_map(|(_, class)| of(class).keys().copied()).collect();
+            lines.iter().flat_map(|(_, class)| sizes_of(class).keys().copied()).collect();
         let powers: Vec<u64> = powers.into_iter().collect();
         let mut table = Table::new(title);
         table.add(Column::new("from", Unit::Bytes), &powers, |power| *power);
         for (name, class) in &lines {
-            let known = of(class);
-            let all = sum(known).max(1) as f64;
+            let counts = sizes_of(class);
+            let total = sum(counts).max(1) as f64;
             table.add(Column::new(name, Unit::Share), &powers, |power| {
-                known.get(power).map(|many| *many as f64 / all)
+                counts.get(power).map(|count| *count as f64 / total)
             });
         }
         table

@@ -71,8 +71,8 @@ pub fn claims(outcome: &Outcome) -> Claims {
 
 pub(crate) fn class_counts(outcome: &Outcome) -> BTreeMap<String, Count> {
     let count = |class: &ClassOutcome| {
-        let own = Count { operations: class.operations, bytes: class.bytes };
-        (class.class.name().to_owned(), own)
+        let counted = Count { operations: class.operations, bytes: class.bytes };
+        (class.class.name().to_owned(), counted)
     };
     outcome.classes.iter().map(count).collect()
 }
@@ -115,15 +115,15 @@ fn workers(outcome: &Outcome) -> Option<String> {
 }
 
 fn histograms(outcome: &Outcome) -> Histograms {
-    let of = |class: &ClassOutcome| {
+    let of_class = |class: &ClassOutcome| {
         let name = class.class.name();
         let service =
             (!class.latency_ns.is_empty()).then(|| (name.to_owned(), class.latency_ns.clone()));
-        let response = class.response_ns.clone().map(|own| (format!("{name}{RESPONSE}"), own));
+        let response = class.response_ns.clone().map(|times| (format!("{name}{RESPONSE}"), times));
         service.into_iter().chain(response)
     };
-    let syncs = outcome.sync_ns.clone().map(|own| (FDATASYNCS.to_owned(), own));
-    outcome.classes.iter().flat_map(of).chain(syncs).collect()
+    let syncs = outcome.sync_ns.clone().map(|times| (FDATASYNCS.to_owned(), times));
+    outcome.classes.iter().flat_map(of_class).chain(syncs).collect()
 }
 
 /// Nonempty buckets: index and count.

@@ -32,7 +32,6 @@ impl From<Bytes> for Size {
     }
 }
 
-/// Whether a text looks like more than one size.
 pub fn is_mix(text: &str) -> bool {
     text.contains(['/', ';']) || text.trim_start().starts_with("read")
 }
@@ -51,7 +50,6 @@ impl Size {
         self.parts().all(|part| part.bytes == first).then_some(first)
     }
 
-    /// The largest size, which determines the buffers.
     pub fn largest(&self) -> Bytes {
         self.parts().map(|part| part.bytes).max().unwrap_or_default()
     }

@@ -94,22 +94,22 @@ macro_rules! parameters {
         }
 
         impl From<StoredIoPlan> for IoPlan {
-            fn from(own: StoredIoPlan) -> Self {
-                let one = Bytes(u64::from(own.size_bytes));
+            fn from(stored: StoredIoPlan) -> Self {
+                let size = Bytes(u64::from(stored.size_bytes));
                 let granted = IoSpec {
-                    pattern: own.pattern,
-                    mix: own.mix,
-                    block_size: own.sizes.unwrap_or_else(|| one.into()),
-                    queue_depth: own.depth,
-                    threads: own.threads,
-                    sync: own.sync,
-                    compressibility: own.content,
-                    direct: own.direct,
-                    $($($kept: own.$kept,)?)+
+                    pattern: stored.pattern,
+                    mix: stored.mix,
+                    block_size: stored.sizes.unwrap_or_else(|| size.into()),
+                    queue_depth: stored.depth,
+                    threads: stored.threads,
+                    sync: stored.sync,
+                    compressibility: stored.content,
+                    direct: stored.direct,
+                    $($($kept: stored.$kept,)?)+
                     ..IoSpec::default()
                 };
-                let mut planned = Self::new(granted, own.engine);
-                planned.asked_depth = own.asked_depth;
+                let mut planned = Self::new(granted, stored.engine);
+                planned.asked_depth = stored.asked_depth;
                 planned
             }
         }

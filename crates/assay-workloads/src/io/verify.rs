@@ -18,39 +18,39 @@ pub const SECTOR_BYTES: u64 = 512;
 
 /// Why such work cannot be verified: other operations change its blocks.
 pub(super) fn obstacle(io: &IoSpec) -> Option<Unfit> {
-    let told = |key, message, hint| Some(unfit(key, message, Some(hint)));
+    let unfit_because = |key, message, hint| Some(unfit(key, message, Some(hint)));
     if io.compressibility != Content::Random {
         let text = format!(
             "verification requires random data (compressibility 0%), not {}",
             io.compressibility
         );
-        return told("compressibility", text, "remove compressibility");
+        return unfit_because("compressibility", text, "remove compressibility");
     }
     if io.duplicates != Duplicates::NONE {
         let text = "verification does not support duplicate blocks".to_owned();
-        return told("duplicates", text, "remove duplicates");
+        return unfit_because("duplicates", text, "remove duplicates");
     }
     if io.mix.clears() {
         let text = "verification does not support trims or zeroing".to_owned();
-        return told("mix", text, "use mix = \"write\"");
+        return unfit_because("mix", text, "use mix = \"write\"");
     }
     let Some(size) = io.block_size.one() else {
         let text = "verification requires a single block size".to_owned();
-        return told("block_size", text, "use block_size = \"4 KiB\"");
+        return unfit_because("block_size", text, "use block_size = \"4 KiB\"");
     };
     if !size.0.is_multiple_of(SECTOR_BYTES) {
         let sector = Bytes(SECTOR_BYTES);
         let text =
             format!("verification requires whole sectors of {sector}, but block_size is {size}");
-        return told("block_size", text, "use block_size = \"4 KiB\"");
+        return unfit_because("block_size", text, "use block_size = \"4 KiB\"");
     }
     let steps = [("align", io.align, "remove align"), ("stride", io.stride, "remove stride")];
-    let reaches = |step: Option<Bytes>| step.is_some_and(|step| !step.0.is_multiple_of(size.0));
-    let (key, _, hint) = steps.into_iter().find(|(_, step, _)| reaches(*step))?;
+    let overlaps = |step: Option<Bytes>| step.is_some_and(|step| !step.0.is_multiple_of(size.0));
+    let (key, _, hint) = steps.into_iter().find(|(_, step, _)| overlaps(*step))?;
     let text = format!(
         "verification requires blocks that do not overlap, but {key} is not a multiple of {size}"
     );
-    told(key, text, hint)
+    unfit_because(key, text, hint)
 }
 
 pub fn stamps(io: &IoSpec) -> bool {
@@ -95,36 +95,34 @@ pub fn pass(
 
 /// The wrong blocks in words: `3 torn, 1 stale`.
 pub fn faults(found: &Verified) -> String {
-    let told = Fault::ALL.iter().filter(|fault| found.corrupt.count_of(**fault) > 0);
-    let words = told
+    let faults = Fault::ALL.iter().filter(|fault| found.corrupt.count_of(**fault) > 0);
+    let words = faults
         .map(|fault| format!("{} {}", show::count(found.corrupt.count_of(*fault)), fault.name()));
     words.collect::<Vec<_>>().join(", ")
 }
 
 /// A wrong block in words: its offset, the error, the expected and the found data.
 pub fn example(wrong: &WrongData) -> String {
-    let what = match (wrong.fault, wrong.bits) {
+    let fault = match (wrong.fault, wrong.bits) {
         (Fault::Flipped, Some(1)) => "1 bit is flipped".to_owned(),
         (Fault::Flipped, Some(bits)) => format!("{bits} bits are flipped"),
         (fault, _) => fault_words(fault).to_owned(),
     };
-    let write = |own: &Stood| {
+    let words = |write: &Stood| {
         // An untrusted number may have any value.
-        let (number, thread) = (own.operation.saturating_add(1), own.thread.saturating_add(1));
+        let (number, thread) = (write.operation.saturating_add(1), write.thread.saturating_add(1));
         format!("operation {} of thread {thread}", show::count(number))
     };
-    let expected = wrong.expected.as_ref().map(|own| format!("; expected {}", write(own)));
-    let found = wrong.found.as_ref().map(|own| {
-        let is_astray = own.of_bytes != wrong.at_bytes;
-        let place = if is_astray {
-            format!(" for byte {}", show::count(own.of_bytes))
-        } else {
-            String::new()
+    let expected = wrong.expected.as_ref().map(|write| format!("; expected {}", words(write)));
+    let found = wrong.found.as_ref().map(|write| {
+        let place = match write.of_bytes {
+            at_bytes if at_bytes == wrong.at_bytes => String::new(),
+            at_bytes => format!(" for byte {}", show::count(at_bytes)),
         };
-        format!("; found {}{place}", write(own))
+        format!("; found {}{place}", words(write))
     });
     format!(
-        "at byte {}, {what}{}{}",
+        "at byte {}, {fault}{}{}",
         show::count(wrong.at_bytes),
         expected.unwrap_or_default(),
         found.unwrap_or_default()
@@ -145,18 +143,18 @@ const fn fault_words(fault: Fault) -> &'static str {
 
 /// What a pass could not verify, as clauses.
 pub fn untold(found: &Verified, is_direct: bool) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut reasons = Vec::new();
     if found.cut_short {
-        told.push(format!("the verification stopped after {} blocks", show::count(found.read)));
+        reasons.push(format!("the verification stopped after {} blocks", show::count(found.read)));
     }
     if found.ambiguous > 0 {
-        told.push(format!(
+        reasons.push(format!(
             "for {} blocks with overlapping writes, the last write is unknown, so Assay accepted any of these writes",
             show::count(found.ambiguous)
         ));
     }
     if let Some(settled) = found.settled {
-        told.push(format!(
+        reasons.push(format!(
             "the run was killed: {} operations are known to have completed; later operations, which affected {} \
              blocks, may or may not have completed; after a power loss, cached data may be missing",
             show::count(settled),
@@ -164,12 +162,12 @@ pub fn untold(found: &Verified, is_direct: bool) -> Vec<String> {
         ));
     }
     if !is_direct {
-        told.push(
+        reasons.push(
             "the page cache may have served the reads although Assay dropped it; the data on the medium is unknown"
                 .to_owned(),
         );
     }
-    told
+    reasons
 }
 
 #[cfg(test)]

@@ -25,8 +25,8 @@ pub(super) fn fio(io: &IoSpec) -> Vec<String> {
 
 /// As many are in flight, and no operation waits for its time.
 pub(super) fn complain(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
-    let own = format!("{path}/batch_complete_min");
-    let Some(count) = several(io).filter(|_| !to.is_wrong(&own)) else { return };
+    let key_path = format!("{path}/batch_complete_min");
+    let Some(count) = several(io).filter(|_| !to.is_wrong(&key_path)) else { return };
     let levels = study.factors.get("queue_depth");
     let depths = levels.into_iter().flatten().filter_map(|level| level.parse::<u32>().ok());
     let depth = if levels.is_some() { depths.min() } else { Some(io.queue_depth) };
@@ -36,15 +36,19 @@ pub(super) fn complain(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dy
         let message = format!(
             "batch_complete_min: {count} operations cannot complete at once at queue depth {depth}"
         );
-        to.value(&own, message, Some("increase queue_depth to at least this number".to_owned()));
+        to.value(
+            &key_path,
+            message,
+            Some("increase queue_depth to at least this number".to_owned()),
+        );
     }
     let varied = |key: &str| study.factors.contains_key(key);
     let is_paced =
         io.is_held_back() || study.finds_rate || varied("arrival_rate") || varied("think_time");
-    if is_paced && !to.is_wrong(&own) {
+    if is_paced && !to.is_wrong(&key_path) {
         let message = "batch_complete_min does not work with arrival_rate or think_time, which need each completion \
                        immediately";
-        to.value(&own, message.to_owned(), Some("remove batch_complete_min".to_owned()));
+        to.value(&key_path, message.to_owned(), Some("remove batch_complete_min".to_owned()));
     }
 }
 

@@ -99,15 +99,15 @@ fn waited(text: &str) -> Option<[u64; 2]> {
     Some([total("some")?, total("full")?])
 }
 
-pub(super) fn held(system: &dyn System) -> HeldMemory {
-    let own = |name| {
+pub(super) fn read_held_memory(system: &dyn System) -> HeldMemory {
+    let value_of = |name| {
         let text = sysfs::text(system, Path::new("/proc/self/status"));
         sysfs::parsed(text, |text| machine::kilobytes(text, name))
     };
     let [zram_original_bytes, zram_used_bytes] = zram(system);
     HeldMemory {
-        resident_bytes: own("RssAnon"),
-        swapped_bytes: own("VmSwap"),
+        resident_bytes: value_of("RssAnon"),
+        swapped_bytes: value_of("VmSwap"),
         zram_original_bytes,
         zram_used_bytes,
         zswap_original_bytes: machine::memory(system, "Zswapped"),
@@ -127,30 +127,30 @@ fn zram(system: &dyn System) -> [u64; 2] {
             .strip_prefix("/dev/")
             .filter(|name| name.starts_with("zram"))
     });
-    let of = |name: &str| {
+    let sizes = |name: &str| {
         let text = system.read_text(&sysfs::block(name).join("mm_stat")).ok()?;
         let mut words = text.split_whitespace().map(|word| word.parse::<u64>().ok());
         Some([words.next()??, words.nth(1)??])
     };
-    names.filter_map(of).fold([0, 0], |sum, own| [sum[0] + own[0], sum[1] + own[1]])
+    names.filter_map(sizes).fold([0, 0], |sum, device| [sum[0] + device[0], sum[1] + device[1]])
 }
 
 /// Allocates and accesses the pages; prints each line immediately.
 pub fn hold(system: &dyn System, job: &ChildJob, say: &mut dyn FnMut(&str)) -> io::Result<()> {
     let mut line = |line: &ChildLine| say(&serde_json::to_string(line).unwrap_or_default());
-    let own = job.of_pages();
-    let others = held(system);
-    let mut set = PageSet::new(&own)?;
+    let page_job = job.of_pages();
+    let others = read_held_memory(system);
+    let mut set = PageSet::new(&page_job)?;
     let began_ns = system.monotonic_ns();
-    set.fill(&own, &mut |bytes| line(&ChildLine::Filled(bytes)));
+    set.fill(&page_job, &mut |bytes| line(&ChildLine::Filled(bytes)));
     let fill_ns = system.monotonic_ns().saturating_sub(began_ns);
     line(&ChildLine::Touching);
     let before = ChildCounters::now(system);
-    let done = set.touch(&own);
-    let (after, held) = (ChildCounters::now(system), held(system).since(&others));
+    let done = set.touch(&page_job);
+    let (after, held) = (ChildCounters::now(system), read_held_memory(system).since(&others));
     let latency_ns = done.latency_ns.iter_recorded();
     let latency_ns =
-        latency_ns.map(|one| (one.value_iterated_to(), one.count_at_value())).collect();
+        latency_ns.map(|bin| (bin.value_iterated_to(), bin.count_at_value())).collect();
     line(&ChildLine::Done(Box::new(ChildResult {
         window_ns: done.window_ns,
         cpu_ns: done.cpu_ns,

@@ -61,12 +61,12 @@ impl HeldMemory {
         let grown = |now: &Presence<u64>, before: &Presence<u64>| {
             now.both(before, |now, before| now.saturating_sub(*before))
         };
-        let own = self.swapped_bytes.value().copied().unwrap_or(0);
+        let swapped = self.swapped_bytes.value().copied().unwrap_or(0);
         // The swap cache contains pages with a copy in swap, and pages that were only read ahead.
         let cached = self.swap_cached_bytes.saturating_sub(before.swap_cached_bytes);
-        let moved = |now: &u64, before: &u64| match now.checked_sub(before + own) {
+        let moved = |now: &u64, before: &u64| match now.checked_sub(before + swapped) {
             Some(more) => more.saturating_sub(cached),
-            None => before + own - now,
+            None => before + swapped - now,
         };
         Self {
             zram_original_bytes: self
@@ -84,12 +84,12 @@ impl HeldMemory {
     pub fn memory_bytes(&self) -> Presence<u64> {
         let zswap = self.zswap_used_bytes.value().copied().unwrap_or(0);
         let packed = self.zram_used_bytes.saturating_add(zswap);
-        self.resident_bytes.clone().map(|own| own.saturating_add(packed))
+        self.resident_bytes.clone().map(|resident| resident.saturating_add(packed))
     }
 
     /// Bytes stored compressed, and the memory that they use; `None` without compression.
     pub fn packed(&self) -> Option<[u64; 2]> {
-        let zswap = |own: &Presence<u64>| own.value().copied().unwrap_or(0);
+        let zswap = |bytes: &Presence<u64>| bytes.value().copied().unwrap_or(0);
         let original = self.zram_original_bytes.saturating_add(zswap(&self.zswap_original_bytes));
         let used = self.zram_used_bytes.saturating_add(zswap(&self.zswap_used_bytes));
         (original >= TRACE && used > 0).then_some([original, used])

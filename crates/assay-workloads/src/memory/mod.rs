@@ -117,11 +117,11 @@ impl WorkloadSpec for MemorySpec {
         self.ramp_time = self.ramp_time.or(Some(Time(time.0 / RAMP_SHARE)));
     }
 
-    fn hurry(&mut self, _: Option<Bytes>) {
+    fn make_quick(&mut self, _: Option<Bytes>) {
         let time = self.runtime.map_or(QUICK, |time| time.min(QUICK));
         self.runtime = Some(time);
         let ramp = Time(time.0 / RAMP_SHARE);
-        self.ramp_time = Some(self.ramp_time.map_or(ramp, |own| own.min(ramp)));
+        self.ramp_time = Some(self.ramp_time.map_or(ramp, |known| known.min(ramp)));
     }
 
     fn plan(&self, _: &Offer<'_>) -> Result<(super::WorkPlan, Option<String>), String> {
@@ -134,7 +134,7 @@ impl WorkloadSpec for MemorySpec {
     }
 
     fn costs_like(&self, other: &super::Work) -> bool {
-        let limited = |own: &Self| own.memory_limit.is_some();
+        let limited = |spec: &Self| spec.memory_limit.is_some();
         Self::of(other).is_some_and(|other| limited(other) == limited(self))
     }
 }

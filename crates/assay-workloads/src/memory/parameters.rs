@@ -99,18 +99,18 @@ const fn usual_writes() -> u8 {
     30
 }
 
-fn set_memory_limit(own: &mut MemorySpec, text: &str) -> Result<(), String> {
+fn set_memory_limit(spec: &mut MemorySpec, text: &str) -> Result<(), String> {
     let limit: Bytes = text.parse()?;
     if limit < LEAST {
         return Err(format!("`{text}` is too small; use at least {LEAST}"));
     }
-    own.memory_limit = Some(limit);
+    spec.memory_limit = Some(limit);
     Ok(())
 }
 
-fn set_writes(own: &mut MemorySpec, text: &str) -> Result<(), String> {
+fn set_writes(spec: &mut MemorySpec, text: &str) -> Result<(), String> {
     let percent = text.parse().ok().filter(|percent| *percent <= 100);
     let wrong = || format!("`{text}` is not a whole number from 0 to 100");
-    own.write_share = percent.ok_or_else(wrong)?;
+    spec.write_share = percent.ok_or_else(wrong)?;
     Ok(())
 }

@@ -18,10 +18,8 @@ use super::planned::MemoryPlan;
 use crate::measured::{KnownAndAbsent, Measured, RunResult, known_and_absent, percentile};
 use crate::place::{Run, own_program};
 
-/// Time limit for filling, with any kind of swap.
 const FILLING: Duration = Duration::from_secs(180);
 const HEARD_BYTES: u64 = 8 << 20;
-/// Size of the pilot's set, which fits any limit.
 const TRIED_BYTES: u64 = 4 << 20;
 const TRIED_NS: u64 = 20_000_000;
 const CLASS: &str = "access";
@@ -34,7 +32,7 @@ pub(super) fn run(planned: &MemoryPlan, run: &Run<'_>) -> Result<RunResult, Stri
         time_ns: run.time_ns,
         seed: run.seed,
     };
-    let (executed, lines) = told_of(&job, run)?;
+    let (executed, lines) = run_child(&job, run)?;
     let page_bytes = run.system.page_bytes();
     match executed.ending {
         Ending::Exited(0) => {
@@ -45,13 +43,13 @@ pub(super) fn run(planned: &MemoryPlan, run: &Run<'_>) -> Result<RunResult, Stri
             let done = done.ok_or("the process with the test pages reported no result")?;
             Ok(ran(planned, &done, executed.wall_ns, page_bytes))
         }
-        Ending::Stopped => Ok(ended(planned, &lines, None, &executed)),
+        Ending::Stopped => Ok(unfinished_result(planned, &lines, None, &executed)),
         _ if is_killed(&executed, planned) => {
             let stage = match lines.last() {
                 Some(ChildLine::Touching) => KillStage::Touching,
                 _ => KillStage::Filling,
             };
-            Ok(ended(planned, &lines, Some(stage), &executed))
+            Ok(unfinished_result(planned, &lines, Some(stage), &executed))
         }
         Ending::TimedOut => Err(format!(
             "cannot fill and access {} within {}: swap is too slow for this working set",
@@ -83,10 +81,10 @@ pub(super) fn pilot(planned: &MemoryPlan, run: &Run<'_>) -> Result<u64, String> 
     Ok((done.measured.window_ns / done.measured.operations().max(1)).max(1))
 }
 
-fn told_of(job: &ChildJob, run: &Run<'_>) -> Result<(Executed, Vec<ChildLine>), String> {
-    let own = own_program(run.system)?;
+fn run_child(job: &ChildJob, run: &Run<'_>) -> Result<(Executed, Vec<ChildLine>), String> {
+    let program = own_program(run.system)?;
     let job_text = serde_json::to_string(job).map_err(|error| error.to_string())?;
-    let words = [own, "hold-pages".to_owned(), job_text];
+    let words = [program, "hold-pages".to_owned(), job_text];
     let time = Duration::from_nanos(job.ramp_ns.saturating_add(job.time_ns));
     let execution = Execution {
         words: &words,
@@ -112,7 +110,7 @@ fn told_of(job: &ChildJob, run: &Run<'_>) -> Result<(Executed, Vec<ChildLine>), 
     Ok((executed, lines))
 }
 
-fn reached(lines: &[ChildLine]) -> u64 {
+fn filled_bytes(lines: &[ChildLine]) -> u64 {
     let filled = lines.iter().filter_map(|line| match line {
         ChildLine::Filled(bytes) => Some(*bytes),
         _ => None,
@@ -120,7 +118,7 @@ fn reached(lines: &[ChildLine]) -> u64 {
     filled.max().unwrap_or(0)
 }
 
-fn ended(
+fn unfinished_result(
     planned: &MemoryPlan,
     lines: &[ChildLine],
     killed: Option<KillStage>,
@@ -128,7 +126,7 @@ fn ended(
 ) -> RunResult {
     let detail = MemoryDetail {
         set_bytes: planned.set_bytes,
-        reached_bytes: reached(lines),
+        reached_bytes: filled_bytes(lines),
         killed,
         accesses: 0,
         fill_ns: 0,
@@ -200,11 +198,11 @@ fn values(
     let ChildCounters { major_faults, swapped, waited_ns } = &done.after;
     let faults = grown(&done.before.major_faults, major_faults);
     let swapped = |which: usize| {
-        let pages = pair(&done.before.swapped, swapped, which);
+        let pages = growth(&done.before.swapped, swapped, which);
         pages.map(|pages| pages as f64 * page_bytes as f64 / window_s)
     };
     let waited = |which: usize| {
-        let ns = pair(&done.before.waited_ns, waited_ns, which);
+        let ns = growth(&done.before.waited_ns, waited_ns, which);
         ns.map(|ns| (ns as f64 / done.window_ns.max(1) as f64).min(1.0))
     };
     let memory = done.held.memory_bytes().map(|bytes| bytes.max(1) as f64);
@@ -229,6 +227,6 @@ fn grown(before: &Presence<u64>, after: &Presence<u64>) -> Presence<u64> {
     before.both(after, |before, after| after.saturating_sub(*before))
 }
 
-fn pair(before: &Presence<[u64; 2]>, after: &Presence<[u64; 2]>, which: usize) -> Presence<u64> {
+fn growth(before: &Presence<[u64; 2]>, after: &Presence<[u64; 2]>, which: usize) -> Presence<u64> {
     before.both(after, |before, after| after[which].saturating_sub(before[which]))
 }

@@ -2,7 +2,7 @@ use assay_core::presence::Presence;
 use assay_machine::system::execute::{Ending, HeardOutput, MemoryLimit};
 use assay_machine::system::{Executed, Fake, System};
 
-use super::child::{ChildCounters, ChildLine, ChildResult, held};
+use super::child::{ChildCounters, ChildLine, ChildResult, read_held_memory};
 use super::*;
 use crate::measured::RunResult;
 use crate::{PlannedWork as _, WorkloadSpec as _, testing};
@@ -183,7 +183,7 @@ fn memory_of_zram_and_zswap_is_counted_with_what_is_resident() {
     );
     fake.put("/sys/class/block/zram3/mm_stat", "2097152 900000 1048576 0 1048576 0 0 0 0\n");
     fake.put("/proc/meminfo", "MemTotal: 9 kB\nZswap: 512 kB\nZswapped: 1024 kB\n");
-    let found = held(&fake);
+    let found = read_held_memory(&fake);
     assert_eq!(found.memory_bytes(), Presence::Present((1024 + 1024 + 512) << 10));
     assert_eq!(found.packed(), Some([3 << 20, 1536 << 10]));
 }
@@ -214,7 +214,7 @@ fn holding(
             zswap_mib * 1024
         ),
     );
-    held(&fake)
+    read_held_memory(&fake)
 }
 
 #[test]
@@ -294,7 +294,7 @@ fn a_trial_has_a_fifth_of_its_time_before_it() {
     assert_eq!(settled(Some(Time(50)), Some(Time(1))), [50, 1]);
     let hurried = |time, ramp| {
         let mut own = MemorySpec { runtime: time, ramp_time: ramp, ..Default::default() };
-        own.hurry(None);
+        own.make_quick(None);
         [own.time(), own.ramp()].map(|own| own.unwrap().0)
     };
     assert_eq!(hurried(None, None), [600_000_000, 120_000_000]);

@@ -30,7 +30,7 @@ const LONGEST_NS: u64 = 60_000_000_000;
 
 pub(super) struct NetworkResult {
     pub detail: NetworkDetail,
-    pub told: KnownAndAbsent,
+    pub values: KnownAndAbsent,
     pub histograms: Histograms,
     pub series: Vec<SeriesRow>,
     /// Measured nanoseconds of all phases.
@@ -44,49 +44,52 @@ pub(super) fn judge(run: LinkRun, probe_ns: u64) -> Result<NetworkResult, String
     for phase in run.phases {
         let name = phase.job.load.name();
         let (detail, latencies) =
-            judged(phase, probe_ns).map_err(|reason| format!("phase {name}: {reason}"))?;
+            judge_phase(phase, probe_ns).map_err(|reason| format!("phase {name}: {reason}"))?;
         window_ns += detail.run.job.time_ns;
         phases.push(detail);
         histograms.insert(name.to_owned(), latencies);
     }
-    let told = known_and_absent(values(&phases, &histograms));
+    let values = known_and_absent(values(&phases, &histograms));
     let series = series(&phases);
     let detail = NetworkDetail { peer: run.peer, congestion: run.congestion, shaped: None, phases };
-    Ok(NetworkResult { detail, told, histograms, series, window_ns })
+    Ok(NetworkResult { detail, values, histograms, series, window_ns })
 }
 
-fn judged(run: PhaseRun, probe_ns: u64) -> Result<(PhaseDetail, Histogram<u64>), String> {
+/// Loss and latency of the probes sent while data moved in every direction of the load.
+fn judge_phase(run: PhaseRun, probe_ns: u64) -> Result<(PhaseDetail, Histogram<u64>), String> {
     let window = run.job.ramp_ns..run.job.whole_ns();
-    let counted = |bytes: &[u64]| loaded(bytes, &window);
-    let (mut groups, mut rates) = (None, [None, None]);
+    // Groups with data in every direction of the load; `None` if the link is idle.
+    let mut groups: Option<LoadedGroups> = None;
+    let mut rates = [None, None];
     let ways = [
         (run.job.load.goes_up(), &run.up_bytes, "to the peer"),
         (run.job.load.goes_down(), &run.down_bytes, "from the peer"),
     ];
     for (at, (_, bytes, way)) in ways.into_iter().enumerate().filter(|(_, (goes, ..))| *goes) {
-        let own = counted(bytes);
-        let seen = own.iter().filter(|(_, arrived)| *arrived).count();
-        if (seen as f64) < LEAST_LOADED * own.len() as f64 || own.is_empty() {
+        let loaded = loaded_groups(bytes, &window);
+        let seen = loaded.iter().filter(|(_, arrived)| *arrived).count();
+        if (seen as f64) < LEAST_LOADED * loaded.len() as f64 || loaded.is_empty() {
             return Err(format!(
                 "the load stalled: data moved {way} in only {seen} of {} half-second intervals",
-                own.len()
+                loaded.len()
             ));
         }
         // Over the whole phase: data delayed by a loss in the ramp arrives in the window.
         rates[at] = Some(rate(bytes, &(0..window.end)));
-        let both = |(span, here): &(std::ops::Range<u64>, bool)| {
-            let other = groups.as_ref().is_none_or(|known: &Vec<(std::ops::Range<u64>, bool)>| {
-                known.iter().any(|(other, there)| other == span && *there)
-            });
-            (span.clone(), *here && other)
-        };
-        groups = Some(own.iter().map(both).collect());
+        match &mut groups {
+            None => groups = Some(loaded),
+            // The groups of both directions are the same spans.
+            Some(groups) => {
+                for ((_, arrived), (_, also)) in groups.iter_mut().zip(loaded) {
+                    *arrived &= also;
+                }
+            }
+        }
     }
-    // For an idle phase, the whole window counts.
-    let is_verified = |at: u64| {
-        window.contains(&at)
-            && groups.as_ref().is_none_or(|known| {
-                known.iter().any(|(span, arrived)| *arrived && span.contains(&at))
+    let is_verified = |at_ns: u64| {
+        window.contains(&at_ns)
+            && groups.as_ref().is_none_or(|groups| {
+                groups.iter().any(|(span, arrived)| *arrived && span.contains(&at_ns))
             })
     };
     let in_window = run.probes.iter().filter(|probe| window.contains(&probe.sent_ns)).count();
@@ -119,33 +122,37 @@ fn judged(run: PhaseRun, probe_ns: u64) -> Result<(PhaseDetail, Histogram<u64>),
 }
 
 /// Groups of slices in a window, and whether data arrived in each.
-fn loaded(bytes: &[u64], window: &std::ops::Range<u64>) -> Vec<(std::ops::Range<u64>, bool)> {
+type LoadedGroups = Vec<(std::ops::Range<u64>, bool)>;
+
+fn loaded_groups(bytes: &[u64], window: &std::ops::Range<u64>) -> LoadedGroups {
     let first = window.start.div_ceil(SLICE_NS) as usize;
     let end = (window.end / SLICE_NS) as usize;
-    let own = (first..end).step_by(GROUP);
-    own.map(|from| {
-        let to = (from + GROUP).min(end);
-        let arrived = bytes.get(from..to).is_some_and(|own| own.iter().any(|bytes| *bytes > 0));
-        // Extends the first and the last slice to the window's ends.
-        let start = if from == first { window.start } else { from as u64 * SLICE_NS };
-        let stop = if to == end { window.end } else { to as u64 * SLICE_NS };
-        (start..stop, arrived)
-    })
-    .collect()
+    let starts = (first..end).step_by(GROUP);
+    starts
+        .map(|from| {
+            let to = (from + GROUP).min(end);
+            let arrived =
+                bytes.get(from..to).is_some_and(|group| group.iter().any(|bytes| *bytes > 0));
+            // Extends the first and the last slice to the window's ends.
+            let start = if from == first { window.start } else { from as u64 * SLICE_NS };
+            let stop = if to == end { window.end } else { to as u64 * SLICE_NS };
+            (start..stop, arrived)
+        })
+        .collect()
 }
 
 pub(super) fn rate(bytes: &[u64], window: &std::ops::Range<u64>) -> BitRate {
     let (first, end) = (window.start.div_ceil(SLICE_NS) as usize, (window.end / SLICE_NS) as usize);
-    let own = bytes.get(first..end.min(bytes.len())).unwrap_or_default();
-    BitRate::from_bytes(own.iter().sum(), own.len() as u64 * SLICE_NS)
+    let slices = bytes.get(first..end.min(bytes.len())).unwrap_or_default();
+    BitRate::from_bytes(slices.iter().sum(), slices.len() as u64 * SLICE_NS)
 }
 
 /// Capacity of a link: the largest mean rate from the beginning to a slice after `from_ns`. TCP delays data after a
 /// loss and delivers it at once, so the rate of a short window is wrong; a mean from the beginning is at most too low,
 /// and least so without delayed data.
 pub(super) fn carried(bytes: &[u64], from_ns: u64) -> BitRate {
-    let sums = bytes.iter().scan(0_u64, |sum, own| {
-        *sum += own;
+    let sums = bytes.iter().scan(0_u64, |sum, bytes_here| {
+        *sum += bytes_here;
         Some(*sum)
     });
     let ends = (1..).map(|slice: u64| slice * SLICE_NS);
@@ -157,21 +164,20 @@ type Value = (Metric, Presence<f64>);
 
 fn values(phases: &[PhaseDetail], histograms: &Histograms) -> Vec<Value> {
     let of_load = |load: Load| histograms.get(load.name());
-    let half =
-        |load: Load| of_load(load).and_then(|own| percentile(own, 0.5, PROBES).value().copied());
-    let idle = half(Load::Idle);
-    let mut all = Vec::new();
+    let median_ns = |load: Load| percentile(of_load(load)?, 0.5, PROBES).value().copied();
+    let idle_ns = median_ns(Load::Idle);
+    let mut values = Vec::new();
     let (mut added, mut tails, mut trips) = (Vec::new(), Vec::new(), Vec::new());
     for phase in phases {
         let load = phase.run.job.load;
-        let (&[p50, p95, p99, max, lost, ref own_added @ ..], Some(latencies)) =
+        let (&[p50, p95, p99, max, lost, ref of_load_only @ ..], Some(latencies)) =
             (for_load(load), of_load(load))
         else {
             continue;
         };
         let tail = percentile(latencies, 0.95, PROBES);
         let lost_share = phase.lost as f64 / phase.sent.max(1) as f64;
-        all.extend([
+        values.extend([
             (p50, percentile(latencies, 0.5, PROBES)),
             (p95, tail.clone()),
             (p99, percentile(latencies, 0.99, PROBES)),
@@ -179,34 +185,37 @@ fn values(phases: &[PhaseDetail], histograms: &Histograms) -> Vec<Value> {
             (lost, Presence::Present(lost_share)),
         ]);
         for (metric, rate) in metrics::rates(load).into_iter().zip([phase.up, phase.down]) {
-            all.extend(metric.zip(rate).map(|(m, rate)| (m, Presence::Present(rate.0 as f64))));
+            values.extend(metric.zip(rate).map(|(m, rate)| (m, Presence::Present(rate.0 as f64))));
         }
-        let above = |value: f64| idle.map(|idle| (value - idle).max(FINEST_NS));
-        let &[own_added, own_tail] = own_added else { continue };
-        let half = half(load);
-        let more = half.and_then(above);
-        all.extend(more.map(|more| (own_added, Presence::Present(more))));
-        let more_tail = tail.map(|value| above(value).unwrap_or(value));
-        all.push((own_tail, more_tail.clone()));
-        tails.push(more_tail);
+        // An idle link has no metrics of added latency.
+        let &[added_metric, added_tail_metric] = of_load_only else { continue };
+        let above_idle = |ns: f64| idle_ns.map(|idle_ns| (ns - idle_ns).max(FINEST_NS));
+        let half_ns = median_ns(load);
+        let added_ns = half_ns.and_then(above_idle);
+        values.extend(added_ns.map(|added_ns| (added_metric, Presence::Present(added_ns))));
+        let added_tail = tail.map(|ns| above_idle(ns).unwrap_or(ns));
+        values.push((added_tail_metric, added_tail.clone()));
+        tails.push(added_tail);
         if load != Load::Both {
-            added.extend(more);
-            trips.extend(half.map(|half| MINUTE_NS / half));
+            added.extend(added_ns);
+            trips.extend(half_ns.map(|half_ns| MINUTE_NS / half_ns));
         }
     }
-    all.extend(mean(&added).map(|mean| (ADDED, Presence::Present(mean))));
-    all.extend(mean(&trips).map(|mean| (TRIPS, Presence::Present(mean))));
+    values.extend(mean(&added).map(|mean| (ADDED, Presence::Present(mean))));
+    values.extend(mean(&trips).map(|mean| (TRIPS, Presence::Present(mean))));
     for load in Load::ALL.into_iter().filter(|load| of_load(*load).is_none()) {
         let reason = format!("the study does not have the phase {}", load.name());
-        all.extend(metrics::of_phase(load).map(|own| (own, Presence::absent(reason.clone()))));
+        values.extend(
+            metrics::of_phase(load).map(|metric| (metric, Presence::absent(reason.clone()))),
+        );
     }
     let worst = tails.into_iter().reduce(|one, other| one.both(&other, |a, b| a.max(*b)));
-    all.extend(worst.map(|worst| (ADDED_TAIL, worst)));
-    all
+    values.extend(worst.map(|worst| (ADDED_TAIL, worst)));
+    values
 }
 
-fn mean(of: &[f64]) -> Option<f64> {
-    (!of.is_empty()).then(|| of.iter().sum::<f64>() / of.len() as f64)
+fn mean(numbers: &[f64]) -> Option<f64> {
+    (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
 }
 
 /// Rows per second of the run, one class per phase: every answered probe, including the ramp.

@@ -40,7 +40,6 @@ const BOTH_DOWN: Metric = higher(
     "download rate under bidirectional load",
 );
 
-/// Rates of a phase: up, then down.
 pub(super) const fn rates(load: Load) -> [Option<Metric>; 2] {
     match load {
         Load::Idle => [None, None],

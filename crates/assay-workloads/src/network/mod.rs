@@ -49,12 +49,12 @@ impl NetworkSpec {
         let levels = |name: &str| study.factors.get(name);
         let is_to_nobody = self.peer.is_none() && levels(parameters::PEER).is_none();
         let interfaces = levels(parameters::INTERFACE);
-        let own = || self.interface.iter().cloned().collect();
+        let named = || self.interface.iter().cloned().collect();
         LinkNeeds {
             in_lab: self.is_in_lab(),
             changes: self.is_in_lab() || self.interface.is_some() || interfaces.is_some(),
             to_nobody: is_to_nobody.then(planned::no_peer),
-            interfaces: interfaces.cloned().unwrap_or_else(own),
+            interfaces: interfaces.cloned().unwrap_or_else(named),
             shaped: !self.shaper.is_none() || levels(parameters::SHAPER).is_some(),
         }
     }
@@ -143,7 +143,7 @@ impl WorkloadSpec for NetworkSpec {
         Some(Time(self.planned().whole_ns()))
     }
 
-    fn hurry(&mut self, _: Option<Bytes>) {
+    fn make_quick(&mut self, _: Option<Bytes>) {
         self.phase_time = self.phase_time.min(QUICK_PHASE);
         self.probe_interval = self.probe_interval.min(QUICK_PROBE);
     }
@@ -161,7 +161,7 @@ impl WorkloadSpec for NetworkSpec {
     }
 
     fn costs_like(&self, other: &Work) -> bool {
-        let link = |own: &Self| (own.peer.clone(), own.streams, own.congestion_control.clone());
+        let link = |spec: &Self| (spec.peer.clone(), spec.streams, spec.congestion_control.clone());
         Self::of(other).is_some_and(|other| link(other) == link(self))
     }
 }

@@ -5,7 +5,7 @@ use assay_core::quantity::Time;
 use assay_machine::system::network::{Load, MOST_STREAMS, Shaper, lab, protocol};
 use serde::{Deserialize, Serialize};
 
-use crate::keys::{choice, keys, whole, work};
+use crate::keys::{choice, keys, parse_whole, work};
 
 pub(super) const PEER: &str = "peer";
 pub(super) const INTERFACE: &str = "interface";
@@ -37,7 +37,7 @@ keys! {
             factor: work(
                 "A whole number from 1 to 64. A single stream may not fill a buffer.",
                 "[1, 16]",
-                |own, text| Ok(own.streams = whole(text, MOST_STREAMS)?),
+                |own, text| Ok(own.streams = parse_whole(text, MOST_STREAMS)?),
             ),
         }
 
@@ -104,9 +104,9 @@ keys! {
     }
 }
 
-fn set_peer(own: &mut NetworkSpec, text: &str) -> Result<(), String> {
+fn set_peer(spec: &mut NetworkSpec, text: &str) -> Result<(), String> {
     if text == super::LAB {
-        own.be_in_lab();
+        spec.be_in_lab();
         return Ok(());
     }
     let port = text.rsplit_once(':').and_then(|(host, port)| {
@@ -118,20 +118,20 @@ fn set_peer(own: &mut NetworkSpec, text: &str) -> Result<(), String> {
             protocol::PORT
         ));
     }
-    own.peer = Some(text.to_owned());
+    spec.peer = Some(text.to_owned());
     Ok(())
 }
 
-fn set_congestion(own: &mut NetworkSpec, text: &str) -> Result<(), String> {
+fn set_congestion(spec: &mut NetworkSpec, text: &str) -> Result<(), String> {
     if !protocol::is_congestion(text) {
         return Err(format!("unknown congestion control `{text}`; use cubic, reno or bbr"));
     }
-    text.clone_into(&mut own.congestion_control);
+    text.clone_into(&mut spec.congestion_control);
     Ok(())
 }
 
-fn set_shaper(own: &mut NetworkSpec, text: &str) -> Result<(), String> {
-    own.shaper = text.parse()?;
+fn set_shaper(spec: &mut NetworkSpec, text: &str) -> Result<(), String> {
+    spec.shaper = text.parse()?;
     Ok(())
 }
 
@@ -140,11 +140,11 @@ fn written(text: &str) -> Option<String> {
     text.parse::<Shaper>().ok().map(|shaper| shaper.to_string())
 }
 
-fn set_interface(own: &mut NetworkSpec, text: &str) -> Result<(), String> {
+fn set_interface(spec: &mut NetworkSpec, text: &str) -> Result<(), String> {
     let fits = |sign: char| sign.is_ascii_graphic() && !['/', ':', '%'].contains(&sign);
     if !(1..=15).contains(&text.len()) || !text.chars().all(fits) || text.starts_with('-') {
         return Err(format!("`{text}` is not an interface name; use one from `ip link`"));
     }
-    own.interface = Some(text.to_owned());
+    spec.interface = Some(text.to_owned());
     Ok(())
 }

@@ -16,7 +16,6 @@ use crate::measured::{Measured, RunResult};
 use crate::place::Run;
 use crate::workload::{ManualCommand, ManualRun, PlannedWork};
 
-/// Bytes for measuring the rate.
 const MILLION: u64 = 1_000_000;
 /// The pilot's phase: a ramp until streams recover from initial losses, and the measured part.
 const PILOT_RAMP_NS: u64 = 4_000_000_000;
@@ -81,15 +80,15 @@ impl NetworkPlan {
             phases,
             stop: run.stop,
         };
-        run.system.load_link(&job).map_err(|error| self.without(run.system, error.to_string()))
+        run.system.load_link(&job).map_err(|error| self.loss_reason(run.system, error.to_string()))
     }
 
     /// Why a load ended: a missing interface takes precedence.
-    fn without(&self, system: &dyn System, why: String) -> String {
+    fn loss_reason(&self, system: &dyn System, why: String) -> String {
         let Some(shaped) = self.shaping() else { return why };
         let words = shown(shaped.namespace.as_deref(), &shaped.interface);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let is_gone = system.output_of("tc", &words).is_ok_and(|told| told.trim().is_empty());
+        let is_gone = system.output_of("tc", &words).is_ok_and(|output| output.trim().is_empty());
         if !is_gone {
             return why;
         }
@@ -142,7 +141,9 @@ impl PlannedWork for NetworkPlan {
         let Some(rate) = self.shaper.rate(self.rate) else { return Vec::new() };
         let in_lab = self.peer.as_deref() == Some(LAB);
         let interface = self.interface.as_deref().filter(|_| !in_lab).unwrap_or("INTERFACE");
-        let line = |own: Discipline| format!("with {}: {}", own.means.name(), own.typed(interface));
+        let line = |discipline: Discipline| {
+            format!("with {}: {}", discipline.means.name(), discipline.typed(interface))
+        };
         let mut lines: Vec<String> =
             self.shaper.candidates(self.rate).into_iter().map(line).collect();
         lines.push(format!(
@@ -182,7 +183,7 @@ impl PlannedWork for NetworkPlan {
             return Ok(RunResult::new(measured(NetworkDetail::default(), 0, elapsed_ns), stopped));
         }
         let found = judge(ran, self.probe_ns)?;
-        let (values, absent) = found.told;
+        let (values, absent) = found.values;
         let detail = NetworkDetail { shaped, ..found.detail };
         let measured = Measured { values, absent, ..measured(detail, found.window_ns, elapsed_ns) };
         let ran = RunResult::new(measured, stopped);

@@ -63,8 +63,8 @@ fn exhibit(numbers: &StudyNumbers<'_>) -> Exhibit {
     for (title, metric, unit) in columns(numbers) {
         table.add(Column::new(title, unit), rows, |row| number(row, &metric));
     }
-    for (row, own) in table.rows.iter_mut().zip(rows) {
-        row.subject = Some(own.of.clone());
+    for (row, row_of) in table.rows.iter_mut().zip(rows) {
+        row.subject = Some(row_of.of.clone());
     }
     table.notes.push(legend());
     Exhibit { tables: vec![table], best: best(numbers), ..Exhibit::default() }
@@ -75,8 +75,8 @@ fn columns(numbers: &StudyNumbers<'_>) -> Vec<(String, Metric, Unit)> {
     let has = |load: &Load| numbers.known.contains(for_load(*load)[P50].name);
     let loads: Vec<Load> = Load::ALL.into_iter().filter(has).collect();
     let trips = loads.iter().flat_map(|load| {
-        let own = for_load(*load);
-        [("p50", own[P50]), ("p95", own[P95])]
+        let metrics = for_load(*load);
+        [("p50", metrics[P50]), ("p95", metrics[P95])]
             .map(|(what, metric)| (format!("{} {what}", load.name()), metric, Unit::Nanoseconds))
     });
     let up = for_load(Load::Up);

@@ -44,7 +44,7 @@ fn reason(change: impl Fn(&mut PhaseRun)) -> String {
 fn what_load_adds_is_told_against_the_idle_link() {
     let all = [(Load::Idle, 1), (Load::Up, 601), (Load::Down, 21), (Load::Both, 801)];
     let found = judge(run(all.map(|(load, ms)| phase(load, ms)).to_vec()), PROBE_NS).ok().unwrap();
-    let (values, absent) = found.told;
+    let (values, absent) = found.values;
     let near = |name: &str, ms: f64| {
         let value = values[name] / MS as f64;
         assert!((value / ms - 1.0).abs() < 0.01, "{name}: {value} is not {ms}");
@@ -71,7 +71,7 @@ fn round_trips_per_minute_are_those_of_one_way_at_a_time() {
     let of = |loaded: &[(Load, u64)]| {
         let phases = [&[(Load::Idle, 1)], loaded].concat();
         let phases = phases.into_iter().map(|(load, ms)| phase(load, ms)).collect();
-        judge(run(phases), PROBE_NS).ok().unwrap().told.0.get("round_trips_per_min").copied()
+        judge(run(phases), PROBE_NS).ok().unwrap().values.0.get("round_trips_per_min").copied()
     };
     let up = of(&[(Load::Up, 500)]).unwrap();
     assert!((up / 120.0 - 1.0).abs() < 0.01, "{up}");
@@ -267,7 +267,7 @@ fn a_laboratory_is_made_for_its_own_peer_alone() {
 #[test]
 fn a_quick_look_has_as_many_probes_as_its_tail_needs() {
     let mut own = NetworkSpec::default();
-    own.hurry(None);
+    own.make_quick(None);
     // Only four fifths of them may have been sent.
     assert!(own.phase_time.0 / own.probe_interval.0 * 4 / 5 >= 200);
     assert!(own.phase_time < NetworkSpec::default().phase_time);
@@ -294,7 +294,7 @@ fn what_was_lost_and_every_second_of_it_is_told() {
     up.probes.iter_mut().step_by(10).for_each(|probe| probe.rtt_ns = None);
     up.probes[151].rtt_ns = Some(90 * MS);
     let found = judge(run(vec![idle, up]), PROBE_NS).ok().unwrap();
-    let (values, absent) = found.told;
+    let (values, absent) = found.values;
     assert_eq!((values["idle_lost_share"], values["up_lost_share"]), (0.0, 0.1));
     assert!((values["up_rtt_max_ns"] / 90e6 - 1.0).abs() < 0.01);
     assert_eq!(absent["down_rtt_p50_ns"], "the study does not have the phase down");
@@ -378,7 +378,7 @@ fn a_phase_has_twenty_probes_at_least() {
 fn what_load_adds_is_never_finer_than_a_tenth_of_a_millisecond() {
     let with = |idle_ms: u64, up_ms: u64| {
         let found = judge(run(vec![phase(Load::Idle, idle_ms), phase(Load::Up, up_ms)]), PROBE_NS);
-        let (values, _) = found.ok().unwrap().told;
+        let (values, _) = found.ok().unwrap().values;
         [values["up_added_ns"], values["added_latency_ns"], values["added_latency_p95_ns"]]
     };
     assert_eq!(with(5, 5), [1e5; 3], "as fast");
@@ -391,7 +391,7 @@ fn a_round_trip_of_more_than_a_minute_is_one_of_a_minute() {
     let mut up = phase(Load::Up, 10);
     up.probes[150].rtt_ns = Some(3600 * 1000 * MS);
     let found = judge(run(vec![phase(Load::Idle, 1), up]), PROBE_NS).ok().unwrap();
-    let longest = found.told.0["up_rtt_max_ns"] / 1e9;
+    let longest = found.values.0["up_rtt_max_ns"] / 1e9;
     assert!((60.0..61.0).contains(&longest), "{longest}");
 }
 
@@ -575,6 +575,6 @@ fn a_round_trip_of_no_time_is_one_of_a_nanosecond() {
     let mut idle = phase(Load::Idle, 1);
     idle.probes.iter_mut().for_each(|probe| probe.rtt_ns = Some(0));
     let found = judge(run(vec![idle, phase(Load::Up, 9)]), PROBE_NS).ok().unwrap();
-    let (values, _) = found.told;
+    let (values, _) = found.values;
     assert_eq!([values["idle_rtt_p50_ns"], values["idle_rtt_max_ns"]], [1.0; 2]);
 }

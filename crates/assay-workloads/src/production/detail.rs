@@ -72,9 +72,9 @@ impl Period {
         }
         self.in_flight[1] = glance.in_flight;
         self.under_way_ns = self.under_way_ns.saturating_add(glance.under_way_ns);
-        self.pressure = self.pressure.both(&glance.pressure, |sum, own| DevicePressure {
-            some_ns: sum.some_ns.saturating_add(own.some_ns),
-            full_ns: sum.full_ns.saturating_add(own.full_ns),
+        self.pressure = self.pressure.both(&glance.pressure, |sum, more| DevicePressure {
+            some_ns: sum.some_ns.saturating_add(more.some_ns),
+            full_ns: sum.full_ns.saturating_add(more.full_ns),
         });
         let span_ns = glance.span_ns as f64;
         self.busy_ns = self.busy_ns.both(&glance.busy, |sum, share| sum + share * span_ns);
@@ -110,7 +110,7 @@ impl From<&Glance> for Second {
             span_ns: glance.span_ns,
             classes: glance.classes.clone(),
             oldest_ns: glance.oldest_ns,
-            pressure: glance.pressure.value().map(|own| own.some_ns as f64 / span_ns),
+            pressure: glance.pressure.value().map(|pressure| pressure.some_ns as f64 / span_ns),
         }
     }
 }

@@ -19,7 +19,6 @@ const LEAST_MEAN_NS: f64 = 1_000_000.0;
 const LEAST_P99_NS: f64 = 5_000_000.0;
 /// Lower limit of the age of the baseline's oldest request, nanoseconds.
 const LEAST_AGE_NS: f64 = 500_000_000.0;
-/// A shorter last interval is ignored.
 const SHORTEST_NS: u64 = 500_000_000;
 
 /// Factor over the baseline's worst at which a level is rolled back.
@@ -103,7 +102,7 @@ impl HarmLimits {
     /// Limits from the baseline's worst values; `None` if no stretch is long enough.
     pub fn from_baseline(factor: f64, baseline: &[&[Second]]) -> Option<Self> {
         let worst = |of: &dyn Fn(&Second) -> Option<f64>| {
-            let all = baseline.iter().filter_map(|stretch| sustained(stretch, of));
+            let all = baseline.iter().filter_map(|stretch| sustained_value(stretch, of));
             all.max_by(f64::total_cmp)
         };
         let oldest = worst(&|second| Some(second.oldest_ns as f64))?;
@@ -129,39 +128,42 @@ impl HarmLimits {
     }
 
     /// The limit that a second exceeds by the largest factor, if any.
-    fn passed(&self, second: &Second) -> Option<Breach> {
+    fn largest_breach(&self, second: &Second) -> Option<Breach> {
         if second.span_ns < SHORTEST_NS {
             return None;
         }
         let of_class = self.classes.iter().flat_map(|(class, limits)| {
-            let at = |what, seen: Option<f64>, limit: Option<f64>| {
+            let pair = |what, seen: Option<f64>, limit: Option<f64>| {
                 Some(Breach { what, class: class.clone(), seen: seen?, limit: limit? })
             };
             [
-                at(HarmKind::Mean, mean(second, class), limits.mean_ns),
-                at(HarmKind::P99, p99(second, class), limits.p99_ns),
+                pair(HarmKind::Mean, mean(second, class), limits.mean_ns),
+                pair(HarmKind::P99, p99(second, class), limits.p99_ns),
             ]
         });
-        let whole = |what, seen, limit| Breach { what, class: String::new(), seen, limit };
-        let oldest = whole(HarmKind::Age, second.oldest_ns as f64, self.oldest_ns);
+        let of_all = |what, seen, limit| Breach { what, class: String::new(), seen, limit };
+        let oldest = of_all(HarmKind::Age, second.oldest_ns as f64, self.oldest_ns);
         let pressure = second.pressure.zip(self.pressure);
-        let pressure = pressure.map(|(seen, limit)| whole(HarmKind::Pressure, seen, limit));
-        let all = of_class.chain([Some(oldest), pressure]).flatten();
-        all.filter(|one| one.seen > one.limit)
-            .max_by(|one, other| (one.seen / one.limit).total_cmp(&(other.seen / other.limit)))
+        let pressure = pressure.map(|(seen, limit)| of_all(HarmKind::Pressure, seen, limit));
+        let pairs = of_class.chain([Some(oldest), pressure]).flatten();
+        pairs
+            .filter(|pair| pair.seen > pair.limit)
+            .max_by(|a, b| (a.seen / a.limit).total_cmp(&(b.seen / b.limit)))
     }
 }
 
 /// The largest value that three consecutive seconds reach; a second without a value interrupts them.
-fn sustained(stretch: &[Second], of: &dyn Fn(&Second) -> Option<f64>) -> Option<f64> {
+fn sustained_value(stretch: &[Second], of: &dyn Fn(&Second) -> Option<f64>) -> Option<f64> {
     let least = |row: &[Second]| {
-        row.iter().map(of).try_fold(f64::INFINITY, |least, own| own.map(|own| least.min(own)))
+        row.iter()
+            .map(of)
+            .try_fold(f64::INFINITY, |least, value| value.map(|value| least.min(value)))
     };
     stretch.windows(IN_A_ROW).filter_map(least).max_by(f64::total_cmp)
 }
 
 fn mean(second: &Second, class: &str) -> Option<f64> {
-    second.classes.get(class).filter(|own| own.requests >= ENOUGH)?.mean_ns()
+    second.classes.get(class).filter(|counts| counts.requests >= ENOUGH)?.mean_ns()
 }
 
 fn p99(second: &Second, class: &str) -> Option<f64> {
@@ -225,7 +227,7 @@ impl<'a> HarmJudge<'a> {
 
     /// Adds the next second; returns a breach with the third consecutive one.
     pub fn take(&mut self, second: &Second) -> Option<Breach> {
-        let passed = self.limits?.passed(second);
+        let passed = self.limits?.largest_breach(second);
         self.in_a_row = if passed.is_some() { self.in_a_row + 1 } else { 0 };
         passed.filter(|_| self.in_a_row >= IN_A_ROW)
     }
@@ -324,7 +326,7 @@ mod tests {
             let mut one = second(100, mean_ms);
             one.classes.get_mut("read").unwrap().p99_ns = Some(p99);
             let one = Second { oldest_ns, pressure: Some(pressure), span_ns, ..one };
-            limits.passed(&one).map(|breach| breach.words())
+            limits.largest_breach(&one).map(|breach| breach.words())
         };
         let full = 1_000_000_000;
         for (found, words) in [

@@ -46,24 +46,24 @@ pub const METRICS: &[Metric] = &[
 pub(super) fn value(name: &str, period: &Period) -> Option<Result<f64, String>> {
     const IDLE: &str = "the devices completed no request";
     let seconds = period.seconds().ok_or_else(|| "the period was empty".to_owned());
-    let all = period.served();
+    let served = period.served();
     let per_s = |amount: f64| seconds.clone().map(|seconds| amount / seconds);
-    let of = |class: &str| period.classes.get(class).copied().unwrap_or_default();
-    let moving = of("read").plus(&of("write"));
+    let class_of = |class: &str| period.classes.get(class).copied().unwrap_or_default();
+    let moving = class_of("read").plus(&class_of("write"));
     let share = |part: f64, whole: u64, none: &str| {
         if whole > 0 { Ok(part / whole as f64) } else { Err(none.to_owned()) }
     };
     let pressure = |pick: fn(&DevicePressure) -> u64| {
         value_of(&period.pressure.clone().map(|waited| pick(&waited) as f64 / 1e9)).and_then(per_s)
     };
-    let [began, ended] = period.in_flight.map(|own| own as f64);
+    let [began, ended] = period.in_flight.map(|count| count as f64);
     Some(match name {
-        "device_latency_mean_ns" => share(all.sum_ns as f64, all.requests, IDLE),
-        "device_requests_per_s" => per_s(all.requests as f64),
-        ARRIVALS => per_s((all.requests as f64 + ended - began).max(0.0)),
+        "device_latency_mean_ns" => share(served.sum_ns as f64, served.requests, IDLE),
+        "device_requests_per_s" => per_s(served.requests as f64),
+        ARRIVALS => per_s((served.requests as f64 + ended - began).max(0.0)),
         "device_bytes_per_s" => per_s(moving.bytes as f64),
         "device_request_bytes" => share(moving.bytes as f64, moving.requests, IDLE),
-        "device_read_share" => share(of("read").requests as f64, moving.requests, IDLE),
+        "device_read_share" => share(class_of("read").requests as f64, moving.requests, IDLE),
         "device_in_flight" => per_s(period.under_way_ns as f64 / 1e9),
         "io_pressure_some_share" => pressure(|waited| waited.some_ns),
         "io_pressure_full_share" => pressure(|waited| waited.full_ns),

@@ -23,7 +23,6 @@ pub use harm::{Breach, Harm, HarmKind, HarmLimits};
 pub use look::{ClassRequests, DevicePressure, Glance, Lookout};
 pub use planned::ProductionPlan;
 
-/// Default duration of a period.
 pub const PERIOD: Time = Time(120_000_000_000);
 /// Default settling time after a change, which is not counted.
 pub const SETTLE: Time = Time(5_000_000_000);
@@ -121,7 +120,7 @@ impl WorkloadSpec for ProductionSpec {
         (self.runtime, self.settle_time) = (Some(self.period()), Some(self.left_out()));
     }
 
-    fn hurry(&mut self, _area: Option<Bytes>) {
+    fn make_quick(&mut self, _area: Option<Bytes>) {
         self.runtime = Some(self.period().min(QUICK_PERIOD));
         self.settle_time = Some(self.left_out().min(QUICK_SETTLE));
     }

@@ -15,7 +15,6 @@ use crate::measured::{Count, Counts};
 
 /// Limit on the difference in bytes and operations per kind of request: rounding and unissued requests.
 const MOST_BYTES_SHARE: f64 = 0.01;
-/// Limit on the Kolmogorov-Smirnov distance of arrivals.
 const MOST_ARRIVAL_DISTANCE: f64 = 0.02;
 /// Limit on the difference in time from the first request to the last.
 const MOST_DURATION_SHARE: f64 = 0.005;
@@ -45,14 +44,14 @@ impl ReplayDetail {
 
     /// The amount of a class metric per second, or why it is missing; `None` for other metrics.
     pub(super) fn amount(&self, metric: &str) -> Option<Result<u64, String>> {
-        let (class, told) = played::find(metric)?;
-        let pick: fn(&Count) -> u64 = match told {
-            PlayedMetric::Rate => |own| own.operations,
-            PlayedMetric::Bytes => |own| own.bytes,
+        let (class, kind) = played::find(metric)?;
+        let amount: fn(&Count) -> u64 = match kind {
+            PlayedMetric::Rate => |count| count.operations,
+            PlayedMetric::Bytes => |count| count.bytes,
             PlayedMetric::Response(_) | PlayedMetric::Service(_) => return None,
         };
-        let own = self.classes.get(class.key).filter(|own| own.operations > 0);
-        Some(own.map(pick).ok_or_else(|| format!("no {} completed in the window", class.words)))
+        let count = self.classes.get(class.key).filter(|count| count.operations > 0);
+        Some(count.map(amount).ok_or_else(|| format!("no {} completed in the window", class.words)))
     }
 }
 
@@ -118,7 +117,6 @@ pub struct WaitFidelity {
     pub overtaken: u64,
 }
 
-/// Relative difference between two numbers.
 fn apart(played: u64, recorded: u64) -> f64 {
     played.abs_diff(recorded) as f64 / recorded.max(1) as f64
 }
@@ -126,8 +124,9 @@ fn apart(played: u64, recorded: u64) -> f64 {
 impl Fidelity {
     /// Orders by fidelity: faults, then the distance of starts and added waits.
     pub fn by_faults(&self, other: &Self) -> Ordering {
-        let added = |own: &Self| own.dependent.map(|paced| paced.added_share);
-        let distance = |own: &Self| own.ks_distance.or_else(|| added(own)).unwrap_or_default();
+        let added = |fidelity: &Self| fidelity.dependent.map(|paced| paced.added_share);
+        let distance =
+            |fidelity: &Self| fidelity.ks_distance.or_else(|| added(fidelity)).unwrap_or_default();
         let faults = self.faults().len().cmp(&other.faults().len());
         faults.then_with(|| distance(self).total_cmp(&distance(other)))
     }
@@ -139,8 +138,8 @@ impl Fidelity {
 
     /// Differences that make it other work, as clauses; empty if it is the same.
     pub fn faults(&self) -> Vec<String> {
-        let counts = self.requests.iter().filter_map(|(name, own)| {
-            let ReplayCounts { recorded, replayed: played } = own;
+        let counts = self.requests.iter().filter_map(|(name, counts_here)| {
+            let ReplayCounts { recorded, replayed: played } = counts_here;
             if apart(played.operations, recorded.operations) > MOST_BYTES_SHARE {
                 let [played, recorded] =
                     [played, recorded].map(|count| show::count(count.operations));
@@ -158,8 +157,9 @@ impl Fidelity {
     fn timing(&self) -> Option<String> {
         let distance = self.ks_distance?;
         // With few requests, a single late one has a large share: allow for it.
-        let one = Some(self.recorded()).filter(|all| *all > 0).map(|all| (1.0 + 1e-9) / all as f64);
-        let most = MOST_ARRIVAL_DISTANCE.max(one.unwrap_or_default());
+        let resolution =
+            Some(self.recorded()).filter(|all| *all > 0).map(|all| (1.0 + 1e-9) / all as f64);
+        let most = MOST_ARRIVAL_DISTANCE.max(resolution.unwrap_or_default());
         if distance > most {
             return Some(format!(
                 "the arrival times differ from the trace: KS distance {distance:.3} (limit {most:.3})"
@@ -202,7 +202,7 @@ impl Fidelity {
     }
 
     fn recorded(&self) -> u64 {
-        self.requests.values().fold(0, |sum, own| sum.saturating_add(own.recorded.operations))
+        self.requests.values().fold(0, |sum, counts| sum.saturating_add(counts.recorded.operations))
     }
 
     fn lacking(&self) -> Option<String> {

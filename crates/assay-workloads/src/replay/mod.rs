@@ -21,7 +21,7 @@ use assay_load::Act;
 use serde::{Deserialize, Serialize};
 
 use super::io::Content;
-use super::keys::{choice, keys, names, whole, word, work};
+use super::keys::{choice, keys, names, parse_whole, word, work};
 use super::place::Offer;
 use super::tell::OwnRule;
 use super::workload::{Basis, Complaints, InStudy, Needs, Touch, WorkloadKind, WorkloadSpec};
@@ -36,7 +36,6 @@ pub use waits::{Arrived, guessed};
 
 const MOST_DEPTH: u32 = 4096;
 const USUAL_DEPTH: u32 = 128;
-/// What is played of it in a quick look.
 const QUICK: Time = Time(5_000_000_000);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,7 +115,7 @@ keys! {
             factor: choice(
                 "A whole number from 1 to 4096.",
                 "[1, 8, 32]",
-                |own, text| Ok(own.queue_depth = whole(text, MOST_DEPTH)?),
+                |own, text| Ok(own.queue_depth = parse_whole(text, MOST_DEPTH)?),
             ),
         }
 
@@ -157,9 +156,9 @@ impl WorkloadKind for ReplaySpec {
 }
 
 fn touch(source: Option<&TraceSource>, direct: bool) -> Touch {
-    let has = |acts: &[Act]| source.is_none_or(|own| acts.iter().any(|act| own.has(*act)));
-    let reads = has(&[Act::Read]);
-    let clears = has(&[Act::Discard, Act::WriteZeroes]);
+    let may_have = |act: Act| source.is_none_or(|source| source.has(act));
+    let reads = may_have(Act::Read);
+    let clears = may_have(Act::Discard) || may_have(Act::WriteZeroes);
     Touch {
         reads,
         writes: source.is_none_or(TraceSource::changes).then_some(Content::Random),
@@ -221,7 +220,7 @@ impl WorkloadSpec for ReplaySpec {
         }
     }
 
-    fn hurry(&mut self, _: Option<Bytes>) {
+    fn make_quick(&mut self, _: Option<Bytes>) {
         if self.source.is_none() {
             self.trace_length = Some(self.trace_length.map_or(QUICK, |span| span.min(QUICK)));
         }

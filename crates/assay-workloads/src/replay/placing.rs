@@ -12,7 +12,6 @@ use super::{TimeScale, TraceSource};
 const REGION_BYTES: u64 = 1 << 20;
 /// Maximum bytes of a request with data: each slot has a buffer in memory.
 const MOST_CARRIED: u64 = 8 << 20;
-/// Maximum bytes of a request without data.
 const MOST_CLEARED: u64 = 1 << 30;
 
 /// Mapping of offsets to the area.
@@ -59,7 +58,7 @@ impl Placing {
     }
 
     /// The available space, and an offset in it.
-    fn place(self, offset: u64, length: u64) -> (u64, u64) {
+    fn space_at(self, offset: u64, length: u64) -> (u64, u64) {
         match self {
             Self::Kept | Self::Joined => (offset, length),
             Self::Shifted { by } => (offset.saturating_sub(by), length),
@@ -99,7 +98,7 @@ pub struct Fitted {
 
 impl ReplayFit {
     /// The requests in the area, at their times in a replay of this scale.
-    pub fn all<'a>(
+    pub fn place<'a>(
         &self,
         recorded: impl IntoIterator<Item = &'a Step>,
         scale: TimeScale,
@@ -109,29 +108,29 @@ impl ReplayFit {
         let recorded = recorded.into_iter();
         let mut steps = Vec::with_capacity(recorded.size_hint().0);
         for step in recorded {
-            let Some(mut own) = self.one(step, &mut fitted) else { continue };
+            let Some(mut placed) = self.place_step(step, &mut fitted) else { continue };
             if step.act != Act::Flush {
                 jumps[0].add(step);
-                jumps[1].add(&own);
+                jumps[1].add(&placed);
             }
-            own.at_ns = scale.time_ns(step.at_ns);
-            steps.push(own);
+            placed.at_ns = scale.time_ns(step.at_ns);
+            steps.push(placed);
         }
         fitted.distances_changed = jumps[0].distance(&jumps[1]);
         (steps, fitted)
     }
 
     pub fn holds(&self, step: &Step) -> bool {
-        self.one(step, &mut Fitted::default()).is_some()
+        self.place_step(step, &mut Fitted::default()).is_some()
     }
 
     /// One request; `None` if it does not fit into the area.
-    fn one(&self, step: &Step, fitted: &mut Fitted) -> Option<Step> {
+    fn place_step(&self, step: &Step, fitted: &mut Fitted) -> Option<Step> {
         if step.act == Act::Flush {
             return Some(*step);
         }
         let unit = self.unit.max(1);
-        let (at, room) = self.placing.place(step.offset, self.length);
+        let (at, room) = self.placing.space_at(step.offset, self.length);
         let room = room.min(self.length) / unit * unit;
         let asked = u64::from(step.bytes);
         let most = if step.act.carries() { MOST_CARRIED } else { MOST_CLEARED };
@@ -204,7 +203,7 @@ mod tests {
 
     fn one(fit: &ReplayFit, own: Step) -> (Option<(u64, u32)>, Fitted) {
         let mut fitted = Fitted::default();
-        let found = fit.one(&own, &mut fitted);
+        let found = fit.place_step(&own, &mut fitted);
         (found.map(|step| (step.offset, step.bytes)), fitted)
     }
 
@@ -275,10 +274,10 @@ mod tests {
     #[test]
     fn folding_is_seen_in_the_steps_from_one_request_to_the_next() {
         let recorded: Vec<Step> = (0..100).map(|at| step(at % 2 * 1000 * MIB, 4096)).collect();
-        let same = fit(2000 * MIB, 512, Placing::Kept).all(&recorded, TimeScale::ONE);
+        let same = fit(2000 * MIB, 512, Placing::Kept).place(&recorded, TimeScale::ONE);
         assert_eq!((same.0.len(), same.1.distances_changed), (100, 0.0));
         let folded =
-            fit(64 * MIB, 512, Placing::Folded { to: 64 * MIB }).all(&recorded, TimeScale::ONE);
+            fit(64 * MIB, 512, Placing::Folded { to: 64 * MIB }).place(&recorded, TimeScale::ONE);
         assert!(folded.1.distances_changed > 0.9, "{:?}", folded.1);
     }
 }

@@ -22,53 +22,53 @@ struct Was {
     drawn: GatheredSides,
 }
 
-pub(super) fn play(own: &ReplayPlan, run: &Run<'_>) -> Result<RunResult, String> {
-    let mut recorded = recorded(own, run)?;
+pub(super) fn play(planned: &ReplayPlan, run: &Run<'_>) -> Result<RunResult, String> {
+    let mut recorded = recorded(planned, run)?;
     let was = Was {
         counts: counted(&recorded),
         span_ns: span_ns(&recorded),
         drawn: sides(
-            recorded.iter().map(|Arrived { step, .. }| (own.scale.time_ns(step.at_ns), step)),
+            recorded.iter().map(|Arrived { step, .. }| (planned.scale.time_ns(step.at_ns), step)),
         ),
     };
-    let fit = own.fit(&run.medium.area);
-    if own.clock == Clock::Dependent {
+    let fit = planned.fit(&run.medium.area);
+    if planned.clock == Clock::Dependent {
         // No request may wait for one that is not replayed.
-        recorded.retain(|own| fit.holds(&own.step));
+        recorded.retain(|planned| fit.holds(&planned.step));
     }
-    let (steps, fitted) = fit.all(recorded.iter().map(|own| &own.step), own.scale);
+    let (steps, fitted) = fit.place(recorded.iter().map(|planned| &planned.step), planned.scale);
     if steps.is_empty() {
         return Err("no request of the trace is within the area".to_owned());
     }
-    let track = match own.clock {
+    let track = match planned.clock {
         Clock::Open => Track::new(steps, true),
         Clock::Closed => Track::new(steps, false),
-        Clock::Dependent => Track::paced(steps, guessed(&recorded, own.scale)),
+        Clock::Dependent => Track::paced(steps, guessed(&recorded, planned.scale)),
     };
     // Frees half of the memory: the steps exist by now.
     drop(recorded);
-    let job = job(own, run, track);
-    let outcome = io::run_job(own.engine, &job, &run.medium, run.bystanders, run.stop)?;
+    let job = job(planned, run, track);
+    let outcome = io::run_job(planned.engine, &job, &run.medium, run.bystanders, run.stop)?;
     let mut ran = io::ran(&outcome);
     ran.measured.detail = ReplayDetail {
         classes: io::class_counts(&outcome),
         pace: outcome.pace,
-        fidelity: fidelity(own, was, fitted, &outcome, job.track.as_deref(), &ran.histograms),
+        fidelity: fidelity(planned, was, fitted, &outcome, job.track.as_deref(), &ran.histograms),
     }
     .into();
     Ok(ran)
 }
 
 /// The requests of the recording in the order of arrival, with times from the first.
-fn recorded(own: &ReplayPlan, run: &Run<'_>) -> Result<Vec<Arrived>, String> {
-    let source = &own.source;
+fn recorded(planned: &ReplayPlan, run: &Run<'_>) -> Result<Vec<Arrived>, String> {
+    let source = &planned.source;
     let count = source.requests().min(MOST_STEPS as u64);
     // Reserve space for all: a growing list temporarily needs it twice.
     let mut steps = Vec::with_capacity(usize::try_from(count + 1).unwrap_or_default());
     let mut keep = |begun_ns: u64, request: &BlockRequest| {
         let arrived = Arrived::from_request(request, begun_ns, source.device_bytes);
         let inside = arrived.and_then(|arrived| arrived.since(source.first_ns));
-        let inside = inside.filter(|arrived| arrived.step.at_ns <= own.length_ns);
+        let inside = inside.filter(|arrived| arrived.step.at_ns <= planned.length_ns);
         // The plan limits memory, for any file.
         if (steps.len() as u64) <= count {
             steps.extend(inside);
@@ -79,7 +79,7 @@ fn recorded(own: &ReplayPlan, run: &Run<'_>) -> Result<Vec<Arrived>, String> {
     let found = counted(&steps);
     let is_more = Act::ALL.into_iter().any(|act| {
         let (here, there) = (found[act as usize], source.acts[act as usize]);
-        here.operations > there.operations || (own.is_whole() && here != there)
+        here.operations > there.operations || (planned.is_whole() && here != there)
     });
     if is_more {
         return Err(format!("the trace {} is not the planned one", source.id));
@@ -95,24 +95,28 @@ fn counted(recorded: &[Arrived]) -> [Moved; Act::ALL.len()] {
     found
 }
 
-fn job(own: &ReplayPlan, run: &Run<'_>, track: Track) -> Job {
+fn job(planned: &ReplayPlan, run: &Run<'_>, track: Track) -> Job {
     let area = &run.medium.area;
-    let end =
-        area.start.saturating_add(area.length / own.unit_bytes.max(1) * own.unit_bytes.max(1));
-    let by_clock = own.clock == Clock::Open;
-    let time_ns =
-        if by_clock { planned::time_ns(own.clock, own.scale, own.length_ns) } else { run.time_ns };
+    let end = area
+        .start
+        .saturating_add(area.length / planned.unit_bytes.max(1) * planned.unit_bytes.max(1));
+    let by_clock = planned.clock == Clock::Open;
+    let time_ns = if by_clock {
+        planned::time_ns(planned.clock, planned.scale, planned.length_ns)
+    } else {
+        run.time_ns
+    };
     Job {
-        depth: own.depth,
+        depth: planned.depth,
         time: Duration::from_nanos(time_ns),
         operations: (!by_clock).then_some(track.steps().len() as u64),
         track: Some(Arc::new(track)),
-        ..Job::base(Pattern::Random, Mix::READS, own.slot_bytes(), area.start..end, run.seed)
+        ..Job::base(Pattern::Random, Mix::READS, planned.slot_bytes(), area.start..end, run.seed)
     }
 }
 
 fn fidelity(
-    own: &ReplayPlan,
+    planned: &ReplayPlan,
     was: Was,
     fitted: Fitted,
     outcome: &Outcome,
@@ -121,24 +125,24 @@ fn fidelity(
 ) -> Fidelity {
     let none = Played::default();
     let played = outcome.played.as_ref().unwrap_or(&none);
-    let by_clock = own.clock == Clock::Open;
+    let by_clock = planned.clock == Clock::Open;
     let share = |part: u64, all: u64| part as f64 / all.max(1) as f64;
     Fidelity {
-        requests: beside(&was.counts, played),
-        recorded_ns: own.scale.time_ns(was.span_ns),
+        requests: by_name(&was.counts, played),
+        recorded_ns: planned.scale.time_ns(was.span_ns),
         replayed_ns: played.took_ns,
         ks_distance: by_clock.then_some(played.arrival_distance),
         late_share: outcome.pace.map(|pace| share(pace.late + pace.unissued(), pace.scheduled)),
         max_delay_ns: outcome.pace.map(|pace| pace.max_delay_ns),
         dependent: played.waited.as_ref().map(paced),
         in_flight: [
-            share(own.source.queued_ns, own.source.length_ns),
+            share(planned.source.queued_ns, planned.source.length_ns),
             in_flight(histograms, played.took_ns),
         ],
-        skipped: own.source.left_out,
-        placing: own.placing,
+        skipped: planned.source.left_out,
+        placing: planned.placing,
         adjusted: fitted,
-        drawn: was.drawn.beside(drawn(played, track, by_clock)),
+        drawn: was.drawn.beside(gather_sides(played, track, by_clock)),
     }
 }
 
@@ -152,13 +156,13 @@ fn sides<'s>(steps: impl Iterator<Item = (u64, &'s Step)>) -> GatheredSides {
     sides
 }
 
-fn drawn(played: &Played, track: Option<&Track>, by_clock: bool) -> GatheredSides {
+fn gather_sides(played: &Played, track: Option<&Track>, by_clock: bool) -> GatheredSides {
     let issued = track.map(|track| played.issued(track)).unwrap_or_default();
-    let mut own = sides(issued.iter().copied());
+    let mut lines = sides(issued.iter().copied());
     for (at_ns, step) in issued.into_iter().filter(|_| by_clock) {
-        own.behind(step.act.name(), step.at_ns, at_ns.saturating_sub(step.at_ns));
+        lines.behind(step.act.name(), step.at_ns, at_ns.saturating_sub(step.at_ns));
     }
-    own
+    lines
 }
 
 fn span_ns(recorded: &[Arrived]) -> u64 {
@@ -180,22 +184,22 @@ fn paced(waited: &WaitCounts) -> WaitFidelity {
 }
 
 /// Recorded and replayed counts by kind of request; kinds without any are left out.
-fn beside(recorded: &[Moved; Act::ALL.len()], played: &Played) -> BTreeMap<String, ReplayCounts> {
+fn by_name(recorded: &[Moved; Act::ALL.len()], played: &Played) -> BTreeMap<String, ReplayCounts> {
     let count = |moved: Moved| Count { operations: moved.operations, bytes: moved.bytes };
     let there = Act::ALL.into_iter().map(|act| {
         let (recorded, played) = (recorded[act as usize], played.acts[act as usize]);
-        let own = ReplayCounts { recorded: count(recorded), replayed: count(played) };
-        (act.name().to_owned(), own)
+        let pair = ReplayCounts { recorded: count(recorded), replayed: count(played) };
+        (act.name().to_owned(), pair)
     });
-    there.filter(|(_, own)| own.recorded.operations + own.replayed.operations > 0).collect()
+    there.filter(|(_, pair)| pair.recorded.operations + pair.replayed.operations > 0).collect()
 }
 
 /// Mean operations in flight by Little's law.
 fn in_flight(histograms: &Histograms, took_ns: u64) -> f64 {
     let sum = |responses: bool| {
-        let own =
+        let latencies =
             histograms.iter().filter(|(name, _)| io::of_response(name).is_some() == responses);
-        own.map(|(_, own)| own.mean() * own.len() as f64).sum::<f64>()
+        latencies.map(|(_, latencies)| latencies.mean() * latencies.len() as f64).sum::<f64>()
     };
     let responses = sum(true);
     let all = if responses > 0.0 { responses } else { sum(false) };

@@ -26,8 +26,8 @@ pub(super) const UNFAITHFUL: OwnRule = OwnRule {
 fn doubt(_: &crate::WorkPlan, trials: &[&Measured]) -> Option<Doubt> {
     let faults = trials.iter().filter_map(|measured| ReplayDetail::of(measured));
     let faults: Vec<Vec<String>> =
-        faults.map(|detail| detail.fidelity.faults()).filter(|own| !own.is_empty()).collect();
-    let first = faults.iter().max_by_key(|own| own.len())?;
+        faults.map(|detail| detail.fidelity.faults()).filter(|list| !list.is_empty()).collect();
+    let first = faults.iter().max_by_key(|list| list.len())?;
     Some(Doubt {
         what: first.join("; "),
         trials: faults.len(),

@@ -60,7 +60,7 @@ impl FromStr for TimeScale {
             let thousandths = format!("{part:0<3}").parse::<u32>().ok()?;
             Some(whole.parse::<u32>().ok()? * 1000 + thousandths)
         };
-        read().filter(|own| (LEAST..=MOST).contains(own)).map(Self).ok_or_else(|| {
+        read().filter(|scale| (LEAST..=MOST).contains(scale)).map(Self).ok_or_else(|| {
             format!("`{text}` is not a speed; use a factor from 0.01x to 100x, such as 2x")
         })
     }

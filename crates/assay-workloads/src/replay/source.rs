@@ -74,12 +74,11 @@ impl DevicePart {
     }
 }
 
-/// Separator of device names, and of their parts.
 const AND: char = '+';
 
 impl TraceSource {
     /// Places a request of one device among all; one outside of the device's part has no place.
-    pub fn laid(&self, nth: usize, request: &BlockRequest) -> BlockRequest {
+    pub fn place_request(&self, nth: usize, request: &BlockRequest) -> BlockRequest {
         if self.parts.is_empty() {
             return *request;
         }
@@ -102,7 +101,6 @@ impl TraceSource {
         self.acts[act as usize].operations > 0
     }
 
-    /// Whether it changes stored data.
     pub fn changes(&self) -> bool {
         Act::ALL.into_iter().any(|act| act.changes() && self.has(act))
     }
@@ -148,9 +146,9 @@ impl TraceSource {
 
 impl fmt::Display for TraceSource {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut own = self.clone();
+        let mut shown = self.clone();
         write!(to, "{FORMAT} id={} sha256={} device={}", self.id, self.sha256, self.device)?;
-        for (name, number) in own.numbers() {
+        for (name, number) in shown.numbers() {
             write!(to, " {name}={number}")?;
         }
         for (act, moved) in Act::ALL.into_iter().zip(self.acts) {
@@ -175,14 +173,14 @@ impl FromStr for TraceSource {
         if words.next() != Some(FORMAT) {
             return Err(wrong("remove source; Assay sets it when it resolves the study"));
         }
-        let mut own = Self::default();
+        let mut source = Self::default();
         for word in words {
             let (name, value) = word.split_once('=').ok_or_else(|| wrong("a value is missing"))?;
-            if !own.take(name, value) {
+            if !source.take(name, value) {
                 return Err(wrong("a value is invalid"));
             }
         }
-        own.fault().map_or(Ok(own), |fault| Err(wrong(fault)))
+        source.fault().map_or(Ok(source), |fault| Err(wrong(fault)))
     }
 }
 
@@ -213,7 +211,7 @@ impl TraceSource {
             self.acts[act as usize] = Moved { operations, bytes };
             return Some(());
         }
-        let (_, to) = self.numbers().into_iter().find(|(own, _)| *own == name)?;
+        let (_, to) = self.numbers().into_iter().find(|(key, _)| *key == name)?;
         *to = value.parse().ok()?;
         Some(())
     }
@@ -281,57 +279,57 @@ impl Scan {
     }
 
     pub fn add(&mut self, begun_ns: u64, request: &BlockRequest) {
-        let own = &mut self.source;
-        let Some(step) = step_of(request, begun_ns, own.device_bytes) else {
-            own.left_out += 1;
+        let source = &mut self.source;
+        let Some(step) = step_of(request, begun_ns, source.device_bytes) else {
+            source.left_out += 1;
             return;
         };
         if self.until_ns.is_some_and(|until| step.at_ns >= until) {
             return;
         }
-        own.acts[step.act as usize].add(u64::from(step.bytes));
-        own.first_ns = own.first_ns.min(step.at_ns);
+        source.acts[step.act as usize].add(u64::from(step.bytes));
+        source.first_ns = source.first_ns.min(step.at_ns);
         self.last_ns = self.last_ns.max(step.at_ns);
         let waited = request.ended_ns.saturating_sub(begun_ns).saturating_sub(step.at_ns);
-        own.queued_ns = own.queued_ns.saturating_add(waited);
+        source.queued_ns = source.queued_ns.saturating_add(waited);
         if step.act != Act::Flush {
-            own.from_bytes = own.from_bytes.min(step.offset);
-            own.to_bytes = own.to_bytes.max(step.offset + u64::from(step.bytes));
+            source.from_bytes = source.from_bytes.min(step.offset);
+            source.to_bytes = source.to_bytes.max(step.offset + u64::from(step.bytes));
         }
         if step.act.carries() {
-            own.largest_bytes = own.largest_bytes.max(u64::from(step.bytes));
+            source.largest_bytes = source.largest_bytes.max(u64::from(step.bytes));
         }
     }
 
     /// Joins several devices: the used part of each follows that of the previous one.
     pub fn joined(scans: Vec<Self>) -> Self {
         let mut all = Self::new("", 0, None);
-        let own = &mut all.source;
+        let file = &mut all.source;
         for Self { source, last_ns, .. } in scans {
             let part = DevicePart {
                 from_bytes: source.from_bytes.min(source.to_bytes) / MIB * MIB,
                 to_bytes: source.to_bytes,
             };
-            let base = own.device_bytes;
+            let base = file.device_bytes;
             if part.to_bytes > 0 {
                 let from = base.saturating_add(source.from_bytes - part.from_bytes);
-                own.from_bytes = own.from_bytes.min(from);
-                own.to_bytes = base.saturating_add(part.to_bytes - part.from_bytes);
+                file.from_bytes = file.from_bytes.min(from);
+                file.to_bytes = base.saturating_add(part.to_bytes - part.from_bytes);
             }
-            own.device_bytes = base.saturating_add(part.length());
-            if !own.parts.is_empty() {
-                own.device.push(AND);
+            file.device_bytes = base.saturating_add(part.length());
+            if !file.parts.is_empty() {
+                file.device.push(AND);
             }
-            own.device.push_str(&source.device);
-            own.parts.push(part);
-            for (sum, moved) in own.acts.iter_mut().zip(source.acts) {
+            file.device.push_str(&source.device);
+            file.parts.push(part);
+            for (sum, moved) in file.acts.iter_mut().zip(source.acts) {
                 sum.operations = sum.operations.saturating_add(moved.operations);
                 sum.bytes = sum.bytes.saturating_add(moved.bytes);
             }
-            own.first_ns = own.first_ns.min(source.first_ns);
-            own.largest_bytes = own.largest_bytes.max(source.largest_bytes);
-            own.left_out = own.left_out.saturating_add(source.left_out);
-            own.queued_ns = own.queued_ns.saturating_add(source.queued_ns);
+            file.first_ns = file.first_ns.min(source.first_ns);
+            file.largest_bytes = file.largest_bytes.max(source.largest_bytes);
+            file.left_out = file.left_out.saturating_add(source.left_out);
+            file.queued_ns = file.queued_ns.saturating_add(source.queued_ns);
             all.last_ns = all.last_ns.max(last_ns);
         }
         all

@@ -35,47 +35,48 @@ impl Tells for ReplayPlan {
     }
 }
 
-fn words(own: &Fidelity, trials: usize) -> String {
+fn words(fidelity: &Fidelity, trials: usize) -> String {
     let of = if trials > 1 {
         format!("the trial with the lowest fidelity of {trials}")
     } else {
         "the trial".to_owned()
     };
     let sum = |count: fn(&ReplayCounts) -> u64| {
-        let all = own.requests.values().map(count);
+        let all = fidelity.requests.values().map(count);
         show::count(all.fold(0, u64::saturating_add))
     };
     let [recorded, played] =
-        [own.recorded_ns, own.replayed_ns].map(|span| show::duration(span as f64));
-    let timing = own.ks_distance.map_or_else(String::new, |distance| {
-        let behind = own.max_delay_ns.unwrap_or_default();
+        [fidelity.recorded_ns, fidelity.replayed_ns].map(|span| show::duration(span as f64));
+    let timing = fidelity.ks_distance.map_or_else(String::new, |distance| {
+        let behind = fidelity.max_delay_ns.unwrap_or_default();
         format!(
             ", KS distance of arrival times {distance:.3}, at most {} late",
             show::duration(behind as f64)
         )
     });
-    let pacing = own.dependent.as_ref().map_or_else(String::new, pacing_words);
+    let pacing = fidelity.dependent.as_ref().map_or_else(String::new, pacing_words);
     let changed = [
-        (own.skipped, "cannot be replayed"),
-        (own.adjusted.rounded, "were rounded for direct I/O"),
-        (own.adjusted.clipped, "were clipped"),
+        (fidelity.skipped, "cannot be replayed"),
+        (fidelity.adjusted.rounded, "were rounded for direct I/O"),
+        (fidelity.adjusted.clipped, "were clipped"),
     ];
     let changed = changed.iter().filter(|(count, _)| *count > 0);
-    let changed = changed
-        .fold(String::new(), |all, (count, what)| format!("{all}; {} {what}", show::count(*count)));
+    let changed = changed.fold(String::new(), |text, (count, what)| {
+        format!("{text}; {} {what}", show::count(*count))
+    });
     format!(
         "Replay in {of}: {} of {} requests in {played} (recorded: {recorded}){timing}{pacing}; {}{changed}.",
-        sum(|one| one.replayed.operations),
-        sum(|one| one.recorded.operations),
-        own.placing.words()
+        sum(|counts| counts.replayed.operations),
+        sum(|counts| counts.recorded.operations),
+        fidelity.placing.words()
     )
 }
 
-fn pacing_words(own: &WaitFidelity) -> String {
-    let [recorded, played] = own.gap_ns.map(show::duration);
+fn pacing_words(paced: &WaitFidelity) -> String {
+    let [recorded, played] = paced.gap_ns.map(show::duration);
     format!(
         ", {} of them after the end of a predecessor, with a mean delay of {played} (recorded: {recorded})",
-        show::count(own.after_end)
+        show::count(paced.after_end)
     )
 }
 
@@ -110,17 +111,17 @@ impl Shows for ReplayFacts {
         let table = Table {
             title: "recorded and replayed".to_owned(),
             columns,
-            rows: all.iter().flat_map(|own| own.rows()).collect(),
+            rows: all.iter().flat_map(|row| row.rows()).collect(),
             notes: vec![LEGEND.to_owned()],
         };
         let mut tables = vec![table, timing(all, rows)];
         tables.extend(pacing(all, rows));
-        let sentence = |own: &&Self| Sentence { about: own.subject(), text: own.text.clone() };
+        let sentence = |row: &&Self| Sentence { about: row.subject(), text: row.text.clone() };
         Exhibit {
             tables,
             figures: figures(all, rows),
             // Equal work needs no sentence: the tables show it.
-            sentences: all.iter().filter(|own| own.is_other_work()).map(sentence).collect(),
+            sentences: all.iter().filter(|row| row.is_other_work()).map(sentence).collect(),
             ..Exhibit::default()
         }
     }
@@ -129,28 +130,28 @@ impl Shows for ReplayFacts {
 /// The least faithful row of each workload, as pictures.
 fn figures(all: &[&ReplayFacts], rows: &dyn RowSource) -> Vec<Figure> {
     let of_workloads = all.chunk_by(|one, next| one.workload == next.workload);
-    let worst = of_workloads.filter_map(|own| {
-        let worst = own.iter().max_by(|one, other| one.fidelity.by_faults(&other.fidelity))?;
-        let name = || format!("Lowest fidelity: the trial of {}.", rows.name(&worst.subject()));
-        Some((worst, (own.len() > 1).then(name)))
+    let worst = of_workloads.filter_map(|rows_of_one| {
+        let worst = rows_of_one.iter().max_by(|a, b| a.fidelity.by_faults(&b.fidelity))?;
+        let note = || format!("Lowest fidelity: the trial of {}.", rows.name(&worst.subject()));
+        Some((worst, (rows_of_one.len() > 1).then(note)))
     });
-    let drawn = worst.take(MOST_DRAWN).map(|(own, note)| {
+    let figures = worst.take(MOST_DRAWN).map(|(row, note)| {
         let notes = note.into_iter().collect();
-        requests::of_play(FIGURE.about.name, &own.workload, &own.fidelity.drawn, notes)
+        requests::of_play(FIGURE.about.name, &row.workload, &row.fidelity.drawn, notes)
     });
-    drawn.flatten().collect()
+    figures.flatten().collect()
 }
 
 fn timing(all: &[&ReplayFacts], rows: &dyn RowSource) -> Table {
     let ns = |title| Column::new(title, Unit::Nanoseconds);
     let mut table = Table::new("replay timing");
-    table.add(Column::left("replay"), all, |own| rows.name(&own.subject()));
-    table.add(ns("recorded"), all, |own| own.fidelity.recorded_ns);
-    table.add(ns("replayed"), all, |own| own.fidelity.replayed_ns);
-    table.add(Column::new("KS distance", Unit::Share), all, |own| own.fidelity.ks_distance);
-    table.add(Column::new("late", Unit::Share), all, |own| own.fidelity.late_share);
-    table.add(Column::right("in flight, recorded"), all, |own| own.fidelity.in_flight_recorded());
-    table.add(Column::right("in flight, replayed"), all, |own| own.fidelity.in_flight[1]);
+    table.add(Column::left("replay"), all, |row| rows.name(&row.subject()));
+    table.add(ns("recorded"), all, |row| row.fidelity.recorded_ns);
+    table.add(ns("replayed"), all, |row| row.fidelity.replayed_ns);
+    table.add(Column::new("KS distance", Unit::Share), all, |row| row.fidelity.ks_distance);
+    table.add(Column::new("late", Unit::Share), all, |row| row.fidelity.late_share);
+    table.add(Column::right("in flight, recorded"), all, |row| row.fidelity.in_flight_recorded());
+    table.add(Column::right("in flight, replayed"), all, |row| row.fidelity.in_flight[1]);
     table.notes.push(
         "KS distance: between recorded and replayed start times. Late: requests that started more than 1 ms late \
          or never started. The mean number in flight depends on the target and is not a deviation."
@@ -161,8 +162,8 @@ fn timing(all: &[&ReplayFacts], rows: &dyn RowSource) -> Table {
 
 /// Dependencies in replays with a dependent clock, if any.
 fn pacing(all: &[&ReplayFacts], rows: &dyn RowSource) -> Option<Table> {
-    let paced = |own: &&ReplayFacts| Some((rows.name(&own.subject()), own.fidelity.dependent?));
-    let paced: Vec<(String, WaitFidelity)> = all.iter().filter_map(paced).collect();
+    let named = |row: &&ReplayFacts| Some((rows.name(&row.subject()), row.fidelity.dependent?));
+    let paced: Vec<(String, WaitFidelity)> = all.iter().filter_map(named).collect();
     let ns = |title| Column::new(title, Unit::Nanoseconds);
     let mut table = Table::new("waits in replays with timing = \"dependent\"");
     table.add(Column::left("replay"), &paced, |(name, _)| name);
@@ -189,13 +190,13 @@ impl ReplayFacts {
     }
 
     fn rows(&self) -> Vec<Row> {
-        let row = |(name, own): (&String, &ReplayCounts)| {
+        let row = |(name, counts): (&String, &ReplayCounts)| {
             let cells = [
                 Value::from(name),
-                own.recorded.operations.into(),
-                own.replayed.operations.into(),
-                own.recorded.bytes.into(),
-                own.replayed.bytes.into(),
+                counts.recorded.operations.into(),
+                counts.replayed.operations.into(),
+                counts.recorded.bytes.into(),
+                counts.replayed.bytes.into(),
             ];
             Row::about(self.subject(), cells)
         };

@@ -58,21 +58,21 @@ pub fn guessed(requests: &[Arrived], scale: TimeScale) -> Vec<Wait> {
     let mut free = [Vec::<u32>::new(), Vec::new()];
     let mut before_ns = 0;
     let mut waits = Vec::with_capacity(requests.len());
-    for (index, own) in (0_u32..).zip(requests) {
-        let at_ns = own.step.at_ns;
+    for (index, request) in (0_u32..).zip(requests) {
+        let at_ns = request.step.at_ns;
         let has_ended = |other: &u32| *other < index && requests[*other as usize].ended_ns <= at_ns;
         while let Some(other) = ended.next_if(has_ended) {
-            let of = &requests[other as usize];
-            if !of.is_background {
-                free[of.lane()].push(other);
+            let done = &requests[other as usize];
+            if !done.is_background {
+                free[done.lane()].push(other);
             }
         }
-        let latest = if own.is_background { None } else { free[own.lane()].pop() };
+        let latest = if request.is_background { None } else { free[request.lane()].pop() };
         let gap_ns = |other: &u32| at_ns.saturating_sub(requests[*other as usize].ended_ns);
         let end_of = latest.filter(|other| gap_ns(other) <= MOST_GAP_NS);
         if latest.is_some() && end_of.is_none() {
             // All below it completed even earlier.
-            free[own.lane()].clear();
+            free[request.lane()].clear();
         }
         let gap_ns = end_of.as_ref().map_or_else(|| at_ns.saturating_sub(before_ns), gap_ns);
         waits.push(Wait { end_of, gap_ns: scale.time_ns(gap_ns) });

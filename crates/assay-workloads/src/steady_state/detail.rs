@@ -69,7 +69,7 @@ impl CellResult {
 
 impl SteadyStateDetail {
     pub fn place(&self, cell: PtsPoint) -> Option<usize> {
-        self.cells.iter().position(|own| *own == cell)
+        self.cells.iter().position(|other| *other == cell)
     }
 
     /// The measure of a cell in each round; `None` if one of them has no number.

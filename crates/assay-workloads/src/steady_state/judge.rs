@@ -10,7 +10,6 @@ use assay_core::calc::pts::{Measure, PtsPoint};
 
 /// Duration of a cell in the specification.
 pub(super) const MINUTE_NS: u64 = 60_000_000_000;
-/// Number of full writes before the first round.
 pub(super) const FILLS: u64 = 2;
 
 /// The five counted rounds.
@@ -33,7 +32,7 @@ pub struct SteadyWindow {
 
 /// The first steady window, else the last one; `None` with fewer than five rounds.
 pub fn window(tracked: &[f64]) -> Option<SteadyWindow> {
-    let of = |first: usize| {
+    let window_from = |first: usize| {
         let found = SniaWindow::from_rounds(tracked.get(first..first + SNIA_ROUNDS)?)?;
         (found.mean > 0.0).then(|| SteadyWindow {
             first: first + 1,
@@ -45,7 +44,8 @@ pub fn window(tracked: &[f64]) -> Option<SteadyWindow> {
         })
     };
     let last = tracked.len().checked_sub(SNIA_ROUNDS)?;
-    (0..=last).filter_map(of).find(|window| window.steady).or_else(|| of(last))
+    let steady = (0..=last).filter_map(window_from).find(|window| window.steady);
+    steady.or_else(|| window_from(last))
 }
 
 /// The measurement window. A fresh drive looks steady while it has blocks that were never written: a test without a
@@ -55,8 +55,8 @@ pub(super) fn counted(planned: &SteadyStatePlan, tracked: &[f64]) -> Option<Stea
         return window(tracked);
     }
     let before = tracked.len().checked_sub(SNIA_ROUNDS)?;
-    let own = window(&tracked[before..])?;
-    Some(SteadyWindow { first: own.first + before, last: own.last + before, ..own })
+    let found = window(&tracked[before..])?;
+    Some(SteadyWindow { first: found.first + before, last: found.last + before, ..found })
 }
 
 /// A cell in the window.
@@ -71,7 +71,7 @@ pub struct InWindow {
     pub slowest_ns: u64,
 }
 
-pub fn matrix(
+pub fn cell_means(
     detail: &SteadyStateDetail,
     measure: Measure,
     window: Option<&SteadyWindow>,
@@ -80,14 +80,14 @@ pub fn matrix(
         Some(window) => detail.rounds.get(window.first - 1..window.last).unwrap_or_default(),
         None => detail.rounds.as_slice(),
     };
-    let of = |(place, cell): (usize, &PtsPoint)| {
-        let own: Vec<_> = rounds.iter().filter_map(|round| round.cells.get(place)).collect();
-        let values: Vec<f64> = own.iter().filter_map(|seen| seen.value(measure)).collect();
-        let slowest_ns = own.iter().map(|seen| seen.most_ns).max()?;
+    let mean_of_cell = |(place, cell): (usize, &PtsPoint)| {
+        let points: Vec<_> = rounds.iter().filter_map(|round| round.cells.get(place)).collect();
+        let values: Vec<f64> = points.iter().filter_map(|seen| seen.value(measure)).collect();
+        let slowest_ns = points.iter().map(|seen| seen.most_ns).max()?;
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         mean.is_finite().then_some(InWindow { cell: *cell, mean, slowest_ns })
     };
-    detail.cells.iter().enumerate().filter_map(of).collect()
+    detail.cells.iter().enumerate().filter_map(mean_of_cell).collect()
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -123,28 +123,28 @@ fn departures(
 }
 
 fn of_target(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Vec<String> {
-    let own = &detail.prepared;
+    let prepared = &detail.prepared;
     let mut found = Vec::new();
     if planned.is_simulated() {
         found.push("the drive is simulated".to_owned());
-    } else if !own.is_device {
-        let range = Bytes(own.range_bytes);
+    } else if !prepared.is_device {
+        let range = Bytes(prepared.range_bytes);
         found.push(format!("the test used a file of {range} instead of a whole device"));
-    } else if let Some(whole) = own.device_bytes {
+    } else if let Some(whole) = prepared.device_bytes {
         let wanted = whole / 100 * planned.class.range_percent();
         // Whole operations of the largest size may leave a small rest.
-        if own.range_bytes + whole / 1000 < wanted {
-            let (range, whole) = (Bytes(own.range_bytes), Bytes(whole));
+        if prepared.range_bytes + whole / 1000 < wanted {
+            let (range, whole) = (Bytes(prepared.range_bytes), Bytes(whole));
             found.push(format!("the test used only {range} of a device of {whole}"));
         }
     } else {
         found.push("the size of the device is unknown".to_owned());
     }
-    if let Some(why) = &own.not_purged {
+    if let Some(why) = &prepared.not_purged {
         found.push(format!("the target was not purged ({why})"));
     }
-    if own.is_device {
-        found.extend(of_cache(planned, own.write_cache.as_deref()));
+    if prepared.is_device {
+        found.extend(of_cache(planned, prepared.write_cache.as_deref()));
     }
     if !planned.direct {
         found.push("I/O used the page cache".to_owned());
@@ -152,14 +152,14 @@ fn of_target(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Vec<Strin
     found
 }
 
-fn of_cache(planned: &SteadyStatePlan, told: Option<&str>) -> Option<String> {
+fn of_cache(planned: &SteadyStatePlan, answer: Option<&str>) -> Option<String> {
     let wanted = planned.class.has_write_cache();
     let (class, on) = (planned.class.name(), if wanted { "on" } else { "off" });
-    match told {
+    match answer {
         Some("write back") if wanted => None,
         Some("write through") if !wanted => None,
-        Some(told) => Some(format!(
-            "the kernel reports the write cache as `{told}`, but class {class} requires the cache to be {on}"
+        Some(answer) => Some(format!(
+            "the kernel reports the write cache as `{answer}`, but class {class} requires the cache to be {on}"
         )),
         None => Some(format!("Assay cannot determine whether the write cache is {on}")),
     }
@@ -167,13 +167,13 @@ fn of_cache(planned: &SteadyStatePlan, told: Option<&str>) -> Option<String> {
 
 fn of_fill(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Option<String> {
     planned.fill_bytes?;
-    let own = &detail.prepared;
-    let wanted = FILLS * own.wanted_bytes;
+    let prepared = &detail.prepared;
+    let wanted = FILLS * prepared.wanted_bytes;
     // Less than one operation may be missing at the end.
-    (own.filled_bytes + (1 << 20) * FILLS < wanted).then(|| {
+    (prepared.filled_bytes + (1 << 20) * FILLS < wanted).then(|| {
         format!(
             "only {} of the required {} were written before the first round",
-            Bytes(own.filled_bytes),
+            Bytes(prepared.filled_bytes),
             Bytes(wanted)
         )
     })

@@ -175,14 +175,14 @@ impl SteadyStateSpec {
                 Err(why) => left_out.push((cell.size_bytes, why)),
             }
         }
-        let mut told: Vec<String> = Vec::new();
+        let mut notes: Vec<String> = Vec::new();
         for (size_bytes, why) in left_out {
             let text = format!("cells of {} were skipped ({why})", Bytes(size_bytes));
-            if !told.contains(&text) {
-                told.push(text);
+            if !notes.contains(&text) {
+                notes.push(text);
             }
         }
-        (cells, told, known)
+        (cells, notes, known)
     }
 }
 

@@ -4,7 +4,7 @@ use assay_core::quantity::Bytes;
 use assay_core::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
-use super::judge::{FILLS, InWindow, judge_trial, matrix};
+use super::judge::{FILLS, InWindow, cell_means, judge_trial};
 use super::{BANDWIDTH, IOPS, LATENCY, ROUNDS, SteadyStateDetail, TOUCH, WRITTEN, running};
 use crate::io::Engine;
 use crate::measured::{Measured, RunResult};
@@ -157,18 +157,18 @@ fn value(
     metric: &str,
     detail: &SteadyStateDetail,
 ) -> Option<Result<f64, String>> {
-    let own = planned.primary(&|_| false);
-    if ![own, ROUNDS.name, WRITTEN.name].contains(&metric) {
+    let primary = planned.primary(&|_| false);
+    if ![primary, ROUNDS.name, WRITTEN.name].contains(&metric) {
         return None;
     }
-    let Some(told) = judge_trial(planned, detail) else {
+    let Some(judgement) = judge_trial(planned, detail) else {
         return Some(Err("the tracking cell has no results".to_owned()));
     };
     let rounds = detail.rounds.len();
-    let Some(window) = told.window else {
+    let Some(window) = judgement.window else {
         return Some(Err(format!("only {rounds} of the required five rounds ran")));
     };
-    if metric == own {
+    if metric == primary {
         return Some(Ok(window.mean));
     }
     if !window.steady {
@@ -182,6 +182,6 @@ fn value(
 }
 
 pub(super) fn in_window(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Vec<InWindow> {
-    let window = judge_trial(planned, detail).and_then(|told| told.window);
-    matrix(detail, planned.test.measure(), window.as_ref())
+    let window = judge_trial(planned, detail).and_then(|judgement| judgement.window);
+    cell_means(detail, planned.test.measure(), window.as_ref())
 }

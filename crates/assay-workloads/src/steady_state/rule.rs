@@ -26,7 +26,7 @@ fn doubt(planned: &crate::WorkPlan, trials: &[&Measured]) -> Option<Doubt> {
     let details = trials.iter().filter_map(|measured| SteadyStateDetail::of(measured));
     let windows: Vec<_> = details
         .filter_map(|detail| judge_trial(planned, detail)?.window)
-        .filter(|own| !own.steady)
+        .filter(|window| !window.steady)
         .collect();
     let widest =
         windows.iter().max_by(|one, other| one.range_share.total_cmp(&other.range_share))?;

@@ -61,24 +61,24 @@ pub(super) fn run(planned: &SteadyStatePlan, run: &Run<'_>) -> Result<RunResult,
     }
     let mut phases = PhaseRunner::new(run, planned.engine);
     phases.area.length = range_bytes;
-    let mut own = SteadyStateRunner { planned, phases, detail: SteadyStateDetail::default() };
-    own.detail.prepared = looked_at(run, range_bytes);
-    own.purge();
-    own.fill()?;
-    own.rounds()?;
-    Ok(own.phases.finish(own.detail))
+    let mut runner = SteadyStateRunner { planned, phases, detail: SteadyStateDetail::default() };
+    runner.detail.prepared = prepared_state(run, range_bytes);
+    runner.purge();
+    runner.fill()?;
+    runner.rounds()?;
+    Ok(runner.phases.finish(runner.detail))
 }
 
-/// State of a target before the test.
-fn looked_at(run: &Run<'_>, range_bytes: u64) -> Prepared {
+fn prepared_state(run: &Run<'_>, range_bytes: u64) -> Prepared {
     let device = run.system.status(run.path).ok().and_then(|status| status.own_device);
     let of_device = device.map(|number| PathBuf::from(format!("/sys/dev/block/{number}")));
-    let told = |name: &str| of_device.as_ref().and_then(|path| read(run.system, &path.join(name)));
+    let attribute =
+        |name: &str| of_device.as_ref().and_then(|path| read(run.system, &path.join(name)));
     // A partition has the cache of its disk.
-    let write_cache = told("queue/write_cache").or_else(|| told("../queue/write_cache"));
+    let write_cache = attribute("queue/write_cache").or_else(|| attribute("../queue/write_cache"));
     Prepared {
         is_device: of_device.is_some(),
-        device_bytes: told("size")
+        device_bytes: attribute("size")
             .and_then(|sectors| sectors.parse::<u64>().ok()?.checked_mul(512)),
         write_cache,
         range_bytes,

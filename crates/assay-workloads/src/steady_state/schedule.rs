@@ -8,7 +8,7 @@ use assay_core::calc::pts::PtsPoint;
 const ROUNDS: u64 = 7;
 /// A cell is not shorter than that, as long as there are several.
 const SHORTEST_NS: u64 = 1_000_000_000;
-/// And the last one is not shorter than that.
+/// Minimum time of the only remaining cell.
 const LEAST_NS: u64 = 10_000_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,11 +28,11 @@ impl RoundSchedule {
             ((left_ns / (ROUNDS * shortest_ns.max(1))) as usize).clamp(1, all)
         };
         let cell_ns = each_ns(count).clamp(LEAST_NS.min(planned.cell_ns), planned.cell_ns);
-        Self { cells: some(&planned.cells, count, planned.tracked()), cell_ns }
+        Self { cells: evenly_chosen(&planned.cells, count, planned.tracked()), cell_ns }
     }
 }
 
-fn some(all: &[PtsPoint], count: usize, tracked: PtsPoint) -> Vec<PtsPoint> {
+fn evenly_chosen(all: &[PtsPoint], count: usize, tracked: PtsPoint) -> Vec<PtsPoint> {
     if count >= all.len() {
         return all.to_vec();
     }

@@ -56,16 +56,16 @@ pub struct SteadyStateFacts {
 impl Tells for SteadyStatePlan {
     /// With several trials, uses the last: the drive is preconditioned most.
     fn facts(&self, seen: &RowView<'_>) -> Option<crate::WorkFacts> {
-        let of = |(at, measured): (usize, Option<&Measured>)| {
+        let judged_trial = |(at, measured): (usize, Option<&Measured>)| {
             let detail = SteadyStateDetail::of(measured?)?.clone();
-            let told = judge_trial(self, &detail).filter(|told| !told.tracked.is_empty())?;
-            Some((at, detail, told))
+            let judged = judge_trial(self, &detail).filter(|judged| !judged.tracked.is_empty())?;
+            Some((at, detail, judged))
         };
-        let (at, detail, told) =
-            seen.trials.iter().copied().enumerate().filter_map(of).next_back()?;
+        let (at, detail, judged) =
+            seen.trials.iter().copied().enumerate().filter_map(judged_trial).next_back()?;
         let several = seen.trials.len() > 1;
         let trial = several.then(|| [at + 1, seen.trials.len()]);
-        let text = words(self, &detail, &told, trial);
+        let text = words(self, &detail, &judged, trial);
         let Subject { workload, arm } = seen.subject.clone();
         let facts = SteadyStateFacts {
             workload,
@@ -73,12 +73,12 @@ impl Tells for SteadyStatePlan {
             test: self.test,
             class: self.class,
             tracking_cell: self.tracked(),
-            rounds: told.tracked,
+            rounds: judged.tracked,
             written_bytes: detail.rounds.iter().map(|round| round.written_bytes).collect(),
             ended_s: detail.rounds.iter().map(|round| round.ended_ns as f64 / 1e9).collect(),
-            measurement_window: told.window,
+            measurement_window: judged.window,
             cells: in_window(self, &detail),
-            deviations: told.departures,
+            deviations: judged.departures,
             trial,
             text,
         };
@@ -97,22 +97,23 @@ fn unit(measure: Measure) -> Unit {
 fn words(
     planned: &SteadyStatePlan,
     detail: &SteadyStateDetail,
-    told: &SteadyJudgement,
+    judged: &SteadyJudgement,
     trial: Option<[usize; 2]>,
 ) -> String {
-    let mut said = vec![seen(planned, detail, told), conforming(planned.test, &told.departures)];
+    let mut said =
+        vec![seen(planned, detail, judged), conforming(planned.test, &judged.departures)];
     if let Some([trial, trials]) = trial {
         said.push(format!("This is trial {trial} of {trials}."));
     }
     said.join(" ")
 }
 
-fn seen(planned: &SteadyStatePlan, detail: &SteadyStateDetail, told: &SteadyJudgement) -> String {
+fn seen(planned: &SteadyStatePlan, detail: &SteadyStateDetail, judged: &SteadyJudgement) -> String {
     let (measure, tracked) = (planned.test.measure(), planned.tracked().words());
-    let rounds = told.tracked.len();
+    let rounds = judged.tracked.len();
     let written = detail.rounds.last().map_or(0, |round| round.written_bytes);
-    let Some(window) = &told.window else {
-        let mean = told.tracked.iter().sum::<f64>() / rounds.max(1) as f64;
+    let Some(window) = &judged.window else {
+        let mean = judged.tracked.iter().sum::<f64>() / rounds.max(1) as f64;
         return format!(
             "{tracked}: {} over {rounds} rounds, too few to determine a steady state.",
             unit(measure).alone(mean)
@@ -177,13 +178,13 @@ impl Shows for SteadyStateFacts {
         let table = Table {
             title: "steady state".to_owned(),
             columns,
-            rows: all.iter().map(|own| own.row()).collect(),
+            rows: all.iter().map(|row| row.row()).collect(),
             notes: vec![LEGEND.to_owned()],
         };
-        let sentence = |own: &&Self| Sentence { about: own.subject(), text: own.text.clone() };
+        let sentence = |row: &&Self| Sentence { about: row.subject(), text: row.text.clone() };
         Exhibit {
-            tables: iter::once(table).chain(all.iter().flat_map(|own| own.tables())).collect(),
-            lists: all.iter().filter_map(|own| own.deviations()).collect(),
+            tables: iter::once(table).chain(all.iter().flat_map(|row| row.tables())).collect(),
+            lists: all.iter().filter_map(|row| row.deviations()).collect(),
             figures: all
                 .chunk_by(|one, next| one.workload == next.workload)
                 .filter_map(figure)
@@ -218,19 +219,19 @@ impl SteadyStateFacts {
 
     fn row(&self) -> Row {
         let window = self.measurement_window.as_ref();
-        let mean = window.map(|own| unit(self.measure()).alone(own.mean));
+        let mean = window.map(|found| unit(self.measure()).alone(found.mean));
         let state = match window {
-            Some(own) if own.steady => "steady",
+            Some(found) if found.steady => "steady",
             Some(_) => "not steady",
             None => "too few rounds",
         };
         let cells = [
             Value::from(self.rounds.len() as u64),
-            window.map(|own| format!("{} to {}", own.first, own.last)).into(),
+            window.map(|found| format!("{} to {}", found.first, found.last)).into(),
             self.tracking_cell.words().into(),
             mean.into(),
-            window.map(|own| own.range_share).into(),
-            window.map(|own| own.slope_share).into(),
+            window.map(|found| found.range_share).into(),
+            window.map(|found| found.slope_share).into(),
             state.into(),
         ];
         Row::about(self.subject(), cells)
@@ -254,12 +255,12 @@ impl SteadyStateFacts {
     /// One row per size, one column per mix.
     fn table_of_cells(&self, title: &str, slowest: bool) -> Table {
         let (mut mixes, mut sizes): (Vec<u8>, Vec<u64>) = (Vec::new(), Vec::new());
-        for own in &self.cells {
-            if !mixes.contains(&own.cell.read_percent) {
-                mixes.push(own.cell.read_percent);
+        for found in &self.cells {
+            if !mixes.contains(&found.cell.read_percent) {
+                mixes.push(found.cell.read_percent);
             }
-            if !sizes.contains(&own.cell.size_bytes) {
-                sizes.push(own.cell.size_bytes);
+            if !sizes.contains(&found.cell.size_bytes) {
+                sizes.push(found.cell.size_bytes);
             }
         }
         let note = match self.measure() {
@@ -281,8 +282,8 @@ impl SteadyStateFacts {
             let mix = PtsPoint { read_percent, size_bytes: 0 }.mix();
             table.add(Column::new(mix, unit), &sizes, |size_bytes| {
                 let cell = PtsPoint { read_percent, size_bytes: *size_bytes };
-                let own = self.cells.iter().find(|own| own.cell == cell);
-                own.map(|own| if slowest { own.slowest_ns as f64 } else { own.mean })
+                let found = self.cells.iter().find(|found| found.cell == cell);
+                found.map(|found| if slowest { found.slowest_ns as f64 } else { found.mean })
             });
         }
         let slowest = slowest.then_some("Slowest operation in the measurement window.");
@@ -297,7 +298,7 @@ impl SteadyStateFacts {
         let counts = |round: usize| {
             self.measurement_window
                 .as_ref()
-                .is_some_and(|own| (own.first..=own.last).contains(&(round + 1)))
+                .is_some_and(|window| (window.first..=window.last).contains(&(round + 1)))
         };
         let step = all.div_ceil(MOST).max(1);
         let shown = (0..all).filter(|round| round.is_multiple_of(step) || counts(*round));
@@ -328,10 +329,10 @@ fn figure(all: &[&SteadyStateFacts]) -> Option<Figure> {
         Measure::Bandwidth => BANDWIDTH,
         Measure::Latency => LATENCY,
     };
-    let line = |own: &&SteadyStateFacts| {
-        let arm: Vec<&str> = own.configuration.values().map(String::as_str).collect();
-        let name = if alone { own.tracking_cell.words() } else { arm.join(", ") };
-        NamedValues { name, values: own.rounds.clone() }
+    let line = |facts: &&SteadyStateFacts| {
+        let arm: Vec<&str> = facts.configuration.values().map(String::as_str).collect();
+        let name = if alone { facts.tracking_cell.words() } else { arm.join(", ") };
+        NamedValues { name, values: facts.rounds.clone() }
     };
     let lines: Vec<NamedValues> = all.iter().map(line).collect();
     let value = Axis::new(metric.noun, AxisScale::Linear, Unit::of_metric(metric.name)).from_zero();

@@ -11,9 +11,7 @@ use super::rests::{Rests, rests};
 
 /// Largest p of a change: rare long pauses are not normally distributed, which makes p too small.
 const SURE: f64 = 1e-4;
-/// Largest p of a trend line.
 const SURE_OF_LINE: f64 = 0.001;
-/// Smallest reported ratio between rates.
 pub(super) const STEP: f64 = 1.25;
 /// Number of batches for the interval of a rate (R9 d), and fewest slices per batch.
 const BATCHES: usize = 10;
@@ -121,8 +119,8 @@ pub fn course(detail: &SustainedDetail) -> Option<WriteTimeline> {
         // Searches its position between the neighboring changes.
         let around = index.checked_sub(1).map(|before| bounds[before]);
         let place = around.and_then(|start| {
-            let found = correlated_change_interval(&logs[start..to], ALPHA)?;
-            Some(found.map(|index| place_of(start + index)))
+            let ends = correlated_change_interval(&logs[start..to], ALPHA)?;
+            Some(ends.map(|index| place_of(start + index)))
         });
         let rated = rated(detail.slice_bytes, &slices[from..to])?;
         Some(RateLevel {
@@ -135,9 +133,9 @@ pub fn course(detail: &SustainedDetail) -> Option<WriteTimeline> {
     };
     let levels = bounds.windows(2).enumerate().map(level).collect::<Option<Vec<_>>>()?;
     let written_bytes = place_of(slices.len());
-    let sinks = if sinks(&logs, &bounds) { ends(detail) } else { None };
+    let declines = if declines(&logs, &bounds) { ends(detail) } else { None };
     let mut course =
-        WriteTimeline { written_bytes, levels, declines: sinks, rests: rests(detail), again: None };
+        WriteTimeline { written_bytes, levels, declines, rests: rests(detail), again: None };
     course.again = cause::again(detail, &course);
     Some(course)
 }
@@ -150,24 +148,24 @@ fn ends(detail: &SustainedDetail) -> Option<[Rated; 2]> {
 }
 
 /// Whether the rate declines along a line that fits better than its levels, tested over batches.
-fn sinks(logs: &[f64], bounds: &[usize]) -> bool {
+fn declines(logs: &[f64], bounds: &[usize]) -> bool {
     let squares = |part: &[f64]| {
         let mean = part.iter().sum::<f64>() / part.len().max(1) as f64;
         part.iter().map(|log| (log - mean).powi(2)).sum::<f64>()
     };
-    let of_levels: f64 = bounds.windows(2).map(|pair| squares(&logs[pair[0]..pair[1]])).sum();
-    let places = |count: usize| (0..count).map(|index| index as f64).collect::<Vec<_>>();
-    let sure = || {
-        let batches = batch_means(logs, BATCHES)?;
-        slope(&places(batches.len()), &batches).map(|line| line.p <= SURE_OF_LINE)
-    };
-    let line = slope(&places(logs.len()), logs);
-    line.is_some_and(|line| {
-        let fitted = (0..logs.len()).map(|index| line.intercept + line.slope * index as f64);
-        let of_line: f64 = logs.iter().zip(fitted).map(|(log, own)| (log - own).powi(2)).sum();
-        let sunk = -line.slope * logs.len() as f64;
-        sunk >= STEP.ln() && of_line < of_levels && sure() == Some(true)
-    })
+    let squares_of_levels: f64 =
+        bounds.windows(2).map(|pair| squares(&logs[pair[0]..pair[1]])).sum();
+    let positions = |count: usize| (0..count).map(|index| index as f64).collect::<Vec<_>>();
+    let Some(line) = slope(&positions(logs.len()), logs) else { return false };
+    let fitted = (0..logs.len()).map(|index| line.intercept + line.slope * index as f64);
+    let squares_of_line: f64 = logs.iter().zip(fitted).map(|(log, fit)| (log - fit).powi(2)).sum();
+    let fall = -line.slope * logs.len() as f64;
+    if fall < STEP.ln() || squares_of_line >= squares_of_levels {
+        return false;
+    }
+    // Neighboring slices are correlated: only batches are independent.
+    let Some(batches) = batch_means(logs, BATCHES) else { return false };
+    slope(&positions(batches.len()), &batches).is_some_and(|line| line.p <= SURE_OF_LINE)
 }
 
 /// Means of batches of neighboring values, with lengths as equal as possible.

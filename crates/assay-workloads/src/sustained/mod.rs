@@ -37,7 +37,6 @@ const TRIAL: Time = Time(300_000_000_000);
 const QUICK: Time = Time(30_000_000_000);
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// Limit on separate seconds: a day.
 const MOST_SECONDS: u64 = 86_400;
 
 keys! {

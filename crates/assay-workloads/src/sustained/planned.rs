@@ -67,14 +67,13 @@ impl PlannedWork for SustainedPlan {
 
 /// The value of one of its metrics, for views and comparisons alike.
 fn value(metric: &str, detail: &SustainedDetail) -> Option<Result<f64, String>> {
-    let known = [SUSTAINED, BURST, FALL, CACHE].iter().any(|own| own.name == metric);
-    if !known {
+    if ![SUSTAINED, BURST, FALL, CACHE].iter().any(|known| known.name == metric) {
         return None;
     }
     let Some(course) = course(detail) else {
         return Some(Err("the trial ended before Assay had written a slice".to_owned()));
     };
-    let rate = |level: Option<&super::RateLevel>| level.map(|own| Ok(own.rate_bytes_per_s));
+    let rate = |level: Option<&super::RateLevel>| level.map(|level| Ok(level.rate_bytes_per_s));
     if metric == SUSTAINED.name {
         return rate(course.last());
     }

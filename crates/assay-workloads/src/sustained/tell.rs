@@ -50,7 +50,8 @@ impl Tells for SustainedPlan {
         let gravest = gravest(&trials)?;
         let several = several(&trials, trials[gravest].at, seen.trials.len());
         let SustainedTrial { at, course, ended } = trials.swap_remove(gravest);
-        let throttled = seen.spoken.iter().find(|own| own.rule == THROTTLED).map(|own| own.text);
+        let throttled =
+            seen.spoken.iter().find(|rule| rule.rule == THROTTLED).map(|rule| rule.text);
         let near_limit = seen.near_limits.get(at).and_then(Option::as_ref);
         let mut text = words(&course, ended);
         if let Some(heat) = heat(throttled, near_limit, course.fell()) {
@@ -143,13 +144,13 @@ impl Shows for SustainedFacts {
             Column::new("rate", Unit::BytesPerS),
             Column::new("95% CI of the rate", Unit::BytesPerS),
         ];
-        let sentence = |own: &&Self| Sentence { about: own.subject(), text: own.text.clone() };
-        let rested = all.iter().any(|own| own.timeline.rests.is_some());
+        let sentence = |row: &&Self| Sentence { about: row.subject(), text: row.text.clone() };
+        let rested = all.iter().any(|row| row.timeline.rests.is_some());
         let notes = [LEGEND].into_iter().chain(rested.then_some(OF_RESTS));
         let table = Table {
             title: "sustained writes".to_owned(),
             columns,
-            rows: all.iter().flat_map(|own| own.rows()).collect(),
+            rows: all.iter().flat_map(|row| row.rows()).collect(),
             notes: notes.map(str::to_owned).collect(),
         };
         Exhibit {
@@ -231,7 +232,6 @@ fn heat(
     })
 }
 
-/// A rate with its interval, if any.
 fn rate(bytes_per_s: f64, ends: Option<[f64; 2]>) -> String {
     let interval = ends.map(|ends| ends.map(show::rate));
     let interval =
@@ -248,10 +248,10 @@ fn of_rated(rated: &Rated) -> String {
 }
 
 pub(crate) fn words(course: &WriteTimeline, ended: Option<&str>) -> String {
-    let mut told = vec![seen(course)];
-    told.extend(course.rests.as_ref().map(|rests| rested(course, rests)));
+    let mut sentences = vec![seen(course)];
+    sentences.extend(course.rests.as_ref().map(|rests| rested(course, rests)));
     if course.fall().is_some() {
-        told.push(
+        sentences.push(
             course
                 .again
                 .as_ref()
@@ -259,9 +259,9 @@ pub(crate) fn words(course: &WriteTimeline, ended: Option<&str>) -> String {
         );
     }
     if let Some(ended) = ended {
-        told.push(format!("The trial ended early: {ended}."));
+        sentences.push(format!("The trial ended early: {ended}."));
     }
-    told.join(" ")
+    sentences.join(" ")
 }
 
 fn seen(course: &WriteTimeline) -> String {

@@ -73,7 +73,6 @@ impl SliceWalk {
         ((self.room - self.place) / self.bytes).max(1)
     }
 
-    /// Advances past the written slices.
     fn pass(&mut self, written: u64) {
         let after = if self.place == 0 { written % self.fits() } else { written };
         self.place += after * self.bytes;
@@ -114,7 +113,7 @@ pub(super) fn run(planned: &SustainedPlan, run: &Run<'_>) -> Result<RunResult, S
     if room < FIRST_BYTES {
         return Err(format!("{} is too small; the minimum is 16 MiB", Bytes(room)));
     }
-    let mut own = SustainedWriter {
+    let mut writer = SustainedWriter {
         planned,
         phases: PhaseRunner::new(run, planned.engine),
         ended_ns: run.system.monotonic_ns(),
@@ -131,13 +130,13 @@ pub(super) fn run(planned: &SustainedPlan, run: &Run<'_>) -> Result<RunResult, S
         let area = run.medium.area;
         let _ = assay_load::set_aside(file.as_fd(), &(area.start..area.start + room));
     }
-    let first = own.job(0..FIRST_BYTES, FIRST_BYTES, 1, JOB_NS)?;
+    let first = writer.run_job(0..FIRST_BYTES, FIRST_BYTES, 1, JOB_NS)?;
     if let Some(first_ns) = first.slices_ns.first() {
         let wanted = FIRST_BYTES as f64 * SLICE_NS as f64 / *first_ns as f64;
-        own.detail.slice_bytes = in_pieces(wanted as u64).clamp(MIB, most_of_slice(room));
-        own.laps(room)?;
+        writer.detail.slice_bytes = in_pieces(wanted as u64).clamp(MIB, most_of_slice(room));
+        writer.laps(room)?;
     }
-    Ok(own.phases.finish(own.detail))
+    Ok(writer.phases.finish(writer.detail))
 }
 
 impl SustainedWriter<'_> {
@@ -192,19 +191,19 @@ impl SustainedWriter<'_> {
         let wanted = in_pieces((self.detail.slice_bytes as f64 * share) as u64);
         let slice_bytes = wanted.clamp(MIB, room.max(MIB));
         let mut walk = SliceWalk { room, bytes: slice_bytes, place: 0 };
-        let at_once_ns = self.again(&mut walk, AT_ONCE)?;
+        let at_once_ns = self.rewrite(&mut walk, AT_ONCE)?;
         let mut retried = Retried { slice_bytes, at_once_ns, ..Retried::default() };
         let rest_ns = self.phases.end_ns(RESTED).saturating_sub(self.phases.spent_ns());
         if !self.phases.stopped && rest_ns > 0 {
             retried.rest_ns = self.phases.idle(rest_ns);
-            retried.rested_ns = self.again(&mut walk, TWENTIETHS)?;
+            retried.rested_ns = self.rewrite(&mut walk, TWENTIETHS)?;
         }
         self.detail.retried = Some(retried);
         Ok(())
     }
 
     /// Nanoseconds of the slices written again up to a share of the time.
-    fn again(&mut self, walk: &mut SliceWalk, twentieths: u64) -> Result<Vec<u64>, String> {
+    fn rewrite(&mut self, walk: &mut SliceWalk, twentieths: u64) -> Result<Vec<u64>, String> {
         let mut slices_ns = Vec::new();
         while self.may_go_on(twentieths) {
             let until_ns = self.phases.end_ns(twentieths);
@@ -217,7 +216,7 @@ impl SustainedWriter<'_> {
     fn leg(&mut self, walk: &mut SliceWalk, until_ns: u64) -> Result<Leg, String> {
         let within_ns = until_ns.saturating_sub(self.phases.spent_ns()).min(JOB_NS);
         let (part, slices) = walk.next(self.in_a_row(walk.bytes, within_ns));
-        let leg = self.job(part, walk.bytes, slices, within_ns)?;
+        let leg = self.run_job(part, walk.bytes, slices, within_ns)?;
         walk.pass(leg.slices_ns.len() as u64);
         Ok(leg)
     }
@@ -232,7 +231,7 @@ impl SustainedWriter<'_> {
     }
 
     /// Writes up to this many slices; none starts after `within_ns`. Returns the complete ones.
-    fn job(
+    fn run_job(
         &mut self,
         part: Range<u64>,
         bytes: u64,

@@ -35,10 +35,10 @@ fn unpinned<T>(job: &Job, make: impl FnOnce() -> io::Result<T>) -> io::Result<T>
     if !job.pin {
         return make();
     }
-    let own = sched_getaffinity(None)?;
+    let cpus = sched_getaffinity(None)?;
     sched_setaffinity(None, &sched_getaffinity(Some(getpid()))?)?;
     let made = make();
-    sched_setaffinity(None, &own)?;
+    sched_setaffinity(None, &cpus)?;
     made
 }
 

@@ -264,6 +264,6 @@ const ENGINES: &[(&str, &str)] = &[
 ];
 
 pub(super) fn meaning_of_engine(word: &str) -> &'static str {
-    let own = ENGINES.iter().find(|(name, _)| *name == word);
-    own.map_or("accesses another kind of storage", |(_, meaning)| meaning)
+    let known = ENGINES.iter().find(|(name, _)| *name == word);
+    known.map_or("accesses another kind of storage", |(_, meaning)| meaning)
 }

@@ -5,30 +5,30 @@ use assay_workloads::io::WriteSync;
 use super::values::{number, percent};
 use super::{Job, PortNotes, line_of};
 
-/// Maximum number of writes per sync.
 const MOST_WRITES: u64 = 1_000_000;
 
 pub(super) fn is_on_device(job: &Job) -> bool {
     job.settings.get("filename").is_some_and(|file| file.value.starts_with("/dev/"))
 }
 
-pub(super) fn sync(job: &Job, writes: bool, told: &mut PortNotes) -> WriteSync {
-    let [data, whole] = ["fdatasync", "fsync"].map(|key| number(job, key, told).unwrap_or(0));
+pub(super) fn sync(job: &Job, writes: bool, notes: &mut PortNotes) -> WriteSync {
+    let [data, whole] = ["fdatasync", "fsync"].map(|key| number(job, key, notes).unwrap_or(0));
     let flag = job.settings.get("sync").map_or("none", |setting| setting.value.as_str());
     let flag = match flag {
         "0" | "none" => None,
         "1" | "sync" => Some(WriteSync::Synced),
         "dsync" => Some(WriteSync::DataSynced),
         other => {
-            told.refuse_key(line_of(job, "sync"), format!("sync={other}: use none, sync or dsync"));
+            notes
+                .refuse_key(line_of(job, "sync"), format!("sync={other}: use none, sync or dsync"));
             None
         }
     };
-    let said = [("fdatasync", data > 0), ("fsync", whole > 0), ("sync", flag.is_some())];
-    let mut said = said.into_iter().filter(|(_, is_said)| *is_said).map(|(key, _)| key);
-    let (Some(key), second) = (said.next(), said.next()) else { return WriteSync::None };
+    let keys = [("fdatasync", data > 0), ("fsync", whole > 0), ("sync", flag.is_some())];
+    let mut keys = keys.into_iter().filter(|(_, is_said)| *is_said).map(|(key, _)| key);
+    let (Some(key), second) = (keys.next(), keys.next()) else { return WriteSync::None };
     if let Some(second) = second {
-        told.refuse_key(
+        notes.refuse_key(
             line_of(job, second),
             format!("{second}: {key} is also set; remove one of the two"),
         );
@@ -41,14 +41,14 @@ pub(super) fn sync(job: &Job, writes: bool, told: &mut PortNotes) -> WriteSync {
         return flag;
     }
     if every > MOST_WRITES {
-        told.refuse_key(
+        notes.refuse_key(
             line_of(job, key),
             format!("{key}: the maximum is {MOST_WRITES} writes per sync; use a smaller number"),
         );
         return WriteSync::None;
     }
     if every > 1 {
-        told.remark(format!(
+        notes.remark(format!(
             "[{}]: Assay counts the {key} as part of its write's latency; fio reports the two separately",
             job.name
         ));
@@ -66,12 +66,12 @@ pub(super) fn sync_words(sync: WriteSync) -> String {
 }
 
 /// Percent of the written data that is duplicated; 0 if the job writes no fresh data.
-pub(super) fn duplicates(job: &Job, is_fresh: bool, told: &mut PortNotes) -> u64 {
-    let share = percent(job, "dedupe_percentage", told).unwrap_or(0);
+pub(super) fn duplicates(job: &Job, is_fresh: bool, notes: &mut PortNotes) -> u64 {
+    let share = percent(job, "dedupe_percentage", notes).unwrap_or(0);
     if share == 0 || !is_fresh {
         return 0;
     }
-    told.remark(format!(
+    notes.remark(format!(
         "[{}]: Assay makes {share}% of the written 4 KiB blocks copies of 256 blocks; fio repeats whole buffers \
          written earlier",
         job.name

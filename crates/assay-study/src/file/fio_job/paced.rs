@@ -23,13 +23,13 @@ impl Paced {
         time_ns: Option<u64>,
         depth: u64,
         threads: u64,
-        told: &mut PortNotes,
+        notes: &mut PortNotes,
     ) -> Self {
-        let rate = rate(job, reads, told).map(|rate| rate.saturating_mul(threads));
+        let rate = rate(job, reads, notes).map(|rate| rate.saturating_mul(threads));
         if rate.is_some_and(|rate| rate > MOST_PER_S) {
             let text =
                 format!("rate_iops: at most {} IOPS over all threads", show::count(MOST_PER_S));
-            told.refuse(line_of(job, "rate_iops"), text);
+            notes.refuse(line_of(job, "rate_iops"), text);
         }
         let law = job.settings.get("rate_process");
         let poisson = match law.map(|setting| setting.value.as_str()) {
@@ -37,23 +37,23 @@ impl Paced {
             Some("poisson") => true,
             Some(other) => {
                 let text = format!("rate_process={other}: use linear or poisson");
-                told.refuse(line_of(job, "rate_process"), text);
+                notes.refuse(line_of(job, "rate_process"), text);
                 false
             }
         };
-        let think_ns = think(job, depth, told);
+        let think_ns = think(job, depth, notes);
         if think_ns.zip(time_ns).is_some_and(|(think, time)| think >= time) {
-            told.refuse(line_of(job, "thinktime"), "thinktime: must be shorter than the job");
+            notes.refuse(line_of(job, "thinktime"), "thinktime: must be shorter than the job");
         }
         if rate.is_some() && think_ns.is_some() {
-            told.refuse_key(
+            notes.refuse_key(
                 line_of(job, "thinktime"),
                 "thinktime: rate_iops already sets when operations start; remove one of the two",
             );
             return Self { rate, poisson, think_ns: None };
         }
         if rate.is_some() {
-            told.remark(format!(
+            notes.remark(format!(
                 "[{}]: fio measures latency from submission; Assay reports that latency as service time, and also \
                  reports the response time from the intended start",
                 job.name
@@ -70,44 +70,46 @@ impl Paced {
     }
 
     pub fn join(&mut self, other: &Self) {
-        self.rate =
-            self.rate.zip(other.rate).map(|(own, other)| own.saturating_add(other).min(MOST_PER_S));
+        self.rate = self
+            .rate
+            .zip(other.rate)
+            .map(|(rate, other)| rate.saturating_add(other).min(MOST_PER_S));
     }
 
     pub fn is_like(&self, other: &Self) -> bool {
-        let law = |own: &Self| (own.rate.is_some(), own.poisson, own.think_ns);
+        let law = |pace: &Self| (pace.rate.is_some(), pace.poisson, pace.think_ns);
         law(self) == law(other)
     }
 }
 
 /// Operations per second of a thread. In fio, a rate limits each direction of mixed jobs.
-fn rate(job: &Job, reads: u64, told: &mut PortNotes) -> Option<u64> {
+fn rate(job: &Job, reads: u64, notes: &mut PortNotes) -> Option<u64> {
     let setting = job.settings.get("rate_iops")?;
-    let [Some(read), Some(other)] = both(job, &setting.value).map(|text| text.parse::<u64>().ok())
+    let [Some(read), Some(write)] = both(job, &setting.value).map(|text| text.parse::<u64>().ok())
     else {
         let text = format!("rate_iops={}: not a whole number", setting.value);
-        told.refuse(setting.line, text);
+        notes.refuse(setting.line, text);
         return None;
     };
     // Zero means unlimited.
-    if read == 0 && other == 0 {
+    if read == 0 && write == 0 {
         return None;
     }
     let is_one = !setting.value.contains(',');
-    let own = match reads {
+    let per_s = match reads {
         100 => Some(read),
-        0 => Some(other),
+        0 => Some(write),
         50 if is_one => Some(read.saturating_mul(2)),
-        _ if is_one || read == 0 || other == 0 => None,
+        _ if is_one || read == 0 || write == 0 => None,
         _ => {
-            let all = read.saturating_add(other);
+            let sum = read.saturating_add(write);
             // What is limited to a whole number may be apart by less than one operation.
-            let meant = all.saturating_mul(reads);
-            (meant.abs_diff(read.saturating_mul(100)) <= 100).then_some(all)
+            let meant = sum.saturating_mul(reads);
+            (meant.abs_diff(read.saturating_mul(100)) <= 100).then_some(sum)
         }
     };
-    if own.is_none() {
-        told.refuse_key(
+    if per_s.is_none() {
+        notes.refuse_key(
             setting.line,
             format!(
                 "rate_iops={}: in a mix, fio limits reads and writes separately, but Assay limits their sum; use two \
@@ -116,21 +118,21 @@ fn rate(job: &Job, reads: u64, told: &mut PortNotes) -> Option<u64> {
             ),
         );
     }
-    own.filter(|own| *own > 0)
+    per_s.filter(|per_s| *per_s > 0)
 }
 
 /// Think time between two operations; fio's default unit is microseconds.
-fn think(job: &Job, depth: u64, told: &mut PortNotes) -> Option<u64> {
+fn think(job: &Job, depth: u64, notes: &mut PortNotes) -> Option<u64> {
     let setting = job.settings.get("thinktime")?;
     let bare = setting.value.parse::<u64>().ok().and_then(|us| us.checked_mul(1000));
     let Some(ns) = bare.or_else(|| super::values::ns(&setting.value)) else {
-        told.refuse(setting.line, format!("thinktime={}: not a duration", setting.value));
+        notes.refuse(setting.line, format!("thinktime={}: not a duration", setting.value));
         return None;
     };
     if ns == 0 {
         return None;
     }
-    let blocks = number(job, "thinktime_blocks", told).unwrap_or(1);
+    let blocks = number(job, "thinktime_blocks", notes).unwrap_or(1);
     let why = if blocks != 1 {
         "Assay pauses only after every operation; use thinktime_blocks=1"
     } else if depth > 1 {
@@ -140,6 +142,6 @@ fn think(job: &Job, depth: u64, told: &mut PortNotes) -> Option<u64> {
     } else {
         return Some(ns);
     };
-    told.refuse_key(setting.line, format!("thinktime: {why}"));
+    notes.refuse_key(setting.line, format!("thinktime: {why}"));
     None
 }

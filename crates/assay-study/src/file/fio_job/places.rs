@@ -42,29 +42,28 @@ fn one(bytes: u64) -> Shares {
     vec![(bytes, 100)]
 }
 
-pub(super) fn sizes(job: &Job, read_percent: u64, told: &mut PortNotes) -> Sizing {
-    let [reads, writes] = split(job, told).unwrap_or_else(|| {
-        let both = range(job, told).map(|size| [size, size]).or_else(|| listed(job));
-        let both = both.or_else(|| amount(job, "bs", told).map(|size| [size, size]));
-        both.unwrap_or([USUAL_BYTES; 2]).map(one)
+pub(super) fn sizes(job: &Job, read_percent: u64, notes: &mut PortNotes) -> Sizing {
+    let [reads, writes] = split(job, notes).unwrap_or_else(|| {
+        let sizes = range(job, notes).map(|size| [size, size]).or_else(|| listed(job));
+        let sizes = sizes.or_else(|| amount(job, "bs", notes).map(|size| [size, size]));
+        sizes.unwrap_or([USUAL_BYTES; 2]).map(one)
     });
     Sizing::new(&reads, &writes, read_percent).unwrap_or_else(|why| {
         let setting =
             ["bssplit", "bs", "bsrange"].into_iter().find_map(|key| job.settings.get(key));
         let (line, written) =
             setting.map_or((job.line, "bs"), |setting| (setting.line, setting.written.as_str()));
-        told.refuse(line, format!("{written}: {}", why.replace('`', "\"")));
+        notes.refuse(line, format!("{written}: {}", why.replace('`', "\"")));
         Sizing { size: assay_core::quantity::Bytes(USUAL_BYTES).into(), mean: USUAL_BYTES }
     })
 }
 
-/// Parses a range with two equal bounds.
-fn range(job: &Job, told: &mut PortNotes) -> Option<u64> {
+fn range(job: &Job, notes: &mut PortNotes) -> Option<u64> {
     let range = job.settings.get("bsrange")?;
     let size = alike(&range.value, &['-', ',']);
     if size.is_none() {
         let written = &range.written;
-        told.refuse_key(
+        notes.refuse_key(
             range.line,
             format!("{written}: a range of block sizes is not supported; use bs or bssplit"),
         );
@@ -95,12 +94,12 @@ fn listed(job: &Job) -> Option<[u64; 2]> {
     text.contains(',').then_some([reads?, writes?])
 }
 
-fn split(job: &Job, told: &mut PortNotes) -> Option<[Shares; 2]> {
+fn split(job: &Job, notes: &mut PortNotes) -> Option<[Shares; 2]> {
     let setting = job.settings.get("bssplit")?;
     let [reads, writes] = both(job, &setting.value).map(shares);
     let found = reads.zip(writes).map(|(reads, writes)| [reads, writes]);
     if found.is_none() {
-        told.refuse(
+        notes.refuse(
             setting.line,
             format!(
                 "bssplit={}: use sizes with whole percentages that add up to 100, such as 4k/70:64k/30",
@@ -122,52 +121,60 @@ fn shares(text: &str) -> Option<Shares> {
         Some((bytes(size)?, share))
     };
     let parts: Vec<(u64, Option<u64>)> = text.split(':').map(part).collect::<Option<_>>()?;
-    let said = parts.iter().filter_map(|(_, share)| *share).try_fold(0_u64, u64::checked_add)?;
+    let given = parts.iter().filter_map(|(_, share)| *share).try_fold(0_u64, u64::checked_add)?;
     let missing = parts.iter().filter(|(_, share)| share.is_none()).count() as u64;
-    let left = 100_u64.checked_sub(said)?;
-    let each = left.checked_div(missing).unwrap_or_default();
+    let remaining = 100_u64.checked_sub(given)?;
+    let each = remaining.checked_div(missing).unwrap_or_default();
+    if each * missing != remaining {
+        return None;
+    }
+    let shares = parts.into_iter().map(|(bytes, share)| (bytes, share.unwrap_or(each)));
     // fio allows shares of 0; no operation has that size.
-    let all = parts.into_iter().map(|(bytes, share)| (bytes, share.unwrap_or(each)));
-    (each * missing == left).then(|| all.filter(|(_, share)| *share > 0).collect())
+    Some(shares.filter(|(_, share)| *share > 0).collect())
 }
 
-pub(super) fn stride(job: &Job, gap: u64, sized: &Sizing, told: &mut PortNotes) -> Option<u64> {
-    let Some(one) = sized.size.one() else {
+pub(super) fn stride(job: &Job, gap: u64, sized: &Sizing, notes: &mut PortNotes) -> Option<u64> {
+    let Some(size) = sized.size.one() else {
         let setting = job.settings.get("rw")?;
         let written = &setting.written;
-        told.refuse(setting.line, format!("{written}: a gap between blocks needs one block size"));
+        notes.refuse(setting.line, format!("{written}: a gap between blocks needs one block size"));
         return None;
     };
-    told.remark(format!(
+    notes.remark(format!(
         "[{}]: at the end of the file, fio starts over with the same blocks; Assay starts each pass one block further",
         job.name
     ));
-    one.0.checked_add(gap)
+    size.0.checked_add(gap)
 }
 
 /// Alignment of random offsets, unless it equals the smallest size.
-pub(super) fn align(job: &Job, pattern: &str, sized: &Sizing, told: &mut PortNotes) -> Option<u64> {
-    let align = amount(job, "ba", told)?;
+pub(super) fn align(
+    job: &Job,
+    pattern: &str,
+    sized: &Sizing,
+    notes: &mut PortNotes,
+) -> Option<u64> {
+    let align = amount(job, "ba", notes)?;
     (pattern == "random" && align != sized.size.smallest().0).then_some(align)
 }
 
 /// Distribution of random operations over blocks; `None` if uniform.
-pub(super) fn access(job: &Job, pattern: &str, told: &mut PortNotes) -> Option<String> {
+pub(super) fn access(job: &Job, pattern: &str, notes: &mut PortNotes) -> Option<String> {
     let setting = job.settings.get("random_distribution")?;
     let (law, rest) = setting.value.split_once(':').unwrap_or((setting.value.as_str(), ""));
     if law == "random" || pattern != "random" {
         return None;
     }
-    let or = |usual: &'static str| if rest.is_empty() { usual } else { rest };
+    let or_usual = |usual: &'static str| if rest.is_empty() { usual } else { rest };
     let text = match law {
-        "zipf" => Some(format!("zipf:{}", or(USUAL_ZIPF))),
-        "pareto" => Some(format!("pareto:{}", or(USUAL_PARETO))),
+        "zipf" => Some(format!("zipf:{}", or_usual(USUAL_ZIPF))),
+        "pareto" => Some(format!("pareto:{}", or_usual(USUAL_PARETO))),
         "zoned" => zones(rest),
         _ => None,
     };
     let found = text.and_then(|text| text.parse::<Access>().ok());
     let Some(found) = found else {
-        told.refuse_key(
+        notes.refuse_key(
             setting.line,
             format!(
                 "random_distribution={}: use zipf, pareto, or zoned with whole percentages that add up to 100",
@@ -177,7 +184,7 @@ pub(super) fn access(job: &Job, pattern: &str, told: &mut PortNotes) -> Option<S
         return None;
     };
     if law != "zoned" {
-        told.remark(format!(
+        notes.remark(format!(
             "[{}]: fio distributes popular blocks by hash, so some blocks collide; Assay avoids collisions",
             job.name
         ));
@@ -187,15 +194,15 @@ pub(super) fn access(job: &Job, pattern: &str, told: &mut PortNotes) -> Option<S
 
 /// Zones: `50/5:30/15:20/80` are shares of operations and area; the last area may be absent.
 fn zones(text: &str) -> Option<String> {
-    let mut left = 100_u64;
+    let mut left_percent = 100_u64;
     let mut zone = |text: &str| -> Option<String> {
         let (operations, area) = text.split_once('/')?;
-        let area = if area.is_empty() { left } else { area.parse().ok()? };
-        left = left.checked_sub(area)?;
+        let area = if area.is_empty() { left_percent } else { area.parse().ok()? };
+        left_percent = left_percent.checked_sub(area)?;
         Some(format!("{}/{area}", operations.parse::<u64>().ok()?))
     };
-    let all: Vec<String> = text.split(':').map(&mut zone).collect::<Option<_>>()?;
-    Some(format!("zoned:{}", all.join(":")))
+    let zones: Vec<String> = text.split(':').map(&mut zone).collect::<Option<_>>()?;
+    Some(format!("zoned:{}", zones.join(":")))
 }
 
 #[cfg(test)]

@@ -8,10 +8,10 @@ pub(super) fn polled(
     job: &Job,
     direct: bool,
     alone: bool,
-    told: &mut PortNotes,
+    notes: &mut PortNotes,
 ) -> Option<&'static str> {
-    let is_on = |key: &str, told: &mut PortNotes| number(job, key, told).is_some_and(|on| on > 0);
-    let (submission, completion) = (is_on("sqthread_poll", told), is_on("hipri", told));
+    let is_on = |key: &str, notes: &mut PortNotes| number(job, key, notes).is_some_and(|on| on > 0);
+    let (submission, completion) = (is_on("sqthread_poll", notes), is_on("hipri", notes));
     let key = if completion { "hipri" } else { "sqthread_poll" };
     let engine = job.settings.get("ioengine").map_or("psync", |setting| setting.value.as_str());
     let why = match (submission, completion) {
@@ -25,6 +25,6 @@ pub(super) fn polled(
         (true, false) => return Some("sqpoll"),
         (false, true) => return Some("iopoll"),
     };
-    told.refuse_key(line_of(job, key), format!("{key}: {why}"));
+    notes.refuse_key(line_of(job, key), format!("{key}: {why}"));
     None
 }

@@ -4,7 +4,7 @@ use assay_core::outside;
 
 use super::{FioSetting, Job, PortNotes, PortOptions, Settings, keys};
 
-pub(super) fn jobs(text: &str, way: PortOptions<'_>, told: &mut PortNotes) -> Vec<Job> {
+pub(super) fn jobs(text: &str, way: PortOptions<'_>, notes: &mut PortNotes) -> Vec<Job> {
     let mut global = Settings::new();
     let mut jobs: Vec<Job> = Vec::new();
     let mut in_global = false;
@@ -15,7 +15,7 @@ pub(super) fn jobs(text: &str, way: PortOptions<'_>, told: &mut PortNotes) -> Ve
         }
         if let Some(inner) = whole.strip_prefix('[') {
             let Some((name, _)) = inner.split_once(']') else {
-                told.refuse(line, "a section has no closing bracket");
+                notes.refuse(line, "a section has no closing bracket");
                 continue;
             };
             in_global = name == "global";
@@ -26,7 +26,8 @@ pub(super) fn jobs(text: &str, way: PortOptions<'_>, told: &mut PortNotes) -> Ve
             continue;
         }
         if whole.split_whitespace().next() == Some("include") {
-            told.refuse_key(line, "include: not supported; copy the included lines into this file");
+            notes
+                .refuse_key(line, "include: not supported; copy the included lines into this file");
             continue;
         }
         let (key, value) = whole.split_once('=').unwrap_or((whole, ""));
@@ -35,11 +36,11 @@ pub(super) fn jobs(text: &str, way: PortOptions<'_>, told: &mut PortNotes) -> Ve
         let (value, unknown) = match with_variables(value, way.variable) {
             Ok(value) => (value, None),
             // A job cannot run without these keys, so Assay skips jobs that use the value.
-            Err(why) if told.partly && keys::CORE.contains(&usual) => {
+            Err(why) if notes.partly && keys::CORE.contains(&usual) => {
                 (String::new(), Some(format!("{key}: {why}")))
             }
             Err(why) => {
-                told.refuse_key(line, format!("{key}: {why}"));
+                notes.refuse_key(line, format!("{key}: {why}"));
                 continue;
             }
         };
@@ -52,7 +53,7 @@ pub(super) fn jobs(text: &str, way: PortOptions<'_>, told: &mut PortNotes) -> Ve
             (Some(job), _) => drop(job.settings.insert(key.to_owned(), setting)),
             // A key of the global section applies to each job.
             (None, true) => drop(global.insert(key.to_owned(), setting)),
-            (None, false) => told.refuse(line, format!("{key}: no section before this key")),
+            (None, false) => notes.refuse(line, format!("{key}: no section before this key")),
         }
     }
     for job in &mut jobs {
@@ -61,7 +62,7 @@ pub(super) fn jobs(text: &str, way: PortOptions<'_>, told: &mut PortNotes) -> Ve
                 job.alone |= setting.value != "0";
             }
         }
-        check_keys(&job.settings, told);
+        check_keys(&job.settings, notes);
     }
     jobs
 }
@@ -84,21 +85,21 @@ fn with_variables(
         let Some((name, after)) = from.split_once('}') else {
             return Err("a variable has no closing brace".to_owned());
         };
-        let held = variable(name).filter(|held| !held.chars().any(char::is_control));
-        let Some(held) = held else {
+        let text = variable(name).filter(|text| !text.chars().any(char::is_control));
+        let Some(text) = text else {
             let name = outside::spelled(name);
             return Err(format!(
                 "the variable {name} is not set; set it ({name}=VALUE assay ...), or use its value"
             ));
         };
         out.push_str(before);
-        out.push_str(&held);
+        out.push_str(&text);
         rest = after;
     }
     Ok(out + rest)
 }
 
-fn check_keys(settings: &Settings, told: &mut PortNotes) {
+fn check_keys(settings: &Settings, notes: &mut PortNotes) {
     for (key, setting) in settings {
         if keys::CORE.contains(&key.as_str()) || keys::SAME.contains(&key.as_str()) {
             continue;
@@ -107,12 +108,12 @@ fn check_keys(settings: &Settings, told: &mut PortNotes) {
             continue;
         }
         if keys::ONLY_TOLD.contains(&key.as_str()) {
-            told.remark(format!("{key} only affects fio's report; Assay ignores the key"));
+            notes.remark(format!("{key} only affects fio's report; Assay ignores the key"));
             continue;
         }
         let meaning = keys::MEANINGS.iter().find(|(name, _)| *name == key.as_str());
         let meaning = meaning.map_or("unknown key", |(_, meaning)| meaning);
         let written = &setting.written;
-        told.refuse_key(setting.line, format!("{written}: {meaning}; not supported"));
+        notes.refuse_key(setting.line, format!("{written}: {meaning}; not supported"));
     }
 }

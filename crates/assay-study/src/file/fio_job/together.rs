@@ -10,7 +10,7 @@ struct JobGroup<'j> {
 }
 
 /// Groups concurrent jobs. Each group starts after the previous one; other jobs are reported.
-pub fn groups<'j>(jobs: &'j [Job], told: &mut PortNotes) -> Vec<Vec<&'j Job>> {
+pub fn groups<'j>(jobs: &'j [Job], notes: &mut PortNotes) -> Vec<Vec<&'j Job>> {
     let mut groups: Vec<JobGroup<'j>> = Vec::new();
     for job in jobs {
         let awaited = job.settings.get("wait_for");
@@ -21,7 +21,7 @@ pub fn groups<'j>(jobs: &'j [Job], told: &mut PortNotes) -> Vec<Vec<&'j Job>> {
             (Some(last), name) if !job.alone && last.after == name => last.jobs.push(job),
             (last, Some(name)) if last.as_ref().is_none_or(|last| !last.is_only(name)) => {
                 let line = awaited.map_or(job.line, |setting| setting.line);
-                told.refuse_job(
+                notes.refuse_job(
                     job,
                     line,
                     format!(
@@ -32,7 +32,7 @@ pub fn groups<'j>(jobs: &'j [Job], told: &mut PortNotes) -> Vec<Vec<&'j Job>> {
             }
             (Some(last), None) if !job.alone => {
                 let first = last.jobs.first().map_or("", |first| first.name.as_str());
-                told.refuse_key(
+                notes.refuse_key(
                     job.line,
                     format!(
                         "[{}]: would run concurrently with the jobs before [{first}]; add stonewall or wait_for to run \
@@ -53,27 +53,28 @@ impl JobGroup<'_> {
     }
 }
 
-pub fn joined(group: Vec<FioWork>, told: &mut PortNotes) -> Vec<FioWork> {
+pub fn join_all(group: Vec<FioWork>, notes: &mut PortNotes) -> Vec<FioWork> {
     if group.len() <= 2 {
         return group;
     }
-    let group = folded(group, &mut |own, other| own.mix == other.mix && own.is_like(other), told);
+    let group =
+        fold(group, &mut |known, other| known.mix == other.mix && known.is_like(other), notes);
     if group.len() <= 2 {
         return group;
     }
-    folded(group, &mut |own, other| own.is_like(other), told)
+    fold(group, &mut |known, other| known.is_like(other), notes)
 }
 
-/// Each work joins the first before it that it fits.
-fn folded(
+/// Joins each work to the first earlier work that it fits.
+fn fold(
     group: Vec<FioWork>,
     fits: &mut dyn FnMut(&FioWork, &FioWork) -> bool,
-    told: &mut PortNotes,
+    notes: &mut PortNotes,
 ) -> Vec<FioWork> {
     let mut works: Vec<FioWork> = Vec::new();
     for work in group {
-        match works.iter_mut().find(|own| fits(own, &work)) {
-            Some(own) => own.join(&work, told),
+        match works.iter_mut().find(|earlier| fits(earlier, &work)) {
+            Some(earlier) => earlier.join(&work, notes),
             None => works.push(work),
         }
     }
@@ -82,15 +83,15 @@ fn folded(
 
 impl FioWork {
     fn is_like(&self, other: &Self) -> bool {
-        let work = |own: &Self| {
-            let (pattern, engine) = (own.pattern, own.engine);
-            (pattern, engine, own.poll, own.depth, own.direct, own.time, own.ramp)
+        let work = |work: &Self| {
+            let (pattern, engine) = (work.pattern, work.engine);
+            (pattern, engine, work.poll, work.depth, work.direct, work.time, work.ramp)
         };
-        let place = |own: &Self| (own.access.clone(), own.align, own.stride);
+        let place = |item: &Self| (item.access.clone(), item.align, item.stride);
         let is_placed_alike = self.size == other.size && place(self) == place(other);
-        let writes = |own: &Self| {
-            let trims = own.mix == super::TRIM;
-            (own.sync, own.content.clone(), own.duplicates, trims)
+        let writes = |item: &Self| {
+            let trims = item.mix == super::TRIM;
+            (item.sync, item.content.clone(), item.duplicates, trims)
         };
         is_placed_alike
             && work(self) == work(other)
@@ -98,7 +99,7 @@ impl FioWork {
             && self.paced.is_like(&other.paced)
     }
 
-    fn join(&mut self, other: &Self, told: &mut PortNotes) {
+    fn join(&mut self, other: &Self, notes: &mut PortNotes) {
         let threads = self.threads + other.threads;
         let reads = reads(&self.mix) * self.threads + reads(&other.mix) * other.threads;
         let share = (reads + threads / 2) / threads;
@@ -108,7 +109,7 @@ impl FioWork {
             self.mix = super::mix_of(share);
             self.apart = self.pattern != "random" && self.mix.contains('/');
         }
-        told.remark(format!(
+        notes.remark(format!(
             "[{}] runs concurrently with [{}]; Assay merges both into one workload of {threads} threads{}{}",
             other.name,
             self.name,
@@ -121,8 +122,8 @@ impl FioWork {
         ));
         self.threads = threads;
         self.operations =
-            self.operations.zip(other.operations).map(|(own, other)| own.saturating_add(other));
+            self.operations.zip(other.operations).map(|(sum, other)| sum.saturating_add(other));
         self.paced.join(&other.paced);
-        self.area = self.area.zip(other.area).map(|(own, other)| own.saturating_add(other));
+        self.area = self.area.zip(other.area).map(|(sum, other)| sum.saturating_add(other));
     }
 }

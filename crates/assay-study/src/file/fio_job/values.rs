@@ -2,32 +2,32 @@
 
 use super::{Job, PortNotes};
 
-pub(super) fn number(job: &Job, key: &str, told: &mut PortNotes) -> Option<u64> {
+pub(super) fn number(job: &Job, key: &str, notes: &mut PortNotes) -> Option<u64> {
     let setting = job.settings.get(key)?;
     // A flag alone means yes.
     let value = if setting.value.is_empty() { "1" } else { setting.value.as_str() };
     let found = value.parse::<u64>().ok();
     if found.is_none() {
         let written = &setting.written;
-        told.refuse(setting.line, format!("{written}={value}: not a whole number"));
+        notes.refuse(setting.line, format!("{written}={value}: not a whole number"));
     }
     found
 }
 
-pub(super) fn percent(job: &Job, key: &str, told: &mut PortNotes) -> Option<u64> {
-    let share = number(job, key, told)?;
+pub(super) fn percent(job: &Job, key: &str, notes: &mut PortNotes) -> Option<u64> {
+    let share = number(job, key, notes)?;
     let line = job.settings.get(key).map_or(job.line, |setting| setting.line);
     if share > 100 {
-        told.refuse(line, format!("{key}={share}: more than 100%"));
+        notes.refuse(line, format!("{key}={share}: more than 100%"));
     }
     Some(share.min(100))
 }
 
-pub(super) fn amount(job: &Job, key: &str, told: &mut PortNotes) -> Option<u64> {
+pub(super) fn amount(job: &Job, key: &str, notes: &mut PortNotes) -> Option<u64> {
     let setting = job.settings.get(key)?;
     let found = bytes(&setting.value);
     if found.is_none() {
-        told.refuse(
+        notes.refuse(
             setting.line,
             format!(
                 "{}={}: use one size, such as 4k or 1g; ranges, lists and percentages are not supported",
@@ -81,12 +81,12 @@ pub(super) fn one_name(text: &str) -> Option<String> {
 }
 
 /// A time in ns; a number alone is seconds.
-pub(super) fn duration(job: &Job, key: &str, told: &mut PortNotes) -> Option<u64> {
+pub(super) fn duration(job: &Job, key: &str, notes: &mut PortNotes) -> Option<u64> {
     let setting = job.settings.get(key)?;
     let found = ns(&setting.value);
     if found.is_none() {
         let (written, value) = (&setting.written, &setting.value);
-        told.refuse(setting.line, format!("{written}={value}: not a duration"));
+        notes.refuse(setting.line, format!("{written}={value}: not a duration"));
     }
     found.filter(|ns| *ns > 0)
 }

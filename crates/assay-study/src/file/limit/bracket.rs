@@ -48,14 +48,14 @@ impl RateSample {
 
 /// Judges a rate by the logarithms of its trials' percentiles. One late trial fails the rate.
 pub fn judge(trials: &[RateSample], per_s: f64, limit_ns: f64) -> JudgedRate {
-    let values = trials.iter().filter_map(|one| one.percentile_ns);
+    let values = trials.iter().filter_map(|trial| trial.percentile_ns);
     let logs: Vec<f64> = values.filter(|value| *value > 0.0).map(f64::ln).collect();
     let sample = Sample::of(&logs);
     // Two bounds of one side each are the ends of an interval with twice the error.
     let ends = sample.and_then(|sample| sample.interval(2.0 * ALPHA / RATES));
     let limit = limit_ns.ln();
     let standing = match ends {
-        _ if trials.iter().any(|one| one.is_late(per_s)) => Standing::Exceeds,
+        _ if trials.iter().any(|trial| trial.is_late(per_s)) => Standing::Exceeds,
         Some([_, high]) if high < limit => Standing::Within,
         Some([low, _]) if low > limit => Standing::Exceeds,
         _ => Standing::Inconclusive,
@@ -77,8 +77,10 @@ pub struct Bracket {
 
 impl Bracket {
     pub fn from_outcomes(standings: &[Standing]) -> Self {
-        let holding = standings.iter().take_while(|own| **own == Standing::Within).count();
-        let failing = standings.iter().rev().take_while(|own| **own == Standing::Exceeds).count();
+        let holding =
+            standings.iter().take_while(|standing| **standing == Standing::Within).count();
+        let failing =
+            standings.iter().rev().take_while(|standing| **standing == Standing::Exceeds).count();
         Self {
             holds: holding.checked_sub(1),
             fails: (failing > 0).then(|| standings.len() - failing),

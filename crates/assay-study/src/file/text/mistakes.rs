@@ -99,11 +99,11 @@ impl Mistakes {
         })
     }
 
-    fn listed(mut self, one: impl Fn(&Mistake) -> String) -> String {
-        self.list.sort_by(|one, other| {
-            (one.span.start, one.span.end).cmp(&(other.span.start, other.span.end))
+    fn listed(mut self, describe: impl Fn(&Mistake) -> String) -> String {
+        self.list.sort_by(|mistake, other| {
+            (mistake.span.start, mistake.span.end).cmp(&(other.span.start, other.span.end))
         });
-        let shown: Vec<String> = self.list.iter().take(MOST_SHOWN).map(one).collect();
+        let shown: Vec<String> = self.list.iter().take(MOST_SHOWN).map(describe).collect();
         let mut out = shown.join("\n");
         match self.list.len() {
             0 | 1 => {}

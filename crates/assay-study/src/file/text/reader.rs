@@ -66,16 +66,16 @@ impl StudyReader<'_> {
         }
         for field in fields.rows {
             if !out.contains_key(field.name) {
-                let told = table.contains_key(field.name) || meant.contains(&field.name);
-                self.missing(path, fields, field, told, &mut out);
+                let is_given = table.contains_key(field.name) || meant.contains(&field.name);
+                self.fill_missing(path, fields, field, is_given, &mut out);
             }
         }
-        self.one_kind(path, fields, table, &meant, &mut out);
+        self.check_kind(path, fields, table, &meant, &mut out);
         out
     }
 
     /// Checks that exactly one of the alternative keys exists.
-    fn one_kind(
+    fn check_kind(
         &mut self,
         path: &str,
         fields: &Fields,
@@ -83,10 +83,10 @@ impl StudyReader<'_> {
         meant: &[&str],
         out: &mut Map<String, Value>,
     ) {
-        let all = || fields.rows.iter().filter(|field| field.need == Need::OneOf);
-        let Some(first) = all().next() else { return };
-        let given: Vec<&Field> = all().filter(|field| table.contains_key(field.name)).collect();
-        if given.is_empty() && !all().any(|field| meant.contains(&field.name)) {
+        let kinds = || fields.rows.iter().filter(|field| field.need == Need::OneOf);
+        let Some(first) = kinds().next() else { return };
+        let given: Vec<&Field> = kinds().filter(|field| table.contains_key(field.name)).collect();
+        if given.is_empty() && !kinds().any(|field| meant.contains(&field.name)) {
             let place = self.places.find(path).key;
             let message = format!("{} requires a kind of work", fields.label);
             let hint = Some(format!("add {}", first.example));
@@ -98,27 +98,27 @@ impl StudyReader<'_> {
             self.say(&join(path, extra.name), place, message, Some("keep only one".to_owned()));
             out.remove(extra.name);
         }
-        if !all().any(|field| out.contains_key(field.name)) {
-            let stands = given.first().copied().unwrap_or(first);
-            out.insert(stands.name.to_owned(), stand_in(stands));
+        if !kinds().any(|field| out.contains_key(field.name)) {
+            let kind = given.first().copied().unwrap_or(first);
+            out.insert(kind.name.to_owned(), stand_in(kind));
         }
     }
 
     /// Fills in a missing key from a factor, or reports it and uses a placeholder.
-    fn missing(
+    fn fill_missing(
         &mut self,
         path: &str,
         fields: &Fields,
         field: &'static Field,
-        told: bool,
+        is_given: bool,
         out: &mut Map<String, Value>,
     ) {
         if matches!(field.need, Need::Never | Need::OneOf) {
             return;
         }
-        let own = join(path, field.name);
+        let key = join(path, field.name);
         let level = self.first_level(field);
-        if !told && (field.need == Need::Always || level.is_none()) {
+        if !is_given && (field.need == Need::Always || level.is_none()) {
             let hint = match (field.need, &field.form) {
                 (Need::UnlessFactor, _) => {
                     format!("add {}, or make {} a factor", field.example, field.name)
@@ -131,7 +131,7 @@ impl StudyReader<'_> {
                 _ => format!("add {}", field.example),
             };
             let place = self.places.find(path).key;
-            self.say(&own, place, format!("{} has no {}", fields.label, field.name), Some(hint));
+            self.say(&key, place, format!("{} has no {}", fields.label, field.name), Some(hint));
         }
         let filled = level.filter(|level| accepted(field.name, level)).map(Value::String);
         out.insert(field.name.to_owned(), filled.unwrap_or_else(|| stand_in(field)));
@@ -142,8 +142,8 @@ impl StudyReader<'_> {
         if field.need != Need::UnlessFactor {
             return None;
         }
-        let of = |table: &str| self.root.get(table)?.get_ref().as_table()?.get(field.name);
-        let levels = of("factors").or_else(|| of("search"))?.get_ref();
+        let levels_in = |table: &str| self.root.get(table)?.get_ref().as_table()?.get(field.name);
+        let levels = levels_in("factors").or_else(|| levels_in("search"))?.get_ref();
         let first = match levels.as_array() {
             Some(levels) => levels.first().map(Spanned::get_ref),
             None => Some(levels),
@@ -161,24 +161,23 @@ impl StudyReader<'_> {
             Form::Table(fields) => self.inner(path, field, fields, value),
             Form::Tables(fields) => return self.tables(path, field, fields, value),
             Form::OneOf(fields) => return self.one_of(path, field, fields, value),
-            Form::Law(fields) => return self.law(path, field, fields, value),
+            Form::Law(fields) => return self.read_law(path, field, fields, value),
             Form::Factors => return self.factors(path, field, value),
-            Form::Space => return self.space(path, field, value),
+            Form::Space => return self.read_search(path, field, value),
             Form::Arm | Form::Texts => return self.arm(path, field, value),
             Form::Reads(fields) => return self.readings(path, field, fields, value),
             Form::Arms => return self.list(path, field, value, Self::arm),
             Form::Rising { .. } | Form::FactorNames | Form::Names(_) | Form::Words => {
                 return self.list(path, field, value, |reader, path, field, item| {
-                    reader.kept(path, item.span(), entry(field, item.get_ref()))
+                    reader.or_report(path, item.span(), entry(field, item.get_ref()))
                 });
             }
             _ => scalar::read(field, value.get_ref()),
         };
-        self.kept(path, value.span(), read)
+        self.or_report(path, value.span(), read)
     }
 
-    /// Returns the value, or reports the error.
-    fn kept(
+    fn or_report(
         &mut self,
         path: &str,
         span: Range<usize>,
@@ -219,7 +218,7 @@ impl StudyReader<'_> {
         }
         self.list(path, field, value, |reader, path, field, item| {
             let read = reader.inner(path, field, fields, item);
-            reader.kept(path, item.span(), read)
+            reader.or_report(path, item.span(), read)
         })
     }
 
@@ -233,7 +232,7 @@ impl StudyReader<'_> {
     ) -> Option<Value> {
         let Some(items) = value.get_ref().as_array() else {
             let complaint = scalar::wrong_type(field, "a list", value.get_ref());
-            return self.kept(path, value.span(), Err(complaint));
+            return self.or_report(path, value.span(), Err(complaint));
         };
         let mut out = Vec::new();
         for (index, item) in items.iter().enumerate() {
@@ -260,7 +259,7 @@ impl StudyReader<'_> {
         let first = join(path, "0");
         let place = self.places.find(path);
         self.places.insert(&first, place);
-        self.reading(&first, field, fields, value).map(|one| json!([one]))
+        self.reading(&first, field, fields, value).map(|reading| json!([reading]))
     }
 
     fn reading(
@@ -278,7 +277,7 @@ impl StudyReader<'_> {
             },
             other => Err(scalar::wrong_type(field, "text or a table", other)),
         };
-        self.kept(path, value.span(), read)
+        self.or_report(path, value.span(), read)
     }
 
     /// `target`: a table with one key.
@@ -297,7 +296,7 @@ impl StudyReader<'_> {
                 _ => format!("example: {}", field.example),
             };
             let complaint = Complaint::new(complaint.message, hint);
-            return self.kept(path, value.span(), Err(complaint));
+            return self.or_report(path, value.span(), Err(complaint));
         };
         let read = self.table(path, fields, table);
         if table.len() == 1 {
@@ -312,7 +311,7 @@ impl StudyReader<'_> {
     }
 
     /// Reads the law of a simulated drive as text, from a string or a table.
-    fn law(
+    fn read_law(
         &mut self,
         path: &str,
         field: &Field,
@@ -326,16 +325,16 @@ impl StudyReader<'_> {
             }
             other => {
                 let read = scalar::read(field, other);
-                self.kept(path, value.span(), read)?.as_str()?.to_owned()
+                self.or_report(path, value.span(), read)?.as_str()?.to_owned()
             }
         };
         // The reader already reported an invalid key of this table.
-        let told = LAW.names().iter().any(|key| self.mistakes.is_wrong(&join(path, key)));
+        let is_wrong = LAW.names().iter().any(|key| self.mistakes.is_wrong(&join(path, key)));
         if let Some(message) = law_mistake(&text) {
             let place = self.places.find(path);
             let span = if value.get_ref().is_table() { place.key } else { place.value };
             let hint = format!("example: {}", field.example);
-            if !told {
+            if !is_wrong {
                 self.say(path, span, message, Some(hint));
             }
             return None;
@@ -346,7 +345,7 @@ impl StudyReader<'_> {
     fn factors(&mut self, path: &str, field: &Field, value: Entry<'_>) -> Option<Value> {
         let Some(table) = value.get_ref().as_table() else {
             let complaint = scalar::wrong_type(field, "a table", value.get_ref());
-            return self.kept(path, value.span(), Err(complaint));
+            return self.or_report(path, value.span(), Err(complaint));
         };
         let mut out = Map::new();
         for (key, value) in table {
@@ -360,10 +359,10 @@ impl StudyReader<'_> {
     }
 
     /// Reads `[search]`: like `[factors]`, with ranges as levels.
-    fn space(&mut self, path: &str, field: &Field, value: Entry<'_>) -> Option<Value> {
+    fn read_search(&mut self, path: &str, field: &Field, value: Entry<'_>) -> Option<Value> {
         let Some(table) = value.get_ref().as_table() else {
             let complaint = scalar::wrong_type(field, "a table", value.get_ref());
-            return self.kept(path, value.span(), Err(complaint));
+            return self.or_report(path, value.span(), Err(complaint));
         };
         let factors = self.root.get("factors").map(Spanned::get_ref);
         let factors = factors.and_then(DeValue::as_table);
@@ -431,8 +430,8 @@ impl StudyReader<'_> {
 
     fn levels(&mut self, path: &str, name: &str, value: Entry<'_>) -> Vec<Value> {
         let Some(items) = value.get_ref().as_array() else {
-            let found = scalar::kind_of(value.get_ref());
-            let message = format!("{name}: expected a list of levels, found {found}");
+            let kind = scalar::kind_of(value.get_ref());
+            let message = format!("{name}: expected a list of levels, found {kind}");
             let known = unknown_factor(name).is_none() || self.is_named_by_work(name);
             let hint = match level(value.get_ref()) {
                 _ if !known => unknown_factor(name),
@@ -452,20 +451,20 @@ impl StudyReader<'_> {
             let path = join(path, &index.to_string());
             self.places.insert(&path, ValuePlace { key: item.span(), value: item.span() });
             let read = level(item.get_ref()).map(Value::String);
-            levels.push(self.kept(&path, item.span(), read).unwrap_or_else(|| json!("")));
+            levels.push(self.or_report(&path, item.span(), read).unwrap_or_else(|| json!("")));
         }
         levels
     }
 
     fn is_named_by_work(&self, name: &str) -> bool {
         let work = self.root.get("workload");
-        work.is_some_and(|work| mentions(work.get_ref(), &format!("{{{name}}}")))
+        work.is_some_and(|work| contains_text(work.get_ref(), &format!("{{{name}}}")))
     }
 
     fn arm(&mut self, path: &str, field: &'static Field, value: Entry<'_>) -> Option<Value> {
         let Some(table) = value.get_ref().as_table() else {
             let complaint = scalar::wrong_type(field, "a table", value.get_ref());
-            return self.kept(path, value.span(), Err(complaint));
+            return self.or_report(path, value.span(), Err(complaint));
         };
         let mut out = Map::new();
         for (key, value) in table {
@@ -473,7 +472,7 @@ impl StudyReader<'_> {
             let path = join(path, name);
             self.places.insert(&path, ValuePlace { key: key.span(), value: value.span() });
             let read = level(value.get_ref()).map(Value::String);
-            if let Some(level) = self.kept(&path, value.span(), read) {
+            if let Some(level) = self.or_report(&path, value.span(), read) {
                 out.insert(name.to_owned(), level);
             }
         }
@@ -481,11 +480,11 @@ impl StudyReader<'_> {
     }
 }
 
-fn mentions(value: &DeValue<'_>, text: &str) -> bool {
+fn contains_text(value: &DeValue<'_>, text: &str) -> bool {
     match value {
         DeValue::String(own) => own.contains(text),
-        DeValue::Array(items) => items.iter().any(|item| mentions(item.get_ref(), text)),
-        DeValue::Table(table) => table.values().any(|item| mentions(item.get_ref(), text)),
+        DeValue::Array(items) => items.iter().any(|item| contains_text(item.get_ref(), text)),
+        DeValue::Table(table) => table.values().any(|item| contains_text(item.get_ref(), text)),
         _ => false,
     }
 }
@@ -581,23 +580,22 @@ pub fn unknown_factor(name: &str) -> Option<String> {
     if name.starts_with("tunable:") {
         return Some("use tunable:/sys/... or tunable:/proc/sys/... without ..".to_owned());
     }
-    let all = || "see assay list factors".to_owned();
-    Some(words::did_you_mean(name, &known).unwrap_or_else(all))
+    let hint = words::did_you_mean(name, &known);
+    Some(hint.unwrap_or_else(|| "see assay list factors".to_owned()))
 }
 
 /// Finds the key that an unknown key may mean, in this or another table, and a hint.
 fn unknown_key(name: &str, fields: &Fields) -> (Option<&'static Field>, Option<String>) {
     // Keys of a question are common words: who writes one elsewhere means something else.
     let common = [QUESTION.label, PUBLISHED.label];
-    let other = |other: &&Fields| {
+    let has_key = |other: &&Fields| {
         other.label != fields.label && !common.contains(&other.label) && other.find(name).is_some()
     };
-    let Some(home) = tables().find(other) else {
+    let Some(home) = tables().find(has_key) else {
         let known = fields.names();
-        let near = words::nearest(name, &known);
+        let near = words::nearest(name, &known).and_then(|near| fields.find(near));
         let hint = words::did_you_mean(name, &known);
-        let all = || format!("use one of {}", known.join(", "));
-        return (near.and_then(|near| fields.find(near)), Some(hint.unwrap_or_else(all)));
+        return (near, Some(hint.unwrap_or_else(|| format!("use one of {}", known.join(", ")))));
     };
     let example = home.find(name).map_or("", |field| field.example);
     let hint = match home.label {
@@ -639,23 +637,20 @@ fn target(text: &str) -> String {
 
 fn law_text(read: &Map<String, Value>) -> String {
     let bare = |key: &str| read.get(key).and_then(Value::as_str).map(|text| text.replace(' ', ""));
-    let times = ["mean", "p99"].into_iter().filter_map(|key| Some(format!("{key}={}", bare(key)?)));
+    let pair = |key: &str| Some(format!("{key}={}", bare(key)?));
     let servers = read.get("servers").and_then(Value::as_u64).unwrap_or(1);
-    let held = ["announced_size", "usable_size", "fault"].into_iter();
-    let held = held.filter_map(|key| Some(format!("{key}={}", bare(key)?)));
-    let parts = bare("distribution")
-        .into_iter()
-        .chain(times)
-        .chain([format!("servers={servers}")])
-        .chain(held);
-    parts.collect::<Vec<_>>().join(",")
+    let mut parts: Vec<String> = bare("distribution").into_iter().collect();
+    parts.extend(["mean", "p99"].into_iter().filter_map(pair));
+    parts.push(format!("servers={servers}"));
+    parts.extend(["announced_size", "usable_size", "fault"].into_iter().filter_map(pair));
+    parts.join(",")
 }
 
 /// Names of required keys; for alternatives only the first.
 fn needed_names(fields: &Fields) -> Vec<&'static str> {
-    let one = fields.rows.iter().find(|row| row.need == Need::OneOf).map(|row| row.name);
+    let alternative = fields.rows.iter().find(|row| row.need == Need::OneOf).map(|row| row.name);
     let always = fields.rows.iter().filter(|row| row.need == Need::Always).map(|row| row.name);
-    always.chain(one).collect()
+    always.chain(alternative).collect()
 }
 
 fn stand_in(field: &Field) -> Value {
@@ -699,7 +694,7 @@ fn entry_stand_in(form: &Form) -> Value {
 
 fn table_stand_in(fields: &Fields) -> Value {
     let needed = |field: &&Field| matches!(field.need, Need::Always | Need::UnlessFactor);
-    let one = fields.rows.iter().find(|field| field.need == Need::OneOf);
-    let all = fields.rows.iter().filter(needed).chain(one);
+    let row = fields.rows.iter().find(|field| field.need == Need::OneOf);
+    let all = fields.rows.iter().filter(needed).chain(row);
     Value::Object(all.map(|field| (field.name.to_owned(), stand_in(field))).collect())
 }

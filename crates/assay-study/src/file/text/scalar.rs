@@ -26,7 +26,6 @@ impl Complaint {
         Self { message: message.into(), hint: Some(hint.into()) }
     }
 
-    /// An error without a separate hint.
     pub fn plain(message: impl Into<String>) -> Self {
         Self { message: message.into(), hint: None }
     }

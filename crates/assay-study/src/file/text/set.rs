@@ -95,25 +95,27 @@ fn places(study: &Study, key: &str) -> Vec<KeyPath> {
         return vec![KeyPath { path: vec![key.to_owned()], form: &field.form }];
     }
     let workloads = study.workload.iter().enumerate();
-    workloads.filter_map(|(index, own)| in_workload(index, own.work.kind(), key)).collect()
+    workloads
+        .filter_map(|(index, workload)| in_workload(index, workload.work.kind(), key))
+        .collect()
 }
 
 fn dotted(study: &Study, head: &str, rest: &str) -> Vec<KeyPath> {
-    if let Some(index) = study.workload.iter().position(|own| own.name == head) {
+    if let Some(index) = study.workload.iter().position(|workload| workload.name == head) {
         let kind = study.workload[index].work.kind();
         return in_workload(index, kind, rest).into_iter().collect();
     }
     match STUDY.find(head).map(|field| &field.form) {
         Some(Form::Table(fields)) => in_table(&[head], fields, rest).into_iter().collect(),
         Some(Form::Tables(fields)) if head == "question" => {
-            let mut found = Vec::new();
+            let mut paths = Vec::new();
             for (index, ask) in study.question.iter().enumerate() {
                 // Only questions that have the key: the others are of another kind.
                 if Value::try_from(ask).is_ok_and(|asked| asked.get(rest).is_some()) {
-                    found.extend(in_table(&[head, &index.to_string()], fields, rest));
+                    paths.extend(in_table(&[head, &index.to_string()], fields, rest));
                 }
             }
-            found
+            paths
         }
         _ => in_list(study, head, rest),
     }
@@ -122,13 +124,13 @@ fn dotted(study: &Study, head: &str, rest: &str) -> Vec<KeyPath> {
 /// Returns the places of `parse.KEY`: each metric that a command's output has.
 fn in_list(study: &Study, head: &str, rest: &str) -> Vec<KeyPath> {
     let mut found = Vec::new();
-    for (index, own) in study.workload.iter().enumerate() {
-        let kind = own.work.kind();
+    for (index, workload) in study.workload.iter().enumerate() {
+        let kind = workload.work.kind();
         let Some(Form::Reads(fields)) = kind.keys.find(head).map(|field| &field.form) else {
             continue;
         };
-        let table = Value::try_from(own).ok();
-        let list = table.as_ref().and_then(|own| own.get(kind.about.name)?.get(head)?.as_array());
+        let table = Value::try_from(workload).ok();
+        let list = table.as_ref().and_then(|keys| keys.get(kind.about.name)?.get(head)?.as_array());
         for item in 0..list.map_or(0, Vec::len) {
             let path = ["workload", &index.to_string(), kind.about.name, head, &item.to_string()];
             found.extend(in_table(&path, fields, rest));
@@ -148,7 +150,7 @@ fn in_table(path: &[&str], fields: &'static Fields, key: &str) -> Option<KeyPath
 }
 
 fn value_of(form: &Form, text: &str) -> Option<Value> {
-    let plain = || Value::String(text.to_owned());
+    let as_text = || Value::String(text.to_owned());
     let number = |text: &str| text.parse().map(Value::Integer).ok();
     let items = || text.split(',').map(str::trim).filter(|item| !item.is_empty());
     Some(match form {
@@ -160,15 +162,15 @@ fn value_of(form: &Form, text: &str) -> Option<Value> {
         | Form::Arm
         | Form::Arms
         | Form::Texts => return None,
-        Form::Whole { .. } | Form::Own(_) => number(text).unwrap_or_else(plain),
-        Form::Flag | Form::FlagOrPath => text.parse().map_or_else(|_| plain(), Value::Boolean),
+        Form::Whole { .. } | Form::Own(_) => number(text).unwrap_or_else(as_text),
+        Form::Flag | Form::FlagOrPath => text.parse().map_or_else(|_| as_text(), Value::Boolean),
         Form::Rising { .. } => {
             Value::Array(items().map(|item| number(item).unwrap_or_else(|| item.into())).collect())
         }
         Form::FactorNames | Form::Words | Form::Names(_) => {
             Value::Array(items().map(Value::from).collect())
         }
-        _ => plain(),
+        _ => as_text(),
     })
 }
 

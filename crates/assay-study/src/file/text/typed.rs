@@ -19,7 +19,7 @@ impl TypedWords {
             && self
                 .path
                 .split('/')
-                .all(|own| parts.next().is_some_and(|part| own == "*" || own == part))
+                .all(|key| parts.next().is_some_and(|part| key == "*" || key == part))
     }
 
     fn is_below(&self, path: &str) -> bool {
@@ -49,28 +49,28 @@ pub(super) fn in_typed_words(
 ) -> (String, Option<String>) {
     let of_levels = path.starts_with(FACTORS) || path.starts_with("baseline/");
     let hint = hint.map(|hint| if of_levels { on_a_line(hint) } else { hint.to_owned() });
-    let own = typed.iter().filter(|one| one.sets(path)).max_by_key(|one| one.path.len());
-    if let Some(own) = own {
+    let setting = typed.iter().filter(|option| option.sets(path));
+    let option = setting.max_by_key(|option| option.path.len());
+    if let Some(option) = option {
         // The option names its factor.
-        let named = own.factor().map(|name| format!("{name}: "));
+        let named = option.factor().map(|name| format!("{name}: "));
         let bare = named.and_then(|named| message.strip_prefix(&named));
-        return (format!("{}: {}", own.words, bare.unwrap_or(message)), hint);
+        return (format!("{}: {}", option.words, bare.unwrap_or(message)), hint);
     }
-    let some = |wanted: &dyn Fn(&TypedWords) -> bool| {
-        let mut words: Vec<&str> =
-            typed.iter().filter(|one| wanted(one)).map(|one| one.words.as_str()).collect();
+    let options = |is_wanted: &dyn Fn(&TypedWords) -> bool| {
+        let wanted = typed.iter().filter(|option| is_wanted(option));
+        let mut words: Vec<&str> = wanted.map(|option| option.words.as_str()).collect();
         words.dedup();
         (!words.is_empty()).then(|| words.join(" "))
     };
-    let below = some(&|one| one.is_below(path));
-    let near = || some(&|one| one.is_near(path)).or_else(|| some(&|_| true));
-    let head = match below {
-        Some(words) => words,
-        None => match (near(), key(path)) {
-            (Some(words), Some(key)) => format!("{study} with {words}: {key}"),
-            (Some(words), None) => format!("{study} with {words}"),
-            (None, _) => study.to_owned(),
-        },
+    if let Some(words) = options(&|option| option.is_below(path)) {
+        return (format!("{words}: {message}"), hint);
+    }
+    let near = options(&|option| option.is_near(path)).or_else(|| options(&|_| true));
+    let head = match (near, key(path)) {
+        (Some(words), Some(key)) => format!("{study} with {words}: {key}"),
+        (Some(words), None) => format!("{study} with {words}"),
+        (None, _) => study.to_owned(),
     };
     (format!("{head}: {message}"), hint)
 }

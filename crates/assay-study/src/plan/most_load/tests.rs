@@ -41,7 +41,7 @@ fn go_on(
 ) -> Option<SearchEnd> {
     for trial in plan.trials.iter().skip(ran.len()).take(most) {
         let before: Vec<RateTrial> = ran.iter().map(|(one, _)| one.clone()).collect();
-        let turned = match turned(plan, &before, trial) {
+        let turned = match with_rate(plan, &before, trial) {
             Ok(turned) => turned,
             Err(end) => return Some(end),
         };
@@ -282,7 +282,7 @@ fn silent_for_every_other_study() {
     let plan = make(&study, vec![survey("a", 100_000)], 7);
     assert!(!course::is_of(&plan) && limit(&study).is_none() && asked(&plan.design).is_none());
     for trial in &plan.trials {
-        assert_eq!(turned(&plan, &[], trial).as_ref(), Ok(trial));
+        assert_eq!(with_rate(&plan, &[], trial).as_ref(), Ok(trial));
         assert_eq!(*course::of_trial(&plan, trial).unwrap(), plan);
     }
     let records: Vec<Trial> = (0..3).map(|step| record(step, Status::Ok)).collect();

@@ -18,18 +18,18 @@ pub(super) fn replicates(plan: &Plan) -> impl Iterator<Item = &[PlannedTrial]> {
 /// Trials of a replicate without dropped arms, in random order. Empty visits are left out.
 pub(super) fn left_of(plan: &Plan, all: &[PlannedTrial], now: &RaceState) -> Vec<PlannedTrial> {
     let visits = all.chunk_by(|_, next| !next.is_lead_in());
-    let one = |visit: &[PlannedTrial]| {
-        let own = visit.iter().filter(|trial| !trial.is_lead_in() && now.is_in(trial.workload));
-        let own: Vec<PlannedTrial> = own.cloned().collect();
-        let lead = visit.first().filter(|trial| trial.is_lead_in()).zip(own.first());
+    let left_of_visit = |visit: &[PlannedTrial]| {
+        let trials = visit.iter().filter(|trial| !trial.is_lead_in() && now.is_in(trial.workload));
+        let trials: Vec<PlannedTrial> = trials.cloned().collect();
+        let lead = visit.first().filter(|trial| trial.is_lead_in()).zip(trials.first());
         let lead = lead.map(|(slot, first)| led(plan, slot, first.workload));
-        lead.into_iter().chain(own).collect::<Vec<PlannedTrial>>()
+        lead.into_iter().chain(trials).collect::<Vec<PlannedTrial>>()
     };
-    visits.flat_map(one).collect()
+    visits.flat_map(left_of_visit).collect()
 }
 
 fn led(plan: &Plan, slot: &PlannedTrial, arm: usize) -> PlannedTrial {
-    let levels = plan.workloads.get(arm).map(|own| own.arm.clone()).unwrap_or_default();
+    let levels = plan.workloads.get(arm).map(|planned| planned.arm.clone()).unwrap_or_default();
     PlannedTrial { workload: arm, arm: levels, ..slot.clone() }
 }
 
@@ -38,12 +38,12 @@ fn led(plan: &Plan, slot: &PlannedTrial, arm: usize) -> PlannedTrial {
 pub(super) fn repeats(
     plan: &Plan,
     first: &[PlannedTrial],
-    own: &[Run],
+    runs: &[Run],
 ) -> Vec<(PlannedTrial, Repeats)> {
     if plan.design.repeats == 0 {
         return Vec::new();
     }
-    let ends = own.iter().filter(|run| run.repeats.is_none());
+    let ends = runs.iter().filter(|run| run.repeats.is_none());
     let ends: BTreeMap<u32, Status> = ends.map(|run| (run.order, run.status)).collect();
     let counted = first.iter().filter(|trial| !trial.is_lead_in()).count();
     let mut left = counted.div_ceil(AGAIN_SHARE);
@@ -51,21 +51,21 @@ pub(super) fn repeats(
     let mut draws = Draws::new(plan.seed ^ u64::from(replicate), "repeat order");
     let mut found = Vec::new();
     for visit in first.chunk_by(|_, next| !next.is_lead_in()) {
-        let hit = |trial: &&PlannedTrial| {
+        let is_disturbed = |trial: &&PlannedTrial| {
             !trial.is_lead_in() && ends.get(&trial.order) == Some(&Status::Disturbed)
         };
-        let mut own: Vec<&PlannedTrial> = visit.iter().filter(hit).take(left).collect();
-        left -= own.len();
-        draws.shuffle(&mut own);
-        let lead = visit.first().filter(|trial| trial.is_lead_in()).zip(own.first());
+        let mut trials: Vec<&PlannedTrial> = visit.iter().filter(is_disturbed).take(left).collect();
+        left -= trials.len();
+        draws.shuffle(&mut trials);
+        let lead = visit.first().filter(|trial| trial.is_lead_in()).zip(trials.first());
         let lead = lead.map(|(slot, first)| led(plan, slot, first.workload));
-        found.extend(lead.iter().chain(own).map(|trial| again(plan, trial)));
+        found.extend(lead.iter().chain(trials).map(|trial| repeat(plan, trial)));
     }
     found
 }
 
 /// A trial run again: behind all that was planned, in a round of its replicate's own.
-fn again(plan: &Plan, trial: &PlannedTrial) -> (PlannedTrial, Repeats) {
+fn repeat(plan: &Plan, trial: &PlannedTrial) -> (PlannedTrial, Repeats) {
     let order = (plan.trials.len() as u32).saturating_add(trial.order);
     let mut draws = Draws::new(plan.seed ^ u64::from(order), "repeats");
     let again = PlannedTrial {

@@ -3,8 +3,8 @@
 use super::{Left, RaceState, Run, Why};
 
 /// Drops arms that did harm in a replicate. The caller ends the race if the baseline does harm.
-pub(super) fn leave(own: &[Run], after: u32, baseline: usize, now: &mut RaceState) {
-    for run in own.iter().filter(|run| run.harmed && run.arm != baseline) {
+pub(super) fn leave(runs: &[Run], after: u32, baseline: usize, now: &mut RaceState) {
+    for run in runs.iter().filter(|run| run.harmed && run.arm != baseline) {
         if let Some(slot) = now.left.get_mut(run.arm) {
             slot.get_or_insert(Left { after, why: Why::Harmed });
         }

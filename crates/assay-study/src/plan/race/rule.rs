@@ -26,30 +26,30 @@ impl Logs {
 
     /// Sets the value of an arm in a replicate, from 1. An absent value does not replace a value.
     pub fn take(&mut self, replicate: u32, arm: usize, log: Option<f64>) {
-        let (Some(own), Some(at)) = (self.0.get_mut(arm), (replicate as usize).checked_sub(1))
+        let (Some(logs), Some(at)) = (self.0.get_mut(arm), (replicate as usize).checked_sub(1))
         else {
             return;
         };
-        if own.len() <= at {
-            own.resize(at + 1, None);
+        if logs.len() <= at {
+            logs.resize(at + 1, None);
         }
-        own[at] = log.or(own[at]);
+        logs[at] = log.or(logs[at]);
     }
 
     fn values(&self, arm: usize, replicates: u32) -> impl Iterator<Item = Option<f64>> + '_ {
-        let own = self.0.get(arm).map_or(&[][..], Vec::as_slice);
-        (0..replicates as usize).map(move |at| own.get(at).copied().flatten())
+        let logs = self.0.get(arm).map_or(&[][..], Vec::as_slice);
+        (0..replicates as usize).map(move |at| logs.get(at).copied().flatten())
     }
 
     pub fn mean(&self, arm: usize) -> (usize, Option<f64>) {
-        let own: Vec<f64> = self.0.get(arm).into_iter().flatten().filter_map(|log| *log).collect();
-        (own.len(), (!own.is_empty()).then(|| mean(&own)))
+        let logs: Vec<f64> = self.0.get(arm).into_iter().flatten().filter_map(|log| *log).collect();
+        (logs.len(), (!logs.is_empty()).then(|| mean(&logs)))
     }
 
     /// Mean difference of two arms over the first replicates; `None` without common replicates.
     pub fn beside(&self, arm: usize, other: usize, replicates: u32) -> Option<f64> {
         let both = self.values(arm, replicates).zip(self.values(other, replicates));
-        let differences: Vec<f64> = both.filter_map(|(own, other)| Some(own? - other?)).collect();
+        let differences: Vec<f64> = both.filter_map(|(log, other)| Some(log? - other?)).collect();
         (!differences.is_empty()).then(|| mean(&differences))
     }
 
@@ -145,7 +145,7 @@ struct PairedDifference {
 pub(super) fn look(rules: &RaceRules, logs: &Logs, replicate: u32, before: RaceState) -> RaceState {
     let mut now = RaceState { replicates: replicate, ..before };
     if replicate >= FIRST_LOOK {
-        silent(rules, logs, &mut now);
+        drop_silent(rules, logs, &mut now);
         now.leader = leader(logs, &now);
         now.baseline_behind = None;
         if let Some(leader) = now.leader {
@@ -160,7 +160,7 @@ pub(super) fn look(rules: &RaceRules, logs: &Logs, replicate: u32, before: RaceS
 }
 
 /// Arms without a counting trial leave, because they cannot win.
-fn silent(rules: &RaceRules, logs: &Logs, now: &mut RaceState) {
+fn drop_silent(rules: &RaceRules, logs: &Logs, now: &mut RaceState) {
     let after = now.replicates;
     let lost: Vec<usize> = (now.running())
         .filter(|arm| *arm != rules.baseline && logs.count(*arm, after) == 0)
@@ -209,14 +209,14 @@ fn pairs(logs: &Logs, now: &RaceState, leader: usize) -> Vec<PairedDifference> {
     let lead: Vec<Option<f64>> = logs.values(leader, now.replicates).collect();
     let others = now.running().filter(|arm| *arm != leader);
     let pair = |arm: usize| {
-        let own = logs.values(arm, now.replicates).zip(&lead);
-        let differences: Vec<f64> = own.filter_map(|(own, lead)| Some(own? - (*lead)?)).collect();
+        let pairs = logs.values(arm, now.replicates).zip(&lead);
+        let differences: Vec<f64> = pairs.filter_map(|(log, lead)| Some(log? - (*lead)?)).collect();
         let n = differences.len();
         if n < FIRST_LOOK as usize {
             return None;
         }
         let mean = mean(&differences);
-        let squares = differences.iter().map(|one| (one - mean).powi(2)).sum::<f64>();
+        let squares = differences.iter().map(|difference| (difference - mean).powi(2)).sum::<f64>();
         Some(PairedDifference { arm, n, mean, variance: squares / (n - 1) as f64 })
     };
     others.filter_map(pair).collect()
@@ -233,14 +233,15 @@ fn judge(
     now: &mut RaceState,
 ) -> Option<Over> {
     let after = now.replicates;
-    let all = pairs.iter().map(|pair| pair.variance).sum::<f64>() / pairs.len().max(1) as f64;
+    let variances = pairs.iter().map(|pair| pair.variance);
+    let mean_variance = variances.sum::<f64>() / pairs.len().max(1) as f64;
     // The pairs that contain the best arm share the error; arms dropped by a screen do not count.
-    let entered = now.left.iter().filter(|own| own.is_none_or(|left| left.after > 0)).count();
+    let entered = now.left.iter().filter(|entry| entry.is_none_or(|left| left.after > 0)).count();
     let alpha = ALPHA / entered.saturating_sub(1).max(1) as f64;
-    let near = rules.closeness.ln_1p();
+    let close_enough = rules.closeness.ln_1p();
     let mut close = 0;
     for pair in pairs {
-        let variance = moderated_variance(pair.variance, pair.n, all);
+        let variance = moderated_variance(pair.variance, pair.n, mean_variance);
         let Some(width) = normal_mixture_half_width(variance, pair.n, alpha) else { continue };
         if pair.mean + width < 0.0 {
             let why = Why::Behind { leader, by: pair.mean, width };
@@ -250,15 +251,14 @@ fn judge(
                 &mut now.left[pair.arm]
             };
             *slot = Some(Left { after, why });
-        } else if pair.mean + width <= near {
+        } else if pair.mean + width <= close_enough {
             close += 1;
         }
     }
     let behind = usize::from(now.baseline_behind.is_some());
-    let others = now.running().filter(|arm| *arm != leader).count() - behind;
-    match others {
+    match now.running().filter(|arm| *arm != leader).count() - behind {
         0 => Some(Over::One),
-        left if left == close => Some(Over::Close),
+        others if others == close => Some(Over::Close),
         _ => None,
     }
 }

@@ -28,7 +28,7 @@ pub fn passes(factors: &[Factor], arms: usize) -> u32 {
 }
 
 fn trials_of_pass(factors: &[Factor]) -> usize {
-    let most = factors.iter().map(|own| own.levels.len()).max().unwrap_or(1);
+    let most = factors.iter().map(|factor| factor.levels.len()).max().unwrap_or(1);
     TIMES_EACH.saturating_mul(most)
 }
 
@@ -43,58 +43,53 @@ pub(in crate::plan) fn turns(
         return Vec::new();
     }
     let mut draws = Draws::new(seed, "screen");
-    let drawn = drawn(&design.factors, workloads, passes, &mut draws);
-    let mut all = Vec::new();
-    for (pass, arms) in (1..).zip(drawn) {
-        let own = |group: &Vec<usize>| -> Vec<usize> {
-            group.iter().copied().filter(|arm| arms.contains(arm)).collect()
-        };
-        let groups: Vec<Vec<usize>> = asked.groups.iter().map(own).collect();
-        let groups: Vec<Vec<usize>> =
-            groups.into_iter().filter(|group| !group.is_empty()).collect();
-        let turns = order::turns(asked.rules, &groups, 1, &mut draws);
-        all.extend(turns.into_iter().map(|turn| order::Turn { replicate: pass, ..turn }));
+    let mut turns = Vec::new();
+    for (pass, arms) in (1..).zip(draw_arms(&design.factors, workloads, passes, &mut draws)) {
+        let mut groups: Vec<Vec<usize>> = asked.groups.to_vec();
+        for group in &mut groups {
+            group.retain(|arm| arms.contains(arm));
+        }
+        groups.retain(|group| !group.is_empty());
+        let of_pass = order::turns(asked.rules, &groups, 1, &mut draws);
+        turns.extend(of_pass.into_iter().map(|turn| order::Turn { replicate: pass, ..turn }));
     }
-    all
+    turns
 }
 
 /// Draws the arms of each pass: rarest levels first, no arm twice before all came once.
-fn drawn(
+fn draw_arms(
     factors: &[Factor],
     workloads: &[PlannedWorkload],
     passes: u32,
     draws: &mut Draws,
 ) -> Vec<BTreeSet<usize>> {
     let levels: Vec<Vec<Option<usize>>> =
-        workloads.iter().map(|own| levels_of(factors, &own.arm)).collect();
-    let mut counts: Vec<Vec<usize>> = factors.iter().map(|own| vec![0; own.levels.len()]).collect();
+        workloads.iter().map(|entry| levels_of(factors, &entry.arm)).collect();
+    let mut counts: Vec<Vec<usize>> =
+        factors.iter().map(|factor| vec![0; factor.levels.len()]).collect();
     let size = trials_of_pass(factors).min(workloads.len());
     let mut left: Vec<usize> = Vec::new();
-    let mut one = |_| {
+    let mut draw_arm = |_| {
         if left.is_empty() {
             left = (0..workloads.len()).collect();
             draws.shuffle(&mut left);
         }
-        let came = |arm: &usize| -> usize {
-            let own = levels[*arm].iter().zip(&counts);
-            own.filter_map(|(level, counts)| level.map(|level| counts[level])).sum()
+        let times_drawn = |arm: usize| -> usize {
+            let pairs = levels[arm].iter().zip(&counts);
+            pairs.filter_map(|(level, counts)| level.map(|level| counts[level])).sum()
         };
-        let at = (0..left.len()).min_by_key(|at| came(&left[*at]))?;
-        let arm = left.remove(at);
-        for (level, counts) in levels[arm].iter().zip(&mut counts) {
-            if let Some(level) = level {
-                counts[*level] += 1;
-            }
-        }
+        let rarest = (0..left.len()).min_by_key(|at| times_drawn(left[*at]))?;
+        let arm = left.remove(rarest);
+        count(&mut counts, &levels[arm]);
         Some(arm)
     };
-    (0..passes).map(|_| (0..size).filter_map(&mut one).collect()).collect()
+    (0..passes).map(|_| (0..size).filter_map(&mut draw_arm).collect()).collect()
 }
 
 fn levels_of(factors: &[Factor], arm: &Arm) -> Vec<Option<usize>> {
     let level = |factor: &Factor| {
-        let own = arm.get(&factor.name)?;
-        factor.levels.iter().position(|level| level == own)
+        let text = arm.get(&factor.name)?;
+        factor.levels.iter().position(|level| level == text)
     };
     factors.iter().map(level).collect()
 }
@@ -128,13 +123,16 @@ pub struct LevelDifference {
 
 impl ScreenResult {
     pub(super) fn new(plan: &Plan, passes: &BTreeMap<u32, Vec<Run>>) -> Self {
-        let arms: Vec<Vec<Option<usize>>> =
-            plan.workloads.iter().map(|own| levels_of(&plan.design.factors, &own.arm)).collect();
+        let arms: Vec<Vec<Option<usize>>> = plan
+            .workloads
+            .iter()
+            .map(|planned| levels_of(&plan.design.factors, &planned.arm))
+            .collect();
         let trials = ScreenTrials::new(plan, passes, &arms);
-        let mut found = trials.judged();
+        let mut found = trials.judge();
         if found.leaves_nobody(plan, &arms) {
-            for own in &mut found.levels {
-                own.left = false;
+            for level in &mut found.levels {
+                level.left = false;
             }
         }
         found
@@ -145,12 +143,14 @@ impl ScreenResult {
         let is_in = |arm: &Vec<Option<usize>>| self.lost(arm).is_none();
         let baseline = super::baseline(plan);
         let mut others = arms.iter().enumerate().filter(|(arm, _)| Some(*arm) != baseline);
-        let holds_lost = baseline.is_none_or(|own| !is_in(&arms[own]));
+        let holds_lost = baseline.is_none_or(|index| !is_in(&arms[index]));
         holds_lost && !others.any(|(_, arm)| is_in(arm))
     }
 
     fn lost(&self, arm: &[Option<usize>]) -> Option<&ScreenLevel> {
-        self.levels.iter().find(|own| own.left && arm.get(own.factor) == Some(&Some(own.level)))
+        self.levels
+            .iter()
+            .find(|level| level.left && arm.get(level.factor) == Some(&Some(level.level)))
     }
 
     pub(super) fn let_go(&self, plan: &Plan, baseline: usize, now: &mut RaceState) {
@@ -177,7 +177,7 @@ struct ScreenTrials<'a> {
 impl<'a> ScreenTrials<'a> {
     fn new(plan: &Plan, passes: &BTreeMap<u32, Vec<Run>>, arms: &'a [Vec<Option<usize>>]) -> Self {
         let none: Vec<Vec<usize>> =
-            plan.design.factors.iter().map(|own| vec![0; own.levels.len()]).collect();
+            plan.design.factors.iter().map(|factor| vec![0; factor.levels.len()]).collect();
         let mut found = Self { rows: Vec::new(), tried: none.clone(), counted: none };
         let runs = passes.iter().flat_map(|(pass, runs)| runs.iter().map(move |run| (*pass, run)));
         for (pass, run) in runs.filter(|(_, run)| !run.is_lead_in()) {
@@ -191,7 +191,7 @@ impl<'a> ScreenTrials<'a> {
         found
     }
 
-    fn judged(&self) -> ScreenResult {
+    fn judge(&self) -> ScreenResult {
         let model = EffectModel::new(self);
         let fit = model.fit(&self.rows);
         let mut levels = Vec::new();
@@ -202,8 +202,9 @@ impl<'a> ScreenTrials<'a> {
             for (level, n) in counts.iter().copied().enumerate() {
                 let beside = fit.as_ref().zip(best).filter(|_| n > 0);
                 let beside = beside
-                    .and_then(|((fit, t), best)| model.beside(fit, *t, factor, [level, best]));
-                let is_behind = beside.is_some_and(|own| own.by + own.width < -ROUNDING);
+                    .and_then(|((fit, t), best)| model.difference(fit, *t, factor, [level, best]));
+                let is_behind =
+                    beside.is_some_and(|difference| difference.by + difference.width < -ROUNDING);
                 let is_silent = n == 0 && is_told && self.tried[factor][level] >= TRIES;
                 let left = is_behind || is_silent;
                 levels.push(ScreenLevel { factor, level, n, beside, left });
@@ -246,7 +247,7 @@ impl EffectModel {
         let mut pairs = 0;
         let mut effects = Vec::new();
         for counts in &trials.counted {
-            let mut own = Vec::with_capacity(counts.len());
+            let mut cells = Vec::with_capacity(counts.len());
             let mut is_first = true;
             for n in counts {
                 let place = match (*n > 0, is_first) {
@@ -258,9 +259,9 @@ impl EffectModel {
                 if let EffectSlot::At(_) = place {
                     (count, pairs) = (count + 1, pairs + 1);
                 }
-                own.push(place);
+                cells.push(place);
             }
-            effects.push(own);
+            effects.push(cells);
         }
         Self { passes, effects, count, pairs }
     }
@@ -286,11 +287,8 @@ impl EffectModel {
     }
 
     fn place(&self, factor: usize, level: usize) -> EffectSlot {
-        self.effects
-            .get(factor)
-            .and_then(|own| own.get(level))
-            .copied()
-            .unwrap_or(EffectSlot::Nowhere)
+        let slot = self.effects.get(factor).and_then(|slots| slots.get(level));
+        slot.copied().unwrap_or(EffectSlot::Nowhere)
     }
 
     fn best(&self, fit: &FittedEffects, factor: usize) -> Option<usize> {
@@ -308,18 +306,18 @@ impl EffectModel {
         best.map(|(level, _)| level)
     }
 
-    fn beside(
+    fn difference(
         &self,
         fit: &FittedEffects,
         t: f64,
         factor: usize,
         levels: [usize; 2],
     ) -> Option<LevelDifference> {
-        let [own, other] = levels.map(|level| match self.place(factor, level) {
+        let [effect, other] = levels.map(|level| match self.place(factor, level) {
             EffectSlot::At(at) => Some(at),
             _ => None,
         });
-        let (by, error) = fit.apart(own, other)?;
+        let (by, error) = fit.apart(effect, other)?;
         Some(LevelDifference { by, width: t * error })
     }
 }

@@ -127,11 +127,11 @@ fn signed(value: i64, into: &mut Vec<u8>) {
 }
 
 fn first_byte(from: &mut impl Read) -> io::Result<Option<u8>> {
-    let mut one = [0];
+    let mut byte = [0];
     loop {
-        return match from.read(&mut one) {
+        return match from.read(&mut byte) {
             Ok(0) => Ok(None),
-            Ok(_) => Ok(Some(one[0])),
+            Ok(_) => Ok(Some(byte[0])),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => Err(error),
         };
@@ -145,13 +145,13 @@ fn byte(from: &mut impl Read) -> io::Result<u8> {
 fn read_number(from: &mut impl Read) -> Result<u64, CodeFault> {
     let mut value = 0_u64;
     for at in 0..LONGEST {
-        let one = byte(from)?;
-        let bits = u64::from(one & 0x7f);
+        let next = byte(from)?;
+        let bits = u64::from(next & 0x7f);
         if at == LONGEST - 1 && bits > 1 {
             break;
         }
         value |= bits << (7 * at);
-        if one & 0x80 == 0 {
+        if next & 0x80 == 0 {
             return Ok(value);
         }
     }

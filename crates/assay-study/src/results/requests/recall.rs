@@ -24,12 +24,12 @@ pub fn source(
     let sha256 = hash(system, directory).map_err(|error| open_error(&error))?;
     let reader = TraceReader::open(system, directory).map_err(|error| open_error(&error))?;
     let begun_ns = reader.header.begun_ns;
-    let devices = chosen(&reader.header, device)?;
-    let scan = |own: &RecalledDevice| Scan::new(&own.name, own.bytes, until_ns);
+    let devices = chosen_devices(&reader.header, device)?;
+    let scan = |recalled: &RecalledDevice| Scan::new(&recalled.name, recalled.bytes, until_ns);
     let mut scans: Vec<Scan> = devices.iter().map(scan).collect();
     for request in reader {
         let request = request.map_err(|error| open_error(&error))?;
-        if let Some(nth) = nth(&devices, &request) {
+        if let Some(nth) = position(&devices, &request) {
             scans[nth].add(begun_ns, &request);
         }
     }
@@ -52,11 +52,11 @@ pub fn recall(
     let reader =
         TraceReader::open(system, &directory).map_err(|error| wrong(open_error(&error)))?;
     let begun_ns = reader.header.begun_ns;
-    let devices = chosen(&reader.header, Some(&source.device)).map_err(&wrong)?;
+    let devices = chosen_devices(&reader.header, Some(&source.device)).map_err(&wrong)?;
     for request in reader {
         let request = request.map_err(|error| wrong(open_error(&error)))?;
-        if let Some(nth) = nth(&devices, &request) {
-            each(begun_ns, &source.laid(nth, &request));
+        if let Some(nth) = position(&devices, &request) {
+            each(begun_ns, &source.place_request(nth, &request));
         }
     }
     Ok(())
@@ -76,30 +76,27 @@ struct RecalledDevice {
     bytes: u64,
 }
 
-fn nth(devices: &[RecalledDevice], request: &BlockRequest) -> Option<usize> {
-    devices.iter().position(|own| own.index == request.device)
+fn position(devices: &[RecalledDevice], request: &BlockRequest) -> Option<usize> {
+    devices.iter().position(|device| device.index == request.device)
 }
 
-fn chosen(header: &Header, wanted: Option<&str>) -> Result<Vec<RecalledDevice>, String> {
-    let all = || {
-        let names = header.devices.iter().map(|own| outside::spelled(&own.name).into_owned());
-        names.collect::<Vec<_>>().join(", ")
-    };
+fn chosen_devices(header: &Header, wanted: Option<&str>) -> Result<Vec<RecalledDevice>, String> {
+    let names = header.devices.iter().map(|device| outside::spelled(&device.name).into_owned());
+    let recorded = names.collect::<Vec<_>>().join(", ");
     let find = |name: &str| {
-        let at = header.devices.iter().position(|own| own.name == name);
-        let found = at.and_then(|at| {
-            let own = header.devices.get(at)?;
-            let index = u16::try_from(at).ok()?;
-            Some(RecalledDevice { index, name: own.name.clone(), bytes: own.bytes })
-        });
-        found.ok_or_else(|| format!("device not recorded; recorded devices: {}", all()))
+        let mut devices = (0..=u16::MAX).zip(&header.devices);
+        match devices.find(|(_, device)| device.name == name) {
+            Some((index, device)) => {
+                Ok(RecalledDevice { index, name: device.name.clone(), bytes: device.bytes })
+            }
+            None => Err(format!("device not recorded; recorded devices: {recorded}")),
+        }
     };
     match (wanted, header.devices.as_slice()) {
         (Some(names), _) => names.split('+').map(find).collect(),
         (None, [only]) => Ok(vec![find(&only.name)?]),
         (None, _) => Err(format!(
-            "the recording has several devices ({}); set device = \"NAME\", or join several with +",
-            all()
+            "the recording has several devices ({recorded}); set device = \"NAME\", or join several with +"
         )),
     }
 }

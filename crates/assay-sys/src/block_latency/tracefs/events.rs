@@ -221,69 +221,69 @@ impl Matcher {
     pub fn take(&mut self, line: &str) {
         if let Some((_, number)) = line.split_once(MARK) {
             self.marks = number.trim().parse().unwrap_or(self.marks);
-        } else if let Some(count) = lost_here(line) {
+        } else if let Some(count) = lost_events(line) {
             self.lost += count;
         } else if let Some(event) = event(line)
             && let Some(device) = self.devices.get(&event.device).copied()
         {
-            self.see(device, &event);
+            self.handle(device, &event);
         }
     }
 
-    fn see(&mut self, device: usize, event: &TraceEvent<'_>) {
+    fn handle(&mut self, device: usize, event: &TraceEvent<'_>) {
         let queue = (device, event.flags.operation);
         match event.name {
-            "block_bio_remap" => self.arrive(queue, event, true),
-            "block_bio_queue" => self.arrive(queue, event, false),
-            "block_split" => self.cut(queue, event),
+            "block_bio_remap" => self.add_arrival(queue, event, true),
+            "block_bio_queue" => self.add_arrival(queue, event, false),
+            "block_split" => self.split_arrival(queue, event),
             "block_rq_issue" => self.issue(queue, event),
-            "block_rq_complete" => self.end(queue, event),
+            "block_rq_complete" => self.end_request(queue, event),
             "block_bio_complete" if self.bio_based[device] => self.end_bio(queue, event),
             _ => {}
         }
     }
 
-    fn arrive(&mut self, queue: Queue, event: &TraceEvent<'_>, early: bool) {
+    fn add_arrival(&mut self, queue: Queue, event: &TraceEvent<'_>, early: bool) {
         // An empty flush becomes a request when issued: nothing would match this arrival.
         if event.sectors == 0 && !self.bio_based[queue.0] {
             return;
         }
-        let all = self.arrivals.entry(queue).or_default();
-        let here = all.by_sector.get_mut(&event.sector);
-        let known = here.and_then(|here| here.iter_mut().find(|arrival| arrival.early));
-        if let Some(arrival) = known.filter(|_| !early) {
+        let arrivals = self.arrivals.entry(queue).or_default();
+        let at_sector = arrivals.by_sector.get_mut(&event.sector);
+        let remapped = at_sector.and_then(|known| known.iter_mut().find(|arrival| arrival.early));
+        if let Some(arrival) = remapped.filter(|_| !early) {
             arrival.early = false;
         } else {
             let (at_ns, sectors) = (event.at_ns, event.sectors);
-            all.add(event.sector, Arrival { at_ns, sectors, early });
+            arrivals.add(event.sector, Arrival { at_ns, sectors, early });
         }
     }
 
     /// Splits a bio: the second part arrived with the first.
-    fn cut(&mut self, queue: Queue, event: &TraceEvent<'_>) {
-        let Some(all) = self.arrivals.get_mut(&queue) else { return };
+    fn split_arrival(&mut self, queue: Queue, event: &TraceEvent<'_>) {
+        let Some(arrivals) = self.arrivals.get_mut(&queue) else { return };
+        // Here, `sectors` is the start of the second part; device mapper shows only that part.
         let second = event.sectors;
-        // Device mapper shows only the rest.
         if second == event.sector {
             return;
         }
-        let here = all.by_sector.get_mut(&event.sector);
-        let Some(whole) = here.and_then(VecDeque::back_mut) else { return };
+        let at_sector = arrivals.by_sector.get_mut(&event.sector);
+        let Some(first) = at_sector.and_then(VecDeque::back_mut) else { return };
         let length = second.saturating_sub(event.sector);
-        let rest = Arrival { sectors: whole.sectors.saturating_sub(length), ..*whole };
-        whole.sectors = length;
-        all.add(second, rest);
+        let rest = Arrival { sectors: first.sectors.saturating_sub(length), ..*first };
+        first.sectors = length;
+        arrivals.add(second, rest);
     }
 
     /// Takes the arrival at a sector, and those of bios merged behind it.
-    fn arrived(&mut self, queue: Queue, sector: u64, sectors: u64) -> Option<Arrival> {
-        let all = self.arrivals.get_mut(&queue)?;
+    fn take_arrival(&mut self, queue: Queue, sector: u64, sectors: u64) -> Option<Arrival> {
+        let arrivals = self.arrivals.get_mut(&queue)?;
         let end = sector.saturating_add(sectors.max(1));
-        let places: Vec<u64> = all.by_sector.range(sector..end).map(|(place, _)| *place).collect();
+        let starts: Vec<u64> = arrivals.by_sector.range(sector..end).map(|(at, _)| *at).collect();
         let mut first = None;
-        for place in places {
-            let arrival = all.take(place);
-            first = first.or(arrival.filter(|_| place == sector));
+        for start in starts {
+            let arrival = arrivals.take(start);
+            first = first.or(arrival.filter(|_| start == sector));
         }
         first
     }
@@ -300,13 +300,13 @@ impl Matcher {
             issue.at_ns = event.at_ns;
             return;
         }
-        let arrival = self.arrived(queue, event.sector, event.sectors);
+        let arrival = self.take_arrival(queue, event.sector, event.sectors);
         let arrived_ns = arrival.map(|arrival| arrival.at_ns).or(is_flush.then_some(event.at_ns));
         let issue = Issue { at_ns: event.at_ns, arrived_ns, sectors: event.sectors };
         self.issues.entry(place).or_default().push_back(issue);
     }
 
-    fn end(&mut self, queue: Queue, event: &TraceEvent<'_>) {
+    fn end_request(&mut self, queue: Queue, event: &TraceEvent<'_>) {
         let class = event.flags.class;
         if event.sectors == 0 && class != BlockClass::Flush {
             return;
@@ -336,13 +336,13 @@ impl Matcher {
 
     /// A bio-based device may have used the bio up: its sector is then the one behind it.
     fn end_bio(&mut self, queue: Queue, event: &TraceEvent<'_>) {
-        let arrival = self.arrived(queue, event.sector, 1).or_else(|| {
-            let all = self.arrivals.get(&queue)?.by_sector.range(..event.sector);
-            let ends = |(at, here): &(&u64, &VecDeque<Arrival>)| {
-                here.front().is_some_and(|arrival| **at + arrival.sectors == event.sector)
+        let arrival = self.take_arrival(queue, event.sector, 1).or_else(|| {
+            let before = self.arrivals.get(&queue)?.by_sector.range(..event.sector);
+            let ends_here = |(start, known): &(&u64, &VecDeque<Arrival>)| {
+                known.front().is_some_and(|arrival| **start + arrival.sectors == event.sector)
             };
-            let place = *all.rev().take(64).find(ends)?.0;
-            self.arrived(queue, place, 1)
+            let start = *before.rev().take(64).find(ends_here)?.0;
+            self.take_arrival(queue, start, 1)
         });
         let sectors = arrival.map_or(event.sectors, |arrival| arrival.sectors);
         let mut class = event.flags.class;
@@ -372,7 +372,7 @@ fn add(to: &mut LatencyTotals, ns: u64) {
 }
 
 /// `CPU:1 [LOST 123 EVENTS]`
-fn lost_here(line: &str) -> Option<u64> {
+fn lost_events(line: &str) -> Option<u64> {
     line.split_once("[LOST ")?.1.split(' ').next()?.parse().ok()
 }
 

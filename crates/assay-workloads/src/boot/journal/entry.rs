@@ -92,7 +92,8 @@ fn text_of(value: &Value) -> Option<Cow<'_, str>> {
     match value {
         Value::String(text) => Some(Cow::Borrowed(text)),
         Value::Array(list) if list.first().is_some_and(Value::is_number) => {
-            let bytes = list.iter().map(|one| one.as_u64().and_then(|one| u8::try_from(one).ok()));
+            let bytes =
+                list.iter().map(|byte| byte.as_u64().and_then(|byte| u8::try_from(byte).ok()));
             let bytes: Vec<u8> = bytes.collect::<Option<_>>()?;
             Some(Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()))
         }
@@ -130,7 +131,7 @@ fn export_entry(bytes: &[u8]) -> (Option<Entry>, &[u8], bool) {
         if line.is_empty() {
             return (entry, after, true);
         }
-        let own: &mut Entry = entry.get_or_insert_default();
+        let fields: &mut Entry = entry.get_or_insert_default();
         let equals = line.iter().position(|byte| *byte == b'=');
         let (name, value, after) = match equals {
             Some(at) => (&line[..at], &line[at + 1..], after),
@@ -140,7 +141,7 @@ fn export_entry(bytes: &[u8]) -> (Option<Entry>, &[u8], bool) {
             },
         };
         if let Ok(name) = std::str::from_utf8(name) {
-            own.set(name, &String::from_utf8_lossy(value));
+            fields.set(name, &String::from_utf8_lossy(value));
         }
         rest = after;
     }

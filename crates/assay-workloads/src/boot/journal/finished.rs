@@ -8,24 +8,20 @@ pub(super) struct PreKernelTimes {
 }
 
 /// Reads `Startup finished in 2.1s (firmware) + 512ms (loader) + 1.2s (kernel) + ... = 9s.`
-pub(super) fn before(message: &str) -> PreKernelTimes {
-    let told = || {
-        let rest = message.strip_prefix("Startup finished in ")?;
-        let (parts, _) = rest.split_once(" = ")?;
-        let mut found = PreKernelTimes::default();
-        for part in parts.split(" + ") {
-            let (time, phase) = part.rsplit_once(" (")?;
-            let time_us = timespan_us(time)?;
-            match phase.strip_suffix(')')? {
-                "firmware" => found.firmware_us = Some(time_us),
-                "loader" => found.loader_us = Some(time_us),
-                "kernel" | "initrd" | "userspace" => {}
-                _ => return None,
-            }
+pub(super) fn times_before_kernel(message: &str) -> Option<PreKernelTimes> {
+    let (parts, _) = message.strip_prefix("Startup finished in ")?.split_once(" = ")?;
+    let mut times = PreKernelTimes::default();
+    for part in parts.split(" + ") {
+        let (time, phase) = part.rsplit_once(" (")?;
+        let time_us = timespan_us(time)?;
+        match phase.strip_suffix(')')? {
+            "firmware" => times.firmware_us = Some(time_us),
+            "loader" => times.loader_us = Some(time_us),
+            "kernel" | "initrd" | "userspace" => {}
+            _ => return None,
         }
-        Some(found)
-    };
-    told().unwrap_or_default()
+    }
+    Some(times)
 }
 
 /// Microseconds of a duration in systemd's format: `1min 30.123s`, `815ms`, `2.5s`.
@@ -60,12 +56,12 @@ mod tests {
     fn firmware_and_loader_are_told_where_they_are() {
         let message = "Startup finished in 6.512s (firmware) + 1min 2.5s (loader) + 815ms (kernel) + \
                        1.2s (initrd) + 3s (userspace) = 1min 14.027s.";
-        let found = before(message);
+        let found = times_before_kernel(message).unwrap();
         assert_eq!((found.firmware_us, found.loader_us), (Some(6_512_000), Some(62_500_000)));
         let bios = "Startup finished in 815ms (kernel) + 3.001s (userspace) = 3.816s.";
-        assert_eq!(before(bios), PreKernelTimes::default());
+        assert_eq!(times_before_kernel(bios), Some(PreKernelTimes::default()));
         for other in ["Startup finished in 295ms.", "", "Startup finished in x (firmware) = 1s."] {
-            assert_eq!(before(other), PreKernelTimes::default(), "{other}");
+            assert_eq!(times_before_kernel(other), None, "{other}");
         }
     }
 

@@ -80,8 +80,8 @@ impl Phases {
 
     /// From the kernel's start to the end, microseconds: the part available on every machine.
     pub fn from_kernel_us(&self) -> Presence<u64> {
-        let both = self.kernel_us.both(&self.userspace_us, |one, other| one.saturating_add(*other));
-        both.map(|sum| sum.saturating_add(self.initrd_us.value().copied().unwrap_or(0)))
+        let sum = self.kernel_us.both(&self.userspace_us, |a, b| a.saturating_add(*b));
+        sum.map(|sum| sum.saturating_add(self.initrd_us.value().copied().unwrap_or(0)))
     }
 }
 
@@ -103,39 +103,43 @@ pub fn boots(entries: &[Entry], until: Option<&str>) -> Vec<Boot> {
         });
         found[place].1.push(entry);
     }
-    in_time(&mut found);
+    sort_by_sequence(&mut found);
     let last = found.len();
-    let boot = |(place, (id, mut own)): (usize, (&str, Vec<&Entry>))| {
-        own.sort_by_key(|entry| (entry.monotonic_us, entry.sequence.as_ref().map(|one| one.1)));
+    let mut boots = Vec::with_capacity(last);
+    for (place, (id, mut entries)) in (1..).zip(found) {
+        let number = |entry: &Entry| entry.sequence.as_ref().map(|(_, number)| *number);
+        entries.sort_by_key(|entry| (entry.monotonic_us, number(entry)));
         // Overlapping files contain the same entry twice.
-        own.dedup_by(|one, other| one.sequence.is_some() && one.sequence == other.sequence);
-        boot(id, &own, place + 1 == last, until)
-    };
-    found.into_iter().enumerate().map(boot).collect()
+        entries.dedup_by(|entry, kept| entry.sequence.is_some() && entry.sequence == kept.sequence);
+        boots.push(boot(id, &entries, place == last, until));
+    }
+    boots
 }
 
 /// Sorts boots by sequence number, which does not depend on the wall clock.
-fn in_time(boots: &mut [(&str, Vec<&Entry>)]) {
-    let first = |own: &[&Entry]| {
-        own.iter().filter_map(|entry| entry.sequence.clone()).min_by_key(|one| one.1)
+fn sort_by_sequence(boots: &mut [(&str, Vec<&Entry>)]) {
+    let first = |entries: &[&Entry]| {
+        entries.iter().filter_map(|entry| entry.sequence.clone()).min_by_key(|(_, number)| *number)
     };
-    let mut counts: Vec<String> = Vec::new();
-    for (_, own) in boots.iter() {
-        if let Some((count, _)) = first(own).filter(|(count, _)| !counts.contains(count)) {
-            counts.push(count);
+    // Numbers of different sequences are not comparable: these stay in the order of the entries.
+    let mut sequences: Vec<String> = Vec::new();
+    for (_, entries) in boots.iter() {
+        if let Some((id, _)) = first(entries).filter(|(id, _)| !sequences.contains(id)) {
+            sequences.push(id);
         }
     }
-    boots.sort_by_cached_key(|(_, own)| {
-        first(own).map(|(count, number)| (counts.iter().position(|one| *one == count), number))
+    boots.sort_by_cached_key(|(_, entries)| {
+        let (id, number) = first(entries)?;
+        Some((sequences.iter().position(|known| *known == id), number))
     });
 }
 
-fn boot(id: &str, own: &[&Entry], is_last: bool, until: Option<&str>) -> Boot {
-    let ends: Vec<&Entry> = own.iter().copied().filter(|entry| is_end(entry)).collect();
+fn boot(id: &str, entries: &[&Entry], is_last: bool, until: Option<&str>) -> Boot {
+    let ends: Vec<&Entry> = entries.iter().copied().filter(|entry| is_end(entry)).collect();
     let end = ends.first().copied();
     let (phases, from_us) =
         end.map_or_else(|| (Phases::absent("the start-up did not finish"), Some(0)), phases);
-    let (units, pending) = units(own, end.map(|end| end.monotonic_us));
+    let (units, pending) = slowest_units(entries, end.map(|end| end.monotonic_us));
     let mut notes = Vec::new();
     if ends.len() > 1 {
         let more = ends.len() - 1;
@@ -144,23 +148,23 @@ fn boot(id: &str, own: &[&Entry], is_last: bool, until: Option<&str>) -> Boot {
             if more == 1 { "once".to_owned() } else { format!("{more} times") }
         ));
     }
-    notes.extend(step_of_the_wall_clock(own, end));
+    notes.extend(step_of_the_wall_clock(entries, end));
     Boot {
         id: id.to_owned(),
-        machine: own
+        machine: entries
             .iter()
-            .find(|one| !one.machine.is_empty())
-            .map_or_else(String::new, |one| one.machine.clone()),
-        began_wall_us: own.first().and_then(|first| first.wall_us),
-        kernel: kernel(own),
-        root: root(own),
+            .find(|candidate| !candidate.machine.is_empty())
+            .map_or_else(String::new, |candidate| candidate.machine.clone()),
+        began_wall_us: entries.first().and_then(|first| first.wall_us),
+        kernel: kernel(entries),
+        root: root(entries),
         label: None,
         end: match end {
             Some(_) => BootEnd::Finished,
-            None => BootEnd::Unfinished(unfinished(own, &pending, is_last)),
+            None => BootEnd::Unfinished(unfinished_reason(entries, &pending, is_last)),
         },
         phases,
-        until: until.map(|unit| reached(own, unit, from_us)),
+        until: until.map(|unit| unit_start_us(entries, unit, from_us)),
         units,
         notes,
     }
@@ -179,7 +183,7 @@ fn is_end(entry: &Entry) -> bool {
 /// The phases of the last start-up message and, where it agrees, the boot's kernel time.
 fn phases(end: &Entry) -> (Phases, Option<u64>) {
     let untold = "systemd did not report this time";
-    let present = |told: Option<u64>, why: &str| Presence::from_option(told, why);
+    let present = |time_us: Option<u64>, why: &str| Presence::from_option(time_us, why);
     if end.message_id == ids::USER_FINISHED || end.kernel_us.is_none() {
         let none = "a container uses the host's kernel and does not have this phase";
         let phases =
@@ -187,7 +191,7 @@ fn phases(end: &Entry) -> (Phases, Option<u64>) {
         let from = end.userspace_us.and_then(|took| end.monotonic_us.checked_sub(took));
         return (phases, from);
     }
-    let before = finished::before(&end.message);
+    let before = finished::times_before_kernel(&end.message).unwrap_or_default();
     let firmware = "not reported by the firmware or the boot loader (needs UEFI and a boot loader that passes the \
                     time on)";
     let phases = Phases {
@@ -200,10 +204,11 @@ fn phases(end: &Entry) -> (Phases, Option<u64>) {
     (phases, Some(0))
 }
 
-fn units(own: &[&Entry], end_us: Option<u64>) -> (Vec<StartedUnit>, Vec<String>) {
+/// The slowest units of the start-up, and those whose start had not ended.
+fn slowest_units(entries: &[&Entry], end_us: Option<u64>) -> (Vec<StartedUnit>, Vec<String>) {
     let mut begun: BTreeMap<&str, u64> = BTreeMap::new();
     let mut took: BTreeMap<&str, u64> = BTreeMap::new();
-    for entry in own.iter().filter(|entry| !entry.unit.is_empty()) {
+    for entry in entries.iter().filter(|entry| !entry.unit.is_empty()) {
         let unit = entry.unit.as_str();
         match entry.message_id.as_str() {
             ids::STARTING if end_us.is_none_or(|end| entry.monotonic_us <= end) => {
@@ -223,25 +228,25 @@ fn units(own: &[&Entry], end_us: Option<u64>) -> (Vec<StartedUnit>, Vec<String>)
         .into_iter()
         .map(|(name, took_us)| StartedUnit { name: name.to_owned(), took_us })
         .collect();
-    units.sort_by(|one, other| other.took_us.cmp(&one.took_us).then(one.name.cmp(&other.name)));
+    units.sort_by(|a, b| b.took_us.cmp(&a.took_us).then(a.name.cmp(&b.name)));
     units.truncate(MOST_UNITS);
     (units, pending)
 }
 
 /// When a unit had started, microseconds from the beginning of the boot.
-fn reached(own: &[&Entry], unit: &str, from_us: Option<u64>) -> Presence<u64> {
-    let is_it = |entry: &&&Entry| {
+fn unit_start_us(entries: &[&Entry], unit: &str, from_us: Option<u64>) -> Presence<u64> {
+    let is_start = |entry: &&&Entry| {
         entry.unit == unit
             && entry.message_id == ids::STARTED
             && matches!(entry.job_result.as_str(), "done" | "")
     };
     let Some(from_us) = from_us else { return Presence::absent("the boot start time is unknown") };
-    let at = own.iter().find(is_it).map(|entry| entry.monotonic_us.saturating_sub(from_us));
+    let at = entries.iter().find(is_start).map(|entry| entry.monotonic_us.saturating_sub(from_us));
     Presence::from_option(at, format!("the journal has no message that {unit} started"))
 }
 
-fn unfinished(own: &[&Entry], pending: &[String], is_last: bool) -> String {
-    let closed = own.iter().any(|entry| entry.message_id == ids::JOURNAL_STOPPED);
+fn unfinished_reason(entries: &[&Entry], pending: &[String], is_last: bool) -> String {
+    let closed = entries.iter().any(|entry| entry.message_id == ids::JOURNAL_STOPPED);
     let how = match (closed, is_last) {
         (true, _) => "the machine was shut down before its start-up had finished",
         (false, true) => "its start-up has not finished: it is still running or was interrupted",
@@ -255,37 +260,42 @@ fn unfinished(own: &[&Entry], pending: &[String], is_last: bool) -> String {
 }
 
 /// A note if the wall clock was set during the boot: no time depends on it.
-fn step_of_the_wall_clock(own: &[&Entry], end: Option<&Entry>) -> Option<String> {
+fn step_of_the_wall_clock(entries: &[&Entry], end: Option<&Entry>) -> Option<String> {
     let before_end = |entry: &&&Entry| end.is_none_or(|end| entry.monotonic_us <= end.monotonic_us);
-    let offset = |entry: &&Entry| {
+    let offset_us = |entry: &&Entry| {
         Some(i64::try_from(entry.wall_us?).ok()? - i64::try_from(entry.monotonic_us).ok()?)
     };
-    let mut offsets = own.iter().filter(before_end).filter_map(offset);
-    let first = offsets.next()?;
-    let farthest =
-        offsets.map(|one| one.saturating_sub(first)).max_by_key(|step| step.saturating_abs())?;
-    (farthest.saturating_abs() >= TELLING_STEP_US).then(|| {
-        let way = if farthest > 0 { "forward" } else { "back" };
-        let by = assay_core::quantity::units::show::duration(farthest.saturating_abs() as f64 * 1e3);
-        format!("the wall clock was set {way} by {by} during the boot; times are from the kernel's monotonic clock")
-    })
+    let mut offsets = entries.iter().filter(before_end).filter_map(offset_us);
+    let first_us = offsets.next()?;
+    let steps = offsets.map(|offset_us| offset_us.saturating_sub(first_us));
+    let step_us = steps.max_by_key(|step_us| step_us.saturating_abs())?;
+    if step_us.saturating_abs() < TELLING_STEP_US {
+        return None;
+    }
+    let way = if step_us > 0 { "forward" } else { "back" };
+    let by = assay_core::quantity::units::show::duration(step_us.saturating_abs() as f64 * 1e3);
+    Some(format!(
+        "the wall clock was set {way} by {by} during the boot; times are from the kernel's monotonic clock"
+    ))
 }
 
-fn of_kernel<'a>(own: &'a [&Entry], prefix: &'a str) -> Option<&'a str> {
-    let mut told = own.iter().filter(|entry| entry.transport == "kernel");
-    told.find_map(|entry| entry.message.strip_prefix(prefix))
+fn kernel_message<'a>(entries: &'a [&Entry], prefix: &'a str) -> Option<&'a str> {
+    let mut messages = entries.iter().filter(|entry| entry.transport == "kernel");
+    messages.find_map(|entry| entry.message.strip_prefix(prefix))
 }
 
-fn kernel(own: &[&Entry]) -> Presence<String> {
-    let release = of_kernel(own, "Linux version ").and_then(|rest| rest.split_whitespace().next());
+fn kernel(entries: &[&Entry]) -> Presence<String> {
+    let release =
+        kernel_message(entries, "Linux version ").and_then(|rest| rest.split_whitespace().next());
     Presence::from_option(
         release.map(str::to_owned),
         "the journal has no `Linux version` message from the kernel",
     )
 }
 
-fn root(own: &[&Entry]) -> Presence<String> {
-    let line = of_kernel(own, "Command line: ").or_else(|| of_kernel(own, "Kernel command line: "));
+fn root(entries: &[&Entry]) -> Presence<String> {
+    let line = kernel_message(entries, "Command line: ")
+        .or_else(|| kernel_message(entries, "Kernel command line: "));
     let Some(line) = line else {
         return Presence::absent("the journal does not contain the kernel command line");
     };

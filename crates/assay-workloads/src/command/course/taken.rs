@@ -8,7 +8,7 @@ use assay_core::digest::hexadecimal;
 use assay_core::outside;
 use assay_machine::system::{Executed, FileKind};
 
-use super::{Break, CommandTrial, RunOptions, fine};
+use super::{Break, CommandTrial, RunOptions, check_exit};
 use crate::command::detail::{KEPT_BYTES, OutputTail};
 use crate::command::line;
 use crate::command::readings::{OutputText, READ_BYTES, ToolOutput, plain};
@@ -49,17 +49,17 @@ impl<'a> CommandTrial<'a> {
     }
 
     fn stamp(&self, name: &str) -> Stamp {
-        let status = self.run.system.status(&self.place().join(name)).ok()?;
+        let status = self.run.system.status(&self.work_directory().join(name)).ok()?;
         Some((status.inode, status.size_bytes, status.modified_ns))
     }
 
     /// Whether a path is not a regular file: reading it might block or never end.
     fn is_no_file(&self, name: &str) -> bool {
-        let status = self.run.system.status(&self.place().join(name));
+        let status = self.run.system.status(&self.work_directory().join(name));
         status.is_ok_and(|status| status.kind != FileKind::File)
     }
 
-    pub(super) fn take(
+    pub(super) fn take_output(
         &mut self,
         executed: &Executed,
         before: &BTreeMap<String, Stamp>,
@@ -78,9 +78,9 @@ impl<'a> CommandTrial<'a> {
                     "the command did not write {shown}; the file is from another run"
                 )));
             }
-            let how = RunOptions { heard_bytes: READ_BYTES, ..self.aside_how() };
+            let how = RunOptions { heard_bytes: READ_BYTES, ..self.reading_options() };
             let line = format!("cat -- {}", shell_words::quote(name));
-            let read = self.looked_at(&line, &format!("reading {shown}"), &how)?;
+            let read = self.read_aside(&line, &format!("reading {shown}"), &how)?;
             texts.insert(Some(name.clone()), (plain(&read.heard.end), read.heard.bytes));
         }
         let read = self.numbers(&texts)?;
@@ -89,64 +89,64 @@ impl<'a> CommandTrial<'a> {
             .into_iter()
             .map(|(from, (text, bytes))| OutputTail::new(from, &text, bytes, most));
         let written = written.collect();
-        Ok(Taken { read, written, sum: self.produced(executed)? })
+        Ok(Taken { read, written, sum: self.output_hash(executed)? })
     }
 
     /// All numbers, with unique names.
     fn numbers(&self, texts: &Texts) -> Result<ToolOutput, Break> {
-        let mut all = ToolOutput::default();
+        let mut output = ToolOutput::default();
         for reader in &self.readers {
             let from = reader.from().map(|from| line::filled(from, &self.levels));
             let Some((text, bytes)) = texts.get(&from) else { continue };
             let text = OutputText { text, bytes: *bytes };
             let stop = self.run.stop;
-            let told = |why: String| match &from {
+            let failed = |why: String| match &from {
                 _ if stop.load(Ordering::Relaxed) => Break::Stopped,
                 Some(from) => Break::Failed(format!("{from}: {why}")),
                 None => Break::Failed(why),
             };
-            let read = reader.read(&text, self.run.programs.formats, stop).map_err(told)?;
-            all.evidence.extend(read.evidence);
-            for own in read.numbers {
-                if all.numbers.iter().any(|known| known.name == own.name) {
-                    return Err(Break::Failed(format!("two numbers are named {}", own.name)));
+            let read = reader.read(&text, self.run.programs.formats, stop).map_err(failed)?;
+            output.evidence.extend(read.evidence);
+            for number in read.numbers {
+                if output.numbers.iter().any(|known| known.name == number.name) {
+                    return Err(Break::Failed(format!("two numbers are named {}", number.name)));
                 }
-                all.numbers.push(own);
+                output.numbers.push(number);
             }
         }
-        Ok(all)
+        Ok(output)
     }
 
-    fn produced(&mut self, executed: &Executed) -> Result<Option<String>, Break> {
+    fn output_hash(&mut self, executed: &Executed) -> Result<Option<String>, Break> {
         let sum = match &self.planned.same_output {
             None | Some(Produced::Printed(false)) => return Ok(None),
             Some(Produced::Printed(true)) => executed.heard.sha256,
             Some(Produced::At(path)) => {
                 let path = line::filled(path, &self.levels);
-                let how = RunOptions { hashed: true, ..self.aside_how() };
+                let how = RunOptions { hashed: true, ..self.reading_options() };
                 let what = format!("reading {} for same_output", outside::spelled(&path));
-                self.looked_at(&same::reading(&path), &what, &how)?.heard.sha256
+                self.read_aside(&same::reading(&path), &what, &how)?.heard.sha256
             }
         };
         Ok(sum.as_ref().map(hexadecimal))
     }
 
     /// How to read output files: with the user of the command, who may see no more.
-    fn aside_how(&self) -> RunOptions<'a> {
+    fn reading_options(&self) -> RunOptions<'a> {
         RunOptions { shell: true, ..RunOptions::silent(Some(READING), self.run.stop) }
     }
 
     /// Runs a line that reads output files; messages call it `what`, because the user did not type it. Only its exit
     /// code counts: shells print harmless warnings, such as on a missing locale.
-    fn looked_at(
+    fn read_aside(
         &mut self,
         text: &str,
         what: &str,
         how: &RunOptions<'_>,
     ) -> Result<Executed, Break> {
         let executed = self.execute(text, how)?;
-        self.tally.aside(&executed);
-        fine(&executed, what, false, how.timeout)?;
+        self.tally.add_aside(&executed);
+        check_exit(&executed, what, false, how.timeout)?;
         Ok(executed)
     }
 }

@@ -17,7 +17,6 @@ use super::{
 const SEARCHED_BYTES: usize = 512 << 10;
 /// Bytes at the end of a line that a pattern searches.
 const LINE_BYTES: usize = 16 << 10;
-/// Characters of a line that a message quotes.
 const QUOTED: usize = 120;
 /// Maximum bytes of the name of a number, which may come from the output.
 const NAME_BYTES: usize = 200;
@@ -71,12 +70,10 @@ impl OutputReader {
         Ok(Self { reading: reading.clone(), how, names: reading.metrics() })
     }
 
-    /// Its file; `None` for standard output.
     pub fn from(&self) -> Option<&str> {
         self.reading.file.as_deref()
     }
 
-    /// The numbers of a text, by their metrics.
     pub fn read(
         &self,
         text: &OutputText<'_>,
@@ -87,15 +84,16 @@ impl OutputReader {
         let found: Vec<ParsedNumber> = match &self.how {
             ParseMethod::Format(format) => {
                 text.lacks_a_beginning().map_or(Ok(()), Err)?;
-                let told = formats(format, text.text)?;
-                evidence = told.evidence;
+                let output = formats(format, text.text)?;
+                evidence = output.evidence;
                 let stated = self.reading.better.unwrap_or(Better::Unknown);
-                let named = |ParsedNumber { name, better, value }: ParsedNumber| ParsedNumber {
-                    name: format!("{TOLD}{name}"),
-                    better: if better.is_known() { better } else { stated },
-                    value,
-                };
-                told.numbers.into_iter().map(named).collect()
+                let with_prefix =
+                    |ParsedNumber { name, better, value }: ParsedNumber| ParsedNumber {
+                        name: format!("{TOLD}{name}"),
+                        better: if better.is_known() { better } else { stated },
+                        value,
+                    };
+                output.numbers.into_iter().map(with_prefix).collect()
             }
             ParseMethod::Pattern(regex, groups) => {
                 self.named(by_pattern(regex, groups, text, stop)?)
@@ -108,7 +106,7 @@ impl OutputReader {
         if found.len() > MOST_NUMBERS {
             return Err(format!("found {} numbers; the limit is {MOST_NUMBERS}", found.len()));
         }
-        found.iter().try_for_each(|own| sound(&own.name, own.value))?;
+        found.iter().try_for_each(|number| sound(&number.name, number.value))?;
         Ok(ToolOutput { numbers: found, evidence })
     }
 
@@ -145,7 +143,8 @@ fn by_pattern(
     for line in searched.rsplit(['\n', '\r']) {
         let end = end_of(line, LINE_BYTES);
         if let Some(found) = last_match(regex, end, stop)? {
-            return groups.iter().map(|group| one(&found, group.as_deref(), end)).collect();
+            let number = |group: &Option<String>| captured_number(&found, group.as_deref(), end);
+            return groups.iter().map(number).collect();
         }
     }
     let last = last_line(text.text).map_or_else(
@@ -194,14 +193,16 @@ fn last_match<'l>(
     Ok(last.and_then(|start| regex.captures_at(line, start)))
 }
 
-fn one(found: &Captures<'_>, group: Option<&str>, line: &str) -> Result<f64, String> {
-    let own = match group {
+/// The number in a named group, else in the first group, or in the whole match of a pattern without groups.
+fn captured_number(found: &Captures<'_>, group: Option<&str>, line: &str) -> Result<f64, String> {
+    let captured = match group {
         Some(name) => found.name(name),
-        None => found.get(1).or_else(|| if found.len() > 1 { None } else { found.get(0) }),
+        None if found.len() > 1 => found.get(1),
+        None => found.get(0),
     };
-    let own = own.map(|own| own.as_str());
-    own.and_then(number).ok_or_else(|| {
-        let what = own.map_or_else(|| "nothing".to_owned(), |own| format!("`{}`", quoted(own)));
+    let text = captured.map(|captured| captured.as_str());
+    text.and_then(number).ok_or_else(|| {
+        let what = text.map_or_else(|| "nothing".to_owned(), |text| format!("`{}`", quoted(text)));
         format!("{what} is not a number in the line `{}`", quoted(line))
     })
 }
@@ -213,16 +214,17 @@ fn by_pointer(pointer: &str, text: &str) -> Result<f64, String> {
             .map_or_else(String::new, |line| format!("; the last line is `{}`", quoted(line)));
         return Err(format!("no JSON found{last}"));
     };
-    let (mut found, mut seen, mut broken): (Option<Value>, u64, Option<String>) = (None, 0, None);
+    let mut documents_read = 0_u64;
+    let (mut latest, mut first_error): (Option<Value>, Option<String>) = (None, None);
     let mut rest = Some(&text[start..]);
-    while let Some(own) = rest {
-        let mut documents = serde_json::Deserializer::from_str(own).into_iter::<Value>();
+    while let Some(unread) = rest {
+        let mut documents = serde_json::Deserializer::from_str(unread).into_iter::<Value>();
         let mut failed = None;
         for document in documents.by_ref() {
             match document {
                 Ok(document) => {
-                    seen += 1;
-                    found = document.pointer(pointer).cloned().or(found);
+                    documents_read += 1;
+                    latest = document.pointer(pointer).cloned().or(latest);
                 }
                 Err(error) => {
                     failed = Some(error);
@@ -232,12 +234,12 @@ fn by_pointer(pointer: &str, text: &str) -> Result<f64, String> {
         }
         // Offset of the broken document.
         let at = documents.byte_offset();
-        rest = failed.as_ref().and_then(|error| beyond(own, at, error.line()));
-        broken = broken.or(failed.map(|error| error.to_string()));
+        rest = failed.as_ref().and_then(|error| beyond(unread, at, error.line()));
+        first_error = first_error.or(failed.map(|error| error.to_string()));
     }
-    let Some(found) = found else {
-        return Err(match broken {
-            Some(error) if seen == 0 => format!("cannot parse the JSON: {error}"),
+    let Some(found) = latest else {
+        return Err(match first_error {
+            Some(error) if documents_read == 0 => format!("cannot parse the JSON: {error}"),
             _ => format!("the JSON has no value at {pointer}"),
         });
     };
@@ -274,19 +276,19 @@ fn start_of_json(text: &str) -> Option<usize> {
 fn number(text: &str) -> Option<f64> {
     let text = text.trim();
     let parts: Vec<&str> = text.split(',').collect();
-    let [first, others @ ..] = parts.as_slice() else { return None };
-    let is_three = |part: &&str| {
-        let whole = part.split_once('.').map_or(*part, |(whole, _)| whole);
-        whole.len() == 3 && whole.bytes().all(|byte| byte.is_ascii_digit())
+    let [first, groups @ ..] = parts.as_slice() else { return None };
+    let is_group = |part: &&str| {
+        let digits = part.split_once('.').map_or(*part, |(whole, _)| whole);
+        digits.len() == 3 && digits.bytes().all(|byte| byte.is_ascii_digit())
     };
-    let ends = text.split_once('.').is_none_or(|(_, fraction)| !fraction.contains(','));
-    if !others.is_empty() && (first.is_empty() || !ends || !others.iter().all(is_three)) {
+    let ends_in_comma = text.split_once('.').is_some_and(|(_, fraction)| fraction.contains(','));
+    if !groups.is_empty() && (first.is_empty() || ends_in_comma || !groups.iter().all(is_group)) {
         return None;
     }
-    let written = parts.concat();
+    let number = parts.concat();
     // Otherwise, words such as `inf` and `nan` would be numbers.
-    let is_digits = written.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
-    written.parse().ok().filter(|_| is_digits)
+    let is_digits = number.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
+    number.parse().ok().filter(|_| is_digits)
 }
 
 /// The end of a text with at most this many bytes.

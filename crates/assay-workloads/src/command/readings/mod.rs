@@ -114,28 +114,28 @@ impl FromStr for ParseSpec {
             Some("lower") => Some(Better::Lower),
             _ => None,
         };
-        let (unit, what) = (parts.next(), parts.next().filter(|what| !what.is_empty()));
-        let (Some(unit), Some(what), Some(better)) = (unit, what, better) else {
+        let (unit, source) = (parts.next(), parts.next().filter(|source| !source.is_empty()));
+        let (Some(unit), Some(source), Some(better)) = (unit, source, better) else {
             return Err(format!(
                 "`{text}` is not a format and does not end in :UNIT:higher or :UNIT:lower; example: 'tps = \
                  ([0-9.]+):tps:higher', /result/p99:ms:lower or fio-json"
             ));
         };
         let unit = Some(unit.trim().to_owned()).filter(|unit| !unit.is_empty());
-        let what = Some(what.to_owned());
-        if FORMATS.iter().any(|format| what.as_deref() == Some(*format)) {
+        let source = Some(source.to_owned());
+        if FORMATS.iter().any(|format| source.as_deref() == Some(*format)) {
             return match unit {
-                None => Ok(Self { format: what, better: Some(better), ..Self::default() }),
+                None => Ok(Self { format: source, better: Some(better), ..Self::default() }),
                 Some(_) => {
                     Err(format!("`{text}`: a format defines its own units; remove the unit"))
                 }
             };
         }
-        let own = Self { unit, better: Some(better), ..Self::default() };
+        let spec = Self { unit, better: Some(better), ..Self::default() };
         Ok(if text.starts_with('/') {
-            Self { json_pointer: what, ..own }
+            Self { json_pointer: source, ..spec }
         } else {
-            Self { regex: what, ..own }
+            Self { regex: source, ..spec }
         })
     }
 }
@@ -154,15 +154,15 @@ impl ParseSpec {
 
     /// Names of its metrics; empty if they depend on the output.
     pub fn metrics(&self) -> Vec<String> {
-        let own = |name: &str| format!("{TOLD}{}", named::metric(name, self.unit.as_deref()));
+        let key = |name: &str| format!("{TOLD}{}", named::metric(name, self.unit.as_deref()));
         if let Some(json) = &self.json_pointer {
-            return vec![own(self.name.as_deref().unwrap_or_else(|| named::last_token(json)))];
+            return vec![key(self.name.as_deref().unwrap_or_else(|| named::last_token(json)))];
         }
         let regex = self.regex.as_deref().and_then(|pattern| compiled(pattern).ok());
         let groups = regex.as_ref().map(named::groups).unwrap_or_default();
         groups
             .iter()
-            .map(|group| own(self.name.as_deref().or(group.as_deref()).unwrap_or_default()))
+            .map(|group| key(self.name.as_deref().or(group.as_deref()).unwrap_or_default()))
             .collect()
     }
 }

@@ -30,7 +30,7 @@ fn machines_take_their_time_however_it_was_asked_for_them() {
     let of = |levels: &[[&str; 2]], quick: bool| {
         let mut own = DurabilitySpec::default();
         if quick {
-            own.hurry(None);
+            own.make_quick(None);
         }
         own.settle();
         for [name, level] in levels {

@@ -37,7 +37,7 @@ impl FileScript {
         if bytes.iter().all(|byte| *byte == 0) {
             return Content::Empty;
         }
-        let known = image::number(bytes, run).filter(|own| (*own as usize) < self.lengths.len());
+        let known = image::number(bytes, run).filter(|id| (*id as usize) < self.lengths.len());
         let Some(file) = known else { return Content::Strange };
         if *bytes == self.contents(run, file) { Content::Whole(file) } else { Content::Part(file) }
     }

@@ -39,48 +39,45 @@ enum FileFate {
 impl FileScript {
     /// Compares the directory after a power loss with the acknowledged operations.
     pub fn judged(&self, listing: &Listing, moment: CutMoment) -> Judgement {
-        let standing = PossibleFiles::after_cut(self, moment);
-        let mut own = Judgement { lost: Vec::new(), unpromised: Unpromised::default() };
+        let possible = PossibleFiles::after_cut(self, moment);
         let seen = |name: &FileName| listing.get(&name.to_string()).copied();
-        let mut ways: Vec<(usize, FileFate)> = Vec::new();
-        for (name, states) in &standing.names {
-            match standing.way(*name, states, seen(name)) {
-                Ok(way) => ways.push((states.last().map_or(0, |last| last.call), way)),
-                Err(found) => own.lost.push(standing.lost(*name, states, found, seen(name))),
+        let (mut lost, mut fates) = (Vec::new(), Vec::new());
+        for (name, states) in &possible.names {
+            match possible.fate(*name, states, seen(name)) {
+                Ok(fate) => fates.push((states.last().map_or(0, |last| last.call), fate)),
+                Err(found) => lost.push(possible.lost_file(*name, states, found, seen(name))),
             }
         }
-        let is_told = |name: &FileName| own.lost.iter().any(|lost| lost.name == *name);
-        let whole = |file: u32, name: &FileName| match seen(name) {
-            Some(Content::Whole(there) | Content::Part(there)) => there == file,
-            _ => false,
-        };
-        let nowhere = |moved: &&RenamedFile| {
-            !moved.names.iter().any(|name| is_told(name) || whole(moved.file, name))
-        };
-        let gone: Vec<LostFile> = (standing.moved.iter().filter(nowhere))
-            .filter_map(|moved| standing.gone(moved))
-            .collect();
-        own.lost.extend(gone);
-        own.lost.sort_by_key(|lost| (lost.made, lost.name));
-        own.unpromised = told_apart(ways);
-        own
+        let reported: Vec<FileName> = lost.iter().map(|lost| lost.name).collect();
+        for moved in &possible.moved {
+            let has_file = |name: &FileName| match seen(name) {
+                Some(Content::Whole(file) | Content::Part(file)) => file == moved.file,
+                _ => false,
+            };
+            if !moved.names.iter().any(|name| reported.contains(name) || has_file(name)) {
+                lost.extend(possible.missing_file(moved));
+            }
+        }
+        lost.sort_by_key(|lost| (lost.made, lost.name));
+        Judgement { lost, unpromised: count_fates(fates) }
     }
 
     /// The judgment if nothing is readable: everything acknowledged is missing.
     pub fn without_any(&self, moment: CutMoment) -> Judgement {
         let standing = PossibleFiles::after_cut(self, moment);
-        let is_promised = |states: &[NameState]| states.iter().all(|own| own.file.is_some());
+        let is_promised = |states: &[NameState]| states.iter().all(|state| state.file.is_some());
         let names = standing.names.iter().filter(|(_, states)| is_promised(states));
-        let lost = names.map(|(name, own)| standing.lost(*name, own, Found::Unreachable, None));
+        let lost =
+            names.map(|(name, states)| standing.lost_file(*name, states, Found::Unreachable, None));
         let mut lost: Vec<LostFile> = lost.collect();
-        lost.sort_by_key(|own| (own.made, own.name));
+        lost.sort_by_key(|lost| (lost.made, lost.name));
         Judgement { lost, unpromised: Unpromised::default() }
     }
 }
 
 impl PossibleFiles {
     /// Whether the content under a name is allowed, and what it shows of calls in progress.
-    fn way(
+    fn fate(
         &self,
         name: FileName,
         states: &[NameState],
@@ -88,11 +85,13 @@ impl PossibleFiles {
     ) -> Result<FileFate, Found> {
         let may_be = |file: Option<u32>| states.iter().any(|state| state.file == file);
         // A file whose content was not acknowledged may contain anything.
-        let open = states.iter().any(|state| state.file.is_some_and(|own| !self.is_synced(own)));
+        let open = states.iter().any(|state| state.file.is_some_and(|file| !self.is_synced(file)));
         let is_free = states.iter().all(|state| state.file.is_none());
         match seen {
-            None if may_be(None) => Ok(self.found(states, None)),
-            Some(Content::Whole(file)) if may_be(Some(file)) => Ok(self.found(states, Some(file))),
+            None if may_be(None) => Ok(self.allowed_fate(states, None)),
+            Some(Content::Whole(file)) if may_be(Some(file)) => {
+                Ok(self.allowed_fate(states, Some(file)))
+            }
             None => Err(Found::Missing),
             Some(_) if open => Ok(FileFate::Torn),
             Some(Content::Whole(file)) if !self.ever.contains(&(name, file)) => Err(Found::Foreign),
@@ -105,8 +104,8 @@ impl PossibleFiles {
         }
     }
 
-    fn found(&self, states: &[NameState], file: Option<u32>) -> FileFate {
-        let is_open = file.is_some_and(|own| !self.is_synced(own));
+    fn allowed_fate(&self, states: &[NameState], file: Option<u32>) -> FileFate {
+        let is_open = file.is_some_and(|number| !self.is_synced(number));
         let newest = states.last().and_then(|last| last.file);
         match states.len() {
             ..=1 if !is_open => FileFate::Sure,
@@ -115,7 +114,7 @@ impl PossibleFiles {
         }
     }
 
-    fn lost(
+    fn lost_file(
         &self,
         name: FileName,
         states: &[NameState],
@@ -126,11 +125,12 @@ impl PossibleFiles {
             Some(Content::Whole(file) | Content::Part(file)) => Some(file),
             _ => None,
         };
-        let is_own = |state: &&NameState| state.file.is_some() && state.file == other;
+        // The state with the file that is there, else the first one that the error contradicts.
+        let has_file = |state: &&NameState| state.file.is_some() && state.file == other;
         let fits = |state: &&NameState| state.file.is_some() == (found != Found::Undeleted);
-        let state = states.iter().find(is_own).or_else(|| states.iter().find(fits));
+        let state = states.iter().find(has_file).or_else(|| states.iter().find(fits));
         let NameState { file: wanted, call: made } = state.copied().unwrap_or_default();
-        let contents = wanted.and_then(|own| self.synced.get(&own).copied());
+        let contents = wanted.and_then(|file| self.synced.get(&file).copied());
         let is_named =
             matches!(found, Found::Missing | Found::Undeleted | Found::Older | Found::Unreachable);
         let names = self.names_promised;
@@ -139,7 +139,7 @@ impl PossibleFiles {
     }
 
     /// A renamed file that exists under none of its names.
-    fn gone(&self, moved: &RenamedFile) -> Option<LostFile> {
+    fn missing_file(&self, moved: &RenamedFile) -> Option<LostFile> {
         Some(LostFile {
             name: *moved.names.first()?,
             wanted: Some(moved.file),
@@ -152,21 +152,21 @@ impl PossibleFiles {
 }
 
 /// Counts calls in progress, in the order of the calls.
-fn told_apart(mut ways: Vec<(usize, FileFate)>) -> Unpromised {
-    ways.sort_by_key(|(call, _)| *call);
-    let mut told = Unpromised::default();
-    for (_, way) in ways {
-        match way {
+fn count_fates(mut fates: Vec<(usize, FileFate)>) -> Unpromised {
+    fates.sort_by_key(|(call, _)| *call);
+    let mut unpromised = Unpromised::default();
+    for (_, fate) in fates {
+        match fate {
             FileFate::Sure => {}
             FileFate::There => {
-                told.present += 1;
-                told.out_of_order += u64::from(told.missing > 0);
+                unpromised.present += 1;
+                unpromised.out_of_order += u64::from(unpromised.missing > 0);
             }
-            FileFate::Gone => told.missing += 1,
-            FileFate::Torn => told.torn += 1,
+            FileFate::Gone => unpromised.missing += 1,
+            FileFate::Torn => unpromised.torn += 1,
         }
     }
-    told
+    unpromised
 }
 
 #[cfg(test)]

@@ -124,38 +124,37 @@ impl Directory for Model {
 }
 
 impl Model {
-    /// The file system after these calls of a script.
     pub fn after(script: &FileScript, run: u64, calls: usize) -> Self {
         let begun = FileScript { calls: script.calls[..calls].to_vec(), ..script.clone() };
-        let mut own = Self::default();
-        begun.run(run, &mut own, &mut |_| Ok(ControlFlow::Continue(()))).unwrap();
-        own
+        let mut model = Self::default();
+        begun.run(run, &mut model, &mut |_| Ok(ControlFlow::Continue(()))).unwrap();
+        model
     }
 
     pub fn cut(&self, keeps: Keeps, draws: &mut Draws) -> Self {
-        let mut own = self.clone();
-        own.names = match keeps {
+        let mut model = self.clone();
+        model.names = match keeps {
             Keeps::NoNames => self.older.clone(),
             _ => self.kept.clone(),
         };
         if keeps == Keeps::ShowsOlder {
-            own.show_older(draws);
+            model.show_older(draws);
         }
         if keeps == Keeps::ComesBack {
             for (name, file) in &self.older {
-                own.names.entry(name.clone()).or_insert(*file);
+                model.names.entry(name.clone()).or_insert(*file);
             }
         }
-        own.apply(keeps, draws);
+        model.apply(keeps, draws);
         for (file, is_synced) in self.synced.iter().enumerate() {
-            let bytes = &mut own.files[file];
+            let bytes = &mut model.files[file];
             if !is_synced || keeps == Keeps::NoContents {
                 lose(bytes, draws);
             } else if keeps == Keeps::Tears && draws.below(8) == 0 {
                 bytes.pop();
             }
         }
-        own
+        model
     }
 
     /// Applies each unsynced change randomly, if earlier changes of the same names are applied.
@@ -164,7 +163,7 @@ impl Model {
         let pending = std::mem::take(&mut self.pending);
         for change in &pending {
             let names = change.names();
-            if draws.below(2) == 0 || names.iter().any(|own| missing.contains(own)) {
+            if draws.below(2) == 0 || names.iter().any(|entry| missing.contains(entry)) {
                 missing.extend(names);
                 continue;
             }

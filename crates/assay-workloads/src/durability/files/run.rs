@@ -30,7 +30,7 @@ impl FileScript {
         &self,
         run: u64,
         directory: &mut dyn Directory,
-        told: &mut dyn FnMut(usize) -> Result<ControlFlow<()>, String>,
+        report: &mut dyn FnMut(usize) -> Result<ControlFlow<()>, String>,
     ) -> Result<FileCounts, String> {
         let mut done = FileCounts::default();
         for (at, call) in self.calls.iter().enumerate() {
@@ -38,7 +38,7 @@ impl FileScript {
             self.call(*call, run, directory, &mut done).map_err(because)?;
             done.calls += 1;
             done.syncs += u64::from(self.promises(at));
-            if self.is_told(at + 1) && told(at + 1)?.is_break() {
+            if self.is_told(at + 1) && report(at + 1)?.is_break() {
                 break;
             }
         }

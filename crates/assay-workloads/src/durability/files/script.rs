@@ -19,13 +19,12 @@ pub const LEAST_BYTES: u64 = 64;
 pub struct FileName(u32);
 
 impl FileName {
-    /// The temporary name of a replacement.
     const fn beside(self) -> Self {
         Self(self.0 + NAMES)
     }
 
     pub fn find(text: &str) -> Option<Self> {
-        (0..2 * NAMES).map(Self).find(|own| own.to_string() == text)
+        (0..2 * NAMES).map(Self).find(|name| name.to_string() == text)
     }
 }
 
@@ -154,7 +153,7 @@ impl ScriptWriter {
         for _ in 0..=self.draws.below(MOST_OF_ROUND) {
             let Some(name) = names.pop() else { break };
             // A free name is used once per round, so no file of a round changes twice.
-            let free = names.iter().position(|own| !self.live.contains_key(own));
+            let free = names.iter().position(|candidate| !self.live.contains_key(candidate));
             match (self.live.contains_key(&name), self.draws.below(4), free) {
                 (false, ..) => self.create(name),
                 (true, 0, _) => self.call(Call::Remove { name }),

@@ -37,7 +37,7 @@ pub struct PossibleFiles {
 impl PossibleFiles {
     /// After a power loss of a program. Calls that started without returning may have had an effect or not.
     pub fn after_cut(script: &FileScript, moment: CutMoment) -> Self {
-        let mut own = Self::default();
+        let mut possible = Self::default();
         let mut live: BTreeMap<FileName, u32> = BTreeMap::new();
         let begun = moment.begun.min(script.calls.len());
         for (at, call) in script.calls[..begun].iter().enumerate() {
@@ -45,31 +45,31 @@ impl PossibleFiles {
             match *call {
                 Call::Create { name, file } => {
                     live.insert(name, file);
-                    own.put(name, NameState { file: Some(file), call: at });
+                    possible.put(name, NameState { file: Some(file), call: at });
                 }
                 Call::Rename { from, to } => {
                     let file = live.remove(&from);
-                    own.leave(from, to);
-                    own.put(from, NameState { file: None, call: at });
+                    possible.leave(from, to);
+                    possible.put(from, NameState { file: None, call: at });
                     if let Some(file) = file {
                         live.insert(to, file);
-                        own.put(to, NameState { file: Some(file), call: at });
+                        possible.put(to, NameState { file: Some(file), call: at });
                     }
                 }
                 Call::Remove { name } => {
                     live.remove(&name);
-                    own.over(name);
-                    own.put(name, NameState { file: None, call: at });
+                    possible.over(name);
+                    possible.put(name, NameState { file: None, call: at });
                 }
                 Call::Write { file } | Call::SyncFile { file } if is_promised => {
-                    own.synced.entry(file).or_insert(at);
+                    possible.synced.entry(file).or_insert(at);
                 }
-                Call::SyncNames if is_promised => own.promise_names(at),
+                Call::SyncNames if is_promised => possible.promise_names(at),
                 Call::Write { .. } | Call::SyncFile { .. } | Call::SyncNames => {}
             }
         }
-        own.moved.retain(|moved| moved.names.len() > 1);
-        own
+        possible.moved.retain(|moved| moved.names.len() > 1);
+        possible
     }
 
     fn put(&mut self, name: FileName, state: NameState) {
@@ -80,8 +80,8 @@ impl PossibleFiles {
     /// Renames a file, possibly replacing another one.
     fn leave(&mut self, from: FileName, to: FileName) {
         self.over(to);
-        let own = self.moved.iter_mut().find(|moved| moved.names.last() == Some(&from));
-        if let Some(moved) = own {
+        let file = self.moved.iter_mut().find(|moved| moved.names.last() == Some(&from));
+        if let Some(moved) = file {
             moved.names.push(to);
         }
     }

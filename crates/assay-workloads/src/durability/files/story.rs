@@ -32,7 +32,7 @@ pub struct FileLoss {
 impl FileLoss {
     /// For a broken guarantee; without a moment, there was no power loss.
     pub fn new(script: &FileScript, lost: &LostFile, moment: Option<CutMoment>) -> Self {
-        let by = |at: usize| script.calls.get(at).map_or("", |own: &Call| own.words()).to_owned();
+        let by = |at: usize| script.calls.get(at).map_or("", |call: &Call| call.words()).to_owned();
         let number = |file: u32| u64::from(file) + 1;
         Self {
             name: lost.name.to_string(),
@@ -41,7 +41,7 @@ impl FileLoss {
             made_by: by(lost.made),
             acknowledged_call: lost.promised as u64 + 1,
             acknowledged_by: by(lost.promised),
-            crash_call: moment.map(|own| own.returned as u64),
+            crash_call: moment.map(|moment| moment.returned as u64),
             found: lost.found,
             other: lost.other.map(number),
         }
@@ -54,7 +54,7 @@ impl FileLoss {
 
     pub fn words(&self) -> String {
         let Self { name, made_by, acknowledged_by: promised_by, .. } = self;
-        let what = match self.file {
+        let state = match self.file {
             Some(file) => format!("file {} has the name `{name}`", show::count(file)),
             None => format!("`{name}` does not exist"),
         };
@@ -69,7 +69,7 @@ impl FileLoss {
             _ => String::new(),
         };
         format!(
-            "Shortest counterexample: after call {} ({made_by}), {what}; call {} ({promised_by}) \
+            "Shortest counterexample: after call {} ({made_by}), {state}; call {} ({promised_by}) \
              acknowledged this; {cut}; the drive has {}{other}.",
             show::count(self.made_call),
             show::count(self.acknowledged_call),
