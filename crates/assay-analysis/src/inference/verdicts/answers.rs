@@ -236,7 +236,7 @@ fn answer(design: &Design, ask: &Ask, input: &AnswerInput<'_, '_>, emulated: boo
         published: ask.published.clone(),
         answer: words::answer(verdict, &cases),
         verdict,
-        reasons: words::because(verdict, &cases),
+        reasons: words::reasons(verdict, &cases),
         evidence: evidence.map(|comparison| comparison.id.clone()).collect(),
         max_rate: None,
     }

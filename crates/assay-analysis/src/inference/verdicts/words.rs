@@ -170,16 +170,16 @@ fn one_sided(found: &Comparison) -> Option<String> {
 const MOST_WORKLOADS: usize = 4;
 
 /// One sentence on the undecided comparisons; `None` if there are none.
-pub(crate) fn undecided(found: &[&Comparison], all: usize) -> Option<String> {
-    let needed = Needed::of_comparisons(found.iter().copied())?;
-    let mut workloads: Vec<&str> = found.iter().map(|one| one.workload.as_str()).collect();
+pub(crate) fn undecided(inconclusive: &[&Comparison], total: usize) -> Option<String> {
+    let needed = Needed::of_comparisons(inconclusive.iter().copied())?;
+    let mut workloads: Vec<&str> = inconclusive.iter().map(|one| one.workload.as_str()).collect();
     workloads.dedup();
     let more = workloads.len().saturating_sub(MOST_WORKLOADS);
     workloads.truncate(MOST_WORKLOADS);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     Some(format!(
-        "{} of {all} comparisons are inconclusive ({}{more}): {}.",
-        found.len(),
+        "{} of {total} comparisons are inconclusive ({}{more}): {}.",
+        inconclusive.len(),
         workloads.join("; "),
         needed.words()
     ))
@@ -601,14 +601,14 @@ fn extremes(ratios: &[f64]) -> Option<[String; 2]> {
 }
 
 /// Rows without a significant difference; an unknown ratio is left out.
-fn no_difference(found: &[&Comparison], later: &str, earlier: &str) -> String {
-    let known = found.iter().filter(|one| !one.cannot_tell()).filter_map(|one| one.ratio);
-    let known: Vec<f64> = known.collect();
-    let head = format!("None of {} rows differs significantly", found.len());
-    let Some([low, high]) = extremes(&known) else {
+fn no_difference(comparisons: &[&Comparison], later: &str, earlier: &str) -> String {
+    let ratios = comparisons.iter().filter(|one| !one.cannot_tell()).filter_map(|one| one.ratio);
+    let ratios: Vec<f64> = ratios.collect();
+    let head = format!("None of {} rows differs significantly", comparisons.len());
+    let Some([low, high]) = extremes(&ratios) else {
         return format!("{head}: the CIs are too wide for a ratio.");
     };
-    let unknown = match found.len() - known.len() {
+    let unknown = match comparisons.len() - ratios.len() {
         0 => String::new(),
         count => format!("; no ratio for {count} of them"),
     };
