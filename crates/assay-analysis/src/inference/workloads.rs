@@ -100,7 +100,7 @@ impl<'a> Analysis<'a> {
         own.surfaces.extend(surfaces::of_row(plan, &row, &series));
         own.accesses.extend(surfaces::accesses(plan, &row, &series));
         found.environment.activity.members.extend(watched::members(&row));
-        surroundings::add(&mut found.environment.activity, &row);
+        surroundings::add_row(&mut found.environment.activity, &row);
         own.series.extend(series);
         own.rows.push(WorkloadTrials {
             remarks: row.remarks,
@@ -151,7 +151,7 @@ impl<'a> Analysis<'a> {
         found.exhibits.extend(published::exhibit(&found, &published));
         found.exhibits.extend(card::exhibit(&cards));
         found.environment.activity.probes = trials.costs.into_costs();
-        surroundings::finish(&mut found.environment.activity, environment);
+        surroundings::add_drives_and_idle(&mut found.environment.activity, environment);
         found.environment.hosts = own.hosts.finish(environment.fleet.as_ref());
         add_checks(&mut found, plan, environment, &trials.counts);
         let mut told: Vec<Sentence> = found.race.iter().flat_map(race::sentences).collect();

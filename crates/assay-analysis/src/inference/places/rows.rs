@@ -174,7 +174,7 @@ fn pair(
         // Printed numbers have the ratio that a reader computes from them, to the last digit.
         (found.ratio, found.means) = (Some(value / base), Some([value, base]));
     }
-    across::doubt(&mut found, cells, names);
+    across::add_trust_notes(&mut found, cells, names);
     let is_judged = !spots.iter().any(|spot| spot.placed.is_emulated());
     found.primary = is_judged;
     let is_enough = before.n.min(after.n) >= FEWEST_FOR_INTERVAL;
