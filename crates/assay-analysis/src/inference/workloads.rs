@@ -21,9 +21,9 @@ use assay_workloads::WorkFacts;
 use super::rows::{self, WorkloadTrials};
 use super::verdicts::{add_note, explain};
 use super::{
-    acknowledged, borrowed, card, checks, classes, decide, design, different, distinct, facts,
-    gated, hosts, judged, kinds, layers, memory, played, published, race, sentences, series,
-    surfaces, surroundings, watched,
+    acknowledged, add_verdicts, borrowed, card, checks, classes, decide, design, different,
+    distinct, facts, gated, hosts, kinds, layers, memory, played, published, race, sentences,
+    series, surfaces, surroundings, watched,
 };
 
 /// Findings of a study whose workloads are added one after the other.
@@ -131,7 +131,7 @@ impl<'a> Analysis<'a> {
         let mut measured =
             Measurements { design: self.design.into_owned(), series, unfinished, live };
         let stage = hosts::stage(environment.fleet.as_ref(), super::stage(&found.study));
-        let verdicts = judged(&mut found, stage, &mut measured);
+        let verdicts = add_verdicts(&mut found, stage, &mut measured);
         for comparison in &mut found.comparisons {
             if let Some(note) = in_flight(comparison, &rows) {
                 add_note(comparison, note);
@@ -193,7 +193,7 @@ impl RowRules {
         series: &[Series],
         environment: &Environment,
     ) {
-        self.borrowed.look(at, row, series);
+        self.borrowed.add(at, row, series);
         self.different.extend(different::work(at, row));
         if environment.machine.emulator().is_none() {
             self.acknowledged.extend(acknowledged::writes(at, row));

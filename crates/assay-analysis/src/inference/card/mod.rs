@@ -144,7 +144,8 @@ fn row(plan: &Plan, card: &Card, found: &Findings, index: usize, target: &Target
         text: Vec::new(),
     };
     let claims = card.rated.iter().flat_map(|claimed| &claimed.claims);
-    let ratings = claims::held(claims.map(|(text, claim)| (text.as_str(), claim)), &numbers);
+    let ratings =
+        claims::judge_claims(claims.map(|(text, claim)| (text.as_str(), claim)), &numbers);
     row.text = sentences(&row, &ratings);
     row
 }
