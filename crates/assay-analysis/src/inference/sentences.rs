@@ -84,7 +84,8 @@ pub(super) struct Summary<'a> {
     pub environment: &'a Environment,
     pub rows: &'a [WorkloadTrials<'a>],
     pub found: &'a Findings,
-    pub told: Vec<Sentence>,
+    /// Sentences on verdicts and facts, before the selection.
+    pub facts: Vec<Sentence>,
 }
 
 /// The sentences, the most important first, the overall trust last.
@@ -109,7 +110,7 @@ pub(super) fn summary(story: &Summary<'_>) -> Vec<Sentence> {
         let mut summary = Vec::new();
         summary.extend(emulated(story).filter(|_| !recorded));
         summary.extend(of_kinds);
-        summary.extend(story.told.iter().cloned());
+        summary.extend(story.facts.iter().cloned());
         summary.extend(invalid);
         if !recorded {
             summary.push(last);
@@ -120,7 +121,7 @@ pub(super) fn summary(story: &Summary<'_>) -> Vec<Sentence> {
     // The answer to the study's question comes first, with its trust.
     let is_lead = |one: &Sentence| LEADS.contains(&one.topic.as_str());
     let (leads, others): (Vec<Sentence>, Vec<Sentence>) =
-        story.told.iter().cloned().partition(is_lead);
+        story.facts.iter().cloned().partition(is_lead);
     if is_simulated && !has_verdicts {
         let is_compared = story.environment.sites.len() > 1;
         let of_targets = if is_compared { of_a_check(story) } else { Vec::new() };
@@ -156,7 +157,7 @@ fn of_a_check(story: &Summary<'_>) -> Vec<Sentence> {
         return Vec::new();
     }
     let is_class = |one: &&Sentence| one.topic == card::CLASS_TOPIC;
-    let mut sentences: Vec<Sentence> = story.told.iter().filter(is_class).cloned().collect();
+    let mut sentences: Vec<Sentence> = story.facts.iter().filter(is_class).cloned().collect();
     if story.environment.sites.len() > 1 {
         // The faster target comes first; each of several targets may have a sentence on syncs.
         let comparisons = story.found.comparisons.iter();

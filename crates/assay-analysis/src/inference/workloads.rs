@@ -86,7 +86,7 @@ impl<'a> Analysis<'a> {
         let row = rows::row(workload, plan, environment, &trials);
         let (series, absent) = series::series(&self.design, &row);
         let (by_class, lacking) = played::series(&self.design, &row);
-        own.rules.look(own.rows.len(), &row, &series, environment);
+        own.rules.add(own.rows.len(), &row, &series, environment);
         own.hosts.add(&row);
         own.played.extend(by_class);
         own.classes.extend(classes::of_row(&row));
@@ -112,21 +112,21 @@ impl<'a> Analysis<'a> {
 
     /// Draws the findings of all trials, in the order of the plan.
     pub fn findings(self) -> Findings {
-        let Self { plan, environment, mut found, of_rows: mut own, .. } = self;
-        let OfRows { mut rows, mut series, trials, .. } = own;
+        let Self { plan, environment, mut found, mut of_rows, .. } = self;
+        let OfRows { mut rows, mut series, trials, .. } = of_rows;
         found.absent.extend(planned_absences(plan));
-        series.extend(own.played);
-        let (by_class, unseen) = classes::series(own.classes);
+        series.extend(of_rows.played);
+        let (by_class, unseen) = classes::series(of_rows.classes);
         series.extend(by_class);
         found.absent.extend(unseen);
-        own.rules.apply(&mut rows, &mut series);
+        of_rows.rules.apply(&mut rows, &mut series);
         if let Some(place) = &mut found.environment.platform {
             place.steal_share = trials.ticks.steal_share();
         }
         let unfinished =
             found.study.stopped_by.is_none() && trials.counts.first < plan.trials.len();
-        let others = plan.workloads.iter().filter(|own| own.work.is_others());
-        let mut live: Vec<String> = others.map(|own| own.name.clone()).collect();
+        let others = plan.workloads.iter().filter(|of_rows| of_rows.work.is_others());
+        let mut live: Vec<String> = others.map(|of_rows| of_rows.name.clone()).collect();
         live.dedup();
         let mut measured =
             Measurements { design: self.design.into_owned(), series, unfinished, live };
@@ -138,35 +138,35 @@ impl<'a> Analysis<'a> {
             }
         }
         found.race = trials.race.answer(plan, &found);
-        found.of_kinds = own.of_kinds.into();
+        found.of_kinds = of_rows.of_kinds.into();
         kinds::settle(&mut found);
         add_lines(&mut found, plan, environment);
         found.study.card.clone_from(&plan.design.card);
         let cards = card::rows(plan, &found);
         let published = published::beside(&plan.design, found.environment.is_emulated());
         explain(&mut found.answers.all, &plan.design, &found.absent);
-        trust_surfaces(&mut own.surfaces, &mut own.accesses, &rows);
-        let surfaces = surfaces::exhibit(&found, &published, &own.surfaces, &own.accesses);
+        trust_surfaces(&mut of_rows.surfaces, &mut of_rows.accesses, &rows);
+        let surfaces = surfaces::exhibit(&found, &published, &of_rows.surfaces, &of_rows.accesses);
         found.exhibits.extend(surfaces);
         found.exhibits.extend(published::exhibit(&found, &published));
         found.exhibits.extend(card::exhibit(&cards));
         found.environment.activity.probes = trials.costs.into_costs();
         surroundings::add_drives_and_idle(&mut found.environment.activity, environment);
-        found.environment.hosts = own.hosts.finish(environment.fleet.as_ref());
+        found.environment.hosts = of_rows.hosts.finish(environment.fleet.as_ref());
         add_checks(&mut found, plan, environment, &trials.counts);
-        let mut told: Vec<Sentence> = found.race.iter().flat_map(race::sentences).collect();
-        told.extend(own.rollbacks);
-        told.extend(classes::sentences(&found));
+        let mut facts: Vec<Sentence> = found.race.iter().flat_map(race::sentences).collect();
+        facts.extend(of_rows.rollbacks);
+        facts.extend(classes::sentences(&found));
         let names = distinct(rows.iter().map(|row| row.workload.name.as_str()));
-        told.extend(names.iter().filter_map(|name| memory::stacks_sentence(name, &found, &rows)));
-        told.extend(layers::encryption(&own.conversions));
-        told.extend(layers::resyncs(&found));
-        told.extend(names.iter().filter_map(|name| memory::swap_sentence(name, &found, &rows)));
-        told.extend(verdicts);
-        told.extend(race::confirmed(&found, plan.design.primary.as_deref()));
-        told.extend(card::classes(plan, environment, &found));
-        told.extend(card::prices(&cards));
-        let story = sentences::Summary { plan, environment, rows: &rows, found: &found, told };
+        facts.extend(names.iter().filter_map(|name| memory::stacks_sentence(name, &found, &rows)));
+        facts.extend(layers::encryption(&of_rows.conversions));
+        facts.extend(layers::resyncs(&found));
+        facts.extend(names.iter().filter_map(|name| memory::swap_sentence(name, &found, &rows)));
+        facts.extend(verdicts);
+        facts.extend(race::confirmed(&found, plan.design.primary.as_deref()));
+        facts.extend(card::classes(plan, environment, &found));
+        facts.extend(card::prices(&cards));
+        let story = sentences::Summary { plan, environment, rows: &rows, found: &found, facts };
         found.summary = sentences::summary(&story);
         decide(&mut found, &measured, &planned(plan, &rows));
         found
@@ -179,24 +179,24 @@ impl TrialCounts {
             self.counts.add(trial);
             self.costs.add(trial);
             self.race.add(plan, environment, trial);
-            let seen = trial.evidence.processors.value().and_then(|own| own.ticks.value());
-            self.ticks = self.ticks.and(seen.copied().unwrap_or_default());
+            let ticks = trial.evidence.processors.value().and_then(|cpus| cpus.ticks.value());
+            self.ticks = self.ticks.and(ticks.copied().unwrap_or_default());
         }
     }
 }
 
 impl RowRules {
-    fn look(
+    fn add(
         &mut self,
-        at: usize,
+        index: usize,
         row: &WorkloadTrials<'_>,
         series: &[Series],
         environment: &Environment,
     ) {
-        self.borrowed.add(at, row, series);
-        self.different.extend(different::work(at, row));
+        self.borrowed.add(index, row, series);
+        self.different.extend(different::work(index, row));
         if environment.machine.emulator().is_none() {
-            self.acknowledged.extend(acknowledged::writes(at, row));
+            self.acknowledged.extend(acknowledged::writes(index, row));
         }
     }
 
@@ -213,15 +213,15 @@ fn trust_surfaces(
     accesses: &mut [surfaces::Accesses],
     rows: &[WorkloadTrials<'_>],
 ) {
-    let worse = |workload: &str, arm: &Arm, trust: Option<Trust>| {
+    let lowered = |workload: &str, arm: &Arm, trust: Option<Trust>| {
         let row = rows.iter().find(|row| row.workload.name == workload && row.arm == *arm);
         trust.max(row.and_then(|row| row.trust).filter(|_| trust.is_some()))
     };
-    for one in surfaces {
-        one.trust = worse(&one.workload, &one.configuration, one.trust);
+    for surface in surfaces {
+        surface.trust = lowered(&surface.workload, &surface.configuration, surface.trust);
     }
-    for one in accesses {
-        one.trust = worse(&one.workload, &one.configuration, one.trust);
+    for access in accesses {
+        access.trust = lowered(&access.workload, &access.configuration, access.trust);
     }
 }
 
@@ -233,36 +233,37 @@ fn add_checks(
     counts: &checks::CheckCounts,
 ) {
     let of_verdicts = std::mem::take(&mut found.checks);
-    let mut all: Vec<Check> = checks::checks(plan, counts, found.study.stopped_by.as_deref());
-    all.extend(of_verdicts);
-    all.extend(surroundings::checks(&found.environment.activity, environment));
+    let mut checks: Vec<Check> = checks::checks(plan, counts, found.study.stopped_by.as_deref());
+    checks.extend(of_verdicts);
+    checks.extend(surroundings::checks(&found.environment.activity, environment));
     let observer = environment.observer.clone();
-    all.extend(observer.map(|text| Check::new("observer", text)));
-    all.extend(surroundings::studies(environment));
-    all.extend(hosts::checks(found.environment.hosts.as_ref(), environment.fleet.as_ref()));
-    found.checks = all;
+    checks.extend(observer.map(|text| Check::new("observer", text)));
+    checks.extend(surroundings::studies(environment));
+    checks.extend(hosts::checks(found.environment.hosts.as_ref(), environment.fleet.as_ref()));
+    found.checks = checks;
 }
 
 /// Every planned workload and arm, and those excluded while another arm of the workload was not.
 fn planned(plan: &Plan, rows: &[WorkloadTrials<'_>]) -> BTreeSet<gated::Planned> {
-    let is_there = |name: &String| rows.iter().any(|row| row.workload.name == *name);
-    let left_out = planned_absences(plan).filter(|absent| is_there(&absent.workload));
+    let has_rows = |name: &String| rows.iter().any(|row| row.workload.name == *name);
+    let left_out = planned_absences(plan).filter(|absent| has_rows(&absent.workload));
     let left_out = left_out.map(|absent| (absent.workload, absent.configuration));
-    let own = rows.iter().filter(|row| !row.workload.control);
-    own.map(|row| (row.workload.name.clone(), row.arm.clone())).chain(left_out).collect()
+    let rows = rows.iter().filter(|row| !row.workload.control);
+    rows.map(|row| (row.workload.name.clone(), row.arm.clone())).chain(left_out).collect()
 }
 
 /// A note if two arms with the same requested queue depth had different numbers of operations in flight.
 fn in_flight(comparison: &Comparison, rows: &[WorkloadTrials<'_>]) -> Option<Note> {
-    let of = |arm: &Arm| {
-        let own =
-            |row: &&WorkloadTrials<'_>| row.workload.name == comparison.workload && row.arm == *arm;
-        rows.iter().find(own).map(|row| row.workload)
+    let work_of = |arm: &Arm| {
+        let mut rows = rows.iter().filter(|row| row.workload.name == comparison.workload);
+        rows.find(|row| row.arm == *arm).map(|row| &row.workload.work)
     };
-    let (left, right) = (of(&comparison.baseline)?, of(&comparison.configuration)?);
-    let asked = left.work.asked_in_flight() == right.work.asked_in_flight();
-    let [arm, baseline] = [right.work.in_flight(), left.work.in_flight()];
-    (asked && arm != baseline).then_some(Note::InFlight { arm, baseline })
+    let (baseline, arm) = (work_of(&comparison.baseline)?, work_of(&comparison.configuration)?);
+    if baseline.asked_in_flight() != arm.asked_in_flight() {
+        return None;
+    }
+    let [arm, baseline] = [arm.in_flight(), baseline.in_flight()];
+    (arm != baseline).then_some(Note::InFlight { arm, baseline })
 }
 
 /// Rows that the plan left out, with its reasons.
@@ -304,7 +305,7 @@ fn add_lines(found: &mut Findings, plan: &Plan, environment: &Environment) {
             .iter()
             .find(|one| one.verdict == Some(Verdict::Better) && advice.evidence.contains(&one.id));
         let Some(arm) = better.map(|one| &one.configuration) else { continue };
-        let (lines, lost) = lines(arm, plan, environment);
+        let (lines, lost) = commands_for(arm, plan, environment);
         if !lines.is_empty() {
             advice.text = format!("{} To apply: {}.", advice.text, lines.join("; "));
         }
@@ -318,9 +319,15 @@ fn add_lines(found: &mut Findings, plan: &Plan, environment: &Environment) {
     }
 }
 
-fn lines(arm: &Arm, plan: &Plan, environment: &Environment) -> (Vec<String>, Option<String>) {
-    let own = plan.workloads.iter().find(|work| work.arm == *arm);
-    let site = own.and_then(|work| environment.sites.get(work.target));
-    let told = site.map(|site| (permanent::typed(arm, site), permanent::lost(arm, site)));
-    told.unwrap_or_default()
+/// The commands that apply an arm, and what they destroy; empty if the arm or its target is not in the plan.
+fn commands_for(
+    arm: &Arm,
+    plan: &Plan,
+    environment: &Environment,
+) -> (Vec<String>, Option<String>) {
+    let planned = plan.workloads.iter().find(|planned| planned.arm == *arm);
+    match planned.and_then(|planned| environment.sites.get(planned.target)) {
+        Some(site) => (permanent::typed(arm, site), permanent::lost(arm, site)),
+        None => (Vec::new(), None),
+    }
 }

@@ -74,11 +74,11 @@ pub(super) struct ClaimTest<'q, 'a> {
 impl ClaimTest<'_, '_> {
     /// Number of comparisons that share the error of this one; 1 if the study does not judge it.
     fn family(&self, compared: Option<&Comparison>) -> usize {
-        if !compared.is_some_and(|comparison| comparison.primary) {
-            return 1;
-        }
         let primary = self.comparisons.iter().filter(|one| self.is_of(one) && one.primary);
-        primary.count() * self.question.sharing
+        match compared {
+            Some(comparison) if comparison.primary => primary.count() * self.question.sharing,
+            _ => 1,
+        }
     }
 
     /// The study's comparison of two arms, in either direction.
@@ -625,8 +625,8 @@ fn judge_enough(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
     let sign = place.question.better.sign();
     let means: Vec<f64> = levels.iter().map(|(_, runs)| sign * mean(&own_levels(runs))).collect();
     let mut best = 0;
-    for candidate in 1..means.len() {
-        if means[candidate] > means[best] {
+    for (candidate, mean) in means.iter().enumerate() {
+        if *mean > means[best] {
             best = candidate;
         }
     }

@@ -141,7 +141,7 @@ impl ContrastScale<'_, '_> {
     }
 
     fn limit_verdict(&self, verdict: Verdict, ratio: f64, ends: [f64; 2]) -> Verdict {
-        let is_noise = !self.reach.is_none_or(|reach| reach.is_passed_by(ratio, Some(ends)));
+        let is_noise = self.reach.is_some_and(|reach| !reach.is_passed_by(ratio, Some(ends)));
         let is_in_margin = ends[0] > 1.0 / (1.0 + self.margin) && ends[1] < 1.0 + self.margin;
         if is_noise || is_in_margin { Verdict::Inconclusive } else { verdict }
     }
