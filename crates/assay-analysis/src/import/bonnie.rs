@@ -80,35 +80,35 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
             mistakes.on(line, &format!("not a bonnie++ 1.96+ line: {count} fields, {expected}"));
             continue;
         }
-        one(line, &splitter, &mut runs, &mut mistakes);
+        add_tests(line, &splitter, &mut runs, &mut mistakes);
     }
     mistakes.outcome()?;
     ImportedRuns::in_order(runs).require(name, "contains no test with a rate")
 }
 
-fn one(
+fn add_tests(
     line: usize,
     fields: &Splitter,
     runs: &mut Vec<ImportedRun>,
     mistakes: &mut CsvMistakes<'_>,
 ) {
     let missing = if WITHOUT_SEEKS.contains(&fields.field(0)) { 2 } else { 0 };
-    let own = |at: usize| if at < BEHIND_SEEKS { at } else { at - missing };
+    let column = |index: usize| if index < BEHIND_SEEKS { index } else { index - missing };
     for (test, rate, latency, (metric, factor)) in TESTS {
-        let cell = |at: usize| {
-            let at = own(at);
-            CsvField { line, column: at + 1, name: test, text: fields.field(at) }
+        let cell = |index: usize| {
+            let index = column(index);
+            CsvField { line, column: index + 1, name: test, text: fields.field(index) }
         };
         let value = amount(&cell(rate), &[("", 1.0)], mistakes);
         let largest = amount(&cell(latency), &TIMES, mistakes);
         // A test that was not run has neither.
-        let is_fast = is_too_fast(fields.field(own(rate)));
+        let is_fast = is_too_fast(fields.field(column(rate)));
         if value.is_none() && largest.is_none() && !is_fast {
             continue;
         }
         let mut run = ImportedRun::new(test);
-        for (name, at) in SETTINGS {
-            let level = fields.field(own(at));
+        for (name, index) in SETTINGS {
+            let level = fields.field(column(index));
             if !level.is_empty() {
                 run.set(name, level);
             }
@@ -119,7 +119,7 @@ fn one(
         }
         if largest.is_some() {
             run.add("latency_max_ns", largest);
-        } else if is_too_fast(fields.field(own(latency))) {
+        } else if is_too_fast(fields.field(column(latency))) {
             run.lack("latency_max_ns", TOO_FAST);
         }
         runs.push(run);

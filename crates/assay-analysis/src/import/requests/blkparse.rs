@@ -86,7 +86,7 @@ struct BlkparseEvent<'l> {
     failed: bool,
 }
 
-fn time(text: Option<&str>) -> Result<u64, String> {
+fn time_ns(text: Option<&str>) -> Result<u64, String> {
     let text = text.ok_or("the time is missing")?;
     let found = text.split_once('.').filter(|(_, part)| (1..=9).contains(&part.len()));
     let (whole, part) = found.ok_or_else(|| {
@@ -131,7 +131,7 @@ impl<'l> BlkparseEvent<'l> {
         for what in ["the CPU", "the event number"] {
             number(words.next(), what, u64::MAX)?;
         }
-        let at_ns = time(words.next())?;
+        let at_ns = time_ns(words.next())?;
         number(words.next(), "the process", u64::from(u32::MAX))?;
         let action = words.next().ok_or("the action is missing")?;
         let is_action = action.len() <= 2 && action.bytes().all(|byte| byte.is_ascii_alphabetic());
@@ -292,15 +292,15 @@ impl Blkparse {
         kind: RequestFlags,
         each: &mut dyn FnMut(Request),
     ) {
-        if let Some(own) = self.issued.remove(&(device, sector)) {
-            if sectors < own.left {
+        if let Some(issued) = self.issued.remove(&(device, sector)) {
+            if sectors < issued.left {
                 // It completes in parts.
-                let rest = Issued { left: own.left - sectors, ..own };
-                self.issued.insert((device, sector + sectors), rest);
+                let remaining = Issued { left: issued.left - sectors, ..issued };
+                self.issued.insert((device, sector + sectors), remaining);
                 return;
             }
-            let place = Some((own.sector, own.sectors));
-            self.tell(device, own.arrived_ns, place, event, kind, each);
+            let place = Some((issued.sector, issued.sectors));
+            self.tell(device, issued.arrived_ns, place, event, kind, each);
         } else if let Some(arrived_ns) = self.queued.remove(&(device, sector)) {
             // Bio-based devices have no issue events.
             self.tell(device, arrived_ns, Some((sector, sectors)), event, kind, each);

@@ -37,14 +37,14 @@ struct IologParser {
 }
 
 fn version_of(line: &str) -> Result<u64, String> {
-    let told = line.strip_prefix("fio version ").and_then(|rest| rest.strip_suffix(" iolog"));
-    let told = told.ok_or("the first line is not `fio version 3 iolog`")?;
-    match told {
+    let version = line.strip_prefix("fio version ").and_then(|rest| rest.strip_suffix(" iolog"));
+    let version = version.ok_or("the first line is not `fio version 3 iolog`")?;
+    match version {
         "2" => Ok(2),
         "3" => Ok(3),
         _ => Err(format!(
             "it has version {}; Assay supports versions 2 and 3",
-            outside::spelled(told)
+            outside::spelled(version)
         )),
     }
 }

@@ -111,10 +111,11 @@ fn no_header(names: &[String]) -> Option<String> {
         return None;
     }
     let single = names.first().filter(|_| names.len() == 1);
-    let other = single.and_then(|name| name.chars().find(|letter| [';', '\t'].contains(letter)));
-    if let Some(other) = other {
-        let other = if other == ';' { "semicolons" } else { "tabs" };
-        return Some(format!("the fields are separated by {other}; use commas"));
+    let separator =
+        single.and_then(|name| name.chars().find(|letter| [';', '\t'].contains(letter)));
+    if let Some(separator) = separator {
+        let separator = if separator == ';' { "semicolons" } else { "tabs" };
+        return Some(format!("the fields are separated by {separator}; use commas"));
     }
     let near = |name: &String| nearest(name, REQUIRED).is_some();
     (!names.iter().any(near)).then(|| {
