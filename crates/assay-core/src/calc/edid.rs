@@ -75,20 +75,20 @@ fn beyond(block: &[u8], limits: &Limits) -> Option<String> {
     let outside = |value: f64, range: Option<[f64; 2]>| {
         range.is_some_and(|[low, high]| value < low - ROUNDING || value > high + ROUNDING)
     };
-    let mut found = Vec::new();
-    for at in DESCRIPTORS {
-        let Some(mode) = mode(&block[at..at + DESCRIPTOR]) else { continue };
+    let mut modes = Vec::new();
+    for offset in DESCRIPTORS {
+        let Some(mode) = mode(&block[offset..offset + DESCRIPTOR]) else { continue };
         let [clock_mhz, h_khz, v_hz] = mode.rates;
         let is_fast = limits.clock_max_mhz.is_some_and(|most| clock_mhz > most);
         if is_fast || outside(h_khz, limits.h_khz) || outside(v_hz, limits.v_hz) {
             let [width, height] = mode.size;
-            found.push(format!(
+            modes.push(format!(
                 "{width}x{height} at {clock_mhz:.2} MHz, {h_khz:.1} kHz, {v_hz:.1} Hz"
             ));
         }
     }
-    (!found.is_empty())
-        .then(|| format!("the EDID lists a mode outside its range limits ({})", found.join("; ")))
+    (!modes.is_empty())
+        .then(|| format!("the EDID lists a mode outside its range limits ({})", modes.join("; ")))
 }
 
 struct Detailed {

@@ -69,8 +69,8 @@ pub fn frame_buffer(text: &str) -> Result<FrameBuffer, String> {
     if bits == 0 || bits > MOST_BITS {
         return Err(format!("`{text}`: use 1 to {MOST_BITS} bits per pixel, such as {EXAMPLE}"));
     }
-    let all = u128::from(width) * u128::from(height) * u128::from(bits);
-    let bytes = u64::try_from(all.div_ceil(8)).map_err(|_| wrong())?;
+    let total_bits = u128::from(width) * u128::from(height) * u128::from(bits);
+    let bytes = u64::try_from(total_bits.div_ceil(8)).map_err(|_| wrong())?;
     Ok(FrameBuffer { width, height, bits_per_pixel: bits, bytes })
 }
 
