@@ -65,7 +65,7 @@ const TOLD: &str = "stonewall wait_for_previous status_interval eta eta_interval
 const COSTS: [&str; 5] =
     ["gtod_reduce", "disable_lat", "disable_clat", "disable_slat", "clocksource"];
 
-struct FioJsonJob<'v> {
+struct FioJob<'v> {
     value: &'v Value,
     workload: String,
     settings: BTreeMap<String, String>,
@@ -164,7 +164,7 @@ fn read_document(name: &str, whole: &Value, found: &mut ImportedRuns) -> Outcome
     Ok(())
 }
 
-fn job_of<'v>(job: &'v Value, global: Option<&Value>, is_own: bool) -> FioJsonJob<'v> {
+fn job_of<'v>(job: &'v Value, global: Option<&Value>, is_own: bool) -> FioJob<'v> {
     let mut options: BTreeMap<String, String> = BTreeMap::new();
     for source in [global, job.get("job options")].into_iter().flatten() {
         for (name, value) in source.as_object().into_iter().flatten() {
@@ -189,27 +189,23 @@ fn job_of<'v>(job: &'v Value, global: Option<&Value>, is_own: bool) -> FioJsonJo
         settings = arm.iter().filter_map(level).collect();
     }
     let group = whole(job, &["groupid"]).unwrap_or_default();
-    FioJsonJob { value: job, workload, settings, options, group }
+    FioJob { value: job, workload, settings, options, group }
 }
 
 /// Whether no two runs of the file overlap in time: only then does their order count.
-fn alone(groups: &[Vec<FioJsonJob<'_>>]) -> bool {
+fn alone(groups: &[Vec<FioJob<'_>>]) -> bool {
     let times: Vec<u64> = groups.iter().map(|group| group[0].group).collect();
     times.windows(2).all(|pair| pair[0] < pair[1])
 }
 
 /// Start and end of a run. If jobs do not record times, groups share the time of their file in order.
-fn span(
-    file: &Value,
-    groups: &[Vec<FioJsonJob<'_>>],
-    group: &[FioJsonJob<'_>],
-) -> Option<(u64, u64)> {
+fn span(file: &Value, groups: &[Vec<FioJob<'_>>], group: &[FioJob<'_>]) -> Option<(u64, u64)> {
     let job = group[0].value;
     if let Some(start) = whole(job, &["job_start"]) {
         return Some((start, start + whole(job, &["job_runtime"]).unwrap_or_default()));
     }
     let end = end_ms(file)?;
-    let runtime = |jobs: &[FioJsonJob<'_>]| {
+    let runtime = |jobs: &[FioJob<'_>]| {
         let runtimes = jobs.iter().filter_map(|job| whole(job.value, &["job_runtime"]));
         runtimes.max().unwrap_or_default()
     };
@@ -224,7 +220,7 @@ fn span(
 }
 
 fn run(
-    group: &[FioJsonJob<'_>],
+    group: &[FioJob<'_>],
     direction: &str,
     plural: &str,
     notes: &mut Vec<String>,
@@ -232,7 +228,7 @@ fn run(
     let parts: Vec<&Value> =
         group.iter().filter_map(|job| job.value.get(direction)).filter(|part| did(part)).collect();
     let first = group.first()?;
-    let did_other_direction = |job: &FioJsonJob<'_>| {
+    let did_other_direction = |job: &FioJob<'_>| {
         let names = DIRECTIONS.iter().map(|(name, _)| *name).filter(|name| *name != direction);
         names.filter_map(|name| job.value.get(name)).any(did)
     };
@@ -340,7 +336,7 @@ fn lack_latencies(run: &mut ImportedRun) {
 }
 
 /// Adds the file's evidence on queue depth, disks and page cache to a run.
-fn weigh(run: &mut ImportedRun, group: &[FioJsonJob<'_>], direction: &str, file: &Value) {
+fn weigh(run: &mut ImportedRun, group: &[FioJob<'_>], direction: &str, file: &Value) {
     let Some(first) = group.first().filter(|_| direction != "sync") else { return };
     let option = |name: &str| first.options.get(name).map(String::as_str);
     let is_set = |name: &str| option(name).is_some_and(|value| value != "0");

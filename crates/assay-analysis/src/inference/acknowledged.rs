@@ -6,7 +6,7 @@ use assay_study::results::plan::Arm;
 use assay_study::results::record::Trial;
 use assay_workloads::io::Pattern;
 
-use super::rows::WorkloadTrials;
+use super::rows::RowTrials;
 use crate::rules::{self, WriteTimes};
 
 const SYNC: &str = "sync";
@@ -31,7 +31,7 @@ pub(super) struct Writes {
     drive: String,
 }
 
-pub(super) fn tell(all: &[Writes], rows: &mut [WorkloadTrials<'_>], series: &mut [Series]) {
+pub(super) fn tell(all: &[Writes], rows: &mut [RowTrials<'_>], series: &mut [Series]) {
     for synced in all.iter().filter(|writes| writes.is_synced) {
         let bare = all.iter().find(|writes| !writes.is_synced && writes.key == synced.key);
         let remark =
@@ -44,7 +44,7 @@ pub(super) fn tell(all: &[Writes], rows: &mut [WorkloadTrials<'_>], series: &mut
 }
 
 /// The writes of the row with this index; `None` for other work, and without a known drive cache.
-pub(super) fn writes(index: usize, row: &WorkloadTrials<'_>) -> Option<Writes> {
+pub(super) fn writes(index: usize, row: &RowTrials<'_>) -> Option<Writes> {
     let drive = row.site.filter(|_| row.trust.is_some()).and_then(rules::with_a_cache)?;
     let io = rules::one_by_one(row.workload)?;
     let counting: Vec<&Trial> = row.counting().map(|trial| trial.record).collect();
@@ -68,7 +68,7 @@ pub(super) fn writes(index: usize, row: &WorkloadTrials<'_>) -> Option<Writes> {
 }
 
 /// The remark on a row's syncs, unless the row is invalid.
-pub(super) fn of_row<'r>(row: &'r WorkloadTrials<'_>) -> Option<&'r str> {
+pub(super) fn of_row<'r>(row: &'r RowTrials<'_>) -> Option<&'r str> {
     let remark = row.remarks.iter().find(|(rule, _)| *rule == rules::ACKNOWLEDGED);
     remark.filter(|_| row.trust != Some(Trust::Invalid)).map(|(_, remark)| remark.text.as_str())
 }

@@ -548,12 +548,7 @@ pub(super) fn weighed(
 }
 
 /// The verdict from the simultaneous CI and the TOST interval, both of logarithms.
-fn verdict(
-    found: &mut Comparison,
-    family: [f64; 2],
-    one_sided: [f64; 2],
-    unit: SampleUnit,
-) -> Verdict {
+fn verdict(found: &mut Comparison, family: [f64; 2], tost: [f64; 2], unit: SampleUnit) -> Verdict {
     let higher = found.better == Better::Higher;
     let margin = match unit {
         SampleUnit::OneDay(_) => return Verdict::Inconclusive,
@@ -562,9 +557,9 @@ fn verdict(
             return verdict_of_ends(family.map(f64::exp), higher);
         }
     };
-    let judged = judge(family, one_sided, margin, higher);
+    let judged = judge(family, tost, margin, higher);
     found.margin = Some(margin);
-    found.ci_equivalence = Some(one_sided.map(f64::exp));
+    found.ci_equivalence = Some(tost.map(f64::exp));
     found.within_margin = judged.within_margin;
     verdict_word(judged.verdict)
 }

@@ -7,7 +7,7 @@ use assay_study::findings::measurements::Series;
 use assay_study::results::record::Trial;
 use assay_workloads::metrics;
 
-use super::rows::WorkloadTrials;
+use super::rows::RowTrials;
 use crate::rules::{HOST_CACHE, IdleFlush, RuleRemark};
 
 const RATE: &str = "bandwidth_bytes_per_s";
@@ -21,7 +21,7 @@ pub(super) struct Rates {
 }
 
 impl Rates {
-    pub fn add(&mut self, index: usize, row: &WorkloadTrials<'_>, series: &[Series]) {
+    pub fn add(&mut self, index: usize, row: &RowTrials<'_>, series: &[Series]) {
         let Some(site) = row.site.filter(|_| row.is_borrowed() && row.trust.is_some()) else {
             return;
         };
@@ -40,7 +40,7 @@ impl Rates {
     }
 
     /// Marks all rows with writes to a drive whose host caches them, and their series.
-    pub fn tell(&self, rows: &mut [WorkloadTrials<'_>], series: &mut [Series]) {
+    pub fn tell(&self, rows: &mut [RowTrials<'_>], series: &mut [Series]) {
         for (target, reading) in &self.reading {
             let writing = || self.writing.iter().filter(|(_, (of, _))| of == target);
             let judge = |(flush, rate): &(IdleFlush, f64)| flush.beside(*rate, *reading);
@@ -54,7 +54,7 @@ impl Rates {
 }
 
 /// Replaces the rule's remark unless that was worse.
-fn replace_remark(row: &mut WorkloadTrials<'_>, series: &mut [Series], remark: &RuleRemark) {
+fn replace_remark(row: &mut RowTrials<'_>, series: &mut [Series], remark: &RuleRemark) {
     let rule = HOST_CACHE.about.name;
     let Some((_, known)) = row.remarks.iter_mut().find(|(name, _)| *name == rule) else { return };
     if known.trust != Trust::Trusted {

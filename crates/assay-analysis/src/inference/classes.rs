@@ -21,7 +21,7 @@ use assay_study::results::record::{Status, Trial};
 use assay_workloads::metrics::change;
 use assay_workloads::production;
 
-use super::rows::{MeasuredTrial, WorkloadTrials};
+use super::rows::{MeasuredTrial, RowTrials};
 use super::series::cell_trial;
 use super::verdicts::words;
 use crate::import::grouped;
@@ -140,13 +140,13 @@ pub(super) struct ClassSeries {
     metrics: Vec<(&'static str, Result<Series, AbsentCell>)>,
 }
 
-pub(super) fn of_row(row: &WorkloadTrials<'_>) -> Vec<ClassSeries> {
+pub(super) fn of_row(row: &RowTrials<'_>) -> Vec<ClassSeries> {
     let block = row.trials.first().and_then(|trial| trial.record.evidence.block_latency.value());
     let parts = parts(row.workload, row.site, block).into_iter();
     parts.map(|(part, devices)| of_part(row, part, &devices)).collect()
 }
 
-fn of_part(row: &WorkloadTrials<'_>, part: String, devices: &[String]) -> ClassSeries {
+fn of_part(row: &RowTrials<'_>, part: String, devices: &[String]) -> ClassSeries {
     let spans = spans_of(row, devices);
     let absent = absent_cell(row, &spans);
     let mut metrics = Vec::new();
@@ -165,7 +165,7 @@ fn of_part(row: &WorkloadTrials<'_>, part: String, devices: &[String]) -> ClassS
 }
 
 /// Why no class of a row has numbers; `None` if one has.
-fn absent_cell(row: &WorkloadTrials<'_>, spans: &Spans<'_>) -> Option<AbsentCell> {
+fn absent_cell(row: &RowTrials<'_>, spans: &Spans<'_>) -> Option<AbsentCell> {
     if let Some(reason) = unseen(spans) {
         return Some(row.absent(Some(ALL), reason));
     }
@@ -194,7 +194,7 @@ pub(super) fn series(rows: Vec<ClassSeries>) -> (Vec<Series>, Vec<AbsentCell>) {
     (all_series, absent)
 }
 
-fn spans_of<'a>(row: &'a WorkloadTrials<'a>, devices: &[String]) -> Spans<'a> {
+fn spans_of<'a>(row: &'a RowTrials<'a>, devices: &[String]) -> Spans<'a> {
     let mut all_spans = Vec::new();
     for trial in &row.trials {
         let block = &trial.record.evidence.block_latency;
@@ -239,7 +239,7 @@ fn metrics_of(class: &ClassColumn) -> impl Iterator<Item = &'static Metric> {
 
 /// A metric of a class over all trials; an error if a trial that counts has no value.
 fn metric_series(
-    row: &WorkloadTrials<'_>,
+    row: &RowTrials<'_>,
     spans: &Spans<'_>,
     class: &ClassColumn,
     metric: &Metric,
@@ -280,7 +280,7 @@ fn metric_series(
 const RULE: &str = "unstable";
 
 /// Whether the trials of a class of production work vary too much for their mean.
-fn unstable(row: &WorkloadTrials<'_>, trials: &[TrialValue]) -> Option<RuleRemark> {
+fn unstable(row: &RowTrials<'_>, trials: &[TrialValue]) -> Option<RuleRemark> {
     if !row.workload.work.is_others() {
         return None;
     }
@@ -294,7 +294,7 @@ fn no_requests(class: &ClassColumn, trial: &MeasuredTrial<'_>) -> String {
 }
 
 /// The value of a class metric in a trial; `None` for all other metrics.
-pub(super) fn in_trial(metric: &str, row: &WorkloadTrials<'_>) -> Option<Result<f64, String>> {
+pub(super) fn in_trial(metric: &str, row: &RowTrials<'_>) -> Option<Result<f64, String>> {
     let (key, _) = metric::class(metric)?;
     let class = CLASSES.iter().find(|class| class.key == key)?;
     let counted = row.site.filter(|_| !row.workload.work.is_only_watched());

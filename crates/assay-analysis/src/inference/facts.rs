@@ -11,7 +11,7 @@ use assay_study::results::plan::{Plan, PlannedWorkload, Survey};
 use assay_workloads::io::{self, Pace};
 
 use super::distinct;
-use super::rows::WorkloadTrials;
+use super::rows::RowTrials;
 
 /// Mount options that change what is measured: whole words, or beginnings that end in `=`.
 const RELEVANT_OPTIONS: &str = "noatime strictatime lazytime sync dirsync ro discard discard= data= commit= barrier= \
@@ -207,7 +207,7 @@ pub(super) fn io(workload: &PlannedWorkload) -> Option<IoFacts> {
 }
 
 /// Schedule deviations of an open loop, over the trials of a row that count.
-pub(super) fn pace(row: &WorkloadTrials<'_>) -> Option<Pace> {
+pub(super) fn pace(row: &RowTrials<'_>) -> Option<Pace> {
     let counted = row.counting().filter_map(|trial| trial.record.measured.as_ref());
     let own = counted.filter_map(|measured| io::IoDetail::of(measured)?.pace);
     own.reduce(Pace::plus)

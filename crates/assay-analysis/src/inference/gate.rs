@@ -155,19 +155,14 @@ pub(super) fn distrust(cell: &Measurement, whose: &str) -> Option<String> {
 
 /// Distances from the limit at which a row fails, and at which a loss is detected. `few`: results per side if trials
 /// are the data.
-fn reach(
-    sides: [&Sample; 2],
-    few: Option<[usize; 2]>,
-    rows: usize,
-    days: Days,
-) -> Option<[f64; 2]> {
+fn reach(pair: [&Sample; 2], few: Option<[usize; 2]>, rows: usize, days: Days) -> Option<[f64; 2]> {
     let alpha = ALPHA / rows.max(1) as f64;
     if let Some(results) = few {
-        let between = days.between(sides, results)?;
+        let between = days.between(pair, results)?;
         return Some([between.reach(alpha)?, between.found(alpha, POWER)?]);
     }
     // Without spread on either side there is no error.
-    let Some(test) = welch(sides[0], sides[1]) else { return Some([0.0; 2]) };
+    let Some(test) = welch(pair[0], pair[1]) else { return Some([0.0; 2]) };
     let quantile = |p: f64| t_quantile(p, test.degrees_of_freedom);
     let bound = quantile(1.0 - alpha)? * test.standard_error;
     Some([bound, bound + quantile(POWER)? * test.standard_error])

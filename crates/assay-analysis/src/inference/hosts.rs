@@ -9,7 +9,7 @@ use assay_study::results::fleet::{Fleet, Lost, words};
 use assay_study::results::plan::{Plan, PlannedWorkload};
 use assay_study::results::record::Trial;
 
-use super::rows::{MeasuredTrial, WorkloadTrials};
+use super::rows::{MeasuredTrial, RowTrials};
 use super::verdicts::AdviceStage;
 use crate::rules::{self, Case, RuleRemark};
 
@@ -100,7 +100,7 @@ pub(super) struct HostRates {
 }
 
 impl HostRates {
-    pub fn add(&mut self, row: &WorkloadTrials<'_>) {
+    pub fn add(&mut self, row: &RowTrials<'_>) {
         let mut sums: BTreeMap<u32, (f64, u32)> = BTreeMap::new();
         for trial in row.counting() {
             let hosts = trial.record.together.as_ref().map_or(&[][..], |together| &together.hosts);

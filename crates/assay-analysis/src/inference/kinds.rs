@@ -12,10 +12,10 @@ use assay_workloads::production::ProductionDetail;
 use assay_workloads::tell::{Failed, NearLimit, Resting, RowView, TriggeredRule};
 use assay_workloads::{Measured, WorkFacts};
 
-use super::rows::WorkloadTrials;
+use super::rows::RowTrials;
 
 /// Facts of a row's trials; none for the A/A control, which would repeat them under the same name.
-pub(super) fn of_row(row: &WorkloadTrials<'_>) -> Option<WorkFacts> {
+pub(super) fn of_row(row: &RowTrials<'_>) -> Option<WorkFacts> {
     let tells = row.workload.work.tells().filter(|_| !row.workload.control)?;
     let records = || row.counting().map(|trial| trial.record);
     let near_limits: Vec<Option<Presence<NearLimit>>> =
@@ -44,14 +44,14 @@ fn failed_trial(record: &Trial) -> Failed<'_> {
 /// A metric whose trust the rules may change; `None` for all others.
 pub(super) fn as_judged(
     metric: &str,
-    row: &WorkloadTrials<'_>,
+    row: &RowTrials<'_>,
     measured: &Measured,
 ) -> Option<Result<f64, String>> {
     row.workload.work.tells()?.as_judged(metric, measured, &triggered_rules(row))
 }
 
 /// The remarks on a row in the form for kinds of work.
-fn triggered_rules<'a>(row: &'a WorkloadTrials<'_>) -> Vec<TriggeredRule<'a>> {
+fn triggered_rules<'a>(row: &'a RowTrials<'_>) -> Vec<TriggeredRule<'a>> {
     let mut rules = Vec::new();
     for (rule, remark) in &row.remarks {
         let invalid = remark.trust == Trust::Invalid;

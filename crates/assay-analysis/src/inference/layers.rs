@@ -8,7 +8,7 @@ use assay_study::results::plan::arm_in_words;
 
 use super::distinct;
 use super::metrics::{SYNC_RATE, SYNC_WHOLE};
-use super::rows::WorkloadTrials;
+use super::rows::RowTrials;
 
 const CRYPT: &str = "crypt";
 
@@ -18,7 +18,7 @@ pub(super) struct Conversion {
     took_ns: u64,
 }
 
-pub(super) fn of_row(row: &WorkloadTrials<'_>) -> Vec<Conversion> {
+pub(super) fn of_row(row: &RowTrials<'_>) -> Vec<Conversion> {
     let (factor, level) = CONVERSION;
     let in_place = row.arm.get(factor).is_some_and(|own| own == level);
     let Some(bytes) = row.site.filter(|_| in_place).and_then(encrypted) else { return Vec::new() };

@@ -7,7 +7,7 @@ use assay_study::findings::{Findings, Measurement, Sentence, SentenceRole, Trust
 use assay_workloads::memory::{self, EXPECTED, HELD, KILLED, RATE, REACHED};
 use assay_workloads::stacks;
 
-use super::rows::WorkloadTrials;
+use super::rows::RowTrials;
 
 /// Smaller savings of a compressor are not worth a sentence.
 const SMALL: f64 = 0.1;
@@ -28,7 +28,7 @@ struct MemoryRow {
 pub(super) fn swap_sentence(
     workload: &str,
     found: &Findings,
-    rows: &[WorkloadTrials<'_>],
+    rows: &[RowTrials<'_>],
 ) -> Option<Sentence> {
     let rows = rows.iter().filter(|row| row.workload.name == workload && !row.workload.control);
     let rows: Vec<MemoryRow> = rows.filter_map(|row| memory_row(found, row)).collect();
@@ -80,7 +80,7 @@ impl MemoryRow {
     }
 }
 
-fn memory_row(found: &Findings, row: &WorkloadTrials<'_>) -> Option<MemoryRow> {
+fn memory_row(found: &Findings, row: &RowTrials<'_>) -> Option<MemoryRow> {
     let planned = memory::MemoryPlan::of(&row.workload.work)?;
     let cell = |metric: &Metric| {
         let cell = found.cell(&row.workload.name, &row.workload.arm, metric.name);
@@ -115,7 +115,7 @@ struct StackSizeRow {
 pub(super) fn stacks_sentence(
     workload: &str,
     found: &Findings,
-    rows: &[WorkloadTrials<'_>],
+    rows: &[RowTrials<'_>],
 ) -> Option<Sentence> {
     let rows = rows.iter().filter(|row| row.workload.name == workload && !row.workload.control);
     let mut sizes: Vec<StackSizeRow> = rows.filter_map(|row| stack_size_row(found, row)).collect();
@@ -143,7 +143,7 @@ pub(super) fn stacks_sentence(
     Some(Sentence::new(SentenceRole::Answer, "reserved", text))
 }
 
-fn stack_size_row(found: &Findings, row: &WorkloadTrials<'_>) -> Option<StackSizeRow> {
+fn stack_size_row(found: &Findings, row: &RowTrials<'_>) -> Option<StackSizeRow> {
     let planned = stacks::StacksPlan::of(&row.workload.work)?;
     let mean = |metric: &str| {
         let cell = found.cell(&row.workload.name, &row.arm, metric)?;

@@ -15,7 +15,7 @@ use assay_workloads::metrics::{is_of_energy, is_told};
 use assay_workloads::{Basis, io};
 
 use super::kinds;
-use super::rows::{MeasuredTrial, WorkloadTrials};
+use super::rows::{MeasuredTrial, RowTrials};
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
@@ -70,7 +70,7 @@ fn times<'t>(metric: &str, trial: &'t MeasuredTrial<'_>) -> Option<&'t Tally> {
     }
 }
 
-pub(super) fn applies(metric: &str, row: &WorkloadTrials<'_>) -> bool {
+pub(super) fn applies(metric: &str, row: &RowTrials<'_>) -> bool {
     if played::find(metric).is_some() {
         // Each class has a separate row.
         return false;
@@ -105,7 +105,7 @@ pub(super) fn applies(metric: &str, row: &WorkloadTrials<'_>) -> bool {
 /// The value of a metric in a trial, always finite, or the reason why it is missing.
 pub(super) fn value(
     metric: &str,
-    row: &WorkloadTrials<'_>,
+    row: &RowTrials<'_>,
     trial: &MeasuredTrial<'_>,
 ) -> Result<f64, String> {
     let record = trial.record;
@@ -170,7 +170,7 @@ fn value_or_reason(seen: &Presence<u64>) -> Result<u64, String> {
 
 /// A counter summed over devices until all data was on them; only if all devices have the counter.
 fn of_devices(
-    row: &WorkloadTrials<'_>,
+    row: &RowTrials<'_>,
     trial: &MeasuredTrial<'_>,
     names: fn(&Site) -> Vec<&str>,
     counter: fn(&Traffic) -> u64,
@@ -189,7 +189,7 @@ fn counted(site: &Site) -> Vec<&str> {
 
 /// The same for the devices that carry the requested data: for an md array, its members.
 fn of_carriers(
-    row: &WorkloadTrials<'_>,
+    row: &RowTrials<'_>,
     trial: &MeasuredTrial<'_>,
     counter: fn(&Traffic) -> u64,
 ) -> Result<u64, String> {
@@ -217,15 +217,12 @@ fn data_devices(site: &Site) -> Vec<&str> {
     devices
 }
 
-fn requests_per_operation(
-    row: &WorkloadTrials<'_>,
-    trial: &MeasuredTrial<'_>,
-) -> Result<f64, String> {
+fn requests_per_operation(row: &RowTrials<'_>, trial: &MeasuredTrial<'_>) -> Result<f64, String> {
     let requests = of_devices(row, trial, counted, |traffic| traffic.reads + traffic.writes)?;
     Ok(requests as f64 / trial.record.claims().operations() as f64)
 }
 
-fn busy_s_per_gib(row: &WorkloadTrials<'_>, trial: &MeasuredTrial<'_>) -> Result<f64, String> {
+fn busy_s_per_gib(row: &RowTrials<'_>, trial: &MeasuredTrial<'_>) -> Result<f64, String> {
     let busy_ms = of_devices(row, trial, counted, |traffic| traffic.busy_ms)?;
     Ok(seconds_per_gib(busy_ms.saturating_mul(1_000_000), trial.record))
 }
@@ -256,11 +253,7 @@ fn resync(metric: &str, record: &Trial) -> Result<f64, String> {
 }
 
 /// Energy of a run until all data was on the device; only if all trials of the row have the same source.
-fn energy(
-    metric: &str,
-    row: &WorkloadTrials<'_>,
-    trial: &MeasuredTrial<'_>,
-) -> Result<f64, String> {
+fn energy(metric: &str, row: &RowTrials<'_>, trial: &MeasuredTrial<'_>) -> Result<f64, String> {
     let energy = match &trial.record.evidence.energy {
         Presence::Present(energy) => energy,
         absent if is_not_recorded(absent) => return Err("not watched".to_owned()),
@@ -314,7 +307,7 @@ fn too_few(q: f64, had: u64) -> String {
 }
 
 /// Why a row has no percentile: the trial with the fewest operations decides.
-pub(super) fn unsupported(metric: &str, row: &WorkloadTrials<'_>) -> Option<String> {
+pub(super) fn unsupported(metric: &str, row: &RowTrials<'_>) -> Option<String> {
     let q = quantile(metric)?;
     let operations = |trial: &MeasuredTrial<'_>| times(metric, trial).map_or(0, Tally::len);
     let fewest = row.counting().map(operations).min()?;

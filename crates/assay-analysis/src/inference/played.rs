@@ -5,11 +5,11 @@ use assay_study::findings::AbsentCell;
 use assay_study::findings::measurements::Series;
 use assay_study::results::design::Design;
 
-use super::rows::WorkloadTrials;
+use super::rows::RowTrials;
 use super::series::of_metric;
 
 /// Series of the classes of a row, and the missing numbers; empty for work without classes.
-pub(super) fn series(design: &Design, row: &WorkloadTrials<'_>) -> (Vec<Series>, Vec<AbsentCell>) {
+pub(super) fn series(design: &Design, row: &RowTrials<'_>) -> (Vec<Series>, Vec<AbsentCell>) {
     let (mut found, mut absent) = (Vec::new(), Vec::new());
     // If nothing was measured, the row itself reports it.
     let classes = CLASSES.iter().filter(|class| row.trust.is_some() && is_reported(class, row));
@@ -50,7 +50,7 @@ pub(super) fn row_of(workload: &str, metric: &str) -> Option<String> {
 }
 
 /// Whether the kind of work of a row reports its classes.
-fn is_reported(class: &PlayedClass, row: &WorkloadTrials<'_>) -> bool {
+fn is_reported(class: &PlayedClass, row: &RowTrials<'_>) -> bool {
     let mut metrics = row.workload.work.kind().metrics.iter().copied().flatten();
     class.metrics.first().is_some_and(|first| metrics.any(|metric| metric.name == first.name))
 }
@@ -58,13 +58,13 @@ fn is_reported(class: &PlayedClass, row: &WorkloadTrials<'_>) -> bool {
 const NO_CLOCK: &str = "this replay has no intended starts, so response time is undefined";
 
 /// Only work on a schedule has response times.
-fn is_defined(metric: &str, row: &WorkloadTrials<'_>) -> bool {
+fn is_defined(metric: &str, row: &RowTrials<'_>) -> bool {
     let is_response = played::find(metric).is_some_and(|(_, played)| played.is_response());
     !is_response || row.workload.work.is_by_clock()
 }
 
 /// Default metric for comparing classes: a mean, which needs few operations.
-fn default_metric(row: &WorkloadTrials<'_>) -> PlayedMetric {
+fn default_metric(row: &RowTrials<'_>) -> PlayedMetric {
     if row.workload.work.is_by_clock() {
         PlayedMetric::Response(LatencyPoint::Mean)
     } else {
@@ -73,7 +73,7 @@ fn default_metric(row: &WorkloadTrials<'_>) -> PlayedMetric {
 }
 
 /// The metric for comparing a class; if the study names one class's metric, only that one is compared.
-fn primary(design: &Design, row: &WorkloadTrials<'_>, class: &PlayedClass) -> Option<&'static str> {
+fn primary(design: &Design, row: &RowTrials<'_>, class: &PlayedClass) -> Option<&'static str> {
     let wanted = match design.primary.as_deref().and_then(played::find) {
         Some((named, wanted)) => (named.key == class.key).then_some(wanted)?,
         None => default_metric(row),

@@ -21,7 +21,7 @@ use super::series::cell_trial;
 use super::{cells, hosts};
 use crate::rules::{self, Case, RuleRemark, Unquiet};
 
-pub(super) struct WorkloadTrials<'a> {
+pub(super) struct RowTrials<'a> {
     pub workload: &'a PlannedWorkload,
     pub arm: Arm,
     /// The target's device stack; `None` in a bundle without it.
@@ -82,7 +82,7 @@ impl<'a> MeasuredTrial<'a> {
     }
 }
 
-impl<'a> WorkloadTrials<'a> {
+impl<'a> RowTrials<'a> {
     /// Series of this row among those of all rows, including its classes.
     pub fn own_series<'s>(&self, series: &'s mut [Series]) -> impl Iterator<Item = &'s mut Series> {
         let own = (self.workload.name.as_str(), &self.arm, self.workload.control);
@@ -113,10 +113,7 @@ impl<'a> WorkloadTrials<'a> {
     }
 
     /// Trials that the row's numbers summarize, among those with data.
-    pub fn summed_up(
-        &self,
-        has_data: impl Fn(&MeasuredTrial<'a>) -> bool,
-    ) -> Vec<&MeasuredTrial<'a>> {
+    pub fn summed(&self, has_data: impl Fn(&MeasuredTrial<'a>) -> bool) -> Vec<&MeasuredTrial<'a>> {
         let trials = self.trials.iter();
         let values: Vec<TrialValue> =
             trials.map(|trial| cell_trial(trial, has_data(trial).then_some(1.0))).collect();
@@ -161,7 +158,7 @@ pub(super) fn row<'a>(
     plan: &'a Plan,
     environment: &'a Environment,
     trials: &[&'a Trial],
-) -> WorkloadTrials<'a> {
+) -> RowTrials<'a> {
     let mut trials = trials.to_vec();
     // Floating-point sums depend on the order; use that of the plan.
     trials.sort_by_key(|trial| (trial.order, trial.replicate));
@@ -186,9 +183,9 @@ pub(super) fn bare<'a>(
     workload: &'a PlannedWorkload,
     plan: &Plan,
     environment: &'a Environment,
-) -> WorkloadTrials<'a> {
+) -> RowTrials<'a> {
     let is_bare = workload.arm.is_empty();
-    WorkloadTrials {
+    RowTrials {
         workload,
         arm: if is_bare { arm(plan, workload.target) } else { workload.arm.clone() },
         site: environment.sites.get(workload.target),
@@ -205,9 +202,9 @@ pub(super) fn of_trial<'a>(
     plan: &'a Plan,
     environment: &'a Environment,
     trial: &'a Trial,
-) -> WorkloadTrials<'a> {
+) -> RowTrials<'a> {
     let workload = &plan.workloads[trial.workload];
-    WorkloadTrials {
+    RowTrials {
         arm: trial.arm.clone(),
         trials: vec![MeasuredTrial::new(trial)],
         ..bare(workload, plan, environment)

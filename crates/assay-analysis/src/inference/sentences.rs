@@ -15,7 +15,7 @@ const BLAMED: [(&str, &str); 5] = [
 const MOST_ADVISED: u32 = 100;
 
 /// One sentence if over half of the trials were disturbed, with advice: the number of replicates, if it may grow.
-fn disturbance(rows: &[WorkloadTrials<'_>], needed: Option<u32>) -> Option<Sentence> {
+fn disturbance(rows: &[RowTrials<'_>], needed: Option<u32>) -> Option<Sentence> {
     let total: usize = rows.iter().map(|row| row.unquiet.of).sum();
     let disturbed: usize = rows.iter().map(|row| row.unquiet.trials).sum();
     if 2 * disturbed <= total {
@@ -51,7 +51,7 @@ use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Plan, arm_in_words, without_target};
 use assay_workloads::metrics::{change, nature};
 
-use super::rows::WorkloadTrials;
+use super::rows::RowTrials;
 use super::verdicts::words::listed;
 use super::verdicts::{AdviceStage, words};
 use super::{acknowledged, card, distinct, facts, with_levels};
@@ -82,7 +82,7 @@ fn emulated(story: &Summary<'_>) -> Option<Sentence> {
 pub(super) struct Summary<'a> {
     pub plan: &'a Plan,
     pub environment: &'a Environment,
-    pub rows: &'a [WorkloadTrials<'a>],
+    pub rows: &'a [RowTrials<'a>],
     pub found: &'a Findings,
     /// Sentences on verdicts and facts, before the selection.
     pub facts: Vec<Sentence>,
@@ -294,12 +294,11 @@ fn verdict_counts(comparisons: &[Comparison]) -> Option<String> {
 
 /// Precedes all numbers: data was lost or corrupted.
 fn wrong_data(story: &Summary<'_>) -> Option<Sentence> {
-    let rows: Vec<&WorkloadTrials<'_>> =
-        story.rows.iter().filter(|row| has_wrong_data(row)).collect();
+    let rows: Vec<&RowTrials<'_>> = story.rows.iter().filter(|row| has_wrong_data(row)).collect();
     (!rows.is_empty()).then(|| invalid_sentence(WRONG_DATA, &rows, story.rows.len()))
 }
 
-fn has_wrong_data(row: &WorkloadTrials<'_>) -> bool {
+fn has_wrong_data(row: &RowTrials<'_>) -> bool {
     let mut remarks = row.remarks.iter();
     remarks.any(|(rule, remark)| *rule == WRONG_DATA && remark.trust == Trust::Invalid)
 }
@@ -313,13 +312,13 @@ fn invalid(story: &Summary<'_>) -> Vec<(usize, Sentence)> {
     });
     let mut sentences = Vec::new();
     for group in grouped(invalid, |one, other| one.0 == other.0) {
-        let (rules, rows): (Vec<&str>, Vec<&WorkloadTrials<'_>>) = group.into_iter().unzip();
+        let (rules, rows): (Vec<&str>, Vec<&RowTrials<'_>>) = group.into_iter().unzip();
         sentences.push((rows.len(), invalid_sentence(rules[0], &rows, story.rows.len())));
     }
     sentences
 }
 
-fn invalid_sentence(rule: &str, rows: &[&WorkloadTrials<'_>], all: usize) -> Sentence {
+fn invalid_sentence(rule: &str, rows: &[&RowTrials<'_>], all: usize) -> Sentence {
     let many = rows.len() > 1;
     let subject = if many && rows.len() == all {
         all_rows(all)
@@ -347,7 +346,7 @@ fn invalid_sentence(rule: &str, rows: &[&WorkloadTrials<'_>], all: usize) -> Sen
 }
 
 /// `random-write-q1`, with its target if there are several.
-fn row_name(row: &WorkloadTrials<'_>) -> String {
+fn row_name(row: &RowTrials<'_>) -> String {
     let levels = arm_in_words(without_target(&row.arm).iter());
     let name = with_levels(&row.workload.name, &levels);
     match row.arm.get("target") {
@@ -424,7 +423,7 @@ fn about(trust: Trust) -> Option<&'static str> {
 }
 
 /// The trust in a row's primary number, or else in its first judged one, and whether the drive is virtual.
-fn row_trust(found: &Findings, row: &WorkloadTrials<'_>) -> Option<(Trust, bool)> {
+fn row_trust(found: &Findings, row: &RowTrials<'_>) -> Option<(Trust, bool)> {
     let trust = row.trust?;
     let row_key = (&row.workload.name, &row.arm, row.workload.control);
     let is_judged = |cell: &&Measurement| {

@@ -9,7 +9,7 @@ use assay_study::results::record::{OUT_OF_TIME, Status};
 use assay_workloads::OwnMetric;
 use assay_workloads::metrics::{nature, of_work, side};
 
-use super::rows::{MeasuredTrial, WorkloadTrials};
+use super::rows::{MeasuredTrial, RowTrials};
 use super::{hosts, metrics};
 
 struct SeriesMetric<'m> {
@@ -34,7 +34,7 @@ impl<'m> SeriesMetric<'m> {
 }
 
 /// All series of a row, and its missing numbers.
-pub(super) fn series(design: &Design, row: &WorkloadTrials<'_>) -> (Vec<Series>, Vec<AbsentCell>) {
+pub(super) fn series(design: &Design, row: &RowTrials<'_>) -> (Vec<Series>, Vec<AbsentCell>) {
     let (mut series, mut absent) = (Vec::new(), Vec::new());
     absent.extend(nothing_measured(row));
     if row.trials.is_empty() {
@@ -54,13 +54,13 @@ pub(super) fn series(design: &Design, row: &WorkloadTrials<'_>) -> (Vec<Series>,
 /// One of Assay's metrics of a row, or why it is missing.
 pub(super) fn of_metric(
     design: &Design,
-    row: &WorkloadTrials<'_>,
+    row: &RowTrials<'_>,
     metric: &'static Metric,
 ) -> Result<Series, String> {
     metric_series(design, row, &SeriesMetric::known(metric))
 }
 
-fn nothing_measured(row: &WorkloadTrials<'_>) -> Option<AbsentCell> {
+fn nothing_measured(row: &RowTrials<'_>) -> Option<AbsentCell> {
     if row.trust.is_some() {
         return None;
     }
@@ -77,7 +77,7 @@ fn nothing_measured(row: &WorkloadTrials<'_>) -> Option<AbsentCell> {
 
 fn metric_series(
     design: &Design,
-    row: &WorkloadTrials<'_>,
+    row: &RowTrials<'_>,
     what: &SeriesMetric<'_>,
 ) -> Result<Series, String> {
     if let Some(reason) = metrics::unsupported(what.metric, row) {
@@ -138,7 +138,7 @@ pub(super) fn cell_trial(trial: &MeasuredTrial<'_>, value: Option<f64>) -> Trial
 }
 
 /// The default primary metric of a row: the first that its programs report, else the default of its kind.
-pub(super) fn primary<'r>(design: &Design, row: &'r WorkloadTrials<'_>) -> &'r str {
+pub(super) fn primary<'r>(design: &Design, row: &'r RowTrials<'_>) -> &'r str {
     let varies = |name: &str| design.factors.iter().any(|factor| factor.name == name);
     match row.own_metrics().first() {
         Some(metric) => metric.name.as_str(),

@@ -16,12 +16,12 @@ use assay_study::results::surroundings::facts::{
 };
 use serde_json::Value;
 
-use super::rows::WorkloadTrials;
+use super::rows::RowTrials;
 
 /// Counters that grow on every drive without wear.
 const EVERYDAY: [&str; 2] = ["power_on_hours", "error_log_entries"];
 
-pub(super) fn add_row(activity: &mut Activity, row: &WorkloadTrials<'_>) {
+pub(super) fn add_row(activity: &mut Activity, row: &RowTrials<'_>) {
     if !row.workload.control && row.trust.is_some() {
         activity.workloads.extend(row_activity(row));
         activity.observed.extend(observed_fields(row));
@@ -119,7 +119,7 @@ fn zip<T>(before: Option<T>, after: Option<T>) -> Option<[T; 2]> {
 }
 
 /// The activity during the trials of a row; `None` if no trial recorded any.
-fn row_activity(row: &WorkloadTrials<'_>) -> Option<WorkloadSurroundings> {
+fn row_activity(row: &RowTrials<'_>) -> Option<WorkloadSurroundings> {
     let evidence: Vec<&Evidence> = row.counting().map(|trial| &trial.record.evidence).collect();
     let n = evidence.iter().filter(|evidence| has_activity(evidence)).count();
     if n == 0 {
@@ -211,7 +211,7 @@ struct FactSum {
     words: Vec<String>,
 }
 
-fn observed_fields(row: &WorkloadTrials<'_>) -> Vec<ObservedField> {
+fn observed_fields(row: &RowTrials<'_>) -> Vec<ObservedField> {
     let observed = row.counting().flat_map(|trial| trial.record.evidence.plain());
     let by_probe = observed.map(|(entry, observed)| (entry.about.name, observed));
     let mut fields = summarize_fields(by_probe);

@@ -8,9 +8,9 @@ use assay_machine::system::site::Layer;
 use assay_study::results::record::{DeviceEvidence, Trial};
 use assay_study::results::surroundings::facts::{Member, ProbeCost};
 
-use super::rows::{MeasuredTrial, WorkloadTrials};
+use super::rows::{MeasuredTrial, RowTrials};
 
-pub(super) fn members(row: &WorkloadTrials<'_>) -> Vec<Member> {
+pub(super) fn members(row: &RowTrials<'_>) -> Vec<Member> {
     let layers = row.site.map_or(&[][..], |site| &site.layers);
     if layers.len() < 2 || row.workload.control || row.trust.is_none() {
         return Vec::new();
@@ -18,7 +18,7 @@ pub(super) fn members(row: &WorkloadTrials<'_>) -> Vec<Member> {
     layers.iter().map(|layer| member(row, layer)).collect()
 }
 
-fn member(row: &WorkloadTrials<'_>, layer: &Layer) -> Member {
+fn member(row: &RowTrials<'_>, layer: &Layer) -> Member {
     let trials: Vec<(u64, DeviceEvidence)> =
         row.counting().filter_map(|trial| counters(trial, &layer.name)).collect();
     let claimed_bytes: u64 = trials.iter().map(|(claimed, _)| claimed).sum();
@@ -64,7 +64,7 @@ fn counters(trial: &MeasuredTrial<'_>, name: &str) -> Option<(u64, DeviceEvidenc
     Some((trial.record.claims().bytes(), *device))
 }
 
-fn why_no_counters(row: &WorkloadTrials<'_>) -> String {
+fn why_no_counters(row: &RowTrials<'_>) -> String {
     let reason = row.counting().find_map(|trial| {
         let evidence = &trial.record.evidence;
         let members = Some(&evidence.members).filter(|members| !is_not_recorded(members));

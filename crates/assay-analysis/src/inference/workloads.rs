@@ -18,7 +18,7 @@ use assay_study::results::plan::{Arm, Plan};
 use assay_study::results::record::Trial;
 use assay_workloads::WorkFacts;
 
-use super::rows::{self, WorkloadTrials};
+use super::rows::{self, RowTrials};
 use super::verdicts::{add_note, explain};
 use super::{
     acknowledged, add_verdicts, borrowed, card, checks, classes, decide, design, different,
@@ -38,7 +38,7 @@ pub struct Analysis<'a> {
 /// Data to store per row.
 #[derive(Default)]
 struct OfRows<'a> {
-    rows: Vec<WorkloadTrials<'a>>,
+    rows: Vec<RowTrials<'a>>,
     series: Vec<Series>,
     /// The series of the classes of a replayed load.
     played: Vec<Series>,
@@ -102,7 +102,7 @@ impl<'a> Analysis<'a> {
         found.environment.activity.members.extend(watched::members(&row));
         surroundings::add_row(&mut found.environment.activity, &row);
         own.series.extend(series);
-        own.rows.push(WorkloadTrials {
+        own.rows.push(RowTrials {
             remarks: row.remarks,
             unquiet: row.unquiet,
             trust: row.trust,
@@ -189,7 +189,7 @@ impl RowRules {
     fn add(
         &mut self,
         index: usize,
-        row: &WorkloadTrials<'_>,
+        row: &RowTrials<'_>,
         series: &[Series],
         environment: &Environment,
     ) {
@@ -200,7 +200,7 @@ impl RowRules {
         }
     }
 
-    fn apply(&self, rows: &mut [WorkloadTrials<'_>], series: &mut [Series]) {
+    fn apply(&self, rows: &mut [RowTrials<'_>], series: &mut [Series]) {
         self.borrowed.tell(rows, series);
         different::tell(&self.different, rows, series);
         acknowledged::tell(&self.acknowledged, rows, series);
@@ -211,7 +211,7 @@ impl RowRules {
 fn trust_surfaces(
     surfaces: &mut [surfaces::Surface],
     accesses: &mut [surfaces::Accesses],
-    rows: &[WorkloadTrials<'_>],
+    rows: &[RowTrials<'_>],
 ) {
     let lowered = |workload: &str, arm: &Arm, trust: Option<Trust>| {
         let row = rows.iter().find(|row| row.workload.name == workload && row.arm == *arm);
@@ -244,7 +244,7 @@ fn add_checks(
 }
 
 /// Every planned workload and arm, and those excluded while another arm of the workload was not.
-fn planned(plan: &Plan, rows: &[WorkloadTrials<'_>]) -> BTreeSet<gated::Planned> {
+fn planned(plan: &Plan, rows: &[RowTrials<'_>]) -> BTreeSet<gated::Planned> {
     let has_rows = |name: &String| rows.iter().any(|row| row.workload.name == *name);
     let left_out = planned_absences(plan).filter(|absent| has_rows(&absent.workload));
     let left_out = left_out.map(|absent| (absent.workload, absent.configuration));
@@ -253,7 +253,7 @@ fn planned(plan: &Plan, rows: &[WorkloadTrials<'_>]) -> BTreeSet<gated::Planned>
 }
 
 /// A note if two arms with the same requested queue depth had different numbers of operations in flight.
-fn in_flight(comparison: &Comparison, rows: &[WorkloadTrials<'_>]) -> Option<Note> {
+fn in_flight(comparison: &Comparison, rows: &[RowTrials<'_>]) -> Option<Note> {
     let work_of = |arm: &Arm| {
         let mut rows = rows.iter().filter(|row| row.workload.name == comparison.workload);
         rows.find(|row| row.arm == *arm).map(|row| &row.workload.work)
@@ -281,7 +281,7 @@ fn planned_absences(plan: &Plan) -> impl Iterator<Item = AbsentCell> + '_ {
     })
 }
 
-fn workload_facts(row: &WorkloadTrials<'_>) -> WorkloadFacts {
+fn workload_facts(row: &RowTrials<'_>) -> WorkloadFacts {
     WorkloadFacts {
         name: row.workload.name.clone(),
         configuration: row.arm.clone(),
@@ -305,7 +305,7 @@ fn add_lines(found: &mut Findings, plan: &Plan, environment: &Environment) {
             .iter()
             .find(|one| one.verdict == Some(Verdict::Better) && advice.evidence.contains(&one.id));
         let Some(arm) = better.map(|one| &one.configuration) else { continue };
-        let (lines, lost) = commands_for(arm, plan, environment);
+        let (lines, lost) = commands(arm, plan, environment);
         if !lines.is_empty() {
             advice.text = format!("{} To apply: {}.", advice.text, lines.join("; "));
         }
@@ -320,11 +320,7 @@ fn add_lines(found: &mut Findings, plan: &Plan, environment: &Environment) {
 }
 
 /// The commands that apply an arm, and what they destroy; empty if the arm or its target is not in the plan.
-fn commands_for(
-    arm: &Arm,
-    plan: &Plan,
-    environment: &Environment,
-) -> (Vec<String>, Option<String>) {
+fn commands(arm: &Arm, plan: &Plan, environment: &Environment) -> (Vec<String>, Option<String>) {
     let planned = plan.workloads.iter().find(|planned| planned.arm == *arm);
     match planned.and_then(|planned| environment.sites.get(planned.target)) {
         Some(site) => (permanent::typed(arm, site), permanent::lost(arm, site)),

@@ -20,7 +20,7 @@ use super::sessions::common_margin;
 use super::verdicts::words::listed;
 
 use rows::PlaceRows;
-use spots::PlatformResults;
+use spots::Platform;
 
 /// A result with facts that its findings do not contain.
 #[derive(Clone, Debug)]
@@ -88,10 +88,7 @@ pub fn by_place(results: &[LabeledResult], query: PlatformQuery) -> Outcome<Find
 }
 
 /// Puts the baseline first and emulated platforms last.
-fn put_baseline_first(
-    spots: &mut [PlatformResults],
-    wanted: Option<&str>,
-) -> Outcome<BaselineChoice> {
+fn put_baseline_first(spots: &mut [Platform], wanted: Option<&str>) -> Outcome<BaselineChoice> {
     let (index, chosen) = match wanted {
         Some(wanted) => (find_platform(spots, wanted)?, BaselineChoice::Asked),
         None => default_baseline(spots),
@@ -101,10 +98,10 @@ fn put_baseline_first(
     Ok(chosen)
 }
 
-fn default_baseline(spots: &[PlatformResults]) -> (usize, BaselineChoice) {
-    let is_bare_metal = |spot: &PlatformResults| spot.placed.kind == Some(PlaceSort::BareMetal);
+fn default_baseline(spots: &[Platform]) -> (usize, BaselineChoice) {
+    let is_bare_metal = |spot: &Platform| spot.placed.kind == Some(PlaceSort::BareMetal);
     // Imported results have no kind, but their user may have named the platform.
-    let is_named_bare_metal = |spot: &PlatformResults| {
+    let is_named_bare_metal = |spot: &Platform| {
         spot.placed.kind.is_none() && spot.placed.name.eq_ignore_ascii_case("bare metal")
     };
     if let Some(index) = spots.iter().position(is_bare_metal) {
@@ -121,13 +118,13 @@ fn default_baseline(spots: &[PlatformResults]) -> (usize, BaselineChoice) {
 }
 
 /// Finds the requested platform: by its name, else by its name ignoring case, else by the ID of one of its results.
-fn find_platform(spots: &[PlatformResults], wanted: &str) -> Outcome<usize> {
-    let has_name = |spot: &PlatformResults| spot.placed.name == wanted;
+fn find_platform(spots: &[Platform], wanted: &str) -> Outcome<usize> {
+    let has_name = |spot: &Platform| spot.placed.name == wanted;
     let has_similar_name =
-        |spot: &PlatformResults| spot.placed.name.to_lowercase() == wanted.to_lowercase();
+        |spot: &Platform| spot.placed.name.to_lowercase() == wanted.to_lowercase();
     let has_result =
-        |spot: &PlatformResults| spot.placed.results.iter().any(|one| one.id.starts_with(wanted));
-    let tests: [&dyn Fn(&PlatformResults) -> bool; 3] = [&has_name, &has_similar_name, &has_result];
+        |spot: &Platform| spot.placed.results.iter().any(|one| one.id.starts_with(wanted));
+    let tests: [&dyn Fn(&Platform) -> bool; 3] = [&has_name, &has_similar_name, &has_result];
     for is_match in tests {
         let mut matches = (0..spots.len()).filter(|index| is_match(&spots[*index]));
         if let (Some(index), None) = (matches.next(), matches.next()) {
@@ -140,8 +137,8 @@ fn find_platform(spots: &[PlatformResults], wanted: &str) -> Outcome<usize> {
     )))
 }
 
-fn nothing_in_common(spots: &[PlatformResults]) -> Failure {
-    let contents = |spot: &PlatformResults| {
+fn nothing_in_common(spots: &[Platform]) -> Failure {
+    let contents = |spot: &Platform| {
         let workloads = listed(spot.workloads());
         let contents = if workloads.is_empty() { "no numbers" } else { &workloads };
         format!("{} has {contents}", spot.placed.name)

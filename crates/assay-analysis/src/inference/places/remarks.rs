@@ -8,12 +8,12 @@ use assay_study::findings::{Check, Findings};
 
 use super::super::verdicts::words::listed;
 use super::rows::PlaceRows;
-use super::spots::{PlatformResults, is_same_machine};
+use super::spots::{Platform, is_same_machine};
 use crate::inference::across::{self, Fact};
 use crate::inference::with_levels;
 
 pub(super) fn remarks(
-    spots: &[PlatformResults],
+    spots: &[Platform],
     chosen: BaselineChoice,
     table: &PlaceRows,
     beside: &[PublishedBeside],
@@ -43,7 +43,7 @@ fn unexpected_baseline(base: &Placed) -> Check {
 }
 
 /// How Assay combines the results of a platform; `None` for a single result.
-fn pooled_results(spot: &PlatformResults, rows: &[PlaceRow]) -> Option<Check> {
+fn pooled_results(spot: &Platform, rows: &[PlaceRow]) -> Option<Check> {
     let place = &spot.placed;
     let count = place.results.len();
     if count < 2 {
@@ -75,7 +75,7 @@ fn pooled_results(spot: &PlatformResults, rows: &[PlaceRow]) -> Option<Check> {
 }
 
 /// Warns if the results of a platform come from different machines or kernels.
-fn different_machines(spot: &PlatformResults) -> Option<Check> {
+fn different_machines(spot: &Platform) -> Option<Check> {
     let first = &spot.results.first()?.environment;
     let mut environments = spot.results.iter().map(|result| &result.environment);
     let sources = if environments.clone().any(|other| !is_same_machine(first, other)) {
@@ -90,7 +90,7 @@ fn different_machines(spot: &PlatformResults) -> Option<Check> {
 }
 
 /// Differences in protocol from the first result of the baseline: they may explain all differences in numbers.
-fn different_protocols(spots: &[PlatformResults]) -> Vec<Check> {
+fn different_protocols(spots: &[Platform]) -> Vec<Check> {
     let Some((base, first)) = spots.first().and_then(|spot| Some((spot, spot.results.first()?)))
     else {
         return Vec::new();
@@ -137,7 +137,7 @@ fn differences(first: &Findings, other: &Findings) -> Vec<String> {
     texts
 }
 
-fn emulated_platforms(spots: &[PlatformResults]) -> Option<Check> {
+fn emulated_platforms(spots: &[Platform]) -> Option<Check> {
     let emulated = spots.iter().filter(|spot| spot.placed.is_emulated());
     let names: Vec<&str> = emulated.map(|spot| spot.placed.name.as_str()).collect();
     if names.is_empty() {

@@ -14,7 +14,7 @@ use super::super::cells;
 use super::super::days::Days;
 use super::super::distinct;
 use super::super::verdicts::correct;
-use super::spots::PlatformResults;
+use super::spots::Platform;
 use super::words;
 
 #[derive(Default)]
@@ -31,11 +31,7 @@ pub(super) fn placed(arm: &Arm, place: &str) -> Arm {
 }
 
 /// Returns all rows, the baseline of each workload first.
-pub(super) fn compare_platforms(
-    spots: &[PlatformResults],
-    margin: Option<f64>,
-    days: Days,
-) -> PlaceRows {
+pub(super) fn compare_platforms(spots: &[Platform], margin: Option<f64>, days: Days) -> PlaceRows {
     let mut table = PlaceRows::default();
     for key in keys(spots) {
         add_workload(&mut table, spots, &key, margin, days);
@@ -44,7 +40,7 @@ pub(super) fn compare_platforms(
 }
 
 /// Workloads in the order of the first result that has them. A metric that may be zero has no percentage.
-fn keys(spots: &[PlatformResults]) -> Vec<Key> {
+fn keys(spots: &[Platform]) -> Vec<Key> {
     let cells = spots.iter().flat_map(|spot| &spot.results).flat_map(|one| &one.measurements);
     let compared = cells.filter(|cell| cell.primary && !cell.control && cell.scale == Scale::Ratio);
     let mut keys = distinct(compared.map(key));
@@ -76,7 +72,7 @@ impl PlatformSample {
 /// Adds a row per platform for one workload and metric.
 fn add_workload(
     table: &mut PlaceRows,
-    spots: &[PlatformResults],
+    spots: &[Platform],
     key: &Key,
     margin: Option<f64>,
     days: Days,
@@ -127,7 +123,7 @@ type Pair = (Comparison, Option<Tests>, Judged);
 
 /// The comparisons of a workload, one per platform; `None` for the baseline and for platforms without a number.
 fn compare_with_baseline(
-    spots: &[PlatformResults],
+    spots: &[Platform],
     key: &Key,
     samples: &[Option<PlatformSample>],
     margin: Option<f64>,
@@ -149,7 +145,7 @@ fn compare_with_baseline(
             let mut found = across::weighed(comparison, tests, family, unit);
             // `pair` clears this for emulated platforms, to exclude them from the family.
             found.primary = true;
-            found.text = words::between_places(&found, &spots[0].placed, &spot.placed, &key.2);
+            found.text = words::speed_words(&found, &spots[0].placed, &spot.placed, &key.2);
             found
         }));
     }
@@ -159,7 +155,7 @@ fn compare_with_baseline(
 
 /// Compares a platform with the baseline; `None` if either has no number.
 fn pair(
-    spots: [&PlatformResults; 2],
+    spots: [&Platform; 2],
     key: &Key,
     samples: [&PlatformSample; 2],
     margin: Option<f64>,
@@ -201,7 +197,7 @@ fn single_value(platform: &PlatformSample) -> Option<f64> {
 }
 
 /// The row of a platform, without its percentage.
-fn row(spot: &PlatformResults, key: &Key, platform: Option<&PlatformSample>) -> PlaceRow {
+fn row(spot: &Platform, key: &Key, platform: Option<&PlatformSample>) -> PlaceRow {
     let (workload, metric, arm) = key.clone();
     let better = platform.map_or_else(|| metrics::better(&metric), |platform| platform.cell.better);
     let valid = platform.filter(|platform| platform.sample.is_some());
@@ -232,7 +228,7 @@ fn center(platform: &PlatformSample) -> Option<f64> {
     single_value(platform).or_else(|| platform.sample.map(|sample| sample.mean.exp()))
 }
 
-fn why_missing(spot: &PlatformResults, key: &Key, platform: Option<&PlatformSample>) -> String {
+fn why_missing(spot: &Platform, key: &Key, platform: Option<&PlatformSample>) -> String {
     let (workload, metric, _) = key;
     let mut absent = spot.results.iter().flat_map(|one| &one.absent);
     let explained = absent.find(|cell| {
@@ -250,7 +246,7 @@ fn why_missing(spot: &PlatformResults, key: &Key, platform: Option<&PlatformSamp
 }
 
 /// The numbers of a platform for a workload, over all of its results; `None` if no result has it.
-fn platform_sample(spot: &PlatformResults, key: &Key) -> Option<PlatformSample> {
+fn platform_sample(spot: &Platform, key: &Key) -> Option<PlatformSample> {
     let is_asked = |cell: &&Measurement| cell.primary && !cell.control && across::key(cell) == *key;
     let cells: Vec<&Measurement> =
         spot.results.iter().filter_map(|one| one.measurements.iter().find(is_asked)).collect();
@@ -301,12 +297,8 @@ fn pool_trials(few: &[&Measurement]) -> Measurement {
 }
 
 /// A published percentage against the published numbers: those of the platform with 100% are the base.
-fn printed_percent(
-    spots: &[PlatformResults],
-    spot: &PlatformResults,
-    key: &Key,
-) -> Option<Printed> {
-    let published = |spot: &PlatformResults| {
+fn printed_percent(spots: &[Platform], spot: &Platform, key: &Key) -> Option<Printed> {
+    let published = |spot: &Platform| {
         let mut cells = spot.results.iter().flat_map(|one| &one.measurements);
         let cell = cells.find(|cell| cell.workload == key.0 && cell.metric == PUBLISHED_PERCENT)?;
         cell.median

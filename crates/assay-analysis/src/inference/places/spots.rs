@@ -11,7 +11,7 @@ use super::super::verdicts::words::listed;
 use super::{LabeledResult, words};
 use crate::inference::distinct;
 
-pub(super) struct PlatformResults {
+pub(super) struct Platform {
     pub placed: Placed,
     /// One entry per result; arms do not include the platform.
     pub results: Vec<Findings>,
@@ -19,7 +19,7 @@ pub(super) struct PlatformResults {
     pub first: bool,
 }
 
-impl PlatformResults {
+impl Platform {
     pub fn workloads(&self) -> Vec<&str> {
         let cells = self.results.iter().flat_map(|one| &one.measurements);
         let known = cells.filter(|cell| cell.n > 0 && cell.primary);
@@ -27,12 +27,12 @@ impl PlatformResults {
     }
 }
 
-pub(super) fn spots(results: &[LabeledResult]) -> Outcome<Vec<PlatformResults>> {
+pub(super) fn spots(results: &[LabeledResult]) -> Outcome<Vec<Platform>> {
     let ids: Vec<&String> = results.iter().map(|result| &result.findings.study.id).collect();
     if let Some((_, id)) = ids.iter().enumerate().find(|(index, id)| ids[..*index].contains(id)) {
         return Err(Failure::mistake(format!("{id} was given twice; give each result once")));
     }
-    let mut spots: Vec<PlatformResults> = Vec::new();
+    let mut spots: Vec<Platform> = Vec::new();
     for result in results {
         for spot in platforms_of(result)? {
             add_platform(&mut spots, spot);
@@ -43,7 +43,7 @@ pub(super) fn spots(results: &[LabeledResult]) -> Outcome<Vec<PlatformResults>> 
 }
 
 /// The platforms of one result: the levels of its factor `place`, else the platform that it ran on.
-fn platforms_of(result: &LabeledResult) -> Outcome<Vec<PlatformResults>> {
+fn platforms_of(result: &LabeledResult) -> Outcome<Vec<Platform>> {
     let findings = &result.findings;
     let levels = levels(findings);
     if levels.is_empty() {
@@ -57,7 +57,7 @@ fn platforms_of(result: &LabeledResult) -> Outcome<Vec<PlatformResults>> {
         )));
     }
     let baseline = findings.comparisons.iter().find_map(|found| found.baseline.get(PLACE));
-    let platforms = levels.iter().map(|level| PlatformResults {
+    let platforms = levels.iter().map(|level| Platform {
         placed: placed(findings, level.clone(), NameSource::Table, None),
         results: vec![at_level(findings, level)],
         first: baseline == Some(level),
@@ -107,7 +107,7 @@ fn at_level(findings: &Findings, level: &String) -> Findings {
     part
 }
 
-fn measured(result: &LabeledResult) -> Outcome<PlatformResults> {
+fn measured(result: &LabeledResult) -> Outcome<Platform> {
     let findings = &result.findings;
     let found = recorded_platform(&findings.environment);
     let named = if result.label.is_some() { NameSource::Given } else { NameSource::Found };
@@ -120,7 +120,7 @@ fn measured(result: &LabeledResult) -> Outcome<PlatformResults> {
         ))
     })?;
     let placed = placed(findings, name, named, found);
-    Ok(PlatformResults { placed, results: vec![findings.clone()], first: false })
+    Ok(Platform { placed, results: vec![findings.clone()], first: false })
 }
 
 /// Name and kind of a platform from its records. Versions before places recorded less.
@@ -141,8 +141,8 @@ fn recorded_platform(environment: &EnvironmentFacts) -> Option<(String, PlaceSor
 const NO_GUEST: &str = "none";
 
 /// Adds a platform, or its results to the same platform. A found name is unique to a machine, a given one is not.
-fn add_platform(spots: &mut Vec<PlatformResults>, spot: PlatformResults) {
-    let is_same = |known: &&mut PlatformResults| {
+fn add_platform(spots: &mut Vec<Platform>, spot: Platform) {
+    let is_same = |known: &&mut Platform| {
         let (one, other) = (&known.placed, &spot.placed);
         let both_found = [one.named, other.named].iter().all(|named| *named == NameSource::Found);
         one.name == other.name && (!both_found || is_same_machine(&one.machine, &other.machine))
@@ -168,8 +168,8 @@ pub(super) fn is_same_machine(one: &EnvironmentFacts, other: &EnvironmentFacts) 
 }
 
 /// Appends to the names of platforms with the same name the first fact that differs between all of them.
-fn make_names_unique(spots: &mut [PlatformResults]) {
-    let facts: [fn(&PlatformResults) -> String; 4] = [
+fn make_names_unique(spots: &mut [Platform]) {
+    let facts: [fn(&Platform) -> String; 4] = [
         |spot| words::processors(spot.placed.machine.cpus),
         |spot| spot.placed.machine.cpu.clone(),
         |spot| words::memory(spot.placed.machine.memory_bytes),

@@ -8,7 +8,7 @@ use assay_study::results::plan::{Arm, arm_in_words};
 
 use super::super::verdicts::words::{count_words, counted};
 use super::rows;
-use super::spots::PlatformResults;
+use super::spots::Platform;
 use crate::inference::with_levels;
 
 pub(super) fn processors(count: Option<u32>) -> String {
@@ -56,12 +56,7 @@ fn loss_and_gain(better: Better, ratios: [f64; 2]) -> (String, String) {
     (show::percent(100.0 * (1.0 - low)), show::percent(100.0 * (high - 1.0)))
 }
 
-pub(super) fn between_places(
-    found: &Comparison,
-    base: &Placed,
-    place: &Placed,
-    arm: &Arm,
-) -> String {
+pub(super) fn speed_words(found: &Comparison, base: &Placed, place: &Placed, arm: &Arm) -> String {
     let (what, base, name) = (work(&found.workload, arm), &base.name, &place.name);
     let Some((percent, ends)) = speed(found) else {
         return format!("{what}: no ratio between {name} and {base}.");
@@ -103,7 +98,7 @@ const MOST_SENTENCES: usize = 4;
 
 /// Sentences on the findings: one per comparison if they are few, else one per platform.
 pub(super) fn sentences(
-    spots: &[PlatformResults],
+    spots: &[Platform],
     rows: &[PlaceRow],
     comparisons: &[Comparison],
 ) -> Vec<Sentence> {

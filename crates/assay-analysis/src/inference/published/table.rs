@@ -198,7 +198,7 @@ pub(super) fn tables(
         tables.push(unmatched_table(&unmatched));
     }
     if let Some(last) = tables.last_mut() {
-        last.notes.extend(sources(findings, published, groups));
+        last.notes.extend(notes(findings, published, groups));
     }
     tables
 }
@@ -259,11 +259,7 @@ fn unmatched_table(groups: &[&PublishedGroup<'_>]) -> Table {
 }
 
 /// Sources and statistics of the numbers, and a note that they describe another machine.
-fn sources(
-    findings: &Findings,
-    published: &[Published],
-    groups: &[PublishedGroup<'_>],
-) -> Vec<String> {
+fn notes(found: &Findings, published: &[Published], groups: &[PublishedGroup<'_>]) -> Vec<String> {
     let text = |one: &Published| {
         let table = one.table.split(':').next().unwrap_or_default();
         format!("Published in \"{}\" ({table}): {}.", one.article, one.statistic)
@@ -276,7 +272,7 @@ fn sources(
     );
     // With one level, there is no ratio.
     let has_one_level = |factor: &&str| {
-        let known = findings.study.factors.iter().find(|known| known.name == **factor);
+        let known = found.study.factors.iter().find(|known| known.name == **factor);
         known.is_none_or(|known| known.levels.len() < 2)
     };
     let factor = groups.iter().filter_map(|group| group.ratio).find(has_one_level);

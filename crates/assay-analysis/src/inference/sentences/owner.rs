@@ -6,7 +6,7 @@ use assay_workloads::io::Pattern;
 
 use super::super::acknowledged::of_row;
 use super::super::facts;
-use super::super::rows::WorkloadTrials;
+use super::super::rows::RowTrials;
 use super::about;
 use crate::rules::carried;
 
@@ -34,7 +34,7 @@ const USB_3: f64 = 1e8;
 const NEAR_USB_2: f64 = 0.6;
 
 /// Sentences on one target, the most important first.
-pub(super) fn sentences(rows: &[WorkloadTrials<'_>], found: &Findings, noun: &str) -> Vec<String> {
+pub(super) fn sentences(rows: &[RowTrials<'_>], found: &Findings, noun: &str) -> Vec<String> {
     let target = OwnerRows { rows, found };
     [
         random(&target, noun),
@@ -49,7 +49,7 @@ pub(super) fn sentences(rows: &[WorkloadTrials<'_>], found: &Findings, noun: &st
 }
 
 struct OwnerRows<'a> {
-    rows: &'a [WorkloadTrials<'a>],
+    rows: &'a [RowTrials<'a>],
     found: &'a Findings,
 }
 
@@ -149,7 +149,7 @@ fn two_digits(value: f64) -> f64 {
 
 /// Commit latency for a database or a mail server, if syncs are known to reach the medium.
 fn commits(target: &OwnerRows<'_>) -> Option<String> {
-    if target.rows.iter().any(WorkloadTrials::is_borrowed) {
+    if target.rows.iter().any(RowTrials::is_borrowed) {
         return None;
     }
     let number = target.number(Usual::Commit, "iops")?;
@@ -229,7 +229,7 @@ enum Usual {
     SequentialWrite,
 }
 
-fn usual(row: &WorkloadTrials<'_>) -> Option<Usual> {
+fn usual(row: &RowTrials<'_>) -> Option<Usual> {
     // Rate limits and pauses hide the drive's rate; mixed block sizes have no yardstick.
     let io =
         facts::io(row.workload).filter(|io| !io.rate_limited && !io.shaped && !io.partly_synced)?;

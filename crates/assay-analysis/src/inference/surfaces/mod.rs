@@ -10,7 +10,7 @@ use assay_study::results::plan::{Area, Arm, Plan};
 use assay_workloads::io::{self, random_offsets, sample_offset};
 
 use super::cells::{number, summarised};
-use super::rows::{MeasuredTrial, WorkloadTrials};
+use super::rows::{MeasuredTrial, RowTrials};
 use super::series::cell_trial;
 
 pub use exhibit::{SURFACE, exhibit};
@@ -78,7 +78,7 @@ pub struct Band {
 }
 
 /// The surface of a row whose plan determines the offsets; `None` for a control.
-pub(super) fn of_row(plan: &Plan, row: &WorkloadTrials<'_>, series: &[Series]) -> Option<Surface> {
+pub(super) fn of_row(plan: &Plan, row: &RowTrials<'_>, series: &[Series]) -> Option<Surface> {
     if row.workload.control || row.trials.is_empty() {
         return None;
     }
@@ -99,7 +99,7 @@ pub(super) fn of_row(plan: &Plan, row: &WorkloadTrials<'_>, series: &[Series]) -
 }
 
 /// Each position of a row with its rate; empty if there are too many to draw.
-fn places(io: &io::IoPlan, area: &Area, row: &WorkloadTrials<'_>) -> Vec<Spot> {
+fn places(io: &io::IoPlan, area: &Area, row: &RowTrials<'_>) -> Vec<Spot> {
     let count = io.operations.filter(|count| *count <= MOST_PLACES).unwrap_or(0);
     let bytes = f64::from(io.size_bytes());
     let trials = summed_trials(row);
@@ -120,8 +120,8 @@ fn places(io: &io::IoPlan, area: &Area, row: &WorkloadTrials<'_>) -> Vec<Spot> {
 }
 
 /// Trials that the row's numbers summarize, among those with samples.
-fn summed_trials<'a, 'r>(row: &'r WorkloadTrials<'a>) -> Vec<&'r MeasuredTrial<'a>> {
-    row.summed_up(|trial| io_detail(trial).is_some())
+fn summed_trials<'a, 'r>(row: &'r RowTrials<'a>) -> Vec<&'r MeasuredTrial<'a>> {
+    row.summed(|trial| io_detail(trial).is_some())
 }
 
 fn percent(area: &Area, offset: u64) -> f64 {
@@ -145,11 +145,7 @@ fn ends(values: impl Iterator<Item = f64> + Clone) -> Option<[f64; 2]> {
 }
 
 /// Single operations of a row whose offsets follow from the trial seeds.
-pub(super) fn accesses(
-    plan: &Plan,
-    row: &WorkloadTrials<'_>,
-    series: &[Series],
-) -> Option<Accesses> {
+pub(super) fn accesses(plan: &Plan, row: &RowTrials<'_>, series: &[Series]) -> Option<Accesses> {
     let area = plan.surveys.get(row.workload.target)?.area;
     let area = row.workload.own_part(&area);
     let io = io::IoPlan::of(&row.workload.work).filter(|_| !row.workload.control)?;
@@ -180,7 +176,7 @@ pub(super) fn accesses(
     })
 }
 
-fn cut_short(row: &WorkloadTrials<'_>) -> Option<String> {
+fn cut_short(row: &RowTrials<'_>) -> Option<String> {
     let places = row.workload.work.operations()?;
     let details = row.counting().filter_map(|trial| io_detail(trial));
     let reached: Vec<u64> = details.map(|io| io.sample_latencies_ns.len() as u64).collect();
@@ -197,7 +193,7 @@ fn cut_short(row: &WorkloadTrials<'_>) -> Option<String> {
     })
 }
 
-fn band(io: &io::IoPlan, area: &Area, row: &WorkloadTrials<'_>, band: u64) -> Band {
+fn band(io: &io::IoPlan, area: &Area, row: &RowTrials<'_>, band: u64) -> Band {
     let rate = |trial: &MeasuredTrial<'_>| rate_in_band(io, area, trial, band);
     let trials: Vec<TrialValue> =
         row.trials.iter().map(|trial| cell_trial(trial, rate(trial))).collect();

@@ -240,7 +240,7 @@ pub(super) fn smallest<'a>(
     let smallest =
         tied.min_by(|one, other| compare_levels(design, &one.configuration, &other.configuration));
     let Some(smallest) = smallest else { return (best, None) };
-    let tails = shorter_tails(evidence, question.workload, [&smallest.configuration, best_arm]);
+    let tails = p99_tails(evidence, question.workload, [&smallest.configuration, best_arm]);
     (smallest, Some(Tied { best: best_arm, tails }))
 }
 
@@ -274,11 +274,7 @@ fn is_as_good(design: &Design, question: &Question<'_>, arm: &Runs<'_>, best: &R
 }
 
 /// Tail latencies of two arms, if that of the first is significantly shorter.
-fn shorter_tails(
-    evidence: &AdviceInput<'_, '_>,
-    workload: &str,
-    arms: [&Arm; 2],
-) -> Option<[f64; 2]> {
+fn p99_tails(evidence: &AdviceInput<'_, '_>, workload: &str, arms: [&Arm; 2]) -> Option<[f64; 2]> {
     let mut questions = evidence.all.iter();
     let tails = questions.find(|one| one.workload == workload && one.metric == TAIL)?;
     let pairs = pairs(tails.find(arms[1])?, tails.find(arms[0])?);

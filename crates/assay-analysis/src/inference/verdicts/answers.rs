@@ -144,13 +144,9 @@ pub(super) struct AnswerInput<'q, 'a> {
     pub comparisons: &'q [Comparison],
 }
 
-pub(super) fn answers(
-    design: &Design,
-    measured: &AnswerInput<'_, '_>,
-    emulated: bool,
-) -> Vec<Answer> {
+pub(super) fn answers(design: &Design, input: &AnswerInput<'_, '_>, emulated: bool) -> Vec<Answer> {
     let asks = design.questions.iter().map(|ask| with_levels(design, ask));
-    asks.map(|ask| answer(design, &ask, measured, emulated)).collect()
+    asks.map(|ask| answer(design, &ask, input, emulated)).collect()
 }
 
 /// Adds the plan's reason for excluding a level to answers without data. Drops answers on removed levels.
@@ -270,17 +266,13 @@ fn has_level_of(ask: &Ask, arm: &Arm) -> bool {
 }
 
 /// Every combination of the other factors' levels in a claim.
-fn places<'q, 'a>(
-    ask: &Ask,
-    workload: &str,
-    input: &AnswerInput<'q, 'a>,
-) -> Vec<ClaimTest<'q, 'a>> {
+fn places<'q, 'a>(ask: &Ask, name: &str, input: &AnswerInput<'q, 'a>) -> Vec<ClaimTest<'q, 'a>> {
     let AnswerInput { questions, series, comparisons } = *input;
     let has_metric = |question: &&Question<'_>| match &ask.metric {
         Some(metric) => question.metric == *metric,
         None => question.primary,
     };
-    let mut questions = questions.iter().filter(|question| question.workload == workload);
+    let mut questions = questions.iter().filter(|question| question.workload == name);
     let Some(question) = questions.find(has_metric) else { return Vec::new() };
     let mut contexts: Vec<Arm> = match &ask.factor {
         Some(factor) => contexts(question, factor).into_iter().collect(),

@@ -152,7 +152,7 @@ fn comparison(
     }
     let mut notes = notes::notes(design, question, sides, &pairs, &found);
     if let Some(judged) = judged.filter(|_| verdict.is_some()) {
-        notes.extend(sensitivity(&pairs, judged, bounds, question.scale));
+        notes.extend(fragility(&pairs, judged, bounds, question.scale));
     }
     let names = [baseline, arm].map(|runs| words::short_words(runs.arm, design));
     for note in notes {
@@ -229,12 +229,7 @@ pub(super) fn replicates_needed(
 }
 
 /// Dependence of the verdict on single replicates and on disturbed trials (R11).
-fn sensitivity(
-    pairs: &Pairs,
-    judged: Judgement,
-    bounds: &IntervalBounds,
-    scale: Scale,
-) -> Vec<Note> {
+fn fragility(pairs: &Pairs, judged: Judgement, bounds: &IntervalBounds, scale: Scale) -> Vec<Note> {
     let mut notes = Vec::new();
     let other_verdict = |sample: &Sample| {
         let verdict = bounds.verdict_on(sample, scale)?.verdict;

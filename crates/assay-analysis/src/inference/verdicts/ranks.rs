@@ -71,7 +71,7 @@ pub(super) fn could_be_best(
     runs: &[&Runs<'_>],
     tables: usize,
 ) -> Option<BestArm> {
-    best_within(better, runs, &all_pairs_bound(design, runs.len(), tables))
+    find_best(better, runs, &all_pairs_bound(design, runs.len(), tables))
 }
 
 /// The simultaneous bound for all pairs of `arms` in `tables`.
@@ -83,11 +83,7 @@ pub(super) const fn pairs_of(arms: usize) -> usize {
     arms * arms.saturating_sub(1) / 2
 }
 
-pub(super) fn best_within(
-    better: Better,
-    runs: &[&Runs<'_>],
-    bound: &ErrorBound,
-) -> Option<BestArm> {
+pub(super) fn find_best(better: Better, runs: &[&Runs<'_>], bound: &ErrorBound) -> Option<BestArm> {
     let table = RankTable::new(better, runs, bound);
     let sign = better.sign();
     let best = (0..runs.len())

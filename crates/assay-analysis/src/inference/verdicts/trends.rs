@@ -12,7 +12,7 @@ use assay_study::results::plan::Arm;
 use super::arms::{Question, Runs};
 use super::bound::ErrorBound;
 use super::pairs::{levels_in, pairs, signed};
-use super::ranks::{best_within, mean, pairs_of};
+use super::ranks::{find_best, mean, pairs_of};
 use super::words;
 
 const FEWEST_LEVELS: usize = 3;
@@ -82,7 +82,7 @@ impl<'q, 'a> Curve<'q, 'a> {
     /// The trend; `None` if no interval is beyond the margin, a logarithm.
     fn trend(&self, bound: &ErrorBound, margin: f64) -> Option<Trend> {
         let better = self.question.better;
-        let best = best_within(better, &self.runs, bound)?;
+        let best = find_best(better, &self.runs, bound)?;
         let line = self.line(bound, margin);
         let levels = self.compare_with(best.best, bound);
         let shape = match &line {

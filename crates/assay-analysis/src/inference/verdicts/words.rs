@@ -301,13 +301,7 @@ pub(super) const NO_CARRY_OVER_ALONE: &str =
 
 pub(super) const TOO_FEW: &str = "too few trials to check for drift or carry-over";
 
-pub(super) fn drift(
-    workload: &str,
-    metric: &str,
-    change: Option<f64>,
-    p: f64,
-    order: Order,
-) -> String {
+pub(super) fn drift(name: &str, metric: &str, change: Option<f64>, p: f64, order: Order) -> String {
     let what = noun(metric);
     let how = match change {
         Some(change) => {
@@ -323,7 +317,7 @@ pub(super) fn drift(
         Order::Recorded => "drift can bias the differences between groups",
         Order::Random | Order::Chained | Order::Rcbd => "pairing within replicates cancels drift",
     };
-    format!("{workload}: the {what} of the baseline {how} over the study ({}); {end}", p_words(p))
+    format!("{name}: the {what} of the baseline {how} over the study ({}); {end}", p_words(p))
 }
 
 pub(super) fn carry_over(workload: &str, p: f64) -> String {
@@ -528,13 +522,7 @@ fn results(found: &Comparison) -> [String; 2] {
 }
 
 /// One result per side: its trials do not show the variation between days, so no direction is suggested.
-fn one_day(
-    found: &Comparison,
-    what: &str,
-    own: &str,
-    results: [&str; 2],
-    seen: [f64; 2],
-) -> String {
+fn one_day(found: &Comparison, row: &str, own: &str, results: [&str; 2], seen: [f64; 2]) -> String {
     let [later, earlier] = results;
     let amount = found.ratio.zip(found.ci95_simultaneous).map(|(ratio, ends)| {
         let [ratio, low, high] = show::ratios(ratio, ends);
@@ -546,7 +534,7 @@ fn one_day(
     let [loss, gain] = if found.better == Better::Lower { [up, down] } else { [down, up] };
     let change = change(&ratio, &found.metric);
     format!(
-        "{what}: {change} in {later} compared with {earlier}{own} ({basis}). Inconclusive: one result per side; \
+        "{row}: {change} in {later} compared with {earlier}{own} ({basis}). Inconclusive: one result per side; \
          smallest detectable loss {loss}, gain {gain} (80% power)."
     )
 }

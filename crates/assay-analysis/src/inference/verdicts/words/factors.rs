@@ -59,7 +59,7 @@ pub(crate) fn factor(
         let open_effects = effects.iter().filter(|one| open.contains(&&*one.level));
         clauses.push(what_would_decide(design, open_effects));
     }
-    clauses.extend(interacting_factors(name, workloads, interactions));
+    clauses.extend(depends_on(name, workloads, interactions));
     let mut others: Vec<&str> = design.varied().map(|factor| factor.name.as_str()).collect();
     others.retain(|other| *other != name);
     let (others, clauses) = (listed(others), clauses.join("; "));
@@ -83,11 +83,7 @@ fn of_workloads(shown: usize, workloads: usize) -> String {
 }
 
 /// The factors that interact with one: its average may not apply at each of their levels.
-fn interacting_factors(
-    name: &str,
-    workloads: usize,
-    interactions: &[Interaction],
-) -> Option<String> {
+fn depends_on(name: &str, workloads: usize, interactions: &[Interaction]) -> Option<String> {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     for interaction in interactions {
         let other = match &interaction.factors {
