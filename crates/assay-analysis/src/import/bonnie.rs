@@ -4,7 +4,7 @@ use assay_core::catalogue::About;
 use assay_core::failure::Outcome;
 use assay_core::lines::{self, Splitter};
 
-use super::mistakes::{CsvField, CsvMistakes};
+use super::mistakes::{CsvField, Mistakes};
 use super::run::{ImportedRun, ImportedRuns};
 use super::words::quoted;
 use super::{Importer, Reads};
@@ -68,7 +68,7 @@ fn is_own(line: &str) -> bool {
 }
 
 fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
-    let mut mistakes = CsvMistakes::new(name);
+    let mut mistakes = Mistakes::new(name);
     let mut splitter = Splitter::new();
     let mut runs = Vec::new();
     // A line without a comma belongs to the printed table.
@@ -90,7 +90,7 @@ fn add_tests(
     line: usize,
     fields: &Splitter,
     runs: &mut Vec<ImportedRun>,
-    mistakes: &mut CsvMistakes<'_>,
+    mistakes: &mut Mistakes<'_>,
 ) {
     let missing = if WITHOUT_SEEKS.contains(&fields.field(0)) { 2 } else { 0 };
     let column = |index: usize| if index < BEHIND_SEEKS { index } else { index - missing };
@@ -135,11 +135,7 @@ fn is_too_fast(field: &str) -> bool {
 const TIMES: [(&str, f64); 4] = [("us", 1e3), ("ms", 1e6), ("ns", 1.0), ("s", 1e9)];
 
 /// Reads a number with one of the units; `None` if the field is empty or the test was too fast to time.
-fn amount(
-    cell: &CsvField<'_>,
-    units: &[(&str, f64)],
-    mistakes: &mut CsvMistakes<'_>,
-) -> Option<f64> {
+fn amount(cell: &CsvField<'_>, units: &[(&str, f64)], mistakes: &mut Mistakes<'_>) -> Option<f64> {
     if cell.text.is_empty() || is_too_fast(cell.text) {
         return None;
     }

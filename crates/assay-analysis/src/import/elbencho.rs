@@ -6,7 +6,7 @@ use assay_core::catalogue::About;
 use assay_core::failure::Outcome;
 use assay_core::lines::{self, Splitter};
 
-use super::mistakes::CsvMistakes;
+use super::mistakes::Mistakes;
 use super::run::{ImportedRun, ImportedRuns};
 use super::{Importer, Reads, times};
 
@@ -50,7 +50,7 @@ const METRICS: [(&str, &str, f64); 7] = [
 ];
 
 fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
-    let mut mistakes = CsvMistakes::new(name);
+    let mut mistakes = Mistakes::new(name);
     let mut splitter = Splitter::new();
     let mut names: Vec<String> = Vec::new();
     let mut runs = Vec::new();

@@ -20,13 +20,13 @@ pub(super) struct CsvField<'a> {
     pub text: &'a str,
 }
 
-pub(super) struct CsvMistakes<'a> {
+pub(super) struct Mistakes<'a> {
     file: &'a str,
     found: Vec<(usize, usize, String)>,
     count: usize,
 }
 
-impl<'a> CsvMistakes<'a> {
+impl<'a> Mistakes<'a> {
     pub(super) fn new(file: &'a str) -> Self {
         Self { file, found: Vec::new(), count: 0 }
     }
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     fn told(places: &[(usize, usize)]) -> String {
-        let mut mistakes = CsvMistakes::new("t.csv");
+        let mut mistakes = Mistakes::new("t.csv");
         for (line, column) in places {
             let name = if *column == 1 { "" } else { "value" };
             let cell = CsvField { line: *line, column: *column, name, text: "x" };

@@ -2,7 +2,7 @@
 
 use assay_core::lines::{OpenQuote, Splitter};
 
-use crate::import::mistakes::{CsvField, CsvMistakes};
+use crate::import::mistakes::{CsvField, Mistakes};
 use crate::import::words::{nearest, quoted};
 
 pub(super) const FACTOR: &str = "factor_";
@@ -11,7 +11,7 @@ const OPTIONAL: [&str; 5] = ["order", "status", "reason", "counted", "mean_kind"
 
 /// The role of each column; columns count from 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct CsvHeader {
+pub(super) struct Header {
     pub line: usize,
     pub names: Vec<String>,
     pub replicate: Option<usize>,
@@ -24,13 +24,13 @@ pub(super) struct CsvHeader {
     pub factors: Vec<usize>,
 }
 
-impl CsvHeader {
+impl Header {
     /// Reads the first line; `None` if it is not a header.
     pub(super) fn read(
         line: usize,
         text: &str,
         splitter: &mut Splitter,
-        mistakes: &mut CsvMistakes<'_>,
+        mistakes: &mut Mistakes<'_>,
     ) -> Option<Self> {
         if let Err(OpenQuote(column)) = splitter.split(text) {
             mistakes.at(&CsvField { line, column, name: "", text }, OPEN_QUOTE);
@@ -55,7 +55,7 @@ impl CsvHeader {
     }
 
     /// Assigns a role to a column; for an unknown one, returns the name that was probably meant.
-    fn take(&mut self, column: usize, mistakes: &mut CsvMistakes<'_>) -> Option<&'static str> {
+    fn take(&mut self, column: usize, mistakes: &mut Mistakes<'_>) -> Option<&'static str> {
         let name = self.names[column].clone();
         let cell = CsvField { line: self.line, column: column + 1, name: &name, text: &name };
         if let Some(first) = self.names[..column].iter().position(|earlier| *earlier == name)
@@ -136,7 +136,7 @@ fn missing(name: &str) -> String {
 }
 
 /// Reports an unknown column; returns the name that was probably meant.
-fn unknown(cell: &CsvField<'_>, mistakes: &mut CsvMistakes<'_>) -> Option<&'static str> {
+fn unknown(cell: &CsvField<'_>, mistakes: &mut Mistakes<'_>) -> Option<&'static str> {
     if cell.text.is_empty() {
         mistakes.at(cell, "the column has no name; add a name, or remove the column and its comma");
         return None;

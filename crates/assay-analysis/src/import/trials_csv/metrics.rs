@@ -7,7 +7,7 @@ use assay_workloads::metrics;
 
 use super::cells;
 use super::table::Names;
-use crate::import::mistakes::{CsvField, CsvMistakes};
+use crate::import::mistakes::{CsvField, Mistakes};
 use crate::import::words::{advice, quoted};
 
 const NAME_IT: &str = "write the name of the metric, such as `duration_s`";
@@ -59,7 +59,7 @@ impl Metrics {
     pub(super) fn read(
         &mut self,
         cell: &CsvField<'_>,
-        mistakes: &mut CsvMistakes<'_>,
+        mistakes: &mut Mistakes<'_>,
     ) -> Option<usize> {
         if let Some(known) = self.cells.get(cell.text) {
             return *known;

@@ -9,9 +9,9 @@ use assay_core::lines::{OpenQuote, Splitter};
 use assay_study::results::record::Status;
 
 use super::cells;
-use super::header::{CsvHeader, OPEN_QUOTE};
+use super::header::{Header, OPEN_QUOTE};
 use super::metrics::Metrics;
-use crate::import::mistakes::{CsvField, CsvMistakes};
+use crate::import::mistakes::{CsvField, Mistakes};
 
 /// Limit on arms: more suggest a column that is not a setting.
 const MOST_ARMS: usize = 1000;
@@ -91,7 +91,7 @@ pub(super) struct TrialTable {
 }
 
 impl TrialTable {
-    pub(super) fn new(header: &CsvHeader) -> Self {
+    pub(super) fn new(header: &Header) -> Self {
         let factor = |&column: &usize| FactorColumn {
             name: header.factor(column).to_owned(),
             column,
@@ -103,11 +103,11 @@ impl TrialTable {
     /// Reads a line; returns false if reading should stop.
     pub(super) fn read_row(
         &mut self,
-        header: &CsvHeader,
+        header: &Header,
         line: usize,
         text: &str,
         splitter: &mut Splitter,
-        mistakes: &mut CsvMistakes<'_>,
+        mistakes: &mut Mistakes<'_>,
     ) -> bool {
         self.lines += 1;
         if let Err(OpenQuote(column)) = splitter.split(text) {
@@ -127,10 +127,10 @@ impl TrialTable {
     /// Reads every field, also after a mistake, to report all mistakes of a line.
     fn row(
         &mut self,
-        header: &CsvHeader,
+        header: &Header,
         line: usize,
         splitter: &Splitter,
-        mistakes: &mut CsvMistakes<'_>,
+        mistakes: &mut Mistakes<'_>,
     ) -> Option<TrialLine> {
         let cell = |column: usize| header.cell(line, column, splitter.field(column));
         let text = |column: usize| splitter.field(column);
@@ -181,7 +181,7 @@ impl TrialTable {
     fn arm<'a>(
         &mut self,
         cell: impl Fn(usize) -> CsvField<'a>,
-        mistakes: &mut CsvMistakes<'_>,
+        mistakes: &mut Mistakes<'_>,
     ) -> Option<usize> {
         let advice = "write the level, such as `default` or `none`";
         let mut levels = Vec::with_capacity(self.factors.len());
@@ -193,7 +193,7 @@ impl TrialTable {
         (levels.len() == self.factors.len()).then(|| self.arms.add(&levels))
     }
 
-    fn tell_too_many_arms(&self, header: &CsvHeader, line: usize, mistakes: &mut CsvMistakes<'_>) {
+    fn tell_too_many_arms(&self, header: &Header, line: usize, mistakes: &mut Mistakes<'_>) {
         let Some(most) = self.factors.iter().max_by_key(|factor| factor.levels.all.len()) else {
             return;
         };
@@ -207,10 +207,10 @@ impl TrialTable {
 }
 
 fn has_right_length(
-    header: &CsvHeader,
+    header: &Header,
     line: usize,
     splitter: &Splitter,
-    mistakes: &mut CsvMistakes<'_>,
+    mistakes: &mut Mistakes<'_>,
 ) -> bool {
     let (fields, wanted) = (splitter.count(), header.names.len());
     if (0..fields).all(|index| splitter.field(index).is_empty()) {
