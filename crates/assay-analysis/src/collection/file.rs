@@ -98,8 +98,7 @@ fn check(row: &CollectionRow) -> Result<(), String> {
     }
     let has_id = row.result.as_ref().is_none_or(|id| id::is_one(id.trim_end_matches("-foreign")));
     need(has_id, "the result ID is invalid")?;
-    let has_capacity =
-        row.capacity_bytes.is_none_or(|bytes| (1..=LARGEST_CAPACITY).contains(&bytes));
+    let has_capacity = row.capacity_bytes.is_none_or(|size| (1..=LARGEST_CAPACITY).contains(&size));
     need(has_capacity, "capacity_bytes is not valid for a device")?;
     if row.claimed.len() > MOST_CLAIMS {
         return Err(format!("the row has too many claims ({})", row.claimed.len()));

@@ -62,8 +62,7 @@ pub fn is_number(column: &str) -> bool {
 
 impl Flat {
     pub fn new(file: &str, row: &CollectionRow) -> Self {
-        let shown =
-            |name: &str, unit: f64| row.measured.get(name).map(|number| number.value / unit);
+        let shown = |name: &str, unit: f64| row.measured.get(name).map(|cell| cell.value / unit);
         let mut numbers = [None; NUMBERS.len()];
         for (at, kind) in numbers.iter_mut().zip(&NUMBERS) {
             *at = shown(kind.name, kind.unit);

@@ -46,8 +46,7 @@ const NAME_PARTS: usize = 3;
 
 /// Returns the part of a path that names the benchmark of a file; `None` if the path does not name it.
 pub fn named_path(path: &str) -> Option<String> {
-    let parts: Vec<&str> =
-        path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let parts: Vec<&str> = path.split('/').filter(|dir| !dir.is_empty() && *dir != ".").collect();
     let [.., saved, file] = parts.as_slice() else { return None };
     if !FILES.contains(file) {
         return None;

@@ -105,8 +105,7 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
             }
             runs.push(run);
         }
-        let is_number =
-            |name: &String| field(name).is_some_and(|title| title.parse::<f64>().is_ok());
+        let is_number = |name: &String| field(name).is_some_and(|text| text.parse::<f64>().is_ok());
         unknown.extend(names.iter().filter(|name| is_number(name) && !is_known(name)).cloned());
     }
     mistakes.outcome()?;

@@ -126,11 +126,10 @@ fn failed_trials(counts: &CheckCounts, recorded: bool) -> Option<Check> {
 
 /// Names what the study does not create again for each trial: replicates do not average out its luck (R1b).
 fn shared_luck(plan: &Plan) -> Option<Check> {
-    let has_areas =
-        plan.surveys.iter().any(|survey| survey.area.written && survey.area.fill_ns > 0);
+    let has_area = plan.surveys.iter().any(|survey| survey.area.written && survey.area.fill_ns > 0);
     let has_filesystems = plan.surveys.iter().any(|survey| !survey.under.is_empty());
     let text = match plan.design.fresh {
-        _ if plan.design.margin.is_none() || !has_areas => return None,
+        _ if plan.design.margin.is_none() || !has_area => return None,
         Fresh::Replicate if has_filesystems => {
             "Assay recreated each filesystem in every replicate: the mean averages over filesystem layouts"
         }

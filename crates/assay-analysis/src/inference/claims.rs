@@ -80,8 +80,7 @@ fn limits<'n>(class: &SpeedClass, numbers: &'n Numbers) -> Vec<(Option<&'n CardN
 /// Outcome of a class: all limits must be reached; one missed limit is enough to fail.
 fn class_result(class: &SpeedClass, numbers: &Numbers) -> RatingResult {
     let limits = limits(class, numbers).into_iter();
-    let results: Vec<RatingResult> =
-        limits.map(|(number, limit)| at_least(number, limit)).collect();
+    let results: Vec<RatingResult> = limits.map(|(value, limit)| at_least(value, limit)).collect();
     let has = |wanted| results.contains(&wanted).then_some(wanted);
     has(RatingResult::Below).or(has(RatingResult::Open)).unwrap_or(RatingResult::Above)
 }

@@ -1,5 +1,4 @@
-//! The spread between sessions (R13d), which trials of one session do not show: from earlier results, the user, or a
-//! default.
+//! The spread between sessions (R13d), which the trials of one do not show: from results, the user, or a default.
 
 use std::collections::BTreeMap;
 

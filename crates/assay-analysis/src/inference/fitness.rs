@@ -1,5 +1,4 @@
-//! Whether a target meets the requirements of a study. The CI decides each bound; doubt about the numbers leaves it
-//! open.
+//! Whether a target meets the requirements of a study. The CI decides each bound; doubtful numbers leave it open.
 
 use std::collections::BTreeSet;
 

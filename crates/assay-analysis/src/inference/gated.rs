@@ -62,15 +62,13 @@ fn answer(
     let compared: Vec<&Comparison> = found.comparisons.iter().filter(is_gated).collect();
     let is_compared = |(workload, arm): &&Planned| {
         compared.iter().any(|one| {
-            let is_of_workload =
-                one.workload == *workload || one.class_of.as_ref() == Some(workload);
-            one.configuration == *arm && is_of_workload
+            let is_of_row = one.workload == *workload || one.class_of.as_ref() == Some(workload);
+            one.configuration == *arm && is_of_row
         })
     };
     let starved = starved_classes(design, gate, found);
-    let to_compare = planned.iter().filter(|(_, arm)| !matches(arm, &design.baseline));
-    let missing: Vec<&Planned> =
-        to_compare.filter(|row| !is_compared(row)).chain(&starved).collect();
+    let expected = planned.iter().filter(|(_, arm)| !matches(arm, &design.baseline));
+    let missing: Vec<&Planned> = expected.filter(|row| !is_compared(row)).chain(&starved).collect();
     let most = gate.max_regression;
     let must_detect = gate.must_detect.unwrap_or_else(|| GateRequest::new(most).must_detect);
     let alpha = error_of_family(design, (compared.len() + missing.len()).max(1));

@@ -1,5 +1,4 @@
-//! Sentences on memory: the working set within a limit for each kind of swap, and the memory that threads reserve and
-//! use for each stack size.
+//! Sentences on memory: the working set in a limit per kind of swap, and what threads reserve and use per stack size.
 
 use assay_core::quantity::Metric;
 use assay_core::quantity::units::show;

@@ -143,16 +143,12 @@ pub fn classes(plan: &Plan, environment: &Environment, trial: &Trial) -> Vec<Cla
 }
 
 /// Draws all findings from measurements: cells, comparisons with verdicts, effects, trends, ranks and checks.
-pub fn judge(
-    study: StudyFacts,
-    environment: EnvironmentFacts,
-    mut measured: Measurements,
-) -> Findings {
+pub fn judge(study: StudyFacts, environment: EnvironmentFacts, mut data: Measurements) -> Findings {
     let stage = stage(&study);
     let mut found = Findings::new(study, environment);
-    found.summary = add_verdicts(&mut found, stage, &mut measured);
+    found.summary = add_numbers(&mut found, stage, &mut data);
     let rows = gated::measured(&found);
-    decide(&mut found, &measured, &rows);
+    decide(&mut found, &data, &rows);
     found
 }
 
@@ -172,22 +168,18 @@ fn stage(study: &StudyFacts) -> AdviceStage {
 }
 
 /// Adds the numbers and their comparisons; returns the sentences on them.
-fn add_verdicts(
-    found: &mut Findings,
-    stage: AdviceStage,
-    measured: &mut Measurements,
-) -> Vec<Sentence> {
-    measured.compare_zeros_by_difference(is_told);
-    measured.series.iter_mut().for_each(rules::weigh);
-    verdicts::mark(&mut measured.series);
+fn add_numbers(found: &mut Findings, stage: AdviceStage, data: &mut Measurements) -> Vec<Sentence> {
+    data.compare_zeros_by_difference(is_told);
+    data.series.iter_mut().for_each(rules::weigh);
+    verdicts::mark(&mut data.series);
     let mut sentences = Vec::new();
     // A race that selects arms overestimates the winner and underestimates the others (R15).
-    if !matches!(measured.design.stopping, Stopping::Race { .. }) {
-        let factors = verdicts::compare(found, measured, stage);
+    if !matches!(data.design.stopping, Stopping::Race { .. }) {
+        let factors = verdicts::compare(found, data, stage);
         sentences = sentences::of_verdicts(found, &factors, stage);
     }
-    found.measurements = cells::cells(&measured.design, std::mem::take(&mut measured.series));
-    found.study.factors.clone_from(&measured.design.factors);
+    found.measurements = cells::cells(&data.design, std::mem::take(&mut data.series));
+    found.study.factors.clone_from(&data.design.factors);
     found.name_means();
     sentences
 }

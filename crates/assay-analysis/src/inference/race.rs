@@ -20,14 +20,10 @@ use super::verdicts::words::{counted, load};
 
 /// Logarithm of a trial's value in a race, higher is better; `None` without such a value.
 pub fn log(plan: &Plan, environment: &Environment, trial: &Trial) -> Option<f64> {
-    measured(plan, environment, trial).map(|(_, _, log)| log)
+    measure(plan, environment, trial).map(|(_, _, log)| log)
 }
 
-fn measured(
-    plan: &Plan,
-    environment: &Environment,
-    trial: &Trial,
-) -> Option<(String, Better, f64)> {
+fn measure(plan: &Plan, environment: &Environment, trial: &Trial) -> Option<(String, Better, f64)> {
     if !trial.status.counts() {
         return None;
     }
@@ -57,7 +53,7 @@ impl RaceRuns {
         if !race::is_one(plan) {
             return;
         }
-        let value = measured(plan, environment, trial);
+        let value = measure(plan, environment, trial);
         self.runs.push(Run::new(trial, value.as_ref().map(|(.., log)| *log)));
         if self.metric.is_none() {
             self.metric = value.map(|(metric, better, _)| (metric, better));

@@ -127,8 +127,7 @@ pub(super) fn summary(story: &Summary<'_>) -> Vec<Sentence> {
         let of_targets = if is_compared { of_a_check(story) } else { Vec::new() };
         return leads.into_iter().chain(of_targets).chain([simulated()]).collect();
     }
-    // If the number of replicates would be too large, the only advice is a quiet machine. A study with declared looks
-    // gets no such number.
+    // If too many replicates were needed, advise only a quiet machine. Studies with declared looks get no number.
     let can_grow = has_verdicts && story.plan.design.stopping == Stopping::Fixed;
     let needed = Needed::of_comparisons(&story.found.comparisons).and_then(Needed::for_all);
     let mut summary: Vec<Sentence> = wrong_data(story).into_iter().chain(emulated(story)).collect();

@@ -38,7 +38,7 @@ pub(super) fn add_drives_and_idle(activity: &mut Activity, environment: &Environ
     let recorded = &environment.surroundings;
     for (name, before) in &recorded.health_before {
         let after = recorded.health_after.get(name);
-        activity.drives.extend(after.and_then(|after| health_change(name, before, after)));
+        activity.drives.extend(after.and_then(|after| changes(name, before, after)));
     }
     activity.idle_w = recorded.idle.value().map(Energy::watts);
 }
@@ -93,11 +93,7 @@ fn wear(drive: &DriveHealth, environment: &Environment) -> Option<String> {
 }
 
 /// The change in a drive's health over the study; `None` unless both records exist.
-fn health_change(
-    name: &str,
-    before: &Presence<Health>,
-    after: &Presence<Health>,
-) -> Option<DriveHealth> {
+fn changes(name: &str, before: &Presence<Health>, after: &Presence<Health>) -> Option<DriveHealth> {
     let (before, after) = (before.value()?, after.value()?);
     let grown = after.counters.iter().filter_map(|(counter, late)| {
         let early = before.counters.get(counter)?;

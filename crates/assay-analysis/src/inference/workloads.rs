@@ -21,7 +21,7 @@ use assay_workloads::WorkFacts;
 use super::rows::{self, RowTrials};
 use super::verdicts::{add_note, explain};
 use super::{
-    acknowledged, add_verdicts, borrowed, card, checks, classes, decide, design, different,
+    acknowledged, add_numbers, borrowed, card, checks, classes, decide, design, different,
     distinct, facts, gated, hosts, kinds, layers, memory, played, published, race, sentences,
     series, surfaces, surroundings, watched,
 };
@@ -86,7 +86,8 @@ impl<'a> Analysis<'a> {
         let row = rows::row(workload, plan, environment, &trials);
         let (series, absent) = series::series(&self.design, &row);
         let (by_class, lacking) = played::series(&self.design, &row);
-        own.rules.add(own.rows.len(), &row, &series, environment);
+        let is_emulated = environment.machine.emulator().is_some();
+        own.rules.add(own.rows.len(), &row, &series, is_emulated);
         own.hosts.add(&row);
         own.played.extend(by_class);
         own.classes.extend(classes::of_row(&row));
@@ -131,7 +132,7 @@ impl<'a> Analysis<'a> {
         let mut measured =
             Measurements { design: self.design.into_owned(), series, unfinished, live };
         let stage = hosts::stage(environment.fleet.as_ref(), super::stage(&found.study));
-        let verdicts = add_verdicts(&mut found, stage, &mut measured);
+        let verdicts = add_numbers(&mut found, stage, &mut measured);
         for comparison in &mut found.comparisons {
             if let Some(note) = in_flight(comparison, &rows) {
                 add_note(comparison, note);
@@ -186,16 +187,10 @@ impl TrialCounts {
 }
 
 impl RowRules {
-    fn add(
-        &mut self,
-        index: usize,
-        row: &RowTrials<'_>,
-        series: &[Series],
-        environment: &Environment,
-    ) {
+    fn add(&mut self, index: usize, row: &RowTrials<'_>, series: &[Series], is_emulated: bool) {
         self.borrowed.add(index, row, series);
         self.different.extend(different::work(index, row));
-        if environment.machine.emulator().is_none() {
+        if !is_emulated {
             self.acknowledged.extend(acknowledged::writes(index, row));
         }
     }

@@ -127,8 +127,7 @@ pub fn between(sides: &[&Worked]) -> Vec<RuleRemark> {
         // The first side counts as the smallest or largest of equal ones.
         let Some(&(least, least_name)) = amounts.first() else { continue };
         let Some(&(most, _)) = amounts.last() else { continue };
-        let most_name =
-            amounts.iter().find(|(bytes, _)| *bytes == most).map_or("", |(_, name)| name);
+        let most_name = amounts.iter().find(|(size, _)| *size == most).map_or("", |(_, name)| name);
         if most >= LEAST_BYTES && most > FACTOR * least {
             let (least, most) = (show::bytes(least as u64), show::bytes(most as u64));
             remarks.push(RuleRemark::note(format!(

@@ -1,5 +1,4 @@
-//! Limits of a monitor from its EDID: the range limits descriptor of the base block (VESA E-EDID
-//! 1.3 and 1.4, tag 0xFD).
+//! Limits of a monitor from its EDID: the range limits descriptor of the base block (VESA E-EDID 1.3, 1.4, tag 0xFD).
 
 use serde::Serialize;
 

@@ -1,5 +1,4 @@
-//! RAID arrays: capacity, rebuild time, and the disk traffic of one write by several models and as measured on Linux
-//! md.
+//! RAID arrays: capacity, rebuild time, and disk traffic of one write by several models and as measured on Linux md.
 
 mod models;
 

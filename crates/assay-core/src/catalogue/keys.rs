@@ -1,5 +1,4 @@
-//! Keys of a table in a study file: one row per key. Reader, JSON Schema and reference page use these rows; the owner
-//! of a key defines its row.
+//! Keys of a table in a study file, one row per key, for the reader, the JSON Schema and the reference page.
 
 use crate::quantity::{Bytes, Time};
 

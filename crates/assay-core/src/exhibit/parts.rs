@@ -56,8 +56,7 @@ pub fn by_sort<K: PartialEq>(
     with_marks(sorted.into_iter().map(|(_, series)| series).collect()).unwrap_or_default()
 }
 
-/// Rows of bars from zero to at most this multiple of the longest one: intervals of few trials may be endless, but bars
-/// must stay visible.
+/// Rows of bars from zero to at most `times` the longest: intervals of few trials may be endless.
 pub fn of_bars(
     rows: Axis,
     title: String,

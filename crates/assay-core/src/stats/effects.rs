@@ -1,5 +1,4 @@
-//! Least squares for values that are sums of effects, one per group: main effects of the levels of each factor, if all
-//! factors vary at once (R15).
+//! Least squares for sums of effects, one per group: main effects of the levels if all factors vary at once (R15).
 
 /// Effects with less than this share of their own information left are aliased with others.
 const NOT_TOLD_APART: f64 = 1e-9;

@@ -65,8 +65,7 @@ pub fn read<R: BufRead>(
     loop {
         line.clear();
         let piece = from.by_ref().take(LONGEST_LINE_BYTES + 1).read_until(b'\n', &mut line);
-        let length =
-            piece.map_err(|error| Failure::refused(format!("cannot read {name}: {error}")))?;
+        let length = piece.map_err(|why| Failure::refused(format!("cannot read {name}: {why}")))?;
         if length == 0 {
             break;
         }

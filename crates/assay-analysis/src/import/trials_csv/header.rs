@@ -2,7 +2,7 @@
 
 use assay_core::lines::{OpenQuote, Splitter};
 
-use crate::import::mistakes::{CsvField, Mistakes};
+use crate::import::mistakes::{Field, Mistakes};
 use crate::import::words::{nearest, quoted};
 
 pub(super) const FACTOR: &str = "factor_";
@@ -33,7 +33,7 @@ impl Header {
         mistakes: &mut Mistakes<'_>,
     ) -> Option<Self> {
         if let Err(OpenQuote(column)) = splitter.split(text) {
-            mistakes.at(&CsvField { line, column, name: "", text }, OPEN_QUOTE);
+            mistakes.at(&Field { line, column, name: "", text }, OPEN_QUOTE);
             return None;
         }
         let names: Vec<String> =
@@ -57,7 +57,7 @@ impl Header {
     /// Assigns a role to a column; for an unknown one, returns the name that was probably meant.
     fn take(&mut self, column: usize, mistakes: &mut Mistakes<'_>) -> Option<&'static str> {
         let name = self.names[column].clone();
-        let cell = CsvField { line: self.line, column: column + 1, name: &name, text: &name };
+        let cell = Field { line: self.line, column: column + 1, name: &name, text: &name };
         if let Some(first) = self.names[..column].iter().position(|earlier| *earlier == name)
             && !name.is_empty()
         {
@@ -95,9 +95,9 @@ impl Header {
         self.names[column].strip_prefix(FACTOR).unwrap_or_default().trim()
     }
 
-    pub(super) fn cell<'a>(&'a self, line: usize, column: usize, text: &'a str) -> CsvField<'a> {
+    pub(super) fn cell<'a>(&'a self, line: usize, column: usize, text: &'a str) -> Field<'a> {
         let name = self.names.get(column).map_or("", String::as_str);
-        CsvField { line, column: column + 1, name, text }
+        Field { line, column: column + 1, name, text }
     }
 }
 
@@ -111,8 +111,7 @@ fn no_header(names: &[String]) -> Option<String> {
         return None;
     }
     let single = names.first().filter(|_| names.len() == 1);
-    let separator =
-        single.and_then(|name| name.chars().find(|letter| [';', '\t'].contains(letter)));
+    let separator = single.and_then(|name| name.chars().find(|sign| [';', '\t'].contains(sign)));
     if let Some(separator) = separator {
         let separator = if separator == ';' { "semicolons" } else { "tabs" };
         return Some(format!("the fields are separated by {separator}; use commas"));
@@ -136,7 +135,7 @@ fn missing(name: &str) -> String {
 }
 
 /// Reports an unknown column; returns the name that was probably meant.
-fn unknown(cell: &CsvField<'_>, mistakes: &mut Mistakes<'_>) -> Option<&'static str> {
+fn unknown(cell: &Field<'_>, mistakes: &mut Mistakes<'_>) -> Option<&'static str> {
     if cell.text.is_empty() {
         mistakes.at(cell, "the column has no name; add a name, or remove the column and its comma");
         return None;

@@ -11,7 +11,7 @@ use assay_study::results::record::Status;
 use super::cells;
 use super::header::{Header, OPEN_QUOTE};
 use super::metrics::Metrics;
-use crate::import::mistakes::{CsvField, Mistakes};
+use crate::import::mistakes::{Field, Mistakes};
 
 /// Limit on arms: more suggest a column that is not a setting.
 const MOST_ARMS: usize = 1000;
@@ -163,8 +163,7 @@ impl TrialTable {
         let arm = self.arm(cell, mistakes);
         let status = status?;
         let reason = header.reason.filter(|_| status != Status::Ok);
-        let reason =
-            reason.map(|column| splitter.field(column)).filter(|reason| !reason.is_empty());
+        let reason = reason.map(|index| splitter.field(index)).filter(|reason| !reason.is_empty());
         Some(TrialLine {
             line: line as u32,
             replicate: replicate?,
@@ -180,7 +179,7 @@ impl TrialTable {
 
     fn arm<'a>(
         &mut self,
-        cell: impl Fn(usize) -> CsvField<'a>,
+        cell: impl Fn(usize) -> Field<'a>,
         mistakes: &mut Mistakes<'_>,
     ) -> Option<usize> {
         let advice = "write the level, such as `default` or `none`";

@@ -120,11 +120,10 @@ fn default_baseline(spots: &[Platform]) -> (usize, BaselineChoice) {
 /// Finds the requested platform: by its name, else by its name ignoring case, else by the ID of one of its results.
 fn find_platform(spots: &[Platform], wanted: &str) -> Outcome<usize> {
     let has_name = |spot: &Platform| spot.placed.name == wanted;
-    let has_similar_name =
-        |spot: &Platform| spot.placed.name.to_lowercase() == wanted.to_lowercase();
+    let is_named_alike = |spot: &Platform| spot.placed.name.to_lowercase() == wanted.to_lowercase();
     let has_result =
         |spot: &Platform| spot.placed.results.iter().any(|one| one.id.starts_with(wanted));
-    let tests: [&dyn Fn(&Platform) -> bool; 3] = [&has_name, &has_similar_name, &has_result];
+    let tests: [&dyn Fn(&Platform) -> bool; 3] = [&has_name, &is_named_alike, &has_result];
     for is_match in tests {
         let mut matches = (0..spots.len()).filter(|index| is_match(&spots[*index]));
         if let (Some(index), None) = (matches.next(), matches.next()) {

@@ -34,7 +34,7 @@ pub(super) fn placed(arm: &Arm, place: &str) -> Arm {
 pub(super) fn compare_platforms(spots: &[Platform], margin: Option<f64>, days: Days) -> PlaceRows {
     let mut table = PlaceRows::default();
     for key in keys(spots) {
-        add_workload(&mut table, spots, &key, margin, days);
+        add_rows(&mut table, spots, &key, margin, days);
     }
     table
 }
@@ -70,13 +70,7 @@ impl PlatformSample {
 }
 
 /// Adds a row per platform for one workload and metric.
-fn add_workload(
-    table: &mut PlaceRows,
-    spots: &[Platform],
-    key: &Key,
-    margin: Option<f64>,
-    days: Days,
-) {
+fn add_rows(table: &mut PlaceRows, spots: &[Platform], key: &Key, margin: Option<f64>, days: Days) {
     let samples: Vec<Option<PlatformSample>> =
         spots.iter().map(|spot| platform_sample(spot, key)).collect();
     let comparisons = compare_with_baseline(spots, key, &samples, margin, days);

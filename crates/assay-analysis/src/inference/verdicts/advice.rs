@@ -52,8 +52,7 @@ impl<'a> AdviceInput<'a, '_> {
     }
 }
 
-/// At most one candidate per workload, then levels to avoid, then trade-offs. Differences within the noise floor or the
-/// margin give no advice.
+/// One candidate per workload, then levels to avoid, then trade-offs; none for differences within noise or margin.
 pub(super) fn advice(evidence: &AdviceInput<'_, '_>, stage: AdviceStage) -> Vec<Advice> {
     let status = match stage {
         AdviceStage::Confirming => AdviceStatus::Confirmed,

@@ -29,8 +29,7 @@ pub(super) struct Contrast {
     pub averaged: bool,
 }
 
-/// Levels against the baseline's: by main effects in a grid, with arms in which a single level is worse; else by
-/// comparisons of arms.
+/// Levels against the baseline's: by main effects and arms with one worse level in a grid, else by comparisons.
 pub(super) fn contrasts(evidence: &AdviceInput<'_, '_>) -> Vec<Contrast> {
     let mut contrasts = Vec::new();
     for question in evidence.questions {
@@ -44,8 +43,7 @@ pub(super) fn contrasts(evidence: &AdviceInput<'_, '_>) -> Vec<Contrast> {
             let is_compared = evidence.design.baseline.contains_key(&effect.factor);
             effect.workload == question.workload && is_compared
         });
-        let of_effects: Vec<Contrast> =
-            effects.filter_map(|effect| scale.of_effect(effect)).collect();
+        let of_effects: Vec<Contrast> = effects.filter_map(|main| scale.of_effect(main)).collect();
         let comparisons = evidence.of_workload(question);
         if of_effects.is_empty() {
             contrasts.extend(comparisons.filter_map(|one| scale.of_comparison(one)));

@@ -37,8 +37,7 @@ pub(super) fn grid(design: &Design, questions: &[&Question<'_>]) -> Effects {
 
 /// Whether any effect or interaction is significant.
 fn shows_anything(found: &Effects) -> bool {
-    let differs =
-        |effect: &Effect| matches!(effect.verdict, Some(Verdict::Better | Verdict::Worse));
+    let differs = |main: &Effect| matches!(main.verdict, Some(Verdict::Better | Verdict::Worse));
     !found.interactions.is_empty() || found.main.iter().any(differs)
 }
 

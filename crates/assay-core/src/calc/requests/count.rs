@@ -55,8 +55,7 @@ impl RequestCounter {
                 bytes.div_ceil(most_units.max(1)).next_power_of_two().max(SMALLEST_UNIT_BYTES);
             DeviceCount { bytes, unit_bytes, classes: BTreeMap::new() }
         };
-        let (names, devices) =
-            devices.into_iter().map(|(name, bytes)| (name, device(bytes))).unzip();
+        let (names, devices) = devices.into_iter().map(|(name, size)| (name, device(size))).unzip();
         Self { names, devices, requests: 0 }
     }
 

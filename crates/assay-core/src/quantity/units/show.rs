@@ -1,12 +1,10 @@
-//! Formats amounts for tables and sentences: at most three significant digits, no trailing zeros. Files contain exact
-//! numbers instead.
+//! Formats amounts for tables and sentences: at most three significant digits. Files contain exact numbers.
 
 use crate::outside::is_unseen;
 
 const BINARY: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
-/// Returns an untrusted text (a model name, a path) without control and bidirectional characters; each stays one column
-/// wide.
+/// Returns an untrusted text (a model name, a path) without control and bidirectional characters, on one line.
 pub fn clean(text: &str) -> String {
     text.chars().map(|c| if is_unseen(c) { '?' } else { c }).collect()
 }
