@@ -398,7 +398,7 @@ fn compare_with_first(
 ) -> Vec<Comparison> {
     let later = later.iter().zip(&names[1..]);
     let of_results: Vec<Vec<Tested>> =
-        later.map(|(other, name)| test_rows(first, other, unit, [&names[0], name])).collect();
+        later.map(|(other, name)| test_all(first, other, unit, [&names[0], name])).collect();
     let family = of_results.iter().flatten().filter(|(found, _)| found.primary).count();
     let mut comparisons = Vec::new();
     for rows in of_results {
@@ -416,12 +416,7 @@ fn compare_with_first(
 }
 
 /// The rows that both results have, compared relative to their baselines if both have the same one.
-fn test_rows(
-    first: &Findings,
-    other: &Findings,
-    unit: SampleUnit,
-    names: [&str; 2],
-) -> Vec<Tested> {
+fn test_all(first: &Findings, other: &Findings, unit: SampleUnit, names: [&str; 2]) -> Vec<Tested> {
     let (before, after) = (ResultIndex::new(first), ResultIndex::new(other));
     let emulated = [first, other].iter().any(|side| side.environment.is_emulated());
     let mut rows = Vec::new();

@@ -27,7 +27,7 @@ pub(super) fn cells(design: &Design, series: Vec<Series>) -> Vec<Measurement> {
 pub(super) fn number(trials: &[TrialValue], baseline: Option<&[TrialValue]>) -> Option<f64> {
     let baseline = baseline.filter(|baseline| is_repeated(trials) && is_repeated(baseline));
     let values: Vec<f64> =
-        counted_trials(trials, baseline).into_iter().filter_map(|trial| trial.value).collect();
+        counted(trials, baseline).into_iter().filter_map(|trial| trial.value).collect();
     geometric_mean(&values).map(|center| center.mean).or_else(|| median(&values))
 }
 
@@ -60,7 +60,7 @@ pub(super) fn cell(series: Series) -> Measurement {
 }
 
 fn measurement(series: Series, baseline: Option<&[TrialValue]>) -> Measurement {
-    let counted = counted_trials(&series.trials, baseline);
+    let counted = counted(&series.trials, baseline);
     let values: Vec<f64> = counted.iter().filter_map(|trial| trial.value).collect();
     let values = values.as_slice();
     let counted = unusual_positions(&series.trials, &counted);
@@ -111,18 +111,15 @@ fn positions(trials: &[TrialValue], counted: &[&TrialValue]) -> Vec<usize> {
 }
 
 pub(super) fn counting(trials: &[TrialValue]) -> Vec<usize> {
-    positions(trials, &counted_trials(trials, None))
+    positions(trials, &counted(trials, None))
 }
 
 pub(super) fn summarised(trials: &[TrialValue]) -> Vec<f64> {
-    counted_trials(trials, None).into_iter().filter_map(|trial| trial.value).collect()
+    counted(trials, None).into_iter().filter_map(|trial| trial.value).collect()
 }
 
 /// The trials behind a cell: one per replicate, if enough replicates have an undisturbed one.
-fn counted_trials<'t>(
-    trials: &'t [TrialValue],
-    baseline: Option<&[TrialValue]>,
-) -> Vec<&'t TrialValue> {
+fn counted<'t>(trials: &'t [TrialValue], baseline: Option<&[TrialValue]>) -> Vec<&'t TrialValue> {
     let first_runs = || trials.iter().filter(|trial| trial.repeats.is_none());
     let has_value = |trial: &&TrialValue| trial.value.is_some();
     let mut undisturbed = Vec::new();

@@ -55,22 +55,16 @@ impl Days {
         let samples = rows.values().filter(|means| means.len() >= ENOUGH);
         let samples: Vec<Sample> = samples.filter_map(|means| Sample::of(means)).collect();
         let freedom: f64 = samples.iter().map(|sample| (sample.n - 1) as f64).sum();
-        let squares: f64 = samples
-            .iter()
-            .filter_map(|sample| Some(sample.sd?.powi(2) * (sample.n - 1) as f64))
-            .sum();
+        let squares = |sample: &Sample| Some(sample.sd?.powi(2) * (sample.n - 1) as f64);
+        let squares: f64 = samples.iter().filter_map(squares).sum();
         let sessions = samples.iter().map(|sample| sample.n).max()?;
         let sd = (squares / freedom).sqrt().exp_m1();
         sd.is_finite().then_some(Self { sd, from: DaysSource::Results(sessions) })
     }
 
-    pub(super) fn between(
-        self,
-        sides: [&Sample; 2],
-        sessions: [usize; 2],
-    ) -> Option<BetweenSessions> {
-        let shares: f64 = sessions.iter().map(|count| 1.0 / (*count).max(1) as f64).sum();
-        between_sessions(sides[0], sides[1], self.sd.ln_1p().powi(2) * shares)
+    pub(super) fn between(self, pair: [&Sample; 2], days: [usize; 2]) -> Option<BetweenSessions> {
+        let shares: f64 = days.iter().map(|count| 1.0 / (*count).max(1) as f64).sum();
+        between_sessions(pair[0], pair[1], self.sd.ln_1p().powi(2) * shares)
     }
 
     pub fn words(self) -> String {

@@ -113,13 +113,12 @@ fn rotational(drive: &Drive) -> Option<bool> {
 }
 
 fn drive_words(site: &Site) -> String {
-    let reason =
-        || site.backing_reason.as_deref().map(|why| format!(" ({why})")).unwrap_or_default();
+    let why = || site.backing_reason.as_deref().map(|why| format!(" ({why})")).unwrap_or_default();
     match (site.kind, site.backing, site.drives.as_slice()) {
         (TargetKind::Simulated, ..) => "simulated".to_owned(),
         (_, Backing::Memory, _) => "memory, not a drive".to_owned(),
-        (_, Backing::Remote, []) => format!("another machine{}", reason()),
-        (_, _, []) => format!("not known{}", reason()),
+        (_, Backing::Remote, []) => format!("another machine{}", why()),
+        (_, _, []) => format!("not known{}", why()),
         (_, _, [drive]) => one_drive(drive),
         // A loop device is a file on a drive.
         (_, _, [first, below @ ..]) if is_on_a_file(site) => {

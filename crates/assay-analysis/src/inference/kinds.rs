@@ -24,8 +24,11 @@ pub(super) fn of_row(row: &RowTrials<'_>) -> Option<WorkFacts> {
     let with = |status| row.trials.iter().filter(move |trial| trial.record.status == status);
     let warmups = with(Status::Warmup).filter_map(|trial| trial.record.measured.as_ref());
     let left_out: Vec<&Measured> = warmups.collect();
-    let failed: Vec<Failed<'_>> =
-        with(Status::Failed).map(|trial| failed_trial(trial.record)).collect();
+    let failed = with(Status::Failed).map(|trial| {
+        let Trial { started, reason, .. } = trial.record;
+        Failed { started, reason: reason.as_deref().unwrap_or_default() }
+    });
+    let failed: Vec<Failed<'_>> = failed.collect();
     let view = RowView {
         subject: &Subject { workload: row.workload.name.clone(), arm: row.arm.clone() },
         trials: &trials,
@@ -35,10 +38,6 @@ pub(super) fn of_row(row: &RowTrials<'_>) -> Option<WorkFacts> {
         near_limits: &near_limits,
     };
     tells.facts(&view)
-}
-
-fn failed_trial(record: &Trial) -> Failed<'_> {
-    Failed { started: &record.started, reason: record.reason.as_deref().unwrap_or_default() }
 }
 
 /// A metric whose trust the rules may change; `None` for all others.

@@ -149,7 +149,7 @@ pub(super) fn value(
         }
         "device_requests_per_operation" => requests_per_operation(row, trial),
         "device_busy_s_per_gib" => busy_s_per_gib(row, trial),
-        _ if is_told(metric) => reported(metric, measured),
+        _ if is_told(metric) => measured.value(metric).unwrap_or_else(no_such_value),
         _ if is_of_energy(metric) => energy(metric, row, trial),
         _ if is_resync(metric) => resync(metric, record),
         _ => kinds::as_judged(metric, row, measured)
@@ -230,8 +230,8 @@ fn busy_s_per_gib(row: &RowTrials<'_>, trial: &MeasuredTrial<'_>) -> Result<f64,
 pub(super) const SYNC_RATE: &str = "resync_bytes_per_s";
 pub(super) const SYNC_WHOLE: &str = "resync_total_s";
 
-fn reported(metric: &str, measured: &assay_workloads::Measured) -> Result<f64, String> {
-    measured.value(metric).unwrap_or_else(|| Err("some trials have no such value".to_owned()))
+fn no_such_value() -> Result<f64, String> {
+    Err("some trials have no such value".to_owned())
 }
 
 fn is_resync(metric: &str) -> bool {

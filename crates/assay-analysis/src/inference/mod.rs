@@ -92,11 +92,7 @@ pub fn findings(
 }
 
 /// The primary metric of a trial's workload, with its value or the reason why it is missing.
-fn trial_value(
-    plan: &Plan,
-    environment: &Environment,
-    trial: &Trial,
-) -> (String, Result<f64, String>) {
+fn primary(plan: &Plan, environment: &Environment, trial: &Trial) -> (String, Result<f64, String>) {
     let row = rows::of_trial(plan, environment, trial);
     let design = design(plan);
     let metric = design.primary.as_deref().unwrap_or_else(|| series::primary(&design, &row));

@@ -15,7 +15,7 @@ use assay_study::results::plan::{Arm, Plan, level_words};
 use assay_study::results::record::{Status, Trial};
 use assay_workloads::metrics::{self, change, is_of_speed};
 
-use super::trial_value;
+use super::primary;
 use super::verdicts::words::{counted, load};
 
 /// Logarithm of a trial's value in a race, higher is better; `None` without such a value.
@@ -27,7 +27,7 @@ fn measure(plan: &Plan, environment: &Environment, trial: &Trial) -> Option<(Str
     if !trial.status.counts() {
         return None;
     }
-    let (metric, value) = trial_value(plan, environment, trial);
+    let (metric, value) = primary(plan, environment, trial);
     let value = value.ok().filter(|value| value.is_finite() && *value > 0.0)?;
     // A race needs a metric with a known direction.
     let better = Some(direction(&metric, trial)).filter(|better| better.is_known())?;

@@ -23,10 +23,8 @@ fn disturbance(rows: &[RowTrials<'_>], needed: Option<u32>) -> Option<Sentence> 
     }
     let is_flagged = |rule: &str| rows.iter().any(|row| row.unquiet.rules.contains(&rule));
     let causes = BLAMED.iter().filter(|(rule, _)| is_flagged(rule)).map(|(_, words)| words);
-    let causes = match listed(causes) {
-        causes if causes.is_empty() => "unknown cause".to_owned(),
-        causes => causes,
-    };
+    let causes = listed(causes);
+    let causes = if causes.is_empty() { "unknown cause" } else { &causes };
     let more = match needed {
         Some(count @ ..=MOST_ADVISED) => format!(", or run more replicates (--replicates {count})"),
         _ => String::new(),
@@ -448,8 +446,7 @@ fn trust_words(story: &Summary<'_>) -> String {
     let trusts: Vec<Option<(Trust, bool)>> =
         story.rows.iter().map(|row| row_trust(story.found, row)).chain(classes).collect();
     let all = trusts.len() + story.plan.absent.len();
-    let count =
-        |wanted: Trust| trusts.iter().flatten().filter(|(trust, _)| *trust == wanted).count();
+    let count = |level: Trust| trusts.iter().flatten().filter(|(trust, _)| *trust == level).count();
     let trusted = count(Trust::Trusted);
     let virtual_count = trusts.iter().flatten().filter(|(_, is_virtual)| *is_virtual).count();
     let absent = story.plan.absent.len() + trusts.iter().filter(|trust| trust.is_none()).count();

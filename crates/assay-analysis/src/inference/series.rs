@@ -12,7 +12,7 @@ use assay_workloads::metrics::{nature, of_work, side};
 use super::rows::{MeasuredTrial, RowTrials};
 use super::{hosts, metrics};
 
-struct SeriesMetric<'m> {
+struct RowMetric<'m> {
     metric: &'m str,
     better: Better,
     nature: Nature,
@@ -20,7 +20,7 @@ struct SeriesMetric<'m> {
     side: Side,
 }
 
-impl<'m> SeriesMetric<'m> {
+impl<'m> RowMetric<'m> {
     fn known(metric: &'static Metric) -> Self {
         let Metric { name, better, nature, scale, .. } = *metric;
         Self { metric: name, better, nature, scale, side: metric.side() }
@@ -40,10 +40,10 @@ pub(super) fn series(design: &Design, row: &RowTrials<'_>) -> (Vec<Series>, Vec<
     if row.trials.is_empty() {
         return (series, absent);
     }
-    let reported = row.own_metrics().into_iter().map(SeriesMetric::from_own);
+    let reported = row.own_metrics().into_iter().map(RowMetric::from_own);
     let known = of_work().filter(|metric| metrics::applies(metric.name, row));
-    for metric in reported.chain(known.map(SeriesMetric::known)) {
-        match metric_series(design, row, &metric) {
+    for metric in reported.chain(known.map(RowMetric::known)) {
+        match series_of(design, row, &metric) {
             Ok(one) => series.push(one),
             Err(reason) => absent.push(row.absent(Some(metric.metric), reason)),
         }
@@ -57,7 +57,7 @@ pub(super) fn of_metric(
     row: &RowTrials<'_>,
     metric: &'static Metric,
 ) -> Result<Series, String> {
-    metric_series(design, row, &SeriesMetric::known(metric))
+    series_of(design, row, &RowMetric::known(metric))
 }
 
 fn nothing_measured(row: &RowTrials<'_>) -> Option<AbsentCell> {
@@ -75,11 +75,7 @@ fn nothing_measured(row: &RowTrials<'_>) -> Option<AbsentCell> {
     Some(row.absent(None, reason))
 }
 
-fn metric_series(
-    design: &Design,
-    row: &RowTrials<'_>,
-    what: &SeriesMetric<'_>,
-) -> Result<Series, String> {
+fn series_of(design: &Design, row: &RowTrials<'_>, what: &RowMetric<'_>) -> Result<Series, String> {
     if let Some(reason) = metrics::unsupported(what.metric, row) {
         return Err(reason);
     }

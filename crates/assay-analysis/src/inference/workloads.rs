@@ -18,6 +18,7 @@ use assay_study::results::plan::{Arm, Plan};
 use assay_study::results::record::Trial;
 use assay_workloads::WorkFacts;
 
+use super::checks::CheckCounts;
 use super::rows::{self, RowTrials};
 use super::verdicts::{add_note, explain};
 use super::{
@@ -56,7 +57,7 @@ struct OfRows<'a> {
 /// Counters over all trials, including the search for a load.
 #[derive(Default)]
 struct TrialCounts {
-    counts: checks::CheckCounts,
+    counts: CheckCounts,
     costs: watched::CostSums,
     ticks: ProcessorTicks,
     race: race::RaceRuns,
@@ -221,12 +222,7 @@ fn trust_surfaces(
 }
 
 /// Puts the checks of verdicts between those of the trials and those of the machine.
-fn add_checks(
-    found: &mut Findings,
-    plan: &Plan,
-    environment: &Environment,
-    counts: &checks::CheckCounts,
-) {
+fn add_checks(found: &mut Findings, plan: &Plan, environment: &Environment, counts: &CheckCounts) {
     let of_verdicts = std::mem::take(&mut found.checks);
     let mut checks: Vec<Check> = checks::checks(plan, counts, found.study.stopped_by.as_deref());
     checks.extend(of_verdicts);

@@ -109,14 +109,11 @@ pub fn between(sides: &[&Worked]) -> Vec<RuleRemark> {
     }
     let endings: BTreeSet<&BTreeSet<String>> = sides.iter().map(|side| &side.endings).collect();
     if endings.len() > 1 {
-        let each = sides.iter().map(|side| {
+        let each = several(sides.iter().map(|side| {
             let endings: Vec<&str> = side.endings.iter().map(String::as_str).collect();
             format!("{} of {}", endings.join(" and "), side.name)
-        });
-        remarks.push(RuleRemark::note(format!(
-            "the commands' exit statuses differ: {}",
-            several(each)
-        )));
+        }));
+        remarks.push(RuleRemark::note(format!("the commands' exit statuses differ: {each}")));
     }
     let amounts: [(&str, Amount); 2] =
         [("read", |side| side.read_bytes), ("wrote", |side| side.written_bytes)];

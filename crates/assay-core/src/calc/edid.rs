@@ -114,10 +114,8 @@ fn mode(bytes: &[u8]) -> Option<Detailed> {
     let h_khz = clock_mhz * 1000.0 / f64::from(across);
     let is_interlaced = bytes[17] & INTERLACED != 0;
     let height = if is_interlaced { 2 * lines } else { lines };
-    Some(Detailed {
-        size: [width, height],
-        rates: [clock_mhz, h_khz, h_khz * 1000.0 / f64::from(down)],
-    })
+    let rates = [clock_mhz, h_khz, h_khz * 1000.0 / f64::from(down)];
+    Some(Detailed { size: [width, height], rates })
 }
 
 /// Limits of a descriptor; `offsets` if its flags may add 255 to a rate.

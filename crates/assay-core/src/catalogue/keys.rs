@@ -115,30 +115,17 @@ impl Fields {
     }
 }
 
-pub const fn field(
-    name: &'static str,
-    form: Form,
-    summary: &'static str,
-    example: &'static str,
-) -> Field {
+type Text = &'static str;
+
+pub const fn field(name: Text, form: Form, summary: Text, example: Text) -> Field {
     Field { name, form, need: Need::Never, summary, example }
 }
 
-pub const fn needed(
-    name: &'static str,
-    form: Form,
-    summary: &'static str,
-    example: &'static str,
-) -> Field {
+pub const fn needed(name: Text, form: Form, summary: Text, example: Text) -> Field {
     Field { name, form, need: Need::Always, summary, example }
 }
 
 /// A key of a group; exactly one key of the group is required.
-pub const fn one_of(
-    name: &'static str,
-    form: Form,
-    summary: &'static str,
-    example: &'static str,
-) -> Field {
+pub const fn one_of(name: Text, form: Form, summary: Text, example: Text) -> Field {
     Field { name, form, need: Need::OneOf, summary, example }
 }

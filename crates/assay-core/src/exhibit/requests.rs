@@ -166,10 +166,8 @@ fn behind(pairs: &[(&String, &TracePair)]) -> Option<Figure> {
 }
 
 fn two<T>(pair: &TracePair, part: fn(&TraceSide) -> &T) -> Vec<(String, &T)> {
-    vec![
-        ("recorded".to_owned(), part(&pair.recorded)),
-        ("replayed".to_owned(), part(&pair.replayed)),
-    ]
+    let sides = [("recorded", &pair.recorded), ("replayed", &pair.replayed)];
+    sides.map(|(name, side)| (name.to_owned(), part(side))).into()
 }
 
 fn per_second(lines_in: Vec<(String, &OverTime)>) -> Option<Figure> {

@@ -144,8 +144,7 @@ impl<'l> BlkparseEvent<'l> {
         let place = place.filter(|(_, sectors)| *sectors > 0);
         let kind = if is_letters { kind(letters, place.is_some()) } else { None };
         let error = line.rsplit_once('[').and_then(|(_, rest)| rest.strip_suffix(']'));
-        let failed =
-            error.and_then(|error| error.parse::<i64>().ok()).is_some_and(|code| code != 0);
+        let failed = error.and_then(|text| text.parse::<i64>().ok()).is_some_and(|code| code != 0);
         Ok(Some(Self { device, at_ns, action, kind, place, failed }))
     }
 }

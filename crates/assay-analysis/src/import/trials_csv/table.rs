@@ -211,21 +211,21 @@ fn has_right_length(
     splitter: &Splitter,
     mistakes: &mut Mistakes<'_>,
 ) -> bool {
-    let (fields, wanted) = (splitter.count(), header.names.len());
-    if (0..fields).all(|index| splitter.field(index).is_empty()) {
+    let (found, wanted) = (splitter.count(), header.names.len());
+    if (0..found).all(|index| splitter.field(index).is_empty()) {
         mistakes.on(line, "the row contains only commas; remove it");
         return false;
     }
-    let text = match fields.cmp(&wanted) {
+    let text = match found.cmp(&wanted) {
         Ordering::Equal => return true,
         Ordering::Less => {
-            format!("the row has {fields} of {wanted} fields; add the missing fields")
+            format!("the row has {found} of {wanted} fields; add the missing fields")
         }
         Ordering::Greater => format!(
-            "the row has {fields} fields, but the header has {wanted}; write numbers without commas, and quote text \
+            "the row has {found} fields, but the header has {wanted}; write numbers without commas, and quote text \
              that contains commas"
         ),
     };
-    mistakes.at(&header.cell(line, fields.min(wanted), ""), &text);
+    mistakes.at(&header.cell(line, found.min(wanted), ""), &text);
     false
 }

@@ -35,17 +35,11 @@ const NEAR_USB_2: f64 = 0.6;
 
 /// Sentences on one target, the most important first.
 pub(super) fn sentences(rows: &[RowTrials<'_>], found: &Findings, noun: &str) -> Vec<String> {
-    let target = OwnerRows { rows, found };
-    [
-        random(&target, noun),
-        commits(&target),
-        acknowledged(&target),
-        sequential(&target),
-        unequal(&target),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    let rows = OwnerRows { rows, found };
+    [random(&rows, noun), commits(&rows), acknowledged(&rows), sequential(&rows), unequal(&rows)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 struct OwnerRows<'a> {

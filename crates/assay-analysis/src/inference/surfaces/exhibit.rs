@@ -99,10 +99,8 @@ fn access_table(found: &Findings, accesses: &[Accesses]) -> Table {
     table.add(Column::new("highest", Unit::Nanoseconds), accesses, |access| access.whole.highest);
     table.add(Column::new("n", Unit::Count), accesses, |access| access.n as u64);
     table.add(Column::verdict("trust"), accesses, |access| {
-        Rating::cell(rating(
-            found.cell(&access.workload, &access.configuration, LATENCY),
-            access.trust,
-        ))
+        let cell = found.cell(&access.workload, &access.configuration, LATENCY);
+        Rating::cell(rating(cell, access.trust))
     });
     for (row, access) in table.rows.iter_mut().zip(accesses) {
         row.name = format!("{} {}", access.workload, setting(access));

@@ -393,7 +393,6 @@ fn judge_peak(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
     ClaimVerdict::new(claim, check.peak(curve[best.best].0, &candidate_levels(curve, &best)))
 }
 
-/// The levels that may be the best.
 fn candidate_levels<'q>(curve: &Curve<'q, '_>, best: &BestArm) -> Vec<&'q str> {
     let levels = curve.iter().zip(&best.candidates).filter(|(_, is_candidate)| **is_candidate);
     levels.map(|((level, _), _)| *level).collect()
@@ -402,14 +401,10 @@ fn candidate_levels<'q>(curve: &Curve<'q, '_>, best: &BestArm) -> Vec<&'q str> {
 /// A line through logarithms: near a slope, significantly away from it, or inconclusive.
 fn judge_slope(check: &PlaceCheck<'_, '_, '_>, wanted: f64, factor: &str) -> ClaimVerdict {
     let PlaceCheck { design, place, curve, name, cases, .. } = *check;
-    let mut points: Vec<(f64, &Runs<'_>)> = Vec::new();
-    for (level, runs) in curve {
-        // Logarithms exist only for numbers above zero.
-        let Some(number) = level_number(level).filter(|number| *number > 0.0) else {
-            return no_data(words::no_numbers(name));
-        };
-        points.push((number, *runs));
-    }
+    // Logarithms exist only for numbers above zero.
+    let number = |level| level_number(level).filter(|number| *number > 0.0);
+    let points = curve.iter().map(|(level, runs)| Some((number(level)?, *runs)));
+    let points: Vec<(f64, &Runs<'_>)> = points.collect::<Option<_>>().unwrap_or_default();
     if place.question.scale != Scale::Ratio || points.len() < FEWEST_LEVELS {
         return no_data(words::no_numbers(name));
     }
@@ -636,13 +631,9 @@ fn judge_enough(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
         Some([_, high]) if high < -margin => Claim::Contradicted,
         _ => Claim::NotShown,
     };
-    let saturation = words::SaturationLevel {
-        from: levels[smallest].0,
-        best: levels[best].0,
-        claimed,
-        is_smallest: best == 0,
-        margin: margin.exp_m1(),
-    };
+    let (is_smallest, margin) = (best == 0, margin.exp_m1());
+    let [from, best_level] = [smallest, best].map(|index| levels[index].0);
+    let saturation = words::SaturationLevel { from, best_level, claimed, is_smallest, margin };
     let difference = sample.filter(|_| index != best).zip(ends);
     ClaimVerdict::new(claim, check.enough(&saturation, difference))
 }

@@ -74,15 +74,12 @@ pub(super) fn checks(
     for (question, test) in tests.iter().filter(|(_, test)| is_significant(test.p)) {
         carry_over.push(words::carry_over(question.workload, test.p));
     }
-    let undetectable = undetectable_carry_over(design, &tests, &orders);
+    let caveat = undetectable_carry_over(design, &tests, &orders);
     let checked = [!lines.is_empty(), !tests.is_empty() || !orders.is_empty()];
     if drifts.is_empty() && carry_over.is_empty() {
-        drifts.push(Check::new(
-            "drift",
-            nothing_detected(design, questions, checked) + &undetectable,
-        ));
+        drifts.push(Check::new("drift", nothing_detected(design, questions, checked) + &caveat));
     } else if checked[1] && carry_over.is_empty() {
-        carry_over.push(words::NO_CARRY_OVER.to_owned() + &undetectable);
+        carry_over.push(words::NO_CARRY_OVER.to_owned() + &caveat);
     }
     checks.extend(drifts);
     checks.extend(carry_over.into_iter().map(|text| Check::new("carry-over", text)));

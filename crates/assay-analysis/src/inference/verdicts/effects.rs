@@ -177,7 +177,7 @@ fn contrast(
     if ends[0] <= 0.0 && ends[1] >= 0.0 {
         return None;
     }
-    let (low, high) = (sample_of(|[low, _]| low)?, sample_of(|[_, high]| high)?);
+    let effects = [sample_of(|[low, _]| low)?, sample_of(|[_, high]| high)?];
     let mut interaction = Interaction {
         workload: question.workload.to_owned(),
         metric: question.metric.to_owned(),
@@ -188,8 +188,8 @@ fn contrast(
         ci95_simultaneous: exp(ends)?,
         text: String::new(),
     };
-    interaction.text =
-        words::interaction(&interaction, corner.map(|(_, level)| level.as_str()), low, high);
+    let corner = corner.map(|(_, level)| level.as_str());
+    interaction.text = words::interaction(&interaction, corner, effects);
     Some((ends[0].abs().min(ends[1].abs()) / sample.sd?.max(f64::MIN_POSITIVE), interaction))
 }
 

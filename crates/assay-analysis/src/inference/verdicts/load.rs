@@ -107,13 +107,10 @@ fn largest_explanation(
 }
 
 /// The same for two results, whose rates are also compared; `is_live` returns whether a class was production work.
-pub(crate) fn judge_across(
-    comparisons: &mut [Comparison],
-    is_live: impl Fn(&str, &'static str) -> bool,
-) {
+pub(crate) fn judge_across(found: &mut [Comparison], is_live: impl Fn(&str, &'static str) -> bool) {
     let notes: Vec<Option<Note>> =
-        comparisons.iter().map(|one| load_across(comparisons, one, &is_live)).collect();
-    for (one, note) in comparisons.iter_mut().zip(notes) {
+        found.iter().map(|one| load_across(found, one, &is_live)).collect();
+    for (one, note) in found.iter_mut().zip(notes) {
         let Some(note) = note else { continue };
         one.verdict = Some(Verdict::Inconclusive);
         one.within_margin = false;

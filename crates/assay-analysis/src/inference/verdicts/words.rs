@@ -394,22 +394,17 @@ fn with_interval(ratio: f64, ends: Option<[f64; 2]>, n: usize) -> [String; 2] {
     }
 }
 
-/// An interaction; `low` and `high` are the first factor's effects at the second one's baseline and other level.
-pub(super) fn interaction(
-    found: &Interaction,
-    corner: [&str; 2],
-    low: Sample,
-    high: Sample,
-) -> String {
+/// An interaction; `effects` are the first factor's effects at the second one's baseline and other level.
+pub(super) fn interaction(found: &Interaction, corner: [&str; 2], effects: [Sample; 2]) -> String {
+    let [low, high] = effects.map(|effect| change(&show::ratio(effect.mean.exp()), &found.metric));
     let ([first, second], [level1, level2]) = (&found.factors, &found.levels);
     let [_, basis] = with_interval(found.ratio, Some(found.ci95_simultaneous), found.n);
     format!(
-        "{}: the effect of {first} depends on {second}; {level1} against {}: {} at {}, {} at {} (interaction {basis}).",
+        "{}: the effect of {first} depends on {second}; {level1} against {}: {low} at {}, {high} at {} (interaction \
+         {basis}).",
         found.workload,
         corner[0],
-        change(&show::ratio(low.mean.exp()), &found.metric),
         level_words(second, corner[1]),
-        change(&show::ratio(high.mean.exp()), &found.metric),
         level_words(second, level2),
     )
 }

@@ -106,12 +106,15 @@ pub(crate) fn no_levels(name: &str, between: &[String]) -> String {
 /// The smallest level that matches the best, and the outcome of the claimed level.
 pub(crate) struct SaturationLevel<'a> {
     pub from: &'a str,
-    pub best: &'a str,
+    pub best_level: &'a str,
     pub claimed: &'a str,
     /// Whether the best level is the smallest.
     pub is_smallest: bool,
     pub margin: f64,
 }
+
+/// A difference of logarithms with its interval.
+type Estimate = (Sample, [f64; 2]);
 
 impl PlaceCheck<'_, '_, '_> {
     fn metric_noun(&self) -> &str {
@@ -144,26 +147,19 @@ impl PlaceCheck<'_, '_, '_> {
         )
     }
 
-    /// `word` is best or worst.
-    pub fn foremost(&self, word: &str, candidates: &[&str]) -> String {
+    pub fn foremost(&self, best_or_worst: &str, candidates: &[&str]) -> String {
         let (name, levels) = (self.name, self.curve.len());
         match candidates {
-            [only] => format!("{name}: {only} is the {word} (significant)"),
+            [only] => format!("{name}: {only} is the {best_or_worst} (significant)"),
             all if all.len() == levels => {
-                format!("{name}: any of the {levels} levels could be the {word}")
+                format!("{name}: any of the {levels} levels could be the {best_or_worst}")
             }
-            several => format!("{name}: {} could be the {word}", choice(several)),
+            several => format!("{name}: {} could be the {best_or_worst}", choice(several)),
         }
     }
 
     /// Compares two levels; `cases` is the number of cases that the interval covers simultaneously.
-    pub fn two(
-        &self,
-        level: &str,
-        over: &str,
-        shown: Option<(Sample, [f64; 2])>,
-        cases: usize,
-    ) -> String {
+    pub fn two(&self, level: &str, over: &str, shown: Option<Estimate>, cases: usize) -> String {
         let name = self.name;
         let Some((sample, ends)) = shown else {
             return format!("{name}: too few pairs of {level} and {over} for a CI");
@@ -195,13 +191,9 @@ impl PlaceCheck<'_, '_, '_> {
         }
     }
 
-    /// `difference` is that between the claimed and the best level, with its interval.
-    pub fn enough(
-        &self,
-        saturation: &SaturationLevel<'_>,
-        difference: Option<(Sample, [f64; 2])>,
-    ) -> String {
-        let SaturationLevel { from, best, claimed, is_smallest, margin } = *saturation;
+    /// `shown` is the difference between the claimed and the best level.
+    pub fn enough(&self, saturation: &SaturationLevel<'_>, shown: Option<Estimate>) -> String {
+        let SaturationLevel { from, best_level: best, claimed, is_smallest, margin } = *saturation;
         let (name, what, margin) = (self.name, self.metric_noun(), show::share(margin));
         let most = match self.place.question.better {
             Better::Higher | Better::Unknown => "highest",
@@ -216,7 +208,7 @@ impl PlaceCheck<'_, '_, '_> {
                 "{name}: {most} {what} at {best}; within {margin} of that value from {from}"
             ),
         };
-        let Some((sample, ends)) = difference else { return head };
+        let Some((sample, ends)) = shown else { return head };
         let [ratio, low, high] = show::ratios(sample.mean.exp(), ends.map(f64::exp));
         format!("{head}; {claimed} has {ratio} times that value (95% CI {low} to {high})")
     }

@@ -25,9 +25,7 @@ pub(crate) fn factor(
     let count = |level: &str, verdict: Verdict| {
         effects.iter().filter(|one| one.level == level && one.verdict == Some(verdict)).count()
     };
-    let names = |levels: &[&str]| -> Vec<String> {
-        levels.iter().map(|level| level_words(name, level)).collect()
-    };
+    let names = |levels: &[&str]| listed(levels.iter().map(|level| level_words(name, level)));
     let mut clauses: Vec<String> = Vec::new();
     for (verdict, word) in VERDICTS {
         // The levels with this verdict in most workloads first.
@@ -37,8 +35,7 @@ pub(crate) fn factor(
             if !shown_levels.is_empty() {
                 let verb = if shown_levels.len() == 1 { "is" } else { "are" };
                 let scope = of_workloads(shown, workloads);
-                let subject = listed(&names(&shown_levels));
-                clauses.push(format!("{subject} {verb} {word} {base}{scope}"));
+                clauses.push(format!("{} {verb} {word} {base}{scope}", names(&shown_levels)));
             }
         }
     }
@@ -50,11 +47,9 @@ pub(crate) fn factor(
         clauses.insert(0, format!("no other level is significantly better than {base}"));
     }
     if !open.is_empty() {
-        let scope = match workloads {
-            1 => String::new(),
-            count => format!(" in any of {count} workloads"),
-        };
-        let open_names = listed(&names(&open));
+        let several = format!(" in any of {workloads} workloads");
+        let scope = if workloads == 1 { "" } else { &several };
+        let open_names = names(&open);
         clauses.push(format!("no significant difference between {open_names} and {base}{scope}"));
         let open_effects = effects.iter().filter(|one| open.contains(&&*one.level));
         clauses.push(what_would_decide(design, open_effects));
@@ -139,11 +134,8 @@ fn name(factor: &Factor, level: f64) -> String {
 /// A range of levels; empty if it is a single one.
 fn range(ends: [f64; 2], name: &impl Fn(f64) -> String) -> String {
     let [from, to] = ends;
-    if from == to {
-        String::new()
-    } else {
-        format!(" (95% confidence: {} to {})", name(from), name(to))
-    }
+    let words = |from, to| format!(" (95% confidence: {} to {})", name(from), name(to));
+    if from == to { String::new() } else { words(from, to) }
 }
 
 fn shape_words(trend: &Trend, name: &impl Fn(f64) -> String) -> String {
