@@ -295,10 +295,10 @@ impl All<'_> {
         }
         let mut series = Vec::new();
         for ((workload, arm), runs) in rows {
-            let metrics = &known_metrics[workload];
+            let (name, metrics) = (&self.workloads[workload], &known_metrics[workload]);
             let wanted = options.primary.as_ref();
             let primary =
-                wanted.and_then(|name| metrics.iter().position(|one| one.metric == *name));
+                wanted.and_then(|wanted| metrics.iter().position(|one| one.metric == *wanted));
             for (index, RunMetric { metric, better, .. }) in metrics.iter().enumerate() {
                 // A metric that the tool could measure in no run did not fail.
                 let has_metric = |run: &&One<'_>| {
@@ -316,12 +316,7 @@ impl All<'_> {
                     primary: primary.unwrap_or(0) == index,
                     trials,
                     evidence: runs.iter().map(|run| run.run.evidence.clone()).collect(),
-                    ..Series::bare(
-                        &self.workloads[workload],
-                        self.arms[arm].clone(),
-                        metric,
-                        *better,
-                    )
+                    ..Series::bare(name, self.arms[arm].clone(), metric, *better)
                 });
             }
         }

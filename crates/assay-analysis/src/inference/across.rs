@@ -298,7 +298,6 @@ fn target_properties(target: &TargetFacts) -> [(&'static str, String); 8] {
     ]
 }
 
-/// A result with an index of its rows and comparisons.
 pub(super) struct ResultIndex<'a> {
     pub findings: &'a Findings,
     cells: BTreeMap<Key, &'a Measurement>,

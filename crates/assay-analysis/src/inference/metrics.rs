@@ -19,7 +19,6 @@ use super::rows::{MeasuredTrial, RowTrials};
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
-/// Quantiles by metric name.
 const QUANTILES: [(&str, f64); 14] = [
     ("latency_p50_ns", 0.5),
     ("latency_p90_ns", 0.9),

@@ -174,11 +174,9 @@ fn of_a_check(story: &Summary<'_>) -> Vec<Sentence> {
     sentences
 }
 
-/// Text if fresh trials do not confirm the first ones.
 const NOT_CONFIRMED: &str =
     "Not confirmed: the configuration is not better in fresh trials (95% confidence).";
 
-/// Text if more sentences exist than fit above the tables.
 const MORE: &str = "See the tables below for more workloads.";
 
 /// Sentences on comparisons: the A/A control, each factor of a grid, then the best arm of each workload.

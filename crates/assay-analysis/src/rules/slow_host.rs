@@ -35,7 +35,6 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     (!remarks.is_empty()).then(|| RuleRemark::note(remarks.join("; ")))
 }
 
-/// The remark on a host that is slow in most trials.
 fn slow_host_remark(host: &Share, trials: &[&Together]) -> Option<String> {
     let behind: Vec<f64> =
         trials.iter().filter_map(|trial| times_behind(trial, host.rank)).collect();

@@ -7,7 +7,6 @@
 pub use crate::stats::sample::FEWEST_FOR_INTERVAL;
 use crate::stats::sample::{Sample, finite, log_ratios, logarithm};
 
-/// Alpha of the intervals given here.
 const ALPHA: f64 = 0.05;
 
 /// Geometric mean of one sample, in the unit of its values.

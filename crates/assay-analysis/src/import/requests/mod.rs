@@ -13,7 +13,6 @@ use assay_core::outside;
 const LONGEST_LINE_BYTES: u64 = 4096;
 /// Limit on devices per recording: that of Assay's own recorder.
 const MOST_DEVICES: usize = 64;
-/// Limit on the length of a device name.
 const LONGEST_NAME: usize = 32;
 /// A device of unknown size gets a multiple of this.
 const UNIT_BYTES: u64 = 1 << 20;

@@ -101,7 +101,6 @@ impl Header {
     }
 }
 
-/// Message for a line with an unclosed quote.
 pub(super) const OPEN_QUOTE: &str = "unclosed quotation mark on this line; close or remove it";
 
 /// Advice for a first line that names none of the columns.

@@ -93,7 +93,6 @@ pub enum RatingResult {
 }
 
 impl RatingResult {
-    /// Outcome of a claim.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Above => "reached",

@@ -150,7 +150,6 @@ fn nothing_in_common(spots: &[Platform]) -> Failure {
     ))
 }
 
-/// The rows without a number, in the form that all findings use.
 fn absent_cells(rows: &[PlaceRow]) -> Vec<AbsentCell> {
     let missing = rows.iter().filter_map(|row| {
         let reason = row.absent.clone()?;

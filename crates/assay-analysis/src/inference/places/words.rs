@@ -47,7 +47,6 @@ fn speed(found: &Comparison) -> Option<(f64, Option<[f64; 2]>)> {
     Some((rows::percent(found.better, found.ratio?), ends))
 }
 
-/// The detectable loss and gain of speed, in words.
 fn loss_and_gain(better: Better, ratios: [f64; 2]) -> (String, String) {
     let [low, high] = match better {
         Better::Higher | Better::Unknown => ratios,

@@ -208,12 +208,8 @@ fn answer(design: &Design, ask: &Ask, input: &AnswerInput<'_, '_>, emulated: boo
             continue;
         }
         let case = case(design, ask, place, places.len() * sharing(design));
-        let is_suspect = place.is_suspect(ask);
-        cases.push(if is_suspect {
-            case.of_suspect_numbers(place.slowing_rules(ask))
-        } else {
-            case
-        });
+        let doubt = |case: ClaimVerdict| case.of_suspect_numbers(place.slowing_rules(ask));
+        cases.push(if place.is_suspect(ask) { doubt(case) } else { case });
     }
     for workload in &ask.workloads {
         if !places.iter().any(|place| place.question.workload == workload) {

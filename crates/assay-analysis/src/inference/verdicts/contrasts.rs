@@ -68,7 +68,6 @@ pub(super) fn is_other_work(arm: &Arm, baseline: &Arm) -> bool {
     arm.iter().any(|(name, level)| is_work(name) && baseline.get(name).is_some_and(|b| b != level))
 }
 
-/// Whether an arm and its baseline differ in a single level.
 fn differs_in_one_factor(found: &Comparison) -> bool {
     let differs = |(name, level): (&String, &String)| found.baseline.get(name) != Some(level);
     found.configuration.iter().filter(|pair| differs(*pair)).count() == 1

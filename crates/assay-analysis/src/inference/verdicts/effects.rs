@@ -35,7 +35,6 @@ pub(super) fn grid(design: &Design, questions: &[&Question<'_>]) -> Effects {
     if questions.len() > 1 && shows_anything(&strict) { with_family(1) } else { strict }
 }
 
-/// Whether any effect or interaction is significant.
 fn shows_anything(found: &Effects) -> bool {
     let differs = |main: &Effect| matches!(main.verdict, Some(Verdict::Better | Verdict::Worse));
     !found.interactions.is_empty() || found.main.iter().any(differs)

@@ -156,7 +156,6 @@ pub(super) fn compare(
     factors
 }
 
-/// Whether any number of a workload is suspect.
 fn is_suspect(grid: &[&Question<'_>], workload: &str) -> bool {
     let questions = grid.iter().filter(|question| question.workload == workload);
     questions.flat_map(|question| &question.arms).any(|runs| runs.trust == Some(Trust::Suspect))

@@ -15,20 +15,18 @@ const ERROR: f64 = 0.01;
 
 /// The noise floor of the workload in which it is largest; `None` without a control arm.
 pub(super) fn floor(design: &Design, questions: &[&Question<'_>]) -> Option<NoiseFloor> {
-    let controlled: Vec<(&Question<'_>, Sample)> = questions
+    let controls: Vec<(&Question<'_>, Sample)> = questions
         .iter()
         .filter_map(|question| Some((*question, noise_sample(question)?)))
         .collect();
     let bound = match design.stopping {
-        Stopping::Fixed | Stopping::Race { .. } => {
-            ErrorBound::t(bonferroni(ERROR, controlled.len()))
-        }
-        Stopping::Looks { .. } | Stopping::Open { .. } => ErrorBound::new(design, controlled.len()),
+        Stopping::Fixed | Stopping::Race { .. } => ErrorBound::t(bonferroni(ERROR, controls.len())),
+        Stopping::Looks { .. } | Stopping::Open { .. } => ErrorBound::new(design, controls.len()),
     };
     let is_different =
         |sample: &Sample| bound.interval(sample).is_some_and(|ends| ends[0] > 0.0 || ends[1] < 0.0);
     // A significant difference exceeds any that is not.
-    let (question, sample) = controlled.into_iter().max_by(|(_, a), (_, b)| {
+    let (question, sample) = controls.into_iter().max_by(|(_, a), (_, b)| {
         let by_significance = is_different(a).cmp(&is_different(b));
         by_significance.then(a.mean.abs().total_cmp(&b.mean.abs()))
     })?;

@@ -141,7 +141,6 @@ impl<'q, 'a> Curve<'q, 'a> {
         })
     }
 
-    /// Compares each level with the best.
     fn compare_with(&self, best: usize, bound: &ErrorBound) -> Vec<TrendLevel> {
         let sign = self.question.better.sign();
         let level = |(index, runs): (usize, &&Runs<'_>)| {

@@ -81,7 +81,6 @@ fn clock_step(question: &Question<'_>) -> Option<f64> {
     None
 }
 
-/// Euclid's algorithm.
 fn common_divisor(mut one: u64, mut other: u64) -> u64 {
     while other > 0 {
         (one, other) = (other, one % other);

@@ -204,11 +204,9 @@ pub(super) fn verdict_word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Note on a study whose arms ran one after the other.
 pub(super) const SEQUENTIAL_STUDY: &str =
     "the configurations ran in sequence, so drift could explain the difference; no verdicts";
 
-/// Note on a study whose order of trials is unknown.
 pub(super) const UNORDERED_STUDY: &str =
     "the order of the trials is unknown, so drift could explain the difference; no verdicts";
 

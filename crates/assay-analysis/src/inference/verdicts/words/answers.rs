@@ -77,12 +77,10 @@ pub(crate) const DISTURBED: &str = "has too few undisturbed trials";
 pub(crate) const FEW: &str = "has too few trials";
 pub(crate) const NOT_TOGETHER: &str = "has no replicate with all required measurements";
 
-/// A workload that was measured without the requested metric.
 pub(crate) fn no_metric(name: &str, metric: &str) -> String {
     format!("{name}: its {} was not measured", noun(metric))
 }
 
-/// A claim on two levels without two levels.
 pub(crate) fn no_two(name: &str, factor: Option<&str>) -> String {
     match factor {
         Some(factor) => format!("{name}: the check needs two levels of {factor}"),
@@ -126,13 +124,11 @@ impl PlaceCheck<'_, '_, '_> {
     }
 
     pub fn peak(&self, best: &str, candidates: &[&str]) -> String {
-        let levels = self.curve.len();
+        let count = self.curve.len();
         let head = format!("{}: best {} at {best}", self.name, self.metric_noun());
         match candidates {
             [_] => format!("{head} (significant)"),
-            all if all.len() == levels => {
-                format!("{head}; any of the {levels} levels could be best")
-            }
+            all if all.len() == count => format!("{head}; any of the {count} levels could be best"),
             several => format!("{head}; the best level could be {}", choice(several)),
         }
     }

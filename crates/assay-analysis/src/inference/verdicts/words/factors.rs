@@ -106,11 +106,8 @@ fn what_would_decide<'a>(design: &Design, open: impl Iterator<Item = &'a &'a Eff
 
 pub(crate) fn trend(trend: &Trend, better: Better, factor: &Factor) -> String {
     let name = |level: f64| name(factor, level);
-    let place = if trend.configuration.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", arm_in_words(trend.configuration.iter()))
-    };
+    let arm = arm_in_words(trend.configuration.iter());
+    let place = if arm.is_empty() { arm } else { format!(" ({arm})") };
     let best = match better {
         Better::Higher | Better::Unknown => "highest",
         Better::Lower => "lowest",
@@ -147,13 +144,10 @@ fn shape_words(trend: &Trend, name: &impl Fn(f64) -> String) -> String {
             let [times, basis] = with_interval(slope.exp2(), ends, trend.n);
             format!("on average, doubling {factor} multiplies {what} by {times} ({basis})")
         }
-        (Shape::Saturates, _, Some(knee)) => {
+        (Shape::Saturates | Shape::FlatUpTo, _, Some(knee)) => {
             let range = range(trend.knee_range.unwrap_or([knee; 2]), name);
-            format!("within {margin} of that value from {}{range}", name(knee))
-        }
-        (Shape::FlatUpTo, _, Some(knee)) => {
-            let range = range(trend.knee_range.unwrap_or([knee; 2]), name);
-            format!("within {margin} of that value up to {}{range}", name(knee))
+            let direction = if trend.shape == Shape::Saturates { "from" } else { "up to" };
+            format!("within {margin} of that value {direction} {}{range}", name(knee))
         }
         _ => match trend.near {
             Some([from, to]) if from < to => {
