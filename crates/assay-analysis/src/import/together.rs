@@ -25,8 +25,8 @@ const MOST_KINDS: usize = 1000;
 /// Larger numbers are mistakes, and their ratios would not be finite.
 const LARGEST: f64 = 1e15;
 
-struct One<'a> {
-    run: &'a ImportedRun,
+struct StudyRun<'a> {
+    imported: &'a ImportedRun,
     given: &'a Arm,
     workload: usize,
     arm: usize,
@@ -35,8 +35,8 @@ struct One<'a> {
 }
 
 #[derive(Default)]
-struct All<'a> {
-    runs: Vec<One<'a>>,
+struct StudyRuns<'a> {
+    runs: Vec<StudyRun<'a>>,
     workloads: Vec<String>,
     factors: Vec<Factor>,
     arms: Vec<Arm>,
@@ -67,18 +67,18 @@ pub(super) fn together(
     })
 }
 
-fn gather<'a>(files: &'a [(&ImportedFile, ImportedRuns)]) -> Outcome<All<'a>> {
-    let mut all = All::default();
+fn gather<'a>(files: &'a [(&ImportedFile, ImportedRuns)]) -> Outcome<StudyRuns<'a>> {
+    let mut all = StudyRuns::default();
     for (file, runs) in files {
         if runs.runs.is_empty() {
             return Err(mistake_in(&file.name, "contains no run"));
         }
-        for run in &runs.runs {
-            let workload = place_in(&mut all.workloads, &run.workload);
+        for imported in &runs.runs {
+            let workload = place_in(&mut all.workloads, &imported.workload);
             at_most(MOST_KINDS, all.workloads.len(), "workloads", &file.name)?;
             at_most(MOST_RUNS, all.runs.len() + 1, "runs", &file.name)?;
             let (arm, replicate, order) = (0, 0, None);
-            all.runs.push(One { run, given: &file.arm, workload, arm, replicate, order });
+            all.runs.push(StudyRun { imported, given: &file.arm, workload, arm, replicate, order });
         }
     }
     let notes = files.iter().flat_map(|(_, runs)| &runs.notes);
@@ -101,13 +101,16 @@ fn place_in(names: &mut Vec<String>, name: &str) -> usize {
     })
 }
 
-fn level<'a>(one: &One<'a>, name: &str) -> &'a str {
-    let own = one.given.get(name).or_else(|| one.run.settings.get(name));
-    own.map_or(NOT_SET, String::as_str)
+fn level<'a>(run: &StudyRun<'a>, name: &str) -> &'a str {
+    let level = run.given.get(name).or_else(|| run.imported.settings.get(name));
+    level.map_or(NOT_SET, String::as_str)
 }
 
 /// The factors: those that the user names, and settings that differ within a workload and do not follow from others.
-fn factors(all: &mut All<'_>, files: &[(&ImportedFile, ImportedRuns)]) -> Outcome<Vec<Factor>> {
+fn factors(
+    all: &mut StudyRuns<'_>,
+    files: &[(&ImportedFile, ImportedRuns)],
+) -> Outcome<Vec<Factor>> {
     let Some((first, _)) = files.first() else { return Ok(Vec::new()) };
     let given: BTreeSet<&String> = all.runs.iter().flat_map(|run| run.given.keys()).collect();
     for name in &given {
@@ -121,7 +124,7 @@ fn factors(all: &mut All<'_>, files: &[(&ImportedFile, ImportedRuns)]) -> Outcom
     }
     let mut factors: Vec<String> = given.iter().map(|name| (*name).clone()).collect();
     let settings: BTreeSet<&String> =
-        all.runs.iter().flat_map(|run| run.run.settings.keys()).collect();
+        all.runs.iter().flat_map(|run| run.imported.settings.keys()).collect();
     for name in settings.into_iter().filter(|name| !given.contains(*name)) {
         if follows_from(all, &[], name) {
             continue;
@@ -144,7 +147,7 @@ fn factors(all: &mut All<'_>, files: &[(&ImportedFile, ImportedRuns)]) -> Outcom
 }
 
 /// Whether a workload and the levels of the factors determine the level of a setting.
-fn follows_from(all: &All<'_>, factors: &[String], setting: &str) -> bool {
+fn follows_from(all: &StudyRuns<'_>, factors: &[String], setting: &str) -> bool {
     let mut known: BTreeMap<(usize, Vec<&str>), &str> = BTreeMap::new();
     all.runs.iter().all(|run| {
         let levels = factors.iter().map(|name| level(run, name)).collect();
@@ -153,7 +156,7 @@ fn follows_from(all: &All<'_>, factors: &[String], setting: &str) -> bool {
     })
 }
 
-impl All<'_> {
+impl StudyRuns<'_> {
     /// Numbers the arms in the order of the levels, the first factor slowest.
     fn place_arms(&mut self) {
         let level_index = |factor: &Factor, wanted: &str| {
@@ -173,7 +176,9 @@ impl All<'_> {
         }
         let arm = |levels: &Vec<usize>| -> Arm {
             let levels = self.factors.iter().zip(levels);
-            levels.map(|(one, index)| (one.name.clone(), one.levels[*index].clone())).collect()
+            levels
+                .map(|(factor, index)| (factor.name.clone(), factor.levels[*index].clone()))
+                .collect()
         };
         self.arms = arms.iter().map(arm).collect();
     }
@@ -185,7 +190,7 @@ impl All<'_> {
         let is_listed_in_order = (files.len() == 1 || options.in_order) && files_in_order;
         let is_known = is_listed_in_order || self.is_timed();
         if is_known && !is_listed_in_order {
-            in_time.sort_by_key(|index| self.runs[*index].run.span_ms);
+            in_time.sort_by_key(|index| self.runs[*index].imported.span_ms);
         }
         let mut counts: BTreeMap<(usize, usize), u32> = BTreeMap::new();
         for (position, index) in (1..).zip(in_time) {
@@ -200,7 +205,7 @@ impl All<'_> {
     /// Whether all runs have a time and no two runs of a workload overlap.
     fn is_timed(&mut self) -> bool {
         let spans: Option<Vec<(usize, (u64, u64))>> =
-            self.runs.iter().map(|one| Some((one.workload, one.run.span_ms?))).collect();
+            self.runs.iter().map(|run| Some((run.workload, run.imported.span_ms?))).collect();
         let Some(mut spans) = spans else { return false };
         spans.sort_unstable();
         let overlap = spans
@@ -215,15 +220,15 @@ impl All<'_> {
     }
 
     fn placed(&self) -> Vec<OrderedTrial> {
-        let placed = |one: &One<'_>| {
-            let &One { workload, arm, replicate, .. } = one;
-            Some(OrderedTrial { order: one.order?, lead_in: false, workload, arm, replicate })
+        let placed = |run: &StudyRun<'_>| {
+            let &StudyRun { workload, arm, replicate, .. } = run;
+            Some(OrderedTrial { order: run.order?, lead_in: false, workload, arm, replicate })
         };
         self.runs.iter().filter_map(placed).collect()
     }
 
     fn tell_order(&mut self, order: Order, files: usize) {
-        let is_unordered = files > 1 && self.runs.iter().all(|one| one.order.is_none());
+        let is_unordered = files > 1 && self.runs.iter().all(|run| run.order.is_none());
         let note = match order {
             _ if self.arms.len() < 2 => "all runs have the same settings; nothing to compare",
             Order::Unknown if is_unordered => {
@@ -259,7 +264,7 @@ impl All<'_> {
             return Ok(options.baseline.clone());
         }
         // The first one named is the baseline.
-        let first = self.runs.first().map(|one| self.arms[one.arm].clone()).unwrap_or_default();
+        let first = self.runs.first().map(|run| self.arms[run.arm].clone()).unwrap_or_default();
         let words: Vec<String> =
             first.iter().map(|(name, level)| format!("{name}={level}")).collect();
         self.notes.push(format!(
@@ -273,7 +278,7 @@ impl All<'_> {
         let mut known_metrics: Vec<Vec<&RunMetric>> = vec![Vec::new(); self.workloads.len()];
         for run in &self.runs {
             let known = &mut known_metrics[run.workload];
-            for metric in run.run.values.iter().filter(|metric| metric.why.is_none()) {
+            for metric in run.imported.values.iter().filter(|metric| metric.why.is_none()) {
                 if !known.iter().any(|other| other.metric == metric.metric) {
                     known.push(metric);
                 }
@@ -289,7 +294,7 @@ impl All<'_> {
                 )));
             }
         }
-        let mut rows: BTreeMap<(usize, usize), Vec<&One<'_>>> = BTreeMap::new();
+        let mut rows: BTreeMap<(usize, usize), Vec<&StudyRun<'_>>> = BTreeMap::new();
         for run in &self.runs {
             rows.entry((run.workload, run.arm)).or_default().push(run);
         }
@@ -301,9 +306,9 @@ impl All<'_> {
                 wanted.and_then(|wanted| metrics.iter().position(|one| one.metric == *wanted));
             for (index, RunMetric { metric, better, .. }) in metrics.iter().enumerate() {
                 // A metric that the tool could measure in no run did not fail.
-                let has_metric = |run: &&One<'_>| {
-                    let mut values = run.run.values.iter();
-                    run.run.failed.is_some()
+                let has_metric = |run: &&StudyRun<'_>| {
+                    let mut values = run.imported.values.iter();
+                    run.imported.failed.is_some()
                         || values.any(|value| value.metric == *metric && value.why.is_none())
                 };
                 if !runs.iter().any(has_metric) {
@@ -315,7 +320,7 @@ impl All<'_> {
                 series.push(Series {
                     primary: primary.unwrap_or(0) == index,
                     trials,
-                    evidence: runs.iter().map(|run| run.run.evidence.clone()).collect(),
+                    evidence: runs.iter().map(|run| run.imported.evidence.clone()).collect(),
                     ..Series::bare(name, self.arms[arm].clone(), metric, *better)
                 });
             }
@@ -327,7 +332,7 @@ impl All<'_> {
     fn tell_unmeasured(&mut self) {
         let mut reasons: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
         for run in &self.runs {
-            for metric in &run.run.values {
+            for metric in &run.imported.values {
                 let Some(why) = &metric.why else { continue };
                 let key = (self.workloads[run.workload].as_str(), why.as_str());
                 reasons.entry(key).or_default().insert(metrics::noun(&metric.metric));
@@ -343,9 +348,9 @@ impl All<'_> {
 }
 
 /// Returns a run as a trial of one metric, or `None` if it does not concern the metric.
-fn trial(one: &One<'_>, metric: &str) -> Option<TrialValue> {
-    let reported = one.run.values.iter().find(|reported| reported.metric == metric);
-    let (value, reason) = match (&one.run.failed, reported) {
+fn trial(run: &StudyRun<'_>, metric: &str) -> Option<TrialValue> {
+    let reported = run.imported.values.iter().find(|reported| reported.metric == metric);
+    let (value, reason) = match (&run.imported.failed, reported) {
         (None, None) => return None,
         (Some(failed), _) => (None, Some(failed.clone())),
         (None, Some(RunMetric { value: None, why, .. })) => {
@@ -361,7 +366,7 @@ fn trial(one: &One<'_>, metric: &str) -> Option<TrialValue> {
         }
     };
     let status = if reason.is_none() { Status::Ok } else { Status::Failed };
-    Some(TrialValue { reason, ..TrialValue::bare(one.replicate, one.order, value, status) })
+    Some(TrialValue { reason, ..TrialValue::bare(run.replicate, run.order, value, status) })
 }
 
 #[cfg(test)]

@@ -66,7 +66,7 @@ impl RaceRuns {
         let (metric, better) = self.metric.clone()?;
         let race = race::race(plan, &self.runs)?;
         let rules = race::rules(plan)?;
-        let teller = Teller { plan, race: &race, better };
+        let texts = RaceTexts { plan, race: &race, better };
         let arm = |index: usize| plan.workloads[index].arm.clone();
         // An emulator's times do not describe hardware or settings.
         let is_valid = !(found.environment.is_emulated() && is_of_speed(&metric));
@@ -81,9 +81,9 @@ impl RaceRuns {
             end: end(&race, found),
             winner: leader.map(arm),
             trust: leader.and_then(|leader| trust(found, &plan.workloads[leader].arm, &metric)),
-            winner_ratio: leader.and_then(|leader| teller.ratio(leader, rules.baseline)),
+            winner_ratio: leader.and_then(|leader| texts.ratio(leader, rules.baseline)),
             baseline_eliminated: leader.is_some() && race.standing.baseline_behind.is_some(),
-            entries: (0..rules.arms).map(|index| teller.runner(index, leader)).collect(),
+            entries: (0..rules.arms).map(|index| texts.runner(index, leader)).collect(),
             text: String::new(),
             indifference_zone: closeness,
             metric,
@@ -116,7 +116,7 @@ fn trust(found: &Findings, arm: &Arm, metric: &str) -> Option<Trust> {
     cell.and_then(|cell| cell.trust)
 }
 
-struct Teller<'a> {
+struct RaceTexts<'a> {
     plan: &'a Plan,
     race: &'a Race,
     better: Better,
@@ -134,7 +134,7 @@ fn ends_of(better: Better, by: f64, width: f64) -> [f64; 2] {
     ends
 }
 
-impl Teller<'_> {
+impl RaceTexts<'_> {
     fn ratio_for(&self, difference: f64) -> f64 {
         ratio_of(self.better, difference)
     }

@@ -71,26 +71,29 @@ pub fn of_recording(kind: &str, workload: &str, recording: &Recorded) -> Vec<Fig
 /// The classes with the most requests, named with their devices if there are several; and the number of the others.
 fn classes(recording: &Recorded) -> (Vec<Named<'_>>, usize) {
     let alone = recording.devices.len() == 1;
-    let mut all: Vec<Named<'_>> = Vec::new();
-    for (device, own) in &recording.devices {
-        let name = |class: &str| if alone { class.to_owned() } else { format!("{device} {class}") };
-        all.extend(own.classes.iter().map(|(class, own)| (name(class), own)));
+    let mut named: Vec<Named<'_>> = Vec::new();
+    for (device, requests) in &recording.devices {
+        let full_name =
+            |name: &str| if alone { name.to_owned() } else { format!("{device} {name}") };
+        named.extend(requests.classes.iter().map(|(name, class)| (full_name(name), class)));
     }
-    all.sort_by_key(|(_, own)| std::cmp::Reverse(own.requests));
-    let more = all.len().saturating_sub(MOST_CLASSES);
-    all.truncate(MOST_CLASSES);
-    (all, more)
+    named.sort_by_key(|(_, class)| std::cmp::Reverse(class.requests));
+    let more = named.len().saturating_sub(MOST_CLASSES);
+    named.truncate(MOST_CLASSES);
+    (named, more)
 }
 
 fn rates(classes: &[Named<'_>]) -> Option<Figure> {
-    let own = classes.iter().filter_map(|(name, of)| Some((name.clone(), of.arrivals.as_ref()?)));
-    per_second(own.collect())
+    let arrivals =
+        classes.iter().filter_map(|(name, class)| Some((name.clone(), class.arrivals.as_ref()?)));
+    per_second(arrivals.collect())
 }
 
 fn touched(classes: &[Named<'_>]) -> Option<Figure> {
-    let own =
-        classes.iter().filter_map(|(name, of)| Some((name.clone(), of.first_touch.as_ref()?)));
-    let (step_ns, mut lines) = levelled(own.collect(), OverTime::sums_of);
+    let touches = classes
+        .iter()
+        .filter_map(|(name, class)| Some((name.clone(), class.first_touch.as_ref()?)));
+    let (step_ns, mut lines) = levelled(touches.collect(), OverTime::sums_of);
     for line in &mut lines {
         let mut so_far = 0.0;
         for value in &mut line.values {
@@ -159,9 +162,9 @@ pub fn of_play(
 }
 
 fn behind(pairs: &[(&String, &TracePair)]) -> Option<Figure> {
-    let own =
+    let delays =
         pairs.iter().filter_map(|(name, pair)| Some(((*name).clone(), pair.delays_ns.as_ref()?)));
-    let (step_ns, lines) = levelled(own.collect(), OverTime::mosts_of);
+    let (step_ns, lines) = levelled(delays.collect(), OverTime::mosts_of);
     lines_over_time(seconds(step_ns), values("behind", Unit::Nanoseconds), &lines)
 }
 

@@ -483,7 +483,7 @@ pub(crate) fn across(found: &Comparison) -> String {
         return format!("{what}: {later} and {earlier} {why}.");
     };
     // If both have a baseline, the comparison is between ratios.
-    let own = match found.kind {
+    let basis = match found.kind {
         Kind::RerunBaseline => ", each relative to its own baseline",
         _ => "",
     };
@@ -496,14 +496,16 @@ pub(crate) fn across(found: &Comparison) -> String {
             format!("this suggests equivalence within {margin}")
         }
         Some(Verdict::Inconclusive) => match found.min_detectable_ratios {
-            Some(seen) => return one_day(found, &what, own, [&later, &earlier], seen),
+            Some(detectable) => {
+                return one_day(found, &what, basis, [&later, &earlier], detectable);
+            }
             None => "the difference is inconclusive".to_owned(),
         },
         None if found.note_facts.contains(&Note::Emulated) => NO_VERDICT_EMULATED.to_owned(),
         None => "there is no verdict".to_owned(),
     };
     format!(
-        "{what}: {} in {later} compared with {earlier}{own} (ratio {ratio}, 95% CI {low}-{high}). Across days or \
+        "{what}: {} in {later} compared with {earlier}{basis} (ratio {ratio}, 95% CI {low}-{high}). Across days or \
          machines, {says}.",
         change(&ratio, &found.metric)
     )
@@ -515,19 +517,24 @@ fn results(found: &Comparison) -> [String; 2] {
 }
 
 /// One result per side: its trials do not show the variation between days, so no direction is suggested.
-fn one_day(found: &Comparison, row: &str, own: &str, results: [&str; 2], seen: [f64; 2]) -> String {
-    let [later, earlier] = results;
+fn one_day(
+    found: &Comparison,
+    row: &str,
+    basis: &str,
+    [later, earlier]: [&str; 2],
+    detectable: [f64; 2],
+) -> String {
     let amount = found.ratio.zip(found.ci95_simultaneous).map(|(ratio, ends)| {
         let [ratio, low, high] = show::ratios(ratio, ends);
-        let basis = format!("ratio {ratio}, 95% CI {low}-{high}, including day-to-day variation");
-        (ratio, basis)
+        let ci = format!("ratio {ratio}, 95% CI {low}-{high}, including day-to-day variation");
+        (ratio, ci)
     });
-    let (ratio, basis) = amount.unwrap_or_default();
-    let [down, up] = [1.0 - seen[0], seen[1] - 1.0].map(percent);
+    let (ratio, ci) = amount.unwrap_or_default();
+    let [down, up] = [1.0 - detectable[0], detectable[1] - 1.0].map(percent);
     let [loss, gain] = if found.better == Better::Lower { [up, down] } else { [down, up] };
     let change = change(&ratio, &found.metric);
     format!(
-        "{row}: {change} in {later} compared with {earlier}{own} ({basis}). Inconclusive: one result per side; \
+        "{row}: {change} in {later} compared with {earlier}{basis} ({ci}). Inconclusive: one result per side; \
          smallest detectable loss {loss}, gain {gain} (80% power)."
     )
 }
