@@ -16,9 +16,9 @@ use super::rows::RowTrials;
 /// Mount options that change what is measured: whole words, or beginnings that end in `=`.
 const RELEVANT_OPTIONS: &str = "noatime strictatime lazytime sync dirsync ro discard discard= data= commit= barrier= \
                                 nobarrier nodelalloc journal_async_commit dax dax= compress= compress compress-force= \
-                                nodatacow nodatasum autodefrag nossd logbufs= logbsize= wsync cache= vers= rsize= wsize= \
-                                async writeback_cache kernel_cache volatile compress_algorithm= background_gc= mode= \
-                                alloc_mode= fsync_mode= checkpoint=";
+                                nodatacow nodatasum autodefrag nossd logbufs= logbsize= wsync cache= vers= rsize= \
+                                wsize= async writeback_cache kernel_cache volatile compress_algorithm= background_gc= \
+                                mode= alloc_mode= fsync_mode= checkpoint=";
 
 pub(super) fn environment(plan: &Plan, environment: &Environment) -> EnvironmentFacts {
     // Drives of the study's virtual machines are in memory: the current directory says nothing about them.

@@ -164,7 +164,7 @@ fn sight(foresight: &Foresight, metric: Option<&str>, margin: f64, alpha: f64) -
     };
     let margin = show::share(margin);
     format!(
-        "{replicates} replicates{family}: smallest detectable difference{metric} {differences} (95% confidence, 80% power) \
-         if the SD of paired differences is {spreads}{source}; for {margin}: {needed} replicates"
+        "{replicates} replicates{family}: smallest detectable difference{metric} {differences} (95% confidence, 80% \
+         power) if the SD of paired differences is {spreads}{source}; for {margin}: {needed} replicates"
     )
 }

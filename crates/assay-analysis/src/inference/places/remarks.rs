@@ -177,8 +177,8 @@ fn contradiction(row: &PlaceRow, rows: &[PlaceRow]) -> Option<Check> {
     };
     let decimals = printed::decimals(printed.percent).max(2);
     let text = format!(
-        "{} in {}: published as {percent}%, but {numbers} is {:.decimals$}%; {percent}% would be {implied:.0}{unit}, so \
-         at least one of the two published numbers is wrong",
+        "{} in {}: published as {percent}%, but {numbers} is {:.decimals$}%; {percent}% would be {implied:.0}{unit}, \
+         so at least one of the two published numbers is wrong",
         row.workload,
         row.platform,
         printed.computed,
