@@ -88,8 +88,8 @@ pub fn all() -> Outcome<Vec<Article>> {
     }
     for row in library.sheet(CLAIMS)?.rows() {
         let number = row.text("article")?;
-        let own = articles.iter_mut().find(|one| one.article == number);
-        own.ok_or_else(|| row.broken("no such article"))?.claims.push(claim(row)?);
+        let article = articles.iter_mut().find(|article| article.article == number);
+        article.ok_or_else(|| row.broken("no such article"))?.claims.push(claim(row)?);
     }
     Ok(articles)
 }

@@ -5,7 +5,7 @@
 //! many results ([`collection`]). Statistics without a study are in `assay_core::stats`, the layout of findings in
 //! `assay-report`. `assay-study` defines the data of findings.
 //!
-//! Main types: [`rules::Rule`], [`inference::Analysis`], [`inference::Enough`] (whether more trials are needed),
+//! Main types: [`rules::Rule`], [`inference::Analysis`], [`inference::StopReason`] (why a study may stop early),
 //! [`inference::Foresight`] (what a study will be able to detect), and [`Findings`](assay_study::findings::Findings),
 //! which [`inference::judge`] draws.
 

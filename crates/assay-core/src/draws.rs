@@ -1,5 +1,4 @@
-//! Random draws: a fixed generator and own distributions, because later versions of a library must not change the order
-//! of a study.
+//! Random draws by a fixed generator and own distributions: a library update must not change the order of a study.
 
 use rand_chacha::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng};

@@ -1,5 +1,4 @@
-//! Report content as data: tables, figures, and sentences with their subjects. Workloads and the report create it;
-//! renderers print it.
+//! Report content as data: tables, figures and sentences. Workloads and the report create it; renderers print it.
 
 pub mod figure;
 pub mod parts;

@@ -58,8 +58,7 @@ impl Splitter {
         self.count
     }
 
-    /// Returns a field without surrounding spaces and without the apostrophe that [`field`] adds against formulas;
-    /// empty beyond the last field.
+    /// Returns a field without surrounding spaces and the apostrophe of [`field`]; empty beyond the last field.
     pub fn field(&self, index: usize) -> &str {
         if index >= self.count {
             return "";

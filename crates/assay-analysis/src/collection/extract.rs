@@ -57,31 +57,29 @@ pub fn rows(findings: &Findings, extra: &Extra) -> Result<Vec<CollectionRow>, St
 fn row(
     findings: &Findings,
     target: &TargetFacts,
-    own: &dyn Fn(&Arm) -> bool,
+    is_on_target: &dyn Fn(&Arm) -> bool,
     extra: &Extra,
 ) -> Result<CollectionRow, String> {
     let mut measured: BTreeMap<String, RowValue> = BTreeMap::new();
     let mut arms: Vec<&Arm> = Vec::new();
-    for workload in findings.workloads.iter().filter(|one| own(&one.configuration)) {
+    for workload in findings.workloads.iter().filter(|one| is_on_target(&one.configuration)) {
         let kind = workload.io.as_ref().and_then(|io| numbers::kind_for(io, workload.queue_depth));
         let Some(kind) = kind else { continue };
-        let Some(number) = number(findings, workload, kind.metric) else { continue };
+        let Some(value) = row_value(findings, workload, kind.metric) else { continue };
         if !arms.contains(&&workload.configuration) {
             arms.push(&workload.configuration);
         }
         // Of several queue depths, the best one counts.
-        let better = measured.get(kind.name).is_none_or(|known| known.value < number.value);
-        if better {
-            measured.insert(kind.name.to_owned(), number);
+        if measured.get(kind.name).is_none_or(|known| known.value < value.value) {
+            measured.insert(kind.name.to_owned(), value);
         }
         if kind.name == "write_mb_s"
-            && let Some(number) = self::number(findings, workload, ENERGY)
+            && let Some(energy) = row_value(findings, workload, ENERGY)
         {
-            measured.insert(ENERGY.to_owned(), number);
+            measured.insert(ENERGY.to_owned(), energy);
         }
     }
-    let varied = arms.iter().any(|arm| arms.iter().any(|other| bare(arm) != bare(other)));
-    if varied {
+    if arms.iter().any(|arm| arms.iter().any(|other| bare(arm) != bare(other))) {
         return Err(
             "the result varies settings, so no number describes only the device; add a check or a flash run"
                 .to_owned(),
@@ -148,8 +146,9 @@ fn machine(findings: &Findings) -> String {
     format!("Linux {}, {}, {place}", facts.kernel, facts.cpu)
 }
 
-fn number(findings: &Findings, own: &WorkloadFacts, metric: &str) -> Option<RowValue> {
-    let cell = findings.cell(&own.name, &own.configuration, metric)?;
+fn row_value(findings: &Findings, workload: &WorkloadFacts, metric: &str) -> Option<RowValue> {
+    let cell_of = |metric: &str| findings.cell(&workload.name, &workload.configuration, metric);
+    let cell = cell_of(metric)?;
     let value = cell.value().filter(|value| value.is_finite())?;
     let mut trials = cell.values();
     trials.truncate(MOST_TRIALS);
@@ -157,19 +156,19 @@ fn number(findings: &Findings, own: &WorkloadFacts, metric: &str) -> Option<RowV
     if !lies_among(value, &trials) {
         trials.clear();
     }
-    let latency = QUANTILES.iter().filter_map(|(metric, share)| {
-        Some([*share, findings.cell(&own.name, &own.configuration, metric)?.value()?])
-    });
+    let latency_ns = QUANTILES
+        .iter()
+        .filter_map(|(quantile, share)| Some([*share, cell_of(quantile)?.value()?]));
     // The only note to publish is the one on a borrowed drive.
-    let tells = |one: &&Because| one.trust != Trust::Trusted || one.rule == LENT;
-    let because = cell.reasons.iter().filter(tells).map(|one| one.rule.clone());
+    let is_published = |one: &&Because| one.trust != Trust::Trusted || one.rule == LENT;
+    let because = cell.reasons.iter().filter(is_published).map(|one| one.rule.clone());
     Some(RowValue {
         value,
         ci95: cell.ci95,
         trust: cell.trust,
         because: distinct(because),
-        how: own.text.clone(),
+        how: workload.text.clone(),
         trials,
-        latency_ns: latency.collect(),
+        latency_ns: latency_ns.collect(),
     })
 }

@@ -21,7 +21,7 @@ const HASH_LETTERS: usize = 32;
 
 /// Returns a row as text, and its file name below the rows: a hash of the content.
 pub fn write(row: &CollectionRow) -> Result<(String, String), String> {
-    checked(row)?;
+    check(row)?;
     let text = serde_json::to_string_pretty(row).map_err(|error| error.to_string())? + "\n";
     Ok((name(&text), text))
 }
@@ -43,15 +43,15 @@ pub fn read(text: &str) -> Result<CollectionRow, String> {
     if text.len() as u64 > MOST_BYTES {
         return Err(format!("the row has {} bytes; the limit is {MOST_BYTES}", text.len()));
     }
-    let told = |error: serde_json::Error| format!("not a row: {error}");
-    let head: CollectionHead = serde_json::from_str(text).map_err(told)?;
+    let not_a_row = |error: serde_json::Error| format!("not a row: {error}");
+    let head: CollectionHead = serde_json::from_str(text).map_err(not_a_row)?;
     if head.format != FORMAT {
-        let own = outside::spelled(&head.format);
-        return Err(format!("the format is `{own}`, but this version reads {FORMAT}"));
+        let format = outside::spelled(&head.format);
+        return Err(format!("the format is `{format}`, but this version reads {FORMAT}"));
     }
-    let mut row: CollectionRow = serde_json::from_str(text).map_err(told)?;
+    let mut row: CollectionRow = serde_json::from_str(text).map_err(not_a_row)?;
     clean(&mut row);
-    checked(&row)?;
+    check(&row)?;
     Ok(row)
 }
 
@@ -81,7 +81,7 @@ fn clean(row: &mut CollectionRow) {
     }
 }
 
-fn checked(row: &CollectionRow) -> Result<(), String> {
+fn check(row: &CollectionRow) -> Result<(), String> {
     name_of_a_device(&row.device)?;
     let texts = [("machine", &row.machine), ("filesystem", &row.filesystem), ("assay", &row.assay)];
     texts.into_iter().try_for_each(|(what, text)| plain(what, text))?;
@@ -98,8 +98,7 @@ fn checked(row: &CollectionRow) -> Result<(), String> {
     }
     let has_id = row.result.as_ref().is_none_or(|id| id::is_one(id.trim_end_matches("-foreign")));
     need(has_id, "the result ID is invalid")?;
-    let has_capacity =
-        row.capacity_bytes.is_none_or(|bytes| (1..=LARGEST_CAPACITY).contains(&bytes));
+    let has_capacity = row.capacity_bytes.is_none_or(|size| (1..=LARGEST_CAPACITY).contains(&size));
     need(has_capacity, "capacity_bytes is not valid for a device")?;
     if row.claimed.len() > MOST_CLAIMS {
         return Err(format!("the row has too many claims ({})", row.claimed.len()));

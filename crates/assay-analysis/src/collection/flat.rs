@@ -62,8 +62,7 @@ pub fn is_number(column: &str) -> bool {
 
 impl Flat {
     pub fn new(file: &str, row: &CollectionRow) -> Self {
-        let shown =
-            |name: &str, unit: f64| row.measured.get(name).map(|number| number.value / unit);
+        let shown = |name: &str, unit: f64| row.measured.get(name).map(|cell| cell.value / unit);
         let mut numbers = [None; NUMBERS.len()];
         for (at, kind) in numbers.iter_mut().zip(&NUMBERS) {
             *at = shown(kind.name, kind.unit);
@@ -134,18 +133,19 @@ fn trust(row: &CollectionRow) -> String {
     if row.foreign { format!("foreign, {own}") } else { own.to_owned() }
 }
 
-pub fn held(row: &CollectionRow) -> Vec<CardClaim> {
+/// The claims of a row that Assay can parse, each with its outcome.
+pub fn judge_claims(row: &CollectionRow) -> Vec<CardClaim> {
     let parsed: Vec<(&str, RatedClaim)> =
         row.claimed.iter().filter_map(|text| Some((text.as_str(), text.parse().ok()?))).collect();
     let numbers: Numbers = NUMBERS
         .iter()
         .filter_map(|kind| {
             let number = row.measured.get(kind.name)?;
-            let one = CardNumber { value: number.value, ci95: number.ci95, trust: number.trust };
-            Some((kind.name, one))
+            let (value, ci95, trust) = (number.value, number.ci95, number.trust);
+            Some((kind.name, CardNumber { value, ci95, trust }))
         })
         .collect();
-    claims::held(parsed.iter().map(|(text, claim)| (*text, claim)), &numbers)
+    claims::judge_claims(parsed.iter().map(|(text, claim)| (*text, claim)), &numbers)
 }
 
 /// Outcome of the claims of a row in a few words; empty if nothing was measured.
@@ -153,6 +153,7 @@ fn reached(row: &CollectionRow) -> String {
     if row.measured.is_empty() {
         return String::new();
     }
-    let told = held(row).into_iter().map(|one| format!("{} {}", one.rating, one.outcome.word()));
-    told.collect::<Vec<_>>().join(", ")
+    let claims = judge_claims(row).into_iter();
+    let outcomes = claims.map(|claim| format!("{} {}", claim.rating, claim.outcome.word()));
+    outcomes.collect::<Vec<_>>().join(", ")
 }

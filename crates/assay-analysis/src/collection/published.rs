@@ -19,31 +19,31 @@ pub fn rows() -> Vec<CollectionRow> {
     let mut lines = lines(TABLE).map(|(_, line)| fields(line));
     let titles = lines.next().unwrap_or_default();
     let row = |fields: Vec<String>| {
-        let at = |title: &str| {
-            let index = titles.iter().position(|own| own == title)?;
+        let field = |title: &str| {
+            let index = titles.iter().position(|column| column == title)?;
             fields.get(index).filter(|field| !field.is_empty()).cloned()
         };
         let measured: BTreeMap<String, RowValue> = numbers::NUMBERS
             .iter()
             .filter_map(|kind| {
-                let value = at(kind.name)?.parse::<f64>().ok()? * kind.unit;
+                let value = field(kind.name)?.parse::<f64>().ok()? * kind.unit;
                 Some((kind.name.to_owned(), RowValue { value, ..RowValue::default() }))
             })
             .collect();
         CollectionRow {
             format: FORMAT.to_owned(),
-            device: at("device").unwrap_or_default(),
-            capacity_bytes: at("capacity_gb")
+            device: field("device").unwrap_or_default(),
+            capacity_bytes: field("capacity_gb")
                 .and_then(|gb| gb.parse::<u64>().ok())
                 .map(|gb| gb * 1_000_000_000),
-            claimed: at("claimed")
+            claimed: field("claimed")
                 .map(|text| text.split("; ").map(str::to_owned).collect())
                 .unwrap_or_default(),
             measured,
             published: Some(PublishedRow {
-                article: at("article").unwrap_or_default(),
-                title: at("title").unwrap_or_default(),
-                kind: at("kind").unwrap_or_default(),
+                article: field("article").unwrap_or_default(),
+                title: field("title").unwrap_or_default(),
+                kind: field("kind").unwrap_or_default(),
             }),
             ..CollectionRow::default()
         }

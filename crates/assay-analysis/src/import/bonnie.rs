@@ -4,7 +4,7 @@ use assay_core::catalogue::About;
 use assay_core::failure::Outcome;
 use assay_core::lines::{self, Splitter};
 
-use super::mistakes::{CsvField, CsvMistakes};
+use super::mistakes::{Field, Mistakes};
 use super::run::{ImportedRun, ImportedRuns};
 use super::words::quoted;
 use super::{Importer, Reads};
@@ -68,7 +68,7 @@ fn is_own(line: &str) -> bool {
 }
 
 fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
-    let mut mistakes = CsvMistakes::new(name);
+    let mut mistakes = Mistakes::new(name);
     let mut splitter = Splitter::new();
     let mut runs = Vec::new();
     // A line without a comma belongs to the printed table.
@@ -80,35 +80,30 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
             mistakes.on(line, &format!("not a bonnie++ 1.96+ line: {count} fields, {expected}"));
             continue;
         }
-        one(line, &splitter, &mut runs, &mut mistakes);
+        add_runs(line, &splitter, &mut runs, &mut mistakes);
     }
     mistakes.outcome()?;
     ImportedRuns::in_order(runs).require(name, "contains no test with a rate")
 }
 
-fn one(
-    line: usize,
-    fields: &Splitter,
-    runs: &mut Vec<ImportedRun>,
-    mistakes: &mut CsvMistakes<'_>,
-) {
-    let missing = if WITHOUT_SEEKS.contains(&fields.field(0)) { 2 } else { 0 };
-    let own = |at: usize| if at < BEHIND_SEEKS { at } else { at - missing };
+fn add_runs(line: usize, row: &Splitter, runs: &mut Vec<ImportedRun>, mistakes: &mut Mistakes<'_>) {
+    let missing = if WITHOUT_SEEKS.contains(&row.field(0)) { 2 } else { 0 };
+    let column = |index: usize| if index < BEHIND_SEEKS { index } else { index - missing };
     for (test, rate, latency, (metric, factor)) in TESTS {
-        let cell = |at: usize| {
-            let at = own(at);
-            CsvField { line, column: at + 1, name: test, text: fields.field(at) }
+        let cell = |index: usize| {
+            let index = column(index);
+            Field { line, column: index + 1, name: test, text: row.field(index) }
         };
         let value = amount(&cell(rate), &[("", 1.0)], mistakes);
         let largest = amount(&cell(latency), &TIMES, mistakes);
         // A test that was not run has neither.
-        let is_fast = is_too_fast(fields.field(own(rate)));
+        let is_fast = is_too_fast(row.field(column(rate)));
         if value.is_none() && largest.is_none() && !is_fast {
             continue;
         }
         let mut run = ImportedRun::new(test);
-        for (name, at) in SETTINGS {
-            let level = fields.field(own(at));
+        for (name, index) in SETTINGS {
+            let level = row.field(column(index));
             if !level.is_empty() {
                 run.set(name, level);
             }
@@ -119,7 +114,7 @@ fn one(
         }
         if largest.is_some() {
             run.add("latency_max_ns", largest);
-        } else if is_too_fast(fields.field(own(latency))) {
+        } else if is_too_fast(row.field(column(latency))) {
             run.lack("latency_max_ns", TOO_FAST);
         }
         runs.push(run);
@@ -135,11 +130,7 @@ fn is_too_fast(field: &str) -> bool {
 const TIMES: [(&str, f64); 4] = [("us", 1e3), ("ms", 1e6), ("ns", 1.0), ("s", 1e9)];
 
 /// Reads a number with one of the units; `None` if the field is empty or the test was too fast to time.
-fn amount(
-    cell: &CsvField<'_>,
-    units: &[(&str, f64)],
-    mistakes: &mut CsvMistakes<'_>,
-) -> Option<f64> {
+fn amount(cell: &Field<'_>, units: &[(&str, f64)], mistakes: &mut Mistakes<'_>) -> Option<f64> {
     if cell.text.is_empty() || is_too_fast(cell.text) {
         return None;
     }

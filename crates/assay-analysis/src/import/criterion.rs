@@ -46,8 +46,7 @@ const NAME_PARTS: usize = 3;
 
 /// Returns the part of a path that names the benchmark of a file; `None` if the path does not name it.
 pub fn named_path(path: &str) -> Option<String> {
-    let parts: Vec<&str> =
-        path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let parts: Vec<&str> = path.split('/').filter(|dir| !dir.is_empty() && *dir != ".").collect();
     let [.., saved, file] = parts.as_slice() else { return None };
     if !FILES.contains(file) {
         return None;
@@ -67,7 +66,7 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     parts.pop();
     let saved = parts.pop().unwrap_or_default();
     let mut runs = if text.starts_with(RAW) {
-        raw(text, &mut skipped)
+        read_raw_csv(text, &mut skipped)
     } else {
         documents(name, text, &parts.join("/"), &mut skipped)?
     };
@@ -103,20 +102,20 @@ fn documents(
     benchmark: &str,
     skipped: &mut BTreeSet<String>,
 ) -> Outcome<Vec<ImportedRun>> {
-    let whole = json::documents(name, text)?.swap_remove(0);
-    if whole.get("reason").is_some() {
+    let document = json::documents(name, text)?.swap_remove(0);
+    if document.get("reason").is_some() {
         return Ok(messages(text, skipped));
     }
-    let whole = json::document(name, text)?;
+    let document = json::document(name, text)?;
     let is_estimate =
-        ["slope", "std_dev", "median_abs_dev"].iter().any(|key| whole.get(key).is_some());
-    if whole.get("mean").is_some() && !is_estimate {
+        ["slope", "std_dev", "median_abs_dev"].iter().any(|key| document.get(key).is_some());
+    if document.get("mean").is_some() && !is_estimate {
         let text = "contains the change of a benchmark, not its time; import new/sample.json";
         return Err(mistake_in(name, text));
     }
     let mut run = ImportedRun::new(if benchmark.is_empty() { "benchmark" } else { benchmark });
-    let mean = number(&whole, &["mean", "point_estimate"]).or_else(|| {
-        Some(sum(json::list(&whole, &["times"]))? / sum(json::list(&whole, &["iters"]))?)
+    let mean = number(&document, &["mean", "point_estimate"]).or_else(|| {
+        Some(sum(json::list(&document, &["times"]))? / sum(json::list(&document, &["iters"]))?)
     });
     let missing = "contains no `times` and `iters`, and no `mean`";
     run.add(TIME, Some(mean.ok_or_else(|| mistake_in(name, missing))?));
@@ -144,36 +143,40 @@ fn messages(text: &str, skipped: &mut BTreeSet<String>) -> Vec<ImportedRun> {
     text.lines().filter_map(one).collect()
 }
 
-fn raw(text: &str, skipped: &mut BTreeSet<String>) -> Vec<ImportedRun> {
+fn read_raw_csv(text: &str, skipped: &mut BTreeSet<String>) -> Vec<ImportedRun> {
     let mut splitter = Splitter::new();
     let mut sums: BTreeMap<String, (usize, f64, f64)> = BTreeMap::new();
     let mut lines = lines::lines(text);
     let names: Vec<String> = match lines.next() {
         Some((_, header)) if splitter.split(header).is_ok() => {
-            (0..splitter.count()).map(|at| splitter.field(at).to_owned()).collect()
+            (0..splitter.count()).map(|index| splitter.field(index).to_owned()).collect()
         }
         _ => Vec::new(),
     };
-    let column = |name: &str| names.iter().position(|own| own == name).unwrap_or(usize::MAX);
+    // An unknown column has an index behind all fields, which are empty there.
+    let column = |name: &str| names.iter().position(|title| title == name).unwrap_or(usize::MAX);
     let [value, unit, count] = ["sample_measured_value", "unit", "iteration_count"].map(column);
-    for (at, line) in lines {
+    for (line_number, line) in lines {
         if splitter.split(line).is_err() {
             continue;
         }
-        let parts = (0..3).map(|at| splitter.field(at)).filter(|part| !part.is_empty());
+        let parts = (0..NAME_PARTS).map(|index| splitter.field(index));
+        let parts = parts.filter(|part| !part.is_empty());
         let name = parts.collect::<Vec<_>>().join("/");
         let Some(ns) = unit_ns(splitter.field(unit), &name, skipped) else { continue };
         let numbers = (splitter.field(value).parse::<f64>(), splitter.field(count).parse::<f64>());
         let (Ok(value), Ok(count)) = numbers else { continue };
-        let sum = sums.entry(name).or_insert((at, 0.0, 0.0));
-        *sum = (sum.0, sum.1 + value * ns, sum.2 + count);
+        let (_, sum_ns, iterations) = sums.entry(name).or_insert((line_number, 0.0, 0.0));
+        *sum_ns += value * ns;
+        *iterations += count;
     }
-    let mut found: Vec<(String, (usize, f64, f64))> = sums.into_iter().collect();
-    found.sort_by_key(|(_, (at, ..))| *at);
-    let run = |(name, (_, value, count)): (String, (usize, f64, f64))| {
+    let mut benchmarks: Vec<(String, (usize, f64, f64))> = sums.into_iter().collect();
+    benchmarks.sort_by_key(|(_, (first_line, ..))| *first_line);
+    let mut runs = Vec::new();
+    for (name, (_, sum_ns, iterations)) in benchmarks {
         let mut run = ImportedRun::new(name);
-        run.add(TIME, Some(value / count));
-        run
-    };
-    found.into_iter().map(run).collect()
+        run.add(TIME, Some(sum_ns / iterations));
+        runs.push(run);
+    }
+    runs
 }

@@ -41,7 +41,7 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
 fn copied(line: &str) -> Option<(f64, f64)> {
     // Progress (status=progress) is rewritten in place.
     let line = line.rsplit('\r').next().unwrap_or(line).trim();
-    english(line).or_else(|| translated(line))
+    english(line).or_else(|| parse_translated(line))
 }
 
 fn english(line: &str) -> Option<(f64, f64)> {
@@ -59,7 +59,7 @@ const RATES: [(&str, f64); 5] =
     [("kB/s", 1e3), ("MB/s", 1e6), ("GB/s", 1e9), ("TB/s", 1e12), ("B/s", 1.0)];
 
 /// GNU's line in another language: bytes first, seconds and rate last. Bytes and seconds have to give the rate.
-fn translated(line: &str) -> Option<(f64, f64)> {
+fn parse_translated(line: &str) -> Option<(f64, f64)> {
     let line = line.replace(['\u{ff0c}', '\u{3001}', '\u{a0}', '\u{202f}'], " ");
     let digits = line.find(|sign: char| !sign.is_ascii_digit())?;
     let bytes = line[..digits].parse::<u64>().ok()? as f64;
@@ -67,9 +67,9 @@ fn translated(line: &str) -> Option<(f64, f64)> {
     let [.., seconds, unit, rate, per] = words.as_slice() else { return None };
     let seconds = decimal(seconds).filter(|_| unit.trim_end_matches(',') == "s")?;
     let (_, factor) = RATES.iter().find(|(name, _)| name == per)?;
-    let told = decimal(rate)? * factor;
-    let own = bytes / seconds;
-    (own / told > 0.9 && own / told < 1.1).then_some((bytes, seconds))
+    let printed_rate = decimal(rate)? * factor;
+    let ratio = bytes / seconds / printed_rate;
+    (ratio > 0.9 && ratio < 1.1).then_some((bytes, seconds))
 }
 
 fn decimal(text: &str) -> Option<f64> {

@@ -51,11 +51,11 @@ struct DiskmarkTest<'a> {
 }
 
 fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
-    let at = text.lines().find_map(|line| {
+    let start_ms = text.lines().find_map(|line| {
         let (key, value) = line.split_once(':')?;
         times::iso_ms(value).filter(|_| key.trim() == "Date")
     });
-    let is_faulty = version(text).is_some_and(|own| own < SOUND);
+    let is_faulty = version(text).is_some_and(|version| version < SOUND);
     let mut settings = BTreeMap::new();
     for line in text.lines() {
         let Some((key, value)) = line.split_once(": ") else { continue };
@@ -66,9 +66,9 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let mut section = "";
     let mut runs = Vec::new();
     for line in text.lines() {
-        let plain = line.trim();
-        let bare = plain.strip_prefix('[').and_then(|rest| rest.split_once(']'));
-        if let Some((inside, _)) = bare {
+        let trimmed = line.trim();
+        let heading = trimmed.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+        if let Some((inside, _)) = heading {
             section = inside;
             continue;
         }
@@ -92,7 +92,7 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
         if let Some(us) = test.us {
             run.add("latency_mean_ns", Some(us * 1000.0));
         }
-        run.span_ms = at.map(|at| (at, at + 1));
+        run.span_ms = start_ms.map(|start_ms| (start_ms, start_ms + 1));
         runs.push(run);
     }
     ImportedRuns::in_order(runs).require(name, "contains no test with MB/s")

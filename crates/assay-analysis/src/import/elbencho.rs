@@ -6,7 +6,7 @@ use assay_core::catalogue::About;
 use assay_core::failure::Outcome;
 use assay_core::lines::{self, Splitter};
 
-use super::mistakes::CsvMistakes;
+use super::mistakes::Mistakes;
 use super::run::{ImportedRun, ImportedRuns};
 use super::{Importer, Reads, times};
 
@@ -50,7 +50,7 @@ const METRICS: [(&str, &str, f64); 7] = [
 ];
 
 fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
-    let mut mistakes = CsvMistakes::new(name);
+    let mut mistakes = Mistakes::new(name);
     let mut splitter = Splitter::new();
     let mut names: Vec<String> = Vec::new();
     let mut runs = Vec::new();
@@ -60,20 +60,20 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
             mistakes.on(line, "unclosed quotation mark; the file may be truncated");
             continue;
         }
-        let fields: Vec<&str> = (0..splitter.count()).map(|at| splitter.field(at)).collect();
+        let fields: Vec<&str> = (0..splitter.count()).map(|index| splitter.field(index)).collect();
         // Each run of elbencho may write its header again.
         if fields.contains(&HEADER[0]) {
             names = fields.iter().map(|field| (*field).to_owned()).collect();
             continue;
         }
         if fields.len() < names.len() {
-            let told = format!("the line has {} fields, expected {}", fields.len(), names.len());
-            mistakes.on(line, &told);
+            let message = format!("the line has {} fields, expected {}", fields.len(), names.len());
+            mistakes.on(line, &message);
             continue;
         }
         let field = |name: &str| {
-            let at = names.iter().position(|own| own == name)?;
-            Some(fields[at]).filter(|field| !field.is_empty())
+            let index = names.iter().position(|title| title == name)?;
+            Some(fields[index]).filter(|field| !field.is_empty())
         };
         let mut run = ImportedRun::new(field("operation").unwrap_or("phase").to_lowercase());
         for name in SETTINGS.split(',') {
@@ -105,7 +105,7 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
             }
             runs.push(run);
         }
-        let is_number = |name: &String| field(name).is_some_and(|own| own.parse::<f64>().is_ok());
+        let is_number = |name: &String| field(name).is_some_and(|text| text.parse::<f64>().is_ok());
         unknown.extend(names.iter().filter(|name| is_number(name) && !is_known(name)).cloned());
     }
     mistakes.outcome()?;

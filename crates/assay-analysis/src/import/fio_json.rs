@@ -65,7 +65,7 @@ const TOLD: &str = "stonewall wait_for_previous status_interval eta eta_interval
 const COSTS: [&str; 5] =
     ["gtod_reduce", "disable_lat", "disable_clat", "disable_slat", "clocksource"];
 
-struct FioJsonJob<'v> {
+struct FioJob<'v> {
     value: &'v Value,
     workload: String,
     settings: BTreeMap<String, String>,
@@ -138,8 +138,8 @@ fn read_document(name: &str, whole: &Value, found: &mut ImportedRuns) -> Outcome
     }
     let global = whole.get("global options");
     let is_own = whole.get("assay").is_some();
-    let own = jobs.iter().filter(|job| word(job, &["jobname"]) != Some("All clients"));
-    let jobs = own.map(|job| job_of(job, global, is_own));
+    let clients = jobs.iter().filter(|job| word(job, &["jobname"]) != Some("All clients"));
+    let jobs = clients.map(|job| job_of(job, global, is_own));
     let groups = grouped(jobs, |one, other| {
         !is_own
             && one.group == other.group
@@ -164,56 +164,50 @@ fn read_document(name: &str, whole: &Value, found: &mut ImportedRuns) -> Outcome
     Ok(())
 }
 
-fn job_of<'v>(job: &'v Value, global: Option<&Value>, is_own: bool) -> FioJsonJob<'v> {
+fn job_of<'v>(job: &'v Value, global: Option<&Value>, is_own: bool) -> FioJob<'v> {
     let mut options: BTreeMap<String, String> = BTreeMap::new();
     for source in [global, job.get("job options")].into_iter().flatten() {
         for (name, value) in source.as_object().into_iter().flatten() {
             options.insert(name.clone(), json::level(value).unwrap_or_default());
         }
     }
-    let named = word(job, &["jobname"]).unwrap_or("job").to_owned();
-    let first = |names: [&str; 2]| names.iter().find_map(|name| options.get(*name)).cloned();
-    let workload = match first(["rw", "readwrite"]).filter(|_| !is_own) {
-        None => named,
+    let option = |names: [&str; 2]| names.iter().find_map(|name| options.get(*name)).cloned();
+    let workload = match option(["rw", "readwrite"]).filter(|_| !is_own) {
+        None => word(job, &["jobname"]).unwrap_or("job").to_owned(),
         Some(kind) => {
-            let size = first(["bs", "blocksize"]).unwrap_or_else(|| "4k".to_owned());
+            let size = option(["bs", "blocksize"]).unwrap_or_else(|| "4k".to_owned());
             format!("{kind} {}", size.to_lowercase())
         }
     };
-    let reports = |name: &str| ONLY_TOLD.contains(&name) && !COSTS.contains(&name);
-    let is_told = |name: &str| TOLD.split(' ').any(|own| own == name);
-    let passed = |name: &str| WORK.contains(&name) || is_told(name) || reports(name);
-    let all = options.clone();
-    options.retain(|name, _| !passed(name));
+    let only_reports = |name: &str| ONLY_TOLD.contains(&name) && !COSTS.contains(&name);
+    let is_of_run = |name: &str| TOLD.split(' ').any(|known| known == name);
+    let mut settings = options.clone();
+    settings.retain(|name, _| !WORK.contains(&&**name) && !is_of_run(name) && !only_reports(name));
     // Assay's own exports name their arm.
     if let Some(arm) = json::at(job, &["assay", "arm"]).and_then(Value::as_object) {
         let level = |(name, value): (&String, &Value)| Some((name.clone(), json::level(value)?));
-        options = arm.iter().filter_map(level).collect();
+        settings = arm.iter().filter_map(level).collect();
     }
     let group = whole(job, &["groupid"]).unwrap_or_default();
-    FioJsonJob { value: job, workload, settings: options, options: all, group }
+    FioJob { value: job, workload, settings, options, group }
 }
 
 /// Whether no two runs of the file overlap in time: only then does their order count.
-fn alone(groups: &[Vec<FioJsonJob<'_>>]) -> bool {
+fn alone(groups: &[Vec<FioJob<'_>>]) -> bool {
     let times: Vec<u64> = groups.iter().map(|group| group[0].group).collect();
     times.windows(2).all(|pair| pair[0] < pair[1])
 }
 
 /// Start and end of a run. If jobs do not record times, groups share the time of their file in order.
-fn span(
-    file: &Value,
-    groups: &[Vec<FioJsonJob<'_>>],
-    group: &[FioJsonJob<'_>],
-) -> Option<(u64, u64)> {
+fn span(file: &Value, groups: &[Vec<FioJob<'_>>], group: &[FioJob<'_>]) -> Option<(u64, u64)> {
     let job = group[0].value;
     if let Some(start) = whole(job, &["job_start"]) {
         return Some((start, start + whole(job, &["job_runtime"]).unwrap_or_default()));
     }
     let end = end_ms(file)?;
-    let runtime = |jobs: &[FioJsonJob<'_>]| {
-        let own = jobs.iter().map(|job| whole(job.value, &["job_runtime"]).unwrap_or_default());
-        own.max().unwrap_or_default()
+    let runtime = |jobs: &[FioJob<'_>]| {
+        let runtimes = jobs.iter().filter_map(|job| whole(job.value, &["job_runtime"]));
+        runtimes.max().unwrap_or_default()
     };
     // Total runtime of the later groups, each as long as its longest job.
     let mut later: BTreeMap<u64, u64> = BTreeMap::new();
@@ -226,7 +220,7 @@ fn span(
 }
 
 fn run(
-    group: &[FioJsonJob<'_>],
+    group: &[FioJob<'_>],
     direction: &str,
     plural: &str,
     notes: &mut Vec<String>,
@@ -234,40 +228,43 @@ fn run(
     let parts: Vec<&Value> =
         group.iter().filter_map(|job| job.value.get(direction)).filter(|part| did(part)).collect();
     let first = group.first()?;
-    let other = |job: &FioJsonJob<'_>| {
+    let did_other_direction = |job: &FioJob<'_>| {
         let names = DIRECTIONS.iter().map(|(name, _)| *name).filter(|name| *name != direction);
         names.filter_map(|name| job.value.get(name)).any(did)
     };
-    let mixed = group.iter().any(other);
+    let is_mixed = group.iter().any(did_other_direction);
     let is_apart = APART.iter().any(|(name, _)| *name == direction);
     // With unified_rw_reporting=both the directions are there as well.
-    if direction == "mixed" && mixed {
+    if direction == "mixed" && is_mixed {
         return None;
     }
     let error = group.iter().find_map(|job| whole(job.value, &["error"]).filter(|e| *e > 0));
-    if parts.is_empty() && (error.is_none() || mixed || direction != "read") {
+    // A group that failed without moving data becomes one failed run.
+    if parts.is_empty() && (error.is_none() || is_mixed || direction != "read") {
         return None;
     }
-    let both = direction == "sync" || mixed && !is_apart && !parts.is_empty();
-    let workload =
-        if both { format!("{}, {plural}", first.workload) } else { first.workload.clone() };
+    let names_direction = direction == "sync" || is_mixed && !is_apart && !parts.is_empty();
+    let workload = match first.workload.clone() {
+        workload if names_direction => format!("{workload}, {plural}"),
+        workload => workload,
+    };
     let mut run =
         ImportedRun { workload, settings: first.settings.clone(), ..ImportedRun::default() };
     run.failed = error.map(|error| format!("fio ended with error {error}"));
     match parts.as_slice() {
         [] => {}
         // For flushes, fio reports latencies only.
-        [part] if direction == "sync" => latencies(&mut run, part),
-        several if direction == "sync" => merged(&mut run, several),
+        [part] if direction == "sync" => add_latencies(&mut run, part),
+        several if direction == "sync" => add_merged_latencies(&mut run, several),
         [part] => {
             run.add("iops", number(part, &["iops"]));
             run.add("bandwidth_bytes_per_s", bandwidth(part));
-            latencies(&mut run, part);
+            add_latencies(&mut run, part);
         }
         several => {
             run.add("iops", rate(several, |part| number(part, &["iops"])));
             run.add("bandwidth_bytes_per_s", rate(several, bandwidth));
-            merged(&mut run, several);
+            add_merged_latencies(&mut run, several);
             let note = "concurrent jobs with equal options form one run (total of all jobs over \
                         the time of the longest); percentiles need bins (json+)";
             if !notes.iter().any(|known| known == note) {
@@ -283,11 +280,11 @@ fn did(part: &Value) -> bool {
 }
 
 /// The joint rate over the runtime of the longest job, as in fio: a sum of rates would overestimate it.
-fn rate(parts: &[&Value], of: impl Fn(&Value) -> Option<f64>) -> Option<f64> {
+fn rate(parts: &[&Value], rate_of: impl Fn(&Value) -> Option<f64>) -> Option<f64> {
     let (mut done, mut longest_ms) = (0.0, 0.0_f64);
     for part in parts {
         let ms = number(part, &["runtime"])?;
-        done += of(part)? * ms;
+        done += rate_of(part)? * ms;
         longest_ms = longest_ms.max(ms);
     }
     (longest_ms > 0.0).then(|| done / longest_ms)
@@ -299,15 +296,15 @@ fn bandwidth(part: &Value) -> Option<f64> {
 }
 
 /// The latencies with percentiles, else completion latencies; and the factor to nanoseconds (fio 2: microseconds).
-fn told_latencies(part: &Value) -> Option<(&Value, f64)> {
-    let all = [("clat_ns", 1.0), ("lat_ns", 1.0), ("clat", 1000.0), ("lat", 1000.0)];
-    let all = all.into_iter().filter_map(|(name, factor)| Some((part.get(name)?, factor)));
-    let detailed = all.clone().find(|(latency, _)| latency.get("percentile").is_some());
-    detailed.or_else(|| all.clone().next())
+fn best_latencies(part: &Value) -> Option<(&Value, f64)> {
+    let names = [("clat_ns", 1.0), ("lat_ns", 1.0), ("clat", 1000.0), ("lat", 1000.0)];
+    let mut reported = names.into_iter().filter_map(|(name, ns)| Some((part.get(name)?, ns)));
+    let detailed = reported.clone().find(|(latency, _)| latency.get("percentile").is_some());
+    detailed.or_else(|| reported.next())
 }
 
-fn latencies(run: &mut ImportedRun, part: &Value) {
-    let Some((latency, factor)) = told_latencies(part) else { return };
+fn add_latencies(run: &mut ImportedRun, part: &Value) {
+    let Some((latency, factor)) = best_latencies(part) else { return };
     if is_unmeasured(latency) {
         return lack_latencies(run);
     }
@@ -315,11 +312,12 @@ fn latencies(run: &mut ImportedRun, part: &Value) {
     let count = count.map_or(u64::MAX, |count| count as u64);
     run.add("latency_mean_ns", number(latency, &["mean"]).map(|mean| mean * factor));
     for (share, metric) in PERCENTILES {
-        let told = latency.get("percentile").and_then(Value::as_object).into_iter().flatten();
+        let reported = latency.get("percentile").and_then(Value::as_object).into_iter().flatten();
         let wanted = 100.0 * share;
-        let near = |name: &str| name.parse::<f64>().is_ok_and(|own| (own - wanted).abs() < 1e-6);
-        let mut value = told.filter(|(name, _)| near(name)).filter_map(|(_, value)| value.as_f64());
-        if let Some(value) = value.next() {
+        let is_wanted =
+            |name: &str| name.parse::<f64>().is_ok_and(|percent| (percent - wanted).abs() < 1e-6);
+        let mut values = reported.filter(|(name, _)| is_wanted(name));
+        if let Some(value) = values.find_map(|(_, value)| value.as_f64()) {
             run.add_percentile(metric, wanted / 100.0, Some(value * factor), count);
         }
     }
@@ -338,7 +336,7 @@ fn lack_latencies(run: &mut ImportedRun) {
 }
 
 /// Adds the file's evidence on queue depth, disks and page cache to a run.
-fn weigh(run: &mut ImportedRun, group: &[FioJsonJob<'_>], direction: &str, file: &Value) {
+fn weigh(run: &mut ImportedRun, group: &[FioJob<'_>], direction: &str, file: &Value) {
     let Some(first) = group.first().filter(|_| direction != "sync") else { return };
     let option = |name: &str| first.options.get(name).map(String::as_str);
     let is_set = |name: &str| option(name).is_some_and(|value| value != "0");
@@ -386,7 +384,7 @@ const LARGEST_REQUEST: f64 = 4_194_304.0;
 
 /// Disk counters of a file next to the traffic that all its jobs needed in a direction.
 fn disk_evidence(file: &Value, direction: &str, is_direct: bool) -> Option<ImportEvidence> {
-    let what = match direction {
+    let plural = match direction {
         "read" => "reads",
         "write" => "writes",
         _ => return None,
@@ -396,9 +394,9 @@ fn disk_evidence(file: &Value, direction: &str, is_direct: bool) -> Option<Impor
     for disk in disks {
         requests += number(disk, &[&format!("{direction}_ios")])?;
         requests += number(disk, &[&format!("{direction}_merges")]).unwrap_or_default();
-        let own = number(disk, &[&format!("{direction}_sectors")]);
-        has_sectors &= own.is_some();
-        sectors += own.unwrap_or_default();
+        let disk_sectors = number(disk, &[&format!("{direction}_sectors")]);
+        has_sectors &= disk_sectors.is_some();
+        sectors += disk_sectors.unwrap_or_default();
     }
     if disks.is_empty() {
         return None;
@@ -410,44 +408,45 @@ fn disk_evidence(file: &Value, direction: &str, is_direct: bool) -> Option<Impor
     }
     let (counted, needed, what) = match (has_sectors, is_direct) {
         (true, _) => (sectors * 512.0, bytes, "bytes"),
-        (false, true) => (requests, operations, what),
-        (false, false) => (requests, bytes / LARGEST_REQUEST, what),
+        (false, true) => (requests, operations, plural),
+        (false, false) => (requests, bytes / LARGEST_REQUEST, plural),
     };
     Some(ImportEvidence::Disk { counted, needed, what: what.into() })
 }
 
 /// Merges runs: means weighted by count, the largest maximum, and percentiles of all bins together.
-fn merged(run: &mut ImportedRun, parts: &[&Value]) {
-    let all: Option<Vec<(&Value, f64)>> = parts.iter().map(|part| told_latencies(part)).collect();
-    let Some(all) = all else { return };
-    if all.iter().all(|(latency, _)| is_unmeasured(latency)) {
+fn add_merged_latencies(run: &mut ImportedRun, parts: &[&Value]) {
+    let latencies = parts.iter().map(|part| best_latencies(part));
+    let Some(latencies) = latencies.collect::<Option<Vec<(&Value, f64)>>>() else { return };
+    if latencies.iter().all(|(latency, _)| is_unmeasured(latency)) {
         return lack_latencies(run);
     }
     let counts: Option<Vec<f64>> = parts.iter().map(|part| number(part, &["total_ios"])).collect();
-    let means: Option<Vec<f64>> =
-        all.iter().map(|(one, factor)| Some(number(one, &["mean"])? * factor)).collect();
+    let in_ns =
+        |(latency, factor): &(&Value, f64), field| Some(number(latency, &[field])? * factor);
+    let means: Option<Vec<f64>> = latencies.iter().map(|one| in_ns(one, "mean")).collect();
     let mean = counts.zip(means).map(|(counts, means)| {
         let weighted: f64 = counts.iter().zip(&means).map(|(count, mean)| count * mean).sum();
         weighted / counts.iter().sum::<f64>()
     });
     run.add("latency_mean_ns", mean);
     let mut bins: BTreeMap<u64, u64> = BTreeMap::new();
-    let mut is_whole = true;
-    for (latency, _) in &all {
-        let own = latency.get("bins").and_then(Value::as_object);
-        is_whole &= own.is_some_and(|own| !own.is_empty());
-        for (bin, count) in own.into_iter().flatten() {
+    let mut all_have_bins = true;
+    for (latency, _) in &latencies {
+        let reported = latency.get("bins").and_then(Value::as_object);
+        all_have_bins &= reported.is_some_and(|bins| !bins.is_empty());
+        for (bin, count) in reported.into_iter().flatten() {
             let (Ok(bin), Some(count)) = (bin.parse::<u64>(), count.as_u64()) else { continue };
             let sum = bins.entry(bin).or_default();
             *sum = sum.saturating_add(count);
         }
     }
     let count = bins.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
-    for (share, metric) in PERCENTILES.into_iter().filter(|_| is_whole) {
+    for (share, metric) in PERCENTILES.into_iter().filter(|_| all_have_bins) {
         let wanted = 100.0 * share;
         run.add_percentile(metric, wanted / 100.0, percentile(&bins, wanted, count), count);
     }
-    let largest = all.iter().filter_map(|(one, factor)| Some(number(one, &["max"])? * factor));
+    let largest = latencies.iter().filter_map(|one| in_ns(one, "max"));
     run.add("latency_max_ns", largest.reduce(f64::max));
 }
 

@@ -33,19 +33,20 @@ const SETTINGS: [(&str, &str); 4] =
     [("TITLE", "title"), ("HOST", "host"), ("LOCAL_HOST", "local host"), ("LENGTH", "length")];
 
 fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
-    let whole = json::document(name, text)?;
-    let about = |key: &str| json::at(&whole, &["metadata", key]).and_then(level);
-    let at = about("TIME").and_then(|time| times::iso_ms(&time));
-    let test = about("NAME").unwrap_or_else(|| "test".to_owned());
+    let document = json::document(name, text)?;
+    let metadata = |key: &str| json::at(&document, &["metadata", key]).and_then(level);
+    let start_ms = metadata("TIME").and_then(|time| times::iso_ms(&time));
+    let test = metadata("NAME").unwrap_or_else(|| "test".to_owned());
     let mut runs = Vec::new();
-    let series = whole.get("results").and_then(Value::as_object);
+    let series = document.get("results").and_then(Value::as_object);
     for (series, values) in series.into_iter().flatten() {
         let values: Vec<f64> =
             values.as_array().into_iter().flatten().filter_map(Value::as_f64).collect();
         if values.is_empty() {
             continue;
         }
-        let unit = json::word(&whole, &["metadata", "SERIES_META", series, "UNITS"]).unwrap_or("");
+        let unit =
+            json::word(&document, &["metadata", "SERIES_META", series, "UNITS"]).unwrap_or("");
         let metric = match unit {
             "ms" => "time_ms",
             "Mbits/s" => "rate_mbits_per_s",
@@ -56,12 +57,12 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
         let better = direction::of_name(&format!("{series} {unit}"));
         let mut run = ImportedRun::new(format!("{test}: {series}"));
         for (key, name) in SETTINGS {
-            if let Some(level) = about(key).filter(|level| !level.is_empty()) {
+            if let Some(level) = metadata(key).filter(|level| !level.is_empty()) {
                 run.set(name, level);
             }
         }
         run.add_as(metric, better, Some(values.iter().sum::<f64>() / values.len() as f64));
-        run.span_ms = at.map(|at| (at, at + 1));
+        run.span_ms = start_ms.map(|start_ms| (start_ms, start_ms + 1));
         runs.push(run);
     }
     ImportedRuns::in_order(runs).require(name, "no series in `results` has a number")

@@ -42,7 +42,7 @@ const UNITS: [(&str, &str, f64); 6] = [
 ];
 
 fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
-    let own = names(text);
+    let own_names = names(text);
     let mut directions: BTreeMap<&str, Better> = BTreeMap::new();
     let mut shared = ImportedRun::default();
     let mut runs = Vec::new();
@@ -61,9 +61,9 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
         let mut run = shared.clone();
         // The suffix after the last hyphen is the number of processors (GOMAXPROCS).
         let bare = benchmark.rsplit_once('-').filter(|(_, count)| count.parse::<u32>().is_ok());
-        let bare = bare.filter(|_| own.is_none()).map_or(benchmark, |(bare, _)| bare);
+        let bare = bare.filter(|_| own_names.is_none()).map_or(benchmark, |(bare, _)| bare);
         let known = |plain: &str| -> String {
-            let names = own.as_ref().and_then(|names| names.get(plain));
+            let names = own_names.as_ref().and_then(|names| names.get(plain));
             (*names.unwrap_or(&plain)).to_owned()
         };
         let mut parts = bare.split('/');
@@ -75,9 +75,9 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
             }
         }
         for (value, unit) in numbers {
-            let (metric, factor) = metric(unit, own.is_some());
-            let said = directions.get(unit).copied().unwrap_or(Better::Unknown);
-            run.add_as(metric, said, Some(value * factor));
+            let (metric, factor) = metric(unit, own_names.is_some());
+            let direction = directions.get(unit).copied().unwrap_or(Better::Unknown);
+            run.add_as(metric, direction, Some(value * factor));
         }
         runs.push(run);
     }

@@ -38,17 +38,17 @@ pub(super) fn has_keys(head: &str, keys: &[&str]) -> bool {
 
 /// Quoted strings followed by a colon: the keys of a JSON object.
 fn names(json: &str) -> Vec<&str> {
-    let mut found = Vec::new();
+    let mut names = Vec::new();
     let mut rest = json;
     while let Some((_, after)) = rest.split_once('"') {
         let Some(end) = closing(after) else { break };
         let (name, behind) = after.split_at(end);
         rest = &behind[1..];
         if rest.trim_start().starts_with(':') {
-            found.push(name);
+            names.push(name);
         }
     }
-    found
+    names
 }
 
 fn closing(text: &str) -> Option<usize> {

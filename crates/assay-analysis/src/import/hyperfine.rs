@@ -29,9 +29,9 @@ pub const IMPORTER: Importer = Importer {
 const WORKLOAD: &str = "command";
 
 fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
-    let whole = json::document(name, text)?;
-    let is_own = whole.get("assay").is_some();
-    let results = json::list(&whole, &["results"]);
+    let document = json::document(name, text)?;
+    let is_own = document.get("assay").is_some();
+    let results = json::list(&document, &["results"]);
     let has_parameters = |result: &Value| result.get("parameters").is_some();
     let has_other_command =
         |result: &Value| json::word(result, &["command"]) != json::word(&results[0], &["command"]);
@@ -45,28 +45,28 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
                 "a result has no `times` (hyperfine before 1.2, or removed); means are not trials";
             return Err(mistake_in(name, text));
         }
-        let mut first = ImportedRun::new(WORKLOAD);
+        let mut shared = ImportedRun::new(WORKLOAD);
         if let Some(workload) = json::word(result, &["workload"]).filter(|_| is_own) {
-            workload.clone_into(&mut first.workload);
+            workload.clone_into(&mut shared.workload);
         } else if by_command {
-            first.set("command", json::word(result, &["command"]).unwrap_or_default());
+            shared.set("command", json::word(result, &["command"]).unwrap_or_default());
         }
         let parameters = result.get("parameters").and_then(Value::as_object);
         for (parameter, value) in parameters.into_iter().flatten() {
-            first.set(parameter, level(value).unwrap_or_default());
+            shared.set(parameter, level(value).unwrap_or_default());
         }
         if by_template {
-            first.set("command", template(result));
+            shared.set("command", template(result));
         }
         let codes = json::list(result, &["exit_codes"]);
         let memory = json::list(result, &["memory_usage_byte"]);
-        for (at, time) in times.iter().enumerate() {
-            let mut run = first.clone();
+        for (index, time) in times.iter().enumerate() {
+            let mut run = shared.clone();
             run.add("duration_s", time.as_f64());
-            if let Some(bytes) = memory.get(at) {
+            if let Some(bytes) = memory.get(index) {
                 run.add("peak_rss_bytes", bytes.as_f64());
             }
-            let code = codes.get(at).and_then(Value::as_i64).filter(|code| *code != 0);
+            let code = codes.get(index).and_then(Value::as_i64).filter(|code| *code != 0);
             run.failed = code.map(|code| format!("ended with exit code {code}"));
             runs.push(run);
         }

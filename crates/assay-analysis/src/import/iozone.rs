@@ -54,8 +54,8 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
             unit = IozoneUnit::Operations;
         } else if words.starts_with("Microseconds/op Mode") {
             unit = IozoneUnit::Microseconds;
-        } else if let Some(found) = header(line) {
-            columns = Some(found);
+        } else if let Some(columns_in_file) = header(line) {
+            columns = Some(columns_in_file);
         } else if let Some(columns) = &columns {
             row(line, columns, unit, &mut runs);
         }

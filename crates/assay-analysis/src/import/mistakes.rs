@@ -10,7 +10,7 @@ const TOLD: usize = 20;
 const KEPT: usize = 10_000;
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct CsvField<'a> {
+pub(super) struct Field<'a> {
     /// Starts at 1.
     pub line: usize,
     /// Starts at 1.
@@ -20,18 +20,18 @@ pub(super) struct CsvField<'a> {
     pub text: &'a str,
 }
 
-pub(super) struct CsvMistakes<'a> {
+pub(super) struct Mistakes<'a> {
     file: &'a str,
     found: Vec<(usize, usize, String)>,
     count: usize,
 }
 
-impl<'a> CsvMistakes<'a> {
+impl<'a> Mistakes<'a> {
     pub(super) fn new(file: &'a str) -> Self {
         Self { file, found: Vec::new(), count: 0 }
     }
 
-    pub(super) fn at(&mut self, cell: &CsvField<'_>, text: &str) {
+    pub(super) fn at(&mut self, cell: &Field<'_>, text: &str) {
         self.count += 1;
         if self.found.len() < KEPT {
             let name = match cell.name {
@@ -45,12 +45,12 @@ impl<'a> CsvMistakes<'a> {
     }
 
     /// Returns the value of a field, or reports the mistake and returns `None`.
-    pub(super) fn read<T>(&mut self, cell: &CsvField<'_>, read: Result<T, String>) -> Option<T> {
+    pub(super) fn read<T>(&mut self, cell: &Field<'_>, read: Result<T, String>) -> Option<T> {
         read.map_err(|text| self.at(cell, &text)).ok()
     }
 
     pub(super) fn on(&mut self, line: usize, text: &str) {
-        self.at(&CsvField { line, column: 1, name: "", text: "" }, text);
+        self.at(&Field { line, column: 1, name: "", text: "" }, text);
     }
 
     /// Fails with all mistakes, one per line, if there are any.
@@ -73,10 +73,10 @@ mod tests {
     use super::*;
 
     fn told(places: &[(usize, usize)]) -> String {
-        let mut mistakes = CsvMistakes::new("t.csv");
+        let mut mistakes = Mistakes::new("t.csv");
         for (line, column) in places {
             let name = if *column == 1 { "" } else { "value" };
-            let cell = CsvField { line: *line, column: *column, name, text: "x" };
+            let cell = Field { line: *line, column: *column, name, text: "x" };
             mistakes.at(&cell, "it is none");
         }
         mistakes.outcome().map_or_else(|failure| failure.message, |()| "nothing".to_owned())

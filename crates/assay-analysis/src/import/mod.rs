@@ -78,7 +78,6 @@ impl Options {
         }
     }
 
-    /// Returns the design of an imported study.
     fn design(&self, factors: Vec<Factor>, baseline: Arm, order: Order) -> Design {
         let margin = self.margin.or(Some(DEFAULT_MARGIN.fraction()));
         let primary = self.primary.clone();
@@ -131,7 +130,6 @@ impl Importer {
     }
 }
 
-/// Returns the user's mistake in a file.
 fn mistake_in(name: &str, text: &str) -> Failure {
     Failure::mistake(format!("{name}: {text}"))
 }

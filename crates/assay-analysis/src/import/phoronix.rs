@@ -25,32 +25,32 @@ const ENTITIES: [(&str, &str); 5] =
 fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let mut runs = Vec::new();
     for result in elements(text, "Result") {
-        let (title, about) = (first(result, "Title"), first(result, "Description"));
+        let (title, about) = (element_text(result, "Title"), element_text(result, "Description"));
         let workload = [title, about].into_iter().flatten().collect::<Vec<_>>().join(", ");
-        let parts = [first(result, "Identifier"), first(result, "Arguments")];
+        let parts = [element_text(result, "Identifier"), element_text(result, "Arguments")];
         let place = parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
-        let unit = first(result, "Scale").unwrap_or_else(|| "value".to_owned());
-        let better = match first(result, "Proportion").as_deref() {
+        let unit = element_text(result, "Scale").unwrap_or_else(|| "value".to_owned());
+        let better = match element_text(result, "Proportion").as_deref() {
             Some("LIB") => Better::Lower,
             Some("HIB") => Better::Higher,
             _ => Better::Unknown,
         };
         for entry in elements(result, "Entry") {
-            let system = first(entry, "Identifier").unwrap_or_else(|| "system".to_owned());
-            let all = first(entry, "RawString").filter(|raw| !raw.is_empty());
-            let all = all.or_else(|| first(entry, "Value")).unwrap_or_default();
-            let mut own =
+            let system = element_text(entry, "Identifier").unwrap_or_else(|| "system".to_owned());
+            let raw = element_text(entry, "RawString").filter(|raw| !raw.is_empty());
+            let text = raw.or_else(|| element_text(entry, "Value")).unwrap_or_default();
+            let mut shared =
                 ImportedRun { place: place.clone(), ..ImportedRun::new(workload.clone()) };
-            own.set("system", system.clone());
+            shared.set("system", system.clone());
             let values: Vec<&str> =
-                all.split(':').filter(|value| !value.trim().is_empty()).collect();
+                text.split(':').filter(|value| !value.trim().is_empty()).collect();
             if values.is_empty() {
-                own.add_as(&unit, better, None);
-                own.failed = Some("the suite recorded no result: all runs failed".to_owned());
-                runs.push(own.clone());
+                shared.add_as(&unit, better, None);
+                shared.failed = Some("the suite recorded no result: all runs failed".to_owned());
+                runs.push(shared.clone());
             }
             for value in values {
-                let mut run = own.clone();
+                let mut run = shared.clone();
                 run.add_as(&unit, better, value.trim().parse().ok());
                 runs.push(run);
             }
@@ -72,7 +72,7 @@ fn elements<'t>(text: &'t str, name: &str) -> impl Iterator<Item = &'t str> {
     })
 }
 
-fn first(text: &str, name: &str) -> Option<String> {
+fn element_text(text: &str, name: &str) -> Option<String> {
     let inside = elements(text, name).next()?;
     let plain =
         ENTITIES.iter().fold(inside.to_owned(), |text, (code, sign)| text.replace(code, sign));

@@ -52,10 +52,13 @@ fn bucket(line: &str) -> Option<(Histogram<'_>, f64, f64)> {
 }
 
 fn range(histogram: &Histogram<'_>, buckets: &Buckets) -> Option<String> {
-    let all = buckets.iter().find(|(end, _)| end.is_infinite())?.1;
-    let at = buckets.iter().position(|(_, count)| *count >= 0.99 * all).filter(|_| all > 0.0)?;
-    let low = at.checked_sub(1).map_or(0.0, |before| buckets[before].0);
-    let high = buckets[at].0;
+    let total = buckets.iter().find(|(end, _)| end.is_infinite())?.1;
+    if total <= 0.0 {
+        return None;
+    }
+    let p99 = buckets.iter().position(|(_, count)| *count >= 0.99 * total)?;
+    let low = p99.checked_sub(1).map_or(0.0, |before| buckets[before].0);
+    let high = buckets[p99].0;
     let name = histogram.name;
     let labels = match histogram.labels.as_slice() {
         [] => String::new(),

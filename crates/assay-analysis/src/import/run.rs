@@ -62,10 +62,10 @@ impl ImportedRun {
     }
 
     /// Adds a metric; its direction comes from Assay's registry, else from the tool, else from its name.
-    pub fn add_as(&mut self, metric: &str, said: Better, value: Option<f64>) {
-        let own = metrics::better(metric);
+    pub fn add_as(&mut self, metric: &str, stated: Better, value: Option<f64>) {
+        let registered = metrics::better(metric);
         let is_ours = metrics::find(metric).is_some();
-        let better = if said.is_known() && !is_ours { said } else { own };
+        let better = if stated.is_known() && !is_ours { stated } else { registered };
         self.values.push(RunMetric { metric: metric.to_owned(), better, value, why: None });
     }
 
@@ -156,15 +156,15 @@ fn kind(run: &ImportedRun) -> (String, BTreeMap<String, String>) {
 pub(super) fn compare_directions(runs: &mut [ImportedRun]) {
     let mut fastest: BTreeMap<(String, BTreeMap<String, String>), f64> = BTreeMap::new();
     for run in runs.iter() {
-        let own = fastest.entry(kind(run)).or_default();
-        *own = own.max(rate(run).unwrap_or_default());
+        let known = fastest.entry(kind(run)).or_default();
+        *known = known.max(rate(run).unwrap_or_default());
     }
     for run in runs {
         let (workload, settings) = kind(run);
-        let other = workload.replace("read", "write");
-        let is_read = other != workload;
+        let write_workload = workload.replace("read", "write");
+        let is_read = write_workload != workload;
         let written =
-            fastest.get(&(other, settings)).copied().filter(|rate| *rate > 0.0 && is_read);
+            fastest.get(&(write_workload, settings)).copied().filter(|rate| *rate > 0.0 && is_read);
         if let Some((read, written)) = rate(run).zip(written) {
             run.evidence.push(ImportEvidence::Directions { read, written });
         }

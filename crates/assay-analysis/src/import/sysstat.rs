@@ -56,9 +56,9 @@ static FIELDS: LazyLock<Vec<Field>> = LazyLock::new(|| {
 });
 
 fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
-    let whole = json::document(name, text)?;
+    let document = json::document(name, text)?;
     let mut runs = ImportedRuns::default();
-    for host in json::list(&whole, &["sysstat", "hosts"]) {
+    for host in json::list(&document, &["sysstat", "hosts"]) {
         let reports = json::list(host, &["statistics"]);
         let timed = |report: &Value| report.get("timestamp").is_some();
         let is_interval = |report: &Value| number(report, &["timestamp", "interval"]).is_some();
@@ -70,12 +70,12 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
         if reports.len() == 1 && !timed(&reports[0]) {
             runs.notes.push("the only report is the mean since boot".to_owned());
         }
-        let mut own = means(&reports[skipped..], &mut runs.notes);
+        let mut host_runs = means(&reports[skipped..], &mut runs.notes);
         let place = word(host, &["nodename"]).unwrap_or_default();
-        for run in &mut own {
+        for run in &mut host_runs {
             place.clone_into(&mut run.place);
         }
-        runs.runs.extend(own);
+        runs.runs.extend(host_runs);
     }
     runs.require(name, "no report has a `disk`; use iostat -x, or sadf -j -- -d")
 }
@@ -89,13 +89,16 @@ fn means(reports: &[Value], notes: &mut Vec<String>) -> Vec<ImportedRun> {
         else {
             continue;
         };
-        let own = sums.entry(device.trim()).or_default();
-        for (at, (field, ..)) in FIELDS.iter().enumerate() {
-            let by = WEIGHTS.iter().find(|(name, _)| name == field);
-            let weight = by.map_or(Some(1.0), |(_, by)| number(disk, &[by]));
+        let device_sums = sums.entry(device.trim()).or_default();
+        for (index, (field, ..)) in FIELDS.iter().enumerate() {
+            let weight = match WEIGHTS.iter().find(|(name, _)| name == field) {
+                Some((_, weight_field)) => number(disk, &[weight_field]),
+                None => Some(1.0),
+            };
             if let Some((value, weight)) = number(disk, &[field]).zip(weight) {
-                let sum = own.entry(at).or_insert((0.0, 0.0));
-                *sum = (sum.0 + value * weight, sum.1 + weight);
+                let (sum, weights) = device_sums.entry(index).or_default();
+                *sum += value * weight;
+                *weights += weight;
             }
         }
         let fields = disk.as_object().into_iter().flatten();
@@ -106,18 +109,18 @@ fn means(reports: &[Value], notes: &mut Vec<String>) -> Vec<ImportedRun> {
         unknown.remove(name);
     }
     let is_unused = |name: &str| {
-        let mut all = IMPORTER.unused().flat_map(|(names, _)| names);
-        all.any(|own| own.trim_matches('"') == name || name.trim_end_matches("/s") == own)
+        let mut unused = IMPORTER.unused().flat_map(|(names, _)| names);
+        unused.any(|one| one.trim_matches('"') == name || name.trim_end_matches("/s") == one)
     };
     for name in unknown.into_iter().filter(|name| !is_unused(name)) {
         notes.push(format!("not compared: {name} (unknown field)"));
     }
     let run = |(device, sums): (&str, BTreeMap<usize, (f64, f64)>)| {
         let mut run = ImportedRun::new(device);
-        for (at, (sum, count)) in sums {
-            let (_, metric, factor) = FIELDS[at];
-            if count > 0.0 {
-                run.add(metric, Some(sum / count * factor));
+        for (index, (sum, weights)) in sums {
+            let (_, metric, factor) = FIELDS[index];
+            if weights > 0.0 {
+                run.add(metric, Some(sum / weights * factor));
             }
         }
         (!run.values.is_empty()).then_some(run)

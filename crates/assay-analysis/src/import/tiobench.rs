@@ -35,22 +35,22 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let mut runs = Vec::new();
     for line in text.lines() {
         let plain = line.trim();
-        if let Some(found) = SECTIONS.iter().find(|known| **known == plain) {
-            section = Some(found);
+        if SECTIONS.contains(&plain) {
+            section = Some(plain);
             continue;
         }
         let (Some(section), Some((identifier, fields))) = (section, row(line)) else { continue };
         let mut run = ImportedRun::new(section.to_lowercase());
         run.set("identifier", identifier);
-        for (name, at) in SETTINGS {
-            run.set(name, fields[at]);
+        for (name, column) in SETTINGS {
+            run.set(name, fields[column]);
         }
-        let number = |at: usize| -> Option<f64> { fields[at].trim_end_matches('%').parse().ok() };
+        let number = |column: usize| fields[column].trim_end_matches('%').parse::<f64>().ok();
         run.add("bandwidth_bytes_per_s", number(3).map(|mb| mb * 1_048_576.0));
         run.add("latency_mean_ns", number(5).map(|ms| ms * 1e6));
         run.add("latency_max_ns", number(6).map(|ms| ms * 1e6));
         run.add_as("mb_per_cpu_share", Better::Higher, number(9));
-        run.values.retain(|told| told.value.is_some());
+        run.values.retain(|metric| metric.value.is_some());
         runs.push(run);
     }
     ImportedRuns::in_order(runs).require(name, "no tiobench section has a row")

@@ -13,7 +13,7 @@ use assay_study::results::record::Status;
 use assay_workloads::metrics;
 
 use super::order::{self, OrderedTrial};
-use super::run::{ImportedRun, ImportedRuns};
+use super::run::{ImportedRun, ImportedRuns, RunMetric};
 use super::words::{advice, quoted};
 use super::{Imported, ImportedFile, Options, mistake_in};
 
@@ -25,8 +25,8 @@ const MOST_KINDS: usize = 1000;
 /// Larger numbers are mistakes, and their ratios would not be finite.
 const LARGEST: f64 = 1e15;
 
-struct One<'a> {
-    run: &'a ImportedRun,
+struct StudyRun<'a> {
+    imported: &'a ImportedRun,
     given: &'a Arm,
     workload: usize,
     arm: usize,
@@ -35,8 +35,8 @@ struct One<'a> {
 }
 
 #[derive(Default)]
-struct All<'a> {
-    runs: Vec<One<'a>>,
+struct StudyRuns<'a> {
+    runs: Vec<StudyRun<'a>>,
     workloads: Vec<String>,
     factors: Vec<Factor>,
     arms: Vec<Arm>,
@@ -47,7 +47,7 @@ pub(super) fn together(
     files: &[(&ImportedFile, ImportedRuns)],
     options: &Options,
 ) -> Outcome<Imported> {
-    let mut all = gathered(files)?;
+    let mut all = gather(files)?;
     let name = files.first().map_or("", |(file, _)| &file.name);
     all.factors = factors(&mut all, files)?;
     all.place_arms();
@@ -67,18 +67,18 @@ pub(super) fn together(
     })
 }
 
-fn gathered<'a>(files: &'a [(&ImportedFile, ImportedRuns)]) -> Outcome<All<'a>> {
-    let mut all = All::default();
+fn gather<'a>(files: &'a [(&ImportedFile, ImportedRuns)]) -> Outcome<StudyRuns<'a>> {
+    let mut all = StudyRuns::default();
     for (file, runs) in files {
         if runs.runs.is_empty() {
             return Err(mistake_in(&file.name, "contains no run"));
         }
-        for run in &runs.runs {
-            let workload = place_in(&mut all.workloads, &run.workload);
+        for imported in &runs.runs {
+            let workload = place_in(&mut all.workloads, &imported.workload);
             at_most(MOST_KINDS, all.workloads.len(), "workloads", &file.name)?;
             at_most(MOST_RUNS, all.runs.len() + 1, "runs", &file.name)?;
             let (arm, replicate, order) = (0, 0, None);
-            all.runs.push(One { run, given: &file.arm, workload, arm, replicate, order });
+            all.runs.push(StudyRun { imported, given: &file.arm, workload, arm, replicate, order });
         }
     }
     let notes = files.iter().flat_map(|(_, runs)| &runs.notes);
@@ -101,15 +101,18 @@ fn place_in(names: &mut Vec<String>, name: &str) -> usize {
     })
 }
 
-fn level<'a>(one: &One<'a>, name: &str) -> &'a str {
-    let own = one.given.get(name).or_else(|| one.run.settings.get(name));
-    own.map_or(NOT_SET, String::as_str)
+fn level<'a>(run: &StudyRun<'a>, name: &str) -> &'a str {
+    let level = run.given.get(name).or_else(|| run.imported.settings.get(name));
+    level.map_or(NOT_SET, String::as_str)
 }
 
 /// The factors: those that the user names, and settings that differ within a workload and do not follow from others.
-fn factors(all: &mut All<'_>, files: &[(&ImportedFile, ImportedRuns)]) -> Outcome<Vec<Factor>> {
+fn factors(
+    all: &mut StudyRuns<'_>,
+    files: &[(&ImportedFile, ImportedRuns)],
+) -> Outcome<Vec<Factor>> {
     let Some((first, _)) = files.first() else { return Ok(Vec::new()) };
-    let given: BTreeSet<&String> = all.runs.iter().flat_map(|one| one.given.keys()).collect();
+    let given: BTreeSet<&String> = all.runs.iter().flat_map(|run| run.given.keys()).collect();
     for name in &given {
         if let Some((file, _)) = files.iter().find(|(file, _)| !file.arm.contains_key(*name)) {
             let factor = quoted(name);
@@ -119,84 +122,90 @@ fn factors(all: &mut All<'_>, files: &[(&ImportedFile, ImportedRuns)]) -> Outcom
             return Err(mistake_in(&file.name, &text));
         }
     }
-    let mut kept: Vec<String> = given.iter().map(|name| (*name).clone()).collect();
+    let mut factors: Vec<String> = given.iter().map(|name| (*name).clone()).collect();
     let settings: BTreeSet<&String> =
-        all.runs.iter().flat_map(|one| one.run.settings.keys()).collect();
+        all.runs.iter().flat_map(|run| run.imported.settings.keys()).collect();
     for name in settings.into_iter().filter(|name| !given.contains(*name)) {
-        if told_by(all, &[], name) {
+        if follows_from(all, &[], name) {
             continue;
         }
-        if told_by(all, &kept, name) {
-            all.notes.push(format!("{} varies together with {}", quoted(name), kept.join(" and ")));
+        if follows_from(all, &factors, name) {
+            let others = factors.join(" and ");
+            all.notes.push(format!("{} varies together with {others}", quoted(name)));
         } else {
-            kept.push(name.clone());
+            factors.push(name.clone());
         }
     }
     let factor = |name: String| {
-        let found: BTreeSet<&str> = all.runs.iter().map(|one| level(one, &name)).collect();
-        at_most(MOST_KINDS, found.len(), &format!("levels of {}", quoted(&name)), &first.name)?;
-        let names: Vec<String> = found.into_iter().map(str::to_owned).collect();
-        let levels =
-            order::levels_in_order(&names).into_iter().map(|at| names[at].clone()).collect();
-        Ok(Factor { name, levels })
+        let names: BTreeSet<&str> = all.runs.iter().map(|run| level(run, &name)).collect();
+        at_most(MOST_KINDS, names.len(), &format!("levels of {}", quoted(&name)), &first.name)?;
+        let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+        let order = order::levels_in_order(&names).into_iter();
+        Ok(Factor { name, levels: order.map(|index| names[index].clone()).collect() })
     };
-    kept.into_iter().map(factor).collect()
+    factors.into_iter().map(factor).collect()
 }
 
-fn told_by(all: &All<'_>, kept: &[String], name: &str) -> bool {
-    let mut seen: BTreeMap<(usize, Vec<&str>), &str> = BTreeMap::new();
-    all.runs.iter().all(|one| {
-        let known = kept.iter().map(|name| level(one, name)).collect();
-        let own = level(one, name);
-        *seen.entry((one.workload, known)).or_insert(own) == own
+/// Whether a workload and the levels of the factors determine the level of a setting.
+fn follows_from(all: &StudyRuns<'_>, factors: &[String], setting: &str) -> bool {
+    let mut known: BTreeMap<(usize, Vec<&str>), &str> = BTreeMap::new();
+    all.runs.iter().all(|run| {
+        let levels = factors.iter().map(|name| level(run, name)).collect();
+        let wanted = level(run, setting);
+        *known.entry((run.workload, levels)).or_insert(wanted) == wanted
     })
 }
 
-impl All<'_> {
+impl StudyRuns<'_> {
     /// Numbers the arms in the order of the levels, the first factor slowest.
     fn place_arms(&mut self) {
-        let rank = |factor: &Factor, word: &str| {
-            factor.levels.iter().position(|level| level == word).unwrap_or_default()
+        let level_index = |factor: &Factor, wanted: &str| {
+            factor.levels.iter().position(|level| level == wanted).unwrap_or_default()
         };
-        let of = |one: &One<'_>| -> Vec<usize> {
-            self.factors.iter().map(|factor| rank(factor, level(one, &factor.name))).collect()
-        };
-        let own: Vec<Vec<usize>> = self.runs.iter().map(of).collect();
-        let ordered: Vec<Vec<usize>> =
-            own.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect();
-        for (one, own) in self.runs.iter_mut().zip(own) {
-            one.arm = ordered.binary_search(&own).unwrap_or_default();
+        let mut of_runs: Vec<Vec<usize>> = Vec::new();
+        for run in &self.runs {
+            let levels = self.factors.iter();
+            let levels = levels.map(|factor| level_index(factor, level(run, &factor.name)));
+            of_runs.push(levels.collect());
         }
-        let arm = |ranks: &Vec<usize>| -> Arm {
-            let named = self.factors.iter().zip(ranks);
-            named.map(|(factor, at)| (factor.name.clone(), factor.levels[*at].clone())).collect()
+        let mut arms = of_runs.clone();
+        arms.sort();
+        arms.dedup();
+        for (run, levels) in self.runs.iter_mut().zip(of_runs) {
+            run.arm = arms.binary_search(&levels).unwrap_or_default();
+        }
+        let arm = |levels: &Vec<usize>| -> Arm {
+            let levels = self.factors.iter().zip(levels);
+            levels
+                .map(|(factor, index)| (factor.name.clone(), factor.levels[*index].clone()))
+                .collect()
         };
-        self.arms = ordered.iter().map(arm).collect();
+        self.arms = arms.iter().map(arm).collect();
     }
 
     /// Sets positions in time, if the files contain them, and replicates from them.
     fn place_in_time(&mut self, files: &[(&ImportedFile, ImportedRuns)], options: &Options) {
         let mut in_time: Vec<usize> = (0..self.runs.len()).collect();
-        let stands = files.iter().all(|(_, runs)| runs.in_order);
-        let named = (files.len() == 1 || options.in_order) && stands;
-        let known = named || self.is_timed();
-        if known && !named {
-            in_time.sort_by_key(|at| self.runs[*at].run.span_ms);
+        let files_in_order = files.iter().all(|(_, runs)| runs.in_order);
+        let is_listed_in_order = (files.len() == 1 || options.in_order) && files_in_order;
+        let is_known = is_listed_in_order || self.is_timed();
+        if is_known && !is_listed_in_order {
+            in_time.sort_by_key(|index| self.runs[*index].imported.span_ms);
         }
         let mut counts: BTreeMap<(usize, usize), u32> = BTreeMap::new();
-        for (position, at) in in_time.into_iter().enumerate() {
-            let one = &mut self.runs[at];
-            let count = counts.entry((one.workload, one.arm)).or_default();
+        for (position, index) in (1..).zip(in_time) {
+            let run = &mut self.runs[index];
+            let count = counts.entry((run.workload, run.arm)).or_default();
             *count += 1;
-            one.replicate = *count;
-            one.order = known.then_some(position as u32 + 1);
+            run.replicate = *count;
+            run.order = is_known.then_some(position);
         }
     }
 
     /// Whether all runs have a time and no two runs of a workload overlap.
     fn is_timed(&mut self) -> bool {
         let spans: Option<Vec<(usize, (u64, u64))>> =
-            self.runs.iter().map(|one| Some((one.workload, one.run.span_ms?))).collect();
+            self.runs.iter().map(|run| Some((run.workload, run.imported.span_ms?))).collect();
         let Some(mut spans) = spans else { return false };
         spans.sort_unstable();
         let overlap = spans
@@ -211,15 +220,15 @@ impl All<'_> {
     }
 
     fn placed(&self) -> Vec<OrderedTrial> {
-        let placed = |one: &One<'_>| {
-            let &One { workload, arm, replicate, .. } = one;
-            Some(OrderedTrial { order: one.order?, lead_in: false, workload, arm, replicate })
+        let placed = |run: &StudyRun<'_>| {
+            let &StudyRun { workload, arm, replicate, .. } = run;
+            Some(OrderedTrial { order: run.order?, lead_in: false, workload, arm, replicate })
         };
         self.runs.iter().filter_map(placed).collect()
     }
 
     fn tell_order(&mut self, order: Order, files: usize) {
-        let is_unordered = files > 1 && self.runs.iter().all(|one| one.order.is_none());
+        let is_unordered = files > 1 && self.runs.iter().all(|run| run.order.is_none());
         let note = match order {
             _ if self.arms.len() < 2 => "all runs have the same settings; nothing to compare",
             Order::Unknown if is_unordered => {
@@ -255,7 +264,7 @@ impl All<'_> {
             return Ok(options.baseline.clone());
         }
         // The first one named is the baseline.
-        let first = self.runs.first().map(|one| self.arms[one.arm].clone()).unwrap_or_default();
+        let first = self.runs.first().map(|run| self.arms[run.arm].clone()).unwrap_or_default();
         let words: Vec<String> =
             first.iter().map(|(name, level)| format!("{name}={level}")).collect();
         self.notes.push(format!(
@@ -266,19 +275,18 @@ impl All<'_> {
     }
 
     fn series(&self, options: &Options) -> Outcome<Vec<Series>> {
-        let mut known_metrics: Vec<Vec<&super::run::RunMetric>> =
-            vec![Vec::new(); self.workloads.len()];
-        for one in &self.runs {
-            let known = &mut known_metrics[one.workload];
-            for told in one.run.values.iter().filter(|told| told.why.is_none()) {
-                if !known.iter().any(|other| other.metric == told.metric) {
-                    known.push(told);
+        let mut known_metrics: Vec<Vec<&RunMetric>> = vec![Vec::new(); self.workloads.len()];
+        for run in &self.runs {
+            let known = &mut known_metrics[run.workload];
+            for metric in run.imported.values.iter().filter(|metric| metric.why.is_none()) {
+                if !known.iter().any(|other| other.metric == metric.metric) {
+                    known.push(metric);
                 }
             }
         }
         if let Some(wanted) = &options.primary {
             let names: BTreeSet<&str> =
-                known_metrics.iter().flatten().map(|told| told.metric.as_str()).collect();
+                known_metrics.iter().flatten().map(|metric| metric.metric.as_str()).collect();
             if !names.contains(wanted.as_str()) {
                 return Err(Failure::mistake(format!(
                     "--primary-metric {wanted}: no run has this metric; {}",
@@ -286,34 +294,35 @@ impl All<'_> {
                 )));
             }
         }
-        let mut rows: BTreeMap<(usize, usize), Vec<&One<'_>>> = BTreeMap::new();
-        for one in &self.runs {
-            rows.entry((one.workload, one.arm)).or_default().push(one);
+        let mut rows: BTreeMap<(usize, usize), Vec<&StudyRun<'_>>> = BTreeMap::new();
+        for run in &self.runs {
+            rows.entry((run.workload, run.arm)).or_default().push(run);
         }
         let mut series = Vec::new();
-        for ((workload, arm), row) in rows {
-            let own = &known_metrics[workload];
+        for ((workload, arm), runs) in rows {
+            let (name, metrics) = (&self.workloads[workload], &known_metrics[workload]);
             let wanted = options.primary.as_ref();
-            let primary = wanted.and_then(|name| own.iter().position(|told| told.metric == *name));
-            for (at, told) in own.iter().enumerate() {
+            let primary =
+                wanted.and_then(|wanted| metrics.iter().position(|one| one.metric == *wanted));
+            for (index, RunMetric { metric, better, .. }) in metrics.iter().enumerate() {
                 // A metric that the tool could measure in no run did not fail.
-                let measures = |one: &&One<'_>| {
-                    let mut values = one.run.values.iter();
-                    one.run.failed.is_some()
-                        || values.any(|own| own.metric == told.metric && own.why.is_none())
+                let has_metric = |run: &&StudyRun<'_>| {
+                    let mut values = run.imported.values.iter();
+                    run.imported.failed.is_some()
+                        || values.any(|value| value.metric == *metric && value.why.is_none())
                 };
-                if row.iter().any(measures) {
-                    let trials = row.iter().filter_map(|one| trial(one, &told.metric));
-                    let mut trials: Vec<TrialValue> = trials.collect();
-                    trials.sort_by_key(|trial| trial.replicate);
-                    let arm = self.arms[arm].clone();
-                    series.push(Series {
-                        primary: primary.unwrap_or(0) == at,
-                        trials,
-                        evidence: row.iter().map(|one| one.run.evidence.clone()).collect(),
-                        ..Series::bare(&self.workloads[workload], arm, &told.metric, told.better)
-                    });
+                if !runs.iter().any(has_metric) {
+                    continue;
                 }
+                let mut trials: Vec<TrialValue> =
+                    runs.iter().filter_map(|run| trial(run, metric)).collect();
+                trials.sort_by_key(|trial| trial.replicate);
+                series.push(Series {
+                    primary: primary.unwrap_or(0) == index,
+                    trials,
+                    evidence: runs.iter().map(|run| run.imported.evidence.clone()).collect(),
+                    ..Series::bare(name, self.arms[arm].clone(), metric, *better)
+                });
             }
         }
         Ok(series)
@@ -322,11 +331,11 @@ impl All<'_> {
     /// Names metrics that no run of a workload measured, each reason once.
     fn tell_unmeasured(&mut self) {
         let mut reasons: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
-        for one in &self.runs {
-            for told in &one.run.values {
-                let Some(why) = &told.why else { continue };
-                let key = (self.workloads[one.workload].as_str(), why.as_str());
-                reasons.entry(key).or_default().insert(metrics::noun(&told.metric));
+        for run in &self.runs {
+            for metric in &run.imported.values {
+                let Some(why) = &metric.why else { continue };
+                let key = (self.workloads[run.workload].as_str(), why.as_str());
+                reasons.entry(key).or_default().insert(metrics::noun(&metric.metric));
             }
         }
         let mut notes = Vec::new();
@@ -339,24 +348,25 @@ impl All<'_> {
 }
 
 /// Returns a run as a trial of one metric, or `None` if it does not concern the metric.
-fn trial(one: &One<'_>, metric: &str) -> Option<TrialValue> {
-    let told = one.run.values.iter().find(|told| told.metric == metric);
-    let failed = one.run.failed.clone();
-    let own_reason = told.and_then(|told| told.why.clone());
-    if told.is_none() && failed.is_none() {
-        return None;
-    }
-    let good = |value: &f64| value.is_finite() && *value >= 0.0 && *value <= LARGEST;
-    let value = told.and_then(|told| told.value).filter(good).filter(|_| failed.is_none());
-    let reason = failed.or_else(|| {
-        let what = match told.and_then(|told| told.value) {
-            None => own_reason.unwrap_or_else(|| "the tool reported no number".to_owned()),
-            Some(value) => format!("the tool reported {value}, which cannot be compared"),
-        };
-        value.is_none().then_some(what)
-    });
+fn trial(run: &StudyRun<'_>, metric: &str) -> Option<TrialValue> {
+    let reported = run.imported.values.iter().find(|reported| reported.metric == metric);
+    let (value, reason) = match (&run.imported.failed, reported) {
+        (None, None) => return None,
+        (Some(failed), _) => (None, Some(failed.clone())),
+        (None, Some(RunMetric { value: None, why, .. })) => {
+            let unreported = || "the tool reported no number".to_owned();
+            (None, Some(why.clone().unwrap_or_else(unreported)))
+        }
+        // NaN and infinity are outside the range, too.
+        (None, Some(RunMetric { value: Some(value), .. })) if (0.0..=LARGEST).contains(value) => {
+            (Some(*value), None)
+        }
+        (None, Some(RunMetric { value: Some(value), .. })) => {
+            (None, Some(format!("the tool reported {value}, which cannot be compared")))
+        }
+    };
     let status = if reason.is_none() { Status::Ok } else { Status::Failed };
-    Some(TrialValue { reason, ..TrialValue::bare(one.replicate, one.order, value, status) })
+    Some(TrialValue { reason, ..TrialValue::bare(run.replicate, run.order, value, status) })
 }
 
 #[cfg(test)]

@@ -11,10 +11,10 @@ use assay_core::catalogue::About;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::lines::{self, Splitter};
 
-use super::mistakes::CsvMistakes;
+use super::mistakes::Mistakes;
 use super::{Imported, Importer, Options, Reads};
 
-use header::CsvHeader;
+use header::Header;
 use table::TrialTable;
 
 /// Limit on the length of a line: pages repeat its words.
@@ -36,19 +36,19 @@ pub const IMPORTER: Importer = Importer {
 };
 
 pub fn read(name: &str, text: &str, options: &Options) -> Outcome<Imported> {
-    let mut mistakes = CsvMistakes::new(name);
+    let mut mistakes = Mistakes::new(name);
     for (number, line) in lines::lines(text).filter(|(_, line)| line.len() > LONGEST_LINE) {
         let text = format!("the line has {} bytes, too long for a table of trials", line.len());
         mistakes.on(number, &text);
     }
     mistakes.outcome()?;
-    let mut mistakes = CsvMistakes::new(name);
+    let mut mistakes = Mistakes::new(name);
     let mut lines = lines::lines(text);
     let mut splitter = Splitter::new();
     let Some((number, first)) = lines.next() else {
         return Err(Failure::mistake(nothing(name, text)));
     };
-    let Some(header) = CsvHeader::read(number, first, &mut splitter, &mut mistakes) else {
+    let Some(header) = Header::read(number, first, &mut splitter, &mut mistakes) else {
         mistakes.outcome()?;
         return Err(Failure::mistake(nothing(name, text)));
     };

@@ -6,7 +6,7 @@ use assay_study::results::plan::Arm;
 use assay_study::results::record::Trial;
 use assay_workloads::io::Pattern;
 
-use super::rows::WorkloadTrials;
+use super::rows::RowTrials;
 use crate::rules::{self, WriteTimes};
 
 const SYNC: &str = "sync";
@@ -24,36 +24,37 @@ struct SyncPairKey {
 
 /// A row of single writes, one after the other, on a drive that announces a cache.
 pub(super) struct Writes {
-    at: usize,
-    alike: SyncPairKey,
+    row: usize,
+    key: SyncPairKey,
     is_synced: bool,
     times: WriteTimes,
     drive: String,
 }
 
-pub(super) fn tell(all: &[Writes], rows: &mut [WorkloadTrials<'_>], series: &mut [Series]) {
-    for synced in all.iter().filter(|own| own.is_synced) {
-        let bare = all.iter().find(|own| !own.is_synced && own.alike == synced.alike);
+pub(super) fn tell(all: &[Writes], rows: &mut [RowTrials<'_>], series: &mut [Series]) {
+    for synced in all.iter().filter(|writes| writes.is_synced) {
+        let bare = all.iter().find(|writes| !writes.is_synced && writes.key == synced.key);
         let remark =
             bare.and_then(|bare| rules::costless(&synced.drive, &synced.times, &bare.times));
         // A note does not lower the trust.
         if let Some(remark) = remark {
-            rows[synced.at].add_remark(rules::ACKNOWLEDGED, &remark, series);
+            rows[synced.row].add_remark(rules::ACKNOWLEDGED, &remark, series);
         }
     }
 }
 
-pub(super) fn writes(at: usize, row: &WorkloadTrials<'_>) -> Option<Writes> {
+/// The writes of the row with this index; `None` for other work, and without a known drive cache.
+pub(super) fn writes(index: usize, row: &RowTrials<'_>) -> Option<Writes> {
     let drive = row.site.filter(|_| row.trust.is_some()).and_then(rules::with_a_cache)?;
     let io = rules::one_by_one(row.workload)?;
     let counting: Vec<&Trial> = row.counting().map(|trial| trial.record).collect();
-    let mut others = row.arm.clone();
-    others.remove(SYNC);
+    let mut arm = row.arm.clone();
+    arm.remove(SYNC);
     Some(Writes {
-        at,
-        alike: SyncPairKey {
+        row: index,
+        key: SyncPairKey {
             target: row.workload.target,
-            arm: others,
+            arm,
             control: row.workload.control,
             pattern: io.pattern,
             size_bytes: io.size_bytes(),
@@ -67,14 +68,14 @@ pub(super) fn writes(at: usize, row: &WorkloadTrials<'_>) -> Option<Writes> {
 }
 
 /// The remark on a row's syncs, unless the row is invalid.
-pub(super) fn of_row<'r>(row: &'r WorkloadTrials<'_>) -> Option<&'r str> {
-    let own = row.remarks.iter().find(|(rule, _)| *rule == rules::ACKNOWLEDGED);
-    own.filter(|_| row.trust != Some(Trust::Invalid)).map(|(_, remark)| remark.text.as_str())
+pub(super) fn of_row<'r>(row: &'r RowTrials<'_>) -> Option<&'r str> {
+    let remark = row.remarks.iter().find(|(rule, _)| *rule == rules::ACKNOWLEDGED);
+    remark.filter(|_| row.trust != Some(Trust::Invalid)).map(|(_, remark)| remark.text.as_str())
 }
 
 pub(super) fn of_because(because: &[Because]) -> Option<&str> {
-    let own = because.iter().find(|own| own.rule == rules::ACKNOWLEDGED);
-    own.map(|own| own.text.as_str())
+    let because = because.iter().find(|because| because.rule == rules::ACKNOWLEDGED);
+    because.map(|because| because.text.as_str())
 }
 
 #[cfg(test)]

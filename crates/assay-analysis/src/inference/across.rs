@@ -75,18 +75,18 @@ pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: SampleUnit)
     let results: Vec<&Findings> = std::iter::once(first).chain(later).collect();
     let names = names(&results);
     let mut cells = Vec::new();
-    for (one, name) in results.iter().zip(&names) {
-        let own = one.measurements.iter().filter(|cell| cell.primary && !cell.control);
-        cells.extend(own.map(|cell| named_cell(cell, name)));
+    for (result, name) in results.iter().zip(&names) {
+        let primary = result.measurements.iter().filter(|cell| cell.primary && !cell.control);
+        cells.extend(primary.map(|cell| named_cell(cell, name)));
     }
     let checks = later.iter().flat_map(|other| differences(first, other)).collect();
-    let comparisons = all(first, later, unit, &names);
+    let comparisons = compare_with_first(first, later, unit, &names);
     let ids: Vec<&str> = later.iter().map(|other| other.study.id.as_str()).collect();
     let last = later.last().unwrap_or(first);
-    let told: Vec<&Comparison> = comparisons.iter().filter(|found| found.primary).collect();
-    let summary = match words::agreement(&told) {
+    let primary: Vec<&Comparison> = comparisons.iter().filter(|one| one.primary).collect();
+    let summary = match words::agreement(&primary) {
         Some(text) => vec![Sentence::new(SentenceRole::Conclusion, "agreement", text)],
-        None => told.iter().map(|one| Sentence::of_comparison(one, &*one.text)).collect(),
+        None => primary.iter().map(|one| Sentence::of_comparison(one, &*one.text)).collect(),
     };
     let study = StudyFacts {
         id: id_of_several(&first.study.id, &ids),
@@ -109,10 +109,11 @@ pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: SampleUnit)
 pub fn names(results: &[&Findings]) -> Vec<String> {
     let mut names: Vec<String> = results.iter().map(|one| name(one, 0)).collect();
     for letters in [MINUTE, MINUTE + 3, 0] {
-        let known = names.clone();
-        for (own, one) in names.iter_mut().zip(results) {
-            if known.iter().filter(|other| *other == own).count() > 1 {
-                *own = if letters > 0 { name(one, letters) } else { one.study.id.clone() };
+        let before = names.clone();
+        for (index, result) in results.iter().enumerate() {
+            if before.iter().filter(|other| **other == before[index]).count() > 1 {
+                let id = || result.study.id.clone();
+                names[index] = if letters > 0 { name(result, letters) } else { id() };
             }
         }
     }
@@ -123,8 +124,8 @@ pub fn names(results: &[&Findings]) -> Vec<String> {
 fn name(found: &Findings, letters: usize) -> String {
     let StudyFacts { title, started, .. } = &found.study;
     let targets = &found.environment.targets;
-    let is_own = !presets::is_title(title) && !title.is_empty();
-    let (called, letters) = if is_own || targets.is_empty() {
+    let is_of_user = !presets::is_title(title) && !title.is_empty();
+    let (called, letters) = if is_of_user || targets.is_empty() {
         (title.clone(), letters)
     } else {
         let model = |target: &TargetFacts| target.drive.split(',').next().map(str::to_owned);
@@ -139,13 +140,13 @@ fn name(found: &Findings, letters: usize) -> String {
 /// Title of the comparison: the drive, if both results have the same, and the results.
 fn title(first: &Findings, last: &Findings, names: &[String]) -> String {
     let subject = |findings: &Findings| {
-        let mut told: Vec<String> = Vec::new();
+        let mut targets: Vec<String> = Vec::new();
         for target in &findings.environment.targets {
             let filesystem = target.filesystem_name().map(|name| format!(", {name}"));
-            told.push(target.drive.clone() + &filesystem.unwrap_or_default());
+            targets.push(target.drive.clone() + &filesystem.unwrap_or_default());
         }
-        told.dedup();
-        told.join(" and ")
+        targets.dedup();
+        targets.join(" and ")
     };
     let [before, after] = [subject(first), subject(last)];
     let (name, names) = (&names[0], names[1..].join(", "));
@@ -195,21 +196,20 @@ fn differences(first: &Findings, other: &Findings) -> Vec<Check> {
     let (before, after) = (facts(first), facts(other));
     let after: BTreeMap<&str, &Fact> =
         after.iter().rev().map(|fact| (fact.key.as_str(), fact)).collect();
-    let mut told = distinct(before.iter().filter_map(|was| {
+    let mut texts = distinct(before.iter().filter_map(|was| {
         let is = after.get(was.key.as_str()).filter(|is| !was.is_like(is))?;
         Some(format!("{} changed from {} to {}", was.name, was.value, is.value))
     }));
-    let unknown = [first, other].iter().any(|one| one.environment.unknown == Unknown::ALL);
-    if unknown {
-        told.push("some results do not contain a record of their environment".to_owned());
-    } else if told.is_empty() {
-        told.push("no recorded property of the environment differs".to_owned());
+    if [first, other].iter().any(|one| one.environment.unknown == Unknown::ALL) {
+        texts.push("some results do not contain a record of their environment".to_owned());
+    } else if texts.is_empty() {
+        texts.push("no recorded property of the environment differs".to_owned());
     }
-    let counts = |cell: &&Measurement| cell.primary && cell.scale == Scale::Difference;
-    if first.measurements.iter().any(|cell| counts(&cell)) {
-        told.push("metrics that can be zero are not compared across days or machines".to_owned());
+    let mut cells = first.measurements.iter();
+    if cells.any(|cell| cell.primary && cell.scale == Scale::Difference) {
+        texts.push("metrics that can be zero are not compared across days or machines".to_owned());
     }
-    told.into_iter().map(|text| Check::new("environment", text)).collect()
+    texts.into_iter().map(|text| Check::new("environment", text)).collect()
 }
 
 fn facts(findings: &Findings) -> Vec<Fact> {
@@ -233,9 +233,9 @@ fn facts(findings: &Findings) -> Vec<Fact> {
     for (index, target) in targets.iter().enumerate() {
         let name =
             if targets.len() > 1 { format!("target {}", index + 1) } else { "target".to_owned() };
-        let own =
-            of_target(target).map(|(what, value)| Fact::new(&format!("{name} {what}"), value));
-        facts.extend(own);
+        for (property, value) in target_properties(target) {
+            facts.push(Fact::new(&format!("{name} {property}"), value));
+        }
     }
     facts.extend(work(findings));
     facts
@@ -280,25 +280,24 @@ fn about(ns: u64) -> String {
 
 /// The order of trials, without the seed, which always differs.
 pub(super) fn order(findings: &Findings) -> String {
-    let told = findings.checks.iter().find_map(|check| check.order);
-    told.map_or_else(|| "not recorded".to_owned(), OrderFacts::words)
+    let order = findings.checks.iter().find_map(|check| check.order);
+    order.map_or_else(|| "not recorded".to_owned(), OrderFacts::words)
 }
 
-fn of_target(target: &TargetFacts) -> [(&'static str, String); 8] {
-    let told = |value: &Option<String>| value.clone().unwrap_or_else(|| "not recorded".to_owned());
+fn target_properties(target: &TargetFacts) -> [(&'static str, String); 8] {
+    let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "not recorded".to_owned());
     [
         ("name", target.name.clone()),
         ("drive", target.drive.clone()),
-        ("serial number", told(&target.serial)),
-        ("firmware", told(&target.firmware)),
+        ("serial number", known(&target.serial)),
+        ("firmware", known(&target.firmware)),
         ("filesystem", target.filesystem.clone()),
-        ("scheduler", told(&target.scheduler)),
+        ("scheduler", known(&target.scheduler)),
         ("area bytes", target.area_bytes.to_string()),
         ("page cache", target.caching_words().to_owned()),
     ]
 }
 
-/// A result with an index of its rows and comparisons.
 pub(super) struct ResultIndex<'a> {
     pub findings: &'a Findings,
     cells: BTreeMap<Key, &'a Measurement>,
@@ -331,14 +330,15 @@ impl<'a> ResultIndex<'a> {
         for cell in findings.measurements.iter().filter(|cell| !cell.control) {
             cells.entry(key(cell)).or_insert(cell);
         }
-        let own = findings.comparisons.iter().map(|found| {
-            ((&*found.workload, &*found.metric, &found.configuration), &found.baseline)
-        });
+        let baselines = findings
+            .comparisons
+            .iter()
+            .map(|one| ((&*one.workload, &*one.metric, &one.configuration), &one.baseline));
         Self {
             findings,
             cells,
             // Of duplicates, the first counts.
-            baselines: own.rev().collect(),
+            baselines: baselines.rev().collect(),
             is_sequential: findings.checks.iter().any(Check::leaves_no_verdict),
         }
     }
@@ -347,16 +347,18 @@ impl<'a> ResultIndex<'a> {
         self.cells.get(key).copied()
     }
 
-    /// Logarithms of the trials behind a row's number; `None` without a baseline for `Way::ToItsBaseline`.
-    pub fn values(&self, cell: &Measurement, way: RatioBase) -> Option<Vec<f64>> {
-        match way {
+    /// Logarithms of the trials behind a row's number; `None` without a baseline for [`RatioBase::ToItsBaseline`].
+    pub fn values(&self, cell: &Measurement, base: RatioBase) -> Option<Vec<f64>> {
+        match base {
             RatioBase::Plain => Some(cell.counting().into_iter().filter_map(level).collect()),
-            RatioBase::ToItsBaseline => self.rerun(cell).map(|(_, differences)| differences),
+            RatioBase::ToItsBaseline => {
+                self.relative_to_baseline(cell).map(|(_, differences)| differences)
+            }
         }
     }
 
     /// An arm's baseline within the same study, and the differences; `None` for baselines and sequential studies.
-    fn rerun(&self, cell: &Measurement) -> Option<(&'a Arm, Vec<f64>)> {
+    fn relative_to_baseline(&self, cell: &Measurement) -> Option<(&'a Arm, Vec<f64>)> {
         if self.is_sequential {
             return None;
         }
@@ -387,18 +389,18 @@ pub(super) struct Tests {
 }
 
 /// Compares all later results with the first, workload by workload, as one family.
-fn all(
+fn compare_with_first(
     first: &Findings,
     later: &[Findings],
     unit: SampleUnit,
     names: &[String],
 ) -> Vec<Comparison> {
     let later = later.iter().zip(&names[1..]);
-    let of_one: Vec<Vec<Tested>> =
-        later.map(|(other, name)| rows(first, other, unit, [&names[0], name])).collect();
-    let family = of_one.iter().flatten().filter(|(found, _)| found.primary).count();
-    let mut all = Vec::new();
-    for rows in of_one {
+    let of_results: Vec<Vec<Tested>> =
+        later.map(|(other, name)| test_all(first, other, unit, [&names[0], name])).collect();
+    let family = of_results.iter().flatten().filter(|(found, _)| found.primary).count();
+    let mut comparisons = Vec::new();
+    for rows in of_results {
         let judged = rows.into_iter().map(|(found, tests)| {
             let mut found = weighed(found, tests, family, unit);
             found.text = across_words(&found);
@@ -406,47 +408,47 @@ fn all(
         });
         let mut judged: Vec<Comparison> = judged.collect();
         judge_across(&mut judged, |workload, class| is_live(first, workload, class));
-        all.extend(judged);
+        comparisons.extend(judged);
     }
-    correct(all.iter_mut().filter(|found| found.primary));
-    all
+    correct(comparisons.iter_mut().filter(|found| found.primary));
+    comparisons
 }
 
-fn rows(first: &Findings, other: &Findings, unit: SampleUnit, names: [&str; 2]) -> Vec<Tested> {
+/// The rows that both results have, compared relative to their baselines if both have the same one.
+fn test_all(first: &Findings, other: &Findings, unit: SampleUnit, names: [&str; 2]) -> Vec<Tested> {
     let (before, after) = (ResultIndex::new(first), ResultIndex::new(other));
     let emulated = [first, other].iter().any(|side| side.environment.is_emulated());
-    let mut found = Vec::new();
+    let mut rows = Vec::new();
     for cell in first.measurements.iter().filter(|cell| !cell.control) {
         let Some(later) = after.cell(&key(cell)) else { continue };
         if cell.scale == Scale::Difference {
             continue;
         }
-        let by_ratio = before
-            .rerun(cell)
-            .zip(after.rerun(later))
+        let relative = before
+            .relative_to_baseline(cell)
+            .zip(after.relative_to_baseline(later))
             .filter(|((base, _), (later, _))| settable(base) == settable(later))
             .and_then(|((_, before), (_, after))| Sample::of(&before).zip(Sample::of(&after)));
         let plain =
-            |book: &ResultIndex<'_>, cell| Sample::of(&book.values(cell, RatioBase::Plain)?);
-        let (kind, samples) = match by_ratio {
+            |result: &ResultIndex<'_>, cell| Sample::of(&result.values(cell, RatioBase::Plain)?);
+        let (kind, samples) = match relative {
             Some(pair) => (Kind::RerunBaseline, Some(pair)),
             None => (Kind::BetweenResults, plain(&before, cell).zip(plain(&after, later))),
         };
-        let [earlier, own] = names;
-        let arms = [named(&cell.configuration, earlier), named(&later.configuration, own)];
-        let mut told = comparison(cell, arms, kind, samples);
-        doubt(&mut told, [cell, later], ["the earlier", "the later"]);
-        if !told.better.is_known() {
-            let metric = told.metric.clone();
-            add_note(&mut told, Note::NoDirection { metric });
+        let arms = [named(&cell.configuration, names[0]), named(&later.configuration, names[1])];
+        let mut found = comparison(cell, arms, kind, samples);
+        add_trust_notes(&mut found, [cell, later], ["the earlier", "the later"]);
+        if !found.better.is_known() {
+            let metric = found.metric.clone();
+            add_note(&mut found, Note::NoDirection { metric });
         }
-        if emulated && is_of_speed(&told.metric) {
-            add_note(&mut told, Note::Emulated);
+        if emulated && is_of_speed(&found.metric) {
+            add_note(&mut found, Note::Emulated);
         }
         let tests = samples.and_then(|(before, after)| tests(&before, &after, unit));
-        found.push((told, tests));
+        rows.push((found, tests));
     }
-    found
+    rows
 }
 
 /// Tests two samples; two values have no interval (R4).
@@ -463,8 +465,8 @@ fn tests(before: &Sample, after: &Sample, unit: SampleUnit) -> Option<Tests> {
 
 /// Whether a class belongs to live production work, whose load is not controlled.
 fn is_live(found: &Findings, workload: &str, class: &'static str) -> bool {
-    let mut others = found.measurements.iter().filter(|cell| cell.metric == ARRIVALS);
-    others.any(|cell| classes::name(&cell.workload, class) == workload)
+    let mut live = found.measurements.iter().filter(|cell| cell.metric == ARRIVALS);
+    live.any(|cell| classes::name(&cell.workload, class) == workload)
 }
 
 /// Logarithm of a trial's value; the row decides which trials count.
@@ -493,7 +495,7 @@ pub(super) fn comparison(
 }
 
 /// Adds a note for each of the two numbers that is not trusted; `names` are the names of the sides.
-pub(super) fn doubt(found: &mut Comparison, cells: [&Measurement; 2], names: [&str; 2]) {
+pub(super) fn add_trust_notes(found: &mut Comparison, cells: [&Measurement; 2], names: [&str; 2]) {
     for (of, cell) in [NoteSide::Baseline, NoteSide::Arm].into_iter().zip(cells) {
         if let Some(trust) = cell.trust.filter(|trust| *trust != Trust::Trusted) {
             let note = Note::TrustOfResult { of, trust };
@@ -530,22 +532,17 @@ pub(super) fn weighed(
             |note: &Note| matches!(note, Note::TrustOfResult { trust: Trust::Invalid, .. });
         let invalid = found.note_facts.iter().any(is_invalid);
         let emulated = found.note_facts.contains(&Note::Emulated);
-        let speaks = !invalid && !emulated && found.better.is_known();
-        let told = speaks && found.ci95_simultaneous.is_some_and(|ends| ends[1].is_finite());
-        let intervals = logs(alpha).zip(logs(2.0 * alpha)).filter(|_| told);
-        found.verdict =
-            intervals.map(|intervals| verdict(&mut found, intervals.0, intervals.1, unit));
+        let is_finite = found.ci95_simultaneous.is_some_and(|ends| ends[1].is_finite());
+        if !invalid && !emulated && found.better.is_known() && is_finite {
+            let intervals = logs(alpha).zip(logs(2.0 * alpha));
+            found.verdict = intervals.map(|(family, tost)| verdict(&mut found, family, tost, unit));
+        }
     }
     found
 }
 
 /// The verdict from the simultaneous CI and the TOST interval, both of logarithms.
-fn verdict(
-    found: &mut Comparison,
-    family: [f64; 2],
-    one_sided: [f64; 2],
-    unit: SampleUnit,
-) -> Verdict {
+fn verdict(found: &mut Comparison, family: [f64; 2], tost: [f64; 2], unit: SampleUnit) -> Verdict {
     let higher = found.better == Better::Higher;
     let margin = match unit {
         SampleUnit::OneDay(_) => return Verdict::Inconclusive,
@@ -554,9 +551,9 @@ fn verdict(
             return verdict_of_ends(family.map(f64::exp), higher);
         }
     };
-    let judged = judge(family, one_sided, margin, higher);
+    let judged = judge(family, tost, margin, higher);
     found.margin = Some(margin);
-    found.ci_equivalence = Some(one_sided.map(f64::exp));
+    found.ci_equivalence = Some(tost.map(f64::exp));
     found.within_margin = judged.within_margin;
     verdict_word(judged.verdict)
 }

@@ -7,7 +7,7 @@ use assay_study::findings::measurements::Series;
 use assay_study::results::record::Trial;
 use assay_workloads::metrics;
 
-use super::rows::WorkloadTrials;
+use super::rows::RowTrials;
 use crate::rules::{HOST_CACHE, IdleFlush, RuleRemark};
 
 const RATE: &str = "bandwidth_bytes_per_s";
@@ -21,7 +21,7 @@ pub(super) struct Rates {
 }
 
 impl Rates {
-    pub fn look(&mut self, at: usize, row: &WorkloadTrials<'_>, series: &[Series]) {
+    pub fn add(&mut self, index: usize, row: &RowTrials<'_>, series: &[Series]) {
         let Some(site) = row.site.filter(|_| row.is_borrowed() && row.trust.is_some()) else {
             return;
         };
@@ -32,7 +32,7 @@ impl Rates {
         if row.workload.writes() {
             let counting: Vec<&Trial> = row.counting().map(|trial| trial.record).collect();
             let idle = IdleFlush::new(site, row.workload, &counting);
-            self.writing.insert(at, (target, idle.zip(rate)));
+            self.writing.insert(index, (target, idle.zip(rate)));
         } else if let Some(rate) = rate {
             let known = self.reading.entry(target).or_default();
             *known = known.max(rate);
@@ -40,27 +40,27 @@ impl Rates {
     }
 
     /// Marks all rows with writes to a drive whose host caches them, and their series.
-    pub fn tell(&self, rows: &mut [WorkloadTrials<'_>], series: &mut [Series]) {
+    pub fn tell(&self, rows: &mut [RowTrials<'_>], series: &mut [Series]) {
         for (target, reading) in &self.reading {
-            let own = || self.writing.iter().filter(|(_, (of, _))| of == target);
-            let beside = |(flush, writing): &(IdleFlush, f64)| flush.beside(*writing, *reading);
-            let loud = own().find_map(|(_, (_, idle))| idle.as_ref().and_then(beside));
-            let Some(remark) = loud else { continue };
-            for (at, _) in own() {
-                put(&mut rows[*at], series, &remark);
+            let writing = || self.writing.iter().filter(|(_, (of, _))| of == target);
+            let judge = |(flush, rate): &(IdleFlush, f64)| flush.beside(*rate, *reading);
+            let remark = writing().find_map(|(_, (_, flush))| flush.as_ref().and_then(judge));
+            let Some(remark) = remark else { continue };
+            for (index, _) in writing() {
+                replace_remark(&mut rows[*index], series, &remark);
             }
         }
     }
 }
 
 /// Replaces the rule's remark unless that was worse.
-fn put(row: &mut WorkloadTrials<'_>, series: &mut [Series], remark: &RuleRemark) {
+fn replace_remark(row: &mut RowTrials<'_>, series: &mut [Series], remark: &RuleRemark) {
     let rule = HOST_CACHE.about.name;
-    let Some((_, own)) = row.remarks.iter_mut().find(|(name, _)| *name == rule) else { return };
-    if own.trust != Trust::Trusted {
+    let Some((_, known)) = row.remarks.iter_mut().find(|(name, _)| *name == rule) else { return };
+    if known.trust != Trust::Trusted {
         return;
     }
-    own.clone_from(remark);
+    known.clone_from(remark);
     row.trust = row.trust.max(Some(remark.trust));
     for one in row.own_series(series) {
         if !remark.is_about(rule, metrics::nature(&one.metric)) {

@@ -1,6 +1,7 @@
 //! Cells: the center and spread of one series, over the same trials as its comparison.
 
 use std::collections::HashMap;
+use std::ptr;
 
 use assay_core::quantity::Scale;
 use assay_core::stats::{Sample, geometric_mean, median};
@@ -18,15 +19,16 @@ const ENOUGH: usize = 3;
 pub(super) fn cells(design: &Design, series: Vec<Series>) -> Vec<Measurement> {
     let baselines = baselines(design, &series);
     let cells = series.into_iter().enumerate();
-    cells.map(|(at, series)| measurement(series, baselines.get(&at).map(Vec::as_slice))).collect()
+    let baseline = |index| baselines.get(&index).map(Vec::as_slice);
+    cells.map(|(index, series)| measurement(series, baseline(index))).collect()
 }
 
 /// The number of a row from its trials of a ratio metric; `baseline` are the trials of its baseline.
-pub(super) fn number(own: &[TrialValue], baseline: Option<&[TrialValue]>) -> Option<f64> {
-    let beside = baseline.filter(|other| is_repeated(own) && is_repeated(other));
+pub(super) fn number(trials: &[TrialValue], baseline: Option<&[TrialValue]>) -> Option<f64> {
+    let baseline = baseline.filter(|baseline| is_repeated(trials) && is_repeated(baseline));
     let values: Vec<f64> =
-        summed_up(own, beside).into_iter().filter_map(|trial| trial.value).collect();
-    geometric_mean(&values).map(|centre| centre.mean).or_else(|| median(&values))
+        counted(trials, baseline).into_iter().filter_map(|trial| trial.value).collect();
+    geometric_mean(&values).map(|center| center.mean).or_else(|| median(&values))
 }
 
 fn is_repeated(trials: &[TrialValue]) -> bool {
@@ -35,22 +37,22 @@ fn is_repeated(trials: &[TrialValue]) -> bool {
 
 /// Baseline trials of each series with a repeated trial, by index of the series.
 fn baselines(design: &Design, series: &[Series]) -> HashMap<usize, Vec<TrialValue>> {
-    let repeated = |own: &&Series| is_repeated(&own.trials);
-    let key = |own: &Series, arm: Arm| (own.workload.clone(), own.metric.clone(), arm);
-    let all: HashMap<_, &Series> = (series.iter().filter(repeated).filter(|own| !own.control))
-        .map(|own| (key(own, own.arm.clone()), own))
+    let key = |one: &Series, arm: Arm| (one.workload.clone(), one.metric.clone(), arm);
+    let repeated = || series.iter().enumerate().filter(|(_, one)| is_repeated(&one.trials));
+    let by_key: HashMap<_, &Series> = repeated()
+        .filter(|(_, one)| !one.control)
+        .map(|(_, one)| (key(one, one.arm.clone()), one))
         .collect();
-    let of = |(at, own): (usize, &Series)| {
-        if !repeated(&own) {
-            return None;
-        }
-        let mut arm = own.arm.clone();
+    let mut baselines = HashMap::new();
+    for (index, one) in repeated() {
+        let mut arm = one.arm.clone();
         arm.extend(design.baseline.iter().map(|(name, level)| (name.clone(), level.clone())));
-        let is_other = own.control || arm != own.arm;
-        let found = all.get(&key(own, arm)).filter(|_| is_other);
-        Some((at, found?.trials.clone()))
-    };
-    series.iter().enumerate().filter_map(of).collect()
+        let is_baseline = !one.control && arm == one.arm;
+        if let Some(baseline) = by_key.get(&key(one, arm)).filter(|_| !is_baseline) {
+            baselines.insert(index, baseline.trials.clone());
+        }
+    }
+    baselines
 }
 
 pub(super) fn cell(series: Series) -> Measurement {
@@ -58,16 +60,18 @@ pub(super) fn cell(series: Series) -> Measurement {
 }
 
 fn measurement(series: Series, baseline: Option<&[TrialValue]>) -> Measurement {
-    let counted = summed_up(&series.trials, baseline);
+    let counted = counted(&series.trials, baseline);
     let values: Vec<f64> = counted.iter().filter_map(|trial| trial.value).collect();
     let values = values.as_slice();
-    let counted = places(&series.trials, &counted);
+    let counted = unusual_positions(&series.trials, &counted);
     let (geometric, mean) = match series.scale {
         Scale::Ratio => (geometric_mean(values), None),
         Scale::Difference => (None, Sample::of(values)),
     };
-    let of_geometric = || geometric.and_then(|centre| centre.ci95);
-    let ci95 = mean.map_or_else(of_geometric, |sample| sample.interval(ALPHA));
+    let ci95 = match mean {
+        Some(sample) => sample.interval(ALPHA),
+        None => geometric.and_then(|center| center.ci95),
+    };
     let ci95 = ci95.filter(|ends| ends.iter().all(|end| end.is_finite()));
     let extreme = |pick: fn(f64, f64) -> f64| values.iter().copied().reduce(pick);
     Measurement {
@@ -78,7 +82,7 @@ fn measurement(series: Series, baseline: Option<&[TrialValue]>) -> Measurement {
         trials: series.trials,
         counted,
         n: values.len(),
-        geometric_mean: geometric.map(|centre| centre.mean),
+        geometric_mean: geometric.map(|center| center.mean),
         mean: mean.map(|sample| sample.mean),
         min: extreme(f64::min),
         median: median(values),
@@ -95,38 +99,39 @@ fn measurement(series: Series, baseline: Option<&[TrialValue]>) -> Measurement {
 }
 
 /// Indices of the counted trials; `None` if they are the undisturbed ones.
-fn places(trials: &[TrialValue], counted: &[&TrialValue]) -> Option<Vec<usize>> {
-    let told = trials.iter().filter(|trial| trial.counts_by_itself());
-    (!told.eq(counted.iter().copied())).then(|| positions(trials, counted))
+fn unusual_positions(trials: &[TrialValue], counted: &[&TrialValue]) -> Option<Vec<usize>> {
+    let undisturbed = trials.iter().filter(|trial| trial.counts_by_itself());
+    (!undisturbed.eq(counted.iter().copied())).then(|| positions(trials, counted))
 }
 
-fn positions(trials: &[TrialValue], some: &[&TrialValue]) -> Vec<usize> {
-    let places = trials.iter().enumerate().map(|(at, trial)| (std::ptr::from_ref(trial), at));
-    let places: HashMap<*const TrialValue, usize> = places.collect();
-    some.iter().filter_map(|own| places.get(&std::ptr::from_ref(*own)).copied()).collect()
+fn positions(trials: &[TrialValue], counted: &[&TrialValue]) -> Vec<usize> {
+    let indices = trials.iter().enumerate().map(|(index, trial)| (ptr::from_ref(trial), index));
+    let indices: HashMap<*const TrialValue, usize> = indices.collect();
+    counted.iter().filter_map(|trial| indices.get(&ptr::from_ref(*trial)).copied()).collect()
 }
 
 pub(super) fn counting(trials: &[TrialValue]) -> Vec<usize> {
-    positions(trials, &summed_up(trials, None))
+    positions(trials, &counted(trials, None))
 }
 
 pub(super) fn summarised(trials: &[TrialValue]) -> Vec<f64> {
-    summed_up(trials, None).into_iter().filter_map(|trial| trial.value).collect()
+    counted(trials, None).into_iter().filter_map(|trial| trial.value).collect()
 }
 
 /// The trials behind a cell: one per replicate, if enough replicates have an undisturbed one.
-fn summed_up<'t>(trials: &'t [TrialValue], baseline: Option<&[TrialValue]>) -> Vec<&'t TrialValue> {
-    let first = || trials.iter().filter(|trial| trial.repeats.is_none());
-    let valued = |trial: &&TrialValue| trial.value.is_some();
-    let paired = |trial| paired(trials, trial, baseline?).filter(valued);
-    let standing: Vec<&TrialValue> = first()
-        .filter_map(|trial| paired(trial).or_else(|| standing(trials, trial).filter(valued)))
-        .collect();
-    if standing.len() >= ENOUGH {
-        return standing;
+fn counted<'t>(trials: &'t [TrialValue], baseline: Option<&[TrialValue]>) -> Vec<&'t TrialValue> {
+    let first_runs = || trials.iter().filter(|trial| trial.repeats.is_none());
+    let has_value = |trial: &&TrialValue| trial.value.is_some();
+    let mut undisturbed = Vec::new();
+    for first in first_runs() {
+        let paired = baseline.and_then(|baseline| paired(trials, first, baseline));
+        let counted = paired.filter(has_value);
+        undisturbed.extend(counted.or_else(|| standing(trials, first).filter(has_value)));
     }
-    let counts = |trial: &&TrialValue| trial.status.counts();
-    first().filter(counts).filter(valued).collect()
+    if undisturbed.len() >= ENOUGH {
+        return undisturbed;
+    }
+    first_runs().filter(|trial| trial.status.counts() && trial.value.is_some()).collect()
 }
 
 /// The trial that pairs with the baseline's: the first run, or the repeat in which both are undisturbed.
@@ -139,30 +144,31 @@ fn paired<'t>(
         return None;
     }
     let replicate = first.replicate;
-    let of_baseline = |round: u32, repeats: bool| {
-        let own = baseline.iter().find(|trial| {
+    let is_baseline_undisturbed = |round: u32, repeats: Option<u32>| {
+        let base = baseline.iter().find(|trial| {
             trial.replicate == round
                 && trial.status != Status::Warmup
-                && trial.repeats.map(|of| of.replicate) == repeats.then_some(replicate)
+                && trial.repeats.map(|first| first.replicate) == repeats
         });
-        own.is_some_and(|trial| trial.status == Status::Ok && trial.value.is_some())
+        base.is_some_and(|trial| trial.status == Status::Ok && trial.value.is_some())
     };
-    if first.status == Status::Ok && of_baseline(replicate, false) {
+    if first.status == Status::Ok && is_baseline_undisturbed(replicate, None) {
         return Some(first);
     }
-    rounds(trials, first).find(|round| of_baseline(round.replicate, true))
+    undisturbed_repeats(trials, first)
+        .find(|repeat| is_baseline_undisturbed(repeat.replicate, Some(replicate)))
 }
 
 /// A trial, or its undisturbed repeat if it was disturbed.
 fn standing<'t>(trials: &'t [TrialValue], first: &'t TrialValue) -> Option<&'t TrialValue> {
     match first.status {
         Status::Ok => Some(first),
-        Status::Disturbed => rounds(trials, first).next(),
+        Status::Disturbed => undisturbed_repeats(trials, first).next(),
         Status::Failed | Status::Warmup => None,
     }
 }
 
-fn rounds<'t>(
+fn undisturbed_repeats<'t>(
     trials: &'t [TrialValue],
     first: &TrialValue,
 ) -> impl Iterator<Item = &'t TrialValue> {

@@ -50,52 +50,51 @@ pub(super) fn checks(plan: &Plan, counts: &CheckCounts, ended: Option<&str>) -> 
     // Disturbed trials only matter to numbers that lead to a verdict.
     let judged = plan.design.margin.is_some() || course::is_of(plan);
     let is_race = matches!(plan.design.stopping, Stopping::Race { .. });
-    let mut found = Vec::new();
+    let mut checks = Vec::new();
     let recorded = plan.design.order == Order::Recorded;
-    found.extend((!watched && !recorded).then(|| order(plan)));
-    found.extend(counts.time.text().map(|text| Check::new("time", text)));
+    checks.extend((!watched && !recorded).then(|| order(plan)));
+    checks.extend(counts.time.text().map(|text| Check::new("time", text)));
     let planned = plan.trials.iter().filter(|trial| !trial.is_lead_in()).count();
     match ended {
-        Some(why) if !why.is_empty() => found.push(Check::new("stopping", why.to_owned())),
-        _ if watched && run < planned => found.push(Check::new("incomplete", CUT.to_owned())),
+        Some(why) if !why.is_empty() => checks.push(Check::new("stopping", why.to_owned())),
+        _ if watched && run < planned => checks.push(Check::new("incomplete", CUT.to_owned())),
         _ if run - repeats < planned => {
             let run = run - repeats;
             let verb = if run == 1 { "was" } else { "were" };
-            let rest = match (judged, is_race) {
+            let effect = match (judged, is_race) {
                 (true, true) => ": no winner before the race ends",
                 (true, false) => ": no verdict before the study ends",
                 (false, _) => "",
             };
-            let text = format!("{run} of {planned} planned trials {verb} run{rest}");
-            found.push(Check::new("incomplete", text));
+            let text = format!("{run} of {planned} planned trials {verb} run{effect}");
+            checks.push(Check::new("incomplete", text));
         }
         _ => {}
     }
-    found.extend(stopping(plan));
-    found.extend(level(plan));
-    found.extend(run_again(repeats, is_race));
-    found.extend(disturbed(counts, judged, is_race));
-    found.extend(failed(counts, recorded));
+    checks.extend(stopping(plan));
+    checks.extend(shared_luck(plan));
+    checks.extend(repeated_trials(repeats, is_race));
+    checks.extend(disturbed_trials(counts, judged, is_race));
+    checks.extend(failed_trials(counts, recorded));
     if counts.out_of_time > 0 {
         let text =
             format!("{} of {run} trials did not run: the time budget ended", counts.out_of_time);
-        found.push(Check::new("time-budget", text));
+        checks.push(Check::new("time-budget", text));
     }
-    found
+    checks
 }
 
-fn run_again(repeats: usize, is_race: bool) -> Option<Check> {
-    let [own, their] =
-        if is_race { [" of its replicate", " of their replicates"] } else { ["", ""] };
-    let text = match repeats {
+fn repeated_trials(repeats: usize, is_race: bool) -> Option<Check> {
+    let (trials, replicate) = match repeats {
         0 => return None,
-        1 => format!("Assay repeated 1 disturbed trial at the end{own}"),
-        _ => format!("Assay repeated {repeats} disturbed trials at the end{their}"),
+        1 => ("1 disturbed trial".to_owned(), " of its replicate"),
+        _ => (format!("{repeats} disturbed trials"), " of their replicates"),
     };
-    Some(Check::new("repeats", text))
+    let replicate = if is_race { replicate } else { "" };
+    Some(Check::new("repeats", format!("Assay repeated {trials} at the end{replicate}")))
 }
 
-fn disturbed(counts: &CheckCounts, judged: bool, is_race: bool) -> Option<Check> {
+fn disturbed_trials(counts: &CheckCounts, judged: bool, is_race: bool) -> Option<Check> {
     let verbs = match (counts.disturbed, judged) {
         (0, _) => return None,
         (1, false) => "was disturbed but still counts",
@@ -114,27 +113,29 @@ fn disturbed(counts: &CheckCounts, judged: bool, is_race: bool) -> Option<Check>
     Some(Check::new("disturbed", text))
 }
 
-fn failed(counts: &CheckCounts, recorded: bool) -> Option<Check> {
-    let rest = match (counts.failed, recorded) {
+fn failed_trials(counts: &CheckCounts, recorded: bool) -> Option<Check> {
+    let effect = match (counts.failed, recorded) {
         (0, _) => return None,
         (1, true) => " has no number and is excluded",
         (_, true) => " have no number and are excluded",
         (1, false) => " trials failed and is excluded",
         (_, false) => " trials failed and are excluded",
     };
-    Some(Check::new("failed", format!("{} of {}{rest}", counts.failed, counts.run)))
+    Some(Check::new("failed", format!("{} of {}{effect}", counts.failed, counts.run)))
 }
 
 /// Names what the study does not create again for each trial: replicates do not average out its luck (R1b).
-fn level(plan: &Plan) -> Option<Check> {
-    let made = plan.surveys.iter().any(|survey| survey.area.written && survey.area.fill_ns > 0);
-    let on_made = plan.surveys.iter().any(|survey| !survey.under.is_empty());
+fn shared_luck(plan: &Plan) -> Option<Check> {
+    let has_area = plan.surveys.iter().any(|survey| survey.area.written && survey.area.fill_ns > 0);
+    let has_filesystems = plan.surveys.iter().any(|survey| !survey.under.is_empty());
     let text = match plan.design.fresh {
-        _ if plan.design.margin.is_none() || !made => return None,
-        Fresh::Replicate if on_made => {
+        _ if plan.design.margin.is_none() || !has_area => return None,
+        Fresh::Replicate if has_filesystems => {
             "Assay recreated each filesystem in every replicate: the mean averages over filesystem layouts"
         }
-        Fresh::Study if on_made => "one filesystem for all trials: its layout is not averaged out",
+        Fresh::Study if has_filesystems => {
+            "one filesystem for all trials: its layout is not averaged out"
+        }
         _ => "one area per target for all trials: its position is not averaged out",
     };
     Some(Check::new("level", text.to_owned()))

@@ -12,19 +12,19 @@ use assay_study::findings::Trust;
 /// Numbers by name: `read_mb_s` and `write_mb_s` in bytes per second, `read_iops`, `queued_read_iops` and so on.
 pub type Numbers = BTreeMap<&'static str, CardNumber>;
 
-pub fn held<'a>(
+pub fn judge_claims<'a>(
     claims: impl IntoIterator<Item = (&'a str, &'a RatedClaim)>,
     numbers: &Numbers,
 ) -> Vec<CardClaim> {
-    let one = |(rating, claim): (&str, &RatedClaim)| {
-        let (outcome, because) = against(claim, numbers);
+    let judge = |(rating, claim): (&str, &RatedClaim)| {
+        let (outcome, because) = judge_claim(claim, numbers);
         let text = format!("{rating}: {} ({because})", outcome.word());
         CardClaim { rating: rating.to_owned(), outcome, text }
     };
-    claims.into_iter().map(one).collect()
+    claims.into_iter().map(judge).collect()
 }
 
-fn against(claim: &RatedClaim, numbers: &Numbers) -> (RatingResult, String) {
+fn judge_claim(claim: &RatedClaim, numbers: &Numbers) -> (RatingResult, String) {
     let operations: fn(f64) -> String = |value| format!("{} IOPS", show::per_second(value));
     let mb: fn(f64) -> String = |value| format!("{} MB/s", show::mb_per_s(value));
     let (name, what, limit, shown) = match claim {
@@ -35,7 +35,7 @@ fn against(claim: &RatedClaim, numbers: &Numbers) -> (RatingResult, String) {
         RatedClaim::Operations { iops, writes: false } => {
             ("read_iops", "random reads", iops, operations)
         }
-        RatedClaim::Class(class) => return (standing(class, numbers), needs(class)),
+        RatedClaim::Class(class) => return (class_result(class, numbers), requirements(class)),
     };
     let number = numbers.get(name);
     (at_least(number, *limit), claim_text(what, number, shown))
@@ -44,47 +44,48 @@ fn against(claim: &RatedClaim, numbers: &Numbers) -> (RatingResult, String) {
 /// For each family of classes: the highest one that is reached, else the first undetermined one, else the lowest.
 pub fn classes(numbers: &Numbers) -> Vec<CardClaim> {
     let best = FAMILIES.iter().filter_map(|family| {
-        let of = |wanted| family.iter().filter(move |class| standing(class, numbers) == wanted);
-        let reached = of(RatingResult::Above).next_back().map(|class| (class, RatingResult::Above));
-        let open = of(RatingResult::Open).next().map(|class| (class, RatingResult::Open));
-        let (class, standing) =
-            reached.or(open).or(family.first().map(|class| (class, RatingResult::Below)))?;
-        let word = match standing {
+        let with =
+            |wanted| family.iter().filter(move |class| class_result(class, numbers) == wanted);
+        let reached = with(RatingResult::Above).next_back();
+        let class = reached.or(with(RatingResult::Open).next()).or(family.first())?;
+        let outcome = class_result(class, numbers);
+        let word = match outcome {
             RatingResult::Above => format!("reaches {}", class.name),
             RatingResult::Open => format!("may or may not reach {}", class.name),
             RatingResult::Below => format!("does not reach {}", class.name),
         };
-        let told = limits(class, numbers).into_iter().filter_map(|(number, _)| number?.trust);
-        let doubt = told.max().map_or("", Trust::doubt);
-        let text = format!("{word} ({}{doubt})", needs(class));
-        Some(CardClaim { rating: class.name.to_owned(), outcome: standing, text })
+        let trusts = limits(class, numbers).into_iter().filter_map(|(number, _)| number?.trust);
+        let doubt = trusts.max().map_or("", Trust::doubt);
+        let text = format!("{word} ({}{doubt})", requirements(class));
+        Some(CardClaim { rating: class.name.to_owned(), outcome, text })
     });
     best.collect()
 }
 
-fn best<'n>(names: [&str; 2], numbers: &'n Numbers) -> Option<&'n CardNumber> {
-    let found = names.iter().filter_map(|name| numbers.get(*name));
-    found.max_by(|a, b| a.value.total_cmp(&b.value))
+fn larger<'n>(names: [&str; 2], numbers: &'n Numbers) -> Option<&'n CardNumber> {
+    let numbers = names.iter().filter_map(|name| numbers.get(*name));
+    numbers.max_by(|a, b| a.value.total_cmp(&b.value))
 }
 
+/// The measured numbers that a class limits, each with its limit.
 fn limits<'n>(class: &SpeedClass, numbers: &'n Numbers) -> Vec<(Option<&'n CardNumber>, f64)> {
-    let mut all = vec![(numbers.get("write_mb_s"), class.write_mb_s * 1e6)];
+    let mut limits = vec![(numbers.get("write_mb_s"), class.write_mb_s * 1e6)];
     if class.iops[0] > 0.0 {
-        all.push((best(["read_iops", "queued_read_iops"], numbers), class.iops[0]));
-        all.push((best(["write_iops", "queued_write_iops"], numbers), class.iops[1]));
+        limits.push((larger(["read_iops", "queued_read_iops"], numbers), class.iops[0]));
+        limits.push((larger(["write_iops", "queued_write_iops"], numbers), class.iops[1]));
     }
-    all
+    limits
 }
 
 /// Outcome of a class: all limits must be reached; one missed limit is enough to fail.
-fn standing(class: &SpeedClass, numbers: &Numbers) -> RatingResult {
+fn class_result(class: &SpeedClass, numbers: &Numbers) -> RatingResult {
     let limits = limits(class, numbers).into_iter();
-    let all: Vec<RatingResult> = limits.map(|(number, limit)| at_least(number, limit)).collect();
-    let worst = |wanted| all.contains(&wanted).then_some(wanted);
-    worst(RatingResult::Below).or(worst(RatingResult::Open)).unwrap_or(RatingResult::Above)
+    let results: Vec<RatingResult> = limits.map(|(value, limit)| at_least(value, limit)).collect();
+    let has = |wanted| results.contains(&wanted).then_some(wanted);
+    has(RatingResult::Below).or(has(RatingResult::Open)).unwrap_or(RatingResult::Above)
 }
 
-fn needs(class: &SpeedClass) -> String {
+fn requirements(class: &SpeedClass) -> String {
     let linear = format!("{} MB/s of sequential writes", class.write_mb_s);
     match class.iops {
         [0.0, _] => format!("at least {linear}"),
@@ -98,8 +99,8 @@ fn needs(class: &SpeedClass) -> String {
 
 /// A number against a limit, by its CI; open without a CI, or if the number is not trusted.
 fn at_least(number: Option<&CardNumber>, limit: f64) -> RatingResult {
-    let sound = number.filter(|number| number.doubt().is_empty());
-    match sound.and_then(|number| number.ci95) {
+    let trusted = number.filter(|number| number.doubt().is_empty());
+    match trusted.and_then(|number| number.ci95) {
         Some([low, _]) if low >= limit => RatingResult::Above,
         Some([_, high]) if high < limit => RatingResult::Below,
         _ => RatingResult::Open,
@@ -136,7 +137,7 @@ mod tests {
     fn standings(claimed: &str, numbers: &Numbers) -> Vec<RatingResult> {
         let claimed: Claimed = claimed.parse().unwrap();
         let claims = claimed.claims.iter().map(|(text, claim)| (text.as_str(), claim));
-        held(claims, numbers).iter().map(|one| one.outcome).collect()
+        judge_claims(claims, numbers).iter().map(|one| one.outcome).collect()
     }
 
     const CARD: [(&str, f64); 4] =
@@ -188,7 +189,7 @@ mod tests {
         suspect.get_mut("read_mb_s").unwrap().trust = Some(Trust::Suspect);
         let claims = claimed.claims.iter().map(|(text, claim)| (text.as_str(), claim));
         assert_eq!(
-            held(claims, &suspect)[0].text,
+            judge_claims(claims, &suspect)[0].text,
             "95 MB/s: cannot be determined (sequential reads: 90 MB/s, 95% CI 85.5 MB/s to 94.5 MB/s, suspect numbers)"
         );
     }

@@ -21,7 +21,7 @@ use assay_study::results::record::{Status, Trial};
 use assay_workloads::metrics::change;
 use assay_workloads::production;
 
-use super::rows::{MeasuredTrial, WorkloadTrials};
+use super::rows::{MeasuredTrial, RowTrials};
 use super::series::cell_trial;
 use super::verdicts::words;
 use crate::import::grouped;
@@ -45,8 +45,8 @@ static CLASSES: [ClassColumn; 4] = [
 const ALL: &str = "latency by class";
 
 pub(super) fn name(workload: &str, class: &str) -> String {
-    let words = CLASSES.iter().find(|own| own.key == class).map_or(class, |own| own.words);
-    format!("{workload}, {words}")
+    let column = CLASSES.iter().find(|column| column.key == class);
+    format!("{workload}, {}", column.map_or(class, |column| column.words))
 }
 
 /// Groups of devices whose requests are added, each with a name; several observed devices stay separate.
@@ -89,13 +89,16 @@ pub(super) fn of_trial(
     let workload = &plan.workloads[trial.workload];
     let site = environment.sites.get(workload.target);
     let Some(block) = trial.evidence.block_latency.value() else { return Vec::new() };
-    let of = |(part, devices): (String, Vec<String>)| {
-        let mut told = spans(block, &devices).unwrap_or_default();
+    let mut requests = Vec::new();
+    for (part, devices) in parts(workload, site, Some(block)) {
+        let mut spans = spans(block, &devices).unwrap_or_default();
         // Reads and writes first: most ask for them, and the first two lead a page of classes.
-        let found = CLASSES.iter().filter_map(|class| Some((class.key, told.remove(class.key)?)));
-        found.map(|(class, span)| (name(&part, class), class, span)).collect::<Vec<_>>()
-    };
-    parts(workload, site, Some(block)).into_iter().flat_map(of).collect()
+        for class in &CLASSES {
+            let span = spans.remove(class.key);
+            requests.extend(span.map(|span| (name(&part, class.key), class.key, span)));
+        }
+    }
+    requests
 }
 
 struct ClassSpans<'a> {
@@ -110,11 +113,11 @@ impl<'a> ClassSpans<'a> {
     /// The kernel's counters of all traffic, for a period of production work.
     fn summed(record: &'a Trial) -> Option<Self> {
         let detail = production::ProductionDetail::of(record.measured.as_ref()?)?;
-        let class = |own: &ClassColumn| {
-            let seen = detail.period.classes.get(own.key)?;
-            let queued = Latencies { sum_ns: seen.sum_ns, buckets: Vec::new() };
-            let (requests, bytes) = (seen.requests, seen.bytes);
-            Some((own.key, ClassSpan { requests, bytes, queued, ..ClassSpan::default() }))
+        let class = |column: &ClassColumn| {
+            let sums = detail.period.classes.get(column.key)?;
+            let queued = Latencies { sum_ns: sums.sum_ns, buckets: Vec::new() };
+            let (requests, bytes) = (sums.requests, sums.bytes);
+            Some((column.key, ClassSpan { requests, bytes, queued, ..ClassSpan::default() }))
         };
         Some(Self {
             classes: CLASSES.iter().filter_map(class).collect(),
@@ -129,83 +132,87 @@ type Spans<'a> = Vec<(&'a MeasuredTrial<'a>, Result<ClassSpans<'a>, String>)>;
 /// Metrics of the classes of one row, before the classes of its workload are known.
 pub(super) struct ClassSeries {
     workload: String,
-    untold: Option<AbsentCell>,
-    held: Vec<&'static str>,
+    /// Why no class has numbers.
+    absent: Option<AbsentCell>,
+    /// Classes with requests in any trial of the row.
+    seen: Vec<&'static str>,
     /// Each metric of each class, or why it is missing.
-    told: Vec<(&'static str, Result<Series, AbsentCell>)>,
+    metrics: Vec<(&'static str, Result<Series, AbsentCell>)>,
 }
 
-pub(super) fn of_row(row: &WorkloadTrials<'_>) -> Vec<ClassSeries> {
+pub(super) fn of_row(row: &RowTrials<'_>) -> Vec<ClassSeries> {
     let block = row.trials.first().and_then(|trial| trial.record.evidence.block_latency.value());
     let parts = parts(row.workload, row.site, block).into_iter();
     parts.map(|(part, devices)| of_part(row, part, &devices)).collect()
 }
 
-fn of_part(row: &WorkloadTrials<'_>, part: String, devices: &[String]) -> ClassSeries {
+fn of_part(row: &RowTrials<'_>, part: String, devices: &[String]) -> ClassSeries {
     let spans = spans_of(row, devices);
-    let untold = absent_cell(row, &spans);
-    let mut told = Vec::new();
-    let classes = CLASSES.iter().filter(|_| untold.is_none());
-    for (class, metric) in classes.flat_map(|class| metrics(class).map(move |one| (class, one))) {
-        let (own, of) = (name(&part, class.key), Some(part.clone()));
-        let found = match one(row, &spans, class, metric) {
-            Ok(series) => Ok(Series { workload: own, class_of: of, ..series }),
-            Err(reason) => Err(AbsentCell::new(&own, &row.arm, Some(metric.name), reason)),
+    let absent = absent_cell(row, &spans);
+    let mut metrics = Vec::new();
+    let classes = CLASSES.iter().filter(|_| absent.is_none());
+    for (class, metric) in classes.flat_map(|class| metrics_of(class).map(move |one| (class, one)))
+    {
+        let workload = name(&part, class.key);
+        let series = match metric_series(row, &spans, class, metric) {
+            Ok(series) => Ok(Series { workload, class_of: Some(part.clone()), ..series }),
+            Err(reason) => Err(AbsentCell::new(&workload, &row.arm, Some(metric.name), reason)),
         };
-        told.push((class.key, found));
+        metrics.push((class.key, series));
     }
-    let held = CLASSES.iter().map(|class| class.key).filter(|class| holds(&spans, class));
-    ClassSeries { workload: part, untold, held: held.collect(), told }
+    let seen = CLASSES.iter().map(|class| class.key).filter(|class| has_requests(&spans, class));
+    ClassSeries { workload: part, absent, seen: seen.collect(), metrics }
 }
 
 /// Why no class of a row has numbers; `None` if one has.
-fn absent_cell(row: &WorkloadTrials<'_>, spans: &Spans<'_>) -> Option<AbsentCell> {
+fn absent_cell(row: &RowTrials<'_>, spans: &Spans<'_>) -> Option<AbsentCell> {
     if let Some(reason) = unseen(spans) {
         return Some(row.absent(Some(ALL), reason));
     }
     let work = &row.workload.work;
-    let is_idle = (work.is_only_watched() || work.is_others()) && idle(spans);
-    is_idle.then(|| row.absent(None, "the devices completed no requests".to_owned()))
+    let was_idle = (work.is_only_watched() || work.is_others()) && is_idle(spans);
+    was_idle.then(|| row.absent(None, "the devices completed no requests".to_owned()))
 }
 
 /// Series of every class with requests in any trial of a workload, and the missing numbers.
 pub(super) fn series(rows: Vec<ClassSeries>) -> (Vec<Series>, Vec<AbsentCell>) {
-    let (mut found, mut absent) = (Vec::new(), Vec::new());
-    let mut held: BTreeMap<String, BTreeSet<&'static str>> = BTreeMap::new();
+    let (mut all_series, mut absent) = (Vec::new(), Vec::new());
+    let mut seen: BTreeMap<String, BTreeSet<&'static str>> = BTreeMap::new();
     for row in &rows {
-        held.entry(row.workload.clone()).or_default().extend(&row.held);
+        seen.entry(row.workload.clone()).or_default().extend(&row.seen);
     }
     for row in rows {
-        absent.extend(row.untold);
-        let has = held.get(&row.workload);
-        for (class, told) in row.told {
-            match told {
-                _ if has.is_none_or(|has| !has.contains(class)) => {}
-                Ok(series) => found.push(series),
+        absent.extend(row.absent);
+        let classes = &seen[&row.workload];
+        for (_, series) in row.metrics.into_iter().filter(|(class, _)| classes.contains(class)) {
+            match series {
+                Ok(series) => all_series.push(series),
                 Err(missing) => absent.push(missing),
             }
         }
     }
-    (found, absent)
+    (all_series, absent)
 }
 
-fn spans_of<'a>(row: &'a WorkloadTrials<'a>, devices: &[String]) -> Spans<'a> {
-    let asked =
-        row.trials.iter().filter(|trial| !is_not_recorded(&trial.record.evidence.block_latency));
-    let spans = asked.map(|trial| {
+fn spans_of<'a>(row: &'a RowTrials<'a>, devices: &[String]) -> Spans<'a> {
+    let mut all_spans = Vec::new();
+    for trial in &row.trials {
         let block = &trial.record.evidence.block_latency;
-        let unseen = || block.reason().unwrap_or_default().to_owned();
-        let told = match block.value() {
+        if is_not_recorded(block) {
+            continue;
+        }
+        let trial_spans = match block.value() {
             Some(block) => spans(block, devices).map(|classes| ClassSpans {
                 classes,
                 span_ns: block.span_ns,
                 sums_alone: None,
             }),
-            None => ClassSpans::summed(trial.record).ok_or_else(unseen),
+            None => ClassSpans::summed(trial.record)
+                .ok_or_else(|| block.reason().unwrap_or_default().to_owned()),
         };
-        (trial, told)
-    });
-    spans.collect()
+        all_spans.push((trial, trial_spans));
+    }
+    all_spans
 }
 
 /// Why no trial that counts has any class; `None` if one has, or if classes were not requested.
@@ -215,31 +222,33 @@ fn unseen(spans: &Spans<'_>) -> Option<String> {
     reasons?.first().map(|reason| (*reason).clone())
 }
 
-fn idle(spans: &Spans<'_>) -> bool {
-    !spans.is_empty() && CLASSES.iter().all(|class| !holds(spans, class.key))
+fn is_idle(spans: &Spans<'_>) -> bool {
+    !spans.is_empty() && CLASSES.iter().all(|class| !has_requests(spans, class.key))
 }
 
-fn holds(spans: &Spans<'_>, class: &str) -> bool {
-    let told = spans.iter().filter_map(|(_, told)| told.as_ref().ok());
-    told.flat_map(|told| told.classes.keys()).any(|known| *known == class)
+fn has_requests(spans: &Spans<'_>, class: &str) -> bool {
+    let valid = spans.iter().filter_map(|(_, spans)| spans.as_ref().ok());
+    valid.flat_map(|spans| spans.classes.keys()).any(|known| *known == class)
 }
 
-fn metrics(class: &ClassColumn) -> impl Iterator<Item = &'static Metric> {
-    let own = |metric: &Metric| metric::class(metric.name).map(|(class, _)| class);
-    CLASS_METRICS.iter().filter(move |metric| own(metric) == Some(class.key))
+fn metrics_of(class: &ClassColumn) -> impl Iterator<Item = &'static Metric> {
+    CLASS_METRICS
+        .iter()
+        .filter(|metric| metric::class(metric.name).is_some_and(|(key, _)| key == class.key))
 }
 
-fn one(
-    row: &WorkloadTrials<'_>,
+/// A metric of a class over all trials; an error if a trial that counts has no value.
+fn metric_series(
+    row: &RowTrials<'_>,
     spans: &Spans<'_>,
     class: &ClassColumn,
     metric: &Metric,
 ) -> Result<Series, String> {
     let mut trials = Vec::new();
-    for (trial, told) in spans {
-        let value = told.as_ref().map_err(Clone::clone).and_then(|told| {
-            let span = told.classes.get(class.key).ok_or_else(|| none_of(class, trial))?;
-            value(metric.name, span, told)
+    for (trial, spans) in spans {
+        let value = spans.as_ref().map_err(Clone::clone).and_then(|spans| {
+            let span = spans.classes.get(class.key).ok_or_else(|| no_requests(class, trial))?;
+            metric_value(metric.name, span, spans)
         });
         if trial.counts() {
             value.clone()?;
@@ -247,9 +256,10 @@ fn one(
         trials.push(cell_trial(trial, value.ok()));
     }
     let (trust, because) = row.judged(metric.nature, metric.side());
-    let primary = metric::class(metric.name).is_some_and(|(_, what)| what == Statistic::Mean);
+    let statistic = metric::class(metric.name).map(|(_, statistic)| statistic);
+    let primary = statistic == Some(Statistic::Mean);
     let unstable = unstable(row, &trials).filter(|_| primary);
-    let own = unstable.iter().map(|remark| remark.because(RULE));
+    let instability = unstable.iter().map(|remark| remark.because(RULE));
     Ok(Series {
         workload: name(&row.workload.name, class.key),
         arm: row.arm.clone(),
@@ -261,7 +271,7 @@ fn one(
         primary,
         trials,
         trust: trust.max(unstable.as_ref().map(|remark| remark.trust)),
-        because: because.into_iter().chain(own).collect(),
+        because: because.into_iter().chain(instability).collect(),
         evidence: Vec::new(),
     })
 }
@@ -270,7 +280,7 @@ fn one(
 const RULE: &str = "unstable";
 
 /// Whether the trials of a class of production work vary too much for their mean.
-fn unstable(row: &WorkloadTrials<'_>, trials: &[TrialValue]) -> Option<RuleRemark> {
+fn unstable(row: &RowTrials<'_>, trials: &[TrialValue]) -> Option<RuleRemark> {
     if !row.workload.work.is_others() {
         return None;
     }
@@ -279,12 +289,12 @@ fn unstable(row: &WorkloadTrials<'_>, trials: &[TrialValue]) -> Option<RuleRemar
     unstable::of_latencies(&values)
 }
 
-fn none_of(class: &ClassColumn, trial: &MeasuredTrial<'_>) -> String {
+fn no_requests(class: &ClassColumn, trial: &MeasuredTrial<'_>) -> String {
     format!("the devices completed no {} in trial {}", class.words, trial.record.order)
 }
 
 /// The value of a class metric in a trial; `None` for all other metrics.
-pub(super) fn in_trial(metric: &str, row: &WorkloadTrials<'_>) -> Option<Result<f64, String>> {
+pub(super) fn in_trial(metric: &str, row: &RowTrials<'_>) -> Option<Result<f64, String>> {
     let (key, _) = metric::class(metric)?;
     let class = CLASSES.iter().find(|class| class.key == key)?;
     let counted = row.site.filter(|_| !row.workload.work.is_only_watched());
@@ -292,42 +302,42 @@ pub(super) fn in_trial(metric: &str, row: &WorkloadTrials<'_>) -> Option<Result<
     Some(match spans.first() {
         None => Err("Assay did not record requests by class".to_owned()),
         Some((_, Err(reason))) => Err(reason.clone()),
-        Some((trial, Ok(told))) => match told.classes.get(class.key) {
-            Some(span) => value(metric, span, told),
-            None => Err(none_of(class, trial)),
+        Some((trial, Ok(spans))) => match spans.classes.get(class.key) {
+            Some(span) => metric_value(metric, span, spans),
+            None => Err(no_requests(class, trial)),
         },
     })
 }
 
-fn value(metric: &str, span: &ClassSpan, told: &ClassSpans<'_>) -> Result<f64, String> {
+fn metric_value(metric: &str, span: &ClassSpan, spans: &ClassSpans<'_>) -> Result<f64, String> {
     let queued: &Latencies = &span.queued;
-    let each = || match told.sums_alone {
+    let need_single_requests = || match spans.sums_alone {
         Some(reason) => Err(format!("Assay did not record individual requests: {reason}")),
         None => Ok(()),
     };
     let quantile = |q: f64| {
-        each()?;
+        need_single_requests()?;
         queued.percentile_ns(q).ok_or_else(|| {
             let needed = observations_needed(q).unwrap_or(u64::MAX);
             let had = show::count(queued.len());
             format!("needs {} requests per trial, but had only {had}", show::count(needed))
         })
     };
-    let mean = if told.sums_alone.is_some() {
+    let mean = if spans.sums_alone.is_some() {
         (span.requests > 0).then(|| queued.sum_ns as f64 / span.requests as f64)
     } else {
         queued.mean_ns()
     };
     let per_s = |amount: u64| {
-        let rate = amount as f64 / (told.span_ns as f64 / 1e9);
+        let rate = amount as f64 / (spans.span_ns as f64 / 1e9);
         if rate.is_finite() { Ok(rate) } else { Err("the time span is zero".to_owned()) }
     };
-    match metric::class(metric).map(|(_, what)| what) {
+    match metric::class(metric).map(|(_, statistic)| statistic) {
         Some(Statistic::P50) => quantile(0.5),
         Some(Statistic::P90) => quantile(0.9),
         Some(Statistic::P99) => quantile(0.99),
         Some(Statistic::Mean) => mean.ok_or_else(|| "no latency was recorded".to_owned()),
-        Some(Statistic::Deviation) => each().and_then(|()| {
+        Some(Statistic::Deviation) => need_single_requests().and_then(|()| {
             queued.sd_ns().ok_or_else(|| "needs 2 requests per trial, but had only 1".to_owned())
         }),
         Some(Statistic::Bytes) => per_s(span.bytes),
@@ -346,9 +356,9 @@ pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
     rows.iter().filter_map(|row| sentence(found, row[0].class_of.as_deref()?, row)).collect()
 }
 
-fn sentence(found: &Findings, of: &str, classes: &[&Comparison]) -> Option<Sentence> {
+fn sentence(found: &Findings, workload: &str, classes: &[&Comparison]) -> Option<Sentence> {
     let first = classes.first()?;
-    let judged = |one: &&&Comparison| {
+    let is_judged = |one: &&&Comparison| {
         matches!(one.verdict, Some(Verdict::Better | Verdict::Worse | Verdict::Equivalent))
     };
     let differs = |name: &String| first.configuration.get(name) != first.baseline.get(name);
@@ -358,30 +368,31 @@ fn sentence(found: &Findings, of: &str, classes: &[&Comparison]) -> Option<Sente
     if is_empty || first.verdict.is_none() || classes.iter().all(|one| one.n == 0) {
         return None;
     }
-    let (some, rest): (Vec<&Comparison>, Vec<&Comparison>) =
-        classes.iter().partition(|one| judged(one));
-    let mut parts: Vec<String> = some.iter().filter_map(|one| part(found, one)).collect();
-    let interval = !parts.is_empty();
-    let mut alike = Vec::new();
-    for one in rest {
+    let (judged, others): (Vec<&Comparison>, Vec<&Comparison>) =
+        classes.iter().partition(|one| is_judged(one));
+    let mut clauses: Vec<String> =
+        judged.iter().filter_map(|one| verdict_clause(found, one)).collect();
+    let interval = !clauses.is_empty();
+    let mut undecided = Vec::new();
+    for one in others {
+        let class = class_words(one);
         match one.note_facts.iter().find_map(words::load) {
-            None => alike.push(class_words(one)),
-            Some(load) => parts.push(format!(
-                "{}: no verdict, because the load differed ({load})",
-                class_words(one)
-            )),
+            None => undecided.push(class),
+            Some(load) => {
+                clauses.push(format!("{class}: no verdict, because the load differed ({load})"))
+            }
         }
     }
-    if !alike.is_empty() {
-        parts.push(format!("{}: no significant difference", words::listed(&alike)));
+    if !undecided.is_empty() {
+        clauses.push(format!("{}: no significant difference", words::listed(&undecided)));
     }
     let (level, baseline) = (levels(&first.configuration), levels(&first.baseline));
-    let text = format!("{of}, {level} against {baseline}: {}.", parts.join("; "));
-    let about = vec![MetricRef::new(of, "")];
+    let text = format!("{workload}, {level} against {baseline}: {}.", clauses.join("; "));
+    let about = vec![MetricRef::new(workload, "")];
     Some(Sentence { about, interval, ..Sentence::finding("classes", text) })
 }
 
-fn part(found: &Findings, one: &Comparison) -> Option<String> {
+fn verdict_clause(found: &Findings, one: &Comparison) -> Option<String> {
     let class = class_words(one);
     let (ratio, [low, high]) = (one.ratio?, one.ci95_simultaneous?);
     let trust = |arm| found.cell(&one.workload, arm, &one.metric).and_then(|cell| cell.trust);
@@ -401,8 +412,8 @@ fn class_words(one: &Comparison) -> &str {
         return class.played;
     }
     let class = metric::class(&one.metric);
-    let own = class.and_then(|(class, _)| CLASSES.iter().find(|own| own.key == class));
-    own.map_or(one.workload.as_str(), |own| own.words)
+    let column = class.and_then(|(class, _)| CLASSES.iter().find(|column| column.key == class));
+    column.map_or(one.workload.as_str(), |column| column.words)
 }
 
 #[cfg(test)]

@@ -1,5 +1,4 @@
-//! The spread between sessions (R13d), which trials of one session do not show: from earlier results, the user, or a
-//! default.
+//! The spread between sessions (R13d), which the trials of one do not show: from results, the user, or a default.
 
 use std::collections::BTreeMap;
 
@@ -44,32 +43,28 @@ impl Days {
     /// The spread between results of one study over all rows, trial noise included; `None` for too few results.
     pub fn of_results(results: &[Findings]) -> Option<Self> {
         let mut rows: BTreeMap<Key, Vec<f64>> = BTreeMap::new();
-        for book in results.iter().map(ResultIndex::new) {
+        for result in results.iter().map(ResultIndex::new) {
             for cell in
-                book.findings.measurements.iter().filter(|cell| cell.primary && !cell.control)
+                result.findings.measurements.iter().filter(|cell| cell.primary && !cell.control)
             {
-                let values = book.values(cell, RatioBase::Plain).unwrap_or_default();
-                let sample = Sample::of(&values).filter(|own| own.n >= FEWEST_FOR_INTERVAL);
-                rows.entry(key(cell)).or_default().extend(sample.map(|own| own.mean));
+                let values = result.values(cell, RatioBase::Plain).unwrap_or_default();
+                let sample = Sample::of(&values).filter(|sample| sample.n >= FEWEST_FOR_INTERVAL);
+                rows.entry(key(cell)).or_default().extend(sample.map(|sample| sample.mean));
             }
         }
         let samples = rows.values().filter(|means| means.len() >= ENOUGH);
         let samples: Vec<Sample> = samples.filter_map(|means| Sample::of(means)).collect();
-        let freedom: f64 = samples.iter().map(|own| (own.n - 1) as f64).sum();
-        let squares: f64 =
-            samples.iter().filter_map(|own| Some(own.sd?.powi(2) * (own.n - 1) as f64)).sum();
-        let sessions = samples.iter().map(|own| own.n).max()?;
+        let freedom: f64 = samples.iter().map(|sample| (sample.n - 1) as f64).sum();
+        let squares = |sample: &Sample| Some(sample.sd?.powi(2) * (sample.n - 1) as f64);
+        let squares: f64 = samples.iter().filter_map(squares).sum();
+        let sessions = samples.iter().map(|sample| sample.n).max()?;
         let sd = (squares / freedom).sqrt().exp_m1();
         sd.is_finite().then_some(Self { sd, from: DaysSource::Results(sessions) })
     }
 
-    pub(super) fn between(
-        self,
-        sides: [&Sample; 2],
-        sessions: [usize; 2],
-    ) -> Option<BetweenSessions> {
-        let shares: f64 = sessions.iter().map(|count| 1.0 / (*count).max(1) as f64).sum();
-        between_sessions(sides[0], sides[1], self.sd.ln_1p().powi(2) * shares)
+    pub(super) fn between(self, pair: [&Sample; 2], days: [usize; 2]) -> Option<BetweenSessions> {
+        let shares: f64 = days.iter().map(|count| 1.0 / (*count).max(1) as f64).sum();
+        between_sessions(pair[0], pair[1], self.sd.ln_1p().powi(2) * shares)
     }
 
     pub fn words(self) -> String {

@@ -5,41 +5,42 @@ use assay_study::results::plan::{Arm, arm_in_words};
 use assay_study::results::record::Trial;
 
 use super::distinct;
-use super::rows::WorkloadTrials;
+use super::rows::RowTrials;
 use crate::rules::{self, Worked};
 
 const COMMAND: &str = "command";
 
 pub(super) struct WorkOfRow {
-    at: usize,
+    row: usize,
     group: (String, Arm),
     worked: Worked,
 }
 
-pub(super) fn work(at: usize, row: &WorkloadTrials<'_>) -> Option<WorkOfRow> {
+pub(super) fn work(index: usize, row: &RowTrials<'_>) -> Option<WorkOfRow> {
     let counting: Vec<&Trial> = row.counting().map(|trial| trial.record).collect();
     let name = match arm_in_words(row.arm.iter()) {
         words if words.is_empty() => row.workload.name.clone(),
         words => words,
     };
     let worked = Worked::new(&name, &counting).filter(|_| row.trust.is_some())?;
-    Some(WorkOfRow { at, group: (row.workload.name.clone(), compared(&row.arm)), worked })
+    let group = (row.workload.name.clone(), shared_settings(&row.arm));
+    Some(WorkOfRow { row: index, group, worked })
 }
 
-pub(super) fn tell(all: &[WorkOfRow], rows: &mut [WorkloadTrials<'_>], series: &mut [Series]) {
+pub(super) fn tell(all: &[WorkOfRow], rows: &mut [RowTrials<'_>], series: &mut [Series]) {
     for group in distinct(all.iter().map(|one| &one.group)) {
-        let own = || all.iter().filter(|one| one.group == *group);
-        let sides: Vec<&Worked> = own().map(|one| &one.worked).collect();
-        for remark in rules::between(&sides) {
-            for one in own() {
-                rows[one.at].add_remark(rules::DIFFERENT_WORK, &remark, series);
+        let members = || all.iter().filter(|one| one.group == *group);
+        let work: Vec<&Worked> = members().map(|one| &one.worked).collect();
+        for remark in rules::between(&work) {
+            for member in members() {
+                rows[member.row].add_remark(rules::DIFFERENT_WORK, &remark, series);
             }
         }
     }
 }
 
 /// The settings that compared rows share: with several commands, all except the command.
-fn compared(arm: &Arm) -> Arm {
+fn shared_settings(arm: &Arm) -> Arm {
     let mut others = arm.clone();
     others.remove(COMMAND).map(|_| others).unwrap_or_default()
 }
@@ -54,11 +55,11 @@ mod tests {
             pairs.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned())).collect()
         };
         assert_eq!(
-            compared(&arm(&[("command", "a"), ("block_size", "1")])),
+            shared_settings(&arm(&[("command", "a"), ("block_size", "1")])),
             arm(&[("block_size", "1")])
         );
-        assert_eq!(compared(&arm(&[("command", "a")])), arm(&[]));
+        assert_eq!(shared_settings(&arm(&[("command", "a")])), arm(&[]));
         // Without several commands, nothing has to do the same work.
-        assert_eq!(compared(&arm(&[("filesystem", "ext4")])), arm(&[]));
+        assert_eq!(shared_settings(&arm(&[("filesystem", "ext4")])), arm(&[]));
     }
 }

@@ -11,14 +11,14 @@ use assay_study::results::plan::{Plan, PlannedWorkload, Survey};
 use assay_workloads::io::{self, Pace};
 
 use super::distinct;
-use super::rows::WorkloadTrials;
+use super::rows::RowTrials;
 
 /// Mount options that change what is measured: whole words, or beginnings that end in `=`.
-const TELLING_OPTIONS: &str = "noatime strictatime lazytime sync dirsync ro discard discard= data= commit= barrier= \
-                               nobarrier nodelalloc journal_async_commit dax dax= compress= compress compress-force= \
-                               nodatacow nodatasum autodefrag nossd logbufs= logbsize= wsync cache= vers= rsize= wsize= \
-                               async writeback_cache kernel_cache volatile compress_algorithm= background_gc= mode= \
-                               alloc_mode= fsync_mode= checkpoint=";
+const RELEVANT_OPTIONS: &str = "noatime strictatime lazytime sync dirsync ro discard discard= data= commit= barrier= \
+                                nobarrier nodelalloc journal_async_commit dax dax= compress= compress compress-force= \
+                                nodatacow nodatasum autodefrag nossd logbufs= logbsize= wsync cache= vers= rsize= \
+                                wsize= async writeback_cache kernel_cache volatile compress_algorithm= background_gc= \
+                                mode= alloc_mode= fsync_mode= checkpoint=";
 
 pub(super) fn environment(plan: &Plan, environment: &Environment) -> EnvironmentFacts {
     // Drives of the study's virtual machines are in memory: the current directory says nothing about them.
@@ -82,23 +82,22 @@ fn unknown(machine: &Machine) -> Vec<Unknown> {
 }
 
 fn target(site: &Site, survey: &Survey) -> TargetFacts {
-    let one = if let [drive] = site.drives.as_slice() { Some(drive) } else { None };
-    let told =
-        |pick: fn(&Drive) -> &Presence<String>| one.and_then(|drive| pick(drive).value().cloned());
+    let drive = if let [drive] = site.drives.as_slice() { Some(drive) } else { None };
+    let known = |field: fn(&Drive) -> &Presence<String>| field(drive?).value().cloned();
     TargetFacts {
         name: survey.target.clone(),
         drive: drive_words(site),
-        model: told(|drive| &drive.model),
-        serial: told(|drive| &drive.serial),
-        firmware: told(|drive| &drive.firmware),
-        size_bytes: one.map(|drive| drive.size_bytes),
+        model: known(|drive| &drive.model),
+        serial: known(|drive| &drive.serial),
+        firmware: known(|drive| &drive.firmware),
+        size_bytes: drive.map(|drive| drive.size_bytes),
         filesystem: filesystem_words(site),
-        scheduler: told(|drive| &drive.scheduler),
+        scheduler: known(|drive| &drive.scheduler),
         stack: site.layers.iter().map(|layer| format!("{} ({})", layer.name, layer.kind)).collect(),
         area_bytes: survey.area.length,
         direct: survey.direct.value().is_some(),
         writes_buffered: survey.dirtied.is_some_and(|own| own.is_through_cache()),
-        rotational: one.and_then(rotational),
+        rotational: drive.and_then(rotational),
         // Fallbacks are notes of the workloads.
         notes: survey.notes.clone(),
         filesystems: filesystems(site),
@@ -114,13 +113,12 @@ fn rotational(drive: &Drive) -> Option<bool> {
 }
 
 fn drive_words(site: &Site) -> String {
-    let reason =
-        || site.backing_reason.as_deref().map(|why| format!(" ({why})")).unwrap_or_default();
+    let why = || site.backing_reason.as_deref().map(|why| format!(" ({why})")).unwrap_or_default();
     match (site.kind, site.backing, site.drives.as_slice()) {
         (TargetKind::Simulated, ..) => "simulated".to_owned(),
         (_, Backing::Memory, _) => "memory, not a drive".to_owned(),
-        (_, Backing::Remote, []) => format!("another machine{}", reason()),
-        (_, _, []) => format!("not known{}", reason()),
+        (_, Backing::Remote, []) => format!("another machine{}", why()),
+        (_, _, []) => format!("not known{}", why()),
         (_, _, [drive]) => one_drive(drive),
         // A loop device is a file on a drive.
         (_, _, [first, below @ ..]) if is_on_a_file(site) => {
@@ -177,7 +175,7 @@ fn filesystems(site: &Site) -> Vec<FilesystemFacts> {
 fn filesystem_words(site: &Site) -> String {
     let options = |mount: &Mount| match options(mount).as_slice() {
         [] => String::new(),
-        told => format!(" ({})", told.join(", ")),
+        options => format!(" ({})", options.join(", ")),
     };
     let mut words = vec![site.filesystem() + &site.mount.value().map(options).unwrap_or_default()];
     words.extend(site.followed.iter().map(|mount| mount.filesystem.clone() + &options(mount)));
@@ -185,12 +183,12 @@ fn filesystem_words(site: &Site) -> String {
 }
 
 fn options(mount: &Mount) -> Vec<&str> {
-    let tells = |option: &str| {
-        TELLING_OPTIONS.split(' ').any(|telling| {
-            option == telling || (telling.ends_with('=') && option.starts_with(telling))
+    let is_relevant = |option: &&str| {
+        RELEVANT_OPTIONS.split(' ').any(|relevant| {
+            *option == relevant || (relevant.ends_with('=') && option.starts_with(relevant))
         })
     };
-    distinct(mount.options.iter().map(String::as_str).filter(|option| tells(option)))
+    distinct(mount.options.iter().map(String::as_str).filter(is_relevant))
 }
 
 /// The I/O of a planned workload; `None` for other kinds, and for observed ones.
@@ -208,7 +206,7 @@ pub(super) fn io(workload: &PlannedWorkload) -> Option<IoFacts> {
 }
 
 /// Schedule deviations of an open loop, over the trials of a row that count.
-pub(super) fn pace(row: &WorkloadTrials<'_>) -> Option<Pace> {
+pub(super) fn pace(row: &RowTrials<'_>) -> Option<Pace> {
     let counted = row.counting().filter_map(|trial| trial.record.measured.as_ref());
     let own = counted.filter_map(|measured| io::IoDetail::of(measured)?.pace);
     own.reduce(Pace::plus)

@@ -1,5 +1,4 @@
-//! Whether a target meets the requirements of a study. The CI decides each bound; doubt about the numbers leaves it
-//! open.
+//! Whether a target meets the requirements of a study. The CI decides each bound; doubtful numbers leave it open.
 
 use std::collections::BTreeSet;
 
@@ -21,15 +20,15 @@ use crate::inference::distinct;
 /// Puts the outcome before all other findings. The answers have the order of the design's questions.
 pub(super) fn tell(found: &mut Findings, design: &Design) {
     let Some(purpose) = &design.fit else { return };
-    let seen: &Findings = found;
-    let asked = design.questions.iter().enumerate();
-    let bounds =
-        asked.map(|(at, ask)| bound(seen, ask, purpose, seen.answers.all.get(at))).collect();
-    let told = Fitness::new(purpose.clone(), bounds);
-    let about = told.bounds.iter().flat_map(|bound| metrics(found, bound)).collect();
-    let answer = Sentence::new(SentenceRole::Answer, "fitness", as_sentence(&told.text));
+    let mut bounds = Vec::new();
+    for (index, ask) in design.questions.iter().enumerate() {
+        bounds.push(bound(found, ask, purpose, found.answers.all.get(index)));
+    }
+    let fitness = Fitness::new(purpose.clone(), bounds);
+    let about = fitness.bounds.iter().flat_map(|bound| metrics(found, bound)).collect();
+    let answer = Sentence::new(SentenceRole::Answer, "fitness", as_sentence(&fitness.text));
     found.summary.insert(0, Sentence { about, ..answer });
-    found.answers.requirements = Some(told);
+    found.answers.requirements = Some(fitness);
 }
 
 fn metrics(found: &Findings, bound: &FitBound) -> Vec<MetricRef> {
@@ -46,38 +45,41 @@ fn metrics(found: &Findings, bound: &FitBound) -> Vec<MetricRef> {
 }
 
 fn bound(found: &Findings, ask: &Ask, purpose: &str, answer: Option<&Answer>) -> FitBound {
-    let shown = match answer.map(|own| own.verdict) {
+    let by_numbers = match answer.map(|answer| answer.verdict) {
         Some(Claim::Supported) => Fit::Pass,
         Some(Claim::Contradicted) => Fit::Fail,
         Some(Claim::NotShown | Claim::NoData) | None => Fit::Inconclusive,
     };
-    let mut because = match answer {
-        Some(own) => own.reasons.clone(),
+    let mut reasons = match answer {
+        Some(answer) => answer.reasons.clone(),
         None => vec!["Trials are pending.".to_owned()],
     };
-    if let Some(first) = because.first_mut() {
-        let limit = asked_for(ask)
-            .map_or("no limit is published".to_owned(), |asked| format!("the limit is {asked}"));
+    if let Some(first) = reasons.first_mut() {
+        let limit = match limits_text(ask) {
+            Some(limits) => format!("the limit is {limits}"),
+            None => "no limit is published".to_owned(),
+        };
         *first = format!("{}; {limit}.", first.trim_end_matches('.'));
     }
-    if shown == Fit::Inconclusive {
-        because.extend(untold(found, ask, purpose));
+    if by_numbers == Fit::Inconclusive {
+        reasons.extend(missing_numbers(found, ask, purpose));
     }
-    because.extend(acknowledged(found, ask));
-    let doubt = doubt(found, ask, shown);
-    let ended = if doubt.is_some() { Fit::Inconclusive } else { shown };
+    reasons.extend(sync_remarks(found, ask));
+    let doubt = doubt(found, ask, by_numbers);
+    let outcome = if doubt.is_some() { Fit::Inconclusive } else { by_numbers };
     if let Some(why) = doubt {
-        // Suspect numbers have a separate message.
-        let of_ask = |cell: &&Measurement| ask.workloads.contains(&cell.workload);
-        let mut cells = found.measurements.iter().filter(of_ask);
-        let is_suspect = cells.any(|cell| cell.primary && cell.trust == Some(Trust::Suspect));
-        let at = usize::from(is_suspect).min(because.len());
-        because.insert(at, format!("{why}."));
+        // The first reason of suspect numbers says so: the doubt follows it.
+        let mut cells = found.measurements.iter();
+        let is_suspect = cells.any(|cell| {
+            let is_asked = cell.primary && ask.workloads.contains(&cell.workload);
+            is_asked && cell.trust == Some(Trust::Suspect)
+        });
+        reasons.insert(usize::from(is_suspect).min(reasons.len()), format!("{why}."));
     }
     FitBound {
         ask: ask.ask.clone(),
-        outcome: ended,
-        reasons: because,
+        outcome,
+        reasons,
         published: ask.published.clone(),
         workloads: ask.workloads.clone(),
         metric: ask.metric.clone(),
@@ -85,10 +87,12 @@ fn bound(found: &Findings, ask: &Ask, purpose: &str, answer: Option<&Answer>) ->
 }
 
 /// Why rows lack the requested number, and the next step: a slow drive does too few operations for a percentile.
-fn untold(found: &Findings, ask: &Ask, purpose: &str) -> Vec<String> {
+fn missing_numbers(found: &Findings, ask: &Ask, purpose: &str) -> Vec<String> {
     let is_asked = |cell: &&AbsentCell| {
-        let is_own = cell.metric.is_some() && cell.metric == ask.metric;
-        is_own && ask.workloads.contains(&cell.workload) && matches(&cell.configuration, &ask.at)
+        let has_metric = cell.metric.is_some() && cell.metric == ask.metric;
+        has_metric
+            && ask.workloads.contains(&cell.workload)
+            && matches(&cell.configuration, &ask.at)
     };
     let absent = found.absent.iter().filter(is_asked);
     let study = presets::find(purpose).map_or("FILE", |_| purpose);
@@ -96,38 +100,39 @@ fn untold(found: &Findings, ask: &Ask, purpose: &str) -> Vec<String> {
     distinct(absent.map(|cell| format!("{}: {}; next: {next}.", cell.workload, cell.reason)))
 }
 
-fn asked_for(ask: &Ask) -> Option<String> {
-    let least = ask.min.iter().map(|own| format!("at least {}", own.text));
-    let most = ask.max.iter().map(|own| format!("at most {}", own.text));
+fn limits_text(ask: &Ask) -> Option<String> {
+    let least = ask.min.iter().map(|limit| format!("at least {}", limit.text));
+    let most = ask.max.iter().map(|limit| format!("at most {}", limit.text));
     least.chain(most).reduce(|one, other| format!("{one} and {other}"))
 }
 
 /// Why the numbers are doubtful, even with a narrow interval.
-fn doubt(found: &Findings, ask: &Ask, shown: Fit) -> Option<String> {
-    let dying = found.environment.activity.drives.iter().find(|drive| !drive.grown.is_empty());
-    if let Some(drive) = dying {
+fn doubt(found: &Findings, ask: &Ask, by_numbers: Fit) -> Option<String> {
+    let failing = found.environment.activity.drives.iter().find(|drive| !drive.grown.is_empty());
+    if let Some(drive) = failing {
         return Some(format!("{} reported new internal errors during the study", drive.drive));
     }
-    asked(found, ask).find_map(|cell| doubted(cell, shown == Fit::Pass))
+    asked_cells(found, ask).find_map(|cell| cell_doubt(cell, by_numbers == Fit::Pass))
 }
 
-fn asked<'f>(found: &'f Findings, ask: &'f Ask) -> impl Iterator<Item = &'f Measurement> {
-    found.measurements.iter().filter(move |cell| {
-        let is_own = match &ask.metric {
-            Some(metric) => cell.metric == *metric,
-            None => cell.primary,
-        };
-        is_own && ask.workloads.contains(&cell.workload) && matches(&cell.configuration, &ask.at)
+fn asked_cells<'f>(found: &'f Findings, ask: &'f Ask) -> impl Iterator<Item = &'f Measurement> {
+    let has_metric = |cell: &&Measurement| match &ask.metric {
+        Some(metric) => cell.metric == *metric,
+        None => cell.primary,
+    };
+    let cells = found.measurements.iter().filter(has_metric);
+    cells.filter(|cell| {
+        ask.workloads.contains(&cell.workload) && matches(&cell.configuration, &ask.at)
     })
 }
 
 /// The remark on the syncs behind the requested numbers: printed with the answer, without effect on it.
-fn acknowledged(found: &Findings, ask: &Ask) -> Vec<String> {
-    distinct(asked(found, ask).filter_map(|cell| of_because(&cell.reasons)).map(as_sentence))
+fn sync_remarks(found: &Findings, ask: &Ask) -> Vec<String> {
+    distinct(asked_cells(found, ask).filter_map(|cell| of_because(&cell.reasons)).map(as_sentence))
 }
 
 /// Suspect numbers may pass only if they were slowed; the same holds for disturbed trials.
-fn doubted(cell: &Measurement, passes: bool) -> Option<String> {
+fn cell_doubt(cell: &Measurement, passes: bool) -> Option<String> {
     let name = &cell.workload;
     let is_slowed = passes && cell.trust == Some(Trust::Suspect);
     if let Some(trust @ (Trust::Suspect | Trust::Invalid)) = cell.trust.filter(|_| !is_slowed) {
@@ -142,10 +147,10 @@ fn doubted(cell: &Measurement, passes: bool) -> Option<String> {
         return Some(format!("{failed} of {} trials of {name} failed", trials().count()));
     }
     let replicate = |trial: &TrialValue| trial.repeats.map_or(trial.replicate, |of| of.replicate);
-    let quiet = trials().filter(|trial| trial.status == Status::Ok).map(replicate);
-    let quiet: BTreeSet<u32> = quiet.collect();
+    let undisturbed = trials().filter(|trial| trial.status == Status::Ok);
+    let undisturbed: BTreeSet<u32> = undisturbed.map(replicate).collect();
     let is_disturbed = trials().any(|trial| trial.status == Status::Disturbed);
-    (is_disturbed && !is_slowed && quiet.len() < FEWEST_FOR_INTERVAL)
+    (is_disturbed && !is_slowed && undisturbed.len() < FEWEST_FOR_INTERVAL)
         .then(|| format!("{name} has too few undisturbed trials"))
 }
 

@@ -44,8 +44,8 @@ pub fn foresee(plan: &Plan, earlier: Option<&Findings>) -> Vec<Foresight> {
 
 fn of_workload(plan: &Plan, workload: &str, earlier: Option<&Findings>) -> Option<Foresight> {
     let baseline = &plan.design.baseline;
-    let own = plan.workloads.iter().filter(|one| one.name == workload && !one.control);
-    let comparisons = own.filter(|one| !matches(&one.arm, baseline)).count();
+    let arms = plan.workloads.iter().filter(|one| one.name == workload && !one.control);
+    let comparisons = arms.filter(|one| !matches(&one.arm, baseline)).count();
     let margin = plan.design.margin.filter(|_| comparisons > 0)?;
     if matches!(plan.design.stopping, Stopping::Open { .. } | Stopping::Race { .. }) {
         // Without a fixed number of replicates, Assay cannot predict a difference.
@@ -55,30 +55,33 @@ fn of_workload(plan: &Plan, workload: &str, earlier: Option<&Findings>) -> Optio
     let shift = smallest_detectable_shift(plan.replicates as usize, alpha, POWER)?;
     let gate = plan.design.gate.as_ref().filter(|gate| gate.more.is_none());
     let metric = gate.and_then(|gate| gate.metric.as_deref());
-    let of_earlier =
-        |found: &Findings| Some((spread(found, workload, metric)?, found.study.id.clone()));
-    // The pilot measures rates.
-    let of_pilot = || pilot(plan, workload).filter(|_| metric.is_none());
-    let known = earlier.and_then(of_earlier).or_else(|| Some((of_pilot()?, PILOT.to_owned())));
-    let spreads = known.as_ref().map_or(EXAMPLES.to_vec(), |(spread, _)| vec![*spread]);
-    let seen: Vec<(f64, f64)> =
-        spreads.iter().map(|spread| (*spread, (shift * spread.ln_1p()).exp_m1())).collect();
-    let mut told = Foresight {
+    let earlier_sd = earlier.and_then(|found| earlier_sd(found, workload, metric));
+    // The pilot measures rates, so it predicts no other metric.
+    let pilot_sd = || pilot_sd(plan, workload).filter(|_| metric.is_none());
+    let (sds, sd_source) = match earlier_sd.zip(earlier) {
+        Some((sd, found)) => (vec![sd], Some(found.study.id.clone())),
+        None => match pilot_sd() {
+            Some(sd) => (vec![sd], Some(PILOT.to_owned())),
+            None => (EXAMPLES.to_vec(), None),
+        },
+    };
+    let min_detectable = |sd: f64| (shift * sd.ln_1p()).exp_m1();
+    let mut foresight = Foresight {
         workload: workload.to_owned(),
         replicates: plan.replicates,
         comparisons,
-        sd_and_min_detectable: seen,
-        sd_source: known.map(|(_, id)| id),
+        sd_and_min_detectable: sds.into_iter().map(|sd| (sd, min_detectable(sd))).collect(),
+        sd_source,
         text: String::new(),
         sight: String::new(),
     };
-    told.sight = words(&told, metric, margin, alpha);
-    told.text = format!("{workload}: {}", told.sight);
-    Some(told)
+    foresight.sight = sight(&foresight, metric, margin, alpha);
+    foresight.text = format!("{workload}: {}", foresight.sight);
+    Some(foresight)
 }
 
 /// SD of the within-replicate differences that the pilot predicts, as a fraction: the largest of all targets.
-fn pilot(plan: &Plan, workload: &str) -> Option<f64> {
+fn pilot_sd(plan: &Plan, workload: &str) -> Option<f64> {
     let time_ns = plan.workloads.iter().find(|one| one.name == workload)?.time_ns;
     let scatters = plan.surveys.iter().filter_map(|survey| survey.pilot.scatter.get(workload));
     let sd = scatters.map(|scatter| scatter.sd_log(time_ns)).max_by(f64::total_cmp)?;
@@ -86,13 +89,13 @@ fn pilot(plan: &Plan, workload: &str) -> Option<f64> {
 }
 
 /// The minimum detectable differences from the pilot, in one sentence for all workloads.
-pub fn foreseen(plan: &Plan) -> Option<String> {
-    let told = foresee(plan, None);
-    let known = told.iter().filter(|one| one.sd_source.is_some());
-    let mut found: Vec<f64> =
-        known.filter_map(|one| one.sd_and_min_detectable.first().map(|pair| pair.1)).collect();
-    found.sort_by(f64::total_cmp);
-    let least = *found.first()?;
+pub fn foresee_from_pilot(plan: &Plan) -> Option<String> {
+    let mut detectable: Vec<f64> = Vec::new();
+    for workload in foresee(plan, None).iter().filter(|one| one.sd_source.is_some()) {
+        detectable.extend(workload.sd_and_min_detectable.first().map(|(_, detectable)| detectable));
+    }
+    detectable.sort_by(f64::total_cmp);
+    let least = *detectable.first()?;
     if least > LARGEST_USEFUL {
         let least = show::share(least);
         return Some(format!(
@@ -100,7 +103,7 @@ pub fn foreseen(plan: &Plan) -> Option<String> {
              stop other load or run more replicates"
         ));
     }
-    let [least, most] = [least, *found.last()?].map(show::share);
+    let [least, most] = [least, *detectable.last()?].map(show::share);
     let range = if least == most { most } else { format!("{least} to {most}") };
     Some(format!(
         "{} replicates: power 80% for a difference of {range}, if trials vary as in the pilot",
@@ -109,11 +112,11 @@ pub fn foreseen(plan: &Plan) -> Option<String> {
 }
 
 /// SD of the within-replicate differences of an earlier result, as a fraction; by default of the primary metric.
-fn spread(found: &Findings, workload: &str, metric: Option<&str>) -> Option<f64> {
-    let is_judged = |own: &str, primary: bool| metric.map_or(primary, |name| name == own);
-    let own = found.comparisons.iter().filter(|one| one.workload == workload);
-    let compared = own.filter(|one| is_judged(&one.metric, one.primary));
-    let squares: Vec<f64> = compared.filter_map(|one| one.sd_log).map(|sd| sd * sd).collect();
+fn earlier_sd(found: &Findings, workload: &str, metric: Option<&str>) -> Option<f64> {
+    let is_judged = |name: &str, primary: bool| metric.map_or(primary, |metric| metric == name);
+    let comparisons = found.comparisons.iter().filter(|one| one.workload == workload);
+    let judged = comparisons.filter(|one| is_judged(&one.metric, one.primary));
+    let squares: Vec<f64> = judged.filter_map(|one| one.sd_log).map(|sd| sd * sd).collect();
     if !squares.is_empty() {
         return Some((squares.iter().sum::<f64>() / squares.len() as f64).sqrt().exp_m1());
     }
@@ -121,27 +124,27 @@ fn spread(found: &Findings, workload: &str, metric: Option<&str>) -> Option<f64>
     let facts = found.workloads.iter().filter(|facts| facts.name == workload);
     let asks_for_rate = facts.filter_map(|facts| facts.io).any(|io| io.rate_limited);
     // The difference of two arms with equal spread has sqrt(2) times the spread of one.
-    let is_own = |cell: &&Measurement| match metric {
+    let is_fit = |cell: &&Measurement| match metric {
         None if !asks_for_rate => ["iops", "bandwidth_bytes_per_s"].contains(&&*cell.metric),
         _ => is_judged(&cell.metric, cell.primary),
     };
-    let cell = found.measurements.iter().filter(|cell| cell.workload == workload).find(is_own)?;
+    let cell = found.measurements.iter().filter(|cell| cell.workload == workload).find(is_fit)?;
     let values = cell.values().into_iter().filter(|value| *value > 0.0);
     let logs: Vec<f64> = values.map(f64::ln).collect();
     let sd = Sample::of(&logs)?.sd?;
     Some((sd * std::f64::consts::SQRT_2).exp_m1())
 }
 
-fn words(told: &Foresight, metric: Option<&str>, margin: f64, alpha: f64) -> String {
-    let replicates = told.replicates;
+fn sight(foresight: &Foresight, metric: Option<&str>, margin: f64, alpha: f64) -> String {
+    let replicates = foresight.replicates;
     if (replicates as usize) < FEWEST_FOR_INTERVAL {
         return format!(
             "{replicates} replicates are too few for a CI or a comparison; the minimum is {FEWEST_FOR_INTERVAL}"
         );
     }
     let list = |text: &dyn Fn(&(f64, f64)) -> String| -> String {
-        let all: Vec<String> = told.sd_and_min_detectable.iter().map(text).collect();
-        choice(&all.iter().map(String::as_str).collect::<Vec<_>>())
+        let texts: Vec<String> = foresight.sd_and_min_detectable.iter().map(text).collect();
+        choice(&texts.iter().map(String::as_str).collect::<Vec<_>>())
     };
     let spreads = list(&|pair| show::share(pair.0));
     let differences = list(&|pair| show::share(pair.1));
@@ -149,19 +152,19 @@ fn words(told: &Foresight, metric: Option<&str>, margin: f64, alpha: f64) -> Str
         let count = replicates_for((margin.ln_1p() / spread.ln_1p()).min(1e6), alpha, POWER);
         count.map_or_else(|| "over 10,000".to_owned(), |count| count.to_string())
     });
-    let of = metric.map(|name| format!(" in {}", noun(name))).unwrap_or_default();
-    let family = match told.comparisons {
+    let metric = metric.map(|name| format!(" in {}", noun(name))).unwrap_or_default();
+    let family = match foresight.comparisons {
         1 => String::new(),
         count => format!(", {count} simultaneous comparisons"),
     };
-    let source = match &told.sd_source {
+    let source = match &foresight.sd_source {
         Some(pilot) if pilot == PILOT => ", as in the pilot".to_owned(),
         Some(id) => format!(", as in result {id}"),
         None => " (assumed, because there is no earlier result)".to_owned(),
     };
     let margin = show::share(margin);
     format!(
-        "{replicates} replicates{family}: smallest detectable difference{of} {differences} (95% confidence, 80% power) \
-         if the SD of paired differences is {spreads}{source}; for {margin}: {needed} replicates"
+        "{replicates} replicates{family}: smallest detectable difference{metric} {differences} (95% confidence, 80% \
+         power) if the SD of paired differences is {spreads}{source}; for {margin}: {needed} replicates"
     )
 }

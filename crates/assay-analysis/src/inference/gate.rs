@@ -53,20 +53,22 @@ pub fn are_sessions(sides: [usize; 2]) -> bool {
 pub fn gate(
     earlier: &[Findings],
     later: &[Findings],
-    asked: &GateRequest,
+    request: &GateRequest,
     gates: usize,
 ) -> Vec<Gated> {
     let mut keys: BTreeMap<Key, Better> = BTreeMap::new();
     let cells = earlier.iter().chain(later).flat_map(|one| &one.measurements);
-    let is_judged =
-        |cell: &Measurement| asked.metric.as_ref().map_or(cell.primary, |own| *own == cell.metric);
+    let is_judged = |cell: &Measurement| match &request.metric {
+        Some(metric) => *metric == cell.metric,
+        None => cell.primary,
+    };
     for cell in cells.filter(|cell| is_judged(cell) && !cell.control) {
         keys.insert(key(cell), cell.better);
     }
     let rows = keys.len() * gates.max(1);
     let [earlier, later] =
         [earlier, later].map(|side| side.iter().map(ResultIndex::new).collect::<Vec<_>>());
-    let row = |(key, better): (&Key, &Better)| row(key, *better, [&earlier, &later], rows, asked);
+    let row = |(key, better): (&Key, &Better)| row(key, *better, [&earlier, &later], rows, request);
     keys.iter().map(row).collect()
 }
 
@@ -75,7 +77,7 @@ fn row(
     better: Better,
     sides: [&[ResultIndex<'_>]; 2],
     rows: usize,
-    asked: &GateRequest,
+    request: &GateRequest,
 ) -> Gated {
     let results = sides.map(<[ResultIndex<'_>]>::len);
     let few = (!are_sessions(results)).then_some(results);
@@ -83,53 +85,53 @@ fn row(
     let name = with_levels(workload, &arm_words(arm));
     let row = match samples(key, sides) {
         Err(reason) => Gated::silent(name, reason),
-        Ok([earlier, later]) => judged(name, [&earlier, &later], few, better, rows, asked),
+        Ok([earlier, later]) => judge(name, [&earlier, &later], few, better, rows, request),
     };
     Gated { metric: Some(metric.clone()), ..row }
 }
 
 /// The samples of both sides, or why they are inconclusive.
 fn samples(key: &Key, sides: [&[ResultIndex<'_>]; 2]) -> Result<[Sample; 2], String> {
-    let all = || sides.into_iter().flatten();
-    all().try_for_each(|one| cell(one, key).map(drop))?;
     // Relative to a baseline only if every result has one.
-    let has_own = |one: &ResultIndex<'_>| {
-        cell(one, key).is_ok_and(|cell| one.values(cell, RatioBase::ToItsBaseline).is_some())
-    };
-    let way = if all().all(has_own) { RatioBase::ToItsBaseline } else { RatioBase::Plain };
+    let mut base = RatioBase::ToItsBaseline;
+    for result in sides.into_iter().flatten() {
+        if result.values(gated_cell(result, key)?, RatioBase::ToItsBaseline).is_none() {
+            base = RatioBase::Plain;
+        }
+    }
     let are_sessions = are_sessions(sides.map(<[ResultIndex<'_>]>::len));
     let sample = |side: &[ResultIndex<'_>]| -> Result<Sample, String> {
         let mut data = Vec::new();
-        for one in side {
-            let own = one.values(cell(one, key)?, way).unwrap_or_default();
+        for result in side {
+            let values = result.values(gated_cell(result, key)?, base).unwrap_or_default();
             if are_sessions {
-                let mean = Sample::of(&own).map(|sample| sample.mean);
-                data.push(mean.ok_or_else(|| few(&own, &one.findings.study.id))?);
+                let mean = Sample::of(&values).map(|sample| sample.mean);
+                data.push(mean.ok_or_else(|| too_few(&values, &result.findings.study.id))?);
             } else {
-                data.extend(own);
+                data.extend(values);
             }
         }
-        let id = side.first().map_or("", |one| &*one.findings.study.id);
+        let id = side.first().map_or("", |result| &*result.findings.study.id);
         let sample = Sample::of(&data).filter(|sample| sample.n >= FEWEST_FOR_INTERVAL);
-        sample.ok_or_else(|| few(&data, id))
+        sample.ok_or_else(|| too_few(&data, id))
     };
     let [earlier, later] = sides.map(sample);
     Ok([earlier?, later?])
 }
 
-fn few(values: &[f64], id: &str) -> String {
+fn too_few(values: &[f64], id: &str) -> String {
     format!("{id} has only {} valid trials; the gate needs {FEWEST_FOR_INTERVAL}", values.len())
 }
 
 /// The cell of a result, or why it is inconclusive.
-fn cell<'a>(one: &ResultIndex<'a>, key: &Key) -> Result<&'a Measurement, String> {
-    let id = &one.findings.study.id;
-    let Some(found) = one.cell(key) else {
+fn gated_cell<'a>(result: &ResultIndex<'a>, key: &Key) -> Result<&'a Measurement, String> {
+    let id = &result.findings.study.id;
+    let Some(found) = result.cell(key) else {
         let (workload, _, arm) = key;
-        let mut absent = one.findings.absent.iter();
-        let own =
-            absent.find(|own| own.workload == *workload && settable(&own.configuration) == *arm);
-        let reason = own.map_or_else(|| "not measured".to_owned(), |own| own.reason.clone());
+        let mut absent = result.findings.absent.iter();
+        let absent =
+            absent.find(|one| one.workload == *workload && settable(&one.configuration) == *arm);
+        let reason = absent.map_or("not measured", |absent| &absent.reason);
         return Err(format!("{id} has no number: {reason}"));
     };
     if found.scale == Scale::Difference {
@@ -138,53 +140,47 @@ fn cell<'a>(one: &ResultIndex<'a>, key: &Key) -> Result<&'a Measurement, String>
     if !found.better.is_known() {
         return Err(words::no_direction(&found.metric));
     }
-    blinded(found, id).map_or(Ok(found), Err)
+    distrust(found, id).map_or(Ok(found), Err)
 }
 
 /// Why the trust in a number makes its row inconclusive; `whose` number it is.
-pub(super) fn blinded(cell: &Measurement, whose: &str) -> Option<String> {
+pub(super) fn distrust(cell: &Measurement, whose: &str) -> Option<String> {
     if cell.trust == Some(Trust::Invalid) {
         return Some(format!("the number of {whose} is invalid"));
     }
-    let blind = cell.reasons.iter().find(|because| BLINDING.contains(&&*because.rule));
-    let blind = blind.filter(|because| because.trust != Trust::Trusted)?;
-    Some(format!("rule {} flags {whose}: {}", blind.rule, blind.text))
+    let because = cell.reasons.iter().find(|because| BLINDING.contains(&&*because.rule));
+    let because = because.filter(|because| because.trust != Trust::Trusted)?;
+    Some(format!("rule {} flags {whose}: {}", because.rule, because.text))
 }
 
-/// Distances from the limit at which a row fails, and at which a loss is detected. `few`: results per side if trials
-/// are the data.
-fn reach(
-    sides: [&Sample; 2],
-    few: Option<[usize; 2]>,
-    rows: usize,
-    days: Days,
-) -> Option<[f64; 2]> {
+/// Distances from the limit at which a row fails, and a loss is detected. `few`: results per side if trials count.
+fn reach(pair: [&Sample; 2], few: Option<[usize; 2]>, rows: usize, days: Days) -> Option<[f64; 2]> {
     let alpha = ALPHA / rows.max(1) as f64;
     if let Some(results) = few {
-        let between = days.between(sides, results)?;
+        let between = days.between(pair, results)?;
         return Some([between.reach(alpha)?, between.found(alpha, POWER)?]);
     }
     // Without spread on either side there is no error.
-    let Some(test) = welch(sides[0], sides[1]) else { return Some([0.0; 2]) };
+    let Some(test) = welch(pair[0], pair[1]) else { return Some([0.0; 2]) };
     let quantile = |p: f64| t_quantile(p, test.degrees_of_freedom);
     let bound = quantile(1.0 - alpha)? * test.standard_error;
     Some([bound, bound + quantile(POWER)? * test.standard_error])
 }
 
-fn judged(
+fn judge(
     name: String,
     sides: [&Sample; 2],
     few: Option<[usize; 2]>,
     better: Better,
     rows: usize,
-    asked: &GateRequest,
+    request: &GateRequest,
 ) -> Gated {
-    let Some(reach) = reach(sides, few, rows, asked.days) else {
+    let Some(reach) = reach(sides, few, rows, request.days) else {
         return Gated::silent(name, NO_INTERVAL.to_owned());
     };
-    let allowed = AllowedChange::new(better, asked.max_regression);
+    let allowed = AllowedChange::new(better, request.max_regression);
     let difference = sides[1].mean - sides[0].mean;
-    allowed.judge(name, difference, reach, Green::Sees(asked.must_detect))
+    allowed.judge(name, difference, reach, Green::Sees(request.must_detect))
 }
 
 /// Reason of an inconclusive row with too few trials, or with values that have no logarithm.
@@ -235,29 +231,30 @@ impl AllowedChange {
 
     /// Judges a difference: significant beyond the first reach, detectable beyond the second.
     pub fn judge(&self, name: String, difference: f64, reach: [f64; 2], green: Green) -> Gated {
-        let [bound, found] = reach;
+        let [bound, detectable] = reach;
         let worse = self.worse(difference);
-        let seen = self.share(self.most + found);
-        let ended = match green {
+        let detectable = self.share(self.most + detectable);
+        let outcome = match green {
             _ if worse - bound > self.most => Ended::Fail,
             Green::Within if worse + bound < self.most => Ended::Pass,
             Green::Within => Ended::Inconclusive(UNDECIDED.to_owned()),
-            Green::Sees(sees) if seen > sees => blind(seen, sees),
+            Green::Sees(must_detect) if detectable > must_detect => {
+                Ended::Inconclusive(not_detectable(detectable, must_detect))
+            }
             Green::Sees(_) => Ended::Pass,
         };
-        // The detectable loss is irrelevant if the row is decided.
-        let min_detectable = matches!(green, Green::Sees(_)).then_some(seen);
-        Gated { loss: Some(self.share(worse)), min_detectable, ..Gated::bare(name, ended) }
+        let min_detectable = matches!(green, Green::Sees(_)).then_some(detectable);
+        Gated { loss: Some(self.share(worse)), min_detectable, ..Gated::bare(name, outcome) }
     }
 }
 
-fn blind(seen: f64, must_detect: f64) -> Ended {
-    let [seen, must_detect] = [seen, must_detect].map(percent);
+fn not_detectable(detectable: f64, must_detect: f64) -> String {
+    let [detectable, must_detect] = [detectable, must_detect].map(percent);
     // Both may look equal after rounding.
-    let more = if seen == must_detect { "slightly more than " } else { "" };
-    Ended::Inconclusive(format!(
-        "smallest detectable regression {more}{seen} (one-sided), must_detect is {must_detect}"
-    ))
+    let more = if detectable == must_detect { "slightly more than " } else { "" };
+    format!(
+        "smallest detectable regression {more}{detectable} (one-sided), must_detect is {must_detect}"
+    )
 }
 
 #[cfg(test)]
@@ -299,7 +296,7 @@ mod tests {
             let sides =
                 [draws.side(trials, sd, session, 0.0), draws.side(trials, sd, session, shift)];
             let [earlier, later] = &sides;
-            judged(String::new(), [earlier, later], ONE, Better::Higher, ROWS, &five()).outcome
+            judge(String::new(), [earlier, later], ONE, Better::Higher, ROWS, &five()).outcome
         };
         (0..ROWS).map(row).collect()
     }
@@ -338,7 +335,7 @@ mod tests {
         let seen = |draws: &mut Normal| {
             let sides = [draws.side(6, 0.05, 0.03, 0.0), draws.side(6, 0.05, 0.03, 0.0)];
             let [earlier, later] = &sides;
-            judged(String::new(), [earlier, later], ONE, Better::Higher, ROWS, &five())
+            judge(String::new(), [earlier, later], ONE, Better::Higher, ROWS, &five())
                 .min_detectable
                 .unwrap()
         };
@@ -354,7 +351,7 @@ mod tests {
 
     fn told_of(few: Option<[usize; 2]>, better: Better, sides: [&[f64]; 2]) -> Gated {
         let sides = sides.map(side);
-        judged("it".to_owned(), [&sides[0], &sides[1]], few, better, 1, &five())
+        judge("it".to_owned(), [&sides[0], &sides[1]], few, better, 1, &five())
     }
 
     /// One result per side.

@@ -21,7 +21,7 @@ use assay_study::results::plan::Arm;
 use assay_workloads::metrics::{is_of_speed, noun};
 
 use super::days::POWER;
-use super::gate::{self, AllowedChange, Green, NO_INTERVAL, UNDECIDED, blinded};
+use super::gate::{AllowedChange, GateRequest, Green, NO_INTERVAL, UNDECIDED, distrust};
 use super::played::row_of;
 use super::verdicts::{self, error_of_family};
 use super::with_levels;
@@ -35,8 +35,8 @@ pub(super) fn tell(
     planned: &BTreeSet<Planned>,
     unfinished: bool,
 ) {
-    let Some(asked) = &design.gate else { return };
-    let answer = answer(design, asked, found, planned, unfinished);
+    let Some(gate) = &design.gate else { return };
+    let answer = answer(design, gate, found, planned, unfinished);
     let ids = answer.rows.iter().filter_map(|row| row.comparison.as_ref());
     let about = ids.filter_map(|id| found.metric_of(id)).collect();
     let first = Sentence::new(SentenceRole::Answer, "gate", as_sentence(&answer.text));
@@ -47,73 +47,72 @@ pub(super) fn tell(
 
 /// Rows of findings without a plan: those with numbers.
 pub(super) fn measured(found: &Findings) -> BTreeSet<Planned> {
-    let own = found.measurements.iter().filter(|cell| !cell.control);
-    own.map(|cell| (cell.workload.clone(), cell.configuration.clone())).collect()
+    let cells = found.measurements.iter().filter(|cell| !cell.control);
+    cells.map(|cell| (cell.workload.clone(), cell.configuration.clone())).collect()
 }
 
 fn answer(
     design: &Design,
-    asked: &Gate,
+    gate: &Gate,
     found: &Findings,
     planned: &BTreeSet<Planned>,
     unfinished: bool,
 ) -> GateAnswer {
-    let is_gated = |one: &&Comparison| asked.is_about(&one.metric, one.primary);
+    let is_gated = |one: &&Comparison| gate.is_about(&one.metric, one.primary);
     let compared: Vec<&Comparison> = found.comparisons.iter().filter(is_gated).collect();
-    let is_there = |(workload, arm): &&Planned| {
-        let of =
-            |one: &Comparison| one.workload == *workload || one.class_of.as_ref() == Some(workload);
-        compared.iter().any(|one| one.configuration == *arm && of(one))
+    let is_compared = |(workload, arm): &&Planned| {
+        compared.iter().any(|one| {
+            let is_of_row = one.workload == *workload || one.class_of.as_ref() == Some(workload);
+            one.configuration == *arm && is_of_row
+        })
     };
-    let compares = |(_, arm): &&Planned| !matches(arm, &design.baseline);
-    let missing = planned.iter().filter(compares).filter(|own| !is_there(own));
-    let starved = starved(design, asked, found);
-    let missing: Vec<&Planned> = missing.chain(&starved).collect();
-    let rows = compared.len() + missing.len();
-    let most = asked.max_regression;
-    let must_detect = asked.must_detect.unwrap_or_else(|| gate::GateRequest::new(most).must_detect);
-    let alpha = error_of_family(design, rows.max(1));
-    let first = found.measurements.iter().flat_map(|cell| &cell.trials);
-    let first = first.filter(|trial| trial.repeats.is_none());
-    let replicates = first.map(|trial| trial.replicate).max().unwrap_or(0);
-    let judge = GateJudge { design, asked, found, unfinished, must_detect, alpha, replicates };
-    let judged = compared.into_iter().map(|one| judge.row(one));
-    let missing = missing.into_iter().map(|(workload, arm)| judge.missing(workload, arm));
-    let rows = judged.chain(missing).collect();
-    let replicates = asked.until_decided.then_some(replicates);
-    let answer = GateAnswer::new(most, must_detect, asked.allow_inconclusive, rows);
-    answer.of_study(asked.metric.clone(), asked.more, replicates)
+    let starved = starved_classes(design, gate, found);
+    let expected = planned.iter().filter(|(_, arm)| !matches(arm, &design.baseline));
+    let missing: Vec<&Planned> = expected.filter(|row| !is_compared(row)).chain(&starved).collect();
+    let most = gate.max_regression;
+    let must_detect = gate.must_detect.unwrap_or_else(|| GateRequest::new(most).must_detect);
+    let alpha = error_of_family(design, (compared.len() + missing.len()).max(1));
+    let trials = found.measurements.iter().flat_map(|cell| &cell.trials);
+    let first_runs = trials.filter(|trial| trial.repeats.is_none());
+    let replicates = first_runs.map(|trial| trial.replicate).max().unwrap_or(0);
+    let judge = GateJudge { design, gate, found, unfinished, must_detect, alpha, replicates };
+    let mut rows: Vec<Gated> = compared.into_iter().map(|one| judge.row(one)).collect();
+    rows.extend(missing.into_iter().map(|(workload, arm)| judge.missing_row(workload, arm)));
+    let replicates = gate.until_decided.then_some(replicates);
+    let answer = GateAnswer::new(most, must_detect, gate.allow_inconclusive, rows);
+    answer.of_study(gate.metric.clone(), gate.more, replicates)
 }
 
 /// Classes of a replayed load with a number in the baseline but not in the arm: then the gate must not pass.
-fn starved(design: &Design, asked: &Gate, found: &Findings) -> BTreeSet<Planned> {
-    let named = asked.metric.as_deref().or(design.primary.as_deref());
-    if named.is_some_and(|metric| played::find(metric).is_some()) {
+fn starved_classes(design: &Design, gate: &Gate, found: &Findings) -> BTreeSet<Planned> {
+    let is_of_class = |metric: &str| played::find(metric).is_some();
+    if gate.metric.as_deref().or(design.primary.as_deref()).is_some_and(is_of_class) {
         // Then the workload itself is reported as missing.
         return BTreeSet::new();
     }
-    let is_judged = |own: &AbsentCell, baseline: &Arm| {
-        found.measurements.iter().any(|cell| {
-            (&cell.workload, Some(&cell.metric)) == (&own.workload, own.metric.as_ref())
-                && cell.configuration == *baseline
-                && !cell.control
-                && asked.is_about(&cell.metric, cell.primary)
-        })
-    };
-    let is_starved = |own: &&AbsentCell| {
-        let mut baseline = own.configuration.clone();
+    let mut starved = BTreeSet::new();
+    for absent in &found.absent {
+        let Some(metric) = absent.metric.as_ref().filter(|metric| is_of_class(metric)) else {
+            continue;
+        };
+        let mut baseline = absent.configuration.clone();
         baseline.extend(design.baseline.clone());
-        let is_of_class =
-            own.metric.as_deref().is_some_and(|metric| played::find(metric).is_some());
-        is_of_class && baseline != own.configuration && is_judged(own, &baseline)
-    };
-    let all = found.absent.iter().filter(is_starved);
-    all.map(|own| (own.workload.clone(), own.configuration.clone())).collect()
+        let is_judged_baseline = |cell: &Measurement| {
+            (&cell.workload, &cell.metric) == (&absent.workload, metric)
+                && cell.configuration == baseline
+                && !cell.control
+                && gate.is_about(metric, cell.primary)
+        };
+        if baseline != absent.configuration && found.measurements.iter().any(is_judged_baseline) {
+            starved.insert((absent.workload.clone(), absent.configuration.clone()));
+        }
+    }
+    starved
 }
 
 struct GateJudge<'a> {
     design: &'a Design,
-    asked: &'a Gate,
+    gate: &'a Gate,
     found: &'a Findings,
     unfinished: bool,
     must_detect: f64,
@@ -125,22 +124,22 @@ struct GateJudge<'a> {
 impl GateJudge<'_> {
     fn row(&self, one: &Comparison) -> Gated {
         let name = self.name(&one.workload, &one.configuration);
-        let row = match self.silenced(one) {
+        let row = match self.why_inconclusive(one) {
             Some(reason) => Gated { is_final: self.is_lasting(one), ..Gated::silent(name, reason) },
-            None => self.judged(name, one),
+            None => self.judge_ratio(name, one),
         };
         // The trials without a ratio may be the worst of all: a pass needs every trial, a failure does not.
         let row = match row.outcome {
             Ended::Pass if has_zeros(one) => {
                 // A zero remains: the row cannot pass any more, and one within the limit cannot fail.
-                let lasting = row.bound95.is_some_and(|most| most < self.asked.max_regression);
-                Gated { is_final: lasting, ..Gated::silent(row.name, ZEROS.to_owned()) }
+                let is_final = row.bound95.is_some_and(|most| most < self.gate.max_regression);
+                Gated { is_final, ..Gated::silent(row.name, ZEROS.to_owned()) }
             }
             _ => row,
         };
         Gated {
             metric: Some(one.metric.clone()),
-            suspect: self.suspect(one),
+            suspect: self.suspect_note(one),
             comparison: Some(one.id.clone()),
             ..row
         }
@@ -151,11 +150,11 @@ impl GateJudge<'_> {
     }
 
     /// Why a comparison is inconclusive regardless of its interval.
-    fn silenced(&self, one: &Comparison) -> Option<String> {
+    fn why_inconclusive(&self, one: &Comparison) -> Option<String> {
         if self.unfinished {
             return Some("trials are pending".to_owned());
         }
-        if self.is_made_up(one) {
+        if self.is_emulated_speed(one) {
             let why = "times and rates of an emulated machine do not describe hardware";
             return Some(why.to_owned());
         }
@@ -168,8 +167,7 @@ impl GateJudge<'_> {
         {
             return Some(why);
         }
-        let blind = |(cell, whose): (&Measurement, String)| blinded(cell, &whose);
-        if let Some(why) = self.sides(one).find_map(blind) {
+        if let Some(why) = self.sides(one).find_map(|(cell, whose)| distrust(cell, &whose)) {
             return Some(why);
         }
         if one.note_facts.iter().any(|note| matches!(note, Note::UnequalLoad { .. })) {
@@ -194,7 +192,7 @@ impl GateJudge<'_> {
 
     /// Why the limit does not apply to the way in which a metric is compared.
     fn misfit(&self, one: &Comparison) -> Option<&'static str> {
-        match self.asked.more {
+        match self.gate.more {
             None if one.difference.is_some() => Some(
                 "a metric that can be zero has no ratio; give an absolute limit, such as --gate +10",
             ),
@@ -209,7 +207,7 @@ impl GateJudge<'_> {
     fn is_lasting(&self, one: &Comparison) -> bool {
         let is_invalid = || self.sides(one).any(|(cell, _)| cell.trust == Some(Trust::Invalid));
         !self.unfinished
-            && (self.is_made_up(one)
+            && (self.is_emulated_speed(one)
                 || !self.design.order.tells_arms_from_time()
                 || !one.better.is_known()
                 || self.misfit(one).is_some()
@@ -228,7 +226,7 @@ impl GateJudge<'_> {
         one.n == 0 && (1..=self.replicates).all(|replicate| zeros.contains(&replicate))
     }
 
-    fn is_made_up(&self, one: &Comparison) -> bool {
+    fn is_emulated_speed(&self, one: &Comparison) -> bool {
         self.found.environment.is_emulated() && is_of_speed(&one.metric)
     }
 
@@ -243,53 +241,53 @@ impl GateJudge<'_> {
     }
 
     /// Note on a suspect number that counts nevertheless.
-    fn suspect(&self, one: &Comparison) -> Option<String> {
+    fn suspect_note(&self, one: &Comparison) -> Option<String> {
         let (cell, whose) = self.sides(one).find(|(cell, _)| cell.trust == Some(Trust::Suspect))?;
         let why = cell.reasons.iter().find(|because| because.trust == Trust::Suspect);
         let rule = why.map(|because| format!(" ({})", because.rule)).unwrap_or_default();
         Some(format!("the number of {whose} is suspect{rule}"))
     }
 
-    fn judged(&self, name: String, one: &Comparison) -> Gated {
-        if let Some(more) = self.asked.more {
-            return self.judged_by(more, name, one);
+    fn judge_ratio(&self, name: String, one: &Comparison) -> Gated {
+        if let Some(limit) = self.gate.more {
+            return self.judge_difference(limit, name, one);
         }
         let difference = one.ratio.map(f64::ln);
         let reach = one.sd_log.and_then(|sd| self.reach(one.n, sd));
         let Some((difference, reach)) = difference.zip(reach) else {
             return Gated::silent(name, NO_INTERVAL.to_owned());
         };
-        let allowed = AllowedChange::new(one.better, self.asked.max_regression);
-        if let Some(why) = split(|ratio| allowed.is_passed_by(ratio.ln()), one) {
+        let allowed = AllowedChange::new(one.better, self.gate.max_regression);
+        if let Some(why) = order_conflict(|ratio| allowed.is_passed_by(ratio.ln()), one) {
             return Gated::silent(name, why);
         }
         let green =
-            if self.asked.until_decided { Green::Within } else { Green::Sees(self.must_detect) };
+            if self.gate.until_decided { Green::Within } else { Green::Sees(self.must_detect) };
         let row = allowed.judge(name, difference, reach, green);
         let bound = if row.outcome == Ended::Fail { -reach[0] } else { reach[0] };
         Gated { bound95: Some(allowed.share(allowed.worse(difference) + bound)), ..row }
     }
 
     /// The same for a metric that may be zero (R3), by differences in its unit; such a row passes by its bound alone.
-    fn judged_by(&self, more: f64, name: String, one: &Comparison) -> Gated {
-        let worse = |difference: f64| -one.better.sign() * difference;
-        let own = one.difference.as_ref();
-        let bound = own.and_then(|own| Some(self.reach(one.n, own.sd?)?[0]));
-        let Some((loss, bound)) = own.map(|own| worse(own.value)).zip(bound) else {
+    fn judge_difference(&self, limit: f64, name: String, one: &Comparison) -> Gated {
+        let loss_of = |difference: f64| -one.better.sign() * difference;
+        let loss = one.difference.as_ref().map(|difference| loss_of(difference.value));
+        let sd = one.difference.as_ref().and_then(|difference| difference.sd);
+        let reach = sd.and_then(|sd| self.reach(one.n, sd));
+        let Some((loss, [bound, _])) = loss.zip(reach) else {
             return Gated::silent(name, NO_INTERVAL.to_owned());
         };
-        if let Some(why) = split(|difference| worse(difference) > more, one) {
+        if let Some(why) = order_conflict(|difference| loss_of(difference) > limit, one) {
             return Gated::silent(name, why);
         }
-        let ended = if loss - bound > more {
-            Ended::Fail
-        } else if loss + bound < more || loss + bound <= 0.0 {
-            Ended::Pass
+        let (outcome, bound95) = if loss - bound > limit {
+            (Ended::Fail, loss - bound)
+        } else if loss + bound < limit || loss + bound <= 0.0 {
+            (Ended::Pass, loss + bound)
         } else {
-            Ended::Inconclusive(UNDECIDED.to_owned())
+            (Ended::Inconclusive(UNDECIDED.to_owned()), loss + bound)
         };
-        let surely = if ended == Ended::Fail { loss - bound } else { loss + bound };
-        Gated { amount: Some(LossAmount { loss, bound95: surely }), ..Gated::bare(name, ended) }
+        Gated { amount: Some(LossAmount { loss, bound95 }), ..Gated::bare(name, outcome) }
     }
 
     /// Distances of a mean from the limit beyond which it is significant, and beyond which a loss is detected.
@@ -307,28 +305,30 @@ impl GateJudge<'_> {
         Some([bound, bound + t_quantile(POWER, freedom)? * error])
     }
 
-    fn missing(&self, workload: &str, arm: &Arm) -> Gated {
-        let named = self.asked.metric.as_ref().or(self.design.primary.as_ref());
-        let without = || named.map(|metric| format!("no {} was measured", noun(metric)));
-        let why = self.absence(workload, arm).or_else(without);
-        let why = why.unwrap_or_else(|| "not measured".to_owned());
-        let lasting = self.stays_away(workload, arm);
-        let metric = named.cloned();
-        Gated { metric, is_final: lasting, ..Gated::silent(self.name(workload, arm), why) }
+    fn missing_row(&self, workload: &str, arm: &Arm) -> Gated {
+        let metric = self.gate.metric.as_ref().or(self.design.primary.as_ref());
+        let why = match (self.absence(workload, arm), metric) {
+            (Some(why), _) => why,
+            (None, Some(metric)) => format!("no {} was measured", noun(metric)),
+            (None, None) => "not measured".to_owned(),
+        };
+        let is_final = self.stays_away(workload, arm);
+        let name = self.name(workload, arm);
+        Gated { metric: metric.cloned(), is_final, ..Gated::silent(name, why) }
     }
 
     /// Why a row or its baseline has no number.
     fn absence(&self, workload: &str, arm: &Arm) -> Option<String> {
-        let (whose, own) = self.absent(workload, arm)?;
-        let why = own.obstacle.as_ref().unwrap_or(&own.reason);
+        let (whose, absent) = self.absent(workload, arm)?;
+        let why = absent.obstacle.as_ref().unwrap_or(&absent.reason);
         Some(format!("{whose} has no number: {why}"))
     }
 
     /// Whether a number will never exist: the plan excluded it, or enough replicates gave none.
     fn stays_away(&self, workload: &str, arm: &Arm) -> bool {
-        let has_seen = !self.unfinished && self.replicates >= FEWEST_TO_END;
-        let own = self.absent(workload, arm);
-        own.is_some_and(|(_, own)| own.obstacle.is_some() || has_seen)
+        let is_enough = !self.unfinished && self.replicates >= FEWEST_TO_END;
+        let absent = self.absent(workload, arm);
+        absent.is_some_and(|(_, absent)| absent.obstacle.is_some() || is_enough)
     }
 
     /// The missing number of a row, or else of its baseline, and the name of its owner.
@@ -336,19 +336,20 @@ impl GateJudge<'_> {
         let mut baseline = arm.clone();
         baseline.extend(self.design.baseline.clone());
         let primary = || {
-            let mut own = self.found.measurements.iter().filter(|cell| cell.workload == workload);
-            own.find(|cell| cell.primary).map(|cell| &cell.metric)
+            let mut cells = self.found.measurements.iter();
+            cells.find(|cell| cell.workload == workload && cell.primary).map(|cell| &cell.metric)
         };
-        let metric = self.asked.metric.as_ref().or(self.design.primary.as_ref()).or_else(primary);
-        let of_metric = |own: &AbsentCell| own.metric.is_none() || own.metric.as_ref() == metric;
+        let metric = self.gate.metric.as_ref().or(self.design.primary.as_ref()).or_else(primary);
         let class = metric.and_then(|metric| row_of(workload, metric));
-        let is_row = |name: &String| name == workload || class.as_ref() == Some(name);
-        let missed = |side: &Arm| {
-            let mut own = self.found.absent.iter().filter(|own| is_row(&own.workload));
-            own.find(|own| own.configuration == *side && of_metric(own))
+        let find = |side: &Arm| {
+            self.found.absent.iter().find(|cell| {
+                let is_of_row = cell.workload == workload || class.as_ref() == Some(&cell.workload);
+                let is_of_metric = cell.metric.is_none() || cell.metric.as_ref() == metric;
+                is_of_row && is_of_metric && cell.configuration == *side
+            })
         };
-        let of_baseline = || Some(("the baseline", missed(&baseline)?));
-        missed(arm).map(|own| ("the row", own)).or_else(of_baseline)
+        let of_baseline = || Some(("the baseline", find(&baseline)?));
+        find(arm).map(|cell| ("the row", cell)).or_else(of_baseline)
     }
 }
 
@@ -360,12 +361,12 @@ fn has_zeros(one: &Comparison) -> bool {
 }
 
 /// Why two arms with carry-over are inconclusive: only one of the two orders exceeds the limit (R2d).
-fn split(is_passed_by: impl Fn(f64) -> bool, one: &Comparison) -> Option<String> {
+fn order_conflict(exceeds_limit: impl Fn(f64) -> bool, one: &Comparison) -> Option<String> {
     let orders = one.note_facts.iter().find_map(|note| match note {
         Note::TwoOrders { first, second, .. } => Some([*first, *second]),
         _ => None,
     })?;
-    let place = match orders.map(is_passed_by) {
+    let place = match orders.map(exceeds_limit) {
         [true, false] => "first",
         [false, true] => "second",
         _ => return None,
@@ -385,12 +386,12 @@ fn question(answer: &GateAnswer) -> Answer {
         _ if answer.rows.iter().all(has_none) => Claim::NoData,
         GateEnd::Pass | GateEnd::Inconclusive => Claim::NotShown,
     };
-    let of = answer.metric.as_deref().map(|name| format!(" in {}", noun(name)));
+    let metric = answer.metric.as_deref().map(|name| format!(" in {}", noun(name)));
     let allowed = answer.allowance();
     Answer {
         ask: format!(
             "Is every configuration at most {allowed} worse than the baseline{}?",
-            of.unwrap_or_default()
+            metric.unwrap_or_default()
         ),
         published: None,
         answer: answer.possible().map_or_else(

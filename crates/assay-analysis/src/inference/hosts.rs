@@ -9,14 +9,14 @@ use assay_study::results::fleet::{Fleet, Lost, words};
 use assay_study::results::plan::{Plan, PlannedWorkload};
 use assay_study::results::record::Trial;
 
-use super::rows::{MeasuredTrial, WorkloadTrials};
+use super::rows::{MeasuredTrial, RowTrials};
 use super::verdicts::AdviceStage;
 use crate::rules::{self, Case, RuleRemark};
 
 const MOST_NAMES: usize = 4;
 
 /// The fleet of a combined result; `None` for the result of one host, even of a fleet.
-fn of_all(fleet: Option<&Fleet>) -> Option<&Fleet> {
+fn combined(fleet: Option<&Fleet>) -> Option<&Fleet> {
     fleet.filter(|fleet| fleet.is_of_all())
 }
 
@@ -33,10 +33,10 @@ pub(super) fn remarks(
     site: Option<&Site>,
     trials: &[MeasuredTrial<'_>],
 ) -> Option<Vec<(&'static str, RuleRemark)>> {
-    let fleet = of_all(fleet)?;
+    let fleet = combined(fleet)?;
     let counting: Vec<&Trial> =
         trials.iter().filter(|trial| trial.counts()).map(|trial| trial.record).collect();
-    let mut found = of_each(fleet, plan, workload);
+    let mut found = host_remarks(fleet, plan, workload);
     if let Some((site, survey)) = site.zip(plan.surveys.get(workload.target)) {
         let case = Case { site, survey, workload, trials: &counting, emulator: None };
         found.extend(rules::remarks_on_hosts(&case));
@@ -45,7 +45,7 @@ pub(super) fn remarks(
 }
 
 /// Remarks of the hosts' own rules on a workload: each rule once, from the first host with the lowest trust.
-fn of_each(
+fn host_remarks(
     fleet: &Fleet,
     plan: &Plan,
     workload: &PlannedWorkload,
@@ -58,12 +58,12 @@ fn of_each(
         for said in host.said.iter().filter(|said| said.workload == index) {
             let trust = if said.trust == "invalid" { Trust::Invalid } else { Trust::Suspect };
             let text = format!("{}: {}", host.words(), said.text);
-            let own = by_rule
+            let (lowest, lowest_text, ranks) = by_rule
                 .entry(rules::known_name(&said.rule))
                 .or_insert_with(|| (trust, text.clone(), BTreeSet::new()));
-            own.2.insert(host.rank);
-            if trust > own.0 {
-                (own.0, own.1) = (trust, text);
+            ranks.insert(host.rank);
+            if trust > *lowest {
+                (*lowest, *lowest_text) = (trust, text);
             }
         }
     }
@@ -77,14 +77,14 @@ fn of_each(
 
 /// Replicates that do not count: some of their trials had more hosts than others.
 pub(super) fn broken(fleet: Option<&Fleet>, plan: &Plan) -> BTreeSet<u32> {
-    let Some(fleet) = of_all(fleet) else { return BTreeSet::new() };
-    let is_cut = |order: u32, replicate: u32| {
-        let own = plan.trials.iter().filter(|trial| trial.replicate == replicate);
-        let mut before = own.filter(|trial| trial.order < order && !trial.is_lead_in());
-        before.next().is_some() || order as usize >= plan.trials.len()
+    let Some(fleet) = combined(fleet) else { return BTreeSet::new() };
+    let is_cut = |lost: &Lost| {
+        let mut trials = plan.trials.iter().filter(|trial| trial.replicate == lost.replicate);
+        trials.any(|trial| trial.order < lost.order && !trial.is_lead_in())
+            || lost.order as usize >= plan.trials.len()
     };
-    let lost = fleet.lost().map(|(_, lost)| (lost.order, lost.replicate));
-    lost.filter(|(order, replicate)| is_cut(*order, *replicate)).map(|(_, own)| own).collect()
+    let lost = fleet.lost().map(|(_, lost)| lost);
+    lost.filter(|lost| is_cut(lost)).map(|lost| lost.replicate).collect()
 }
 
 pub(super) const BROKEN: &str =
@@ -100,46 +100,47 @@ pub(super) struct HostRates {
 }
 
 impl HostRates {
-    pub fn add(&mut self, row: &WorkloadTrials<'_>) {
+    pub fn add(&mut self, row: &RowTrials<'_>) {
         let mut sums: BTreeMap<u32, (f64, u32)> = BTreeMap::new();
         for trial in row.counting() {
-            let Some(own) = trial.record.together.as_ref().filter(|own| !own.hosts.is_empty())
-            else {
+            let hosts = trial.record.together.as_ref().map_or(&[][..], |together| &together.hosts);
+            if hosts.is_empty() {
                 continue;
-            };
-            let starts = || own.hosts.iter().map(|share| share.since_go_ns);
-            let (first, last) = (starts().min().unwrap_or(0), starts().max().unwrap_or(0));
-            self.starts_ns.push(last - first);
-            let rates = own.hosts.iter().map(|share| share.operations_per_s);
-            let mean = rates.sum::<f64>() / own.hosts.len() as f64;
-            for share in &own.hosts {
-                let sum = sums.entry(share.rank).or_default();
-                *sum = (sum.0 + share.operations_per_s, sum.1 + 1);
+            }
+            let starts_ns = hosts.iter().map(|host| host.since_go_ns);
+            let first_ns = starts_ns.clone().min().unwrap_or(0);
+            self.starts_ns.push(starts_ns.max().unwrap_or(0) - first_ns);
+            let rates = hosts.iter().map(|host| host.operations_per_s);
+            let mean = rates.sum::<f64>() / hosts.len() as f64;
+            for host in hosts {
+                let (sum, trials) = sums.entry(host.rank).or_default();
+                *sum += host.operations_per_s;
+                *trials += 1;
                 if mean > 0.0 {
-                    let paces = self.paces.entry(share.rank).or_default();
-                    paces.push(share.operations_per_s / mean);
+                    self.paces.entry(host.rank).or_default().push(host.operations_per_s / mean);
                 }
             }
         }
-        let means = || sums.iter().map(|(rank, (sum, n))| (*rank, sum / f64::from(*n)));
-        let least = means().min_by(|one, other| one.1.total_cmp(&other.1));
-        let most = means().max_by(|one, other| one.1.total_cmp(&other.1));
-        let (Some((least, least_per_s)), Some((most, most_per_s))) = (least, most) else { return };
+        let mut means: Vec<(u32, f64)> = Vec::new();
+        means.extend(sums.iter().map(|(rank, (sum, trials))| (*rank, sum / f64::from(*trials))));
+        let slowest = means.iter().min_by(|(_, one), (_, other)| one.total_cmp(other));
+        let fastest = means.iter().max_by(|(_, one), (_, other)| one.total_cmp(other));
+        let (Some(slowest), Some(fastest)) = (slowest, fastest) else { return };
         if !row.workload.control {
             self.ranges.push(HostRange {
                 workload: row.workload.name.clone(),
                 configuration: row.arm.clone(),
-                slowest_per_s: least_per_s,
-                slowest_rank: least,
-                fastest_per_s: most_per_s,
-                fastest_rank: most,
+                slowest_per_s: slowest.1,
+                slowest_rank: slowest.0,
+                fastest_per_s: fastest.1,
+                fastest_rank: fastest.0,
             });
         }
     }
 
     /// All facts; `None` if one host ran the study.
     pub fn finish(mut self, fleet: Option<&Fleet>) -> Option<HostFindings> {
-        let fleet = of_all(fleet)?;
+        let fleet = combined(fleet)?;
         let row = |host: &assay_study::results::fleet::Host| {
             let mut paces = self.paces.remove(&host.rank).unwrap_or_default();
             paces.sort_by(f64::total_cmp);
@@ -172,13 +173,13 @@ impl HostRates {
 
 pub(super) fn checks(hosts: Option<&HostFindings>, fleet: Option<&Fleet>) -> Vec<Check> {
     let Some(hosts) = hosts else {
-        let own = fleet.and_then(|fleet| Some((fleet, fleet.rank?)));
-        let alone = own.map(|(fleet, rank)| {
-            let name = words(rank, fleet.name.as_deref().unwrap_or_default());
-            let of = fleet.ranks;
-            format!("only {name} of {of} hosts; rank 0 has the combined result")
-        });
-        return alone.map(|text| Check::new("hosts", text)).into_iter().collect();
+        let Some((fleet, rank)) = fleet.and_then(|fleet| Some((fleet, fleet.rank?))) else {
+            return Vec::new();
+        };
+        let name = words(rank, fleet.name.as_deref().unwrap_or_default());
+        let of = fleet.ranks;
+        let text = format!("only {name} of {of} hosts; rank 0 has the combined result");
+        return vec![Check::new("hosts", text)];
     };
     let (finished, started) = (hosts.finished, hosts.started);
     let names = first_names(hosts.rows.iter().map(|row| row.name.clone()));
@@ -194,10 +195,9 @@ pub(super) fn checks(hosts: Option<&HostFindings>, fleet: Option<&Fleet>) -> Vec
             "ranks {names} ran on one machine and shared its resources, so their sum does not represent separate hosts"
         ));
     }
-    let rejected = hosts.rejected;
-    texts.extend(
-        rejected.map(|count| format!("Assay rejected {count} connections with a wrong token")),
-    );
+    if let Some(count) = hosts.rejected {
+        texts.push(format!("Assay rejected {count} connections with a wrong token"));
+    }
     texts.into_iter().map(|text| Check::new("hosts", text)).collect()
 }
 

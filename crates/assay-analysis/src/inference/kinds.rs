@@ -12,73 +12,74 @@ use assay_workloads::production::ProductionDetail;
 use assay_workloads::tell::{Failed, NearLimit, Resting, RowView, TriggeredRule};
 use assay_workloads::{Measured, WorkFacts};
 
-use super::rows::WorkloadTrials;
-use crate::rules::RuleRemark;
+use super::rows::RowTrials;
 
 /// Facts of a row's trials; none for the A/A control, which would repeat them under the same name.
-pub(super) fn of_row(row: &WorkloadTrials<'_>) -> Option<WorkFacts> {
+pub(super) fn of_row(row: &RowTrials<'_>) -> Option<WorkFacts> {
     let tells = row.workload.work.tells().filter(|_| !row.workload.control)?;
     let records = || row.counting().map(|trial| trial.record);
     let near_limits: Vec<Option<Presence<NearLimit>>> =
         records().map(|record| near_limit(&record.evidence.temperature)).collect();
     let trials: Vec<Option<&Measured>> = records().map(|record| record.measured.as_ref()).collect();
-    let of = |status| row.trials.iter().filter(move |trial| trial.record.status == status);
-    let left_out = of(Status::Warmup).filter_map(|trial| trial.record.measured.as_ref());
-    let left_out: Vec<&Measured> = left_out.collect();
-    let failed: Vec<Failed<'_>> = of(Status::Failed).map(|trial| of_failed(trial.record)).collect();
-    let seen = RowView {
+    let with = |status| row.trials.iter().filter(move |trial| trial.record.status == status);
+    let warmups = with(Status::Warmup).filter_map(|trial| trial.record.measured.as_ref());
+    let left_out: Vec<&Measured> = warmups.collect();
+    let failed = with(Status::Failed).map(|trial| {
+        let Trial { started, reason, .. } = trial.record;
+        Failed { started, reason: reason.as_deref().unwrap_or_default() }
+    });
+    let failed: Vec<Failed<'_>> = failed.collect();
+    let view = RowView {
         subject: &Subject { workload: row.workload.name.clone(), arm: row.arm.clone() },
         trials: &trials,
         left_out: &left_out,
         failed: &failed,
-        spoken: &spoken(row),
+        spoken: &triggered_rules(row),
         near_limits: &near_limits,
     };
-    tells.facts(&seen)
-}
-
-fn of_failed(record: &Trial) -> Failed<'_> {
-    Failed { started: &record.started, reason: record.reason.as_deref().unwrap_or_default() }
+    tells.facts(&view)
 }
 
 /// A metric whose trust the rules may change; `None` for all others.
 pub(super) fn as_judged(
     metric: &str,
-    row: &WorkloadTrials<'_>,
+    row: &RowTrials<'_>,
     measured: &Measured,
 ) -> Option<Result<f64, String>> {
-    row.workload.work.tells()?.as_judged(metric, measured, &spoken(row))
+    row.workload.work.tells()?.as_judged(metric, measured, &triggered_rules(row))
 }
 
 /// The remarks on a row in the form for kinds of work.
-fn spoken<'a>(row: &'a WorkloadTrials<'_>) -> Vec<TriggeredRule<'a>> {
-    let of = |(rule, remark): &'a (&'static str, RuleRemark)| {
+fn triggered_rules<'a>(row: &'a RowTrials<'_>) -> Vec<TriggeredRule<'a>> {
+    let mut rules = Vec::new();
+    for (rule, remark) in &row.remarks {
         let invalid = remark.trust == Trust::Invalid;
-        TriggeredRule { rule, invalid, text: &remark.text }
-    };
-    row.remarks.iter().map(of).collect()
+        rules.push(TriggeredRule { rule, invalid, text: &remark.text });
+    }
+    rules
 }
 
 /// The sensor closest to its throttling temperature; `None` if temperatures were not recorded.
-fn near_limit(seen: &Presence<Temperature>) -> Option<Presence<NearLimit>> {
-    if is_not_recorded(seen) {
+fn near_limit(temperature: &Presence<Temperature>) -> Option<Presence<NearLimit>> {
+    if is_not_recorded(temperature) {
         return None;
     }
-    Some(match seen {
-        Presence::Present(seen) => {
-            Presence::from_option(nearest(seen), "no sensor reports a throttling temperature")
-        }
+    Some(match temperature {
+        Presence::Present(temperature) => Presence::from_option(
+            nearest_sensor(temperature),
+            "no sensor reports a throttling temperature",
+        ),
         Presence::Absent(reason) => Presence::absent(reason.clone()),
     })
 }
 
-fn nearest(temperature: &Temperature) -> Option<NearLimit> {
+fn nearest_sensor(temperature: &Temperature) -> Option<NearLimit> {
     let sensors = temperature.sensors.iter().filter_map(|(name, sensor)| {
         let limit_mc = sensor.limit_mc.filter(|mc| *mc > LEAST_LIMIT_MC)?;
         let most_mc = sensor.before_mc.max(sensor.after_mc);
         Some(NearLimit { name: name.clone(), most_mc, limit_mc })
     });
-    sensors.min_by_key(|own| own.limit_mc.saturating_sub(own.most_mc))
+    sensors.min_by_key(|sensor| sensor.limit_mc.saturating_sub(sensor.most_mc))
 }
 
 /// Fills facts with the numbers of their rows, and marks those with untrusted numbers.
@@ -86,8 +87,8 @@ pub(super) fn settle(found: &mut Findings) {
     let Findings { measurements: cells, of_kinds, .. } = found;
     for facts in of_kinds.all_mut() {
         let subject = facts.subject();
-        facts.settle(&|metric| number(cells, &subject, metric));
-        let Some(because) = worst(cells, &subject) else { continue };
+        facts.settle(&|metric| row_number(cells, &subject, metric));
+        let Some(because) = worst_remark(cells, &subject) else { continue };
         let Some(Resting { text, unsaid }) = facts.resting() else { continue };
         // If the kind defines a text for invalid rows, it replaces all others.
         if let Some(instead) = unsaid.filter(|_| because.trust == Trust::Invalid) {
@@ -98,15 +99,15 @@ pub(super) fn settle(found: &mut Findings) {
     }
 }
 
-fn number(cells: &[Measurement], subject: &Subject, metric: &str) -> Option<f64> {
-    let own = cells.iter().find(|cell| cell.metric == metric && is_of(cell, subject));
-    own.and_then(Measurement::value)
+fn row_number(cells: &[Measurement], subject: &Subject, metric: &str) -> Option<f64> {
+    let cell = cells.iter().find(|cell| cell.metric == metric && is_of(cell, subject));
+    cell.and_then(Measurement::value)
 }
 
 /// The remark with the lowest trust on a row's primary number.
-fn worst<'a>(cells: &'a [Measurement], subject: &Subject) -> Option<&'a Because> {
-    let own = cells.iter().filter(|cell| cell.primary && is_of(cell, subject));
-    let because = own.flat_map(|cell| &cell.reasons);
+fn worst_remark<'a>(cells: &'a [Measurement], subject: &Subject) -> Option<&'a Because> {
+    let cells = cells.iter().filter(|cell| cell.primary && is_of(cell, subject));
+    let because = cells.flat_map(|cell| &cell.reasons);
     because.filter(|one| one.trust != Trust::Trusted).max_by_key(|one| one.trust)
 }
 
@@ -195,8 +196,8 @@ mod tests {
             settle(&mut found);
             let own = Subject { workload: "sustained-write".to_owned(), arm: Levels::new() };
             let primary = found.measurements.iter().find(|cell| cell.primary).unwrap();
-            assert_eq!(number(&found.measurements, &own, &primary.metric), primary.value());
-            assert_eq!(number(&found.measurements, &own, "capacity_usable_bytes"), None);
+            assert_eq!(row_number(&found.measurements, &own, &primary.metric), primary.value());
+            assert_eq!(row_number(&found.measurements, &own, "capacity_usable_bytes"), None);
             let said = sentences(&found).remove(0);
             assert_eq!(said.topic, "sustained");
             said.text
@@ -243,11 +244,11 @@ mod tests {
             cell.reasons = vec![Because { rule, trust: Trust::Suspect, text }];
         }
         let own = Subject { workload: "sustained-write".to_owned(), arm: Levels::new() };
-        assert!(worst(&cells, &own).is_some());
+        assert!(worst_remark(&cells, &own).is_some());
         for cell in &mut cells {
             cell.control = true;
         }
-        assert!(worst(&cells, &own).is_none());
+        assert!(worst_remark(&cells, &own).is_none());
     }
 
     #[test]

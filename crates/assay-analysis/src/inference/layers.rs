@@ -4,11 +4,11 @@ use assay_core::quantity::units::show;
 use assay_machine::factors::layers::{self, CONVERSION};
 use assay_machine::system::site::Site;
 use assay_study::findings::{Findings, Measurement, Sentence, Trust};
-use assay_study::results::plan::{Arm, arm_in_words};
+use assay_study::results::plan::arm_in_words;
 
 use super::distinct;
 use super::metrics::{SYNC_RATE, SYNC_WHOLE};
-use super::rows::WorkloadTrials;
+use super::rows::RowTrials;
 
 const CRYPT: &str = "crypt";
 
@@ -18,7 +18,7 @@ pub(super) struct Conversion {
     took_ns: u64,
 }
 
-pub(super) fn of_row(row: &WorkloadTrials<'_>) -> Vec<Conversion> {
+pub(super) fn of_row(row: &RowTrials<'_>) -> Vec<Conversion> {
     let (factor, level) = CONVERSION;
     let in_place = row.arm.get(factor).is_some_and(|own| own == level);
     let Some(bytes) = row.site.filter(|_| in_place).and_then(encrypted) else { return Vec::new() };
@@ -65,34 +65,36 @@ pub(super) fn resyncs(found: &Findings) -> Vec<Sentence> {
     let rates =
         || found.measurements.iter().filter(|cell| cell.metric == SYNC_RATE && is_sound(cell));
     let arms = distinct(rates().map(|cell| &cell.configuration));
-    let of_arm = |arm: &Arm| {
-        let own = rates().filter(|cell| cell.configuration == *arm);
-        let told: Vec<String> = own.filter_map(|cell| resync(cell, found)).collect();
-        let levels = arm
-            .iter()
-            .filter(|(name, _)| name.as_str() == ARRAY || layers::goes_with(name) == Some(ARRAY));
-        let which = match arm_in_words(levels) {
+    let mut sentences = Vec::new();
+    for arm in arms {
+        let of_arm = rates().filter(|cell| cell.configuration == *arm);
+        let rates: Vec<String> = of_arm.filter_map(|cell| resync_rate(cell, found)).collect();
+        if rates.is_empty() {
+            continue;
+        }
+        let is_of_array = |name: &String| name == ARRAY || layers::goes_with(name) == Some(ARRAY);
+        let subject = match arm_in_words(arm.iter().filter(|(name, _)| is_of_array(name))) {
             levels if levels.is_empty() => "Each member".to_owned(),
             levels => format!("{levels}: each member"),
         };
-        let text = format!("{which} resyncs at {}.", told.join(", "));
-        (!told.is_empty()).then(|| Sentence::finding("resync", text))
-    };
-    arms.into_iter().filter_map(of_arm).collect()
+        let text = format!("{subject} resyncs at {}.", rates.join(", "));
+        sentences.push(Sentence::finding("resync", text));
+    }
+    sentences
 }
 
 fn is_sound(cell: &Measurement) -> bool {
     cell.trust.is_some_and(|trust| trust != Trust::Invalid)
 }
 
-/// `9.8 MB/s while "write" runs (the whole in 2.1 min)`.
-fn resync(cell: &Measurement, found: &Findings) -> Option<String> {
+/// `9.8 MB/s while "write" runs (total 2.1 min)`.
+fn resync_rate(cell: &Measurement, found: &Findings) -> Option<String> {
     let rate = show::mb_per_s(cell.value()?);
-    let whole =
+    let total_s =
         found.cell(&cell.workload, &cell.configuration, SYNC_WHOLE).and_then(Measurement::value);
-    let whole = whole.map(|s| format!(" (total {})", show::duration(s * 1e9)));
-    let (whole, doubt) = (whole.unwrap_or_default(), cell.trust.map_or("", Trust::doubt));
-    Some(format!("{rate} MB/s while {:?} runs{whole}{doubt}", cell.workload))
+    let total = total_s.map(|s| format!(" (total {})", show::duration(s * 1e9)));
+    let (total, doubt) = (total.unwrap_or_default(), cell.trust.map_or("", Trust::doubt));
+    Some(format!("{rate} MB/s while {:?} runs{total}{doubt}", cell.workload))
 }
 
 #[cfg(test)]

@@ -1,5 +1,4 @@
-//! Sentences on memory: the working set within a limit for each kind of swap, and the memory that threads reserve and
-//! use for each stack size.
+//! Sentences on memory: the working set in a limit per kind of swap, and what threads reserve and use per stack size.
 
 use assay_core::quantity::Metric;
 use assay_core::quantity::units::show;
@@ -7,7 +6,7 @@ use assay_study::findings::{Findings, Measurement, Sentence, SentenceRole, Trust
 use assay_workloads::memory::{self, EXPECTED, HELD, KILLED, RATE, REACHED};
 use assay_workloads::stacks;
 
-use super::rows::WorkloadTrials;
+use super::rows::RowTrials;
 
 /// Smaller savings of a compressor are not worth a sentence.
 const SMALL: f64 = 0.1;
@@ -28,47 +27,47 @@ struct MemoryRow {
 pub(super) fn swap_sentence(
     workload: &str,
     found: &Findings,
-    rows: &[WorkloadTrials<'_>],
+    rows: &[RowTrials<'_>],
 ) -> Option<Sentence> {
-    let own = rows.iter().filter(|row| row.workload.name == workload && !row.workload.control);
-    let all: Vec<MemoryRow> = own.filter_map(|row| held(found, row)).collect();
-    let swaps = all.iter().any(|one| one.killed.0 > 0 || one.packs);
-    if !swaps {
+    let rows = rows.iter().filter(|row| row.workload.name == workload && !row.workload.control);
+    let rows: Vec<MemoryRow> = rows.filter_map(|row| memory_row(found, row)).collect();
+    if !rows.iter().any(|row| row.killed.0 > 0 || row.packs) {
         return None;
     }
-    let killed = all.iter().filter(|one| one.killed.0 > 0).map(|one| {
-        format!(
-            "{} ran out of memory in {} of {} trials, after filling {} of {}",
-            one.name,
-            one.killed.0,
-            one.killed.1,
-            show::bytes(one.reached_bytes as u64),
-            show::bytes(one.set_bytes)
-        )
-    });
-    let lived = all.iter().filter_map(|one| {
-        let rate = show::per_second(one.rate?);
-        let per = one.per_memory.filter(|_| one.packs).map(|per| one.taken(per));
-        let per = per.unwrap_or_default();
-        // If some trials were killed, the data fits in the others only.
-        let where_not = match one.killed {
-            (0, _) => String::new(),
-            (killed, all) => format!(" in the other {} trials", all.saturating_sub(killed)),
-        };
-        Some(format!(
-            "{}: the data fits{where_not}, with {rate} accesses per second{per}",
-            one.name
-        ))
-    });
-    let told: Vec<String> = killed.chain(lived).collect();
-    let worst = all.iter().map(|one| one.trust).max().unwrap_or(Trust::Trusted);
-    let text = format!("{workload}: {}{}.", told.join("; "), worst.doubt());
+    let mut clauses: Vec<String> = rows.iter().filter_map(MemoryRow::kills_clause).collect();
+    clauses.extend(rows.iter().filter_map(MemoryRow::fit_clause));
+    let worst = rows.iter().map(|row| row.trust).max().unwrap_or(Trust::Trusted);
+    let text = format!("{workload}: {}{}.", clauses.join("; "), worst.doubt());
     Some(Sentence::finding("memory", text))
 }
 
 impl MemoryRow {
+    fn kills_clause(&self) -> Option<String> {
+        let (killed, trials) = self.killed;
+        let reached = show::bytes(self.reached_bytes as u64);
+        (killed > 0).then(|| {
+            format!(
+                "{} ran out of memory in {killed} of {trials} trials, after filling {reached} of {}",
+                self.name,
+                show::bytes(self.set_bytes)
+            )
+        })
+    }
+
+    fn fit_clause(&self) -> Option<String> {
+        let rate = show::per_second(self.rate?);
+        let per = self.per_memory.filter(|_| self.packs).map(|per| self.memory_clause(per));
+        let per = per.unwrap_or_default();
+        // If some trials were killed, the data fits in the others only.
+        let scope = match self.killed {
+            (0, _) => String::new(),
+            (killed, trials) => format!(" in the other {} trials", trials.saturating_sub(killed)),
+        };
+        Some(format!("{}: the data fits{scope}, with {rate} accesses per second{per}", self.name))
+    }
+
     /// Memory used by the working set, including compressed pages outside the limit.
-    fn taken(&self, per: f64) -> String {
+    fn memory_clause(&self, per: f64) -> String {
         let memory = show::bytes((self.set_bytes as f64 / per) as u64);
         if per < 1.0 + SMALL {
             format!(
@@ -80,11 +79,11 @@ impl MemoryRow {
     }
 }
 
-fn held(found: &Findings, row: &WorkloadTrials<'_>) -> Option<MemoryRow> {
+fn memory_row(found: &Findings, row: &RowTrials<'_>) -> Option<MemoryRow> {
     let planned = memory::MemoryPlan::of(&row.workload.work)?;
     let cell = |metric: &Metric| {
-        let own = found.cell(&row.workload.name, &row.workload.arm, metric.name);
-        own.filter(|cell| cell.trust != Some(Trust::Invalid))
+        let cell = found.cell(&row.workload.name, &row.workload.arm, metric.name);
+        cell.filter(|cell| cell.trust != Some(Trust::Invalid))
     };
     let mean = |metric| cell(metric).and_then(Measurement::value);
     let kills = cell(&KILLED).map(Measurement::values).unwrap_or_default();
@@ -115,10 +114,10 @@ struct StackSizeRow {
 pub(super) fn stacks_sentence(
     workload: &str,
     found: &Findings,
-    rows: &[WorkloadTrials<'_>],
+    rows: &[RowTrials<'_>],
 ) -> Option<Sentence> {
-    let own = rows.iter().filter(|row| row.workload.name == workload && !row.workload.control);
-    let mut sizes: Vec<StackSizeRow> = own.filter_map(|row| size(found, row)).collect();
+    let rows = rows.iter().filter(|row| row.workload.name == workload && !row.workload.control);
+    let mut sizes: Vec<StackSizeRow> = rows.filter_map(|row| stack_size_row(found, row)).collect();
     // The largest first: users worry about it most.
     sizes.sort_by_key(|size| std::cmp::Reverse(size.limit_bytes));
     sizes.dedup_by_key(|size| size.limit_bytes);
@@ -143,22 +142,18 @@ pub(super) fn stacks_sentence(
     Some(Sentence::new(SentenceRole::Answer, "reserved", text))
 }
 
-fn size(found: &Findings, row: &WorkloadTrials<'_>) -> Option<StackSizeRow> {
+fn stack_size_row(found: &Findings, row: &RowTrials<'_>) -> Option<StackSizeRow> {
     let planned = stacks::StacksPlan::of(&row.workload.work)?;
     let mean = |metric: &str| {
         let cell = found.cell(&row.workload.name, &row.arm, metric)?;
         let trust = cell.trust.filter(|trust| *trust != Trust::Invalid)?;
         Some((cell.value()?, trust))
     };
-    let ((reserved, one), (used, other)) =
-        (mean(stacks::VIRTUAL.name)?, mean(stacks::RESIDENT.name)?);
-    Some(StackSizeRow {
-        limit_bytes: planned.limit_bytes,
-        threads: planned.threads,
-        reserved,
-        used,
-        trust: one.max(other),
-    })
+    let (reserved, reserved_trust) = mean(stacks::VIRTUAL.name)?;
+    let (used, used_trust) = mean(stacks::RESIDENT.name)?;
+    let trust = reserved_trust.max(used_trust);
+    let (limit_bytes, threads) = (planned.limit_bytes, planned.threads);
+    Some(StackSizeRow { limit_bytes, threads, reserved, used, trust })
 }
 
 impl StackSizeRow {

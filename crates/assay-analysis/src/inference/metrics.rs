@@ -15,11 +15,10 @@ use assay_workloads::metrics::{is_of_energy, is_told};
 use assay_workloads::{Basis, io};
 
 use super::kinds;
-use super::rows::{MeasuredTrial, WorkloadTrials};
+use super::rows::{MeasuredTrial, RowTrials};
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
-/// Quantiles by metric name.
 const QUANTILES: [(&str, f64); 14] = [
     ("latency_p50_ns", 0.5),
     ("latency_p90_ns", 0.9),
@@ -70,18 +69,17 @@ fn times<'t>(metric: &str, trial: &'t MeasuredTrial<'_>) -> Option<&'t Tally> {
     }
 }
 
-pub(super) fn applies(metric: &str, row: &WorkloadTrials<'_>) -> bool {
+pub(super) fn applies(metric: &str, row: &RowTrials<'_>) -> bool {
     if played::find(metric).is_some() {
         // Each class has a separate row.
         return false;
     }
+    let mut evidence = row.trials.iter().map(|trial| &trial.record.evidence);
     if is_of_energy(metric) {
-        let told = |trial: &MeasuredTrial<'_>| !is_not_recorded(&trial.record.evidence.energy);
-        return row.trials.iter().any(told);
+        return evidence.any(|evidence| !is_not_recorded(&evidence.energy));
     }
-    if is_sync(metric) {
-        let told = |trial: &MeasuredTrial<'_>| !is_not_recorded(&trial.record.evidence.array_sync);
-        return row.trials.iter().any(told);
+    if is_resync(metric) {
+        return evidence.any(|evidence| !is_not_recorded(&evidence.array_sync));
     }
     if is_response(metric) {
         return row.workload.work.is_by_clock();
@@ -90,14 +88,14 @@ pub(super) fn applies(metric: &str, row: &WorkloadTrials<'_>) -> bool {
         return row.trials.iter().any(|trial| trial.sync_ns.is_some());
     }
     let kind = row.workload.work.kind();
-    let is_own = || kind.metrics.iter().copied().flatten().any(|own| own.name == metric);
+    let is_of_kind = || kind.metrics.iter().copied().flatten().any(|one| one.name == metric);
     let is_shared = || SHARED.iter().any(|shared| shared.name == metric);
     match metric {
         "write_amplification" => row.workload.writes(),
         "background_bandwidth_bytes_per_s" => row.workload.background.is_some(),
         // An observed program runs no operations of Assay.
         _ if row.workload.work.is_only_watched() => false,
-        _ if is_own() => true,
+        _ if is_of_kind() => true,
         // Metrics per byte need a number of bytes.
         _ => is_shared() && kind.judged.contains(&Basis::Bytes),
     }
@@ -106,23 +104,22 @@ pub(super) fn applies(metric: &str, row: &WorkloadTrials<'_>) -> bool {
 /// The value of a metric in a trial, always finite, or the reason why it is missing.
 pub(super) fn value(
     metric: &str,
-    row: &WorkloadTrials<'_>,
+    row: &RowTrials<'_>,
     trial: &MeasuredTrial<'_>,
 ) -> Result<f64, String> {
     let record = trial.record;
     let measured = record.measured.as_ref().ok_or("the trial failed")?;
-    if let Some(rate) = record.together.as_ref().and_then(|own| own.rate(metric)) {
+    if let Some(rate) = record.together.as_ref().and_then(|together| together.rate(metric)) {
         // Over the window common to all hosts.
         return if rate.is_finite() { Ok(rate) } else { Err("no data was moved".to_owned()) };
     }
     let evidence = &record.evidence;
     let kernel_threads_ns = || evidence.cpu.part(|cpu| &cpu.kernel_threads_ns);
-    let found = match metric {
+    let value = match metric {
         "background_bandwidth_bytes_per_s" => {
-            let beside = record.background.as_ref();
-            let beside = beside.and_then(|own| Some((own, io::IoDetail::of(own)?)));
-            let (own, counted) = beside.ok_or("no background operation ran")?;
-            own.per_second(counted.bytes())
+            let background = record.background.as_ref().ok_or("no background operation ran")?;
+            let detail = io::IoDetail::of(background).ok_or("no background operation ran")?;
+            background.per_second(detail.bytes())
         }
         "cpu_s_per_gib" => Ok(seconds_per_gib(record.all_cpu_ns(), record)),
         "kernel_cpu_s_per_gib" => {
@@ -151,14 +148,14 @@ pub(super) fn value(
         }
         "device_requests_per_operation" => requests_per_operation(row, trial),
         "device_busy_s_per_gib" => busy_s_per_gib(row, trial),
-        _ if is_told(metric) => reported(metric, measured),
+        _ if is_told(metric) => measured.value(metric).unwrap_or_else(no_such_value),
         _ if is_of_energy(metric) => energy(metric, row, trial),
-        _ if is_sync(metric) => sync(metric, record),
+        _ if is_resync(metric) => resync(metric, record),
         _ => kinds::as_judged(metric, row, measured)
             .or_else(|| row.workload.work.value(metric, measured))
             .unwrap_or_else(|| latency(metric, trial)),
     }?;
-    if found.is_finite() { Ok(found) } else { Err("no data was moved".to_owned()) }
+    if value.is_finite() { Ok(value) } else { Err("no data was moved".to_owned()) }
 }
 
 /// CPU and device time of the whole run per GiB moved in the run.
@@ -172,17 +169,17 @@ fn value_or_reason(seen: &Presence<u64>) -> Result<u64, String> {
 
 /// A counter summed over devices until all data was on them; only if all devices have the counter.
 fn of_devices(
-    row: &WorkloadTrials<'_>,
+    row: &RowTrials<'_>,
     trial: &MeasuredTrial<'_>,
     names: fn(&Site) -> Vec<&str>,
-    pick: fn(&Traffic) -> u64,
+    counter: fn(&Traffic) -> u64,
 ) -> Result<u64, String> {
-    let untold = || "no underlying device has byte counters".to_owned();
-    let site = row.site.filter(|site| !site.counted.is_empty()).ok_or_else(untold)?;
-    let devices = trial.record.evidence.disk.value().ok_or_else(untold)?;
-    let of = |one: &DeviceEvidence| pick(&one.run) + pick(&one.settle);
-    let sum: Option<u64> = names(site).into_iter().map(|name| devices.get(name).map(of)).sum();
-    sum.ok_or_else(untold)
+    let no_counters = || "no underlying device has byte counters".to_owned();
+    let site = row.site.filter(|site| !site.counted.is_empty()).ok_or_else(no_counters)?;
+    let devices = trial.record.evidence.disk.value().ok_or_else(no_counters)?;
+    let count = |device: &DeviceEvidence| counter(&device.run) + counter(&device.settle);
+    let sum: Option<u64> = names(site).into_iter().map(|name| devices.get(name).map(count)).sum();
+    sum.ok_or_else(no_counters)
 }
 
 fn counted(site: &Site) -> Vec<&str> {
@@ -191,42 +188,40 @@ fn counted(site: &Site) -> Vec<&str> {
 
 /// The same for the devices that carry the requested data: for an md array, its members.
 fn of_carriers(
-    row: &WorkloadTrials<'_>,
+    row: &RowTrials<'_>,
     trial: &MeasuredTrial<'_>,
-    pick: fn(&Traffic) -> u64,
+    counter: fn(&Traffic) -> u64,
 ) -> Result<u64, String> {
     let is_counted = row.site.is_some_and(|site| !site.counted.is_empty());
     if is_counted && !is_not_recorded(&trial.record.evidence.array_sync) {
         return Err("the byte count includes resync traffic".to_owned());
     }
-    of_devices(row, trial, carriers, pick)
+    of_devices(row, trial, data_devices, counter)
 }
 
-fn carriers(site: &Site) -> Vec<&str> {
-    let mut found = Vec::new();
-    let mut waiting: Vec<&str> = site.counted.iter().rev().map(String::as_str).collect();
-    while let Some(name) = waiting.pop() {
+/// The counted devices, with the members of md arrays instead of the arrays.
+fn data_devices(site: &Site) -> Vec<&str> {
+    let mut devices = Vec::new();
+    let mut pending: Vec<&str> = site.counted.iter().rev().map(String::as_str).collect();
+    while let Some(name) = pending.pop() {
         let array =
             site.layers.iter().find(|layer| layer.name == name && layer.number.major == MD_MAJOR);
         match array {
             Some(array) if !array.below.is_empty() => {
-                waiting.extend(array.below.iter().rev().map(String::as_str));
+                pending.extend(array.below.iter().rev().map(String::as_str));
             }
-            _ => found.push(name),
+            _ => devices.push(name),
         }
     }
-    found
+    devices
 }
 
-fn requests_per_operation(
-    row: &WorkloadTrials<'_>,
-    trial: &MeasuredTrial<'_>,
-) -> Result<f64, String> {
+fn requests_per_operation(row: &RowTrials<'_>, trial: &MeasuredTrial<'_>) -> Result<f64, String> {
     let requests = of_devices(row, trial, counted, |traffic| traffic.reads + traffic.writes)?;
     Ok(requests as f64 / trial.record.claims().operations() as f64)
 }
 
-fn busy_s_per_gib(row: &WorkloadTrials<'_>, trial: &MeasuredTrial<'_>) -> Result<f64, String> {
+fn busy_s_per_gib(row: &RowTrials<'_>, trial: &MeasuredTrial<'_>) -> Result<f64, String> {
     let busy_ms = of_devices(row, trial, counted, |traffic| traffic.busy_ms)?;
     Ok(seconds_per_gib(busy_ms.saturating_mul(1_000_000), trial.record))
 }
@@ -234,22 +229,22 @@ fn busy_s_per_gib(row: &WorkloadTrials<'_>, trial: &MeasuredTrial<'_>) -> Result
 pub(super) const SYNC_RATE: &str = "resync_bytes_per_s";
 pub(super) const SYNC_WHOLE: &str = "resync_total_s";
 
-fn reported(metric: &str, measured: &assay_workloads::Measured) -> Result<f64, String> {
-    measured.value(metric).unwrap_or_else(|| Err("some trials have no such value".to_owned()))
+fn no_such_value() -> Result<f64, String> {
+    Err("some trials have no such value".to_owned())
 }
 
-fn is_sync(metric: &str) -> bool {
+fn is_resync(metric: &str) -> bool {
     [SYNC_RATE, SYNC_WHOLE].contains(&metric)
 }
 
-fn sync(metric: &str, record: &Trial) -> Result<f64, String> {
-    let own = match &record.evidence.array_sync {
-        Presence::Present(own) => own,
-        not if is_not_recorded(not) => return Err("no array resynced".to_owned()),
+fn resync(metric: &str, record: &Trial) -> Result<f64, String> {
+    let arrays = match &record.evidence.array_sync {
+        Presence::Present(arrays) => arrays,
+        absent if is_not_recorded(absent) => return Err("no array resynced".to_owned()),
         Presence::Absent(reason) => return Err(reason.clone()),
     };
-    let mut all = own.values();
-    let (Some(progress), None) = (all.next(), all.next()) else {
+    let mut arrays = arrays.values();
+    let (Some(progress), None) = (arrays.next(), arrays.next()) else {
         return Err("several arrays resynced".to_owned());
     };
     let rate = progress.bytes_per_s();
@@ -257,33 +252,27 @@ fn sync(metric: &str, record: &Trial) -> Result<f64, String> {
 }
 
 /// Energy of a run until all data was on the device; only if all trials of the row have the same source.
-fn energy(
-    metric: &str,
-    row: &WorkloadTrials<'_>,
-    trial: &MeasuredTrial<'_>,
-) -> Result<f64, String> {
-    let of = |trial: &MeasuredTrial<'_>| trial.record.evidence.energy.clone();
-    let own = match of(trial) {
-        Presence::Present(own) => own,
-        not @ Presence::Absent(_) if is_not_recorded(&not) => return Err("not watched".to_owned()),
-        Presence::Absent(reason) => return Err(reason),
+fn energy(metric: &str, row: &RowTrials<'_>, trial: &MeasuredTrial<'_>) -> Result<f64, String> {
+    let energy = match &trial.record.evidence.energy {
+        Presence::Present(energy) => energy,
+        absent if is_not_recorded(absent) => return Err("not watched".to_owned()),
+        Presence::Absent(reason) => return Err(reason.clone()),
     };
-    let same =
-        |other: &MeasuredTrial<'_>| of(other).value().is_none_or(|one| one.source == own.source);
-    if !row.counting().all(same) {
+    let mut energies = row.counting().filter_map(|other| other.record.evidence.energy.value());
+    if energies.any(|other| other.source != energy.source) {
         return Err("the energy values of the trials come from different sources".to_owned());
     }
     match metric {
-        "energy_j" => Ok(own.joules),
-        "power_w" => Ok(own.watts()),
-        "energy_above_idle_j" => above_idle(&own, row.idle),
-        _ => Ok(own.joules / (trial.record.claims().bytes() as f64 / GIB)),
+        "energy_j" => Ok(energy.joules),
+        "power_w" => Ok(energy.watts()),
+        "energy_above_idle_j" => above_idle(energy, row.idle),
+        _ => Ok(energy.joules / (trial.record.claims().bytes() as f64 / GIB)),
     }
 }
 
-fn above_idle(own: &Energy, idle: &Presence<Energy>) -> Result<f64, String> {
+fn above_idle(energy: &Energy, idle: &Presence<Energy>) -> Result<f64, String> {
     let idle = match idle {
-        Presence::Present(idle) if idle.source == own.source => idle,
+        Presence::Present(idle) if idle.source == energy.source => idle,
         Presence::Present(_) => {
             return Err("the idle energy value comes from another source".to_owned());
         }
@@ -292,7 +281,7 @@ fn above_idle(own: &Energy, idle: &Presence<Energy>) -> Result<f64, String> {
         }
         Presence::Absent(reason) => return Err(reason.clone()),
     };
-    let above = own.joules - idle.watts() * (own.span_ns as f64 / 1e9);
+    let above = energy.joules - idle.watts() * (energy.span_ns as f64 / 1e9);
     let message = "the run used no more energy than the idle machine";
     if above > 0.0 { Ok(above) } else { Err(message.to_owned()) }
 }
@@ -317,7 +306,7 @@ fn too_few(q: f64, had: u64) -> String {
 }
 
 /// Why a row has no percentile: the trial with the fewest operations decides.
-pub(super) fn unsupported(metric: &str, row: &WorkloadTrials<'_>) -> Option<String> {
+pub(super) fn unsupported(metric: &str, row: &RowTrials<'_>) -> Option<String> {
     let q = quantile(metric)?;
     let operations = |trial: &MeasuredTrial<'_>| times(metric, trial).map_or(0, Tally::len);
     let fewest = row.counting().map(operations).min()?;

@@ -43,7 +43,7 @@ mod workloads;
 
 pub use aa_test::{AaTest, AaWorkload, aa_test};
 pub use across::{RESULT, compare, names};
-pub use foresight::{Foresight, foresee, foreseen};
+pub use foresight::{Foresight, foresee, foresee_from_pilot};
 pub use race::log as race_log;
 pub use sessions::compare_sides;
 pub use stopping::{StopReason, enough};
@@ -78,29 +78,30 @@ pub fn findings(
     environment: &Environment,
     trials: &[Trial],
 ) -> Findings {
-    let mut own: Vec<Vec<&Trial>> = vec![Vec::new(); plan.workloads.len()];
+    let mut by_workload: Vec<Vec<&Trial>> = vec![Vec::new(); plan.workloads.len()];
     for trial in trials {
-        own.get_mut(trial.workload).into_iter().for_each(|own| own.push(trial));
+        if let Some(workload) = by_workload.get_mut(trial.workload) {
+            workload.push(trial);
+        }
     }
     let mut analysis = Analysis::new(study, plan, environment);
-    for trials in &own {
+    for trials in &by_workload {
         analysis.add(trials);
     }
     analysis.findings()
 }
 
 /// The primary metric of a trial's workload, with its value or the reason why it is missing.
-fn trial_value(
-    plan: &Plan,
-    environment: &Environment,
-    trial: &Trial,
-) -> (String, Result<f64, String>) {
-    let row = rows::one(plan, environment, trial);
+fn primary(plan: &Plan, environment: &Environment, trial: &Trial) -> (String, Result<f64, String>) {
+    let row = rows::of_trial(plan, environment, trial);
     let design = design(plan);
     let metric = design.primary.as_deref().unwrap_or_else(|| series::primary(&design, &row));
-    let measured = || row.trials.first().ok_or_else(|| "nothing was measured".to_owned());
-    let own = || measured().and_then(|measured| metrics::value(metric, &row, measured));
-    (metric.to_owned(), classes::in_trial(metric, &row).unwrap_or_else(own))
+    let value = match (classes::in_trial(metric, &row), row.trials.first()) {
+        (Some(value), _) => value,
+        (None, Some(measured)) => metrics::value(metric, &row, measured),
+        (None, None) => Err("nothing was measured".to_owned()),
+    };
+    (metric.to_owned(), value)
 }
 
 /// The value of one metric in one trial, or why there is none. The trial's workload must be one of the plan's.
@@ -110,18 +111,18 @@ pub fn trial_metric(
     trial: &Trial,
     metric: &str,
 ) -> Result<f64, String> {
-    let row = rows::one(plan, environment, trial);
+    let row = rows::of_trial(plan, environment, trial);
     let measured = row.trials.first().ok_or("nothing was measured")?;
     metrics::value(metric, &row, measured)
 }
 
 /// Indices of the trials that the number of a row summarizes.
 pub fn counting(trials: &[&Trial]) -> Vec<usize> {
-    let told = |record: &&Trial| {
+    let cell_trial = |record: &&Trial| {
         let value = record.measured.as_ref().map(|_| 1.0);
         series::cell_trial(&rows::MeasuredTrial::without_times(record), value)
     };
-    cells::counting(&trials.iter().map(told).collect::<Vec<_>>())
+    cells::counting(&trials.iter().map(cell_trial).collect::<Vec<_>>())
 }
 
 /// Requests of one class that the devices of a trial's target completed.
@@ -133,21 +134,17 @@ pub struct ClassOfTrial {
 
 /// The requests of a trial by class, if they were recorded.
 pub fn classes(plan: &Plan, environment: &Environment, trial: &Trial) -> Vec<ClassOfTrial> {
-    let found = classes::of_trial(plan, environment, trial).into_iter();
-    found.map(|(workload, class, span)| ClassOfTrial { workload, class, span }).collect()
+    let classes = classes::of_trial(plan, environment, trial).into_iter();
+    classes.map(|(workload, class, span)| ClassOfTrial { workload, class, span }).collect()
 }
 
 /// Draws all findings from measurements: cells, comparisons with verdicts, effects, trends, ranks and checks.
-pub fn judge(
-    study: StudyFacts,
-    environment: EnvironmentFacts,
-    mut measured: Measurements,
-) -> Findings {
+pub fn judge(study: StudyFacts, environment: EnvironmentFacts, mut data: Measurements) -> Findings {
     let stage = stage(&study);
     let mut found = Findings::new(study, environment);
-    found.summary = judged(&mut found, stage, &mut measured);
+    found.summary = add_numbers(&mut found, stage, &mut data);
     let rows = gated::measured(&found);
-    decide(&mut found, &measured, &rows);
+    decide(&mut found, &data, &rows);
     found
 }
 
@@ -167,18 +164,18 @@ fn stage(study: &StudyFacts) -> AdviceStage {
 }
 
 /// Adds the numbers and their comparisons; returns the sentences on them.
-fn judged(found: &mut Findings, stage: AdviceStage, measured: &mut Measurements) -> Vec<Sentence> {
-    measured.compare_zeros_by_difference(is_told);
-    measured.series.iter_mut().for_each(rules::weigh);
-    verdicts::mark(&mut measured.series);
+fn add_numbers(found: &mut Findings, stage: AdviceStage, data: &mut Measurements) -> Vec<Sentence> {
+    data.compare_zeros_by_difference(is_told);
+    data.series.iter_mut().for_each(rules::weigh);
+    verdicts::mark(&mut data.series);
     let mut sentences = Vec::new();
     // A race that selects arms overestimates the winner and underestimates the others (R15).
-    if !matches!(measured.design.stopping, Stopping::Race { .. }) {
-        let factors = verdicts::compare(found, measured, stage);
+    if !matches!(data.design.stopping, Stopping::Race { .. }) {
+        let factors = verdicts::compare(found, data, stage);
         sentences = sentences::of_verdicts(found, &factors, stage);
     }
-    found.measurements = cells::cells(&measured.design, std::mem::take(&mut measured.series));
-    found.study.factors.clone_from(&measured.design.factors);
+    found.measurements = cells::cells(&data.design, std::mem::take(&mut data.series));
+    found.study.factors.clone_from(&data.design.factors);
     found.name_means();
     sentences
 }

@@ -5,32 +5,33 @@ use assay_study::findings::AbsentCell;
 use assay_study::findings::measurements::Series;
 use assay_study::results::design::Design;
 
-use super::rows::WorkloadTrials;
+use super::rows::RowTrials;
 use super::series::of_metric;
 
 /// Series of the classes of a row, and the missing numbers; empty for work without classes.
-pub(super) fn series(design: &Design, row: &WorkloadTrials<'_>) -> (Vec<Series>, Vec<AbsentCell>) {
+pub(super) fn series(design: &Design, row: &RowTrials<'_>) -> (Vec<Series>, Vec<AbsentCell>) {
     let (mut found, mut absent) = (Vec::new(), Vec::new());
     // If nothing was measured, the row itself reports it.
-    let classes = CLASSES.iter().filter(|class| row.trust.is_some() && is_told(class, row));
+    let classes = CLASSES.iter().filter(|class| row.trust.is_some() && is_reported(class, row));
     for class in classes {
         let (primary, name) = (primary(design, row, class), name(&row.workload.name, class));
         let missing = |metric: &str, reason| AbsentCell::new(&name, &row.arm, Some(metric), reason);
         if let Some(reason) = row.workload.work.missing_class(class) {
-            let metric = primary.or_else(|| class.metric(usual(row)).map(|own| own.name));
+            let metric =
+                primary.or_else(|| class.metric(default_metric(row)).map(|series| series.name));
             absent.extend(metric.map(|metric| missing(metric, reason)));
             continue;
         }
-        if let Some(metric) = primary.filter(|metric| !means_something(metric, row)) {
+        if let Some(metric) = primary.filter(|metric| !is_defined(metric, row)) {
             absent.push(missing(metric, NO_CLOCK.to_owned()));
         }
-        for metric in class.metrics.iter().filter(|metric| means_something(metric.name, row)) {
+        for metric in class.metrics.iter().filter(|metric| is_defined(metric.name, row)) {
             match of_metric(design, row, metric) {
-                Ok(own) => found.push(Series {
+                Ok(series) => found.push(Series {
                     workload: name.clone(),
                     class_of: Some(row.workload.name.clone()),
                     primary: primary == Some(metric.name),
-                    ..own
+                    ..series
                 }),
                 Err(reason) => absent.push(missing(metric.name, reason)),
             }
@@ -49,21 +50,21 @@ pub(super) fn row_of(workload: &str, metric: &str) -> Option<String> {
 }
 
 /// Whether the kind of work of a row reports its classes.
-fn is_told(class: &PlayedClass, row: &WorkloadTrials<'_>) -> bool {
-    let mut own = row.workload.work.kind().metrics.iter().copied().flatten();
-    class.metrics.first().is_some_and(|first| own.any(|metric| metric.name == first.name))
+fn is_reported(class: &PlayedClass, row: &RowTrials<'_>) -> bool {
+    let mut metrics = row.workload.work.kind().metrics.iter().copied().flatten();
+    class.metrics.first().is_some_and(|first| metrics.any(|metric| metric.name == first.name))
 }
 
 const NO_CLOCK: &str = "this replay has no intended starts, so response time is undefined";
 
 /// Only work on a schedule has response times.
-fn means_something(metric: &str, row: &WorkloadTrials<'_>) -> bool {
-    let is_response = played::find(metric).is_some_and(|(_, told)| told.is_response());
+fn is_defined(metric: &str, row: &RowTrials<'_>) -> bool {
+    let is_response = played::find(metric).is_some_and(|(_, played)| played.is_response());
     !is_response || row.workload.work.is_by_clock()
 }
 
 /// Default metric for comparing classes: a mean, which needs few operations.
-fn usual(row: &WorkloadTrials<'_>) -> PlayedMetric {
+fn default_metric(row: &RowTrials<'_>) -> PlayedMetric {
     if row.workload.work.is_by_clock() {
         PlayedMetric::Response(LatencyPoint::Mean)
     } else {
@@ -72,12 +73,12 @@ fn usual(row: &WorkloadTrials<'_>) -> PlayedMetric {
 }
 
 /// The metric for comparing a class; if the study names one class's metric, only that one is compared.
-fn primary(design: &Design, row: &WorkloadTrials<'_>, class: &PlayedClass) -> Option<&'static str> {
-    let told = match design.primary.as_deref().and_then(played::find) {
-        Some((named, told)) => (named.key == class.key).then_some(told)?,
-        None => usual(row),
+fn primary(design: &Design, row: &RowTrials<'_>, class: &PlayedClass) -> Option<&'static str> {
+    let wanted = match design.primary.as_deref().and_then(played::find) {
+        Some((named, wanted)) => (named.key == class.key).then_some(wanted)?,
+        None => default_metric(row),
     };
-    class.metric(told).map(|metric| metric.name)
+    class.metric(wanted).map(|metric| metric.name)
 }
 
 #[cfg(test)]
@@ -214,12 +215,12 @@ mod tests {
         let bandwidth = number("reads", "read_bandwidth_bytes_per_s");
         assert!((bandwidth - 2_000.0 * 4096.0).abs() < 1e-6, "{bandwidth}");
         assert!((number("flushes", "flush_latency_p50_ns") / 5e6 - 1.0).abs() < 0.01);
-        let is_told = |one: &&String| {
+        let is_reported = |one: &&String| {
             one.contains("replayed writes regressed (")
                 && one.contains("higher mean response of writes, ratio ")
                 && one.contains("replayed reads are equivalent (no change in mean response of")
         };
-        let told = findings.summary_texts().iter().filter(is_told).count();
+        let told = findings.summary_texts().iter().filter(is_reported).count();
         assert_eq!(told, 1, "{:#?}", findings.summary_texts());
     }
 

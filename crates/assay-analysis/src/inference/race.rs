@@ -15,23 +15,19 @@ use assay_study::results::plan::{Arm, Plan, level_words};
 use assay_study::results::record::{Status, Trial};
 use assay_workloads::metrics::{self, change, is_of_speed};
 
-use super::trial_value;
+use super::primary;
 use super::verdicts::words::{counted, load};
 
 /// Logarithm of a trial's value in a race, higher is better; `None` without such a value.
 pub fn log(plan: &Plan, environment: &Environment, trial: &Trial) -> Option<f64> {
-    measured(plan, environment, trial).map(|(_, _, log)| log)
+    measure(plan, environment, trial).map(|(_, _, log)| log)
 }
 
-fn measured(
-    plan: &Plan,
-    environment: &Environment,
-    trial: &Trial,
-) -> Option<(String, Better, f64)> {
+fn measure(plan: &Plan, environment: &Environment, trial: &Trial) -> Option<(String, Better, f64)> {
     if !trial.status.counts() {
         return None;
     }
-    let (metric, value) = trial_value(plan, environment, trial);
+    let (metric, value) = primary(plan, environment, trial);
     let value = value.ok().filter(|value| value.is_finite() && *value > 0.0)?;
     // A race needs a metric with a known direction.
     let better = Some(direction(&metric, trial)).filter(|better| better.is_known())?;
@@ -40,8 +36,9 @@ fn measured(
 }
 
 fn direction(metric: &str, trial: &Trial) -> Better {
-    let mut told = trial.measured.iter().flat_map(|measured| measured.detail.own_metrics());
-    told.find(|own| own.name == metric).map_or_else(|| metrics::better(metric), |own| own.better)
+    let mut own_metrics = trial.measured.iter().flat_map(|measured| measured.detail.own_metrics());
+    let own_metric = own_metrics.find(|own_metric| own_metric.name == metric);
+    own_metric.map_or_else(|| metrics::better(metric), |own_metric| own_metric.better)
 }
 
 #[derive(Default)]
@@ -56,10 +53,10 @@ impl RaceRuns {
         if !race::is_one(plan) {
             return;
         }
-        let told = measured(plan, environment, trial);
-        self.runs.push(Run::new(trial, told.as_ref().map(|(.., log)| *log)));
+        let value = measure(plan, environment, trial);
+        self.runs.push(Run::new(trial, value.as_ref().map(|(.., log)| *log)));
         if self.metric.is_none() {
-            self.metric = told.map(|(metric, better, _)| (metric, better));
+            self.metric = value.map(|(metric, better, _)| (metric, better));
         }
     }
 
@@ -69,35 +66,34 @@ impl RaceRuns {
         let (metric, better) = self.metric.clone()?;
         let race = race::race(plan, &self.runs)?;
         let rules = race::rules(plan)?;
-        let teller = Teller { plan, race: &race, better };
+        let texts = RaceTexts { plan, race: &race, better };
         let arm = |index: usize| plan.workloads[index].arm.clone();
         // An emulator's times do not describe hardware or settings.
-        let is_told = !(found.environment.is_emulated() && is_of_speed(&metric));
-        let leader = race.standing.leader.filter(|_| is_told);
-        let counted = |run: &&Run| run.status != Status::Warmup;
-        let own = plan.workloads.first().map_or("", |own| own.name.as_str());
+        let is_valid = !(found.environment.is_emulated() && is_of_speed(&metric));
+        let leader = race.standing.leader.filter(|_| is_valid);
+        let workload = plan.workloads.first().map(|planned| planned.name.clone());
         let mut answer = RaceAnswer {
-            workload: own.to_owned(),
+            workload: workload.unwrap_or_default(),
             baseline: arm(rules.baseline),
             replicates: race.standing.replicates,
-            trials: self.runs.iter().filter(counted).count(),
-            screen: screen_answer(plan, &race, better).filter(|_| is_told),
+            trials: self.runs.iter().filter(|run| run.status != Status::Warmup).count(),
+            screen: screen_answer(plan, &race, better).filter(|_| is_valid),
             end: end(&race, found),
             winner: leader.map(arm),
             trust: leader.and_then(|leader| trust(found, &plan.workloads[leader].arm, &metric)),
-            winner_ratio: leader.and_then(|leader| teller.ratio(leader, rules.baseline)),
+            winner_ratio: leader.and_then(|leader| texts.ratio(leader, rules.baseline)),
             baseline_eliminated: leader.is_some() && race.standing.baseline_behind.is_some(),
-            entries: (0..rules.arms).map(|index| teller.runner(index, leader)).collect(),
+            entries: (0..rules.arms).map(|index| texts.runner(index, leader)).collect(),
             text: String::new(),
             indifference_zone: closeness,
             metric,
             better,
         };
         answer.text = match race.pass(plan) {
-            Some((pass, passes)) if is_told => under_way(&answer, pass, passes),
-            _ => words(&answer, found, is_told),
+            Some((pass, passes)) if is_valid => screening_words(&answer, pass, passes),
+            _ => answer_words(&answer, found, is_valid),
         };
-        if !is_told {
+        if !is_valid {
             answer.entries.clear();
         }
         Some(answer)
@@ -115,12 +111,12 @@ fn end(race: &Race, found: &Findings) -> Option<RaceEnd> {
 }
 
 fn trust(found: &Findings, arm: &Arm, metric: &str) -> Option<Trust> {
-    let own =
+    let cell =
         found.measurements.iter().find(|cell| cell.metric == metric && cell.configuration == *arm);
-    own.and_then(|cell| cell.trust)
+    cell.and_then(|cell| cell.trust)
 }
 
-struct Teller<'a> {
+struct RaceTexts<'a> {
     plan: &'a Plan,
     race: &'a Race,
     better: Better,
@@ -138,7 +134,7 @@ fn ends_of(better: Better, by: f64, width: f64) -> [f64; 2] {
     ends
 }
 
-impl Teller<'_> {
+impl RaceTexts<'_> {
     fn ratio_for(&self, difference: f64) -> f64 {
         ratio_of(self.better, difference)
     }
@@ -183,7 +179,9 @@ pub(super) fn sentences(answer: &RaceAnswer) -> Vec<Sentence> {
         about: vec![MetricRef::new(&answer.workload, &answer.metric)],
         ..Sentence::new(SentenceRole::Answer, "race", answer.text.clone())
     }];
-    sentences.extend(answer.screen.iter().map(|own| Sentence::finding("screen", own.text.clone())));
+    sentences.extend(
+        answer.screen.iter().map(|screen| Sentence::finding("screen", screen.text.clone())),
+    );
     sentences
 }
 
@@ -214,7 +212,7 @@ fn change_of(ratio: &str, metric: &str) -> String {
     format!("{}{of}", change(ratio, metric))
 }
 
-fn words(answer: &RaceAnswer, found: &Findings, is_told: bool) -> String {
+fn answer_words(answer: &RaceAnswer, found: &Findings, is_valid: bool) -> String {
     let among = format!("the race among {} configurations", answer.entries.len());
     let before = if answer.screen.is_some() { "a screen, " } else { "" };
     let counted = format!(
@@ -222,7 +220,7 @@ fn words(answer: &RaceAnswer, found: &Findings, is_told: bool) -> String {
         counted(answer.replicates as usize, "replicate"),
         answer.trials
     );
-    if !is_told {
+    if !is_valid {
         return format!("No winner in {among}: the times describe an emulator.");
     }
     let left = answer.left_in().count();
@@ -299,31 +297,31 @@ const MOST_NAMED: usize = 6;
 /// The outcome of the screening; `None` if there was none, or it is not finished.
 fn screen_answer(plan: &Plan, race: &Race, better: Better) -> Option<ScreenAnswer> {
     let screen = race.screen.as_ref()?;
-    let is_there = |own: &DroppedLevel| {
+    let is_planned = |dropped: &DroppedLevel| {
         let mut arms = plan.workloads.iter().map(|planned| &planned.arm);
-        arms.any(|arm| arm.get(&own.factor) == Some(&own.level))
+        arms.any(|arm| arm.get(&dropped.factor) == Some(&dropped.level))
     };
-    let told = |own: &ScreenLevel| {
+    let screened = |screened: &ScreenLevel| {
         // The plan reports levels that are unavailable here.
         let DroppedLevel { factor, level } =
-            dropped_level(plan, own.factor, own.level).filter(is_there)?;
+            dropped_level(plan, screened.factor, screened.level).filter(is_planned)?;
+        // The best level has no interval relative to itself.
+        let distance = screened.beside.filter(|best| best.by < 0.0 || best.width > 0.0);
         Some(ScreenedLevel {
             factor,
             level,
-            n: own.n,
-            ratio_to_best: own.beside.map(|own| ratio_of(better, own.by)),
-            // The best level has no interval relative to itself.
-            ends: (own.beside.filter(|own| own.by < 0.0 || own.width > 0.0))
-                .map(|own| ends_of(better, own.by, own.width)),
-            eliminated: own.left,
+            n: screened.n,
+            ratio_to_best: screened.beside.map(|best| ratio_of(better, best.by)),
+            ends: distance.map(|best| ends_of(better, best.by, best.width)),
+            eliminated: screened.left,
         })
     };
-    let gone = |left: &&Left| matches!(left.why, Why::Level { .. });
+    let is_of_level = |left: &&Left| matches!(left.why, Why::Level { .. });
     let mut answer = ScreenAnswer {
         passes: plan.design.stopping.passes(),
         trials: screen.trials,
-        settings: race.standing.left.iter().flatten().filter(gone).count(),
-        levels: screen.levels.iter().filter_map(told).collect(),
+        settings: race.standing.left.iter().flatten().filter(is_of_level).count(),
+        levels: screen.levels.iter().filter_map(screened).collect(),
         text: String::new(),
     };
     answer.text = screen_words(&answer);
@@ -336,7 +334,7 @@ fn dropped_level(plan: &Plan, factor: usize, level: usize) -> Option<DroppedLeve
     Some(DroppedLevel { factor: factor.name.clone(), level })
 }
 
-fn under_way(answer: &RaceAnswer, pass: u32, passes: u32) -> String {
+fn screening_words(answer: &RaceAnswer, pass: u32, passes: u32) -> String {
     let settings = answer.entries.len();
     let complete = pass.saturating_sub(1);
     let verb = if answer.end.is_some() { "ended during the screen" } else { "has not begun" };
@@ -351,21 +349,22 @@ fn screen_words(answer: &ScreenAnswer) -> String {
         counted(answer.trials, "trial"),
         answer.levels.len()
     );
-    let told = answer.levels.iter().any(|own| own.ratio_to_best.is_some());
-    let left: Vec<&ScreenedLevel> = answer.levels.iter().filter(|own| own.eliminated).collect();
-    if left.is_empty() && told {
+    let has_ratios = answer.levels.iter().any(|level| level.ratio_to_best.is_some());
+    let eliminated: Vec<&ScreenedLevel> =
+        answer.levels.iter().filter(|level| level.eliminated).collect();
+    if eliminated.is_empty() && has_ratios {
         return format!("{before}: none was worse (95% confidence), so all entered the race.");
     }
-    if left.is_empty() {
+    if eliminated.is_empty() {
         return format!(
             "A screen of {} first found no significant difference between factor levels, so all configurations entered \
              the race.",
             counted(answer.trials, "trial")
         );
     }
-    let named = left.iter().take(MOST_NAMED);
-    let mut names: Vec<String> = named.map(|own| level_words(&own.factor, &own.level)).collect();
-    let more = left.len().saturating_sub(MOST_NAMED);
+    let named = eliminated.iter().take(MOST_NAMED);
+    let mut names: Vec<String> = named.map(|one| level_words(&one.factor, &one.level)).collect();
+    let more = eliminated.len().saturating_sub(MOST_NAMED);
     if more > 0 {
         names.push(format!("{more} more"));
     }
@@ -373,7 +372,7 @@ fn screen_words(answer: &ScreenAnswer) -> String {
     format!(
         "{before} (simultaneous 95% confidence) and eliminated {} with {settings}: {}. The screen ignores \
          interactions, so the race omits any configuration that is good only with one of these levels.",
-        counted(left.len(), "level"),
+        counted(eliminated.len(), "level"),
         names.join(", ")
     )
 }

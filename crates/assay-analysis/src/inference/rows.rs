@@ -21,7 +21,7 @@ use super::series::cell_trial;
 use super::{cells, hosts};
 use crate::rules::{self, Case, RuleRemark, Unquiet};
 
-pub(super) struct WorkloadTrials<'a> {
+pub(super) struct RowTrials<'a> {
     pub workload: &'a PlannedWorkload,
     pub arm: Arm,
     /// The target's device stack; `None` in a bundle without it.
@@ -69,11 +69,11 @@ impl<'a> MeasuredTrial<'a> {
 
     /// The response or service times of one class of operations; `None` if it has none.
     pub fn times_of(&self, class: &str, is_response: bool) -> Option<&'a Tally> {
-        let is_own = |name: &str| {
+        let is_wanted = |name: &str| {
             if is_response { io::of_response(name) == Some(class) } else { name == class }
         };
-        let mut all = self.classes?.iter();
-        all.find(|(name, own)| is_own(name) && !own.is_empty()).map(|(_, own)| own)
+        let mut classes = self.classes?.iter();
+        classes.find(|(name, times)| is_wanted(name) && !times.is_empty()).map(|(_, times)| times)
     }
 
     /// Whether the trial counts: neither failed nor left out by design.
@@ -82,7 +82,7 @@ impl<'a> MeasuredTrial<'a> {
     }
 }
 
-impl<'a> WorkloadTrials<'a> {
+impl<'a> RowTrials<'a> {
     /// Series of this row among those of all rows, including its classes.
     pub fn own_series<'s>(&self, series: &'s mut [Series]) -> impl Iterator<Item = &'s mut Series> {
         let own = (self.workload.name.as_str(), &self.arm, self.workload.control);
@@ -113,13 +113,11 @@ impl<'a> WorkloadTrials<'a> {
     }
 
     /// Trials that the row's numbers summarize, among those with data.
-    pub fn summed_up(
-        &self,
-        is_told: impl Fn(&MeasuredTrial<'a>) -> bool,
-    ) -> Vec<&MeasuredTrial<'a>> {
-        let told = |trial: &MeasuredTrial<'a>| cell_trial(trial, is_told(trial).then_some(1.0));
-        let told: Vec<TrialValue> = self.trials.iter().map(told).collect();
-        cells::counting(&told).into_iter().map(|at| &self.trials[at]).collect()
+    pub fn summed(&self, has_data: impl Fn(&MeasuredTrial<'a>) -> bool) -> Vec<&MeasuredTrial<'a>> {
+        let trials = self.trials.iter();
+        let values: Vec<TrialValue> =
+            trials.map(|trial| cell_trial(trial, has_data(trial).then_some(1.0))).collect();
+        cells::counting(&values).into_iter().map(|index| &self.trials[index]).collect()
     }
 
     /// Whether a host provides the drive, whose caches are invisible here.
@@ -128,31 +126,30 @@ impl<'a> WorkloadTrials<'a> {
     }
 
     pub fn own_metrics(&self) -> Vec<&OwnMetric> {
-        let mut found: Vec<&OwnMetric> = Vec::new();
+        let mut metrics: Vec<&OwnMetric> = Vec::new();
         let measured = self.trials.iter().filter_map(|trial| trial.record.measured.as_ref());
-        for own in measured.flat_map(|measured| measured.detail.own_metrics()) {
-            if is_told(&own.name) && found.iter().all(|known| known.name != own.name) {
-                found.push(own);
+        for metric in measured.flat_map(|measured| measured.detail.own_metrics()) {
+            if is_told(&metric.name) && metrics.iter().all(|known| known.name != metric.name) {
+                metrics.push(metric);
             }
         }
-        found
+        metrics
     }
 
     /// The trust in a metric of the row, and the remarks that affect it.
     pub fn judged(&self, nature: Nature, side: Side) -> (Option<Trust>, Vec<Because>) {
-        let about = |(rule, remark): &&(&'static str, RuleRemark)| remark.is_about(rule, nature);
-        let told: Vec<Because> = (self.remarks.iter().filter(about))
-            .map(|(rule, remark)| remark.because_of(rule, side))
-            .collect();
-        let worst = told.iter().map(|because| because.trust).max().unwrap_or(Trust::Trusted);
-        (self.trust.map(|_| worst), told)
+        let remarks = self.remarks.iter().filter(|(rule, remark)| remark.is_about(rule, nature));
+        let reasons: Vec<Because> =
+            remarks.map(|(rule, remark)| remark.because_of(rule, side)).collect();
+        let worst = reasons.iter().map(|because| because.trust).max().unwrap_or(Trust::Trusted);
+        (self.trust.map(|_| worst), reasons)
     }
 
     /// Notes that an amount is that of a virtual drive: the rule is about speed and does not lower its trust.
     pub fn as_given(&self, nature: Nature) -> Option<Because> {
         let (rule, remark) = self.remarks.iter().find(|(rule, _)| *rule == LENT)?;
-        let apart = nature == Nature::Amount && !remark.is_about(rule, nature);
-        apart.then(|| Because { trust: Trust::Trusted, ..remark.because(rule) })
+        let is_unaffected = nature == Nature::Amount && !remark.is_about(rule, nature);
+        is_unaffected.then(|| Because { trust: Trust::Trusted, ..remark.because(rule) })
     }
 }
 
@@ -161,27 +158,24 @@ pub(super) fn row<'a>(
     plan: &'a Plan,
     environment: &'a Environment,
     trials: &[&'a Trial],
-) -> WorkloadTrials<'a> {
-    let mut own = trials.to_vec();
+) -> RowTrials<'a> {
+    let mut trials = trials.to_vec();
     // Floating-point sums depend on the order; use that of the plan.
-    own.sort_by_key(|trial| (trial.order, trial.replicate));
-    let measured: Vec<MeasuredTrial<'_>> = own.into_iter().map(MeasuredTrial::new).collect();
-    let site = environment.sites.get(workload.target);
-    let fleet = environment.fleet.as_ref();
-    let judged = judged(workload, plan, site, &environment.machine, &measured);
-    let judged = judged.map(|own| {
-        let together = hosts::remarks(fleet, plan, workload, site, &measured);
-        together.map_or(own, |remarks| (remarks, Unquiet::default()))
-    });
+    trials.sort_by_key(|trial| (trial.order, trial.replicate));
     let mut row = bare(workload, plan, environment);
-    row.trust = judged.as_ref().map(|(told, _)| {
-        let primary = workload.work.primary(&|_| false);
-        let about = told.iter().filter(|(rule, remark)| remark.is_about(rule, nature(primary)));
-        let trust = about.map(|(rule, remark)| remark.because_of(rule, side(primary)).trust);
-        trust.max().unwrap_or(Trust::Trusted)
-    });
-    (row.remarks, row.unquiet) = judged.unwrap_or_default();
-    row.trials = measured;
+    row.trials = trials.into_iter().map(MeasuredTrial::new).collect();
+    let site = row.site;
+    let judged = judge_trials(workload, plan, site, &environment.machine, &row.trials);
+    let Some((remarks, unquiet)) = judged else { return row };
+    // The rules of a fleet replace those of one machine.
+    let fleet = environment.fleet.as_ref();
+    let of_fleet = hosts::remarks(fleet, plan, workload, site, &row.trials);
+    (row.remarks, row.unquiet) =
+        of_fleet.map_or((remarks, unquiet), |remarks| (remarks, Unquiet::default()));
+    let primary = workload.work.primary(&|_| false);
+    let about = row.remarks.iter().filter(|(rule, one)| one.is_about(rule, nature(primary)));
+    let trust = about.map(|(rule, remark)| remark.because_of(rule, side(primary)).trust);
+    row.trust = Some(trust.max().unwrap_or(Trust::Trusted));
     row
 }
 
@@ -189,9 +183,9 @@ pub(super) fn bare<'a>(
     workload: &'a PlannedWorkload,
     plan: &Plan,
     environment: &'a Environment,
-) -> WorkloadTrials<'a> {
+) -> RowTrials<'a> {
     let is_bare = workload.arm.is_empty();
-    WorkloadTrials {
+    RowTrials {
         workload,
         arm: if is_bare { arm(plan, workload.target) } else { workload.arm.clone() },
         site: environment.sites.get(workload.target),
@@ -204,13 +198,13 @@ pub(super) fn bare<'a>(
     }
 }
 
-pub(super) fn one<'a>(
+pub(super) fn of_trial<'a>(
     plan: &'a Plan,
     environment: &'a Environment,
     trial: &'a Trial,
-) -> WorkloadTrials<'a> {
+) -> RowTrials<'a> {
     let workload = &plan.workloads[trial.workload];
-    WorkloadTrials {
+    RowTrials {
         arm: trial.arm.clone(),
         trials: vec![MeasuredTrial::new(trial)],
         ..bare(workload, plan, environment)
@@ -218,7 +212,7 @@ pub(super) fn one<'a>(
 }
 
 /// Remarks of all rules on a row, and its trials with activity of others; `None` if no trial counts.
-fn judged(
+fn judge_trials(
     workload: &PlannedWorkload,
     plan: &Plan,
     site: Option<&Site>,
@@ -236,8 +230,8 @@ fn judged(
     let Some((site, survey)) = site.zip(plan.surveys.get(workload.target)) else {
         // Without a site in the bundle there is no evidence, so the row is not trusted.
         let text = "the record does not contain the target's devices".to_owned();
-        let told = vec![("device-bytes", RuleRemark::new(Trust::Suspect, text))];
-        return Some((told, Unquiet::default()));
+        let remarks = vec![("device-bytes", RuleRemark::new(Trust::Suspect, text))];
+        return Some((remarks, Unquiet::default()));
     };
     let emulator = machine.emulator();
     let case = Case { site, survey, workload, trials: &counting, emulator };
@@ -254,11 +248,11 @@ pub(super) fn arm(plan: &Plan, target: usize) -> Arm {
 
 fn merged(
     classes: &BTreeMap<String, Tally>,
-    is_own: impl Fn(&str) -> bool,
+    is_wanted: impl Fn(&str) -> bool,
 ) -> Option<Cow<'_, Tally>> {
-    let mut classes = classes.iter().filter(|(class, _)| is_own(class)).map(|(_, own)| own);
-    let mut sum = Cow::Borrowed(classes.next()?);
-    for other in classes {
+    let mut tallies = classes.iter().filter(|(class, _)| is_wanted(class)).map(|(_, own)| own);
+    let mut sum = Cow::Borrowed(tallies.next()?);
+    for other in tallies {
         sum.to_mut().add(other).ok()?;
     }
     (!sum.is_empty()).then_some(sum)

@@ -15,21 +15,22 @@ const BLAMED: [(&str, &str); 5] = [
 const MOST_ADVISED: u32 = 100;
 
 /// One sentence if over half of the trials were disturbed, with advice: the number of replicates, if it may grow.
-fn disturbance(rows: &[WorkloadTrials<'_>], needed: Option<u32>) -> Option<Sentence> {
-    let all: usize = rows.iter().map(|row| row.unquiet.of).sum();
-    let hit: usize = rows.iter().map(|row| row.unquiet.trials).sum();
-    if 2 * hit <= all {
+fn disturbance(rows: &[RowTrials<'_>], needed: Option<u32>) -> Option<Sentence> {
+    let total: usize = rows.iter().map(|row| row.unquiet.of).sum();
+    let disturbed: usize = rows.iter().map(|row| row.unquiet.trials).sum();
+    if 2 * disturbed <= total {
         return None;
     }
-    let speaks = |rule: &str| rows.iter().any(|row| row.unquiet.rules.contains(&rule));
-    let told = listed(BLAMED.iter().filter(|(rule, _)| speaks(rule)).map(|(_, words)| words));
-    let told = if told.is_empty() { "unknown cause".to_owned() } else { told };
-    let more = needed
-        .filter(|count| *count <= MOST_ADVISED)
-        .map(|count| format!(", or run more replicates (--replicates {count})"));
+    let is_flagged = |rule: &str| rows.iter().any(|row| row.unquiet.rules.contains(&rule));
+    let causes = BLAMED.iter().filter(|(rule, _)| is_flagged(rule)).map(|(_, words)| words);
+    let causes = listed(causes);
+    let causes = if causes.is_empty() { "unknown cause" } else { &causes };
+    let more = match needed {
+        Some(count @ ..=MOST_ADVISED) => format!(", or run more replicates (--replicates {count})"),
+        _ => String::new(),
+    };
     let text = format!(
-        "Interference: {told}, in {hit} of {all} trials. Stop other load and measure again{}.",
-        more.unwrap_or_default()
+        "Interference: {causes}, in {disturbed} of {total} trials. Stop other load and measure again{more}."
     );
     Some(Sentence::new(SentenceRole::Disturbance, "background-load", text))
 }
@@ -49,7 +50,7 @@ use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Plan, arm_in_words, without_target};
 use assay_workloads::metrics::{change, nature, noun};
 
-use super::rows::WorkloadTrials;
+use super::rows::RowTrials;
 use super::verdicts::words::listed;
 use super::verdicts::{AdviceStage, words};
 use super::{acknowledged, card, distinct, facts, with_levels};
@@ -80,9 +81,10 @@ fn emulated(story: &Summary<'_>) -> Option<Sentence> {
 pub(super) struct Summary<'a> {
     pub plan: &'a Plan,
     pub environment: &'a Environment,
-    pub rows: &'a [WorkloadTrials<'a>],
+    pub rows: &'a [RowTrials<'a>],
     pub found: &'a Findings,
-    pub told: Vec<Sentence>,
+    /// Sentences on verdicts and facts, before the selection.
+    pub facts: Vec<Sentence>,
 }
 
 /// The sentences, the most important first, the overall trust last.
@@ -104,45 +106,47 @@ pub(super) fn summary(story: &Summary<'_>) -> Vec<Sentence> {
     if !of_kinds.is_empty() {
         // Production work did not run on the current machine, and no rule has evidence of it.
         let recorded = story.rows.iter().all(|row| row.workload.work.is_recorded());
-        let mut told: Vec<Sentence> = emulated(story).filter(|_| !recorded).into_iter().collect();
-        told.extend(of_kinds);
-        told.extend(story.told.iter().cloned());
-        told.extend(invalid);
+        let mut summary = Vec::new();
+        summary.extend(emulated(story).filter(|_| !recorded));
+        summary.extend(of_kinds);
+        summary.extend(story.facts.iter().cloned());
+        summary.extend(invalid);
         if !recorded {
-            told.push(last);
+            summary.push(last);
         }
-        return told;
+        return summary;
     }
-    let judged = story.plan.design.margin.is_some();
+    let has_verdicts = story.plan.design.margin.is_some();
     // The answer to the study's question comes first, with its trust.
     let is_lead = |one: &Sentence| LEADS.contains(&one.topic.as_str());
     let (leads, others): (Vec<Sentence>, Vec<Sentence>) =
-        story.told.iter().cloned().partition(is_lead);
-    if is_simulated && !judged {
+        story.facts.iter().cloned().partition(is_lead);
+    if is_simulated && !has_verdicts {
         let is_compared = story.environment.sites.len() > 1;
         let of_targets = if is_compared { of_a_check(story) } else { Vec::new() };
         return leads.into_iter().chain(of_targets).chain([simulated()]).collect();
     }
-    // If the number of replicates would be too large, the only advice is a quiet machine. A study with declared looks
-    // gets no such number.
-    let can_grow = judged && story.plan.design.stopping == Stopping::Fixed;
+    // If too many replicates were needed, advise only a quiet machine. Studies with declared looks get no number.
+    let can_grow = has_verdicts && story.plan.design.stopping == Stopping::Fixed;
     let needed = Needed::of_comparisons(&story.found.comparisons).and_then(Needed::for_all);
     let limits = [wrong_data(story), emulated(story), without_primary(story)];
-    let mut told: Vec<Sentence> = limits.into_iter().flatten().collect();
-    let unquiet = disturbance(story.rows, needed.filter(|_| can_grow));
-    let most = MOST - 1 + told.len() + usize::from(unquiet.is_some());
-    told.extend(leads);
-    told.extend(unquiet);
-    told.extend(invalid);
-    if judged {
-        told.extend(others);
+    let mut summary: Vec<Sentence> = limits.into_iter().flatten().collect();
+    let disturbance = disturbance(story.rows, needed.filter(|_| can_grow));
+    let most = MOST - 1 + summary.len() + usize::from(disturbance.is_some());
+    summary.extend(leads);
+    summary.extend(disturbance);
+    summary.extend(invalid);
+    if has_verdicts {
+        summary.extend(others);
     } else {
-        told.extend(of_a_check(story));
+        summary.extend(of_a_check(story));
         // Sentences on verdicts are already limited, and refer to the tables.
-        told.truncate(most);
+        summary.truncate(most);
     }
-    told.extend(Some(last).filter(|_| is_simulated || !all_invalid));
-    told
+    if is_simulated || !all_invalid {
+        summary.push(last);
+    }
+    summary
 }
 
 /// The sentences of a check for the owner: its workloads are comparable with the yardsticks.
@@ -152,29 +156,29 @@ fn of_a_check(story: &Summary<'_>) -> Vec<Sentence> {
         return Vec::new();
     }
     let is_class = |one: &&Sentence| one.topic == card::CLASS_TOPIC;
-    let mut told: Vec<Sentence> = story.told.iter().filter(is_class).cloned().collect();
+    let mut sentences: Vec<Sentence> = story.facts.iter().filter(is_class).cloned().collect();
     if story.environment.sites.len() > 1 {
         // The faster target comes first; each of several targets may have a sentence on syncs.
-        let all = &story.found.comparisons;
-        let targets = distinct(all.iter().filter_map(|found| found.configuration.get("target")));
-        told.extend(targets.iter().filter_map(|target| faster(story, target)));
-        told.extend(story.rows.iter().filter_map(|row| {
-            let text = acknowledged::of_row(row)?;
-            Some(Sentence::finding("owner", format!("{}: {text}.", row_name(row))))
-        }));
-        return told;
+        let comparisons = story.found.comparisons.iter();
+        let targets = distinct(comparisons.filter_map(|one| one.configuration.get("target")));
+        sentences.extend(targets.iter().filter_map(|target| compare_target(story, target)));
+        for row in story.rows {
+            let text = acknowledged::of_row(row);
+            sentences.extend(
+                text.map(|text| Sentence::finding("owner", format!("{}: {text}.", row_name(row)))),
+            );
+        }
+        return sentences;
     }
     let noun = facts::noun(story.environment.sites.first());
     let owner = owner::sentences(story.rows, story.found, noun).into_iter();
-    told.extend(owner.map(|text| Sentence::finding("owner", text)));
-    told
+    sentences.extend(owner.map(|text| Sentence::finding("owner", text)));
+    sentences
 }
 
-/// Text if fresh trials do not confirm the first ones.
 const NOT_CONFIRMED: &str =
     "Not confirmed: the configuration is not better in fresh trials (95% confidence).";
 
-/// Text if more sentences exist than fit above the tables.
 const MORE: &str = "See the tables below for more workloads.";
 
 /// Sentences on comparisons: the A/A control, each factor of a grid, then the best arm of each workload.
@@ -205,13 +209,15 @@ pub(super) fn of_verdicts(
     }
     // The sentence on undecided comparisons already covers this case.
     let judged = found.comparisons.iter().filter(|found| found.verdict.is_some()).count();
-    let none = found.effects.ranks.is_empty() && undecided(&found.comparisons).len() == judged;
-    let counts = counted(&found.comparisons).filter(|_| !none);
-    sentences.extend(counts.map(|text| Sentence::finding("counts", text)));
-    let load = found.answers.all.iter().filter(|answer| answer.max_rate.is_some());
-    let load = load.map(|own| Sentence::new(SentenceRole::Answer, "max-rate", own.answer.as_str()));
+    if !found.effects.ranks.is_empty() || undecided(&found.comparisons).len() != judged {
+        let counts = verdict_counts(&found.comparisons);
+        sentences.extend(counts.map(|text| Sentence::finding("counts", text)));
+    }
+    let max_rates = found.answers.all.iter().filter(|answer| answer.max_rate.is_some());
+    let max_rates = max_rates.map(|answer| answer.answer.as_str());
+    let max_rates = max_rates.map(|text| Sentence::new(SentenceRole::Answer, "max-rate", text));
     let factors = factors.iter().map(|(factor, text)| of_factor(found, factor, text));
-    load.chain(factors).chain(sentences).collect()
+    max_rates.chain(factors).chain(sentences).collect()
 }
 
 fn of_factor(found: &Findings, factor: &str, text: &str) -> Sentence {
@@ -270,23 +276,22 @@ fn undecided(comparisons: &[Comparison]) -> Vec<&Comparison> {
 }
 
 /// Counts of verdicts, if there are more than two comparisons.
-fn counted(comparisons: &[Comparison]) -> Option<String> {
-    let of = |verdict| comparisons.iter().filter(|found| found.verdict == Some(verdict)).count();
+fn verdict_counts(comparisons: &[Comparison]) -> Option<String> {
+    let count = |verdict| comparisons.iter().filter(|one| one.verdict == Some(verdict)).count();
     let counts = [
-        (of(Verdict::Better), "better"),
-        (of(Verdict::Worse), "worse"),
-        (of(Verdict::Equivalent), "equivalent"),
-        (of(Verdict::Inconclusive), "inconclusive"),
+        (count(Verdict::Better), "better"),
+        (count(Verdict::Worse), "worse"),
+        (count(Verdict::Equivalent), "equivalent"),
+        (count(Verdict::Inconclusive), "inconclusive"),
     ];
-    let all: usize = counts.iter().map(|(count, _)| count).sum();
-    let told = words::count_words(&counts);
-    (all > 2).then(|| format!("{all} comparisons with the baseline: {told}."))
+    let total: usize = counts.iter().map(|(count, _)| count).sum();
+    let counts = words::count_words(&counts);
+    (total > 2).then(|| format!("{total} comparisons with the baseline: {counts}."))
 }
 
 /// Precedes all numbers: data was lost or corrupted.
 fn wrong_data(story: &Summary<'_>) -> Option<Sentence> {
-    let rows: Vec<&WorkloadTrials<'_>> =
-        story.rows.iter().filter(|row| has_wrong_data(row)).collect();
+    let rows: Vec<&RowTrials<'_>> = story.rows.iter().filter(|row| has_wrong_data(row)).collect();
     (!rows.is_empty()).then(|| invalid_sentence(WRONG_DATA, &rows, story.rows.len()))
 }
 
@@ -302,37 +307,38 @@ fn without_primary(story: &Summary<'_>) -> Option<Sentence> {
     Some(Sentence::new(SentenceRole::Caveat, "primary-metric", text))
 }
 
-fn has_wrong_data(row: &WorkloadTrials<'_>) -> bool {
-    let says = |rule: &str, trust| rule == WRONG_DATA && trust == Trust::Invalid;
-    row.remarks.iter().any(|(rule, remark)| says(rule, remark.trust))
+fn has_wrong_data(row: &RowTrials<'_>) -> bool {
+    let mut remarks = row.remarks.iter();
+    remarks.any(|(rule, remark)| *rule == WRONG_DATA && remark.trust == Trust::Invalid)
 }
 
 /// One sentence per rule that invalidated rows, with their number: what those rows measure instead.
 fn invalid(story: &Summary<'_>) -> Vec<(usize, Sentence)> {
     let rows = story.rows.iter().filter(|row| !has_wrong_data(row));
     let invalid = rows.filter_map(|row| {
-        let (rule, _) = row.remarks.iter().find(|(_, own)| own.trust == Trust::Invalid)?;
+        let (rule, _) = row.remarks.iter().find(|(_, remark)| remark.trust == Trust::Invalid)?;
         Some((*rule, row))
     });
-    let mut told = Vec::new();
+    let mut sentences = Vec::new();
     for group in grouped(invalid, |one, other| one.0 == other.0) {
-        let (rules, rows): (Vec<&str>, Vec<&WorkloadTrials<'_>>) = group.into_iter().unzip();
-        told.push((rows.len(), invalid_sentence(rules[0], &rows, story.rows.len())));
+        let (rules, rows): (Vec<&str>, Vec<&RowTrials<'_>>) = group.into_iter().unzip();
+        sentences.push((rows.len(), invalid_sentence(rules[0], &rows, story.rows.len())));
     }
-    told
+    sentences
 }
 
-fn invalid_sentence(rule: &str, rows: &[&WorkloadTrials<'_>], all: usize) -> Sentence {
-    let (who, many) = if rows.len() == all && all > 1 {
-        (every(all), true)
+fn invalid_sentence(rule: &str, rows: &[&RowTrials<'_>], all: usize) -> Sentence {
+    let many = rows.len() > 1;
+    let subject = if many && rows.len() == all {
+        all_rows(all)
     } else {
-        (listed(rows.iter().map(|row| row_name(row))), rows.len() > 1)
+        listed(rows.iter().map(|row| row_name(row)))
     };
     let memory =
         rows.iter().all(|row| row.site.is_some_and(|site| site.backing == Backing::Memory));
     let (verb, measures) = if many { ("are", "they measure") } else { ("is", "it measures") };
     let faster = if many { "they are faster" } else { "it is faster" };
-    let what = match rule {
+    let meaning = match rule {
         "cached" if memory => format!("{measures} memory, not a drive"),
         "cached" => format!("{measures} memory, not the drive"),
         "unwritten" => format!("{measures} reads of blocks that were never written"),
@@ -344,12 +350,12 @@ fn invalid_sentence(rule: &str, rows: &[&WorkloadTrials<'_>], all: usize) -> Sen
         _ if many => "they do not measure what they claim".to_owned(),
         _ => "it does not measure what it claims".to_owned(),
     };
-    let text = format!("{who} {verb} invalid: {what}.");
+    let text = format!("{subject} {verb} invalid: {meaning}.");
     Sentence::new(SentenceRole::Warning, "invalid", text)
 }
 
 /// `random-write-q1`, with its target if there are several.
-fn row_name(row: &WorkloadTrials<'_>) -> String {
+fn row_name(row: &RowTrials<'_>) -> String {
     let levels = arm_in_words(without_target(&row.arm).iter());
     let name = with_levels(&row.workload.name, &levels);
     match row.arm.get("target") {
@@ -359,58 +365,60 @@ fn row_name(row: &WorkloadTrials<'_>) -> String {
 }
 
 /// The number of workloads in which a target is faster than the first one, and the largest difference; valid rows only.
-fn faster(story: &Summary<'_>, target: &String) -> Option<Sentence> {
-    let mut own: Vec<(&Comparison, f64)> = Vec::new();
+fn compare_target(story: &Summary<'_>, target: &String) -> Option<Sentence> {
+    let mut ratios: Vec<(&Comparison, f64)> = Vec::new();
     for found in &story.found.comparisons {
         if found.configuration.get("target") == Some(target) {
-            own.extend(usable(story, found).map(|(ratio, _)| (found, ratio)));
+            ratios.extend(valid_ratio(story, found).map(|(ratio, _)| (found, ratio)));
         }
     }
-    // Of equal ones, the first counts.
-    own.sort_by(|one, other| other.1.ln().abs().total_cmp(&one.1.ln().abs()));
-    own.sort_by_key(|(found, _)| !differs(found));
-    let most = own.first()?.0;
-    let (ratio, trust) = usable(story, most)?;
+    // Significant differences first, then the largest. The sorts are stable: if ratios are equal, the first counts.
+    ratios.sort_by(|(_, one), (_, other)| other.ln().abs().total_cmp(&one.ln().abs()));
+    ratios.sort_by_key(|(found, _)| !is_significant(found));
+    let most = ratios.first()?.0;
+    let (ratio, trust) = valid_ratio(story, most)?;
     let (first, ratio) = (most.baseline.get("target")?, show::times(ratio));
     let change = format!("{}{}", about(trust)?, change(&ratio, &most.metric));
-    let sure = own.iter().filter(|(found, _)| differs(found));
-    let is_gain = |(found, ratio): &&(&Comparison, f64)| (ratio - 1.0) * found.better.sign() > 0.0;
-    let (all, sure, better) = (own.len(), sure.clone().count(), sure.filter(is_gain).count());
+    let mut different: Vec<&(&Comparison, f64)> = ratios.iter().collect();
+    different.retain(|(found, _)| is_significant(found));
+    let is_gain = |(found, ratio): &&&(&Comparison, f64)| (ratio - 1.0) * found.better.sign() > 0.0;
+    let faster = different.iter().filter(is_gain).count();
+    let (total, different) = (ratios.len(), different.len());
     let counts = [
-        (better, "faster"),
-        (sure - better, "slower"),
-        (all - sure, "not significantly different"),
+        (faster, "faster"),
+        (different - faster, "slower"),
+        (total - different, "not significantly different"),
     ];
     let counts = counts.iter().filter(|(count, _)| *count > 0);
-    let told: Vec<String> =
-        counts.map(|(count, word)| format!("{word} in {count} of {all} workloads")).collect();
-    let (told, workload) = (told.join(", "), &most.workload);
+    let counts: Vec<String> =
+        counts.map(|(count, word)| format!("{word} in {count} of {total} workloads")).collect();
+    let (counts, workload) = (counts.join(", "), &most.workload);
     let next = format!("for verdicts, run `assay run check {first} {target} --set replicates=20`");
     let text = match most.ci95 {
         None => format!("{change} at {workload}, from too few replicates for a 95% CI; {next}"),
-        Some(_) if sure == 0 => format!("{told} (95% CIs); {next}"),
+        Some(_) if different == 0 => format!("{counts} (95% CIs); {next}"),
         Some(ends) => {
             let ([low, high], doubt) = (ends.map(show::times), trust.doubt());
             format!(
-                "{told}; most at {workload}: {change} (ratio {ratio}, 95% CI {low}-{high}{doubt})"
+                "{counts}; most at {workload}: {change} (ratio {ratio}, 95% CI {low}-{high}{doubt})"
             )
         }
     };
     let text = format!("{target} compared with {first}: {text}.");
-    Some(Sentence { interval: sure > 0, ..Sentence::of_comparison(most, text) })
+    Some(Sentence { interval: different > 0, ..Sentence::of_comparison(most, text) })
 }
 
 /// The ratio of a comparison (of the means, for few replicates), and the lower trust of its sides.
-fn usable(story: &Summary<'_>, found: &Comparison) -> Option<(f64, Trust)> {
+fn valid_ratio(story: &Summary<'_>, found: &Comparison) -> Option<(f64, Trust)> {
     let cell = |arm| story.found.cell(&found.workload, arm, &found.metric);
-    let [own, first] = [cell(&found.configuration)?, cell(&found.baseline)?];
-    let ratio = found.ratio.or_else(|| Some(own.value()? / first.value()?))?;
-    let worst = own.trust?.max(first.trust?);
+    let [target, first] = [cell(&found.configuration)?, cell(&found.baseline)?];
+    let ratio = found.ratio.or_else(|| Some(target.value()? / first.value()?))?;
+    let worst = target.trust?.max(first.trust?);
     (worst != Trust::Invalid && ratio.is_finite() && ratio > 0.0).then_some((ratio, worst))
 }
 
 /// Whether the CI of a comparison excludes 1.
-fn differs(found: &Comparison) -> bool {
+fn is_significant(found: &Comparison) -> bool {
     found.ci95.is_some_and(|[low, high]| low > 1.0 || high < 1.0)
 }
 
@@ -424,14 +432,14 @@ fn about(trust: Trust) -> Option<&'static str> {
 }
 
 /// The trust in a row's primary number, or else in its first judged one, and whether the drive is virtual.
-fn stands(found: &Findings, row: &WorkloadTrials<'_>) -> Option<(Trust, bool)> {
+fn row_trust(found: &Findings, row: &RowTrials<'_>) -> Option<(Trust, bool)> {
     let trust = row.trust?;
     let row_key = (&row.workload.name, &row.arm, row.workload.control);
-    let is_own = |cell: &&Measurement| {
+    let is_judged = |cell: &&Measurement| {
         (&cell.workload, &cell.configuration, cell.control) == row_key && cell.trust.is_some()
     };
-    let own = || found.measurements.iter().filter(is_own);
-    let cell = own().find(|cell| cell.primary).or_else(|| own().next());
+    let cells = || found.measurements.iter().filter(is_judged);
+    let cell = cells().find(|cell| cell.primary).or_else(|| cells().next());
     Some(cell.map_or((trust, false), |cell| (cell.trust.unwrap_or(trust), cell.is_lent())))
 }
 
@@ -447,25 +455,25 @@ fn trust_words(story: &Summary<'_>) -> String {
     let is_class = |cell: &&Measurement| cell.primary && class(&cell.metric).is_some();
     let classes = story.found.measurements.iter().filter(is_class);
     let classes = classes.map(|cell| Some((cell.trust?, cell.is_lent())));
-    let stands: Vec<Option<(Trust, bool)>> =
-        story.rows.iter().map(|row| stands(story.found, row)).chain(classes).collect();
-    let all = stands.len() + story.plan.absent.len();
-    let of = |trust: Trust| stands.iter().flatten().filter(|(own, _)| *own == trust).count();
-    let trusted = of(Trust::Trusted);
-    let given = stands.iter().flatten().filter(|(_, is_lent)| *is_lent).count();
-    let absent = story.plan.absent.len() + stands.iter().filter(|own| own.is_none()).count();
+    let trusts: Vec<Option<(Trust, bool)>> =
+        story.rows.iter().map(|row| row_trust(story.found, row)).chain(classes).collect();
+    let all = trusts.len() + story.plan.absent.len();
+    let count = |level: Trust| trusts.iter().flatten().filter(|(trust, _)| *trust == level).count();
+    let trusted = count(Trust::Trusted);
+    let virtual_count = trusts.iter().flatten().filter(|(_, is_virtual)| *is_virtual).count();
+    let absent = story.plan.absent.len() + trusts.iter().filter(|trust| trust.is_none()).count();
     if all == absent {
         return "Nothing was measured.".to_owned();
     }
-    let rows = if all == 1 { "The row is".to_owned() } else { format!("{} are", every(all)) };
-    match given {
+    let rows = if all == 1 { "The row is".to_owned() } else { format!("{} are", all_rows(all)) };
+    match virtual_count {
         _ if trusted != all => {}
         0 if are_of_one_trial(story.found) => {
             return "No trust rule was triggered, but each number is from a single trial without a spread."
                 .to_owned();
         }
         0 => return format!("{rows} trusted: no trust rule was triggered."),
-        _ if given == all => {
+        _ if virtual_count == all => {
             return format!(
                 "{rows} trusted for this virtual device: no trust rule was triggered; the host's cache is invisible to \
                  this guest."
@@ -474,10 +482,10 @@ fn trust_words(story: &Summary<'_>) -> String {
         _ => {}
     }
     let counts = [
-        (trusted - given, "trusted"),
-        (given, "trusted for this virtual device"),
-        (of(Trust::Suspect), "suspect"),
-        (of(Trust::Invalid), "invalid"),
+        (trusted - virtual_count, "trusted"),
+        (virtual_count, "trusted for this virtual device"),
+        (count(Trust::Suspect), "suspect"),
+        (count(Trust::Invalid), "invalid"),
         (absent, "absent"),
     ];
     match counts.iter().find(|(count, _)| *count == all) {
@@ -486,6 +494,6 @@ fn trust_words(story: &Summary<'_>) -> String {
     }
 }
 
-fn every(all: usize) -> String {
-    if all == 2 { "Both rows".to_owned() } else { format!("All {all} rows") }
+fn all_rows(count: usize) -> String {
+    if count == 2 { "Both rows".to_owned() } else { format!("All {count} rows") }
 }

@@ -9,10 +9,10 @@ use assay_study::results::record::{OUT_OF_TIME, Status};
 use assay_workloads::OwnMetric;
 use assay_workloads::metrics::{nature, of_work, side};
 
-use super::rows::{MeasuredTrial, WorkloadTrials};
+use super::rows::{MeasuredTrial, RowTrials};
 use super::{hosts, metrics};
 
-struct SeriesMetric<'m> {
+struct RowMetric<'m> {
     metric: &'m str,
     better: Better,
     nature: Nature,
@@ -20,7 +20,7 @@ struct SeriesMetric<'m> {
     side: Side,
 }
 
-impl<'m> SeriesMetric<'m> {
+impl<'m> RowMetric<'m> {
     fn known(metric: &'static Metric) -> Self {
         let Metric { name, better, nature, scale, .. } = *metric;
         Self { metric: name, better, nature, scale, side: metric.side() }
@@ -34,18 +34,18 @@ impl<'m> SeriesMetric<'m> {
 }
 
 /// All series of a row, and its missing numbers.
-pub(super) fn series(design: &Design, row: &WorkloadTrials<'_>) -> (Vec<Series>, Vec<AbsentCell>) {
+pub(super) fn series(design: &Design, row: &RowTrials<'_>) -> (Vec<Series>, Vec<AbsentCell>) {
     let (mut series, mut absent) = (Vec::new(), Vec::new());
     absent.extend(nothing_measured(row));
     if row.trials.is_empty() {
         return (series, absent);
     }
-    let told = row.own_metrics().into_iter().map(SeriesMetric::from_own);
+    let reported = row.own_metrics().into_iter().map(RowMetric::from_own);
     let known = of_work().filter(|metric| metrics::applies(metric.name, row));
-    for what in told.chain(known.map(SeriesMetric::known)) {
-        match one(design, row, &what) {
+    for metric in reported.chain(known.map(RowMetric::known)) {
+        match series_of(design, row, &metric) {
             Ok(one) => series.push(one),
-            Err(reason) => absent.push(row.absent(Some(what.metric), reason)),
+            Err(reason) => absent.push(row.absent(Some(metric.metric), reason)),
         }
     }
     (series, absent)
@@ -54,13 +54,13 @@ pub(super) fn series(design: &Design, row: &WorkloadTrials<'_>) -> (Vec<Series>,
 /// One of Assay's metrics of a row, or why it is missing.
 pub(super) fn of_metric(
     design: &Design,
-    row: &WorkloadTrials<'_>,
+    row: &RowTrials<'_>,
     metric: &'static Metric,
 ) -> Result<Series, String> {
-    one(design, row, &SeriesMetric::known(metric))
+    series_of(design, row, &RowMetric::known(metric))
 }
 
-fn nothing_measured(row: &WorkloadTrials<'_>) -> Option<AbsentCell> {
+fn nothing_measured(row: &RowTrials<'_>) -> Option<AbsentCell> {
     if row.trust.is_some() {
         return None;
     }
@@ -75,16 +75,12 @@ fn nothing_measured(row: &WorkloadTrials<'_>) -> Option<AbsentCell> {
     Some(row.absent(None, reason))
 }
 
-fn one(
-    design: &Design,
-    row: &WorkloadTrials<'_>,
-    what: &SeriesMetric<'_>,
-) -> Result<Series, String> {
+fn series_of(design: &Design, row: &RowTrials<'_>, what: &RowMetric<'_>) -> Result<Series, String> {
     if let Some(reason) = metrics::unsupported(what.metric, row) {
         return Err(reason);
     }
     let mut trials = Vec::with_capacity(row.trials.len());
-    let (mut cut, mut has_value) = (None, false);
+    let (mut cut_short, mut has_value) = (None, false);
     let failed = |trial: &MeasuredTrial<'_>, why: &str| {
         let (status, reason) = (Status::Failed, Some(why.to_owned()));
         TrialValue { status, reason, ..cell_trial(trial, None) }
@@ -95,12 +91,12 @@ fn one(
             continue;
         }
         let value = metrics::value(what.metric, row, trial);
-        let why = trial.record.measured.as_ref().and_then(|own| own.detail.cut_short());
-        match (&value, why) {
+        let measured = trial.record.measured.as_ref();
+        match (&value, measured.and_then(|measured| measured.detail.cut_short())) {
             // It counts as a trial without a number, for this reason.
             (Err(_), Some(why)) if trial.counts() => {
                 trials.push(failed(trial, &why));
-                cut = Some(why);
+                cut_short = Some(why);
                 continue;
             }
             (Err(reason), _) if trial.counts() => return Err(reason.clone()),
@@ -109,7 +105,7 @@ fn one(
         }
         trials.push(cell_trial(trial, value.ok()));
     }
-    if let Some(why) = cut.filter(|_| !has_value) {
+    if let Some(why) = cut_short.filter(|_| !has_value) {
         return Err(why);
     }
     let wanted = design.primary.as_deref().unwrap_or_else(|| primary(design, row));
@@ -138,8 +134,10 @@ pub(super) fn cell_trial(trial: &MeasuredTrial<'_>, value: Option<f64>) -> Trial
 }
 
 /// The default primary metric of a row: the first that its programs report, else the default of its kind.
-pub(super) fn primary<'r>(design: &Design, row: &'r WorkloadTrials<'_>) -> &'r str {
+pub(super) fn primary<'r>(design: &Design, row: &'r RowTrials<'_>) -> &'r str {
     let varies = |name: &str| design.factors.iter().any(|factor| factor.name == name);
-    let told = row.own_metrics().into_iter().next();
-    told.map_or_else(|| row.workload.work.primary(&varies), |own| own.name.as_str())
+    match row.own_metrics().first() {
+        Some(metric) => metric.name.as_str(),
+        None => row.workload.work.primary(&varies),
+    }
 }

@@ -53,14 +53,15 @@ fn side(results: &[Findings]) -> Option<Findings> {
 }
 
 /// A row with session means as its trials; `None` if a session has no number.
-fn session_cell(cell: &Measurement, key: &Key, books: &[ResultIndex<'_>]) -> Option<Measurement> {
-    let own: Option<Vec<&Measurement>> = books.iter().map(|book| book.cell(key)).collect();
-    let own = own?;
-    let means = books.iter().zip(&own).enumerate().map(|(at, (book, cell))| {
-        let mean = Sample::of(&book.values(cell, RatioBase::Plain)?)?.mean.exp();
-        Some(TrialValue::bare(at as u32 + 1, None, Some(mean), Status::Ok))
-    });
-    Some(cells::cell(Series::again(cell, &own, means.collect::<Option<_>>()?)))
+fn session_cell(cell: &Measurement, key: &Key, results: &[ResultIndex<'_>]) -> Option<Measurement> {
+    let (mut sessions, mut means) = (Vec::new(), Vec::new());
+    for (replicate, result) in (1..).zip(results) {
+        let session = result.cell(key)?;
+        let mean = Sample::of(&result.values(session, RatioBase::Plain)?)?.mean.exp();
+        means.push(TrialValue::bare(replicate, None, Some(mean), Status::Ok));
+        sessions.push(session);
+    }
+    Some(cells::cell(Series::again(cell, &sessions, means)))
 }
 
 #[cfg(test)]

@@ -16,30 +16,31 @@ use assay_study::results::surroundings::facts::{
 };
 use serde_json::Value;
 
-use super::rows::WorkloadTrials;
+use super::rows::RowTrials;
 
 /// Counters that grow on every drive without wear.
 const EVERYDAY: [&str; 2] = ["power_on_hours", "error_log_entries"];
 
-pub(super) fn add(found: &mut Activity, row: &WorkloadTrials<'_>) {
+pub(super) fn add_row(activity: &mut Activity, row: &RowTrials<'_>) {
     if !row.workload.control && row.trust.is_some() {
-        found.workloads.extend(of_row(row));
-        found.observed.extend(fields(row));
+        activity.workloads.extend(row_activity(row));
+        activity.observed.extend(observed_fields(row));
     }
-    if found.energy_of.is_none() {
+    if activity.energy_of.is_none() {
         let mut energies = row.counting().filter_map(|trial| trial.record.evidence.energy.value());
         let first = energies.next();
-        found.energy_of = first.map(|energy| format!("{}: {}", energy.source, energy.what));
+        activity.energy_of = first.map(|energy| format!("{}: {}", energy.source, energy.what));
     }
 }
 
-pub(super) fn finish(found: &mut Activity, environment: &Environment) {
-    let seen = &environment.surroundings;
-    for (name, before) in &seen.health_before {
-        let after = seen.health_after.get(name);
-        found.drives.extend(after.and_then(|after| drive(name, before, after)));
+/// Adds the change in each drive's health and the idle power, both recorded once per study.
+pub(super) fn add_drives_and_idle(activity: &mut Activity, environment: &Environment) {
+    let recorded = &environment.surroundings;
+    for (name, before) in &recorded.health_before {
+        let after = recorded.health_after.get(name);
+        activity.drives.extend(after.and_then(|after| changes(name, before, after)));
     }
-    found.idle_w = seen.idle.value().map(Energy::watts);
+    activity.idle_w = recorded.idle.value().map(Energy::watts);
 }
 
 pub(super) fn checks(surroundings: &Activity, environment: &Environment) -> Vec<Check> {
@@ -75,76 +76,78 @@ pub(super) fn studies(environment: &Environment) -> Option<Check> {
 
 /// `nvme0n1 reports 4% of its rated endurance used (3% before), 12 GiB since the study began on 2026-07-30`.
 fn wear(drive: &DriveHealth, environment: &Environment) -> Option<String> {
-    let mut told = Vec::new();
+    let mut facts = Vec::new();
     if let Some([before, after]) = drive.used_percent {
         let rose = if before == after { String::new() } else { format!(" ({before}% before)") };
-        told.push(format!("{after}% of its rated endurance used{rose}"));
+        facts.push(format!("{after}% of its rated endurance used{rose}"));
     }
     let after = environment.surroundings.health_after.get(&drive.drive).and_then(Presence::value);
     if let Some(bytes) = after.and_then(|after| after.written_bytes) {
         // Vendors rate drives in TB.
-        told.push(format!("{} TB written in total", show::three_digits(bytes as f64 / 1e12)));
+        facts.push(format!("{} TB written in total", show::three_digits(bytes as f64 / 1e12)));
     }
     let date = environment.started.chars().take(10).collect::<String>();
-    let own = drive.written_bytes.map(show::bytes);
-    told.extend(own.map(|bytes| format!("{bytes} since the study began on {date}")));
-    (!told.is_empty()).then(|| format!("{} reports {}", drive.drive, told.join(", ")))
+    let written = drive.written_bytes.map(show::bytes);
+    facts.extend(written.map(|bytes| format!("{bytes} since the study began on {date}")));
+    (!facts.is_empty()).then(|| format!("{} reports {}", drive.drive, facts.join(", ")))
 }
 
-fn drive(name: &str, before: &Presence<Health>, after: &Presence<Health>) -> Option<DriveHealth> {
+/// The change in a drive's health over the study; `None` unless both records exist.
+fn changes(name: &str, before: &Presence<Health>, after: &Presence<Health>) -> Option<DriveHealth> {
     let (before, after) = (before.value()?, after.value()?);
     let grown = after.counters.iter().filter_map(|(counter, late)| {
         let early = before.counters.get(counter)?;
-        let by = late.checked_sub(*early).filter(|by| *by > 0)?;
-        (!EVERYDAY.contains(&counter.as_str())).then(|| (counter.clone(), by))
+        let growth = late.checked_sub(*early).filter(|growth| *growth > 0)?;
+        (!EVERYDAY.contains(&counter.as_str())).then(|| (counter.clone(), growth))
     });
     Some(DriveHealth {
         drive: name.to_owned(),
-        written_bytes: both(before.written_bytes, after.written_bytes)
+        written_bytes: zip(before.written_bytes, after.written_bytes)
             .map(|[early, late]| late.saturating_sub(early)),
-        used_percent: both(before.used_percent, after.used_percent),
-        temperature_c: both(before.temperature_c, after.temperature_c),
+        used_percent: zip(before.used_percent, after.used_percent),
+        temperature_c: zip(before.temperature_c, after.temperature_c),
         grown: grown.collect(),
     })
 }
 
-fn both<T>(before: Option<T>, after: Option<T>) -> Option<[T; 2]> {
-    before.zip(after).map(|(before, after)| [before, after])
+fn zip<T>(before: Option<T>, after: Option<T>) -> Option<[T; 2]> {
+    Some([before?, after?])
 }
 
-fn of_row(row: &WorkloadTrials<'_>) -> Option<WorkloadSurroundings> {
-    let all: Vec<&Evidence> = row.counting().map(|trial| &trial.record.evidence).collect();
-    let n = all.iter().filter(|evidence| tells(evidence)).count();
+/// The activity during the trials of a row; `None` if no trial recorded any.
+fn row_activity(row: &RowTrials<'_>) -> Option<WorkloadSurroundings> {
+    let evidence: Vec<&Evidence> = row.counting().map(|trial| &trial.record.evidence).collect();
+    let n = evidence.iter().filter(|evidence| has_activity(evidence)).count();
     if n == 0 {
         return None;
     }
-    let cpus = processors(&all);
-    let sum = |pick: fn(&CpuTicks) -> u64| cpus.values().map(pick).fold(0, u64::saturating_add);
-    let share = |part: u64, of: u64| (of > 0).then(|| part as f64 / of as f64);
-    let shares = cpus.values().filter_map(|one| share(one.busy, one.total));
-    let memories = all.iter().filter_map(|evidence| evidence.memory.value()?.machine.value());
+    let cpus = ticks_by_cpu(&evidence);
+    let sum = |ticks: fn(&CpuTicks) -> u64| cpus.values().map(ticks).fold(0, u64::saturating_add);
+    let share = |part: u64, total: u64| (total > 0).then(|| part as f64 / total as f64);
+    let busy_shares = cpus.values().filter_map(|cpu| share(cpu.busy, cpu.total));
+    let memories = evidence.iter().filter_map(|evidence| evidence.memory.value()?.machine.value());
     let swapped =
         memories.map(|memory| memory.swapped_in_pages.saturating_add(memory.swapped_out_pages));
     let energies: Vec<&Energy> =
-        all.iter().filter_map(|evidence| evidence.energy.value()).collect();
+        evidence.iter().filter_map(|evidence| evidence.energy.value()).collect();
     let joules: f64 = energies.iter().map(|energy| energy.joules).sum();
     let seconds: f64 = energies.iter().map(|energy| energy.span_ns as f64 / 1e9).sum();
     Some(WorkloadSurroundings {
         workload: row.workload.name.clone(),
         configuration: row.arm.clone(),
         n,
-        busy_share: share(sum(|one| one.busy), sum(|one| one.total)),
-        busiest_share: shares.max_by(f64::total_cmp),
-        steal_share: share(sum(|one| one.steal), sum(|one| one.total)),
-        pressure_shares: pressures(&all),
+        busy_share: share(sum(|cpu| cpu.busy), sum(|cpu| cpu.total)),
+        busiest_share: busy_shares.max_by(f64::total_cmp),
+        steal_share: share(sum(|cpu| cpu.steal), sum(|cpu| cpu.total)),
+        pressure_shares: pressure_shares(&evidence),
         swapped_pages: swapped.reduce(u64::saturating_add),
-        hottest: hottest(&all),
+        hottest: hottest_sensor(&evidence),
         energy_j: (!energies.is_empty()).then(|| joules / energies.len() as f64),
         power_w: (seconds > 0.0).then(|| joules / seconds),
     })
 }
 
-fn tells(evidence: &Evidence) -> bool {
+fn has_activity(evidence: &Evidence) -> bool {
     !(is_not_recorded(&evidence.load)
         && is_not_recorded(&evidence.pressure)
         && is_not_recorded(&evidence.memory)
@@ -155,36 +158,39 @@ fn tells(evidence: &Evidence) -> bool {
         && is_not_recorded(&evidence.energy))
 }
 
-fn processors(all: &[&Evidence]) -> BTreeMap<u32, CpuTicks> {
+fn ticks_by_cpu(evidence: &[&Evidence]) -> BTreeMap<u32, CpuTicks> {
     let mut cpus: BTreeMap<u32, CpuTicks> = BTreeMap::new();
-    for one in all.iter().filter_map(|evidence| evidence.load.value()).flatten() {
-        let sum = cpus.entry(one.cpu).or_default();
-        sum.busy = sum.busy.saturating_add(one.busy);
-        sum.steal = sum.steal.saturating_add(one.steal);
-        sum.total = sum.total.saturating_add(one.total);
+    for ticks in evidence.iter().filter_map(|evidence| evidence.load.value()).flatten() {
+        let sum = cpus.entry(ticks.cpu).or_default();
+        sum.busy = sum.busy.saturating_add(ticks.busy);
+        sum.steal = sum.steal.saturating_add(ticks.steal);
+        sum.total = sum.total.saturating_add(ticks.total);
     }
     cpus
 }
 
 /// Share of all trials' time in which something waited for each resource.
-fn pressures(all: &[&Evidence]) -> BTreeMap<String, f64> {
+fn pressure_shares(evidence: &[&Evidence]) -> BTreeMap<String, f64> {
     let mut sums: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-    for pressure in all.iter().filter_map(|evidence| evidence.pressure.value()?.machine.value()) {
-        for (name, waited) in &pressure.waited {
-            let (some, span) = sums.entry(name).or_default();
-            *some = some.saturating_add(waited.some_ns);
-            *span = span.saturating_add(pressure.span_ns);
+    for evidence in evidence {
+        let Some(pressure) = evidence.pressure.value().and_then(|all| all.machine.value()) else {
+            continue;
+        };
+        for (resource, waited) in &pressure.waited {
+            let (some_ns, span_ns) = sums.entry(resource).or_default();
+            *some_ns = some_ns.saturating_add(waited.some_ns);
+            *span_ns = span_ns.saturating_add(pressure.span_ns);
         }
     }
-    let told = sums.into_iter().filter(|(_, (_, span))| *span > 0);
+    sums.retain(|_, (_, span_ns)| *span_ns > 0);
     // The kernel counts in steps, which may extend beyond the ends.
-    told.map(|(name, (some, span))| (name.to_owned(), (some as f64 / span as f64).min(1.0)))
-        .collect()
+    let share = |(some_ns, span_ns): (u64, u64)| (some_ns as f64 / span_ns as f64).min(1.0);
+    sums.into_iter().map(|(resource, sums)| (resource.to_owned(), share(sums))).collect()
 }
 
-fn hottest(all: &[&Evidence]) -> Option<Hottest> {
+fn hottest_sensor(evidence: &[&Evidence]) -> Option<Hottest> {
     let mut sensors: BTreeMap<&str, (i64, i64)> = BTreeMap::new();
-    for temperature in all.iter().filter_map(|evidence| evidence.temperature.value()) {
+    for temperature in evidence.iter().filter_map(|evidence| evidence.temperature.value()) {
         for (name, sensor) in &temperature.sensors {
             let (from, to) = sensors.entry(name).or_insert((i64::MAX, i64::MIN));
             *from = (*from).min(sensor.before_mc);
@@ -201,35 +207,38 @@ struct FactSum {
     words: Vec<String>,
 }
 
-fn fields(row: &WorkloadTrials<'_>) -> Vec<ObservedField> {
+fn observed_fields(row: &RowTrials<'_>) -> Vec<ObservedField> {
     let observed = row.counting().flat_map(|trial| trial.record.evidence.plain());
-    let named = observed.map(|(entry, observed)| (entry.about.name, observed));
-    let of_row = |field: ObservedField| ObservedField {
-        workload: row.workload.name.clone(),
-        configuration: row.arm.clone(),
-        ..field
-    };
-    summed(named).into_iter().map(of_row).collect()
+    let by_probe = observed.map(|(entry, observed)| (entry.about.name, observed));
+    let mut fields = summarize_fields(by_probe);
+    for field in &mut fields {
+        field.workload.clone_from(&row.workload.name);
+        field.configuration.clone_from(&row.arm);
+    }
+    fields
 }
 
 /// Observations of some trials, each with the name of its probe, field by field.
-fn summed(observed: impl Iterator<Item = (&'static str, Presence<Value>)>) -> Vec<ObservedField> {
+fn summarize_fields(
+    observed: impl Iterator<Item = (&'static str, Presence<Value>)>,
+) -> Vec<ObservedField> {
     let mut sums: BTreeMap<(&str, String), FactSum> = BTreeMap::new();
     let mut reasons: BTreeMap<&str, String> = BTreeMap::new();
     for (probe, observed) in observed {
         match observed {
             Presence::Present(observed) => {
-                for (place, leaf) in leaves(&observed) {
-                    add_leaf(sums.entry((probe, place)).or_default(), leaf);
+                for (path, leaf) in leaves(&observed) {
+                    add_leaf(sums.entry((probe, path)).or_default(), leaf);
                 }
             }
             Presence::Absent(reason) => _ = reasons.entry(probe).or_insert(reason),
         }
     }
-    reasons.retain(|probe, _| !sums.keys().any(|(told, _)| told == probe));
-    let told = sums.into_iter().map(|((probe, place), sum)| ObservedField {
+    // A probe that worked in any trial is not reported as absent.
+    reasons.retain(|probe, _| !sums.keys().any(|(present, _)| present == probe));
+    let present = sums.into_iter().map(|((probe, path), sum)| ObservedField {
         probe: probe.to_owned(),
-        field: Some(place),
+        field: Some(path),
         n: sum.numbers.len().max(sum.words.len()),
         mean: mean(&sum.numbers),
         min: sum.numbers.iter().copied().reduce(f64::min),
@@ -237,12 +246,12 @@ fn summed(observed: impl Iterator<Item = (&'static str, Presence<Value>)>) -> Ve
         words: sum.words.into_iter().collect::<BTreeSet<_>>().into_iter().collect(),
         ..ObservedField::default()
     });
-    let untold = reasons.into_iter().map(|(probe, reason)| ObservedField {
+    let absent = reasons.into_iter().map(|(probe, reason)| ObservedField {
         probe: probe.to_owned(),
         reason: Some(reason),
         ..ObservedField::default()
     });
-    told.chain(untold).collect()
+    present.chain(absent).collect()
 }
 
 fn add_leaf(sum: &mut FactSum, leaf: &Value) {
@@ -483,7 +492,7 @@ mod tests {
             ("files", Presence::absent("not in one trial")),
             ("fans", Presence::absent("there are none")),
         ];
-        let found = summed(observed.into_iter());
+        let found = summarize_fields(observed.into_iter());
         let fields: Vec<_> =
             found.iter().map(|one| (one.probe.as_str(), one.field.as_deref(), one.n)).collect();
         let known = [("files", Some("mode"), 2), ("files", Some("open"), 2), ("fans", None, 0)];

@@ -8,9 +8,9 @@ use assay_machine::system::site::Layer;
 use assay_study::results::record::{DeviceEvidence, Trial};
 use assay_study::results::surroundings::facts::{Member, ProbeCost};
 
-use super::rows::{MeasuredTrial, WorkloadTrials};
+use super::rows::{MeasuredTrial, RowTrials};
 
-pub(super) fn members(row: &WorkloadTrials<'_>) -> Vec<Member> {
+pub(super) fn members(row: &RowTrials<'_>) -> Vec<Member> {
     let layers = row.site.map_or(&[][..], |site| &site.layers);
     if layers.len() < 2 || row.workload.control || row.trust.is_none() {
         return Vec::new();
@@ -18,15 +18,15 @@ pub(super) fn members(row: &WorkloadTrials<'_>) -> Vec<Member> {
     layers.iter().map(|layer| member(row, layer)).collect()
 }
 
-fn member(row: &WorkloadTrials<'_>, layer: &Layer) -> Member {
-    let told: Vec<(u64, DeviceEvidence)> =
+fn member(row: &RowTrials<'_>, layer: &Layer) -> Member {
+    let trials: Vec<(u64, DeviceEvidence)> =
         row.counting().filter_map(|trial| counters(trial, &layer.name)).collect();
-    let asked: u64 = told.iter().map(|(claimed, _)| claimed).sum();
-    let span_ns: u64 = told.iter().map(|(_, device)| device.run.span_ns).sum();
-    let busy_ms: u64 = told.iter().map(|(_, device)| device.run.busy_ms).sum();
-    let moved = |pick: fn(&DeviceEvidence) -> u64| {
-        let sum: u64 = told.iter().map(|(_, device)| pick(device)).sum();
-        (asked > 0).then(|| sum as f64 / asked as f64)
+    let claimed_bytes: u64 = trials.iter().map(|(claimed, _)| claimed).sum();
+    let span_ns: u64 = trials.iter().map(|(_, device)| device.run.span_ns).sum();
+    let busy_ms: u64 = trials.iter().map(|(_, device)| device.run.busy_ms).sum();
+    let per_byte = |moved_bytes: fn(&DeviceEvidence) -> u64| {
+        let sum: u64 = trials.iter().map(|(_, device)| moved_bytes(device)).sum();
+        (claimed_bytes > 0).then(|| sum as f64 / claimed_bytes as f64)
     };
     Member {
         workload: row.workload.name.clone(),
@@ -34,22 +34,24 @@ fn member(row: &WorkloadTrials<'_>, layer: &Layer) -> Member {
         device: layer.name.clone(),
         kind: layer.kind.clone(),
         below: layer.below.clone(),
-        n: told.len(),
-        read_per_byte: moved(|device| device.run.read_bytes + device.settle.read_bytes),
-        written_per_byte: moved(|device| device.run.write_bytes + device.settle.write_bytes),
+        n: trials.len(),
+        read_per_byte: per_byte(|device| device.run.read_bytes + device.settle.read_bytes),
+        written_per_byte: per_byte(|device| device.run.write_bytes + device.settle.write_bytes),
         // The kernel counts in steps, which may extend beyond the run.
         busy_share: (span_ns > 0).then(|| (busy_ms as f64 * 1e6 / span_ns as f64).min(1.0)),
-        request_mean_ns: request_mean_ns(&layer.name, &told),
-        reason: told.is_empty().then(|| reason(row)),
+        request_mean_ns: request_mean_ns(&layer.name, &trials),
+        reason: trials.is_empty().then(|| why_no_counters(row)),
     }
 }
 
 /// Mean time of a read or write over all trials; `None` if a trial lacks the counters.
-fn request_mean_ns(device: &str, told: &[(u64, DeviceEvidence)]) -> Option<f64> {
-    let work = |(_, seen): &(u64, DeviceEvidence)| Work::of_evidence(device, seen);
-    let all: Vec<Work> = told.iter().map(work).collect::<Option<_>>()?;
-    let requests: u64 = all.iter().map(Work::requests).sum();
-    let sum_ns: f64 = all.iter().map(|one| one.reads.sum_ns + one.writes.sum_ns).sum();
+fn request_mean_ns(device: &str, trials: &[(u64, DeviceEvidence)]) -> Option<f64> {
+    let (mut requests, mut sum_ns) = (0, 0.0);
+    for (_, evidence) in trials {
+        let work = Work::of_evidence(device, evidence)?;
+        requests += work.requests();
+        sum_ns += work.reads.sum_ns + work.writes.sum_ns;
+    }
     (requests > 0).then(|| sum_ns / requests as f64)
 }
 
@@ -62,7 +64,7 @@ fn counters(trial: &MeasuredTrial<'_>, name: &str) -> Option<(u64, DeviceEvidenc
     Some((trial.record.claims().bytes(), *device))
 }
 
-fn reason(row: &WorkloadTrials<'_>) -> String {
+fn why_no_counters(row: &RowTrials<'_>) -> String {
     let reason = row.counting().find_map(|trial| {
         let evidence = &trial.record.evidence;
         let members = Some(&evidence.members).filter(|members| !is_not_recorded(members));
@@ -93,13 +95,13 @@ impl CostSums {
     }
 
     pub fn into_costs(self) -> Vec<ProbeCost> {
-        let told = self.0.into_iter().map(|(probe, cost)| ProbeCost {
+        let costs = self.0.into_iter().map(|(probe, cost)| ProbeCost {
             probe,
             n: cost.n,
             mean_ns: cost.sum_ns as f64 / cost.n as f64,
             max_ns: cost.max_ns,
         });
-        told.collect()
+        costs.collect()
     }
 }
 

@@ -80,17 +80,18 @@ pub(super) fn doubted(windows: &Windows, sides: [&Findings; 2]) -> [Findings; 2]
 /// Adds the windows to their findings, with every number of each class.
 pub(super) fn tell(windows: &Windows, sides: [&Findings; 2], found: &mut Findings) {
     for (side, name) in sides.into_iter().zip(names(&sides)) {
-        let seen = |cell: &&Measurement| {
+        let is_of_class = |cell: &&Measurement| {
             !cell.primary && !cell.control && metric::class(&cell.metric).is_some()
         };
-        let seen = side.measurements.iter().filter(seen);
-        found.measurements.extend(seen.map(|cell| named_cell(cell, &name)));
+        let cells = side.measurements.iter().filter(is_of_class);
+        found.measurements.extend(cells.map(|cell| named_cell(cell, &name)));
     }
     found.study.lead_figure = Some("classes".to_owned());
     let mut notes = Vec::new();
-    for (name, one) in names(&sides).into_iter().zip([&windows.before, &windows.after]) {
-        let (length, start) = (show::duration(one.seconds * 1e9), one.started.replace('T', " "));
-        notes.push(format!("{name}: {}, {length} starting at {start}.", one.result));
+    for (name, window) in names(&sides).into_iter().zip([&windows.before, &windows.after]) {
+        let (length, start) = (show::duration(window.seconds * 1e9), &window.started);
+        let start = start.replace('T', " ");
+        notes.push(format!("{name}: {}, {length} starting at {start}.", window.result));
     }
     notes.push(format!("CPU pressure: {}.", windows.pressure));
     found.exhibits.push(Exhibit { topic: WINDOWS.to_owned(), notes, ..Exhibit::default() });

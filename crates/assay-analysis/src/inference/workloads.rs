@@ -18,12 +18,13 @@ use assay_study::results::plan::{Arm, Plan};
 use assay_study::results::record::Trial;
 use assay_workloads::WorkFacts;
 
-use super::rows::{self, WorkloadTrials};
+use super::checks::CheckCounts;
+use super::rows::{self, RowTrials};
 use super::verdicts::{add_note, explain};
 use super::{
-    acknowledged, borrowed, card, checks, classes, decide, design, different, distinct, facts,
-    gated, hosts, judged, kinds, layers, memory, played, published, race, sentences, series,
-    surfaces, surroundings, watched,
+    acknowledged, add_numbers, borrowed, card, checks, classes, decide, design, different,
+    distinct, facts, gated, hosts, kinds, layers, memory, played, published, race, sentences,
+    series, surfaces, surroundings, watched,
 };
 
 /// Findings of a study whose workloads are added one after the other.
@@ -38,7 +39,7 @@ pub struct Analysis<'a> {
 /// Data to store per row.
 #[derive(Default)]
 struct OfRows<'a> {
-    rows: Vec<WorkloadTrials<'a>>,
+    rows: Vec<RowTrials<'a>>,
     series: Vec<Series>,
     /// The series of the classes of a replayed load.
     played: Vec<Series>,
@@ -56,7 +57,7 @@ struct OfRows<'a> {
 /// Counters over all trials, including the search for a load.
 #[derive(Default)]
 struct TrialCounts {
-    counts: checks::CheckCounts,
+    counts: CheckCounts,
     costs: watched::CostSums,
     ticks: ProcessorTicks,
     race: race::RaceRuns,
@@ -86,7 +87,8 @@ impl<'a> Analysis<'a> {
         let row = rows::row(workload, plan, environment, &trials);
         let (series, absent) = series::series(&self.design, &row);
         let (by_class, lacking) = played::series(&self.design, &row);
-        own.rules.look(own.rows.len(), &row, &series, environment);
+        let is_emulated = environment.machine.emulator().is_some();
+        own.rules.add(own.rows.len(), &row, &series, is_emulated);
         own.hosts.add(&row);
         own.played.extend(by_class);
         own.classes.extend(classes::of_row(&row));
@@ -100,9 +102,9 @@ impl<'a> Analysis<'a> {
         own.surfaces.extend(surfaces::of_row(plan, &row, &series));
         own.accesses.extend(surfaces::accesses(plan, &row, &series));
         found.environment.activity.members.extend(watched::members(&row));
-        surroundings::add(&mut found.environment.activity, &row);
+        surroundings::add_row(&mut found.environment.activity, &row);
         own.series.extend(series);
-        own.rows.push(WorkloadTrials {
+        own.rows.push(RowTrials {
             remarks: row.remarks,
             unquiet: row.unquiet,
             trust: row.trust,
@@ -112,61 +114,61 @@ impl<'a> Analysis<'a> {
 
     /// Draws the findings of all trials, in the order of the plan.
     pub fn findings(self) -> Findings {
-        let Self { plan, environment, mut found, of_rows: mut own, .. } = self;
-        let OfRows { mut rows, mut series, trials, .. } = own;
+        let Self { plan, environment, mut found, mut of_rows, .. } = self;
+        let OfRows { mut rows, mut series, trials, .. } = of_rows;
         found.absent.extend(planned_absences(plan));
-        series.extend(own.played);
-        let (by_class, unseen) = classes::series(own.classes);
+        series.extend(of_rows.played);
+        let (by_class, unseen) = classes::series(of_rows.classes);
         series.extend(by_class);
         found.absent.extend(unseen);
-        own.rules.apply(&mut rows, &mut series);
+        of_rows.rules.apply(&mut rows, &mut series);
         if let Some(place) = &mut found.environment.platform {
             place.steal_share = trials.ticks.steal_share();
         }
         let unfinished =
             found.study.stopped_by.is_none() && trials.counts.first < plan.trials.len();
-        let others = plan.workloads.iter().filter(|own| own.work.is_others());
-        let mut live: Vec<String> = others.map(|own| own.name.clone()).collect();
+        let others = plan.workloads.iter().filter(|of_rows| of_rows.work.is_others());
+        let mut live: Vec<String> = others.map(|of_rows| of_rows.name.clone()).collect();
         live.dedup();
         let mut measured =
             Measurements { design: self.design.into_owned(), series, unfinished, live };
         let stage = hosts::stage(environment.fleet.as_ref(), super::stage(&found.study));
-        let verdicts = judged(&mut found, stage, &mut measured);
+        let verdicts = add_numbers(&mut found, stage, &mut measured);
         for comparison in &mut found.comparisons {
             if let Some(note) = in_flight(comparison, &rows) {
                 add_note(comparison, note);
             }
         }
         found.race = trials.race.answer(plan, &found);
-        found.of_kinds = own.of_kinds.into();
+        found.of_kinds = of_rows.of_kinds.into();
         kinds::settle(&mut found);
         add_lines(&mut found, plan, environment);
         found.study.card.clone_from(&plan.design.card);
         let cards = card::rows(plan, &found);
         let published = published::beside(&plan.design, found.environment.is_emulated());
         explain(&mut found.answers.all, &plan.design, &found.absent);
-        trust_surfaces(&mut own.surfaces, &mut own.accesses, &rows);
-        let surfaces = surfaces::exhibit(&found, &published, &own.surfaces, &own.accesses);
+        trust_surfaces(&mut of_rows.surfaces, &mut of_rows.accesses, &rows);
+        let surfaces = surfaces::exhibit(&found, &published, &of_rows.surfaces, &of_rows.accesses);
         found.exhibits.extend(surfaces);
         found.exhibits.extend(published::exhibit(&found, &published));
         found.exhibits.extend(card::exhibit(&cards));
         found.environment.activity.probes = trials.costs.into_costs();
-        surroundings::finish(&mut found.environment.activity, environment);
-        found.environment.hosts = own.hosts.finish(environment.fleet.as_ref());
+        surroundings::add_drives_and_idle(&mut found.environment.activity, environment);
+        found.environment.hosts = of_rows.hosts.finish(environment.fleet.as_ref());
         add_checks(&mut found, plan, environment, &trials.counts);
-        let mut told: Vec<Sentence> = found.race.iter().flat_map(race::sentences).collect();
-        told.extend(own.rollbacks);
-        told.extend(classes::sentences(&found));
+        let mut facts: Vec<Sentence> = found.race.iter().flat_map(race::sentences).collect();
+        facts.extend(of_rows.rollbacks);
+        facts.extend(classes::sentences(&found));
         let names = distinct(rows.iter().map(|row| row.workload.name.as_str()));
-        told.extend(names.iter().filter_map(|name| memory::stacks_sentence(name, &found, &rows)));
-        told.extend(layers::encryption(&own.conversions));
-        told.extend(layers::resyncs(&found));
-        told.extend(names.iter().filter_map(|name| memory::swap_sentence(name, &found, &rows)));
-        told.extend(verdicts);
-        told.extend(race::confirmed(&found, plan.design.primary.as_deref()));
-        told.extend(card::classes(plan, environment, &found));
-        told.extend(card::prices(&cards));
-        let story = sentences::Summary { plan, environment, rows: &rows, found: &found, told };
+        facts.extend(names.iter().filter_map(|name| memory::stacks_sentence(name, &found, &rows)));
+        facts.extend(layers::encryption(&of_rows.conversions));
+        facts.extend(layers::resyncs(&found));
+        facts.extend(names.iter().filter_map(|name| memory::swap_sentence(name, &found, &rows)));
+        facts.extend(verdicts);
+        facts.extend(race::confirmed(&found, plan.design.primary.as_deref()));
+        facts.extend(card::classes(plan, environment, &found));
+        facts.extend(card::prices(&cards));
+        let story = sentences::Summary { plan, environment, rows: &rows, found: &found, facts };
         found.summary = sentences::summary(&story);
         decide(&mut found, &measured, &planned(plan, &rows));
         found
@@ -179,28 +181,22 @@ impl TrialCounts {
             self.counts.add(trial);
             self.costs.add(trial);
             self.race.add(plan, environment, trial);
-            let seen = trial.evidence.processors.value().and_then(|own| own.ticks.value());
-            self.ticks = self.ticks.and(seen.copied().unwrap_or_default());
+            let ticks = trial.evidence.processors.value().and_then(|cpus| cpus.ticks.value());
+            self.ticks = self.ticks.and(ticks.copied().unwrap_or_default());
         }
     }
 }
 
 impl RowRules {
-    fn look(
-        &mut self,
-        at: usize,
-        row: &WorkloadTrials<'_>,
-        series: &[Series],
-        environment: &Environment,
-    ) {
-        self.borrowed.look(at, row, series);
-        self.different.extend(different::work(at, row));
-        if environment.machine.emulator().is_none() {
-            self.acknowledged.extend(acknowledged::writes(at, row));
+    fn add(&mut self, index: usize, row: &RowTrials<'_>, series: &[Series], is_emulated: bool) {
+        self.borrowed.add(index, row, series);
+        self.different.extend(different::work(index, row));
+        if !is_emulated {
+            self.acknowledged.extend(acknowledged::writes(index, row));
         }
     }
 
-    fn apply(&self, rows: &mut [WorkloadTrials<'_>], series: &mut [Series]) {
+    fn apply(&self, rows: &mut [RowTrials<'_>], series: &mut [Series]) {
         self.borrowed.tell(rows, series);
         different::tell(&self.different, rows, series);
         acknowledged::tell(&self.acknowledged, rows, series);
@@ -211,59 +207,55 @@ impl RowRules {
 fn trust_surfaces(
     surfaces: &mut [surfaces::Surface],
     accesses: &mut [surfaces::Accesses],
-    rows: &[WorkloadTrials<'_>],
+    rows: &[RowTrials<'_>],
 ) {
-    let worse = |workload: &str, arm: &Arm, trust: Option<Trust>| {
+    let lowered = |workload: &str, arm: &Arm, trust: Option<Trust>| {
         let row = rows.iter().find(|row| row.workload.name == workload && row.arm == *arm);
         trust.max(row.and_then(|row| row.trust).filter(|_| trust.is_some()))
     };
-    for one in surfaces {
-        one.trust = worse(&one.workload, &one.configuration, one.trust);
+    for surface in surfaces {
+        surface.trust = lowered(&surface.workload, &surface.configuration, surface.trust);
     }
-    for one in accesses {
-        one.trust = worse(&one.workload, &one.configuration, one.trust);
+    for access in accesses {
+        access.trust = lowered(&access.workload, &access.configuration, access.trust);
     }
 }
 
 /// Puts the checks of verdicts between those of the trials and those of the machine.
-fn add_checks(
-    found: &mut Findings,
-    plan: &Plan,
-    environment: &Environment,
-    counts: &checks::CheckCounts,
-) {
+fn add_checks(found: &mut Findings, plan: &Plan, environment: &Environment, counts: &CheckCounts) {
     let of_verdicts = std::mem::take(&mut found.checks);
-    let mut all: Vec<Check> = checks::checks(plan, counts, found.study.stopped_by.as_deref());
-    all.extend(of_verdicts);
-    all.extend(surroundings::checks(&found.environment.activity, environment));
+    let mut checks: Vec<Check> = checks::checks(plan, counts, found.study.stopped_by.as_deref());
+    checks.extend(of_verdicts);
+    checks.extend(surroundings::checks(&found.environment.activity, environment));
     let observer = environment.observer.clone();
-    all.extend(observer.map(|text| Check::new("observer", text)));
-    all.extend(surroundings::studies(environment));
-    all.extend(surroundings::shared_drive(environment));
-    all.extend(hosts::checks(found.environment.hosts.as_ref(), environment.fleet.as_ref()));
-    found.checks = all;
+    checks.extend(observer.map(|text| Check::new("observer", text)));
+    checks.extend(surroundings::studies(environment));
+    checks.extend(surroundings::shared_drive(environment));
+    checks.extend(hosts::checks(found.environment.hosts.as_ref(), environment.fleet.as_ref()));
+    found.checks = checks;
 }
 
 /// Every planned workload and arm, and those excluded while another arm of the workload was not.
-fn planned(plan: &Plan, rows: &[WorkloadTrials<'_>]) -> BTreeSet<gated::Planned> {
-    let is_there = |name: &String| rows.iter().any(|row| row.workload.name == *name);
-    let left_out = planned_absences(plan).filter(|absent| is_there(&absent.workload));
+fn planned(plan: &Plan, rows: &[RowTrials<'_>]) -> BTreeSet<gated::Planned> {
+    let has_rows = |name: &String| rows.iter().any(|row| row.workload.name == *name);
+    let left_out = planned_absences(plan).filter(|absent| has_rows(&absent.workload));
     let left_out = left_out.map(|absent| (absent.workload, absent.configuration));
-    let own = rows.iter().filter(|row| !row.workload.control);
-    own.map(|row| (row.workload.name.clone(), row.arm.clone())).chain(left_out).collect()
+    let rows = rows.iter().filter(|row| !row.workload.control);
+    rows.map(|row| (row.workload.name.clone(), row.arm.clone())).chain(left_out).collect()
 }
 
 /// A note if two arms with the same requested queue depth had different numbers of operations in flight.
-fn in_flight(comparison: &Comparison, rows: &[WorkloadTrials<'_>]) -> Option<Note> {
-    let of = |arm: &Arm| {
-        let own =
-            |row: &&WorkloadTrials<'_>| row.workload.name == comparison.workload && row.arm == *arm;
-        rows.iter().find(own).map(|row| row.workload)
+fn in_flight(comparison: &Comparison, rows: &[RowTrials<'_>]) -> Option<Note> {
+    let work_of = |arm: &Arm| {
+        let mut rows = rows.iter().filter(|row| row.workload.name == comparison.workload);
+        rows.find(|row| row.arm == *arm).map(|row| &row.workload.work)
     };
-    let (left, right) = (of(&comparison.baseline)?, of(&comparison.configuration)?);
-    let asked = left.work.asked_in_flight() == right.work.asked_in_flight();
-    let [arm, baseline] = [right.work.in_flight(), left.work.in_flight()];
-    (asked && arm != baseline).then_some(Note::InFlight { arm, baseline })
+    let (baseline, arm) = (work_of(&comparison.baseline)?, work_of(&comparison.configuration)?);
+    if baseline.asked_in_flight() != arm.asked_in_flight() {
+        return None;
+    }
+    let [arm, baseline] = [arm.in_flight(), baseline.in_flight()];
+    (arm != baseline).then_some(Note::InFlight { arm, baseline })
 }
 
 /// Rows that the plan left out, with its reasons.
@@ -281,7 +273,7 @@ fn planned_absences(plan: &Plan) -> impl Iterator<Item = AbsentCell> + '_ {
     })
 }
 
-fn workload_facts(row: &WorkloadTrials<'_>) -> WorkloadFacts {
+fn workload_facts(row: &RowTrials<'_>) -> WorkloadFacts {
     WorkloadFacts {
         name: row.workload.name.clone(),
         configuration: row.arm.clone(),
@@ -305,7 +297,7 @@ fn add_lines(found: &mut Findings, plan: &Plan, environment: &Environment) {
             .iter()
             .find(|one| one.verdict == Some(Verdict::Better) && advice.evidence.contains(&one.id));
         let Some(arm) = better.map(|one| &one.configuration) else { continue };
-        let (lines, lost) = lines(arm, plan, environment);
+        let (lines, lost) = commands(arm, plan, environment);
         if !lines.is_empty() {
             advice.text = format!("{} To apply: {}.", advice.text, lines.join("; "));
         }
@@ -319,9 +311,11 @@ fn add_lines(found: &mut Findings, plan: &Plan, environment: &Environment) {
     }
 }
 
-fn lines(arm: &Arm, plan: &Plan, environment: &Environment) -> (Vec<String>, Option<String>) {
-    let own = plan.workloads.iter().find(|work| work.arm == *arm);
-    let site = own.and_then(|work| environment.sites.get(work.target));
-    let told = site.map(|site| (permanent::typed(arm, site), permanent::lost(arm, site)));
-    told.unwrap_or_default()
+/// The commands that apply an arm, and what they destroy; empty if the arm or its target is not in the plan.
+fn commands(arm: &Arm, plan: &Plan, environment: &Environment) -> (Vec<String>, Option<String>) {
+    let planned = plan.workloads.iter().find(|planned| planned.arm == *arm);
+    match planned.and_then(|planned| environment.sites.get(planned.target)) {
+        Some(site) => (permanent::typed(arm, site), permanent::lost(arm, site)),
+        None => (Vec::new(), None),
+    }
 }

@@ -29,16 +29,16 @@ pub static RULE: Rule = Rule {
 
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let is_direct_write = case.workload.writes() && case.workload.work.touches().direct;
-    let seen = case.survey.dirtied.filter(|_| is_direct_write)?;
+    let survey = case.survey.dirtied.filter(|_| is_direct_write)?;
     // Others may have dirtied pages while a trial ran: filling the area is a second witness.
-    if seen.written_bytes >= MIB && !seen.is_through_cache() {
+    if survey.written_bytes >= MIB && !survey.is_through_cache() {
         return None;
     }
     let (mut written, mut dirtied) = (0_u64, 0_u64);
     for trial in case.trials.iter().filter(|trial| trial.claims().write.bytes > 0) {
-        let one = trial.claims().write.bytes;
-        dirtied = dirtied.saturating_add(seen.own_bytes(one, dirtied_bytes(trial)?)?);
-        written = written.saturating_add(one);
+        let written_bytes = trial.claims().write.bytes;
+        dirtied = dirtied.saturating_add(survey.own_bytes(written_bytes, dirtied_bytes(trial)?)?);
+        written = written.saturating_add(written_bytes);
     }
     (written >= MIB).then(|| {
         RuleRemark::suspect(format!(

@@ -9,7 +9,7 @@ use assay_workloads::Basis;
 use assay_workloads::command::ImportEvidence;
 use assay_workloads::io::{self, Pattern};
 
-use super::evidence::{MovedShare, compression, in_trials, is_simulated, mover, witnessed};
+use super::evidence::{MovedShare, compression, counted_trials, in_trials, is_simulated, mover};
 use super::host_cache::ReadAgain;
 use super::imported::first_objection;
 use super::{Case, MOVED, Rule, RuleCheck, RuleRemark, emptied};
@@ -141,7 +141,7 @@ fn from_counters(case: &Case<'_>) -> Option<RuleRemark> {
         return None;
     }
     let limit = if compression(case).is_some() { LEAST_SHARE_COMPRESSED } else { LEAST_SHARE };
-    let trials = witnessed(case);
+    let trials = counted_trials(case);
     let reads =
         trials.iter().map(|t| (t.device.run.read_bytes, fetched(case, t.claims.read.bytes)));
     let short = MovedShare::below(limit, reads)?;
@@ -189,7 +189,7 @@ fn cached_words(case: &Case<'_>) -> String {
 }
 
 fn from_pages(case: &Case<'_>) -> Option<RuleRemark> {
-    if case.workload.work.touches().direct || !witnessed(case).is_empty() {
+    if case.workload.work.touches().direct || !counted_trials(case).is_empty() {
         return None;
     }
     let shares: Vec<f64> = case.trials.iter().map(|trial| most_cached(case, trial)).collect();

@@ -5,7 +5,7 @@ use assay_core::quantity::units::show;
 use assay_workloads::Basis;
 use assay_workloads::io::Content;
 
-use super::evidence::{CountedTrial, MovedShare, compression, in_trials, witnessed};
+use super::evidence::{CountedTrial, MovedShare, compression, counted_trials, in_trials};
 use super::{Case, MOVED, Rule, RuleCheck, RuleRemark};
 
 /// Share of the claim below which compression explains part of the speed.
@@ -37,7 +37,7 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let stated =
         case.io().map(|io| io.compressibility).filter(|own| matches!(own, Content::Partly(_)));
     if let Some(content) = stated {
-        let moved = fewer(&witnessed(case)).map_or_else(
+        let moved = fewer(&counted_trials(case)).map_or_else(
             || "all of the requested bytes".to_owned(),
             |share| format!("only {} of the bytes", show::percent(share.percent())),
         );
@@ -46,7 +46,7 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
              compresses"
         )));
     }
-    Some(match fewer(&witnessed(case)) {
+    Some(match fewer(&counted_trials(case)) {
         Some(share) => RuleRemark::suspect(format!(
             "{compression} is on and the device moved only {} of the bytes{}",
             show::percent(share.percent()),

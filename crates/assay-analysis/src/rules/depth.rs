@@ -97,15 +97,17 @@ fn finished_at_once(case: &Case<'_>, asked: u32) -> Option<RuleRemark> {
     if case.io().is_none_or(|io| io.queue_depth <= 1) {
         return None;
     }
-    let counted = case.measured().filter_map(io::IoDetail::of);
-    let hit = counted
-        .filter(|one| one.looked_at >= FEWEST_LOOKS && 2 * one.already_complete > one.looked_at)
+    let details = case.measured().filter_map(io::IoDetail::of);
+    let trials = details
+        .filter(|detail| {
+            detail.looked_at >= FEWEST_LOOKS && 2 * detail.already_complete > detail.looked_at
+        })
         .count();
-    (hit > 0).then(|| {
+    (trials > 0).then(|| {
         RuleRemark::suspect(format!(
             "queue depth {asked} requested, but operations completed before their submission returned{}: queue depth \
              was 1",
-            in_trials(hit, case)
+            in_trials(trials, case)
         ))
     })
 }

@@ -8,7 +8,7 @@ use assay_study::results::record::Traffic;
 use assay_workloads::Basis;
 
 use super::evidence::{
-    CountedTrial, MovedShare, Mover, compression, in_trials, is_simulated, mover, witnessed,
+    CountedTrial, MovedShare, Mover, compression, counted_trials, in_trials, is_simulated, mover,
 };
 use super::{Case, MOVED, Rule, RuleCheck, RuleRemark, cached, emptied};
 
@@ -40,21 +40,21 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     if case.trials.is_empty() || is_simulated(case) || case.site.backing == Backing::Memory {
         return None;
     }
-    let trials = witnessed(case);
+    let trials = counted_trials(case);
     if trials.is_empty() {
         let why = case.site.backing_reason.as_ref().map(|why| format!(" ({why})"));
         let why = why.unwrap_or_default();
         let text = format!("no device counts the bytes, so Assay cannot check the number{why}");
         return Some(RuleRemark::suspect(text));
     }
-    let found = [
+    let remarks = [
         short_reads(case, &trials),
         short_writes(case, &trials),
         short_trims(case, &trials),
         amplified(&trials),
         served(case, &trials),
     ];
-    found.into_iter().flatten().reduce(|one, other| RuleRemark {
+    remarks.into_iter().flatten().reduce(|one, other| RuleRemark {
         trust: one.trust.max(other.trust),
         text: format!("{}; {}", one.text, other.text),
         ..one
@@ -97,8 +97,8 @@ fn short_writes(case: &Case<'_>, trials: &[CountedTrial]) -> Option<RuleRemark> 
         return None;
     }
     let lost = MovedShare::below(limit, trials.iter().map(|t| (in_all(t), claimed(t))))?;
-    let what = "bytes written, even after a sync";
-    Some(RuleRemark::invalid(lost.words(case, trials, "received", what)))
+    let subject = "bytes written, even after a sync";
+    Some(RuleRemark::invalid(lost.words(case, trials, "received", subject)))
 }
 
 /// A device's trims arrive as discards, or as zeros beyond the written bytes; file systems may delay trims.
@@ -106,12 +106,12 @@ fn short_trims(case: &Case<'_>, trials: &[CountedTrial]) -> Option<RuleRemark> {
     if case.site.kind != TargetKind::Device {
         return None;
     }
-    let told = |t: &CountedTrial| {
-        let sum = |of: fn(&Traffic) -> u64| of(&t.device.run) + of(&t.device.settle);
-        let asked = t.claims.write.bytes.saturating_add(t.claims.zero.bytes);
-        sum(|one| one.discard_bytes) + sum(|one| one.write_bytes).saturating_sub(asked)
+    let received = |t: &CountedTrial| {
+        let sum = |bytes: fn(&Traffic) -> u64| bytes(&t.device.run) + bytes(&t.device.settle);
+        let claimed_writes = t.claims.write.bytes.saturating_add(t.claims.zero.bytes);
+        sum(|one| one.discard_bytes) + sum(|one| one.write_bytes).saturating_sub(claimed_writes)
     };
-    let trims = trials.iter().map(|t| (told(t), t.claims.trim.bytes));
+    let trims = trials.iter().map(|t| (received(t), t.claims.trim.bytes));
     MovedShare::below(LEAST_SHARE, trims)
         .map(|short| RuleRemark::invalid(short.words(case, trials, "received", "trims")))
 }

@@ -69,21 +69,20 @@ pub struct Worked {
 impl Worked {
     /// From the counted trials of a side; `None` if they are not commands.
     pub fn new(name: &str, trials: &[&Trial]) -> Option<Self> {
-        let mut own = Self { name: name.to_owned(), ..Self::default() };
+        let mut worked = Self { name: name.to_owned(), ..Self::default() };
         let measured = || trials.iter().filter_map(|trial| trial.measured.as_ref());
         for detail in measured().map(command::CommandDetail::of) {
             let detail = detail?;
-            own.sums.extend(detail.produced.keys().cloned());
-            own.endings.extend(detail.endings.keys().cloned());
+            worked.sums.extend(detail.produced.keys().cloned());
+            worked.endings.extend(detail.endings.keys().cloned());
         }
         let mean = |metric: &str| {
-            let all: Option<Vec<f64>> =
-                measured().map(|own| own.values.get(metric).copied()).collect();
-            let all = all.filter(|all| !all.is_empty())?;
-            Some(all.iter().sum::<f64>() / all.len() as f64)
+            let values = measured().map(|measured| measured.values.get(metric).copied());
+            let values = values.collect::<Option<Vec<f64>>>()?;
+            (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
         };
-        (own.read_bytes, own.written_bytes) = (mean("read_bytes"), mean("write_bytes"));
-        (!own.endings.is_empty()).then_some(own)
+        (worked.read_bytes, worked.written_bytes) = (mean("read_bytes"), mean("write_bytes"));
+        (!worked.endings.is_empty()).then_some(worked)
     }
 }
 
@@ -95,51 +94,46 @@ pub fn between(sides: &[&Worked]) -> Vec<RuleRemark> {
         return Vec::new();
     }
     let produced: Vec<&&Worked> = sides.iter().filter(|side| side.sums.len() == 1).collect();
-    let all: BTreeSet<&BTreeSet<String>> = produced.iter().map(|side| &side.sums).collect();
-    let mut found = Vec::new();
-    if all.len() > 1 {
+    let outputs: BTreeSet<&BTreeSet<String>> = produced.iter().map(|side| &side.sums).collect();
+    let mut remarks = Vec::new();
+    if outputs.len() > 1 {
         let each = produced.iter().map(|side| {
             let sum = side.sums.first().map_or("", String::as_str);
             let end = sum.char_indices().nth(DIGITS).map_or(sum.len(), |(end, _)| end);
             format!("{} of {}", &sum[..end], side.name)
         });
-        found.push(RuleRemark::invalid(format!(
+        remarks.push(RuleRemark::invalid(format!(
             "the compared commands produced different outputs (hashes: {})",
             several(each)
         )));
     }
     let endings: BTreeSet<&BTreeSet<String>> = sides.iter().map(|side| &side.endings).collect();
     if endings.len() > 1 {
-        let each = sides.iter().map(|side| {
-            let own: Vec<&str> = side.endings.iter().map(String::as_str).collect();
-            format!("{} of {}", own.join(" and "), side.name)
-        });
-        found.push(RuleRemark::note(format!(
-            "the commands' exit statuses differ: {}",
-            several(each)
-        )));
+        let each = several(sides.iter().map(|side| {
+            let endings: Vec<&str> = side.endings.iter().map(String::as_str).collect();
+            format!("{} of {}", endings.join(" and "), side.name)
+        }));
+        remarks.push(RuleRemark::note(format!("the commands' exit statuses differ: {each}")));
     }
     let amounts: [(&str, Amount); 2] =
         [("read", |side| side.read_bytes), ("wrote", |side| side.written_bytes)];
-    for (what, bytes) in amounts {
-        let told: Vec<(f64, &str)> =
+    for (verb, bytes) in amounts {
+        let mut amounts: Vec<(f64, &str)> =
             sides.iter().filter_map(|side| Some((bytes(side)?, side.name.as_str()))).collect();
-        let least =
-            told.iter().copied().reduce(|one, other| if other.0 < one.0 { other } else { one });
-        let most =
-            told.iter().copied().reduce(|one, other| if other.0 > one.0 { other } else { one });
-        let Some((least, most)) = least.zip(most) else { continue };
-        if most.0 >= LEAST_BYTES && most.0 > FACTOR * least.0 {
-            found.push(RuleRemark::note(format!(
-                "the compared commands {what} different amounts per run: {} for {}, {} for {}",
-                show::bytes(least.0 as u64),
-                least.1,
-                show::bytes(most.0 as u64),
-                most.1
+        amounts.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        // The first side counts as the smallest or largest of equal ones.
+        let Some(&(least, least_name)) = amounts.first() else { continue };
+        let Some(&(most, _)) = amounts.last() else { continue };
+        let most_name = amounts.iter().find(|(size, _)| *size == most).map_or("", |(_, name)| name);
+        if most >= LEAST_BYTES && most > FACTOR * least {
+            let (least, most) = (show::bytes(least as u64), show::bytes(most as u64));
+            remarks.push(RuleRemark::note(format!(
+                "the compared commands {verb} different amounts per run: {least} for {least_name}, {most} for \
+                 {most_name}"
             )));
         }
     }
-    found
+    remarks
 }
 
 fn several(each: impl ExactSizeIterator<Item = String>) -> String {

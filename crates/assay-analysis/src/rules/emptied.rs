@@ -6,7 +6,7 @@ use assay_study::results::record::Trial;
 use assay_workloads::Basis;
 use assay_workloads::io::{Apart, Class};
 
-use super::evidence::{MovedShare, in_trials, is_simulated, mover, witnessed};
+use super::evidence::{MovedShare, counted_trials, in_trials, is_simulated, mover};
 use super::{Case, MOVED, Rule, RuleCheck, RuleRemark};
 
 /// Share of the read bytes that the device must have delivered.
@@ -43,26 +43,26 @@ fn nothing_left(case: &Case<'_>) -> Option<RuleRemark> {
     let area = case.survey.area.measured(case.workload.background.is_some()).length;
     let io = case.io().filter(|io| io.mix.percent(Class::Write) == 0 && area > 0)?;
     let parts: u64 = if io.rw_split == Apart::Halves { 2 } else { 1 };
-    let places = area / parts / io.block_size.smallest().0.max(1);
-    let share = io.distribution.densest(places) / parts as f64;
+    let blocks = area / parts / io.block_size.smallest().0.max(1);
+    let share = io.distribution.densest(blocks) / parts as f64;
     let rounds = |trial: &&Trial| {
         let claims = trial.measured.as_ref()?.claims;
-        let taken = claims.trim.bytes.saturating_add(claims.zero.bytes) as f64;
-        let room = area as f64 * share;
-        (taken > room).then_some(taken / room)
+        let emptied_bytes = claims.trim.bytes.saturating_add(claims.zero.bytes) as f64;
+        let covered_bytes = area as f64 * share;
+        (emptied_bytes > covered_bytes).then_some(emptied_bytes / covered_bytes)
     };
-    let above: Vec<f64> = case.trials.iter().filter_map(rounds).collect();
-    let most = above.iter().copied().reduce(f64::max)?;
-    let what = if share < 1.0 { "the most accessed part contains" } else { "the area contains" };
+    let rounds_above_one: Vec<f64> = case.trials.iter().filter_map(rounds).collect();
+    let most = rounds_above_one.iter().copied().reduce(f64::max)?;
+    let place = if share < 1.0 { "the most accessed part contains" } else { "the area contains" };
     Some(RuleRemark::suspect(format!(
-        "trims and write-zeroes covered up to {} times the bytes that {what}{}: later trims hit trimmed blocks",
+        "trims and write-zeroes covered up to {} times the bytes that {place}{}: later trims hit trimmed blocks",
         show::times(most),
-        in_trials(above.len(), case)
+        in_trials(rounds_above_one.len(), case)
     )))
 }
 
 fn holes_read(case: &Case<'_>) -> Option<RuleRemark> {
-    let trials = witnessed(case);
+    let trials = counted_trials(case);
     let reads = trials.iter().map(|t| (t.device.run.read_bytes, t.claims.read.bytes));
     let short = MovedShare::below(LEAST_SHARE, reads)?;
     Some(RuleRemark::suspect(format!(

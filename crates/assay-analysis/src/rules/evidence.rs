@@ -24,16 +24,16 @@ pub(super) fn counted_devices(case: &Case<'_>, trial: &Trial) -> Option<DeviceEv
 /// Traffic of several devices, summed; `None` if one of them is missing.
 fn summed(
     names: &[String],
-    told: impl Fn(&String) -> Option<DeviceEvidence>,
+    evidence_of: impl Fn(&String) -> Option<DeviceEvidence>,
 ) -> Option<DeviceEvidence> {
-    names.iter().try_fold(DeviceEvidence::default(), |sum, name| {
-        let one = told(name)?;
-        Some(DeviceEvidence {
-            gap: both(&sum.gap, &one.gap),
-            run: both(&sum.run, &one.run),
-            settle: both(&sum.settle, &one.settle),
-        })
-    })
+    let mut sum = DeviceEvidence::default();
+    for name in names {
+        let device = evidence_of(name)?;
+        sum.gap = both(&sum.gap, &device.gap);
+        sum.run = both(&sum.run, &device.run);
+        sum.settle = both(&sum.settle, &device.settle);
+    }
+    Some(sum)
 }
 
 fn both(left: &Traffic, right: &Traffic) -> Traffic {
@@ -71,26 +71,23 @@ pub(super) enum Mover {
     Server,
 }
 
-pub(super) fn witnessed(case: &Case<'_>) -> Vec<CountedTrial> {
-    let mut found = Vec::new();
+/// The trials whose traffic a device or a network file system counted.
+pub(super) fn counted_trials(case: &Case<'_>) -> Vec<CountedTrial> {
+    let mut counted = Vec::new();
     for trial in case.trials.iter().filter(|trial| trial.measured.is_some()) {
         let claims = trial.claims();
         let Some(top) = counted_devices(case, trial) else {
-            let device = of_server(trial);
-            found.extend(device.map(|device| CountedTrial {
-                claims,
-                device,
-                mover: Mover::Server,
-            }));
+            let mover = Mover::Server;
+            counted.extend(of_server(trial).map(|device| CountedTrial { claims, device, mover }));
             continue;
         };
         let device = lowest(case, trial).map_or(top, |lowest| less(&top, &lowest));
-        let moved = |one: &DeviceEvidence| one.run.read_bytes + one.run.write_bytes;
-        let below_loop = moved(&device) < moved(&top);
-        let mover = if below_loop { Mover::BelowLoop } else { Mover::Device };
-        found.push(CountedTrial { claims, device, mover });
+        let moved_bytes = |one: &DeviceEvidence| one.run.read_bytes + one.run.write_bytes;
+        let is_below_loop = moved_bytes(&device) < moved_bytes(&top);
+        let mover = if is_below_loop { Mover::BelowLoop } else { Mover::Device };
+        counted.push(CountedTrial { claims, device, mover });
     }
-    found
+    counted
 }
 
 /// Network traffic of the target's mount: bytes only, without requests and times.

@@ -23,14 +23,14 @@ pub static RULE: Rule = Rule {
 };
 
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {
-    let whole = case.trials.iter().filter_map(|trial| trial.together.as_ref());
-    let counts = whole.map(|own| (own.hosts.len(), own.of as usize));
-    let counts: Vec<(usize, usize)> = counts.filter(|(there, _)| *there > 0).collect();
-    let fewer = || counts.iter().filter(|(there, of)| there < of);
-    let (least, of) = fewer().min()?;
-    let (hit, all) = (fewer().count(), counts.len());
+    let together = case.trials.iter().filter_map(|trial| trial.together.as_ref());
+    let counts = together.map(|together| (together.hosts.len(), together.of as usize));
+    let counts: Vec<(usize, usize)> = counts.filter(|(hosts, _)| *hosts > 0).collect();
+    let incomplete = || counts.iter().filter(|(hosts, planned)| hosts < planned);
+    let (hosts, planned) = incomplete().min()?;
+    let (hit, all) = (incomplete().count(), counts.len());
     Some(RuleRemark::suspect(format!(
-        "only {least} of {of} hosts in {hit} of {all} trials: the sum excludes the lost hosts"
+        "only {hosts} of {planned} hosts in {hit} of {all} trials: the sum excludes the lost hosts"
     )))
 }
 

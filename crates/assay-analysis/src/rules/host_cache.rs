@@ -128,20 +128,21 @@ impl FlushTimes {
 }
 
 fn kept(case: &Case<'_>) -> Option<String> {
-    let all: Vec<FlushTimes> =
+    let trials: Vec<FlushTimes> =
         case.trials.iter().filter_map(|trial| FlushTimes::new(case.workload, trial)).collect();
-    let share = median(&all.iter().map(FlushTimes::kept).collect::<Vec<_>>())?;
+    let share = median(&trials.iter().map(FlushTimes::kept).collect::<Vec<_>>())?;
     if share >= KEPT {
         return None;
     }
-    let late: Vec<&FlushTimes> = all.iter().filter(|one| one.kept() < KEPT).collect();
-    let sum = |of: fn(&FlushTimes) -> f64| late.iter().map(|one| of(one)).sum::<f64>();
-    let bytes = sum(|one| one.bytes as f64);
+    let cached: Vec<&FlushTimes> = trials.iter().filter(|trial| trial.kept() < KEPT).collect();
+    let bytes: f64 = cached.iter().map(|trial| trial.bytes as f64).sum();
+    let wrote_s: f64 = cached.iter().map(|trial| trial.wrote_s).sum();
+    let total_s: f64 = cached.iter().map(|trial| trial.wrote_s + trial.flush_s).sum();
     Some(format!(
         "{} without the final flush, {} with it: a cache of the drive or the host absorbed the difference{}",
-        show::rate(bytes / sum(|one| one.wrote_s)),
-        show::rate(bytes / sum(|one| one.wrote_s + one.flush_s)),
-        in_trials(late.len(), case)
+        show::rate(bytes / wrote_s),
+        show::rate(bytes / total_s),
+        in_trials(cached.len(), case)
     ))
 }
 
@@ -157,11 +158,11 @@ impl IdleFlush {
     pub fn new(site: &Site, workload: &PlannedWorkload, trials: &[&Trial]) -> Option<Self> {
         let drive = site.drives.iter().find(|drive| hides_its_cache(drive))?;
         drive.announces_a_cache().then_some(())?;
-        let all: Vec<FlushTimes> =
-            trials.iter().filter_map(|trial| FlushTimes::new(workload, trial)).collect();
-        let idle = |one: &&FlushTimes| one.flush_s / one.wrote_s < NOTHING;
-        let first = all.iter().find(idle)?;
-        (2 * all.iter().filter(idle).count() > trials.len())
+        let times = trials.iter().filter_map(|trial| FlushTimes::new(workload, trial));
+        let idle: Vec<FlushTimes> =
+            times.filter(|times| times.flush_s / times.wrote_s < NOTHING).collect();
+        let first = idle.first()?;
+        (2 * idle.len() > trials.len())
             .then_some(Self { bytes: first.bytes, flush_ns: first.flush_s * 1e9 })
     }
 

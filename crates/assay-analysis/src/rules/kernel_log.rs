@@ -41,7 +41,7 @@ fn is_ours(case: &Case<'_>, text: &str) -> bool {
     let drives = case.site.drives.iter().map(|drive| drive.name.as_str());
     let layers = case.site.layers.iter().map(|layer| layer.name.as_str());
     let own: Vec<&str> = drives.chain(layers).collect();
-    let is_own = |word: &str| own.iter().any(|own| belongs(word, own));
+    let is_own = |word: &str| own.iter().any(|own| belongs_to(word, own));
     named.peek().is_none() || named.any(is_own)
 }
 
@@ -62,12 +62,13 @@ fn called_device(text: &str) -> Option<&str> {
 }
 
 /// Whether a name belongs to a drive, one of its partitions, or its controller.
-fn belongs(word: &str, own: &str) -> bool {
-    let numbered = own.ends_with(|sign: char| sign.is_ascii_digit());
-    let rest = if numbered { format!("{own}p") } else { own.to_owned() };
-    let number = word.strip_prefix(&rest);
-    let partition = number.is_some_and(|rest| rest.bytes().all(|sign| sign.is_ascii_digit()));
-    word == own || partition || own.strip_prefix(word).is_some_and(|rest| rest.starts_with('n'))
+fn belongs_to(word: &str, drive: &str) -> bool {
+    let is_numbered = drive.ends_with(|sign: char| sign.is_ascii_digit());
+    let prefix = if is_numbered { format!("{drive}p") } else { drive.to_owned() };
+    let number = word.strip_prefix(&prefix);
+    let is_partition = number.is_some_and(|rest| rest.bytes().all(|sign| sign.is_ascii_digit()));
+    let is_controller = drive.strip_prefix(word).is_some_and(|rest| rest.starts_with('n'));
+    word == drive || is_partition || is_controller
 }
 
 /// `sda`, `loop7`, `nvme0n1`; not `sdhci`, and not `nvme` alone.

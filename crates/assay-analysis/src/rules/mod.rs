@@ -307,10 +307,10 @@ pub fn next_step(rule: &str) -> &'static str {
 
 /// The rules that made numbers suspect, if each of them can only lower a rate.
 pub fn only_slowed(mut reasons: Vec<&Because>) -> Option<String> {
-    reasons.retain(|own| own.trust != Trust::Trusted);
-    let slows = |own: &Because| ONLY_SLOW.iter().any(|rule| rule.about.name == own.rule);
-    let is_slowed = reasons.iter().all(|own| own.trust == Trust::Suspect && slows(own));
-    let names: BTreeSet<&str> = reasons.iter().map(|own| own.rule.as_str()).collect();
+    reasons.retain(|because| because.trust != Trust::Trusted);
+    let only_slows = |rule: &str| ONLY_SLOW.iter().any(|known| known.about.name == rule);
+    let is_slowed = reasons.iter().all(|one| one.trust == Trust::Suspect && only_slows(&one.rule));
+    let names: BTreeSet<&str> = reasons.iter().map(|because| because.rule.as_str()).collect();
     let names: Vec<&str> = names.into_iter().collect();
     (is_slowed && !names.is_empty()).then(|| names.join(" and "))
 }
@@ -377,13 +377,14 @@ pub fn unquiet(case: &Case<'_>) -> Unquiet {
 
 /// The disturbance of a trial, if any. In a study with a gate, `gated` is the metric of the gate.
 pub fn disturbance(case: &Case<'_>, trial: &Trial, gated: Option<&str>) -> Option<String> {
-    let blinds = |rule: &Rule| {
-        let judged = gated.filter(|metric| rule.changes.contains(&nature(metric)));
-        judged.and_then(|_| rule.blinds?(case, trial))
+    let blinds_gate = |rule: &Rule| {
+        let affected = gated.filter(|metric| rule.changes.contains(&nature(metric)));
+        affected.and_then(|_| rule.blinds?(case, trial))
     };
-    let of = |rule: &'static Rule| rule.disturbance(case, trial).or_else(|| blinds(rule));
-    let told: Vec<String> = rules(case).filter_map(of).collect();
-    (!told.is_empty()).then(|| told.join("; "))
+    let disturbance =
+        |rule: &'static Rule| rule.disturbance(case, trial).or_else(|| blinds_gate(rule));
+    let texts: Vec<String> = rules(case).filter_map(disturbance).collect();
+    (!texts.is_empty()).then(|| texts.join("; "))
 }
 
 #[cfg(test)]

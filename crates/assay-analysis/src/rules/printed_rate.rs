@@ -5,7 +5,7 @@ use assay_core::quantity::units::show;
 use assay_study::results::record::Trial;
 use assay_workloads::{Measured, command, metrics};
 
-use super::evidence::{MovedShare, compression, in_trials, is_simulated, seconds, witnessed};
+use super::evidence::{MovedShare, compression, counted_trials, in_trials, is_simulated, seconds};
 use super::{Case, MOVED, Rule, RuleCheck, RuleRemark};
 
 /// Share of the bytes that must have moved if the program prints its time: as in rule `cached`.
@@ -72,7 +72,7 @@ impl PrintedRuns {
         let whole_s = seconds(measured.window_ns) / detail.runs.max(1) as f64;
         let each = ((rate * printed_s.copied().unwrap_or(whole_s)) as u64).min(called_bytes);
         let own = Case { trials: &[trial], ..*case };
-        let device = witnessed(&own).first().map(|witness| {
+        let device = counted_trials(&own).first().map(|witness| {
             let run = witness.device.run.read_bytes + witness.device.run.write_bytes;
             [run, run + witness.device.settle.write_bytes]
         });

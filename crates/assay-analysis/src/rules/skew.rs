@@ -24,11 +24,11 @@ pub static RULE: Rule = Rule {
 };
 
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {
-    let own: Vec<&Together> =
+    let trials: Vec<&Together> =
         case.trials.iter().filter_map(|trial| trial.together.as_ref()).collect();
-    let shared = own.iter().filter_map(|own| Some((own.shared()?, *own)));
-    let apart: Vec<(f64, &Together)> = shared.filter(|(shared, _)| *shared < SHARED).collect();
-    let (least, worst) = apart.iter().min_by(|one, other| one.0.total_cmp(&other.0))?;
+    let overlaps = trials.iter().filter_map(|trial| Some((trial.shared()?, *trial)));
+    let skewed: Vec<(f64, &Together)> = overlaps.filter(|(overlap, _)| *overlap < SHARED).collect();
+    let (least, worst) = skewed.iter().min_by(|(one, _), (other, _)| one.total_cmp(other))?;
     let first = worst.hosts.iter().min_by_key(|share| share.ended_ns())?;
     let last = worst.hosts.iter().max_by_key(|share| share.ended_ns())?;
     let words = |share: &Share| {
@@ -38,8 +38,8 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     Some(RuleRemark::suspect(format!(
         "in {} of {} trials, the hosts' windows overlap by less than 95% of the longest window (minimum {}); \
          finished first: {}, last: {}",
-        apart.len(),
-        own.len(),
+        skewed.len(),
+        trials.len(),
         show::percent(100.0 * least),
         words(first),
         words(last)

@@ -27,23 +27,24 @@ pub static RULE: Rule = Rule {
 };
 
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {
-    let whole: Vec<&Together> =
+    let trials: Vec<&Together> =
         case.trials.iter().filter_map(|trial| trial.together.as_ref()).collect();
-    let last = whole.last()?;
-    let slow = last.hosts.iter().filter_map(|share| slow(share, &whole));
-    let told: Vec<String> = slow.collect();
-    (!told.is_empty()).then(|| RuleRemark::note(told.join("; ")))
+    let hosts = &trials.last()?.hosts;
+    let remarks: Vec<String> =
+        hosts.iter().filter_map(|host| slow_host_remark(host, &trials)).collect();
+    (!remarks.is_empty()).then(|| RuleRemark::note(remarks.join("; ")))
 }
 
-/// The remark on a host that is slow in most trials.
-fn slow(host: &Share, whole: &[&Together]) -> Option<String> {
-    let behind: Vec<f64> = whole.iter().filter_map(|own| times_behind(own, host.rank)).collect();
+fn slow_host_remark(host: &Share, trials: &[&Together]) -> Option<String> {
+    let behind: Vec<f64> =
+        trials.iter().filter_map(|trial| times_behind(trial, host.rank)).collect();
     let slow: Vec<f64> = behind.iter().copied().filter(|times| *times >= TIMES).collect();
+    // At least 80% of the trials.
     if behind.len() < FEWEST || 5 * slow.len() < 4 * behind.len() {
         return None;
     }
-    let (name, least) =
-        (words(host.rank, &host.name), slow.iter().copied().fold(f64::INFINITY, f64::min));
+    let name = words(host.rank, &host.name);
+    let least = slow.iter().copied().fold(f64::INFINITY, f64::min);
     let (hit, of) = (slow.len(), behind.len());
     Some(if least.is_finite() {
         let times = show::times(least);
@@ -56,9 +57,9 @@ fn slow(host: &Share, whole: &[&Together]) -> Option<String> {
 }
 
 /// The median rate of the others divided by that of a rank.
-fn times_behind(own: &Together, rank: u32) -> Option<f64> {
-    let rate = own.hosts.iter().find(|share| share.rank == rank)?.operations_per_s;
-    let others = own.hosts.iter().filter(|share| share.rank != rank);
+fn times_behind(trial: &Together, rank: u32) -> Option<f64> {
+    let rate = trial.hosts.iter().find(|share| share.rank == rank)?.operations_per_s;
+    let others = trial.hosts.iter().filter(|share| share.rank != rank);
     let others = median(&others.map(|share| share.operations_per_s).collect::<Vec<f64>>())?;
     // If the other hosts are idle, no host is slow.
     (others > 0.0).then(|| if rate > 0.0 { others / rate } else { f64::INFINITY })

@@ -49,21 +49,21 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
 fn of_array(case: &Case<'_>, array: &Array) -> Option<RuleRemark> {
     let judged: Vec<Slowest> =
         case.trials.iter().filter_map(|trial| slowest(&members(trial, array)?)).collect();
-    let named = named(&judged, array.members.len())?;
-    let middle = |pick: fn(&Slowest) -> f64| {
-        let mut values: Vec<f64> = named.iter().map(|one| pick(one)).collect();
+    let slow = clearly_slow(&judged, array.members.len())?;
+    let median_of = |pick: fn(&Slowest) -> f64| {
+        let mut values: Vec<f64> = slow.iter().map(|one| pick(one)).collect();
         values.sort_unstable_by(f64::total_cmp);
         values.get(values.len() / 2).copied().unwrap_or_default()
     };
-    let first = named.first()?;
+    let first = slow.first()?;
     Some(RuleRemark::note(format!(
         "{} is the slow member of {}: {} per request, {} times the median of the others ({}), in {} of {} trials",
         describe_member(case, &first.device),
         array.words(),
-        show::duration(middle(|one| one.mean_ns)),
-        show::three_digits(middle(|one| one.ratio)),
-        show::duration(middle(|one| one.others_ns)),
-        named.len(),
+        show::duration(median_of(|one| one.mean_ns)),
+        show::three_digits(median_of(|one| one.ratio)),
+        show::duration(median_of(|one| one.others_ns)),
+        slow.len(),
         judged.len(),
     )))
 }
@@ -96,12 +96,12 @@ fn traced(trial: &Trial, counted: &[Work]) -> Option<Vec<Work>> {
 }
 
 /// The trials in which the named member was the slow one; `None` if no member can be named.
-fn named(judged: &[Slowest], members: usize) -> Option<Vec<&Slowest>> {
+fn clearly_slow(judged: &[Slowest], members: usize) -> Option<Vec<&Slowest>> {
     let slow = || judged.iter().filter(|one| one.is_slow);
-    let own =
+    let trials_of =
         |device: &str| -> Vec<&Slowest> { slow().filter(|one| one.device == device).collect() };
-    let most = slow().map(|one| own(&one.device)).max_by_key(Vec::len)?;
-    let (of, part) = (CLEAR_MAJORITY.1, CLEAR_MAJORITY.0);
+    let most = slow().map(|one| trials_of(&one.device)).max_by_key(Vec::len)?;
+    let (part, of) = CLEAR_MAJORITY;
     let is_clear = most.len() >= FEWEST_TRIALS && most.len() * of >= judged.len() * part;
     let chance = by_chance(most.len(), judged.len(), members)?;
     (is_clear && chance <= MOST_CHANCE).then_some(most)

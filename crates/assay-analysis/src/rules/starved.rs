@@ -117,20 +117,22 @@ struct WaitShare {
 
 impl WaitShare {
     fn new(case: &Case<'_>, trial: &Trial) -> Option<Self> {
-        let counted = trial.measured.as_ref().filter(|one| one.elapsed_ns >= SHORTEST_NS)?;
-        let others = others(trial, counted)?;
-        let command = command::CommandDetail::of(counted);
-        let span_ns = command
-            .map_or(counted.elapsed_ns as f64, |own| own.judged_ns(counted.window_ns).max(1.0));
+        let measured = trial.measured.as_ref().filter(|one| one.elapsed_ns >= SHORTEST_NS)?;
+        let others = others(trial, measured)?;
+        let command = command::CommandDetail::of(measured);
+        let span_ns = match command {
+            Some(command) => command.judged_ns(measured.window_ns).max(1.0),
+            None => measured.elapsed_ns as f64,
+        };
         let threads = f64::from(case.workload.work.threads().max(1));
-        let own = counted.waited_ns.map(|waited| waited as f64 / threads / span_ns);
-        let used = seconds(trial.all_cpu_ns()) / seconds(counted.elapsed_ns);
-        let says = |share: &f64| used >= FEWEST_OWN || *share > PRESSURE_OF_ALL;
-        let anybody = || pressure(trial).filter(says);
-        let (share, is_own) = match own {
+        let own_share = measured.waited_ns.map(|waited| waited as f64 / threads / span_ns);
+        let used_cpus = seconds(trial.all_cpu_ns()) / seconds(measured.elapsed_ns);
+        let is_enough = |share: &f64| used_cpus >= FEWEST_OWN || *share > PRESSURE_OF_ALL;
+        let (share, is_own) = match (own_share, pressure(trial).filter(is_enough)) {
+            (Some(own), _) if command.is_none() || own > MOST_WAITING => (own, true),
             // The waits of a command's own processes do not include its children.
-            Some(share) if command.is_none() || share > MOST_WAITING => (share, true),
-            own => anybody().map(|share| (share, false)).or(own.map(|share| (share, true)))?,
+            (_, Some(of_all)) => (of_all, false),
+            (own, None) => (own?, true),
         };
         // Clocks read one after the other may differ.
         Some(Self { share: share.min(1.0), is_own, others })

@@ -38,20 +38,17 @@ fn never_written(case: &Case<'_>) -> Option<RuleRemark> {
         return None;
     }
     let percent = 100.0 * missing as f64 / area as f64;
-    let share = show::percent(percent);
+    let part = show::percent(percent);
     Some(if percent > MOST_PERCENT {
         RuleRemark::invalid(format!(
-            "{share} of the area was never written ({} of {}): reads of unwritten blocks do not reach the drive",
+            "{part} of the area was never written ({} of {}): reads of unwritten blocks do not reach the drive",
             show::bytes(missing),
             show::bytes(area)
         ))
     } else if let Some(zeros) = zeros(case) {
         zeros
     } else {
-        RuleRemark::note(format!(
-            "{share} of the area was never written ({})",
-            show::bytes(missing)
-        ))
+        RuleRemark::note(format!("{part} of the area was never written ({})", show::bytes(missing)))
     })
 }
 

@@ -31,22 +31,22 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let details: Vec<&IoDetail> = case.measured().filter_map(IoDetail::of).collect();
     wrong(case, &details)
         .or_else(|| unread(case, &details))
-        .or_else(|| untold(case, &details, io.direct))
+        .or_else(|| unjudged_blocks(case, &details, io.direct))
 }
 
 fn wrong(case: &Case<'_>, details: &[&IoDetail]) -> Option<RuleRemark> {
-    let found = details.iter().filter_map(|own| own.verified.as_ref());
-    let bad: Vec<_> = found.filter(|own| own.corrupt.all() > 0).collect();
-    let first = bad.first()?;
+    let verified = details.iter().filter_map(|detail| detail.verified.as_ref());
+    let corrupt: Vec<_> = verified.filter(|trial| trial.corrupt.all() > 0).collect();
+    let first = corrupt.first()?;
     let sum = |count: fn(&verify::Verified) -> u64| {
-        show::count(bad.iter().fold(0_u64, |sum, own| sum.saturating_add(count(own))))
+        show::count(corrupt.iter().fold(0_u64, |sum, trial| sum.saturating_add(count(trial))))
     };
-    let example = first.first.first().map(|own| format!(": {}", verify::example(own)));
+    let example = first.first.first().map(|block| format!(": {}", verify::example(block)));
     Some(RuleRemark::invalid(format!(
         "{} of {} blocks that Assay read back differ from the written data{}; the first such trial has {}{}",
-        sum(|own| own.corrupt.all()),
-        sum(|own| own.read),
-        in_trials(bad.len(), case),
+        sum(|trial| trial.corrupt.all()),
+        sum(|trial| trial.read),
+        in_trials(corrupt.len(), case),
         verify::faults(first),
         example.unwrap_or_default()
     )))
@@ -61,14 +61,15 @@ fn unread(case: &Case<'_>, details: &[&IoDetail]) -> Option<RuleRemark> {
     )))
 }
 
-fn untold(case: &Case<'_>, details: &[&IoDetail], is_direct: bool) -> Option<RuleRemark> {
-    let told = details.iter().filter_map(|own| own.verified.as_ref());
-    let told: Vec<Vec<String>> = told.map(|own| verify::untold(own, is_direct)).collect();
-    let with = told.iter().filter(|own| !own.is_empty()).count();
-    let first = told.into_iter().find(|own| !own.is_empty())?;
+fn unjudged_blocks(case: &Case<'_>, details: &[&IoDetail], is_direct: bool) -> Option<RuleRemark> {
+    let verified = details.iter().filter_map(|detail| detail.verified.as_ref());
+    let mut texts: Vec<Vec<String>> =
+        verified.map(|trial| verify::untold(trial, is_direct)).collect();
+    texts.retain(|texts| !texts.is_empty());
+    let first = texts.first()?;
     Some(RuleRemark::note(format!(
         "all blocks that Assay can judge are correct{}: {}",
-        in_trials(with, case),
+        in_trials(texts.len(), case),
         first.join("; ")
     )))
 }

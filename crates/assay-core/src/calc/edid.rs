@@ -1,5 +1,4 @@
-//! Limits of a monitor from its EDID: the range limits descriptor of the base block (VESA E-EDID
-//! 1.3 and 1.4, tag 0xFD).
+//! Limits of a monitor from its EDID: the range limits descriptor of the base block (VESA E-EDID 1.3, 1.4, tag 0xFD).
 
 use serde::Serialize;
 
@@ -75,20 +74,20 @@ fn beyond(block: &[u8], limits: &Limits) -> Option<String> {
     let outside = |value: f64, range: Option<[f64; 2]>| {
         range.is_some_and(|[low, high]| value < low - ROUNDING || value > high + ROUNDING)
     };
-    let mut found = Vec::new();
-    for at in DESCRIPTORS {
-        let Some(mode) = mode(&block[at..at + DESCRIPTOR]) else { continue };
+    let mut modes = Vec::new();
+    for offset in DESCRIPTORS {
+        let Some(mode) = mode(&block[offset..offset + DESCRIPTOR]) else { continue };
         let [clock_mhz, h_khz, v_hz] = mode.rates;
         let is_fast = limits.clock_max_mhz.is_some_and(|most| clock_mhz > most);
         if is_fast || outside(h_khz, limits.h_khz) || outside(v_hz, limits.v_hz) {
             let [width, height] = mode.size;
-            found.push(format!(
+            modes.push(format!(
                 "{width}x{height} at {clock_mhz:.2} MHz, {h_khz:.1} kHz, {v_hz:.1} Hz"
             ));
         }
     }
-    (!found.is_empty())
-        .then(|| format!("the EDID lists a mode outside its range limits ({})", found.join("; ")))
+    (!modes.is_empty())
+        .then(|| format!("the EDID lists a mode outside its range limits ({})", modes.join("; ")))
 }
 
 struct Detailed {
@@ -115,10 +114,8 @@ fn mode(bytes: &[u8]) -> Option<Detailed> {
     let h_khz = clock_mhz * 1000.0 / f64::from(across);
     let is_interlaced = bytes[17] & INTERLACED != 0;
     let height = if is_interlaced { 2 * lines } else { lines };
-    Some(Detailed {
-        size: [width, height],
-        rates: [clock_mhz, h_khz, h_khz * 1000.0 / f64::from(down)],
-    })
+    let rates = [clock_mhz, h_khz, h_khz * 1000.0 / f64::from(down)];
+    Some(Detailed { size: [width, height], rates })
 }
 
 /// Limits of a descriptor; `offsets` if its flags may add 255 to a rate.

@@ -1,5 +1,4 @@
-//! Memory map: the size of a frame buffer, and the memory that `mem=SIZE@START` words of the kernel command line leave,
-//! lose and assign twice.
+//! Memory map: the size of a frame buffer, and the memory that kernel words `mem=SIZE@START` leave, lose, assign twice.
 
 use serde::Serialize;
 
@@ -53,8 +52,7 @@ impl Region {
 
 fn kernel(bytes: u64) -> String {
     let units = [(30, "G"), (20, "M"), (10, "K")];
-    let fitting =
-        units.into_iter().find(|(shift, _)| bytes != 0 && bytes.is_multiple_of(1 << shift));
+    let fitting = units.into_iter().find(|(bits, _)| bytes != 0 && bytes.is_multiple_of(1 << bits));
     fitting.map_or_else(|| bytes.to_string(), |(shift, unit)| format!("{}{unit}", bytes >> shift))
 }
 
@@ -69,8 +67,8 @@ pub fn frame_buffer(text: &str) -> Result<FrameBuffer, String> {
     if bits == 0 || bits > MOST_BITS {
         return Err(format!("`{text}`: use 1 to {MOST_BITS} bits per pixel, such as {EXAMPLE}"));
     }
-    let all = u128::from(width) * u128::from(height) * u128::from(bits);
-    let bytes = u64::try_from(all.div_ceil(8)).map_err(|_| wrong())?;
+    let total_bits = u128::from(width) * u128::from(height) * u128::from(bits);
+    let bytes = u64::try_from(total_bits.div_ceil(8)).map_err(|_| wrong())?;
     Ok(FrameBuffer { width, height, bits_per_pixel: bits, bytes })
 }
 

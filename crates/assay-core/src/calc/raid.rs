@@ -1,5 +1,4 @@
-//! RAID arrays: capacity, rebuild time, and the disk traffic of one write by several models and as measured on Linux
-//! md.
+//! RAID arrays: capacity, rebuild time, and disk traffic of one write by several models and as measured on Linux md.
 
 mod models;
 
@@ -123,11 +122,11 @@ pub fn compute(question: &Question) -> Outcome<Raid> {
     refuse(question)?;
     let Question { level, disks, disk_bytes, chunk_bytes, write_bytes, rate_bytes_per_s } =
         *question;
-    let all = u128::from(disk_bytes) * u128::from(disks);
+    let total_bytes = u128::from(disk_bytes) * u128::from(disks);
     let usable = match level {
-        Level::Raid0 => all,
+        Level::Raid0 => total_bytes,
         Level::Raid1 => u128::from(disk_bytes),
-        Level::Raid10 => all / 2,
+        Level::Raid10 => total_bytes / 2,
         Level::Raid4 | Level::Raid5 | Level::Raid6 => {
             u128::from(disk_bytes) * u128::from(disks - level.parities())
         }
@@ -142,7 +141,7 @@ pub fn compute(question: &Question) -> Outcome<Raid> {
             .has_chunks()
             .then(|| chunk_bytes.saturating_mul(data_chunks(question))),
         usable_bytes: u64::try_from(usable).unwrap_or(u64::MAX),
-        usable_percent: 100.0 * usable as f64 / all as f64,
+        usable_percent: 100.0 * usable as f64 / total_bytes as f64,
         survives_disks: level.survives(disks),
         rebuild_s: rebuild.map(|rate| disk_bytes as f64 / rate),
         write_bytes,

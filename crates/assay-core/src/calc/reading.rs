@@ -21,9 +21,9 @@ pub fn number(text: &str, unit: &str) -> Result<f64, String> {
 /// Two whole numbers above zero with an `x` between them: `1920x1080`.
 pub fn pair(text: &str, what: &str, example: &str) -> Result<[u32; 2], String> {
     let wrong = || format!("`{text}` is not a {what}; use a value such as {example}");
-    let (one, other) = text.trim().split_once(['x', 'X']).ok_or_else(wrong)?;
-    let read = |part: &str| part.trim().parse::<u32>().map_err(|_| wrong());
-    let pair = [read(one)?, read(other)?];
+    let (first, second) = text.trim().split_once(['x', 'X']).ok_or_else(wrong)?;
+    let read = |number: &str| number.trim().parse::<u32>().map_err(|_| wrong());
+    let pair = [read(first)?, read(second)?];
     if pair.contains(&0) {
         return Err(format!("`{text}` contains a zero; use a value such as {example}"));
     }

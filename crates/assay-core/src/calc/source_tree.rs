@@ -51,18 +51,18 @@ fn header(module: u64, count: u64) -> String {
 
 /// One file: private functions, and two public ones.
 fn source(module: u64, index: u64, draws: &mut Draws) -> String {
-    let mut kinds: Vec<usize> = (0..FUNCTIONS).map(|own| own % TEMPLATES.len()).collect();
+    let mut kinds: Vec<usize> = (0..FUNCTIONS).map(|number| number % TEMPLATES.len()).collect();
     draws.shuffle(&mut kinds);
     let mut text = format!(
         "#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n\n#include \"common.h\"\n\
          #include \"m{module}.h\"\n"
     );
-    for (own, kind) in kinds.iter().enumerate() {
+    for (number, kind) in kinds.iter().enumerate() {
         text.push('\n');
-        text.push_str(&function(TEMPLATES[*kind], &format!("part{own}"), draws));
+        text.push_str(&function(TEMPLATES[*kind], &format!("part{number}"), draws));
     }
     let calls: Vec<String> = (0..FUNCTIONS)
-        .map(|own| format!("    sum = mixed(sum ^ part{own}(seed + {own}));\n"))
+        .map(|number| format!("    sum = mixed(sum ^ part{number}(seed + {number}));\n"))
         .collect();
     let calls = calls.concat();
     // Calls another file of the module, so the compiler cannot drop code.
@@ -104,7 +104,7 @@ fn function(template: &str, name: &str, draws: &mut Draws) -> String {
     sized.replace("WORDS", &words.join(" "))
 }
 
-fn program(modules: &[u64], of: impl Fn(u64) -> u64) -> String {
+fn program(modules: &[u64], functions_in: impl Fn(u64) -> u64) -> String {
     let includes: Vec<String> =
         modules.iter().map(|module| format!("#include \"m{module}.h\"\n")).collect();
     let includes = includes.concat();
@@ -115,7 +115,7 @@ fn program(modules: &[u64], of: impl Fn(u64) -> u64) -> String {
     let states = states.concat();
     let calls: Vec<String> = modules
         .iter()
-        .flat_map(|module| (0..of(*module)).map(move |index| (module, index)))
+        .flat_map(|module| (0..functions_in(*module)).map(move |index| (module, index)))
         .map(|(module, index)| {
             format!("    sum ^= m{module}_f{index}(&state{module}, sum + {index});\n")
         })

@@ -1,5 +1,4 @@
-//! Keys of a table in a study file: one row per key. Reader, JSON Schema and reference page use these rows; the owner
-//! of a key defines its row.
+//! Keys of a table in a study file, one row per key, for the reader, the JSON Schema and the reference page.
 
 use crate::quantity::{Bytes, Time};
 
@@ -116,30 +115,17 @@ impl Fields {
     }
 }
 
-pub const fn field(
-    name: &'static str,
-    form: Form,
-    summary: &'static str,
-    example: &'static str,
-) -> Field {
+type Text = &'static str;
+
+pub const fn field(name: Text, form: Form, summary: Text, example: Text) -> Field {
     Field { name, form, need: Need::Never, summary, example }
 }
 
-pub const fn needed(
-    name: &'static str,
-    form: Form,
-    summary: &'static str,
-    example: &'static str,
-) -> Field {
+pub const fn needed(name: Text, form: Form, summary: Text, example: Text) -> Field {
     Field { name, form, need: Need::Always, summary, example }
 }
 
 /// A key of a group; exactly one key of the group is required.
-pub const fn one_of(
-    name: &'static str,
-    form: Form,
-    summary: &'static str,
-    example: &'static str,
-) -> Field {
+pub const fn one_of(name: Text, form: Form, summary: Text, example: Text) -> Field {
     Field { name, form, need: Need::OneOf, summary, example }
 }

@@ -242,10 +242,10 @@ impl Point {
     /// A point with its text: `ext4, threads 32: 219 MiB/s (208 to 230)`.
     pub fn new(at: f64, unit: Unit, name: &str, value: f64, interval: Option<[f64; 2]>) -> Self {
         let interval = interval.filter(|ends| ends.iter().all(|end| end.is_finite()));
-        let [told, ends] = unit.with_interval(value, interval);
+        let [shown, ends] = unit.with_interval(value, interval);
         let ends = if interval.is_some() { format!(" ({ends})") } else { String::new() };
         let name = if name.is_empty() { String::new() } else { format!("{name}: ") };
-        let text = format!("{name}{told}{ends}");
+        let text = format!("{name}{shown}{ends}");
         Self { at, value, interval, text, joined: true, ..Self::default() }
     }
 
@@ -350,12 +350,12 @@ impl Figure {
     pub fn bars_beside(&self, index: usize) -> [usize; 2] {
         let is_bars = |series: &&Series| series.mark == Mark::Bars;
         let count = |part: &[Series]| part.iter().filter(is_bars).count();
-        let mut known: Vec<f64> = Vec::new();
+        let mut positions: Vec<f64> = Vec::new();
         for point in self.series.iter().filter(is_bars).flat_map(|one| &one.points) {
-            if known.contains(&point.at) {
+            if positions.contains(&point.at) {
                 return [count(&self.series), count(&self.series[..index])];
             }
-            known.push(point.at);
+            positions.push(point.at);
         }
         [1, 0]
     }
@@ -418,8 +418,8 @@ pub fn short(name: &str) -> String {
 }
 
 pub fn joined(texts: &[&str]) -> String {
-    let told: Vec<&str> = texts.iter().copied().filter(|text| !text.is_empty()).collect();
-    told.join(", ")
+    let present: Vec<&str> = texts.iter().copied().filter(|text| !text.is_empty()).collect();
+    present.join(", ")
 }
 
 /// Maximum number of drawn steps.
@@ -439,9 +439,9 @@ pub fn lines_over_steps(step: &str, value: Axis, lines: &[NamedValues]) -> Optio
     let stride = longest.div_ceil(MOST_STEPS).max(1);
     let points = |line: &NamedValues| {
         let mut points = Vec::new();
-        for (index, own) in line.values.iter().enumerate().step_by(stride) {
+        for (index, number) in line.values.iter().enumerate().step_by(stride) {
             let name = joined(&[&line.name, &format!("{step} {}", index + 1)]);
-            let point = Point::new((index + 1) as f64, value.unit, &name, *own, None);
+            let point = Point::new((index + 1) as f64, value.unit, &name, *number, None);
             points.push(Point { joined: index > 0, ..point });
         }
         (line.name.clone(), points)
@@ -457,16 +457,16 @@ pub fn lines_over_steps(step: &str, value: Axis, lines: &[NamedValues]) -> Optio
 
 /// Lines over time, with points at the centers of steps of `step_s` seconds; `None` without a value above zero.
 pub fn lines_over_time(step_s: f64, value: Axis, lines: &[NamedValues]) -> Option<Figure> {
-    if !lines.iter().flat_map(|line| &line.values).any(|own| *own > 0.0) {
+    if !lines.iter().flat_map(|line| &line.values).any(|number| *number > 0.0) {
         return None;
     }
     let points = |line: &NamedValues| {
         let name = short(&line.name);
         let mut points = Vec::new();
-        for (index, own) in line.values.iter().take(MOST_STEPS).enumerate() {
+        for (index, number) in line.values.iter().take(MOST_STEPS).enumerate() {
             let middle = (index as f64 + 0.5) * step_s;
             let text = joined(&[&name, &Unit::Seconds.text(middle)]);
-            let point = Point::new(middle, value.unit, &text, *own, None);
+            let point = Point::new(middle, value.unit, &text, *number, None);
             points.push(Point { joined: index > 0, ..point });
         }
         (name, points)
@@ -486,10 +486,10 @@ pub fn grouped_bars(
 ) -> Option<Figure> {
     let points = |group: &NamedValues| {
         let mut points = Vec::new();
-        for (index, (name, own)) in names.iter().zip(&group.values).enumerate() {
-            if *own > 0.0 {
+        for (index, (name, number)) in names.iter().zip(&group.values).enumerate() {
+            if *number > 0.0 {
                 let text = joined(&[&short(&group.name), &short(name)]);
-                points.push(Point::new(index as f64, value.unit, &text, *own, None));
+                points.push(Point::new(index as f64, value.unit, &text, *number, None));
             }
         }
         (short(&group.name), points)
@@ -507,26 +507,29 @@ pub struct StackedBar {
     pub segments: Vec<Option<f64>>,
 }
 
-/// Bars of segments that follow each other, a series per segment. `what` is the heading of their lengths.
+/// Half the width of a bar whose rows are 1 apart.
+const HALF_BAR: f64 = 0.4;
+
+/// Bars of segments that follow each other, a series per segment. `length_heading` is the heading of the labels.
 pub fn stacked_bars(
-    what: &str,
+    length_heading: &str,
     segments: &[&str],
     value: Axis,
     stacks: &[StackedBar],
 ) -> Option<Figure> {
-    let mut ends = vec![0.0; stacks.len()];
+    let mut row_ends = vec![0.0; stacks.len()];
     let mut series = Vec::new();
     for (index, name) in segments.iter().enumerate() {
         let mut points = Vec::new();
         for (row, stack) in stacks.iter().enumerate() {
             let Some(length) = stack.segments.get(index).copied().flatten() else { continue };
-            let (at, from) = (row as f64, ends[row]);
-            ends[row] = from + length;
+            let (middle, from) = (row as f64, row_ends[row]);
+            row_ends[row] = from + length;
             let label = value.unit.alone(length);
             points.push(Point {
-                at: at - 0.4,
+                at: middle - HALF_BAR,
                 value: from,
-                end: Some([at + 0.4, ends[row]]),
+                end: Some([middle + HALF_BAR, row_ends[row]]),
                 text: format!("{}, {name}: {label}", stack.name),
                 label: Some(label),
                 ..Point::default()
@@ -536,7 +539,7 @@ pub fn stacked_bars(
     }
     let series = with_marks(series)?;
     let along = Axis::names("", stacks.iter().map(|stack| stack.name.clone()));
-    Some(Figure { interval: what.to_owned(), ..Figure::lying(along, value, series) })
+    Some(Figure { interval: length_heading.to_owned(), ..Figure::lying(along, value, series) })
 }
 
 #[cfg(test)]

@@ -56,8 +56,7 @@ pub fn by_sort<K: PartialEq>(
     with_marks(sorted.into_iter().map(|(_, series)| series).collect()).unwrap_or_default()
 }
 
-/// Rows of bars from zero to at most this multiple of the longest one: intervals of few trials may be endless, but bars
-/// must stay visible.
+/// Rows of bars from zero to at most `times` the longest: intervals of few trials may be endless.
 pub fn of_bars(
     rows: Axis,
     title: String,
@@ -96,7 +95,8 @@ pub fn trials_per_point(trials: usize) -> usize {
 
 /// Ratios of trials, with their orders, as one point with their range.
 pub fn merged_point(trials: &[(u32, f64)], mean: f64) -> Point {
-    let at = trials.iter().map(|(order, _)| f64::from(*order)).sum::<f64>() / trials.len() as f64;
+    let mean_order =
+        trials.iter().map(|(order, _)| f64::from(*order)).sum::<f64>() / trials.len() as f64;
     let mut ends = [f64::INFINITY, 0.0_f64];
     for (_, ratio) in trials {
         ends = [ends[0].min(*ratio), ends[1].max(*ratio)];
@@ -104,7 +104,7 @@ pub fn merged_point(trials: &[(u32, f64)], mean: f64) -> Point {
     let order = |trial: Option<&(u32, f64)>| trial.map_or(0, |(order, _)| *order);
     let (first, last) = (order(trials.first()), order(trials.last()));
     let name = if first == last { first.to_string() } else { format!("{first} to {last}") };
-    Point::new(at, Unit::Ratio, &name, mean, Some(ends))
+    Point::new(mean_order, Unit::Ratio, &name, mean, Some(ends))
 }
 
 /// Splits a time span at the end of the ramp of `ramp_s` seconds.
@@ -120,11 +120,11 @@ pub fn with_ramp(whole: AxisSpan, name: &str, ramp_s: f64) -> Vec<AxisSpan> {
 }
 
 /// Distinct values, in the order of their first appearance.
-pub fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+pub fn distinct<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut known = Vec::new();
-    for one in all {
-        if !known.contains(&one) {
-            known.push(one);
+    for value in values {
+        if !known.contains(&value) {
+            known.push(value);
         }
     }
     known
@@ -132,15 +132,15 @@ pub fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
 
 /// Groups items by key, in the order of first appearance.
 pub fn parted<T: Copy, K: PartialEq>(
-    all: impl IntoIterator<Item = T>,
+    items: impl IntoIterator<Item = T>,
     key: impl Fn(T) -> K,
 ) -> Vec<(K, Vec<T>)> {
     let mut parts: Vec<(K, Vec<T>)> = Vec::new();
-    for one in all {
-        let own = key(one);
-        match parts.iter_mut().find(|(known, _)| *known == own) {
-            Some((_, part)) => part.push(one),
-            None => parts.push((own, vec![one])),
+    for item in items {
+        let key = key(item);
+        match parts.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, part)) => part.push(item),
+            None => parts.push((key, vec![item])),
         }
     }
     parts

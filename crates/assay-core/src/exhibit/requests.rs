@@ -39,11 +39,13 @@ fn values(title: &str, unit: Unit) -> Axis {
 
 type Named<'a> = (String, &'a OfClass);
 
-pub fn of_recording(kind: &str, workload: &str, of: &Recorded) -> Vec<Figure> {
-    let (classes, more) = classes(of);
-    let all = classes.len() + more;
+pub fn of_recording(kind: &str, workload: &str, recording: &Recorded) -> Vec<Figure> {
+    let (classes, more) = classes(recording);
+    let class_count = classes.len() + more;
     let notes = (more > 0).then(|| {
-        format!("The figure shows the {MOST_CLASSES} of {all} classes with the most requests.")
+        format!(
+            "The figure shows the {MOST_CLASSES} of {class_count} classes with the most requests."
+        )
     });
     let notes = notes.into_iter().collect();
     let mut figures = TraceFigures { kind, workload, notes, drawn: Vec::new() };
@@ -67,28 +69,31 @@ pub fn of_recording(kind: &str, workload: &str, of: &Recorded) -> Vec<Figure> {
 }
 
 /// The classes with the most requests, named with their devices if there are several; and the number of the others.
-fn classes(of: &Recorded) -> (Vec<Named<'_>>, usize) {
-    let alone = of.devices.len() == 1;
-    let mut all: Vec<Named<'_>> = Vec::new();
-    for (device, own) in &of.devices {
-        let name = |class: &str| if alone { class.to_owned() } else { format!("{device} {class}") };
-        all.extend(own.classes.iter().map(|(class, own)| (name(class), own)));
+fn classes(recording: &Recorded) -> (Vec<Named<'_>>, usize) {
+    let alone = recording.devices.len() == 1;
+    let mut named: Vec<Named<'_>> = Vec::new();
+    for (device, requests) in &recording.devices {
+        let full_name =
+            |name: &str| if alone { name.to_owned() } else { format!("{device} {name}") };
+        named.extend(requests.classes.iter().map(|(name, class)| (full_name(name), class)));
     }
-    all.sort_by_key(|(_, own)| std::cmp::Reverse(own.requests));
-    let more = all.len().saturating_sub(MOST_CLASSES);
-    all.truncate(MOST_CLASSES);
-    (all, more)
+    named.sort_by_key(|(_, class)| std::cmp::Reverse(class.requests));
+    let more = named.len().saturating_sub(MOST_CLASSES);
+    named.truncate(MOST_CLASSES);
+    (named, more)
 }
 
 fn rates(classes: &[Named<'_>]) -> Option<Figure> {
-    let own = classes.iter().filter_map(|(name, of)| Some((name.clone(), of.arrivals.as_ref()?)));
-    per_second(own.collect())
+    let arrivals =
+        classes.iter().filter_map(|(name, class)| Some((name.clone(), class.arrivals.as_ref()?)));
+    per_second(arrivals.collect())
 }
 
 fn touched(classes: &[Named<'_>]) -> Option<Figure> {
-    let own =
-        classes.iter().filter_map(|(name, of)| Some((name.clone(), of.first_touch.as_ref()?)));
-    let (step_ns, mut lines) = levelled(own.collect(), OverTime::sums_of);
+    let touches = classes
+        .iter()
+        .filter_map(|(name, class)| Some((name.clone(), class.first_touch.as_ref()?)));
+    let (step_ns, mut lines) = levelled(touches.collect(), OverTime::sums_of);
     for line in &mut lines {
         let mut so_far = 0.0;
         for value in &mut line.values {
@@ -100,16 +105,16 @@ fn touched(classes: &[Named<'_>]) -> Option<Figure> {
 }
 
 fn orders(classes: &[Named<'_>]) -> Option<Figure> {
-    let own: Vec<&Named<'_>> = classes.iter().filter(|(_, of)| of.bytes > 0).collect();
-    let names: Vec<String> = own.iter().map(|(name, _)| name.clone()).collect();
-    let group = |name: &str, part: fn(&OfClass) -> f64| NamedValues {
+    let classes: Vec<&Named<'_>> = classes.iter().filter(|(_, class)| class.bytes > 0).collect();
+    let names: Vec<String> = classes.iter().map(|(name, _)| name.clone()).collect();
+    let group = |name: &str, share_of: fn(&OfClass) -> f64| NamedValues {
         name: name.to_owned(),
-        values: own.iter().map(|(_, of)| part(of)).collect(),
+        values: classes.iter().map(|(_, class)| share_of(class)).collect(),
     };
     let groups = [
-        group("sequential", |of| share(of.in_order, of.requests)),
-        group("accessed before", |of| share(of.reused_bytes, of.bytes)),
-        group("synchronous", |of| share(of.sync, of.requests)),
+        group("sequential", |class| share(class.in_order, class.requests)),
+        group("accessed before", |class| share(class.reused_bytes, class.bytes)),
+        group("synchronous", |class| share(class.sync, class.requests)),
     ];
     grouped_bars("class", &names, values("share", Unit::Share), &groups)
 }
@@ -147,31 +152,29 @@ pub fn of_play(
     figures.add("behind the schedule", read, behind(&pairs));
     for (name, pair) in &pairs {
         let title = format!("sizes ({name}), recorded and replayed");
-        figures.add(&title, SIZES, bars(&two(pair, |side| &side.sizes)));
+        figures.add(&title, SIZES, share_bars(&two(pair, |side| &side.sizes)));
     }
     for (name, pair) in &pairs {
         let title = format!("distances ({name}), recorded and replayed");
-        figures.add(&title, DISTANCES, bars(&two(pair, |side| &side.distances)));
+        figures.add(&title, DISTANCES, share_bars(&two(pair, |side| &side.distances)));
     }
     figures.drawn
 }
 
 fn behind(pairs: &[(&String, &TracePair)]) -> Option<Figure> {
-    let own =
+    let delays =
         pairs.iter().filter_map(|(name, pair)| Some(((*name).clone(), pair.delays_ns.as_ref()?)));
-    let (step_ns, lines) = levelled(own.collect(), OverTime::mosts_of);
+    let (step_ns, lines) = levelled(delays.collect(), OverTime::mosts_of);
     lines_over_time(seconds(step_ns), values("behind", Unit::Nanoseconds), &lines)
 }
 
 fn two<T>(pair: &TracePair, part: fn(&TraceSide) -> &T) -> Vec<(String, &T)> {
-    vec![
-        ("recorded".to_owned(), part(&pair.recorded)),
-        ("replayed".to_owned(), part(&pair.replayed)),
-    ]
+    let sides = [("recorded", &pair.recorded), ("replayed", &pair.replayed)];
+    sides.map(|(name, side)| (name.to_owned(), part(side))).into()
 }
 
-fn per_second(own: Vec<(String, &OverTime)>) -> Option<Figure> {
-    let (step_ns, mut lines) = levelled(own, OverTime::sums_of);
+fn per_second(lines_in: Vec<(String, &OverTime)>) -> Option<Figure> {
+    let (step_ns, mut lines) = levelled(lines_in, OverTime::sums_of);
     let step_s = seconds(step_ns);
     for value in lines.iter_mut().flat_map(|line| &mut line.values) {
         *value /= step_s;
@@ -181,45 +184,42 @@ fn per_second(own: Vec<(String, &OverTime)>) -> Option<Figure> {
 
 /// Lines of steps of one length, each as long as the longest.
 fn levelled(
-    own: Vec<(String, &OverTime)>,
+    lines: Vec<(String, &OverTime)>,
     widen: fn(OverTime, u64) -> OverTime,
 ) -> (u64, Vec<NamedValues>) {
-    let step_ns = own.iter().map(|(_, own)| own.step_ns).max().unwrap_or_default();
-    let own = own.into_iter().map(|(name, own)| (name, widen(own.clone(), step_ns).amounts));
-    let own: Vec<(String, Vec<u64>)> = own.collect();
-    let steps = own.iter().map(|(_, amounts)| amounts.len()).max().unwrap_or_default();
-    let line = |(name, amounts): (String, Vec<u64>)| {
-        let values = amounts.into_iter().chain(std::iter::repeat(0));
-        let values = values.take(steps.min(MOST_STEPS)).map(|amount| amount as f64);
+    let step_ns = lines.iter().map(|(_, line)| line.step_ns).max().unwrap_or_default();
+    let widened = lines.into_iter().map(|(name, line)| (name, widen(line.clone(), step_ns)));
+    let widened: Vec<(String, OverTime)> = widened.collect();
+    let steps = widened.iter().map(|(_, line)| line.amounts.len()).max().unwrap_or_default();
+    let values = |(name, line): (String, OverTime)| {
+        let amounts = line.amounts.into_iter().chain(std::iter::repeat(0));
+        let values = amounts.take(steps.min(MOST_STEPS)).map(|amount| amount as f64);
         NamedValues { name, values: values.collect() }
     };
-    (step_ns, own.into_iter().map(line).collect())
+    (step_ns, widened.into_iter().map(values).collect())
 }
 
 fn seconds(step_ns: u64) -> f64 {
     step_ns.max(1) as f64 / 1e9
 }
 
-fn shares(classes: &[Named<'_>], of: fn(&OfClass) -> &BTreeMap<u64, u64>) -> Option<Figure> {
-    let own = classes.iter().filter(|(_, class)| class.bytes > 0);
-    let own: Vec<(String, &BTreeMap<u64, u64>)> =
-        own.map(|(name, class)| (name.clone(), of(class))).collect();
-    bars(&own)
+fn shares(classes: &[Named<'_>], counts: fn(&OfClass) -> &BTreeMap<u64, u64>) -> Option<Figure> {
+    let classes = classes.iter().filter(|(_, class)| class.bytes > 0);
+    let groups: Vec<(String, &BTreeMap<u64, u64>)> =
+        classes.map(|(name, class)| (name.clone(), counts(class))).collect();
+    share_bars(&groups)
 }
 
 /// Rows per power of two, including empty ones between; a bar is a share of its group.
-fn bars(own: &[(String, &BTreeMap<u64, u64>)]) -> Option<Figure> {
-    let rows = rows(own.iter().flat_map(|(_, counts)| counts.keys().copied()));
+fn share_bars(groups: &[(String, &BTreeMap<u64, u64>)]) -> Option<Figure> {
+    let rows = rows(groups.iter().flat_map(|(_, counts)| counts.keys().copied()));
     let group = |(name, counts): &(String, &BTreeMap<u64, u64>)| {
-        let all = sum(counts);
-        let many = |row: &u64| counts.get(row).copied().unwrap_or_default();
-        NamedValues {
-            name: name.clone(),
-            values: rows.iter().map(|row| share(many(row), all)).collect(),
-        }
+        let total = sum(counts);
+        let share_of = |row: &u64| share(counts.get(row).copied().unwrap_or_default(), total);
+        NamedValues { name: name.clone(), values: rows.iter().map(share_of).collect() }
     };
     let names: Vec<String> = rows.iter().map(|row| show::bytes(*row)).collect();
-    let groups: Vec<NamedValues> = own.iter().map(group).collect();
+    let groups: Vec<NamedValues> = groups.iter().map(group).collect();
     grouped_bars("from", &names, values("share of requests", Unit::Share), &groups)
 }
 

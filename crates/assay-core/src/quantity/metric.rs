@@ -168,13 +168,10 @@ pub enum Statistic {
     Requests,
 }
 
+type Text = &'static str;
+
 /// A metric of sums and counters of a trial.
-pub const fn metric(
-    name: &'static str,
-    better: Better,
-    noun: &'static str,
-    summary: &'static str,
-) -> Metric {
+pub const fn metric(name: Text, better: Better, noun: Text, summary: Text) -> Metric {
     Metric {
         name,
         better,
@@ -189,12 +186,7 @@ pub const fn metric(
 }
 
 /// A metric of the times of single operations.
-pub(super) const fn of_latencies(
-    name: &'static str,
-    better: Better,
-    noun: &'static str,
-    summary: &'static str,
-) -> Metric {
+pub(super) const fn of_latencies(name: Text, better: Better, noun: Text, summary: Text) -> Metric {
     Metric { of: Of::Latencies, ..metric(name, better, noun, summary) }
 }
 

@@ -104,8 +104,8 @@ impl FromStr for Skew {
         if text == "uniform" {
             return Ok(Self::Uniform);
         }
-        let exponent = text.strip_prefix("zipf:").and_then(|own| own.trim().parse::<f64>().ok());
-        let exponent = exponent.filter(|own| *own > 0.0 && *own <= MOST_EXPONENT);
+        let exponent = text.strip_prefix("zipf:").and_then(|text| text.trim().parse::<f64>().ok());
+        let exponent = exponent.filter(|number| *number > 0.0 && *number <= MOST_EXPONENT);
         exponent.map(Self::Zipf).ok_or_else(wrong)
     }
 }

@@ -52,8 +52,7 @@ impl From<UnitError> for String {
     }
 }
 
-/// A level as a number: a plain one, an amount of bytes, or a rate (`5000/s`). All code that orders or draws levels
-/// uses this.
+/// A level as a number: a plain one, bytes, or a rate (`5000/s`). All code that orders or draws levels uses it.
 pub fn level_number(level: &str) -> Option<f64> {
     let plain = level.parse::<f64>().ok().filter(|number| number.is_finite());
     let bytes = || level.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64);

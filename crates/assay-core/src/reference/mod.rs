@@ -1,5 +1,4 @@
-//! Tables of the numbers in the source articles. `assay articles` shows them, and studies can print rows of them next
-//! to their results.
+//! Tables of the numbers in the source articles, for `assay articles` and for studies that print them as comparison.
 
 mod library;
 pub mod sheet;

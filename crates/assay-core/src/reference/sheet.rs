@@ -154,12 +154,12 @@ impl<'a> SheetRow<'a> {
     /// name of the column or have no column.
     pub fn flags(&self, column: &str) -> Vec<String> {
         let flags = self.text("flag").unwrap_or_default().split(';').map(str::trim);
-        let own = flags.filter_map(|flag| match flag.split_once(": ") {
-            Some((of, rest)) if of == column => Some(rest),
-            Some((of, _)) if self.sheet.columns.iter().any(|known| known == of) => None,
+        let of_column = flags.filter_map(|flag| match flag.split_once(": ") {
+            Some((name, text)) if name == column => Some(text),
+            Some((name, _)) if self.sheet.columns.iter().any(|known| known == name) => None,
             _ => Some(flag),
         });
-        own.filter(|flag| !flag.is_empty()).map(str::to_owned).collect()
+        of_column.filter(|flag| !flag.is_empty()).map(str::to_owned).collect()
     }
 
     pub fn printed(&self, column: &str) -> Outcome<RoundedNumber> {
@@ -178,9 +178,10 @@ impl<'a> SheetRow<'a> {
     /// A whole number from zero on.
     pub fn count(&self, column: &str) -> Outcome<u64> {
         let value = self.printed(column)?.value;
-        let told = || self.broken(&format!("{column} is {value}; write a whole number"));
-        let whole = value.fract() == 0.0 && value >= 0.0;
-        whole.then_some(value as u64).ok_or_else(told)
+        if value.fract() != 0.0 || value < 0.0 {
+            return Err(self.broken(&format!("{column} is {value}; write a whole number")));
+        }
+        Ok(value as u64)
     }
 
     pub fn broken(&self, what: &str) -> Failure {

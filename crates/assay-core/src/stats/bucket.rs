@@ -193,29 +193,29 @@ fn refill(load: &LoadChange, held: f64, rests: &[AfterRest]) -> Option<(f64, f64
     let noise = load.first.variance_of_second().max(load.base.variance_of_second());
     // Without scatter all rests have the same weight.
     let least = (1e-9 * held).powi(2);
-    let of = |rest: &AfterRest| {
+    let mut points: Vec<(f64, f64, f64, f64)> = Vec::new();
+    for rest in rests {
         let seconds = rest.operations.len() as f64;
-        let back = rest.operations.iter().sum::<f64>() - load.base.mean * seconds;
+        let credits = rest.operations.iter().sum::<f64>() - load.base.mean * seconds;
         let variance = (seconds * noise).max(least);
-        // The refilled credits were used up at the end.
-        let is_gone = rest.operations.last().is_some_and(|last| *last < STEP * load.base.mean);
-        let is_open = rest.rest_s > 0.0 && is_gone && back < NEARLY_FULL * held;
-        is_open.then_some((rest.rest_s, back, seconds, 1.0 / variance))
-    };
-    let open: Vec<(f64, f64, f64, f64)> = rests.iter().filter_map(of).collect();
-    let squares: f64 = open.iter().map(|(rest_s, .., weight)| weight * rest_s.powi(2)).sum();
-    if open.is_empty() || squares <= 0.0 {
+        let is_used_up = rest.operations.last().is_some_and(|last| *last < STEP * load.base.mean);
+        if rest.rest_s > 0.0 && is_used_up && credits < NEARLY_FULL * held {
+            points.push((rest.rest_s, credits, seconds, 1.0 / variance));
+        }
+    }
+    let squares: f64 = points.iter().map(|(rest_s, .., weight)| weight * rest_s.powi(2)).sum();
+    if points.is_empty() || squares <= 0.0 {
         return None;
     }
-    let up: f64 = open.iter().map(|(rest_s, back, _, weight)| weight * rest_s * back).sum();
-    let rate = up / squares;
-    let left = open.iter().map(|(rest_s, back, _, weight)| weight * (back - rate * rest_s).powi(2));
-    let freedom = (open.len() - 1).max(1) as f64;
+    let products = points.iter().map(|(rest_s, credits, _, weight)| weight * rest_s * credits);
+    let rate = products.sum::<f64>() / squares;
+    let residual = |rest_s: f64, credits: f64| (credits - rate * rest_s).powi(2);
+    let residuals = points.iter().map(|(rest_s, credits, _, w)| w * residual(*rest_s, *credits));
+    let freedom = (points.len() - 1).max(1) as f64;
     // Widens the standard error if the rests disagree by more than their scatter.
-    let wider = (left.sum::<f64>() / freedom).max(1.0);
-    let of_base: f64 =
-        open.iter().map(|(rest_s, _, seconds, weight)| weight * rest_s * seconds).sum::<f64>()
-            / squares;
-    let error = (wider / squares).sqrt().hypot(of_base * load.base.error);
+    let inflation = (residuals.sum::<f64>() / freedom).max(1.0);
+    let base_weights = points.iter().map(|(rest_s, _, seconds, weight)| weight * rest_s * seconds);
+    let base_weight = base_weights.sum::<f64>() / squares;
+    let error = (inflation / squares).sqrt().hypot(base_weight * load.base.error);
     (rate > 0.0 && rate.is_finite() && error.is_finite()).then_some((rate, error))
 }

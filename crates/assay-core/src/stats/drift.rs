@@ -42,8 +42,7 @@ pub struct FTest {
     pub p: f64,
     /// Residual mean square, in the unit of the values squared.
     pub residual: f64,
-    /// Smallest sum of squares, over the tested labels, that an effect of 1 adds after adjustment for the other
-    /// columns.
+    /// Smallest sum of squares, over the tested labels, that an effect of 1 adds after adjusting for other columns.
     pub weight: f64,
 }
 

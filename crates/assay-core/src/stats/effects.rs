@@ -1,5 +1,4 @@
-//! Least squares for values that are sums of effects, one per group: main effects of the levels of each factor, if all
-//! factors vary at once (R15).
+//! Least squares for sums of effects, one per group: main effects of the levels if all factors vary at once (R15).
 
 /// Effects with less than this share of their own information left are aliased with others.
 const NOT_TOLD_APART: f64 = 1e-9;
@@ -29,19 +28,20 @@ pub fn fit_effects(count: usize, rows: &[Vec<usize>], values: &[f64]) -> Option<
     let mut normal = vec![vec![0.0; count]; count];
     let mut right = vec![0.0; count];
     for (row, value) in rows.iter().zip(values) {
-        for own in row {
-            *right.get_mut(*own)? += value;
+        for effect in row {
+            *right.get_mut(*effect)? += value;
             for other in row {
-                *normal[*own].get_mut(*other)? += 1.0;
+                *normal[*effect].get_mut(*other)? += 1.0;
             }
         }
     }
     let factor = cholesky(&normal)?;
     let effects = backward(&factor, forward(&factor, &right));
-    let rest = |(row, value): (&Vec<usize>, &f64)| {
-        value - row.iter().map(|own| effects[*own]).sum::<f64>()
+    let residual = |(row, value): (&Vec<usize>, &f64)| {
+        value - row.iter().map(|effect| effects[*effect]).sum::<f64>()
     };
-    let squares: f64 = rows.iter().zip(values).map(rest).map(|rest| rest * rest).sum();
+    let residuals = rows.iter().zip(values).map(residual);
+    let squares: f64 = residuals.map(|residual| residual * residual).sum();
     Some(FittedEffects { effects, variance: squares / freedom as f64, freedom, factor })
 }
 
@@ -56,8 +56,8 @@ impl FittedEffects {
                 *weights.get_mut(effect)? += weight;
             }
         }
-        let own = forward(&self.factor, &weights);
-        let error = (self.variance * product(&own, &own)).sqrt();
+        let solved = forward(&self.factor, &weights);
+        let error = (self.variance * product(&solved, &solved)).sqrt();
         Some((product(&weights, &self.effects), error))
     }
 }

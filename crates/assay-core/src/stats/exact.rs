@@ -37,8 +37,7 @@ pub fn binomial_interval(hits: u64, n: u64, alpha: f64) -> Option<[f64; 2]> {
         return None;
     }
     let (hit, missed) = (hits as f64, (n - hits) as f64);
-    let quantile =
-        |one: f64, other: f64, at: f64| Some(Beta::new(one, other).ok()?.inverse_cdf(at));
+    let quantile = |a: f64, b: f64, p: f64| Some(Beta::new(a, b).ok()?.inverse_cdf(p));
     let low = if hits == 0 { Some(0.0) } else { quantile(hit, missed + 1.0, alpha / 2.0) };
     let high = if hits == n { Some(1.0) } else { quantile(hit + 1.0, missed, 1.0 - alpha / 2.0) };
     finite([low?, high?])

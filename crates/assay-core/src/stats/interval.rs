@@ -7,7 +7,6 @@
 pub use crate::stats::sample::FEWEST_FOR_INTERVAL;
 use crate::stats::sample::{Sample, finite, log_ratios, logarithm};
 
-/// Alpha of the intervals given here.
 const ALPHA: f64 = 0.05;
 
 /// Geometric mean of one sample, in the unit of its values.
@@ -51,12 +50,8 @@ pub fn geometric_mean(values: &[f64]) -> Option<GeometricMean> {
 pub fn paired_ratio(baseline: &[f64], arm: &[f64]) -> Option<PairedRatio> {
     let sample = Sample::of(&log_ratios(baseline, arm)?)?;
     let ratio = sample.mean.exp();
-    ratio.is_finite().then_some(PairedRatio {
-        n: sample.n,
-        ratio,
-        ci95: ci95(&sample),
-        sd_log: sample.sd,
-    })
+    let (n, ci95, sd_log) = (sample.n, ci95(&sample), sample.sd);
+    ratio.is_finite().then_some(PairedRatio { n, ratio, ci95, sd_log })
 }
 
 /// 95% t interval of a sample of logarithms, carried back from them.

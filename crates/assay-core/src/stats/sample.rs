@@ -1,7 +1,6 @@
 //! Mean and scatter of one sample, with Student's t interval and test (rules R3 and R4).
 //!
-//! Everything that is compared by a t statistic starts from a [`Sample`]; ratios start from the
-//! sample of [`log_ratios`].
+//! All that a t statistic compares starts from a [`Sample`]; ratios from the sample of [`log_ratios`].
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 

@@ -1,13 +1,11 @@
-//! Difference of two sides with one session each (R13d). The standard error includes the spread between sessions, which
-//! more trials do not reduce.
+//! Difference of two sides with one session each (R13d). More trials do not reduce the spread between sessions.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::stats::sample::{Sample, finite, t_quantile, two_sided_p};
 use crate::stats::welch::variance_of_mean;
 
-/// Above these degrees of freedom, an expansion of t around the normal distribution has eight digits; the library's
-/// search takes ever longer.
+/// Above these degrees of freedom, an expansion of t has eight digits, and the search of the library is slow.
 const LIKE_NORMAL: f64 = 200.0;
 
 /// Quantile of the standard normal distribution.
@@ -37,22 +35,18 @@ pub struct BetweenSessions {
 /// Source: R13d; Satterthwaite's degrees of freedom as Welch, Biometrika 34 (1947), estimates them (n + 1 and - 2,
 /// which few trials bias less than n - 1); a known variance has infinitely many. `None` when a sample has fewer than
 /// two values, and where a result is not finite.
-pub fn between_sessions(
-    first: &Sample,
-    second: &Sample,
-    session_variance: f64,
-) -> Option<BetweenSessions> {
+pub fn between_sessions(first: &Sample, second: &Sample, variance: f64) -> Option<BetweenSessions> {
     let parts = [variance_of_mean(first)?, variance_of_mean(second)?];
-    let variance = parts[0] + parts[1] + session_variance;
+    let total = parts[0] + parts[1] + variance;
     let of_trials =
         parts[0].powi(2) / (first.n + 1) as f64 + parts[1].powi(2) / (second.n + 1) as f64;
     // Underflows if trials do not scatter.
     let degrees_of_freedom =
-        if of_trials > 0.0 { variance.powi(2) / of_trials - 2.0 } else { f64::INFINITY };
+        if of_trials > 0.0 { total.powi(2) / of_trials - 2.0 } else { f64::INFINITY };
     let difference = second.mean - first.mean;
-    (variance.is_finite() && variance >= 0.0 && difference.is_finite()).then(|| BetweenSessions {
+    (total.is_finite() && total >= 0.0 && difference.is_finite()).then(|| BetweenSessions {
         difference,
-        standard_error: variance.sqrt(),
+        standard_error: total.sqrt(),
         degrees_of_freedom,
     })
 }
@@ -86,8 +80,7 @@ impl BetweenSessions {
         Some(2.0 * Normal::new(0.0, 1.0).ok()?.sf(z))
     }
 
-    /// Quantile of t; for many degrees of freedom by the expansion of Cornish and Fisher (Abramowitz and Stegun,
-    /// 26.7.5).
+    /// Quantile of t; for many degrees of freedom by Cornish and Fisher (Abramowitz and Stegun, 26.7.5).
     fn quantile(&self, probability: f64) -> Option<f64> {
         if self.degrees_of_freedom < LIKE_NORMAL {
             return t_quantile(probability, self.degrees_of_freedom);

@@ -151,27 +151,30 @@ impl Search {
     fn least_sure(&self, series: &[f64], found: &[usize]) -> Option<usize> {
         let bounds: Vec<usize> =
             [0].into_iter().chain(found.iter().copied()).chain([series.len()]).collect();
-        let doubts = bounds.windows(3).enumerate().filter_map(|(at, around)| {
-            let [from, middle, to] = *around else { return None };
+        let mut least: Option<(usize, f64, f64)> = None;
+        for (index, around) in bounds.windows(3).enumerate() {
+            let [from, middle, to] = *around else { continue };
             let part = &series[from..to];
             let tested =
                 Split::at(part, middle - from).and_then(|split| split.tested(split.likeness(part)));
-            match tested {
-                Some(change) if self.is_change(&change) => None,
-                Some(change) => Some((at, (change.after - change.before).abs(), change.p)),
-                None => Some((at, 0.0, 1.0)),
+            let (step, p) = match tested {
+                Some(change) if self.is_change(&change) => continue,
+                Some(change) => ((change.after - change.before).abs(), change.p),
+                None => (0.0, 1.0),
+            };
+            // Of several, the smallest step below the limit counts, else the largest p.
+            let is_less_sure = least.is_none_or(|(_, least_step, largest_p)| {
+                match (step < self.step, least_step < self.step) {
+                    (true, true) => step.total_cmp(&least_step).is_le(),
+                    (false, false) => p.total_cmp(&largest_p).is_ge(),
+                    (is_small, _) => is_small,
+                }
+            });
+            if is_less_sure {
+                least = Some((index, step, p));
             }
-        });
-        // Steps that are too small come before insignificant ones.
-        let order = |one: &(usize, f64, f64), other: &(usize, f64, f64)| {
-            let small = |own: &(usize, f64, f64)| (own.1 < self.step).then_some(-own.1);
-            match (small(one), small(other)) {
-                (Some(one), Some(other)) => one.total_cmp(&other),
-                (None, None) => one.2.total_cmp(&other.2),
-                (one, other) => one.is_some().cmp(&other.is_some()),
-            }
-        };
-        doubts.max_by(order).map(|(at, ..)| at)
+        }
+        least.map(|(index, ..)| index)
     }
 }
 

@@ -154,7 +154,7 @@ pub fn run_on_page(system: &dyn System, mut request: Request<'_>) -> Outcome<Une
 }
 
 fn foreseen(plan: &Plan) -> Vec<String> {
-    inference::foreseen(plan).into_iter().collect()
+    inference::foresee_from_pilot(plan).into_iter().collect()
 }
 
 /// Sets a flag on drop, also after a panic, to release waiting threads.

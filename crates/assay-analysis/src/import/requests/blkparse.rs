@@ -86,7 +86,7 @@ struct BlkparseEvent<'l> {
     failed: bool,
 }
 
-fn time(text: Option<&str>) -> Result<u64, String> {
+fn time_ns(text: Option<&str>) -> Result<u64, String> {
     let text = text.ok_or("the time is missing")?;
     let found = text.split_once('.').filter(|(_, part)| (1..=9).contains(&part.len()));
     let (whole, part) = found.ok_or_else(|| {
@@ -131,7 +131,7 @@ impl<'l> BlkparseEvent<'l> {
         for what in ["the CPU", "the event number"] {
             number(words.next(), what, u64::MAX)?;
         }
-        let at_ns = time(words.next())?;
+        let at_ns = time_ns(words.next())?;
         number(words.next(), "the process", u64::from(u32::MAX))?;
         let action = words.next().ok_or("the action is missing")?;
         let is_action = action.len() <= 2 && action.bytes().all(|byte| byte.is_ascii_alphabetic());
@@ -144,8 +144,7 @@ impl<'l> BlkparseEvent<'l> {
         let place = place.filter(|(_, sectors)| *sectors > 0);
         let kind = if is_letters { kind(letters, place.is_some()) } else { None };
         let error = line.rsplit_once('[').and_then(|(_, rest)| rest.strip_suffix(']'));
-        let failed =
-            error.and_then(|error| error.parse::<i64>().ok()).is_some_and(|code| code != 0);
+        let failed = error.and_then(|text| text.parse::<i64>().ok()).is_some_and(|code| code != 0);
         Ok(Some(Self { device, at_ns, action, kind, place, failed }))
     }
 }
@@ -292,15 +291,15 @@ impl Blkparse {
         kind: RequestFlags,
         each: &mut dyn FnMut(Request),
     ) {
-        if let Some(own) = self.issued.remove(&(device, sector)) {
-            if sectors < own.left {
+        if let Some(issued) = self.issued.remove(&(device, sector)) {
+            if sectors < issued.left {
                 // It completes in parts.
-                let rest = Issued { left: own.left - sectors, ..own };
-                self.issued.insert((device, sector + sectors), rest);
+                let remaining = Issued { left: issued.left - sectors, ..issued };
+                self.issued.insert((device, sector + sectors), remaining);
                 return;
             }
-            let place = Some((own.sector, own.sectors));
-            self.tell(device, own.arrived_ns, place, event, kind, each);
+            let place = Some((issued.sector, issued.sectors));
+            self.tell(device, issued.arrived_ns, place, event, kind, each);
         } else if let Some(arrived_ns) = self.queued.remove(&(device, sector)) {
             // Bio-based devices have no issue events.
             self.tell(device, arrived_ns, Some((sector, sectors)), event, kind, each);

@@ -37,14 +37,14 @@ struct IologParser {
 }
 
 fn version_of(line: &str) -> Result<u64, String> {
-    let told = line.strip_prefix("fio version ").and_then(|rest| rest.strip_suffix(" iolog"));
-    let told = told.ok_or("the first line is not `fio version 3 iolog`")?;
-    match told {
+    let version = line.strip_prefix("fio version ").and_then(|rest| rest.strip_suffix(" iolog"));
+    let version = version.ok_or("the first line is not `fio version 3 iolog`")?;
+    match version {
         "2" => Ok(2),
         "3" => Ok(3),
         _ => Err(format!(
             "it has version {}; Assay supports versions 2 and 3",
-            outside::spelled(told)
+            outside::spelled(version)
         )),
     }
 }
@@ -108,9 +108,9 @@ impl TraceParser for IologParser {
             notes.push(format!("Assay extended {count} requests to whole sectors of 512 B"));
         }
         if self.left_out > 0 {
-            let count = show::count(self.left_out);
+            let n = show::count(self.left_out);
             notes.push(format!(
-                "skipped lines that are not requests: {count} (sync_file_range, syncfs)"
+                "skipped lines that are not requests: {n} (sync_file_range, syncfs)"
             ));
         }
         Ok(TraceInfo { devices: self.devices.in_whole_units(), notes })
@@ -118,14 +118,9 @@ impl TraceParser for IologParser {
 }
 
 impl IologParser {
-    fn request(
-        &mut self,
-        device: usize,
-        class: &'static str,
-        place: Option<(u64, u64)>,
-    ) -> Request {
+    fn request(&mut self, device: usize, class: &'static str, area: Option<(u64, u64)>) -> Request {
         self.requests += 1;
-        let place = place.map(|(offset, bytes)| {
+        let place = area.map(|(offset, bytes)| {
             let begin = offset / SECTOR_BYTES * SECTOR_BYTES;
             let end = (offset + bytes).next_multiple_of(SECTOR_BYTES);
             self.rounded += u64::from((begin, end) != (offset, offset + bytes));

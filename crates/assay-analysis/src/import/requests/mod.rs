@@ -13,7 +13,6 @@ use assay_core::outside;
 const LONGEST_LINE_BYTES: u64 = 4096;
 /// Limit on devices per recording: that of Assay's own recorder.
 const MOST_DEVICES: usize = 64;
-/// Limit on the length of a device name.
 const LONGEST_NAME: usize = 32;
 /// A device of unknown size gets a multiple of this.
 const UNIT_BYTES: u64 = 1 << 20;
@@ -65,8 +64,7 @@ pub fn read<R: BufRead>(
     loop {
         line.clear();
         let piece = from.by_ref().take(LONGEST_LINE_BYTES + 1).read_until(b'\n', &mut line);
-        let length =
-            piece.map_err(|error| Failure::refused(format!("cannot read {name}: {error}")))?;
+        let length = piece.map_err(|why| Failure::refused(format!("cannot read {name}: {why}")))?;
         if length == 0 {
             break;
         }

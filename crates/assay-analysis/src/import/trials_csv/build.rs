@@ -76,7 +76,6 @@ fn places(table: &TrialTable) -> Vec<usize> {
     ranks(&arms)
 }
 
-/// Rank of each number in an order.
 fn ranks(order: &[usize]) -> Vec<usize> {
     let mut ranks = vec![0; order.len()];
     order.iter().enumerate().for_each(|(rank, &number)| ranks[number] = rank);

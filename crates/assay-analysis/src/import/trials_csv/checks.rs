@@ -6,17 +6,17 @@ use assay_core::quantity::Scale;
 use assay_study::results::plan::Arm;
 use assay_study::results::record::Status;
 
-use super::header::CsvHeader;
+use super::header::Header;
 use super::table::{FactorColumn, TrialLine, TrialTable};
 use crate::import::Options;
-use crate::import::mistakes::CsvMistakes;
+use crate::import::mistakes::Mistakes;
 use crate::import::words::{advice, quoted};
 
 pub(super) fn check(
-    header: &CsvHeader,
+    header: &Header,
     table: &TrialTable,
     options: &Options,
-    mistakes: &mut CsvMistakes<'_>,
+    mistakes: &mut Mistakes<'_>,
 ) {
     if table.lines == 0 {
         mistakes.on(header.line, "no rows below the header; add a row for each trial and metric");
@@ -43,7 +43,7 @@ fn repeated<K: Ord>(
     groups.flat_map(|own| own[1..].iter().map(|later| [row(&own[0]), row(later)])).collect()
 }
 
-fn duplicates(header: &CsvHeader, table: &TrialTable, mistakes: &mut CsvMistakes<'_>) {
+fn duplicates(header: &Header, table: &TrialTable, mistakes: &mut Mistakes<'_>) {
     for [first, row] in repeated(&table.rows, |row| Some((row.trial(), row.metric))) {
         let text = format!(
             "same trial and metric as in line {} ({}, {}); remove a row or use another replicate",
@@ -56,7 +56,7 @@ fn duplicates(header: &CsvHeader, table: &TrialTable, mistakes: &mut CsvMistakes
 }
 
 /// Reports two trials at one position in time. The metrics of one trial share its position.
-fn clashes(header: &CsvHeader, table: &TrialTable, mistakes: &mut CsvMistakes<'_>) {
+fn clashes(header: &Header, table: &TrialTable, mistakes: &mut Mistakes<'_>) {
     let Some(column) = header.order else { return };
     let mut told = HashSet::new();
     for [first, row] in repeated(&table.rows, |row| row.order) {
@@ -85,7 +85,7 @@ fn trial_words(table: &TrialTable, row: &TrialLine) -> String {
 }
 
 /// Rejects negative values, which have no ratio, unless the trial failed.
-fn below_zero(header: &CsvHeader, table: &TrialTable, mistakes: &mut CsvMistakes<'_>) {
+fn below_zero(header: &Header, table: &TrialTable, mistakes: &mut Mistakes<'_>) {
     let Some(column) = header.value else { return };
     for row in table.rows.iter().filter(|row| row.status != Status::Failed) {
         let metric = &table.metrics.all[row.metric as usize];
@@ -101,7 +101,7 @@ fn below_zero(header: &CsvHeader, table: &TrialTable, mistakes: &mut CsvMistakes
     }
 }
 
-fn baseline(header: &CsvHeader, table: &TrialTable, wanted: &Arm, mistakes: &mut CsvMistakes<'_>) {
+fn baseline(header: &Header, table: &TrialTable, wanted: &Arm, mistakes: &mut Mistakes<'_>) {
     let mut is_sound = true;
     let mut options = Vec::new();
     for (name, level) in wanted {
@@ -140,12 +140,7 @@ fn factor_advice(name: &str, factors: &[FactorColumn]) -> String {
     advice(name, factors.iter().map(|factor| factor.name.as_str()))
 }
 
-fn primary(
-    header: &CsvHeader,
-    table: &TrialTable,
-    wanted: Option<&str>,
-    mistakes: &mut CsvMistakes<'_>,
-) {
+fn primary(header: &Header, table: &TrialTable, wanted: Option<&str>, mistakes: &mut Mistakes<'_>) {
     let Some(wanted) = wanted else { return };
     let names = table.metrics.all.iter().map(|metric| metric.name.as_str());
     // If no row has a metric, other mistakes matter more.

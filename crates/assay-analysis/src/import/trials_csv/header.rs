@@ -2,7 +2,7 @@
 
 use assay_core::lines::{OpenQuote, Splitter};
 
-use crate::import::mistakes::{CsvField, CsvMistakes};
+use crate::import::mistakes::{Field, Mistakes};
 use crate::import::words::{nearest, quoted};
 
 pub(super) const FACTOR: &str = "factor_";
@@ -11,7 +11,7 @@ const OPTIONAL: [&str; 5] = ["order", "status", "reason", "counted", "mean_kind"
 
 /// The role of each column; columns count from 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct CsvHeader {
+pub(super) struct Header {
     pub line: usize,
     pub names: Vec<String>,
     pub replicate: Option<usize>,
@@ -24,16 +24,16 @@ pub(super) struct CsvHeader {
     pub factors: Vec<usize>,
 }
 
-impl CsvHeader {
+impl Header {
     /// Reads the first line; `None` if it is not a header.
     pub(super) fn read(
         line: usize,
         text: &str,
         splitter: &mut Splitter,
-        mistakes: &mut CsvMistakes<'_>,
+        mistakes: &mut Mistakes<'_>,
     ) -> Option<Self> {
         if let Err(OpenQuote(column)) = splitter.split(text) {
-            mistakes.at(&CsvField { line, column, name: "", text }, OPEN_QUOTE);
+            mistakes.at(&Field { line, column, name: "", text }, OPEN_QUOTE);
             return None;
         }
         let names: Vec<String> =
@@ -55,9 +55,9 @@ impl CsvHeader {
     }
 
     /// Assigns a role to a column; for an unknown one, returns the name that was probably meant.
-    fn take(&mut self, column: usize, mistakes: &mut CsvMistakes<'_>) -> Option<&'static str> {
+    fn take(&mut self, column: usize, mistakes: &mut Mistakes<'_>) -> Option<&'static str> {
         let name = self.names[column].clone();
-        let cell = CsvField { line: self.line, column: column + 1, name: &name, text: &name };
+        let cell = Field { line: self.line, column: column + 1, name: &name, text: &name };
         if let Some(first) = self.names[..column].iter().position(|earlier| *earlier == name)
             && !name.is_empty()
         {
@@ -95,13 +95,12 @@ impl CsvHeader {
         self.names[column].strip_prefix(FACTOR).unwrap_or_default().trim()
     }
 
-    pub(super) fn cell<'a>(&'a self, line: usize, column: usize, text: &'a str) -> CsvField<'a> {
+    pub(super) fn cell<'a>(&'a self, line: usize, column: usize, text: &'a str) -> Field<'a> {
         let name = self.names.get(column).map_or("", String::as_str);
-        CsvField { line, column: column + 1, name, text }
+        Field { line, column: column + 1, name, text }
     }
 }
 
-/// Message for a line with an unclosed quote.
 pub(super) const OPEN_QUOTE: &str = "unclosed quotation mark on this line; close or remove it";
 
 /// Advice for a first line that names none of the columns.
@@ -111,10 +110,10 @@ fn no_header(names: &[String]) -> Option<String> {
         return None;
     }
     let single = names.first().filter(|_| names.len() == 1);
-    let other = single.and_then(|name| name.chars().find(|letter| [';', '\t'].contains(letter)));
-    if let Some(other) = other {
-        let other = if other == ';' { "semicolons" } else { "tabs" };
-        return Some(format!("the fields are separated by {other}; use commas"));
+    let separator = single.and_then(|name| name.chars().find(|sign| [';', '\t'].contains(sign)));
+    if let Some(separator) = separator {
+        let separator = if separator == ';' { "semicolons" } else { "tabs" };
+        return Some(format!("the fields are separated by {separator}; use commas"));
     }
     let near = |name: &String| nearest(name, REQUIRED).is_some();
     (!names.iter().any(near)).then(|| {
@@ -135,7 +134,7 @@ fn missing(name: &str) -> String {
 }
 
 /// Reports an unknown column; returns the name that was probably meant.
-fn unknown(cell: &CsvField<'_>, mistakes: &mut CsvMistakes<'_>) -> Option<&'static str> {
+fn unknown(cell: &Field<'_>, mistakes: &mut Mistakes<'_>) -> Option<&'static str> {
     if cell.text.is_empty() {
         mistakes.at(cell, "the column has no name; add a name, or remove the column and its comma");
         return None;

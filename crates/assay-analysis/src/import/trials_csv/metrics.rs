@@ -7,7 +7,7 @@ use assay_workloads::metrics;
 
 use super::cells;
 use super::table::Names;
-use crate::import::mistakes::{CsvField, CsvMistakes};
+use crate::import::mistakes::{Field, Mistakes};
 use crate::import::words::{advice, quoted};
 
 const NAME_IT: &str = "write the name of the metric, such as `duration_s`";
@@ -56,11 +56,7 @@ pub(super) struct Metrics {
 }
 
 impl Metrics {
-    pub(super) fn read(
-        &mut self,
-        cell: &CsvField<'_>,
-        mistakes: &mut CsvMistakes<'_>,
-    ) -> Option<usize> {
+    pub(super) fn read(&mut self, cell: &Field<'_>, mistakes: &mut Mistakes<'_>) -> Option<usize> {
         if let Some(known) = self.cells.get(cell.text) {
             return *known;
         }
@@ -70,7 +66,7 @@ impl Metrics {
         read
     }
 
-    fn declare(&mut self, cell: &CsvField<'_>) -> Result<usize, String> {
+    fn declare(&mut self, cell: &Field<'_>) -> Result<usize, String> {
         let mut parts = cell.text.split(':').map(str::trim);
         let name = parts.next().unwrap_or_default();
         if name.is_empty() {

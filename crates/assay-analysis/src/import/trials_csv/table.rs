@@ -9,9 +9,9 @@ use assay_core::lines::{OpenQuote, Splitter};
 use assay_study::results::record::Status;
 
 use super::cells;
-use super::header::{CsvHeader, OPEN_QUOTE};
+use super::header::{Header, OPEN_QUOTE};
 use super::metrics::Metrics;
-use crate::import::mistakes::{CsvField, CsvMistakes};
+use crate::import::mistakes::{Field, Mistakes};
 
 /// Limit on arms: more suggest a column that is not a setting.
 const MOST_ARMS: usize = 1000;
@@ -91,7 +91,7 @@ pub(super) struct TrialTable {
 }
 
 impl TrialTable {
-    pub(super) fn new(header: &CsvHeader) -> Self {
+    pub(super) fn new(header: &Header) -> Self {
         let factor = |&column: &usize| FactorColumn {
             name: header.factor(column).to_owned(),
             column,
@@ -103,11 +103,11 @@ impl TrialTable {
     /// Reads a line; returns false if reading should stop.
     pub(super) fn read_row(
         &mut self,
-        header: &CsvHeader,
+        header: &Header,
         line: usize,
         text: &str,
         splitter: &mut Splitter,
-        mistakes: &mut CsvMistakes<'_>,
+        mistakes: &mut Mistakes<'_>,
     ) -> bool {
         self.lines += 1;
         if let Err(OpenQuote(column)) = splitter.split(text) {
@@ -127,10 +127,10 @@ impl TrialTable {
     /// Reads every field, also after a mistake, to report all mistakes of a line.
     fn row(
         &mut self,
-        header: &CsvHeader,
+        header: &Header,
         line: usize,
         splitter: &Splitter,
-        mistakes: &mut CsvMistakes<'_>,
+        mistakes: &mut Mistakes<'_>,
     ) -> Option<TrialLine> {
         let cell = |column: usize| header.cell(line, column, splitter.field(column));
         let text = |column: usize| splitter.field(column);
@@ -163,8 +163,7 @@ impl TrialTable {
         let arm = self.arm(cell, mistakes);
         let status = status?;
         let reason = header.reason.filter(|_| status != Status::Ok);
-        let reason =
-            reason.map(|column| splitter.field(column)).filter(|reason| !reason.is_empty());
+        let reason = reason.map(|index| splitter.field(index)).filter(|reason| !reason.is_empty());
         Some(TrialLine {
             line: line as u32,
             replicate: replicate?,
@@ -180,8 +179,8 @@ impl TrialTable {
 
     fn arm<'a>(
         &mut self,
-        cell: impl Fn(usize) -> CsvField<'a>,
-        mistakes: &mut CsvMistakes<'_>,
+        cell: impl Fn(usize) -> Field<'a>,
+        mistakes: &mut Mistakes<'_>,
     ) -> Option<usize> {
         let advice = "write the level, such as `default` or `none`";
         let mut levels = Vec::with_capacity(self.factors.len());
@@ -193,7 +192,7 @@ impl TrialTable {
         (levels.len() == self.factors.len()).then(|| self.arms.add(&levels))
     }
 
-    fn tell_too_many_arms(&self, header: &CsvHeader, line: usize, mistakes: &mut CsvMistakes<'_>) {
+    fn tell_too_many_arms(&self, header: &Header, line: usize, mistakes: &mut Mistakes<'_>) {
         let Some(most) = self.factors.iter().max_by_key(|factor| factor.levels.all.len()) else {
             return;
         };
@@ -207,26 +206,26 @@ impl TrialTable {
 }
 
 fn has_right_length(
-    header: &CsvHeader,
+    header: &Header,
     line: usize,
     splitter: &Splitter,
-    mistakes: &mut CsvMistakes<'_>,
+    mistakes: &mut Mistakes<'_>,
 ) -> bool {
-    let (fields, wanted) = (splitter.count(), header.names.len());
-    if (0..fields).all(|index| splitter.field(index).is_empty()) {
+    let (found, wanted) = (splitter.count(), header.names.len());
+    if (0..found).all(|index| splitter.field(index).is_empty()) {
         mistakes.on(line, "the row contains only commas; remove it");
         return false;
     }
-    let text = match fields.cmp(&wanted) {
+    let text = match found.cmp(&wanted) {
         Ordering::Equal => return true,
         Ordering::Less => {
-            format!("the row has {fields} of {wanted} fields; add the missing fields")
+            format!("the row has {found} of {wanted} fields; add the missing fields")
         }
         Ordering::Greater => format!(
-            "the row has {fields} fields, but the header has {wanted}; write numbers without commas, and quote text \
+            "the row has {found} fields, but the header has {wanted}; write numbers without commas, and quote text \
              that contains commas"
         ),
     };
-    mistakes.at(&header.cell(line, fields.min(wanted), ""), &text);
+    mistakes.at(&header.cell(line, found.min(wanted), ""), &text);
     false
 }

@@ -57,7 +57,7 @@ fn table(first: &CardRow, rows: &[CardRow]) -> Table {
     table.add(Column::right(format!("IOPS/{per}")), rows, |row| {
         row.iops_per_unit.map(show::per_second)
     });
-    table.add(Column::left("90 IOPS").breaks(), rows, line);
+    table.add(Column::left("90 IOPS").breaks(), rows, against_line);
     add_published(&mut table, &first.published);
     table.notes = rows.iter().flat_map(sentences).collect();
     table
@@ -80,9 +80,10 @@ fn name(row: &CardRow) -> String {
     with_levels(&row.device, &row.target)
 }
 
-fn line(row: &CardRow) -> Option<&'static str> {
-    let own = row.published.iter().find(|one| one.writes)?;
-    Some(match own.place {
+/// Random writes against the article's reference line, which is the first published figure.
+fn against_line(row: &CardRow) -> Option<&'static str> {
+    let line = row.published.iter().find(|one| one.writes)?;
+    Some(match line.place {
         RatingResult::Above => "above",
         RatingResult::Below => "below",
         RatingResult::Open => "cannot be determined",
@@ -122,16 +123,16 @@ fn figure(cards: &[&CardRow]) -> Option<Figure> {
         rows.heading(heading);
         for (card, number) in numbers {
             let name = short(if card.target.is_empty() { &card.device } else { &card.target });
-            points.push((false, here(rows.add(&name), &name, number)));
+            points.push((false, measured_point(rows.add(&name), &name, number)));
         }
-        let mut others: Vec<&FlashRow> =
+        let mut published: Vec<&FlashRow> =
             first.published.iter().filter(|one| one.writes == writes && !one.line).collect();
-        others.sort_by(|left, right| right.iops.total_cmp(&left.iops));
-        for one in others.into_iter().filter(|one| is_positive(one.iops)) {
-            let name = short(&one.item);
-            let told = Point::new(rows.add(&name), Unit::Iops, &name, one.iops, None);
-            let note = format!("published: {}", short(&one.kind));
-            points.push((true, told.marked(Look::Hollow, &note)));
+        published.sort_by(|left, right| right.iops.total_cmp(&left.iops));
+        for device in published.into_iter().filter(|one| is_positive(one.iops)) {
+            let name = short(&device.item);
+            let point = Point::new(rows.add(&name), Unit::Iops, &name, device.iops, None);
+            let note = format!("published: {}", short(&device.kind));
+            points.push((true, point.marked(Look::Hollow, &note)));
         }
     }
     if points.is_empty() {
@@ -160,8 +161,8 @@ fn is_positive(value: f64) -> bool {
     value.is_finite() && value > 0.0
 }
 
-fn here(at: f64, name: &str, number: &CardNumber) -> Point {
+fn measured_point(row: f64, name: &str, number: &CardNumber) -> Point {
     let ends = number.ci95.filter(|ends| ends.iter().all(|end| is_positive(*end)));
-    let told = mark_trust(Point::new(at, Unit::Iops, name, number.value, ends), number.trust);
-    if ends.is_none() { told.marked(Look::Hollow, "no CI") } else { told }
+    let point = mark_trust(Point::new(row, Unit::Iops, name, number.value, ends), number.trust);
+    if ends.is_none() { point.marked(Look::Hollow, "no CI") } else { point }
 }

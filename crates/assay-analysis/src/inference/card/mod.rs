@@ -93,7 +93,6 @@ pub enum RatingResult {
 }
 
 impl RatingResult {
-    /// Outcome of a claim.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Above => "reached",
@@ -112,9 +111,9 @@ pub(super) fn rows(plan: &Plan, found: &Findings) -> Vec<CardRow> {
 
 fn row(plan: &Plan, card: &Card, found: &Findings, index: usize, target: &TargetFacts) -> CardRow {
     let numbers = numbers(plan, found, index);
-    let own = |name: &str| numbers.get(name).cloned();
+    let number = |name: &str| numbers.get(name).cloned();
     let [random_write, random_read, linear_read, linear_write] =
-        ["write_iops", "read_iops", "read_mb_s", "write_mb_s"].map(own);
+        ["write_iops", "read_iops", "read_mb_s", "write_mb_s"].map(number);
     let claimed = card.rated.as_ref().and_then(Claimed::rate);
     let share = linear_read.as_ref().zip(claimed).map(|(read, claimed)| read.value / claimed);
     let capacity_bytes = card.capacity.map(|bytes| bytes.0).or(target.size_bytes);
@@ -137,14 +136,15 @@ fn row(plan: &Plan, card: &Card, found: &Findings, index: usize, target: &Target
         published: if found.environment.is_emulated() {
             Vec::new()
         } else {
-            beside(random_read.as_ref(), random_write.as_ref())
+            published_rows(random_read.as_ref(), random_write.as_ref())
         },
         random_read,
         random_write,
         text: Vec::new(),
     };
     let claims = card.rated.iter().flat_map(|claimed| &claimed.claims);
-    let ratings = claims::held(claims.map(|(text, claim)| (text.as_str(), claim)), &numbers);
+    let ratings =
+        claims::judge_claims(claims.map(|(text, claim)| (text.as_str(), claim)), &numbers);
     row.text = sentences(&row, &ratings);
     row
 }
@@ -152,10 +152,10 @@ fn row(plan: &Plan, card: &Card, found: &Findings, index: usize, target: &Target
 /// The numbers of one target for its claims: the best of several workloads that measure the same quantity.
 fn numbers(plan: &Plan, found: &Findings, target: usize) -> Numbers {
     let mut numbers = Numbers::new();
-    let own = |work: &&PlannedWorkload| work.target == target && !work.control;
-    for work in plan.workloads.iter().filter(own) {
-        let Some((name, metric)) = measures(work) else { continue };
-        let number = found.cell(&work.name, &work.arm, metric).and_then(of_cell);
+    let of_target = |work: &&PlannedWorkload| work.target == target && !work.control;
+    for work in plan.workloads.iter().filter(of_target) {
+        let Some((name, metric)) = number_and_metric(work) else { continue };
+        let number = found.cell(&work.name, &work.arm, metric).and_then(card_number);
         let Some(number) = number else { continue };
         if numbers.get(name).is_none_or(|known| known.value < number.value) {
             numbers.insert(name, number);
@@ -164,7 +164,8 @@ fn numbers(plan: &Plan, found: &Findings, target: usize) -> Numbers {
     numbers
 }
 
-fn measures(work: &PlannedWorkload) -> Option<(&'static str, &'static str)> {
+/// The number of a card that a workload measures, and its metric.
+fn number_and_metric(work: &PlannedWorkload) -> Option<(&'static str, &'static str)> {
     let io = io::IoPlan::of(&work.work)?;
     let small = io.size_bytes() == SMALL_BYTES;
     let name = match (io.pattern, work.reads(), work.writes(), io.queue_depth * io.threads) {
@@ -192,11 +193,12 @@ pub(super) fn classes(plan: &Plan, environment: &Environment, found: &Findings) 
     let several = found.environment.targets.len() > 1;
     let sentence = |(index, target): (usize, &TargetFacts)| {
         let numbers = numbers(plan, found, index);
-        let told: Vec<String> = claims::classes(&numbers).into_iter().map(|one| one.text).collect();
-        let which = if several { target.name.as_str() } else { "this card" };
         // Classes need a write rate.
         numbers.get("write_mb_s")?;
-        let text = format!("By these numbers, {which} {}.", told.join("; "));
+        let classes = claims::classes(&numbers).into_iter();
+        let classes: Vec<String> = classes.map(|class| class.text).collect();
+        let subject = if several { target.name.as_str() } else { "this card" };
+        let text = format!("By these numbers, {subject} {}.", classes.join("; "));
         Some(Sentence::finding(CLASS_TOPIC, text))
     };
     cards.filter_map(sentence).collect()
@@ -214,30 +216,30 @@ pub(super) fn prices(rows: &[CardRow]) -> Vec<Sentence> {
     sentences
 }
 
-fn of_cell(cell: &Measurement) -> Option<CardNumber> {
+fn card_number(cell: &Measurement) -> Option<CardNumber> {
     let value = cell.value()?;
     Some(CardNumber { value, ci95: cell.ci95, trust: cell.trust })
 }
 
 /// Compares the card's CI with each published figure; open if its number is not trusted.
-fn beside(read: Option<&CardNumber>, write: Option<&CardNumber>) -> Vec<FlashRow> {
+fn published_rows(read: Option<&CardNumber>, write: Option<&CardNumber>) -> Vec<FlashRow> {
     let figure = |line: &str| {
         let mut parts = line.splitn(5, ',').map(|part| part.trim_matches('"'));
         let (item, metric) = (parts.next()?.to_owned(), parts.next()?);
         let (iops, _, kind) = (parts.next()?.parse().ok()?, parts.next()?, parts.next()?);
         // The only place that parses the bundled table.
-        let (own, writes) = match metric {
+        let (number, writes) = match metric {
             "random read 4K" => (read, false),
             "random write 4K" => (write, true),
             _ => return None,
         };
-        let (line, place, kind) = (item == LINE, standing(own, iops), kind.to_owned());
+        let (line, place, kind) = (item == LINE, compare(number, iops), kind.to_owned());
         Some(FlashRow { item, iops, kind, place, writes, line })
     };
     ANCHORS.lines().filter(|line| !line.starts_with('#')).skip(1).filter_map(figure).collect()
 }
 
-fn standing(number: Option<&CardNumber>, iops: f64) -> RatingResult {
+fn compare(number: Option<&CardNumber>, iops: f64) -> RatingResult {
     match number.filter(|number| is_sound(number)).and_then(|number| number.ci95) {
         Some([low, _]) if low > iops => RatingResult::Above,
         Some([_, high]) if high < iops => RatingResult::Below,
@@ -252,21 +254,22 @@ fn is_sound(number: &CardNumber) -> bool {
 
 /// The article's line first, then the nearest cards by random writes.
 fn sentences(row: &CardRow, ratings: &[CardClaim]) -> Vec<String> {
-    let mut told = Vec::new();
-    for one in row.published.iter().filter(|one| one.line) {
-        let (what, number) = if one.writes {
+    let mut sentences = Vec::new();
+    for line in row.published.iter().filter(|one| one.line) {
+        let (access, number) = if line.writes {
             ("Random write", &row.random_write)
         } else {
             ("Random read", &row.random_read)
         };
-        told.push(against_the_line(what, one, number.as_ref()));
+        sentences.push(against_the_line(access, line, number.as_ref()));
     }
-    told.extend(other_cards(&row.published, row.random_write.as_ref()));
-    told.extend(ratings.iter().map(|one| format!("Printed on the card: {}.", one.text)));
+    sentences.extend(other_cards(&row.published, row.random_write.as_ref()));
+    sentences.extend(ratings.iter().map(|one| format!("Printed on the card: {}.", one.text)));
     if row.share_of_rating.is_some() {
-        told.push("The percentage refers to the read speed, like the ratings of cards.".to_owned());
+        let text = "The percentage refers to the read speed, like the ratings of cards.";
+        sentences.push(text.to_owned());
     }
-    told
+    sentences
 }
 
 /// Groups published cards by their position relative to the CI of random writes.
@@ -290,9 +293,9 @@ fn other_cards(beside: &[FlashRow], random_write: Option<&CardNumber>) -> Vec<St
     sentences
 }
 
-fn against_the_line(what: &str, one: &FlashRow, number: Option<&CardNumber>) -> String {
-    let line = format!("the {} IOPS of a {LINE}", show::per_second(one.iops));
-    let Some(number) = number else { return format!("{what}: not measured.") };
+fn against_the_line(access: &str, published: &FlashRow, number: Option<&CardNumber>) -> String {
+    let line = format!("the {} IOPS of a {LINE}", show::per_second(published.iops));
+    let Some(number) = number else { return format!("{access}: not measured.") };
     let iops = show::per_second(number.value);
     let interval = match number.ci95 {
         Some([low, high]) => {
@@ -301,7 +304,7 @@ fn against_the_line(what: &str, one: &FlashRow, number: Option<&CardNumber>) -> 
         }
         None => format!(" (too few trials for a CI{})", number.doubt()),
     };
-    let told = match one.place {
+    let comparison = match published.place {
         RatingResult::Above => format!("{iops} IOPS{interval}, above {line}"),
         RatingResult::Below => format!("{iops} IOPS{interval}, below {line}"),
         RatingResult::Open if number.trust == Some(Trust::Invalid) => {
@@ -311,7 +314,7 @@ fn against_the_line(what: &str, one: &FlashRow, number: Option<&CardNumber>) -> 
             format!("{iops} IOPS{interval}; the comparison with {line} is inconclusive")
         }
     };
-    format!("{what}s: {told}.")
+    format!("{access}s: {comparison}.")
 }
 
 #[cfg(test)]
@@ -324,15 +327,15 @@ mod tests {
 
     #[test]
     fn a_place_needs_an_interval_on_one_side() {
-        let at = |ends| standing(Some(&number(100.0, ends)), 90.0);
+        let at = |ends| compare(Some(&number(100.0, ends)), 90.0);
         assert_eq!(at(Some([91.0, 110.0])), RatingResult::Above);
         assert_eq!(at(Some([80.0, 110.0])), RatingResult::Open);
         assert_eq!(at(Some([60.0, 89.0])), RatingResult::Below);
         assert_eq!(at(None), RatingResult::Open);
-        assert_eq!(standing(None, 90.0), RatingResult::Open);
+        assert_eq!(compare(None, 90.0), RatingResult::Open);
         for trust in [Trust::Suspect, Trust::Invalid] {
             let doubted = CardNumber { trust: Some(trust), ..number(100.0, Some([95.0, 105.0])) };
-            assert_eq!(standing(Some(&doubted), 90.0), RatingResult::Open);
+            assert_eq!(compare(Some(&doubted), 90.0), RatingResult::Open);
         }
     }
 
@@ -340,7 +343,7 @@ mod tests {
     fn published_cards_need_the_whole_interval() {
         let sentences = |ci95, trust| {
             let write = CardNumber { trust: Some(trust), ..number(25.0, ci95) };
-            other_cards(&beside(None, Some(&write)), Some(&write))
+            other_cards(&published_rows(None, Some(&write)), Some(&write))
         };
         let of = |item: &str, ends: [f64; 2]| {
             let found = sentences(Some(ends), Trust::Trusted);
@@ -358,7 +361,7 @@ mod tests {
     #[test]
     fn the_line_of_the_article_comes_first_and_blank_figures_are_left_out() {
         let write = number(19.5, Some([19.2, 19.9]));
-        let found = beside(None, Some(&write));
+        let found = published_rows(None, Some(&write));
         assert_eq!((found[0].item.as_str(), found[0].iops), (LINE, 90.0));
         let place = |item: &str| found.iter().find(|one| one.item == item).unwrap().place;
         assert_eq!(place("poor card"), RatingResult::Above);

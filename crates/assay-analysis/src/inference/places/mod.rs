@@ -20,7 +20,7 @@ use super::sessions::common_margin;
 use super::verdicts::words::listed;
 
 use rows::PlaceRows;
-use spots::PlatformResults;
+use spots::Platform;
 
 /// A result with facts that its findings do not contain.
 #[derive(Clone, Debug)]
@@ -44,82 +44,90 @@ pub struct PlatformQuery {
 ///
 /// # Errors
 /// Fails with the user's mistake: only one platform, an unknown platform, or no common workload.
-pub fn by_place(brought: &[LabeledResult], asked: PlatformQuery) -> Outcome<Findings> {
-    let mut spots = spots::spots(brought)?;
-    if let [one] = spots.as_slice() {
+pub fn by_place(results: &[LabeledResult], query: PlatformQuery) -> Outcome<Findings> {
+    let mut spots = spots::spots(results)?;
+    if let [only] = spots.as_slice() {
         return Err(Failure::mistake(format!(
             "all numbers are from platform {}; add a result from another platform",
-            one.placed.name
+            only.placed.name
         )));
     }
-    let chosen = choose(&mut spots, asked.baseline.as_deref())?;
-    let margin = asked.margin.or_else(|| common_margin(brought.iter().map(|one| &one.findings)));
-    let told = rows::rows(&spots, margin, asked.days);
-    if !told.rows.iter().any(|row| row.comparison.is_some()) {
+    let chosen = put_baseline_first(&mut spots, query.baseline.as_deref())?;
+    let findings = results.iter().map(|result| &result.findings);
+    let margin = query.margin.or_else(|| common_margin(findings));
+    let table = rows::compare_platforms(&spots, margin, query.days);
+    if !table.rows.iter().any(|row| row.comparison.is_some()) {
         return Err(nothing_in_common(&spots));
     }
-    let mut checks = remarks::remarks(&spots, chosen, &told, &asked.beside);
-    if told.comparisons.iter().any(|found| found.min_detectable_ratios.is_some()) {
-        checks.push(Check::new("sessions", asked.days.words()));
+    let mut checks = remarks::remarks(&spots, chosen, &table, &query.beside);
+    if table.comparisons.iter().any(|comparison| comparison.min_detectable_ratios.is_some()) {
+        checks.push(Check::new("sessions", query.days.words()));
     }
-    let PlaceRows { cells, comparisons, rows } = told;
-    let absent = absent(&rows);
+    let PlaceRows { cells, comparisons, rows } = table;
+    let absent = absent_cells(&rows);
     let summary = words::sentences(&spots, &rows, &comparisons);
     let places = Places {
         baseline: spots[0].placed.name.clone(),
         chosen,
         rows,
-        published: asked.beside,
+        published: query.beside,
         platforms: spots.into_iter().map(|spot| spot.placed).collect(),
     };
-    let asked = Findings::new(study(brought, &places), nowhere());
-    let mut found = Findings {
+    let study = describe_comparison(results, &places);
+    let mut findings = Findings {
         measurements: cells,
         absent,
         comparisons,
         checks,
         summary,
         platforms: Some(places),
-        ..asked
+        ..Findings::new(study, several_machines())
     };
-    found.name_means();
-    Ok(found)
+    findings.name_means();
+    Ok(findings)
 }
 
 /// Puts the baseline first and emulated platforms last.
-fn choose(spots: &mut [PlatformResults], wanted: Option<&str>) -> Outcome<BaselineChoice> {
-    let bare = || spots.iter().position(|spot| spot.placed.kind == Some(PlaceSort::BareMetal));
-    // Imported results have no kind, but their user may have named the platform.
-    let is_named = |one: &Placed| one.kind.is_none() && one.name.eq_ignore_ascii_case("bare metal");
-    let named = || spots.iter().position(|spot| is_named(&spot.placed));
-    let real = || spots.iter().position(|spot| !spot.placed.is_emulated());
-    let (at, chosen) = match wanted {
-        Some(wanted) => (asked_for(spots, wanted)?, BaselineChoice::Asked),
-        None => match (bare(), spots.iter().position(|spot| spot.first)) {
-            (Some(at), _) => (at, BaselineChoice::BareMetal),
-            (None, Some(at)) => (at, BaselineChoice::Table),
-            (None, None) => named().map_or_else(
-                || (real().unwrap_or_default(), BaselineChoice::First),
-                |at| (at, BaselineChoice::BareMetal),
-            ),
-        },
+fn put_baseline_first(spots: &mut [Platform], wanted: Option<&str>) -> Outcome<BaselineChoice> {
+    let (index, chosen) = match wanted {
+        Some(wanted) => (find_platform(spots, wanted)?, BaselineChoice::Asked),
+        None => default_baseline(spots),
     };
-    spots[..=at].rotate_right(1);
+    spots[..=index].rotate_right(1);
     spots[1..].sort_by_key(|spot| spot.placed.is_emulated());
     Ok(chosen)
 }
 
-/// Finds the requested platform: by its name, ignoring case, else by one of its results.
-fn asked_for(spots: &[PlatformResults], wanted: &str) -> Outcome<usize> {
-    let exact = |spot: &PlatformResults| spot.placed.name == wanted;
-    let alike = |spot: &PlatformResults| spot.placed.name.to_lowercase() == wanted.to_lowercase();
-    let of_it =
-        |spot: &PlatformResults| spot.placed.results.iter().any(|one| one.id.starts_with(wanted));
-    let ways: [&dyn Fn(&PlatformResults) -> bool; 3] = [&exact, &alike, &of_it];
-    for way in ways {
-        let found: Vec<usize> = (0..spots.len()).filter(|at| way(&spots[*at])).collect();
-        if let [one] = found.as_slice() {
-            return Ok(*one);
+fn default_baseline(spots: &[Platform]) -> (usize, BaselineChoice) {
+    let is_bare_metal = |spot: &Platform| spot.placed.kind == Some(PlaceSort::BareMetal);
+    // Imported results have no kind, but their user may have named the platform.
+    let is_named_bare_metal = |spot: &Platform| {
+        spot.placed.kind.is_none() && spot.placed.name.eq_ignore_ascii_case("bare metal")
+    };
+    if let Some(index) = spots.iter().position(is_bare_metal) {
+        return (index, BaselineChoice::BareMetal);
+    }
+    if let Some(index) = spots.iter().position(|spot| spot.first) {
+        return (index, BaselineChoice::Table);
+    }
+    if let Some(index) = spots.iter().position(is_named_bare_metal) {
+        return (index, BaselineChoice::BareMetal);
+    }
+    let first_real = spots.iter().position(|spot| !spot.placed.is_emulated());
+    (first_real.unwrap_or_default(), BaselineChoice::First)
+}
+
+/// Finds the requested platform: by its name, else by its name ignoring case, else by the ID of one of its results.
+fn find_platform(spots: &[Platform], wanted: &str) -> Outcome<usize> {
+    let has_name = |spot: &Platform| spot.placed.name == wanted;
+    let is_named_alike = |spot: &Platform| spot.placed.name.to_lowercase() == wanted.to_lowercase();
+    let has_result =
+        |spot: &Platform| spot.placed.results.iter().any(|one| one.id.starts_with(wanted));
+    let tests: [&dyn Fn(&Platform) -> bool; 3] = [&has_name, &is_named_alike, &has_result];
+    for is_match in tests {
+        let mut matches = (0..spots.len()).filter(|index| is_match(&spots[*index]));
+        if let (Some(index), None) = (matches.next(), matches.next()) {
+            return Ok(index);
         }
     }
     Err(Failure::mistake(format!(
@@ -128,22 +136,21 @@ fn asked_for(spots: &[PlatformResults], wanted: &str) -> Outcome<usize> {
     )))
 }
 
-fn nothing_in_common(spots: &[PlatformResults]) -> Failure {
-    let has = |spot: &PlatformResults| {
+fn nothing_in_common(spots: &[Platform]) -> Failure {
+    let contents = |spot: &Platform| {
         let workloads = listed(spot.workloads());
-        let own = if workloads.is_empty() { "no numbers" } else { &workloads };
-        format!("{} has {own}", spot.placed.name)
+        let contents = if workloads.is_empty() { "no numbers" } else { &workloads };
+        format!("{} has {contents}", spot.placed.name)
     };
-    let told: Vec<String> = spots.iter().map(has).collect();
+    let platforms: Vec<String> = spots.iter().map(contents).collect();
     Failure::mistake(format!(
         "nothing to compare, because the baseline and the other platforms have no workload with the same \
          configuration and metric in common: {}",
-        told.join("; ")
+        platforms.join("; ")
     ))
 }
 
-/// Workloads that are missing somewhere, as in any findings.
-fn absent(rows: &[PlaceRow]) -> Vec<AbsentCell> {
+fn absent_cells(rows: &[PlaceRow]) -> Vec<AbsentCell> {
     let missing = rows.iter().filter_map(|row| {
         let reason = row.absent.clone()?;
         let arm = rows::placed(&row.configuration, &row.platform);
@@ -152,19 +159,20 @@ fn absent(rows: &[PlaceRow]) -> Vec<AbsentCell> {
     missing.collect()
 }
 
-fn study(brought: &[LabeledResult], places: &Places) -> StudyFacts {
-    let ids: Vec<&str> = brought.iter().map(|one| one.findings.study.id.as_str()).collect();
+fn describe_comparison(results: &[LabeledResult], places: &Places) -> StudyFacts {
+    let studies = results.iter().map(|result| &result.findings.study);
+    let ids: Vec<&str> = studies.clone().map(|study| study.id.as_str()).collect();
     let id = match ids.as_slice() {
         [] => String::new(),
-        [one] => format!("{one}-by-place"),
+        [only] => format!("{only}-by-place"),
         [first, others @ ..] => id_of_several(first, others),
     };
-    let latest = brought.iter().map(|one| &one.findings.study).max_by_key(|one| &one.started);
+    let latest = studies.max_by_key(|study| &study.started);
     StudyFacts {
         id,
         title: title(&places.platforms),
         kind: "compare".to_owned(),
-        started: latest.map(|one| one.started.clone()).unwrap_or_default(),
+        started: latest.map(|study| study.started.clone()).unwrap_or_default(),
         ..StudyFacts::default()
     }
 }
@@ -179,7 +187,8 @@ fn title(places: &[Placed]) -> String {
     format!("Comparison of {} platforms", places.len())
 }
 
-fn nowhere() -> EnvironmentFacts {
+/// The environment of a comparison, which has no single machine.
+fn several_machines() -> EnvironmentFacts {
     let several = || "several machines".to_owned();
     EnvironmentFacts {
         assay: env!("CARGO_PKG_VERSION").to_owned(),

@@ -14,7 +14,7 @@ use super::super::cells;
 use super::super::days::Days;
 use super::super::distinct;
 use super::super::verdicts::correct;
-use super::spots::PlatformResults;
+use super::spots::Platform;
 use super::words;
 
 #[derive(Default)]
@@ -30,20 +30,20 @@ pub(super) fn placed(arm: &Arm, place: &str) -> Arm {
     arm
 }
 
-/// All rows, the baseline of each workload first.
-pub(super) fn rows(spots: &[PlatformResults], margin: Option<f64>, days: Days) -> PlaceRows {
-    let mut told = PlaceRows::default();
+/// Returns all rows, the baseline of each workload first.
+pub(super) fn compare_platforms(spots: &[Platform], margin: Option<f64>, days: Days) -> PlaceRows {
+    let mut table = PlaceRows::default();
     for key in keys(spots) {
-        of_workload(spots, &key, margin, days, &mut told);
+        add_rows(&mut table, spots, &key, margin, days);
     }
-    told
+    table
 }
 
 /// Workloads in the order of the first result that has them. A metric that may be zero has no percentage.
-fn keys(spots: &[PlatformResults]) -> Vec<Key> {
+fn keys(spots: &[Platform]) -> Vec<Key> {
     let cells = spots.iter().flat_map(|spot| &spot.results).flat_map(|one| &one.measurements);
-    let cells = cells.filter(|cell| cell.primary && !cell.control && cell.scale == Scale::Ratio);
-    let mut keys = distinct(cells.map(key));
+    let compared = cells.filter(|cell| cell.primary && !cell.control && cell.scale == Scale::Ratio);
+    let mut keys = distinct(compared.map(key));
     // Group the settings of a workload.
     let names: Vec<String> = keys.iter().map(|key| key.0.clone()).collect();
     keys.sort_by_key(|key| names.iter().position(|name| *name == key.0));
@@ -69,36 +69,32 @@ impl PlatformSample {
     }
 }
 
-fn of_workload(
-    spots: &[PlatformResults],
-    key: &Key,
-    margin: Option<f64>,
-    days: Days,
-    told: &mut PlaceRows,
-) {
-    let own: Vec<Option<PlatformSample>> = spots.iter().map(|spot| own(spot, key)).collect();
-    let compared = compared(spots, key, &own, margin, days);
-    for (at, ((spot, own), found)) in spots.iter().zip(own).zip(compared).enumerate() {
-        let mut row = row(spot, key, own.as_ref());
-        match found {
+/// Adds a row per platform for one workload and metric.
+fn add_rows(table: &mut PlaceRows, spots: &[Platform], key: &Key, margin: Option<f64>, days: Days) {
+    let samples: Vec<Option<PlatformSample>> =
+        spots.iter().map(|spot| platform_sample(spot, key)).collect();
+    let comparisons = compare_with_baseline(spots, key, &samples, margin, days);
+    for (index, (spot, comparison)) in spots.iter().zip(comparisons).enumerate() {
+        let sample = samples[index].as_ref();
+        let mut row = row(spot, key, sample);
+        match comparison {
             Some(found) => {
                 row.percent = found.ratio.map(|ratio| percent(found.better, ratio));
                 row.percent_ci95 = found.ci95.and_then(|ends| percents(found.better, ends));
                 row.percent_ci95_simultaneous =
                     found.ci95_simultaneous.and_then(|ends| percents(found.better, ends));
                 row.comparison = Some(found.id.clone());
-                told.comparisons.push(found);
+                table.comparisons.push(found);
             }
-            None if at == 0 => row.percent = row.value.map(|_| 100.0),
+            None if index == 0 => row.percent = row.value.map(|_| 100.0),
             None => {}
         }
         row.printed = printed_percent(spots, spot, key);
-        told.rows.push(row);
-        let cell = own.map(|own| Measurement {
-            configuration: placed(&key.2, &spot.placed.name),
-            ..own.cell
-        });
-        told.cells.extend(cell);
+        table.rows.push(row);
+        if let Some(sample) = sample {
+            let configuration = placed(&key.2, &spot.placed.name);
+            table.cells.push(Measurement { configuration, ..sample.cell.clone() });
+        }
     }
 }
 
@@ -120,138 +116,143 @@ pub(super) fn percents(better: Better, ends: [f64; 2]) -> Option<[f64; 2]> {
 type Pair = (Comparison, Option<Tests>, Judged);
 
 /// The comparisons of a workload, one per platform; `None` for the baseline and for platforms without a number.
-fn compared(
-    spots: &[PlatformResults],
+fn compare_with_baseline(
+    spots: &[Platform],
     key: &Key,
-    own: &[Option<PlatformSample>],
+    samples: &[Option<PlatformSample>],
     margin: Option<f64>,
     days: Days,
 ) -> Vec<Option<Comparison>> {
-    let base = own.first().and_then(Option::as_ref);
-    let pair = |(spot, own): (&PlatformResults, &Option<PlatformSample>)| {
-        pair([&spots[0], spot], key, [base?, own.as_ref()?], margin, days)
-    };
-    let pairs: Vec<Option<Pair>> = spots.iter().zip(own).skip(1).map(pair).collect();
+    let base = samples.first().and_then(Option::as_ref);
+    let mut pairs: Vec<Option<Pair>> = Vec::new();
+    for (spot, sample) in spots.iter().zip(samples).skip(1) {
+        let both = base.zip(sample.as_ref());
+        let compare = |(base, sample)| pair([&spots[0], spot], key, [base, sample], margin, days);
+        pairs.push(both.and_then(compare));
+    }
     // An emulated platform gets no verdict, and no share of the error.
-    let asked = |(found, tests, _): &&Pair| found.primary && tests.is_some();
-    let family = pairs.iter().flatten().filter(asked).count().max(1);
-    let judged = |(at, pair): (usize, Option<Pair>)| {
-        let (found, tests, unit) = pair?;
-        let mut found = across::weighed(found, tests, family, unit);
-        // It remains the primary metric of the workload.
-        found.primary = true;
-        found.text = words::between_places(&found, &spots[0].placed, &spots[at + 1].placed, &key.2);
-        Some(found)
-    };
-    let mut judged: Vec<Option<Comparison>> = pairs.into_iter().enumerate().map(judged).collect();
+    let is_judged = |(comparison, tests, _): &&Pair| comparison.primary && tests.is_some();
+    let family = pairs.iter().flatten().filter(is_judged).count().max(1);
+    let mut judged: Vec<Option<Comparison>> = vec![None];
+    for (spot, pair) in spots.iter().skip(1).zip(pairs) {
+        judged.push(pair.map(|(comparison, tests, unit)| {
+            let mut found = across::weighed(comparison, tests, family, unit);
+            // `pair` clears this for emulated platforms, to exclude them from the family.
+            found.primary = true;
+            found.text = words::speed_words(&found, &spots[0].placed, &spot.placed, &key.2);
+            found
+        }));
+    }
     correct(judged.iter_mut().flatten().filter(|found| found.verdict.is_some()));
-    std::iter::once(None).chain(judged).collect()
+    judged
 }
 
 /// Compares a platform with the baseline; `None` if either has no number.
 fn pair(
-    spots: [&PlatformResults; 2],
+    spots: [&Platform; 2],
     key: &Key,
-    own: [&PlatformSample; 2],
+    samples: [&PlatformSample; 2],
     margin: Option<f64>,
     days: Days,
 ) -> Option<Pair> {
-    let [before, after] = [own[0].sample?, own[1].sample?];
+    let [before, after] = [samples[0].sample?, samples[1].sample?];
     let names = spots.map(|spot| spot.placed.name.as_str());
     let arms = names.map(|name| placed(&key.2, name));
-    let cells = own.map(|own| &own.cell);
+    let cells = samples.map(|sample| &sample.cell);
     let mut found = across::comparison(cells[0], arms, Kind::BetweenResults, Some((before, after)));
-    if let [Some(base), Some(value)] = own.map(single) {
+    if let [Some(base), Some(value)] = samples.map(single_value) {
         // Printed numbers have the ratio that a reader computes from them, to the last digit.
         (found.ratio, found.means) = (Some(value / base), Some([value, base]));
     }
-    across::doubt(&mut found, cells, names);
+    across::add_trust_notes(&mut found, cells, names);
     let is_judged = !spots.iter().any(|spot| spot.placed.is_emulated());
     found.primary = is_judged;
-    let enough = before.n.min(after.n) >= FEWEST_FOR_INTERVAL;
-    let sessions = own.iter().all(|own| own.unit == PlatformUnit::Sessions);
-    // The trials of an emulated platform count as they are: it gets no verdict.
-    let (unit, days) = match (sessions, is_judged) {
-        (true, _) => (Judged::Sessions { margin }, None),
-        (false, false) => (Judged::Trials, None),
-        (false, true) => {
-            (Judged::OneDay(days), days.between([&before, &after], own.map(PlatformSample::days)))
-        }
+    let is_enough = before.n.min(after.n) >= FEWEST_FOR_INTERVAL;
+    let are_sessions = samples.iter().all(|sample| sample.unit == PlatformUnit::Sessions);
+    let (unit, days) = if are_sessions {
+        (Judged::Sessions { margin }, None)
+    } else if is_judged {
+        let counts = samples.map(PlatformSample::days);
+        (Judged::OneDay(days), days.between([&before, &after], counts))
+    } else {
+        // The spread between days matters only for a verdict.
+        (Judged::Trials, None)
     };
-    let tests = enough.then(|| Tests { welch: welch(&before, &after), days });
+    let tests = is_enough.then(|| Tests { welch: welch(&before, &after), days });
     Some((found, tests, unit))
 }
 
-fn single(own: &PlatformSample) -> Option<f64> {
-    let mut counting = own.cell.counting().into_iter().filter(|trial| level(trial).is_some());
-    own.sample.filter(|sample| sample.n == 1)?;
+/// Returns the value of the only trial that counts; `None` if several count.
+fn single_value(platform: &PlatformSample) -> Option<f64> {
+    let mut counting = platform.cell.counting().into_iter().filter(|trial| level(trial).is_some());
+    platform.sample.filter(|sample| sample.n == 1)?;
     let value = counting.next()?.value;
     value.filter(|_| counting.next().is_none())
 }
 
 /// The row of a platform, without its percentage.
-fn row(spot: &PlatformResults, key: &Key, own: Option<&PlatformSample>) -> PlaceRow {
+fn row(spot: &Platform, key: &Key, platform: Option<&PlatformSample>) -> PlaceRow {
     let (workload, metric, arm) = key.clone();
-    let better = own.map_or_else(|| metrics::better(&metric), |own| own.cell.better);
-    let known = own.filter(|own| own.sample.is_some());
-    let n = known.and_then(|own| own.sample).map_or(0, |sample| sample.n);
+    let better = platform.map_or_else(|| metrics::better(&metric), |platform| platform.cell.better);
+    let valid = platform.filter(|platform| platform.sample.is_some());
+    let n = valid.and_then(|platform| platform.sample).map_or(0, |sample| sample.n);
     PlaceRow {
         workload,
         configuration: arm,
         platform: spot.placed.name.clone(),
         metric,
         better,
-        unit: own.map_or(PlatformUnit::Trials, |own| own.unit),
+        unit: platform.map_or(PlatformUnit::Trials, |platform| platform.unit),
         n,
-        failed: own.map_or(0, |own| own.failed),
-        value: known.and_then(centre),
-        ci95: known.filter(|own| own.cell.n == n).and_then(|own| own.cell.ci95),
+        failed: platform.map_or(0, |platform| platform.failed),
+        value: valid.and_then(center),
+        ci95: valid.filter(|platform| platform.cell.n == n).and_then(|platform| platform.cell.ci95),
         percent: None,
         percent_ci95: None,
         percent_ci95_simultaneous: None,
         comparison: None,
         printed: None,
-        trust: known.and_then(|own| own.cell.trust),
+        trust: valid.and_then(|platform| platform.cell.trust),
         emulated: spot.placed.is_emulated(),
-        absent: if known.is_some() { None } else { Some(missing(spot, key, own)) },
+        absent: if valid.is_some() { None } else { Some(why_missing(spot, key, platform)) },
     }
 }
 
-fn centre(own: &PlatformSample) -> Option<f64> {
-    single(own).or_else(|| own.sample.map(|sample| sample.mean.exp()))
+fn center(platform: &PlatformSample) -> Option<f64> {
+    single_value(platform).or_else(|| platform.sample.map(|sample| sample.mean.exp()))
 }
 
-fn missing(spot: &PlatformResults, key: &Key, own: Option<&PlatformSample>) -> String {
+fn why_missing(spot: &Platform, key: &Key, platform: Option<&PlatformSample>) -> String {
     let (workload, metric, _) = key;
-    let absent = spot.results.iter().flat_map(|one| &one.absent);
-    let mut absent = absent.filter(|absent| {
-        absent.workload == *workload && absent.metric.as_ref().is_none_or(|absent| absent == metric)
+    let mut absent = spot.results.iter().flat_map(|one| &one.absent);
+    let explained = absent.find(|cell| {
+        cell.workload == *workload && cell.metric.as_ref().is_none_or(|absent| absent == metric)
     });
-    if let Some(known) = absent.next() {
-        return known.obstacle.clone().unwrap_or_else(|| known.reason.clone());
+    if let Some(cell) = explained {
+        return cell.obstacle.clone().unwrap_or_else(|| cell.reason.clone());
     }
-    if let Some(own) = own {
-        return words::no_number(&own.cell);
+    if let Some(platform) = platform {
+        return words::no_number(&platform.cell);
     }
-    let mut others = spot.results.iter().flat_map(|one| &one.measurements);
-    let another = others.find(|cell| cell.primary && cell.workload == *workload);
+    let mut measured = spot.results.iter().flat_map(|one| &one.measurements);
+    let another = measured.find(|cell| cell.primary && cell.workload == *workload);
     words::not_there(another.map(|cell| cell.metric.as_str()).filter(|other| other != metric))
 }
 
 /// The numbers of a platform for a workload, over all of its results; `None` if no result has it.
-fn own(spot: &PlatformResults, key: &Key) -> Option<PlatformSample> {
-    let has = |cell: &&Measurement| cell.primary && !cell.control && across::key(cell) == *key;
-    let own: Vec<&Measurement> =
-        spot.results.iter().filter_map(|one| one.measurements.iter().find(has)).collect();
-    let trials = own.iter().flat_map(|cell| &cell.trials);
+fn platform_sample(spot: &Platform, key: &Key) -> Option<PlatformSample> {
+    let is_asked = |cell: &&Measurement| cell.primary && !cell.control && across::key(cell) == *key;
+    let cells: Vec<&Measurement> =
+        spot.results.iter().filter_map(|one| one.measurements.iter().find(is_asked)).collect();
+    let trials = cells.iter().flat_map(|cell| &cell.trials);
     let failed = trials.filter(|trial| trial.status == Status::Failed).count();
-    let known: Vec<&Measurement> =
-        own.iter().copied().filter(|cell| sample(cell).is_some()).collect();
-    let (cell, unit) = match known.as_slice() {
-        [] => ((*own.first()?).clone(), PlatformUnit::Trials),
-        [one] => ((*one).clone(), PlatformUnit::Trials),
-        days if days.len() >= FEWEST_FOR_INTERVAL => (of_days(days), PlatformUnit::Sessions),
-        few => (together(few), PlatformUnit::TrialsOfResults),
+    let valid: Vec<&Measurement> =
+        cells.iter().copied().filter(|cell| sample(cell).is_some()).collect();
+    let (cell, unit) = match valid.as_slice() {
+        [] => ((*cells.first()?).clone(), PlatformUnit::Trials),
+        [only] => ((*only).clone(), PlatformUnit::Trials),
+        days if days.len() >= FEWEST_FOR_INTERVAL => (mean_per_day(days), PlatformUnit::Sessions),
+        few => (pool_trials(few), PlatformUnit::TrialsOfResults),
     };
     Some(PlatformSample { sample: sample(&cell), cell, unit, failed })
 }
@@ -263,7 +264,7 @@ fn sample(cell: &Measurement) -> Option<Sample> {
 }
 
 /// A cell with the means of results as its trials.
-fn of_days(days: &[&Measurement]) -> Measurement {
+fn mean_per_day(days: &[&Measurement]) -> Measurement {
     let mut trials = Vec::new();
     for (replicate, cell) in (1..).zip(days) {
         let value = sample(cell).map(|sample| sample.mean.exp());
@@ -273,7 +274,7 @@ fn of_days(days: &[&Measurement]) -> Measurement {
 }
 
 /// Joins the trials of a few results; replicate numbers continue.
-fn together(few: &[&Measurement]) -> Measurement {
+fn pool_trials(few: &[&Measurement]) -> Measurement {
     let mut trials: Vec<TrialValue> = Vec::new();
     for cell in few {
         let before = trials.iter().map(|trial| trial.replicate).max().unwrap_or_default();
@@ -290,22 +291,17 @@ fn together(few: &[&Measurement]) -> Measurement {
 }
 
 /// A published percentage against the published numbers: those of the platform with 100% are the base.
-fn printed_percent(
-    spots: &[PlatformResults],
-    spot: &PlatformResults,
-    key: &Key,
-) -> Option<Printed> {
-    let percent = |spot: &PlatformResults| {
+fn printed_percent(spots: &[Platform], spot: &Platform, key: &Key) -> Option<Printed> {
+    let published = |spot: &Platform| {
         let mut cells = spot.results.iter().flat_map(|one| &one.measurements);
         let cell = cells.find(|cell| cell.workload == key.0 && cell.metric == PUBLISHED_PERCENT)?;
         cell.median
     };
-    let number = |spot: &PlatformResults| {
-        own(spot, key).and_then(|own| Some((own.cell.better, centre(&own)?)))
-    };
-    let whole = spots.iter().find(|spot| percent(spot) == Some(100.0))?;
-    let (told, (_, base), (better, value)) = (percent(spot)?, number(whole)?, number(spot)?);
-    let computed = self::percent(better, value / base);
-    let follows = printed::says(told, printed::decimals(told), computed);
-    Some(Printed { percent: told, computed, follows })
+    let published_percent = published(spot)?;
+    let base_spot = spots.iter().find(|spot| published(spot) == Some(100.0))?;
+    let [base, platform] = [platform_sample(base_spot, key)?, platform_sample(spot, key)?];
+    let computed = percent(platform.cell.better, center(&platform)? / center(&base)?);
+    let decimals = printed::decimals(published_percent);
+    let follows = printed::says(published_percent, decimals, computed);
+    Some(Printed { percent: published_percent, computed, follows })
 }

@@ -11,7 +11,7 @@ use super::super::verdicts::words::listed;
 use super::{LabeledResult, words};
 use crate::inference::distinct;
 
-pub(super) struct PlatformResults {
+pub(super) struct Platform {
     pub placed: Placed,
     /// One entry per result; arms do not include the platform.
     pub results: Vec<Findings>,
@@ -19,7 +19,7 @@ pub(super) struct PlatformResults {
     pub first: bool,
 }
 
-impl PlatformResults {
+impl Platform {
     pub fn workloads(&self) -> Vec<&str> {
         let cells = self.results.iter().flat_map(|one| &one.measurements);
         let known = cells.filter(|cell| cell.n > 0 && cell.primary);
@@ -27,41 +27,42 @@ impl PlatformResults {
     }
 }
 
-pub(super) fn spots(brought: &[LabeledResult]) -> Outcome<Vec<PlatformResults>> {
-    let ids: Vec<&String> = brought.iter().map(|one| &one.findings.study.id).collect();
-    if let Some((_, id)) = ids.iter().enumerate().find(|(at, id)| ids[..*at].contains(id)) {
+pub(super) fn spots(results: &[LabeledResult]) -> Outcome<Vec<Platform>> {
+    let ids: Vec<&String> = results.iter().map(|result| &result.findings.study.id).collect();
+    if let Some((_, id)) = ids.iter().enumerate().find(|(index, id)| ids[..*index].contains(id)) {
         return Err(Failure::mistake(format!("{id} was given twice; give each result once")));
     }
-    let mut spots: Vec<PlatformResults> = Vec::new();
-    for one in brought {
-        for spot in of_result(one)? {
-            add(&mut spots, spot);
+    let mut spots: Vec<Platform> = Vec::new();
+    for result in results {
+        for spot in platforms_of(result)? {
+            add_platform(&mut spots, spot);
         }
     }
-    tell_apart(&mut spots);
+    make_names_unique(&mut spots);
     Ok(spots)
 }
 
 /// The platforms of one result: the levels of its factor `place`, else the platform that it ran on.
-fn of_result(one: &LabeledResult) -> Outcome<Vec<PlatformResults>> {
-    let levels = levels(&one.findings);
+fn platforms_of(result: &LabeledResult) -> Outcome<Vec<Platform>> {
+    let findings = &result.findings;
+    let levels = levels(findings);
     if levels.is_empty() {
-        return Ok(vec![measured(one)?]);
+        return Ok(vec![measured(result)?]);
     }
-    if let Some(label) = &one.label {
+    if let Some(label) = &result.label {
         return Err(Failure::mistake(format!(
             "{} already contains platform names ({}); remove the label {label}",
-            one.findings.study.id,
+            findings.study.id,
             listed(levels.iter().map(String::as_str))
         )));
     }
-    let baseline = one.findings.comparisons.iter().find_map(|found| found.baseline.get(PLACE));
-    let of_table = levels.iter().map(|level| PlatformResults {
-        placed: placed(&one.findings, level.clone(), NameSource::Table, None),
-        results: vec![within(&one.findings, level)],
+    let baseline = findings.comparisons.iter().find_map(|found| found.baseline.get(PLACE));
+    let platforms = levels.iter().map(|level| Platform {
+        placed: placed(findings, level.clone(), NameSource::Table, None),
+        results: vec![at_level(findings, level)],
         first: baseline == Some(level),
     });
-    Ok(of_table.collect())
+    Ok(platforms.collect())
 }
 
 fn placed(
@@ -94,22 +95,23 @@ fn levels(findings: &Findings) -> Vec<String> {
     distinct(cells.filter_map(|cell| cell.configuration.get(PLACE)).cloned())
 }
 
-fn within(findings: &Findings, level: &String) -> Findings {
-    let is_own = |arm: &Arm| arm.get(PLACE).is_none_or(|own| own == level);
-    let mut own = findings.clone();
-    own.measurements.retain(|cell| is_own(&cell.configuration));
-    own.absent.retain(|absent| is_own(&absent.configuration));
-    own.measurements.iter_mut().for_each(|cell| drop(cell.configuration.remove(PLACE)));
-    own.absent.iter_mut().for_each(|absent| drop(absent.configuration.remove(PLACE)));
-    own.comparisons.clear();
-    own
+/// The part of a result at one level of the factor `place`, without that factor.
+fn at_level(findings: &Findings, level: &String) -> Findings {
+    let is_at_level = |arm: &Arm| arm.get(PLACE).is_none_or(|place| place == level);
+    let mut part = findings.clone();
+    part.measurements.retain(|cell| is_at_level(&cell.configuration));
+    part.absent.retain(|absent| is_at_level(&absent.configuration));
+    part.measurements.iter_mut().for_each(|cell| drop(cell.configuration.remove(PLACE)));
+    part.absent.iter_mut().for_each(|absent| drop(absent.configuration.remove(PLACE)));
+    part.comparisons.clear();
+    part
 }
 
-fn measured(one: &LabeledResult) -> Outcome<PlatformResults> {
-    let findings = &one.findings;
-    let found = found(&findings.environment);
-    let named = if one.label.is_some() { NameSource::Given } else { NameSource::Found };
-    let name = one.label.clone().or_else(|| Some(found.as_ref()?.0.clone()));
+fn measured(result: &LabeledResult) -> Outcome<Platform> {
+    let findings = &result.findings;
+    let found = recorded_platform(&findings.environment);
+    let named = if result.label.is_some() { NameSource::Given } else { NameSource::Found };
+    let name = result.label.clone().or_else(|| Some(found.as_ref()?.0.clone()));
     let name = name.ok_or_else(|| {
         let id = &findings.study.id;
         Failure::mistake(format!(
@@ -118,11 +120,11 @@ fn measured(one: &LabeledResult) -> Outcome<PlatformResults> {
         ))
     })?;
     let placed = placed(findings, name, named, found);
-    Ok(PlatformResults { placed, results: vec![findings.clone()], first: false })
+    Ok(Platform { placed, results: vec![findings.clone()], first: false })
 }
 
 /// Name and kind of a platform from its records. Versions before places recorded less.
-fn found(environment: &EnvironmentFacts) -> Option<(String, PlaceSort)> {
+fn recorded_platform(environment: &EnvironmentFacts) -> Option<(String, PlaceSort)> {
     if let Some(place) = &environment.platform {
         return Some((place.name.clone(), place.kind));
     }
@@ -139,8 +141,8 @@ fn found(environment: &EnvironmentFacts) -> Option<(String, PlaceSort)> {
 const NO_GUEST: &str = "none";
 
 /// Adds a platform, or its results to the same platform. A found name is unique to a machine, a given one is not.
-fn add(spots: &mut Vec<PlatformResults>, spot: PlatformResults) {
-    let is_same = |known: &&mut PlatformResults| {
+fn add_platform(spots: &mut Vec<Platform>, spot: Platform) {
+    let is_same = |known: &&mut Platform| {
         let (one, other) = (&known.placed, &spot.placed);
         let both_found = [one.named, other.named].iter().all(|named| *named == NameSource::Found);
         one.name == other.name && (!both_found || is_same_machine(&one.machine, &other.machine))
@@ -165,27 +167,28 @@ pub(super) fn is_same_machine(one: &EnvironmentFacts, other: &EnvironmentFacts) 
     one.cpu == other.cpu && one.cpus == other.cpus && !has_other_memory
 }
 
-/// Adds distinguishing facts to platforms with the same name.
-fn tell_apart(spots: &mut [PlatformResults]) {
+/// Appends to the names of platforms with the same name the first fact that differs between all of them.
+fn make_names_unique(spots: &mut [Platform]) {
+    let facts: [fn(&Platform) -> String; 4] = [
+        |spot| words::processors(spot.placed.machine.cpus),
+        |spot| spot.placed.machine.cpu.clone(),
+        |spot| words::memory(spot.placed.machine.memory_bytes),
+        |spot| spot.placed.results.first().map(|one| one.id.clone()).unwrap_or_default(),
+    ];
     let names: Vec<String> = spots.iter().map(|spot| spot.placed.name.clone()).collect();
     for name in &names {
-        let same: Vec<usize> = (0..spots.len()).filter(|at| names[*at] == *name).collect();
+        let same: Vec<usize> = (0..spots.len()).filter(|index| names[*index] == *name).collect();
         if same.len() < 2 {
             continue;
         }
-        let ways: [fn(&PlatformResults) -> String; 4] = [
-            |spot| words::processors(spot.placed.machine.cpus),
-            |spot| spot.placed.machine.cpu.clone(),
-            |spot| words::memory(spot.placed.machine.memory_bytes),
-            |spot| spot.placed.results.first().map(|one| one.id.clone()).unwrap_or_default(),
-        ];
-        let told = ways.iter().map(|way| same.iter().map(|at| way(&spots[*at])).collect());
-        let differs = |told: &Vec<String>| {
-            told.iter().enumerate().all(|(at, word)| !told[..at].contains(word))
-        };
-        let Some(told) = told.into_iter().find(differs) else { continue };
-        for (at, word) in same.into_iter().zip(told) {
-            spots[at].placed.name = format!("{name} ({word})");
+        for fact in facts {
+            let texts: Vec<String> = same.iter().map(|index| fact(&spots[*index])).collect();
+            if distinct(texts.iter()).len() == same.len() {
+                for (index, text) in same.iter().zip(texts) {
+                    spots[*index].placed.name = format!("{name} ({text})");
+                }
+                break;
+            }
         }
     }
 }

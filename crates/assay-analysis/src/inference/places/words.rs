@@ -8,7 +8,7 @@ use assay_study::results::plan::{Arm, arm_in_words};
 
 use super::super::verdicts::words::{count_words, counted};
 use super::rows;
-use super::spots::PlatformResults;
+use super::spots::Platform;
 use crate::inference::with_levels;
 
 pub(super) fn processors(count: Option<u32>) -> String {
@@ -47,21 +47,15 @@ fn speed(found: &Comparison) -> Option<(f64, Option<[f64; 2]>)> {
     Some((rows::percent(found.better, found.ratio?), ends))
 }
 
-/// The detectable loss and gain of speed, in words.
-fn speeds(better: Better, seen: [f64; 2]) -> (String, String) {
+fn loss_and_gain(better: Better, ratios: [f64; 2]) -> (String, String) {
     let [low, high] = match better {
-        Better::Higher | Better::Unknown => seen,
-        Better::Lower => [1.0 / seen[1], 1.0 / seen[0]],
+        Better::Higher | Better::Unknown => ratios,
+        Better::Lower => [1.0 / ratios[1], 1.0 / ratios[0]],
     };
     (show::percent(100.0 * (1.0 - low)), show::percent(100.0 * (high - 1.0)))
 }
 
-pub(super) fn between_places(
-    found: &Comparison,
-    base: &Placed,
-    place: &Placed,
-    arm: &Arm,
-) -> String {
+pub(super) fn speed_words(found: &Comparison, base: &Placed, place: &Placed, arm: &Arm) -> String {
     let (what, base, name) = (work(&found.workload, arm), &base.name, &place.name);
     let Some((percent, ends)) = speed(found) else {
         return format!("{what}: no ratio between {name} and {base}.");
@@ -78,13 +72,14 @@ pub(super) fn between_places(
             "{has}. Too few trials for a CI and a verdict; run at least 3 per platform."
         );
     }
-    if let Some((loss, gain)) = found.min_detectable_ratios.map(|seen| speeds(found.better, seen)) {
+    if let Some(ratios) = found.min_detectable_ratios {
+        let (loss, gain) = loss_and_gain(found.better, ratios);
         return format!(
             "{has} (95% CI {low} to {high} including day-to-day variation). Inconclusive: fewer than three results per \
              side; smallest detectable loss {loss}, gain {gain} (power 80%)."
         );
     }
-    let says = match found.verdict {
+    let verdict = match found.verdict {
         Some(Verdict::Better) => format!("this suggests that {name} is faster"),
         Some(Verdict::Worse) => format!("this suggests that {name} is slower"),
         Some(Verdict::Equivalent) => {
@@ -94,7 +89,7 @@ pub(super) fn between_places(
         Some(Verdict::Inconclusive) => "the difference is inconclusive".to_owned(),
         None => "there is no verdict".to_owned(),
     };
-    format!("{has} (95% CI {low} to {high}). Because the machines differ, {says}.")
+    format!("{has} (95% CI {low} to {high}). Because the machines differ, {verdict}.")
 }
 
 /// Up to this number of comparisons, each has a sentence.
@@ -102,24 +97,24 @@ const MOST_SENTENCES: usize = 4;
 
 /// Sentences on the findings: one per comparison if they are few, else one per platform.
 pub(super) fn sentences(
-    spots: &[PlatformResults],
+    spots: &[Platform],
     rows: &[PlaceRow],
     comparisons: &[Comparison],
 ) -> Vec<Sentence> {
     if comparisons.len() <= MOST_SENTENCES {
-        let one = |found: &Comparison| Sentence::of_comparison(found, &*found.text);
-        return comparisons.iter().map(one).collect();
+        let sentence = |found: &Comparison| Sentence::of_comparison(found, &*found.text);
+        return comparisons.iter().map(sentence).collect();
     }
     let base = &spots[0].placed.name;
     let compared: Vec<&PlaceRow> = rows.iter().filter(|row| row.comparison.is_some()).collect();
-    let of_first = |row: &&PlaceRow| {
+    let is_like_first = |row: &&PlaceRow| {
         row.workload == compared[0].workload && row.configuration == compared[0].configuration
     };
-    if compared.iter().all(of_first) {
+    if compared.iter().all(is_like_first) {
         return one_workload(base, rows, comparisons).into_iter().collect();
     }
-    let others = spots[1..].iter();
-    others.filter_map(|spot| one_place(base, &spot.placed, rows, comparisons)).collect()
+    let places = spots[1..].iter().map(|spot| &spot.placed);
+    places.filter_map(|place| one_place(base, place, rows, comparisons)).collect()
 }
 
 /// Whether a row was compared with a baseline, and both numbers are valid.
@@ -136,21 +131,22 @@ fn is_compared(row: &PlaceRow, rows: &[PlaceRow], base: &str) -> bool {
 /// One workload on many platforms: from the fastest to the slowest. Emulated platforms are excluded.
 fn one_workload(base: &str, rows: &[PlaceRow], comparisons: &[Comparison]) -> Option<Sentence> {
     let compared = |row: &&PlaceRow| !row.emulated && is_compared(row, rows, base);
-    // Of equal rows, the first counts as the fastest.
-    let known = in_order(rows.iter().rev().filter(compared).collect());
-    let (first, last) = (known.last()?, known.first()?);
-    let what = work(&first.workload, &first.configuration);
-    let [most, least] = [first, last].map(|row| percent_words(row));
+    // If rows are equal, the first counts as the fastest: the sort is stable.
+    let ranked = sort_by_percent(rows.iter().rev().filter(compared).collect());
+    let (fastest, slowest) = (ranked.last()?, ranked.first()?);
+    let workload = work(&fastest.workload, &fastest.configuration);
+    let [most, least] = [fastest, slowest].map(|row| percent_words(row));
     let text = format!(
-        "{what}: relative to {base}, {} is fastest with {most}% of the speed and {} is slowest with {least}%; {}.",
-        first.platform,
-        last.platform,
+        "{workload}: relative to {base}, {} is fastest with {most}% of the speed and {} is slowest with {least}%; {}.",
+        fastest.platform,
+        slowest.platform,
         verdicts(&comparisons.iter().collect::<Vec<_>>())
     );
     Some(Sentence::finding("counts", text))
 }
 
-fn in_order(mut rows: Vec<&PlaceRow>) -> Vec<&PlaceRow> {
+/// Sorts rows by percentage, the slowest first.
+fn sort_by_percent(mut rows: Vec<&PlaceRow>) -> Vec<&PlaceRow> {
     let percent = |row: &PlaceRow| row.percent.unwrap_or_default();
     rows.sort_by(|one, other| percent(one).total_cmp(&percent(other)));
     rows
@@ -168,42 +164,46 @@ fn one_place(
     rows: &[PlaceRow],
     comparisons: &[Comparison],
 ) -> Option<Sentence> {
-    let own = rows.iter().filter(|row| row.platform == place.name && is_compared(row, rows, base));
-    let own = in_order(own.collect());
-    let (least, most) = (own.first()?, own.last()?);
-    let told = |row: &PlaceRow| {
+    let compared = |row: &&PlaceRow| row.platform == place.name && is_compared(row, rows, base);
+    let ranked = sort_by_percent(rows.iter().filter(compared).collect());
+    let speed = |row: &PlaceRow| {
         format!("{}% ({})", percent_words(row), work(&row.workload, &row.configuration))
     };
-    let range =
-        if own.len() == 1 { told(least) } else { format!("{} to {}", told(least), told(most)) };
+    let range = match ranked.as_slice() {
+        [] => return None,
+        [only] => speed(only),
+        [slowest, .., fastest] => format!("{} to {}", speed(slowest), speed(fastest)),
+    };
     let end = if place.is_emulated() {
         "no verdict, because the platform is emulated".to_owned()
     } else {
-        let ids: Vec<&String> = own.iter().filter_map(|row| row.comparison.as_ref()).collect();
-        let own = comparisons.iter().filter(|found| ids.contains(&&found.id));
-        verdicts(&own.collect::<Vec<_>>())
+        let ids: Vec<&String> = ranked.iter().filter_map(|row| row.comparison.as_ref()).collect();
+        let compared = comparisons.iter().filter(|found| ids.contains(&&found.id));
+        verdicts(&compared.collect::<Vec<_>>())
     };
     let text = format!("{} has {range} of the speed of {base}; {end}.", place.name);
     Some(Sentence::finding("counts", text))
 }
 
-/// `across machines, 4 suggest slower, 1 does not tell`.
-fn verdicts(found: &[&Comparison]) -> String {
-    let is_open = |one: &&&Comparison| one.min_detectable_ratios.is_some() && one.verdict.is_some();
-    let of = |wanted: Option<Verdict>| {
-        found.iter().filter(|one| one.verdict == wanted && !is_open(one)).count()
+/// `5 comparisons across machines (suggestive only): 4 slower, 1 inconclusive`.
+fn verdicts(comparisons: &[&Comparison]) -> String {
+    let has_too_few_results =
+        |one: &&&Comparison| one.min_detectable_ratios.is_some() && one.verdict.is_some();
+    let count = |wanted: Option<Verdict>| {
+        let is_wanted = |one: &&&Comparison| one.verdict == wanted && !has_too_few_results(one);
+        comparisons.iter().filter(is_wanted).count()
     };
-    let all = found.len();
-    if of(None) == all {
+    let total = comparisons.len();
+    if count(None) == total {
         return "too few trials for CIs and verdicts".to_owned();
     }
     let counts = [
-        (of(Some(Verdict::Worse)), "slower"),
-        (of(Some(Verdict::Better)), "faster"),
-        (of(Some(Verdict::Equivalent)), "equivalent"),
-        (of(Some(Verdict::Inconclusive)), "inconclusive"),
-        (found.iter().filter(is_open).count(), "inconclusive (too few results)"),
-        (of(None), "without a verdict"),
+        (count(Some(Verdict::Worse)), "slower"),
+        (count(Some(Verdict::Better)), "faster"),
+        (count(Some(Verdict::Equivalent)), "equivalent"),
+        (count(Some(Verdict::Inconclusive)), "inconclusive"),
+        (comparisons.iter().filter(has_too_few_results).count(), "inconclusive (too few results)"),
+        (count(None), "without a verdict"),
     ];
-    format!("{all} comparisons across machines (suggestive only): {}", count_words(&counts))
+    format!("{total} comparisons across machines (suggestive only): {}", count_words(&counts))
 }

@@ -31,32 +31,32 @@ pub(super) fn figures(groups: &[PublishedGroup<'_>]) -> Vec<Figure> {
 
 fn figure(group: &PublishedGroup<'_>) -> Option<Figure> {
     let unit = if group.ratio.is_some() { Unit::Ratio } else { unit_of(group.metric) };
-    let (mut rows, mut own, mut published) = (FigureRows::default(), Vec::new(), Vec::new());
+    let (mut rows, mut measured, mut published) = (FigureRows::default(), Vec::new(), Vec::new());
     for line in group.lines.iter().take(MOST_BARS) {
-        if let Some(mine) = line.own {
+        if let Some(number) = line.own {
             let name = format!("here: {}", short(&line.own_name));
-            let told = Point::new(rows.add(&name), unit, &name, mine.value, mine.interval);
-            let label = Some(group.format(mine.value));
-            own.push(Point { label, ..mark_trust(told, mine.rating.map(|own| own.trust)) });
+            let point = Point::new(rows.add(&name), unit, &name, number.value, number.interval);
+            let point = mark_trust(point, number.rating.map(|rating| rating.trust));
+            measured.push(Point { label: Some(group.format(number.value)), ..point });
         }
         let Some(one) = line.published else { continue };
         let Some(value) = one.value.filter(|value| value.is_finite()) else { continue };
         let name = short(&one.of);
-        let told = Point::new(rows.add(&name), unit, &name, value, None);
+        let point = Point::new(rows.add(&name), unit, &name, value, None);
         let text = format!("{name}: published as {}; {}", one.text, one.statistic);
-        let told = Point { label: Some(one.text.clone()), text, look: Look::Hatched, ..told };
+        let point = Point { label: Some(one.text.clone()), text, look: Look::Hatched, ..point };
         published.push(match one.flags.as_slice() {
-            [] => told,
-            flags => told.marked(Look::Crossed, &flags.join("; ")),
+            [] => point,
+            flags => point.marked(Look::Crossed, &flags.join("; ")),
         });
     }
-    if own.is_empty() || published.is_empty() {
+    if measured.is_empty() || published.is_empty() {
         return None;
     }
-    let what = metric_title(group.metric);
-    let what = if group.ratio.is_some() { format!("ratio of {what}") } else { what };
-    let series = Series::each([("here", own), ("published", published)], Mark::Bars);
-    let bars = of_bars(rows.axis(), what, unit, BEYOND, series)?;
+    let title = metric_title(group.metric);
+    let title = if group.ratio.is_some() { format!("ratio of {title}") } else { title };
+    let series = Series::each([("here", measured), ("published", published)], Mark::Bars);
+    let bars = of_bars(rows.axis(), title, unit, BEYOND, series)?;
     let article = group.lines.iter().find_map(|line| Some(&line.published?.article));
     let article = article.map(|title| format!("Published: \"{}\".", short(title)));
     let flagged = group.lines.iter().filter_map(|line| {

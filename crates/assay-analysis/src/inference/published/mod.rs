@@ -62,16 +62,16 @@ pub(super) fn beside(design: &Design, emulated: bool) -> Vec<Published> {
         return Vec::new();
     }
     let library = Library::shipped();
-    let of = |pointer: &Pointer| of_pointer(&library, pointer).unwrap_or_default();
+    let of = |pointer: &Pointer| published_rows(&library, pointer).unwrap_or_default();
     design.published.iter().flat_map(of).collect()
 }
 
-fn of_pointer(library: &Library, pointer: &Pointer) -> Outcome<Vec<Published>> {
+fn published_rows(library: &Library, pointer: &Pointer) -> Outcome<Vec<Published>> {
     let sheet = library.sheet(&pointer.table)?;
-    pointer.rows(&sheet)?.iter().map(|row| of_row(&sheet, pointer, row)).collect()
+    pointer.rows(&sheet)?.iter().map(|row| published_row(&sheet, pointer, row)).collect()
 }
 
-fn of_row(sheet: &Sheet, pointer: &Pointer, row: &SheetRow<'_>) -> Outcome<Published> {
+fn published_row(sheet: &Sheet, pointer: &Pointer, row: &SheetRow<'_>) -> Outcome<Published> {
     let (digits, unit) = (pointer.digits(row)?, pointer.unit(row));
     let size = pointer.unit_size(unit);
     let number = value(digits);

@@ -55,40 +55,43 @@ pub(super) fn groups<'a>(findings: &'a Findings, all: &'a [Published]) -> Vec<Pu
     groups.into_iter().map(group).collect()
 }
 
-fn of_values<'a>(findings: &'a Findings, all: &[&'a Published]) -> Vec<PublishedLine<'a>> {
-    let (workload, metric) = (&all[0].workload, &all[0].metric);
-    let own =
-        |cell: &&Measurement| cell.workload == *workload && cell.metric == *metric && !cell.control;
-    let cells: Vec<&Measurement> = findings.measurements.iter().filter(own).collect();
+/// Published values, each with the number of the only arm at its levels, and the other arms if they are few.
+fn of_values<'a>(findings: &'a Findings, published: &[&'a Published]) -> Vec<PublishedLine<'a>> {
+    let (workload, metric) = (&published[0].workload, &published[0].metric);
+    let mut cells: Vec<&Measurement> =
+        findings.measurements.iter().filter(|cell| !cell.control).collect();
+    cells.retain(|cell| cell.workload == *workload && cell.metric == *metric);
     let line = |published: Option<&'a Published>, cell: Option<&Measurement>| PublishedLine {
         own_name: cell.map(|cell| name(findings, &cell.configuration)).unwrap_or_default(),
         published,
-        own: cell.and_then(of_cell),
+        own: cell.and_then(own_number),
     };
-    let mut shown: Vec<&Arm> = Vec::new();
+    let mut matched: Vec<&Arm> = Vec::new();
     let mut lines = Vec::new();
-    for one in all {
-        let mut at =
+    for one in published {
+        let mut at_levels =
             cells.iter().copied().filter(|cell| matches(&cell.configuration, &one.configuration));
         // A published number for several arms belongs to none of them in particular.
-        let cell = at.next().filter(|_| at.next().is_none() && !one.configuration.is_empty());
-        let cell = cell.filter(|cell| !shown.contains(&&cell.configuration));
-        shown.extend(cell.map(|cell| &cell.configuration));
+        let cell = match (at_levels.next(), at_levels.next()) {
+            (Some(cell), None) if !one.configuration.is_empty() => Some(cell),
+            _ => None,
+        };
+        let cell = cell.filter(|cell| !matched.contains(&&cell.configuration));
+        matched.extend(cell.map(|cell| &cell.configuration));
         lines.push(line(Some(*one), cell));
     }
-    let is_open = shown.is_empty();
-    let rest = cells.into_iter().filter(|cell| !shown.contains(&&cell.configuration));
-    let rest: Vec<&Measurement> = rest.collect();
-    if let ([cell], [one], true) = (rest.as_slice(), all, is_open) {
-        // One published and one measured number.
+    cells.retain(|cell| !matched.contains(&&cell.configuration));
+    if let ([cell], [one], true) = (cells.as_slice(), published, matched.is_empty()) {
         return vec![line(Some(*one), Some(*cell))];
     }
-    if rest.len() > if is_open { MOST_ARMS } else { MOST_BESIDE } {
+    if cells.len() > if matched.is_empty() { MOST_ARMS } else { MOST_BESIDE } {
         return lines;
     }
-    let rest = rest.into_iter().map(|cell| line(None, Some(cell)));
-    // Published numbers without a matching arm come first.
-    if is_open { rest.chain(lines).collect() } else { lines.into_iter().chain(rest).collect() }
+    let unmatched = cells.into_iter().map(|cell| line(None, Some(cell)));
+    if matched.is_empty() {
+        return unmatched.chain(lines).collect();
+    }
+    lines.into_iter().chain(unmatched).collect()
 }
 
 /// An arm by its varied levels, in the order of the study: `ext4, none`.
@@ -99,7 +102,7 @@ fn name(findings: &Findings, arm: &Arm) -> String {
     if levels.is_empty() { "this machine".to_owned() } else { levels.join(", ") }
 }
 
-fn of_cell(cell: &Measurement) -> Option<OwnNumber> {
+fn own_number(cell: &Measurement) -> Option<OwnNumber> {
     let value = cell.value().filter(|value| value.is_finite())?;
     Some(OwnNumber { value, interval: cell.ci95, rating: Rating::from_cell(cell) })
 }
@@ -107,29 +110,29 @@ fn of_cell(cell: &Measurement) -> Option<OwnNumber> {
 /// Published ratios, and the study's ratios over the first level of the factor.
 fn of_ratios<'a>(
     findings: &'a Findings,
-    all: &[&'a Published],
+    published: &[&'a Published],
     factor: &str,
 ) -> Vec<PublishedLine<'a>> {
-    let (workload, metric) = (&all[0].workload, &all[0].metric);
-    let published = all.iter().map(|one| PublishedLine {
+    let (workload, metric) = (&published[0].workload, &published[0].metric);
+    let published = published.iter().map(|one| PublishedLine {
         own_name: String::new(),
         published: Some(*one),
         own: None,
     });
-    let is_own = |found: &&Comparison| {
-        let others = |arm: &Arm| {
-            let mut arm = arm.clone();
-            arm.remove(factor);
-            arm
-        };
+    let other_levels = |arm: &Arm| {
+        let mut arm = arm.clone();
+        arm.remove(factor);
+        arm
+    };
+    let is_over_factor = |found: &&Comparison| {
         matches!(found.kind, Kind::Paired | Kind::Unpaired)
             && found.workload == *workload
             && found.metric == *metric
             && found.configuration.get(factor) != found.baseline.get(factor)
-            && others(&found.configuration) == others(&found.baseline)
+            && other_levels(&found.configuration) == other_levels(&found.baseline)
     };
     let level = |arm: &Arm| arm.get(factor).cloned().unwrap_or_default();
-    let own = findings.comparisons.iter().filter(is_own).filter_map(|found| {
+    let measured = findings.comparisons.iter().filter(is_over_factor).filter_map(|found| {
         let rating = |arm: &Arm| {
             findings.cell(&found.workload, arm, &found.metric).and_then(Rating::from_cell)
         };
@@ -144,7 +147,7 @@ fn of_ratios<'a>(
             }),
         })
     });
-    published.chain(own).collect()
+    published.chain(measured).collect()
 }
 
 impl PublishedGroup<'_> {
@@ -188,14 +191,14 @@ pub(super) fn tables(
     published: &[Published],
     groups: &[PublishedGroup<'_>],
 ) -> Vec<Table> {
-    let (beside, lone): (Vec<_>, Vec<_>) =
+    let (measured, unmatched): (Vec<_>, Vec<_>) =
         groups.iter().partition(|group| group.lines.iter().any(|line| line.own.is_some()));
-    let mut tables: Vec<Table> = beside.into_iter().map(table).collect();
-    if !lone.is_empty() {
-        tables.push(alone(&lone));
+    let mut tables: Vec<Table> = measured.into_iter().map(table).collect();
+    if !unmatched.is_empty() {
+        tables.push(unmatched_table(&unmatched));
     }
     if let Some(last) = tables.last_mut() {
-        last.notes.extend(sources(findings, published, groups));
+        last.notes.extend(notes(findings, published, groups));
     }
     tables
 }
@@ -239,16 +242,16 @@ impl PublishedLine<'_> {
     }
 }
 
-fn alone(groups: &[&PublishedGroup<'_>]) -> Table {
-    let mut all: Vec<(String, &Published)> = Vec::new();
+fn unmatched_table(groups: &[&PublishedGroup<'_>]) -> Table {
+    let mut rows: Vec<(String, &Published)> = Vec::new();
     for group in groups {
-        all.extend(group.lines.iter().filter_map(|line| Some((group.title(), line.published?))));
+        rows.extend(group.lines.iter().filter_map(|line| Some((group.title(), line.published?))));
     }
     let mut table = Table::new("No measurement in your result matches these published numbers.");
-    table.add(Column::key("work"), &all, |(title, _)| title);
-    table.add(Column::key("article"), &all, |(_, one)| &one.of);
-    table.add(Column::right("published"), &all, |(_, one)| &one.text);
-    for (row, (title, one)) in table.rows.iter_mut().zip(&all) {
+    table.add(Column::key("work"), &rows, |(title, _)| title);
+    table.add(Column::key("article"), &rows, |(_, one)| &one.of);
+    table.add(Column::right("published"), &rows, |(_, one)| &one.text);
+    for (row, (title, one)) in table.rows.iter_mut().zip(&rows) {
         row.name = format!("{title}: {}", one.of);
         row.notes.clone_from(&one.flags);
     }
@@ -256,29 +259,25 @@ fn alone(groups: &[&PublishedGroup<'_>]) -> Table {
 }
 
 /// Sources and statistics of the numbers, and a note that they describe another machine.
-fn sources(
-    findings: &Findings,
-    published: &[Published],
-    groups: &[PublishedGroup<'_>],
-) -> Vec<String> {
+fn notes(found: &Findings, published: &[Published], groups: &[PublishedGroup<'_>]) -> Vec<String> {
     let text = |one: &Published| {
         let table = one.table.split(':').next().unwrap_or_default();
         format!("Published in \"{}\" ({table}): {}.", one.article, one.statistic)
     };
-    let mut told = distinct(published.iter().map(text));
-    told.push(
+    let mut notes = distinct(published.iter().map(text));
+    notes.push(
         "The published numbers come from another machine, so Assay gives no verdict on the difference. Your numbers \
          are converted to the author's unit."
             .to_owned(),
     );
     // With one level, there is no ratio.
-    let is_lone = |factor: &&str| {
-        let known = findings.study.factors.iter().find(|known| known.name == **factor);
+    let has_one_level = |factor: &&str| {
+        let known = found.study.factors.iter().find(|known| known.name == **factor);
         known.is_none_or(|known| known.levels.len() < 2)
     };
-    let lone = groups.iter().filter_map(|group| group.ratio).find(is_lone);
-    told.extend(lone.map(|factor| format!("A ratio needs numbers for two levels of {factor}.")));
-    told
+    let factor = groups.iter().filter_map(|group| group.ratio).find(has_one_level);
+    notes.extend(factor.map(|factor| format!("A ratio needs numbers for two levels of {factor}.")));
+    notes
 }
 
 #[cfg(test)]
@@ -300,7 +299,7 @@ mod tests {
             let lines = vec![PublishedLine {
                 own_name: String::new(),
                 published: None,
-                own: of_cell(cell),
+                own: own_number(cell),
             }];
             let group =
                 PublishedGroup { workload: "work", metric: &cell.metric, ratio: None, lines };

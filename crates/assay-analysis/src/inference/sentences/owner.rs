@@ -6,7 +6,7 @@ use assay_workloads::io::Pattern;
 
 use super::super::acknowledged::of_row;
 use super::super::facts;
-use super::super::rows::WorkloadTrials;
+use super::super::rows::RowTrials;
 use super::about;
 use crate::rules::carried;
 
@@ -34,16 +34,16 @@ const USB_3: f64 = 1e8;
 const NEAR_USB_2: f64 = 0.6;
 
 /// Sentences on one target, the most important first.
-pub(super) fn sentences(rows: &[WorkloadTrials<'_>], found: &Findings, noun: &str) -> Vec<String> {
-    let told = OwnerRows { rows, found };
-    [random(&told, noun), commits(&told), acknowledged(&told), sequential(&told), unequal(&told)]
+pub(super) fn sentences(rows: &[RowTrials<'_>], found: &Findings, noun: &str) -> Vec<String> {
+    let rows = OwnerRows { rows, found };
+    [random(&rows, noun), commits(&rows), acknowledged(&rows), sequential(&rows), unequal(&rows)]
         .into_iter()
         .flatten()
         .collect()
 }
 
 struct OwnerRows<'a> {
-    rows: &'a [WorkloadTrials<'a>],
+    rows: &'a [RowTrials<'a>],
     found: &'a Findings,
 }
 
@@ -90,29 +90,31 @@ impl StatedNumber {
 }
 
 /// Random writes, or reads on a read-only target, against a laptop disk.
-fn random(told: &OwnerRows<'_>, noun: &str) -> Option<String> {
-    let writable = told.rows.iter().any(|row| usual(row) == Some(Usual::RandomWrite));
+fn random(target: &OwnerRows<'_>, noun: &str) -> Option<String> {
+    let writable = target.rows.iter().any(|row| usual(row) == Some(Usual::RandomWrite));
     let (what, wanted) =
         if writable { ("writes", Usual::RandomWrite) } else { ("reads", Usual::RandomRead) };
-    Some(random_sentence(what, &told.number(wanted, "iops")?, noun))
+    Some(random_sentence(what, &target.number(wanted, "iops")?, noun))
 }
 
 fn per_second(value: f64) -> String {
     format!("{} IOPS", show::per_second(value))
 }
 
-fn random_sentence(what: &str, told: &StatedNumber, noun: &str) -> String {
+fn random_sentence(what: &str, number: &StatedNumber, noun: &str) -> String {
     let disk = show::per_second(LAPTOP_DISK);
-    let begin = format!("Random 4 KiB {what}: {}", told.shown(per_second));
+    let begin = format!("Random 4 KiB {what}: {}", number.shown(per_second));
     let disk_rate = format!("; a 5400 rpm laptop disk reaches {disk}");
-    let Some([low, high]) = told.ratios(LAPTOP_DISK) else { return format!("{begin}{disk_rate}.") };
+    let Some([low, high]) = number.ratios(LAPTOP_DISK) else {
+        return format!("{begin}{disk_rate}.");
+    };
     let advice = match () {
         // No advice from doubtful numbers.
-        () if !told.is_trusted() => String::new(),
+        () if !number.is_trusted() => String::new(),
         () if high < MUCH_SLOWER => format!(". Do not run an operating system from this {noun}"),
         () => format!(". An operating system will feel slow on this {noun}"),
     };
-    let (about, times) = (told.about(), times(told.value / LAPTOP_DISK, [low, high]));
+    let (about, times) = (number.about(), times(number.value / LAPTOP_DISK, [low, high]));
     match () {
         () if high < 1.0 / LIKE => format!("{begin}{disk_rate}{advice}."),
         () if low >= 1.0 / LIKE && high <= LIKE => {
@@ -140,11 +142,11 @@ fn two_digits(value: f64) -> f64 {
 }
 
 /// Commit latency for a database or a mail server, if syncs are known to reach the medium.
-fn commits(told: &OwnerRows<'_>) -> Option<String> {
-    if told.rows.iter().any(WorkloadTrials::is_borrowed) {
+fn commits(target: &OwnerRows<'_>) -> Option<String> {
+    if target.rows.iter().any(RowTrials::is_borrowed) {
         return None;
     }
-    let number = told.number(Usual::Commit, "iops")?;
+    let number = target.number(Usual::Commit, "iops")?;
     Some(format!(
         "A database or mail server that syncs every commit waits {}{} per commit on average: {} at queue depth 1.",
         number.about(),
@@ -153,18 +155,18 @@ fn commits(told: &OwnerRows<'_>) -> Option<String> {
     ))
 }
 
-fn acknowledged(told: &OwnerRows<'_>) -> Option<String> {
-    told.rows.iter().find_map(of_row).map(as_sentence)
+fn acknowledged(target: &OwnerRows<'_>) -> Option<String> {
+    target.rows.iter().find_map(of_row).map(as_sentence)
 }
 
-fn sequential(told: &OwnerRows<'_>) -> Option<String> {
+fn sequential(target: &OwnerRows<'_>) -> Option<String> {
     let metric = "bandwidth_bytes_per_s";
-    let (what, number) = match told.number(Usual::SequentialRead, metric) {
+    let (what, number) = match target.number(Usual::SequentialRead, metric) {
         Some(reads) => ("reads", reads),
-        None => ("writes", told.number(Usual::SequentialWrite, metric)?),
+        None => ("writes", target.number(Usual::SequentialWrite, metric)?),
     };
     let begin = format!("Sequential {what}: {}", number.shown(show::rate));
-    let link = told.rows.first().and_then(|row| row.site).and_then(carried);
+    let link = target.rows.first().and_then(|row| row.site).and_then(carried);
     let near = |most: f64| if most < USB_3 { NEAR_USB_2 } else { NEAR_LINK };
     if let Some((link, most)) = link.filter(|(_, most)| number.value > near(*most) * most) {
         let words = format!("{link}, at most {}", show::rate(most));
@@ -185,13 +187,13 @@ fn sequential(told: &OwnerRows<'_>) -> Option<String> {
 }
 
 /// Reads and writes that are far apart, random ones first.
-fn unequal(told: &OwnerRows<'_>) -> Option<String> {
+fn unequal(target: &OwnerRows<'_>) -> Option<String> {
     let pairs = [
         ("Random", Usual::RandomRead, Usual::RandomWrite, "iops"),
         ("Sequential", Usual::SequentialRead, Usual::SequentialWrite, "bandwidth_bytes_per_s"),
     ];
     pairs.into_iter().find_map(|(kind, read, write, metric)| {
-        let (read, write) = (told.number(read, metric)?, told.number(write, metric)?);
+        let (read, write) = (target.number(read, metric)?, target.number(write, metric)?);
         let worst = read.trust.max(write.trust);
         let about = about(worst)?;
         let doubt = if worst == Trust::Trusted { "" } else { " (suspect numbers)" };
@@ -221,7 +223,7 @@ enum Usual {
     SequentialWrite,
 }
 
-fn usual(row: &WorkloadTrials<'_>) -> Option<Usual> {
+fn usual(row: &RowTrials<'_>) -> Option<Usual> {
     // Rate limits and pauses hide the drive's rate; mixed block sizes have no yardstick.
     let io =
         facts::io(row.workload).filter(|io| !io.rate_limited && !io.shaped && !io.partly_synced)?;

@@ -87,22 +87,23 @@ fn surface_table(found: &Findings, surface: &Surface) -> Table {
     table
 }
 
-fn access_table(found: &Findings, all: &[Accesses]) -> Table {
-    let setting = |one: &Accesses| arm_in_words(one.configuration.iter());
+fn access_table(found: &Findings, accesses: &[Accesses]) -> Table {
+    let setting = |access: &Accesses| arm_in_words(access.configuration.iter());
     let mut table = Table::new("access times");
-    table.add(Column::key("workload"), all, |one| &one.workload);
-    if all.iter().any(|one| one.configuration != all[0].configuration) {
-        table.add(Column::key("setting"), all, setting);
+    table.add(Column::key("workload"), accesses, |access| &access.workload);
+    if accesses.iter().any(|access| access.configuration != accesses[0].configuration) {
+        table.add(Column::key("setting"), accesses, setting);
     }
-    table.add(Column::new("lowest", Unit::Nanoseconds), all, |one| one.whole.lowest);
-    table.add(Column::new("mean", Unit::Nanoseconds), all, |one| one.whole.mean);
-    table.add(Column::new("highest", Unit::Nanoseconds), all, |one| one.whole.highest);
-    table.add(Column::new("n", Unit::Count), all, |one| one.n as u64);
-    table.add(Column::verdict("trust"), all, |one| {
-        Rating::cell(rating(found.cell(&one.workload, &one.configuration, LATENCY), one.trust))
+    table.add(Column::new("lowest", Unit::Nanoseconds), accesses, |access| access.whole.lowest);
+    table.add(Column::new("mean", Unit::Nanoseconds), accesses, |access| access.whole.mean);
+    table.add(Column::new("highest", Unit::Nanoseconds), accesses, |access| access.whole.highest);
+    table.add(Column::new("n", Unit::Count), accesses, |access| access.n as u64);
+    table.add(Column::verdict("trust"), accesses, |access| {
+        let cell = found.cell(&access.workload, &access.configuration, LATENCY);
+        Rating::cell(rating(cell, access.trust))
     });
-    for (row, one) in table.rows.iter_mut().zip(all) {
-        row.name = format!("{} {}", one.workload, setting(one));
+    for (row, access) in table.rows.iter_mut().zip(accesses) {
+        row.name = format!("{} {}", access.workload, setting(access));
     }
     let how = "Individual operations at random positions, one at a time, from all n trials.";
     table.notes.push(how.to_owned());
@@ -116,23 +117,26 @@ fn rating(row: Option<&Measurement>, trust: Option<Trust>) -> Option<Rating> {
 }
 
 /// Label of a line: its workload if there are several, and its arm.
-fn called(names: &Names, several: bool, workload: &str, arm: &Arm) -> String {
+fn label(names: &Names, several: bool, workload: &str, arm: &Arm) -> String {
     let workload = if several { short(workload) } else { String::new() };
     joined(&[&workload, &names.arm(arm)])
 }
 
 /// All workloads in one figure, to compare reads with writes.
-fn rate_figure(published: &[Published], own: &[Surface], names: &Names) -> Option<Figure> {
-    let first = own.first()?;
-    let several = own.iter().any(|one| one.workload != first.workload);
-    let called = |one: &Surface| called(names, several, &one.workload, &one.configuration);
-    let lines = own.iter().take(MOST_LINES).map(|one| (called(one), points(one, &called(one))));
+fn rate_figure(published: &[Published], surfaces: &[Surface], names: &Names) -> Option<Figure> {
+    let first = surfaces.first()?;
+    let several = surfaces.iter().any(|one| one.workload != first.workload);
+    let label = |one: &Surface| label(names, several, &one.workload, &one.configuration);
+    let shown = surfaces.iter().take(MOST_LINES);
+    let lines = shown.clone().map(|one| (label(one), points(one, &label(one))));
     let series = with_marks(Series::each(lines, Mark::Line))?;
-    let whole = own.iter().take(MOST_LINES);
-    let whole = whole.filter_map(|one| Some(extremes(&called(one), one.whole?, Unit::BytesPerS)));
-    let cut = own.iter().filter_map(|one| Some(format!("Incomplete: {}.", one.note.as_ref()?)));
-    let more = left_out(own.len().saturating_sub(MOST_LINES), "line");
-    let each = if own.iter().any(|one| !one.positions.is_empty()) { "position" } else { "tenth" };
+    let whole =
+        shown.filter_map(|one| Some(extremes_text(&label(one), one.whole?, Unit::BytesPerS)));
+    let cut =
+        surfaces.iter().filter_map(|one| Some(format!("Incomplete: {}.", one.note.as_ref()?)));
+    let more = left_out(surfaces.len().saturating_sub(MOST_LINES), "line");
+    let has_positions = surfaces.iter().any(|one| !one.positions.is_empty());
+    let each = if has_positions { "position" } else { "tenth" };
     let title = if several { "read and write" } else { &first.workload };
     let along = Axis::new("position in the area", AxisScale::Linear, Unit::Percent);
     let value = Axis::new("rate", AxisScale::Linear, Unit::BytesPerS).from_zero();
@@ -143,7 +147,7 @@ fn rate_figure(published: &[Published], own: &[Surface], names: &Names) -> Optio
             "The line connects the geometric means of the trials per {each} of the area; the band spans the lowest to \
              the highest trial."
         ),
-        guides: averages(published, own),
+        guides: published_averages(published, surfaces),
         interval: "lowest to highest".to_owned(),
         notes: whole.chain(cut).chain(more).collect(),
         workload: Some(first.workload.clone()),
@@ -152,23 +156,24 @@ fn rate_figure(published: &[Published], own: &[Surface], names: &Names) -> Optio
 }
 
 /// `surface: minimum 300 MiB/s, mean 512 MiB/s, maximum 560 MiB/s.`
-fn extremes(name: &str, of: Extremes, unit: Unit) -> String {
-    let [lowest, mean, highest] = [of.lowest, of.mean, of.highest].map(|value| unit.text(value));
+fn extremes_text(name: &str, ends: Extremes, unit: Unit) -> String {
+    let [lowest, mean, highest] =
+        [ends.lowest, ends.mean, ends.highest].map(|value| unit.text(value));
     let name = if name.is_empty() { String::new() } else { format!("{name}: ") };
     format!("{name}minimum {lowest}, mean {mean}, maximum {highest}.")
 }
 
 /// Published rates: averages over a whole surface.
-fn averages(published: &[Published], surfaces: &[Surface]) -> Vec<Guide> {
-    let is_own = |one: &&Published| {
-        one.metric == RATE && surfaces.iter().any(|own| own.workload == one.workload)
+fn published_averages(published: &[Published], surfaces: &[Surface]) -> Vec<Guide> {
+    let is_shown = |one: &&Published| {
+        one.metric == RATE && surfaces.iter().any(|surface| surface.workload == one.workload)
     };
     let guide = |one: &Published| {
         let value = one.value.filter(|value| value.is_finite() && *value > 0.0)?;
         let name = format!("{}: {} {}", short(&one.workload), short(&one.of), one.text);
         Some(Guide::line(value, name))
     };
-    published.iter().filter(is_own).filter_map(guide).take(2).collect()
+    published.iter().filter(is_shown).filter_map(guide).take(2).collect()
 }
 
 /// Each position if known, else each tenth.
@@ -189,33 +194,33 @@ fn points(surface: &Surface, name: &str) -> Vec<Point> {
             continue;
         };
         let place = format!("{} to {}%", band.from_percent, band.to_percent);
-        let at = f64::from(band.from_percent + band.to_percent) / 2.0;
-        let told = Point::new(at, unit, &joined(&[name, &place]), value, band.ends);
-        let told = mark_trust(told, surface.trust);
-        points.push(Point { joined: before == Some(band.from_percent), ..told });
+        let middle = f64::from(band.from_percent + band.to_percent) / 2.0;
+        let point = Point::new(middle, unit, &joined(&[name, &place]), value, band.ends);
+        let point = mark_trust(point, surface.trust);
+        points.push(Point { joined: before == Some(band.from_percent), ..point });
         before = Some(band.to_percent);
     }
     points
 }
 
-fn access_figure(own: &[Accesses], names: &Names) -> Option<Figure> {
-    let first = own.first()?;
-    let several = own.iter().any(|one| one.workload != first.workload);
+fn access_figure(accesses: &[Accesses], names: &Names) -> Option<Figure> {
+    let first = accesses.first()?;
+    let several = accesses.iter().any(|one| one.workload != first.workload);
     let unit = Unit::Nanoseconds;
     let mut room = MOST_DOTS;
     let (mut series, mut notes) = (Vec::new(), Vec::new());
-    for (index, one) in own.iter().enumerate() {
+    for (index, one) in accesses.iter().enumerate() {
         if one.dots.is_empty() || one.dots.len() > room || index >= MOST_LINES {
             continue;
         }
         room -= one.dots.len();
-        let name = called(names, several, &one.workload, &one.configuration);
+        let name = label(names, several, &one.workload, &one.configuration);
         let dot = |(percent, ns): &(f64, u64)| {
             let place = format!("{percent:.1}%");
             mark_trust(Point::new(*percent, unit, &place, *ns as f64, None), one.trust)
         };
         let points = one.dots.iter().map(dot).collect();
-        notes.push(extremes(&name, one.whole, unit));
+        notes.push(extremes_text(&name, one.whole, unit));
         series.push(Series::new(index, name, Mark::Points, points));
     }
     let series = with_marks(series)?;
@@ -223,7 +228,7 @@ fn access_figure(own: &[Accesses], names: &Names) -> Option<Figure> {
     let mean = first.whole.mean;
     let guide = Guide::line(mean, format!("mean {}", unit.text(mean)));
     let (value, _) = as_wide("access time", unit, &series);
-    notes.extend(left_out(own.len() - series.len(), "configuration"));
+    notes.extend(left_out(accesses.len() - series.len(), "configuration"));
     Some(Figure {
         id: id_of(&["surface", &first.workload]),
         title: format!("{}: time of single operations over the area", short(&first.workload)),

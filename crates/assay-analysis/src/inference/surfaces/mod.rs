@@ -10,7 +10,7 @@ use assay_study::results::plan::{Area, Arm, Plan};
 use assay_workloads::io::{self, random_offsets, sample_offset};
 
 use super::cells::{number, summarised};
-use super::rows::{MeasuredTrial, WorkloadTrials};
+use super::rows::{MeasuredTrial, RowTrials};
 use super::series::cell_trial;
 
 pub use exhibit::{SURFACE, exhibit};
@@ -78,7 +78,7 @@ pub struct Band {
 }
 
 /// The surface of a row whose plan determines the offsets; `None` for a control.
-pub(super) fn of_row(plan: &Plan, row: &WorkloadTrials<'_>, series: &[Series]) -> Option<Surface> {
+pub(super) fn of_row(plan: &Plan, row: &RowTrials<'_>, series: &[Series]) -> Option<Surface> {
     if row.workload.control || row.trials.is_empty() {
         return None;
     }
@@ -91,7 +91,7 @@ pub(super) fn of_row(plan: &Plan, row: &WorkloadTrials<'_>, series: &[Series]) -
         workload: row.workload.name.clone(),
         configuration: row.arm.clone(),
         trust: row.trust,
-        bands: (0..BANDS).map(|band| one(io, &area, row, band)).collect(),
+        bands: (0..BANDS).map(|index| band(io, &area, row, index)).collect(),
         whole: extremes(rates, series, "bandwidth_bytes_per_s"),
         positions: places,
         note: cut_short(row),
@@ -99,33 +99,33 @@ pub(super) fn of_row(plan: &Plan, row: &WorkloadTrials<'_>, series: &[Series]) -
 }
 
 /// Each position of a row with its rate; empty if there are too many to draw.
-fn places(io: &io::IoPlan, area: &Area, row: &WorkloadTrials<'_>) -> Vec<Spot> {
+fn places(io: &io::IoPlan, area: &Area, row: &RowTrials<'_>) -> Vec<Spot> {
     let count = io.operations.filter(|count| *count <= MOST_PLACES).unwrap_or(0);
     let bytes = f64::from(io.size_bytes());
-    let trials = standing(row);
-    let one = |index: u64| {
-        let at = sample_offset(io, area, index)?;
-        let trials = trials.iter().filter_map(|trial| counted(trial));
-        let ns = trials.filter_map(|one| one.sample_latencies_ns.get(usize::try_from(index).ok()?));
+    let trials = summed_trials(row);
+    let spot = |index: u64| {
+        let offset = sample_offset(io, area, index)?;
+        let details = trials.iter().filter_map(|trial| io_detail(trial));
+        let ns = details.filter_map(|io| io.sample_latencies_ns.get(usize::try_from(index).ok()?));
         let rates: Vec<f64> =
             ns.filter(|ns| **ns > 0).map(|ns| bytes / (*ns as f64 / 1e9)).collect();
         Some(Spot {
-            percent: percent(area, at),
+            percent: percent(area, offset),
             n: rates.len(),
             bandwidth_bytes_per_s: geometric_mean(&rates)?.mean,
             ends: ends(rates.iter().copied())?,
         })
     };
-    (0..count).filter_map(one).collect()
+    (0..count).filter_map(spot).collect()
 }
 
 /// Trials that the row's numbers summarize, among those with samples.
-fn standing<'a, 'r>(row: &'r WorkloadTrials<'a>) -> Vec<&'r MeasuredTrial<'a>> {
-    row.summed_up(|trial| counted(trial).is_some())
+fn summed_trials<'a, 'r>(row: &'r RowTrials<'a>) -> Vec<&'r MeasuredTrial<'a>> {
+    row.summed(|trial| io_detail(trial).is_some())
 }
 
-fn percent(area: &Area, at: u64) -> f64 {
-    100.0 * at.saturating_sub(area.start) as f64 / area.length.max(1) as f64
+fn percent(area: &Area, offset: u64) -> f64 {
+    100.0 * offset.saturating_sub(area.start) as f64 / area.length.max(1) as f64
 }
 
 /// Returns the lowest and highest of several values with the number that the row has for them.
@@ -145,49 +145,43 @@ fn ends(values: impl Iterator<Item = f64> + Clone) -> Option<[f64; 2]> {
 }
 
 /// Single operations of a row whose offsets follow from the trial seeds.
-pub(super) fn accesses(
-    plan: &Plan,
-    row: &WorkloadTrials<'_>,
-    series: &[Series],
-) -> Option<Accesses> {
+pub(super) fn accesses(plan: &Plan, row: &RowTrials<'_>, series: &[Series]) -> Option<Accesses> {
     let area = plan.surveys.get(row.workload.target)?.area;
     let area = row.workload.own_part(&area);
     let io = io::IoPlan::of(&row.workload.work).filter(|_| !row.workload.control)?;
     drop(random_offsets(io, &area, 0)?);
-    let trials = standing(row);
-    let samples = || trials.iter().filter_map(|trial| counted(trial));
-    let all = samples().flat_map(|one| &one.sample_latencies_ns).map(|ns| *ns as f64);
-    let whole = extremes(all, series, "latency_mean_ns")?;
+    let trials = summed_trials(row);
+    let details = || trials.iter().filter_map(|trial| io_detail(trial));
+    let times_ns = details().flat_map(|io| &io.sample_latencies_ns).map(|ns| *ns as f64);
+    let whole = extremes(times_ns, series, "latency_mean_ns")?;
     // A repeated trial has new random offsets.
-    let planned = |trial: &&MeasuredTrial<'_>| {
-        let own = plan.trials.iter().find(|own| own.order == trial.record.order)?;
-        let is_first = trial.record.repeats.is_none() && !own.is_lead_in();
-        (is_first && own.workload == trial.record.workload).then_some(own.seed)
+    let planned_seed = |trial: &&MeasuredTrial<'_>| {
+        let planned = plan.trials.iter().find(|planned| planned.order == trial.record.order)?;
+        let is_first = trial.record.repeats.is_none() && !planned.is_lead_in();
+        (is_first && planned.workload == trial.record.workload).then_some(planned.seed)
     };
-    let first = trials.iter().find_map(|trial| Some((planned(trial)?, counted(trial)?)));
-    let dots = first.map(|(seed, counted)| {
+    let first = trials.iter().find_map(|trial| Some((planned_seed(trial)?, io_detail(trial)?)));
+    let dots = first.map(|(seed, detail)| {
         let offsets = random_offsets(io, &area, seed).into_iter().flatten();
-        let places = offsets.map(|at| percent(&area, at));
-        places.zip(counted.sample_latencies_ns.iter().copied()).collect()
+        let percents = offsets.map(|offset| percent(&area, offset));
+        percents.zip(detail.sample_latencies_ns.iter().copied()).collect()
     });
     Some(Accesses {
         workload: row.workload.name.clone(),
         configuration: row.arm.clone(),
         trust: row.trust,
-        n: samples().count(),
+        n: details().count(),
         whole,
         dots: dots.unwrap_or_default(),
     })
 }
 
-fn cut_short(row: &WorkloadTrials<'_>) -> Option<String> {
+fn cut_short(row: &RowTrials<'_>) -> Option<String> {
     let places = row.workload.work.operations()?;
-    let reached = |trial: &MeasuredTrial<'_>| {
-        counted(trial).map(|counted| counted.sample_latencies_ns.len() as u64)
-    };
-    let reached: Vec<u64> = row.counting().filter_map(reached).collect();
-    let (cut, fewest) = (reached.iter().filter(|one| **one < places).count(), reached.iter().min());
-    fewest.filter(|_| cut > 0).map(|fewest| {
+    let details = row.counting().filter_map(|trial| io_detail(trial));
+    let reached: Vec<u64> = details.map(|io| io.sample_latencies_ns.len() as u64).collect();
+    let cut = reached.iter().filter(|count| **count < places).count();
+    reached.iter().min().filter(|_| cut > 0).map(|fewest| {
         format!(
             "the time limit of {} ended {cut} of {} trials early (at least {} of {} positions completed); use a \
              longer time limit",
@@ -199,8 +193,8 @@ fn cut_short(row: &WorkloadTrials<'_>) -> Option<String> {
     })
 }
 
-fn one(io: &io::IoPlan, area: &Area, row: &WorkloadTrials<'_>, band: u64) -> Band {
-    let rate = |trial: &MeasuredTrial<'_>| rate(io, area, trial, band);
+fn band(io: &io::IoPlan, area: &Area, row: &RowTrials<'_>, band: u64) -> Band {
+    let rate = |trial: &MeasuredTrial<'_>| rate_in_band(io, area, trial, band);
     let trials: Vec<TrialValue> =
         row.trials.iter().map(|trial| cell_trial(trial, rate(trial))).collect();
     let values = summarised(&trials);
@@ -215,17 +209,20 @@ fn one(io: &io::IoPlan, area: &Area, row: &WorkloadTrials<'_>, band: u64) -> Ban
 }
 
 /// Bytes per second of service time of one trial in one band; `None` without samples.
-fn rate(io: &io::IoPlan, area: &Area, trial: &MeasuredTrial<'_>, band: u64) -> Option<f64> {
-    let counted = counted(trial)?;
-    let own = (0..).zip(&counted.sample_latencies_ns).filter(|(index, _)| {
-        sample_offset(io, area, *index).is_some_and(|at| band_of(area, at) == band)
-    });
-    let (samples, ns) = own.fold((0, 0_u64), |(count, sum), (_, ns)| (count + 1, sum + ns));
+fn rate_in_band(io: &io::IoPlan, area: &Area, trial: &MeasuredTrial<'_>, band: u64) -> Option<f64> {
+    let (mut samples, mut sum_ns) = (0, 0_u64);
+    for (index, ns) in (0..).zip(&io_detail(trial)?.sample_latencies_ns) {
+        let offset = sample_offset(io, area, index);
+        if offset.is_some_and(|offset| band_of(area, offset) == band) {
+            samples += 1;
+            sum_ns += ns;
+        }
+    }
     let bytes = samples * io.block_size.largest().0;
-    (ns > 0).then(|| bytes as f64 / (ns as f64 / 1e9))
+    (sum_ns > 0).then(|| bytes as f64 / (sum_ns as f64 / 1e9))
 }
 
-fn counted<'a>(trial: &'a MeasuredTrial<'_>) -> Option<&'a io::IoDetail> {
+fn io_detail<'a>(trial: &'a MeasuredTrial<'_>) -> Option<&'a io::IoDetail> {
     io::IoDetail::of(trial.record.measured.as_ref()?)
 }
 

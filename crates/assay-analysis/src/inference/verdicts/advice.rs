@@ -52,8 +52,7 @@ impl<'a> AdviceInput<'a, '_> {
     }
 }
 
-/// At most one candidate per workload, then levels to avoid, then trade-offs. Differences within the noise floor or the
-/// margin give no advice.
+/// One candidate per workload, then levels to avoid, then trade-offs; none for differences within noise or margin.
 pub(super) fn advice(evidence: &AdviceInput<'_, '_>, stage: AdviceStage) -> Vec<Advice> {
     let status = match stage {
         AdviceStage::Confirming => AdviceStatus::Confirmed,
@@ -61,17 +60,17 @@ pub(super) fn advice(evidence: &AdviceInput<'_, '_>, stage: AdviceStage) -> Vec<
             AdviceStatus::Candidate
         }
     };
-    let told = |sentence: String, more: &str, evidence: Vec<String>, kind| {
+    let piece = |sentence: String, more: &str, evidence: Vec<String>, kind| {
         let text = format!("{sentence}{more}");
         Advice { text, sentence, evidence, status, kind, lines: Vec::new() }
     };
     let contrasts = contrasts(evidence);
-    let trades = trades(&contrasts);
-    let torn: BTreeSet<&Arm> = trades.iter().flatten().map(|one| &one.what).collect();
+    let trade_offs = trade_offs(&contrasts);
+    let traded: BTreeSet<&Arm> = trade_offs.iter().flatten().map(|one| &one.what).collect();
     let mut advice = Vec::new();
     for question in evidence.questions {
-        let Some((best, tied)) = best(evidence, question) else { continue };
-        if torn.iter().any(|levels| matches(&best.configuration, levels)) {
+        let Some((best, tied)) = best_arm(evidence, question) else { continue };
+        if traded.iter().any(|levels| matches(&best.configuration, levels)) {
             continue;
         }
         let suspect =
@@ -80,15 +79,15 @@ pub(super) fn advice(evidence: &AdviceInput<'_, '_>, stage: AdviceStage) -> Vec<
         let tied = tied.map(|tied| words::tied(evidence.design, &tied)).unwrap_or_default();
         let sentence = words::candidate(evidence.design, best, stage, suspect, end, &tied);
         let more = words::more(stage, evidence.unmeasured);
-        advice.push(told(sentence, &more, vec![best.id.clone()], AdviceKind::Use));
+        advice.push(piece(sentence, &more, vec![best.id.clone()], AdviceKind::Use));
     }
-    for bad in against(&contrasts, &torn) {
+    for bad in levels_to_avoid(&contrasts, &traded) {
         let ids = bad.iter().flat_map(Bad::ids).cloned().collect();
-        advice.push(told(words::against(&bad), "", ids, AdviceKind::Avoid));
+        advice.push(piece(words::against(&bad), "", ids, AdviceKind::Avoid));
     }
-    for trade in &trades {
-        let ids = trade.iter().map(|one| one.id.clone()).collect();
-        advice.push(told(words::trade_off(trade), "", ids, AdviceKind::TradeOff));
+    for trade_off in &trade_offs {
+        let ids = trade_off.iter().map(|one| one.id.clone()).collect();
+        advice.push(piece(words::trade_off(trade_off), "", ids, AdviceKind::TradeOff));
     }
     advice
 }
@@ -97,43 +96,44 @@ pub(super) fn advice(evidence: &AdviceInput<'_, '_>, stage: AdviceStage) -> Vec<
 fn end_of_range(design: &Design, arm: &Arm) -> Option<&'static str> {
     const FEWEST: usize = 3;
     design.factors.iter().filter(|factor| factor.levels.len() >= FEWEST).find_map(|factor| {
-        let levels: Option<Vec<f64>> =
-            factor.levels.iter().map(|level| level.parse().ok()).collect();
-        let levels = levels?;
-        let own: f64 = arm.get(&factor.name)?.parse().ok()?;
-        let largest = levels.iter().all(|level| *level <= own);
-        let smallest = levels.iter().all(|level| *level >= own);
-        largest.then_some("largest").or(smallest.then_some("smallest"))
+        let levels = factor.levels.iter().map(|level| level.parse().ok());
+        let levels = levels.collect::<Option<Vec<f64>>>()?;
+        let level: f64 = arm.get(&factor.name)?.parse().ok()?;
+        match () {
+            () if levels.iter().all(|other| *other <= level) => Some("largest"),
+            () if levels.iter().all(|other| *other >= level) => Some("smallest"),
+            () => None,
+        }
     })
 }
 
 /// The arm that beats its baseline, unless another arm beats it significantly. The best of many looks too good (R5):
 /// prefer an arm from a question, else the smallest equivalent one.
-fn best<'a>(
+fn best_arm<'a>(
     evidence: &AdviceInput<'a, '_>,
     question: &Question<'_>,
 ) -> Option<(&'a Comparison, Option<Tied<'a>>)> {
     let reach = reach(evidence.design, question);
-    let better = evidence.of_workload(question).filter(|found| {
-        found.verdict == Some(Verdict::Better)
-            && !found.within_margin
-            && !is_other_work(&found.configuration, &found.baseline)
-            && is_beyond(found, reach)
+    let better = evidence.of_workload(question).filter(|comparison| {
+        comparison.verdict == Some(Verdict::Better)
+            && !comparison.within_margin
+            && !is_other_work(&comparison.configuration, &comparison.baseline)
+            && is_beyond(comparison, reach)
     });
     let Some(rank) = evidence.ranks.iter().find(|rank| rank.workload == question.workload) else {
         let best = better.max_by(|one, other| gain(one).total_cmp(&gain(other)))?;
         return Some((best, None));
     };
-    let unbeaten = rank.ranks.iter().filter(|place| place.rank_range[0] == 1);
-    let mut unbeaten = unbeaten.filter_map(|place| {
-        better.clone().find(|found| found.configuration == place.configuration)
+    let first_ranks = rank.ranks.iter().filter(|place| place.rank_range[0] == 1);
+    let mut unbeaten = first_ranks.filter_map(|place| {
+        better.clone().find(|comparison| comparison.configuration == place.configuration)
     });
-    let is_asked_for = |found: &&Comparison| {
-        let own = (&found.workload, &found.configuration);
-        evidence.knees.iter().any(|(workload, arm)| (workload, arm) == own)
+    let is_knee = |comparison: &&Comparison| {
+        let (workload, arm) = (&comparison.workload, &comparison.configuration);
+        evidence.knees.iter().any(|knee| (&knee.0, &knee.1) == (workload, arm))
     };
-    if let Some(asked) = unbeaten.clone().find(is_asked_for) {
-        return Some((asked, None));
+    if let Some(knee) = unbeaten.clone().find(is_knee) {
+        return Some((knee, None));
     }
     Some(smallest(evidence, question, unbeaten.next()?, better.clone()))
 }
@@ -155,17 +155,19 @@ fn gain(found: &Comparison) -> f64 {
 }
 
 /// Levels that are better in one workload and worse in another, each with all contrasts on it.
-fn trades(contrasts: &[Contrast]) -> Vec<Vec<&Contrast>> {
-    let mut trades: Vec<Vec<&Contrast>> = Vec::new();
-    for one in contrasts.iter().filter(|one| one.verdict == Verdict::Better) {
-        let same = |other: &&Contrast| other.what == one.what && other.than == one.than;
-        let all: Vec<&Contrast> = contrasts.iter().filter(same).collect();
-        let known = trades.iter().any(|trade| trade[0].what == one.what);
-        if !known && all.iter().any(|other| other.verdict == Verdict::Worse) {
-            trades.push(all);
+fn trade_offs(contrasts: &[Contrast]) -> Vec<Vec<&Contrast>> {
+    let mut trade_offs: Vec<Vec<&Contrast>> = Vec::new();
+    for better in contrasts.iter().filter(|one| one.verdict == Verdict::Better) {
+        if trade_offs.iter().any(|known| known[0].what == better.what) {
+            continue;
+        }
+        let mut same_levels: Vec<&Contrast> = contrasts.iter().collect();
+        same_levels.retain(|other| other.what == better.what && other.than == better.than);
+        if same_levels.iter().any(|other| other.verdict == Verdict::Worse) {
+            trade_offs.push(same_levels);
         }
     }
-    trades
+    trade_offs
 }
 
 pub(super) enum Bad<'a> {
@@ -193,20 +195,19 @@ impl Bad<'_> {
 }
 
 /// Significantly worse levels, one entry per level with each of its workloads.
-fn against<'a>(contrasts: &'a [Contrast], torn: &BTreeSet<&Arm>) -> Vec<Vec<Bad<'a>>> {
-    let bad = contrasts.iter().filter(|one| one.is_bad());
-    let levels = bad.filter(|one| !torn.contains(&one.what));
-    let found = levels.map(Bad::Level).chain(bad_baselines(contrasts, torn));
-    grouped(found, |one, other| one.level() == other.level())
+fn levels_to_avoid<'a>(contrasts: &'a [Contrast], traded: &BTreeSet<&Arm>) -> Vec<Vec<Bad<'a>>> {
+    let levels = contrasts.iter().filter(|one| one.is_bad() && !traded.contains(&one.what));
+    let bad = levels.map(Bad::Level).chain(bad_baselines(contrasts, traded));
+    grouped(bad, |one, other| one.level() == other.level())
 }
 
 /// Baselines that every other arm beats significantly, unless each of those arms is worse elsewhere.
-fn bad_baselines<'a>(contrasts: &'a [Contrast], torn: &BTreeSet<&Arm>) -> Vec<Bad<'a>> {
+fn bad_baselines<'a>(contrasts: &'a [Contrast], traded: &BTreeSet<&Arm>) -> Vec<Bad<'a>> {
     let mut groups =
         grouped(contrasts, |one, other| one.workload == other.workload && one.than == other.than);
     groups.retain(|group| {
-        let beaten = group.iter().all(|one| one.verdict == Verdict::Better && one.sure);
-        beaten && group.iter().any(|one| !torn.contains(&one.what))
+        let is_beaten = group.iter().all(|one| one.verdict == Verdict::Better && one.sure);
+        is_beaten && group.iter().any(|one| !traded.contains(&one.what))
     });
     groups.into_iter().map(Bad::Baseline).collect()
 }
@@ -227,32 +228,34 @@ pub(super) fn smallest<'a>(
     best: &'a Comparison,
     others: impl Iterator<Item = &'a Comparison>,
 ) -> (&'a Comparison, Option<Tied<'a>>) {
-    let (design, arm) = (evidence.design, &best.configuration);
-    let Some(top) = question.find(arm) else { return (best, None) };
+    let (design, best_arm) = (evidence.design, &best.configuration);
+    let Some(best_runs) = question.find(best_arm) else { return (best, None) };
     let tied = others.filter(|other| {
-        let own = &other.configuration;
-        let runs = question.find(own).filter(|_| own != arm && is_smaller(own, arm));
-        let is_alike = runs.is_some_and(|runs| does_as_much(design, question, runs, top));
-        is_alike && !is_other_work(own, arm)
+        let arm = &other.configuration;
+        let runs = question.find(arm).filter(|_| arm != best_arm && is_smaller(arm, best_arm));
+        runs.is_some_and(|runs| is_as_good(design, question, runs, best_runs))
+            && !is_other_work(arm, best_arm)
     });
-    let least =
-        tied.min_by(|one, other| in_order(design, &one.configuration, &other.configuration));
-    let Some(found) = least else { return (best, None) };
-    let tails = tails(evidence, question.workload, [&found.configuration, arm]);
-    (found, Some(Tied { best: arm, tails }))
+    let smallest =
+        tied.min_by(|one, other| compare_levels(design, &one.configuration, &other.configuration));
+    let Some(smallest) = smallest else { return (best, None) };
+    let tails = p99_tails(evidence, question.workload, [&smallest.configuration, best_arm]);
+    (smallest, Some(Tied { best: best_arm, tails }))
 }
 
 /// Whether an arm differs from another only by smaller numbers.
 fn is_smaller(arm: &Arm, than: &Arm) -> bool {
-    let differing = || arm.iter().filter(|(name, level)| than.get(*name) != Some(*level));
     let is_less = |(name, level): (&String, &String)| {
-        let [own, other] = [Some(level), than.get(name)].map(|level| level_number(level?));
-        own.zip(other).is_some_and(|(own, other)| own < other)
+        let [level, other] = [Some(level), than.get(name)].map(|level| level_number(level?));
+        level.zip(other).is_some_and(|(level, other)| level < other)
     };
-    differing().next().is_some() && differing().all(is_less)
+    let mut differing =
+        arm.iter().filter(|(name, level)| than.get(*name) != Some(*level)).peekable();
+    differing.peek().is_some() && differing.all(is_less)
 }
 
-fn in_order(design: &Design, one: &Arm, other: &Arm) -> Ordering {
+/// Orders arms by the first factor whose numeric levels differ.
+fn compare_levels(design: &Design, one: &Arm, other: &Arm) -> Ordering {
     let levels = |factor: &Factor| {
         let [one, other] = [one, other].map(|arm| level_number(arm.get(&factor.name)?));
         Some(one?.total_cmp(&other?)).filter(|order| order.is_ne())
@@ -261,7 +264,7 @@ fn in_order(design: &Design, one: &Arm, other: &Arm) -> Ordering {
 }
 
 /// Whether an arm is not worse by more than the margin: one-sided at 5% for the pair.
-fn does_as_much(design: &Design, question: &Question<'_>, arm: &Runs<'_>, best: &Runs<'_>) -> bool {
+fn is_as_good(design: &Design, question: &Question<'_>, arm: &Runs<'_>, best: &Runs<'_>) -> bool {
     let sample = Sample::of(&pairs(best, arm).differences());
     let bound = ErrorBound::new(design, 1).equivalence();
     let ends = sample.and_then(|sample| bound.interval(&sample));
@@ -270,11 +273,10 @@ fn does_as_much(design: &Design, question: &Question<'_>, arm: &Runs<'_>, best: 
 }
 
 /// Tail latencies of two arms, if that of the first is significantly shorter.
-fn tails(evidence: &AdviceInput<'_, '_>, workload: &str, arms: [&Arm; 2]) -> Option<[f64; 2]> {
-    let mut all = evidence.all.iter();
-    let told = all.find(|one| one.workload == workload && one.metric == TAIL)?;
-    let [own, other] = arms.map(|arm| told.find(arm));
-    let pairs = pairs(other?, own?);
+fn p99_tails(evidence: &AdviceInput<'_, '_>, workload: &str, arms: [&Arm; 2]) -> Option<[f64; 2]> {
+    let mut questions = evidence.all.iter();
+    let tails = questions.find(|one| one.workload == workload && one.metric == TAIL)?;
+    let pairs = pairs(tails.find(arms[1])?, tails.find(arms[0])?);
     let sample = Sample::of(&pairs.differences())?;
     let [_, high] = ErrorBound::new(evidence.design, 1).interval(&sample)?;
     (high < 0.0).then(|| pairs.means().map(f64::exp))

@@ -74,68 +74,66 @@ pub(super) struct ClaimTest<'q, 'a> {
 impl ClaimTest<'_, '_> {
     /// Number of comparisons that share the error of this one; 1 if the study does not judge it.
     fn family(&self, compared: Option<&Comparison>) -> usize {
-        let own = self.comparisons.iter().filter(|found| self.is_of(found) && found.primary);
+        let primary = self.comparisons.iter().filter(|one| self.is_of(one) && one.primary);
         match compared {
-            Some(found) if found.primary => own.count() * self.question.sharing,
+            Some(comparison) if comparison.primary => primary.count() * self.question.sharing,
             _ => 1,
         }
     }
 
     /// The study's comparison of two arms, in either direction.
-    fn compared(&self, one: &Arm, other: &Arm) -> Option<&Comparison> {
-        let own = self.comparisons.iter().filter(|found| self.is_of(found));
-        own.into_iter().find(|found| {
-            let arms = [&found.configuration, &found.baseline];
+    fn comparison_of(&self, one: &Arm, other: &Arm) -> Option<&Comparison> {
+        self.comparisons.iter().filter(|comparison| self.is_of(comparison)).find(|comparison| {
+            let arms = [&comparison.configuration, &comparison.baseline];
             arms == [one, other] || arms == [other, one]
         })
     }
 
-    fn is_of(&self, found: &Comparison) -> bool {
-        found.workload == self.question.workload && found.metric == self.question.metric
+    fn is_of(&self, comparison: &Comparison) -> bool {
+        comparison.workload == self.question.workload && comparison.metric == self.question.metric
     }
 
     fn is_suspect(&self, ask: &Ask) -> bool {
-        let own = |arm: &Arm| {
-            // The best level is the best of all levels.
-            matches(arm, &self.others) && (!ask.kind.is_of_two() || has_level_of(ask, arm))
-        };
-        let mut arms = self.question.arms.iter().map(|runs| runs.arm).filter(|arm| own(arm));
-        arms.any(|arm| self.question.is_suspect(arm))
+        // The best level is the best of all levels.
+        let is_asked = |arm: &Arm| !ask.kind.is_of_two() || has_level_of(ask, arm);
+        let arms = self.question.arms.iter().map(|runs| runs.arm);
+        arms.filter(|arm| matches(arm, &self.others) && is_asked(arm))
+            .any(|arm| self.question.is_suspect(arm))
     }
 
     /// The rules that made numbers suspect, if the numbers are rates with a lower bound and only slowed.
-    fn slowed(&self, ask: &Ask) -> Option<String> {
+    fn slowing_rules(&self, ask: &Ask) -> Option<String> {
+        let is_lower_bound = ask.kind == AskKind::Bound && ask.max.is_none();
+        if !is_lower_bound || self.question.better != Better::Higher {
+            return None;
+        }
         let (workload, metric) = (self.question.workload, self.question.metric);
-        let own = |one: &&Series| one.workload == workload && one.metric == metric;
-        let reasons = self.series.iter().filter(own).flat_map(|one| &one.because);
-        let is_lower = ask.kind == AskKind::Bound && ask.max.is_none();
-        let is_rate = self.question.better == Better::Higher;
-        if is_lower && is_rate { only_slowed(reasons.collect()) } else { None }
+        let series =
+            self.series.iter().filter(|one| (&*one.workload, &*one.metric) == (workload, metric));
+        only_slowed(series.flat_map(|one| &one.because).collect())
     }
 
     /// Why a number is missing, at a level of a factor if given.
-    fn why(&self, level: Option<(&String, &str)>) -> &'static str {
+    fn why_missing(&self, level: Option<(&String, &str)>) -> &'static str {
         let mut levels = self.others.clone();
         levels.extend(level.map(|(factor, level)| (factor.clone(), level.to_owned())));
-        why(self.series, self.question.workload, &levels)
+        why_missing(self.series, self.question.workload, &levels)
     }
 }
 
 /// Why a workload has no number at some levels: the most serious reason of its trials.
-pub(super) fn why(series: &[Series], workload: &str, levels: &Arm) -> &'static str {
-    let own = |one: &&Series| one.workload == workload && one.primary && matches(&one.arm, levels);
-    let own: Vec<&Series> = series.iter().filter(own).collect();
-    let trials = || {
-        let all = own.iter().flat_map(|one| &one.trials);
-        all.filter(|trial| trial.status != Status::Warmup)
-    };
-    let all = |status: Status| trials().all(|trial| trial.status == status);
+pub(super) fn why_missing(series: &[Series], workload: &str, levels: &Arm) -> &'static str {
+    let mut at_levels: Vec<&Series> = series.iter().filter(|one| one.primary).collect();
+    at_levels.retain(|one| one.workload == workload && matches(&one.arm, levels));
+    let trials = at_levels.iter().flat_map(|one| &one.trials);
+    let mut trials = trials.filter(|trial| trial.status != Status::Warmup);
+    let count = trials.clone().count();
     match () {
-        () if trials().next().is_none() => words::UNMEASURED,
-        () if own.iter().any(|one| one.trust == Some(Trust::Invalid)) => words::INVALID,
-        () if all(Status::Failed) => words::FAILED,
-        () if trials().any(|trial| trial.status == Status::Disturbed) => words::DISTURBED,
-        () if trials().count() < FEWEST_FOR_INTERVAL => words::FEW,
+        () if count == 0 => words::UNMEASURED,
+        () if at_levels.iter().any(|one| one.trust == Some(Trust::Invalid)) => words::INVALID,
+        () if trials.clone().all(|trial| trial.status == Status::Failed) => words::FAILED,
+        () if trials.any(|trial| trial.status == Status::Disturbed) => words::DISTURBED,
+        () if count < FEWEST_FOR_INTERVAL => words::FEW,
         () => words::NOT_TOGETHER,
     }
 }
@@ -146,13 +144,9 @@ pub(super) struct AnswerInput<'q, 'a> {
     pub comparisons: &'q [Comparison],
 }
 
-pub(super) fn answers(
-    design: &Design,
-    measured: &AnswerInput<'_, '_>,
-    emulated: bool,
-) -> Vec<Answer> {
-    let asked = design.questions.iter().map(|ask| with_levels(design, ask));
-    asked.map(|ask| answer(design, &ask, measured, emulated)).collect()
+pub(super) fn answers(design: &Design, input: &AnswerInput<'_, '_>, emulated: bool) -> Vec<Answer> {
+    let asks = design.questions.iter().map(|ask| with_levels(design, ask));
+    asks.map(|ask| answer(design, &ask, input, emulated)).collect()
 }
 
 /// Adds the plan's reason for excluding a level to answers without data. Drops answers on removed levels.
@@ -179,11 +173,12 @@ pub(crate) fn explain(answers: &mut Vec<Answer>, design: &Design, absent: &[Abse
 
 /// Whether the study still has the levels of a question's factor.
 fn has_asked_levels(design: &Design, ask: &Ask) -> bool {
-    let Some(own) = design.factors.iter().find(|own| Some(&own.name) == ask.factor.as_ref()) else {
+    let mut factors = design.factors.iter();
+    let Some(factor) = factors.find(|factor| Some(&factor.name) == ask.factor.as_ref()) else {
         return true;
     };
     let mut levels = [&ask.level, &ask.versus].into_iter().flatten().chain(&ask.between);
-    levels.all(|level| own.levels.contains(level))
+    levels.all(|level| factor.levels.contains(level))
 }
 
 /// The claim with default levels: the second over the first level of the only varied factor.
@@ -197,54 +192,58 @@ fn with_levels<'a>(design: &Design, ask: &'a Ask) -> Cow<'a, Ask> {
     };
     let mut meant = design.factors.iter().filter(is_meant);
     let (Some(factor), None) = (meant.next(), meant.next()) else { return Cow::Borrowed(ask) };
-    let [over, level] = [0, 1].map(|at| factor.levels.get(at).cloned());
+    let [over, level] = [0, 1].map(|index| factor.levels.get(index).cloned());
     Cow::Owned(Ask { factor: Some(factor.name.clone()), level, versus: over, ..ask.clone() })
 }
 
-fn answer(design: &Design, ask: &Ask, all: &AnswerInput<'_, '_>, emulated: bool) -> Answer {
-    let AnswerInput { series, comparisons, .. } = *all;
-    let own = ask.workloads.iter().flat_map(|name| places(ask, name, all));
-    let places: Vec<ClaimTest<'_, '_>> = own.collect();
-    let case = |place: &ClaimTest<'_, '_>| {
+fn answer(design: &Design, ask: &Ask, input: &AnswerInput<'_, '_>, emulated: bool) -> Answer {
+    let AnswerInput { series, comparisons, .. } = *input;
+    let places: Vec<ClaimTest<'_, '_>> =
+        ask.workloads.iter().flat_map(|workload| places(ask, workload, input)).collect();
+    let mut cases: Vec<ClaimVerdict> = Vec::new();
+    for place in &places {
         if emulated && is_of_speed(place.question.metric) {
             let text = format!("{}: {}", name(design, place), words::NO_VERDICT_EMULATED);
-            return ClaimVerdict::new(Claim::NotShown, text);
+            cases.push(ClaimVerdict::new(Claim::NotShown, text));
+            continue;
         }
         let case = case(design, ask, place, places.len() * sharing(design));
-        if place.is_suspect(ask) { case.of_suspect_numbers(place.slowed(ask)) } else { case }
-    };
-    let mut cases: Vec<ClaimVerdict> = places.iter().map(case).collect();
-    let measured = |name: &&String| places.iter().any(|place| place.question.workload == **name);
-    let missing = ask.workloads.iter().filter(|name| !measured(name));
-    let reason = |name: &String| {
-        // Measured without the requested metric, such as energy.
-        let own = |one: &&Series| one.workload == *name;
-        let is_told = |metric: &String| series.iter().filter(own).any(|one| one.metric == *metric);
-        match &ask.metric {
-            Some(metric) if series.iter().any(|one| own(&one)) && !is_told(metric) => {
-                words::no_metric(name, metric)
-            }
-            _ => format!("{name} {}", why(series, name, &Arm::new())),
+        let doubt = |case: ClaimVerdict| case.of_suspect_numbers(place.slowing_rules(ask));
+        cases.push(if place.is_suspect(ask) { doubt(case) } else { case });
+    }
+    for workload in &ask.workloads {
+        if !places.iter().any(|place| place.question.workload == workload) {
+            cases.push(no_data(why_unmeasured(series, workload, ask.metric.as_ref())));
         }
-    };
-    cases.extend(missing.map(|name| no_data(reason(name))));
-    let verdict = overall(&cases);
-    // The comparisons of the arms behind the answer.
-    let evidence = comparisons.iter().filter(|found| {
-        let is_here = |place: &ClaimTest<'_, '_>| {
-            place.is_of(found) && matches(&found.configuration, &place.others)
+    }
+    let verdict = overall_claim(&cases);
+    let evidence = comparisons.iter().filter(|comparison| {
+        let is_at = |place: &ClaimTest<'_, '_>| {
+            place.is_of(comparison) && matches(&comparison.configuration, &place.others)
         };
-        has_level_of(ask, &found.configuration) && places.iter().any(is_here)
+        has_level_of(ask, &comparison.configuration) && places.iter().any(is_at)
     });
     Answer {
         ask: ask.ask.clone(),
         published: ask.published.clone(),
         answer: words::answer(verdict, &cases),
         verdict,
-        reasons: words::because(verdict, &cases),
-        evidence: evidence.map(|found| found.id.clone()).collect(),
+        reasons: words::reasons(verdict, &cases),
+        evidence: evidence.map(|comparison| comparison.id.clone()).collect(),
         max_rate: None,
     }
+}
+
+/// Why a workload has no valid numbers, or none of the requested metric, such as energy.
+fn why_unmeasured(series: &[Series], workload: &str, metric: Option<&String>) -> String {
+    let mut measured = series.iter().filter(|one| one.workload == workload).peekable();
+    if let Some(metric) = metric
+        && measured.peek().is_some()
+        && measured.all(|one| one.metric != *metric)
+    {
+        return words::no_metric(workload, metric);
+    }
+    format!("{workload} {}", why_missing(series, workload, &Arm::new()))
 }
 
 /// Number of questions that share one error: if all of them decide the outcome, one wrong answer is enough.
@@ -263,24 +262,24 @@ fn has_level_of(ask: &Ask, arm: &Arm) -> bool {
 }
 
 /// Every combination of the other factors' levels in a claim.
-fn places<'q, 'a>(ask: &Ask, workload: &str, all: &AnswerInput<'q, 'a>) -> Vec<ClaimTest<'q, 'a>> {
-    let AnswerInput { questions, series, comparisons } = *all;
-    let wanted = |question: &&Question<'_>| match &ask.metric {
+fn places<'q, 'a>(ask: &Ask, name: &str, input: &AnswerInput<'q, 'a>) -> Vec<ClaimTest<'q, 'a>> {
+    let AnswerInput { questions, series, comparisons } = *input;
+    let has_metric = |question: &&Question<'_>| match &ask.metric {
         Some(metric) => question.metric == *metric,
         None => question.primary,
     };
-    let mut own = questions.iter().filter(|question| question.workload == workload);
-    let Some(question) = own.find(wanted) else { return Vec::new() };
-    let here = |arm: &Arm| matches(arm, &ask.at);
-    let others: Vec<Arm> = match &ask.factor {
-        Some(factor) => contexts(question, factor).into_iter().filter(here).collect(),
-        None => question.arms.iter().map(|runs| runs.arm.clone()).filter(here).collect(),
+    let mut questions = questions.iter().filter(|question| question.workload == name);
+    let Some(question) = questions.find(has_metric) else { return Vec::new() };
+    let mut contexts: Vec<Arm> = match &ask.factor {
+        Some(factor) => contexts(question, factor).into_iter().collect(),
+        None => question.arms.iter().map(|runs| runs.arm.clone()).collect(),
     };
-    others.into_iter().map(|others| ClaimTest { question, others, series, comparisons }).collect()
+    contexts.retain(|arm| matches(arm, &ask.at));
+    contexts.into_iter().map(|others| ClaimTest { question, others, series, comparisons }).collect()
 }
 
 /// A claim is supported if every case supports it, and contradicted if one case contradicts it.
-fn overall(cases: &[ClaimVerdict]) -> Claim {
+fn overall_claim(cases: &[ClaimVerdict]) -> Claim {
     let all = |claim: Claim| cases.iter().all(|case| case.claim == claim);
     match () {
         () if cases.is_empty() || all(Claim::NoData) => Claim::NoData,
@@ -312,7 +311,7 @@ fn case(design: &Design, ask: &Ask, place: &ClaimTest<'_, '_>, cases: usize) -> 
         return no_data(words::no_two(&name, ask.factor.as_deref()));
     }
     let mut check = PlaceCheck { design, ask, place, curve: &Vec::new(), name: &name, cases };
-    let Some(factor) = &ask.factor else { return reaches(&check) };
+    let Some(factor) = &ask.factor else { return judge_bound(&check) };
     if let Some(why) = words::no_verdict(design.order) {
         return ClaimVerdict::new(Claim::NotShown, format!("{name}: {why}"));
     }
@@ -322,17 +321,17 @@ fn case(design: &Design, ask: &Ask, place: &ClaimTest<'_, '_>, cases: usize) -> 
     let curve = curve(place, factor);
     check.curve = &curve;
     match ask.kind {
-        AskKind::Peak => peak(&check),
-        AskKind::Linear => slope(&check, 1.0, &factor.name),
-        AskKind::Flat => slope(&check, 0.0, &factor.name),
-        AskKind::Best => foremost(&check, place.question.better),
-        AskKind::Worst => foremost(&check, opposite(place.question.better)),
-        AskKind::Better => beats(&check),
-        AskKind::Equivalent => equal(&check),
-        AskKind::Bound => reaches(&check),
-        AskKind::Ratio => ratio(&check),
-        AskKind::Knee => knee(&check),
-        AskKind::Enough => enough(&check),
+        AskKind::Peak => judge_peak(&check),
+        AskKind::Linear => judge_slope(&check, 1.0, &factor.name),
+        AskKind::Flat => judge_slope(&check, 0.0, &factor.name),
+        AskKind::Best => judge_best(&check, place.question.better),
+        AskKind::Worst => judge_best(&check, opposite(place.question.better)),
+        AskKind::Better => judge_better(&check),
+        AskKind::Equivalent => judge_equivalent(&check),
+        AskKind::Bound => judge_bound(&check),
+        AskKind::Ratio => judge_ratio(&check),
+        AskKind::Knee => judge_knee(&check),
+        AskKind::Enough => judge_enough(&check),
         // A study of this kind has only this question and a separate answer.
         AskKind::MaxRate => no_data(format!("{name} {}", words::UNMEASURED)),
     }
@@ -350,87 +349,90 @@ fn name(design: &Design, place: &ClaimTest<'_, '_>) -> String {
 pub(super) type Curve<'q, 'a> = Vec<(&'q str, &'q Runs<'a>)>;
 
 fn curve<'q, 'a>(place: &ClaimTest<'q, 'a>, factor: &'q Factor) -> Curve<'q, 'a> {
-    let at = |level: &'q String| {
+    let mut curve = Vec::new();
+    for level in &factor.levels {
         let mut arm = place.others.clone();
         arm.insert(factor.name.clone(), level.clone());
-        Some((level.as_str(), place.question.find(&arm)?))
-    };
-    factor.levels.iter().filter_map(at).filter(|(_, runs)| !runs.first.is_empty()).collect()
+        let runs = place.question.find(&arm).filter(|runs| !runs.first.is_empty());
+        curve.extend(runs.map(|runs| (level.as_str(), runs)));
+    }
+    curve
 }
 
 fn runs_of<'q, 'a>(curve: &Curve<'q, 'a>) -> Vec<&'q Runs<'a>> {
     curve.iter().map(|(_, runs)| *runs).collect()
 }
 
-fn peak(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
+fn judge_peak(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
     let PlaceCheck { design, ask, place, curve, name, cases } = *check;
     let ends: Option<Vec<f64>> = ask.between.iter().map(|level| level_number(level)).collect();
     let levels: Option<Vec<f64>> = curve.iter().map(|(level, _)| level_number(level)).collect();
     let (Some([low, high]), Some(levels)) = (ends.as_deref(), levels) else {
         return no_data(words::no_numbers(name));
     };
-    let inside = |level: f64| (*low..=*high).contains(&level);
-    let within = levels.iter().filter(|level| inside(**level)).count();
-    if curve.len() < FEWEST_LEVELS || within == 0 || within == levels.len() {
+    let is_inside = |level: &f64| (*low..=*high).contains(level);
+    let inside_count = levels.iter().filter(|level| is_inside(level)).count();
+    // Without levels inside and outside the limits, the claim cannot fail or cannot hold.
+    if curve.len() < FEWEST_LEVELS || inside_count == 0 || inside_count == levels.len() {
         return no_data(words::no_levels(name, &ask.between));
     }
     let Some(best) = could_be_best(design, place.question.better, &runs_of(curve), cases) else {
-        return no_data(format!("{name} {}", place.why(None)));
+        return no_data(format!("{name} {}", place.why_missing(None)));
     };
-    let could = levels.iter().zip(&best.candidates).filter(|(_, could)| **could);
-    let (all, within) = (could.clone().count(), could.filter(|(level, _)| inside(**level)).count());
-    let claim = match within {
-        0 => Claim::Contradicted,
-        _ if within == all => Claim::Supported,
-        _ => Claim::NotShown,
+    let peaks = levels.iter().zip(&best.candidates).filter(|(_, is_candidate)| **is_candidate);
+    let peaks: Vec<bool> = peaks.map(|(level, _)| is_inside(level)).collect();
+    let claim = match (peaks.contains(&true), peaks.contains(&false)) {
+        (false, _) => Claim::Contradicted,
+        (true, false) => Claim::Supported,
+        (true, true) => Claim::NotShown,
     };
-    ClaimVerdict::new(claim, check.peak(curve[best.best].0, &could_be(curve, &best)))
+    ClaimVerdict::new(claim, check.peak(curve[best.best].0, &candidate_levels(curve, &best)))
 }
 
-fn could_be<'q>(curve: &Curve<'q, '_>, best: &BestArm) -> Vec<&'q str> {
-    let levels = curve.iter().zip(&best.candidates).filter(|(_, could)| **could);
+fn candidate_levels<'q>(curve: &Curve<'q, '_>, best: &BestArm) -> Vec<&'q str> {
+    let levels = curve.iter().zip(&best.candidates).filter(|(_, is_candidate)| **is_candidate);
     levels.map(|((level, _), _)| *level).collect()
 }
 
 /// A line through logarithms: near a slope, significantly away from it, or inconclusive.
-fn slope(check: &PlaceCheck<'_, '_, '_>, wanted: f64, factor: &str) -> ClaimVerdict {
+fn judge_slope(check: &PlaceCheck<'_, '_, '_>, wanted: f64, factor: &str) -> ClaimVerdict {
     let PlaceCheck { design, place, curve, name, cases, .. } = *check;
-    let measured: Option<Vec<(f64, &Runs<'_>)>> =
-        curve.iter().map(|(level, runs)| Some((level_number(level)?, *runs))).collect();
-    let ratio = place.question.scale == Scale::Ratio;
-    let measured = measured.filter(|all| {
-        ratio && all.len() >= FEWEST_LEVELS && all.iter().all(|(level, _)| *level > 0.0)
-    });
-    let Some(measured) = measured else { return no_data(words::no_numbers(name)) };
-    let Some(sample) = Sample::of(&slopes(&measured)) else {
-        return no_data(format!("{name} {}", place.why(None)));
+    // Logarithms exist only for numbers above zero.
+    let number = |level| level_number(level).filter(|number| *number > 0.0);
+    let points = curve.iter().map(|(level, runs)| Some((number(level)?, *runs)));
+    let points: Vec<(f64, &Runs<'_>)> = points.collect::<Option<_>>().unwrap_or_default();
+    if place.question.scale != Scale::Ratio || points.len() < FEWEST_LEVELS {
+        return no_data(words::no_numbers(name));
+    }
+    let Some(sample) = Sample::of(&slopes(&points)) else {
+        return no_data(format!("{name} {}", place.why_missing(None)));
     };
     let ends = ErrorBound::new(design, cases).interval(&sample);
-    let claim = ends.map(|ends| within(ends, wanted - NEAR, wanted + NEAR));
-    let claim = claim.unwrap_or(Claim::NotShown);
+    let claim = ends.map_or(Claim::NotShown, |ends| judge_ends(ends, wanted - NEAR, wanted + NEAR));
     ClaimVerdict::new(claim, check.slope(factor, sample.mean, ends))
 }
 
-fn foremost(check: &PlaceCheck<'_, '_, '_>, better: Better) -> ClaimVerdict {
+/// Whether the claimed level is the only one that may be the best; `better` is reversed for the worst.
+fn judge_best(check: &PlaceCheck<'_, '_, '_>, better: Better) -> ClaimVerdict {
     let PlaceCheck { design, ask, place, curve, name, cases } = *check;
-    let level = ask.level.as_deref().unwrap_or_default();
-    let Some(own) = curve.iter().position(|(one, _)| *one == level) else {
-        return no_data(no_level(place, ask, level, name));
+    let claimed = ask.level.as_deref().unwrap_or_default();
+    let Some(index) = curve.iter().position(|(level, _)| *level == claimed) else {
+        return no_data(no_level(place, ask, claimed, name));
     };
     if curve.len() < 2 {
         return no_data(words::no_levels(name, &[]));
     }
     let Some(best) = could_be_best(design, better, &runs_of(curve), cases) else {
-        return no_data(format!("{name} {}", place.why(None)));
+        return no_data(format!("{name} {}", place.why_missing(None)));
     };
-    let could = could_be(curve, &best);
-    let claim = match best.candidates[own] {
-        true if could.len() == 1 => Claim::Supported,
+    let candidates = candidate_levels(curve, &best);
+    let claim = match best.candidates[index] {
+        true if candidates.len() == 1 => Claim::Supported,
         true => Claim::NotShown,
         false => Claim::Contradicted,
     };
     let word = if ask.kind == AskKind::Worst { "worst" } else { "best" };
-    ClaimVerdict::new(claim, check.foremost(word, &could))
+    ClaimVerdict::new(claim, check.foremost(word, &candidates))
 }
 
 fn opposite(better: Better) -> Better {
@@ -442,11 +444,11 @@ fn opposite(better: Better) -> Better {
 }
 
 fn no_level(place: &ClaimTest<'_, '_>, ask: &Ask, level: &str, name: &str) -> String {
-    let at = ask.factor.as_ref().map(|factor| (factor, level));
-    format!("{name}: {level} {}", place.why(at))
+    let level_of_factor = ask.factor.as_ref().map(|factor| (factor, level));
+    format!("{name}: {level} {}", place.why_missing(level_of_factor))
 }
 
-fn beats(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
+fn judge_better(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
     let claim = |[low, high]: [f64; 2], _: [f64; 2]| {
         let (above, below) = match check.place.question.better {
             Better::Unknown => (Claim::NotShown, Claim::NotShown),
@@ -459,28 +461,28 @@ fn beats(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
             _ => Claim::NotShown,
         }
     };
-    of_two(check, claim)
+    judge_two(check, claim)
 }
 
 /// Within the margin by the equivalence interval, significantly beyond it, or inconclusive.
-fn equal(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
+fn judge_equivalent(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
     let margin = check.design.margin.unwrap_or_default().ln_1p();
     let claim = |[low, high]: [f64; 2], equivalence: [f64; 2]| match () {
         () if equivalence[0] > -margin && equivalence[1] < margin => Claim::Supported,
         () if high < -margin || low > margin => Claim::Contradicted,
         () => Claim::NotShown,
     };
-    of_two(check, claim)
+    judge_two(check, claim)
 }
 
-fn ratio(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
+fn judge_ratio(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
     let least = check.ask.min.as_ref().map_or(f64::NEG_INFINITY, |amount| amount.value.ln());
     let most = check.ask.max.as_ref().map_or(f64::INFINITY, |amount| amount.value.ln());
-    of_two(check, |ends, _| within(ends, least, most))
+    judge_two(check, |ends, _| judge_ends(ends, least, most))
 }
 
-/// Judges the claim that a number is between two bounds.
-fn within(ends: [f64; 2], least: f64, most: f64) -> Claim {
+/// Judges the claim that a number is between two bounds by its interval.
+fn judge_ends(ends: [f64; 2], least: f64, most: f64) -> Claim {
     let [low, high] = ends;
     match () {
         () if low >= least && high <= most => Claim::Supported,
@@ -489,38 +491,39 @@ fn within(ends: [f64; 2], least: f64, most: f64) -> Claim {
     }
 }
 
-/// Judges the CI of the ratio of two levels and that of equivalence; open without them, or if the load explains it.
-fn of_two(
+/// Applies `claim` to the CI of the difference of two levels and to that of equivalence. Without these intervals, or if
+/// the load or the order may explain the difference, the claim is not shown.
+fn judge_two(
     check: &PlaceCheck<'_, '_, '_>,
     claim: impl Fn([f64; 2], [f64; 2]) -> Claim,
 ) -> ClaimVerdict {
     let PlaceCheck { design, ask, place, curve, name, cases } = *check;
-    let runs = |level: &Option<String>| {
-        let level = level.as_deref().unwrap_or_default();
-        let found = curve.iter().find(|(one, _)| *one == level).copied();
-        found.ok_or_else(|| no_data(no_level(place, ask, level, name)))
+    let [level, over] = [&ask.level, &ask.versus].map(|level| level.as_deref().unwrap_or_default());
+    let runs_at =
+        |wanted: &str| curve.iter().find(|(level, _)| *level == wanted).map(|(_, runs)| *runs);
+    let (Some(level_runs), Some(over_runs)) = (runs_at(level), runs_at(over)) else {
+        let missing = if runs_at(level).is_none() { level } else { over };
+        return no_data(no_level(place, ask, missing, name));
     };
-    let [level, over] = match (runs(&ask.level), runs(&ask.versus)) {
-        (Ok(level), Ok(over)) => [level, over],
-        (Err(case), _) | (_, Err(case)) => return case,
-    };
-    let undisturbed = |runs: &Runs<'_>| runs.first.keys().any(|one| runs.standing(*one).is_some());
-    if let Some((level, _)) = [level, over].iter().find(|(_, runs)| !undisturbed(runs)) {
-        return no_data(no_level(place, ask, level, name));
+    for (level, runs) in [(level, level_runs), (over, over_runs)] {
+        if runs.first.keys().all(|replicate| runs.standing(*replicate).is_none()) {
+            return no_data(no_level(place, ask, level, name));
+        }
     }
-    let compared = place.compared(level.1.arm, over.1.arm);
-    let family = place.family(compared);
+    let comparison = place.comparison_of(level_runs.arm, over_runs.arm);
+    let family = place.family(comparison);
     let bound = ErrorBound::new(design, cases.max(family));
-    let sample = Sample::of(&pairs(over.1, level.1).differences());
-    let within = |bound: &ErrorBound| sample.as_ref().and_then(|sample| bound.interval(sample));
-    let ends = within(&bound).zip(within(&bound.equivalence()));
+    let sample = Sample::of(&pairs(over_runs, level_runs).differences());
+    let interval = |bound: &ErrorBound| sample.as_ref().and_then(|sample| bound.interval(sample));
+    let ends = interval(&bound).zip(interval(&bound.equivalence()));
     let cases = if cases > family { cases } else { 1 };
-    let text = check.two(level.0, over.0, sample.zip(ends.map(|(ends, _)| ends)), cases);
-    let other_reason = |found: &Comparison| unequal_load(found).or_else(|| two_orders(found));
-    if let Some(reason) = compared.and_then(other_reason) {
+    let text = check.two(level, over, sample.zip(ends.map(|(ends, _)| ends)), cases);
+    let other_reason = |one: &Comparison| unequal_load(one).or_else(|| two_orders(one));
+    if let Some(reason) = comparison.and_then(other_reason) {
         return ClaimVerdict::new(Claim::NotShown, format!("{text}; {reason}"));
     }
-    ClaimVerdict::new(ends.map_or(Claim::NotShown, |(ends, within)| claim(ends, within)), text)
+    let claim = ends.map_or(Claim::NotShown, |(ends, equivalence)| claim(ends, equivalence));
+    ClaimVerdict::new(claim, text)
 }
 
 /// The arms that questions about a knee find, each with its workload.
@@ -528,126 +531,133 @@ pub(super) fn knees(design: &Design, measured: &AnswerInput<'_, '_>) -> Vec<(Str
     let mut knees = Vec::new();
     for ask in design.questions.iter().filter(|ask| ask.kind == AskKind::Knee) {
         for place in ask.workloads.iter().flat_map(|name| places(ask, name, measured)) {
-            let arm = arm_of(design, ask, &place);
+            let arm = knee_arm(design, ask, &place);
             knees.extend(arm.map(|arm| (place.question.workload.to_owned(), arm)));
         }
     }
     knees
 }
 
-fn arm_of(design: &Design, ask: &Ask, place: &ClaimTest<'_, '_>) -> Option<Arm> {
+fn knee_arm(design: &Design, ask: &Ask, place: &ClaimTest<'_, '_>) -> Option<Arm> {
     let factor = design.factors.iter().find(|one| ask.factor.as_ref() == Some(&one.name))?;
     let curve = curve(place, factor);
-    let (levels, below) = by_share(ask, place, &curve);
-    let (_, level, _) = levels.get(below.checked_sub(1)?)?;
+    let (medians, below) = medians_by_level(ask, place, &curve);
+    let (level, _) = medians.get(below.checked_sub(1)?)?;
     let mut arm = place.others.clone();
     arm.insert(factor.name.clone(), (*level).to_owned());
     Some(arm)
 }
 
-/// Levels that are shares or numbers, in ascending order, with their trials.
-fn numbered<'q, 'a>(curve: &Curve<'q, 'a>) -> Vec<(f64, &'q str, &'q Runs<'a>)> {
-    let levels = curve.iter();
+/// Levels that are numbers or percentages, in ascending order, with their trials.
+fn numeric_levels<'q, 'a>(curve: &Curve<'q, 'a>) -> Vec<(&'q str, &'q Runs<'a>)> {
     let number =
         |level: &str| level_number(level).or_else(|| level.strip_suffix('%')?.trim().parse().ok());
-    let levels = levels.filter_map(|(level, runs)| Some((number(level)?, *level, *runs)));
-    let mut levels: Vec<_> = levels.collect();
-    levels.sort_by(|one, other| one.0.total_cmp(&other.0));
-    levels
+    let levels = curve.iter();
+    let mut levels: Vec<(f64, _)> =
+        levels.filter_map(|(level, runs)| Some((number(level)?, (*level, *runs)))).collect();
+    levels.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    levels.into_iter().map(|(_, level)| level).collect()
 }
 
-/// Numeric levels or shares in ascending order with their medians, and how many of the first stay below the bound.
-fn by_share<'q>(
+/// Numeric levels in ascending order with their medians, and how many of the first stay below the bound.
+fn medians_by_level<'q>(
     ask: &Ask,
     place: &ClaimTest<'_, '_>,
     curve: &Curve<'q, '_>,
-) -> (Vec<(f64, &'q str, f64)>, usize) {
-    let most = bound_of(ask, place);
-    let levels = numbered(curve).into_iter();
-    let levels: Vec<(f64, &str, f64)> =
-        levels.filter_map(|(number, level, runs)| Some((number, level, middle(runs)?))).collect();
-    let below = levels.iter().take_while(|(.., middle)| *middle <= most).count();
-    (levels, below)
+) -> (Vec<(&'q str, f64)>, usize) {
+    let most = upper_bound(ask, place);
+    let levels = numeric_levels(curve).into_iter();
+    let medians: Vec<(&str, f64)> =
+        levels.filter_map(|(level, runs)| Some((level, median_of_replicates(runs)?))).collect();
+    let below = medians.iter().take_while(|(_, median)| *median <= most).count();
+    (medians, below)
 }
 
-fn bound_of(ask: &Ask, place: &ClaimTest<'_, '_>) -> f64 {
+fn upper_bound(ask: &Ask, place: &ClaimTest<'_, '_>) -> f64 {
     ask.max.as_ref().map_or(f64::INFINITY, |amount| amount.in_unit_of(place.question.metric))
 }
 
 /// The highest level whose median stays below a bound together with all levels below it.
-fn knee(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
+fn judge_knee(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
     let PlaceCheck { ask, place, curve, name, .. } = *check;
-    let (levels, below) = by_share(ask, place, curve);
-    if levels.len() < FEWEST_LEVELS {
+    let (medians, below) = medians_by_level(ask, place, curve);
+    if medians.len() < FEWEST_LEVELS {
         return no_data(words::no_numbers(name));
     }
-    let told = |at: usize| levels.get(at).map(|(_, level, middle)| (*level, *middle));
-    let found = below.checked_sub(1).and_then(told);
+    let knee = below.checked_sub(1).map(|index| medians[index]);
     let claimed = ask.level.as_deref().unwrap_or_default();
-    let claim = match found {
+    let claim = match knee {
         Some((level, _)) if level == claimed => Claim::Supported,
         _ => Claim::Contradicted,
     };
-    ClaimVerdict::new(claim, check.knee(bound_of(ask, place), found, told(below)))
+    let above = medians.get(below).copied();
+    ClaimVerdict::new(claim, check.knee(upper_bound(ask, place), knee, above))
 }
 
 /// Whether a level matches the best within the margin, and the smallest level that does.
-fn enough(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
+fn judge_enough(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
     let PlaceCheck { design, ask, place, curve, name, cases } = *check;
-    let levels = numbered(curve);
+    let levels = numeric_levels(curve);
     if levels.len() < FEWEST_LEVELS {
         return no_data(words::no_numbers(name));
     }
     let claimed = ask.level.as_deref().unwrap_or_default();
-    let Some(own) = levels.iter().position(|(_, level, _)| *level == claimed) else {
+    let Some(index) = levels.iter().position(|(level, _)| *level == claimed) else {
         return no_data(no_level(place, ask, claimed, name));
     };
     let sign = place.question.better.sign();
-    let middles: Vec<f64> =
-        levels.iter().map(|(.., runs)| sign * mean(&own_levels(runs))).collect();
-    let best =
-        (0..levels.len()).fold(0, |best, at| if middles[at] > middles[best] { at } else { best });
+    let means: Vec<f64> = levels.iter().map(|(_, runs)| sign * mean(&own_levels(runs))).collect();
+    let mut best = 0;
+    for (candidate, mean) in means.iter().enumerate() {
+        if *mean > means[best] {
+            best = candidate;
+        }
+    }
     let margin = design.margin.unwrap_or_default().ln_1p();
-    let as_much = |at: &usize| middles[*at] >= middles[best] - margin;
-    let from = (0..=best).rev().take_while(as_much).last().unwrap_or(best);
-    let sample = Sample::of(&pairs(levels[best].2, levels[own].2).differences());
+    let mut smallest = best;
+    while smallest > 0 && means[smallest - 1] >= means[best] - margin {
+        smallest -= 1;
+    }
+    let sample = Sample::of(&pairs(levels[best].1, levels[index].1).differences());
     let bound = ErrorBound::new(design, cases * (levels.len() - 1));
     let ends = sample.as_ref().and_then(|sample| bound.interval(sample));
     let claim = match ends.map(|ends| signed(ends, sign)) {
-        _ if own == best => Claim::Supported,
+        _ if index == best => Claim::Supported,
         Some([low, _]) if low >= -margin => Claim::Supported,
         Some([_, high]) if high < -margin => Claim::Contradicted,
         _ => Claim::NotShown,
     };
-    let [from, best_level] = [from, best].map(|at| levels[at].1);
     let (is_smallest, margin) = (best == 0, margin.exp_m1());
-    let told = words::SaturationLevel { from, best: best_level, claimed, is_smallest, margin };
-    let shown = sample.filter(|_| own != best).zip(ends);
-    ClaimVerdict::new(claim, check.enough(&told, shown))
+    let [from, best_level] = [smallest, best].map(|index| levels[index].0);
+    let saturation = words::SaturationLevel { from, best_level, claimed, is_smallest, margin };
+    let difference = sample.filter(|_| index != best).zip(ends);
+    ClaimVerdict::new(claim, check.enough(&saturation, difference))
 }
 
 /// The median over replicates with an undisturbed run: robust against single outliers.
-fn middle(runs: &Runs<'_>) -> Option<f64> {
+fn median_of_replicates(runs: &Runs<'_>) -> Option<f64> {
     let standing = runs.first.keys().filter_map(|replicate| runs.standing(*replicate));
     median(&standing.map(|run| run.level.exp()).collect::<Vec<f64>>())
 }
 
-fn reaches(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
+fn judge_bound(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
     let PlaceCheck { design, ask, place, name, cases, .. } = *check;
     let question = place.question;
     let runs = question.find(&place.others).filter(|runs| !runs.first.is_empty());
     let sample = runs.and_then(|runs| Sample::of(&own_levels(runs)));
     let (Some(sample), Scale::Ratio) = (sample, question.scale) else {
-        return no_data(format!("{name} {}", place.why(None)));
+        return no_data(format!("{name} {}", place.why_missing(None)));
     };
     let ends = ErrorBound::new(design, cases).interval(&sample).map(|ends| ends.map(f64::exp));
     let least = ask.min.as_ref().map_or(0.0, |amount| amount.in_unit_of(question.metric));
     let most = ask.max.as_ref().map_or(f64::INFINITY, |amount| amount.in_unit_of(question.metric));
     // A value equal to the bound is within it: rounding in logarithms must not exclude it.
     let (least, most) = (least * (1.0 - ROUNDING), most * (1.0 + ROUNDING));
-    let ends_of_claim = ends.filter(|_| ask.min.is_some() || ask.max.is_some());
-    let claim = ends_of_claim.map_or(Claim::NotShown, |ends| within(ends, least, most));
-    let mut limits = ask.min.iter().chain(&ask.max);
+    let mut limits = ask.min.iter().chain(&ask.max).peekable();
+    let claim = match ends.filter(|_| limits.peek().is_some()) {
+        Some(ends) => judge_ends(ends, least, most),
+        None => Claim::NotShown,
+    };
     let is_decimal = limits.any(Amount::is_decimal_rate);
     ClaimVerdict::new(claim, check.level(is_decimal, sample.mean.exp(), ends))
 }

@@ -8,7 +8,7 @@ use assay_study::findings::{AbsentCell, AdviceKind, Trust, Verdict};
 use assay_study::results::design::{Ask, AskKind, Order};
 use assay_study::results::record::Status;
 
-use super::answers::{explain, why};
+use super::answers::{explain, why_missing};
 use super::tests::{Study, arm};
 
 fn noise(seed: u64, count: usize) -> Vec<f64> {
@@ -390,7 +390,7 @@ fn what_has_no_number_says_why_in_different_words() {
 fn only_disturbed_trials_are_called_disturbed() {
     let why = |change: &dyn Fn(&mut Series)| {
         let study = at_level(curve(&HILL, 1), "4", change);
-        why(&study.measured.series, "work", &arm(&[("setting", "4")]))
+        why_missing(&study.measured.series, "work", &arm(&[("setting", "4")]))
     };
     let sound = why(&|_| {});
     assert!(sound.contains("no replicate with all required"), "{sound}");

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use assay_core::quantity::Scale;
 use assay_core::stats::{FTest, Slope, bonferroni, carry_over, carry_through, slope};
-use assay_study::findings::{Check, NoiseFloor, RECORDED, SEQUENTIAL, TrialValue, UNORDERED};
+use assay_study::findings::{Check, NoiseFloor, RECORDED, SEQUENTIAL, UNORDERED};
 use assay_study::results::design::{ALPHA, Design, LeadIn, Order};
 use assay_study::results::plan::Arm;
 use assay_study::results::record::Status;
@@ -30,7 +30,7 @@ pub(super) fn checks(
         return Vec::new();
     }
     let floor = floor.filter(|floor| floor.different);
-    let mut found: Vec<Check> =
+    let mut checks: Vec<Check> =
         floor.map(|floor| Check::new("noise-floor", floor.text.clone())).into_iter().collect();
     let without_verdict = match design.order {
         Order::Sequential => Some((SEQUENTIAL, words::SEQUENTIAL_STUDY)),
@@ -38,60 +38,63 @@ pub(super) fn checks(
         Order::Recorded => Some((RECORDED, words::RECORDED_STUDY)),
         Order::Random | Order::Chained | Order::Rcbd | Order::Crd => None,
     };
-    found.extend(without_verdict.map(|(name, text)| Check::new(name, text.to_owned())));
+    checks.extend(without_verdict.map(|(name, text)| Check::new(name, text.to_owned())));
     if design.order == Order::Recorded {
-        return found;
+        return checks;
     }
     let mut runs = questions.iter().flat_map(|question| &question.arms);
     if !runs.any(|runs| runs.first.values().any(|run| run.order.is_some())) {
-        found.push(Check::new("drift", words::NO_ORDER.to_owned()));
-        return found;
+        checks.push(Check::new("drift", words::NO_ORDER.to_owned()));
+        return checks;
     }
     let baselines = questions.iter().map(|question| question.baselines(design).count()).sum();
-    let lines = of_each(questions, |question| clearest_line(design, question));
+    let lines = test_each(questions, |question| clearest_line(design, question));
     let by_order = neighbours(questions);
-    let tests = of_each(questions, |question| carried(question, &by_order));
-    let drifts = lines.iter().filter(|(_, (line, _))| line.p < bonferroni(ALPHA, baselines));
-    let drifts = drifts.map(|(question, (line, span))| drift(design, question, line, *span));
-    let mut told: Vec<Check> = drifts.collect();
-    let is_clear = |p: f64| p < bonferroni(CARRY_OVER, questions.len());
+    let tests = test_each(questions, |question| carry_over_test(question, &by_order));
+    let mut drifts: Vec<Check> = Vec::new();
+    for (question, (line, span)) in &lines {
+        if line.p < bonferroni(ALPHA, baselines) {
+            drifts.push(drift(design, question, line, *span));
+        }
+    }
+    let is_significant = |p: f64| p < bonferroni(CARRY_OVER, questions.len());
     let mut carry_over: Vec<String> = Vec::new();
     if design.order == Order::Random && design.lead_in == LeadIn::None {
         carry_over.push(words::UNGUARDED.to_owned());
     }
-    for (question, test) in of_each(questions, |question| carried_through(question, &by_order)) {
-        if is_clear(test.p) {
+    for (question, test) in test_each(questions, |one| carry_through_test(one, &by_order)) {
+        if is_significant(test.p) {
             carry_over.push(words::through_the_lead_in(question.workload, design.lead_in, test.p));
         }
     }
-    let orders = of_each(questions, |question| Orders::new(design, question));
+    let orders = test_each(questions, |question| Orders::new(design, question));
     for (question, orders) in orders.iter().filter(|(_, orders)| orders.differ()) {
         carry_over.push(words::carried_between(question.workload, orders.test.p));
     }
-    for (question, test) in tests.iter().filter(|(_, test)| is_clear(test.p)) {
+    for (question, test) in tests.iter().filter(|(_, test)| is_significant(test.p)) {
         carry_over.push(words::carry_over(question.workload, test.p));
     }
-    let missed = missed(design, &tests, &orders);
-    let looked = [!lines.is_empty(), !tests.is_empty() || !orders.is_empty()];
-    if told.is_empty() && carry_over.is_empty() {
-        told.push(Check::new("drift", unseen(design, questions, looked) + &missed));
-    } else if looked[1] && carry_over.is_empty() {
-        carry_over.push(words::NO_CARRY_OVER.to_owned() + &missed);
+    let caveat = undetectable_carry_over(design, &tests, &orders);
+    let checked = [!lines.is_empty(), !tests.is_empty() || !orders.is_empty()];
+    if drifts.is_empty() && carry_over.is_empty() {
+        drifts.push(Check::new("drift", nothing_detected(design, questions, checked) + &caveat));
+    } else if checked[1] && carry_over.is_empty() {
+        carry_over.push(words::NO_CARRY_OVER.to_owned() + &caveat);
     }
-    found.extend(told);
-    found.extend(carry_over.into_iter().map(|text| Check::new("carry-over", text)));
-    found
+    checks.extend(drifts);
+    checks.extend(carry_over.into_iter().map(|text| Check::new("carry-over", text)));
+    checks
 }
 
 /// Runs `test` on each question; returns those with a result.
-fn of_each<'q, 'a, T>(
+fn test_each<'q, 'a, T>(
     questions: &[&'q Question<'a>],
     test: impl Fn(&'q Question<'a>) -> Option<T>,
 ) -> Vec<(&'q Question<'a>, T)> {
     questions.iter().filter_map(|question| Some((*question, test(question)?))).collect()
 }
 
-/// Invalid arms are only in the table.
+/// Reports the invalid arms, which are only in the table.
 pub(super) fn left_out(all: &[&Question<'_>], sound: &[&Question<'_>]) -> Option<Check> {
     let count = |questions: &[&Question<'_>]| -> usize {
         let known = questions.iter().filter(|question| question.better.is_known());
@@ -101,11 +104,11 @@ pub(super) fn left_out(all: &[&Question<'_>], sound: &[&Question<'_>]) -> Option
     (invalid > 0).then(|| Check::new("invalid", words::left_out(invalid)))
 }
 
-/// The text if nothing was detected, limited to what could be checked.
-fn unseen(design: &Design, questions: &[&Question<'_>], looked: [bool; 2]) -> String {
+/// The text if nothing was detected; `checked` says whether drift and carry-over could be tested.
+fn nothing_detected(design: &Design, questions: &[&Question<'_>], checked: [bool; 2]) -> String {
     let two =
         questions.iter().all(|question| question.arms.len() == 2 && question.control.is_none());
-    match looked {
+    match checked {
         _ if design.order == Order::Sequential => words::NO_DRIFT_SEQUENTIAL,
         [true, true] => words::NO_DRIFT,
         [true, false] if two && design.order == Order::Chained => words::TWO_CHAINED,
@@ -118,21 +121,23 @@ fn unseen(design: &Design, questions: &[&Question<'_>], looked: [bool; 2]) -> St
 }
 
 /// The smallest carry-over effect detectable in every workload, in words; empty if no metric has a ratio.
-fn missed(
+fn undetectable_carry_over(
     design: &Design,
     tests: &[(&Question<'_>, FTest)],
     orders: &[(&Question<'_>, Orders)],
 ) -> String {
-    let is_share = |question: &Question<'_>| question.scale == Scale::Ratio;
     let alpha = bonferroni(CARRY_OVER, tests.len());
-    let of_tests = tests.iter().filter(|(question, _)| is_share(question));
-    let of_tests = of_tests.map(|(_, test)| test.detectable(alpha, POWER).unwrap_or(f64::INFINITY));
-    let of_orders = orders.iter().filter(|(question, _)| is_share(question));
-    let of_orders = of_orders.map(|(_, orders)| orders.detectable(POWER).unwrap_or(f64::INFINITY));
-    let (of_tests, of_orders) = (of_tests.reduce(f64::max), of_orders.reduce(f64::max));
-    of_tests.or(of_orders).map_or_else(String::new, |effect| {
-        words::missed_carry_over(design, effect.exp_m1(), of_tests.is_none())
-    })
+    let tests = tests.iter().filter(|(question, _)| question.scale == Scale::Ratio);
+    let tests = tests.map(|(_, test)| test.detectable(alpha, POWER).unwrap_or(f64::INFINITY));
+    if let Some(effect) = tests.reduce(f64::max) {
+        return words::missed_carry_over(design, effect.exp_m1(), false);
+    }
+    let orders = orders.iter().filter(|(question, _)| question.scale == Scale::Ratio);
+    let orders = orders.map(|(_, orders)| orders.detectable(POWER).unwrap_or(f64::INFINITY));
+    match orders.reduce(f64::max) {
+        Some(effect) => words::missed_carry_over(design, effect.exp_m1(), true),
+        None => String::new(),
+    }
 }
 
 /// The baseline of a workload with the most significant slope.
@@ -172,11 +177,12 @@ fn neighbours<'a>(questions: &[&Question<'a>]) -> Neighbours<'a> {
     let (mut arms, mut at) = (BTreeMap::new(), HashMap::new());
     for question in questions {
         for runs in question.arms.iter().chain(&question.control) {
-            let lead_in = |trial: &TrialValue| trial.status == Status::Warmup;
-            let placed = runs.trials.iter().filter_map(|one| Some((one.order?, lead_in(one))));
             let next = arms.len();
             let number = *arms.entry(runs.arm).or_insert(next);
-            at.extend(placed.map(|(order, lead_in)| (order, (number, lead_in))));
+            for trial in runs.trials {
+                let is_warmup = trial.status == Status::Warmup;
+                at.extend(trial.order.map(|order| (order, (number, is_warmup))));
+            }
         }
     }
     Neighbours { arms, at }
@@ -225,31 +231,31 @@ impl<'a> Neighbours<'a> {
 }
 
 /// Tests whether the previous arm affects a trial; `None` if the order cannot show it.
-fn carried<'a>(question: &Question<'a>, around: &Neighbours<'a>) -> Option<FTest> {
+fn carry_over_test<'a>(question: &Question<'a>, around: &Neighbours<'a>) -> Option<FTest> {
     let places = around.places(question);
-    let before = |order: u32| {
+    let previous_arm = |order: u32| {
         let (arm, _) = around.get(order.checked_sub(1)?)?;
         places[arm]
     };
-    let found = Followers::new(question, before);
-    carry_over(&found.levels, &found.arms, &found.before, &found.replicates)
+    let trials = Followers::new(question, previous_arm);
+    carry_over(&trials.levels, &trials.arms, &trials.before, &trials.replicates)
 }
 
 /// Tests whether the last arm of a replicate affects the first trial of the next one despite the warm-up (R2c).
-fn carried_through<'a>(question: &Question<'a>, around: &Neighbours<'a>) -> Option<FTest> {
+fn carry_through_test<'a>(question: &Question<'a>, around: &Neighbours<'a>) -> Option<FTest> {
     let places = around.places(question);
     // One past the last arm: a trial without a warm-up before it.
-    let none = question.arms.len();
-    let before = |order: u32| {
-        let lead_in = |order: u32| around.get(order).is_some_and(|(_, lead_in)| lead_in);
-        let Some(one_before) = order.checked_sub(1).filter(|one| lead_in(*one)) else {
-            return Some(none);
+    let no_warmup = question.arms.len();
+    let is_warmup = |order: u32| around.get(order).is_some_and(|(_, is_warmup)| is_warmup);
+    let arm_before_warmup = |order: u32| {
+        let Some(warmup) = order.checked_sub(1).filter(|previous| is_warmup(*previous)) else {
+            return Some(no_warmup);
         };
-        let (arm, _) = around.get(one_before.checked_sub(1)?)?;
+        let (arm, _) = around.get(warmup.checked_sub(1)?)?;
         places[arm]
     };
-    let found = Followers::new(question, before);
-    let first: Vec<usize> =
-        found.before.iter().map(|before| usize::from(*before != none)).collect();
-    carry_through(&found.levels, &found.arms, &found.before, &first, &found.replicates)
+    let trials = Followers::new(question, arm_before_warmup);
+    let is_first: Vec<usize> =
+        trials.before.iter().map(|before| usize::from(*before != no_warmup)).collect();
+    carry_through(&trials.levels, &trials.arms, &trials.before, &is_first, &trials.replicates)
 }

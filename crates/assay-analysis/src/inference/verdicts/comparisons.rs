@@ -12,7 +12,7 @@ use assay_workloads::metrics::is_of_speed;
 
 use super::arms::{Question, Runs, Sides};
 use super::bound::{ErrorBound, exp};
-use super::load::add;
+use super::load::add_note;
 use super::notes;
 use super::pairs::{Pairs, pairs};
 use super::words;
@@ -22,22 +22,22 @@ const MOST_FOR_SIGN_FLIP: usize = 20;
 
 /// The comparisons of one workload and metric, in the order of the arms.
 pub(super) fn comparisons(design: &Design, question: &Question<'_>) -> Vec<Comparison> {
-    let mut compared: Vec<Sides<'_, '_>> = Vec::new();
+    let mut pairs: Vec<Sides<'_, '_>> = Vec::new();
     for arm in &question.arms {
         let baseline = question.baseline_of(design, arm.arm);
-        compared.extend(baseline.map(|baseline| Sides { baseline, arm }));
+        pairs.extend(baseline.map(|baseline| Sides { baseline, arm }));
     }
-    let family = if question.primary { compared.len() * question.sharing } else { 1 };
-    let ruler = IntervalBounds::new(design, family, question.better);
-    let mut found: Vec<Comparison> =
-        compared.iter().map(|sides| comparison(design, question, *sides, &ruler)).collect();
+    let family = if question.primary { pairs.len() * question.sharing } else { 1 };
+    let bounds = IntervalBounds::new(design, family, question.better);
+    let mut comparisons: Vec<Comparison> =
+        pairs.iter().map(|sides| comparison(design, question, *sides, &bounds)).collect();
     if question.primary {
-        correct(found.iter_mut());
-        for p in found.iter_mut().filter_map(|one| one.p_holm.as_mut()) {
+        correct(comparisons.iter_mut());
+        for p in comparisons.iter_mut().filter_map(|one| one.p_holm.as_mut()) {
             *p = (*p * question.sharing as f64).min(1.0);
         }
     }
-    found
+    comparisons
 }
 
 pub(super) struct IntervalBounds {
@@ -97,40 +97,40 @@ fn comparison(
     design: &Design,
     question: &Question<'_>,
     sides: Sides<'_, '_>,
-    ruler: &IntervalBounds,
+    bounds: &IntervalBounds,
 ) -> Comparison {
     let Sides { baseline, arm } = sides;
     let pairs = pairs(baseline, arm);
     let differences = pairs.differences();
     let sample = Sample::of(&differences);
-    let [ci95, family] = sample.as_ref().map_or([None, None], |sample| ruler.intervals(sample));
-    let ratios = question.scale == Scale::Ratio;
+    let [ci95, family] = sample.as_ref().map_or([None, None], |sample| bounds.intervals(sample));
+    let is_ratio = question.scale == Scale::Ratio;
     // A mean of one or two pairs is chance, but looks like a finding.
-    let told = sample.filter(|sample| sample.n >= FEWEST_FOR_INTERVAL);
-    let judged = sample.as_ref().and_then(|sample| ruler.verdict_on(sample, question.scale));
+    let shown = sample.filter(|sample| sample.n >= FEWEST_FOR_INTERVAL);
+    let judged = sample.as_ref().and_then(|sample| bounds.verdict_on(sample, question.scale));
     let verdict = verdict(design, question, sides, judged.as_ref());
-    // Looks share their error; an uncorrected p would be too small.
-    let fixed = design.stopping == Stopping::Fixed;
+    // Interim analyses share their error; an uncorrected p would be too small.
+    let has_fixed_size = design.stopping == Stopping::Fixed;
     let mut found = Comparison {
         class_of: question.class_of.map(str::to_owned),
         primary: question.primary,
         n: differences.len(),
-        means: told.map(|_| pairs.means().map(|mean| if ratios { mean.exp() } else { mean })),
-        ratio: told.filter(|_| ratios).map(|sample| sample.mean.exp()).filter(|r| r.is_finite()),
-        ci95: ci95.filter(|_| ratios).and_then(exp),
-        ci95_simultaneous: family.filter(|_| ratios && question.primary).and_then(exp),
+        means: shown.map(|_| pairs.means().map(|mean| if is_ratio { mean.exp() } else { mean })),
+        ratio: shown.filter(|_| is_ratio).map(|sample| sample.mean.exp()).filter(|r| r.is_finite()),
+        ci95: ci95.filter(|_| is_ratio).and_then(exp),
+        ci95_simultaneous: family.filter(|_| is_ratio && question.primary).and_then(exp),
         ci_equivalence: sample
-            .filter(|_| ratios && question.primary && design.margin.is_some())
-            .and_then(|sample| exp(ruler.equivalence.interval(&sample)?)),
-        difference: told.filter(|_| !ratios).map(|sample| Difference {
+            .filter(|_| is_ratio && question.primary && design.margin.is_some())
+            .and_then(|sample| exp(bounds.equivalence.interval(&sample)?)),
+        difference: shown.filter(|_| !is_ratio).map(|sample| Difference {
             value: sample.mean,
             ci95,
             ci95_simultaneous: family.filter(|_| question.primary),
             sd: sample.sd,
         }),
-        sd_log: sample.filter(|_| ratios).and_then(|sample| sample.sd),
-        p_holm: sample.as_ref().and_then(|sample| sample.p_value(0.0)).filter(|_| fixed),
-        p_sign_flip: sign_flip_p(&differences, question.primary).filter(|_| fixed),
+        sd_log: sample.filter(|_| is_ratio).and_then(|sample| sample.sd),
+        p_holm: sample.as_ref().and_then(|sample| sample.p_value(0.0)).filter(|_| has_fixed_size),
+        p_sign_flip: sign_flip_p(&differences, question.primary).filter(|_| has_fixed_size),
         verdict,
         within_margin: verdict.is_some() && judged.is_some_and(|judged| judged.within_margin),
         margin: design.margin,
@@ -142,24 +142,20 @@ fn comparison(
             [baseline.arm.clone(), arm.arm.clone()],
         )
     };
-    if verdict == Some(Verdict::Inconclusive) && ratios {
+    if verdict == Some(Verdict::Inconclusive) && is_ratio {
         found.replicates_needed =
-            sample.as_ref().and_then(|sample| replicates_needed(design, sample, ruler));
+            sample.as_ref().and_then(|sample| replicates_needed(design, sample, bounds));
     }
     if !design.order.tells_arms_from_time() {
-        compare_groups(
-            &mut found,
-            sides,
-            &[ruler.single.alpha, ruler.family.alpha],
-            question.scale,
-        );
+        let alphas = [bounds.single.alpha, bounds.family.alpha];
+        compare_groups(&mut found, sides, &alphas, question.scale);
     }
-    let mut told = notes::notes(design, question, sides, &pairs, &found);
+    let mut notes = notes::notes(design, question, sides, &pairs, &found);
     if let Some(judged) = judged.filter(|_| verdict.is_some()) {
-        told.extend(depends(&pairs, judged, ruler, question.scale));
+        notes.extend(fragility(&pairs, judged, bounds, question.scale));
     }
     let names = [baseline, arm].map(|runs| words::short_words(runs.arm, design));
-    for note in told {
+    for note in notes {
         let words = words::note(&note, [&names[0], &names[1]]);
         found.add(note, words);
     }
@@ -186,12 +182,12 @@ pub(super) fn withdraw(one: &mut Comparison) {
 /// Removes the verdicts on times and rates: the machine is emulated.
 pub(super) fn of_an_emulator(design: &Design, found: &mut [Comparison]) {
     for one in found.iter_mut().filter(|one| is_of_speed(&one.metric)) {
-        let had = one.verdict.take().is_some();
+        let had_verdict = one.verdict.take().is_some();
         (one.withheld, one.within_margin, one.replicates_needed) = (false, false, None);
         one.keep_notes(|note| !note.is_of_the_verdict());
-        if had {
+        if had_verdict {
             one.text = words::emulated(one, design);
-            add(one, Note::Emulated);
+            add_note(one, Note::Emulated);
         }
     }
 }
@@ -223,39 +219,41 @@ fn sign_flip_p(differences: &[f64], primary: bool) -> Option<f64> {
 pub(super) fn replicates_needed(
     design: &Design,
     sample: &Sample,
-    ruler: &IntervalBounds,
+    bounds: &IntervalBounds,
 ) -> Option<u32> {
     if matches!(design.stopping, Stopping::Open { .. }) {
         return None;
     }
-    let needed = replicates_to_resolve(sample.sd?, sample.n, ruler.margin, ruler.family.alpha)?;
+    let needed = replicates_to_resolve(sample.sd?, sample.n, bounds.margin, bounds.family.alpha)?;
     u32::try_from(needed.max(sample.n + 1)).ok()
 }
 
 /// Dependence of the verdict on single replicates and on disturbed trials (R11).
-fn depends(pairs: &Pairs, judged: Judgement, ruler: &IntervalBounds, scale: Scale) -> Vec<Note> {
-    let mut told = Vec::new();
-    let again = |sample: &Sample| ruler.verdict_on(sample, scale).map(|judged| judged.verdict);
-    let flips = |sample: &Sample| again(sample).filter(|verdict| *verdict != judged.verdict);
+fn fragility(pairs: &Pairs, judged: Judgement, bounds: &IntervalBounds, scale: Scale) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let other_verdict = |sample: &Sample| {
+        let verdict = bounds.verdict_on(sample, scale)?.verdict;
+        (verdict != judged.verdict).then_some(verdict)
+    };
     if judged.verdict != stats::StatVerdict::Inconclusive {
-        let without = leave_one_out(&pairs.differences());
-        let without = pairs.undisturbed.iter().zip(&without);
-        let decisive = without.filter(|(_, sample)| flips(sample).is_some());
+        let reduced = leave_one_out(&pairs.differences());
+        let decisive = pairs.undisturbed.iter().zip(&reduced);
+        let decisive = decisive.filter(|(_, sample)| other_verdict(sample).is_some());
         let replicates: Vec<u32> = decisive.map(|(pair, _)| pair.replicate).collect();
-        told.extend((!replicates.is_empty()).then_some(Note::Fragile { replicates }));
+        notes.extend((!replicates.is_empty()).then_some(Note::Fragile { replicates }));
     }
     if pairs.all.len() > pairs.undisturbed.len() {
-        let other = Sample::of(&pairs.all).as_ref().and_then(flips);
-        told.extend(other.map(|all| Note::Disturbed { verdict: word(all) }));
+        let with_disturbed = Sample::of(&pairs.all).as_ref().and_then(other_verdict);
+        notes.extend(with_disturbed.map(|verdict| Note::Disturbed { verdict: word(verdict) }));
     }
-    told
+    notes
 }
 
 /// Applies Holm's correction to the p-values of a family.
 pub(crate) fn correct<'a>(family: impl Iterator<Item = &'a mut Comparison>) {
-    let mut told: Vec<&mut Comparison> = family.filter(|one| one.p_holm.is_some()).collect();
-    let p: Vec<f64> = told.iter().filter_map(|one| one.p_holm).collect();
-    for (one, p) in told.iter_mut().zip(holm(&p)) {
+    let mut tested: Vec<&mut Comparison> = family.filter(|one| one.p_holm.is_some()).collect();
+    let p: Vec<f64> = tested.iter().filter_map(|one| one.p_holm).collect();
+    for (one, p) in tested.iter_mut().zip(holm(&p)) {
         one.p_holm = Some(p);
     }
 }

@@ -29,35 +29,38 @@ pub(super) struct Contrast {
     pub averaged: bool,
 }
 
-/// Levels against the baseline's: by main effects in a grid, with arms in which a single level is worse; else by
-/// comparisons of arms.
+/// Levels against the baseline's: by main effects and arms with one worse level in a grid, else by comparisons.
 pub(super) fn contrasts(evidence: &AdviceInput<'_, '_>) -> Vec<Contrast> {
-    let mut all = Vec::new();
+    let mut contrasts = Vec::new();
     for question in evidence.questions {
-        let ruler = ContrastScale {
+        let scale = ContrastScale {
             design: evidence.design,
             question,
             reach: reach(evidence.design, question),
             margin: evidence.design.margin.unwrap_or(0.0),
         };
-        let own = evidence.effects.iter().filter(|effect| effect.workload == question.workload);
-        let named = |effect: &&Effect| evidence.design.baseline.contains_key(&effect.factor);
-        let before = all.len();
-        all.extend(own.filter(named).filter_map(|effect| ruler.of_effect(effect)));
-        let own = evidence.of_workload(question);
-        if all.len() == before {
-            all.extend(own.filter_map(|found| ruler.of_comparison(found)));
+        let effects = evidence.effects.iter().filter(|effect| {
+            let is_compared = evidence.design.baseline.contains_key(&effect.factor);
+            effect.workload == question.workload && is_compared
+        });
+        let of_effects: Vec<Contrast> = effects.filter_map(|main| scale.of_effect(main)).collect();
+        let comparisons = evidence.of_workload(question);
+        if of_effects.is_empty() {
+            contrasts.extend(comparisons.filter_map(|one| scale.of_comparison(one)));
             continue;
         }
-        let told: Vec<Arm> =
-            all[before..].iter().filter(|one| one.is_bad()).map(|one| one.what.clone()).collect();
-        let alone = own.filter(|found| {
-            in_one_factor(found) && !told.iter().any(|levels| matches(&found.configuration, levels))
+        let bad: Vec<&Arm> =
+            of_effects.iter().filter(|one| one.is_bad()).map(|one| &one.what).collect();
+        let unexplained = comparisons.filter(|one| {
+            differs_in_one_factor(one)
+                && !bad.iter().any(|levels| matches(&one.configuration, levels))
         });
-        all.extend(alone.filter_map(|found| ruler.of_comparison(found)).filter(Contrast::is_bad));
+        let of_comparisons = unexplained.filter_map(|one| scale.of_comparison(one));
+        let of_comparisons: Vec<Contrast> = of_comparisons.filter(Contrast::is_bad).collect();
+        contrasts.extend(of_effects.into_iter().chain(of_comparisons));
     }
-    all.retain(|one| !is_other_work(&one.what, &one.than));
-    all
+    contrasts.retain(|one| !is_other_work(&one.what, &one.than));
+    contrasts
 }
 
 /// Whether two arms do different work: then neither can replace the other.
@@ -65,8 +68,7 @@ pub(super) fn is_other_work(arm: &Arm, baseline: &Arm) -> bool {
     arm.iter().any(|(name, level)| is_work(name) && baseline.get(name).is_some_and(|b| b != level))
 }
 
-/// Whether an arm and its baseline differ in a single level.
-fn in_one_factor(found: &Comparison) -> bool {
+fn differs_in_one_factor(found: &Comparison) -> bool {
     let differs = |(name, level): (&String, &String)| found.baseline.get(name) != Some(level);
     found.configuration.iter().filter(|pair| differs(*pair)).count() == 1
 }
@@ -97,7 +99,7 @@ impl ContrastScale<'_, '_> {
             than: self.varied(&found.baseline),
             ratio,
             ends,
-            verdict: self.weighed(verdict, ratio, ends),
+            verdict: self.limit_verdict(verdict, ratio, ends),
             sure: self.is_sure(ends),
             suspect: suspect(&found.configuration) || suspect(&found.baseline),
             averaged: false,
@@ -116,11 +118,10 @@ impl ContrastScale<'_, '_> {
             verdict if self.is_everywhere(effect, verdict) => verdict,
             _ => Verdict::Inconclusive,
         };
-        let either = |arm: &Arm| {
-            let own = arm.get(&effect.factor);
-            own == Some(&effect.level) || own == Some(&effect.baseline)
-        };
-        let arms = self.question.arms.iter().filter(|runs| either(runs.arm));
+        let mut arms = self.question.arms.iter().filter(|runs| {
+            let level = runs.arm.get(&effect.factor);
+            level == Some(&effect.level) || level == Some(&effect.baseline)
+        });
         Some(Contrast {
             id: effect.id(),
             workload: effect.workload.clone(),
@@ -129,17 +130,17 @@ impl ContrastScale<'_, '_> {
             than: level(&effect.baseline),
             ratio,
             ends,
-            verdict: self.weighed(verdict, ratio, ends),
+            verdict: self.limit_verdict(verdict, ratio, ends),
             sure: self.is_sure(ends),
-            suspect: arms.into_iter().any(|runs| self.question.is_suspect(runs.arm)),
+            suspect: arms.any(|runs| self.question.is_suspect(runs.arm)),
             averaged: true,
         })
     }
 
-    fn weighed(&self, verdict: Verdict, ratio: f64, ends: [f64; 2]) -> Verdict {
-        let beyond = self.reach.is_none_or(|reach| reach.is_passed_by(ratio, Some(ends)));
-        let inside = ends[0] > 1.0 / (1.0 + self.margin) && ends[1] < 1.0 + self.margin;
-        if beyond && !inside { verdict } else { Verdict::Inconclusive }
+    fn limit_verdict(&self, verdict: Verdict, ratio: f64, ends: [f64; 2]) -> Verdict {
+        let is_noise = self.reach.is_some_and(|reach| !reach.is_passed_by(ratio, Some(ends)));
+        let is_in_margin = ends[0] > 1.0 / (1.0 + self.margin) && ends[1] < 1.0 + self.margin;
+        if is_noise || is_in_margin { Verdict::Inconclusive } else { verdict }
     }
 
     fn is_sure(&self, ends: [f64; 2]) -> bool {
@@ -148,18 +149,18 @@ impl ContrastScale<'_, '_> {
 
     /// Whether an effect has the same direction at every combination of the other factors' levels.
     fn is_everywhere(&self, effect: &Effect, verdict: Verdict) -> bool {
-        let up = match verdict {
+        let must_rise = match verdict {
             Verdict::Better => self.question.better == Better::Higher,
             Verdict::Worse => self.question.better == Better::Lower,
             Verdict::Equivalent | Verdict::Inconclusive => return true,
         };
-        let here = |arm: &Arm| arm.get(&effect.factor) == Some(&effect.level);
-        self.question.arms.iter().filter(|runs| here(runs.arm)).all(|runs| {
-            let mut other = runs.arm.clone();
-            other.insert(effect.factor.clone(), effect.baseline.clone());
-            let Some(base) = self.question.find(&other) else { return true };
+        let arms = self.question.arms.iter();
+        arms.filter(|runs| runs.arm.get(&effect.factor) == Some(&effect.level)).all(|runs| {
+            let mut base_arm = runs.arm.clone();
+            base_arm.insert(effect.factor.clone(), effect.baseline.clone());
+            let Some(base) = self.question.find(&base_arm) else { return true };
             let differences = pairs(base, runs).differences();
-            differences.is_empty() || (mean(&differences) > 0.0) == up
+            differences.is_empty() || (mean(&differences) > 0.0) == must_rise
         })
     }
 }

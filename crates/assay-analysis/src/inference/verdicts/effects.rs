@@ -11,32 +11,32 @@ use assay_study::results::plan::Arm;
 use super::arms::{Question, Runs};
 use super::bound::{ErrorBound, exp};
 use super::comparisons::{IntervalBounds, replicates_needed, word};
-use super::pairs::together;
+use super::pairs::levels_in;
 use super::ranks::mean;
 use super::words;
 
 /// The main effects of all factors on all workloads, and their interactions.
 pub(super) fn grid(design: &Design, questions: &[&Question<'_>]) -> Effects {
-    let told: Vec<&Question<'_>> =
-        questions.iter().copied().filter(|one| one.scale == Scale::Ratio).collect();
     if !design.order.tells_arms_from_time() {
         return Effects::default();
     }
-    let of = |workloads: usize| {
-        let family = |one: &Question<'_>| EffectBounds::new(design, workloads.max(one.sharing));
-        let effects = told.iter().flat_map(|one| effects(design, one, &family(one).effects));
-        let interactions =
-            told.iter().flat_map(|one| interactions(design, one, &family(one).interactions));
-        let (main, interactions) = (effects.collect(), interactions.collect());
-        Effects { main, interactions, ..Effects::default() }
+    let questions: Vec<&Question<'_>> =
+        questions.iter().copied().filter(|question| question.scale == Scale::Ratio).collect();
+    let with_family = |workloads: usize| {
+        let mut all = Effects::default();
+        for question in &questions {
+            let bounds = EffectBounds::new(design, workloads.max(question.sharing));
+            all.main.extend(effects(design, question, &bounds.effects));
+            all.interactions.extend(interactions(design, question, &bounds.interactions));
+        }
+        all
     };
-    let strict = of(told.len());
-    if told.len() > 1 && shows_anything(&strict) { of(1) } else { strict }
+    let strict = with_family(questions.len());
+    if questions.len() > 1 && shows_anything(&strict) { with_family(1) } else { strict }
 }
 
 fn shows_anything(found: &Effects) -> bool {
-    let differs =
-        |effect: &Effect| matches!(effect.verdict, Some(Verdict::Better | Verdict::Worse));
+    let differs = |main: &Effect| matches!(main.verdict, Some(Verdict::Better | Verdict::Worse));
     !found.interactions.is_empty() || found.main.iter().any(differs)
 }
 
@@ -55,23 +55,23 @@ impl EffectBounds {
             .varied()
             .map(|factor| levels(design, factor).map_or(0, |(_, others)| others.len()))
             .collect();
-        let pairs = others.iter().enumerate().map(|(at, own)| {
-            let after = &others[at + 1..];
-            own * after.iter().sum::<usize>()
-        });
-        let each = |share: f64, statements: usize| {
+        let mut pairs = 0;
+        for (index, count) in others.iter().enumerate() {
+            pairs += count * others[index + 1..].iter().sum::<usize>();
+        }
+        let bound = |share: f64, statements: usize| {
             ErrorBound::with_share(design, share / (statements * workloads).max(1) as f64)
         };
         Self {
-            effects: each(OF_EFFECTS, others.iter().sum()),
-            interactions: each(1.0 - OF_EFFECTS, pairs.sum()),
+            effects: bound(OF_EFFECTS, others.iter().sum()),
+            interactions: bound(1.0 - OF_EFFECTS, pairs),
         }
     }
 }
 
 fn effects(design: &Design, question: &Question<'_>, family: &ErrorBound) -> Vec<Effect> {
-    let ruler = IntervalBounds::with(design, family.clone(), question.better);
-    design.factors.iter().flat_map(|factor| of_factor(design, question, factor, &ruler)).collect()
+    let bounds = IntervalBounds::with(design, family.clone(), question.better);
+    design.factors.iter().flat_map(|factor| of_factor(design, question, factor, &bounds)).collect()
 }
 
 /// The reference level of a factor, and the other levels.
@@ -84,19 +84,19 @@ fn of_factor(
     design: &Design,
     question: &Question<'_>,
     factor: &Factor,
-    ruler: &IntervalBounds,
+    bounds: &IntervalBounds,
 ) -> Vec<Effect> {
     let Some((base, others)) = levels(design, factor) else { return Vec::new() };
     let name = &factor.name;
-    let mut found = Vec::new();
+    let mut effects = Vec::new();
     for level in others {
         let corners = Corners::new(question, &[(name, base)], &[&[], &[(name, level)]]);
         let sample = Sample::of(&corners.by_replicate(|means| means[1] - means[0]));
         let Some(sample) = sample.filter(|sample| sample.n >= FEWEST_FOR_INTERVAL) else {
             continue;
         };
-        let [ci95, family] = ruler.intervals(&sample);
-        let judged = ruler.verdict(&sample).map(|judged| word(judged.verdict));
+        let [ci95, family] = bounds.intervals(&sample);
+        let judged = bounds.verdict(&sample).map(|judged| word(judged.verdict));
         let verdict = judged.unwrap_or(Verdict::Inconclusive);
         let is_open = verdict == Verdict::Inconclusive;
         let mut effect = Effect {
@@ -111,13 +111,13 @@ fn of_factor(
             ci95: ci95.and_then(exp),
             ci95_simultaneous: family.and_then(exp),
             verdict: Some(verdict),
-            replicates_needed: replicates_needed(design, &sample, ruler).filter(|_| is_open),
+            replicates_needed: replicates_needed(design, &sample, bounds).filter(|_| is_open),
             text: String::new(),
         };
         effect.text = words::effect(&effect);
-        found.push(effect);
+        effects.push(effect);
     }
-    found
+    effects
 }
 
 /// Interactions, one entry per pair of factors with a significant one.
@@ -146,13 +146,15 @@ fn interaction(
         for level2 in &others2 {
             let corner = [(&first.name, base1), (&second.name, base2)];
             let moved = [(&first.name, *level1), (&second.name, *level2)];
-            let Some((clear, found)) = contrast(question, corner, moved, family) else { continue };
-            if clearest.as_ref().is_none_or(|(known, _)| clear > *known) {
-                clearest = Some((clear, found));
+            let Some((strength, interaction)) = contrast(question, corner, moved, family) else {
+                continue;
+            };
+            if clearest.as_ref().is_none_or(|(known, _)| strength > *known) {
+                clearest = Some((strength, interaction));
             }
         }
     }
-    clearest.map(|(_, found)| found)
+    clearest.map(|(_, interaction)| interaction)
 }
 
 /// The difference of an effect between two levels of another factor, and its t statistic; `None` if not significant.
@@ -164,17 +166,18 @@ fn contrast(
 ) -> Option<(f64, Interaction)> {
     let [first, second] = moved;
     let corners = Corners::new(question, &corner, &[&[], &[first], &[second], &[first, second]]);
-    let part = |value: fn([f64; 2]) -> f64| {
+    // The effect of the first factor at the baseline and at the other level of the second one.
+    let sample_of = |value: fn([f64; 2]) -> f64| {
         let effects = |means: &[f64]| value([means[1] - means[0], means[3] - means[2]]);
         Sample::of(&corners.by_replicate(effects))
     };
-    let sample = part(|[low, high]| high - low)?;
+    let sample = sample_of(|[low, high]| high - low)?;
     let ends = bound.interval(&sample)?;
     if ends[0] <= 0.0 && ends[1] >= 0.0 {
         return None;
     }
-    let (low, high) = (part(|[low, _]| low)?, part(|[_, high]| high)?);
-    let mut found = Interaction {
+    let effects = [sample_of(|[low, _]| low)?, sample_of(|[_, high]| high)?];
+    let mut interaction = Interaction {
         workload: question.workload.to_owned(),
         metric: question.metric.to_owned(),
         factors: [first.0.clone(), second.0.clone()],
@@ -184,8 +187,9 @@ fn contrast(
         ci95_simultaneous: exp(ends)?,
         text: String::new(),
     };
-    found.text = words::interaction(&found, corner.map(|(_, level)| level.as_str()), low, high);
-    Some((ends[0].abs().min(ends[1].abs()) / sample.sd?.max(f64::MIN_POSITIVE), found))
+    let corner = corner.map(|(_, level)| level.as_str());
+    interaction.text = words::interaction(&interaction, corner, effects);
+    Some((ends[0].abs().min(ends[1].abs()) / sample.sd?.max(f64::MIN_POSITIVE), interaction))
 }
 
 type Setting<'a> = (&'a String, &'a String);
@@ -204,12 +208,15 @@ impl<'a> Corners<'a> {
     fn new(question: &'a Question<'a>, fixed: &[Setting<'_>], corners: &[&[Setting<'_>]]) -> Self {
         let fits = |arm: &Arm| fixed.iter().all(|(name, level)| arm.get(*name) == Some(*level));
         let complete = |arm: &Arm| -> Option<Vec<&'a Runs<'a>>> {
-            corners.iter().map(|moved| question.find(&at(arm, moved))).collect()
+            corners.iter().map(|moved| question.find(&with_settings(arm, moved))).collect()
         };
-        let own = question.arms.iter().filter(|runs| fits(runs.arm));
-        let contexts: Vec<Vec<&Runs<'_>>> = own.filter_map(|runs| complete(runs.arm)).collect();
-        let corner = |index: usize| contexts.iter().map(move |own: &Vec<&'a Runs<'a>>| own[index]);
-        let arms = (0..corners.len()).flat_map(corner).collect();
+        let fixed_arms = question.arms.iter().filter(|runs| fits(runs.arm));
+        let contexts: Vec<Vec<&Runs<'_>>> =
+            fixed_arms.filter_map(|runs| complete(runs.arm)).collect();
+        let mut arms = Vec::new();
+        for corner in 0..corners.len() {
+            arms.extend(contexts.iter().map(|context| context[corner]));
+        }
         Self { arms, contexts: contexts.len() }
     }
 
@@ -220,16 +227,16 @@ impl<'a> Corners<'a> {
             return Vec::new();
         };
         let of_replicate = |replicate: &u32| {
-            let levels = together(&self.arms, *replicate)?;
+            let levels = levels_in(&self.arms, *replicate)?;
             let means: Vec<f64> = levels.chunks(self.contexts).map(mean).collect();
-            let found = value(&means);
-            Some(if found.abs() < ROUNDING { 0.0 } else { found })
+            let result = value(&means);
+            Some(if result.abs() < ROUNDING { 0.0 } else { result })
         };
         first.first.keys().filter_map(of_replicate).collect()
     }
 }
 
-fn at(arm: &Arm, settings: &[Setting<'_>]) -> Arm {
+fn with_settings(arm: &Arm, settings: &[Setting<'_>]) -> Arm {
     let mut arm = arm.clone();
     arm.extend(settings.iter().map(|(name, level)| ((*name).clone(), (*level).clone())));
     arm

@@ -13,18 +13,18 @@ pub(super) fn factor_sentences(
     grid: &[&Question<'_>],
     found: &Effects,
 ) -> Vec<(String, String)> {
-    let choices = design.varied().filter(|factor| !is_work(&factor.name));
-    let mut choices: Vec<&Factor> = choices.collect();
+    let mut choices: Vec<&Factor> =
+        design.varied().filter(|factor| !is_work(&factor.name)).collect();
     choices.sort_by_key(|factor| !design.baseline.contains_key(&factor.name));
-    let of_factor = |factor: &Factor| {
-        let own = found.main.iter().filter(|one| one.factor == factor.name);
-        let own: Vec<&Effect> = own.collect();
-        let text = words::factor(design, &factor.name, &own, &found.interactions)?;
-        let doubted = own.iter().any(|effect| is_suspect(grid, &effect.workload));
-        let text = if doubted { words::from_suspect_numbers(&text) } else { text };
+    let sentence = |factor: &Factor| {
+        let mut effects: Vec<&Effect> = found.main.iter().collect();
+        effects.retain(|effect| effect.factor == factor.name);
+        let text = words::factor(design, &factor.name, &effects, &found.interactions)?;
+        let is_any_suspect = effects.iter().any(|effect| is_suspect(grid, &effect.workload));
+        let text = if is_any_suspect { words::from_suspect_numbers(&text) } else { text };
         Some((factor.name.clone(), text))
     };
-    choices.into_iter().filter_map(of_factor).collect()
+    choices.into_iter().filter_map(sentence).collect()
 }
 
 #[cfg(test)]

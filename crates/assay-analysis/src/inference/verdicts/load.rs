@@ -8,7 +8,7 @@ use assay_study::findings::notes::Note;
 use assay_study::findings::{Check, Comparison, Verdict};
 use assay_study::results::design::Design;
 
-use super::arms::Question;
+use super::arms::{Question, Runs};
 use super::comparisons::{IntervalBounds, withdraw};
 use super::pairs::pairs;
 use super::{is_gated, words};
@@ -39,44 +39,46 @@ pub(super) fn judge(
     design: &Design,
     questions: &[Question<'_>],
     live: &[String],
-    found: &mut [Comparison],
+    comparisons: &mut [Comparison],
 ) {
-    let asked = |one: &Comparison| one.primary || is_gated(design, &one.metric, one.primary);
-    let of_others =
-        |one: &Comparison| asked(one) && one.class_of.as_ref().is_some_and(|of| live.contains(of));
-    for one in found.iter_mut().filter(|one| of_others(one)) {
-        let Some(unequal) = unequal(design, questions, one) else { continue };
-        withdraw(one);
-        add(one, unequal);
-        one.text = words::without_verdict(one, design, &unequal_load(one).unwrap_or_default());
+    for one in comparisons {
+        let is_live = one.class_of.as_ref().is_some_and(|workload| live.contains(workload));
+        if !is_live || !one.primary && !is_gated(design, &one.metric, one.primary) {
+            continue;
+        }
+        if let Some(note) = load_difference(design, questions, one) {
+            withdraw(one);
+            add_note(one, note);
+            one.text = words::without_verdict(one, design, &unequal_load(one).unwrap_or_default());
+        }
     }
 }
 
 /// The rate whose difference may explain a verdict; the most significant one.
-fn unequal(design: &Design, questions: &[Question<'_>], one: &Comparison) -> Option<Note> {
-    let (class, of) = metric::class(&one.metric)?;
+fn load_difference(design: &Design, questions: &[Question<'_>], one: &Comparison) -> Option<Note> {
+    let (class, statistic) = metric::class(&one.metric)?;
     // A gate also judges without a verdict, and a different load may hide a loss; for a rate it judges the load itself.
-    let gated = is_gated(design, &one.metric, one.primary) && !RATES.contains(&of);
+    let is_gated = is_gated(design, &one.metric, one.primary) && !RATES.contains(&statistic);
     let verdict = one.verdict.filter(|verdict| *verdict != Verdict::Inconclusive);
-    let verdict = verdict.or(gated.then_some(Verdict::Equivalent))?;
-    let own = questions.iter().find(|own| own.primary && own.workload == one.workload)?;
-    let compared = own.arms.iter().filter(|arm| own.baseline_of(design, arm.arm).is_some()).count();
-    let family = compared * own.sharing;
-    let differs = RATES.into_iter().filter_map(|what| {
-        let rate = metric::of_requests(class, what)?;
-        let mut served = questions.iter().filter(|other| other.metric == rate.name);
-        let served = served.find(|other| other.workload == one.workload)?;
+    let verdict = verdict.or(is_gated.then_some(Verdict::Equivalent))?;
+    let of_workload = || questions.iter().filter(|question| question.workload == one.workload);
+    let primary = of_workload().find(|question| question.primary)?;
+    let has_baseline = |arm: &&Runs<'_>| primary.baseline_of(design, arm.arm).is_some();
+    let family = primary.arms.iter().filter(has_baseline).count() * primary.sharing;
+    let rates = RATES.into_iter().filter_map(|statistic| {
+        let rate = metric::of_requests(class, statistic)?;
+        let served = of_workload().find(|question| question.metric == rate.name)?;
         let (baseline, arm) = (served.find(&one.baseline)?, served.find(&one.configuration)?);
         let sample = Sample::of(&pairs(baseline, arm).differences())?;
-        let ruler = IntervalBounds::new(design, family, rate.better);
-        let ends = ruler.intervals(&sample)[1]?.map(f64::exp);
-        differs(rate.name, sample.mean.exp(), ends, design.margin.unwrap_or_default())
+        let bounds = IntervalBounds::new(design, family, rate.better);
+        let ends = bounds.intervals(&sample)[1]?.map(f64::exp);
+        rate_difference(rate.name, sample.mean.exp(), ends, design.margin.unwrap_or_default())
     });
-    clearest(differs, verdict)
+    largest_explanation(rates, verdict)
 }
 
-/// The direction of a significant difference in a rate, and the remark on it; `None` if it may be equal.
-fn differs(
+/// The direction and size of a significant difference in a rate, and the note on it; `None` if the rates may be equal.
+fn rate_difference(
     metric: &str,
     ratio: f64,
     ends: [f64; 2],
@@ -84,46 +86,50 @@ fn differs(
 ) -> Option<(LoadDirection, f64, Note)> {
     let [low, high] = ends;
     // Loads within the margin count as equal.
-    let same = low > 1.0 / (1.0 + margin) && high < 1.0 + margin;
-    let way = (high < 1.0)
-        .then_some(LoadDirection::Lower)
-        .or((low > 1.0).then_some(LoadDirection::Higher));
+    if low > 1.0 / (1.0 + margin) && high < 1.0 + margin {
+        return None;
+    }
+    let direction = match () {
+        () if high < 1.0 => LoadDirection::Lower,
+        () if low > 1.0 => LoadDirection::Higher,
+        () => return None,
+    };
     let note = Note::UnequalLoad { metric: metric.to_owned(), ratio, ci95_family: ends };
-    Some((way.filter(|_| !same)?, ratio.ln().abs(), note))
+    Some((direction, ratio.ln().abs(), note))
 }
 
-fn clearest(
-    differs: impl Iterator<Item = (LoadDirection, f64, Note)>,
+fn largest_explanation(
+    differences: impl Iterator<Item = (LoadDirection, f64, Note)>,
     verdict: Verdict,
 ) -> Option<Note> {
-    let explains = differs.filter(|(way, ..)| explains(*way, verdict));
-    explains.max_by(|one, other| one.1.total_cmp(&other.1)).map(|(.., note)| note)
+    let explanations = differences.filter(|(direction, ..)| explains(*direction, verdict));
+    explanations.max_by(|one, other| one.1.total_cmp(&other.1)).map(|(.., note)| note)
 }
 
 /// The same for two results, whose rates are also compared; `is_live` returns whether a class was production work.
 pub(crate) fn judge_across(found: &mut [Comparison], is_live: impl Fn(&str, &'static str) -> bool) {
-    let unequal: Vec<Option<Note>> =
-        found.iter().map(|one| between(found, one, &is_live)).collect();
-    for (one, unequal) in found.iter_mut().zip(unequal) {
-        let Some(unequal) = unequal else { continue };
+    let notes: Vec<Option<Note>> =
+        found.iter().map(|one| load_across(found, one, &is_live)).collect();
+    for (one, note) in found.iter_mut().zip(notes) {
+        let Some(note) = note else { continue };
         one.verdict = Some(Verdict::Inconclusive);
         one.within_margin = false;
-        let head = words::across(one);
-        add(one, unequal);
+        let numbers = words::across(one);
+        add_note(one, note);
         let why = unequal_load(one).unwrap_or_default();
-        one.text = format!("{} No verdict: {why}.", head.trim_end());
+        one.text = format!("{} No verdict: {why}.", numbers.trim_end());
     }
 }
 
 /// Adds a remark that names neither side.
-pub(crate) fn add(one: &mut Comparison, note: Note) {
+pub(crate) fn add_note(one: &mut Comparison, note: Note) {
     let words = words::note(&note, ["", ""]);
     one.add(note, words);
 }
 
 /// The rate whose difference between two results may explain a verdict.
-fn between(
-    found: &[Comparison],
+fn load_across(
+    comparisons: &[Comparison],
     one: &Comparison,
     is_live: &impl Fn(&str, &'static str) -> bool,
 ) -> Option<Note> {
@@ -132,24 +138,23 @@ fn between(
     if !one.primary || !is_live(&one.workload, class) {
         return None;
     }
-    let rates = RATES.into_iter().filter_map(|what| {
-        let rate = metric::of_requests(class, what)?.name;
-        let same = |other: &&Comparison| {
+    let rates = RATES.into_iter().filter_map(|statistic| {
+        let rate = metric::of_requests(class, statistic)?.name;
+        let served = comparisons.iter().find(|other| {
             other.metric == rate
                 && other.workload == one.workload
                 && other.configuration == one.configuration
-        };
-        let served = found.iter().find(same)?;
-        differs(rate, served.ratio?, served.ci95?, one.margin.unwrap_or(LIKE))
+        })?;
+        rate_difference(rate, served.ratio?, served.ci95?, one.margin.unwrap_or(LIKE))
     });
-    clearest(rates, verdict)
+    largest_explanation(rates, verdict)
 }
 
 /// Whether a different load may explain a verdict: fewer requests complete sooner, more later; both can hide a change.
-fn explains(way: LoadDirection, verdict: Verdict) -> bool {
+fn explains(direction: LoadDirection, verdict: Verdict) -> bool {
     match verdict {
-        Verdict::Better => way == LoadDirection::Lower,
-        Verdict::Worse => way == LoadDirection::Higher,
+        Verdict::Better => direction == LoadDirection::Lower,
+        Verdict::Worse => direction == LoadDirection::Higher,
         Verdict::Equivalent => true,
         Verdict::Inconclusive => false,
     }

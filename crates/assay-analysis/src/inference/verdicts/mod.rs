@@ -27,7 +27,7 @@ mod words_of_advice;
 pub(super) use advice::AdviceStage;
 pub(super) use answers::explain;
 pub(super) use comparisons::{correct, word as verdict_word};
-pub(super) use load::{add as add_note, judge_across};
+pub(super) use load::{add_note, judge_across};
 pub(super) use outliers::mark;
 pub(super) use unknowable::unknowable;
 pub(super) use words::across as across_words;
@@ -35,7 +35,7 @@ pub use words::note as note_words;
 
 use assay_core::catalogue::About;
 use assay_study::findings::measurements::Measurements;
-use assay_study::findings::{Comparison, Findings, Trust, Verdict};
+use assay_study::findings::{Comparison, Effects, Findings, Trust, Verdict};
 use assay_study::plan::most_load::asked as asked_load;
 use assay_study::results::design::Design;
 use assay_study::results::plan::level_words;
@@ -60,8 +60,7 @@ pub(super) fn error_of_family(design: &Design, comparisons: usize) -> f64 {
     bound::ErrorBound::new(design, comparisons).alpha
 }
 
-/// Compares all arms of all workloads, and returns a sentence per factor of a grid. An emulated machine gets no verdict
-/// on times and rates.
+/// Compares all arms; returns a sentence per factor of a grid. An emulator gets no verdict on times and rates.
 pub(super) fn compare(
     found: &mut Findings,
     measured: &Measurements,
@@ -70,13 +69,13 @@ pub(super) fn compare(
     let emulated = found.environment.is_emulated();
     let design = &measured.design;
     let mut questions: Vec<Question<'_>> = arms::questions(&measured.series, &measured.live);
-    let judged = design.margin.is_some();
+    let has_margin = design.margin.is_some();
     // Without a margin, compare only primary metrics, by ratio.
-    let asked = questions.iter().filter(|question| {
-        judged || question.primary || is_gated(design, question.metric, question.primary)
+    let compared = questions.iter().filter(|question| {
+        has_margin || question.primary || is_gated(design, question.metric, question.primary)
     });
     let mut comparisons: Vec<Comparison> =
-        asked.flat_map(|question| comparisons::comparisons(design, question)).collect();
+        compared.flat_map(|question| comparisons::comparisons(design, question)).collect();
     load::judge(design, &questions, &measured.live, &mut comparisons);
     orders::judge(design, &questions, &mut comparisons);
     unknowable::judge(design, &questions, &mut comparisons);
@@ -85,13 +84,12 @@ pub(super) fn compare(
     let primary: Vec<&Question<'_>> = questions.iter().collect();
     let noise_floor = noise::floor(design, &primary);
     let mut checks = checks::checks(design, &primary, noise_floor.as_ref());
-    // Exclude invalid numbers.
-    let sound = measured.series.iter().filter(|one| one.trust != Some(Trust::Invalid));
-    let mut sound: Vec<Question<'_>> = arms::questions(sound, &measured.live);
-    sound.retain(|question| question.better.is_known());
-    let told = judged && !measured.unfinished;
-    let own = answers::AnswerInput {
-        questions: &sound,
+    let valid = measured.series.iter().filter(|series| series.trust != Some(Trust::Invalid));
+    let mut valid: Vec<Question<'_>> = arms::questions(valid, &measured.live);
+    valid.retain(|question| question.better.is_known());
+    let has_verdicts = has_margin && !measured.unfinished;
+    let input = answers::AnswerInput {
+        questions: &valid,
         series: &measured.series,
         comparisons: &comparisons,
     };
@@ -101,18 +99,16 @@ pub(super) fn compare(
             let stopped_by = found.study.stopped_by.as_deref();
             vec![most_load::answer(ask, limit, &measured.series, emulated, stopped_by)]
         }
-        None if told => answers::answers(design, &own, emulated),
+        None if has_verdicts => answers::answers(design, &input, emulated),
         _ => Vec::new(),
     };
-    let knees = answers::knees(design, &own);
-    let tells_nothing = |one: &&Comparison| {
+    let knees = answers::knees(design, &input);
+    let is_incomparable = |one: &&Comparison| {
         load::is_unequal(one)
             || one.primary && one.note_facts.iter().any(|note| unknowable(note).is_some())
     };
-    let unequal: Vec<String> =
-        comparisons.iter().filter(tells_nothing).map(|one| one.workload.clone()).collect();
-    let all = &sound;
-    let sound: Vec<&Question<'_>> = sound.iter().filter(|question| question.primary).collect();
+    let incomparable: Vec<String> =
+        comparisons.iter().filter(is_incomparable).map(|one| one.workload.clone()).collect();
     checks.extend(load::checks(&comparisons));
     if measured.unfinished {
         comparisons::withhold(design, &mut comparisons);
@@ -120,34 +116,36 @@ pub(super) fn compare(
     if emulated {
         comparisons::of_an_emulator(design, &mut comparisons);
     }
-    let grid = if judged && !measured.unfinished { sound } else { Vec::new() };
+    let mut grid: Vec<&Question<'_>> = Vec::new();
+    if has_verdicts {
+        grid = valid.iter().filter(|question| question.primary).collect();
+    }
     if !grid.is_empty() {
         checks.extend(checks::left_out(&primary, &grid));
     }
     // With a different load, arms have no ranks or effects.
-    let stands = |question: &&Question<'_>| {
-        let speaks = !emulated || !is_of_speed(question.metric);
-        speaks && !unequal.iter().any(|name| name == question.workload)
-    };
-    let grid: Vec<&Question<'_>> = grid.into_iter().filter(stands).collect();
+    grid.retain(|question| {
+        let is_real = !emulated || !is_of_speed(question.metric);
+        is_real && !incomparable.iter().any(|name| name == question.workload)
+    });
     let grid = grid.as_slice();
     // With one varied factor, its main effects repeat the comparison of arms.
-    let several = if design.varied().count() > 1 { grid } else { &[] };
+    let crossed = if design.varied().count() > 1 { grid } else { &[] };
     let rank = |question: &&Question<'_>| ranks::rank(design, question, &primary, &comparisons);
-    let mut effects = effects::grid(design, several);
-    let factors = factors::factor_sentences(design, several, &effects);
+    let mut effects = effects::grid(design, crossed);
+    let factors = factors::factor_sentences(design, crossed, &effects);
     effects.noise_floor = noise_floor;
     effects.trends = grid.iter().flat_map(|question| trends::trends(design, question)).collect();
     effects.ranks = grid.iter().filter_map(rank).collect();
     let evidence = advice::AdviceInput {
         design,
         questions: grid,
-        all,
+        all: &valid,
         comparisons: &comparisons,
         effects: &effects.main,
         ranks: &effects.ranks,
         knees: &knees,
-        unmeasured: &unmeasured(measured),
+        unmeasured: &unmeasured_levels(measured),
     };
     let advice = advice::advice(&evidence, stage);
     found.comparisons = comparisons;
@@ -155,24 +153,24 @@ pub(super) fn compare(
     found.advice = advice;
     found.answers.all = answers;
     found.checks = checks;
-    doubt(grid, found);
+    mark_suspect_texts(grid, found);
     factors
 }
 
-/// Whether any number of a workload is suspect.
 fn is_suspect(grid: &[&Question<'_>], workload: &str) -> bool {
-    let own = grid.iter().filter(|question| question.workload == workload);
-    own.flat_map(|question| &question.arms).any(|runs| runs.trust == Some(Trust::Suspect))
+    let questions = grid.iter().filter(|question| question.workload == workload);
+    questions.flat_map(|question| &question.arms).any(|runs| runs.trust == Some(Trust::Suspect))
 }
 
 /// Marks results over several arms if some of the numbers are suspect.
-fn doubt(grid: &[&Question<'_>], found: &mut Findings) {
-    let ranks = found.effects.ranks.iter_mut().map(|one| (&one.workload, &mut one.text));
-    let effects = found.effects.main.iter_mut().map(|one| (&one.workload, &mut one.text));
-    let both = found.effects.interactions.iter_mut().map(|one| (&one.workload, &mut one.text));
-    let trends = found.effects.trends.iter_mut().map(|one| (&one.workload, &mut one.text));
-    for (name, text) in ranks.chain(effects).chain(both).chain(trends) {
-        if is_suspect(grid, name) {
+fn mark_suspect_texts(grid: &[&Question<'_>], found: &mut Findings) {
+    let Effects { ranks, main, interactions, trends, .. } = &mut found.effects;
+    let ranks = ranks.iter_mut().map(|rank| (&rank.workload, &mut rank.text));
+    let main = main.iter_mut().map(|effect| (&effect.workload, &mut effect.text));
+    let interactions = interactions.iter_mut().map(|both| (&both.workload, &mut both.text));
+    let trends = trends.iter_mut().map(|trend| (&trend.workload, &mut trend.text));
+    for (workload, text) in ranks.chain(main).chain(interactions).chain(trends) {
+        if is_suspect(grid, workload) {
             *text = words::from_suspect_numbers(text);
         }
     }
@@ -182,16 +180,19 @@ fn is_gated(design: &Design, metric: &str, primary: bool) -> bool {
     design.gate.as_ref().is_some_and(|gate| gate.is_about(metric, primary))
 }
 
-fn unmeasured(measured: &Measurements) -> Vec<String> {
-    let there = |name: &str, level: &String| {
-        let own = measured.series.iter().filter(|one| one.arm.get(name) == Some(level));
-        own.flat_map(|one| &one.trials).any(|trial| trial.value.is_some())
-    };
-    let levels = measured.design.factors.iter().flat_map(|factor| {
-        let absent = factor.levels.iter().filter(|level| !there(&factor.name, level));
-        absent.map(|level| level_words(&factor.name, level))
-    });
-    levels.collect()
+/// The levels without a number, as `factor=level`.
+fn unmeasured_levels(measured: &Measurements) -> Vec<String> {
+    let mut unmeasured = Vec::new();
+    for factor in &measured.design.factors {
+        for level in &factor.levels {
+            let series = measured.series.iter();
+            let at_level = series.filter(|one| one.arm.get(&factor.name) == Some(level));
+            if !at_level.flat_map(|one| &one.trials).any(|trial| trial.value.is_some()) {
+                unmeasured.push(level_words(&factor.name, level));
+            }
+        }
+    }
+    unmeasured
 }
 
 #[cfg(test)]

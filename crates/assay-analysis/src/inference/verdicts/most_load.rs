@@ -28,9 +28,9 @@ pub(super) fn answer(
 ) -> Answer {
     let workload = ask.workloads.first().map_or("", String::as_str);
     let rates = rates(workload, limit, series);
-    let standings: Vec<Standing> = rates.iter().map(|own| own.outcome).collect();
+    let standings: Vec<Standing> = rates.iter().map(|rate| rate.outcome).collect();
     let Bracket { holds, fails } = Bracket::from_outcomes(&standings);
-    let name = |place: Option<usize>| place.map(|place| rates[place].rate.clone());
+    let name = |index: Option<usize>| index.map(|index| rates[index].rate.clone());
     let found = MostLoad {
         workload: workload.to_owned(),
         metric: limit.metric().to_owned(),
@@ -44,7 +44,7 @@ pub(super) fn answer(
         .into_iter()
         .flatten()
         .filter_map(|name| found.rate(name))
-        .any(|own| own.trust == Some(Trust::Suspect));
+        .any(|rate| rate.trust == Some(Trust::Suspect));
     let (verdict, answer) = match () {
         () if found.rates.is_empty() => (Claim::NoData, words::nothing(stopped_by)),
         () if emulated => (Claim::NotShown, words::EMULATED.to_owned()),
@@ -56,7 +56,7 @@ pub(super) fn answer(
         published: ask.published.clone(),
         answer,
         verdict,
-        reasons: found.rates.iter().map(|own| words::rate(own, limit)).collect(),
+        reasons: found.rates.iter().map(|rate| words::rate(rate, limit)).collect(),
         evidence: Vec::new(),
         max_rate: Some(found),
     }
@@ -66,7 +66,7 @@ pub(super) fn answer(
 fn verdict(found: &MostLoad) -> Claim {
     match (&found.max_passing_rate, &found.min_failing_rate) {
         (Some(_), _) => Claim::Supported,
-        (None, Some(fails)) if found.rates.first().is_some_and(|own| own.rate == *fails) => {
+        (None, Some(fails)) if found.rates.first().is_some_and(|rate| rate.rate == *fails) => {
             Claim::Contradicted
         }
         _ => Claim::NotShown,
@@ -75,62 +75,62 @@ fn verdict(found: &MostLoad) -> Claim {
 
 /// The rates of a workload in ascending order, each judged by its trials.
 fn rates(workload: &str, limit: Limit, series: &[Series]) -> Vec<Rate> {
-    let own = || series.iter().filter(move |one| one.workload == workload && !one.control);
-    let mut known: Vec<(f64, &Arm)> = Vec::new();
-    for one in own() {
-        let Some(per_s) = course::rate(&one.arm) else { continue };
-        if known.iter().all(|(_, arm)| **arm != one.arm) {
-            known.push((per_s, &one.arm));
+    let of_workload = || series.iter().filter(move |one| one.workload == workload && !one.control);
+    let mut arms: Vec<(f64, &Arm)> = Vec::new();
+    for series in of_workload() {
+        let Some(per_s) = course::rate(&series.arm) else { continue };
+        if arms.iter().all(|(_, arm)| **arm != series.arm) {
+            arms.push((per_s, &series.arm));
         }
     }
-    known.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let of = |metric: &str, arm: &Arm| own().find(|one| one.metric == metric && one.arm == *arm);
+    arms.sort_by(|(one, _), (other, _)| one.total_cmp(other));
     let rate = |(per_s, arm): (f64, &Arm)| {
-        rate(arm, per_s, limit, of(limit.metric(), arm), of(RATE_METRIC, arm))
+        let find = |metric: &str| of_workload().find(|one| one.metric == metric && one.arm == *arm);
+        judge_rate(arm, per_s, limit, find(limit.metric()), find(RATE_METRIC))
     };
-    known.into_iter().map(rate).collect()
+    arms.into_iter().map(rate).collect()
 }
 
-fn rate(
+fn judge_rate(
     arm: &Arm,
     per_s: f64,
     limit: Limit,
     percentiles: Option<&Series>,
     done: Option<&Series>,
 ) -> Rate {
-    let trials = [percentiles, done].into_iter().flatten().flat_map(counting);
+    let series = [percentiles, done].into_iter().flatten();
+    let trials = series.clone().flat_map(counting);
     let replicates = distinct(trials.map(|trial| trial.replicate));
-    let value = |of: Option<&Series>, replicate: u32| {
-        of.into_iter().flat_map(counting).find(|trial| trial.replicate == replicate)?.value
+    let value = |series: Option<&Series>, replicate: u32| {
+        series.into_iter().flat_map(counting).find(|trial| trial.replicate == replicate)?.value
     };
-    let seen = replicates.iter().map(|replicate| RateSample {
+    let samples = replicates.iter().map(|replicate| RateSample {
         percentile_ns: value(percentiles, *replicate),
         done_per_s: value(done, *replicate),
     });
-    let seen: Vec<RateSample> = seen.collect();
-    let judged = bracket::judge(&seen, per_s, limit.below_ns() as f64);
+    let samples: Vec<RateSample> = samples.collect();
+    let judged = bracket::judge(&samples, per_s, limit.below_ns() as f64);
     let fails = judged.standing == Standing::Exceeds;
-    let both = [percentiles, done].into_iter().flatten();
-    let trust = both.filter_map(|one| trust(one, fails)).max();
+    let trust = series.filter_map(|one| trust(one, fails)).max();
     // Invalid numbers neither pass nor fail.
-    let is_sound = trust != Some(Trust::Invalid);
-    let whole = |ns: f64| ns.round() as u64;
+    let is_valid = trust != Some(Trust::Invalid);
+    let round_ns = |ns: f64| ns.round() as u64;
     Rate {
         rate: arm.get(RATE).cloned().unwrap_or_default(),
-        outcome: if is_sound { judged.standing } else { Standing::Inconclusive },
-        trials: seen.len(),
-        late: seen.iter().filter(|one| one.is_late(per_s)).count(),
-        mean_ns: judged.middle_ns.map(whole),
-        bounds_ns: judged.ends_ns.map(|ends| ends.map(whole)),
+        outcome: if is_valid { judged.standing } else { Standing::Inconclusive },
+        trials: samples.len(),
+        late: samples.iter().filter(|sample| sample.is_late(per_s)).count(),
+        mean_ns: judged.middle_ns.map(round_ns),
+        bounds_ns: judged.ends_ns.map(|ends| ends.map(round_ns)),
         trust,
     }
 }
 
 /// The trust in the numbers of a rate. Late operations do not make a failing rate doubtful: they are its cause.
 fn trust(series: &Series, fails: bool) -> Option<Trust> {
-    let others = series.because.iter().filter(|because| because.rule != BEHIND);
-    let doubt = others.clone().map(|because| because.trust).max().unwrap_or(Trust::Trusted);
-    let is_behind = others.count() < series.because.len();
+    let reasons = series.because.iter().filter(|because| because.rule != BEHIND);
+    let doubt = reasons.clone().map(|because| because.trust).max().unwrap_or(Trust::Trusted);
+    let is_behind = reasons.count() < series.because.len();
     if fails && is_behind { series.trust.map(|_| doubt) } else { series.trust }
 }
 

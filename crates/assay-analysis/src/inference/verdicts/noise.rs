@@ -15,22 +15,20 @@ const ERROR: f64 = 0.01;
 
 /// The noise floor of the workload in which it is largest; `None` without a control arm.
 pub(super) fn floor(design: &Design, questions: &[&Question<'_>]) -> Option<NoiseFloor> {
-    let controlled: Vec<(&Question<'_>, Sample)> = questions
+    let controls: Vec<(&Question<'_>, Sample)> = questions
         .iter()
         .filter_map(|question| Some((*question, noise_sample(question)?)))
         .collect();
     let bound = match design.stopping {
-        Stopping::Fixed | Stopping::Race { .. } => {
-            ErrorBound::t(bonferroni(ERROR, controlled.len()))
-        }
-        Stopping::Looks { .. } | Stopping::Open { .. } => ErrorBound::new(design, controlled.len()),
+        Stopping::Fixed | Stopping::Race { .. } => ErrorBound::t(bonferroni(ERROR, controls.len())),
+        Stopping::Looks { .. } | Stopping::Open { .. } => ErrorBound::new(design, controls.len()),
     };
-    let different =
+    let is_different =
         |sample: &Sample| bound.interval(sample).is_some_and(|ends| ends[0] > 0.0 || ends[1] < 0.0);
-    let (question, sample) = controlled.into_iter().max_by(|(_, a), (_, b)| {
-        let key = |sample: &Sample| (different(sample), sample.mean.abs());
-        let (a, b) = (key(a), key(b));
-        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+    // A significant difference exceeds any that is not.
+    let (question, sample) = controls.into_iter().max_by(|(_, a), (_, b)| {
+        let by_significance = is_different(a).cmp(&is_different(b));
+        by_significance.then(a.mean.abs().total_cmp(&b.mean.abs()))
     })?;
     let ends = ErrorBound::new(design, 1).interval(&sample).and_then(exp)?;
     let mut floor = NoiseFloor {
@@ -39,7 +37,7 @@ pub(super) fn floor(design: &Design, questions: &[&Question<'_>]) -> Option<Nois
         n: sample.n,
         ratio: sample.mean.exp(),
         ci95: Some(ends),
-        different: different(&sample),
+        different: is_different(&sample),
         text: String::new(),
     };
     floor.text = words::noise_floor(&floor, ends);
@@ -57,19 +55,21 @@ pub(super) struct Reach {
 pub(super) fn reach(design: &Design, question: &Question<'_>) -> Option<Reach> {
     let sample = noise_sample(question)?;
     let [low, high] = ErrorBound::new(design, 1).interval(&sample)?;
-    let apart = ErrorBound::t(ERROR).interval(&sample)?;
-    let different = apart[0] > 0.0 || apart[1] < 0.0;
+    let strict = ErrorBound::t(ERROR).interval(&sample)?;
+    let different = strict[0] > 0.0 || strict[1] < 0.0;
     Some(Reach { far: low.abs().max(high.abs()), different })
 }
 
 impl Reach {
     /// Whether a ratio is beyond the floor: by its estimate, or by its whole CI if identical arms differ.
     pub fn is_passed_by(self, ratio: f64, ends: Option<[f64; 2]>) -> bool {
-        let far = |ratio: f64| ratio.ln().abs() > self.far;
-        let one_side = |[low, high]: [f64; 2]| (low > 1.0) == (high > 1.0);
+        let is_far = |ratio: f64| ratio.ln().abs() > self.far;
         match ends {
-            Some(ends) if self.different => one_side(ends) && ends.into_iter().all(far),
-            _ => far(ratio) && !self.different,
+            Some([low, high]) if self.different => {
+                let is_on_one_side = (low > 1.0) == (high > 1.0);
+                is_on_one_side && is_far(low) && is_far(high)
+            }
+            _ => is_far(ratio) && !self.different,
         }
     }
 }

@@ -3,7 +3,7 @@
 use assay_core::quantity::{Better, Scale};
 use assay_core::stats::fisher_exact;
 use assay_study::findings::notes::{Failures, Note, NoteSide};
-use assay_study::findings::{Comparison, TrialValue, Trust};
+use assay_study::findings::{Comparison, Trust};
 use assay_study::results::design::{ALPHA, Design};
 
 use super::arms::{Question, Runs, Sides};
@@ -20,29 +20,29 @@ pub(super) fn notes(
     found: &Comparison,
 ) -> Vec<Note> {
     let sides = [(NoteSide::Baseline, baseline), (NoteSide::Arm, arm)];
-    let trust = sides.iter().filter_map(|(of, runs)| {
-        let trust = runs.trust.filter(|trust| *trust != Trust::Trusted)?;
-        Some(Note::Trust { of: *of, trust })
-    });
-    let mut told: Vec<Note> = trust.collect();
-    told.extend(failures(baseline, arm));
+    let mut notes: Vec<Note> = Vec::new();
+    for (of, runs) in sides {
+        let trust = runs.trust.filter(|trust| *trust != Trust::Trusted);
+        notes.extend(trust.map(|trust| Note::Trust { of, trust }));
+    }
+    notes.extend(failures(baseline, arm));
     if design.margin.is_none() {
-        told.push(Note::RatioOnly { pairs: found.n });
+        notes.push(Note::RatioOnly { pairs: found.n });
     } else if !question.primary {
-        told.push(Note::Secondary);
+        notes.push(Note::Secondary);
     } else {
-        told.extend(strength(design, found.n));
+        notes.extend(weakness(design, found.n));
     }
     let left_out = pairs.all.len().saturating_sub(pairs.undisturbed.len());
-    told.extend((left_out > 0).then_some(Note::LeftOut { pairs: left_out }));
+    notes.extend((left_out > 0).then_some(Note::LeftOut { pairs: left_out }));
     if question.scale == Scale::Ratio {
-        told.extend(sides.iter().find_map(|(of, runs)| zeros(*of, runs)));
+        notes.extend(sides.iter().find_map(|(of, runs)| values_without_ratio(*of, runs)));
     }
-    told.extend(sides.iter().filter_map(|(of, runs)| rare_slow(*of, question.better, runs)));
-    told
+    notes.extend(sides.iter().filter_map(|(of, runs)| bad_outliers(*of, question.better, runs)));
+    notes
 }
 
-fn strength(design: &Design, pairs: usize) -> Option<Note> {
+fn weakness(design: &Design, pairs: usize) -> Option<Note> {
     match pairs {
         _ if !design.order.tells_arms_from_time() => Some(Note::NoOrder { order: design.order }),
         0..=2 => Some(Note::TooFew { pairs }),
@@ -71,23 +71,22 @@ fn failures(baseline: &Runs<'_>, arm: &Runs<'_>) -> Option<Note> {
     })
 }
 
-fn zeros(of: NoteSide, runs: &Runs<'_>) -> Option<Note> {
-    let counts = |trial: &&TrialValue| trial.status.counts();
-    let zero = |trial: &&TrialValue| trial.value.is_some_and(|value| value <= 0.0);
-    let trials = runs.trials.iter().filter(counts).filter(zero).count();
+fn values_without_ratio(of: NoteSide, runs: &Runs<'_>) -> Option<Note> {
+    let counting = runs.trials.iter().filter(|trial| trial.status.counts());
+    let trials = counting.filter(|trial| trial.value.is_some_and(|value| value <= 0.0)).count();
     (trials > 0).then_some(Note::NoRatio { of, trials })
 }
 
 /// Outliers on the bad side: the interval does not show how often they occur (R4).
-fn rare_slow(of: NoteSide, better: Better, runs: &Runs<'_>) -> Option<Note> {
-    let middle =
-        assay_core::stats::median(&runs.first.values().map(|run| run.level).collect::<Vec<_>>())?;
-    let bad = |level: f64| match better {
-        Better::Higher => level < middle,
-        Better::Lower => level > middle,
+fn bad_outliers(of: NoteSide, better: Better, runs: &Runs<'_>) -> Option<Note> {
+    let levels: Vec<f64> = runs.first.values().map(|run| run.level).collect();
+    let median = assay_core::stats::median(&levels)?;
+    let is_bad = |level: f64| match better {
+        Better::Higher => level < median,
+        Better::Lower => level > median,
         Better::Unknown => false,
     };
-    let stands = runs.first.values().filter(|run| run.outlier && !run.disturbed);
-    let trials = stands.filter(|run| bad(run.level)).count();
+    let outliers = runs.first.values().filter(|run| run.outlier && !run.disturbed);
+    let trials = outliers.filter(|run| is_bad(run.level)).count();
     (trials > 0).then_some(Note::FarOff { of, trials, all: runs.first.len() })
 }

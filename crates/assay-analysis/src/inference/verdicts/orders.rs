@@ -9,7 +9,7 @@ use assay_study::results::design::{ALPHA, Design, Order};
 
 use super::arms::Question;
 use super::comparisons::withdraw;
-use super::load::add;
+use super::load::add_note;
 use super::pairs::{Pairs, ReplicatePair, pairs};
 use super::{is_gated, words};
 
@@ -27,24 +27,25 @@ pub(super) struct Orders {
 }
 
 impl Orders {
-    /// Both orders of a study of two arms; `None` with other arms, or with too few replicates.
+    /// The orders of an arm and its baseline. `None` unless the study has only these two, without an A/A control, in
+    /// random order (others have no warm-up by the first arm), and if an order has too few undisturbed replicates.
     pub fn new(design: &Design, question: &Question<'_>) -> Option<Self> {
-        let [_, _] = question.arms.as_slice() else { return None };
-        if design.order != Order::Random || question.control.is_some() {
+        if question.arms.len() != 2 || question.control.is_some() || design.order != Order::Random {
             return None;
         }
-        let compared = |runs| Some((question.baseline_of(design, runs)?, question.find(runs)?));
-        let (baseline, arm) = question.arms.iter().find_map(|own| compared(own.arm))?;
+        let mut arms = question.arms.iter();
+        let (baseline, arm) =
+            arms.find_map(|arm| Some((question.baseline_of(design, arm.arm)?, arm)))?;
         Self::of_pairs(&pairs(baseline, arm))
     }
 
     fn of_pairs(pairs: &Pairs) -> Option<Self> {
-        let of = |first: bool| {
-            let own = pairs.undisturbed.iter().filter(|pair| pair.arm_first == Some(first));
-            let differences: Vec<f64> = own.map(ReplicatePair::difference).collect();
+        let sample = |arm_first: bool| {
+            let ordered = pairs.undisturbed.iter().filter(|pair| pair.arm_first == Some(arm_first));
+            let differences: Vec<f64> = ordered.map(ReplicatePair::difference).collect();
             Sample::of(&differences).filter(|sample| sample.n >= FEWEST)
         };
-        let (first, second) = (of(true)?, of(false)?);
+        let (first, second) = (sample(true)?, sample(false)?);
         Some(Self { first, second, test: welch(&first, &second)? })
     }
 
@@ -59,13 +60,13 @@ impl Orders {
     }
 
     fn note(&self, scale: Scale) -> Note {
-        let told = |sample: &Sample| match scale {
+        let effect = |sample: &Sample| match scale {
             Scale::Ratio => sample.mean.exp(),
             Scale::Difference => sample.mean,
         };
         Note::TwoOrders {
-            first: told(&self.first),
-            second: told(&self.second),
+            first: effect(&self.first),
+            second: effect(&self.second),
             replicates: [self.first.n, self.second.n],
             p: self.test.p,
         }
@@ -73,28 +74,27 @@ impl Orders {
 }
 
 /// Withdraws the verdict on two arms if it depends on their order; also informs the gate.
-pub(super) fn judge(design: &Design, questions: &[Question<'_>], found: &mut [Comparison]) {
-    let gated = |metric: &str, primary| is_gated(design, metric, primary);
-    let asked = |own: &&Question<'_>| own.primary || gated(own.metric, own.primary);
-    for question in questions.iter().filter(asked) {
+pub(super) fn judge(design: &Design, questions: &[Question<'_>], comparisons: &mut [Comparison]) {
+    for question in questions {
+        if !question.primary && !is_gated(design, question.metric, question.primary) {
+            continue;
+        }
         let Some(orders) = Orders::new(design, question).filter(Orders::differ) else { continue };
-        let own = |one: &&mut Comparison| {
-            (one.verdict.is_some() || gated(&one.metric, one.primary))
-                && one.workload == question.workload
-                && one.metric == question.metric
-        };
-        for one in found.iter_mut().filter(own) {
-            take_back(design, one, orders.note(question.scale));
+        for one in comparisons.iter_mut() {
+            let is_judged = one.verdict.is_some() || is_gated(design, &one.metric, one.primary);
+            if is_judged && one.workload == question.workload && one.metric == question.metric {
+                withdraw_for_order(design, one, orders.note(question.scale));
+            }
         }
     }
 }
 
-fn take_back(design: &Design, one: &mut Comparison, note: Note) {
+fn withdraw_for_order(design: &Design, one: &mut Comparison, note: Note) {
     if one.verdict.is_some() {
         withdraw(one);
         one.text = words::without_verdict(one, design, &words::orders(&note).unwrap_or_default());
     }
-    add(one, note);
+    add_note(one, note);
 }
 
 /// Why a comparison is inconclusive, if the order is the reason.

@@ -14,8 +14,8 @@ const FEWEST_ARMS: usize = 3;
 
 pub(crate) fn mark(series: &mut [Series]) {
     let mut groups: BTreeMap<(String, String), Vec<usize>> = BTreeMap::new();
-    for (index, one) in series.iter().enumerate() {
-        groups.entry((one.workload.clone(), one.metric.clone())).or_default().push(index);
+    for (index, row) in series.iter().enumerate() {
+        groups.entry((row.workload.clone(), row.metric.clone())).or_default().push(index);
     }
     for members in groups.values() {
         let residuals = residuals(members.iter().map(|index| (*index, &series[*index])));
@@ -49,15 +49,18 @@ fn middle(levels: &[(usize, u32, f64)]) -> Option<f64> {
 /// The common deviation of a replicate: the median distance of its arms from their medians.
 fn replicate_shifts<'a>(series: impl Iterator<Item = &'a Series>) -> BTreeMap<u32, f64> {
     let mut distances: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for one in series {
-        let levels = levels(one);
+    for arm in series {
+        let levels = levels(arm);
         let Some(middle) = middle(&levels) else { continue };
         for (_, replicate, level) in levels {
             distances.entry(replicate).or_default().push(level - middle);
         }
     }
-    distances.retain(|_, own| own.len() >= FEWEST_ARMS);
-    distances.into_iter().filter_map(|(replicate, own)| Some((replicate, median(&own)?))).collect()
+    distances.retain(|_, values| values.len() >= FEWEST_ARMS);
+    distances
+        .into_iter()
+        .filter_map(|(replicate, values)| Some((replicate, median(&values)?)))
+        .collect()
 }
 
 /// A trial's deviation from the prediction of its arm and replicate.
@@ -69,16 +72,16 @@ struct Residual {
 
 /// The residuals of all arms together: few trials of one arm alone would flag each other.
 fn residuals<'a>(series: impl Iterator<Item = (usize, &'a Series)> + Clone) -> Vec<Residual> {
-    let shifts = replicate_shifts(series.clone().map(|(_, one)| one));
-    let mut found = Vec::new();
-    for (place, one) in series {
-        let levels = levels(one);
+    let shifts = replicate_shifts(series.clone().map(|(_, arm)| arm));
+    let mut residuals = Vec::new();
+    for (index, arm) in series {
+        let levels = levels(arm);
         let Some(middle) = middle(&levels).filter(|_| levels.len() >= FEWEST) else { continue };
-        found.extend(levels.into_iter().map(|(trial, replicate, level)| Residual {
-            series: place,
+        residuals.extend(levels.into_iter().map(|(trial, replicate, level)| Residual {
+            series: index,
             trial,
             value: level - middle - shifts.get(&replicate).copied().unwrap_or(0.0),
         }));
     }
-    found
+    residuals
 }

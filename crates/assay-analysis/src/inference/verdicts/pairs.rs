@@ -46,42 +46,42 @@ impl Pairs {
 
 /// The pairs of two arms, without imputation. The repeat of a disturbed pair replaces the pair.
 pub(super) fn pairs(baseline: &Runs<'_>, arm: &Runs<'_>) -> Pairs {
-    let mut found = Pairs { undisturbed: Vec::new(), all: Vec::new() };
+    let mut pairs = Pairs { undisturbed: Vec::new(), all: Vec::new() };
     for (&replicate, base) in baseline.first.iter() {
         let Some(other) = arm.first.get(replicate) else { continue };
-        found.all.push(other.level - base.level);
-        if undisturbed(base, other) {
-            found.undisturbed.push(ReplicatePair::new(replicate, base, other));
+        pairs.all.push(other.level - base.level);
+        if is_undisturbed(base, other) {
+            pairs.undisturbed.push(ReplicatePair::new(replicate, base, other));
             continue;
         }
-        let again = repeated(baseline, arm, replicate);
-        found.all.extend(again.iter().map(|(base, other)| other.level - base.level));
-        let stands = again.into_iter().find(|(base, other)| undisturbed(base, other));
-        found
-            .undisturbed
-            .extend(stands.map(|(base, other)| ReplicatePair::new(replicate, &base, &other)));
+        let repeats = repeats(baseline, arm, replicate);
+        pairs.all.extend(repeats.iter().map(|(base, other)| other.level - base.level));
+        if let Some((base, other)) = repeats.iter().find(|(base, arm)| is_undisturbed(base, arm)) {
+            pairs.undisturbed.push(ReplicatePair::new(replicate, base, other));
+        }
     }
-    found
+    pairs
 }
 
 /// The levels of several arms in one replicate: first runs, or one undisturbed repeat of all. Times are never mixed.
-pub(super) fn together(arms: &[&Runs<'_>], replicate: u32) -> Option<Vec<f64>> {
-    let first: Option<Vec<ArmTrial>> =
-        arms.iter().map(|runs| runs.first.get(replicate).copied()).collect();
-    let quiet = |runs: &Vec<ArmTrial>| runs.iter().all(|run| !run.disturbed);
-    let levels = |runs: Vec<ArmTrial>| runs.into_iter().map(|run| run.level).collect();
-    let first = first?;
-    if quiet(&first) {
-        return Some(levels(first));
+pub(super) fn levels_in(arms: &[&Runs<'_>], replicate: u32) -> Option<Vec<f64>> {
+    let levels = |runs: &[ArmTrial]| runs.iter().map(|run| run.level).collect();
+    let first_runs = arms.iter().map(|runs| runs.first.get(replicate).copied());
+    let first_runs = first_runs.collect::<Option<Vec<ArmTrial>>>()?;
+    if first_runs.iter().all(|run| !run.disturbed) {
+        return Some(levels(&first_runs));
     }
-    let mut rounds = arms.first()?.repeats.get(&replicate)?.iter().filter_map(|(round, _)| {
-        let of_round = |runs: &&Runs<'_>| {
-            let own = runs.repeats.get(&replicate)?.iter().find(|(other, _)| other == round)?;
-            Some(own.1)
+    for (round, _) in arms.first()?.repeats.get(&replicate)? {
+        let repeat = |runs: &&Runs<'_>| {
+            let repeats = runs.repeats.get(&replicate)?;
+            repeats.iter().find(|(other, _)| other == round).map(|(_, run)| *run)
         };
-        arms.iter().map(of_round).collect::<Option<Vec<ArmTrial>>>()
-    });
-    rounds.find(quiet).map(levels)
+        let repeats = arms.iter().map(repeat).collect::<Option<Vec<ArmTrial>>>();
+        if let Some(runs) = repeats.filter(|runs| runs.iter().all(|run| !run.disturbed)) {
+            return Some(levels(&runs));
+        }
+    }
+    None
 }
 
 /// Returns an interval times a sign, the lower end first.
@@ -90,15 +90,17 @@ pub(super) fn signed(ends: [f64; 2], sign: f64) -> [f64; 2] {
     [one.min(other), one.max(other)]
 }
 
-fn undisturbed(one: &ArmTrial, other: &ArmTrial) -> bool {
+fn is_undisturbed(one: &ArmTrial, other: &ArmTrial) -> bool {
     !one.disturbed && !other.disturbed
 }
 
-fn repeated(baseline: &Runs<'_>, arm: &Runs<'_>, replicate: u32) -> Vec<(ArmTrial, ArmTrial)> {
-    let of = |runs: &Runs<'_>| runs.repeats.get(&replicate).cloned().unwrap_or_default();
-    let others = of(arm);
-    let pair = |(round, base): (u32, ArmTrial)| {
-        Some((base, others.iter().find(|(other, _)| *other == round)?.1))
-    };
-    of(baseline).into_iter().filter_map(pair).collect()
+/// The repeats of a replicate that both arms have, as baseline and arm.
+fn repeats(baseline: &Runs<'_>, arm: &Runs<'_>, replicate: u32) -> Vec<(ArmTrial, ArmTrial)> {
+    let mut pairs = Vec::new();
+    for (round, base) in baseline.repeats.get(&replicate).into_iter().flatten() {
+        let mut arm_repeats = arm.repeats.get(&replicate).into_iter().flatten();
+        let same_round = arm_repeats.find(|(other, _)| other == round);
+        pairs.extend(same_round.map(|(_, run)| (*base, *run)));
+    }
+    pairs
 }

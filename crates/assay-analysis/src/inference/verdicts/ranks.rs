@@ -14,44 +14,45 @@ use crate::inference::cells;
 
 const FEWEST_ARMS: usize = 3;
 
-/// The ranks of a workload. `all` includes invalid arms; the sentence must agree with `compared`.
+/// The ranks of a workload. `with_invalid` includes invalid arms; the sentence must agree with the comparisons.
 pub(super) fn rank(
     design: &Design,
     question: &Question<'_>,
-    all: &[&Question<'_>],
-    compared: &[Comparison],
+    with_invalid: &[&Question<'_>],
+    comparisons: &[Comparison],
 ) -> Option<Rank> {
     if question.scale != Scale::Ratio || !design.order.tells_arms_from_time() {
         return None;
     }
     // A higher load is not a better configuration.
     let is_load = design.varied().all(|factor| factor.name == RATE);
-    let runs = placed(question);
+    let runs = arms_to_rank(question);
     if is_load || runs.len() < FEWEST_ARMS {
         return None;
     }
-    let table =
-        RankTable::new(question.better, &runs, &bound_of(design, runs.len(), question.sharing));
-    let is_own =
+    let bound = all_pairs_bound(design, runs.len(), question.sharing);
+    let table = RankTable::new(question.better, &runs, &bound);
+    let is_same =
         |one: &&&Question<'_>| one.workload == question.workload && one.metric == question.metric;
-    let whole: &Question<'_> = all.iter().find(is_own).copied().unwrap_or(question);
-    let mut places: Vec<RankRange> = (0..runs.len())
-        .map(|arm| RankRange {
-            configuration: runs[arm].arm.clone(),
-            rank_range: [1 + table.ahead[arm], runs.len() - table.behind[arm]],
-            geometric_mean: of_row(design, whole, runs[arm]),
-        })
-        .collect();
+    let whole: &Question<'_> = with_invalid.iter().find(is_same).copied().unwrap_or(question);
+    let mut places: Vec<RankRange> = Vec::new();
+    for (index, arm) in runs.iter().enumerate() {
+        places.push(RankRange {
+            configuration: arm.arm.clone(),
+            rank_range: [1 + table.ahead[index], runs.len() - table.behind[index]],
+            geometric_mean: row_value(design, whole, arm),
+        });
+    }
     let sign = question.better.sign();
     places.sort_by(|a, b| (sign * b.geometric_mean).total_cmp(&(sign * a.geometric_mean)));
     let (workload, metric) = (question.workload.to_owned(), question.metric.to_owned());
     let mut rank = Rank { workload, metric, ranks: places, text: String::new() };
-    rank.text = words::rank(&rank, design, compared);
+    rank.text = words::rank(&rank, design, comparisons);
     Some(rank)
 }
 
 /// The arms with a rank: not an arm with one trial among arms with several, however good it looks.
-fn placed<'q, 'a>(question: &'q Question<'a>) -> Vec<&'q Runs<'a>> {
+fn arms_to_rank<'q, 'a>(question: &'q Question<'a>) -> Vec<&'q Runs<'a>> {
     let most = question.arms.iter().map(|runs| runs.first.len()).max().unwrap_or(0);
     let fewest = if most >= ENOUGH { 2 } else { 1 };
     question.arms.iter().filter(|runs| runs.first.len() >= fewest).collect()
@@ -70,11 +71,11 @@ pub(super) fn could_be_best(
     runs: &[&Runs<'_>],
     tables: usize,
 ) -> Option<BestArm> {
-    best_within(better, runs, &bound_of(design, runs.len(), tables))
+    find_best(better, runs, &all_pairs_bound(design, runs.len(), tables))
 }
 
 /// The simultaneous bound for all pairs of `arms` in `tables`.
-fn bound_of(design: &Design, arms: usize, tables: usize) -> ErrorBound {
+fn all_pairs_bound(design: &Design, arms: usize, tables: usize) -> ErrorBound {
     ErrorBound::new(design, pairs_of(arms) * tables)
 }
 
@@ -82,11 +83,7 @@ pub(super) const fn pairs_of(arms: usize) -> usize {
     arms * arms.saturating_sub(1) / 2
 }
 
-pub(super) fn best_within(
-    better: Better,
-    runs: &[&Runs<'_>],
-    bound: &ErrorBound,
-) -> Option<BestArm> {
+pub(super) fn find_best(better: Better, runs: &[&Runs<'_>], bound: &ErrorBound) -> Option<BestArm> {
     let table = RankTable::new(better, runs, bound);
     let sign = better.sign();
     let best = (0..runs.len())
@@ -109,8 +106,8 @@ impl RankTable {
         for first in 0..count {
             for second in first + 1..count {
                 let differences = pairs(runs[first], runs[second]).differences();
-                let clear = Sample::of(&differences).and_then(|sample| bound.interval(&sample));
-                let (ahead, behind) = match clear.map(|ends| signed(ends, better.sign())) {
+                let ends = Sample::of(&differences).and_then(|sample| bound.interval(&sample));
+                let (ahead, behind) = match ends.map(|ends| signed(ends, better.sign())) {
                     Some([low, _]) if low > 0.0 => (second, first),
                     Some([_, high]) if high < 0.0 => (first, second),
                     _ => continue,
@@ -123,7 +120,8 @@ impl RankTable {
     }
 }
 
-fn of_row(design: &Design, question: &Question<'_>, runs: &Runs<'_>) -> f64 {
+/// The number of an arm's row in the table of measurements.
+fn row_value(design: &Design, question: &Question<'_>, runs: &Runs<'_>) -> f64 {
     let baseline = question.baseline_of(design, runs.arm).map(|base| base.trials);
     cells::number(runs.trials, baseline).unwrap_or_else(|| own_mean(runs).exp())
 }

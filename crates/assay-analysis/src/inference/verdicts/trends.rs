@@ -11,8 +11,8 @@ use assay_study::results::plan::Arm;
 
 use super::arms::{Question, Runs};
 use super::bound::ErrorBound;
-use super::pairs::{pairs, signed, together};
-use super::ranks::{best_within, mean, pairs_of};
+use super::pairs::{levels_in, pairs, signed};
+use super::ranks::{find_best, mean, pairs_of};
 use super::words;
 
 const FEWEST_LEVELS: usize = 3;
@@ -67,14 +67,13 @@ impl<'q, 'a> Curve<'q, 'a> {
         numbers: &[f64],
         others: Arm,
     ) -> Option<Self> {
-        let at = |(name, level): (&String, &f64)| {
+        let mut measured: Vec<(f64, &Runs<'_>)> = Vec::new();
+        for (name, level) in factor.levels.iter().zip(numbers) {
             let mut arm = others.clone();
             arm.insert(factor.name.clone(), name.clone());
-            let runs = question.find(&arm).filter(|runs| !runs.first.is_empty())?;
-            Some((*level, runs))
-        };
-        let mut measured: Vec<(f64, &Runs<'_>)> =
-            factor.levels.iter().zip(numbers).filter_map(at).collect();
+            let runs = question.find(&arm).filter(|runs| !runs.first.is_empty());
+            measured.extend(runs.map(|runs| (*level, runs)));
+        }
         measured.sort_by(|(one, _), (other, _)| one.total_cmp(other));
         let (levels, runs): (Vec<f64>, Vec<_>) = measured.into_iter().unzip();
         (levels.len() >= FEWEST_LEVELS).then_some(Self { question, factor, others, levels, runs })
@@ -83,16 +82,16 @@ impl<'q, 'a> Curve<'q, 'a> {
     /// The trend; `None` if no interval is beyond the margin, a logarithm.
     fn trend(&self, bound: &ErrorBound, margin: f64) -> Option<Trend> {
         let better = self.question.better;
-        let best = best_within(better, &self.runs, bound)?;
+        let best = find_best(better, &self.runs, bound)?;
         let line = self.line(bound, margin);
-        let levels = self.against(best.best, bound);
+        let levels = self.compare_with(best.best, bound);
         let shape = match &line {
             Some(_) => Shape::Linear,
-            None if levels.iter().any(|level| level.is_surely_behind(margin)) => Shape::Peak,
+            None if levels.iter().any(|level| level.is_behind(margin)) => Shape::Peak,
             None => return None,
         };
-        let could = self.levels.iter().zip(&best.candidates).filter(|(_, could)| **could);
-        let ends = could.map(|(level, _)| *level);
+        let candidates = self.levels.iter().zip(&best.candidates).filter(|(_, is_best)| **is_best);
+        let peaks = candidates.map(|(level, _)| *level);
         let mut trend = Trend {
             workload: self.question.workload.to_owned(),
             metric: self.question.metric.to_owned(),
@@ -100,7 +99,7 @@ impl<'q, 'a> Curve<'q, 'a> {
             configuration: self.others.clone(),
             n: by_replicate(&self.runs, |_| ()).len(),
             peak: self.levels[best.best],
-            peak_range: [ends.clone().reduce(f64::min)?, ends.reduce(f64::max)?],
+            peak_range: [peaks.clone().reduce(f64::min)?, peaks.reduce(f64::max)?],
             shape,
             slope: line.as_ref().map(|(sample, _)| sample.mean),
             ci95: line.as_ref().map(|(_, ends)| *ends),
@@ -124,8 +123,8 @@ impl<'q, 'a> Curve<'q, 'a> {
         let sample = Sample::of(&slopes(&measured))?;
         let ends = bound.interval(&sample)?;
         let span = (self.levels.last()? / self.levels.first()?).ln();
-        let beyond = ends[0] * span > margin || ends[1] * span < -margin;
-        (beyond && self.is_straight(margin)).then_some((sample, ends))
+        let is_beyond_margin = ends[0] * span > margin || ends[1] * span < -margin;
+        (is_beyond_margin && self.is_straight(margin)).then_some((sample, ends))
     }
 
     /// Whether no level deviates from the line significantly or by more than the margin.
@@ -134,18 +133,18 @@ impl<'q, 'a> Curve<'q, 'a> {
         let departures = by_replicate(&self.runs, |y| departures(&x, y));
         let single = ErrorBound::t(bonferroni(ALPHA, x.len()));
         (0..x.len()).all(|level| {
-            let own: Vec<f64> = departures.iter().map(|of| of[level]).collect();
-            let Some(sample) = Sample::of(&own) else { return false };
+            let at_level: Vec<f64> = departures.iter().map(|replicate| replicate[level]).collect();
+            let Some(sample) = Sample::of(&at_level) else { return false };
             let ends = single.interval(&sample).filter(|_| sample.mean.abs() > DUST);
-            let departs = ends.is_some_and(|[low, high]| low > 0.0 || high < 0.0);
-            sample.mean.abs() <= margin && !departs
+            let is_significant = ends.is_some_and(|[low, high]| low > 0.0 || high < 0.0);
+            sample.mean.abs() <= margin && !is_significant
         })
     }
 
-    fn against(&self, best: usize, bound: &ErrorBound) -> Vec<TrendLevel> {
+    fn compare_with(&self, best: usize, bound: &ErrorBound) -> Vec<TrendLevel> {
         let sign = self.question.better.sign();
-        let level = |(at, runs): (usize, &&Runs<'_>)| {
-            if at == best {
+        let level = |(index, runs): (usize, &&Runs<'_>)| {
+            if index == best {
                 return TrendLevel { mean: Some(0.0), ends: Some([0.0; 2]) };
             }
             let differences = pairs(self.runs[best], runs).differences();
@@ -162,23 +161,24 @@ impl<'q, 'a> Curve<'q, 'a> {
     /// The levels around the best that match it, if they reach an end of the range; others are chance.
     fn level_off(&self, trend: &mut Trend, levels: &[TrendLevel], best: usize, margin: f64) {
         let last = levels.len() - 1;
-        let reach = |does: &dyn Fn(&TrendLevel) -> bool| {
-            let from = (0..=best).rev().take_while(|at| does(&levels[*at])).last();
-            let to = (best..=last).take_while(|at| does(&levels[*at])).last();
+        // The first and last level of the run around the best that matches it.
+        let run = |is_match: &dyn Fn(&TrendLevel) -> bool| {
+            let from = (0..=best).rev().take_while(|index| is_match(&levels[*index])).last();
+            let to = (best..=last).take_while(|index| is_match(&levels[*index])).last();
             [from.unwrap_or(best), to.unwrap_or(best)]
         };
-        let [from, to] = reach(&|level| level.mean.is_some_and(|mean| mean >= -margin));
-        let surely = reach(&|level| level.ends.is_some_and(|[low, _]| low >= -margin));
-        let could = reach(&|level| !level.is_surely_behind(margin));
-        trend.near = Some([from, to].map(|at| self.levels[at]));
+        let [from, to] = run(&|level| level.mean.is_some_and(|mean| mean >= -margin));
+        let certain = run(&|level| level.ends.is_some_and(|[low, _]| low >= -margin));
+        let possible = run(&|level| !level.is_behind(margin));
+        trend.near = Some([from, to].map(|index| self.levels[index]));
         let (shape, knee, ends) = match (from == 0, to == last) {
-            (false, true) if from < last => (Shape::Saturates, from, [could[0], surely[0]]),
-            (true, false) if to > 0 => (Shape::FlatUpTo, to, [surely[1], could[1]]),
+            (false, true) if from < last => (Shape::Saturates, from, [possible[0], certain[0]]),
+            (true, false) if to > 0 => (Shape::FlatUpTo, to, [certain[1], possible[1]]),
             _ => return,
         };
         trend.shape = shape;
         trend.knee = Some(self.levels[knee]);
-        trend.knee_range = Some(ends.map(|at| self.levels[at]));
+        trend.knee_range = Some(ends.map(|index| self.levels[index]));
     }
 }
 
@@ -189,7 +189,8 @@ struct TrendLevel {
 }
 
 impl TrendLevel {
-    fn is_surely_behind(&self, margin: f64) -> bool {
+    /// Whether the level is worse by more than the margin, by its whole interval.
+    fn is_behind(&self, margin: f64) -> bool {
         self.ends.is_some_and(|[_, high]| high < -margin)
     }
 }
@@ -201,7 +202,7 @@ const DUST: f64 = 1e-9;
 fn by_replicate<T>(arms: &[&Runs<'_>], value: impl Fn(&[f64]) -> T) -> Vec<T> {
     // The first arm has every replicate that all arms have.
     let replicates = arms.first().into_iter().flat_map(|runs| runs.first.keys());
-    replicates.filter_map(|replicate| Some(value(&together(arms, *replicate)?))).collect()
+    replicates.filter_map(|replicate| Some(value(&levels_in(arms, *replicate)?))).collect()
 }
 
 fn slope(x: &[f64], y: &[f64]) -> f64 {

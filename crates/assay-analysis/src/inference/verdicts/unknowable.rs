@@ -19,24 +19,24 @@ const DECIMALS: i32 = 9;
 const LARGEST: f64 = 9e15;
 
 /// Withdraws verdicts without support, with the reason.
-pub(super) fn judge(design: &Design, questions: &[Question<'_>], found: &mut [Comparison]) {
+pub(super) fn judge(design: &Design, questions: &[Question<'_>], comparisons: &mut [Comparison]) {
     for question in questions {
-        let step = step(question);
-        let own = |one: &&mut Comparison| {
-            one.workload == question.workload && one.metric == question.metric
-        };
-        for one in found.iter_mut().filter(own) {
+        let step = clock_step(question);
+        for one in comparisons.iter_mut() {
+            if one.workload != question.workload || one.metric != question.metric {
+                continue;
+            }
             let metric = one.metric.clone();
             if !one.better.is_known() {
-                take_back(design, one, Note::NoDirection { metric });
-            } else if let Some(step) = step.filter(|step| is_hidden(question, one, *step)) {
-                take_back(design, one, Note::CoarseClock { metric, step });
+                withdraw_for(design, one, Note::NoDirection { metric });
+            } else if let Some(step) = step.filter(|step| is_rounding(question, one, *step)) {
+                withdraw_for(design, one, Note::CoarseClock { metric, step });
             }
         }
     }
 }
 
-fn take_back(design: &Design, one: &mut Comparison, note: Note) {
+fn withdraw_for(design: &Design, one: &mut Comparison, note: Note) {
     let words = words::note(&note, ["", ""]);
     if one.verdict.is_some() {
         withdraw(one);
@@ -59,29 +59,29 @@ fn values(runs: &Runs<'_>) -> Vec<f64> {
 }
 
 /// The largest common divisor of all times. Assay's clocks count ns; printed times may be rounded.
-fn step(question: &Question<'_>) -> Option<f64> {
+fn clock_step(question: &Question<'_>) -> Option<f64> {
     let is_printed = question.arms.iter().all(|runs| runs.trust.is_none());
     if !is_time(question.metric) || !(is_printed || is_told(question.metric)) {
         return None;
     }
-    let all: Vec<f64> = question.arms.iter().flat_map(values).collect();
-    let scales = (0..=DECIMALS).map(|decimals| 10_f64.powi(decimals));
-    for scale in scales {
-        let scaled: Vec<f64> = all.iter().map(|value| value * scale).collect();
+    let times: Vec<f64> = question.arms.iter().flat_map(values).collect();
+    for decimals in 0..=DECIMALS {
+        let scale = 10_f64.powi(decimals);
+        let scaled: Vec<f64> = times.iter().map(|time| time * scale).collect();
         if scaled.iter().any(|value| *value > LARGEST) {
             return None;
         }
         if scaled.iter().all(|value| (value - value.round()).abs() < 1e-6) {
             let whole: BTreeSet<u64> = scaled.iter().map(|value| value.round() as u64).collect();
             // A single value shows no step.
-            let step = whole.iter().copied().reduce(divisor).filter(|_| whole.len() > 1)?;
+            let step = whole.iter().copied().reduce(common_divisor).filter(|_| whole.len() > 1)?;
             return Some(step as f64 / scale);
         }
     }
     None
 }
 
-fn divisor(mut one: u64, mut other: u64) -> u64 {
+fn common_divisor(mut one: u64, mut other: u64) -> u64 {
     while other > 0 {
         (one, other) = (other, one % other);
     }
@@ -89,17 +89,17 @@ fn divisor(mut one: u64, mut other: u64) -> u64 {
 }
 
 /// Whether rounding explains a comparison: means within one step, and too little variation for a mean between steps.
-fn is_hidden(question: &Question<'_>, one: &Comparison, step: f64) -> bool {
+fn is_rounding(question: &Question<'_>, one: &Comparison, step: f64) -> bool {
     let sides =
         [&one.baseline, &one.configuration].map(|arm| Sample::of(&values(question.find(arm)?)));
     let [Some(baseline), Some(arm)] = sides else { return false };
-    let is_still = |side: &Sample| side.sd.is_some_and(|sd| sd < step / 2.0);
-    let says = matches!(one.verdict, Some(Verdict::Better | Verdict::Worse));
+    let is_constant = |side: &Sample| side.sd.is_some_and(|sd| sd < step / 2.0);
+    let has_direction = matches!(one.verdict, Some(Verdict::Better | Verdict::Worse));
     let is_coarse = step > one.margin.unwrap_or_default() * baseline.mean;
     // Slightly more than a step: the means are sums of rounded numbers.
     (baseline.mean - arm.mean).abs() <= step * (1.0 + 1e-9)
-        && (is_still(&baseline) || is_still(&arm))
-        && (says || is_coarse)
+        && (is_constant(&baseline) || is_constant(&arm))
+        && (has_direction || is_coarse)
 }
 
 #[cfg(test)]

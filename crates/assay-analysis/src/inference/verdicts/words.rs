@@ -170,16 +170,16 @@ fn one_sided(found: &Comparison) -> Option<String> {
 const MOST_WORKLOADS: usize = 4;
 
 /// One sentence on the undecided comparisons; `None` if there are none.
-pub(crate) fn undecided(found: &[&Comparison], all: usize) -> Option<String> {
-    let needed = Needed::of_comparisons(found.iter().copied())?;
-    let mut workloads: Vec<&str> = found.iter().map(|one| one.workload.as_str()).collect();
+pub(crate) fn undecided(inconclusive: &[&Comparison], total: usize) -> Option<String> {
+    let needed = Needed::of_comparisons(inconclusive.iter().copied())?;
+    let mut workloads: Vec<&str> = inconclusive.iter().map(|one| one.workload.as_str()).collect();
     workloads.dedup();
     let more = workloads.len().saturating_sub(MOST_WORKLOADS);
     workloads.truncate(MOST_WORKLOADS);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     Some(format!(
-        "{} of {all} comparisons are inconclusive ({}{more}): {}.",
-        found.len(),
+        "{} of {total} comparisons are inconclusive ({}{more}): {}.",
+        inconclusive.len(),
         workloads.join("; "),
         needed.words()
     ))
@@ -204,11 +204,9 @@ pub(super) fn verdict_word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Note on a study whose arms ran one after the other.
 pub(super) const SEQUENTIAL_STUDY: &str =
     "the configurations ran in sequence, so drift could explain the difference; no verdicts";
 
-/// Note on a study whose order of trials is unknown.
 pub(super) const UNORDERED_STUDY: &str =
     "the order of the trials is unknown, so drift could explain the difference; no verdicts";
 
@@ -301,13 +299,7 @@ pub(super) const NO_CARRY_OVER_ALONE: &str =
 
 pub(super) const TOO_FEW: &str = "too few trials to check for drift or carry-over";
 
-pub(super) fn drift(
-    workload: &str,
-    metric: &str,
-    change: Option<f64>,
-    p: f64,
-    order: Order,
-) -> String {
+pub(super) fn drift(name: &str, metric: &str, change: Option<f64>, p: f64, order: Order) -> String {
     let what = noun(metric);
     let how = match change {
         Some(change) => {
@@ -323,7 +315,7 @@ pub(super) fn drift(
         Order::Recorded => "drift can bias the differences between groups",
         Order::Random | Order::Chained | Order::Rcbd => "pairing within replicates cancels drift",
     };
-    format!("{workload}: the {what} of the baseline {how} over the study ({}); {end}", p_words(p))
+    format!("{name}: the {what} of the baseline {how} over the study ({}); {end}", p_words(p))
 }
 
 pub(super) fn carry_over(workload: &str, p: f64) -> String {
@@ -400,22 +392,17 @@ fn with_interval(ratio: f64, ends: Option<[f64; 2]>, n: usize) -> [String; 2] {
     }
 }
 
-/// An interaction; `low` and `high` are the first factor's effects at the second one's baseline and other level.
-pub(super) fn interaction(
-    found: &Interaction,
-    corner: [&str; 2],
-    low: Sample,
-    high: Sample,
-) -> String {
+/// An interaction; `effects` are the first factor's effects at the second one's baseline and other level.
+pub(super) fn interaction(found: &Interaction, corner: [&str; 2], effects: [Sample; 2]) -> String {
+    let [low, high] = effects.map(|effect| change(&show::ratio(effect.mean.exp()), &found.metric));
     let ([first, second], [level1, level2]) = (&found.factors, &found.levels);
     let [_, basis] = with_interval(found.ratio, Some(found.ci95_simultaneous), found.n);
     format!(
-        "{}: the effect of {first} depends on {second}; {level1} against {}: {} at {}, {} at {} (interaction {basis}).",
+        "{}: the effect of {first} depends on {second}; {level1} against {}: {low} at {}, {high} at {} (interaction \
+         {basis}).",
         found.workload,
         corner[0],
-        change(&show::ratio(low.mean.exp()), &found.metric),
         level_words(second, corner[1]),
-        change(&show::ratio(high.mean.exp()), &found.metric),
         level_words(second, level2),
     )
 }
@@ -496,7 +483,7 @@ pub(crate) fn across(found: &Comparison) -> String {
         return format!("{what}: {later} and {earlier} {why}.");
     };
     // If both have a baseline, the comparison is between ratios.
-    let own = match found.kind {
+    let basis = match found.kind {
         Kind::RerunBaseline => ", each relative to its own baseline",
         _ => "",
     };
@@ -509,14 +496,16 @@ pub(crate) fn across(found: &Comparison) -> String {
             format!("this suggests equivalence within {margin}")
         }
         Some(Verdict::Inconclusive) => match found.min_detectable_ratios {
-            Some(seen) => return one_day(found, &what, own, [&later, &earlier], seen),
+            Some(detectable) => {
+                return one_day(found, &what, basis, [&later, &earlier], detectable);
+            }
             None => "the difference is inconclusive".to_owned(),
         },
         None if found.note_facts.contains(&Note::Emulated) => NO_VERDICT_EMULATED.to_owned(),
         None => "there is no verdict".to_owned(),
     };
     format!(
-        "{what}: {} in {later} compared with {earlier}{own} (ratio {ratio}, 95% CI {low}-{high}). Across days or \
+        "{what}: {} in {later} compared with {earlier}{basis} (ratio {ratio}, 95% CI {low}-{high}). Across days or \
          machines, {says}.",
         change(&ratio, &found.metric)
     )
@@ -530,23 +519,22 @@ fn results(found: &Comparison) -> [String; 2] {
 /// One result per side: its trials do not show the variation between days, so no direction is suggested.
 fn one_day(
     found: &Comparison,
-    what: &str,
-    own: &str,
-    results: [&str; 2],
-    seen: [f64; 2],
+    row: &str,
+    basis: &str,
+    [later, earlier]: [&str; 2],
+    detectable: [f64; 2],
 ) -> String {
-    let [later, earlier] = results;
     let amount = found.ratio.zip(found.ci95_simultaneous).map(|(ratio, ends)| {
         let [ratio, low, high] = show::ratios(ratio, ends);
-        let basis = format!("ratio {ratio}, 95% CI {low}-{high}, including day-to-day variation");
-        (ratio, basis)
+        let ci = format!("ratio {ratio}, 95% CI {low}-{high}, including day-to-day variation");
+        (ratio, ci)
     });
-    let (ratio, basis) = amount.unwrap_or_default();
-    let [down, up] = [1.0 - seen[0], seen[1] - 1.0].map(percent);
+    let (ratio, ci) = amount.unwrap_or_default();
+    let [down, up] = [1.0 - detectable[0], detectable[1] - 1.0].map(percent);
     let [loss, gain] = if found.better == Better::Lower { [up, down] } else { [down, up] };
     let change = change(&ratio, &found.metric);
     format!(
-        "{what}: {change} in {later} compared with {earlier}{own} ({basis}). Inconclusive: one result per side; \
+        "{row}: {change} in {later} compared with {earlier}{basis} ({ci}). Inconclusive: one result per side; \
          smallest detectable loss {loss}, gain {gain} (80% power)."
     )
 }
@@ -601,14 +589,14 @@ fn extremes(ratios: &[f64]) -> Option<[String; 2]> {
 }
 
 /// Rows without a significant difference; an unknown ratio is left out.
-fn no_difference(found: &[&Comparison], later: &str, earlier: &str) -> String {
-    let known = found.iter().filter(|one| !one.cannot_tell()).filter_map(|one| one.ratio);
-    let known: Vec<f64> = known.collect();
-    let head = format!("None of {} rows differs significantly", found.len());
-    let Some([low, high]) = extremes(&known) else {
+fn no_difference(comparisons: &[&Comparison], later: &str, earlier: &str) -> String {
+    let ratios = comparisons.iter().filter(|one| !one.cannot_tell()).filter_map(|one| one.ratio);
+    let ratios: Vec<f64> = ratios.collect();
+    let head = format!("None of {} rows differs significantly", comparisons.len());
+    let Some([low, high]) = extremes(&ratios) else {
         return format!("{head}: the CIs are too wide for a ratio.");
     };
-    let unknown = match found.len() - known.len() {
+    let unknown = match comparisons.len() - ratios.len() {
         0 => String::new(),
         count => format!("; no ratio for {count} of them"),
     };

@@ -38,8 +38,8 @@ pub(super) fn candidate(
 pub(super) fn tied(design: &Design, tied: &Tied<'_>) -> String {
     let best = short_words(tied.best, design);
     let tails = tied.tails.map(|tails| {
-        let [own, other] = tails.map(show::duration);
-        format!(", with a p99 of {own} instead of {other}")
+        let [tail, best_tail] = tails.map(show::duration);
+        format!(", with a p99 of {tail} instead of {best_tail}")
     });
     format!("; the difference from {best} is within the margin{}", tails.unwrap_or_default())
 }
@@ -64,13 +64,13 @@ pub(super) fn more(stage: AdviceStage, unmeasured: &[String]) -> String {
 
 /// A significantly worse level, with each of its workloads.
 pub(super) fn against(bad: &[Bad<'_>]) -> String {
-    let told: Vec<String> = bad.iter().map(one_bad).collect();
+    let clauses: Vec<String> = bad.iter().map(one_bad).collect();
     let level = match bad.first() {
         Some(Bad::Level(one)) => arm_in_words(one.what.iter()),
         Some(Bad::Baseline(all)) => arm_in_words(all[0].than.iter()),
         None => String::new(),
     };
-    format!("Avoid {level}: {}.", told.join("; "))
+    format!("Avoid {level}: {}.", clauses.join("; "))
 }
 
 fn one_bad(bad: &Bad<'_>) -> String {
@@ -82,36 +82,38 @@ fn one_bad(bad: &Bad<'_>) -> String {
             one.workload,
             basis(one)
         ),
-        Bad::Baseline(all) => {
-            let nearest = all
+        Bad::Baseline(contrasts) => {
+            let nearest = contrasts
                 .iter()
                 .min_by(|one, other| one.ratio.ln().abs().total_cmp(&other.ratio.ln().abs()));
             let Some(one) = nearest else { return String::new() };
             let what = arm_in_words(one.what.iter());
-            let head = match all.len() {
+            let head = match contrasts.len() {
                 1 => format!("in {}, {what} is better", one.workload),
                 count => format!(
                     "in {}, all {count} other configurations are better; {what}, the closest,",
                     one.workload
                 ),
             };
-            let joint = if all.len() == 1 { " and" } else { "" };
-            let suspect = all.iter().any(|one| one.suspect);
+            let joint = if contrasts.len() == 1 { " and" } else { "" };
+            let suspect = contrasts.iter().any(|one| one.suspect);
             format!("{head}{joint} has {}{}", has(one), basis_of(one, suspect))
         }
     }
 }
 
 /// A level that is better in one workload and worse in another.
-pub(super) fn trade_off(all: &[&Contrast]) -> String {
-    let told: Vec<String> =
-        all.iter().map(|one| format!("{} in {}{}", has(one), one.workload, basis(one))).collect();
-    let (what, than) = all.first().map_or_else(Default::default, |one| {
+pub(super) fn trade_off(contrasts: &[&Contrast]) -> String {
+    let clauses: Vec<String> = contrasts
+        .iter()
+        .map(|one| format!("{} in {}{}", has(one), one.workload, basis(one)))
+        .collect();
+    let (what, than) = contrasts.first().map_or_else(Default::default, |one| {
         (arm_in_words(one.what.iter()), arm_in_words(one.than.iter()))
     });
     format!(
         "{what} is a trade-off against {than}: {}; choose according to your most important workload.",
-        told.join(", ")
+        clauses.join(", ")
     )
 }
 

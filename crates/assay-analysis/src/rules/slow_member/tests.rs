@@ -103,7 +103,7 @@ fn the_more_trials_the_fewer_of_them_are_needed() {
         (0..of).map(one).collect()
     };
     let fewest = |of: usize, members: usize| {
-        (0..=of).find(|slow| named(&judged(*slow, of), members).is_some())
+        (0..=of).find(|slow| clearly_slow(&judged(*slow, of), members).is_some())
     };
     assert_eq!(
         [2, 3, 4, 6, 10, 30].map(|of| fewest(of, 2)),
@@ -245,7 +245,7 @@ impl Lab {
         let mut draws = Draws::new(seed, "slow member");
         let judged: Vec<Slowest> =
             (0..trials).filter_map(|_| slowest(&self.trial(&mut draws))).collect();
-        named(&judged, self.mean_ns.len()).map(|found| found[0].device.clone())
+        clearly_slow(&judged, self.mean_ns.len()).map(|found| found[0].device.clone())
     }
 }
 

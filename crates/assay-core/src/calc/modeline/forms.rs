@@ -50,12 +50,8 @@ impl Forms {
 
     /// What to copy, with the program that takes it.
     pub fn lines(&self) -> [(&'static str, &str); 4] {
-        [
-            ("xorg.conf", &self.xorg),
-            ("sway", &self.sway),
-            ("niri", &self.niri),
-            ("kernel", &self.kernel),
-        ]
+        let Self { xorg, sway, niri, kernel, .. } = self;
+        [("xorg.conf", xorg), ("sway", sway), ("niri", niri), ("kernel", kernel)]
     }
 }
 
@@ -64,7 +60,6 @@ fn numbers(mode: &Mode) -> String {
     format!("{} {}", mode.clock_text(), all.join(" "))
 }
 
-/// Options of the known sync polarities.
 fn sync_options(mode: &Mode) -> String {
     let word = |sign: Option<Sign>, name: &str| sign.map(|sign| format!(" {}{name}", sign.mark()));
     [word(mode.hsync, "hsync"), word(mode.vsync, "vsync")].into_iter().flatten().collect()

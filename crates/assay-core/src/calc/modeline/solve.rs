@@ -208,7 +208,7 @@ fn search(timing: Timing, size: [u32; 2], limits: &Limits) -> Sought {
         let figures = mode.figures();
         limits.judge(&figures).iter().all(|judged| judged.fits)
     });
-    fitting.ok_or_else(|| stopped_by(timing, limits, mode))
+    fitting.ok_or_else(|| no_mode(timing, limits, mode))
 }
 
 /// Upper bound of the search: no blanking at all, and the largest difference that blanking lines and clock steps cause
@@ -225,11 +225,7 @@ fn first_step(size: [u32; 2], limits: &Limits) -> u32 {
 }
 
 /// Describes the limit that the lowest step above every minimum exceeds.
-fn stopped_by(
-    timing: Timing,
-    limits: &Limits,
-    mode: impl Fn(u32) -> Option<(f64, Mode)>,
-) -> NoMode {
+fn no_mode(timing: Timing, limits: &Limits, mode: impl Fn(u32) -> Option<(f64, Mode)>) -> NoMode {
     let name = timing.name();
     let broken = (1..=MOST_STEPS).filter_map(mode).find_map(|(rate, mode)| {
         let misfits = limits.misfits(&mode.figures());

@@ -161,10 +161,10 @@ type Way = fn(question: &Question, touched: u64, whole: u64) -> UnitCount;
 /// A way over all stripes of the write, in chunks.
 fn stripes(question: &Question, way: Way) -> UnitCount {
     let (data, chunk) = (data_chunks(question), question.chunk_bytes);
-    let full = question.write_bytes / (data * chunk);
-    let rest = question.write_bytes % (data * chunk);
-    let count = UnitCount::default().plus(way(question, data, data), full);
-    if rest == 0 { count } else { count.plus(way(question, rest.div_ceil(chunk), rest / chunk), 1) }
+    let full_stripes = question.write_bytes / (data * chunk);
+    let left = question.write_bytes % (data * chunk);
+    let count = UnitCount::default().plus(way(question, data, data), full_stripes);
+    if left == 0 { count } else { count.plus(way(question, left.div_ceil(chunk), left / chunk), 1) }
 }
 
 /// Read-modify-write: reads old data and parity, writes new ones.
@@ -201,16 +201,17 @@ fn md(question: &Question) -> UnitCount {
         if modify.read < rebuild.read { modify } else { rebuild }
     };
     let rows = chunk / PAGE;
-    let full = question.write_bytes / (data * chunk);
-    let rest = question.write_bytes % (data * chunk);
-    let count = UnitCount::default().plus(row(data, data), full * rows);
+    let full_stripes = question.write_bytes / (data * chunk);
+    let left = question.write_bytes % (data * chunk);
+    let count = UnitCount::default().plus(row(data, data), full_stripes * rows);
     // In the last stripe: complete chunks, and a partial one up to some page.
-    let (before, last) = (rest / chunk, rest % chunk);
-    let (pages, part) = (last / PAGE, u64::from(!last.is_multiple_of(PAGE)));
-    let untouched = rows - pages - part;
-    let count = count.plus(row(before + 1, before + 1), pages);
-    let count = count.plus(row(before + 1, before), part);
-    if before == 0 { count } else { count.plus(row(before, before), untouched) }
+    let (chunks, last_bytes) = (left / chunk, left % chunk);
+    let pages = last_bytes / PAGE;
+    let partial_pages = u64::from(!last_bytes.is_multiple_of(PAGE));
+    let count = count.plus(row(chunks + 1, chunks + 1), pages);
+    let count = count.plus(row(chunks + 1, chunks), partial_pages);
+    let untouched = rows - pages - partial_pages;
+    if chunks == 0 { count } else { count.plus(row(chunks, chunks), untouched) }
 }
 
 /// The measured row of this level, number of disks, chunk and write.

@@ -55,8 +55,7 @@ impl RequestCounter {
                 bytes.div_ceil(most_units.max(1)).next_power_of_two().max(SMALLEST_UNIT_BYTES);
             DeviceCount { bytes, unit_bytes, classes: BTreeMap::new() }
         };
-        let (names, devices) =
-            devices.into_iter().map(|(name, bytes)| (name, device(bytes))).unzip();
+        let (names, devices) = devices.into_iter().map(|(name, size)| (name, device(size))).unzip();
         Self { names, devices, requests: 0 }
     }
 
@@ -162,11 +161,11 @@ impl ClassCount {
             self.counted.reused_bytes = self.counted.reused_bytes.saturating_add(bytes);
         }
         let mut fresh = 0;
-        for at in first / 64..=last / 64 {
-            let from = if at == first / 64 { first % 64 } else { 0 };
-            let to = if at == last / 64 { last % 64 } else { 63 };
+        for word in first / 64..=last / 64 {
+            let from = if word == first / 64 { first % 64 } else { 0 };
+            let to = if word == last / 64 { last % 64 } else { 63 };
             let mask = (u64::MAX >> (63 - (to - from))) << from;
-            let known = self.touched.at(at as usize);
+            let known = self.touched.at(word as usize);
             fresh += u64::from((mask & !*known).count_ones());
             *known |= mask;
         }
@@ -177,13 +176,13 @@ impl ClassCount {
         let units: u64 = self.touched.all().map(|word| u64::from(word.count_ones())).sum();
         self.counted.touched_bytes = units.saturating_mul(unit_bytes);
         self.counted.most_in_100_ms = self.bins.all().max().map(u64::from).unwrap_or_default();
-        let whole = usize::try_from(span_ns / BIN_NS).unwrap_or(usize::MAX).min(MOST_BINS);
-        self.counted.dispersion = dispersion(&self.bins, whole);
+        let whole_bins = usize::try_from(span_ns / BIN_NS).unwrap_or(usize::MAX).min(MOST_BINS);
+        self.counted.dispersion = dispersion(&self.bins, whole_bins);
         // All classes use steps of one length, so one figure can show them.
-        let least_ns = span_ns.div_ceil(MOST_STEPS as u64);
-        let kept = |own: OverTime| (own.sum() > 0).then(|| own.sums_of(least_ns));
-        self.counted.arrivals = kept(self.arrivals);
-        self.counted.first_touch = kept(self.fresh);
+        let step_ns = span_ns.div_ceil(MOST_STEPS as u64);
+        let in_steps = |amounts: OverTime| (amounts.sum() > 0).then(|| amounts.sums_of(step_ns));
+        self.counted.arrivals = in_steps(self.arrivals);
+        self.counted.first_touch = in_steps(self.fresh);
         self.counted
     }
 }

@@ -1,12 +1,10 @@
-//! Formats amounts for tables and sentences: at most three significant digits, no trailing zeros. Files contain exact
-//! numbers instead.
+//! Formats amounts for tables and sentences: at most three significant digits. Files contain exact numbers.
 
 use crate::outside::is_unseen;
 
 const BINARY: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
-/// Returns an untrusted text (a model name, a path) without control and bidirectional characters; each stays one column
-/// wide.
+/// Returns an untrusted text (a model name, a path) without control and bidirectional characters, on one line.
 pub fn clean(text: &str) -> String {
     text.chars().map(|c| if is_unseen(c) { '?' } else { c }).collect()
 }
@@ -163,25 +161,26 @@ pub fn ratio(value: f64) -> String {
 /// to distinguish the ends from 1 and 0.
 pub fn ratios(value: f64, ends: [f64; 2]) -> [String; 3] {
     let [low, high] = ends;
-    let all = [value, low, high];
+    let numbers = [value, low, high];
     let width = high - low;
-    if !all.iter().all(|one| one.is_finite()) || width <= 1e-6 * high || high > 1000.0 * low {
-        return all.map(ratio);
+    let are_finite = numbers.iter().all(|number| number.is_finite());
+    if !are_finite || width <= 1e-6 * high || high > 1000.0 * low {
+        return numbers.map(ratio);
     }
     // Two digits of the width, but at most three decimals if they distinguish the ends.
     let most = if width < 0.002 { 9.0 } else { 3.0 };
     let enough = (1.0 - width.log10().floor()).clamp(0.0, most) as usize;
-    let text = |one: f64, digits: usize| {
-        if one < 999.5 { format!("{one:.digits$}") } else { per_second(one) }
+    let text = |number: f64, digits: usize| {
+        if number < 999.5 { format!("{number:.digits$}") } else { per_second(number) }
     };
-    let told = |digits: &usize| {
-        let is = |one: f64, other: f64| text(one, *digits).parse() == Ok(other);
+    let is_distinct = |digits: &usize| {
+        let reads_as = |number: f64, other: f64| text(number, *digits).parse() == Ok(other);
         // A ratio is never zero.
-        ends.iter().all(|end| *end == 1.0 || !is(*end, 1.0))
-            && all.iter().all(|one| *one == 0.0 || !is(*one, 0.0))
+        ends.iter().all(|end| *end == 1.0 || !reads_as(*end, 1.0))
+            && numbers.iter().all(|number| *number == 0.0 || !reads_as(*number, 0.0))
     };
-    let digits = (enough..9).find(told).unwrap_or(9);
-    all.map(|one| text(one, digits))
+    let digits = (enough..9).find(is_distinct).unwrap_or(9);
+    numbers.map(|number| text(number, digits))
 }
 
 /// Formats percentages and the ends of their interval, without the sign: decimals as the width allows and enough to
@@ -197,9 +196,9 @@ pub fn percents(value: f64, ends: Option<[f64; 2]>) -> [String; 3] {
         let text = format!("{end:.digits$}");
         end != 100.0 && text.parse() == Ok(100.0)
     };
-    let told = |digits: &usize| ![low, high].iter().any(|end| is_whole(*end, *digits));
-    let digits = (enough as usize..6).find(told).unwrap_or(6);
-    [value, low, high].map(|one| format!("{one:.digits$}"))
+    let is_distinct = |digits: &usize| ![low, high].iter().any(|end| is_whole(*end, *digits));
+    let digits = (enough as usize..6).find(is_distinct).unwrap_or(6);
+    [value, low, high].map(|number| format!("{number:.digits$}"))
 }
 
 /// Three significant digits without a unit or trailing zeros: `0.25`, `9.1`, `85`, `812`.

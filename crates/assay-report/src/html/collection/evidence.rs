@@ -7,7 +7,7 @@ use super::listed;
 use crate::collection::in_unit;
 use crate::document::NONE;
 use crate::figures::percentiles::curves;
-use assay_analysis::collection::flat::{Flat, held};
+use assay_analysis::collection::flat::{Flat, judge_claims};
 use assay_analysis::collection::numbers::{ENERGY, NUMBERS};
 use assay_analysis::collection::{CollectionRow, RowValue, groups};
 use assay_analysis::rules::RULES;
@@ -61,7 +61,7 @@ fn title(flat: &Flat, row: &CollectionRow) -> String {
 }
 
 fn facts(flat: &Flat, row: &CollectionRow) -> Vec<(&'static str, String)> {
-    let held = || held(row).into_iter().map(|it| it.text).collect();
+    let held = || judge_claims(row).into_iter().map(|it| it.text).collect();
     let claims = if row.measured.is_empty() { row.claimed.clone() } else { held() };
     let text = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
     let price = row.price.as_ref().map(|price| match row.price_per_gb() {

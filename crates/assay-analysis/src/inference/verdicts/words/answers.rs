@@ -11,29 +11,32 @@ use assay_workloads::metrics::{change, noun};
 use super::counted;
 use crate::inference::verdicts::answers::{ClaimVerdict, PlaceCheck};
 
-const MOST_TOLD: usize = 5;
+const MOST_REASONS: usize = 5;
 
 pub(crate) fn answer(verdict: Claim, cases: &[ClaimVerdict]) -> String {
     let count = |claim: Claim| cases.iter().filter(|case| case.claim == claim).count();
-    let (all, with) = (cases.len(), count(Claim::Supported));
-    let doubted = would_be(cases).filter(|_| verdict == Claim::NotShown);
-    if let Some(text) = doubted {
+    let (total, supported) = (cases.len(), count(Claim::Supported));
+    if verdict == Claim::NotShown
+        && let Some(text) = without_doubt(cases)
+    {
         return text.to_owned();
     }
     match verdict {
         Claim::NoData => "No measurement answers this question.".to_owned(),
-        Claim::Supported if all == 1 => "The numbers support the claim.".to_owned(),
-        Claim::Supported => format!("The numbers support the claim in all {all} cases."),
-        Claim::Contradicted if all == 1 => "The numbers contradict the claim.".to_owned(),
-        Claim::Contradicted if count(verdict) == all => {
-            format!("The numbers contradict the claim in all {all} cases.")
+        Claim::Supported if total == 1 => "The numbers support the claim.".to_owned(),
+        Claim::Supported => format!("The numbers support the claim in all {total} cases."),
+        Claim::Contradicted if total == 1 => "The numbers contradict the claim.".to_owned(),
+        Claim::Contradicted if count(verdict) == total => {
+            format!("The numbers contradict the claim in all {total} cases.")
         }
         Claim::Contradicted => format!(
-            "The numbers contradict the claim in {} of {all} cases and support it in {with}.",
+            "The numbers contradict the claim in {} of {total} cases and support it in {supported}.",
             count(Claim::Contradicted)
         ),
-        Claim::NotShown if with == 0 => "The numbers are inconclusive.".to_owned(),
-        Claim::NotShown => format!("The numbers support the claim in only {with} of {all} cases."),
+        Claim::NotShown if supported == 0 => "The numbers are inconclusive.".to_owned(),
+        Claim::NotShown => {
+            format!("The numbers support the claim in only {supported} of {total} cases.")
+        }
     }
 }
 
@@ -41,7 +44,7 @@ pub(crate) fn answer(verdict: Claim, cases: &[ClaimVerdict]) -> String {
 pub(crate) const SUSPECT: &str = "from suspect numbers";
 
 /// The verdict if the numbers were trusted; `None` if trust is not the obstacle.
-fn would_be(cases: &[ClaimVerdict]) -> Option<&'static str> {
+fn without_doubt(cases: &[ClaimVerdict]) -> Option<&'static str> {
     let all = |claim: Claim| cases.iter().all(|case| case.would_be.unwrap_or(case.claim) == claim);
     let any = |claim: Claim| cases.iter().any(|case| case.would_be == Some(claim));
     match () {
@@ -53,13 +56,13 @@ fn would_be(cases: &[ClaimVerdict]) -> Option<&'static str> {
     }
 }
 
-pub(crate) fn because(verdict: Claim, cases: &[ClaimVerdict]) -> Vec<String> {
-    let first = cases.iter().filter(|case| case.claim == verdict);
-    let others = cases.iter().filter(|case| case.claim != verdict);
-    let told: Vec<&ClaimVerdict> = first.chain(others).collect();
-    let mut texts: Vec<String> =
-        told.iter().take(MOST_TOLD).map(|case| format!("{}.", case.text)).collect();
-    let more = told.len().saturating_sub(MOST_TOLD);
+/// The texts of the first cases; those that agree with the verdict come first.
+pub(crate) fn reasons(verdict: Claim, cases: &[ClaimVerdict]) -> Vec<String> {
+    let mut sorted: Vec<&ClaimVerdict> = cases.iter().collect();
+    sorted.sort_by_key(|case| case.claim != verdict);
+    let shown = sorted.iter().take(MOST_REASONS);
+    let mut texts: Vec<String> = shown.map(|case| format!("{}.", case.text)).collect();
+    let more = cases.len().saturating_sub(MOST_REASONS);
     if more > 0 {
         texts.push(format!("{} more.", counted(more, "case")));
     }
@@ -74,12 +77,10 @@ pub(crate) const DISTURBED: &str = "has too few undisturbed trials";
 pub(crate) const FEW: &str = "has too few trials";
 pub(crate) const NOT_TOGETHER: &str = "has no replicate with all required measurements";
 
-/// A workload that was measured without the requested metric.
 pub(crate) fn no_metric(name: &str, metric: &str) -> String {
     format!("{name}: its {} was not measured", noun(metric))
 }
 
-/// A claim on two levels without two levels.
 pub(crate) fn no_two(name: &str, factor: Option<&str>) -> String {
     match factor {
         Some(factor) => format!("{name}: the check needs two levels of {factor}"),
@@ -103,15 +104,18 @@ pub(crate) fn no_levels(name: &str, between: &[String]) -> String {
 /// The smallest level that matches the best, and the outcome of the claimed level.
 pub(crate) struct SaturationLevel<'a> {
     pub from: &'a str,
-    pub best: &'a str,
+    pub best_level: &'a str,
     pub claimed: &'a str,
     /// Whether the best level is the smallest.
     pub is_smallest: bool,
     pub margin: f64,
 }
 
+/// A difference of logarithms with its interval.
+type Estimate = (Sample, [f64; 2]);
+
 impl PlaceCheck<'_, '_, '_> {
-    fn what(&self) -> &str {
+    fn metric_noun(&self) -> &str {
         noun(self.place.question.metric)
     }
 
@@ -119,20 +123,18 @@ impl PlaceCheck<'_, '_, '_> {
         Unit::of_metric(self.place.question.metric).text(value)
     }
 
-    pub fn peak(&self, best: &str, could: &[&str]) -> String {
-        let (head, levels) =
-            (format!("{}: best {} at {best}", self.name, self.what()), self.curve.len());
-        match could {
+    pub fn peak(&self, best: &str, candidates: &[&str]) -> String {
+        let count = self.curve.len();
+        let head = format!("{}: best {} at {best}", self.name, self.metric_noun());
+        match candidates {
             [_] => format!("{head} (significant)"),
-            all if all.len() == levels => {
-                format!("{head}; any of the {levels} levels could be best")
-            }
+            all if all.len() == count => format!("{head}; any of the {count} levels could be best"),
             several => format!("{head}; the best level could be {}", choice(several)),
         }
     }
 
     pub fn slope(&self, factor: &str, slope: f64, ends: Option<[f64; 2]>) -> String {
-        let (name, what) = (self.name, self.what());
+        let (name, what) = (self.name, self.metric_noun());
         let Some(ends) = ends else { return format!("{name}: too few replicates for a slope") };
         let [times, low, high] = show::ratios(slope.exp2(), ends.map(f64::exp2));
         format!(
@@ -141,47 +143,41 @@ impl PlaceCheck<'_, '_, '_> {
         )
     }
 
-    pub fn foremost(&self, word: &str, could: &[&str]) -> String {
+    pub fn foremost(&self, best_or_worst: &str, candidates: &[&str]) -> String {
         let (name, levels) = (self.name, self.curve.len());
-        match could {
-            [one] => format!("{name}: {one} is the {word} (significant)"),
+        match candidates {
+            [only] => format!("{name}: {only} is the {best_or_worst} (significant)"),
             all if all.len() == levels => {
-                format!("{name}: any of the {levels} levels could be the {word}")
+                format!("{name}: any of the {levels} levels could be the {best_or_worst}")
             }
-            several => format!("{name}: {} could be the {word}", choice(several)),
+            several => format!("{name}: {} could be the {best_or_worst}", choice(several)),
         }
     }
 
     /// Compares two levels; `cases` is the number of cases that the interval covers simultaneously.
-    pub fn two(
-        &self,
-        level: &str,
-        over: &str,
-        shown: Option<(Sample, [f64; 2])>,
-        cases: usize,
-    ) -> String {
+    pub fn two(&self, level: &str, over: &str, shown: Option<Estimate>, cases: usize) -> String {
         let name = self.name;
         let Some((sample, ends)) = shown else {
             return format!("{name}: too few pairs of {level} and {over} for a CI");
         };
         let [ratio, low, high] = show::ratios(sample.mean.exp(), ends.map(f64::exp));
         let change = change(&ratio, self.place.question.metric);
-        let at_once = at_once(cases);
+        let scope = interval_scope(cases);
         format!(
-            "{name}: {level} has {change} compared with {over} (ratio {ratio}, 95% CI{at_once} {low}-{high})"
+            "{name}: {level} has {change} compared with {over} (ratio {ratio}, 95% CI{scope} {low}-{high})"
         )
     }
 
-    /// `found` and `next`: the highest level below the bound, and the level above it, with their medians.
-    pub fn knee(&self, most: f64, found: Option<(&str, f64)>, next: Option<(&str, f64)>) -> String {
-        let (name, what, most) = (self.name, self.what(), self.show(most));
-        let next = next.map(|(level, worst)| format!("{level} has {}", self.show(worst)));
-        match (found, next) {
-            (Some((level, worst)), next) => {
+    /// `knee` and `next`: the highest level below the bound, and the level above it, with their medians.
+    pub fn knee(&self, bound: f64, knee: Option<(&str, f64)>, next: Option<(&str, f64)>) -> String {
+        let (name, what, most) = (self.name, self.metric_noun(), self.show(bound));
+        let next = next.map(|(level, median)| format!("{level} has {}", self.show(median)));
+        match (knee, next) {
+            (Some((level, median)), next) => {
                 let next = next.unwrap_or_else(|| "the study has no higher level".to_owned());
-                let worst = self.show(worst);
+                let median = self.show(median);
                 format!(
-                    "{name}: {level} is the highest level whose median {what} is below {most} ({worst}); {next}"
+                    "{name}: {level} is the highest level whose median {what} is below {most} ({median}); {next}"
                 )
             }
             (None, Some(next)) => {
@@ -191,9 +187,10 @@ impl PlaceCheck<'_, '_, '_> {
         }
     }
 
-    pub fn enough(&self, told: &SaturationLevel<'_>, shown: Option<(Sample, [f64; 2])>) -> String {
-        let SaturationLevel { from, best, claimed, is_smallest, margin } = *told;
-        let (name, what, margin) = (self.name, self.what(), show::share(margin));
+    /// `shown` is the difference between the claimed and the best level.
+    pub fn enough(&self, saturation: &SaturationLevel<'_>, shown: Option<Estimate>) -> String {
+        let SaturationLevel { from, best_level: best, claimed, is_smallest, margin } = *saturation;
+        let (name, what, margin) = (self.name, self.metric_noun(), show::share(margin));
         let most = match self.place.question.better {
             Better::Higher | Better::Unknown => "highest",
             Better::Lower => "lowest",
@@ -214,7 +211,7 @@ impl PlaceCheck<'_, '_, '_> {
 
     /// `is_decimal`: in MB/s, like the limit.
     pub fn level(&self, is_decimal: bool, mean: f64, ends: Option<[f64; 2]>) -> String {
-        let (name, what) = (self.name, self.what());
+        let (name, what) = (self.name, self.metric_noun());
         let show = |value: f64| {
             if is_decimal { format!("{} MB/s", show::mb_per_s(value)) } else { self.show(value) }
         };
@@ -223,12 +220,12 @@ impl PlaceCheck<'_, '_, '_> {
             return format!("{name}: {what} {mean} (too few trials for a CI)");
         };
         let [low, high] = ends.map(show);
-        format!("{name}: {what} {mean} (95% CI{} {low} to {high})", at_once(self.cases))
+        format!("{name}: {what} {mean} (95% CI{} {low} to {high})", interval_scope(self.cases))
     }
 }
 
 /// Why an interval is wider than that of the same number elsewhere on the page.
-fn at_once(cases: usize) -> String {
+fn interval_scope(cases: usize) -> String {
     match cases {
         0 | 1 => String::new(),
         count => format!(" over all {count} cases"),

@@ -21,40 +21,44 @@ pub(crate) fn factor(
 ) -> Option<String> {
     let base = level_words(name, &effects.first()?.baseline);
     let levels = distinct(effects.iter().map(|effect| effect.level.as_str()));
-    let all = distinct(effects.iter().map(|effect| &effect.workload)).len();
+    let workloads = distinct(effects.iter().map(|effect| &effect.workload)).len();
     let count = |level: &str, verdict: Verdict| {
         effects.iter().filter(|one| one.level == level && one.verdict == Some(verdict)).count()
     };
+    let names = |levels: &[&str]| listed(levels.iter().map(|level| level_words(name, level)));
     let mut clauses: Vec<String> = Vec::new();
-    for (verdict, word) in SHOWN {
-        for shown in (1..=all).rev() {
-            let own = levels.iter().filter(|level| count(level, verdict) == shown);
-            let own: Vec<String> = own.map(|level| level_words(name, level)).collect();
-            if !own.is_empty() {
-                let verb = if own.len() == 1 { "is" } else { "are" };
-                let of = of_workloads(shown, all);
-                clauses.push(format!("{} {verb} {word} {base}{of}", listed(&own)));
+    for (verdict, word) in VERDICTS {
+        // The levels with this verdict in most workloads first.
+        for shown in (1..=workloads).rev() {
+            let mut shown_levels = levels.clone();
+            shown_levels.retain(|level| count(level, verdict) == shown);
+            if !shown_levels.is_empty() {
+                let verb = if shown_levels.len() == 1 { "is" } else { "are" };
+                let scope = of_workloads(shown, workloads);
+                clauses.push(format!("{} {verb} {word} {base}{scope}", names(&shown_levels)));
             }
         }
     }
-    let open = |level: &&&str| SHOWN.iter().all(|(verdict, _)| count(level, *verdict) == 0);
-    let open: Vec<&str> = levels.iter().filter(open).copied().collect();
-    let is_better = effects.iter().any(|one| one.verdict == Some(Verdict::Better));
-    let is_told = !clauses.is_empty();
-    if is_told && !is_better {
+    let mut open = levels.clone();
+    open.retain(|level| VERDICTS.iter().all(|(verdict, _)| count(level, *verdict) == 0));
+    let is_any_better = effects.iter().any(|one| one.verdict == Some(Verdict::Better));
+    let is_conclusive = !clauses.is_empty();
+    if is_conclusive && !is_any_better {
         clauses.insert(0, format!("no other level is significantly better than {base}"));
     }
     if !open.is_empty() {
-        let own: Vec<String> = open.iter().map(|level| level_words(name, level)).collect();
-        let of = if all == 1 { String::new() } else { format!(" in any of {all} workloads") };
-        clauses.push(format!("no significant difference between {} and {base}{of}", listed(&own)));
-        clauses.push(would_tell(design, effects.iter().filter(|one| open.contains(&&*one.level))));
+        let several = format!(" in any of {workloads} workloads");
+        let scope = if workloads == 1 { "" } else { &several };
+        let open_names = names(&open);
+        clauses.push(format!("no significant difference between {open_names} and {base}{scope}"));
+        let open_effects = effects.iter().filter(|one| open.contains(&&*one.level));
+        clauses.push(what_would_decide(design, open_effects));
     }
-    clauses.extend(depends(name, all, interactions));
-    let others: Vec<String> =
-        design.varied().map(|own| own.name.clone()).filter(|own| own != name).collect();
-    let (others, clauses) = (listed(&others), clauses.join("; "));
-    Some(if is_told {
+    clauses.extend(depends_on(name, workloads, interactions));
+    let mut others: Vec<&str> = design.varied().map(|factor| factor.name.as_str()).collect();
+    others.retain(|other| *other != name);
+    let (others, clauses) = (listed(others), clauses.join("; "));
+    Some(if is_conclusive {
         format!("{name}, averaged over {others}: {clauses}.")
     } else {
         format!("{name}: best level inconclusive; averaged over {others}, {clauses}.")
@@ -62,38 +66,39 @@ pub(crate) fn factor(
 }
 
 /// Verdicts on a level, with their words.
-const SHOWN: [(Verdict, &str); 3] = [
+const VERDICTS: [(Verdict, &str); 3] = [
     (Verdict::Better, "better than"),
     (Verdict::Worse, "worse than"),
     (Verdict::Equivalent, "equivalent to"),
 ];
 
 /// The share of workloads to which something applies; empty if there is only one.
-fn of_workloads(shown: usize, all: usize) -> String {
-    if all == 1 { String::new() } else { format!(" in {shown} of {all} workloads") }
+fn of_workloads(shown: usize, workloads: usize) -> String {
+    if workloads == 1 { String::new() } else { format!(" in {shown} of {workloads} workloads") }
 }
 
 /// The factors that interact with one: its average may not apply at each of their levels.
-fn depends(name: &str, all: usize, interactions: &[Interaction]) -> Option<String> {
-    let mut found: Vec<(&str, usize)> = Vec::new();
-    for one in interactions {
-        let other = match &one.factors {
+fn depends_on(name: &str, workloads: usize, interactions: &[Interaction]) -> Option<String> {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for interaction in interactions {
+        let other = match &interaction.factors {
             [first, second] if first == name => second.as_str(),
             [first, second] if second == name => first.as_str(),
             _ => continue,
         };
-        match found.iter_mut().find(|(known, _)| *known == other) {
-            Some((_, shown)) => *shown += 1,
-            None => found.push((other, 1)),
+        match counts.iter_mut().find(|(known, _)| *known == other) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((other, 1)),
         }
     }
-    let on = |(other, shown): &(&str, usize)| format!("on {other}{}", of_workloads(*shown, all));
-    let on: Vec<String> = found.iter().map(on).collect();
-    (!on.is_empty()).then(|| format!("the effect of {name} depends {}", listed(&on)))
+    let clause =
+        |(other, count): &(&str, usize)| format!("on {other}{}", of_workloads(*count, workloads));
+    let clauses: Vec<String> = counts.iter().map(clause).collect();
+    (!clauses.is_empty()).then(|| format!("the effect of {name} depends {}", listed(&clauses)))
 }
 
 /// What would decide between levels without a significant difference.
-fn would_tell<'a>(design: &Design, open: impl Iterator<Item = &'a &'a Effect>) -> String {
+fn what_would_decide<'a>(design: &Design, open: impl Iterator<Item = &'a &'a Effect>) -> String {
     let counts = open.filter_map(|effect| effect.replicates_needed);
     let needed = Needed::from_counts(counts, design.margin.unwrap_or_default());
     needed.map_or_else(|| "less variation between trials would decide".to_owned(), Needed::words)
@@ -101,11 +106,8 @@ fn would_tell<'a>(design: &Design, open: impl Iterator<Item = &'a &'a Effect>) -
 
 pub(crate) fn trend(trend: &Trend, better: Better, factor: &Factor) -> String {
     let name = |level: f64| name(factor, level);
-    let place = if trend.configuration.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", arm_in_words(trend.configuration.iter()))
-    };
+    let arm = arm_in_words(trend.configuration.iter());
+    let place = if arm.is_empty() { arm } else { format!(" ({arm})") };
     let best = match better {
         Better::Higher | Better::Unknown => "highest",
         Better::Lower => "lowest",
@@ -113,12 +115,12 @@ pub(crate) fn trend(trend: &Trend, better: Better, factor: &Factor) -> String {
     let (what, factor) = (noun(&trend.metric), &trend.factor);
     let range = range(trend.peak_range, &name);
     let peak = name(trend.peak);
-    let how = how(trend, &name);
+    let shape = shape_words(trend, &name);
     let next = match factor.as_str() {
         RATE => " Next: `assay run max-rate` finds the highest rate below a latency limit.",
         _ => "",
     };
-    format!("{}{place}: {best} {what} at {factor} {peak}{range}; {how}.{next}", trend.workload)
+    format!("{}{place}: {best} {what} at {factor} {peak}{range}; {shape}.{next}", trend.workload)
 }
 
 fn name(factor: &Factor, level: f64) -> String {
@@ -129,14 +131,11 @@ fn name(factor: &Factor, level: f64) -> String {
 /// A range of levels; empty if it is a single one.
 fn range(ends: [f64; 2], name: &impl Fn(f64) -> String) -> String {
     let [from, to] = ends;
-    if from == to {
-        String::new()
-    } else {
-        format!(" (95% confidence: {} to {})", name(from), name(to))
-    }
+    let words = |from, to| format!(" (95% confidence: {} to {})", name(from), name(to));
+    if from == to { String::new() } else { words(from, to) }
 }
 
-fn how(trend: &Trend, name: &impl Fn(f64) -> String) -> String {
+fn shape_words(trend: &Trend, name: &impl Fn(f64) -> String) -> String {
     let (what, factor) = (noun(&trend.metric), &trend.factor);
     let margin = percent(trend.margin.unwrap_or_default());
     match (trend.shape, trend.slope, trend.knee) {
@@ -145,13 +144,10 @@ fn how(trend: &Trend, name: &impl Fn(f64) -> String) -> String {
             let [times, basis] = with_interval(slope.exp2(), ends, trend.n);
             format!("on average, doubling {factor} multiplies {what} by {times} ({basis})")
         }
-        (Shape::Saturates, _, Some(knee)) => {
+        (Shape::Saturates | Shape::FlatUpTo, _, Some(knee)) => {
             let range = range(trend.knee_range.unwrap_or([knee; 2]), name);
-            format!("within {margin} of that value from {}{range}", name(knee))
-        }
-        (Shape::FlatUpTo, _, Some(knee)) => {
-            let range = range(trend.knee_range.unwrap_or([knee; 2]), name);
-            format!("within {margin} of that value up to {}{range}", name(knee))
+            let direction = if trend.shape == Shape::Saturates { "from" } else { "up to" };
+            format!("within {margin} of that value {direction} {}{range}", name(knee))
         }
         _ => match trend.near {
             Some([from, to]) if from < to => {

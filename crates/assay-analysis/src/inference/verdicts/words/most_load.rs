@@ -28,24 +28,24 @@ pub(crate) fn suspect(found: &MostLoad, limit: Limit) -> String {
 }
 
 fn head(found: &MostLoad, limit: Limit) -> String {
-    let [holds, fails] =
-        [&found.max_passing_rate, &found.min_failing_rate].map(|name| found.rate(name.as_deref()?));
-    let at = |own: Option<&Rate>| own.map(|own| with_numbers(own, limit)).unwrap_or_default();
-    let lowest = at(found.rates.first());
-    let highest = at(found.rates.last());
-    let told = match (holds, fails) {
-        (Some(_), Some(_)) => {
-            format!("passes at {}, fails at {}; the limit is between them", at(holds), at(fails))
+    let rate_text = |rate: &Rate| with_numbers(rate, limit);
+    let [passing, failing] = [&found.max_passing_rate, &found.min_failing_rate]
+        .map(|name| found.rate(name.as_deref()?).map(rate_text));
+    let lowest = found.rates.first().map(rate_text).unwrap_or_default();
+    let highest = found.rates.last().map(rate_text).unwrap_or_default();
+    let outcome = match (passing, failing) {
+        (Some(passing), Some(failing)) => {
+            format!("passes at {passing}, fails at {failing}; the limit is between them")
         }
-        (Some(_), None) => {
-            format!("passes at {}; no tested rate fails (highest: {highest})", at(holds))
+        (Some(passing), None) => {
+            format!("passes at {passing}; no tested rate fails (highest: {highest})")
         }
-        (None, Some(_)) => {
-            format!("fails at {}; no tested rate passes (lowest: {lowest})", at(fails))
+        (None, Some(failing)) => {
+            format!("fails at {failing}; no tested rate passes (lowest: {lowest})")
         }
         (None, None) => format!("inconclusive at all tested rates, from {lowest} to {highest}"),
     };
-    format!("{limit}: {told}")
+    format!("{limit}: {outcome}")
 }
 
 pub(crate) fn rate(own: &Rate, limit: Limit) -> String {
