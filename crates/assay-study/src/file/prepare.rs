@@ -27,7 +27,8 @@ impl AreaKeys {
             Some(Start::Share(share)) => (device_bytes as f64 * share.fraction()) as u64,
             Some(Start::At(bytes)) => bytes.0,
         };
-        start.next_multiple_of(self.align.unwrap_or(ALIGN).0.max(512))
+        let alignment = self.align.unwrap_or(ALIGN).0.max(512);
+        start.checked_next_multiple_of(alignment).unwrap_or(start)
     }
 }
 
@@ -109,6 +110,9 @@ mod tests {
         assert_eq!(AreaKeys::default().first_byte(1 << 40), 0);
         let at = AreaKeys { offset: Some("3 MiB".parse().unwrap()), ..AreaKeys::default() };
         assert_eq!(at.first_byte(1 << 40), 3 << 20);
+        // A start that has no aligned byte after it must not become the first byte.
+        let end = AreaKeys { offset: Some(Start::At(Bytes(u64::MAX))), ..AreaKeys::default() };
+        assert_eq!(end.first_byte(1 << 40), u64::MAX);
     }
 
     #[test]

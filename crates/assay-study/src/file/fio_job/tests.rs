@@ -164,6 +164,8 @@ fn sizes_are_areas_and_small_ones_grow_aloud() {
     let one = of("[a]\nfilename=f\nsize=64m\nnumjobs=4\n");
     assert!(one.study.contains("area       = { size = \"64 MiB\" }"), "{}", one.study);
     assert!(of("[a]\nfilesize=32m\n").study.contains("\"32 MiB\""));
+    // No multiple of a block follows this size.
+    let _ = translate("jobs.fio", &format!("[a]\nsize={}\n", u64::MAX), WHOLE);
 }
 
 #[test]
