@@ -334,15 +334,15 @@ mod tests {
     #[test]
     fn advising_nothing_does_not_deny_a_verdict() {
         let mut found = fixture("study-one-pair");
-        assert_eq!(no_advice(&found), "no configuration is 5% better or worse (95% confidence)");
+        assert_eq!(no_advice(&found), "every comparison is inconclusive");
         found.comparisons[0].primary = true;
+        found.comparisons[0].verdict = Some(Verdict::Equivalent);
+        assert_eq!(no_advice(&found), "no configuration is 5% better or worse (95% confidence)");
         found.comparisons[0].verdict = Some(Verdict::Worse);
         assert_eq!(no_advice(&found), "no configuration is better than its baseline");
         found.comparisons[0].verdict = Some(Verdict::Better);
         let told = no_advice(&found);
         assert!(told.contains("both 5%") && told.contains("A/A control"), "{told}");
-        found.comparisons[0].verdict = Some(Verdict::Inconclusive);
-        assert_eq!(no_advice(&found), "every comparison is inconclusive");
         found.comparisons.clear();
         assert_eq!(no_advice(&found), "the study has no verdicts");
     }

@@ -521,9 +521,10 @@ fn one_day(
     found: &Comparison,
     row: &str,
     basis: &str,
-    [later, earlier]: [&str; 2],
+    later_and_earlier: [&str; 2],
     detectable: [f64; 2],
 ) -> String {
+    let [later, earlier] = later_and_earlier;
     let amount = found.ratio.zip(found.ci95_simultaneous).map(|(ratio, ends)| {
         let [ratio, low, high] = show::ratios(ratio, ends);
         let ci = format!("ratio {ratio}, 95% CI {low}-{high}, including day-to-day variation");
