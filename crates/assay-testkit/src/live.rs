@@ -18,6 +18,8 @@ use crate::slow::SlowLane;
 use crate::{Done, LoopDevice, Mounted, Scratch, call, create_image, insist};
 
 /// Time limit of these studies.
+/// Key of the configuration in a stored trial.
+const ARM: &str = "arm";
 const LIMIT: Duration = Duration::from_secs(600);
 /// A limit in bytes per second that has no effect.
 pub const FREE: u32 = 4_000_000_000;
@@ -259,7 +261,7 @@ pub fn taken_back(program: &Path) -> Done<String> {
     let trials = site.trials()?;
     let of = |trial: &Value| trial["measured"]["detail"]["production"].clone();
     // A busy machine may hurt under the other levels, too.
-    let is_tight = |trial: &&Value| trial["arm"].to_string().contains(&format!(" {TIGHT}"));
+    let is_tight = |trial: &&Value| trial[ARM].to_string().contains(&format!(" {TIGHT}"));
     let hurt = trials.iter().filter(|trial| !of(trial)["harm"].is_null()).filter(is_tight);
     let hurt: Vec<&Value> = hurt.collect();
     let [first] = hurt[..] else {
@@ -270,7 +272,7 @@ pub fn taken_back(program: &Path) -> Done<String> {
     let others = trials.iter().filter(whole).count();
     let own = list(&found, "comparisons");
     let has_ratio =
-        own.iter().any(|one| one["configuration"] == first["arm"] && !one["ratio"].is_null());
+        own.iter().any(|one| one["configuration"] == first[ARM] && !one["ratio"].is_null());
     // A level that lasted longer than its period stayed until it was restored.
     let late = longest > Duration::from_nanos(after_ns) + Duration::from_secs(1);
     let is_calm = !trials.iter().any(|trial| !is_tight(&trial) && !of(trial)["harm"].is_null());
@@ -304,11 +306,11 @@ pub fn raced(program: &Path) -> Done<String> {
         .map(|own| &own["eliminated"]);
     let has_left = left.is_some_and(|left| left["rolled_back"] == true && left["after"] == 1);
     let trials = site.trials()?;
-    let own = trials.iter().filter(|trial| is_tight(&trial["arm"]));
+    let own = trials.iter().filter(|trial| is_tight(&trial[ARM]));
     let ran = own.filter(|trial| trial["status"] != "warmup").count();
     let is_put_back = site.condition() == before && site.journals() == 0;
     if !has_left || ran != 1 || is_tight(&race["winner"]) || !is_put_back {
-        return Err(format!("{ran} periods, put back {is_put_back}: {race:#}"));
+        return Err(format!("{ran} periods, restored {is_put_back}: {race:#}"));
     }
     Ok(race["text"].to_string())
 }

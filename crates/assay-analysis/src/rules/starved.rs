@@ -200,7 +200,7 @@ mod tests {
         let read_late = bench(1_950, Some(790))
             .each(|trial| cpu(trial).span_ns = Presence::Present(2_000 * MS));
         let remark = read_late.judge(&RULE).unwrap();
-        assert!(remark.text.contains("used up to 0.925 CPUs"), "{}", remark.text);
+        assert!(remark.text.contains("used up to 0.93 CPUs"), "{}", remark.text);
     }
 
     #[test]
