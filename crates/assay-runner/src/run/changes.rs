@@ -188,10 +188,7 @@ fn describe_factor(
     };
     match factor.role() {
         Role::Layer if layers::of_factor(name).is_some_and(|layer| !layer.needs_device()) => {
-            format!(
-                "{name}: {levels}, next to {}; removed afterwards",
-                place.site.target
-            )
+            format!("{name}: {levels}, next to {}; removed afterwards", place.site.target)
         }
         Role::Layer => {
             let start = start_text(system, demands, place);

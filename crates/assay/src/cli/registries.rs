@@ -55,8 +55,7 @@ const FOR_A_DATABASE: &str =
     "assay plan filesystems --scratch --set random-write.sync=fdatasync --set threads=1";
 
 /// Settings of memory and swap hardly change the storage workloads of `tunable`.
-const OF_MEMORY: &str =
-    "assay plan small-memory --set tunable:/proc/sys/vm/swappiness=60,10";
+const OF_MEMORY: &str = "assay plan small-memory --set tunable:/proc/sys/vm/swappiness=60,10";
 
 /// Scheduler of a drive in use; `--scratch` sets that of a loop device.
 const IN_USE: &str =

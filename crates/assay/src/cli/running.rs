@@ -138,8 +138,13 @@ pub fn run_on_page(system: &dyn System, mut request: Request<'_>) -> Outcome<Une
         let _end = RaisedFlag(&done);
         scope.spawn(|| watch::show_study(system, &beside, screen));
         let (observer, log) = (Some(WITH_PAGE.to_owned()), Some(inference::race_log as LogOf));
-        let request =
-            Request { interim: Some(&early_end), log, foresee: Some(&foreseen), observer, ..request };
+        let request = Request {
+            interim: Some(&early_end),
+            log,
+            foresee: Some(&foreseen),
+            observer,
+            ..request
+        };
         run::run(system, request, &stop, &mut |event| {
             strip.lock().unwrap_or_else(PoisonError::into_inner).take(&event);
             if left.load(Ordering::SeqCst) {

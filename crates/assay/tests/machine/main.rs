@@ -6,7 +6,10 @@
 
 #![allow(clippy::disallowed_methods, reason = "these tests look at the real machine")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
-#![allow(clippy::print_stdout, reason = "logs show which studies ran; rows of docs/data are printed")]
+#![allow(
+    clippy::print_stdout,
+    reason = "logs show which studies ran; rows of docs/data are printed"
+)]
 
 mod advice;
 mod block_latency;
