@@ -379,7 +379,7 @@ fn sentence(found: &Findings, workload: &str, classes: &[&Comparison]) -> Option
         match one.note_facts.iter().find_map(words::load) {
             None => undecided.push(class),
             Some(load) => {
-                clauses.push(format!("{class}: no verdict, because the load differed ({load})"))
+                clauses.push(format!("{class}: no verdict, because the load differed ({load})"));
             }
         }
     }

@@ -449,13 +449,13 @@ impl KnobLevel {
                 }
                 Ok(level.to_owned())
             }
-            Self::Words(words) => match words.iter().find(|(word, _)| *word == level) {
-                Some((_, kernel)) => Ok((*kernel).to_owned()),
-                None => {
-                    let choices: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-                    Err(format!("unknown level `{level}`; use one of {}", choices.join(", ")))
+            Self::Words(words) => {
+                if let Some((_, kernel)) = words.iter().find(|(word, _)| *word == level) {
+                    return Ok((*kernel).to_owned());
                 }
-            },
+                let choices: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+                Err(format!("unknown level `{level}`; use one of {}", choices.join(", ")))
+            }
             Self::Number(most) => match level.parse::<u64>() {
                 Ok(number) if number <= *most => Ok(number.to_string()),
                 _ => Err(format!("`{level}` is not a whole number from 0 to {most}")),

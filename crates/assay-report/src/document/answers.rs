@@ -41,9 +41,9 @@ fn answer_text(answer: &Answer, gate: Option<&GateAnswer>) -> String {
 
 /// The reasons of an answer and the published value, each after a space.
 fn support(reasons: &[String], published: Option<&str>) -> String {
-    let mut text: String = reasons.iter().map(|reason| format!(" {reason}")).collect();
+    let mut text: String = reasons.iter().flat_map(|reason| [" ", reason.as_str()]).collect();
     if let Some(published) = published {
-        text.push_str(&format!(" Published: {}.", published.trim_end_matches('.')));
+        text.extend([" Published: ", published.trim_end_matches('.'), "."]);
     }
     text
 }

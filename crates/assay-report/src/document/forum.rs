@@ -72,7 +72,9 @@ fn doubtful_remarks(findings: &Findings) -> Vec<Remark> {
     };
     let mut remarks = remarks::rules(findings, remarks::NameKind::Workload, super::Detail::Usual);
     remarks.retain(is_doubt);
-    remarks.iter_mut().for_each(|remark| remark.rows.clear());
+    for remark in &mut remarks {
+        remark.rows.clear();
+    }
     remarks
 }
 

@@ -160,10 +160,10 @@ pub fn subject(findings: &Findings) -> String {
     if let [target] = targets.as_slice() {
         let mut subject = target.drive.clone();
         if let Some(size_bytes) = target.size_bytes {
-            subject += &format!(", {}", show::bytes(size_bytes));
+            subject = subject + ", " + &show::bytes(size_bytes);
         }
         if let Some(filesystem) = filesystem(target) {
-            subject += &format!(": {filesystem}");
+            subject = subject + ": " + &filesystem;
         }
         return subject;
     }
