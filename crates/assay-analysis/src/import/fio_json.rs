@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use assay_core::catalogue::About;
 use assay_core::failure::Outcome;
 use assay_core::quantity::level_number;
-use assay_study::file::fio_job::ONLY_TOLD;
+use assay_study::file::fio_job::REPORT_ONLY;
 use assay_workloads::command::ImportEvidence;
 use serde_json::Value;
 
@@ -179,7 +179,7 @@ fn job_of<'v>(job: &'v Value, global: Option<&Value>, is_own: bool) -> FioJob<'v
             format!("{kind} {}", size.to_lowercase())
         }
     };
-    let only_reports = |name: &str| ONLY_TOLD.contains(&name) && !COSTS.contains(&name);
+    let only_reports = |name: &str| REPORT_ONLY.contains(&name) && !COSTS.contains(&name);
     let is_of_run = |name: &str| TOLD.split(' ').any(|known| known == name);
     let mut settings = options.clone();
     settings.retain(|name, _| !WORK.contains(&&**name) && !is_of_run(name) && !only_reports(name));

@@ -328,20 +328,20 @@ fn in_full(
 ) -> Result<SurveyResult, LoadError> {
     let (written, write_ns) = write_zone(pass, blocks)?;
     let is_full = pass.disk.may_fill_up() && !pass.is_over(WRITING_PERCENT);
-    let (mut look, mut at, mut seen) = (BlockSurvey::default(), 0, Vec::new());
-    while at < written && pass.may_go_on(100) {
-        let count = PIECE_BLOCKS.min(written - at);
-        seen.clear();
-        pass.read_piece(at, count, 1, &mut seen);
-        for (seen, block) in seen.iter().zip(at..) {
+    let (mut look, mut read, mut piece) = (BlockSurvey::default(), 0, Vec::new());
+    while read < written && pass.may_go_on(100) {
+        let count = PIECE_BLOCKS.min(written - read);
+        piece.clear();
+        pass.read_piece(read, count, LOOKED_AT, &mut piece);
+        for (seen, block) in piece.iter().zip(read..) {
             look.take(block, *seen);
         }
-        at += count;
+        read += count;
     }
     let mut rewrites = BlockSurvey::default();
     // If all wrong blocks are older writes of the pilot or a pass, only rewrites can find the border.
     let only_older = look.counts.wrong() == look.counts.older;
-    if at == written && only_older && shape.rewrites > 0 {
+    if read == written && only_older && shape.rewrites > 0 {
         rewrites = check_rewrites(pass, seed, written, shape.rewrites.min(written));
         look.correct(&rewrites);
     }
@@ -354,7 +354,7 @@ fn in_full(
         // The first block is read after all others were written, the last after all others were read.
         between_bytes: (written.saturating_sub(PIECE_BLOCKS)) * BLOCK_BYTES,
         zone_write_ns: write_ns,
-        cut_short: at < written || (written < blocks && !is_full),
+        cut_short: read < written || (written < blocks && !is_full),
     })
 }
 

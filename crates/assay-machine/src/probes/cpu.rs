@@ -64,7 +64,6 @@ pub struct CpuReading {
 #[derive(Clone, Copy, Debug)]
 struct MachineClocks {
     busy_ns: u64,
-    /// Busy and idle time per CPU, so elapsed time.
     uptime_ns: u64,
 }
 
@@ -75,7 +74,6 @@ pub struct CpuObservation {
     pub kernel_threads_ns: Presence<u64>,
     #[serde(default = "not_recorded")]
     pub busy_ns: Presence<u64>,
-    /// From the first to the second reading: longer than the run.
     #[serde(default = "not_recorded")]
     pub span_ns: Presence<u64>,
 }

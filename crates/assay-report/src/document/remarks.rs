@@ -69,7 +69,6 @@ pub(super) fn rules(findings: &Findings, name: NameKind, detail: Detail) -> Vec<
 /// Number of rows. A result across results lists no workloads, so only this number covers all rows.
 fn counted_rows(count: usize, all: usize) -> String {
     match all {
-        // Without measurements, there is no total.
         0 => format!("{count} rows"),
         _ if count == all => "all rows".to_owned(),
         _ => format!("{count} of {all} rows"),

@@ -73,7 +73,8 @@ impl Surveyed<'_> {
     }
 }
 
-pub fn make<'a>(
+/// Surveys an opened target: sizes and fills the area, runs the pilot, and reads what is stored.
+pub fn survey_target<'a>(
     context: &mut Context<'_>,
     design: &ResolvedDesign<'_>,
     site: &Site,
@@ -193,7 +194,7 @@ pub fn at_target<'a>(
         opened.notes.extend(encryption::software_aes(system));
     }
     let terms = Terms { consented: place.consent.is_some(), law: place.law };
-    make(context, design, site, opened, terms, seed)
+    survey_target(context, design, site, opened, terms, seed)
 }
 
 /// Opens a target again with an area like the surveyed one; fills it unless its content still exists.

@@ -9,7 +9,7 @@ mod sections;
 mod together;
 mod values;
 
-pub use keys::{CORE, ONLY_TOLD, SAME};
+pub use keys::{ALWAYS_ACTIVE, REPORT_ONLY, TRANSLATED};
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

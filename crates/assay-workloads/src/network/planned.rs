@@ -107,7 +107,7 @@ impl NetworkPlan {
         Ok(bits / on_the_wire(up).0.max(1))
     }
 
-    fn seen(&self, system: &dyn System) -> Option<String> {
+    fn tc_line(&self, system: &dyn System) -> Option<String> {
         let shaped = self.shaping()?;
         let words = shown(shaped.namespace.as_deref(), &shaped.interface);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -175,19 +175,19 @@ impl PlannedWork for NetworkPlan {
 
     fn run(&self, run: &Run<'_>) -> Result<RunResult, String> {
         let began_ns = run.system.monotonic_ns();
-        let shaped = self.seen(run.system);
-        let ran = self.load(run, &self.jobs())?;
-        let stopped = ran.stopped || run.stop.load(Ordering::Relaxed);
+        let shaped = self.tc_line(run.system);
+        let link = self.load(run, &self.jobs())?;
+        let stopped = link.stopped || run.stop.load(Ordering::Relaxed);
         let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
         if stopped {
             return Ok(RunResult::new(measured(NetworkDetail::default(), 0, elapsed_ns), stopped));
         }
-        let found = judge(ran, self.probe_ns)?;
+        let found = judge(link, self.probe_ns)?;
         let (values, absent) = found.values;
         let detail = NetworkDetail { shaped, ..found.detail };
         let measured = Measured { values, absent, ..measured(detail, found.window_ns, elapsed_ns) };
-        let ran = RunResult::new(measured, stopped);
-        Ok(RunResult { histograms: found.histograms, series: found.series, ..ran })
+        let result = RunResult::new(measured, stopped);
+        Ok(RunResult { histograms: found.histograms, series: found.series, ..result })
     }
 
     fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {

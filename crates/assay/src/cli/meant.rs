@@ -68,7 +68,9 @@ fn known_answer(wrong: &str, command: &clap::Command) -> Option<String> {
 /// Returns whether an option is a fio job-file key, given to a command that can run job files.
 fn is_of_fio(wrong: &str, command: &clap::Command) -> bool {
     let name = wrong.trim_start_matches('-').replace('-', "_");
-    let mut keys = [&fio_job::CORE[..], &fio_job::SAME, &fio_job::ONLY_TOLD].into_iter().flatten();
+    let mut keys = [&fio_job::TRANSLATED[..], &fio_job::ALWAYS_ACTIVE, &fio_job::REPORT_ONLY]
+        .into_iter()
+        .flatten();
     ["assay", "check", "plan", "run"].contains(&command.get_name()) && keys.any(|key| *key == name)
 }
 

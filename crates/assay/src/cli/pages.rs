@@ -177,9 +177,9 @@ fn formats() -> String {
     let keys = |page: &mut String, title: &str, keys: &[&str]| {
         let _ = write!(page, "\n{title}: `{}`.\n", keys.join("`, `"));
     };
-    keys(&mut page, "Translated", &fio_job::CORE);
-    keys(&mut page, "Always active in Assay", &fio_job::SAME);
-    keys(&mut page, "Ignored, with a note", &fio_job::ONLY_TOLD);
+    keys(&mut page, "Translated", &fio_job::TRANSLATED);
+    keys(&mut page, "Always active in Assay", &fio_job::ALWAYS_ACTIVE);
+    keys(&mut page, "Ignored, with a note", &fio_job::REPORT_ONLY);
     page
 }
 

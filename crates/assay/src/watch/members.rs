@@ -49,10 +49,10 @@ pub fn slowest_of(array: &WatchedArray, span: &Span) -> Presence<Slowest> {
     let Some(counted) = counted else {
         return Presence::absent("the counters of a member are unavailable");
     };
-    let traced: Option<Vec<Work>> =
-        disks().zip(&counted).map(|(disk, work)| traced(disk, work)).collect();
+    let timed: Option<Vec<Work>> =
+        disks().zip(&counted).map(|(disk, work)| with_driver_times(disk, work)).collect();
     Presence::from_option(
-        slowest(&traced.unwrap_or(counted)),
+        slowest(&timed.unwrap_or(counted)),
         format!("fewer than two members completed {FEWEST_REQUESTS} reads or writes"),
     )
 }
@@ -61,12 +61,12 @@ fn work(disk: &DiskSpan) -> Option<Work> {
     disk.counters.value().map(|counters| Work::of_counters(&disk.name, counters))
 }
 
-/// Returns the time in the driver, only if known for each class of each member.
-fn traced(disk: &DiskSpan, work: &Work) -> Option<Work> {
+/// The work of a disk with its time in the driver; `None` if a class lacks that time, as on bio-based devices.
+fn with_driver_times(disk: &DiskSpan, work: &Work) -> Option<Work> {
     let classes = disk.classes.value()?;
     let [read, write] = ["read", "write"].map(|class| classes.get(class));
-    let has_issued = [read, write].into_iter().flatten().all(|class| !class.issued.is_empty());
-    has_issued.then(|| work.clone().with_traced(read, write))
+    let are_timed = [read, write].into_iter().flatten().all(|class| !class.issued.is_empty());
+    are_timed.then(|| work.clone().with_traced(read, write))
 }
 
 /// Returns a sentence on each array in a span:

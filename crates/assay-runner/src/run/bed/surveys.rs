@@ -107,7 +107,7 @@ impl TestBed<'_> {
         let made_ns = system.monotonic_ns() - began_ns;
         let terms = Terms { consented: matches!(raised.base, Base::Device(_)), law: None };
         let survey = open_base(system, design.demands, &site, &raised.base)
-            .and_then(|opened| survey::make(context, design, &site, opened, terms, seed))
+            .and_then(|opened| survey::survey_target(context, design, &site, opened, terms, seed))
             .map(|surveyed| surveyed.survey);
         let rehearsed = survey.and_then(|survey| Ok((survey, self.rehearse_all(&site)?)));
         self.lower(&raised)?;

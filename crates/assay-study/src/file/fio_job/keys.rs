@@ -30,7 +30,7 @@ pub(super) fn usual(key: &str) -> &str {
 
 pub(super) const WAITS: [&str; 2] = ["stonewall", "wait_for_previous"];
 
-pub const CORE: [&str; 38] = [
+pub const TRANSLATED: [&str; 38] = [
     "rw",
     "bs",
     "ioengine",
@@ -71,7 +71,7 @@ pub const CORE: [&str; 38] = [
     "sqthread_poll",
 ];
 
-pub const SAME: [&str; 11] = [
+pub const ALWAYS_ACTIVE: [&str; 11] = [
     "norandommap",
     "randrepeat",
     "randseed",
@@ -108,7 +108,7 @@ pub(super) fn is_usual(key: &str, value: &str) -> bool {
 }
 
 /// Keys that only change fio's reports.
-pub const ONLY_TOLD: [&str; 44] = [
+pub const REPORT_ONLY: [&str; 44] = [
     "group_reporting",
     "new_group",
     "name",

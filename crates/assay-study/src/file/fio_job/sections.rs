@@ -36,7 +36,7 @@ pub(super) fn jobs(text: &str, way: PortOptions<'_>, notes: &mut PortNotes) -> V
         let (value, unknown) = match with_variables(value, way.variable) {
             Ok(value) => (value, None),
             // A job cannot run without these keys, so Assay skips jobs that use the value.
-            Err(why) if notes.partly && keys::CORE.contains(&usual) => {
+            Err(why) if notes.partly && keys::TRANSLATED.contains(&usual) => {
                 (String::new(), Some(format!("{key}: {why}")))
             }
             Err(why) => {
@@ -101,13 +101,13 @@ fn with_variables(
 
 fn check_keys(settings: &Settings, notes: &mut PortNotes) {
     for (key, setting) in settings {
-        if keys::CORE.contains(&key.as_str()) || keys::SAME.contains(&key.as_str()) {
+        let is_supported = keys::TRANSLATED.contains(&key.as_str())
+            || keys::ALWAYS_ACTIVE.contains(&key.as_str())
+            || keys::is_usual(key, &setting.value);
+        if is_supported {
             continue;
         }
-        if keys::is_usual(key, &setting.value) {
-            continue;
-        }
-        if keys::ONLY_TOLD.contains(&key.as_str()) {
+        if keys::REPORT_ONLY.contains(&key.as_str()) {
             notes.remark(format!("{key} only affects fio's report; Assay ignores the key"));
             continue;
         }
