@@ -135,7 +135,6 @@ fn two_studies_on_devices_of_their_own_run_side_by_side_and_each_is_marked() {
         let checks = found["checks"].as_array().unwrap();
         let told = checks.iter().find(|check| check["name"] == "studies").expect("it was seen");
         let text = told["text"].as_str().unwrap();
-        // Several others, as next to another test, are only counted.
         assert!(text.contains(&other.to_string()) || text.contains("other studies ran"), "{told}");
         assert!(own.stderr.contains(&format!("(process {other})")), "{}", own.stderr);
         let cells = found["measurements"].as_array().unwrap();
