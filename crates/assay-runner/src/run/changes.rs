@@ -10,7 +10,7 @@ use assay_core::quantity::Bytes;
 use assay_machine::factors::layers::{self, Stack, Wish};
 use assay_machine::factors::{self, Factor, Role, View};
 use assay_machine::probes::{ProbeRequest, energy};
-use assay_machine::system::network::lab;
+use assay_machine::system::network::{lab, token};
 use assay_machine::system::site::{Site, TargetKind};
 use assay_machine::system::{System, devices, identity, quoted};
 use assay_study::file::Precondition;
@@ -145,8 +145,17 @@ pub fn missing_consents(system: &dyn System, demands: &Demands, places: &[Place]
             Err(failure) => failure.message,
         });
     }
-    reasons.extend(demands.network.to_nobody.clone());
+    reasons.extend(missing_peer(system, demands));
     reasons
+}
+
+/// Why the peer of a study cannot be reached: it has no address, or its token is missing or invalid.
+pub fn missing_peer(system: &dyn System, demands: &Demands) -> Option<String> {
+    let network = &demands.network;
+    if network.to_nobody.is_some() {
+        return network.to_nobody.clone();
+    }
+    if network.needs_token { token::of_environment(system).err() } else { None }
 }
 
 pub fn lacks(system: &dyn System, demands: &Demands) -> Vec<String> {

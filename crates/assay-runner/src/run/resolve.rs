@@ -32,7 +32,7 @@ pub fn targets<'a>(
 ) -> Outcome<Resolved<'a>> {
     let system = context.system;
     changes::check_permitted(demands, allowed)?;
-    if let Some(fault) = demands.network.to_nobody.clone() {
+    if let Some(fault) = changes::missing_peer(system, demands) {
         return Err(Failure::mistake(fault));
     }
     refuse_unfinished(system)?;

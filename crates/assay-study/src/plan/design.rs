@@ -99,6 +99,8 @@ pub struct Network {
     pub changes: bool,
     /// Error hint for a link load without a peer.
     pub to_nobody: Option<String>,
+    /// Whether a peer on another machine is needed, which accepts only the token shared with it.
+    pub needs_token: bool,
     pub shaped: Vec<String>,
 }
 
@@ -113,7 +115,9 @@ pub struct PermanentChanges {
 impl Demands {
     pub fn from_study(study: &Study) -> Self {
         let ground = TargetGround::from_study(study);
-        let network = Network::from_links(study.links());
+        let mut network = Network::from_links(study.links());
+        // The peer remembers what this machine had written when its power was cut.
+        network.needs_token |= study.outlives_cuts();
         let varied: Vec<Varied> =
             study.factors.iter().map(|(name, levels)| Varied::new(name, levels)).collect();
         Self {
@@ -282,6 +286,7 @@ impl Network {
             found.makes_link |= link.in_lab;
             found.changes |= link.changes;
             found.to_nobody = found.to_nobody.or(link.to_nobody);
+            found.needs_token |= link.needs_token;
             found.shaped.extend(link.interfaces);
             is_shaped |= link.shaped;
         }
