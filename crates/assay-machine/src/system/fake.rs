@@ -330,7 +330,7 @@ impl System for Fake {
     fn space(&self, path: &Path) -> io::Result<Space> {
         let state = self.lock();
         let (path, _) = state.tree.find(path)?;
-        let plenty = Space { available_bytes: 1 << 40, total_bytes: 1 << 40, read_only: false };
+        let plenty = Space { available_bytes: 1 << 40, usable_bytes: 1 << 40, read_only: false };
         Ok(tree::nearest(&state.tree.spaces, &path).copied().unwrap_or(plenty))
     }
 

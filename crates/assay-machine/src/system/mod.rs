@@ -104,7 +104,8 @@ impl std::fmt::Display for DeviceNumber {
 pub struct Space {
     /// Bytes that this user may still write.
     pub available_bytes: u64,
-    pub total_bytes: u64,
+    /// These and the used bytes, without what the filesystem reserves: the whole that the percentage of `df` refers to.
+    pub usable_bytes: u64,
     pub read_only: bool,
 }
 

@@ -119,9 +119,11 @@ impl System for Real {
 
     fn space(&self, path: &Path) -> io::Result<Space> {
         let room = fs::statvfs(path)?;
+        let used_blocks = room.f_blocks.saturating_sub(room.f_bfree);
+        let usable_blocks = used_blocks.saturating_add(room.f_bavail);
         Ok(Space {
             available_bytes: room.f_bavail.saturating_mul(room.f_frsize),
-            total_bytes: room.f_blocks.saturating_mul(room.f_frsize),
+            usable_bytes: usable_blocks.saturating_mul(room.f_frsize),
             read_only: room.f_flag.contains(StatVfsMountFlags::RDONLY),
         })
     }

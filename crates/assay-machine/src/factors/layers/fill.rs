@@ -53,7 +53,7 @@ static LEVEL_FACTOR: Choice = Choice {
     not_live: "the fill file takes space that running programs may need; compare it under a generated load, for example \
              with assay run fill-level",
     observe: |view| match view.system.space(&view.site.path) {
-        Ok(space) if space.total_bytes > 0 => {
+        Ok(space) if space.usable_bytes > 0 => {
             Presence::Present(Percent((used_share(space) * 100.0).round()).to_string())
         }
         Ok(_) => Presence::absent("this filesystem does not report its size"),
@@ -63,7 +63,7 @@ static LEVEL_FACTOR: Choice = Choice {
 };
 
 fn used_share(space: Space) -> f64 {
-    1.0 - space.available_bytes as f64 / space.total_bytes.max(1) as f64
+    1.0 - space.available_bytes as f64 / space.usable_bytes.max(1) as f64
 }
 
 impl Layer for FillLayer {
@@ -129,7 +129,7 @@ fn fill_space(system: &dyn System, directory: &Path) -> Result<FillSpace, String
 impl FillFile {
     fn bytes(&self, place: &FillSpace) -> Result<u64, String> {
         let FillSpace { shown, space, is_root } = place;
-        let left = (space.total_bytes as f64 * (1.0 - self.share)) as u64;
+        let left = (space.usable_bytes as f64 * (1.0 - self.share)) as u64;
         let level = Percent((self.share * 100.0).round());
         if space.available_bytes <= left {
             let now = Percent((used_share(*space) * 100.0).round());
@@ -139,7 +139,7 @@ impl FillFile {
             ));
         }
         let reserve_bytes =
-            if *is_root { ROOT_BYTES.max(space.total_bytes / ROOT_SHARE) } else { OTHER_BYTES };
+            if *is_root { ROOT_BYTES.max(space.usable_bytes / ROOT_SHARE) } else { OTHER_BYTES };
         if left < reserve_bytes {
             let why = if *is_root { " on the root filesystem" } else { "" };
             return Err(format!(
@@ -218,7 +218,7 @@ mod tests {
     const GIB: u64 = 1 << 30;
 
     fn place(available: u64, total: u64, is_root: bool) -> FillSpace {
-        let space = Space { available_bytes: available, total_bytes: total, read_only: false };
+        let space = Space { available_bytes: available, usable_bytes: total, read_only: false };
         FillSpace { shown: "/data".to_owned(), space, is_root }
     }
 

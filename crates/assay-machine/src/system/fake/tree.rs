@@ -247,7 +247,7 @@ fn parse_space(text: &str) -> Option<Space> {
     let mut words = text.split_whitespace();
     Some(Space {
         available_bytes: words.next()?.parse().ok()?,
-        total_bytes: words.next()?.parse().ok()?,
+        usable_bytes: words.next()?.parse().ok()?,
         read_only: words.next() == Some("ro"),
     })
 }
