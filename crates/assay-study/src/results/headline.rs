@@ -1,4 +1,4 @@
-//! A short summary of a result for lists (`headline.json`), stored when the result is first shown.
+//! A short summary of a result for lists (`headline.json`), stored with the result.
 //! It is valid only for the same trials.
 
 use std::path::Path;

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::store::parcel;
+use crate::store::{self, parcel};
 use assay_core::failure::{Failure, Outcome};
-use assay_machine::system::System;
+use assay_machine::system::{System, identity};
 
 /// Adds each file separately, and prints its ID and how it was added.
 pub fn bring(
@@ -15,7 +15,15 @@ pub fn bring(
     let mut failed: Vec<Failure> = Vec::new();
     for file in files {
         let added = parcel::add(system, file).and_then(|added| {
-            let how = if added.was_there { "already existed" } else { "added as foreign" };
+            let how = if added.was_there {
+                "already existed"
+            } else {
+                let directory = identity::results_directory(system)?.join(&added.id);
+                if let Ok(findings) = store::findings_at(system, &directory) {
+                    store::keep_headline(system, &directory, &findings);
+                }
+                "added as foreign"
+            };
             tell(&added.id, file, how)
         });
         match added {

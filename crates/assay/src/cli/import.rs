@@ -20,7 +20,6 @@ use assay_machine::system::{Caching, FileKind, System, identity};
 use assay_report::document::Detail;
 use assay_study::findings::Findings;
 use assay_study::results::bundle::Label;
-use assay_study::results::headline;
 use assay_study::results::id;
 use assay_study::results::imported::{
     self, FORMAT, FORMAT_OF_FILES, Import, SourceFile, StoredImport, hash_of_all,
@@ -139,10 +138,8 @@ pub fn run(system: &dyn System, arguments: &ImportArguments) -> Outcome<()> {
         let kept = keep(system, &mut stored);
         let findings = store::findings_of_import(&stored, imported);
         if let (Ok(()), Ok(results)) = (&kept, identity::results_directory(system)) {
-            // A failure only removes one line from lists.
-            let headline = assay_report::document::headline(&findings);
             let directory = results.join(&stored.id);
-            let _ = headline::keep(system, &directory, &headline);
+            store::keep_headline(system, &directory, &findings);
             let screen = || Ok(output::screen(system, &findings, Detail::Usual));
             let _ = super::show::stored(system, &directory, Detail::Usual, screen);
         }

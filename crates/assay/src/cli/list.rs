@@ -84,7 +84,8 @@ impl ListKind {
     /// Headings of its table; a `>` in front puts a column to the right.
     fn columns(self) -> &'static [&'static str] {
         match self {
-            Self::Results => &["ID", "DATE", "TARGET", "TRUST", "RESULT"],
+            // An ID begins with the date.
+            Self::Results => &["ID", "TARGET", "TRUST", "RESULT"],
             Self::Drives => {
                 &["DRIVE", ">SIZE", "MODEL", "LINK", "TURNS", "SCHEDULER", "HEALTH", "ID"]
             }
@@ -226,10 +227,10 @@ fn rows(system: &dyn System, kind: ListKind, entries: &[RegistryEntry]) -> Strin
         match kind {
             ListKind::Factors => row[1] = table::cut(&row[1], MOST_LEVELS),
             ListKind::Results => {
-                row[2] = table::cut(&row[2], MOST_TARGET);
+                row[1] = table::cut(&row[1], MOST_TARGET);
                 // The worst rating is the last.
-                let worst = row[3].rfind(", ").map_or(0, |at| at + 2);
-                row[3].drain(..worst);
+                let worst = row[2].rfind(", ").map_or(0, |at| at + 2);
+                row[2].drain(..worst);
             }
             _ => {}
         }
@@ -289,10 +290,9 @@ fn result(entry: &Listed) -> RegistryEntry {
     let text = marks.into_iter().flatten().chain([text.clone()]).collect::<Vec<_>>().join("; ");
     let trust = entry.headline.as_ref().map_or("", |headline| &headline.trust);
     let place = places.join(" and ");
-    let date: String = entry.started.chars().take(10).collect();
     let row = RegistryEntry::new(&entry.id, &entry.title, "").fact("Started", &entry.started);
     let row = row.fact("Target", &place).fact("Trust", trust).fact("Result", &text);
-    let cells = vec![date, place, trust.to_owned(), text];
+    let cells = vec![place, trust.to_owned(), text];
     let row = row.fact("Example", format!("assay show {}", entry.id));
     RegistryEntry { cells, item: json!(entry), ..row }
 }

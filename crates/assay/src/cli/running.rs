@@ -23,7 +23,6 @@ use assay_runner::run::{self, Consented, Event, Finished, LogOf, Looks, Request,
 use assay_study::findings::answers::Answer;
 use assay_study::findings::{Findings, StudyFacts, Trust};
 use assay_study::results::environment::Environment;
-use assay_study::results::headline;
 use assay_study::results::plan::Plan;
 use assay_study::results::record::{Status, Trial};
 
@@ -305,8 +304,7 @@ fn findings_of(system: &dyn System, finished: Finished) -> Findings {
     let directory = finished.directory.clone();
     let findings = store::findings_of_run(finished);
     if let Some(directory) = &directory {
-        // A failure only removes one line from lists.
-        let _ = headline::keep(system, directory, &assay_report::document::headline(&findings));
+        store::keep_headline(system, directory, &findings);
     }
     findings
 }

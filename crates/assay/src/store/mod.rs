@@ -26,6 +26,7 @@ use assay_study::findings::{Check, EnvironmentFacts, StudyFacts};
 use assay_study::results::bundle::{self, Stored};
 use assay_study::results::environment::Environment;
 use assay_study::results::foreign::{self, ImportMark};
+use assay_study::results::headline;
 use assay_study::results::imported::{self, Import, StoredImport};
 use assay_study::results::plan::Plan;
 
@@ -144,6 +145,11 @@ pub fn findings_at(system: &dyn System, directory: &Path) -> Outcome<Findings> {
     let mut findings = judged_at(system, directory)?;
     findings.checks.extend(foreign::mark(system, directory).as_ref().map(brought_here));
     Ok(findings)
+}
+
+/// Stores what `assay list` shows of a result. A failure only removes one line from lists.
+pub fn keep_headline(system: &dyn System, directory: &Path, findings: &Findings) {
+    let _ = headline::keep(system, directory, &assay_report::document::headline(findings));
 }
 
 fn brought_here(mark: &ImportMark) -> Check {

@@ -20,7 +20,7 @@ use assay_machine::system::{
     BlockClass, BlockRequest, Caching, FileKind, RequestFlags, System, identity,
 };
 use assay_study::results::requests::{FORMAT, Header, RecordedDevice, Writer};
-use assay_study::results::{headline, id};
+use assay_study::results::id;
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const PIECE_BYTES: usize = 1 << 16;
@@ -103,8 +103,7 @@ fn import_file(system: &dyn System, arguments: &ImportArguments, text: &Text) ->
         let _ = system.remove_directory(&wish.directory);
     })?;
     let findings = store::findings_at(system, &wish.directory)?;
-    // A failure only removes one line from lists.
-    let _ = headline::keep(system, &wish.directory, &assay_report::document::headline(&findings));
+    store::keep_headline(system, &wish.directory, &findings);
     show(system, arguments, &findings);
     if !arguments.quiet {
         for note in &info.notes {
