@@ -244,12 +244,16 @@ fn explained(error: &clap::Error, words: &[OsString]) -> String {
     front::in_lines(&message, PAGE_COLUMNS - "assay: ".len())
 }
 
-/// Returns the message of the parser as one line, or similar valid values.
+/// Returns the message of the parser as one line; for a wrong value, the similar valid ones, or else all.
 fn parser_message(error: &clap::Error, value: &str, valid: &[String]) -> String {
     let similar: Vec<&str> =
         valid.iter().map(String::as_str).filter(|known| known.contains(value)).collect();
-    if !value.is_empty() && !similar.is_empty() {
-        return format!("unknown value `{value}`: use `{}`", similar.join("` or `"));
+    if !value.is_empty() && !valid.is_empty() {
+        let known = match similar.as_slice() {
+            [] => valid.join(", "),
+            several => format!("`{}`", several.join("` or `")),
+        };
+        return format!("unknown value `{value}`: use {known}");
     }
     let text = error.render().to_string();
     let lines = text
