@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::document::{Block, Document, Remark, Section};
+use super::document::{Block, Document, Section};
 use assay_analysis::inference::Foresight;
+use assay_core::exhibit::{Column, Table};
 use assay_core::failure::Outcome;
 use assay_core::json::is_default;
 use assay_core::quantity::units::show;
@@ -652,22 +653,19 @@ fn swaps(preview: &Preview) -> bool {
     preview.trials.iter().filter_map(level).any(|own| own)
 }
 
-/// Returns the trials in order, one remark per replicate if the order keeps replicates together.
-pub fn order_document(preview: &Preview, order: Order) -> Document {
-    let by_replicate = order.is_by_replicate();
+/// Returns the trials in order, one row each.
+pub fn order_document(preview: &Preview) -> Document {
     let passes = preview.screen.unwrap_or(0);
-    let same = |a: &PreviewTrial, b: &PreviewTrial| !by_replicate || a.replicate == b.replicate;
-    let groups = preview.trials.chunk_by(same).map(|trials| {
-        let name_of_group = match (by_replicate, trials[0].replicate) {
-            (true, 0) => "warm-up".to_owned(),
-            (true, pass) if pass <= passes => format!("pass {pass} of the screen"),
-            (true, replicate) => format!("replicate {}", replicate - passes),
-            (false, _) => "in order".to_owned(),
-        };
-        let names: Vec<String> = trials.iter().map(name).collect();
-        Remark { rule: name_of_group, trust: None, text: names.join("; "), rows: Vec::new() }
-    });
-    titled(preview, Block::Remarks(groups.collect()))
+    let replicate = |trial: &PreviewTrial| match trial.replicate {
+        0 => "warm-up".to_owned(),
+        pass if pass <= passes => format!("screen {pass}"),
+        replicate => (replicate - passes).to_string(),
+    };
+    let mut table = Table::default();
+    table.add(Column::right("trial"), &preview.trials, |trial| trial.order.to_string());
+    table.add(Column::right("replicate"), &preview.trials, replicate);
+    table.add(Column::left("workload"), &preview.trials, name);
+    titled(preview, Block::Table(table))
 }
 
 fn name(trial: &PreviewTrial) -> String {

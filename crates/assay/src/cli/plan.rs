@@ -143,8 +143,11 @@ pub fn run(system: &dyn System, arguments: &PlanArguments) -> Outcome<()> {
         output::json(&preview);
         return Ok(());
     }
-    let document = if arguments.order { preview::order_document } else { preview::document };
-    let document = document(&preview, plan.design.order);
+    let document = if arguments.order {
+        preview::order_document(&preview)
+    } else {
+        preview::document(&preview, plan.design.order)
+    };
     output::text(&text::render(&document, output::columns(system), false));
     Ok(())
 }

@@ -256,8 +256,8 @@ pub(super) fn metrics() -> Vec<RegistryEntry> {
         let has_metric = |kind: &&'static assay_workloads::KindEntry| {
             metrics::of_kind(kind).any(|other| other.name == name)
         };
-        let kinds =
-            assay_workloads::KINDS.iter().copied().filter(has_metric).map(|kind| kind.about.name);
+        let kinds = assay_workloads::KINDS.iter().copied().filter(has_metric);
+        let kinds: Vec<&'static str> = kinds.map(|kind| kind.about.name).collect();
         let fits = |unit: &&str| {
             name.strip_suffix(*unit).is_some_and(|stem| stem.is_empty() || stem.ends_with('_'))
         };
@@ -267,12 +267,19 @@ pub(super) fn metrics() -> Vec<RegistryEntry> {
             RegistryEntry::new(name, metric.summary, "").fact("Better", metric.better.words());
         entry.cells.insert(0, format!("{:?}", metric.better).to_lowercase());
         entry.item["better"] = json!(metric.better);
-        let kinds = kinds.collect::<Vec<_>>().join(", ");
-        let entry = entry.fact("Unit", unit).fact("Workloads", kinds);
+        entry.group = match (metric.by, kinds.as_slice()) {
+            (Some(probe), _) => probe,
+            (None, [kind]) => kind,
+            (None, _) => "",
+        };
+        let entry = entry.fact("Unit", unit).fact("Workloads", kinds.join(", "));
         let entry = entry.fact("Probe", metric.by.unwrap_or_default());
         entry.fact("Example", format!("assay plan STUDY --set primary_metric={name}"))
     };
-    metrics::all().map(entry).collect()
+    let mut entries: Vec<RegistryEntry> = metrics::all().map(entry).collect();
+    // Metrics of several workloads have no group and come first.
+    entries.sort_by_key(|entry| entry.group);
+    entries
 }
 
 pub(super) fn probes(system: &dyn System) -> Vec<RegistryEntry> {
