@@ -2,7 +2,7 @@
 
 use crate::Done;
 
-pub const PAGES: [&str; 2] = ["README.md", "docs/tutorial.md"];
+pub const PAGES: [&str; 3] = ["README.md", "docs/tutorial.md", "docs/howto/commands-and-ci.md"];
 
 pub const REPORTS: &str = "crates/assay-report/tests/fixtures/findings";
 

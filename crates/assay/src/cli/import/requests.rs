@@ -19,8 +19,8 @@ use assay_machine::system::stream::Stream;
 use assay_machine::system::{
     BlockClass, BlockRequest, Caching, FileKind, RequestFlags, System, identity,
 };
-use assay_study::results::requests::{FORMAT, Header, RecordedDevice, Writer};
 use assay_study::results::id;
+use assay_study::results::requests::{FORMAT, Header, RecordedDevice, Writer};
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const PIECE_BYTES: usize = 1 << 16;
