@@ -216,8 +216,14 @@ fn add_comparisons(
     };
     let title = if workload.arms.iter().any(is_difference) { "difference" } else { "ratio" };
     let cells: Vec<[Cell; 3]> = lines.iter().map(|line| comparison_cells(page, line)).collect();
-    table.add(Column::right(title), &cells, |[ratio, ..]| ratio.clone());
-    table.add(Column::right("95% CI").detail(), &cells, |[_, interval, _]| interval.clone());
+    // Without a comparison, as in a table of boots, both columns would be empty.
+    let is_known = |cell: &Cell| cell.text(Unit::Words) != NONE;
+    if cells.iter().any(|[ratio, ..]| is_known(ratio)) {
+        table.add(Column::right(title), &cells, |[ratio, ..]| ratio.clone());
+    }
+    if cells.iter().any(|[_, interval, _]| is_known(interval)) {
+        table.add(Column::right("95% CI").detail(), &cells, |[_, interval, _]| interval.clone());
+    }
     if page.primary().any(|it| it.verdict.is_some()) {
         table.add(Column::verdict("verdict"), &cells, |[.., verdict]| verdict.clone());
     }

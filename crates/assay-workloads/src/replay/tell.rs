@@ -65,7 +65,7 @@ fn words(fidelity: &Fidelity, trials: usize) -> String {
         format!("{text}; {} {what}", show::count(*count))
     });
     format!(
-        "Replay in {of}: {} of {} requests in {played} (recorded: {recorded}){timing}{pacing}; {}{changed}.",
+        "Replay in {of}: {} of {} requests in {played} (recorded at this speed: {recorded}){timing}{pacing}; {}{changed}.",
         sum(|counts| counts.replayed.operations),
         sum(|counts| counts.recorded.operations),
         fidelity.placing.words()
@@ -153,7 +153,7 @@ fn timing(all: &[&ReplayFacts], rows: &dyn RowSource) -> Table {
     table.add(Column::right("in flight, recorded"), all, |row| row.fidelity.in_flight_recorded());
     table.add(Column::right("in flight, replayed"), all, |row| row.fidelity.in_flight[1]);
     table.notes.push(
-        "KS distance: between recorded and replayed start times. Late: requests that started more than 1 ms late \
+        "Recorded: at the speed of the replay. KS distance: between recorded and replayed start times. Late: requests that started more than 1 ms late \
          or never started. The mean number in flight depends on the target and is not a deviation."
             .to_owned(),
     );

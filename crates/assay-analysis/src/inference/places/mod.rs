@@ -139,8 +139,12 @@ fn find_platform(spots: &[Platform], wanted: &str) -> Outcome<usize> {
 fn nothing_in_common(spots: &[Platform]) -> Failure {
     let contents = |spot: &Platform| {
         let workloads = listed(spot.workloads());
-        let contents = if workloads.is_empty() { "no numbers" } else { &workloads };
-        format!("{} has {contents}", spot.placed.name)
+        if workloads.is_empty() {
+            return format!("{} has no numbers", spot.placed.name);
+        }
+        let configurations = spot.configurations();
+        let configurations = listed(configurations.iter().map(String::as_str));
+        format!("{} has {workloads} with {configurations}", spot.placed.name)
     };
     let platforms: Vec<String> = spots.iter().map(contents).collect();
     Failure::mistake(format!(

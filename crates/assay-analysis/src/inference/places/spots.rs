@@ -1,10 +1,12 @@
 //! The platforms, and the results measured on each.
 
+use std::collections::BTreeSet;
+
 use assay_core::failure::{Failure, Outcome};
 use assay_study::findings::facts::{PlaceSort, Unknown};
 use assay_study::findings::places::{NameSource, PLACE, Placed, PlacedResult};
-use assay_study::findings::{EnvironmentFacts, Findings};
-use assay_study::results::plan::Arm;
+use assay_study::findings::{EnvironmentFacts, Findings, Measurement};
+use assay_study::results::plan::{Arm, arm_words};
 use assay_study::results::surroundings::facts::Activity;
 
 use super::super::verdicts::words::listed;
@@ -21,9 +23,21 @@ pub(super) struct Platform {
 
 impl Platform {
     pub fn workloads(&self) -> Vec<&str> {
+        distinct(self.measured().map(|cell| cell.workload.as_str()))
+    }
+
+    /// Configurations of its workloads in words, sorted.
+    pub fn configurations(&self) -> Vec<String> {
+        let words = self.measured().map(|cell| match arm_words(&cell.configuration) {
+            words if words.is_empty() => "no factor".to_owned(),
+            words => words,
+        });
+        words.collect::<BTreeSet<String>>().into_iter().collect()
+    }
+
+    fn measured(&self) -> impl Iterator<Item = &Measurement> {
         let cells = self.results.iter().flat_map(|one| &one.measurements);
-        let known = cells.filter(|cell| cell.n > 0 && cell.primary);
-        distinct(known.map(|cell| cell.workload.as_str()))
+        cells.filter(|cell| cell.n > 0 && cell.primary)
     }
 }
 
