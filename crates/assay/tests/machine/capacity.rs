@@ -151,7 +151,7 @@ fn behind_the_page_cache_no_card_is_said_to_hold() {
             if lie == Lie::None {
                 assert_eq!((code, &facts["verdict"]), (5, &Value::from("inconclusive")), "{facts}");
                 let text = facts["text"].as_str().unwrap();
-                assert!(text.contains("uses the page cache of its file"), "{text}");
+                assert!(text.contains("uses the page cache of its backing file"), "{text}");
                 assert_eq!(facts["usable_bytes"], Value::Null, "{facts}");
             }
         }
