@@ -30,7 +30,7 @@ pub fn comment(findings: &Findings) -> String {
     let mut report = MarkdownReport { text: String::new(), figures: Vec::new() };
     report.line(&format!("### {}", inline(&findings.study.title)));
     let mut facts = Vec::new();
-    for Section { caption, blocks, .. } in document::with(findings, Detail::Usual).sections {
+    for Section { caption, blocks, .. } in document::build(findings, Detail::Usual).sections {
         if let Some(caption) = caption {
             report.line(&format!("#### {}", inline(&caption)));
         }
@@ -54,7 +54,7 @@ impl MarkdownReport {
         self.line(&format!("**{}**", inline(&answer)));
         let Ordered { lead, others, .. } = figures::ordered(evidence);
         self.figures(lead.iter(), prefix);
-        let mut document = document::with(findings, Detail::Usual);
+        let mut document = document::build(findings, Detail::Usual);
         for block in document.sections.iter_mut().flat_map(|section| &mut section.blocks) {
             if let Block::List(texts) = block {
                 texts.retain(|text| *text != answer);

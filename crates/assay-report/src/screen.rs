@@ -29,7 +29,7 @@ pub fn screen(findings: &Findings, detail: Detail, width: usize, colour: bool) -
     let page = TextPage::new(width, colour);
     let [leading, others] = document::leading_sentences(findings);
     let answer = leading.first().map_or("", String::as_str);
-    let mut document = document::with(findings, detail);
+    let mut document = document::build(findings, detail);
     let mut doubts = Vec::new();
     if detail == Detail::Usual {
         shorten(&mut document, answer, &mut doubts, &page);

@@ -167,7 +167,7 @@ fn row_of_comparison(
         interval: found.ci95_simultaneous.or(found.ci95),
         family: found.ci95_simultaneous.is_some(),
         verdict: found.verdict.filter(|_| !is_withheld),
-        word: numbers::judged(found, is_withheld).text(Unit::Words),
+        word: numbers::verdict_cell(found, is_withheld).text(Unit::Words),
         trust: trust_of(&found.configuration).max(trust_of(&found.baseline)),
         margin: found.margin,
     })

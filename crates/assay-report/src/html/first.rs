@@ -66,12 +66,12 @@ fn numbers(large: &Large) -> Markup {
     html! {
         ul.tiles {
             @for number in &large.numbers {
-                li class=(tone(number.stands)) {
+                li class=(tone(number.rating)) {
                     span.of { (number.workload) }
                     b.value { (number.value) }
                     @if let Some(other) = &number.other { span.other { (other) } }
                     span.range { (number.interval) @if number.wide { " " b.wide { "wide" } } }
-                    span.mark { (mark(number.stands)) " " (number.stands.words()) }
+                    span.mark { (mark(number.rating)) " " (number.rating.words()) }
                 }
             }
         }

@@ -41,7 +41,7 @@ pub(super) fn part(index: usize, evidence: &Evidence, place: PagePlace<'_>) -> H
     let others = others.into_iter().map(|kind| Drawn { figures: numbered(kind.figures), ..kind });
     let others: Vec<Drawn> = others.collect();
     let findings = &evidence.findings;
-    let document = document::with(findings, Detail::Page);
+    let document = document::build(findings, Detail::Page);
     let (leading, others_of) = leading(findings, &document, &lead_kinds);
     let is_check = !document::large(findings).is_empty();
     let mut page = Sections { index, anchors: Vec::new(), markup: Vec::new() };
@@ -181,7 +181,7 @@ fn blocks_like(document: &Document, wanted: fn(&Block) -> bool) -> Vec<&Block> {
 
 /// Content missing from the first screen, which already has the sentences of a check.
 fn details(findings: &Findings, document: &Document, is_check: bool) -> Markup {
-    let brief = document::make(findings);
+    let brief = document::usual(findings);
     let warnings = blocks_like(&brief, is_warning);
     let with_lines = findings.advice.iter().filter(|advice| !advice.lines.is_empty());
     let answered = is_check && !findings.answers.all.is_empty();
