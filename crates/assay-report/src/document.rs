@@ -46,7 +46,6 @@ pub use opening::{TrustOverview, answer, standing};
 pub(crate) use race::outcome;
 pub use study::{COMPARISONS, no_advice};
 
-/// A document: a heading and its sections, in reading order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
     /// Heading: tool, version, kind of study, date; may be empty.
@@ -58,14 +57,12 @@ pub struct Document {
 pub struct Section {
     pub caption: Option<String>,
     pub blocks: Vec<Block>,
-    /// Function of the section on a page.
     pub role: SectionRole,
 }
 
 /// Function of a section on a page; text output prints all sections in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SectionRole {
-    /// A section of the normal reading flow.
     #[default]
     Usual,
     Summary,

@@ -27,8 +27,7 @@ use std::sync::LazyLock;
 use super::document::{answer, large};
 use super::evidence::Evidence;
 use assay_analysis::inference::{card, published, surfaces};
-use assay_core::catalogue::About;
-use assay_core::exhibit::figure::Figure;
+use assay_core::{catalogue::About, exhibit::figure::Figure};
 use assay_study::findings::Findings;
 use assay_workloads::tell::FactsFigure;
 
@@ -40,9 +39,7 @@ pub trait FigureSource: Sync {
 /// A kind of figure for any kind of work.
 #[derive(Clone, Copy, Debug)]
 pub struct Drawing {
-    /// Its name, content, and how to read it.
     pub about: About,
-    /// Draws all figures of this kind that the evidence supports.
     pub draw: fn(&Evidence) -> Vec<Figure>,
 }
 
@@ -106,7 +103,6 @@ static OF_RECORDS: &[&dyn FigureSource] = &[
     &hosts::HOSTS,
 ];
 
-/// Kinds of figures for windows of production work.
 const OF_WINDOWS: [&str; 2] = ["classes", "percentiles"];
 
 /// Figures of a race: the others would compare its arms, some of which remain by luck.

@@ -1,10 +1,7 @@
 //! Answers to the study's questions.
 
 use super::{Block, Section};
-use assay_study::findings::Findings;
-use assay_study::findings::answers::Answer;
-use assay_study::findings::fitness::FitBound;
-use assay_study::findings::gate::GateAnswer;
+use assay_study::findings::{Findings, answers::Answer, fitness::FitBound, gate::GateAnswer};
 
 pub const QUESTIONS: &str = "questions";
 

@@ -6,8 +6,7 @@ use super::{
     classes, commands, energy, exhibits, facts, files, hosts, imported, micro, probes,
 };
 use assay_core::quantity::metric::class;
-use assay_study::findings::Findings;
-use assay_study::results::plan::arm_in_words;
+use assay_study::{findings::Findings, results::plan::arm_in_words};
 use assay_workloads::metrics::noun;
 
 /// Checks of the course of the study.
@@ -43,7 +42,6 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     if detail == Detail::Page {
         remarks.extend(missing(findings, |metric| metric != commands::DURATION));
     }
-
     let mut main: Vec<Section> = tables.into_iter().map(Section::from).collect();
     main.extend(of_kinds);
     main.extend(hosts::section(findings));

@@ -1,13 +1,10 @@
 //! The tables: workloads of one target, and targets against the first.
 
 use super::{Cell, Column, Measurement, Row, Table, depth_note, numbers, spread, value_in_row};
-use assay_core::exhibit::Unit;
-use assay_core::quantity::metric::RESPONSE_P99;
 use assay_core::quantity::played::{self, LatencyPoint, PlayedClass, PlayedMetric};
 use assay_core::quantity::units::show;
-use assay_study::findings::notes::Note;
-use assay_study::findings::shown::Rating;
-use assay_study::findings::{Comparison, Findings};
+use assay_core::{exhibit::Unit, quantity::metric::RESPONSE_P99};
+use assay_study::findings::{Comparison, Findings, notes::Note, shown::Rating};
 use assay_study::results::plan::Arm;
 
 /// Rows of one arm, the classes of a replayed load below it, missing ones last.
@@ -127,16 +124,12 @@ pub(super) fn legend(findings: &Findings, tables: &[Table]) -> Vec<String> {
     };
     let mut sentences = vec![format!("{trials}{spread}.")];
     if !findings.comparisons.is_empty() {
-        sentences.push(
-            "Ratios are relative to the first target, paired by replicate, with 95% CIs and no verdicts."
-                .to_owned(),
-        );
+        let text = "Ratios are relative to the first target, paired by replicate, with 95% CIs and no verdicts.";
+        sentences.push(text.to_owned());
     }
     if !findings.comparisons.is_empty() && differ_in_encryption(findings) {
-        sentences.push(
-            "CPU s/GiB: CPU seconds of the whole machine per GiB, including encryption and other programs."
-                .to_owned(),
-        );
+        let text = "CPU s/GiB: CPU seconds of the whole machine per GiB, including encryption and other programs.";
+        sentences.push(text.to_owned());
     }
     if tables.iter().any(Table::has_missing) {
         sentences.push("\"-\" means too few operations or trials.".to_owned());
@@ -152,7 +145,7 @@ struct ComparedTarget<'a> {
     is_first: bool,
 }
 
-/// Targets against the first one; `None` without a comparison.
+/// `None` without a comparison.
 pub(super) fn targets_compared(findings: &Findings) -> Option<Table> {
     let mut sides: Vec<ComparedTarget<'_>> = Vec::new();
     for comparison in &findings.comparisons {

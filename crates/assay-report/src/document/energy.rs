@@ -4,8 +4,7 @@ use super::{Block, Column, Row, Section, SectionRole, Table, cells_of, spread, v
 use assay_core::exhibit::Value;
 use assay_core::exhibit::parts::{distinct, parted};
 use assay_core::quantity::units::show;
-use assay_study::findings::shown::table_of_cells;
-use assay_study::findings::{Findings, Measurement, Trust};
+use assay_study::findings::{Findings, Measurement, Trust, shown::table_of_cells};
 
 const POWER: &str = "mean W";
 /// Capacity of the battery of the example, a typical laptop battery.
@@ -28,7 +27,6 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
         .then(|| Section::titled("energy", blocks).with_role(SectionRole::Of("energy")))
 }
 
-/// The meter, and the power of the idle machine, if known.
 fn source(findings: &Findings) -> Vec<String> {
     let activity = &findings.environment.activity;
     let meter = activity.energy_of.as_ref().map(|meter| format!("Source: {meter}."));

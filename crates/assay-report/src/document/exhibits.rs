@@ -2,10 +2,9 @@
 
 use super::{Block, Cell, Column, Measurement, Section, SectionRole, Table, cells_of};
 use assay_core::exhibit::{Exhibit, List, Subject};
-use assay_study::file::lead;
-use assay_study::findings::Findings;
 use assay_study::findings::shown::{Rating, table_of_rows};
 use assay_study::plan::arms::TARGET;
+use assay_study::{file::lead, findings::Findings};
 use assay_workloads::KINDS;
 use assay_workloads::tell::{NumberedRow, ShownNumbers, StudyNumbers};
 
@@ -86,7 +85,6 @@ pub(super) fn of_numbers(findings: &Findings) -> Vec<Section> {
     shown.filter_map(|numbers| numbered_section(findings, numbers)).collect()
 }
 
-/// The sections of kinds whose numbers have a figure.
 pub fn with_figure(findings: &Findings) -> Vec<Section> {
     let shown = KINDS.iter().filter_map(|kind| kind.shown).filter(|shown| shown.figure.is_some());
     shown.filter_map(|numbers| numbered_section(findings, numbers)).collect()

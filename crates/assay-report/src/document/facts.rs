@@ -1,8 +1,7 @@
 //! Descriptions of the measured system.
 
 use assay_core::quantity::units::show;
-use assay_study::findings::facts::Unknown;
-use assay_study::findings::{EnvironmentFacts, Findings, TargetFacts};
+use assay_study::findings::{EnvironmentFacts, Findings, TargetFacts, facts::Unknown};
 use assay_study::results::plan::Arm;
 
 /// Value of `guest` for a machine that is not virtual.

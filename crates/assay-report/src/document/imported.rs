@@ -3,8 +3,7 @@
 use super::numbers::{heading, value};
 use super::{Column, Measurement, Section, Table, spread};
 use assay_core::exhibit::parts::parted;
-use assay_study::findings::Findings;
-use assay_study::results::plan::arm_in_words;
+use assay_study::{findings::Findings, results::plan::arm_in_words};
 
 /// The metrics of each workload and arm; empty for findings measured by Assay.
 pub(super) fn sections(findings: &Findings) -> Vec<Section> {

@@ -4,14 +4,12 @@ use super::numbers::value;
 use super::{answer, commands, exhibits, facts, files, micro, standing, study};
 use assay_core::quantity::units::show;
 use assay_study::findings::facts::{IoFacts, PlaceFacts};
-use assay_study::findings::shown::MICRO_RATE;
-use assay_study::findings::shown::Rating;
+use assay_study::findings::shown::{MICRO_RATE, Rating};
 use assay_study::findings::{
     AdviceKind, Comparison, Findings, Kind, Measurement, TargetFacts, Trust, Verdict, WorkloadFacts,
 };
-use assay_study::results::design::Factor;
-use assay_study::results::headline::Headline;
 use assay_study::results::plan::{Arm, arm_in_words};
+use assay_study::results::{design::Factor, headline::Headline};
 use assay_workloads::io::Pattern;
 use assay_workloads::metrics::{change, noun};
 
@@ -73,7 +71,7 @@ fn large_number(findings: &Findings, cell: &Measurement) -> Option<LargeNumber> 
         metric if exhibits::are_known_by(metric) => (cell, None),
         _ => return None,
     };
-    let interval = cell.ci95.map(|[low, high]| interval_text(&cell.metric, low, high));
+    let interval = cell.ci95.map(|[low, high]| ci_text(&cell.metric, low, high));
     Some(LargeNumber {
         workload: cell.workload.replace('-', " "),
         value: value(&cell.metric, cell.value()?),
@@ -86,7 +84,7 @@ fn large_number(findings: &Findings, cell: &Measurement) -> Option<LargeNumber> 
 }
 
 /// Both ends in the unit of the upper one, which is printed once.
-fn interval_text(metric: &str, low: f64, high: f64) -> String {
+fn ci_text(metric: &str, low: f64, high: f64) -> String {
     let (shown_low, shown_high) = (value(metric, low), value(metric, high));
     let Some((high_number, unit)) = shown_high.rsplit_once(' ') else {
         return format!("{shown_low} to {shown_high}");
@@ -316,8 +314,7 @@ mod tests {
     #[test]
     fn both_ends_are_told_in_the_unit_of_the_upper_one() {
         let mib = f64::from(1 << 20);
-        let told =
-            |low: f64, high: f64| interval_text("bandwidth_bytes_per_s", low * mib, high * mib);
+        let told = |low: f64, high: f64| ci_text("bandwidth_bytes_per_s", low * mib, high * mib);
         assert_eq!(told(10.0, 12.0), "10 to 12 MiB/s");
         // On its own, the lower end would have another unit.
         assert_eq!(told(0.5, 1020.0), "0.50 to 1020 MiB/s");

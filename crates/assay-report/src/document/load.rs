@@ -3,10 +3,10 @@
 
 use super::numbers::ratio_and_interval;
 use super::study::StudyPage;
-use super::study_tables::{ComparedCell, ComparisonRole, WorkloadRows, add_factors, arm_name};
+use super::study_tables::{ComparedCell, ComparisonRole, WorkloadRows, add_factors};
 use super::{Column, NONE, Table, text_in_row};
 use assay_core::quantity::metric::{Statistic, class, of_requests};
-use assay_study::findings::Comparison;
+use assay_study::{findings::Comparison, results::plan::arm_in_words};
 
 /// The columns, and whether each has a column with the ratio to the baseline.
 const COLUMNS: [(&str, Statistic, bool); 6] = [
@@ -50,7 +50,7 @@ pub(super) fn table(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> Option
         }
     }
     for (row, line) in table.rows.iter_mut().zip(&lines) {
-        row.name = arm_name(&line.cell.configuration);
+        row.name = arm_in_words(line.cell.configuration.iter());
     }
     (lines.len() > 1 && metrics > 1).then_some(table)
 }

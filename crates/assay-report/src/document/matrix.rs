@@ -4,8 +4,7 @@ use super::numbers::{heading, under_heading};
 use super::study::{self, StudyPage};
 use super::study_tables::{ComparedCell, WorkloadRows, add_factors, workloads};
 use super::{Block, Cell, Column, Detail, Large, NONE, Section, Table, Tone, large};
-use assay_core::exhibit::parts::distinct;
-use assay_core::quantity::Better;
+use assay_core::{exhibit::parts::distinct, quantity::Better};
 use assay_study::findings::{Findings, Trust};
 use assay_study::results::plan::{Arm, arm_in_words};
 

@@ -1,8 +1,7 @@
 //! Metric values with their units, and comparisons as cells.
 
 use super::{Cell, NONE, Tone};
-use assay_core::exhibit::Unit;
-use assay_core::quantity::units::show;
+use assay_core::{exhibit::Unit, quantity::units::show};
 pub(crate) use assay_study::findings::shown::{heading, unit_of};
 use assay_study::findings::{Comparison, Kind, Verdict};
 

@@ -7,9 +7,8 @@ use super::{
     Block, Cell, Column, Detail, Document, NONE, Remark, Row, Section, SectionRole, Table, Tone,
     answers, exhibits,
 };
-use assay_core::exhibit::parts::parted;
-use assay_core::quantity::units::show;
 use assay_core::quantity::{Better, printed};
+use assay_core::{exhibit::parts::parted, quantity::units::show};
 use assay_study::findings::facts::PlaceFacts;
 use assay_study::findings::places::{PlaceRow, Placed, Places, PlatformUnit, PublishedBeside};
 use assay_study::findings::{EnvironmentFacts, Findings};

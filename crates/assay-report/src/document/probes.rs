@@ -2,9 +2,7 @@
 //! readings.
 
 use super::{Block, Column, Detail, Section, Table, surroundings};
-use assay_core::exhibit::Unit;
-use assay_core::exhibit::parts::distinct;
-use assay_core::quantity::units::show;
+use assay_core::{exhibit::Unit, exhibit::parts::distinct, quantity::units::show};
 use assay_study::findings::Findings;
 use assay_study::results::plan::{Arm, arm_in_words};
 use assay_study::results::surroundings::facts::Member;

@@ -5,13 +5,12 @@ use super::numbers::{heading, under_heading};
 use super::study::StudyPage;
 use super::study_tables::add_factors;
 use super::{Column, Section, SectionRole, Table};
-use assay_core::quantity::Better;
-use assay_core::quantity::units::show;
+use assay_core::quantity::{Better, units::show};
 use assay_study::findings::race::{DroppedLevel, RaceAnswer, Runner};
 use assay_study::results::plan::level_words;
 
 const FIGURE: &str = "race";
-/// Limit on settings, except in full.
+/// Limit on rows, except in full.
 const MOST_ROWS: usize = 24;
 
 pub(super) fn section(page: &StudyPage<'_>) -> Option<Section> {
@@ -38,9 +37,8 @@ pub(super) fn section(page: &StudyPage<'_>) -> Option<Section> {
     table.notes.push(how.to_owned());
     let hidden = runners.len() - shown.len();
     if hidden > 0 {
-        table
-            .notes
-            .push(format!("{hidden} earlier eliminations are not shown; see {}.", page.more()));
+        let note = format!("{hidden} earlier eliminations are not shown; see {}.", page.more());
+        table.notes.push(note);
     }
     Some(Section::from(table).with_role(SectionRole::Of(FIGURE)))
 }
@@ -123,7 +121,6 @@ pub(crate) fn outcome(race: &RaceAnswer, runner: &Runner) -> String {
     }
 }
 
-/// The status of a setting that was not eliminated.
 fn remaining(race: &RaceAnswer, runner: &Runner) -> &'static str {
     let is_baseline = runner.configuration == race.baseline;
     if race.winner.as_ref() == Some(&runner.configuration) {

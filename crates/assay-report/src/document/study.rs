@@ -28,7 +28,6 @@ pub(super) fn is_study(findings: &Findings) -> bool {
     compares_arms || is_across(findings) || findings.recorded().is_some()
 }
 
-/// Whether the findings compare results.
 fn is_across(findings: &Findings) -> bool {
     findings.study.kind == "compare"
 }
@@ -69,9 +68,7 @@ impl<'a> StudyPage<'a> {
             without_verdicts: no_verdict(findings).is_some(),
         }
     }
-}
 
-impl StudyPage<'_> {
     /// Where all comparisons are: in the data of the page, or the output of a command.
     pub fn more(&self) -> String {
         if self.detail == Detail::Page {
@@ -83,7 +80,6 @@ impl StudyPage<'_> {
         format!("assay show --full {}", self.findings.study.id).trim_end().to_owned()
     }
 
-    /// Whether details are printed.
     pub fn full(&self) -> bool {
         self.detail != Detail::Usual
     }
@@ -91,12 +87,55 @@ impl StudyPage<'_> {
     pub fn primary(&self) -> impl Iterator<Item = &Comparison> {
         self.findings.comparisons.iter().filter(|it| it.primary)
     }
+
+    /// Fewest and most comparisons that share an error: those of a workload, of all classes of production work, or of
+    /// all results; `None` without comparisons.
+    pub fn family_sizes(&self) -> Option<(usize, usize)> {
+        if self.is_one_family() {
+            let count = self.primary().count();
+            return (count > 0).then_some((count, count));
+        }
+        let mut counts = Vec::new();
+        for workload in &self.workloads {
+            let compared = || self.primary().filter(|it| it.workload == workload.name);
+            let class_of = compared().find_map(|it| it.class_of.as_ref());
+            counts.push(match class_of {
+                Some(_) => self.primary().filter(|it| it.class_of.as_ref() == class_of).count(),
+                None => compared().count(),
+            });
+        }
+        counts.retain(|count| *count > 0);
+        Some((*counts.iter().min()?, *counts.iter().max()?))
+    }
+
+    /// Whether all comparisons share one error, rather than those of each workload.
+    fn is_one_family(&self) -> bool {
+        is_across(self.findings) || self.compares_production()
+    }
+
+    /// Whether all comparisons are of classes of production work, whose arrivals were counted.
+    fn compares_production(&self) -> bool {
+        let workloads: Vec<_> = self.primary().filter_map(|it| it.class_of.as_ref()).collect();
+        let has_arrivals = |workload: &&String| {
+            let mut cells = self.findings.measurements.iter();
+            cells.any(|cell| cell.metric == ARRIVALS && cell.workload == **workload)
+        };
+        !workloads.is_empty() && workloads.iter().all(has_arrivals)
+    }
+
+    /// Whether all comparisons are within one result.
+    pub fn is_within_result(&self) -> bool {
+        let mut comparisons = self.findings.comparisons.iter();
+        comparisons.all(|it| matches!(it.kind, Kind::Paired | Kind::Unpaired))
+    }
 }
 
 pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     let page = StudyPage::new(findings, detail);
+    let mut sentences: Vec<String> = warning(findings).into_iter().collect();
+    sentences.extend(findings.summary_texts());
     let mut sections =
-        vec![Section::new(Block::Facts(fact_rows(&page))), super::summary(summary(findings))];
+        vec![Section::new(Block::Facts(fact_rows(&page))), super::summary(sentences)];
     // A table of changes replaces the tables of the workloads.
     let changes = windows::sections(&page);
     let has_changes = changes.is_some();
@@ -242,53 +281,6 @@ fn margin(page: &StudyPage<'_>) -> Option<String> {
         }
     };
     Some(format!("{}; \"equivalent\": within the margin (TOST, 90% CI){family}", share(margin)))
-}
-
-impl StudyPage<'_> {
-    /// Fewest and most comparisons that share an error: those of a workload, of all classes of production work, or of
-    /// all results; `None` without comparisons.
-    pub fn family_sizes(&self) -> Option<(usize, usize)> {
-        if self.is_one_family() {
-            let count = self.primary().count();
-            return (count > 0).then_some((count, count));
-        }
-        let mut counts = Vec::new();
-        for workload in &self.workloads {
-            let compared = || self.primary().filter(|it| it.workload == workload.name);
-            let class_of = compared().find_map(|it| it.class_of.as_ref());
-            counts.push(match class_of {
-                Some(_) => self.primary().filter(|it| it.class_of.as_ref() == class_of).count(),
-                None => compared().count(),
-            });
-        }
-        counts.retain(|count| *count > 0);
-        Some((*counts.iter().min()?, *counts.iter().max()?))
-    }
-
-    /// Whether all comparisons share one error, rather than those of each workload.
-    fn is_one_family(&self) -> bool {
-        is_across(self.findings) || self.compares_production()
-    }
-
-    /// Whether all comparisons are of classes of production work, whose arrivals were counted.
-    fn compares_production(&self) -> bool {
-        let workloads: Vec<_> = self.primary().filter_map(|it| it.class_of.as_ref()).collect();
-        let has_arrivals = |workload: &&String| {
-            let mut cells = self.findings.measurements.iter();
-            cells.any(|cell| cell.metric == ARRIVALS && cell.workload == **workload)
-        };
-        !workloads.is_empty() && workloads.iter().all(has_arrivals)
-    }
-
-    /// Whether all comparisons are within one result.
-    pub fn is_within_result(&self) -> bool {
-        let mut comparisons = self.findings.comparisons.iter();
-        comparisons.all(|it| matches!(it.kind, Kind::Paired | Kind::Unpaired))
-    }
-}
-
-fn summary(findings: &Findings) -> Vec<String> {
-    warning(findings).into_iter().chain(findings.summary_texts()).collect()
 }
 
 pub(super) fn warning(findings: &Findings) -> Option<String> {

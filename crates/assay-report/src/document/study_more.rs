@@ -4,11 +4,10 @@
 use super::numbers::{self, value};
 use super::remarks::{add, with_ranges};
 use super::study::StudyPage;
-use super::study_tables::{add_factors, arm_name};
+use super::study_tables::add_factors;
 use super::{Block, Cell, Column, Detail, Remark, Section, SectionRole, Table};
 use assay_analysis::inference::note_words;
-use assay_core::exhibit::Unit;
-use assay_core::quantity::units::show;
+use assay_core::{exhibit::Unit, quantity::units::show};
 use assay_study::findings::notes::Note;
 use assay_study::findings::{AbsentCell, Comparison, Effect, Needed, Rank, RankRange, Verdict};
 use assay_study::results::plan::{Arm, arm_in_words};
@@ -63,7 +62,9 @@ fn main_effects(page: &StudyPage<'_>) -> Option<Section> {
         numbers::ratio_and_interval(Some(effect.ratio), ends)
     };
     let mut table = by_workload(page, found, |effect| &effect.workload);
-    table.add(Column::key("level"), found, |effect| level_name(&effect.factor, &effect.level));
+    table.add(Column::key("level"), found, |effect| {
+        arm_in_words(std::iter::once((&effect.factor, &effect.level)))
+    });
     table.add(Column::key("against"), found, |effect| &effect.baseline);
     table.add(Column::right("ratio"), found, |effect| ratio(effect)[0].clone());
     table.add(Column::right("95% CI"), found, |effect| ratio(effect)[1].clone());
@@ -84,12 +85,6 @@ fn main_effects(page: &StudyPage<'_>) -> Option<Section> {
     })
 }
 
-/// `xfs`, or `threads=4`.
-fn level_name(factor: &str, level: &str) -> String {
-    arm_name(&Arm::from([(factor.to_owned(), level.to_owned())]))
-}
-
-/// Number of ranks of a workload that the page prints.
 fn shown_ranks(page: &StudyPage<'_>, rank: &Rank) -> usize {
     let all = rank.ranks.len();
     match page.workloads.len() {
@@ -111,7 +106,8 @@ fn ranking(page: &StudyPage<'_>) -> Option<Section> {
     table.add(rank, &places, |(_, place)| rank_text(place));
     for (row, (rank, place)) in table.rows.iter_mut().zip(&places) {
         let workload = if page.workloads.len() > 1 { &rank.workload } else { "" };
-        let name = format!("{workload} {} {}", rank_text(place), arm_name(&place.configuration));
+        let arm = arm_in_words(place.configuration.iter());
+        let name = format!("{workload} {} {arm}", rank_text(place));
         name.trim_start().clone_into(&mut row.name);
     }
     add_factors(&mut table, page, &places, |(_, place)| &place.configuration);
@@ -170,7 +166,7 @@ fn secondary_metrics(page: &StudyPage<'_>) -> Option<Section> {
     table.add(Column::right(title), &comparisons, |it| numbers::ratio(it));
     table.add(Column::right("95% CI"), &comparisons, |it| numbers::interval(it));
     for (row, it) in table.rows.iter_mut().zip(&comparisons) {
-        row.name = format!("{} {}", arm_name(&it.configuration), noun(&it.metric));
+        row.name = format!("{} {}", arm_in_words(it.configuration.iter()), noun(&it.metric));
         if page.workloads.len() > 1 {
             row.name = format!("{} {}", it.workload, row.name);
         }

@@ -5,12 +5,9 @@ use super::numbers::{self, below, heading, under_heading};
 use super::pace;
 use super::study::StudyPage;
 use super::{Block, Cell, Column, NONE, Section, Table, depth_note, grid, result, spread};
-use assay_core::exhibit::Unit;
-use assay_core::exhibit::parts::distinct;
+use assay_core::exhibit::{Unit, parts::distinct};
 use assay_core::quantity::metric::{FDATASYNC, Statistic, class, of_requests};
-use assay_core::quantity::played;
-use assay_core::quantity::units::show;
-use assay_core::quantity::{Better, Scale};
+use assay_core::quantity::{Better, Scale, played, units::show};
 use assay_study::findings::shown::Rating;
 use assay_study::findings::{
     Comparison, Findings, Kind, Measurement, SentenceRole, Trust, Verdict,
@@ -69,7 +66,6 @@ pub(super) struct WorkloadRows<'a> {
     pub arms: Vec<ComparedCell<'a>>,
 }
 
-/// A cell with its part in the comparisons.
 pub(super) struct ComparedCell<'a> {
     pub cell: &'a Measurement,
     pub role: ComparisonRole<'a>,
@@ -80,7 +76,6 @@ pub(super) enum ComparisonRole<'a> {
     Baseline,
     Control,
     Compared(&'a Comparison),
-    /// Without a comparison.
     Alone,
 }
 
@@ -243,11 +238,6 @@ pub(super) fn add_factors<'a, T>(
     }
 }
 
-/// `ext4`, or `ext4 with depth 4`.
-pub(super) fn arm_name(arm: &Arm) -> String {
-    arm_in_words(arm.iter())
-}
-
 /// Relative difference below which a reader considers two means equal.
 const NEAR: f64 = 0.02;
 
@@ -268,7 +258,7 @@ impl ComparedCell<'_> {
         let depth = depth_note(page.findings, workload.name, arm);
         let pace = pace::note(page.findings, workload.name, arm);
         let notes = [depth, pace, self.baseline_note(page, workload)];
-        (arm_name(arm), notes.into_iter().flatten().collect())
+        (arm_in_words(arm.iter()), notes.into_iter().flatten().collect())
     }
 
     /// The baseline's mean over the pairs of a ratio, if it differs from that of its row.

@@ -1,11 +1,9 @@
 //! The machine around the target, and the drives' health data.
 
 use super::{Block, Column, NONE, Section, SectionRole, Table};
-use assay_core::exhibit::Unit;
-use assay_core::quantity::units::show;
+use assay_core::{exhibit::Unit, quantity::units::show};
 use assay_machine::probes;
-use assay_study::findings::Findings;
-use assay_study::findings::shown::table_of_rows;
+use assay_study::findings::{Findings, shown::table_of_rows};
 use assay_study::results::surroundings::facts::{Activity, ObservedField, WorkloadSurroundings};
 
 pub(super) fn sections(findings: &Findings) -> Vec<Section> {

@@ -5,15 +5,11 @@ use std::collections::BTreeMap;
 use super::Drawing;
 use super::words::{comparisons_of, notable, subjects};
 use crate::evidence::{Evidence, RowLatencies};
-use assay_core::catalogue::About;
-use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{Axis, AxisScale, Figure, Mark, Point, Series, id_of, short};
-use assay_core::exhibit::parts::at_most;
-use assay_core::quantity::units::show;
-use assay_study::findings::Comparison;
-use assay_study::findings::shown::Names;
-use assay_study::results::plan::Arm;
+use assay_core::{catalogue::About, exhibit::Unit};
+use assay_core::{exhibit::parts::at_most, quantity::units::show};
 use assay_study::results::tally::Tally;
+use assay_study::{findings::Comparison, findings::shown::Names, results::plan::Arm};
 use assay_workloads::io;
 
 pub static CLASSES: Drawing = Drawing {
@@ -109,7 +105,8 @@ fn figure(title: &str, sides: [String; 2], before: &[Bucket], after: &[Bucket]) 
         format!("{} to {}", show::duration(*from as f64), show::duration(*to as f64))
     });
     let along = Axis::names("latency", names);
-    let [old, new] = sides.map(|name| short_name(&name));
+    let [old, new] =
+        sides.map(|name| if name.is_empty() { "operations".to_owned() } else { short(&name) });
     let [old_count, new_count] = [before, after].map(|buckets| show::count(total(buckets)));
     let description = format!(
         "Bars show {old} ({old_count} operations) and {new} ({new_count}); each bucket is twice as wide as the previous one. \
@@ -130,10 +127,6 @@ fn figure(title: &str, sides: [String; 2], before: &[Bucket], after: &[Bucket]) 
 
 fn total(buckets: &[Bucket]) -> u64 {
     buckets.iter().fold(0, |sum, (.., count)| sum.saturating_add(*count))
-}
-
-fn short_name(name: &str) -> String {
-    if name.is_empty() { "operations".to_owned() } else { short(name) }
 }
 
 /// All buckets from the first to the last nonempty one, including gaps.

@@ -5,13 +5,12 @@ use super::Drawing;
 use super::words::margin_guide;
 use crate::document::{no_verdict, numbers};
 use crate::evidence::Evidence;
-use assay_core::catalogue::About;
-use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{
     Axis, AxisScale, Colour, Figure, Guide, Look, Mark, Point, id_of, joined, short,
 };
 use assay_core::exhibit::parts::{FigureRows, Sort, at_most, by_sort, clipped, left_out, parted};
 use assay_core::quantity::Better;
+use assay_core::{catalogue::About, exhibit::Unit};
 use assay_study::findings::shown::{Names, mark_trust, metric_title};
 use assay_study::findings::{Comparison, Effect, Findings, Trust, Verdict};
 use assay_study::results::plan::{Arm, level_words};
@@ -55,7 +54,6 @@ struct EffectRow {
     /// Whether the interval is simultaneous over all comparisons of the workload.
     family: bool,
     verdict: Option<Verdict>,
-    /// The verdict as text.
     word: String,
     trust: Option<Trust>,
     margin: Option<f64>,

@@ -56,7 +56,6 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     at_most(figures, MOST_FIGURES, "workload")
 }
 
-/// A factor with its levels.
 type Side<'a> = (&'a String, Vec<String>);
 
 struct Grid<'a> {

@@ -4,18 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Drawing;
 use crate::evidence::{Evidence, TrialEvidence};
-use assay_core::catalogue::About;
-use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{
     Axis, AxisScale, AxisSpan, Colour, Figure, HEAT_STEPS, Mark, Point, Series, SpanKind, id_of,
     joined, short,
 };
-use assay_core::exhibit::parts::left_out;
-use assay_core::quantity::units::show;
-use assay_study::findings::shown::Names;
-use assay_study::results::plan::Arm;
-use assay_study::results::record::Status;
+use assay_core::{catalogue::About, exhibit::Unit};
+use assay_core::{exhibit::parts::left_out, quantity::units::show};
 use assay_study::results::series::bucket_from_ns;
+use assay_study::{findings::shown::Names, results::plan::Arm, results::record::Status};
 
 pub static HEAT: Drawing = Drawing {
     about: About {

@@ -4,17 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Drawing;
 use crate::evidence::{Evidence, HostRate, TrialEvidence};
-use assay_core::catalogue::About;
-use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{
     Axis, AxisScale, Figure, Guide, Look, Mark, Point, Series, id_of, joined, short,
 };
 use assay_core::exhibit::parts::{merged_point, trials_per_point};
 use assay_core::quantity::units::show;
-use assay_study::findings::hosts::HostFindings;
-use assay_study::findings::shown::Names;
-use assay_study::results::fleet::words;
+use assay_core::{catalogue::About, exhibit::Unit};
 use assay_study::results::record::Status;
+use assay_study::{findings::hosts::HostFindings, findings::shown::Names, results::fleet::words};
 
 pub static HOSTS: Drawing = Drawing {
     about: About {

@@ -4,13 +4,12 @@ use super::Drawing;
 use super::words::{Subject, primary, subjects};
 use crate::document::numbers;
 use crate::evidence::Evidence;
-use assay_core::catalogue::About;
-use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{
     Axis, AxisScale, AxisSpan, Colour, Figure, Guide, Look, Mark, Point, Series, SpanKind, id_of,
     joined, short,
 };
 use assay_core::exhibit::parts::{at_most, clipped, merged_point, trials_per_point};
+use assay_core::{catalogue::About, exhibit::Unit};
 use assay_study::findings::shown::{Names, metric_title};
 use assay_study::findings::{Measurement, TrialValue};
 use assay_study::results::record::Status;
@@ -125,7 +124,6 @@ fn look_of(trial: &TrialValue) -> TrialLook {
     }
 }
 
-/// A series per look that occurs.
 fn series(all: &[OrderPoint<'_>]) -> Vec<Series> {
     let looks = [
         (TrialLook::Plain, "trial", 0, 0, Look::Solid),

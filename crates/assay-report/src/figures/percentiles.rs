@@ -3,10 +3,9 @@
 use super::Drawing;
 use super::words::{notable, primary, subjects};
 use crate::evidence::{Evidence, RowLatencies};
-use assay_core::catalogue::About;
-use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{Axis, AxisScale, Figure, Mark, Point, Series, id_of, short};
 use assay_core::exhibit::parts::{at_most, distinct, left_out};
+use assay_core::{catalogue::About, exhibit::Unit};
 use assay_study::findings::shown::Names;
 use assay_workloads::io;
 

@@ -4,13 +4,12 @@ use super::Drawing;
 use super::words::{Subject, primary, subjects};
 use crate::document::numbers::unit_of;
 use crate::evidence::Evidence;
-use assay_core::catalogue::About;
-use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{
     Axis, AxisScale, Figure, Look, Mark, Point, Series, id_of, short, with_marks,
 };
 use assay_core::exhibit::parts::at_most;
 use assay_core::quantity::metric::{Statistic, class, of_requests};
+use assay_core::{catalogue::About, exhibit::Unit};
 use assay_study::findings::Measurement;
 use assay_study::findings::shown::{Names, metric_title};
 use assay_study::results::record::Status;

@@ -4,11 +4,10 @@ use super::Drawing;
 use crate::document::numbers::unit_of;
 use crate::document::places::{value, work_name};
 use crate::evidence::Evidence;
-use assay_core::catalogue::About;
-use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{Colour, Figure, Guide, Look, Mark, Point, id_of, short};
 use assay_core::exhibit::parts::{FigureRows, at_most, by_sort, distinct, of_bars};
 use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, exhibit::Unit};
 use assay_study::findings::places::{PlaceRow, Places, PublishedBeside};
 use assay_study::findings::shown::{mark_trust, metric_title};
 use assay_study::results::plan::Arm;
@@ -19,9 +18,9 @@ pub static PLACES: Drawing = Drawing {
         summary: "the same workloads on several platforms, relative to one platform and in their own units",
         text: "For `assay compare --by platform`. In the first figure, each bar shows the speed of a platform in \
                percent of the baseline platform, with a 95% CI that is simultaneous over all platforms of the \
-               workload. Further \
-               figures show each workload in its own unit. Hatched bars are emulated platforms, which get no verdict. \
-               Published rows are below the measured rows in another color, in percent of the published baseline.",
+               workload. Further figures show each workload in its own unit. Hatched bars are emulated platforms, \
+               which get no verdict. Published rows are below the measured rows in another color, in percent of the \
+               published baseline.",
     },
     draw,
 };

@@ -3,11 +3,10 @@
 use super::Drawing;
 use crate::document::outcome;
 use crate::evidence::Evidence;
-use assay_core::catalogue::About;
-use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{Axis, AxisScale, Colour, Figure, Guide, Mark, Point, id_of};
 use assay_core::exhibit::parts::{by_sort, left_out};
 use assay_core::quantity::Better;
+use assay_core::{catalogue::About, exhibit::Unit};
 use assay_study::findings::race::{RaceAnswer, Runner};
 use assay_study::findings::shown::{Names, metric_title};
 

@@ -3,12 +3,10 @@
 use super::Drawing;
 use super::words::{point, primary, subjects};
 use crate::evidence::Evidence;
-use assay_core::catalogue::About;
-use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{Axis, AxisScale, Colour, Figure, Look, Mark, Point, short};
 use assay_core::exhibit::parts::{at_most, by_sort};
-use assay_study::findings::shown::Names;
-use assay_study::findings::{Findings, Measurement};
+use assay_core::{catalogue::About, exhibit::Unit};
+use assay_study::findings::{Findings, Measurement, shown::Names};
 
 pub static RUNS: Drawing = Drawing {
     about: About {

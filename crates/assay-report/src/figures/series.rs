@@ -4,16 +4,13 @@ use super::Drawing;
 use super::words::{notable, subjects};
 use crate::document::numbers::{heading, unit_of};
 use crate::evidence::{Evidence, TrialEvidence};
-use assay_core::catalogue::About;
-use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{
     Axis, AxisScale, AxisSpan, Figure, Look, Mark, Point, Series, SpanKind, id_of, joined, short,
 };
 use assay_core::exhibit::parts::{at_most, distinct, left_out, with_ramp};
-use assay_study::findings::Findings;
-use assay_study::findings::shown::Names;
-use assay_study::results::plan::Arm;
+use assay_core::{catalogue::About, exhibit::Unit};
 use assay_study::results::record::Status;
+use assay_study::{findings::Findings, findings::shown::Names, results::plan::Arm};
 
 pub static SERIES: Drawing = Drawing {
     about: About {
@@ -60,7 +57,6 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     at_most(figures, MOST_FIGURES, "figure")
 }
 
-/// The drawn trials of an arm.
 struct SeriesRun<'a> {
     trials: Vec<&'a TrialEvidence>,
     omitted: usize,

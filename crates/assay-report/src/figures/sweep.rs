@@ -4,13 +4,12 @@ use super::words::{Subject, mean_of, point, primary, subjects};
 use super::{Drawing, bars};
 use crate::document::numbers::unit_of;
 use crate::evidence::Evidence;
-use assay_core::catalogue::About;
-use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{
     Axis, AxisScale, Figure, Look, MOST_BANDS, Mark, Point, Series, id_of, joined, short,
 };
 use assay_core::exhibit::parts::{as_wide, at_most, clipped, distinct, left_out};
 use assay_core::quantity::{Bytes, level_number};
+use assay_core::{catalogue::About, exhibit::Unit};
 use assay_study::findings::shown::{Names, metric_title};
 use assay_study::findings::{Findings, Measurement, Trend};
 use assay_study::results::plan::Arm;

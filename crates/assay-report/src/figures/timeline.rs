@@ -6,15 +6,12 @@ use super::FigureSource;
 use super::words::{Subject, notable, primary, subjects};
 use crate::document::numbers::unit_of;
 use crate::evidence::{Evidence, TrialEvidence};
-use assay_core::catalogue::About;
-use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{
     Axis, AxisScale, AxisSpan, Figure, Mark, Point, Series, SpanKind, joined, with_marks,
 };
 use assay_core::exhibit::parts::{at_most, with_ramp};
-use assay_study::findings::Findings;
-use assay_study::findings::shown::Names;
-use assay_study::results::series::SeriesRow;
+use assay_core::{catalogue::About, exhibit::Unit};
+use assay_study::{findings::Findings, findings::shown::Names, results::series::SeriesRow};
 use assay_workloads::tell::{OwnFigure, PhaseFigure};
 
 const MOST_ARMS: usize = 5;

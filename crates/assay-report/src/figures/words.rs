@@ -4,12 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::document::numbers::unit_of;
 use crate::document::{comparison_of, result};
-use assay_core::exhibit::figure::Point;
-use assay_core::exhibit::parts::distinct;
-use assay_core::quantity::units::show;
 use assay_core::quantity::{Better, Scale};
-use assay_study::findings::shown::mark_trust;
-use assay_study::findings::{Comparison, Findings, Measurement};
+use assay_core::{exhibit::figure::Point, exhibit::parts::distinct, quantity::units::show};
+use assay_study::findings::{Comparison, Findings, Measurement, shown::mark_trust};
 use assay_study::results::plan::Arm;
 
 /// The mean of a cell with its interval and trust, as in tables: over the pairs if compared; `None` if nothing was

@@ -1,9 +1,8 @@
 //! Maps values to pixels, and places ticks.
 
-use assay_core::exhibit::{
-    Unit,
-    figure::{Axis, AxisScale},
-};
+use assay_core::exhibit::Unit;
+use assay_core::exhibit::figure::{Axis, AxisScale};
+
 #[derive(Clone, Debug)]
 pub(super) struct Ruler<'a> {
     pub axis: &'a Axis,
@@ -40,7 +39,6 @@ impl<'a> Ruler<'a> {
         self.px[0] + share * (self.px[1] - self.px[0])
     }
 
-    /// Whether a value is within the axis.
     pub fn shows(&self, value: f64) -> bool {
         let place = position(&self.axis.scale, value);
         let slack = 1e-9 * (self.domain[1] - self.domain[0]);
