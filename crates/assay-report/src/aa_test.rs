@@ -37,6 +37,8 @@ fn sentences(test: &AaTest) -> Vec<String> {
     let significant: usize = test.workloads.iter().map(|row| row.false_positives).sum();
     // At the 5% level, chance alone makes one pair in 20 significant.
     let expected = show::three_digits(pairs as f64 / 20.0);
+    let is_wrong = test.false_verdicts > 0;
+    let reason = if is_wrong { ", by chance or because the machine is not quiet" } else { "" };
     let (copies, n) = test.workloads.first().map_or((0, 0), |row| (row.copies, row.n));
     let mut sentences = vec![
         format!(
@@ -44,14 +46,8 @@ fn sentences(test: &AaTest) -> Vec<String> {
              at 5%; chance alone gives about {expected}."
         ),
         format!(
-            "A study would have called {} of {} comparisons with the first copy better or worse{}.",
-            test.false_verdicts,
-            test.verdicts,
-            if test.false_verdicts > 0 {
-                ", by chance or because the machine is not quiet"
-            } else {
-                ""
-            }
+            "A study would have called {} of {} comparisons with the first copy better or worse{reason}.",
+            test.false_verdicts, test.verdicts
         ),
         "Largest: the largest difference of two copies. SD: standard deviation of the differences \
          within a replicate. Min detectable: the smallest difference that one comparison detects \

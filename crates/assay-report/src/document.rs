@@ -46,7 +46,6 @@ pub use opening::{TrustOverview, answer, standing};
 pub(crate) use race::outcome;
 pub use study::{COMPARISONS, no_advice};
 
-/// A document: a heading and its sections, in reading order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
     /// Heading: tool, version, kind of study, date; may be empty.
@@ -58,14 +57,12 @@ pub struct Document {
 pub struct Section {
     pub caption: Option<String>,
     pub blocks: Vec<Block>,
-    /// Function of the section on a page.
     pub role: SectionRole,
 }
 
 /// Function of a section on a page; text output prints all sections in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SectionRole {
-    /// A section of the normal reading flow.
     #[default]
     Usual,
     Summary,
@@ -100,11 +97,9 @@ impl Document {
     /// Splits the sections into those next to the study's leading figures, and all others.
     pub fn leading(&self, findings: &Findings) -> (Vec<&Section>, Vec<&Section>) {
         let lead = findings.study.lead_figure.as_deref();
-        let is_leading = |section: &&Section| match section.role {
-            SectionRole::Of(kind) => lead == Some(kind),
-            _ => false,
-        };
-        self.sections.iter().partition(is_leading)
+        self.sections.iter().partition(
+            |section| matches!(section.role, SectionRole::Of(kind) if lead == Some(kind)),
+        )
     }
 }
 
@@ -118,11 +113,12 @@ pub enum Detail {
     Page,
 }
 
-pub fn make(findings: &Findings) -> Document {
-    with(findings, Detail::Usual)
+pub fn usual(findings: &Findings) -> Document {
+    build(findings, Detail::Usual)
 }
 
-pub fn with(findings: &Findings, detail: Detail) -> Document {
+/// The document of a comparison of platforms, a study or a check.
+pub fn build(findings: &Findings, detail: Detail) -> Document {
     match &findings.platforms {
         Some(places) => places::document(findings, places, detail),
         None if study::is_study(findings) => study::document(findings, detail),
@@ -140,7 +136,7 @@ impl Section {
     }
 
     /// A table below its explanation, as a detail; `None` without rows.
-    fn explained(caption: &str, explanation: &str, table: Table) -> Option<Self> {
+    fn with_explanation(caption: &str, explanation: &str, table: Table) -> Option<Self> {
         if table.rows.is_empty() {
             return None;
         }
@@ -148,8 +144,8 @@ impl Section {
         Some(Self::titled(caption, blocks).with_role(SectionRole::Closer))
     }
 
-    /// Marks a main table of the study, unless it has a figure.
-    fn main(self) -> Self {
+    /// Marks a main table of the study, unless it has a figure or is folded.
+    fn into_main(self) -> Self {
         if self.role == SectionRole::Usual { self.with_role(SectionRole::Main) } else { self }
     }
 
@@ -179,20 +175,24 @@ fn cells_of<'a>(findings: &'a Findings, metric: &str) -> Vec<&'a Measurement> {
 /// The result of an arm: the mean over the pairs of its comparison, to be consistent with the ratio; without a
 /// comparison, the arm's mean.
 pub(super) fn result(cell: &Measurement, compared: Option<&Comparison>) -> Option<f64> {
-    compared.and_then(Comparison::own_means).map(|[arm, _]| arm).or_else(|| cell.value())
+    match compared.and_then(Comparison::own_means) {
+        Some([arm_mean, _]) => Some(arm_mean),
+        None => cell.value(),
+    }
 }
 
+/// The primary comparison of a cell with its baseline; `None` for the A/A control.
 pub(super) fn comparison_of<'a>(
     findings: &'a Findings,
     cell: &Measurement,
 ) -> Option<&'a Comparison> {
-    let is_its = |comparison: &&Comparison| {
-        comparison.primary
+    findings.comparisons.iter().find(|comparison| {
+        !cell.control
+            && comparison.primary
             && comparison.workload == cell.workload
             && comparison.metric == cell.metric
             && comparison.configuration == cell.configuration
-    };
-    findings.comparisons.iter().find(is_its).filter(|_| !cell.control)
+    })
 }
 
 /// Half of the range of the trials, in percent of their mean; `None` for one trial or a mean of zero.
@@ -215,13 +215,12 @@ fn text_in_row(findings: &Findings, cell: &Measurement, metric: &str) -> Option<
     value_in_row(findings, cell, metric).map(|value| numbers::under_heading(metric, value))
 }
 
-/// The queue depth, if it differs from the requested one.
+/// Why the queue depth differs from the requested one; `None` if it does not.
 fn depth_note(findings: &Findings, workload: &str, arm: &Arm) -> Option<String> {
     let facts = findings.workload(workload, arm)?;
     if facts.queue_depth == facts.requested_queue_depth {
         return None;
     }
-    // A lower depth usually has a note.
     Some(facts.note.clone().unwrap_or_else(|| {
         format!("queue depth {} ({} requested)", facts.queue_depth, facts.requested_queue_depth)
     }))

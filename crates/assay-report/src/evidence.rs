@@ -7,17 +7,14 @@ use std::sync::Arc;
 use assay_analysis::inference;
 use assay_machine::probes::block_latency::counts::{self, ClassSpan};
 use assay_study::findings::{Findings, Measurement};
-use assay_study::results::environment::Environment;
-use assay_study::results::fleet::Share;
 use assay_study::results::plan::{Arm, Plan, PlannedWorkload};
-use assay_study::results::record::Repeats;
-use assay_study::results::record::{Status, Trial};
-use assay_study::results::series::SeriesRow;
-use assay_study::results::tally::Tally;
+use assay_study::results::record::{Repeats, Status, Trial};
+use assay_study::results::{environment::Environment, fleet::Share};
+use assay_study::results::{series::SeriesRow, tally::Tally};
 use assay_workloads::{command, sustained};
 
 /// Findings with the records behind them. Imported numbers have no records.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Evidence {
     pub findings: Findings,
     /// Every trial in time order, including warm-ups.
@@ -120,14 +117,7 @@ impl Evidence {
     }
 
     pub fn bare(findings: Findings) -> Self {
-        Self {
-            findings,
-            trials: Vec::new(),
-            latencies: Vec::new(),
-            commands: Vec::new(),
-            files: Vec::new(),
-            table: None,
-        }
+        Self { findings, ..Self::default() }
     }
 }
 
@@ -138,9 +128,9 @@ pub fn trial_evidence(
     series: Vec<Vec<SeriesRow>>,
 ) -> Vec<TrialEvidence> {
     let workload = Arc::new(planned.name.clone());
+    // Trials of an arm share its copy.
     let mut arms: Vec<Arc<Arm>> = Vec::new();
     let evidence = trials.iter().zip(series).map(|(trial, series)| {
-        // It usually exists, but a record may contain anything.
         let known_arm = arms.iter().find(|arm| ***arm == trial.arm).map(Arc::clone);
         let arm = known_arm.unwrap_or_else(|| {
             arms.push(Arc::new(trial.arm.clone()));
@@ -148,6 +138,7 @@ pub fn trial_evidence(
         });
         let command = trial.measured.as_ref().and_then(command::CommandDetail::of);
         let host = |share: &Share| HostRate { rank: share.rank, per_s: share.operations_per_s };
+        // A long write stores its seconds in its detail instead.
         let written = if series.is_empty() { written_seconds(trial) } else { Vec::new() };
         TrialEvidence {
             order: trial.order,

@@ -27,8 +27,7 @@ use std::sync::LazyLock;
 use super::document::{answer, large};
 use super::evidence::Evidence;
 use assay_analysis::inference::{card, published, surfaces};
-use assay_core::catalogue::About;
-use assay_core::exhibit::figure::Figure;
+use assay_core::{catalogue::About, exhibit::figure::Figure};
 use assay_study::findings::Findings;
 use assay_workloads::tell::FactsFigure;
 
@@ -40,9 +39,7 @@ pub trait FigureSource: Sync {
 /// A kind of figure for any kind of work.
 #[derive(Clone, Copy, Debug)]
 pub struct Drawing {
-    /// Its name, content, and how to read it.
     pub about: About,
-    /// Draws all figures of this kind that the evidence supports.
     pub draw: fn(&Evidence) -> Vec<Figure>,
 }
 
@@ -73,8 +70,8 @@ impl FigureSource for FactsFigure {
     }
 }
 
-/// All kinds, in the order of reading. Figures of kinds of work come before those of runs; those of their seconds come
-/// before those of distributions.
+/// All kinds, in reading order. Figures of kinds of work come before those of runs; those of their seconds come before
+/// those of distributions.
 pub static FIGURES: LazyLock<Vec<&'static dyn FigureSource>> = LazyLock::new(|| {
     let of_facts = assay_workloads::figures().map(|figure| figure as &dyn FigureSource);
     let of_seconds = assay_workloads::own_figures().map(|figure| figure as &dyn FigureSource);
@@ -114,7 +111,7 @@ const OF_RACES: [&str; 2] = ["race", "order"];
 /// Limit on marks per figure; larger ones are only readable as tables.
 const MOST_MARKS: usize = 1500;
 
-/// All figures of the evidence in the order of reading. No two have the same id.
+/// All figures of the evidence in reading order. No two have the same id.
 pub fn all(evidence: &Evidence) -> Vec<Figure> {
     drawn_kinds(evidence).into_iter().flatten().collect()
 }
@@ -138,39 +135,36 @@ pub struct Drawn {
 /// the answer.
 pub fn ordered(evidence: &Evidence) -> Ordered {
     let kinds = drawn_kinds(evidence);
-    let mut leading: Vec<&Figure> = match named_lead(evidence, &kinds) {
+    let lead_name = evidence.findings.study.lead_figure.as_deref();
+    let named_lead = lead_name.and_then(|name| figures_of_kind(name, &kinds));
+    let mut leading: Vec<&Figure> = match named_lead {
         Some(figures) => figures.iter().take(MOST_LEADING).collect(),
         None => leading_figures(evidence, &kinds),
     };
     // Published values are unfolded next to the study's numbers.
     if leading.len() < MOST_LEADING
-        && let Some(published) = drawn_of(published::PUBLISHED.about.name, &kinds)
+        && let Some(published) = figures_of_kind(published::PUBLISHED.about.name, &kinds)
     {
         leading.extend(published.first());
     }
     let leading_ids: Vec<String> = leading.into_iter().map(|figure| figure.id.clone()).collect();
     let (mut lead, mut lead_kinds, mut others) = (Vec::new(), Vec::new(), Vec::new());
-    for (kind, figures) in FIGURES.iter().zip(kinds) {
-        let (leading, figures): (Vec<Figure>, Vec<Figure>) =
-            figures.into_iter().partition(|figure| leading_ids.contains(&figure.id));
-        if !leading.is_empty() {
+    for (kind, drawn) in FIGURES.iter().zip(kinds) {
+        let (mut first, figures): (Vec<Figure>, Vec<Figure>) =
+            drawn.into_iter().partition(|figure| leading_ids.contains(&figure.id));
+        if !first.is_empty() {
             lead_kinds.push(kind.about().name);
+            lead.append(&mut first);
         }
-        lead.extend(leading);
-        others.push(Drawn { about: kind.about(), figures });
+        if !figures.is_empty() {
+            others.push(Drawn { about: kind.about(), figures });
+        }
     }
-    others.retain(|drawn| !drawn.figures.is_empty());
     Ordered { lead, lead_kinds, others }
 }
 
-/// The figures of the kind that the study names as leading; `None` if it names none, or none was drawn.
-fn named_lead<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Option<&'a Vec<Figure>> {
-    let name = evidence.findings.study.lead_figure.as_deref()?;
-    drawn_of(name, kinds)
-}
-
-/// The figures of the named kind, if any.
-fn drawn_of<'a>(name: &str, kinds: &'a [Vec<Figure>]) -> Option<&'a Vec<Figure>> {
+/// The drawn figures of the named kind; `None` if there are none.
+fn figures_of_kind<'a>(name: &str, kinds: &'a [Vec<Figure>]) -> Option<&'a Vec<Figure>> {
     let index = FIGURES.iter().position(|kind| kind.about().name == name)?;
     kinds.get(index).filter(|figures| !figures.is_empty())
 }
@@ -198,8 +192,9 @@ fn drawn_kinds(evidence: &Evidence) -> Vec<Vec<Figure>> {
 
 /// Whether figures of a kind make sense for a result.
 fn is_meaningful(findings: &Findings, kind: &str) -> bool {
-    // Platforms have separate figures with the same content.
-    if findings.platforms.is_some() != (kind == places::PLACES.about.name) {
+    // A comparison of platforms has its own figures, and only these.
+    let of_platforms = kind == places::PLACES.about.name;
+    if findings.platforms.is_some() != of_platforms {
         return false;
     }
     // A window is one number per metric: only its distributions are worth a figure.
@@ -210,18 +205,18 @@ fn is_meaningful(findings: &Findings, kind: &str) -> bool {
 }
 
 /// The figures that lead if the study names none. Platforms: the speed in percent. A check: bars with intervals, then
-/// latencies. Otherwise the first of: the figure of a kind of work, a curve over numeric levels, measured and published
-/// numbers, ratios to the baseline, the rate over a surface, bars. With several of a kind, one of the workload in the
-/// answer.
+/// latencies. Otherwise one figure of [`leading_kind`], if possible of the workload in the answer.
 fn leading_figures<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Vec<&'a Figure> {
     let first_drawn = || kinds.iter().flatten().take(1).collect();
     if evidence.findings.platforms.is_some() {
         return first_drawn();
     }
     if !large(&evidence.findings).is_empty() {
-        let of = |kind: &Drawing| drawn_of(kind.about.name, kinds).into_iter().flatten();
-        let bars = of(&bars::BARS).take(MOST_LEADING);
-        let lead: Vec<&Figure> = bars.chain(of(&percentiles::PERCENTILES).take(1)).collect();
+        let first = |kind: &Drawing, count: usize| {
+            figures_of_kind(kind.about.name, kinds).into_iter().flatten().take(count)
+        };
+        let mut lead: Vec<&Figure> = first(&bars::BARS, MOST_LEADING).collect();
+        lead.extend(first(&percentiles::PERCENTILES, 1));
         if !lead.is_empty() {
             return lead;
         }
@@ -237,8 +232,8 @@ fn leading_figures<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Vec<&'a
         // Of several metrics, the answer's, else the rate.
         let has_iops = answer.about.iter().any(|about| about.metric == "iops");
         let metric = if has_iops { "iops" } else { "bandwidth_bytes_per_s" };
-        let is_same = |figure: &&Figure| figure.metric.as_deref() == Some(metric);
-        candidates = figures.iter().filter(is_same).collect();
+        let has_metric = |figure: &&Figure| figure.metric.as_deref() == Some(metric);
+        candidates = figures.iter().filter(has_metric).collect();
     }
     if candidates.is_empty() {
         candidates = figures.iter().collect();
@@ -251,14 +246,14 @@ fn leading_figures<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Vec<&'a
     }
 }
 
-/// The figures of the first drawn kind that may lead, and whether the one with the most marks leads instead of the
-/// first.
+/// The figures of the first drawn kind of: a kind of work, a race, a curve over numeric levels, runs, published numbers,
+/// ratios to the baseline, a surface, bars. And whether the one with the most marks leads instead of the first.
 fn leading_kind(kinds: &[Vec<Figure>]) -> Option<(&Vec<Figure>, bool)> {
     let of_facts =
         assay_workloads::figures().filter(|figure| figure.leads).map(|figure| figure.about.name);
     let of_seconds = assay_workloads::own_figures().map(|figure| figure.about.name);
     let of_work = of_facts.chain(of_seconds).map(|name| (name, false));
-    let mut order = of_work.chain([
+    let mut by_priority = of_work.chain([
         (race::RACE.about.name, false),
         (sweep::SWEEP.about.name, false),
         (runs::RUNS.about.name, true),
@@ -267,5 +262,5 @@ fn leading_kind(kinds: &[Vec<Figure>]) -> Option<(&Vec<Figure>, bool)> {
         (surfaces::SURFACE.about.name, false),
         (bars::BARS.about.name, true),
     ]);
-    order.find_map(|(name, is_fullest)| Some((drawn_of(name, kinds)?, is_fullest)))
+    by_priority.find_map(|(name, is_fullest)| Some((figures_of_kind(name, kinds)?, is_fullest)))
 }

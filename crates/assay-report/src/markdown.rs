@@ -28,11 +28,11 @@ pub fn report(results: &[Evidence], stem: &str) -> MarkdownReport {
 /// A result as one comment: the answer, the tables, caveats; the machine is folded.
 pub fn comment(findings: &Findings) -> String {
     let mut report = MarkdownReport { text: String::new(), figures: Vec::new() };
-    report.line(&format!("### {}", inline(&findings.study.title)));
+    report.line(&format!("### {}", escaped(&findings.study.title)));
     let mut facts = Vec::new();
-    for Section { caption, blocks, .. } in document::with(findings, Detail::Usual).sections {
+    for Section { caption, blocks, .. } in document::build(findings, Detail::Usual).sections {
         if let Some(caption) = caption {
-            report.line(&format!("#### {}", inline(&caption)));
+            report.line(&format!("#### {}", escaped(&caption)));
         }
         for block in blocks {
             if matches!(block, Block::Facts(_)) { facts.push(block) } else { report.block(&block) }
@@ -49,12 +49,12 @@ pub fn comment(findings: &Findings) -> String {
 impl MarkdownReport {
     fn add(&mut self, evidence: &Evidence, prefix: &str) {
         let findings = &evidence.findings;
-        self.line(&format!("# {}", inline(&findings.study.title)));
+        self.line(&format!("# {}", escaped(&findings.study.title)));
         let answer = document::answer(findings).text;
-        self.line(&format!("**{}**", inline(&answer)));
+        self.line(&format!("**{}**", escaped(&answer)));
         let Ordered { lead, others, .. } = figures::ordered(evidence);
         self.figures(lead.iter(), prefix);
-        let mut document = document::with(findings, Detail::Usual);
+        let mut document = document::build(findings, Detail::Usual);
         for block in document.sections.iter_mut().flat_map(|section| &mut section.blocks) {
             if let Block::List(texts) = block {
                 texts.retain(|text| *text != answer);
@@ -89,9 +89,9 @@ impl MarkdownReport {
     fn figures<'a>(&mut self, figures: impl Iterator<Item = &'a Figure>, prefix: &str) {
         for figure in figures {
             let name = format!("{prefix}-{}.svg", figure.id);
-            self.line(&format!("![{}]({})", inline(&figure.title), encoded(&name)));
+            self.line(&format!("![{}]({})", escaped(&figure.title), encoded(&name)));
             for note in &figure.notes {
-                self.line(&inline(note));
+                self.line(&escaped(note));
             }
             self.figures.push((name, svg::file(figure, Theme::Light)));
         }
@@ -100,7 +100,7 @@ impl MarkdownReport {
     fn sections(&mut self, sections: Vec<&Section>) {
         for Section { caption, blocks, .. } in sections {
             if let Some(caption) = caption {
-                self.line(&format!("## {}", inline(caption)));
+                self.line(&format!("## {}", escaped(caption)));
             }
             for block in blocks {
                 self.block(block);
@@ -112,12 +112,12 @@ impl MarkdownReport {
         let lines = match block {
             Block::Facts(facts) => {
                 let fact = |(name, value): &(String, String)| {
-                    format!("- {}: {}", inline(name), inline(value))
+                    format!("- {}: {}", escaped(name), escaped(value))
                 };
                 facts.iter().map(fact).collect()
             }
-            Block::Text(texts) => vec![inline(&texts.join(" "))],
-            Block::List(texts) => texts.iter().map(|text| format!("- {}", inline(text))).collect(),
+            Block::Text(texts) => vec![escaped(&texts.join(" "))],
+            Block::List(texts) => texts.iter().map(|text| format!("- {}", escaped(text))).collect(),
             Block::Remarks(remarks) => remarks.iter().map(remark).collect(),
             Block::Table(rows) => table(rows),
         };
@@ -131,14 +131,14 @@ fn remark(remark: &Remark) -> String {
     let rows = if remark.rows.is_empty() {
         String::new()
     } else {
-        format!(" ({})", inline(&remark.rows.join("; ")))
+        format!(" ({})", escaped(&remark.rows.join("; ")))
     };
-    format!("- **{}**: {}{rows}", inline(&remark.rule), inline(&remark.text))
+    format!("- **{}**: {}{rows}", escaped(&remark.rule), escaped(&remark.text))
 }
 
 pub(super) fn table(table: &Table) -> Vec<String> {
     let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
-    let titles = table.columns.iter().map(|column| inline(&column.title)).collect();
+    let titles = table.columns.iter().map(|column| escaped(&column.title)).collect();
     let marks = table.columns.iter().map(|column| if column.is_right() { "---:" } else { "---" });
     let mut lines = vec![line(titles), line(marks.map(str::to_owned).collect())];
     lines.extend(table.rows.iter().map(|row| line(cells(table, row))));
@@ -146,10 +146,10 @@ pub(super) fn table(table: &Table) -> Vec<String> {
 }
 
 fn cells(table: &Table, row: &Row) -> Vec<String> {
-    let notes = row.notes.iter().map(|note| inline(note)).collect::<Vec<_>>().join("; ");
-    let mut cells: Vec<String> = table.texts(row).iter().map(|text| inline(text)).collect();
+    let notes = row.notes.iter().map(|note| escaped(note)).collect::<Vec<_>>().join("; ");
+    let mut cells: Vec<String> = table.texts(row).iter().map(|text| escaped(text)).collect();
     if cells.is_empty() {
-        cells = vec![inline(&row.name), notes];
+        cells = vec![escaped(&row.name), notes];
     } else if let Some(first_cell) = cells.first_mut().filter(|_| !notes.is_empty()) {
         *first_cell = format!("{first_cell} ({notes})");
     }
@@ -158,7 +158,7 @@ fn cells(table: &Table, row: &Row) -> Vec<String> {
 }
 
 /// Escapes a text, which may be from a stranger, so that it has no markup.
-fn inline(text: &str) -> String {
+fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in clean(text).chars() {
         match letter {
@@ -192,12 +192,12 @@ mod tests {
 
     #[test]
     fn nothing_in_a_text_is_a_mark() {
-        assert_eq!(inline("<b>*a*|b"), "&lt;b&gt;\\*a\\*\\|b");
-        assert_eq!(inline("1. see https://a @b"), "1\\. see https&#58;//a &#64;b");
-        assert_eq!(inline("- x"), "\\- x");
-        assert_eq!(inline("1.5 times"), "1\\.5 times");
+        assert_eq!(escaped("<b>*a*|b"), "&lt;b&gt;\\*a\\*\\|b");
+        assert_eq!(escaped("1. see https://a @b"), "1\\. see https&#58;//a &#64;b");
+        assert_eq!(escaped("- x"), "\\- x");
+        assert_eq!(escaped("1.5 times"), "1\\.5 times");
         assert_eq!(encoded("r#1)-a b.svg"), "r%231%29-a%20b.svg");
-        assert_eq!(inline("![x](y)\n# z"), "\\!\\[x\\](y)?\\# z");
+        assert_eq!(escaped("![x](y)\n# z"), "\\!\\[x\\](y)?\\# z");
     }
 
     #[test]
@@ -206,10 +206,10 @@ mod tests {
         let told = |findings: &Findings| report(&[Evidence::bare(findings.clone())], "r").text;
         let answer = document::answer(&findings).text;
         assert!(findings.summary_texts().contains(&answer), "{:?}", findings.summary);
-        assert_eq!(told(&findings).matches(&inline(&answer)).count(), 1);
+        assert_eq!(told(&findings).matches(&escaped(&answer)).count(), 1);
         let other = "Another sentence of the summary.".to_owned();
         findings.summary.push(Sentence::finding("", other.as_str()));
-        assert_eq!(told(&findings).matches(&inline(&other)).count(), 1);
+        assert_eq!(told(&findings).matches(&escaped(&other)).count(), 1);
     }
 
     #[test]

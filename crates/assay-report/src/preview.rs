@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::document::{Block, Document, Section};
 use assay_analysis::inference::Foresight;
+use assay_core::exhibit::parts::distinct;
 use assay_core::exhibit::{Column, Table};
 use assay_core::failure::Outcome;
 use assay_core::json::is_default;
@@ -17,27 +18,21 @@ use assay_machine::system::identity::{DataLoss, Stake};
 use assay_machine::system::site::{NEW_LOOP_DEVICE, Site, TargetKind};
 use assay_study::file::{Order, Study};
 use assay_study::findings::gate::{FEWEST_TO_END, allowance};
-use assay_study::plan::budget::FILL_SHARE;
-use assay_study::plan::design::Demands;
 use assay_study::plan::race::{FIRST_LOOK, usual_replicates};
-use assay_study::results::design::Stopping;
-use assay_study::results::fleet::words;
+use assay_study::plan::{budget::FILL_SHARE, design::Demands};
 use assay_study::results::plan::{
-    AbsentWorkload, Plan, PlannedTrial, PlannedWorkload, Survey, arm_words,
+    AbsentWorkload, Arm, Plan, PlannedTrial, PlannedWorkload, Survey, arm_words,
 };
-use assay_workloads::io;
-use assay_workloads::metrics::noun;
+use assay_study::results::{design::Stopping, fleet::words};
+use assay_workloads::{io, metrics::noun};
 
-use traffic::moved;
+use traffic::traffic_text;
 pub use traffic::{PlannedTraffic, RateSource, traffic};
 
 pub const FORMAT: &str = "assay-preview/1";
-
 /// Name of a file system among created things.
 const FILE_SYSTEM: &str = "file system";
-
 const MOST_RUNS: usize = 3;
-
 const MOST_LISTED: usize = 32;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -134,16 +129,16 @@ pub struct PreviewHost {
 
 impl PreviewHost {
     pub fn new(rank: u32, name: &str, surveys: &[Survey]) -> Self {
-        let does = surveys.iter().filter_map(|own| change(&own.target, own.kind?, own));
-        Self { rank, name: name.to_owned(), actions: does.collect() }
+        let changes = surveys.iter().filter_map(|it| change(&it.target, it.kind?, it));
+        Self { rank, name: name.to_owned(), actions: changes.collect() }
     }
 
     fn line(&self) -> String {
-        let does = match self.actions.as_slice() {
+        let actions = match self.actions.as_slice() {
             [] => "only files that Assay creates".to_owned(),
-            does => does.join("; "),
+            actions => actions.join("; "),
         };
-        format!("{}: {does}", words(self.rank, &self.name))
+        format!("{}: {actions}", words(self.rank, &self.name))
     }
 }
 
@@ -164,8 +159,22 @@ pub struct PreviewTrial {
     #[serde(skip_serializing_if = "is_default")]
     pub warmup: bool,
     pub workload: String,
-    pub configuration: assay_study::results::plan::Arm,
+    pub configuration: Arm,
     pub control: bool,
+}
+
+impl PreviewTrial {
+    fn new(plan: &Plan, trial: &PlannedTrial) -> Self {
+        let workload = &plan.workloads[trial.workload];
+        Self {
+            order: trial.order,
+            replicate: trial.replicate,
+            warmup: trial.is_lead_in(),
+            workload: workload.name.clone(),
+            configuration: trial.arm.clone(),
+            control: workload.control,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -204,26 +213,25 @@ impl PreviewStake {
 
     fn line(&self) -> String {
         let Self { target, lost, .. } = self;
-        let nothing = "no known data".to_owned();
-        let lost = if lost.is_empty() { nothing } else { lost.join("; ") };
-        match (&self.destroy, &self.refused) {
-            (_, Some(reason)) => format!("{target} cannot be overwritten: {reason}"),
-            _ if self.overwritten => format!("{target}, all data: {lost}"),
-            (text, None) => {
-                let text = text.as_deref().unwrap_or_default();
-                format!("{target}: nothing; --destroy {text:?} would overwrite {lost}")
-            }
+        if let Some(reason) = &self.refused {
+            return format!("{target} cannot be overwritten: {reason}");
         }
+        let lost = if lost.is_empty() { "no known data".to_owned() } else { lost.join("; ") };
+        if self.overwritten {
+            return format!("{target}, all data: {lost}");
+        }
+        let text = self.destroy.as_deref().unwrap_or_default();
+        format!("{target}: nothing; --destroy {text:?} would overwrite {lost}")
     }
 }
 
 /// Returns the preview of a plan made from estimates; `stakes` belong to the block devices among the targets.
-pub fn make(
+pub fn build(
     study: &Study,
     plan: &Plan,
     sites: &[Site],
     changes: &[String],
-    stakes: Vec<PreviewStake>,
+    mut stakes: Vec<PreviewStake>,
 ) -> Preview {
     let open_ended = plan.workloads.iter().any(is_open_ended);
     let all_ns: u64 = plan.trials.iter().map(|trial| time_ns(plan, trial) + plan.gap_ns).sum();
@@ -231,23 +239,33 @@ pub fn make(
     let mut arms: Vec<_> = plan.workloads.iter().map(|one| (&one.arm, one.control)).collect();
     arms.sort();
     arms.dedup();
-    let surveys = sites.iter().zip(&plan.surveys);
-    let made = surveys
-        .clone()
-        .filter(|(site, survey)| survey.area.written && site.kind != TargetKind::Simulated)
-        // Work on a whole device finds it empty.
-        .filter(|_| !study.needs_whole() && !plan.trials.is_empty());
-    let standings: Vec<&Survey> = (0..plan.trials.len())
+    // Areas to fill before the first trial; work on a whole device finds it empty.
+    let mut filled: Vec<&Survey> = Vec::new();
+    let mut changes = changes.to_vec();
+    for (site, survey) in sites.iter().zip(&plan.surveys) {
+        let is_filled = survey.area.written && site.kind != TargetKind::Simulated;
+        if is_filled && !study.needs_whole() && !plan.trials.is_empty() {
+            filled.push(survey);
+        }
+        changes.extend(change(&site.target, site.kind, survey));
+    }
+    // Layers to create again before a trial, with their areas.
+    let remade: Vec<&Survey> = (0..plan.trials.len())
         .filter(|index| plan.is_remade_before(*index))
         .map(|index| &plan.surveys[plan.workloads[plan.trials[index].workload].target])
         .collect();
-    let makes = makes(&standings);
-    let remade: u64 = standings.iter().map(|survey| survey.area.length).sum();
+    let creations = creations(&remade);
+    let fills = filled.len() + remade.len();
+    let fill_bytes: u64 = filled.iter().chain(&remade).map(|survey| survey.area.length).sum();
+    for stake in &mut stakes {
+        let is_its = |survey: &Survey| survey.target == stake.target && survey.area.written;
+        stake.overwritten = plan.surveys.iter().any(is_its);
+    }
     let expected = expected(plan, all_ns);
     let demands = Demands::from_study(study);
-    let fills = made.clone().count() + standings.len();
     let mut targets: Vec<String> = sites.iter().map(place).collect();
     targets.dedup();
+    let filesystems = creations.iter().filter(|one| one.what == FILE_SYSTEM);
     Preview {
         fill_s: (demands.budget_ns / FILL_SHARE) as f64 * fills as f64 / 1e9,
         needs_root: demands.needs_root()
@@ -270,87 +288,56 @@ pub fn make(
         creates_files: plan.workloads.iter().any(|own| own.work.kind().about.name == "files"),
         in_vm: plan.is_in_machines(),
         open_ended,
-        area_bytes: made.map(|(_, survey)| survey.area.length).sum::<u64>()
-            + remade
-            + refilled(plan, sites),
-        filesystem_creations: makes
-            .iter()
-            .filter(|one| one.what == FILE_SYSTEM)
-            .map(|one| one.times)
-            .sum(),
-        creations: makes,
+        area_bytes: fill_bytes + refilled_bytes(plan, sites),
+        filesystem_creations: filesystems.map(|one| one.times).sum(),
+        creations,
         writing_s: traffic[1].seconds,
-        changes: changes
-            .iter()
-            .cloned()
-            .chain(surveys.filter_map(|(site, survey)| change(&site.target, site.kind, survey)))
-            .collect(),
+        changes,
         hosts: Vec::new(),
-        data_at_risk: stakes
-            .into_iter()
-            .map(|stake| {
-                let of_it = |survey: &&Survey| survey.target == stake.target && survey.area.written;
-                let overwritten = plan.surveys.iter().any(|survey| of_it(&survey));
-                PreviewStake { overwritten, ..stake }
-            })
-            .collect(),
+        data_at_risk: stakes,
         unavailable: Vec::new(),
         absent: plan
             .absent
             .iter()
-            .map(|absent| {
-                format!("{}{}: {}", absent.name, levels(&absent.configuration), absent.reason)
-            })
+            .map(|it| format!("{}{}: {}", it.name, levels(&it.configuration), it.reason))
             .collect(),
         absent_by_reason: absent_by_reason(plan),
         power_analysis: Vec::new(),
         gate: gate(plan),
         race: race(plan, expected.as_ref()),
         expected,
-        trials: plan
-            .trials
-            .iter()
-            .map(|trial| PreviewTrial {
-                order: trial.order,
-                replicate: trial.replicate,
-                warmup: trial.is_lead_in(),
-                workload: plan.workloads[trial.workload].name.clone(),
-                configuration: trial.arm.clone(),
-                control: plan.workloads[trial.workload].control,
-            })
-            .collect(),
+        trials: plan.trials.iter().map(|trial| PreviewTrial::new(plan, trial)).collect(),
     }
 }
 
 /// Nanoseconds until a trial's time or work is over; only the ramp if nothing else is known.
 fn time_ns(plan: &Plan, trial: &PlannedTrial) -> u64 {
     let workload = plan.work_of(trial);
-    let pilot_ns =
-        plan.surveys.get(workload.target).map_or(0, |own| own.pilot.operation_ns(&workload));
-    let bound = if is_open_ended(&workload) {
-        0
-    } else {
-        workload.expected_ns(pilot_ns, workload.time_ns).unwrap_or(workload.time_ns)
-    };
-    workload.ramp_ns + bound
+    if is_open_ended(&workload) {
+        return workload.ramp_ns;
+    }
+    let survey = plan.surveys.get(workload.target);
+    let operation_ns = survey.map_or(0, |survey| survey.pilot.operation_ns(&workload));
+    let expected_ns = workload.expected_ns(operation_ns, workload.time_ns);
+    workload.ramp_ns + expected_ns.unwrap_or(workload.time_ns)
 }
 
-/// Layers that these levels create each time; a level such as `none` creates nothing.
-fn makes(standings: &[&Survey]) -> Vec<PreviewMade> {
-    let mut found: Vec<PreviewMade> = Vec::new();
-    for survey in standings {
+/// Counts the layers of all surveys; a level such as `none` creates nothing.
+fn creations(remade: &[&Survey]) -> Vec<PreviewMade> {
+    let mut creations: Vec<PreviewMade> = Vec::new();
+    for survey in remade {
         let Ok(stack) = Stack::new(&Wish::new(&survey.under)) else { continue };
         for what in stack.nouns() {
-            match found.iter_mut().find(|one| one.what == what) {
+            match creations.iter_mut().find(|one| one.what == what) {
                 Some(one) => one.times += 1,
-                None => found.push(PreviewMade { what, times: 1 }),
+                None => creations.push(PreviewMade { what, times: 1 }),
             }
         }
     }
-    found
+    creations
 }
 
-fn levels(arm: &assay_study::results::plan::Arm) -> String {
+fn levels(arm: &Arm) -> String {
     if arm.is_empty() {
         return String::new();
     }
@@ -358,12 +345,14 @@ fn levels(arm: &assay_study::results::plan::Arm) -> String {
 }
 
 fn place(site: &Site) -> String {
-    let drives: Vec<&str> = site.drives.iter().map(|drive| drive.name.as_str()).collect();
-    match (site.path.as_os_str().is_empty(), drives.is_empty()) {
-        (true, _) => site.target.clone(),
-        (_, true) => site.path.display().to_string(),
-        _ => format!("{} on {}", site.path.display(), drives.join(", ")),
+    if site.path.as_os_str().is_empty() {
+        return site.target.clone();
     }
+    if site.drives.is_empty() {
+        return site.path.display().to_string();
+    }
+    let drives: Vec<&str> = site.drives.iter().map(|drive| drive.name.as_str()).collect();
+    format!("{} on {}", site.path.display(), drives.join(", "))
 }
 
 /// The change of a target, and how Assay reverts it; a created file system is removed with its content.
@@ -410,23 +399,25 @@ fn absent_by_reason(plan: &Plan) -> Vec<String> {
 }
 
 /// Bytes rewritten before trials because trims, zeroing or copies removed data for later reads.
-fn refilled(plan: &Plan, sites: &[Site]) -> u64 {
+fn refilled_bytes(plan: &Plan, sites: &[Site]) -> u64 {
     let clears = |one: &PlannedWorkload| one.touches().any(|touch| touch.clears);
     if !plan.workloads.iter().any(clears) {
         return 0;
     }
-    let (mut whole, mut bytes) = (BTreeSet::new(), 0_u64);
+    // Targets whose area has all its data.
+    let mut whole: BTreeSet<usize> = BTreeSet::new();
+    let mut bytes = 0_u64;
     for (index, trial) in plan.trials.iter().enumerate() {
         let workload = &plan.workloads[trial.workload];
         let target = workload.target;
         let is_simulated = sites.get(target).is_some_and(|site| site.kind == TargetKind::Simulated);
-        let own = plan.surveys.get(target).filter(|survey| survey.area.written && !is_simulated);
+        let filled = plan.surveys.get(target).filter(|it| it.area.written && !is_simulated);
         if plan.is_remade_before(index) {
             whole.insert(target);
         }
-        let finds = workload.touches().any(|touch| touch.finds.is_some());
-        if finds && whole.insert(target) {
-            bytes = bytes.saturating_add(own.map_or(0, |survey| survey.area.length));
+        let needs_data = workload.touches().any(|touch| touch.finds.is_some());
+        if needs_data && whole.insert(target) {
+            bytes = bytes.saturating_add(filled.map_or(0, |survey| survey.area.length));
         }
         if clears(workload) {
             whole.remove(&target);
@@ -440,48 +431,43 @@ fn is_open_ended(workload: &PlannedWorkload) -> bool {
     workload.work.kind().runs_programs && workload.work.operations().is_some()
 }
 
-/// How programs are run, and what neither a time nor a count of operations ends, each once.
+/// Descriptions of workloads that run programs, or that neither a time nor a count of operations ends, each once.
 fn programs(plan: &Plan) -> Vec<String> {
     let has_phases = |one: &PlannedWorkload| {
         (one.writes() || one.work.makes_machines())
             && !one.work.ends_by_time()
             && one.work.operations().is_none()
     };
-    let told = |one: &&PlannedWorkload| one.work.kind().runs_programs || has_phases(one);
-    let own = plan.workloads.iter().filter(told);
-    let mut words: Vec<String> = own.map(|one| one.work.words()).collect();
-    let mut known = BTreeSet::new();
-    words.retain(|one| known.insert(one.clone()));
-    words
+    let is_described = |one: &&PlannedWorkload| one.work.kind().runs_programs || has_phases(one);
+    distinct(plan.workloads.iter().filter(is_described).map(|one| one.work.words()))
 }
 
 /// The engine of each workload that is compared at several depths: `auto` chose it for all of them.
 fn engines(plan: &Plan) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut lines = Vec::new();
     for one in &plan.workloads {
         let Some(io) = io::IoPlan::of(&one.work) else { continue };
-        let differs = |other: &PlannedWorkload| {
+        let has_other_depth = |other: &PlannedWorkload| {
             other.name == one.name && other.work.in_flight() != one.work.in_flight()
         };
-        let words = format!("{}: {} at every queue depth", one.name, io.engine);
-        if plan.workloads.iter().any(differs) && !found.contains(&words) {
-            found.push(words);
+        if plan.workloads.iter().any(has_other_depth) {
+            lines.push(format!("{}: {} at every queue depth", one.name, io.engine));
         }
     }
-    found
+    distinct(lines)
 }
 
 fn gate(plan: &Plan) -> Option<String> {
-    let own = plan.design.gate.as_ref()?;
-    let metric = own.metric.as_deref().map(|name| format!(" in {}", noun(name)));
-    let ends = own.until_decided.then(|| {
+    let gate = plan.design.gate.as_ref()?;
+    let metric = gate.metric.as_deref().map(|name| format!(" in {}", noun(name)));
+    let ends = gate.until_decided.then(|| {
         format!(
             "; the study ends as soon as the gate is decided, after at least {FEWEST_TO_END} replicates"
         )
     });
     Some(format!(
         "exit code 1 if a configuration is worse (95% confidence) than the baseline by more than {}{}{}",
-        allowance(own.max_regression, own.more),
+        allowance(gate.max_regression, gate.more),
         metric.unwrap_or_default(),
         ends.unwrap_or_default()
     ))
@@ -499,12 +485,12 @@ fn race(plan: &Plan, expected: Option<&Expected>) -> Option<String> {
     Some(format!(
         "at most these trials{usual}. {}From replicate {FIRST_LOOK}, Assay eliminates configurations that are behind \
          (95% confidence). The race ends when one is left or no other can be more than {} ahead of the leader",
-        screened(plan, screen),
+        screen_text(plan, screen),
         show::share(closeness)
     ))
 }
 
-fn screened(plan: &Plan, passes: u32) -> String {
+fn screen_text(plan: &Plan, passes: u32) -> String {
     if passes == 0 {
         return String::new();
     }
@@ -520,9 +506,9 @@ fn screened(plan: &Plan, passes: u32) -> String {
 /// screen, most get none.
 fn expected(plan: &Plan, all_ns: u64) -> Option<Expected> {
     let Stopping::Race { screen, .. } = plan.design.stopping else { return None };
-    let usual = plan.replicates.saturating_sub(screen).min(usual_replicates(screen > 0));
-    let last = plan.trials.iter().filter(|trial| trial.replicate == plan.replicates).count();
-    let trials = last.saturating_mul(usual as usize);
+    let replicates = plan.replicates.saturating_sub(screen).min(usual_replicates(screen > 0));
+    let per_replicate = plan.trials.iter().filter(|it| it.replicate == plan.replicates).count();
+    let trials = per_replicate.saturating_mul(replicates as usize);
     let share = trials as f64 / plan.trials.len().max(1) as f64;
     Some(Expected { trials, seconds: all_ns as f64 * share / 1e9 })
 }
@@ -542,13 +528,13 @@ pub fn document(preview: &Preview, order: Order) -> Document {
         ("absent", preview.absent_by_reason.clone()),
         ("changes", preview.changes.clone()),
         ("target", one(&preview.targets.join(", "))),
-        ("trials", vec![trials(preview, order)]),
-        ("time", vec![time(preview)]),
-        ("writes", vec![writes(preview)]),
-        ("reads", vec![moved(preview.traffic[0])]),
+        ("trials", vec![trials_text(preview, order)]),
+        ("time", vec![time_text(preview)]),
+        ("writes", vec![writes_text(preview)]),
+        ("reads", vec![traffic_text(preview.traffic[0])]),
         ("root", one(if preview.needs_root { "yes" } else { "no" })),
         ("data loss", lost),
-        ("detects", detectable(&preview.power_analysis)),
+        ("detects", detectable_differences(&preview.power_analysis)),
         ("gate", preview.gate.iter().cloned().collect()),
         ("race", preview.race.iter().cloned().collect()),
         ("more", one("--order: trials in order; --commands: fio commands; --json: all")),
@@ -565,16 +551,16 @@ pub fn document(preview: &Preview, order: Order) -> Document {
         }
         facts.extend(texts.into_iter().map(|text| (name.to_owned(), text)));
     }
-    titled(preview, Block::Facts(facts))
+    document_of(preview, Block::Facts(facts))
 }
 
-fn titled(preview: &Preview, block: Block) -> Document {
+fn document_of(preview: &Preview, block: Block) -> Document {
     let heading = format!("assay plan: {}", preview.title);
     Document { title: String::new(), sections: vec![Section::titled(heading, vec![block])] }
 }
 
 /// Returns the detectable differences; workloads with the same one share a line.
-fn detectable(foresight: &[Foresight]) -> Vec<String> {
+fn detectable_differences(foresight: &[Foresight]) -> Vec<String> {
     let mut shared: Vec<(String, &str)> = Vec::new();
     for Foresight { workload, sight, .. } in foresight {
         match shared.iter_mut().find(|(_, known)| known == sight) {
@@ -585,7 +571,7 @@ fn detectable(foresight: &[Foresight]) -> Vec<String> {
     shared.iter().map(|(names, sight)| format!("{names}: {sight}")).collect()
 }
 
-fn trials(preview: &Preview, order: Order) -> String {
+fn trials_text(preview: &Preview, order: Order) -> String {
     let plural = |count: usize, thing: &str| {
         if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
     };
@@ -606,14 +592,17 @@ fn trials(preview: &Preview, order: Order) -> String {
     )
 }
 
-fn time(preview: &Preview) -> String {
+fn time_text(preview: &Preview) -> String {
     let (trials, area) = (show::duration(preview.trials_s * 1e9), show::bytes(preview.area_bytes));
     let ends = if preview.may_end_early { " (each ends after its last operation)" } else { "" };
-    let trials = match (preview.open_ended, preview.may_end_early || preview.race.is_some()) {
-        (true, _) => "the duration of the counted runs, known after the first run".to_owned(),
-        _ if preview.trials_s == 0.0 => "none: the trials are recorded".to_owned(),
-        (_, true) => format!("at most {trials} of trials{ends}"),
-        (_, false) => format!("about {trials} of trials"),
+    let trials = if preview.open_ended {
+        "the duration of the counted runs, known after the first run".to_owned()
+    } else if preview.trials_s == 0.0 {
+        "none: the trials are recorded".to_owned()
+    } else if preview.may_end_early || preview.race.is_some() {
+        format!("at most {trials} of trials{ends}")
+    } else {
+        format!("about {trials} of trials")
     };
     if preview.area_bytes == 0 {
         return trials;
@@ -630,16 +619,18 @@ fn time(preview: &Preview) -> String {
     format!("{trials}, plus the time {}to write {area}", made.collect::<String>())
 }
 
-fn writes(preview: &Preview) -> String {
-    let (area, trials) = (show::bytes(preview.area_bytes), moved(preview.traffic[1]));
-    let written = match (preview.area_bytes, preview.writing_s > 0.0) {
-        (0, false) if preview.in_vm => "nothing; the VM's drives are in memory".to_owned(),
-        (0, false) if !preview.runs.is_empty() => "as much as the commands write".to_owned(),
-        (0, false) if preview.creates_files => "small files, removed in each trial".to_owned(),
-        (0, false) if swaps(preview) => "pages that do not fit in memory (swap file)".to_owned(),
-        (0, _) => trials,
-        (_, false) => format!("{area} (test area)"),
-        (_, true) => format!("{area} (test area); trials: {trials}"),
+fn writes_text(preview: &Preview) -> String {
+    let (area, trials) = (show::bytes(preview.area_bytes), traffic_text(preview.traffic[1]));
+    let trials_write = preview.writing_s > 0.0;
+    let written = match preview.area_bytes {
+        0 if trials_write => trials,
+        0 if preview.in_vm => "nothing; the VM's drives are in memory".to_owned(),
+        0 if !preview.runs.is_empty() => "as much as the commands write".to_owned(),
+        0 if preview.creates_files => "small files, removed in each trial".to_owned(),
+        0 if swaps(preview) => "pages that do not fit in memory (swap file)".to_owned(),
+        0 => trials,
+        _ if trials_write => format!("{area} (test area); trials: {trials}"),
+        _ => format!("{area} (test area)"),
     };
     match preview.hosts.len() {
         0 => written,
@@ -648,9 +639,8 @@ fn writes(preview: &Preview) -> String {
 }
 
 fn swaps(preview: &Preview) -> bool {
-    let level =
-        |trial: &PreviewTrial| trial.configuration.get(SWAP).map(|level| swaps_to_file(level));
-    preview.trials.iter().filter_map(level).any(|own| own)
+    let mut levels = preview.trials.iter().filter_map(|trial| trial.configuration.get(SWAP));
+    levels.any(|level| swaps_to_file(level))
 }
 
 /// Returns the trials in order, one row each.
@@ -664,12 +654,12 @@ pub fn order_document(preview: &Preview) -> Document {
     let mut table = Table::default();
     table.add(Column::right("trial"), &preview.trials, |trial| trial.order.to_string());
     table.add(Column::right("replicate"), &preview.trials, replicate);
-    table.add(Column::left("workload"), &preview.trials, name);
-    titled(preview, Block::Table(table))
+    table.add(Column::left("workload"), &preview.trials, trial_name);
+    document_of(preview, Block::Table(table))
 }
 
-fn name(trial: &PreviewTrial) -> String {
-    let lead_in = if trial.warmup { "warm-up " } else { "" };
-    let again = if trial.control { " (control)" } else { "" };
-    format!("{lead_in}{}{}{again}", trial.workload, levels(&trial.configuration))
+fn trial_name(trial: &PreviewTrial) -> String {
+    let warmup = if trial.warmup { "warm-up " } else { "" };
+    let control = if trial.control { " (control)" } else { "" };
+    format!("{warmup}{}{}{control}", trial.workload, levels(&trial.configuration))
 }

@@ -29,13 +29,13 @@ pub fn screen(findings: &Findings, detail: Detail, width: usize, colour: bool) -
     let page = TextPage::new(width, colour);
     let [leading, others] = document::leading_sentences(findings);
     let answer = leading.first().map_or("", String::as_str);
-    let mut document = document::with(findings, detail);
+    let mut document = document::build(findings, detail);
     let mut doubts = Vec::new();
     if detail == Detail::Usual {
         shorten(&mut document, answer, &mut doubts, &page);
-        doubts.extend(explained_dash(&document));
+        doubts.extend(dash_remark(&document));
     }
-    let doubts: Lines = doubts.iter().flat_map(|doubt| lines_of(doubt, page.width)).collect();
+    let doubts: Lines = doubts.iter().flat_map(|doubt| remark_lines(doubt, page.width)).collect();
     let Parts { heading, details, summary, tables } = Parts::new(&document, findings, &page);
     let list = |sentences: Vec<String>| page.section(&Section::new(Block::List(sentences)));
     let summary_has_answer = findings.summary.iter().any(|sentence| sentence.text == answer);
@@ -43,7 +43,7 @@ pub fn screen(findings: &Findings, detail: Detail, width: usize, colour: bool) -
     let short_answer = [list(leading), vec![doubts]].concat();
     let mut parts = vec![page.title(&document.title)];
     parts.extend(heading);
-    if summary_has_answer && fit(&full_answer, &tables) {
+    if summary_has_answer && fits_screen(&full_answer, &tables) {
         // The whole summary and its numbers are the last screen.
         parts.extend(details);
         parts.extend(full_answer);
@@ -52,7 +52,7 @@ pub fn screen(findings: &Findings, detail: Detail, width: usize, colour: bool) -
         // Only the sentences that nobody may miss are near the end.
         parts.extend(list(others));
         parts.extend(details);
-        if fit(&short_answer, &tables) {
+        if fits_screen(&short_answer, &tables) {
             parts.extend(short_answer);
             parts.extend(tables);
         } else {
@@ -65,7 +65,7 @@ pub fn screen(findings: &Findings, detail: Detail, width: usize, colour: bool) -
 }
 
 /// Whether the answer and its tables fit on one screen, each part with an empty line.
-fn fit(answer: &[Lines], tables: &[Lines]) -> bool {
+fn fits_screen(answer: &[Lines], tables: &[Lines]) -> bool {
     answer.iter().chain(tables).map(|part| part.len() + 1).sum::<usize>() <= LINES
 }
 
@@ -131,7 +131,7 @@ fn shorten(document: &mut Document, answer: &str, doubts: &mut Vec<Remark>, page
 }
 
 /// Explains a dash in the table of a check; `None` without one.
-fn explained_dash(document: &Document) -> Option<Remark> {
+fn dash_remark(document: &Document) -> Option<Remark> {
     let tables = document.sections.iter().filter(|section| section.role == SectionRole::Main);
     let has_dash = |block: &Block| match block {
         Block::Table(table) => {
@@ -151,7 +151,7 @@ const RATE: &str = "MB/s";
 
 /// `steal [sync-write]: the hypervisor took 4% of the CPU...`: one line with the rows first, because its end is cut;
 /// several lines if one is too short.
-fn lines_of(remark: &Remark, width: usize) -> Lines {
+fn remark_lines(remark: &Remark, width: usize) -> Lines {
     let rows = match remark.rows.as_slice() {
         [] => String::new(),
         rows => format!(" [{}]", rows.join(", ")),

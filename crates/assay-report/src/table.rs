@@ -36,9 +36,9 @@ pub fn one_line_each(columns: &[Column], mut rows: Vec<Vec<String>>, width: usiz
         room = room.saturating_sub(cells.map(|cell| width_of(cell)).max().unwrap_or(0) + 2);
     }
     if room >= LEAST_CUT {
-        rows.iter_mut()
-            .filter_map(|row| row.get_mut(last))
-            .for_each(|cell| *cell = cut(cell, room));
+        for cell in rows.iter_mut().filter_map(|row| row.get_mut(last)) {
+            *cell = cut(cell, room);
+        }
         return table(columns, &rows, width);
     }
     let others: Vec<_> = rows.iter().map(|row| row[..row.len().min(last)].to_vec()).collect();
@@ -59,6 +59,7 @@ pub fn one_line_each(columns: &[Column], mut rows: Vec<Vec<String>>, width: usiz
 
 const CUT: &str = "...";
 
+/// Cuts a text at a word, so that it has `room` columns with its ellipsis.
 pub fn cut(text: &str, room: usize) -> String {
     if width_of(text) <= room {
         return text.to_owned();
@@ -85,12 +86,15 @@ pub(super) fn aligned(
     };
     let widths: Vec<usize> = (0..columns.len()).map(cell_width).collect();
     let (last, before) = widths.split_last()?;
+    let last_is_text = columns.last().is_some_and(|column| !column.is_right());
+    let last_cells = rows.iter().filter_map(|row| row.get(before.len()));
+    let word_widths = last_cells.flat_map(|cell| cell.split_whitespace()).map(width_of);
+    let least = word_widths.fold(LEAST_LAST, usize::max);
     // Two blanks between columns, or one if only that fits.
     let (gap, last) = [2, 1].into_iter().find_map(|gap| {
         let room = width.checked_sub(before.iter().sum::<usize>() + gap * before.len())?;
-        let wraps = columns.last().is_some_and(|column| !column.is_right())
-            && room >= LEAST_LAST.max(longest_word(&rows, before.len()));
-        (room >= *last || wraps).then_some((gap, (*last).min(room)))
+        let fits = room >= *last || last_is_text && room >= least;
+        fits.then_some((gap, (*last).min(room)))
     })?;
     let titles: Vec<String> = columns.iter().map(|column| column.title.clone()).collect();
     let mut lines = row_lines(columns, &titles, before, gap, last, &|_, word| word.to_owned());
@@ -99,11 +103,6 @@ pub(super) fn aligned(
         lines.extend(row_lines(columns, row, before, gap, last, &paint_cell));
     }
     Some(lines)
-}
-
-fn longest_word(rows: &[Vec<String>], column: usize) -> usize {
-    let cells = rows.iter().filter_map(|row| row.get(column));
-    cells.flat_map(|cell| cell.split_whitespace()).map(width_of).max().unwrap_or(0)
 }
 
 /// The lines of a row: several if its last cell is wrapped. `before` are the widths of all columns but the last.
@@ -141,6 +140,7 @@ fn padded(cell: &str, room: usize, right: bool, paint: impl Fn(&str) -> String) 
     if right { blanks + &cell } else { cell + &blanks }
 }
 
+/// Each row as its first cell, and below it one line per other cell.
 fn stacked(columns: &[Column], rows: &[Vec<String>], width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for row in rows {

@@ -30,8 +30,8 @@ pub fn forum(findings: &Findings) -> String {
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {
         plain.push(letter);
-        // As in https://x and javascript:x, and in [a](b).
         let next = letters.peek().copied().unwrap_or(' ');
+        // A space breaks links such as https://x, javascript:x and [a](b).
         let is_scheme = letter == ':' && !next.is_whitespace() && !next.is_ascii_digit();
         if is_scheme || (letter == ']' && next == '(') {
             plain.push(' ');
@@ -40,6 +40,7 @@ pub fn forum(findings: &Findings) -> String {
     plain.replace(WWW, "www .")
 }
 
+/// The parts as text, separated by empty lines.
 pub(super) fn joined(parts: &[Vec<String>]) -> String {
     let parts = parts.iter().filter(|lines| !lines.is_empty());
     parts.map(|lines| text_of(lines)).collect::<Vec<_>>().join("\n")
@@ -117,7 +118,7 @@ impl TextPage {
         if rows.is_empty() {
             return table.rows.iter().flat_map(|row| self.absent_lines(row)).collect();
         }
-        if let Some(lines) = self.with_sentences(table, &rows) {
+        if let Some(lines) = self.sentence_table(table, &rows) {
             return lines;
         }
         if let Some(lines) = self.all_columns(table, &rows) {
@@ -148,18 +149,23 @@ impl TextPage {
 
     /// A table whose last column has wrapped sentences; `None` for other tables, if they do not fit, or if rows have
     /// notes.
-    fn with_sentences(&self, table: &Table, rows: &[&Row]) -> Option<Vec<String>> {
+    fn sentence_table(&self, table: &Table, rows: &[&Row]) -> Option<Vec<String>> {
         let role = table.columns.last().map(|column| column.role);
         let is_plain = rows.len() == table.rows.len() && rows.iter().all(|it| it.notes.is_empty());
         if role != Some(Role::Text) || !is_plain {
             return None;
         }
         let indices: Vec<usize> = (0..table.columns.len()).collect();
-        self.some_columns(table, rows, &indices)
+        self.chosen_columns(table, rows, &indices)
     }
 
-    /// Some columns of a table; `None` if they do not fit.
-    fn some_columns(&self, table: &Table, rows: &[&Row], chosen: &[usize]) -> Option<Vec<String>> {
+    /// The columns with these indices; `None` if they do not fit.
+    fn chosen_columns(
+        &self,
+        table: &Table,
+        rows: &[&Row],
+        chosen: &[usize],
+    ) -> Option<Vec<String>> {
         let columns = &table.columns;
         let cell = |row: &Row, index: usize| {
             row.cells.get(index).map_or_else(String::new, |cell| cell.text(columns[index].unit))
@@ -176,7 +182,7 @@ impl TextPage {
 
     /// The same with one line per row, without wrapping.
     fn one_line_rows(&self, table: &Table, rows: &[&Row], chosen: &[usize]) -> Option<Vec<String>> {
-        self.some_columns(table, rows, chosen).filter(|lines| lines.len() == rows.len() + 1)
+        self.chosen_columns(table, rows, chosen).filter(|lines| lines.len() == rows.len() + 1)
     }
 
     /// Splits a wide table into several, each with the row names; later parts omit rows without values. `None` if a
@@ -188,6 +194,7 @@ impl TextPage {
         }
         let is_key = |index: &usize| *index == 0 || columns[*index].role == Role::Key;
         let keys: Vec<usize> = (0..columns.len()).filter(is_key).collect();
+        // Columns that stay together: each group begins at a break.
         let mut groups: Vec<Vec<usize>> = vec![Vec::new()];
         for index in (0..columns.len()).filter(|index| !is_key(index)) {
             match groups.last_mut() {
@@ -196,15 +203,16 @@ impl TextPage {
             }
         }
         let mut parts: Vec<Vec<String>> = Vec::new();
+        // The columns of the last part.
         let mut chosen = keys.clone();
         for group in groups {
-            // The groups of a part share it as long as they fit.
             let longer: Vec<usize> = chosen.iter().chain(&group).copied().collect();
             let filled = if parts.len() > 1 {
                 with_values(rows, &longer[keys.len()..])
             } else {
                 rows.to_vec()
             };
+            // A group joins the last part if it fits, else it begins a new one.
             if let Some(lines) = self.one_line_rows(table, &filled, &longer) {
                 if chosen.len() > keys.len() {
                     parts.pop();
@@ -220,6 +228,7 @@ impl TextPage {
         Some(parts)
     }
 
+    /// Inserts the notes below the rows; `lines` are the heading, and one line per row that is present.
     fn with_notes(&self, table: &Table, lines: Vec<String>) -> Vec<String> {
         let mut lines = lines.into_iter();
         let mut out: Vec<String> = lines.next().into_iter().collect();
@@ -251,6 +260,7 @@ impl TextPage {
         if row.cells.is_empty() {
             return self.absent_lines(row);
         }
+        // Verdicts and the like have their own lines.
         let (mut numbers, mut separate) = (Vec::new(), Vec::new());
         for (column, cell) in table.columns.iter().zip(&row.cells).skip(1) {
             let text = cell.text(column.unit);
@@ -299,6 +309,7 @@ fn remark(remark: &Remark) -> String {
     format!("{}: {}{rows}", remark.rule, remark.text)
 }
 
+/// The rows with a value in one of these columns.
 fn with_values<'a>(rows: &[&'a Row], columns: &[usize]) -> Vec<&'a Row> {
     let has_value = |row: &Row| {
         let mut cells = columns.iter().filter_map(|index| row.cells.get(*index));

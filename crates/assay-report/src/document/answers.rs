@@ -1,10 +1,7 @@
 //! Answers to the study's questions.
 
 use super::{Block, Section};
-use assay_study::findings::Findings;
-use assay_study::findings::answers::Answer;
-use assay_study::findings::fitness::FitBound;
-use assay_study::findings::gate::GateAnswer;
+use assay_study::findings::{Findings, answers::Answer, fitness::FitBound, gate::GateAnswer};
 
 pub const QUESTIONS: &str = "questions";
 
@@ -13,14 +10,16 @@ pub(super) fn questions(findings: &Findings) -> Option<Section> {
     if answers.all.is_empty() {
         return None;
     }
+    // The last answers belong to the bounds, which have more details.
     let bounds: Vec<_> = answers.requirements.iter().flat_map(|fitness| &fitness.bounds).collect();
-    // The last answers belong to the bounds. A gate, which is answered first, has no bound.
-    let unbounded = answers.all.len().saturating_sub(bounds.len());
+    let (plain, bounded) = answers.all.split_at(answers.all.len().saturating_sub(bounds.len()));
     let mut items = Vec::new();
-    for (index, answer) in answers.all[..unbounded].iter().enumerate() {
-        items.push(answer_text(answer, answers.gate.as_ref().filter(|_| index == 0)));
+    for (index, answer) in plain.iter().enumerate() {
+        // The answer of a gate comes first.
+        let gate = if index == 0 { answers.gate.as_ref() } else { None };
+        items.push(answer_text(answer, gate));
     }
-    items.extend(bounds.iter().take(answers.all.len() - unbounded).map(|bound| bound_text(bound)));
+    items.extend(bounds.iter().take(bounded.len()).map(|bound| bound_text(bound)));
     Some(Section::titled(QUESTIONS, vec![Block::List(items)]))
 }
 
@@ -30,12 +29,12 @@ fn bound_text(bound: &FitBound) -> String {
 }
 
 fn answer_text(answer: &Answer, gate: Option<&GateAnswer>) -> String {
-    let word = gate.map_or(answer.verdict.word(), |gate| gate.outcome.word());
     let support = support(&answer.reasons, answer.published.as_deref());
     if answer.max_rate.is_some() {
         // A question without a verdict has a descriptive answer.
         return format!("{} {}{support}", answer.ask, answer.answer);
     }
+    let word = gate.map_or(answer.verdict.word(), |gate| gate.outcome.word());
     format!("{} {}: {}{support}", answer.ask, word.to_uppercase(), answer.answer)
 }
 

@@ -6,42 +6,32 @@ use super::{
     classes, commands, energy, exhibits, facts, files, hosts, imported, micro, probes,
 };
 use assay_core::quantity::metric::class;
-use assay_study::findings::Findings;
-use assay_study::results::plan::arm_in_words;
+use assay_study::{findings::Findings, results::plan::arm_in_words};
 use assay_workloads::metrics::noun;
 
+/// Checks of the course of the study.
 const CLOSER: [&str; 2] = ["order", "time"];
 
 pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     let has_several = findings.environment.targets.len() > 1;
-    let mut fact_rows = facts::study(findings);
-    // The target precedes the first number.
-    let targets = findings.environment.targets.iter().filter(|_| has_several);
-    fact_rows.extend(targets.map(|target| ("target".to_owned(), facts::target_line(target))));
     let mut tables = Vec::new();
     let (commands, micro) = (commands::section(findings), micro::section(findings));
     let files = files::section(findings);
     let (of_kinds, of_numbers) = (exhibits::sections(findings), exhibits::of_numbers(findings));
+    let has_sections = [&commands, &micro, &files].iter().any(|section| section.is_some())
+        || !of_kinds.is_empty()
+        || !of_numbers.is_empty();
     for target in &findings.environment.targets {
         let arm = facts::arm_of(findings, target);
         let title = if has_several { target.name.as_str() } else { "" };
-        if !has_several {
-            fact_rows.extend(facts::target(target));
-        }
         let table = check_tables::workload_table(findings, title, &arm);
         let classes = classes::table(findings, title, &arm);
         // Observed production work only has classes; commands have a separate table.
-        let has_sections = [&commands, &micro, &files].iter().any(|section| section.is_some());
-        let has_exhibits = !of_kinds.is_empty() || !of_numbers.is_empty();
-        let has_others = classes.is_some() || has_sections || has_exhibits;
+        let has_others = classes.is_some() || has_sections;
         if !has_others || !table.rows.is_empty() {
             tables.push(table);
         }
         tables.extend(classes);
-    }
-    fact_rows.extend(facts::machine(&findings.environment));
-    for name in CLOSER.into_iter().filter(|_| detail != Detail::Usual) {
-        fact_rows.extend(check_text(findings, name).map(|text| (name.to_owned(), text)));
     }
     tables.extend(check_tables::targets_compared(findings));
     let mut legend = check_tables::legend(findings, &tables);
@@ -52,7 +42,6 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     if detail == Detail::Page {
         remarks.extend(missing(findings, |metric| metric != commands::DURATION));
     }
-
     let mut main: Vec<Section> = tables.into_iter().map(Section::from).collect();
     main.extend(of_kinds);
     main.extend(hosts::section(findings));
@@ -61,9 +50,9 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     main.extend(micro);
     main.extend(files);
     main.extend(of_numbers);
-    let mut sections =
-        vec![Section::new(Block::Facts(fact_rows)), super::summary(findings.summary_texts())];
-    sections.extend(main.into_iter().map(Section::main));
+    let fact_rows = Section::new(Block::Facts(fact_rows(findings, detail)));
+    let mut sections = vec![fact_rows, super::summary(findings.summary_texts())];
+    sections.extend(main.into_iter().map(Section::into_main));
     sections.extend(exhibits::of_topics(findings));
     sections.push(Section::new(Block::Text(legend)).with_role(SectionRole::Closer));
     sections.push(Section::new(Block::Remarks(remarks)));
@@ -71,6 +60,22 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     sections.extend(probes::sections(findings, detail));
     sections.extend(answers::questions(findings));
     Document { title: facts::title(findings), sections }
+}
+
+/// The study, its targets and the machine; the course of the study is a detail.
+fn fact_rows(findings: &Findings, detail: Detail) -> facts::Facts {
+    let mut rows = facts::study(findings);
+    match findings.environment.targets.as_slice() {
+        [target] => rows.extend(facts::target(target)),
+        targets => {
+            rows.extend(targets.iter().map(|it| ("target".to_owned(), facts::target_line(it))));
+        }
+    }
+    rows.extend(facts::machine(&findings.environment));
+    for name in CLOSER.into_iter().filter(|_| detail != Detail::Usual) {
+        rows.extend(check_text(findings, name).map(|text| (name.to_owned(), text)));
+    }
+    rows
 }
 
 /// Missing numbers of some metrics, each reason once with its rows.

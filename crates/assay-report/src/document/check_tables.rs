@@ -1,37 +1,34 @@
 //! The tables: workloads of one target, and targets against the first.
 
 use super::{Cell, Column, Measurement, Row, Table, depth_note, numbers, spread, value_in_row};
-use assay_core::exhibit::Unit;
-use assay_core::quantity::metric::RESPONSE_P99;
 use assay_core::quantity::played::{self, LatencyPoint, PlayedClass, PlayedMetric};
 use assay_core::quantity::units::show;
-use assay_study::findings::notes::Note;
-use assay_study::findings::shown::Rating;
-use assay_study::findings::{Comparison, Findings};
+use assay_core::{exhibit::Unit, quantity::metric::RESPONSE_P99};
+use assay_study::findings::{Comparison, Findings, notes::Note, shown::Rating};
 use assay_study::results::plan::Arm;
 
 /// Rows of one arm, the classes of a replayed load below it, missing ones last.
 pub(super) fn workload_table(findings: &Findings, title: &str, arm: &Arm) -> Table {
     let workloads = findings.workloads.iter().filter(|workload| workload.configuration == *arm);
     let measured_rows = workloads.flat_map(|workload| {
-        let names = if workload.pace.is_some() { OF_OPEN_LOOPS } else { OF_ALL };
-        let row = measured_row(findings, workload.name.clone(), arm, names);
+        let metrics = if workload.pace.is_some() { OF_OPEN_LOOPS } else { OF_ALL };
+        let row = measured_row(findings, workload.name.clone(), arm, metrics);
         let classes = played::CLASSES.iter().filter_map(|class| {
             let name = format!("{}, {}", workload.name, class.played);
-            measured_row(findings, name, arm, class_names(class)?)
+            measured_row(findings, name, arm, class_metrics(class)?)
         });
         row.into_iter().chain(classes)
     });
-    let absent = findings
-        .absent
-        .iter()
-        .filter(|entry| entry.metric.is_none() && entry.configuration == *arm);
-    let mut above = None;
-    let absent = absent.map(|entry| {
-        let is_repeated = above.replace(&entry.reason) == Some(&entry.reason);
-        let reason = if is_repeated { "as above" } else { &entry.reason };
-        Row::absent(&entry.workload, format!("absent: {reason}"))
-    });
+    let mut rows: Vec<Row> = measured_rows.collect();
+    let mut reason_above = None;
+    for absent in
+        findings.absent.iter().filter(|it| it.metric.is_none() && it.configuration == *arm)
+    {
+        let is_repeated = reason_above == Some(&absent.reason);
+        let reason = if is_repeated { "as above" } else { &absent.reason };
+        rows.push(Row::absent(&absent.workload, format!("absent: {reason}")));
+        reason_above = Some(&absent.reason);
+    }
     let ns = |title| Column::new(title, Unit::Nanoseconds).detail();
     let columns = vec![
         Column::left("workload"),
@@ -44,7 +41,6 @@ pub(super) fn workload_table(findings: &Findings, title: &str, arm: &Arm) -> Tab
         Column::right("spread").detail(),
         Column::verdict("trust"),
     ];
-    let rows = measured_rows.chain(absent).collect();
     Table { title: title.to_owned(), columns, rows, ..Table::default() }
 }
 
@@ -62,36 +58,35 @@ fn label(findings: &Findings, name: &str, arm: &Arm) -> String {
 }
 
 /// Metrics of a row's columns: operations and bytes per second, latency quantiles.
-type Names = (&'static str, Option<&'static str>, [Option<&'static str>; 3]);
+type RowMetrics = (&'static str, Option<&'static str>, [Option<&'static str>; 3]);
 
-const OF_ALL: Names = (
+const OF_ALL: RowMetrics = (
     "iops",
     Some("bandwidth_bytes_per_s"),
     [Some("latency_p50_ns"), Some("latency_p99_ns"), Some("latency_p999_ns")],
 );
 
 /// In an open loop the study sets the IOPS: the result is the response time.
-const OF_OPEN_LOOPS: Names = (
+const OF_OPEN_LOOPS: RowMetrics = (
     "iops",
     Some("bandwidth_bytes_per_s"),
     [Some("response_p50_ns"), Some(RESPONSE_P99), Some("response_p999_ns")],
 );
 
 /// The same for a class of a replayed load; flushes have no bytes.
-fn class_names(class: &PlayedClass) -> Option<Names> {
+fn class_metrics(class: &PlayedClass) -> Option<RowMetrics> {
     let name = |metric| Some(class.metric(metric)?.name);
-    let quantiles = [LatencyPoint::P50, LatencyPoint::P99, LatencyPoint::P999];
-    let quantiles = quantiles.map(|point| name(PlayedMetric::Service(point)));
+    let quantiles = [LatencyPoint::P50, LatencyPoint::P99, LatencyPoint::P999]
+        .map(|point| name(PlayedMetric::Service(point)));
     Some((name(PlayedMetric::Rate)?, name(PlayedMetric::Bytes), quantiles))
 }
 
 /// The row of a workload or one of its classes; `None` if nothing was measured.
-fn measured_row(findings: &Findings, name: String, arm: &Arm, names: Names) -> Option<Row> {
-    let (operations, bytes, quantiles) = names;
+fn measured_row(findings: &Findings, name: String, arm: &Arm, metrics: RowMetrics) -> Option<Row> {
+    let (operations, bytes, quantiles) = metrics;
     let cell_of = |metric: &str| findings.cell(&name, arm, metric);
     let mean = |metric: Option<&str>| cell_of(metric?)?.value();
-    let iops = cell_of(operations)?;
-    iops.trust?;
+    let iops = cell_of(operations).filter(|cell| cell.trust.is_some())?;
     let mut cells = vec![
         Cell::from(label(findings, &name, arm)),
         mean(bytes).map(show::mb_per_s).into(),
@@ -99,8 +94,8 @@ fn measured_row(findings: &Findings, name: String, arm: &Arm, names: Names) -> O
         mean(Some(operations)).map(show::per_second).into(),
     ];
     cells.extend(quantiles.map(|metric| Cell::from(mean(metric))));
-    let judged = cell_of(RESPONSE_P99).filter(|cell| cell.primary).unwrap_or(iops);
-    cells.extend([spread(judged).into(), Rating::cell(Rating::from_cell(judged))]);
+    let primary = cell_of(RESPONSE_P99).filter(|cell| cell.primary).unwrap_or(iops);
+    cells.extend([spread(primary).into(), Rating::cell(Rating::from_cell(primary))]);
     let notes = depth_note(findings, &name, arm).into_iter().collect();
     Some(Row { name, notes, ..Row::new(cells) })
 }
@@ -109,10 +104,12 @@ pub(super) fn legend(findings: &Findings, tables: &[Table]) -> Vec<String> {
     let counts = findings.measurements.iter().map(|cell| cell.n).filter(|count| *count > 0);
     let Some(most) = counts.clone().max() else { return Vec::new() };
     let least = counts.min().unwrap_or(most);
-    let trials = match (least, most) {
-        (1, 1) => "Each number comes from 1 trial".to_owned(),
-        (least, most) if least == most => format!("Numbers are geometric means of {most} trials"),
-        (least, most) => format!("Numbers are geometric means of {least} to {most} trials"),
+    let trials = if most == 1 {
+        "Each number comes from 1 trial".to_owned()
+    } else if least == most {
+        format!("Numbers are geometric means of {most} trials")
+    } else {
+        format!("Numbers are geometric means of {least} to {most} trials")
     };
     let open_loops = findings.workloads.iter().filter(|workload| workload.pace.is_some()).count();
     let times = match open_loops {
@@ -127,16 +124,12 @@ pub(super) fn legend(findings: &Findings, tables: &[Table]) -> Vec<String> {
     };
     let mut sentences = vec![format!("{trials}{spread}.")];
     if !findings.comparisons.is_empty() {
-        sentences.push(
-            "Ratios are relative to the first target, paired by replicate, with 95% CIs and no verdicts."
-                .to_owned(),
-        );
+        let text = "Ratios are relative to the first target, paired by replicate, with 95% CIs and no verdicts.";
+        sentences.push(text.to_owned());
     }
     if !findings.comparisons.is_empty() && differ_in_encryption(findings) {
-        sentences.push(
-            "CPU s/GiB: CPU seconds of the whole machine per GiB, including encryption and other programs."
-                .to_owned(),
-        );
+        let text = "CPU s/GiB: CPU seconds of the whole machine per GiB, including encryption and other programs.";
+        sentences.push(text.to_owned());
     }
     if tables.iter().any(Table::has_missing) {
         sentences.push("\"-\" means too few operations or trials.".to_owned());
@@ -152,7 +145,7 @@ struct ComparedTarget<'a> {
     is_first: bool,
 }
 
-/// Targets against the first one; `None` without a comparison.
+/// `None` without a comparison.
 pub(super) fn targets_compared(findings: &Findings) -> Option<Table> {
     let mut sides: Vec<ComparedTarget<'_>> = Vec::new();
     for comparison in &findings.comparisons {
@@ -203,13 +196,15 @@ impl<'a> ComparedTarget<'a> {
         Some(format!("{low} to {high}"))
     }
 
+    /// Remarks on different numbers of requests in flight, which make a ratio misleading.
     fn notes(&self) -> Vec<String> {
-        if self.is_first {
-            return Vec::new();
+        let mut notes = Vec::new();
+        for (note, words) in self.comparison.remarks().filter(|_| !self.is_first) {
+            if let Some(Note::InFlight { .. }) = note {
+                notes.push(words.clone());
+            }
         }
-        let is_in_flight = |note: Option<&Note>| matches!(note, Some(Note::InFlight { .. }));
-        let remarks = self.comparison.remarks().filter(|(note, _)| is_in_flight(*note));
-        remarks.map(|(_, words)| words.clone()).collect()
+        notes
     }
 }
 

@@ -4,8 +4,7 @@ use super::{Column, Measurement, Table, value_in_row};
 use assay_core::exhibit::Unit;
 use assay_core::quantity::metric::{Statistic, class, of_requests};
 use assay_core::quantity::units::show;
-use assay_study::findings::Findings;
-use assay_study::results::plan::Arm;
+use assay_study::{findings::Findings, results::plan::Arm};
 
 pub(super) const LEGEND: &str = "Classes: requests from any program that the devices completed, timed from their \
      arrival in the block layer to completion.";

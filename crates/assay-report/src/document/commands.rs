@@ -20,10 +20,9 @@ const MORE_COLUMNS: [(&str, &str, Statistic); 3] = [
 ];
 
 pub(super) fn section(findings: &Findings) -> Option<Section> {
-    // Imported times have no runs.
-    let is_run = |cell: &&Measurement| longest(findings, cell).is_some();
     let mut cells = cells_of(findings, DURATION);
-    cells.retain(is_run);
+    // Imported times have no runs.
+    cells.retain(|cell| longest_run(findings, cell).is_some());
     let printed = printed(findings);
     let missing = missing(findings, |it| it == DURATION || !is_study(findings) && is_told(it));
     // Results of several days are compared by their times only.
@@ -34,12 +33,16 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     let legend = "Mean: geometric mean of the trials, with its 95% CI; range: shortest to longest run; user and \
                   system: CPU time per run; memory: highest peak of all runs.";
     let mut blocks = Vec::new();
-    blocks.extend((!printed.is_empty()).then(|| Block::Table(printed_table(&printed))));
+    if !printed.is_empty() {
+        blocks.push(Block::Table(printed_table(&printed)));
+    }
     if !cells.is_empty() {
         blocks.push(Block::Table(table(findings, &cells)));
         blocks.push(Block::Text(vec![legend.to_owned()]));
     }
-    blocks.extend((!missing.is_empty()).then_some(Block::Remarks(missing)));
+    if !missing.is_empty() {
+        blocks.push(Block::Remarks(missing));
+    }
     Some(Section::titled("commands", blocks))
 }
 
@@ -105,9 +108,9 @@ fn table(findings: &Findings, cells: &[&Measurement]) -> Table {
 /// The shortest and the longest of all runs; `None` if the shortest was not longer than the shell's start.
 fn range(findings: &Findings, cell: &Measurement) -> Option<[f64; 2]> {
     let shortest = findings.in_row_of(cell, "duration_min_s")?;
-    Some([shortest.min?, longest(findings, cell)?])
+    Some([shortest.min?, longest_run(findings, cell)?])
 }
 
-fn longest(findings: &Findings, cell: &Measurement) -> Option<f64> {
+fn longest_run(findings: &Findings, cell: &Measurement) -> Option<f64> {
     findings.in_row_of(cell, "duration_max_s")?.max
 }

@@ -2,9 +2,9 @@
 
 use super::{Block, Column, Row, Section, SectionRole, Table, cells_of, spread, value_in_row};
 use assay_core::exhibit::Value;
+use assay_core::exhibit::parts::{distinct, parted};
 use assay_core::quantity::units::show;
-use assay_study::findings::shown::table_of_cells;
-use assay_study::findings::{Findings, Measurement, Trust};
+use assay_study::findings::{Findings, Measurement, Trust, shown::table_of_cells};
 
 const POWER: &str = "mean W";
 /// Capacity of the battery of the example, a typical laptop battery.
@@ -16,10 +16,13 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     let (invalid, cells): (Vec<&Measurement>, Vec<&Measurement>) =
         cells_of(findings, ENERGY).into_iter().partition(|cell| cell.trust == Some(Trust::Invalid));
     let mut blocks = Vec::new();
-    blocks.extend((!cells.is_empty()).then(|| Block::Text(source(findings))));
-    blocks.extend((!cells.is_empty()).then(|| Block::Table(table(findings, &cells))));
+    if !cells.is_empty() {
+        blocks.extend([Block::Text(source(findings)), Block::Table(table(findings, &cells))]);
+    }
     let missing = missing(findings, &invalid);
-    blocks.extend((!missing.is_empty()).then_some(Block::List(missing)));
+    if !missing.is_empty() {
+        blocks.push(Block::List(missing));
+    }
     (!blocks.is_empty())
         .then(|| Section::titled("energy", blocks).with_role(SectionRole::Of("energy")))
 }
@@ -63,23 +66,21 @@ fn table(findings: &Findings, cells: &[&Measurement]) -> Table {
     table
 }
 
+/// A sentence per reason, with the workloads that have no valid number.
 fn missing(findings: &Findings, invalid: &[&Measurement]) -> Vec<String> {
-    let absent = findings.absent.iter().filter(|entry| entry.metric.as_deref() == Some(ENERGY));
-    let absent = absent.map(|entry| (entry.workload.as_str(), entry.reason.as_str()));
-    let invalid = invalid.iter().map(|cell| {
-        let why = cell.reasons.iter().find(|because| because.trust == Trust::Invalid);
-        (cell.workload.as_str(), why.map_or("the numbers are invalid", |because| &because.text))
-    });
-    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (workload, reason) in absent.chain(invalid) {
-        match reasons.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, workloads)) if workloads.contains(&workload) => {}
-            Some((_, workloads)) => workloads.push(workload),
-            None => reasons.push((reason, vec![workload])),
-        }
+    let mut entries: Vec<(&str, &str)> = Vec::new();
+    for absent in findings.absent.iter().filter(|it| it.metric.as_deref() == Some(ENERGY)) {
+        entries.push((&absent.reason, &absent.workload));
     }
-    let sentence = |(reason, workloads): (&str, Vec<&str>)| {
-        format!("No energy data for {}: {reason}.", workloads.join(", "))
-    };
-    reasons.into_iter().map(sentence).collect()
+    for cell in invalid {
+        let because = cell.reasons.iter().find(|because| because.trust == Trust::Invalid);
+        let reason = because.map_or("the numbers are invalid", |because| &because.text);
+        entries.push((reason, &cell.workload));
+    }
+    let mut sentences = Vec::new();
+    for (reason, entries) in parted(distinct(entries), |(reason, _)| reason) {
+        let workloads: Vec<&str> = entries.into_iter().map(|(_, workload)| workload).collect();
+        sentences.push(format!("No energy data for {}: {reason}.", workloads.join(", ")));
+    }
+    sentences
 }

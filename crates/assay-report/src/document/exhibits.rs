@@ -1,19 +1,19 @@
 //! Exhibits of kinds of work: tables, to which this module adds names and trust, and lists.
 
-use super::{Block, Cell, Column, Measurement, Section, SectionRole, Table};
+use super::{Block, Cell, Column, Measurement, Section, SectionRole, Table, cells_of};
 use assay_core::exhibit::{Exhibit, List, Subject};
-use assay_study::file::lead;
-use assay_study::findings::Findings;
 use assay_study::findings::shown::{Rating, table_of_rows};
 use assay_study::plan::arms::TARGET;
+use assay_study::{file::lead, findings::Findings};
 use assay_workloads::KINDS;
 use assay_workloads::tell::{NumberedRow, ShownNumbers, StudyNumbers};
 
 /// The sections of kinds with facts, one after the other; empty without any.
 pub(super) fn sections(findings: &Findings) -> Vec<Section> {
-    findings.kind_exhibits().flat_map(|exhibit| of_kind(findings, exhibit)).collect()
+    findings.kind_exhibits().flat_map(|exhibit| sections_of_kind(findings, exhibit)).collect()
 }
 
+/// The exhibits of topics: one section each if titled, else one per table.
 pub(super) fn of_topics(findings: &Findings) -> Vec<Section> {
     let mut sections = Vec::new();
     for exhibit in &findings.exhibits {
@@ -21,15 +21,15 @@ pub(super) fn of_topics(findings: &Findings) -> Vec<Section> {
         let topic_sections = if exhibit.title.is_empty() {
             tables.collect()
         } else {
-            vec![one_section(exhibit, tables)]
+            vec![titled_section(exhibit, tables)]
         };
-        let role = role(Some(&exhibit.topic));
+        let role = role_beside(Some(&exhibit.topic));
         sections.extend(topic_sections.into_iter().map(|section| section.with_role(role)));
     }
     sections
 }
 
-fn one_section(exhibit: &Exhibit, tables: impl Iterator<Item = Section>) -> Section {
+fn titled_section(exhibit: &Exhibit, tables: impl Iterator<Item = Section>) -> Section {
     let mut blocks = Vec::new();
     if !exhibit.notes.is_empty() {
         blocks.push(Block::Text(exhibit.notes.clone()));
@@ -42,15 +42,15 @@ fn one_section(exhibit: &Exhibit, tables: impl Iterator<Item = Section>) -> Sect
 }
 
 /// Tables of a kind of figure are next to that figure if it leads.
-fn role(figure: Option<&str>) -> SectionRole {
+fn role_beside(figure: Option<&str>) -> SectionRole {
     figure.and_then(lead::find).map_or(SectionRole::Usual, SectionRole::Of)
 }
 
 /// Its tables, then its lists. Rows with subjects have the names of their targets, or else of their workloads.
-fn of_kind(findings: &Findings, mut exhibit: Exhibit) -> Vec<Section> {
+fn sections_of_kind(findings: &Findings, mut exhibit: Exhibit) -> Vec<Section> {
     let mut sections = Vec::new();
     for table in std::mem::take(&mut exhibit.tables) {
-        let subjects = subjects(&table);
+        let subjects = row_subjects(&table);
         if !subjects.is_empty() {
             let has_targets = subjects.iter().any(|of| of.arm.contains_key(TARGET));
             let title = if has_targets { TARGET } else { "workload" };
@@ -58,7 +58,7 @@ fn of_kind(findings: &Findings, mut exhibit: Exhibit) -> Vec<Section> {
             keys.add(Column::left(title), &subjects, |of| {
                 of.arm.get(TARGET).unwrap_or(&of.workload)
             });
-            sections.push(section(&exhibit, keys, table, |of| trust(findings, of)));
+            sections.push(keyed_section(&exhibit, keys, table, |of| trust(findings, of)));
         } else if !table.rows.is_empty() {
             sections.push(Section::from(table));
         }
@@ -70,7 +70,7 @@ fn of_kind(findings: &Findings, mut exhibit: Exhibit) -> Vec<Section> {
 }
 
 /// Subjects of the rows of a table; empty for rows without subjects.
-fn subjects(table: &Table) -> Vec<Subject> {
+fn row_subjects(table: &Table) -> Vec<Subject> {
     table.rows.iter().filter_map(|row| row.subject.clone()).collect()
 }
 
@@ -90,54 +90,58 @@ pub fn with_figure(findings: &Findings) -> Vec<Section> {
     shown.filter_map(|numbers| numbered_section(findings, numbers)).collect()
 }
 
+/// Whether a metric is the main one of a kind that only has numbers.
 pub(super) fn are_known_by(metric: &str) -> bool {
     KINDS.iter().filter_map(|kind| kind.shown).any(|numbers| numbers.known_by == metric)
 }
 
 fn numbered_section(findings: &Findings, shown: &ShownNumbers) -> Option<Section> {
-    let is_its = |cell: &&Measurement| cell.metric == shown.known_by && !cell.control;
-    let cells: Vec<&Measurement> = findings.measurements.iter().filter(is_its).collect();
+    let cells = cells_of(findings, shown.known_by);
     if cells.is_empty() {
         return None;
     }
     let mut exhibit = (shown.exhibit)(&study_numbers(findings, &cells));
     let table = exhibit.tables.pop()?;
-    let subjects = subjects(&table);
+    let subjects = row_subjects(&table);
     let mut keys = table_of_rows(findings, &subjects, |of| (of.workload.as_str(), &of.arm));
     for (row, of) in keys.rows.iter_mut().zip(&subjects) {
         let facts = findings.workload(&of.workload, &of.arm);
         row.notes.extend(facts.and_then(|facts| facts.note.clone()));
     }
     let trust = |of: &Subject| {
-        let cell = cells.iter().find(|cell| is_of(cell, of));
+        let cell = cells.iter().find(|cell| belongs_to(cell, of));
         Rating::cell(cell.and_then(|cell| Rating::from_cell(cell)))
     };
-    Some(section(&exhibit, keys, table, trust))
+    Some(keyed_section(&exhibit, keys, table, trust))
 }
 
+/// A row per cell with all numbers of its workload and arm, and the metrics that have a value anywhere.
 fn study_numbers<'f>(findings: &'f Findings, cells: &[&'f Measurement]) -> StudyNumbers<'f> {
-    let row = |cell: &&'f Measurement| {
+    let mut rows = Vec::new();
+    for cell in cells {
         let of = Subject { workload: cell.workload.clone(), arm: cell.configuration.clone() };
-        let cells = findings.measurements.iter().filter(|cell| !cell.control && is_of(cell, &of));
-        let numbers = cells.filter_map(|it| Some((it.metric.as_str(), it.value()?))).collect();
+        let in_row = findings.measurements.iter().filter(|it| !it.control && belongs_to(it, &of));
+        let numbers = in_row.filter_map(|it| Some((it.metric.as_str(), it.value()?))).collect();
         let facts = findings.workload(&of.workload, &of.arm);
         let lasting = facts.map(|facts| facts.permanent_commands.as_slice()).unwrap_or_default();
-        NumberedRow { of, numbers, lasting }
-    };
-    let known = findings.measurements.iter().filter(|cell| cell.value().is_some());
-    StudyNumbers {
-        rows: cells.iter().map(row).collect(),
-        known: known.map(|cell| cell.metric.as_str()).collect(),
+        rows.push(NumberedRow { of, numbers, lasting });
     }
+    let known = findings.measurements.iter().filter(|cell| cell.value().is_some());
+    StudyNumbers { rows, known: known.map(|cell| cell.metric.as_str()).collect() }
 }
 
-fn is_of(cell: &Measurement, of: &Subject) -> bool {
+fn belongs_to(cell: &Measurement, of: &Subject) -> bool {
     cell.workload == of.workload && cell.configuration == of.arm
 }
 
 /// A table with key columns before it, trust after it, and its conclusion.
-fn section(shown: &Exhibit, keys: Table, data: Table, trust: impl Fn(&Subject) -> Cell) -> Section {
-    let subjects = subjects(&data);
+fn keyed_section(
+    shown: &Exhibit,
+    keys: Table,
+    data: Table,
+    trust: impl Fn(&Subject) -> Cell,
+) -> Section {
+    let subjects = row_subjects(&data);
     let Table { title, notes, .. } = data;
     let mut table = Table { title, notes, ..keys };
     table.columns.extend(data.columns);
@@ -151,16 +155,17 @@ fn section(shown: &Exhibit, keys: Table, data: Table, trust: impl Fn(&Subject) -
         lines.extend(best.lines.iter().cloned());
         Some(Block::List(lines))
     });
-    let mut section = Section::from(table).with_role(role(shown.beside));
+    let mut section = Section::from(table).with_role(role_beside(shown.beside));
     section.blocks.extend(best);
     section
 }
 
 /// The trust in the primary metric of a row, else in its first judged one.
 fn trust(findings: &Findings, of: &Subject) -> Cell {
-    let is_judged = |cell: &&Measurement| is_of(cell, of) && !cell.control && cell.trust.is_some();
-    let judged = || findings.measurements.iter().filter(is_judged);
-    let cell = judged().find(|cell| cell.primary).or_else(|| judged().next());
+    let has_trust =
+        |cell: &&Measurement| belongs_to(cell, of) && !cell.control && cell.trust.is_some();
+    let mut cells = findings.measurements.iter().filter(has_trust);
+    let cell = cells.clone().find(|cell| cell.primary).or_else(|| cells.next());
     Rating::cell(cell.and_then(Rating::from_cell))
 }
 
@@ -169,7 +174,7 @@ mod tests {
     use std::iter;
 
     use super::*;
-    use crate::document::{NONE, Tone, make as document};
+    use crate::document::{NONE, Tone, usual as document};
     use crate::tests::fixture;
     use assay_core::exhibit::{BestRow, Role as ColumnRole, Row, Unit};
     use assay_study::findings::{OfKinds, Trust};
@@ -198,7 +203,7 @@ mod tests {
         let shown = |(kind, told): (String, OfKinds)| {
             let found = found(&told);
             let exhibit = found.kind_exhibits().next().unwrap();
-            (!subjects(&exhibit.tables[0]).is_empty()).then_some((kind, found, exhibit))
+            (!row_subjects(&exhibit.tables[0]).is_empty()).then_some((kind, found, exhibit))
         };
         let all: Vec<_> = told_by_kind().into_iter().filter_map(shown).collect();
         assert!(!all.is_empty());
@@ -225,7 +230,7 @@ mod tests {
     fn a_kind_gets_a_table_with_the_names_of_its_rows_and_the_trust_in_them() {
         for (kind, found, exhibit) in tabled() {
             let own = &exhibit.tables[0];
-            let subjects = subjects(own);
+            let subjects = row_subjects(own);
             let section = captioned(&document(&found).sections, &own.title);
             let (headings, rows) = table(&section);
             let has_targets = subjects.iter().any(|of| of.arm.contains_key("target"));
@@ -247,7 +252,7 @@ mod tests {
     #[test]
     fn trust_in_a_row_is_not_that_of_a_second_copy_of_it() {
         for (kind, mut found, exhibit) in tabled() {
-            let of = &subjects(&exhibit.tables[0])[0];
+            let of = &row_subjects(&exhibit.tables[0])[0];
             assert_eq!(trust(&found, of).text(Unit::Words), "suspect", "{kind}");
             found.measurements.last_mut().unwrap().control = true;
             assert_eq!(trust(&found, of).text(Unit::Words), NONE, "{kind}");

@@ -1,8 +1,7 @@
 //! Descriptions of the measured system.
 
 use assay_core::quantity::units::show;
-use assay_study::findings::facts::Unknown;
-use assay_study::findings::{EnvironmentFacts, Findings, TargetFacts};
+use assay_study::findings::{EnvironmentFacts, Findings, TargetFacts, facts::Unknown};
 use assay_study::results::plan::Arm;
 
 /// Value of `guest` for a machine that is not virtual.
@@ -21,7 +20,7 @@ pub(super) fn title(findings: &Findings) -> String {
     title.trim_end().to_owned()
 }
 
-/// Its title if the user chose one, fixed levels, and the owner's notes.
+/// The title of the study if the user chose one, fixed levels, and the owner's notes.
 pub(super) fn study(findings: &Findings) -> Facts {
     let study = &findings.study;
     let title = (study.title != USUAL_TITLE).then(|| ("title".to_owned(), study.title.clone()));
@@ -74,10 +73,10 @@ pub(super) fn target_line(target: &TargetFacts) -> String {
 
 pub(super) fn drive(target: &TargetFacts) -> String {
     let size = target.size_bytes.map(show::bytes);
-    let turning = (target.rotational == Some(true)).then(|| "rotating".to_owned());
+    let rotating = (target.rotational == Some(true)).then(|| "rotating".to_owned());
     let scheduler = target.scheduler.as_ref().map(|name| format!("scheduler {name}"));
-    let words: Vec<String> =
-        [Some(target.drive.clone()), size, turning, scheduler].into_iter().flatten().collect();
+    let mut words = vec![target.drive.clone()];
+    words.extend([size, rotating, scheduler].into_iter().flatten());
     words.join(", ")
 }
 
@@ -88,11 +87,12 @@ pub(super) fn area_words(target: &TargetFacts) -> String {
 /// Kernel and machine, if known: an imported table has neither.
 pub(super) fn machine(environment: &EnvironmentFacts) -> Facts {
     let has = |fact: Unknown| !environment.unknown.contains(&fact);
-    let cpu = has(Unknown::Cpu).then(|| environment.cpu.clone());
-    let cpu = match (environment.cpus, cpu) {
-        (Some(count), Some(cpu)) if count > 1 => Some(format!("{count} x {cpu}")),
+    let model = has(Unknown::Cpu).then(|| environment.cpu.clone());
+    let cpu = match (environment.cpus, model) {
+        (Some(count), Some(model)) if count > 1 => Some(format!("{count} x {model}")),
         (Some(count), None) => Some(format!("{count} CPUs")),
-        (_, cpu) => cpu,
+        // One CPU, or an unknown number.
+        (_, model) => model,
     };
     let memory = environment.memory_bytes.map(|bytes| format!("{} memory", show::bytes(bytes)));
     let is_guest = has(Unknown::Virtualisation) && environment.virtualization != NO_GUEST;

@@ -29,7 +29,7 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
 fn rates(findings: &Findings, cells: &[&Measurement]) -> Table {
     let mut table = table_of_cells(findings, cells);
     table.add(Column::right("files/s"), cells, |cell| text_in_row(findings, cell, FILES_PER_S));
-    for (heading, metric) in columns(&[("/s", |of| of.rate)]) {
+    for (heading, metric) in phase_columns(&[("/s", |of| of.rate)]) {
         table.add(Column::right(heading), cells, |cell| text_in_row(findings, cell, metric.name));
     }
     table.add(Column::verdict("trust"), cells, |cell| Rating::cell(Rating::from_cell(cell)));
@@ -43,7 +43,7 @@ fn rates(findings: &Findings, cells: &[&Measurement]) -> Table {
 
 fn times(findings: &Findings, cells: &[&Measurement]) -> Table {
     let mut table = table_of_cells(findings, cells);
-    let quantiles = columns(&[(" p50", |of| of.half), (" p99", |of| of.tail)]);
+    let quantiles = phase_columns(&[(" p50", |of| of.half), (" p99", |of| of.tail)]);
     for (index, (heading, metric)) in quantiles.into_iter().enumerate() {
         let mut column = Column::right(heading);
         // Each phase has two columns, of which the median is a detail; break the table after every second phase.
@@ -55,7 +55,7 @@ fn times(findings: &Findings, cells: &[&Measurement]) -> Table {
 }
 
 /// The columns of all phases: for each quantity the heading, after the name of the phase, and the metric.
-fn columns(quantities: &[(&str, Pick)]) -> Vec<(String, Metric)> {
+fn phase_columns(quantities: &[(&str, Pick)]) -> Vec<(String, Metric)> {
     let mut columns = Vec::new();
     for phase in acts() {
         for (heading, pick) in quantities {

@@ -14,6 +14,7 @@ pub fn forum(findings: &Findings) -> Document {
     Document { title: super::subject(findings), sections }
 }
 
+/// The main tables, without details: of platforms, a race, a study, an import, or of each target of a check.
 fn tables(findings: &Findings) -> Vec<Section> {
     if let Some(places) = &findings.platforms {
         let mut sections = super::places::tables(findings, places);
@@ -34,8 +35,8 @@ fn tables(findings: &Findings) -> Vec<Section> {
             let mut table = study_tables::table(&page, workload, |_| true);
             workload.name.clone_into(&mut table.title);
             // Columns after the first break are details; sentences contain the important intervals.
-            let end = table.columns.iter().position(|column| column.breaks);
-            let end = end.unwrap_or(table.columns.len());
+            let details = table.columns.iter().position(|column| column.breaks);
+            let end = details.unwrap_or(table.columns.len());
             narrow(&mut table, |index, column| index < end && !column.detail);
             Section::from(table)
         };
@@ -64,14 +65,13 @@ fn narrow(table: &mut Table, wanted: impl Fn(usize, &Column) -> bool) {
 }
 
 fn doubtful_remarks(findings: &Findings) -> Vec<Remark> {
-    let is_doubt = |remark: &Remark| {
-        let reasons = findings.measurements.iter().flat_map(|cell| &cell.reasons);
+    let lowers_trust = |remark: &Remark| {
+        let mut reasons = findings.measurements.iter().flat_map(|cell| &cell.reasons);
         reasons
-            .filter(|reason| reason.rule == remark.rule)
-            .any(|reason| matches!(reason.trust, Trust::Suspect | Trust::Invalid))
+            .any(|it| it.rule == remark.rule && matches!(it.trust, Trust::Suspect | Trust::Invalid))
     };
     let mut remarks = remarks::rules(findings, remarks::NameKind::Workload, super::Detail::Usual);
-    remarks.retain(is_doubt);
+    remarks.retain(lowers_trust);
     for remark in &mut remarks {
         remark.rows.clear();
     }

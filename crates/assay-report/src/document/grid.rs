@@ -17,26 +17,25 @@ pub(super) fn is_wide(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> bool
 /// The matrix, counts of verdicts, and the significant comparisons; in full, all of them.
 pub(super) fn blocks(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> Vec<Block> {
     let mut blocks = vec![Block::Table(matrix(page, workload))];
-    let comparisons: Vec<_> = page.primary().filter(|it| it.workload == workload.name).collect();
-    let is_significant = |line: &ComparedCell<'_>| match line.role {
-        ComparisonRole::Compared(comparison) => is_clear(comparison),
-        _ => false,
-    };
     if page.full() {
         blocks.push(Block::Table(table(page, workload, |_| true)));
         return blocks;
     }
+    let comparisons: Vec<_> = page.primary().filter(|it| it.workload == workload.name).collect();
     if comparisons.is_empty() {
         return blocks;
     }
     blocks.push(Block::Text(verdict_counts(page, &comparisons)));
-    if comparisons.iter().any(|comparison| is_clear(comparison)) {
-        blocks.push(Block::Table(table(page, workload, is_significant)));
+    if comparisons.iter().any(|comparison| is_significant(comparison)) {
+        blocks.push(Block::Table(table(page, workload, |line| match line.role {
+            ComparisonRole::Compared(comparison) => is_significant(comparison),
+            _ => false,
+        })));
     }
     blocks
 }
 
-fn is_clear(comparison: &Comparison) -> bool {
+fn is_significant(comparison: &Comparison) -> bool {
     matches!(comparison.verdict, Some(Verdict::Better | Verdict::Worse))
 }
 
@@ -55,7 +54,7 @@ fn verdict_counts(page: &StudyPage<'_>, comparisons: &[&Comparison]) -> Vec<Stri
             counts.push(format!("{count} {word}"));
         }
     }
-    let significant = comparisons.iter().filter(|comparison| is_clear(comparison)).count();
+    let significant = comparisons.iter().filter(|comparison| is_significant(comparison)).count();
     let listed = match significant {
         0 => "No difference is significant",
         count if count == comparisons.len() => "All differences are significant; see below",
@@ -83,8 +82,9 @@ fn matrix(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> Table {
                 (down.name.clone(), level.clone()),
                 (across.name.clone(), other.clone()),
             ]);
-            let is_own = |it: &&ComparedCell<'_>| it.cell.configuration == arm && !it.cell.control;
-            let value = workload.arms.iter().find(is_own)?.result()?;
+            let is_of_arm =
+                |it: &&ComparedCell<'_>| it.cell.configuration == arm && !it.cell.control;
+            let value = workload.arms.iter().find(is_of_arm)?.result()?;
             Some(under_heading(workload.metric, value))
         });
     }

@@ -1,12 +1,10 @@
 //! The hosts of a fleet: the work of each, and the slowest and fastest of each row.
 
 use super::{Block, Column, Section, Table};
-use assay_core::exhibit::Unit;
-use assay_core::quantity::units::show;
+use assay_core::{exhibit::Unit, quantity::units::show};
 use assay_study::findings::Findings;
 use assay_study::findings::hosts::{HostFindings, HostRow};
-use assay_study::results::fleet::words;
-use assay_study::results::plan::arm_in_words;
+use assay_study::results::{fleet::words, plan::arm_in_words};
 
 /// Limit on rows: with more hosts, list the lost and the slowest ones.
 const MOST_ROWS: usize = 32;
@@ -39,13 +37,10 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
             hosts.rows.len()
         ));
     }
-    text.push(format!("Order and configurations of all hosts: {}.", short(&hosts.order_sha256)));
+    let hash = hosts.order_sha256.get(..12).unwrap_or(&hosts.order_sha256);
+    text.push(format!("Order and configurations of all hosts: {hash}."));
     let blocks = vec![Block::Text(text), Block::Table(rows(&shown)), Block::Table(ranges(hosts))];
     Some(Section::titled("hosts", blocks))
-}
-
-fn short(hash: &str) -> &str {
-    hash.get(..12).unwrap_or(hash)
 }
 
 fn rows(hosts: &[&HostRow]) -> Table {

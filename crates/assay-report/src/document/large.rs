@@ -4,14 +4,12 @@ use super::numbers::value;
 use super::{answer, commands, exhibits, facts, files, micro, standing, study};
 use assay_core::quantity::units::show;
 use assay_study::findings::facts::{IoFacts, PlaceFacts};
-use assay_study::findings::shown::MICRO_RATE;
-use assay_study::findings::shown::Rating;
+use assay_study::findings::shown::{MICRO_RATE, Rating};
 use assay_study::findings::{
     AdviceKind, Comparison, Findings, Kind, Measurement, TargetFacts, Trust, Verdict, WorkloadFacts,
 };
-use assay_study::results::design::Factor;
-use assay_study::results::headline::Headline;
-use assay_study::results::plan::arm_in_words;
+use assay_study::results::plan::{Arm, arm_in_words};
+use assay_study::results::{design::Factor, headline::Headline};
 use assay_workloads::io::Pattern;
 use assay_workloads::metrics::{change, noun};
 
@@ -37,7 +35,7 @@ pub struct LargeNumber {
     pub interval: String,
     /// Whether the interval is too wide for the number to be useful.
     pub wide: bool,
-    pub stands: Rating,
+    pub rating: Rating,
     pub io: Option<IoFacts>,
 }
 
@@ -50,8 +48,8 @@ pub fn large(findings: &Findings) -> Vec<Large> {
     let mut large = Vec::new();
     for target in targets {
         let arm = facts::arm_of(findings, target);
-        let is_its = |cell: &&Measurement| cell.primary && cell.configuration == arm;
-        let cells = findings.measurements.iter().filter(is_its);
+        let is_of_arm = |cell: &&Measurement| cell.primary && cell.configuration == arm;
+        let cells = findings.measurements.iter().filter(is_of_arm);
         let numbers: Vec<LargeNumber> =
             cells.filter_map(|cell| large_number(findings, cell)).take(MOST_NUMBERS).collect();
         if !numbers.is_empty() {
@@ -73,20 +71,20 @@ fn large_number(findings: &Findings, cell: &Measurement) -> Option<LargeNumber> 
         metric if exhibits::are_known_by(metric) => (cell, None),
         _ => return None,
     };
-    let interval = cell.ci95.map(|[low, high]| range(&cell.metric, low, high));
+    let interval = cell.ci95.map(|[low, high]| ci_text(&cell.metric, low, high));
     Some(LargeNumber {
         workload: cell.workload.replace('-', " "),
         value: value(&cell.metric, cell.value()?),
         other: other.and_then(|cell| Some(value(&cell.metric, cell.value()?))),
         interval: interval.unwrap_or_else(|| format!("{} trials: no CI", cell.n)),
         wide: cell.is_wide(),
-        stands: Rating::from_cell(cell)?,
+        rating: Rating::from_cell(cell)?,
         io: findings.workload(&cell.workload, &cell.configuration).and_then(|facts| facts.io),
     })
 }
 
 /// Both ends in the unit of the upper one, which is printed once.
-fn range(metric: &str, low: f64, high: f64) -> String {
+fn ci_text(metric: &str, low: f64, high: f64) -> String {
     let (shown_low, shown_high) = (value(metric, low), value(metric, high));
     let Some((high_number, unit)) = shown_high.rsplit_once(' ') else {
         return format!("{shown_low} to {shown_high}");
@@ -122,33 +120,40 @@ pub fn method(findings: &Findings) -> Option<String> {
     Some(format!("Means of {trials} trials{time}, with 95% CIs below{names}."))
 }
 
-/// A result in a few words: the first read and the first write number of a check, else the first sentence on verdicts.
+/// A result in a few words: the first read and the first write numbers of a check, else the answer.
 pub fn headline(findings: &Findings) -> Headline {
-    let large = large(findings);
+    let text = headline_numbers(&large(findings)).unwrap_or_else(|| answer(findings).text);
+    let standing = standing(findings);
+    let mut trust: Vec<String> = Vec::new();
+    if standing.is_single {
+        trust.push("n = 1 each".to_owned());
+    }
+    trust.extend(standing.rows.iter().map(|(rating, count)| format!("{count} {}", rating.words())));
+    Headline { text: text.trim_end_matches('.').to_owned(), trust: trust.join(", ") }
+}
+
+/// The first number of sequential reads, of random reads and of synchronous writes; else the first number if it is not
+/// of I/O.
+fn headline_numbers(large: &[Large]) -> Option<String> {
     let numbers =
-        large.iter().flat_map(|target| target.numbers.iter().map(move |number| (target, number)));
-    let first_text = |is_wanted: fn(&IoFacts) -> bool| {
-        let has_wanted = |number: &LargeNumber| number.io.as_ref().is_some_and(is_wanted);
-        let (target, number) = numbers.clone().find(|(_, number)| has_wanted(number))?;
-        let target = target.target.as_ref().map_or_else(String::new, |name| format!(" on {name}"));
-        Some(format!("{} {}{target}", number.value, number.workload))
-    };
+        || large.iter().flat_map(|target| target.numbers.iter().map(move |it| (target, it)));
     let wanted: [fn(&IoFacts) -> bool; 3] = [
         |io| io.pattern == Pattern::Sequential && io.only_reads(),
         |io| io.pattern == Pattern::Random && io.only_reads(),
         |io| io.data_sync && io.only_writes(),
     ];
-    let texts: Vec<String> = wanted.into_iter().filter_map(first_text).collect();
-    let text = match numbers.clone().next() {
-        _ if !texts.is_empty() => texts.join(", "),
-        Some((_, number)) if number.io.is_none() => format!("{} {}", number.value, number.workload),
-        _ => answer(findings).text,
-    };
-    let standing = standing(findings);
-    let single = standing.is_single.then(|| "n = 1 each".to_owned());
-    let rows = standing.rows.iter().map(|(stands, count)| format!("{count} {}", stands.words()));
-    let trust: Vec<String> = single.into_iter().chain(rows).collect();
-    Headline { text: text.trim_end_matches('.').to_owned(), trust: trust.join(", ") }
+    let mut texts: Vec<String> = Vec::new();
+    for is_wanted in wanted {
+        let first = numbers().find(|(_, number)| number.io.as_ref().is_some_and(is_wanted));
+        let Some((target, number)) = first else { continue };
+        let place = target.target.as_ref().map_or_else(String::new, |name| format!(" on {name}"));
+        texts.push(format!("{} {}{place}", number.value, number.workload));
+    }
+    if !texts.is_empty() {
+        return Some(texts.join(", "));
+    }
+    let (_, number) = numbers().next().filter(|(_, number)| number.io.is_none())?;
+    Some(format!("{} {}", number.value, number.workload))
 }
 
 /// The subject of a result: drive and file system of a check, else the question.
@@ -182,10 +187,13 @@ fn target_name(target: &TargetFacts) -> String {
 
 /// The file system without its options, and without the file system below a loop device's file; `None` if unknown.
 fn filesystem(target: &TargetFacts) -> Option<String> {
-    let on_file = target.filesystems.first().filter(|_| target.on_a_file);
-    let name = on_file.map(|filesystem| filesystem.name.clone());
+    if let Some(top) = target.filesystems.first()
+        && target.on_a_file
+    {
+        return Some(top.name.clone());
+    }
     let is_known = !target.filesystem.is_empty() && target.drive != "simulated";
-    name.or_else(|| target.filesystem_name()).or_else(|| is_known.then(|| "none".to_owned()))
+    target.filesystem_name().or_else(|| is_known.then(|| "none".to_owned()))
 }
 
 /// The measured system in one line: file system, drive, kernel and machine.
@@ -218,28 +226,32 @@ pub fn identity(findings: &Findings) -> String {
 pub fn conditions(findings: &Findings) -> Vec<String> {
     let environment = &findings.environment;
     let area = environment.targets.first().filter(|target| target.area_bytes > 0);
-    let around = environment.platform.iter().flat_map(PlaceFacts::around);
-    area.map(facts::area_words).into_iter().chain(around).collect()
+    let mut conditions: Vec<String> = area.map(facts::area_words).into_iter().collect();
+    conditions.extend(environment.platform.iter().flat_map(PlaceFacts::around));
+    conditions
 }
 
 /// The advised change, or else the largest one with a verdict, in its unit:
 /// `link: added latency 586 ms (none) -> 17.9 ms (80%), 97% lower`. `None` if the study has a different answer.
 pub fn largest_change(findings: &Findings) -> Option<String> {
-    let is_asked = findings.answers.gate.is_some()
+    let has_other_answer = findings.answers.gate.is_some()
         || findings.answers.requirements.is_some()
         || findings.kind_exhibits().any(|exhibit| exhibit.leads);
-    if is_asked || findings.race.is_some() || super::no_verdict(findings).is_some() {
+    if has_other_answer || findings.race.is_some() || super::no_verdict(findings).is_some() {
         return None;
     }
     let (means, pair) = most_different(findings)?;
-    let arms = [(&pair.baseline, &pair.configuration), (&pair.configuration, &pair.baseline)];
-    let [base, changed_levels] = arms.map(|(arm, other)| {
+    let different_levels = |arm: &Arm, other: &Arm| {
         arm_in_words(arm.iter().filter(|(name, level)| other.get(*name) != Some(*level)))
-    });
+    };
+    let base_levels = different_levels(&pair.baseline, &pair.configuration);
+    let changed_levels = different_levels(&pair.configuration, &pair.baseline);
     let [before, after] = means.map(|mean| value(&pair.metric, mean));
     let noun = noun(&pair.metric);
     let metric = if before.ends_with(noun) { String::new() } else { format!("{noun} ") };
-    let change = change(&show::ratio(pair.ratio.unwrap_or(means[1] / means[0])), &pair.metric);
+    let ratio = pair.ratio.unwrap_or(means[1] / means[0]);
+    let change = change(&show::ratio(ratio), &pair.metric);
+    // A percentage needs no noun: the sentence begins with the noun.
     let change = change.strip_suffix(noun).filter(|text| text.contains('%')).unwrap_or(&change);
     let is_shared = |(name, level): &(&String, &String)| {
         let factor = findings.study.factors.iter().find(|factor| factor.name == **name);
@@ -251,7 +263,7 @@ pub fn largest_change(findings: &Findings) -> Option<String> {
         shared => format!("{} with {shared}", pair.workload),
     };
     Some(format!(
-        "{workload}: {metric}{before} ({base}) \u{2192} {after} ({changed_levels}), {}",
+        "{workload}: {metric}{before} ({base_levels}) \u{2192} {after} ({changed_levels}), {}",
         change.trim_end()
     ))
 }
@@ -263,16 +275,19 @@ fn most_different(findings: &Findings) -> Option<([f64; 2], &Comparison)> {
     let is_advised = |comparison: &Comparison| advised.contains(&&comparison.id);
     let has_advised = findings.comparisons.iter().any(is_advised);
     let is_candidate = |it: &&Comparison| {
-        let is_judged = matches!(it.verdict, Some(Verdict::Better | Verdict::Worse));
-        let is_within = matches!(it.kind, Kind::Paired | Kind::Unpaired);
-        it.primary && is_judged && !it.withheld && is_within && (is_advised(it) || !has_advised)
+        let is_significant = matches!(it.verdict, Some(Verdict::Better | Verdict::Worse));
+        let is_within_result = matches!(it.kind, Kind::Paired | Kind::Unpaired);
+        let is_judged = it.primary && is_significant && !it.withheld && is_within_result;
+        is_judged && (is_advised(it) || !has_advised)
     };
-    let (mut largest_size, mut largest) = (0.0, None);
+    let mut largest = None;
+    let mut largest_size = 0.0;
     for comparison in findings.comparisons.iter().filter(is_candidate) {
         let Some(means) = means(findings, comparison) else { continue };
         let size = (means[1] / means[0]).ln().abs();
         if size.is_finite() && size > largest_size {
-            (largest_size, largest) = (size, Some((means, comparison)));
+            largest_size = size;
+            largest = Some((means, comparison));
         }
     }
     largest
@@ -299,7 +314,7 @@ mod tests {
     #[test]
     fn both_ends_are_told_in_the_unit_of_the_upper_one() {
         let mib = f64::from(1 << 20);
-        let told = |low: f64, high: f64| range("bandwidth_bytes_per_s", low * mib, high * mib);
+        let told = |low: f64, high: f64| ci_text("bandwidth_bytes_per_s", low * mib, high * mib);
         assert_eq!(told(10.0, 12.0), "10 to 12 MiB/s");
         // On its own, the lower end would have another unit.
         assert_eq!(told(0.5, 1020.0), "0.50 to 1020 MiB/s");

@@ -3,10 +3,10 @@
 
 use super::numbers::ratio_and_interval;
 use super::study::StudyPage;
-use super::study_tables::{ComparedCell, ComparisonRole, WorkloadRows, add_factors, arm_name};
+use super::study_tables::{ComparedCell, ComparisonRole, WorkloadRows, add_factors};
 use super::{Column, NONE, Table, text_in_row};
 use assay_core::quantity::metric::{Statistic, class, of_requests};
-use assay_study::findings::Comparison;
+use assay_study::{findings::Comparison, results::plan::arm_in_words};
 
 /// The columns, and whether each has a column with the ratio to the baseline.
 const COLUMNS: [(&str, Statistic, bool); 6] = [
@@ -30,28 +30,29 @@ pub(super) fn table(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> Option
         let mut cells = page.findings.measurements.iter();
         cells.any(|cell| cell.workload == workload.name && cell.metric == metric)
     };
-    let shown: Vec<(&str, &str, bool)> = COLUMNS
-        .into_iter()
-        .filter_map(|(name, what, ratio)| Some((name, of_requests(class, what)?.name, ratio)))
-        .filter(|(_, metric, _)| is_measured(metric))
-        .collect();
-    let is_control = |line: &&ComparedCell<'_>| matches!(line.role, ComparisonRole::Control);
-    let lines: Vec<_> = workload.arms.iter().filter(|line| !is_control(line)).collect();
+    let mut lines: Vec<&ComparedCell<'_>> = workload.arms.iter().collect();
+    lines.retain(|line| !matches!(line.role, ComparisonRole::Control));
     let mut table = Table::default();
     add_factors(&mut table, page, &lines, |line| &line.cell.configuration);
-    for (name, metric, ratio) in &shown {
-        let mut column = Column::right(*name);
-        column.breaks = *name == NEXT;
-        table.add(column, &lines, |line| text_in_row(page.findings, line.cell, metric));
-        if *ratio {
+    let mut metrics = 0;
+    for (name, statistic, has_ratio) in COLUMNS {
+        let Some(metric) = of_requests(class, statistic) else { continue };
+        if !is_measured(metric.name) {
+            continue;
+        }
+        metrics += 1;
+        let mut column = Column::right(name);
+        column.breaks = name == NEXT;
+        table.add(column, &lines, |line| text_in_row(page.findings, line.cell, metric.name));
+        if has_ratio {
             let column = Column::right("ratio").detail();
-            table.add(column, &lines, |line| ratio_text(page, workload, line, metric));
+            table.add(column, &lines, |line| ratio_text(page, workload, line, metric.name));
         }
     }
     for (row, line) in table.rows.iter_mut().zip(&lines) {
-        row.name = arm_name(&line.cell.configuration);
+        row.name = arm_in_words(line.cell.configuration.iter());
     }
-    (lines.len() > 1 && shown.len() > 1).then_some(table)
+    (lines.len() > 1 && metrics > 1).then_some(table)
 }
 
 /// `0.61 (0.55 to 0.68)`.
@@ -61,17 +62,17 @@ fn ratio_text(
     line: &ComparedCell<'_>,
     metric: &str,
 ) -> String {
-    let is_its = |comparison: &&Comparison| {
+    if let ComparisonRole::Baseline = line.role {
+        return "1".to_owned();
+    }
+    let is_of_line = |comparison: &&Comparison| {
         comparison.workload == workload.name
             && comparison.metric == metric
             && comparison.configuration == line.cell.configuration
     };
-    match (line.role, page.findings.comparisons.iter().find(is_its)) {
-        (ComparisonRole::Baseline, _) => "1".to_owned(),
-        (_, Some(comparison)) => {
-            let [ratio, ends] = ratio_and_interval(comparison.ratio, comparison.ci95);
-            if ends == NONE { ratio } else { format!("{ratio} ({ends})") }
-        }
-        (_, None) => NONE.to_owned(),
-    }
+    let Some(comparison) = page.findings.comparisons.iter().find(is_of_line) else {
+        return NONE.to_owned();
+    };
+    let [ratio, ends] = ratio_and_interval(comparison.ratio, comparison.ci95);
+    if ends == NONE { ratio } else { format!("{ratio} ({ends})") }
 }

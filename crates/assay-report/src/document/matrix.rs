@@ -4,7 +4,7 @@ use super::numbers::{heading, under_heading};
 use super::study::{self, StudyPage};
 use super::study_tables::{ComparedCell, WorkloadRows, add_factors, workloads};
 use super::{Block, Cell, Column, Detail, Large, NONE, Section, Table, Tone, large};
-use assay_core::quantity::Better;
+use assay_core::{exhibit::parts::distinct, quantity::Better};
 use assay_study::findings::{Findings, Trust};
 use assay_study::results::plan::{Arm, arm_in_words};
 
@@ -24,12 +24,8 @@ pub fn matrix(findings: &Findings) -> Option<Section> {
         return None;
     }
     let workloads = workloads(findings);
-    let mut arms: Vec<&Arm> = Vec::new();
-    for line in workloads.iter().flat_map(|workload| &workload.arms) {
-        if !arms.contains(&&line.cell.configuration) {
-            arms.push(&line.cell.configuration);
-        }
-    }
+    let lines = workloads.iter().flat_map(|workload| &workload.arms);
+    let arms: Vec<&Arm> = distinct(lines.map(|line| &line.cell.configuration));
     if arms.len() <= FEW || !(2..=MOST_WORKLOADS).contains(&workloads.len()) {
         return None;
     }
@@ -39,7 +35,7 @@ pub fn matrix(findings: &Findings) -> Option<Section> {
     for workload in &workloads {
         let title = format!("{}, {}", workload.name, heading(workload.metric));
         let best = best_result(workload);
-        table.add(Column::right(title), &arms, |arm| cell(workload, arm, best));
+        table.add(Column::right(title), &arms, |arm| result_cell(workload, arm, best));
     }
     for (row, arm) in table.rows.iter_mut().zip(&arms) {
         row.name = arm_in_words(arm.iter());
@@ -49,22 +45,17 @@ pub fn matrix(findings: &Findings) -> Option<Section> {
 }
 
 fn side_by_side(targets: &[Large]) -> Section {
-    let mut workloads: Vec<&str> = Vec::new();
-    for number in targets.iter().flat_map(|target| &target.numbers) {
-        if !workloads.contains(&number.workload.as_str()) {
-            workloads.push(&number.workload);
-        }
-    }
+    let numbers = targets.iter().flat_map(|target| &target.numbers);
+    let workloads = distinct(numbers.map(|number| number.workload.as_str()));
     let mut table = Table::default();
     table.add(Column::left("workload"), &workloads, |name| *name);
     for target in targets {
         let column = Column::right(target.target.clone().unwrap_or_default());
         table.add(column, &workloads, |name| {
-            let number = target.numbers.iter().find(|number| number.workload == **name);
-            number.map_or_else(
-                || NONE.into(),
-                |number| marked(&number.value, Some(number.stands.trust), ""),
-            )
+            match target.numbers.iter().find(|number| number.workload == **name) {
+                Some(number) => with_mark(&number.value, Some(number.rating.trust), ""),
+                None => NONE.into(),
+            }
         });
     }
     Section::titled("results (? suspect, \u{2717} invalid)", vec![Block::Table(table)])
@@ -82,18 +73,18 @@ fn best_result(workload: &WorkloadRows<'_>) -> Option<f64> {
     }
 }
 
-fn cell(workload: &WorkloadRows<'_>, arm: &Arm, best: Option<f64>) -> Cell {
-    let is_own = |line: &&ComparedCell<'_>| !line.cell.control && line.cell.configuration == *arm;
-    let line = workload.arms.iter().find(is_own);
-    let Some((line, value)) = line.and_then(|line| Some((line, line.result()?))) else {
-        return NONE.into();
-    };
+/// The result of an arm, with a star if it is the best of its workload.
+fn result_cell(workload: &WorkloadRows<'_>, arm: &Arm, best: Option<f64>) -> Cell {
+    let is_of_arm = |it: &&ComparedCell<'_>| !it.cell.control && it.cell.configuration == *arm;
+    let Some(line) = workload.arms.iter().find(is_of_arm) else { return NONE.into() };
+    let Some(value) = line.result() else { return NONE.into() };
     let text = under_heading(workload.metric, value);
     let star = if best == Some(value) { " \u{2605}" } else { "" };
-    marked(&text, line.cell.trust, star)
+    with_mark(&text, line.cell.trust, star)
 }
 
-fn marked(text: &str, trust: Option<Trust>, star: &str) -> Cell {
+/// An invalid result has no star.
+fn with_mark(text: &str, trust: Option<Trust>, star: &str) -> Cell {
     match trust {
         Some(Trust::Invalid) => Cell::toned(format!("{text} \u{2717}"), Tone::Bad),
         Some(Trust::Suspect) => Cell::toned(format!("{text}{star} ?"), Tone::Doubtful),

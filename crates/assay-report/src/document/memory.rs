@@ -3,8 +3,7 @@
 use super::{
     Block, Cell, Column, Measurement, Section, Table, cells_of, text_in_row, value_in_row,
 };
-use assay_core::quantity::Metric;
-use assay_core::quantity::units::show;
+use assay_core::quantity::{Metric, units::show};
 use assay_study::findings::Findings;
 use assay_study::findings::shown::{Rating, table_of_cells};
 use assay_workloads::memory::{

@@ -1,15 +1,16 @@
 //! Metric values with their units, and comparisons as cells.
 
 use super::{Cell, NONE, Tone};
-use assay_core::exhibit::Unit;
-use assay_core::quantity::units::show;
+use assay_core::{exhibit::Unit, quantity::units::show};
 pub(crate) use assay_study::findings::shown::{heading, unit_of};
 use assay_study::findings::{Comparison, Kind, Verdict};
 
+/// A value without the unit that its column heading has.
 pub(crate) fn under_heading(metric: &str, value: f64) -> String {
     Unit::of_metric(metric).text(value)
 }
 
+/// A value with its unit.
 pub(crate) fn value(metric: &str, value: f64) -> String {
     unit_of(metric).alone(value)
 }
@@ -54,20 +55,17 @@ pub(crate) fn signed(metric: &str, value: f64) -> String {
     format!("{sign}{}", under_heading(metric, value.abs()))
 }
 
-/// The verdict of a comparison in the words of its sentence: across days, numbers only suggest.
-pub(crate) fn judged(comparison: &Comparison, without_verdicts: bool) -> Cell {
-    let paired = comparison.kind == Kind::Paired;
-    match comparison.verdict {
-        Some(_) if without_verdicts => "no verdict".into(),
-        Some(Verdict::Better | Verdict::Worse) if !paired => {
-            let (word, tone) = verdict_word(comparison.verdict);
+/// The verdict of a comparison in the words of its sentence: unpaired numbers, as across days, only suggest.
+pub(crate) fn verdict_cell(comparison: &Comparison, without_verdicts: bool) -> Cell {
+    let (word, tone) = verdict_word(comparison.verdict);
+    let is_paired = comparison.kind == Kind::Paired;
+    match (comparison.verdict, undercut_margin(comparison)) {
+        (Some(_), _) if without_verdicts => "no verdict".into(),
+        (Some(Verdict::Better | Verdict::Worse), _) if !is_paired => {
             Cell::toned(format!("suggests {word}"), tone)
         }
-        _ => {
-            let mark = undercut_margin(comparison).map(|margin| format!(", {}", below(margin)));
-            let (word, tone) = verdict_word(comparison.verdict);
-            Cell::toned(format!("{word}{}", mark.unwrap_or_default()), tone)
-        }
+        (_, Some(margin)) => Cell::toned(format!("{word}, {}", below(margin)), tone),
+        (_, None) => Cell::toned(word, tone),
     }
 }
 

@@ -7,10 +7,9 @@ use super::study;
 use assay_core::quantity::metric::class;
 use assay_study::findings::shown::Rating;
 use assay_study::findings::{
-    AdviceKind, Comparison, Findings, Kind, Measurement, MetricRef, Sentence, SentenceRole, Trust,
-    Verdict,
+    AdviceKind, Findings, Kind, Measurement, MetricRef, Sentence, SentenceRole, Trust, Verdict,
 };
-use assay_study::results::plan::arm_in_words;
+use assay_study::results::plan::{Arm, arm_in_words};
 
 /// The answer in one sentence, by priority: the study's question, caveats on all numbers, advice, a significant
 /// difference, any comparison.
@@ -18,15 +17,15 @@ pub fn answer(findings: &Findings) -> Sentence {
     let first = |matches: fn(&&Sentence) -> bool| findings.summary.iter().find(matches).cloned();
     first(|sentence| sentence.role == SentenceRole::Answer)
         .or_else(|| first(|sentence| sentence.role == SentenceRole::Caveat))
-        .or_else(|| advised(findings, |kind| kind == AdviceKind::Use))
+        .or_else(|| advice_sentence(findings, |kind| kind == AdviceKind::Use))
         .or_else(|| first(|sentence| sentence.role == SentenceRole::Conclusion))
         .or_else(|| none_better(findings))
         .or_else(|| differing_rows(findings))
         .or_else(|| first(|sentence| sentence.interval))
-        .or_else(|| advised(findings, |kind| kind != AdviceKind::Use))
+        .or_else(|| advice_sentence(findings, |kind| kind != AdviceKind::Use))
         .or_else(|| first_rows(findings))
-        .or_else(|| clear_effect(findings))
-        .or_else(|| first_judged(findings))
+        .or_else(|| significant_effect(findings))
+        .or_else(|| first_comparison(findings))
         .or_else(|| first(|sentence| sentence.role != SentenceRole::Disturbance))
         .or_else(|| findings.summary.first().cloned())
         .unwrap_or_else(|| headline_sentence("The result contains no measurements.", Vec::new()))
@@ -58,7 +57,7 @@ pub fn leading_sentences(findings: &Findings) -> [Vec<String>; 2] {
     [leading, others]
 }
 
-fn advised(findings: &Findings, wanted: fn(AdviceKind) -> bool) -> Option<Sentence> {
+fn advice_sentence(findings: &Findings, wanted: fn(AdviceKind) -> bool) -> Option<Sentence> {
     let advice = findings.advice.iter().find(|advice| wanted(advice.kind))?;
     let about = advice.evidence.iter().filter_map(|id| findings.metric_of(id)).collect();
     // Findings of earlier versions have no separate sentence.
@@ -66,20 +65,20 @@ fn advised(findings: &Findings, wanted: fn(AdviceKind) -> bool) -> Option<Senten
     Some(headline_sentence(text, about))
 }
 
-const fn is_clear(verdict: Option<Verdict>) -> bool {
+const fn is_significant(verdict: Option<Verdict>) -> bool {
     matches!(verdict, Some(Verdict::Better | Verdict::Worse))
 }
 
-fn clear_effect(findings: &Findings) -> Option<Sentence> {
-    let effect = findings.effects.main.iter().find(|effect| is_clear(effect.verdict))?;
+fn significant_effect(findings: &Findings) -> Option<Sentence> {
+    let effect = findings.effects.main.iter().find(|effect| is_significant(effect.verdict))?;
     Some(headline_sentence(&effect.text, vec![MetricRef::new(&effect.workload, &effect.metric)]))
 }
 
 /// The first significant comparison, else the first one; `None` without an interval.
-fn first_judged(findings: &Findings) -> Option<Sentence> {
+fn first_comparison(findings: &Findings) -> Option<Sentence> {
     let primary = || findings.comparisons.iter().filter(|comparison| comparison.primary);
-    let is_significant = |comparison: &&Comparison| is_clear(comparison.verdict);
-    let comparison = primary().find(is_significant).or_else(|| primary().next())?;
+    let significant = primary().find(|comparison| is_significant(comparison.verdict));
+    let comparison = significant.or_else(|| primary().next())?;
     // Sentences across results contain the workload.
     let text = match comparison.kind {
         Kind::Paired | Kind::Unpaired => format!("{}: {}", comparison.workload, comparison.text),
@@ -105,13 +104,17 @@ fn none_better(findings: &Findings) -> Option<Sentence> {
         })
     };
     let baseline = arm_in_words(first.baseline.iter().filter(is_changed));
-    let counts = [
-        (count_of(Verdict::Worse), "worse"),
-        (count_of(Verdict::Equivalent), "equivalent"),
-        (count_of(Verdict::Inconclusive), "inconclusive"),
-    ];
-    let counts = counts.iter().filter(|(count, _)| *count > 0);
-    let counts: Vec<String> = counts.map(|(count, word)| format!("{count} {word}")).collect();
+    let mut counts = Vec::new();
+    for (verdict, word) in [
+        (Verdict::Worse, "worse"),
+        (Verdict::Equivalent, "equivalent"),
+        (Verdict::Inconclusive, "inconclusive"),
+    ] {
+        let count = count_of(verdict);
+        if count > 0 {
+            counts.push(format!("{count} {word}"));
+        }
+    }
     let text = format!(
         "No configuration is better than {baseline} ({judged} comparisons: {}).",
         counts.join(", ")
@@ -122,19 +125,21 @@ fn none_better(findings: &Findings) -> Option<Sentence> {
 /// For a check of several targets, the rows whose 95% CI excludes 1; `None` without an interval.
 fn differing_rows(findings: &Findings) -> Option<Sentence> {
     let primary = || findings.comparisons.iter().filter(|it| it.primary);
-    let is_apart = |it: &&Comparison| it.ci95.is_some_and(|[low, high]| low > 1.0 || high < 1.0);
     let count = primary().filter(|it| it.ci95.is_some()).count();
     if findings.study.kind != "check" || count == 0 {
         return None;
     }
-    let rows: Vec<&str> = primary().filter(is_apart).map(|it| it.workload.as_str()).collect();
-    let about = primary().filter(is_apart).map(|it| MetricRef::new(&it.workload, &it.metric));
+    let (mut rows, mut about): (Vec<&str>, Vec<MetricRef>) = (Vec::new(), Vec::new());
+    for it in primary().filter(|it| it.ci95.is_some_and(|[low, high]| low > 1.0 || high < 1.0)) {
+        rows.push(&it.workload);
+        about.push(MetricRef::new(&it.workload, &it.metric));
+    }
     let text = if rows.is_empty() {
         format!("No significant difference: the 95% CIs of all {count} ratios contain 1.")
     } else {
         format!("{} of {count} rows differ: {}.", rows.len(), rows.join(", "))
     };
-    Some(headline_sentence(text, about.collect()))
+    Some(headline_sentence(text, about))
 }
 
 /// Without a study: the first read and the first write row, for each primary metric.
@@ -161,10 +166,10 @@ fn first_rows(findings: &Findings) -> Option<Sentence> {
 
 fn row_text(cell: &Measurement) -> Option<String> {
     let mean = value(&cell.metric, cell.value()?);
-    let ends = cell.ci95.map(|ends| ends.map(|end| value(&cell.metric, end)));
+    let Some(ends) = cell.ci95 else { return Some(format!("{}: {mean}", cell.workload)) };
+    let [low, high] = ends.map(|end| value(&cell.metric, end));
     let wide = if cell.is_wide() { ", wide" } else { "" };
-    let interval = ends.map(|[low, high]| format!(" (95% CI {low} to {high}{wide})"));
-    Some(format!("{}: {mean}{}", cell.workload, interval.unwrap_or_default()))
+    Some(format!("{}: {mean} (95% CI {low} to {high}{wide})", cell.workload))
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -181,19 +186,25 @@ pub struct TrustOverview<'a> {
 /// The trust in the numbers. A row has the trust of its primary metric.
 pub fn standing(findings: &Findings) -> TrustOverview<'_> {
     let cells = || findings.measurements.iter().filter(|cell| cell.primary);
-    let others = other_ratings(findings);
-    let count = |rating: Rating| {
-        let ratings = cells().filter_map(Rating::from_cell).chain(others.iter().copied());
-        (rating, ratings.filter(|other| *other == rating).count())
-    };
-    let [trusted, suspect, invalid] = [Trust::Trusted, Trust::Suspect, Trust::Invalid]
-        .map(|trust| Rating { trust, is_lent: false });
+    let mut ratings: Vec<Rating> = cells().filter_map(Rating::from_cell).collect();
+    ratings.extend(ratings_without_primary(findings));
     let is_one_trial = |cell: &Measurement| {
         cell.n == 1 && (findings.study.kind == "compare" || class(&cell.metric).is_some())
     };
     let is_single = cells().next().is_some() && cells().all(is_one_trial);
-    let is_shown = |rating: Rating| !is_single || rating.trust != Trust::Trusted;
-    let rows = [trusted, Rating { is_lent: true, ..trusted }, suspect, invalid].map(count);
+    let mut rows: Vec<(Rating, usize)> = Vec::new();
+    for (trust, is_lent) in [
+        (Trust::Trusted, false),
+        (Trust::Trusted, true),
+        (Trust::Suspect, false),
+        (Trust::Invalid, false),
+    ] {
+        let rating = Rating { trust, is_lent };
+        let count = ratings.iter().filter(|other| **other == rating).count();
+        if count > 0 && !(is_single && trust == Trust::Trusted) {
+            rows.push((rating, count));
+        }
+    }
     let mut rules: Vec<(Trust, &str)> = Vec::new();
     for reason in cells().flat_map(|cell| &cell.reasons) {
         let rule = (reason.trust, reason.rule.as_str());
@@ -202,7 +213,7 @@ pub fn standing(findings: &Findings) -> TrustOverview<'_> {
         }
     }
     TrustOverview {
-        rows: rows.into_iter().filter(|(rating, count)| *count > 0 && is_shown(*rating)).collect(),
+        rows,
         rules,
         is_single,
         absent: findings.absent.iter().filter(|absent| is_main(absent.metric.as_deref())).count(),
@@ -210,13 +221,21 @@ pub fn standing(findings: &Findings) -> TrustOverview<'_> {
 }
 
 /// The trust in rows without a number of the primary metric: none of their trials reached one, which is also a result.
-fn other_ratings(findings: &Findings) -> Vec<Rating> {
-    let row = |it: &Measurement| (it.workload.clone(), it.configuration.clone(), it.control);
-    let mut known: BTreeSet<_> =
-        findings.measurements.iter().filter(|cell| cell.primary).map(row).collect();
-    let rated =
-        findings.measurements.iter().filter_map(|cell| Some((row(cell), Rating::from_cell(cell)?)));
-    rated.filter(|(row, _)| known.insert(row.clone())).map(|(_, rating)| rating).collect()
+fn ratings_without_primary(findings: &Findings) -> Vec<Rating> {
+    fn row_of(it: &Measurement) -> (&str, &Arm, bool) {
+        (&it.workload, &it.configuration, it.control)
+    }
+    let primary = findings.measurements.iter().filter(|cell| cell.primary);
+    let mut known: BTreeSet<_> = primary.map(row_of).collect();
+    let mut ratings = Vec::new();
+    for cell in &findings.measurements {
+        let Some(rating) = Rating::from_cell(cell) else { continue };
+        // The first rated cell of a row rates the row.
+        if known.insert(row_of(cell)) {
+            ratings.push(rating);
+        }
+    }
+    ratings
 }
 
 /// Whether a missing number is the row's main number, rather than a percentile.

@@ -3,8 +3,7 @@
 use assay_core::quantity::metric::{RESPONSE, RESPONSE_P99};
 use assay_core::quantity::played::{LatencyPoint, PlayedClass, PlayedMetric};
 use assay_core::quantity::units::show;
-use assay_study::findings::Findings;
-use assay_study::results::plan::Arm;
+use assay_study::{findings::Findings, results::plan::Arm};
 
 pub(super) const LEGEND: &str = "Response: time from the intended start of an operation to its completion. Service \
      (p99 unless stated otherwise): time from submission to completion.";

@@ -7,11 +7,11 @@ use super::{
     Block, Cell, Column, Detail, Document, NONE, Remark, Row, Section, SectionRole, Table, Tone,
     answers, exhibits,
 };
-use assay_core::quantity::units::show;
 use assay_core::quantity::{Better, printed};
+use assay_core::{exhibit::parts::parted, quantity::units::show};
 use assay_study::findings::facts::PlaceFacts;
 use assay_study::findings::places::{PlaceRow, Placed, Places, PlatformUnit, PublishedBeside};
-use assay_study::findings::{Comparison, EnvironmentFacts, Findings};
+use assay_study::findings::{EnvironmentFacts, Findings};
 use assay_study::results::plan::{Arm, arm_in_words};
 
 pub(super) fn document(findings: &Findings, places: &Places, detail: Detail) -> Document {
@@ -19,7 +19,7 @@ pub(super) fn document(findings: &Findings, places: &Places, detail: Detail) -> 
     fact_rows.push(("baseline".to_owned(), places.baseline.clone()));
     let mut sections =
         vec![Section::new(Block::Facts(fact_rows)), super::summary(findings.summary_texts())];
-    sections.extend(tables(findings, places).into_iter().map(Section::main));
+    sections.extend(tables(findings, places).into_iter().map(Section::into_main));
     sections.push(Section::new(Block::Text(legend(places))).with_role(SectionRole::Closer));
     sections.extend(places.published.iter().map(published_section));
     sections.extend(machines(places));
@@ -30,19 +30,9 @@ pub(super) fn document(findings: &Findings, places: &Places, detail: Detail) -> 
 }
 
 pub(super) fn tables(findings: &Findings, places: &Places) -> Vec<Section> {
-    let mut works: Vec<(&str, &Arm, &str)> = Vec::new();
-    for row in &places.rows {
-        let work = (row.workload.as_str(), &row.configuration, row.metric.as_str());
-        if !works.contains(&work) {
-            works.push(work);
-        }
-    }
+    let works = parted(&places.rows, |row| (&row.workload, &row.configuration, &row.metric));
     let mut sections = Vec::new();
-    for (workload, arm, metric) in works {
-        let is_its = |row: &&PlaceRow| {
-            row.workload == workload && row.configuration == *arm && row.metric == metric
-        };
-        let rows: Vec<&PlaceRow> = places.rows.iter().filter(is_its).collect();
+    for ((workload, arm, metric), rows) in works {
         let mut table = table(findings, &rows);
         let direction = direction(places, metric);
         table.title = format!("{}: {}, {direction}", work_name(workload, arm), heading(metric));
@@ -84,10 +74,11 @@ fn table(findings: &Findings, rows: &[&PlaceRow]) -> Table {
     if has_intervals || rows.iter().any(|row| row.emulated || !row.is_sound()) {
         table.add(Column::verdict("verdict"), &measured, |row| verdict(findings, row));
     }
-    table.rows.extend(absent(rows));
+    table.rows.extend(absent_rows(rows));
     table
 }
 
+/// The percentage with the ends of its interval.
 fn percents(row: &PlaceRow) -> Option<[String; 3]> {
     let percent = row.percent?;
     if row.comparison.is_none() {
@@ -97,17 +88,12 @@ fn percents(row: &PlaceRow) -> Option<[String; 3]> {
     Some(show::percents(percent, row.percent_interval()))
 }
 
-fn absent(rows: &[&PlaceRow]) -> Vec<Row> {
-    let mut reasons: Vec<(&String, Vec<&str>)> = Vec::new();
-    for row in rows {
-        let Some(reason) = &row.absent else { continue };
-        match reasons.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, platforms)) => platforms.push(&row.platform),
-            None => reasons.push((reason, vec![&row.platform])),
-        }
-    }
+/// A row per reason for missing numbers, with its platforms.
+fn absent_rows(rows: &[&PlaceRow]) -> Vec<Row> {
+    let missing = rows.iter().filter_map(|row| Some((row.absent.as_ref()?, row.platform.as_str())));
     let mut absent = Vec::new();
-    for (reason, platforms) in reasons {
+    for (reason, entries) in parted(missing, |(reason, _)| reason) {
+        let platforms: Vec<&str> = entries.into_iter().map(|(_, platform)| platform).collect();
         absent.push(Row::absent("absent", format!("{}: {reason}", platforms.join(", "))));
     }
     absent
@@ -132,15 +118,11 @@ pub(crate) fn value(row: &PlaceRow) -> String {
 }
 
 fn count_text(row: &PlaceRow) -> String {
-    let trials = if row.failed > 0 {
-        format!("{}/{}", row.n, row.n + row.failed)
-    } else {
-        row.n.to_string()
-    };
     match row.unit {
         PlatformUnit::Sessions if row.n == 1 => "1 result".to_owned(),
         PlatformUnit::Sessions => format!("{} results", row.n),
-        PlatformUnit::Trials | PlatformUnit::TrialsOfResults => trials,
+        _ if row.failed > 0 => format!("{}/{}", row.n, row.n + row.failed),
+        PlatformUnit::Trials | PlatformUnit::TrialsOfResults => row.n.to_string(),
     }
 }
 
@@ -165,30 +147,31 @@ fn verdict(findings: &Findings, row: &PlaceRow) -> Cell {
     if !row.is_sound() {
         return Cell::toned("invalid", Tone::Bad);
     }
-    let comparison = row.comparison.as_ref().and_then(|id| findings.comparison(id));
-    comparison.map_or_else(|| "baseline".into(), |it: &Comparison| numbers::judged(it, false))
+    match row.comparison.as_ref().and_then(|id| findings.comparison(id)) {
+        Some(comparison) => numbers::verdict_cell(comparison, false),
+        None => "baseline".into(),
+    }
 }
 
 fn legend(places: &Places) -> Vec<String> {
     let mut texts =
         vec![format!("% of base: speed relative to {}; 50 means half as fast.", places.baseline)];
     let has_simultaneous = places.rows.iter().any(|row| row.percent_ci95_simultaneous.is_some());
-    texts.extend(has_simultaneous.then(|| {
-        "95% CIs are simultaneous over all platforms of a workload. Across machines, verdicts are only suggestions, \
-         because the CIs do not cover other differences between machines."
-            .to_owned()
-    }));
+    if has_simultaneous {
+        let text = "95% CIs are simultaneous over all platforms of a workload. Across machines, verdicts are only \
+                    suggestions, because the CIs do not cover other differences between machines.";
+        texts.push(text.to_owned());
+    }
     let workloads = places.rows.iter().filter(|row| row.platform == places.baseline).count();
-    texts.extend((workloads > 1).then(|| {
-        "Assay does not average over workloads, because a platform that is fast for one workload can be slow for \
-         another."
-            .to_owned()
-    }));
+    if workloads > 1 {
+        let text = "Assay does not average over workloads, because a platform that is fast for one workload can be \
+                    slow for another.";
+        texts.push(text.to_owned());
+    }
     let is_single = places.rows.iter().any(|row| row.n == 1 && row.unit == PlatformUnit::Trials);
-    texts.extend(
-        (is_single && !has_simultaneous)
-            .then(|| "With one number per platform, there is no CI and no verdict.".to_owned()),
-    );
+    if is_single && !has_simultaneous {
+        texts.push("With one number per platform, there is no CI and no verdict.".to_owned());
+    }
     texts
 }
 
@@ -219,18 +202,14 @@ fn published_section(table: &PublishedBeside) -> Section {
 
 /// Descriptions of the platforms, one line each; `None` for imported tables.
 fn machines(places: &Places) -> Option<Section> {
-    let facts: Facts = places
-        .platforms
-        .iter()
-        .map(|place| (place.name.clone(), machine_text(place)))
-        .filter(|(_, facts)| !facts.is_empty())
-        .collect();
+    let facts = places.platforms.iter().map(|place| (place.name.clone(), machine_text(place)));
+    let facts: Facts = facts.filter(|(_, text)| !text.is_empty()).collect();
     (!facts.is_empty()).then(|| Section::titled("platforms", vec![Block::Facts(facts)]))
 }
 
 fn machine_text(place: &Placed) -> String {
     let mut parts: Vec<String> = Vec::new();
-    // Unless the name contains it.
+    // Unless it is the name.
     parts.extend(place.found.clone().filter(|it| *it != place.name));
     parts.extend(place.machine.platform.iter().flat_map(PlaceFacts::around));
     let machine = EnvironmentFacts {

@@ -2,8 +2,7 @@
 //! readings.
 
 use super::{Block, Column, Detail, Section, Table, surroundings};
-use assay_core::exhibit::Unit;
-use assay_core::quantity::units::show;
+use assay_core::{exhibit::Unit, exhibit::parts::distinct, quantity::units::show};
 use assay_study::findings::Findings;
 use assay_study::results::plan::{Arm, arm_in_words};
 use assay_study::results::surroundings::facts::Member;
@@ -41,7 +40,7 @@ fn members(findings: &Findings, is_full: bool) -> Option<Section> {
     let time = " Request: mean time per read or write on the device.";
     let has_times = shown.iter().any(|member| member.request_mean_ns.is_some());
     let explanation = format!("{how}{}", if has_times { time } else { "" });
-    Section::explained("members", &explanation, table(&shown))
+    Section::with_explanation("members", &explanation, table(&shown))
 }
 
 /// Whether the stack of a device has several devices at the same level.
@@ -56,12 +55,7 @@ fn has_siblings(all: &[Member], member: &Member) -> bool {
 }
 
 fn table(members: &[&Member]) -> Table {
-    let mut factors: Vec<&String> = Vec::new();
-    for name in members.iter().flat_map(|member| member.configuration.keys()) {
-        if !factors.contains(&name) {
-            factors.push(name);
-        }
-    }
+    let mut factors = distinct(members.iter().flat_map(|member| member.configuration.keys()));
     // The top of the page has the settings common to all.
     let level = |member: &Member, name: &str| member.configuration.get(name).cloned();
     factors.retain(|name| members.iter().any(|it| level(it, name) != level(members[0], name)));
@@ -77,15 +71,13 @@ fn table(members: &[&Member]) -> Table {
     table.add(Column::right("busy"), members, |member| {
         member.busy_share.map(|share| show::percent(100.0 * share))
     });
-    // Results of earlier versions do not have it.
+    // Results of earlier versions do not have request times.
     if members.iter().any(|member| member.request_mean_ns.is_some()) {
         table.add(Column::new("request", Unit::Nanoseconds), members, |it| it.request_mean_ns);
     }
     for (row, member) in table.rows.iter_mut().zip(members) {
-        let arm: Arm = factors
-            .iter()
-            .filter_map(|name| Some(((*name).clone(), level(member, name)?)))
-            .collect();
+        let mut arm: Arm = member.configuration.clone();
+        arm.retain(|name, _| factors.contains(&name));
         row.name = format!("{} {} {}", member.workload, arm_in_words(arm.iter()), member.device);
         row.notes.extend(member.reason.iter().map(|reason| format!("absent: {reason}")));
     }
@@ -101,5 +93,5 @@ fn costs(findings: &Findings) -> Option<Section> {
     table.add(Column::new("trials", Unit::Count), costs, |cost| cost.n as u64);
     let how = "Time that each probe needs to read its counters before and after a trial, outside the measurement \
         window.";
-    Section::explained("probes", how, table)
+    Section::with_explanation("probes", how, table)
 }

@@ -5,19 +5,18 @@ use super::numbers::{heading, under_heading};
 use super::study::StudyPage;
 use super::study_tables::add_factors;
 use super::{Column, Section, SectionRole, Table};
-use assay_core::quantity::Better;
-use assay_core::quantity::units::show;
+use assay_core::quantity::{Better, units::show};
 use assay_study::findings::race::{DroppedLevel, RaceAnswer, Runner};
 use assay_study::results::plan::level_words;
 
 const FIGURE: &str = "race";
-/// Limit on settings, except in full.
-const MOST: usize = 24;
+/// Limit on rows, except in full.
+const MOST_ROWS: usize = 24;
 
 pub(super) fn section(page: &StudyPage<'_>) -> Option<Section> {
     let race = page.findings.race.as_ref().filter(|race| !race.entries.is_empty())?;
-    let runners = in_order(race);
-    let limit = if page.full() { runners.len() } else { MOST };
+    let runners = sorted_runners(race);
+    let limit = if page.full() { runners.len() } else { MOST_ROWS };
     let shown = &runners[..runners.len().min(limit)];
     let direction = if race.better == Better::Lower { "lower wins" } else { "higher wins" };
     let metric = heading(&race.metric);
@@ -38,9 +37,8 @@ pub(super) fn section(page: &StudyPage<'_>) -> Option<Section> {
     table.notes.push(how.to_owned());
     let hidden = runners.len() - shown.len();
     if hidden > 0 {
-        table
-            .notes
-            .push(format!("{hidden} earlier eliminations are not shown; see {}.", page.more()));
+        let note = format!("{hidden} earlier eliminations are not shown; see {}.", page.more());
+        table.notes.push(note);
     }
     Some(Section::from(table).with_role(SectionRole::Of(FIGURE)))
 }
@@ -48,7 +46,7 @@ pub(super) fn section(page: &StudyPage<'_>) -> Option<Section> {
 /// The screen before the race; `None` for a race without one.
 pub(super) fn screen(page: &StudyPage<'_>) -> Option<Section> {
     let screen = page.findings.race.as_ref()?.screen.as_ref()?;
-    let most = if page.full() { screen.levels.len() } else { MOST };
+    let most = if page.full() { screen.levels.len() } else { MOST_ROWS };
     let levels = &screen.levels[..screen.levels.len().min(most)];
     let mut table = Table::new("screen before the race");
     table.add(Column::key("factor"), levels, |it| &it.factor);
@@ -60,10 +58,10 @@ pub(super) fn screen(page: &StudyPage<'_>) -> Option<Section> {
         let [ratio, low, high] = show::ratios(ratio, ends);
         Some(format!("{ratio}, {low} to {high}"))
     });
-    table.add(Column::sentences("status"), levels, |level| match (level.eliminated, level.n) {
-        (false, _) => "kept",
-        (true, 0) => "eliminated: no valid trial",
-        (true, _) => "eliminated",
+    table.add(Column::sentences("status"), levels, |level| match level.n {
+        _ if !level.eliminated => "kept",
+        0 => "eliminated: no valid trial",
+        _ => "eliminated",
     });
     for (row, level) in table.rows.iter_mut().zip(levels) {
         row.name = level_words(&level.factor, &level.level);
@@ -84,7 +82,7 @@ pub(super) fn screen(page: &StudyPage<'_>) -> Option<Section> {
 }
 
 /// The winner, other remaining settings, and eliminated ones, the last first; each group by its ratio to the winner.
-fn in_order(race: &RaceAnswer) -> Vec<&Runner> {
+fn sorted_runners(race: &RaceAnswer) -> Vec<&Runner> {
     let is_winner = |runner: &Runner| race.winner.as_ref() == Some(&runner.configuration);
     let last_replicate = |it: &Runner| it.eliminated.as_ref().map_or(u32::MAX, |left| left.after);
     // Smaller is better; without a ratio, last.
@@ -101,21 +99,9 @@ fn in_order(race: &RaceAnswer) -> Vec<&Runner> {
     runners
 }
 
+/// Whether and how a setting won, remained or was eliminated.
 pub(crate) fn outcome(race: &RaceAnswer, runner: &Runner) -> String {
-    let is_winner = race.winner.as_ref() == Some(&runner.configuration);
-    let is_baseline = runner.configuration == race.baseline;
-    let Some(left) = &runner.eliminated else {
-        return match (is_winner, is_baseline, race.end.is_some()) {
-            (true, true, true) => "won (baseline)".to_owned(),
-            (true, false, true) => "won".to_owned(),
-            (true, _, false) => "leads".to_owned(),
-            (_, true, _) if race.baseline_eliminated => {
-                "baseline (never eliminated); behind (95% confidence)".to_owned()
-            }
-            (_, true, _) => "remaining (baseline)".to_owned(),
-            (..) => "remaining".to_owned(),
-        };
-    };
+    let Some(left) = &runner.eliminated else { return remaining(race, runner).to_owned() };
     if let Some(DroppedLevel { factor, level }) = &left.dropped {
         return format!("eliminated in the screen, with {}", level_words(factor, level));
     }
@@ -123,16 +109,29 @@ pub(crate) fn outcome(race: &RaceAnswer, runner: &Runner) -> String {
         None if left.rolled_back && left.after == 0 => {
             "eliminated in the screen and rolled back: harmed the production workload".to_owned()
         }
-        None if left.rolled_back => {
-            format!(
-                "eliminated after replicate {} and rolled back: harmed the production workload",
-                left.after
-            )
-        }
+        None if left.rolled_back => format!(
+            "eliminated after replicate {} and rolled back: harmed the production workload",
+            left.after
+        ),
         None => format!("eliminated after replicate {}: no valid trial", left.after),
         Some(behind) => {
             let [ratio, low, high] = show::ratios(behind.ratio, behind.ends);
             format!("eliminated after replicate {}: ratio {ratio}, {low} to {high}", left.after)
         }
     }
+}
+
+fn remaining(race: &RaceAnswer, runner: &Runner) -> &'static str {
+    let is_baseline = runner.configuration == race.baseline;
+    if race.winner.as_ref() == Some(&runner.configuration) {
+        return match race.end {
+            None => "leads",
+            Some(_) if is_baseline => "won (baseline)",
+            Some(_) => "won",
+        };
+    }
+    if is_baseline && race.baseline_eliminated {
+        return "baseline (never eliminated); behind (95% confidence)";
+    }
+    if is_baseline { "remaining (baseline)" } else { "remaining" }
 }

@@ -1,9 +1,10 @@
 //! Remarks of rules, comparisons and checks, each distinct text once.
 
 use super::{Detail, Remark};
-use assay_study::findings::{Findings, TargetFacts, Trust};
+use assay_study::findings::{Findings, Trust};
 use assay_study::results::plan::Arm;
 
+/// How remarks name rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum NameKind {
     /// By workload, with the target if there are several.
@@ -22,18 +23,9 @@ impl NameKind {
     }
 }
 
-/// Remarks of trust rules, in the order of rules and rows.
+/// Remarks of trust rules by rule, and notes on workloads; the usual detail has few texts and few names of rows.
 pub(super) fn rules(findings: &Findings, name: NameKind, detail: Detail) -> Vec<Remark> {
-    let mut remarks: Vec<Remark> = Vec::new();
-    for cell in &findings.measurements {
-        let suffix = if cell.control { " (control)" } else { "" };
-        let row = format!("{}{suffix}", name.text(findings, &cell.workload, &cell.configuration));
-        for reason in &cell.reasons {
-            add(&mut remarks, &reason.rule, Some(reason.trust), &reason.text, &row);
-        }
-    }
-    let first_seen: Vec<String> = remarks.iter().map(|remark| remark.rule.clone()).collect();
-    remarks.sort_by_key(|remark| first_seen.iter().position(|rule| *rule == remark.rule));
+    let mut remarks = trust_remarks(findings, name);
     if detail != Detail::Full {
         remarks = with_ranges(remarks);
     }
@@ -56,11 +48,12 @@ pub(super) fn rules(findings: &Findings, name: NameKind, detail: Detail) -> Vec<
         } else if name == NameKind::Arm {
             merge_arms(findings, &mut remark.rows);
         }
+        let count = remark.rows.len();
         let letters: usize = remark.rows.iter().map(String::len).sum();
-        let is_long = remark.rows.len() > 1 && letters > MOST_LETTERS;
-        if detail == Detail::Usual && (is_long || remark.rows.len() > MOST_ROWS) {
+        let is_long = count > MOST_ROWS || count > 1 && letters > MOST_LETTERS;
+        if detail == Detail::Usual && is_long {
             let rows = findings.measurements.iter().filter(|cell| cell.primary).count();
-            remark.rows = vec![counted_rows(remark.rows.len(), rows)];
+            remark.rows = vec![counted_rows(count, rows)];
         }
     }
     remarks
@@ -75,30 +68,53 @@ fn counted_rows(count: usize, all: usize) -> String {
     }
 }
 
+/// The reasons of all cells by rule, in the order of the first row of each rule.
+fn trust_remarks(findings: &Findings, name: NameKind) -> Vec<Remark> {
+    let mut remarks: Vec<Remark> = Vec::new();
+    for cell in &findings.measurements {
+        let suffix = if cell.control { " (control)" } else { "" };
+        let row = format!("{}{suffix}", name.text(findings, &cell.workload, &cell.configuration));
+        for reason in &cell.reasons {
+            add(&mut remarks, &reason.rule, Some(reason.trust), &reason.text, &row);
+        }
+    }
+    let first_seen: Vec<String> = remarks.iter().map(|remark| remark.rule.clone()).collect();
+    remarks.sort_by_key(|remark| first_seen.iter().position(|rule| *rule == remark.rule));
+    remarks
+}
+
 const MOST_ROWS: usize = 4;
 /// Longer names would leave no room for the reason on a line of 80 columns.
 const MOST_LETTERS: usize = 32;
 
 /// The most frequent remark of each rule, with all affected rows; notes are separate from remarks that lower trust.
 fn most_frequent(remarks: Vec<Remark>) -> Vec<Remark> {
-    let mut kept: Vec<(usize, Remark)> = Vec::new();
+    // Each with the number of rows that have its text.
+    let mut merged: Vec<(usize, Remark)> = Vec::new();
     for remark in remarks {
-        let rows = remark.rows.len();
-        let is_same = |known: &Remark| (&known.rule, known.trust) == (&remark.rule, remark.trust);
-        let Some((most, known)) = kept.iter_mut().find(|(_, known)| is_same(known)) else {
-            kept.push((rows, remark));
+        let count = remark.rows.len();
+        let is_same_rule =
+            |known: &Remark| known.rule == remark.rule && known.trust == remark.trust;
+        let Some((most, known)) = merged.iter_mut().find(|(_, known)| is_same_rule(known)) else {
+            merged.push((count, remark));
             continue;
         };
-        for row in remark.rows {
-            if !known.rows.contains(&row) {
-                known.rows.push(row);
-            }
+        if count > *most {
+            *most = count;
+            known.text = remark.text;
         }
-        if rows > *most {
-            (*most, known.text) = (rows, remark.text);
+        add_rows(known, remark.rows);
+    }
+    merged.into_iter().map(|(_, remark)| remark).collect()
+}
+
+/// Adds the rows that a remark does not have yet.
+fn add_rows(remark: &mut Remark, rows: Vec<String>) {
+    for row in rows {
+        if !remark.rows.contains(&row) {
+            remark.rows.push(row);
         }
     }
-    kept.into_iter().map(|(_, remark)| remark).collect()
 }
 
 /// A piece of a text: words, or a number with its value.
@@ -109,7 +125,7 @@ enum Piece {
 }
 
 /// A text in pieces. Digits in a name, such as `sda1`, belong to it.
-fn pieces(text: &str) -> Vec<Piece> {
+fn split_numbers(text: &str) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
     let mut rest = text;
     while let Some(letter) = rest.chars().next() {
@@ -117,11 +133,14 @@ fn pieces(text: &str) -> Vec<Piece> {
             Some(Piece::Words(words)) => words.ends_with(|last: char| last.is_alphanumeric()),
             _ => false,
         };
-        let is_number = |sign: char| sign.is_ascii_digit() || sign == ',' || sign == '.';
-        let digits = rest.find(|it| !is_number(it)).unwrap_or(rest.len());
-        let digits = rest[..digits].trim_end_matches([',', '.']);
-        let value = digits.replace(',', "").parse::<f64>().ok();
-        if let Some(value) = value.filter(|_| letter.is_ascii_digit() && !is_in_word) {
+        let is_of_number = |sign: char| sign.is_ascii_digit() || sign == ',' || sign == '.';
+        let end = rest.find(|sign| !is_of_number(sign)).unwrap_or(rest.len());
+        // A comma or period at the end belongs to the sentence.
+        let digits = rest[..end].trim_end_matches([',', '.']);
+        if letter.is_ascii_digit()
+            && !is_in_word
+            && let Ok(value) = digits.replace(',', "").parse::<f64>()
+        {
             pieces.push(Piece::Number(digits.to_owned(), value));
             rest = &rest[digits.len()..];
             continue;
@@ -148,30 +167,27 @@ fn skeleton(pieces: &[Piece]) -> String {
 pub(super) fn with_ranges(remarks: Vec<Remark>) -> Vec<Remark> {
     let mut groups: Vec<(String, Vec<Vec<Piece>>, Remark)> = Vec::new();
     for remark in remarks {
-        let pieces = pieces(&remark.text);
+        let pieces = split_numbers(&remark.text);
         let key = format!("{}\0{}", remark.rule, skeleton(&pieces));
         match groups.iter_mut().find(|(known, ..)| *known == key) {
             Some((_, texts, first)) => {
                 texts.push(pieces);
-                for row in remark.rows {
-                    if !first.rows.contains(&row) {
-                        first.rows.push(row);
-                    }
-                }
+                add_rows(first, remark.rows);
             }
             None => groups.push((key, vec![pieces], remark)),
         }
     }
-    let merged = |(_, texts, remark): (String, Vec<Vec<Piece>>, Remark)| {
-        let text = (0..texts[0].len()).map(|place| ranged(&texts, place)).collect();
-        Remark { text, ..remark }
-    };
-    groups.into_iter().map(merged).collect()
+    let mut merged = Vec::new();
+    for (_, texts, remark) in groups {
+        let text = (0..texts[0].len()).map(|index| merged_piece(&texts, index)).collect();
+        merged.push(Remark { text, ..remark });
+    }
+    merged
 }
 
 /// A piece of several texts: the common words, or the range of the numbers. For bounds, such as `up to 26%` and
 /// `between 475 and 3,430`, it is the outermost one.
-fn ranged(texts: &[Vec<Piece>], index: usize) -> String {
+fn merged_piece(texts: &[Vec<Piece>], index: usize) -> String {
     let mut numbers: Vec<(&String, f64)> = Vec::new();
     for text in texts {
         match &text[index] {
@@ -180,14 +196,14 @@ fn ranged(texts: &[Vec<Piece>], index: usize) -> String {
         }
     }
     numbers.sort_by(|left, right| left.1.total_cmp(&right.1));
-    match (numbers.first(), numbers.last()) {
-        (Some((least, low)), Some((most, high))) if low < high => match bound(&texts[0], index) {
-            Some(Bound::Lower) => (*least).clone(),
-            Some(Bound::Upper) => (*most).clone(),
-            None => format!("{least} to {most}"),
-        },
-        (Some((only, _)), _) => (*only).clone(),
-        _ => String::new(),
+    let [(least, low), .., (most, high)] = numbers[..] else {
+        return numbers.first().map_or_else(String::new, |(only, _)| (*only).clone());
+    };
+    match bound(&texts[0], index) {
+        _ if low >= high => least.clone(),
+        Some(Bound::Lower) => least.clone(),
+        Some(Bound::Upper) => most.clone(),
+        None => format!("{least} to {most}"),
     }
 }
 
@@ -214,11 +230,12 @@ fn merge_arms(findings: &Findings, rows: &mut Vec<String>) {
     let mut workloads: Vec<&str> = findings.workloads.iter().map(|it| it.name.as_str()).collect();
     workloads.dedup();
     for workload in workloads {
-        let is_of = |row: &String| row.strip_prefix(workload).is_some_and(|it| it.starts_with(' '));
+        let is_its_arm =
+            |row: &String| row.strip_prefix(workload).is_some_and(|arm| arm.starts_with(' '));
         let arms = findings.workloads.iter().filter(|facts| facts.name == workload).count();
-        if arms > 1 && rows.iter().filter(|row| is_of(row)).count() == arms {
-            let first = rows.iter().position(is_of).unwrap_or(0);
-            rows.retain(|row| !is_of(row));
+        if arms > 1 && rows.iter().filter(|row| is_its_arm(row)).count() == arms {
+            let first = rows.iter().position(is_its_arm).unwrap_or(0);
+            rows.retain(|row| !is_its_arm(row));
             rows.insert(first, format!("{workload}: all configurations"));
         }
     }
@@ -238,20 +255,20 @@ pub(super) fn add(to: &mut Vec<Remark>, rule: &str, trust: Option<Trust>, text: 
     }
 }
 
+/// The notes on targets, and the texts of the wanted checks.
 pub(super) fn warnings(findings: &Findings, wanted: impl Fn(&str) -> bool) -> Vec<Remark> {
-    let has_several = findings.environment.targets.len() > 1;
-    let of_target = |target: &TargetFacts| -> Vec<String> {
-        let named = |note: &String| {
-            if has_several { format!("{}: {note}", target.name) } else { note.clone() }
-        };
-        target.notes.iter().map(named).collect()
-    };
+    let targets = &findings.environment.targets;
+    let mut texts: Vec<String> = Vec::new();
+    for target in targets {
+        for note in &target.notes {
+            let has_several = targets.len() > 1;
+            texts.push(if has_several { format!("{}: {note}", target.name) } else { note.clone() });
+        }
+    }
     let checks = findings.checks.iter().filter(|check| wanted(&check.name));
-    let notes = findings.environment.targets.iter().flat_map(of_target);
-    notes
-        .chain(checks.map(|check| check.text.clone()))
-        .map(|text| Remark { rule: "note".to_owned(), trust: None, text, rows: Vec::new() })
-        .collect()
+    texts.extend(checks.map(|check| check.text.clone()));
+    let remark = |text| Remark { rule: "note".to_owned(), trust: None, text, rows: Vec::new() };
+    texts.into_iter().map(remark).collect()
 }
 
 #[cfg(test)]

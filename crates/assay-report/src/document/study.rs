@@ -7,12 +7,14 @@ use super::{
     Block, Detail, Document, Remark, Section, SectionRole, answers, commands, energy, exhibits,
     files, hosts, memory, no_verdict, probes, race, study_more, study_tables, windows,
 };
+use assay_core::exhibit::parts::{distinct, parted};
 use assay_core::quantity::units::show::share;
 use assay_study::findings::{Advice, Comparison, Findings, Kind, Verdict, as_sentence};
 use assay_study::results::design::Factor;
 use assay_workloads::production::metrics::ARRIVALS;
 
-const TOLD_ELSEWHERE: [&str; 7] =
+/// Checks that other parts of the page describe.
+const SHOWN_ELSEWHERE: [&str; 7] =
     ["order", "stopping", "time", "sequential", "unordered", "noise-floor", "environment"];
 
 /// The check that all trials share an area, for the details.
@@ -20,31 +22,27 @@ const AREA: &str = "level";
 
 /// Whether findings compare arms; a check of several targets only prints their numbers side by side.
 pub(super) fn is_study(findings: &Findings) -> bool {
-    let judged = findings.comparisons.iter().any(|it| it.margin.is_some());
+    let has_verdicts = findings.comparisons.iter().any(|it| it.margin.is_some());
     let varies = findings.study.factors.iter().any(Factor::varies);
-    let factors = varies && (judged || findings.study.kind != "check");
-    factors || is_across(findings) || findings.recorded().is_some()
+    let compares_arms = varies && (has_verdicts || findings.study.kind != "check");
+    compares_arms || is_across(findings) || findings.recorded().is_some()
 }
 
 fn is_across(findings: &Findings) -> bool {
     findings.study.kind == "compare"
 }
 
-/// The varied factors; across results, the result comes after them.
+/// The varied factors, or without a plan those of the cells; across results, the result comes last.
 fn factors(findings: &Findings) -> Vec<Factor> {
     if !findings.study.factors.is_empty() {
         let varied = findings.study.factors.iter().filter(|factor| factor.varies());
         return varied.cloned().collect();
     }
+    let settings = findings.measurements.iter().flat_map(|cell| &cell.configuration);
     let mut factors: Vec<Factor> = Vec::new();
-    for (name, level) in findings.measurements.iter().flat_map(|cell| &cell.configuration) {
-        let index = factors.iter().position(|factor| factor.name == *name).unwrap_or_else(|| {
-            factors.push(Factor { name: name.clone(), levels: Vec::new() });
-            factors.len() - 1
-        });
-        if !factors[index].levels.contains(level) {
-            factors[index].levels.push(level.clone());
-        }
+    for (name, settings) in parted(settings, |(name, _)| name) {
+        let levels = distinct(settings.into_iter().map(|(_, level)| level.clone()));
+        factors.push(Factor { name: name.clone(), levels });
     }
     factors.sort_by_key(|factor| factor.name == "result");
     factors
@@ -70,9 +68,7 @@ impl<'a> StudyPage<'a> {
             without_verdicts: no_verdict(findings).is_some(),
         }
     }
-}
 
-impl StudyPage<'_> {
     /// Where all comparisons are: in the data of the page, or the output of a command.
     pub fn more(&self) -> String {
         if self.detail == Detail::Page {
@@ -91,12 +87,56 @@ impl StudyPage<'_> {
     pub fn primary(&self) -> impl Iterator<Item = &Comparison> {
         self.findings.comparisons.iter().filter(|it| it.primary)
     }
+
+    /// Fewest and most comparisons that share an error: those of a workload, of all classes of production work, or of
+    /// all results; `None` without comparisons.
+    pub fn family_sizes(&self) -> Option<(usize, usize)> {
+        if self.is_one_family() {
+            let count = self.primary().count();
+            return (count > 0).then_some((count, count));
+        }
+        let mut counts = Vec::new();
+        for workload in &self.workloads {
+            let compared = || self.primary().filter(|it| it.workload == workload.name);
+            let class_of = compared().find_map(|it| it.class_of.as_ref());
+            counts.push(match class_of {
+                Some(_) => self.primary().filter(|it| it.class_of.as_ref() == class_of).count(),
+                None => compared().count(),
+            });
+        }
+        counts.retain(|count| *count > 0);
+        Some((*counts.iter().min()?, *counts.iter().max()?))
+    }
+
+    /// Whether all comparisons share one error, rather than those of each workload.
+    fn is_one_family(&self) -> bool {
+        is_across(self.findings) || self.compares_production()
+    }
+
+    /// Whether all comparisons are of classes of production work, whose arrivals were counted.
+    fn compares_production(&self) -> bool {
+        let workloads: Vec<_> = self.primary().filter_map(|it| it.class_of.as_ref()).collect();
+        let has_arrivals = |workload: &&String| {
+            let mut cells = self.findings.measurements.iter();
+            cells.any(|cell| cell.metric == ARRIVALS && cell.workload == **workload)
+        };
+        !workloads.is_empty() && workloads.iter().all(has_arrivals)
+    }
+
+    /// Whether all comparisons are within one result.
+    pub fn is_within_result(&self) -> bool {
+        let mut comparisons = self.findings.comparisons.iter();
+        comparisons.all(|it| matches!(it.kind, Kind::Paired | Kind::Unpaired))
+    }
 }
 
 pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     let page = StudyPage::new(findings, detail);
+    let mut sentences: Vec<String> = warning(findings).into_iter().collect();
+    sentences.extend(findings.summary_texts());
     let mut sections =
-        vec![Section::new(Block::Facts(fact_rows(&page))), super::summary(summary(findings))];
+        vec![Section::new(Block::Facts(fact_rows(&page))), super::summary(sentences)];
+    // A table of changes replaces the tables of the workloads.
     let changes = windows::sections(&page);
     let has_changes = changes.is_some();
     if findings.race.is_some() {
@@ -112,7 +152,9 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     sections.extend(exhibits::of_numbers(findings));
     sections.extend(exhibits::of_topics(findings));
     sections.extend(exhibits::sections(findings));
-    sections.extend(study_more::sections(&page).into_iter().filter(|_| !has_changes));
+    if !has_changes {
+        sections.extend(study_more::sections(&page));
+    }
     sections.extend(energy::section(findings));
     sections.extend(probes::sections(findings, detail));
     sections.push(Section::new(Block::Remarks(all_remarks(&page))));
@@ -124,10 +166,11 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
 
 fn tables(page: &StudyPage<'_>) -> Vec<Section> {
     let tables = page.workloads.iter().map(|workload| study_tables::section(page, workload));
-    let tables = tables.map(|section| section.with_role(SectionRole::Main));
-    let legend =
-        Section::new(Block::Text(study_tables::legend(page))).with_role(SectionRole::Closer);
-    tables.chain([legend]).collect()
+    let mut sections: Vec<Section> =
+        tables.map(|section| section.with_role(SectionRole::Main)).collect();
+    let legend = Section::new(Block::Text(study_tables::legend(page)));
+    sections.push(legend.with_role(SectionRole::Closer));
+    sections
 }
 
 /// The advice; a study with verdicts also says that there is none.
@@ -145,15 +188,16 @@ fn advice(page: &StudyPage<'_>) -> Option<Section> {
 /// Texts of the advice; a shared caveat is only on the last one.
 fn advice_texts(advice: &[Advice]) -> Vec<String> {
     let mut texts = Vec::new();
-    for (index, shown) in advice.iter().enumerate() {
+    for (index, it) in advice.iter().enumerate() {
         let mut later = advice[index + 1..].iter();
-        let has_sentence = !shown.sentence.is_empty();
-        let is_repeated = has_sentence && later.any(|other| caveats(other) == caveats(shown));
-        texts.push(if is_repeated { shown.sentence.clone() } else { shown.text.clone() });
+        let is_repeated =
+            !it.sentence.is_empty() && later.any(|other| caveats(other) == caveats(it));
+        texts.push(if is_repeated { it.sentence.clone() } else { it.text.clone() });
     }
     texts
 }
 
+/// The text after the sentence.
 fn caveats(advice: &Advice) -> &str {
     advice.text.strip_prefix(advice.sentence.as_str()).unwrap_or_default()
 }
@@ -213,8 +257,9 @@ fn fact_rows(page: &StudyPage<'_>) -> Facts {
     }
     rows.extend(facts::machine(&findings.environment));
     // The course of the study is a detail.
-    let details = ["order", "stopping", "time"].into_iter().filter(|_| page.full());
-    rows.extend(details.flat_map(|name| check_texts(name).map(move |text| fact(name, text))));
+    for name in ["order", "stopping", "time"].into_iter().filter(|_| page.full()) {
+        rows.extend(check_texts(name).map(|text| fact(name, text)));
+    }
     rows.extend(margin(page).map(|text| fact("margin", &text)));
     rows.retain(|(_, value)| !value.is_empty());
     rows
@@ -223,7 +268,7 @@ fn fact_rows(page: &StudyPage<'_>) -> Facts {
 /// The margin, and the number of comparisons in the simultaneous intervals.
 fn margin(page: &StudyPage<'_>) -> Option<String> {
     let margin = page.primary().find_map(|it| it.margin)?;
-    let family = match page.family() {
+    let family = match page.family_sizes() {
         Some((1, 1)) | None => String::new(),
         Some((_, most)) if page.is_one_family() => {
             format!("; simultaneous 95% CIs over {most} comparisons")
@@ -236,53 +281,6 @@ fn margin(page: &StudyPage<'_>) -> Option<String> {
         }
     };
     Some(format!("{}; \"equivalent\": within the margin (TOST, 90% CI){family}", share(margin)))
-}
-
-impl StudyPage<'_> {
-    /// Fewest and most comparisons that share an error: those of a workload, of all classes of production work, or of
-    /// all results; `None` without comparisons.
-    pub fn family(&self) -> Option<(usize, usize)> {
-        if self.is_one_family() {
-            let count = self.primary().count();
-            return (count > 0).then_some((count, count));
-        }
-        let mut counts = Vec::new();
-        for workload in &self.workloads {
-            let compared = || self.primary().filter(|it| it.workload == workload.name);
-            let class_of = compared().find_map(|it| it.class_of.as_ref());
-            counts.push(match class_of {
-                Some(_) => self.primary().filter(|it| it.class_of.as_ref() == class_of).count(),
-                None => compared().count(),
-            });
-        }
-        counts.retain(|count| *count > 0);
-        Some((*counts.iter().min()?, *counts.iter().max()?))
-    }
-
-    /// Whether all comparisons share one error, rather than those of each workload.
-    fn is_one_family(&self) -> bool {
-        is_across(self.findings) || self.is_live()
-    }
-
-    /// Whether all comparisons are of classes of production work, whose arrivals were counted.
-    fn is_live(&self) -> bool {
-        let workloads: Vec<_> = self.primary().filter_map(|it| it.class_of.as_ref()).collect();
-        let has_arrivals = |workload: &&String| {
-            let mut cells = self.findings.measurements.iter();
-            cells.any(|cell| cell.metric == ARRIVALS && cell.workload == **workload)
-        };
-        !workloads.is_empty() && workloads.iter().all(has_arrivals)
-    }
-
-    /// Whether all comparisons are within one result.
-    pub fn within(&self) -> bool {
-        let mut comparisons = self.findings.comparisons.iter();
-        comparisons.all(|it| matches!(it.kind, Kind::Paired | Kind::Unpaired))
-    }
-}
-
-fn summary(findings: &Findings) -> Vec<String> {
-    warning(findings).into_iter().chain(findings.summary_texts()).collect()
 }
 
 pub(super) fn warning(findings: &Findings) -> Option<String> {
@@ -303,8 +301,8 @@ fn all_remarks(page: &StudyPage<'_>) -> Vec<Remark> {
     remarks.extend(remarks::rules(findings, NameKind::Arm, page.detail));
     remarks.extend(study_more::notes(page));
     remarks.extend(remarks::warnings(findings, |_| false));
-    let is_told = |name: &str| TOLD_ELSEWHERE.contains(&name) || (!page.full() && name == AREA);
-    let checks = findings.checks.iter().filter(|check| !is_told(&check.name));
+    let is_omitted = |name: &str| SHOWN_ELSEWHERE.contains(&name) || (!page.full() && name == AREA);
+    let checks = findings.checks.iter().filter(|check| !is_omitted(&check.name));
     remarks.extend(checks.map(|check| plain(&check.name, &check.text)));
     remarks
 }

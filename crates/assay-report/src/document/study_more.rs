@@ -4,28 +4,24 @@
 use super::numbers::{self, value};
 use super::remarks::{add, with_ranges};
 use super::study::StudyPage;
-use super::study_tables::{add_factors, arm_name};
+use super::study_tables::add_factors;
 use super::{Block, Cell, Column, Detail, Remark, Section, SectionRole, Table};
 use assay_analysis::inference::note_words;
-use assay_core::exhibit::Unit;
-use assay_core::quantity::units::show;
+use assay_core::{exhibit::Unit, quantity::units::show};
 use assay_study::findings::notes::Note;
 use assay_study::findings::{AbsentCell, Comparison, Effect, Needed, Rank, RankRange, Verdict};
 use assay_study::results::plan::{Arm, arm_in_words};
 use assay_workloads::metrics::noun;
 
-const MOST_PLACES: usize = 12;
+const MOST_RANKS: usize = 12;
 /// Ranks to print if there are more.
-const TOLD_PLACES: usize = 8;
+const SHOWN_RANKS: usize = 8;
 /// Ranks to print for each of several workloads: their tables already have all arms.
-const TOLD_OF_MANY: usize = 3;
+const SHOWN_OF_MANY: usize = 3;
 const MOST_NAMED: usize = 6;
 
 pub(super) fn sections(page: &StudyPage<'_>) -> Vec<Section> {
     let findings = page.findings;
-    let list = |caption: &str, texts: Vec<String>| {
-        (!texts.is_empty()).then(|| Section::titled(caption, vec![Block::List(texts)]))
-    };
     let effects = &findings.effects;
     let mut interactions: Vec<String> =
         effects.interactions.iter().map(|effect| effect.text.clone()).collect();
@@ -34,15 +30,16 @@ pub(super) fn sections(page: &StudyPage<'_>) -> Vec<Section> {
                     few trials, may exist.";
         interactions.push(none.to_owned());
     }
-    let trends = effects.trends.iter().map(|effect| effect.text.clone()).collect();
-    let sections = [
-        self::effects(page),
-        list("interactions", interactions),
-        list("trends", trends),
-        ranking(page),
-        secondary(page),
-    ];
-    sections.into_iter().flatten().collect()
+    let trends: Vec<String> = effects.trends.iter().map(|effect| effect.text.clone()).collect();
+    let mut sections: Vec<Section> = main_effects(page).into_iter().collect();
+    for (caption, texts) in [("interactions", interactions), ("trends", trends)] {
+        if !texts.is_empty() {
+            sections.push(Section::titled(caption, vec![Block::List(texts)]));
+        }
+    }
+    sections.extend(ranking(page));
+    sections.extend(secondary_metrics(page));
+    sections
 }
 
 /// A table whose first column is the workload, if there are several.
@@ -58,14 +55,16 @@ fn by_workload<'a, T>(
     table
 }
 
-fn effects(page: &StudyPage<'_>) -> Option<Section> {
+fn main_effects(page: &StudyPage<'_>) -> Option<Section> {
     let found = &page.findings.effects.main;
     let ratio = |effect: &Effect| {
         let ends = effect.ci95_simultaneous.or(effect.ci95);
         numbers::ratio_and_interval(Some(effect.ratio), ends)
     };
     let mut table = by_workload(page, found, |effect| &effect.workload);
-    table.add(Column::key("level"), found, |effect| level_name(&effect.factor, &effect.level));
+    table.add(Column::key("level"), found, |effect| {
+        arm_in_words(std::iter::once((&effect.factor, &effect.level)))
+    });
     table.add(Column::key("against"), found, |effect| &effect.baseline);
     table.add(Column::right("ratio"), found, |effect| ratio(effect)[0].clone());
     table.add(Column::right("95% CI"), found, |effect| ratio(effect)[1].clone());
@@ -86,47 +85,43 @@ fn effects(page: &StudyPage<'_>) -> Option<Section> {
     })
 }
 
-/// `xfs`, or `threads=4`.
-fn level_name(factor: &str, level: &str) -> String {
-    arm_name(&Arm::from([(factor.to_owned(), level.to_owned())]))
+fn shown_ranks(page: &StudyPage<'_>, rank: &Rank) -> usize {
+    let all = rank.ranks.len();
+    match page.workloads.len() {
+        _ if page.full() => all,
+        1 if all <= MOST_RANKS => all,
+        1 => SHOWN_RANKS,
+        _ => all.min(SHOWN_OF_MANY),
+    }
 }
 
 fn ranking(page: &StudyPage<'_>) -> Option<Section> {
-    let findings = page.findings;
-    let ranks = &findings.effects.ranks;
-    let shown_count = |rank: &Rank| {
-        let most = match page.workloads.len() {
-            _ if page.full() => usize::MAX,
-            1 if rank.ranks.len() <= MOST_PLACES => MOST_PLACES,
-            1 => TOLD_PLACES,
-            _ => TOLD_OF_MANY,
-        };
-        rank.ranks.len().min(most)
-    };
+    let ranks = &page.findings.effects.ranks;
     let mut places: Vec<(&Rank, &RankRange)> = Vec::new();
     for rank in ranks {
-        places.extend(rank.ranks.iter().take(shown_count(rank)).map(|place| (rank, place)));
+        places.extend(rank.ranks[..shown_ranks(page, rank)].iter().map(|place| (rank, place)));
     }
     let mut table = by_workload(page, &places, |(rank, _)| &rank.workload);
     let rank = Column { unit: Unit::Number, ..Column::key("rank") };
     table.add(rank, &places, |(_, place)| rank_text(place));
     for (row, (rank, place)) in table.rows.iter_mut().zip(&places) {
         let workload = if page.workloads.len() > 1 { &rank.workload } else { "" };
-        let name = format!("{workload} {} {}", rank_text(place), arm_name(&place.configuration));
+        let arm = arm_in_words(place.configuration.iter());
+        let name = format!("{workload} {} {arm}", rank_text(place));
         name.trim_start().clone_into(&mut row.name);
     }
     add_factors(&mut table, page, &places, |(_, place)| &place.configuration);
     table.add(Column::right("result"), &places, |(rank, place)| {
         value(&rank.metric, place.geometric_mean)
     });
-    let hidden: usize = ranks.iter().map(|rank| rank.ranks.len() - shown_count(rank)).sum();
+    let hidden = ranks.iter().map(|rank| rank.ranks.len()).sum::<usize>() - places.len();
     let mut how =
         vec!["Best first; overlapping ranges of ranks mean no significant difference.".to_owned()];
     if hidden > 0 {
         how.push(format!("{hidden} more configurations: {}", page.more()));
     }
     // The tables of the workloads have the same numbers: only details need a long list.
-    let role = if places.len() > MOST_PLACES { SectionRole::Closer } else { SectionRole::Usual };
+    let role = if places.len() > MOST_RANKS { SectionRole::Closer } else { SectionRole::Usual };
     (!ranks.is_empty()).then(|| {
         Section::titled("ranking", vec![Block::Text(how), Block::Table(table)]).with_role(role)
     })
@@ -141,7 +136,7 @@ fn rank_text(place: &RankRange) -> String {
 }
 
 /// Comparisons of other metrics: a table in full, else their number.
-fn secondary(page: &StudyPage<'_>) -> Option<Section> {
+fn secondary_metrics(page: &StudyPage<'_>) -> Option<Section> {
     let comparisons: Vec<_> = page.findings.comparisons.iter().filter(|it| !it.primary).collect();
     if comparisons.is_empty() {
         return None;
@@ -171,7 +166,7 @@ fn secondary(page: &StudyPage<'_>) -> Option<Section> {
     table.add(Column::right(title), &comparisons, |it| numbers::ratio(it));
     table.add(Column::right("95% CI"), &comparisons, |it| numbers::interval(it));
     for (row, it) in table.rows.iter_mut().zip(&comparisons) {
-        row.name = format!("{} {}", arm_name(&it.configuration), noun(&it.metric));
+        row.name = format!("{} {}", arm_in_words(it.configuration.iter()), noun(&it.metric));
         if page.workloads.len() > 1 {
             row.name = format!("{} {}", it.workload, row.name);
         }
@@ -189,38 +184,42 @@ pub(super) fn notes(page: &StudyPage<'_>) -> Vec<Remark> {
     };
     let ids = page.findings.summary.iter().flat_map(|sentence| &sentence.comparisons);
     let in_summary: Vec<&Comparison> = ids.filter_map(|id| page.findings.comparison(id)).collect();
-    // The sentence of a comparison with numbers says why the order rules out a verdict.
-    let has_reason = in_summary.iter().any(|it| it.ratio.is_some() || it.difference.is_some());
-    let is_said = |note: Option<&Note>| has_reason && matches!(note, Some(Note::NoOrder { .. }));
-    let is_in_summary = |pair: &Comparison| in_summary.iter().any(|it| it.id == pair.id);
-    // The trust column has it for each number.
-    let is_plain = |note: Option<&Note>| !page.full() && matches!(note, Some(Note::Trust { .. }));
+    let has_numbers = in_summary.iter().any(|it| it.ratio.is_some() || it.difference.is_some());
+    let is_repetition = |note: Option<&Note>| match note {
+        // The sentence of a comparison with numbers says why the order rules out a verdict.
+        Some(Note::NoOrder { .. }) => has_numbers,
+        // The trust column has it for each number.
+        Some(Note::Trust { .. }) => !page.full(),
+        _ => false,
+    };
     let mut remarks: Vec<Remark> = Vec::new();
     for pair in page.primary() {
-        for (note, words) in pair.remarks().filter(|(it, _)| !is_said(*it) && !is_plain(*it)) {
-            add(&mut remarks, "note", None, &unnamed(page, note, words), &name(pair));
+        for (note, words) in pair.remarks().filter(|(note, _)| !is_repetition(*note)) {
+            add(&mut remarks, "note", None, &without_names(page, note, words), &name(pair));
         }
     }
     if !page.full() {
         remarks = with_ranges(remarks);
     }
-    let open: Vec<(u32, String)> = page
-        .primary()
-        .filter(|it| it.verdict == Some(Verdict::Inconclusive) && !is_in_summary(it))
-        .filter_map(|it| Some((it.replicates_needed?, name(it))))
-        .collect();
     let all = page.primary().count();
     for Remark { rows, .. } in &mut remarks {
-        *rows = named_rows(page, std::mem::take(rows), all);
+        *rows = shortened_rows(page, std::mem::take(rows), all);
     }
-    remarks.extend(needed(page, open, all));
+    let mut open: Vec<(u32, String)> = Vec::new();
+    for pair in page.primary().filter(|it| it.verdict == Some(Verdict::Inconclusive)) {
+        let is_in_summary = in_summary.iter().any(|it| it.id == pair.id);
+        if let Some(needed) = pair.replicates_needed.filter(|_| !is_in_summary) {
+            open.push((needed, name(pair)));
+        }
+    }
+    remarks.extend(needed_replicates(page, open, all));
     remarks
 }
 
 /// A note of one of many comparisons, without the names of its arms, which its row has.
-fn unnamed(page: &StudyPage<'_>, note: Option<&Note>, words: &str) -> String {
-    let few = page.full() || page.primary().count() <= MOST_NAMED;
-    let Some(note) = note.filter(|_| !few) else { return words.to_owned() };
+fn without_names(page: &StudyPage<'_>, note: Option<&Note>, words: &str) -> String {
+    let keeps_names = page.full() || page.primary().count() <= MOST_NAMED;
+    let Some(note) = note.filter(|_| !keeps_names) else { return words.to_owned() };
     let sides = match note {
         // Results of different days have no baseline in the sense of a study.
         Note::TrustOfResult { .. } => ["the earlier", "the later"],
@@ -230,7 +229,7 @@ fn unnamed(page: &StudyPage<'_>, note: Option<&Note>, words: &str) -> String {
 }
 
 /// The rows of a remark: one word for all of them, a number for many.
-fn named_rows(page: &StudyPage<'_>, rows: Vec<String>, all: usize) -> Vec<String> {
+fn shortened_rows(page: &StudyPage<'_>, rows: Vec<String>, all: usize) -> Vec<String> {
     if rows.len() == all {
         return if all > 1 { vec!["all comparisons".to_owned()] } else { Vec::new() };
     }
@@ -241,9 +240,10 @@ fn named_rows(page: &StudyPage<'_>, rows: Vec<String>, all: usize) -> Vec<String
 }
 
 /// Replicates needed by the inconclusive comparisons: one remark for all of them; in full, with the number of each.
-fn needed(page: &StudyPage<'_>, open: Vec<(u32, String)>, all: usize) -> Option<Remark> {
-    let counts = open.iter().map(|(count, _)| u64::from(*count));
-    let (least, most) = counts.clone().min().zip(counts.max())?;
+/// `open`: the needed number and the name of each comparison.
+fn needed_replicates(page: &StudyPage<'_>, open: Vec<(u32, String)>, all: usize) -> Option<Remark> {
+    let counts = || open.iter().map(|(count, _)| u64::from(*count));
+    let (least, most) = (counts().min()?, counts().max()?);
     let margin = page.primary().find_map(|it| it.margin).unwrap_or_default();
     let needed = Needed::from_counts(open.iter().map(|(count, _)| *count), margin)?;
     let text = format!("inconclusive; {}", needed.words());
@@ -253,7 +253,7 @@ fn needed(page: &StudyPage<'_>, open: Vec<(u32, String)>, all: usize) -> Option<
             |(count, row): (u32, String)| format!("{row} ({})", show::about(u64::from(count)));
         open.into_iter().map(row).collect()
     } else {
-        named_rows(page, open.into_iter().map(|(_, row)| row).collect(), all)
+        shortened_rows(page, open.into_iter().map(|(_, row)| row).collect(), all)
     };
     Some(Remark { rule: "note".to_owned(), trust: None, text, rows })
 }
@@ -274,11 +274,10 @@ pub(super) fn absent(page: &StudyPage<'_>) -> Option<Section> {
     }
     for remark in remarks.iter_mut().filter(|remark| remark.rows.len() > MOST_NAMED && !page.full())
     {
-        let missing = page.findings.absent.iter().filter(|entry| entry.metric.is_none());
-        let arms = missing
-            .filter(|entry| reason_of(entry) == remark.text)
-            .map(|entry| &entry.configuration);
-        remark.rows = vec![shared_levels(&arms.collect::<Vec<_>>(), remark.rows.len())];
+        let mut entries = page.findings.absent.iter().collect::<Vec<_>>();
+        entries.retain(|entry| entry.metric.is_none() && reason_of(entry) == remark.text);
+        let arms: Vec<&Arm> = entries.iter().map(|entry| &entry.configuration).collect();
+        remark.rows = vec![count_with_shared_levels(&arms, remark.rows.len())];
     }
     (!remarks.is_empty()).then(|| Section::new(Block::Remarks(remarks)))
 }
@@ -289,13 +288,12 @@ fn reason_of(entry: &AbsentCell) -> &str {
 }
 
 /// `8 rows with xfs`: the number of rows, with the levels common to their arms.
-fn shared_levels(arms: &[&Arm], rows: usize) -> String {
+fn count_with_shared_levels(arms: &[&Arm], rows: usize) -> String {
     let Some((first, others)) = arms.split_first() else { return format!("{rows} rows") };
-    let common = first
-        .iter()
-        .filter(|(name, level)| others.iter().all(|other| other.get(*name) == Some(*level)));
-    let common: Arm = common.map(|(name, level)| (name.clone(), level.clone())).collect();
-    match arm_in_words(common.iter()) {
+    let is_shared = |(name, level): &(&String, &String)| {
+        others.iter().all(|other| other.get(*name) == Some(*level))
+    };
+    match arm_in_words(first.iter().filter(is_shared)) {
         words if words.is_empty() => format!("{rows} rows"),
         words => format!("{rows} rows with {words}"),
     }

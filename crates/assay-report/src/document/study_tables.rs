@@ -5,10 +5,9 @@ use super::numbers::{self, below, heading, under_heading};
 use super::pace;
 use super::study::StudyPage;
 use super::{Block, Cell, Column, NONE, Section, Table, depth_note, grid, result, spread};
-use assay_core::exhibit::Unit;
+use assay_core::exhibit::{Unit, parts::distinct};
 use assay_core::quantity::metric::{FDATASYNC, Statistic, class, of_requests};
-use assay_core::quantity::played;
-use assay_core::quantity::{Better, Scale};
+use assay_core::quantity::{Better, Scale, played, units::show};
 use assay_study::findings::shown::Rating;
 use assay_study::findings::{
     Comparison, Findings, Kind, Measurement, SentenceRole, Trust, Verdict,
@@ -20,7 +19,8 @@ const TAIL: &str = "latency_p99_ns";
 const PLAYED: &str = "Replayed reads, writes, flushes, trims and write-zeroes: requests of the trace by class. 95% \
      CIs are simultaneous over all classes of a workload.";
 
-/// Quantiles to print with a primary metric, with headings: the tail, and for classes of requests also the median.
+/// Headings and metrics of the quantiles to print with a primary metric: the tail, and for classes of requests also the
+/// median.
 fn quantiles(metric: &str) -> Vec<(&'static str, &'static str)> {
     const OF_CLASSES: [(&str, Statistic); 3] =
         [("p50", Statistic::P50), ("p90", Statistic::P90), ("p99", Statistic::P99)];
@@ -80,45 +80,38 @@ pub(super) enum ComparisonRole<'a> {
 }
 
 pub(super) fn workloads(findings: &Findings) -> Vec<WorkloadRows<'_>> {
-    let mut names: Vec<&str> = Vec::new();
-    for cell in &findings.measurements {
-        if !names.contains(&cell.workload.as_str()) {
-            names.push(&cell.workload);
-        }
-    }
-    names.into_iter().filter_map(|name| workload(findings, name)).collect()
+    let names = distinct(findings.measurements.iter().map(|cell| cell.workload.as_str()));
+    names.into_iter().filter_map(|name| workload_rows(findings, name)).collect()
 }
 
-fn workload<'a>(findings: &'a Findings, name: &'a str) -> Option<WorkloadRows<'a>> {
+/// The cells of the compared metric, else of the primary one, else of the first: each baseline before its arms.
+fn workload_rows<'a>(findings: &'a Findings, name: &'a str) -> Option<WorkloadRows<'a>> {
     let is_compared = |it: &&Comparison| it.primary && it.workload == name;
     let compared: Vec<&Comparison> = findings.comparisons.iter().filter(is_compared).collect();
-    let mut own = findings.measurements.iter().filter(|cell| cell.workload == name);
-    // The compared metric, else the primary one, else the first.
+    let mut cells: Vec<&Measurement> =
+        findings.measurements.iter().filter(|cell| cell.workload == name).collect();
     let metric = match compared.first() {
         Some(found) => &found.metric,
-        None => &own.clone().find(|cell| cell.primary).or_else(|| own.next())?.metric,
+        None => &cells.iter().find(|cell| cell.primary).or_else(|| cells.first())?.metric,
     };
-    let cells: Vec<&Measurement> = findings
-        .measurements
-        .iter()
-        .filter(|cell| cell.workload == name && cell.metric == *metric)
-        .collect();
+    cells.retain(|cell| cell.metric == *metric);
     let mut lines: Vec<(usize, usize, ComparedCell<'_>)> = Vec::new();
     for cell in &cells {
         let found = compared.iter().find(|it| it.configuration == cell.configuration);
         let base = found.map_or(&cell.configuration, |it| &it.baseline);
-        let context = cells.iter().position(|it| it.configuration == *base).unwrap_or(usize::MAX);
+        let base_index = cells.iter().position(|it| it.configuration == *base);
         let is_baseline = compared.iter().any(|it| it.baseline == cell.configuration);
-        let (place, role) = match (cell.control, found, is_baseline) {
-            (true, ..) => (1, ComparisonRole::Control),
-            (_, Some(found), _) => (2, ComparisonRole::Compared(found)),
-            (_, None, true) => (0, ComparisonRole::Baseline),
-            (_, None, false) => (2, ComparisonRole::Alone),
+        // Below a baseline, its control is first.
+        let (place, role) = match found {
+            _ if cell.control => (1, ComparisonRole::Control),
+            Some(found) => (2, ComparisonRole::Compared(found)),
+            None if is_baseline => (0, ComparisonRole::Baseline),
+            None => (2, ComparisonRole::Alone),
         };
-        lines.push((context, place, ComparedCell { cell, role }));
+        lines.push((base_index.unwrap_or(usize::MAX), place, ComparedCell { cell, role }));
     }
-    // Stable sort: the order of the study remains within a context.
-    lines.sort_by_key(|(context, place, _)| (*context, *place));
+    // Stable sort: the order of the study remains below a baseline.
+    lines.sort_by_key(|(base_index, place, _)| (*base_index, *place));
     let better = cells.first()?.better;
     let arms = lines.into_iter().map(|(.., line)| line).collect();
     Some(WorkloadRows { name, metric, better, arms })
@@ -177,8 +170,9 @@ pub(super) fn table(
         quantiles.extend(P999.into_iter().filter(|(_, metric)| *metric != workload.metric));
     }
     for (heading, metric) in quantiles {
-        let is_its = |cell: &Measurement| cell.workload == workload.name && cell.metric == metric;
-        if findings.measurements.iter().any(is_its) {
+        let has_metric =
+            |cell: &Measurement| cell.workload == workload.name && cell.metric == metric;
+        if findings.measurements.iter().any(has_metric) {
             table.add(Column::right(heading), &lines, |line| {
                 super::text_in_row(findings, line.cell, metric)
             });
@@ -204,6 +198,7 @@ pub(super) fn table(
     table
 }
 
+/// Adds the ratio to the baseline with its interval, and the verdict if any comparison has one.
 fn add_comparisons(
     table: &mut Table,
     page: &StudyPage<'_>,
@@ -234,6 +229,7 @@ pub(super) fn all_trusted(findings: &Findings) -> bool {
     !findings.measurements.is_empty() && cells.all(|cell| cell.trust == Some(Trust::Trusted))
 }
 
+/// Adds a column per factor with the level of each item's arm.
 pub(super) fn add_factors<'a, T>(
     table: &mut Table,
     page: &StudyPage<'_>,
@@ -246,11 +242,6 @@ pub(super) fn add_factors<'a, T>(
         let column = Column { unit, ..Column::key(&factor.name) };
         table.add(column, items, |item| arm(item).get(&factor.name));
     }
-}
-
-/// `ext4`, or `ext4 with depth 4`.
-pub(super) fn arm_name(arm: &Arm) -> String {
-    arm_in_words(arm.iter())
 }
 
 /// Relative difference below which a reader considers two means equal.
@@ -273,7 +264,7 @@ impl ComparedCell<'_> {
         let depth = depth_note(page.findings, workload.name, arm);
         let pace = pace::note(page.findings, workload.name, arm);
         let notes = [depth, pace, self.baseline_note(page, workload)];
-        (arm_name(arm), notes.into_iter().flatten().collect())
+        (arm_in_words(arm.iter()), notes.into_iter().flatten().collect())
     }
 
     /// The baseline's mean over the pairs of a ratio, if it differs from that of its row.
@@ -283,11 +274,12 @@ impl ComparedCell<'_> {
         let is_baseline = |line: &&ComparedCell<'_>| {
             line.cell.configuration == found.baseline && !line.cell.control
         };
-        let shown = workload.arms.iter().find(is_baseline).and_then(ComparedCell::result);
-        let is_far = shown.is_none_or(|shown| (baseline / shown - 1.0).abs() > NEAR);
         let text = |mean: f64| under_heading(workload.metric, mean);
-        if shown.map(text) == Some(text(baseline)) || !(is_far || page.full()) {
-            return None;
+        if let Some(shown) = workload.arms.iter().find(is_baseline).and_then(ComparedCell::result) {
+            let is_far = (baseline / shown - 1.0).abs() > NEAR;
+            if text(shown) == text(baseline) || !(is_far || page.full()) {
+                return None;
+            }
         }
         Some(format!("the ratio uses {} pairs; their baseline mean is {}", found.n, text(baseline)))
     }
@@ -322,7 +314,7 @@ fn comparison_cells(page: &StudyPage<'_>, line: &ComparedCell<'_>) -> [Cell; 3] 
         ComparisonRole::Compared(found) => [
             numbers::ratio(found).into(),
             numbers::interval(found).into(),
-            numbers::judged(found, page.without_verdicts),
+            numbers::verdict_cell(found, page.without_verdicts),
         ],
     }
 }
@@ -362,25 +354,26 @@ pub(super) fn legend(page: &StudyPage<'_>) -> Vec<String> {
     }));
     let has_loads = page.workloads.iter().any(|workload| load::table(page, workload).is_some());
     texts.extend(has_loads.then(|| load::LEGEND.to_owned()));
-    texts.extend(ratios(page));
-    texts.extend(verdicts(page));
-    let is_said = findings.summary.iter().any(|sentence| sentence.role == SentenceRole::Trust);
-    if all_trusted(findings) && !is_said {
+    texts.extend(ratio_legend(page));
+    texts.extend(verdict_legend(page));
+    let is_in_summary =
+        findings.summary.iter().any(|sentence| sentence.role == SentenceRole::Trust);
+    if all_trusted(findings) && !is_in_summary {
         let is_one_trial = findings.measurements.iter().filter(|it| it.primary).all(|it| it.n < 2);
-        let judged = if is_one_trial {
+        let sentence = if is_one_trial {
             "No trust rule was triggered, but each number is from a single trial without a spread."
         } else {
             "All numbers are trusted: no trust rule was triggered."
         };
-        texts.push(findings.recorded().unwrap_or_else(|| judged.to_owned()));
+        texts.push(findings.recorded().unwrap_or_else(|| sentence.to_owned()));
     }
     texts
 }
 
 /// How to read the ratios; `None` without comparisons.
-fn ratios(page: &StudyPage<'_>) -> Option<String> {
-    let (_, most) = page.family()?;
-    if !page.within() {
+fn ratio_legend(page: &StudyPage<'_>) -> Option<String> {
+    let (_, most) = page.family_sizes()?;
+    if !page.is_within_result() {
         let rerun = page.primary().any(|it| it.kind == Kind::RerunBaseline);
         let step = if rerun { " (each configuration first relative to its baseline)" } else { "" };
         return Some(format!(
@@ -393,10 +386,10 @@ fn ratios(page: &StudyPage<'_>) -> Option<String> {
     let levels = if several { " at the same levels of the other factors" } else { "" };
     let joint = if most > 1 { "; 95% CIs are simultaneous per workload" } else { "" };
     let has_verdict = |it: &Comparison| it.verdict.is_some() && it.ci95_simultaneous.is_some();
-    let basis = match (page.primary().any(has_verdict) && !page.without_verdicts, most) {
-        (false, _) => "",
-        (true, 1) => "; verdicts are based on the CI",
-        (true, _) => "; verdicts are based on the CIs",
+    let basis = match most {
+        _ if page.without_verdicts || !page.primary().any(has_verdict) => "",
+        1 => "; verdicts are based on the CI",
+        _ => "; verdicts are based on the CIs",
     };
     let statistics = if page.primary().any(|it| it.difference.is_some()) {
         "Ratios and differences"
@@ -409,14 +402,14 @@ fn ratios(page: &StudyPage<'_>) -> Option<String> {
 }
 
 /// Explains words of the verdict column.
-fn verdicts(page: &StudyPage<'_>) -> Vec<String> {
+fn verdict_legend(page: &StudyPage<'_>) -> Vec<String> {
     let mut texts = Vec::new();
     let margin = page.primary().find_map(|it| it.margin).unwrap_or_default();
     if page.primary().any(|it| it.verdict == Some(Verdict::Equivalent)) {
         texts.push(format!(
             "Equivalent: two one-sided tests place the ratio between {} and {} (90% CI).",
-            assay_core::quantity::units::show::ratio(1.0 / (1.0 + margin)),
-            assay_core::quantity::units::show::ratio(1.0 + margin),
+            show::ratio(1.0 / (1.0 + margin)),
+            show::ratio(1.0 + margin),
         ));
     }
     if page.primary().any(|it| numbers::undercut_margin(it).is_some()) {

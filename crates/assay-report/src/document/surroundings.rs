@@ -1,11 +1,9 @@
 //! The machine around the target, and the drives' health data.
 
 use super::{Block, Column, NONE, Section, SectionRole, Table};
-use assay_core::exhibit::Unit;
-use assay_core::quantity::units::show;
+use assay_core::{exhibit::Unit, quantity::units::show};
 use assay_machine::probes;
-use assay_study::findings::Findings;
-use assay_study::findings::shown::table_of_rows;
+use assay_study::findings::{Findings, shown::table_of_rows};
 use assay_study::results::surroundings::facts::{Activity, ObservedField, WorkloadSurroundings};
 
 pub(super) fn sections(findings: &Findings) -> Vec<Section> {
@@ -79,13 +77,13 @@ fn observed(findings: &Findings) -> Option<Section> {
         row.name = format!("{} {}", keys.join(" ").trim_end(), field.probe);
     }
     let text = |row: &ObservedField, value: Option<f64>| {
-        let (_, unit) = described(row);
+        let (_, unit) = name_and_unit(row);
         value.map(|value| unit.show(value))
     };
     table.add(Column::left("probe"), rows, |row| &row.probe);
     table.add(Column::left("observed"), rows, |row| {
-        let (description, _) = described(row);
-        description
+        let (name, _) = name_and_unit(row);
+        name
     });
     table.add(Column::right("mean"), rows, |row| text(row, row.mean));
     table.add(Column::right("min"), rows, |row| text(row, row.min));
@@ -95,10 +93,11 @@ fn observed(findings: &Findings) -> Option<Section> {
     }
     let how = "Probe readings during the trials of a row: mean, minimum and maximum over the trials. To see what each \
                probe measures, run assay list probes.";
-    Section::explained("observed", how, table)
+    Section::with_explanation("observed", how, table)
 }
 
-fn described(row: &ObservedField) -> (String, probes::Unit) {
+/// The place of a field with its summary, if the probe is known, and its unit.
+fn name_and_unit(row: &ObservedField) -> (String, probes::Unit) {
     let entry = probes::PROBES.iter().find(|entry| entry.about.name == row.probe);
     let place = row.field.as_deref().unwrap_or(NONE);
     match entry.and_then(|entry| entry.field_at(place)) {
@@ -122,5 +121,5 @@ fn drives(surroundings: &Activity) -> Option<Section> {
         row.notes.extend(drive.grown.iter().map(|(name, by)| format!("{name} +{by}")));
     }
     let how = "Counters reported by the drives, before the first trial and after the last trial.";
-    Section::explained("drives", how, table)
+    Section::with_explanation("drives", how, table)
 }

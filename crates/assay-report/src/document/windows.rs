@@ -17,16 +17,16 @@ const CI: &str = "95% CI";
 /// Rows of a page that are not folded.
 const OPEN: usize = 36;
 
-/// The table, whose smaller changes a page folds; `None` if the workloads have separate tables.
+/// The table, whose smaller changes a page folds; `None` unless all compared values are single.
 pub(super) fn sections(page: &StudyPage<'_>) -> Option<Vec<Section>> {
     let findings = page.findings;
-    let is_listed = |one: &&Comparison| one.primary || class(&one.metric).is_some();
-    let compared: Vec<&Comparison> = findings.comparisons.iter().filter(is_listed).collect();
     let first = page.primary().next()?;
     let is_single = |it: &Comparison| it.n < 2 || class(&it.metric).is_some();
     if findings.study.kind != "compare" || !page.primary().all(is_single) {
         return None;
     }
+    let is_listed = |one: &&Comparison| one.primary || class(&one.metric).is_some();
+    let compared: Vec<&Comparison> = findings.comparisons.iter().filter(is_listed).collect();
     let names = [result_name(&first.baseline), result_name(&first.configuration)];
     let has_several = compared.iter().any(|it| result_name(&it.configuration) != names[1]);
     let is_short = names.iter().all(|name| name.chars().count() <= SHORT);
@@ -40,9 +40,9 @@ pub(super) fn sections(page: &StudyPage<'_>) -> Option<Vec<Section>> {
     table.retain(|_, it| (it.title != RESULT || has_several) && (it.title != CI || has_intervals));
     let open = if page.detail == Detail::Page { OPEN } else { usize::MAX };
     let smaller = table.rows.split_off(open.min(table.rows.len()));
-    let columns = table.columns.clone();
-    let title = "smaller changes".to_owned();
-    let smaller = Table { title, columns, rows: smaller, ..Table::default() };
+    let mut folded = Table::new("smaller changes");
+    folded.columns.clone_from(&table.columns);
+    folded.rows = smaller;
     if let Some(windows) = findings.exhibits.iter().find(|it| it.topic == WINDOWS) {
         table.notes.extend(windows.notes.iter().cloned());
         table.notes.push(LEGEND.to_owned());
@@ -52,8 +52,8 @@ pub(super) fn sections(page: &StudyPage<'_>) -> Option<Vec<Section>> {
         names[0]
     ));
     let mut sections = vec![Section::from(table).with_role(SectionRole::Of("classes"))];
-    if !smaller.rows.is_empty() {
-        sections.push(Section::from(smaller).with_role(SectionRole::Closer));
+    if !folded.rows.is_empty() {
+        sections.push(Section::from(folded).with_role(SectionRole::Closer));
     }
     Some(sections)
 }
@@ -61,7 +61,7 @@ pub(super) fn sections(page: &StudyPage<'_>) -> Option<Vec<Section>> {
 /// The changes, the largest first, and then the values that only one result has.
 fn change_rows(page: &StudyPage<'_>, names: [&str; 2]) -> Vec<Row> {
     let (findings, compared) = (page.findings, &page.findings.comparisons);
-    let mut rows: Vec<(f64, Row)> = compared.iter().map(|it| change(page, it)).collect();
+    let mut rows: Vec<(f64, Row)> = compared.iter().map(|it| sized_row(page, it)).collect();
     let is_alone = |cell: &&Measurement| {
         !compared.iter().any(|it| it.workload == cell.workload && it.metric == cell.metric)
     };
@@ -75,14 +75,14 @@ fn change_rows(page: &StudyPage<'_>, names: [&str; 2]) -> Vec<Row> {
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-fn change(page: &StudyPage<'_>, comparison: &Comparison) -> (f64, Row) {
+/// The row of a comparison with the size of its change; -1 without a ratio.
+fn sized_row(page: &StudyPage<'_>, comparison: &Comparison) -> (f64, Row) {
     let [configured, base] = comparison.means.map_or([None; 2], |means| means.map(Some));
-    let values = [(&comparison.baseline, base), (&comparison.configuration, configured)].map(
-        |(arm, mean)| {
-            let cell = page.findings.cell(&comparison.workload, arm, &comparison.metric);
-            cell.and_then(Measurement::value).or(mean)
-        },
-    );
+    let value = |arm: &Arm, mean: Option<f64>| {
+        let cell = page.findings.cell(&comparison.workload, arm, &comparison.metric);
+        cell.and_then(Measurement::value).or(mean)
+    };
+    let values = [value(&comparison.baseline, base), value(&comparison.configuration, configured)];
     let texts =
         [numbers::ratio(comparison), numbers::interval(comparison), comparison.n.to_string()]
             .map(Some);
@@ -90,6 +90,7 @@ fn change(page: &StudyPage<'_>, comparison: &Comparison) -> (f64, Row) {
     (size, row(&comparison.workload, &comparison.metric, &comparison.configuration, values, texts))
 }
 
+/// A row with the values of both results, and the texts of ratio, interval and count.
 fn row(
     workload: &str,
     metric: &str,
@@ -100,10 +101,12 @@ fn row(
     let mut levels = arm.clone();
     let result = levels.remove(RESULT).unwrap_or_default();
     let subject = format!("{workload} {}", arm_in_words(levels.iter())).trim().to_owned();
-    // The name of a class of requests already contains the subject of the statistic.
-    let quantity = class(metric)
-        .map_or_else(|| noun(metric).to_owned(), |(_, kind)| format!("{kind:?}").to_lowercase());
-    let values = values.map(|own| own.map(|it| under_heading(metric, it)));
+    let quantity = match class(metric) {
+        // The name of a class of requests already contains the subject of the statistic.
+        Some((_, statistic)) => format!("{statistic:?}").to_lowercase(),
+        None => noun(metric).to_owned(),
+    };
+    let values = values.map(|value| value.map(|value| under_heading(metric, value)));
     let name = format!("{subject}, {quantity}, {result}");
     let cells = [subject, quantity, result].into_iter().map(Cell::from);
     Row { name, ..Row::new(cells.chain(values.into_iter().chain(texts).map(Cell::from))) }

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use assay_analysis::import::go_bench::{NAMES, UNITS_OF_METRICS as UNITS};
-use assay_core::catalogue::About;
-use assay_core::quantity::Better;
+use assay_core::{catalogue::About, quantity::Better};
 use assay_study::findings::{Findings, Measurement};
 
 use super::{Exporter, counting_values, nothing};

@@ -3,8 +3,7 @@
 
 use serde::Serialize;
 
-use assay_core::catalogue::About;
-use assay_core::quantity::Better;
+use assay_core::{catalogue::About, quantity::Better};
 use assay_study::findings::{Comparison, Findings, Measurement, Trust};
 use assay_workloads::metrics::noun;
 
@@ -72,10 +71,10 @@ fn is_invalid(cell: &Measurement) -> bool {
 
 fn entry(findings: &Findings, cell: &Measurement, value: f64) -> ExportEntry {
     let range = cell.ci95.map(|[low, high]| format!("{}..{}", brief(low), brief(high)));
-    let verdicts = verdicts(findings, cell);
     let trials = if cell.n == 1 { "1 trial".to_owned() } else { format!("{} trials", cell.n) };
-    let extra: Vec<String> = [trust(cell), trials].into_iter().chain(verdicts).collect();
-    let extra = extra.join("\n");
+    let mut lines = vec![trust(cell), trials];
+    lines.extend(verdicts(findings, cell));
+    let extra = lines.join("\n");
     ExportEntry { name: name(cell), unit: unit(&cell.metric), value, range, extra }
 }
 
@@ -99,15 +98,18 @@ fn trust(cell: &Measurement) -> String {
     if reasons.is_empty() { word.to_owned() } else { format!("{word} ({})", reasons.join("; ")) }
 }
 
+/// Whether a cell is a baseline, and the sentences of its comparisons.
 fn verdicts(findings: &Findings, cell: &Measurement) -> Vec<String> {
-    let is_its = |it: &&Comparison| it.workload == cell.workload && it.metric == cell.metric;
-    let comparisons = || findings.comparisons.iter().filter(is_its);
-    let is_baseline = comparisons().any(|it| it.baseline == cell.configuration);
-    let texts = comparisons().filter(|one| {
-        one.configuration == cell.configuration && !one.withheld && !one.text.is_empty()
-    });
-    let texts = texts.map(|it| it.text.clone());
-    is_baseline.then(|| "baseline".to_owned()).into_iter().chain(texts).collect()
+    let is_of_cell = |it: &&Comparison| it.workload == cell.workload && it.metric == cell.metric;
+    let comparisons = || findings.comparisons.iter().filter(is_of_cell);
+    let mut lines = Vec::new();
+    if comparisons().any(|it| it.baseline == cell.configuration) {
+        lines.push("baseline".to_owned());
+    }
+    for it in comparisons().filter(|it| it.configuration == cell.configuration && !it.withheld) {
+        lines.extend(Some(it.text.clone()).filter(|text| !text.is_empty()));
+    }
+    lines
 }
 
 /// The unit in the name of a metric; without one, the noun of its sentences.
@@ -117,10 +119,11 @@ fn unit(metric: &str) -> String {
         known.map_or_else(|| word.to_owned(), |(_, written)| (*written).to_owned())
     };
     let (stem, last) = metric.rsplit_once('_').unwrap_or(("", metric));
-    let counted = stem.strip_suffix("_per").and_then(|stem| stem.rsplit('_').next());
-    match counted {
+    // `bytes` of `bandwidth_bytes_per_s`.
+    let numerator = stem.strip_suffix("_per").and_then(|stem| stem.rsplit('_').next());
+    match numerator {
         _ if metric == "iops" => "operations/s".to_owned(),
-        Some(counted) => format!("{}/{}", spelled(counted), spelled(last)),
+        Some(numerator) => format!("{}/{}", spelled(numerator), spelled(last)),
         None if UNITS.contains(&last) => spelled(last),
         None => noun(metric).to_owned(),
     }

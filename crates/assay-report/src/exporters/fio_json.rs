@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use assay_core::catalogue::About;
-use assay_study::findings::Findings;
-use assay_study::findings::facts::IoFacts;
+use assay_study::findings::{Findings, facts::IoFacts};
 use assay_workloads::io::Pattern;
 
 use super::{Exporter, counting_values, nothing};
@@ -17,9 +16,8 @@ pub const EXPORTER: Exporter = Exporter {
         summary: "fio-format JSON, for tools that plot or check fio results",
         text: "One job per counted trial: jobname is the workload, job options are the configuration. Rates and \
                latencies are in the section of their direction (read or write); the values of a mixed workload are \
-               under read. Byte \
-               counts, operation counts and runtime are scaled to one second. Assay omits values that it does not \
-               measure, such as context switches and CPU time, so programs that require these values fail.",
+               under read. Byte counts, operation counts and runtime are scaled to one second. Assay omits values that \
+               it does not measure, such as context switches and CPU time, so programs that require these values fail.",
     },
     write,
     left_out: nothing,
@@ -33,6 +31,7 @@ const PERCENTILES: [(&str, &str); 5] = [
     ("99.990000", "latency_p9999_ns"),
 ];
 
+/// Values of a trial by metric.
 type Values<'f> = BTreeMap<&'f str, f64>;
 
 fn write(findings: &Findings) -> Option<String> {
@@ -45,17 +44,17 @@ fn write(findings: &Findings) -> Option<String> {
             values.insert(&cell.metric, value);
         }
     }
-    let with_rates = trials.into_iter().filter(|(_, (_, values))| values.contains_key("iops"));
-    let io_of = |name: &str| {
-        let mut facts = findings.workloads.iter().filter(|facts| facts.name == name);
-        facts.find_map(|facts| facts.io)
-    };
-    let jobs: Vec<Value> = with_rates
-        .enumerate()
-        .map(|(index, ((_, workload, ..), (arm, values)))| {
-            job(index, workload, arm, &values, io_of(workload))
-        })
-        .collect();
+    let mut jobs: Vec<Value> = Vec::new();
+    for ((_, workload, ..), (arm, values)) in trials {
+        if values.contains_key("iops") {
+            let mut facts = findings.workloads.iter().filter(|facts| facts.name == workload);
+            let io = facts.find_map(|facts| facts.io);
+            jobs.push(job(jobs.len(), workload, arm, &values, io));
+        }
+    }
+    if jobs.is_empty() {
+        return None;
+    }
     let document = json!({
         "fio version": format!("assay-{}", findings.environment.assay),
         "assay": { "format": "assay-fio/1", "id": findings.study.id },
@@ -64,8 +63,7 @@ fn write(findings: &Findings) -> Option<String> {
         "jobs": jobs,
         "disk_util": [],
     });
-    let has_jobs = document["jobs"].as_array().is_some_and(|jobs| !jobs.is_empty());
-    has_jobs.then(|| serde_json::to_string_pretty(&document).unwrap_or_default() + "\n")
+    Some(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n")
 }
 
 fn job(
@@ -78,7 +76,7 @@ fn job(
     let mut options = Map::new();
     options.insert("name".to_owned(), json!(workload));
     if let Some(io) = io {
-        options.insert("rw".to_owned(), json!(kind(io)));
+        options.insert("rw".to_owned(), json!(rw_option(io)));
         // Several block sizes have no single value.
         if !io.shaped {
             options.insert("bs".to_owned(), json!(io.size_bytes.to_string()));
@@ -87,7 +85,7 @@ fn job(
     for (name, level) in arm {
         options.insert(name.clone(), json!(level));
     }
-    let (direction_name, others) = match io {
+    let (direction, others) = match io {
         Some(io) if io.only_writes() => ("write", ["read", "trim"]),
         Some(io) if io.only_trims() => ("trim", ["read", "write"]),
         _ => ("read", ["write", "trim"]),
@@ -96,25 +94,29 @@ fn job(
         "jobname": workload, "groupid": at, "error": 0, "eta": 0, "elapsed": 0,
         "job options": options, "assay": { "workload": workload, "arm": arm },
     });
-    job[direction_name] = direction(values);
+    job[direction] = direction_section(values);
     for other in others {
-        job[other] = empty();
+        job[other] = empty_section();
     }
     job
 }
 
-fn kind(io: IoFacts) -> String {
+fn rw_option(io: IoFacts) -> String {
     let random = if io.pattern == Pattern::Random { "rand" } else { "" };
-    let mix = match () {
-        () if io.only_reads() => "read",
-        () if io.only_writes() => "write",
-        () if io.only_trims() => "trim",
-        () => "rw",
+    let mix = if io.only_reads() {
+        "read"
+    } else if io.only_writes() {
+        "write"
+    } else if io.only_trims() {
+        "trim"
+    } else {
+        "rw"
     };
     format!("{random}{mix}")
 }
 
-fn direction(values: &Values<'_>) -> Value {
+/// The section of the direction with the values, scaled to one second.
+fn direction_section(values: &Values<'_>) -> Value {
     let number = |metric: &str| values.get(metric).copied();
     let iops = number("iops").unwrap_or_default();
     let mut latency = Map::new();
@@ -143,7 +145,7 @@ fn direction(values: &Values<'_>) -> Value {
     fields
 }
 
-fn empty() -> Value {
+fn empty_section() -> Value {
     let latency = json!({ "min": 0, "max": 0, "mean": 0.0, "stddev": 0.0 });
     json!({
         "io_bytes": 0, "io_kbytes": 0, "bw_bytes": 0, "bw": 0, "iops": 0.0, "runtime": 0,
@@ -173,7 +175,7 @@ mod tests {
                 shaped: false,
                 partly_synced: false,
             };
-            assert_eq!(kind(io), name);
+            assert_eq!(rw_option(io), name);
             let job = job(0, "it", &BTreeMap::new(), &Values::new(), Some(io));
             let fields = ["read", "write", "trim"].map(|field| job[field]["runtime"] == 1000);
             let expected = match name {

@@ -24,14 +24,17 @@ const TIME: &str = "duration_s";
 fn write(findings: &Findings) -> Option<String> {
     let cells = findings.measurements.iter().filter(|cell| cell.metric == TIME && !cell.control);
     let results: Vec<Value> = cells.filter_map(result).collect();
+    if results.is_empty() {
+        return None;
+    }
     let document = json!({
         "assay": { "format": "assay-hyperfine/1", "id": findings.study.id },
         "results": results,
     });
-    let has_results = !document["results"].as_array().is_none_or(Vec::is_empty);
-    has_results.then(|| serde_json::to_string_pretty(&document).unwrap_or_default() + "\n")
+    Some(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n")
 }
 
+/// `None` if no trial counts.
 fn result(cell: &Measurement) -> Option<Value> {
     let times: Vec<f64> = counting_values(cell).into_iter().map(|(_, value)| value).collect();
     let count = times.len();

@@ -71,7 +71,7 @@ fn row_case(suite: &str, row: &Gated, findings: &Findings) -> String {
         Some(metric) => format!("{}: {metric}", row.name),
         None => row.name.clone(),
     };
-    let ended = match &row.outcome {
+    let outcome = match &row.outcome {
         Ended::Pass => String::new(),
         Ended::Fail => {
             let text = row.text();
@@ -80,7 +80,7 @@ fn row_case(suite: &str, row: &Gated, findings: &Findings) -> String {
         }
         Ended::Inconclusive(reason) => skipped(reason),
     };
-    case(suite, &name, &properties(&row_properties(row, findings)), &ended)
+    case(suite, &name, &properties(&row_properties(row, findings)), &outcome)
 }
 
 fn row_properties(row: &Gated, findings: &Findings) -> Vec<(&'static str, String)> {
@@ -97,8 +97,8 @@ fn row_properties(row: &Gated, findings: &Findings) -> Vec<(&'static str, String
         let bound = if row.outcome == Ended::Fail { "loss_at_least" } else { "loss_at_most" };
         properties.extend([("loss", brief(amount.loss)), (bound, brief(amount.bound95))]);
     }
-    let is_its = |it: &&Comparison| Some(&it.id) == row.comparison.as_ref();
-    if let Some(one) = findings.comparisons.iter().find(is_its) {
+    let is_of_row = |it: &&Comparison| Some(&it.id) == row.comparison.as_ref();
+    if let Some(one) = findings.comparisons.iter().find(is_of_row) {
         properties.extend(one.ratio.map(|ratio| ("ratio", brief(ratio))));
         if let Some([low, high]) = one.ci95_simultaneous.or(one.ci95) {
             properties.push(("ratio_ci95_low", brief(low)));
@@ -118,8 +118,8 @@ fn skipped(reason: &str) -> String {
     element("skipped", &[("message", reason)], "")
 }
 
-fn case(suite: &str, name: &str, properties: &str, ended: &str) -> String {
-    let inside = format!("{properties}{ended}");
+fn case(suite: &str, name: &str, properties: &str, outcome: &str) -> String {
+    let inside = format!("{properties}{outcome}");
     element("testcase", &[("classname", suite), ("name", name)], &inside)
 }
 

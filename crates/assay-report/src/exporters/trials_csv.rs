@@ -3,9 +3,8 @@
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write as _;
 
-use assay_core::catalogue::About;
-use assay_core::lines::field;
 use assay_core::quantity::{Better, Scale};
+use assay_core::{catalogue::About, lines::field};
 use assay_study::findings::{Findings, Measurement, TrialValue};
 use assay_study::results::record::Status;
 use assay_workloads::metrics;
@@ -96,10 +95,11 @@ fn status(trial: &TrialValue, counted: bool) -> &'static str {
 }
 
 fn mean_kind(cell: &Measurement) -> &'static str {
-    match (cell.mean, cell.geometric_mean, cell.median) {
-        (Some(_), _, _) => "arithmetic",
-        (None, Some(_), _) => "geometric",
-        (None, None, Some(_)) => "median",
-        (None, None, None) => "",
+    if cell.mean.is_some() {
+        "arithmetic"
+    } else if cell.geometric_mean.is_some() {
+        "geometric"
+    } else {
+        cell.median.map_or("", |_| "median")
     }
 }

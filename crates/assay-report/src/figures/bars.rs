@@ -46,18 +46,22 @@ pub(super) fn of_metric(
     // Arms in the order of the study.
     let cells = workloads.iter().flat_map(|subject| primary(findings, *subject));
     let arms = distinct(cells.map(|cell| &cell.configuration));
-    let figures: Vec<Option<Figure>> = if arms.len() <= MOST_TOGETHER && workloads.len() > 1 {
-        // Rates of different micro-benchmarks have no axis in common.
-        let (micro, rates): (Vec<&Subject<'_>>, Vec<_>) =
-            workloads.iter().partition(|subject| subject.metric == MICRO_RATE);
-        let metrics = distinct(rates.iter().map(|subject| subject.metric)).into_iter();
-        let metrics = metrics.map(|it| in_one_figure(findings, names, workloads, &arms, it));
-        metrics.chain(micro.iter().map(|subject| of_workload(findings, names, **subject))).collect()
-    } else {
-        workloads.iter().map(|subject| of_workload(findings, names, *subject)).collect()
-    };
-    let with_kind = |figure: Figure| Figure { id: id_of(&[kind, &figure.id]), ..figure };
-    at_most(figures.into_iter().flatten().map(with_kind).collect(), MOST_FIGURES, "workload")
+    // Rates of different micro-benchmarks have no axis in common, so they are never together.
+    let (together, alone): (Vec<Subject<'_>>, Vec<Subject<'_>>) =
+        if arms.len() <= MOST_TOGETHER && workloads.len() > 1 {
+            workloads.iter().copied().partition(|subject| subject.metric != MICRO_RATE)
+        } else {
+            (Vec::new(), workloads.to_vec())
+        };
+    let mut figures: Vec<Figure> = Vec::new();
+    for metric in distinct(together.iter().map(|subject| subject.metric)) {
+        figures.extend(in_one_figure(findings, names, workloads, &arms, metric));
+    }
+    figures.extend(alone.iter().filter_map(|subject| of_workload(findings, names, *subject)));
+    for figure in &mut figures {
+        figure.id = id_of(&[kind, &figure.id]);
+    }
+    at_most(figures, MOST_FIGURES, "workload")
 }
 
 /// Bars of all workloads with this metric in one figure, a series per arm.
@@ -107,25 +111,29 @@ fn grouped(
     cells: &[&Measurement],
     factors: [&String; 2],
 ) -> (Axis, Vec<Series>) {
-    let mut both = factors.map(|factor| (factor, levels(findings, cells, factor)));
-    both.sort_by_key(|(_, levels)| std::cmp::Reverse(levels.len()));
-    let [(along, places), (other, levels)] = &both;
+    let mut sorted = factors.map(|factor| (factor, levels_of(findings, cells, factor)));
+    sorted.sort_by_key(|(_, levels)| std::cmp::Reverse(levels.len()));
+    let [(long_factor, groups), (short_factor, levels)] = &sorted;
     let series = levels.iter().map(|level| {
-        let level_cells = cells.iter().filter(|cell| cell.configuration.get(*other) == Some(level));
-        let bars = level_cells.filter_map(|cell| {
-            let at = places.iter().position(|it| cell.configuration.get(*along) == Some(it))?;
-            bar(findings, at, &names.arm(&cell.configuration), cell)
-        });
-        (short(&level_words(other, level)), bars.collect::<Vec<Point>>())
+        let mut bars: Vec<Point> = Vec::new();
+        for cell in cells.iter().filter(|it| it.configuration.get(*short_factor) == Some(level)) {
+            let group = cell.configuration.get(*long_factor);
+            if let Some(at) = groups.iter().position(|it| group == Some(it)) {
+                bars.extend(bar(findings, at, &names.arm(&cell.configuration), cell));
+            }
+        }
+        (short(&level_words(short_factor, level)), bars)
     });
-    let names = places.iter().map(|place| short(&level_words(along, place)));
+    let names = groups.iter().map(|level| short(&level_words(long_factor, level)));
     (Axis::names("", names), Series::each(series, Mark::Bars))
 }
 
-pub(super) fn levels(findings: &Findings, cells: &[&Measurement], factor: &str) -> Vec<String> {
-    let declared = findings.study.factors.iter().find(|it| it.name == factor);
-    let seen = || distinct(cells.iter().filter_map(|cell| cell.configuration.get(factor)).cloned());
-    declared.map_or_else(seen, |declared| declared.levels.clone())
+/// The levels of a factor as the study declares them, else those of the cells in their order.
+pub(super) fn levels_of(findings: &Findings, cells: &[&Measurement], factor: &str) -> Vec<String> {
+    if let Some(declared) = findings.study.factors.iter().find(|it| it.name == factor) {
+        return declared.levels.clone();
+    }
+    distinct(cells.iter().filter_map(|cell| cell.configuration.get(factor)).cloned())
 }
 
 fn bar(findings: &Findings, at: usize, name: &str, cell: &Measurement) -> Option<Point> {
@@ -134,6 +142,7 @@ fn bar(findings: &Findings, at: usize, name: &str, cell: &Measurement) -> Option
     Some(Point { label, ..point })
 }
 
+/// Bars with their texts; `workload` is empty if they are of several workloads.
 fn titled_bars(
     findings: &Findings,
     metric: &str,
@@ -144,11 +153,11 @@ fn titled_bars(
     let metric_name = metric_title(metric);
     let bars = of_bars(along, metric_name.clone(), unit_of(metric), BEYOND, series)?;
     let prefix = if workload.is_empty() { String::new() } else { format!("{}: ", short(workload)) };
-    let missing = findings.absent.iter().filter(|absent| {
+    let missing_here = findings.absent.iter().filter(|absent| {
         (workload.is_empty() || absent.workload == workload)
-            && absent.metric.as_ref().is_none_or(|absent_metric| absent_metric == metric)
+            && absent.metric.as_ref().is_none_or(|it| it == metric)
     });
-    let missing = missing
+    let missing_notes = missing_here
         .take(MOST_MISSING)
         .map(|absent| format!("Missing: {}; {}.", short(&absent.workload), short(&absent.reason)));
     let mean = mean_of(findings, metric);
@@ -158,7 +167,7 @@ fn titled_bars(
         description: format!(
             "Each bar is a {mean}, with the 95% CI as a line; hollow bars mark suspect or invalid numbers."
         ),
-        notes: missing.chain(bars.notes).collect(),
+        notes: missing_notes.chain(bars.notes).collect(),
         workload: (!workload.is_empty()).then(|| workload.to_owned()),
         ..bars
     })

@@ -3,16 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::Drawing;
-use super::words::{judged, notable, subjects};
+use super::words::{comparisons_of, notable, subjects};
 use crate::evidence::{Evidence, RowLatencies};
-use assay_core::catalogue::About;
-use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{Axis, AxisScale, Figure, Mark, Point, Series, id_of, short};
-use assay_core::exhibit::parts::at_most;
-use assay_core::quantity::units::show;
-use assay_study::findings::shown::Names;
-use assay_study::results::plan::Arm;
+use assay_core::{catalogue::About, exhibit::Unit};
+use assay_core::{exhibit::parts::at_most, quantity::units::show};
 use assay_study::results::tally::Tally;
+use assay_study::{findings::Comparison, findings::shown::Names, results::plan::Arm};
 use assay_workloads::io;
 
 pub static CLASSES: Drawing = Drawing {
@@ -34,41 +31,49 @@ type Bucket = (u64, u64, u64);
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let names = Names::from_findings(&evidence.findings);
     let rows = || evidence.latencies.iter().filter(|row| !row.control);
-    let mut by_key: BTreeMap<(&str, &str, &Arm), &RowLatencies> = BTreeMap::new();
+    let mut rows_by_key: BTreeMap<(&str, &str, &Arm), &RowLatencies> = BTreeMap::new();
     for row in rows() {
-        by_key.entry((&row.workload, &row.class, &row.arm)).or_insert(row);
+        rows_by_key.entry((&row.workload, &row.class, &row.arm)).or_insert(row);
     }
-    let mut pairs: BTreeMap<&str, Option<[Arm; 2]>> = BTreeMap::new();
+    let mut compared: BTreeMap<&str, Option<[Arm; 2]>> = BTreeMap::new();
     let mut figures = Vec::new();
     for before in rows() {
         let workload = before.workload.as_str();
-        let pair = pairs.entry(workload).or_insert_with(|| compared_arms(evidence, workload));
-        let Some([base, other]) = pair.as_ref().filter(|[base, _]| before.arm == *base) else {
+        let arms = compared.entry(workload).or_insert_with(|| compared_arms(evidence, workload));
+        let Some([base, other]) = &*arms else { continue };
+        // Each figure starts from its row of the baseline.
+        if before.arm != *base {
             continue;
-        };
-        let Some(after) = by_key.get(&(workload, before.class.as_str(), other)) else { continue };
-        let (name, class) = (short(workload), short(&before.class));
+        }
+        let key = (workload, before.class.as_str(), other);
+        let Some(after) = rows_by_key.get(&key) else { continue };
+        let title = title_of(evidence, before);
         let sides = [names.arm(base), names.arm(other)];
         let [old, new] = [before, *after].map(|row| buckets(&row.nanoseconds));
-        let title = match io::of_response(&before.class) {
-            // The name of a production class already contains its subject.
-            _ if evidence.findings.are_windows() => format!("{name}: latencies"),
-            Some(class) => format!("{name}: response times of {} operations", short(class)),
-            None => format!("{name}: latencies of {class} operations"),
-        };
         figures.extend(figure(&title, sides, &old, &new));
     }
     at_most(figures, MOST_FIGURES, "operation type")
 }
 
+fn title_of(evidence: &Evidence, row: &RowLatencies) -> String {
+    let name = short(&row.workload);
+    match io::of_response(&row.class) {
+        // The name of a production class already contains its subject.
+        _ if evidence.findings.are_windows() => format!("{name}: latencies"),
+        Some(class) => format!("{name}: response times of {} operations", short(class)),
+        None => format!("{name}: latencies of {} operations", short(&row.class)),
+    }
+}
+
 /// The baseline of a workload and the arm that differs most from it; without comparisons, the two most notable arms.
 fn compared_arms(evidence: &Evidence, workload: &str) -> Option<[Arm; 2]> {
     let findings = &evidence.findings;
-    let distance = |ratio: Option<f64>| {
-        ratio.filter(|ratio| *ratio > 0.0).map_or(0.0, |ratio| ratio.ln().abs())
+    let distance = |found: &Comparison| match found.ratio {
+        Some(ratio) if ratio > 0.0 => ratio.ln().abs(),
+        _ => 0.0,
     };
-    let farthest = judged(findings, workload)
-        .max_by(|left, right| distance(left.ratio).total_cmp(&distance(right.ratio)));
+    let farthest = comparisons_of(findings, workload)
+        .max_by(|left, right| distance(left).total_cmp(&distance(right)));
     if let Some(found) = farthest {
         return Some([found.baseline.clone(), found.configuration.clone()]);
     }
@@ -82,9 +87,9 @@ fn buckets(latencies: &Tally) -> Vec<Bucket> {
     let mut buckets: Vec<Bucket> = Vec::new();
     for (latency_ns, count) in latencies.steps() {
         let from = 1_u64 << latency_ns.max(1).ilog2();
-        match buckets.last_mut().filter(|(last, ..)| *last == from) {
-            Some((.., sum)) => *sum += count,
-            None => buckets.push((from, from.saturating_mul(2), count)),
+        match buckets.last_mut() {
+            Some((last, _, sum)) if *last == from => *sum += count,
+            _ => buckets.push((from, from.saturating_mul(2), count)),
         }
     }
     buckets
@@ -92,7 +97,7 @@ fn buckets(latencies: &Tally) -> Vec<Bucket> {
 
 /// Draws two histograms next to each other on one axis; `None` if one of them is empty.
 fn figure(title: &str, sides: [String; 2], before: &[Bucket], after: &[Bucket]) -> Option<Figure> {
-    let rows = rows(before, after);
+    let rows = bucket_ranges(before, after);
     if total(before) == 0 || total(after) == 0 {
         return None;
     }
@@ -100,10 +105,11 @@ fn figure(title: &str, sides: [String; 2], before: &[Bucket], after: &[Bucket]) 
         format!("{} to {}", show::duration(*from as f64), show::duration(*to as f64))
     });
     let along = Axis::names("latency", names);
-    let [old, new] = sides.map(|name| short_name(&name));
-    let [count, other] = [before, after].map(|buckets| show::count(total(buckets)));
+    let [old, new] =
+        sides.map(|name| if name.is_empty() { "operations".to_owned() } else { short(&name) });
+    let [old_count, new_count] = [before, after].map(|buckets| show::count(total(buckets)));
     let description = format!(
-        "Bars show {old} ({count} operations) and {new} ({other}); each bucket is twice as wide as the previous one. \
+        "Bars show {old} ({old_count} operations) and {new} ({new_count}); each bucket is twice as wide as the previous one. \
          All trials are pooled."
     );
     let series = [(old, before), (new, after)].map(|(name, buckets)| {
@@ -123,21 +129,18 @@ fn total(buckets: &[Bucket]) -> u64 {
     buckets.iter().fold(0, |sum, (.., count)| sum.saturating_add(*count))
 }
 
-fn short_name(name: &str) -> String {
-    if name.is_empty() { "operations".to_owned() } else { short(name) }
-}
-
 /// All buckets from the first to the last nonempty one, including gaps.
-fn rows(before: &[Bucket], after: &[Bucket]) -> Vec<(u64, u64)> {
-    let filled = || before.iter().chain(after).filter(|(.., count)| *count > 0);
-    let mut rows: Vec<(u64, u64)> = filled().map(|(from, to, _)| (*from, *to)).collect();
-    rows.sort_unstable();
-    rows.dedup();
+fn bucket_ranges(before: &[Bucket], after: &[Bucket]) -> Vec<(u64, u64)> {
+    let filled = before.iter().chain(after).filter(|(.., count)| *count > 0);
+    let mut ranges: Vec<(u64, u64)> = filled.map(|(from, to, _)| (*from, *to)).collect();
+    ranges.sort_unstable();
+    ranges.dedup();
     let mut all: Vec<(u64, u64)> = Vec::new();
-    for (from, to) in rows {
-        // Buckets double: fill in the empty ones between them.
-        let has_gap = |(start, end): &(u64, u64)| *start > 0 && *end < from && *end / 2 == *start;
-        while let Some((_, end)) = all.last().copied().filter(has_gap) {
+    for (from, to) in ranges {
+        // Buckets double: fill in the empty ones before this one.
+        while let Some(&(start, end)) = all.last()
+            && (start > 0 && end < from && end / 2 == start)
+        {
             all.push((end, end.saturating_mul(2).min(from)));
         }
         all.push((from, to));
@@ -145,11 +148,16 @@ fn rows(before: &[Bucket], after: &[Bucket]) -> Vec<(u64, u64)> {
     all
 }
 
+/// One bar per row in which the histogram has operations.
 fn bars(along: &Axis, name: &str, rows: &[(u64, u64)], buckets: &[Bucket]) -> Vec<Point> {
     let total = total(buckets);
-    let bar = |(index, (from, _)): (usize, &(u64, u64))| {
-        let same = buckets.iter().filter(|bucket| bucket.0 == *from);
-        let count = same.fold(0_u64, |sum, (.., count)| sum.saturating_add(*count));
+    let mut bars = Vec::new();
+    for (index, (row_from, _)) in rows.iter().enumerate() {
+        let in_row = buckets.iter().filter(|(from, ..)| from == row_from);
+        let count = in_row.fold(0_u64, |sum, (.., count)| sum.saturating_add(*count));
+        if count == 0 {
+            continue;
+        }
         let share = count as f64 / total as f64;
         let text = format!(
             "{name}, {}: {} of {} operations, {}",
@@ -161,9 +169,9 @@ fn bars(along: &Axis, name: &str, rows: &[(u64, u64)], buckets: &[Bucket]) -> Ve
         let remark = Some(format!("{} operations", show::count(count)));
         let label = Some(Unit::Quantile.text(share));
         let bar = Point::new(index as f64, Unit::Quantile, "", share, None);
-        (count > 0).then_some(Point { text, remark, label, ..bar })
-    };
-    rows.iter().enumerate().filter_map(bar).collect()
+        bars.push(Point { text, remark, label, ..bar });
+    }
+    bars
 }
 
 #[cfg(test)]

@@ -5,13 +5,12 @@ use super::Drawing;
 use super::words::margin_guide;
 use crate::document::{no_verdict, numbers};
 use crate::evidence::Evidence;
-use assay_core::catalogue::About;
-use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{
     Axis, AxisScale, Colour, Figure, Guide, Look, Mark, Point, id_of, joined, short,
 };
 use assay_core::exhibit::parts::{FigureRows, Sort, at_most, by_sort, clipped, left_out, parted};
 use assay_core::quantity::Better;
+use assay_core::{catalogue::About, exhibit::Unit};
 use assay_study::findings::shown::{Names, mark_trust, metric_title};
 use assay_study::findings::{Comparison, Effect, Findings, Trust, Verdict};
 use assay_study::results::plan::{Arm, level_words};
@@ -43,9 +42,9 @@ const SORTS: [Sort<Option<Verdict>>; 5] = [
 
 struct EffectRow {
     workload: String,
-    /// The same as in the findings.
+    /// Unshortened name of the workload, as in the findings.
     full: String,
-    /// The baseline of its levels, if the workload has several.
+    /// Its baseline as `against ...`, if the workload has several; else empty.
     against: String,
     name: String,
     metric: String,
@@ -60,33 +59,27 @@ struct EffectRow {
     margin: Option<f64>,
 }
 
-impl EffectRow {
-    fn under(&self) -> [&str; 2] {
-        [&self.workload, &self.against]
-    }
-}
-
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let findings = &evidence.findings;
     let compared: Vec<_> = findings.comparisons.iter().filter(|it| it.primary).collect();
     let shows_effects = compared.len() > MOST_ROWS && !findings.effects.main.is_empty();
-    let lines: Vec<EffectRow> = if shows_effects {
-        findings.effects.main.iter().map(|it| effect_line(findings, it)).collect()
+    let rows: Vec<EffectRow> = if shows_effects {
+        findings.effects.main.iter().map(|it| row_of_effect(findings, it)).collect()
     } else {
         let names = Names::from_findings(findings);
         let shared = SharedLevels::new(&compared);
-        compared.iter().filter_map(|it| comparison_line(findings, &names, &shared, it)).collect()
+        compared.iter().filter_map(|it| row_of_comparison(findings, &names, &shared, it)).collect()
     };
-    let subject = subject(findings, &compared, shows_effects);
+    let subject = title_start(findings, &compared, shows_effects);
     // By title: classes of requests share a figure, although each has separate metrics.
-    let metrics = parted(&lines, |it| (metric_title(&it.metric), it.better == Better::Higher));
+    let by_metric = parted(&rows, |it| (metric_title(&it.metric), it.better == Better::Higher));
     let mut figures = Vec::new();
-    for (_, rows) in metrics {
+    for (_, rows) in by_metric {
         if rows.len() <= MOST_TOGETHER {
             figures.extend(figure(&rows, &subject));
         } else {
-            let workloads = parted(rows, |line| &line.workload).into_iter();
-            figures.extend(workloads.filter_map(|(_, rows)| figure(&rows, &subject)));
+            let by_workload = parted(rows, |row| &row.workload).into_iter();
+            figures.extend(by_workload.filter_map(|(_, rows)| figure(&rows, &subject)));
         }
     }
     if let Some(estimated) = findings.study.race_ratio {
@@ -98,12 +91,12 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
 }
 
 /// The beginning of the title: what the figure compares.
-fn subject(findings: &Findings, compared: &[&Comparison], shows_effects: bool) -> String {
+fn title_start(findings: &Findings, compared: &[&Comparison], shows_effects: bool) -> String {
     if shows_effects {
         return "Levels against the baseline level, averaged over the other factors".to_owned();
     }
-    let first = compared.first().map(|it| &it.baseline);
-    match first {
+    match compared.first().map(|it| &it.baseline) {
+        // A baseline that all comparisons share is named.
         Some(base) if compared.iter().all(|it| it.baseline == *base) && !base.is_empty() => {
             format!("Configurations against {}", Names::from_findings(findings).arm(base))
         }
@@ -111,7 +104,8 @@ fn subject(findings: &Findings, compared: &[&Comparison], shows_effects: bool) -
     }
 }
 
-/// Levels that a baseline shares with all its arms; empty for a single baseline, which the title names.
+/// By workload and baseline, the levels that the baseline shares with all its arms; empty for a single baseline, which
+/// the title names.
 struct SharedLevels<'a>(Vec<(&'a str, &'a Arm, Arm)>);
 
 impl<'a> SharedLevels<'a> {
@@ -119,36 +113,39 @@ impl<'a> SharedLevels<'a> {
         if compared.windows(2).all(|pair| pair[0].baseline == pair[1].baseline) {
             return Self(Vec::new());
         }
-        let of_base = |it: &'a Comparison| (it.workload.as_str(), &it.baseline);
-        let parts = parted(compared.iter().copied(), of_base).into_iter();
-        let shared = parts.map(|((workload, base), comparisons)| {
+        let key = |it: &'a Comparison| (it.workload.as_str(), &it.baseline);
+        let mut all = Vec::new();
+        for ((workload, base), comparisons) in parted(compared.iter().copied(), key) {
             let mut shared = base.clone();
             shared.retain(|name, level| {
                 comparisons.iter().all(|it| it.configuration.get(name) == Some(level))
             });
-            (workload, base, shared)
-        });
-        Self(shared.collect())
+            all.push((workload, base, shared));
+        }
+        Self(all)
     }
 
-    /// The heading of a comparison, and the name of its arm below it.
+    /// The heading of a comparison, and the name of its arm below it: the heading names the shared levels.
     fn names(&self, names: &Names, found: &Comparison) -> [String; 2] {
-        let is_its = |(workload, base, _): &&(&str, &Arm, Arm)| {
-            *workload == found.workload && **base == found.baseline
-        };
-        let Some((.., shared)) = self.0.iter().find(is_its) else {
+        let entry = self
+            .0
+            .iter()
+            .find(|(workload, base, _)| *workload == found.workload && **base == found.baseline);
+        let Some((.., shared)) = entry else {
             return [String::new(), names.arm(&found.configuration)];
         };
-        let without = |arm: &Arm| -> Arm {
-            let varied = arm.iter().filter(|(name, _)| !shared.contains_key(*name));
-            varied.map(|(name, level)| (name.clone(), level.clone())).collect()
+        let without_shared = |arm: &Arm| {
+            let mut varied = arm.clone();
+            varied.retain(|name, _| !shared.contains_key(name));
+            names.arm(&varied)
         };
-        let base = format!("against {}", names.arm(&without(&found.baseline)));
-        [joined(&[&names.arm(shared), &base]), names.arm(&without(&found.configuration))]
+        let base = format!("against {}", without_shared(&found.baseline));
+        [joined(&[&names.arm(shared), &base]), without_shared(&found.configuration)]
     }
 }
 
-fn comparison_line(
+/// `None` if the comparison has no ratio.
+fn row_of_comparison(
     findings: &Findings,
     names: &Names,
     shared: &SharedLevels<'_>,
@@ -168,13 +165,13 @@ fn comparison_line(
         interval: found.ci95_simultaneous.or(found.ci95),
         family: found.ci95_simultaneous.is_some(),
         verdict: found.verdict.filter(|_| !is_withheld),
-        word: numbers::judged(found, is_withheld).text(assay_core::exhibit::Unit::Words),
+        word: numbers::verdict_cell(found, is_withheld).text(Unit::Words),
         trust: trust_of(&found.configuration).max(trust_of(&found.baseline)),
         margin: found.margin,
     })
 }
 
-fn effect_line(findings: &Findings, found: &Effect) -> EffectRow {
+fn row_of_effect(findings: &Findings, found: &Effect) -> EffectRow {
     let margin = findings.comparisons.iter().find_map(|it| it.margin);
     EffectRow {
         workload: short(&found.workload),
@@ -196,7 +193,7 @@ fn effect_line(findings: &Findings, found: &Effect) -> EffectRow {
 fn figure(lines: &[&EffectRow], subject: &str) -> Option<Figure> {
     let first = lines.first()?;
     let is_single = lines.iter().all(|line| line.workload == first.workload);
-    let (rows, points, dropped) = rows(lines, is_single);
+    let (rows, points, dropped) = sorted_points(lines, is_single);
     let metric = metric_title(&first.metric);
     let direction = first.better.words();
     let title = format!("{metric} relative to the baseline; {direction}");
@@ -215,7 +212,7 @@ fn figure(lines: &[&EffectRow], subject: &str) -> Option<Figure> {
         } else {
             format!("{subject}: ratio of {metric}")
         },
-        description: described(lines),
+        description: description(lines),
         guides: margin.into_iter().chain([Guide::line(1.0, "no difference".to_owned())]).collect(),
         notes,
         workload: is_single.then(|| first.full.clone()),
@@ -224,15 +221,16 @@ fn figure(lines: &[&EffectRow], subject: &str) -> Option<Figure> {
     })
 }
 
-type Judged = (Option<Verdict>, Point);
+type VerdictPoint = (Option<Verdict>, Point);
 
-/// The lines below their headings, and the number of omitted ones. `is_single`: there is a single workload, which
-/// the title names.
-fn rows(lines: &[&EffectRow], is_single: bool) -> (FigureRows, Vec<Judged>, usize) {
-    let parts = parted(lines.iter().copied(), EffectRow::under);
-    let has_headings = parts.len() > 1 || lines.iter().any(|line| !line.against.is_empty());
+/// The rows of the figure, their points, and the number of omitted ones: those of the smallest differences.
+/// `is_single`: there is a single workload, which the title names.
+fn sorted_points(lines: &[&EffectRow], is_single: bool) -> (FigureRows, Vec<VerdictPoint>, usize) {
+    let groups = parted(lines.iter().copied(), |it| (it.workload.as_str(), it.against.as_str()));
+    let has_headings = groups.len() > 1 || lines.iter().any(|line| !line.against.is_empty());
     let (mut rows, mut points, mut dropped) = (FigureRows::default(), Vec::new(), 0);
-    for ([workload, against], mut group) in parts {
+    for ((workload, against), mut group) in groups {
+        let distance = |line: &EffectRow| line.ratio.ln().abs();
         group.sort_by(|left, right| distance(right).total_cmp(&distance(left)));
         dropped += group.len().saturating_sub(MOST_OF_ONE);
         group.truncate(MOST_OF_ONE);
@@ -241,27 +239,26 @@ fn rows(lines: &[&EffectRow], is_single: bool) -> (FigureRows, Vec<Judged>, usiz
             rows.heading(&joined(&[if is_single { "" } else { workload }, against]));
         }
         for line in group {
-            points.push((line.verdict, row(rows.add(&line.name), line)));
+            points.push((line.verdict, point_of(rows.add(&line.name), line)));
         }
     }
     (rows, points, dropped)
 }
 
-fn described(lines: &[&EffectRow]) -> String {
+fn description(lines: &[&EffectRow]) -> String {
     let mut text = "Each point is a ratio to the baseline".to_owned();
-    let with = || lines.iter().filter(|line| line.interval.is_some());
-    let family = with().filter(|line| line.family).count();
-    text += match (with().count(), family) {
-        (0, _) => "",
-        (all, family) if all == family => {
-            ", with a line for its 95% CI (simultaneous over all comparisons of a workload)"
-        }
-        (_, 0) => ", with a line for its individual 95% CI",
-        _ => {
-            ", with a line for its 95% CI (individual, or simultaneous over all comparisons of a workload)"
-        }
+    let intervals = lines.iter().filter(|line| line.interval.is_some()).count();
+    let simultaneous = lines.iter().filter(|line| line.interval.is_some() && line.family).count();
+    text += if intervals == 0 {
+        ""
+    } else if simultaneous == intervals {
+        ", with a line for its 95% CI (simultaneous over all comparisons of a workload)"
+    } else if simultaneous == 0 {
+        ", with a line for its individual 95% CI"
+    } else {
+        ", with a line for its 95% CI (individual, or simultaneous over all comparisons of a workload)"
     };
-    if with().count() < lines.len() {
+    if intervals < lines.len() {
         text += "; hollow points have no CI";
     }
     if lines.iter().any(|line| line.margin.is_some()) {
@@ -275,17 +272,13 @@ fn uncapitalized(text: &str) -> String {
     letters.next().into_iter().flat_map(char::to_lowercase).chain(letters).collect()
 }
 
-fn distance(line: &EffectRow) -> f64 {
-    line.ratio.ln().abs()
-}
-
-/// At most a factor of three beyond the ratios: intervals of few trials may be infinite.
+/// Ends of the axis: at most a factor of three beyond the ratios, as intervals of few trials may be infinite.
 fn limits(lines: &[&EffectRow]) -> [f64; 2] {
     let ratios = || lines.iter().map(|line| line.ratio);
     [ratios().fold(1.0, f64::min) / 3.0, ratios().fold(1.0, f64::max) * 3.0]
 }
 
-fn row(at: f64, line: &EffectRow) -> Point {
+fn point_of(at: f64, line: &EffectRow) -> Point {
     let metric = metric_title(&line.metric);
     let point = Point::new(
         at,

@@ -4,12 +4,9 @@ use super::Drawing;
 use super::bars;
 use super::words::Subject;
 use crate::evidence::Evidence;
-use assay_core::catalogue::About;
-use assay_core::exhibit::figure::Figure;
-use assay_core::exhibit::parts::distinct;
 use assay_core::quantity::Better;
-use assay_study::findings::shown::Names;
-use assay_study::findings::{Findings, Measurement, Trust};
+use assay_core::{catalogue::About, exhibit::figure::Figure, exhibit::parts::distinct};
+use assay_study::findings::{Measurement, Trust, shown::Names};
 
 pub static ENERGY: Drawing = Drawing {
     about: About {
@@ -26,14 +23,11 @@ const METRIC: &str = "energy_j";
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let findings = &evidence.findings;
-    bars::of_metric(findings, &Names::from_findings(findings), &subjects(findings), "energy")
-}
-
-fn subjects(findings: &Findings) -> Vec<Subject<'_>> {
     let is_sound = |it: &Measurement| it.value().is_some() && it.trust != Some(Trust::Invalid);
     let is_shown = |cell: &&Measurement| cell.metric == METRIC && !cell.control && is_sound(cell);
     let cells = findings.measurements.iter().filter(is_shown);
-    let workloads = distinct(cells.map(|cell| cell.workload.as_str()));
-    let better = Better::Lower;
-    workloads.into_iter().map(|name| Subject { name, metric: METRIC, better }).collect()
+    let workloads = distinct(cells.map(|cell| cell.workload.as_str())).into_iter();
+    let subjects: Vec<Subject<'_>> =
+        workloads.map(|name| Subject { name, metric: METRIC, better: Better::Lower }).collect();
+    bars::of_metric(findings, &Names::from_findings(findings), &subjects, "energy")
 }

@@ -1,6 +1,6 @@
 //! Two factors as a table: each cell has its result; its color is the comparison with the baseline.
 
-use super::words::{Subject, judged, primary, subjects};
+use super::words::{Subject, comparisons_of, primary, subjects};
 use super::{Drawing, bars};
 use crate::document::{comparison_of, numbers, result};
 use crate::evidence::Evidence;
@@ -41,17 +41,19 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     let findings = &evidence.findings;
     let names = Names::from_findings(findings);
     let [first, second] = names.varied() else { return Vec::new() };
-    let figures = subjects(findings).into_iter().filter_map(|subject| {
+    let mut figures = Vec::new();
+    for subject in subjects(findings) {
         let cells = primary(findings, subject);
-        let mut sides = [first, second].map(|side| (side, bars::levels(findings, &cells, side)));
+        let mut sides = [first, second].map(|side| (side, bars::levels_of(findings, &cells, side)));
+        // The factor with more levels is in the columns.
         sides.sort_by_key(|(_, levels)| levels.len());
         let [down, across] = sides;
-        if across.1.len() > MOST_COLUMNS || cells.len() < FEWEST_CELLS || down.1.len() < 2 {
-            return None;
+        if across.1.len() <= MOST_COLUMNS && cells.len() >= FEWEST_CELLS && down.1.len() >= 2 {
+            let grid = Grid { findings, names: &names, subject, down, across };
+            figures.extend(grid.figure(&cells));
         }
-        Grid { findings, names: &names, subject, down, across }.figure(&cells)
-    });
-    at_most(figures.collect(), MOST_FIGURES, "workload")
+    }
+    at_most(figures, MOST_FIGURES, "workload")
 }
 
 type Side<'a> = (&'a String, Vec<String>);
@@ -81,7 +83,7 @@ impl Grid<'_> {
                 short(name),
                 short(self.down.0),
                 short(self.across.0),
-                self.against()
+                self.baseline_name()
             ),
             description:
                 "Each cell is the geometric mean of its trials. Blue cells are better than the baseline, orange cells \
@@ -94,29 +96,34 @@ impl Grid<'_> {
         })
     }
 
-    fn against(&self) -> String {
-        let Some(first) = judged(self.findings, self.subject.name).next() else {
+    fn baseline_name(&self) -> String {
+        let Some(first) = comparisons_of(self.findings, self.subject.name).next() else {
             return "no baseline".to_owned();
         };
-        let mut primary = self.findings.comparisons.iter().filter(|it| it.primary);
-        if primary.all(|it| it.baseline == first.baseline) {
+        let mut all = self.findings.comparisons.iter().filter(|it| it.primary);
+        if all.all(|it| it.baseline == first.baseline) {
             self.names.arm(&first.baseline)
         } else {
             "the baseline at the same level".to_owned()
         }
     }
 
-    /// Ratio to the baseline, above 1 if better.
+    /// Ratio to the baseline, above 1 if better; `None` without a comparison or a known direction.
     fn times_better(&self, arm: &Arm) -> Option<f64> {
-        let compared = || judged(self.findings, self.subject.name);
-        let ratio = match compared().find(|it| it.configuration == *arm) {
-            Some(found) => found.ratio?,
-            // An arm without comparisons has no color.
-            None => compared().any(|it| it.baseline == *arm).then_some(1.0)?,
+        let compared = || comparisons_of(self.findings, self.subject.name);
+        let ratio = if let Some(found) = compared().find(|it| it.configuration == *arm) {
+            found.ratio?
+        } else if compared().any(|it| it.baseline == *arm) {
+            1.0
+        } else {
+            return None;
         };
-        Some(if self.subject.better == Better::Lower { 1.0 / ratio } else { ratio })
-            .filter(|_| self.subject.better.is_known())
-            .filter(|times| times.is_finite())
+        let times = match self.subject.better {
+            Better::Higher => ratio,
+            Better::Lower => 1.0 / ratio,
+            Better::Unknown => return None,
+        };
+        times.is_finite().then_some(times)
     }
 
     fn tile(&self, cell: &Measurement) -> Option<(Colour, Point)> {
@@ -124,28 +131,30 @@ impl Grid<'_> {
             let index = levels.iter().position(|it| cell.configuration.get(*factor) == Some(it))?;
             Some(index as f64)
         };
-        let [at, row] = [index(&self.across)?, index(&self.down)?];
+        let (column, row) = (index(&self.across)?, index(&self.down)?);
         let value = result(cell, comparison_of(self.findings, cell))?;
         let (mark, trust) = match cell.trust {
             Some(trust @ Trust::Suspect) => (" ?", format!("; {}", trust.word())),
             Some(trust @ Trust::Invalid) => (" !", format!("; {}", trust.word())),
             _ => ("", String::new()),
         };
-        let under_heading = |value| numbers::under_heading(self.subject.metric, value);
+        let without_unit = |value| numbers::under_heading(self.subject.metric, value);
+        let interval = cell.ci95.map_or_else(String::new, |ends| {
+            let [low, high] = ends.map(without_unit);
+            format!(" ({low} to {high})")
+        });
         let shown = numbers::value(self.subject.metric, value);
-        let [down, across] =
-            [&self.down, &self.across].map(|side| level_name(&cell.configuration, side.0));
-        let ends = cell.ci95.map(|ends| ends.map(under_heading));
-        let ends = ends.map(|[low, high]| format!(" ({low} to {high})"));
+        let down = level_name(&cell.configuration, self.down.0);
+        let across = level_name(&cell.configuration, self.across.0);
         let tile = Point {
-            at: at - 0.5,
+            at: column - 0.5,
             value: row - 0.5,
-            end: Some([at + 0.5, row + 0.5]),
-            label: Some(format!("{}{mark}", under_heading(value))),
-            text: format!("{down}, {across}: {shown}{}{trust}", ends.unwrap_or_default()),
+            end: Some([column + 0.5, row + 0.5]),
+            label: Some(format!("{}{mark}", without_unit(value))),
+            text: format!("{down}, {across}: {shown}{interval}{trust}"),
             ..Point::default()
         };
-        Some((colour(self.times_better(&cell.configuration)), tile))
+        Some((colour_of(self.times_better(&cell.configuration)), tile))
     }
 }
 
@@ -158,7 +167,7 @@ fn level_name(arm: &Arm, factor: &str) -> String {
     short(&arm.get(factor).map(|level| level_words(factor, level)).unwrap_or_default())
 }
 
-fn colour(times: Option<f64>) -> Colour {
+fn colour_of(times: Option<f64>) -> Colour {
     let Some(times) = times.filter(|times| *times > 0.0) else { return Colour::Same };
     let distance = times.max(1.0 / times);
     match STEPS.iter().rposition(|step| distance >= *step) {

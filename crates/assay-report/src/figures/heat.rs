@@ -4,18 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Drawing;
 use crate::evidence::{Evidence, TrialEvidence};
-use assay_core::catalogue::About;
-use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{
     Axis, AxisScale, AxisSpan, Colour, Figure, HEAT_STEPS, Mark, Point, Series, SpanKind, id_of,
     joined, short,
 };
-use assay_core::exhibit::parts::left_out;
-use assay_core::quantity::units::show;
-use assay_study::findings::shown::Names;
-use assay_study::results::plan::Arm;
-use assay_study::results::record::Status;
+use assay_core::{catalogue::About, exhibit::Unit};
+use assay_core::{exhibit::parts::left_out, quantity::units::show};
 use assay_study::results::series::bucket_from_ns;
+use assay_study::{findings::shown::Names, results::plan::Arm, results::record::Status};
 
 pub static HEAT: Drawing = Drawing {
     about: About {
@@ -29,7 +25,7 @@ pub static HEAT: Drawing = Drawing {
 };
 
 const FEWEST_COLUMNS: usize = 8;
-/// Columns of a figure; the next number if these need too many tiles.
+/// Most columns of a figure; the next number if these need too many tiles.
 const MOST_COLUMNS: [usize; 3] = [60, 30, 15];
 /// Lower end of the axis: bucket 0 begins at 0, which a logarithmic axis cannot show.
 const LEAST_NS: u64 = 128;
@@ -47,17 +43,20 @@ const MOST_TILES: usize = 320;
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let names = Names::from_findings(&evidence.findings);
     let mut candidates: Vec<(u32, [String; 2], Vec<&TrialEvidence>)> = Vec::new();
-    for ((workload, arm), trials) in runs(evidence) {
-        let named = [short(workload), names.arm(arm)];
+    for ((workload, arm), trials) in trials_by_arm(evidence) {
         let columns = HeatColumns::new(&trials, MOST_COLUMNS[0]);
-        let range = columns.range().filter(|_| columns.counts.len() >= FEWEST_COLUMNS);
-        candidates.extend(range.map(|[least, most]| (most - least, named, trials)));
+        let Some([least, most]) = columns.bucket_range() else { continue };
+        if columns.counts.len() >= FEWEST_COLUMNS {
+            candidates.push((most - least, [short(workload), names.arm(arm)], trials));
+        }
     }
     // The widest range of latencies first.
     candidates.sort_by_key(|(range, ..)| std::cmp::Reverse(*range));
     let most = if candidates.len() > MANY { 1 } else { MOST_FIGURES };
-    let drawn = candidates.iter().take(most).filter_map(|(_, named, trials)| figure(named, trials));
-    let mut figures: Vec<Figure> = drawn.collect();
+    let mut figures: Vec<Figure> = Vec::new();
+    for (_, name, trials) in candidates.iter().take(most) {
+        figures.extend(figure(name, trials));
+    }
     if let Some(last) = figures.last_mut() {
         let note = left_out(candidates.len().saturating_sub(most), "configuration");
         last.notes.extend(note.map(|note| format!("Showing the widest latency ranges. {note}")));
@@ -66,48 +65,53 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
 }
 
 /// The figure with as many columns as its tiles allow.
-fn figure(named: &[String; 2], trials: &[&TrialEvidence]) -> Option<Figure> {
+fn figure(name: &[String; 2], trials: &[&TrialEvidence]) -> Option<Figure> {
     let mut figure = None;
     for most in MOST_COLUMNS {
-        figure = HeatColumns::new(trials, most).figure(named);
-        if figure.as_ref().is_none_or(|figure| figure.marks() <= MOST_TILES) {
+        let drawn = HeatColumns::new(trials, most).figure(name)?;
+        let fits = drawn.marks() <= MOST_TILES;
+        figure = Some(drawn);
+        if fits {
             break;
         }
     }
     figure
 }
 
-/// The trials that count by workload and arm, in time order; the first to run comes first.
-fn runs(evidence: &Evidence) -> Vec<((&str, &Arm), Vec<&TrialEvidence>)> {
+/// The trials that count by workload and arm, in the order in which they ran.
+fn trials_by_arm(evidence: &Evidence) -> Vec<((&str, &Arm), Vec<&TrialEvidence>)> {
     let mut indices: BTreeMap<(&str, &Arm), usize> = BTreeMap::new();
-    let mut runs: Vec<((&str, &Arm), Vec<&TrialEvidence>)> = Vec::new();
+    let mut groups: Vec<((&str, &Arm), Vec<&TrialEvidence>)> = Vec::new();
     for trial in &evidence.trials {
         let key = (trial.workload.as_str(), &*trial.arm);
-        let index = *indices.entry(key).or_insert(runs.len());
-        if index == runs.len() {
-            runs.push((key, Vec::new()));
+        let index = *indices.entry(key).or_insert(groups.len());
+        if index == groups.len() {
+            groups.push((key, Vec::new()));
         }
         if !trial.control && trial.status != Status::Warmup {
-            runs[index].1.push(trial);
+            groups[index].1.push(trial);
         }
     }
-    runs
+    groups
 }
 
 struct HeatColumns {
-    /// Seconds of a column.
+    /// Seconds per column.
     wide: usize,
     /// Operations of each column by latency bucket.
     counts: Vec<BTreeMap<u32, u64>>,
     /// First and last second of each trial, its order, and whether it was disturbed.
-    trials: Vec<(usize, usize, u32, bool)>,
+    trials: Vec<HeatTrial>,
 }
 
+type HeatTrial = (usize, usize, u32, bool);
+
 impl HeatColumns {
+    /// Puts the seconds of trials in a row into at most `most` columns.
     fn new(trials: &[&TrialEvidence], most: usize) -> Self {
         let seconds = |trial: &TrialEvidence| {
-            let last = trial.series.iter().map(|row| row.second as usize + 1).max();
-            last.unwrap_or(0).min(LONGEST_TRIAL)
+            let ends = trial.series.iter().map(|row| row.second as usize + 1);
+            ends.max().unwrap_or(0).min(LONGEST_TRIAL)
         };
         let total: usize = trials.iter().map(|trial| seconds(trial)).sum();
         let wide = total.div_ceil(most).max(1);
@@ -116,8 +120,9 @@ impl HeatColumns {
         let mut begin = 0;
         for trial in trials {
             for row in &trial.series {
-                let place = (begin + row.second as usize) / wide;
-                let Some(column) = columns.counts.get_mut(place) else { continue };
+                let index = (begin + row.second as usize) / wide;
+                // Seconds beyond the longest trial may have no column.
+                let Some(column) = columns.counts.get_mut(index) else { continue };
                 for [bucket, count] in &row.latency_buckets {
                     *column.entry((*bucket).min(LAST_BUCKET)).or_default() += u64::from(*count);
                 }
@@ -129,39 +134,34 @@ impl HeatColumns {
         columns
     }
 
-    fn buckets(&self) -> impl Iterator<Item = (u32, u64)> {
-        self.counts.iter().flat_map(|column| column.iter().map(|(bucket, count)| (*bucket, *count)))
-    }
-
     /// First and last nonempty bucket; `None` without counts.
-    fn range(&self) -> Option<[u32; 2]> {
-        let buckets = || self.buckets().map(|(bucket, _)| bucket);
+    fn bucket_range(&self) -> Option<[u32; 2]> {
+        let buckets = || self.counts.iter().flat_map(BTreeMap::keys).copied();
         Some([buckets().min()?, buckets().max()?])
     }
 
-    fn figure(&self, named: &[String; 2]) -> Option<Figure> {
-        let [least, most] = self.range()?;
+    /// `None` without counts; `name` is the workload and the arm.
+    fn figure(&self, name: &[String; 2]) -> Option<Figure> {
+        let [least, most] = self.bucket_range()?;
         // Whole powers of two if halves need too many rows.
         let tall = if most - least >= MOST_ROWS { 2 } else { 1 };
-        let merged = self.merged(tall);
+        let merged = self.rates_by_row(tall);
         let largest = merged.iter().flat_map(BTreeMap::values).copied().max()?.max(1);
         let along = format!("seconds of {} trials, one after another", self.trials.len());
         let along = Axis::new(along, AxisScale::Time, Unit::Seconds);
         let value = Axis::new("latency", AxisScale::Log10, Unit::Nanoseconds);
         let disturbed = self.trials.iter().filter(|(.., disturbed)| *disturbed);
-        let span = |(from, to, order, _): &(usize, usize, u32, bool)| AxisSpan {
+        let span = |(from, to, order, _): &HeatTrial| AxisSpan {
             from: *from as f64,
             to: *to as f64,
             kind: SpanKind::Disturbed,
             text: format!("trial {order}: disturbed"),
             label: String::new(),
         };
+        let [workload, arm] = name;
         Some(Figure {
-            id: id_of(&["heatmap", &named[0], &named[1]]),
-            title: format!(
-                "{}: operations by latency and second",
-                joined(&[&named[0], &named[1]])
-            ),
+            id: id_of(&["heatmap", workload, arm]),
+            title: format!("{}: operations by latency and second", joined(&[workload, arm])),
             description:
                 "Columns are seconds of the trials, one after another; rows are latencies, two per doubling; colors \
                  show operations per second, from few to many."
@@ -184,58 +184,58 @@ impl HeatColumns {
     }
 
     /// Operations per second of each column by row, which covers `tall` buckets.
-    fn merged(&self, tall: u32) -> Vec<BTreeMap<u32, u64>> {
-        let column = |column: &BTreeMap<u32, u64>| {
-            let mut rows = BTreeMap::new();
+    fn rates_by_row(&self, tall: u32) -> Vec<BTreeMap<u32, u64>> {
+        let mut columns = Vec::new();
+        for column in &self.counts {
+            let mut rows: BTreeMap<u32, u64> = BTreeMap::new();
             for (bucket, count) in column {
                 *rows.entry(row_of(*bucket, tall)).or_default() += count;
             }
             for count in rows.values_mut() {
-                *count = u64::div_ceil(*count, self.wide as u64);
+                *count = count.div_ceil(self.wide as u64);
             }
-            rows
-        };
-        self.counts.iter().map(column).collect()
+            columns.push(rows);
+        }
+        columns
     }
 
     /// One series per color; adjacent tiles of a row with the same color are merged.
     fn series(&self, merged: &[BTreeMap<u32, u64>], tall: u32, largest: u64) -> Vec<Series> {
-        let bounds = bounds(largest);
+        let bounds = color_thresholds(largest);
         let step = |count: u64| bounds.iter().rposition(|bound| count >= *bound).unwrap_or(0);
         let mut tiles: Vec<Vec<Point>> = vec![Vec::new(); bounds.len()];
         let rows: BTreeSet<u32> = merged.iter().flat_map(BTreeMap::keys).copied().collect();
         for row in rows {
-            let counts: Vec<u64> =
-                merged.iter().map(|column| column.get(&row).copied().unwrap_or(0)).collect();
+            let count = |column: &BTreeMap<u32, u64>| column.get(&row).copied().unwrap_or(0);
+            let counts: Vec<u64> = merged.iter().map(count).collect();
             let mut from = 0;
-            for run in counts
-                .chunk_by(|left, right| *left > 0 && *right > 0 && step(*left) == step(*right))
-            {
+            let same_color =
+                |left: &u64, right: &u64| *left > 0 && *right > 0 && step(*left) == step(*right);
+            for run in counts.chunk_by(same_color) {
                 if run[0] > 0 {
                     tiles[step(run[0])].push(self.tile(from, row, tall, run));
                 }
                 from += run.len();
             }
         }
-        let name = |index: usize| match bounds.get(index + 1) {
-            Some(next) if *next == bounds[index] + 1 => show::count(bounds[index]),
-            _ => format!("{}+", show::count(bounds[index])),
-        };
-        // Spread few colors over all steps.
-        let colour =
-            |index: usize| Colour::Heat(index * (HEAT_STEPS - 1) / (bounds.len() - 1).max(1));
-        let series = tiles.into_iter().enumerate().map(|(index, points)| {
-            let (name, colour) = (name(index), colour(index));
-            Series { name, colour, shape: 0, mark: Mark::Tiles, points }
-        });
-        series.collect()
+        let mut series = Vec::new();
+        for (index, points) in tiles.into_iter().enumerate() {
+            let bound = show::count(bounds[index]);
+            let is_one_count = bounds.get(index + 1) == Some(&(bounds[index] + 1));
+            let name = if is_one_count { bound } else { format!("{bound}+") };
+            // Few colors are spread over all steps.
+            let colour = Colour::Heat(index * (HEAT_STEPS - 1) / (bounds.len() - 1).max(1));
+            series.push(Series { name, colour, shape: 0, mark: Mark::Tiles, points });
+        }
+        series
     }
 
+    /// The tile of consecutive columns of a row, from column `from` on, with their rates.
     fn tile(&self, from: usize, row: u32, tall: u32, run: &[u64]) -> Point {
-        let ends = [row_begins(row, tall), row_begins(row.saturating_add(tall), tall)];
+        let ends = [first_bucket(row, tall), first_bucket(row.saturating_add(tall), tall)];
         let value = ends.map(|bucket| bucket_from_ns(bucket).max(LEAST_NS) as f64);
-        let [least, most] =
-            [run.iter().min(), run.iter().max()].map(|end| end.copied().unwrap_or_default());
+        let least = run.iter().min().copied().unwrap_or_default();
+        let most = run.iter().max().copied().unwrap_or_default();
         let counts = if least == most {
             show::count(most)
         } else {
@@ -259,17 +259,19 @@ impl HeatColumns {
     }
 }
 
-/// The first bucket of the row that a bucket is in. Bucket 0 contains everything below the first power of two.
+/// The row that a bucket is in, named by its first bucket. Bucket 0 contains everything below the first power of two and
+/// is a row of its own.
 fn row_of(bucket: u32, tall: u32) -> u32 {
     if bucket == 0 { 0 } else { (bucket - 1) / tall * tall + 1 }
 }
 
-fn row_begins(row: u32, tall: u32) -> u32 {
+/// First bucket of a row, or of the row after it: row 0 is one bucket tall, so that bucket 1 follows.
+fn first_bucket(row: u32, tall: u32) -> u32 {
     if row == tall { 1 } else { row }
 }
 
 /// Thresholds of color steps: equal factors from 1 to the largest count, strictly ascending.
-fn bounds(largest: u64) -> Vec<u64> {
+fn color_thresholds(largest: u64) -> Vec<u64> {
     let factor = (largest as f64).powf(1.0 / HEAT_STEPS as f64);
     let mut bounds: Vec<u64> =
         (0..HEAT_STEPS).map(|step| factor.powi(step as i32).round() as u64).collect();
@@ -284,11 +286,11 @@ mod tests {
 
     #[test]
     fn colours_go_by_equal_factors_and_never_repeat() {
-        assert_eq!(bounds(1), [1]);
-        assert_eq!(bounds(2), [1, 2]);
-        assert_eq!(bounds(65_536), [1, 4, 16, 64, 256, 1024, 4096, 16_384]);
+        assert_eq!(color_thresholds(1), [1]);
+        assert_eq!(color_thresholds(2), [1, 2]);
+        assert_eq!(color_thresholds(65_536), [1, 4, 16, 64, 256, 1024, 4096, 16_384]);
         for largest in [3, 5, 17, 100, 12_345] {
-            let found = bounds(largest);
+            let found = color_thresholds(largest);
             assert!(found.windows(2).all(|pair| pair[0] < pair[1]) && found[0] == 1, "{found:?}");
         }
     }

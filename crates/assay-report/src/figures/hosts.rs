@@ -4,17 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Drawing;
 use crate::evidence::{Evidence, HostRate, TrialEvidence};
-use assay_core::catalogue::About;
-use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{
     Axis, AxisScale, Figure, Guide, Look, Mark, Point, Series, id_of, joined, short,
 };
 use assay_core::exhibit::parts::{merged_point, trials_per_point};
 use assay_core::quantity::units::show;
-use assay_study::findings::hosts::HostFindings;
-use assay_study::findings::shown::Names;
-use assay_study::results::fleet::words;
+use assay_core::{catalogue::About, exhibit::Unit};
 use assay_study::results::record::Status;
+use assay_study::{findings::hosts::HostFindings, findings::shown::Names, results::fleet::words};
 
 pub static HOSTS: Drawing = Drawing {
     about: About {
@@ -34,14 +31,14 @@ const MOST_ALONE: usize = 7;
 struct HostPoint<'a> {
     trial: &'a TrialEvidence,
     rank: u32,
-    /// Its rate divided by the mean of all hosts of the trial.
+    /// Its rate relative to the mean of all hosts of the trial.
     pace: f64,
     per_s: f64,
 }
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let Some(hosts) = &evidence.findings.environment.hosts else { return Vec::new() };
-    let mut shares: Vec<HostPoint<'_>> = evidence.trials.iter().flat_map(of_trial).collect();
+    let mut shares: Vec<HostPoint<'_>> = evidence.trials.iter().flat_map(points_of_trial).collect();
     shares.sort_by_key(|share| share.trial.order);
     let mut by_rank: BTreeMap<u32, Vec<&HostPoint<'_>>> = BTreeMap::new();
     for share in &shares {
@@ -53,11 +50,11 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     }
     let names = Names::from_findings(&evidence.findings);
     let (shown, others) = slowest_and_others(&by_rank);
-    let series_of = |rank: &u32| (name(hosts, *rank), points(&names, &by_rank[rank]));
+    let series_of = |rank: &u32| (host_name(hosts, *rank), points(&names, &by_rank[rank]));
     let mut series = Series::each(shown.iter().map(series_of), Mark::Points);
     if !others.is_empty() {
         let name = format!("the other {} hosts", others.len());
-        series.push(Series::new(7, name, Mark::Points, together(&by_rank, &others)));
+        series.push(Series::new(7, name, Mark::Points, combined_points(&by_rank, &others)));
     }
     let along = Axis::new("position in the run order", AxisScale::Linear, Unit::Number);
     let value = Axis::new("rate relative to the mean of all hosts", AxisScale::Linear, Unit::Ratio);
@@ -72,16 +69,18 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     }]
 }
 
-fn of_trial(trial: &TrialEvidence) -> Vec<HostPoint<'_>> {
+/// Empty for trials that do not count.
+fn points_of_trial(trial: &TrialEvidence) -> Vec<HostPoint<'_>> {
     let rates = || trial.hosts.iter().map(|host| host.per_s).filter(|rate| rate.is_finite());
     let mean = rates().sum::<f64>() / rates().count().max(1) as f64;
     if !trial.status.counts() || mean <= 0.0 {
         return Vec::new();
     }
-    let hosts = trial.hosts.iter().filter(|host| host.per_s.is_finite());
-    hosts
-        .map(|&HostRate { rank, per_s }| HostPoint { trial, rank, pace: per_s / mean, per_s })
-        .collect()
+    let mut points = Vec::new();
+    for HostRate { rank, per_s } in trial.hosts.iter().filter(|host| host.per_s.is_finite()) {
+        points.push(HostPoint { trial, rank: *rank, pace: per_s / mean, per_s: *per_s });
+    }
+    points
 }
 
 /// The hosts with their own series, and the others; both by rank.
@@ -103,19 +102,19 @@ fn median(shares: &[&HostPoint<'_>]) -> f64 {
     paces[paces.len() / 2]
 }
 
-fn name(hosts: &HostFindings, rank: u32) -> String {
+fn host_name(hosts: &HostFindings, rank: u32) -> String {
     let host = hosts.rows.iter().find(|row| row.rank == rank);
     short(&words(rank, host.map_or("", |row| row.name.as_str())))
 }
 
 fn points(names: &Names, shares: &[&HostPoint<'_>]) -> Vec<Point> {
     match trials_per_point(shares.len()) {
-        1 => shares.iter().map(|share| drawn(names, share)).collect(),
-        many => shares.chunks(many).map(merged).collect(),
+        1 => shares.iter().map(|share| trial_point(names, share)).collect(),
+        many => shares.chunks(many).map(merged_trials_point).collect(),
     }
 }
 
-fn drawn(names: &Names, share: &HostPoint<'_>) -> Point {
+fn trial_point(names: &Names, share: &HostPoint<'_>) -> Point {
     let HostPoint { trial, pace, per_s, .. } = share;
     let arm = names.arm(&trial.arm);
     let text = joined(&[&arm, &format!("{}/s", show::per_second(*per_s))]);
@@ -129,20 +128,23 @@ fn drawn(names: &Names, share: &HostPoint<'_>) -> Point {
 }
 
 /// One point for the shares of one or several consecutive trials.
-fn merged(shares: &[&HostPoint<'_>]) -> Point {
+fn merged_trials_point(shares: &[&HostPoint<'_>]) -> Point {
     let mean = shares.iter().map(|share| share.pace).sum::<f64>() / shares.len() as f64;
     let paces: Vec<_> = shares.iter().map(|share| (share.trial.order, share.pace)).collect();
     merged_point(&paces, mean)
 }
 
 /// The remaining hosts: one point per trial, or for several trials.
-fn together(by_rank: &BTreeMap<u32, Vec<&HostPoint<'_>>>, ranks: &[u32]) -> Vec<Point> {
+fn combined_points(by_rank: &BTreeMap<u32, Vec<&HostPoint<'_>>>, ranks: &[u32]) -> Vec<Point> {
     let mut by_trial: BTreeMap<u32, Vec<&HostPoint<'_>>> = BTreeMap::new();
     for share in ranks.iter().flat_map(|rank| &by_rank[rank]) {
         by_trial.entry(share.trial.order).or_default().push(share);
     }
     let trials: Vec<Vec<&HostPoint<'_>>> = by_trial.into_values().collect();
-    trials.chunks(trials_per_point(trials.len())).map(|group| merged(&group.concat())).collect()
+    trials
+        .chunks(trials_per_point(trials.len()))
+        .map(|group| merged_trials_point(&group.concat()))
+        .collect()
 }
 
 fn notes(trials: usize, others: usize) -> Vec<String> {

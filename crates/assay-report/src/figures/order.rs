@@ -4,13 +4,12 @@ use super::Drawing;
 use super::words::{Subject, primary, subjects};
 use crate::document::numbers;
 use crate::evidence::Evidence;
-use assay_core::catalogue::About;
-use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{
     Axis, AxisScale, AxisSpan, Colour, Figure, Guide, Look, Mark, Point, Series, SpanKind, id_of,
     joined, short,
 };
 use assay_core::exhibit::parts::{at_most, clipped, merged_point, trials_per_point};
+use assay_core::{catalogue::About, exhibit::Unit};
 use assay_study::findings::shown::{Names, metric_title};
 use assay_study::findings::{Measurement, TrialValue};
 use assay_study::results::record::Status;
@@ -29,7 +28,7 @@ pub static ORDER: Drawing = Drawing {
 /// Up to this number of replicates, the background shows them.
 const MOST_SPANS: usize = 40;
 const MOST_FIGURES: usize = 4;
-/// Largest ratio to the arm's mean before a trial is at the edge.
+/// Largest ratio on the axis; trials beyond it are at the edge.
 const FARTHEST: f64 = 10.0;
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
@@ -53,55 +52,54 @@ struct OrderPoint<'a> {
     trial: &'a TrialValue,
 }
 
+/// The trials of one workload by configuration, or of several workloads; `None` with fewer than three trials.
 fn figure(evidence: &Evidence, names: &Names, subjects: &[Subject<'_>]) -> Option<Figure> {
     let several = subjects.len() > 1;
     let cells = subjects.iter().flat_map(|it| primary(&evidence.findings, *it));
-    let mut ran: Vec<_> = cells.flat_map(|cell| of_cell(names, several, cell)).collect();
-    ran.sort_by_key(|it| it.order);
-    if ran.len() < 3 {
+    let mut points: Vec<_> = cells.flat_map(|cell| points_of_cell(names, several, cell)).collect();
+    points.sort_by_key(|it| it.order);
+    if points.len() < 3 {
         return None;
     }
-    let (what, workload, of) = match subjects {
+    let (metric, workload, prefix) = match subjects {
         [one] => (metric_title(one.metric), one.name, format!("{}: ", short(one.name))),
         _ => ("result".to_owned(), "", String::new()),
     };
-    let mean = if several { "workload" } else { "configuration" };
-    let plain = ran.iter().filter(|it| look_of(it.trial) == TrialLook::Plain).count();
+    let group = if several { "workload" } else { "configuration" };
+    let plain = points.iter().filter(|it| look_of(it.trial) == TrialLook::Plain).count();
     let together = trials_per_point(plain);
     let mut notes = Vec::new();
     if together > 1 {
         notes.push(format!("{plain} trials: a point averages up to {together}; line: range."));
     }
     let along = Axis::new("position in the run order", AxisScale::Linear, Unit::Number);
-    let value = Axis::new(
-        format!("{what} relative to the mean of its {mean}"),
-        AxisScale::Log10,
-        Unit::Ratio,
-    );
-    let value = value.within([1.0 / FARTHEST, FARTHEST]);
-    let series = series(&ran);
+    let value_title = format!("{metric} relative to the mean of its {group}");
+    let value =
+        Axis::new(value_title, AxisScale::Log10, Unit::Ratio).within([1.0 / FARTHEST, FARTHEST]);
+    let series = series(&points);
     notes.extend(clipped(&series, &value));
     Some(Figure {
         id: id_of(&["order", workload]),
-        title: format!("{of}{what} of each trial relative to its {mean} mean, in run order"),
+        title: format!("{prefix}{metric} of each trial relative to its {group} mean, in run order"),
         description: "Each point is a trial; the background changes with each replicate."
             .to_owned(),
-        spans: replicates(&ran),
-        guides: vec![Guide::line(1.0, format!("mean of the {mean}"))],
+        spans: replicate_spans(&points),
+        guides: vec![Guide::line(1.0, format!("mean of the {group}"))],
         interval: "lowest to highest".to_owned(),
         notes,
         ..Figure::upright(along, value, series)
     })
 }
 
-fn of_cell<'a>(names: &Names, several: bool, cell: &'a Measurement) -> Vec<OrderPoint<'a>> {
+/// The trials of a cell with a positive value, named by the workload if there are `several`.
+fn points_of_cell<'a>(names: &Names, several: bool, cell: &'a Measurement) -> Vec<OrderPoint<'a>> {
     let Some(mean) = cell.value().filter(|mean| mean.is_finite() && *mean > 0.0) else {
         return Vec::new();
     };
-    let arm = if several { short(&cell.workload) } else { names.arm(&cell.configuration) };
+    let name = if several { short(&cell.workload) } else { names.arm(&cell.configuration) };
     let points = cell.trials.iter().filter_map(|trial| {
         let value = trial.value.filter(|value| value.is_finite() && *value > 0.0)?;
-        let text = joined(&[&arm, &numbers::value(&cell.metric, value)]);
+        let text = joined(&[&name, &numbers::value(&cell.metric, value)]);
         Some(OrderPoint { order: trial.order?, relative: value / mean, text, trial })
     });
     points.collect()
@@ -110,7 +108,7 @@ fn of_cell<'a>(names: &Names, several: bool, cell: &'a Measurement) -> Vec<Order
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TrialLook {
     Plain,
-    LeadIn,
+    Warmup,
     Disturbed,
     Repeat,
     Outlier,
@@ -118,7 +116,7 @@ enum TrialLook {
 
 fn look_of(trial: &TrialValue) -> TrialLook {
     match trial.status {
-        Status::Warmup => TrialLook::LeadIn,
+        Status::Warmup => TrialLook::Warmup,
         Status::Disturbed => TrialLook::Disturbed,
         _ if trial.repeats.is_some() => TrialLook::Repeat,
         _ if trial.outlier => TrialLook::Outlier,
@@ -126,69 +124,69 @@ fn look_of(trial: &TrialValue) -> TrialLook {
     }
 }
 
-fn series(ran: &[OrderPoint<'_>]) -> Vec<Series> {
-    let kinds = [
+fn series(all: &[OrderPoint<'_>]) -> Vec<Series> {
+    let looks = [
         (TrialLook::Plain, "trial", 0, 0, Look::Solid),
-        (TrialLook::LeadIn, "warm-up, not counted", 7, 0, Look::Hollow),
+        (TrialLook::Warmup, "warm-up, not counted", 7, 0, Look::Hollow),
         (TrialLook::Disturbed, "disturbed", 1, 3, Look::Crossed),
         (TrialLook::Repeat, "repeat of a disturbed trial", 2, 2, Look::Solid),
         (TrialLook::Outlier, "outlier", 3, 1, Look::Solid),
     ];
-    let made = kinds.into_iter().map(|(sort, name, colour, shape, look)| {
-        let trials: Vec<_> = ran.iter().filter(|point| look_of(point.trial) == sort).collect();
+    let mut series = Vec::new();
+    for (trial_look, name, colour, shape, look) in looks {
+        let trials: Vec<_> = all.iter().filter(|it| look_of(it.trial) == trial_look).collect();
         let together = trials_per_point(trials.len());
         let points: Vec<Point> = if together > 1 {
-            trials.chunks(together).map(merged).collect()
+            trials.chunks(together).map(mean_point).collect()
         } else {
-            trials.iter().map(|it| drawn(it, name, look)).collect()
+            trials.iter().map(|it| trial_point(it, name, look)).collect()
         };
-        let (name, colour) = (name.to_owned(), Colour::Series(colour));
-        Series { name, colour, shape, mark: Mark::Points, points }
-    });
-    made.filter(|series| !series.points.is_empty()).collect()
+        if !points.is_empty() {
+            let (name, colour) = (name.to_owned(), Colour::Series(colour));
+            series.push(Series { name, colour, shape, mark: Mark::Points, points });
+        }
+    }
+    series
 }
 
-fn drawn(ran: &OrderPoint<'_>, name: &str, look: Look) -> Point {
+/// The point of one trial; `name` is the name of its look.
+fn trial_point(ran: &OrderPoint<'_>, name: &str, look: Look) -> Point {
     let words = format!("{} ({})", ran.order, ran.text);
     let point = Point::new(f64::from(ran.order), Unit::Ratio, &words, ran.relative, None);
-    let remark = ran.text.clone();
     if look_of(ran.trial) == TrialLook::Plain {
-        return Point { remark: Some(remark), ..point };
+        return Point { remark: Some(ran.text.clone()), ..point };
     }
-    let label = ran
-        .trial
-        .reason
-        .as_deref()
-        .map_or_else(|| name.to_owned(), |label| format!("{name}: {}", short(label)));
+    let label = match &ran.trial.reason {
+        Some(reason) => format!("{name}: {}", short(reason)),
+        None => name.to_owned(),
+    };
     let marked = point.marked(look, &label);
-    Point { remark: Some(format!("{remark}; {label}")), ..marked }
+    Point { remark: Some(format!("{}; {label}", ran.text)), ..marked }
 }
 
-fn merged(points: &[&OrderPoint<'_>]) -> Point {
+/// The geometric mean of consecutive trials.
+fn mean_point(points: &[&OrderPoint<'_>]) -> Point {
     let mean = points.iter().map(|it| it.relative.ln()).sum::<f64>() / points.len() as f64;
     let trials: Vec<(u32, f64)> = points.iter().map(|it| (it.order, it.relative)).collect();
     merged_point(&trials, mean.exp())
 }
 
 /// Every second replicate as a span; none if there are too many.
-fn replicates(ran: &[OrderPoint<'_>]) -> Vec<AxisSpan> {
-    let replicates: Vec<(u32, u32)> = ran
-        .iter()
-        .map(|it| (it.trial.repeats.map_or(it.trial.replicate, |of| of.replicate), it.order))
-        .collect();
-    let stretches = replicates.chunk_by(|left, right| left.0 == right.0);
+fn replicate_spans(points: &[OrderPoint<'_>]) -> Vec<AxisSpan> {
+    // A repeated trial belongs to the replicate of the disturbed one.
+    let replicate_of = |it: &OrderPoint<'_>| {
+        it.trial.repeats.map_or(it.trial.replicate, |disturbed| disturbed.replicate)
+    };
     let mut spans: Vec<AxisSpan> = Vec::new();
-    for stretch in stretches {
-        let (Some((replicate, first)), Some((_, last))) = (stretch.first(), stretch.last()) else {
-            continue;
-        };
-        if *replicate % 2 == 1 {
+    for stretch in points.chunk_by(|left, right| replicate_of(left) == replicate_of(right)) {
+        let replicate = replicate_of(&stretch[0]);
+        if replicate % 2 == 1 {
             if spans.len() == MOST_SPANS {
                 return Vec::new();
             }
             spans.push(AxisSpan {
-                from: f64::from(*first) - 0.5,
-                to: f64::from(*last) + 0.5,
+                from: f64::from(stretch[0].order) - 0.5,
+                to: f64::from(stretch[stretch.len() - 1].order) + 0.5,
                 kind: SpanKind::Alternate,
                 text: format!("replicate {replicate}"),
                 label: replicate.to_string(),

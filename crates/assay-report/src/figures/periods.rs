@@ -4,13 +4,12 @@ use super::Drawing;
 use super::words::{Subject, primary, subjects};
 use crate::document::numbers::unit_of;
 use crate::evidence::Evidence;
-use assay_core::catalogue::About;
-use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{
     Axis, AxisScale, Figure, Look, Mark, Point, Series, id_of, short, with_marks,
 };
 use assay_core::exhibit::parts::at_most;
 use assay_core::quantity::metric::{Statistic, class, of_requests};
+use assay_core::{catalogue::About, exhibit::Unit};
 use assay_study::findings::Measurement;
 use assay_study::findings::shown::{Names, metric_title};
 use assay_study::results::record::Status;
@@ -39,17 +38,19 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     if names.varied().is_empty() {
         return Vec::new();
     }
-    let both = subjects(findings).into_iter().filter_map(|subject| {
+    let pairs = subjects(findings).into_iter().filter_map(|subject| {
+        // Only mean latencies of request classes have a load.
         let (class, _) = class(subject.metric).filter(|(_, what)| *what == Statistic::Mean)?;
         let rate = Subject { metric: of_requests(class, Statistic::Rate)?.name, ..subject };
-        let latency = panel(&names, subject, &primary(findings, subject), &AxisScale::Log10)?;
-        let load = panel(&names, rate, &primary(findings, rate), &AxisScale::Linear)?;
+        let latency = figure(&names, subject, &primary(findings, subject), &AxisScale::Log10)?;
+        let load = figure(&names, rate, &primary(findings, rate), &AxisScale::Linear)?;
         Some([latency, load])
     });
-    at_most(both.flatten().collect(), MOST_FIGURES, "figure")
+    at_most(pairs.flatten().collect(), MOST_FIGURES, "figure")
 }
 
-fn panel(
+/// A line per configuration; `None` with one configuration, or too few or too many trials.
+fn figure(
     names: &Names,
     subject: Subject<'_>,
     cells: &[&Measurement],
@@ -82,18 +83,21 @@ fn panel(
 }
 
 fn points(unit: Unit, name: &str, cell: &Measurement) -> Vec<Point> {
-    let points = cell.trials.iter().filter_map(|trial| {
-        let value = trial.value.filter(|value| value.is_finite() && *value > 0.0)?;
-        let order = trial.order?;
-        let point =
-            Point::new(f64::from(order), unit, &format!("{name}, trial {order}"), value, None);
-        Some(match trial.status {
+    let mut points: Vec<Point> = Vec::new();
+    for trial in &cell.trials {
+        let (Some(value), Some(order)) = (trial.value, trial.order) else { continue };
+        // A logarithmic axis has no other values.
+        if !value.is_finite() || value <= 0.0 {
+            continue;
+        }
+        let words = format!("{name}, trial {order}");
+        let point = Point::new(f64::from(order), unit, &words, value, None);
+        points.push(match trial.status {
             Status::Warmup => point.marked(Look::Hollow, "warm-up, not counted"),
             Status::Disturbed => point.marked(Look::Crossed, "disturbed"),
             Status::Ok | Status::Failed => point,
-        })
-    });
-    let mut points: Vec<Point> = points.collect();
+        });
+    }
     points.sort_by(|left, right| left.at.total_cmp(&right.at));
     points
 }

@@ -4,11 +4,10 @@ use super::Drawing;
 use crate::document::numbers::unit_of;
 use crate::document::places::{value, work_name};
 use crate::evidence::Evidence;
-use assay_core::catalogue::About;
-use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{Colour, Figure, Guide, Look, Mark, Point, id_of, short};
 use assay_core::exhibit::parts::{FigureRows, at_most, by_sort, distinct, of_bars};
 use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, exhibit::Unit};
 use assay_study::findings::places::{PlaceRow, Places, PublishedBeside};
 use assay_study::findings::shown::{mark_trust, metric_title};
 use assay_study::results::plan::Arm;
@@ -19,9 +18,9 @@ pub static PLACES: Drawing = Drawing {
         summary: "the same workloads on several platforms, relative to one platform and in their own units",
         text: "For `assay compare --by platform`. In the first figure, each bar shows the speed of a platform in \
                percent of the baseline platform, with a 95% CI that is simultaneous over all platforms of the \
-               workload. Further \
-               figures show each workload in its own unit. Hatched bars are emulated platforms, which get no verdict. \
-               Published rows are below the measured rows in another color, in percent of the published baseline.",
+               workload. Further figures show each workload in its own unit. Hatched bars are emulated platforms, \
+               which get no verdict. Published rows are below the measured rows in another color, in percent of the \
+               published baseline.",
     },
     draw,
 };
@@ -38,21 +37,21 @@ const SERIES: [&str; 3] = ["platforms", "emulated: no verdict", "published"];
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let Some(places) = &evidence.findings.platforms else { return Vec::new() };
-    let works = distinct(places.rows.iter().map(work));
-    let mut figures: Vec<Figure> = percents(places, &works).into_iter().collect();
-    figures.extend(works.iter().filter_map(|work| in_own_unit(places, work)));
+    let works = distinct(places.rows.iter().map(work_of));
+    let mut figures: Vec<Figure> = percent_figure(places, &works).into_iter().collect();
+    figures.extend(works.iter().filter_map(|work| own_unit_figure(places, *work)));
     at_most(figures, MOST_FIGURES, "workload")
 }
 
+/// Workload, configuration and metric.
 type Work<'a> = (&'a str, &'a Arm, &'a str);
 
-fn work(row: &PlaceRow) -> Work<'_> {
+fn work_of(row: &PlaceRow) -> Work<'_> {
     (&row.workload, &row.configuration, &row.metric)
 }
 
-fn rows<'a>(places: &'a Places, wanted: &Work<'a>) -> impl Iterator<Item = &'a PlaceRow> {
-    let wanted = *wanted;
-    places.rows.iter().filter(move |row| work(row) == wanted)
+fn rows_of<'a>(places: &'a Places, work: Work<'a>) -> impl Iterator<Item = &'a PlaceRow> {
+    places.rows.iter().filter(move |row| work_of(row) == work)
 }
 
 /// Collected bars: their names, and the points of each of [`SERIES`].
@@ -63,19 +62,22 @@ struct Bars {
 }
 
 impl Bars {
+    /// Adds a bar; `point` makes the bar of its row.
     fn add(&mut self, series: usize, name: &str, point: impl FnOnce(f64) -> Point) {
-        let made = point(self.rows.add(&short(name)));
-        self.points.push((series, made));
+        let row = self.rows.add(&short(name));
+        self.points.push((series, point(row)));
     }
 
     /// The figure, except its subject. A single series needs no name, unless it is of emulated platforms.
-    fn figure(self, id: &str, title: String, unit: Unit, left_out: Vec<String>) -> Option<Figure> {
+    fn figure(self, id: &str, title: String, unit: Unit, missing: Vec<String>) -> Option<Figure> {
         if !(2..=MOST_BARS).contains(&self.rows.count()) {
             return None;
         }
-        let alone = self.points.iter().all(|(at, _)| *at == 0);
-        let sort = |at: usize| (at, if alone { "" } else { SERIES[at] }, Colour::Series(at), 0);
-        let series = by_sort([0, 1, 2].map(sort), self.points, Mark::Bars);
+        let is_single = self.points.iter().all(|(series, _)| *series == 0);
+        let sorts = [0, 1, 2].map(|index| {
+            (index, if is_single { "" } else { SERIES[index] }, Colour::Series(index), 0)
+        });
+        let series = by_sort(sorts, self.points, Mark::Bars);
         let bars = of_bars(self.rows.axis(), title, unit, BEYOND, series)?;
         Some(Figure {
             id: id_of(&["platforms", id]),
@@ -83,41 +85,43 @@ impl Bars {
                 "Each bar is a platform, with the 95% CI as a line. Hatched bars are emulated platforms; hollow bars \
                  are suspect or invalid numbers."
                     .to_owned(),
-            notes: left_out.into_iter().chain(bars.notes).collect(),
+            notes: missing.into_iter().chain(bars.notes).collect(),
             ..bars
         })
     }
 }
 
-fn percents(places: &Places, works: &[Work<'_>]) -> Option<Figure> {
+fn percent_figure(places: &Places, works: &[Work<'_>]) -> Option<Figure> {
     let mut bars = Bars::default();
-    let several = works.len() > 1 || !places.published.is_empty();
+    let has_headings = works.len() > 1 || !places.published.is_empty();
     for work in works {
-        let known = rows(places, work).filter_map(|row| Some((row, row.percent?)));
-        let known: Vec<(&PlaceRow, f64)> = known.collect();
-        if known.len() < 2 {
+        let with_percent = rows_of(places, *work).filter_map(|row| Some((row, row.percent?)));
+        let measured: Vec<(&PlaceRow, f64)> = with_percent.collect();
+        // A platform alone has nothing to compare with.
+        if measured.len() < 2 {
             continue;
         }
-        if several {
+        if has_headings {
             bars.rows.heading(&short(&work_name(work.0, work.1)));
         }
-        for (row, value) in known {
-            bars.add(usize::from(row.emulated), &row.platform, |at| of_row(at, row, value));
+        for (row, percent) in measured {
+            bars.add(usize::from(row.emulated), &row.platform, |at| percent_bar(at, row, percent));
         }
     }
-    places.published.iter().for_each(|table| published(&mut bars, table));
+    places.published.iter().for_each(|table| add_published(&mut bars, table));
     let title = format!("Speed in percent of {}", places.baseline);
-    let figure = bars.figure("percent", title.clone(), Unit::Percent, left_out(&places.rows))?;
+    let figure =
+        bars.figure("percent", title.clone(), Unit::Percent, missing_notes(&places.rows))?;
     Some(Figure { title, guides: vec![Guide::line(100.0, String::new())], ..figure })
 }
 
-fn of_row(at: f64, row: &PlaceRow, value: f64) -> Point {
+fn percent_bar(at: f64, row: &PlaceRow, value: f64) -> Point {
     let interval = row.percent_interval();
     let point = Point::new(at, Unit::Percent, &row.platform, value, interval);
-    let [percent, low, high] = if row.comparison.is_some() {
-        show::percents(value, interval)
-    } else {
-        ["100".to_owned(), String::new(), String::new()]
+    let [percent, low, high] = match row.comparison {
+        Some(_) => show::percents(value, interval),
+        // The baseline platform.
+        None => ["100".to_owned(), String::new(), String::new()],
     };
     let ends = interval.map_or_else(String::new, |_| format!(" ({low} to {high})"));
     let text = format!("{}: {percent}%{ends}", row.platform);
@@ -133,8 +137,8 @@ fn with_look(row: &PlaceRow, point: Point) -> Point {
     }
 }
 
-/// The rows of a published table, with the printed digits.
-fn published(bars: &mut Bars, table: &PublishedBeside) {
+/// Adds the rows of a published table, with the printed digits.
+fn add_published(bars: &mut Bars, table: &PublishedBeside) {
     let heading = format!("{}: {}, as published", table.source, table.work);
     bars.rows.heading(&short(&heading));
     for row in &table.rows {
@@ -142,22 +146,21 @@ fn published(bars: &mut Bars, table: &PublishedBeside) {
             let plain = Point::new(at, Unit::Percent, &row.platform, row.printed.percent, None);
             let text =
                 format!("{}, {}: {}, {}", table.source, row.platform, row.value, row.percent);
-            let doubt =
-                (!row.printed.follows).then(|| "inconsistent with the published number".to_owned());
-            let label = match &doubt {
-                Some(_) => format!("{} (or {:.2}%)", row.percent, row.printed.computed),
-                None => row.percent.clone(),
-            };
-            Point { text, label: Some(label), remark: doubt, ..plain }
+            if row.printed.follows {
+                return Point { text, label: Some(row.percent.clone()), ..plain };
+            }
+            let label = format!("{} (or {:.2}%)", row.percent, row.printed.computed);
+            let remark = "inconsistent with the published number".to_owned();
+            Point { text, label: Some(label), remark: Some(remark), ..plain }
         });
     }
 }
 
-fn in_own_unit(places: &Places, work: &Work<'_>) -> Option<Figure> {
-    let (workload, arm, metric) = *work;
+fn own_unit_figure(places: &Places, work: Work<'_>) -> Option<Figure> {
+    let (workload, arm, metric) = work;
     let unit = unit_of(metric);
     let mut bars = Bars::default();
-    for row in rows(places, work) {
+    for row in rows_of(places, work) {
         let Some(mean) = row.value else { continue };
         bars.add(usize::from(row.emulated), &row.platform, |at| {
             let point = Point::new(at, unit, &row.platform, mean, row.ci95);
@@ -171,7 +174,8 @@ fn in_own_unit(places: &Places, work: &Work<'_>) -> Option<Figure> {
     }
     let metric_name = metric_title(metric);
     let id = format!("{workload} {} {metric}", work_name("", arm));
-    let figure = bars.figure(&id, metric_name.clone(), unit, left_out(rows(places, work)))?;
+    let figure =
+        bars.figure(&id, metric_name.clone(), unit, missing_notes(rows_of(places, work)))?;
     Some(Figure {
         title: format!("{}: {metric_name}", short(&work_name(workload, arm))),
         workload: Some(workload.to_owned()),
@@ -180,7 +184,7 @@ fn in_own_unit(places: &Places, work: &Work<'_>) -> Option<Figure> {
     })
 }
 
-fn left_out<'a>(rows: impl IntoIterator<Item = &'a PlaceRow>) -> Vec<String> {
+fn missing_notes<'a>(rows: impl IntoIterator<Item = &'a PlaceRow>) -> Vec<String> {
     let missing = rows.into_iter().filter_map(|row| {
         let reason = short(row.absent.as_ref()?);
         Some(format!("Missing: {} on {}; {reason}.", short(&row.workload), short(&row.platform)))

@@ -3,11 +3,10 @@
 use super::Drawing;
 use crate::document::outcome;
 use crate::evidence::Evidence;
-use assay_core::catalogue::About;
-use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{Axis, AxisScale, Colour, Figure, Guide, Mark, Point, id_of};
 use assay_core::exhibit::parts::{by_sort, left_out};
 use assay_core::quantity::Better;
+use assay_core::{catalogue::About, exhibit::Unit};
 use assay_study::findings::race::{RaceAnswer, Runner};
 use assay_study::findings::shown::{Names, metric_title};
 
@@ -31,13 +30,13 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     let findings = &evidence.findings;
     let Some(race) = &findings.race else { return Vec::new() };
     let names = Names::from_findings(findings);
-    let mut drawn: Vec<(RaceOutcome, Point)> =
-        race.entries.iter().filter_map(|runner| of_runner(race, &names, runner)).collect();
+    let mut points: Vec<(RaceOutcome, Point)> =
+        race.entries.iter().filter_map(|runner| point_of(race, &names, runner)).collect();
     // Stable sort: the order of the plan remains within a replicate.
-    drawn.sort_by(|left, right| right.1.at.total_cmp(&left.1.at));
-    let dropped = drawn.len().saturating_sub(MOST_SETTINGS);
-    drawn.truncate(MOST_SETTINGS);
-    if drawn.len() < 2 {
+    points.sort_by(|left, right| right.1.at.total_cmp(&left.1.at));
+    let dropped = points.len().saturating_sub(MOST_SETTINGS);
+    points.truncate(MOST_SETTINGS);
+    if points.len() < 2 {
         return Vec::new();
     }
     let metric = metric_title(&race.metric);
@@ -54,15 +53,15 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
         description: race.text.clone(),
         guides: vec![Guide::line(1.0, "same as the leader".to_owned())],
         interval: "95% confidence sequence, simultaneous over all configurations".to_owned(),
-        notes: left_out(dropped, "configuration").into_iter().chain(screened(race)).collect(),
+        notes: left_out(dropped, "configuration").into_iter().chain(screen_note(race)).collect(),
         workload: Some(race.workload.clone()),
         metric: Some(race.metric.clone()),
-        ..Figure::upright(along, value, by_sort(SORTS, drawn, Mark::Points))
+        ..Figure::upright(along, value, by_sort(SORTS, points, Mark::Points))
     }]
 }
 
 /// Note on settings eliminated with their level before the race.
-fn screened(race: &RaceAnswer) -> Option<String> {
+fn screen_note(race: &RaceAnswer) -> Option<String> {
     let settings = race.screen.as_ref()?.settings;
     let several = if settings == 1 { "" } else { "s" };
     (settings > 0).then(|| {
@@ -76,32 +75,37 @@ fn screened(race: &RaceAnswer) -> Option<String> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RaceOutcome {
     Won,
-    LeftIn,
-    Left,
+    Remaining,
+    Eliminated,
     Baseline,
 }
 
 const SORTS: [(RaceOutcome, &str, Colour, usize); 4] = [
     (RaceOutcome::Won, "won", Colour::Series(2), 2),
-    (RaceOutcome::LeftIn, "remaining", Colour::Series(0), 0),
-    (RaceOutcome::Left, "eliminated", Colour::Series(7), 1),
+    (RaceOutcome::Remaining, "remaining", Colour::Series(0), 0),
+    (RaceOutcome::Eliminated, "eliminated", Colour::Series(7), 1),
     (RaceOutcome::Baseline, "baseline (never eliminated)", Colour::Series(1), 3),
 ];
 
-fn of_runner(race: &RaceAnswer, names: &Names, runner: &Runner) -> Option<(RaceOutcome, Point)> {
-    let is_winner = race.winner.as_ref() == Some(&runner.configuration);
-    let behind = runner.eliminated.as_ref().and_then(|left| left.ratio_to_leader.as_ref());
-    let (at, value, ends) = match (&runner.eliminated, behind) {
-        (Some(left), Some(behind)) => (left.after, behind.ratio, Some(behind.ends)),
-        // An eliminated setting without a valid trial has no number.
-        (Some(_), None) => return None,
-        (None, _) => (race.replicates, runner.ratio_to_winner?, None),
+/// `None` for a setting without a valid trial: it has no number.
+fn point_of(race: &RaceAnswer, names: &Names, runner: &Runner) -> Option<(RaceOutcome, Point)> {
+    let (at, value, ends) = match &runner.eliminated {
+        Some(elimination) => {
+            let behind = elimination.ratio_to_leader.as_ref()?;
+            (elimination.after, behind.ratio, Some(behind.ends))
+        }
+        None => (race.replicates, runner.ratio_to_winner?, None),
     };
-    let sort = match (is_winner, runner.configuration == race.baseline, &runner.eliminated) {
-        (true, ..) if race.end.is_some() => RaceOutcome::Won,
-        (false, true, _) => RaceOutcome::Baseline,
-        (.., Some(_)) => RaceOutcome::Left,
-        (.., None) => RaceOutcome::LeftIn,
+    // Until the race ends, the winner is only the current leader.
+    let is_leader = race.winner.as_ref() == Some(&runner.configuration);
+    let sort = if is_leader && race.end.is_some() {
+        RaceOutcome::Won
+    } else if !is_leader && runner.configuration == race.baseline {
+        RaceOutcome::Baseline
+    } else if runner.eliminated.is_some() {
+        RaceOutcome::Eliminated
+    } else {
+        RaceOutcome::Remaining
     };
     let point =
         Point::new(f64::from(at), Unit::Ratio, &names.arm(&runner.configuration), value, ends);

@@ -3,12 +3,10 @@
 use super::Drawing;
 use super::words::{point, primary, subjects};
 use crate::evidence::Evidence;
-use assay_core::catalogue::About;
-use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{Axis, AxisScale, Colour, Figure, Look, Mark, Point, short};
 use assay_core::exhibit::parts::{at_most, by_sort};
-use assay_study::findings::shown::Names;
-use assay_study::findings::{Findings, Measurement};
+use assay_core::{catalogue::About, exhibit::Unit};
+use assay_study::findings::{Findings, Measurement, shown::Names};
 
 pub static RUNS: Drawing = Drawing {
     about: About {
@@ -34,14 +32,14 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
         return Vec::new();
     }
     let names = Names::from_findings(&evidence.findings);
-    let subjects = subjects(&evidence.findings).into_iter();
-    let figures = subjects.filter_map(|subject| {
-        let cells = primary(&evidence.findings, subject);
-        let timed: Vec<&Measurement> =
-            cells.into_iter().map(|cell| time_of(&evidence.findings, cell)).collect();
-        figure(evidence, &names, subject.name, &timed)
-    });
-    at_most(figures.collect(), MOST_FIGURES, "workload")
+    let mut figures = Vec::new();
+    for subject in subjects(&evidence.findings) {
+        let cells = primary(&evidence.findings, subject).into_iter();
+        let times: Vec<&Measurement> =
+            cells.map(|cell| time_of(&evidence.findings, cell)).collect();
+        figures.extend(figure(evidence, &names, subject.name, &times));
+    }
+    at_most(figures, MOST_FIGURES, "workload")
 }
 
 fn figure(
@@ -50,8 +48,8 @@ fn figure(
     workload: &str,
     cells: &[&Measurement],
 ) -> Option<Figure> {
-    let runs_s: Vec<Vec<f64>> = cells.iter().map(|cell| runs(evidence, cell)).collect();
-    let count: usize = runs_s.iter().map(Vec::len).sum();
+    let runs: Vec<Vec<f64>> = cells.iter().map(|cell| runs_s(evidence, cell)).collect();
+    let count: usize = runs.iter().map(Vec::len).sum();
     if count == 0 || cells.len() > MOST_ARMS {
         return None;
     }
@@ -60,15 +58,17 @@ fn figure(
         let name = names.arm(&cell.configuration);
         if name.is_empty() { short(workload) } else { name }
     };
-    let rows = cells.iter().zip(&runs_s).enumerate();
-    let marks = rows.flat_map(|(at, (cell, runs))| {
+    // Whether the mark is a mean, and the mark.
+    let mut marks: Vec<(bool, Point)> = Vec::new();
+    for (at, (cell, runs)) in cells.iter().zip(&runs).enumerate() {
         let name = label(cell);
+        marks.extend(dots(at, &name, runs, step).into_iter().map(|dot| (false, dot)));
         // Without times, the primary metric is not in seconds.
-        let is_time = cell.metric == TIME;
-        let mean = is_time.then(|| point(&evidence.findings, at as f64, &name, cell)).flatten();
-        let dots = dots(at, &name, runs, step).into_iter().map(|dot| (false, dot));
-        dots.chain(mean.map(|mean| (true, mean)))
-    });
+        if cell.metric == TIME {
+            let mean = point(&evidence.findings, at as f64, &name, cell);
+            marks.extend(mean.map(|mean| (true, mean)));
+        }
+    }
     let sorts = [(false, "run", Colour::Series(0), 0), (true, "mean", Colour::Series(1), 1)];
     let series = by_sort(sorts, marks, Mark::Points);
     let sample = format!("Showing 1 of every {step} runs, {count} in total.");
@@ -90,30 +90,30 @@ fn figure(
 
 /// The time metric of a row's runs, regardless of the primary metric; the row itself if times are unknown.
 fn time_of<'f>(findings: &'f Findings, cell: &'f Measurement) -> &'f Measurement {
-    let is_its = |other: &&Measurement| {
+    let is_time_of_cell = |other: &&Measurement| {
         other.metric == TIME
             && other.workload == cell.workload
             && other.configuration == cell.configuration
             && other.control == cell.control
     };
-    findings.measurements.iter().find(is_its).unwrap_or(cell)
+    findings.measurements.iter().find(is_time_of_cell).unwrap_or(cell)
 }
 
 /// Seconds of the runs behind a cell's mean, in the order they ran.
-fn runs(evidence: &Evidence, cell: &Measurement) -> Vec<f64> {
-    let counting = evidence.counting(cell);
-    counting.flat_map(|trial| trial.runs_ns.iter().map(|ns| ns / 1e9)).collect()
+fn runs_s(evidence: &Evidence, cell: &Measurement) -> Vec<f64> {
+    let trials = evidence.counting(cell);
+    trials.flat_map(|trial| trial.runs_ns.iter().map(|ns| ns / 1e9)).collect()
 }
 
+/// Every `step`th run as a dot, spread over the width of row `at`.
 fn dots(at: usize, name: &str, runs: &[f64], step: usize) -> Vec<Point> {
     let last = runs.len().saturating_sub(1).max(1) as f64;
-    let dot = |(index, seconds): (usize, &f64)| {
+    let mut dots = Vec::new();
+    for (index, seconds) in runs.iter().enumerate().step_by(step) {
         let offset = HALF_BAND * (2.0 * index as f64 / last - 1.0);
         let text = format!("{name}, run {}", index + 1);
-        Point {
-            look: Look::Hollow,
-            ..Point::new(at as f64 + offset, Unit::Seconds, &text, *seconds, None)
-        }
-    };
-    runs.iter().enumerate().step_by(step).map(dot).collect()
+        let dot = Point::new(at as f64 + offset, Unit::Seconds, &text, *seconds, None);
+        dots.push(Point { look: Look::Hollow, ..dot });
+    }
+    dots
 }

@@ -4,16 +4,13 @@ use super::Drawing;
 use super::words::{notable, subjects};
 use crate::document::numbers::{heading, unit_of};
 use crate::evidence::{Evidence, TrialEvidence};
-use assay_core::catalogue::About;
-use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{
     Axis, AxisScale, AxisSpan, Figure, Look, Mark, Point, Series, SpanKind, id_of, joined, short,
 };
 use assay_core::exhibit::parts::{at_most, distinct, left_out, with_ramp};
-use assay_study::findings::Findings;
-use assay_study::findings::shown::Names;
-use assay_study::results::plan::Arm;
+use assay_core::{catalogue::About, exhibit::Unit};
 use assay_study::results::record::Status;
+use assay_study::{findings::Findings, findings::shown::Names, results::plan::Arm};
 
 pub static SERIES: Drawing = Drawing {
     about: About {
@@ -37,69 +34,78 @@ const FEWEST_SECONDS: usize = 3;
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let names = Names::from_findings(&evidence.findings);
     let mut figures = Vec::new();
-    // Seconds of phases have a separate figure.
-    let has_operations = |name: &str| !super::timeline::has_phases(&evidence.findings, name);
-    for workload in subjects(&evidence.findings).into_iter().filter(|it| has_operations(it.name)) {
-        let mut arms = notable(&evidence.findings, workload, MOST_ARMS);
-        let disturbed = evidence
-            .trials
-            .iter()
-            .filter(|trial| *trial.workload == workload.name && trial.status == Status::Disturbed);
+    for subject in subjects(&evidence.findings) {
+        // Seconds of phases have a separate figure.
+        if super::timeline::has_phases(&evidence.findings, subject.name) {
+            continue;
+        }
+        let mut arms = notable(&evidence.findings, subject, MOST_ARMS);
+        let trials = evidence.trials.iter().filter(|trial| *trial.workload == subject.name);
+        let disturbed = trials.filter(|trial| trial.status == Status::Disturbed);
         arms.extend(disturbed.map(|trial| Arm::clone(&trial.arm)).take(MOST_ARMS));
         for arm in distinct(arms) {
-            let run = SeriesRun::new(evidence, workload.name, workload.metric, &arm);
-            figures.extend(run.into_iter().flat_map(|run| run.figures(&names)));
+            if let Some(run) = SeriesRun::new(evidence, subject.name, subject.metric, &arm) {
+                figures.extend(run.figures(&names));
+            }
         }
     }
     // Rates first, because only they show the primary metric; disturbed trials before the rest.
     figures.sort_by_key(|figure| {
-        (figure.metric.is_none(), figure.spans.iter().all(|span| span.kind != SpanKind::Disturbed))
+        let is_disturbed = figure.spans.iter().any(|span| span.kind == SpanKind::Disturbed);
+        (figure.metric.is_none(), !is_disturbed)
     });
     at_most(figures, MOST_FIGURES, "figure")
 }
 
 struct SeriesRun<'a> {
     trials: Vec<&'a TrialEvidence>,
-    left_out: usize,
+    omitted: usize,
     workload: &'a str,
     arm: &'a Arm,
+    /// The metric of the rates: bandwidth or IOPS.
     metric: &'static str,
+    /// Counted time of each trial; 0 if unknown.
     time_ns: u64,
-    /// Seconds of a point.
+    /// Seconds per point.
     wide: usize,
 }
 
 #[derive(Clone, Copy, Default)]
 struct SecondPoint {
+    /// Bytes or operations, as in the metric.
     amount: u64,
     slowest_ns: u64,
     seconds: u32,
 }
 
 impl<'a> SeriesRun<'a> {
+    /// `None` if no trial lasts for some seconds.
     fn new(evidence: &'a Evidence, workload: &'a str, metric: &str, arm: &'a Arm) -> Option<Self> {
         let is_shown = |it: &&TrialEvidence| it.status != Status::Warmup && !it.series.is_empty();
         let mut trials: Vec<_> = evidence.of_arm(workload, arm).filter(is_shown).collect();
-        let left_out = trials.len().saturating_sub(MOST_TRIALS);
+        let omitted = trials.len().saturating_sub(MOST_TRIALS);
         trials.truncate(MOST_TRIALS);
         let time_ns = time_ns(&evidence.findings, workload, arm);
         let metric =
             if metric.ends_with("_bytes_per_s") { "bandwidth_bytes_per_s" } else { "iops" };
-        let mut run = Self { trials, left_out, workload, arm, metric, time_ns, wide: 1 };
+        let mut run = Self { trials, omitted, workload, arm, metric, time_ns, wide: 1 };
         let total: usize = run.trials.iter().map(|trial| run.seconds(trial)).sum();
         run.wide = total.div_ceil(MOST_POINTS).max(1);
         // One or two seconds per trial show no more than its result.
         run.trials.iter().any(|trial| run.seconds(trial) >= FEWEST_SECONDS).then_some(run)
     }
 
-    /// Whole seconds of a trial: the last one that was recorded ends where the trial ends.
+    /// Whole seconds of a trial, without the last recorded one: the trial ends within that second.
     fn seconds(&self, trial: &TrialEvidence) -> usize {
         let last = trial.series.iter().map(|row| row.second as usize).max().unwrap_or(0);
-        let whole = trial.ramp_ns.saturating_add(self.time_ns) / 1_000_000_000;
-        let whole = if self.time_ns == 0 { usize::MAX } else { whole as usize };
-        last.min(whole).min(LONGEST_TRIAL)
+        let recorded = last.min(LONGEST_TRIAL);
+        if self.time_ns == 0 {
+            return recorded;
+        }
+        recorded.min((trial.ramp_ns.saturating_add(self.time_ns) / 1_000_000_000) as usize)
     }
 
+    /// The whole seconds of a trial, `wide` per point; the last point may have fewer.
     fn points(&self, trial: &TrialEvidence) -> Vec<SecondPoint> {
         let seconds = self.seconds(trial);
         let mut points = vec![SecondPoint::default(); seconds.div_ceil(self.wide)];
@@ -115,6 +121,7 @@ impl<'a> SeriesRun<'a> {
         points
     }
 
+    /// The rates and the longest latencies of all trials, one trial after another.
     fn figures(&self, names: &Names) -> Vec<Figure> {
         let rate_unit = unit_of(self.metric);
         let (mut rates, mut slowest, mut spans) = (Vec::new(), Vec::new(), Vec::new());
@@ -125,18 +132,19 @@ impl<'a> SeriesRun<'a> {
                 continue;
             }
             let end = begin + (points.len() * self.wide) as f64;
-            for (index, second) in points.iter().enumerate() {
+            for (index, point) in points.iter().enumerate() {
                 let at = begin + (index * self.wide) as f64;
-                let rate = second.amount as f64 / f64::from(second.seconds.max(1));
+                let rate = point.amount as f64 / f64::from(point.seconds.max(1));
                 rates.push(self.point(trial, at, rate_unit, rate, index));
-                if second.slowest_ns > 0 {
-                    let slowest_ns = second.slowest_ns as f64;
+                if point.slowest_ns > 0 {
+                    let slowest_ns = point.slowest_ns as f64;
                     let point = self.point(trial, at, Unit::Nanoseconds, slowest_ns, index);
+                    // A line does not connect trials.
                     let is_first = slowest.last().is_none_or(|last: &Point| last.at < begin);
                     slowest.push(Point { joined: !is_first, ..point });
                 }
             }
-            spans.extend(stretches(trial, begin, end));
+            spans.extend(trial_spans(trial, begin, end));
             // A gap of half a point separates trials.
             begin = end + 0.5 * self.wide as f64;
         }
@@ -159,11 +167,12 @@ impl<'a> SeriesRun<'a> {
         let second = index * self.wide;
         let name = format!("trial {}, second {second}", trial.order);
         let point = Point::new(at, unit, &name, value, None);
-        let is_ramp = (second as f64) < left_out_s(trial);
-        let point = match (trial.status, is_ramp) {
-            (Status::Disturbed, _) => point.marked(Look::Solid, "disturbed"),
-            (_, true) => point.marked(Look::Solid, "ramp, not counted"),
-            _ => point,
+        let point = if trial.status == Status::Disturbed {
+            point.marked(Look::Solid, "disturbed")
+        } else if (second as f64) < uncounted_ramp_s(trial) {
+            point.marked(Look::Solid, "ramp, not counted")
+        } else {
+            point
         };
         Point { joined: index > 0, ..point }
     }
@@ -171,7 +180,7 @@ impl<'a> SeriesRun<'a> {
     fn figure(
         &self,
         names: &Names,
-        what: &str,
+        kind: &str,
         title: &str,
         value: Axis,
         series: Series,
@@ -184,41 +193,44 @@ impl<'a> SeriesRun<'a> {
         let along = Axis::new("seconds of the trials", AxisScale::Time, Unit::Seconds);
         let wide = (self.wide > 1).then(|| format!("One point covers {} seconds.", self.wide));
         Some(Figure {
-            id: id_of(&["series", what, self.workload, &arm]),
+            id: id_of(&["series", kind, self.workload, &arm]),
             title: format!("{}: {title}", joined(&[&short(self.workload), &arm])),
             description:
                 "Trials are in run order; the ramp at the start of each trial is not counted. The last, partial \
                  second of each trial is omitted."
                     .to_owned(),
             spans: spans.to_vec(),
-            notes: wide.into_iter().chain(left_out(self.left_out, "later trial")).collect(),
+            notes: wide.into_iter().chain(left_out(self.omitted, "later trial")).collect(),
             workload: Some(self.workload.to_owned()),
             ..Figure::upright(along, value, vec![series])
         })
     }
 }
 
-fn stretches(trial: &TrialEvidence, begin: f64, end: f64) -> Vec<AxisSpan> {
+/// The span of a trial, and of its ramp if that does not count.
+fn trial_spans(trial: &TrialEvidence, begin: f64, end: f64) -> Vec<AxisSpan> {
     let name = format!("trial {}", trial.order);
-    let (kind, text) = match (trial.status, &trial.reason) {
-        (Status::Disturbed, Some(reason)) => {
-            (SpanKind::Disturbed, format!("{name}, disturbed: {}", short(reason)))
-        }
-        (Status::Disturbed, None) => (SpanKind::Disturbed, format!("{name}, disturbed")),
-        _ => (SpanKind::Alternate, name.clone()),
-    };
+    let (mut kind, mut text) = (SpanKind::Alternate, name.clone());
+    if trial.status == Status::Disturbed {
+        kind = SpanKind::Disturbed;
+        text = match &trial.reason {
+            Some(reason) => format!("{name}, disturbed: {}", short(reason)),
+            None => format!("{name}, disturbed"),
+        };
+    }
     let span = AxisSpan { from: begin, to: end, kind, text, label: name.clone() };
-    with_ramp(span, &name, left_out_s(trial))
+    with_ramp(span, &name, uncounted_ramp_s(trial))
 }
 
 /// Seconds at the beginning of a trial that its numbers exclude.
-fn left_out_s(trial: &TrialEvidence) -> f64 {
+fn uncounted_ramp_s(trial: &TrialEvidence) -> f64 {
     if trial.ramp_counts { 0.0 } else { trial.ramp_ns as f64 / 1e9 }
 }
 
 /// Counted time of each trial in nanoseconds; 0 if unknown.
 fn time_ns(findings: &Findings, workload: &str, arm: &Arm) -> u64 {
-    let workloads = findings.workloads.iter().filter(|facts| facts.name == workload);
-    let of_arm = workloads.filter(|it| it.configuration.is_empty() || it.configuration == *arm);
+    let of_workload = findings.workloads.iter().filter(|facts| facts.name == workload);
+    // Facts without a configuration are the same for all arms.
+    let of_arm = of_workload.filter(|it| it.configuration.is_empty() || it.configuration == *arm);
     of_arm.map(|facts| facts.time_ns).max().unwrap_or(0)
 }

@@ -4,13 +4,12 @@ use super::words::{Subject, mean_of, point, primary, subjects};
 use super::{Drawing, bars};
 use crate::document::numbers::unit_of;
 use crate::evidence::Evidence;
-use assay_core::catalogue::About;
-use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{
     Axis, AxisScale, Figure, Look, MOST_BANDS, Mark, Point, Series, id_of, joined, short,
 };
 use assay_core::exhibit::parts::{as_wide, at_most, clipped, distinct, left_out};
 use assay_core::quantity::{Bytes, level_number};
+use assay_core::{catalogue::About, exhibit::Unit};
 use assay_study::findings::shown::{Names, metric_title};
 use assay_study::findings::{Findings, Measurement, Trend};
 use assay_study::results::plan::Arm;
@@ -41,13 +40,13 @@ pub(super) fn factors(findings: &Findings) -> Vec<String> {
     let cells: Vec<&Measurement> = findings.measurements.iter().collect();
     let mut factors: Vec<(usize, String)> = Vec::new();
     for name in Names::from_findings(findings).varied() {
-        let levels = bars::levels(findings, &cells, name);
-        if levels.len() >= FEWEST_LEVELS && levels.iter().all(|level| level_number(level).is_some())
-        {
+        let levels = bars::levels_of(findings, &cells, name);
+        let are_numbers = levels.iter().all(|level| level_number(level).is_some());
+        if levels.len() >= FEWEST_LEVELS && are_numbers {
             factors.push((levels.len(), name.clone()));
         }
     }
-    factors.sort_by_key(|(levels, _)| std::cmp::Reverse(*levels));
+    factors.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
     factors.into_iter().map(|(_, name)| name).collect()
 }
 
@@ -61,11 +60,12 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
         let sweep = Sweep { findings, names: &names, factor: &factor, levels: &levels, subject };
         let lines = sweep.line_arms();
         figures.extend(sweep.figure(&[subject.metric], &lines));
-        let tails = if lines.len() <= MOST_WITH_MEDIAN { &LATENCIES[..] } else { &LATENCIES[1..] };
-        if !LATENCIES.contains(&subject.metric) {
-            figures.extend(sweep.figure(tails, &lines));
+        if LATENCIES.contains(&subject.metric) {
+            continue;
         }
-        if subject.metric != MEAN && !LATENCIES.contains(&subject.metric) {
+        let tails = if lines.len() <= MOST_WITH_MEDIAN { &LATENCIES[..] } else { &LATENCIES[1..] };
+        figures.extend(sweep.figure(tails, &lines));
+        if subject.metric != MEAN {
             figures.extend(sweep.figure(&[MEAN], &lines));
         }
     }
@@ -83,12 +83,12 @@ struct SweepLevels {
 impl SweepLevels {
     fn new(findings: &Findings, factor: &str) -> Self {
         let cells: Vec<&Measurement> = findings.measurements.iter().collect();
-        let written = bars::levels(findings, &cells, factor);
+        let levels = bars::levels_of(findings, &cells, factor);
         // Rates per second have an axis of plain numbers.
         let is_amount = |text: &str| text.parse::<f64>().is_err() && text.parse::<Bytes>().is_ok();
-        let has_amounts = written.iter().any(|level| is_amount(level));
+        let has_amounts = levels.iter().any(|level| is_amount(level));
         let unit = if has_amounts { Unit::Bytes } else { Unit::Number };
-        let mut numbers: Vec<_> = written.iter().filter_map(|level| level_number(level)).collect();
+        let mut numbers: Vec<_> = levels.iter().filter_map(|level| level_number(level)).collect();
         numbers.sort_by(f64::total_cmp);
         numbers.dedup();
         let positive = || numbers.iter().copied().filter(|level| *level > 0.0);
@@ -98,21 +98,22 @@ impl SweepLevels {
         Self { numbers, unit, uneven }
     }
 
+    /// Position of a level on the axis; `None` if the level is unknown.
     fn place(&self, level: f64) -> Option<f64> {
         if !self.uneven {
             return Some(level);
         }
-        self.numbers.iter().position(|known| *known == level).map(|place| place as f64)
+        self.numbers.iter().position(|known| *known == level).map(|index| index as f64)
     }
 
     fn axis(&self, title: String) -> Axis {
         if self.uneven {
             return Axis::names(title, self.numbers.iter().map(|level| self.unit.text(*level)));
         }
-        let all_fit = |fits: fn(f64) -> bool| self.numbers.iter().all(|level| fits(*level));
-        let scale = if all_fit(|level| level > 0.0 && level.log2().fract() == 0.0) {
+        let are_positive = self.numbers.iter().all(|level| *level > 0.0);
+        let scale = if are_positive && self.numbers.iter().all(|it| it.log2().fract() == 0.0) {
             AxisScale::Log2
-        } else if all_fit(|level| level > 0.0) {
+        } else if are_positive {
             AxisScale::Log10
         } else {
             AxisScale::Linear
@@ -140,20 +141,25 @@ impl Sweep<'_> {
         distinct(arms)
     }
 
-    fn figure(&self, metrics: &[&str], lines: &[Arm]) -> Option<Figure> {
+    /// A line per metric and arm; several metrics are latencies. `None` without a line of two points.
+    fn figure(&self, metrics: &[&str], arms: &[Arm]) -> Option<Figure> {
         let metric = *metrics.last()?;
         let has_several = metrics.len() > 1;
-        let pairs = metrics.iter().flat_map(|metric| lines.iter().map(move |arm| (*metric, arm)));
-        let named = pairs.map(|(metric, arm)| {
-            (self.line_name(metric, arm, has_several), self.points(metric, arm))
-        });
-        let mut named: Vec<_> = named.filter(|(_, points)| points.len() > 1).collect();
-        let dropped = named.len().saturating_sub(MOST_LINES);
-        named.truncate(MOST_LINES);
-        if named.is_empty() {
+        let mut lines = Vec::new();
+        for metric in metrics {
+            for arm in arms {
+                let points = self.points(metric, arm);
+                if points.len() > 1 {
+                    lines.push((self.line_name(metric, arm, has_several), points));
+                }
+            }
+        }
+        let dropped = lines.len().saturating_sub(MOST_LINES);
+        lines.truncate(MOST_LINES);
+        if lines.is_empty() {
             return None;
         }
-        let series = Series::each(named, Mark::Line);
+        let series = Series::each(lines, Mark::Line);
         let intervals = if series.len() > MOST_BANDS {
             "bars (lines are slightly offset from each other)"
         } else {
@@ -212,20 +218,20 @@ impl Sweep<'_> {
     }
 
     fn ringed_if_best(&self, metric: &str, arm: &Arm, level: f64, point: Point) -> Point {
-        let best = self.trends(metric).find(|it| it.configuration == *arm && it.peak == level);
-        match best {
-            Some(trend) if point.look == Look::Solid => {
-                let [low, high] = trend.peak_range;
-                let why = if low == high {
-                    "the best level".to_owned()
-                } else {
-                    format!("the best level (plausible range {low} to {high})")
-                };
-                let text = format!("{}; {why}", point.text);
-                Point { look: Look::Ringed, text, remark: Some(why), ..point }
-            }
-            _ => point,
+        let peaks_here = |it: &&Trend| it.configuration == *arm && it.peak == level;
+        let Some(trend) = self.trends(metric).find(peaks_here) else { return point };
+        // The look of an untrusted number remains.
+        if point.look != Look::Solid {
+            return point;
         }
+        let [low, high] = trend.peak_range;
+        let why = if low == high {
+            "the best level".to_owned()
+        } else {
+            format!("the best level (plausible range {low} to {high})")
+        };
+        let text = format!("{}; {why}", point.text);
+        Point { look: Look::Ringed, text, remark: Some(why), ..point }
     }
 
     fn peak_notes(&self, metric: &str) -> Vec<String> {

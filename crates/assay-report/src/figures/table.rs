@@ -6,8 +6,8 @@ use crate::document::{Column, Table};
 
 /// The numbers of a figure as a table: a row for each mark, in the order of the figure.
 pub fn table(figure: &Figure) -> Table {
-    let along = Column::key(titled(&figure.along.title, "name"));
-    let value = titled(&figure.value.title, "value");
+    let along = Column::key(title_or(&figure.along.title, "name"));
+    let value = title_or(&figure.value.title, "value");
     let mut points: Vec<(&Series, &Point)> = Vec::new();
     for series in &figure.series {
         points.extend(series.points.iter().map(|point| (series, point)));
@@ -21,7 +21,7 @@ pub fn table(figure: &Figure) -> Table {
         });
         return table;
     }
-    table.add(along, &points, |(_, point)| name(figure, point.at));
+    table.add(along, &points, |(_, point)| name_at(figure, point.at));
     if figure.series.len() > 1 {
         table.add(Column::key("series"), &points, |(series, _)| &series.name);
     }
@@ -44,20 +44,22 @@ pub fn table(figure: &Figure) -> Table {
     table
 }
 
-fn titled(title: &str, fallback: &str) -> String {
+fn title_or(title: &str, fallback: &str) -> String {
     if title.is_empty() { fallback.to_owned() } else { title.to_owned() }
 }
 
-fn name(figure: &Figure, at: f64) -> String {
+/// The name at a place along the axis, after the heading above it in a horizontal figure.
+fn name_at(figure: &Figure, at: f64) -> String {
     let name = figure.along.text(at);
     let AxisScale::Category(slots) = &figure.along.scale else { return name };
-    let before = slots.iter().take(at.round().max(0.0) as usize);
-    match before.rev().find(|slot| slot.heading) {
+    let mut before = slots.iter().take(at.round().max(0.0) as usize).rev();
+    match before.find(|slot| slot.heading) {
         Some(heading) if figure.layout == Layout::Lying => format!("{}: {name}", heading.name),
         _ => name,
     }
 }
 
+/// `10 to 20`, or the name that a tile is centered on.
 fn range(axis: &Axis, ends: [f64; 2]) -> String {
     let [from, to] = ends;
     if let AxisScale::Category(_) = axis.scale {

@@ -6,15 +6,12 @@ use super::FigureSource;
 use super::words::{Subject, notable, primary, subjects};
 use crate::document::numbers::unit_of;
 use crate::evidence::{Evidence, TrialEvidence};
-use assay_core::catalogue::About;
-use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{
     Axis, AxisScale, AxisSpan, Figure, Mark, Point, Series, SpanKind, joined, with_marks,
 };
 use assay_core::exhibit::parts::{at_most, with_ramp};
-use assay_study::findings::Findings;
-use assay_study::findings::shown::Names;
-use assay_study::results::series::SeriesRow;
+use assay_core::{catalogue::About, exhibit::Unit};
+use assay_study::{findings::Findings, findings::shown::Names, results::series::SeriesRow};
 use assay_workloads::tell::{OwnFigure, PhaseFigure};
 
 const MOST_ARMS: usize = 5;
@@ -32,30 +29,29 @@ impl FigureSource for OwnFigure {
         let names = Names::from_findings(findings);
         let mut figures = Vec::new();
         for subject in subjects(findings) {
-            if is_of(self, findings, subject.name) {
-                let trials = trials(evidence, subject);
-                let drawn = self.figures.iter();
-                figures.extend(drawn.filter_map(|of| figure(self, of, &names, subject, &trials)));
+            if applies_to(self, findings, subject.name) {
+                let trials = drawn_trials(evidence, subject);
+                for kind in self.figures {
+                    figures.extend(figure(self, kind, &names, subject, &trials));
+                }
             }
         }
         at_most(figures, MOST_FIGURES, "figure")
     }
 }
 
-fn is_of(figure: &OwnFigure, findings: &Findings, workload: &str) -> bool {
-    findings
-        .measurements
-        .iter()
-        .any(|cell| cell.workload == workload && cell.metric == figure.known_by)
+fn applies_to(figure: &OwnFigure, findings: &Findings, workload: &str) -> bool {
+    let mut cells = findings.measurements.iter().filter(|cell| cell.workload == workload);
+    cells.any(|cell| cell.metric == figure.known_by)
 }
 
 /// Whether the seconds of a workload belong to phases, rather than operations.
 pub(super) fn has_phases(findings: &Findings, workload: &str) -> bool {
-    assay_workloads::own_figures().any(|figure| is_of(figure, findings, workload))
+    assay_workloads::own_figures().any(|figure| applies_to(figure, findings, workload))
 }
 
 /// The first whole trial of each drawn arm.
-fn trials<'e>(evidence: &'e Evidence, subject: Subject<'_>) -> Vec<&'e TrialEvidence> {
+fn drawn_trials<'e>(evidence: &'e Evidence, subject: Subject<'_>) -> Vec<&'e TrialEvidence> {
     let mut arms = notable(&evidence.findings, subject, MOST_ARMS - 2);
     // Besides the best and the worst, the last ones: with ascending rates, they show the turning point.
     let cells = primary(&evidence.findings, subject);
@@ -72,7 +68,7 @@ fn trials<'e>(evidence: &'e Evidence, subject: Subject<'_>) -> Vec<&'e TrialEvid
     trials.collect()
 }
 
-/// Rows of a phase of a trial, by second.
+/// Rows of a phase of a trial, by second from its first row on.
 fn seconds<'t>(trial: &'t TrialEvidence, phase: &str) -> Vec<Option<&'t SeriesRow>> {
     let rows = trial.series.iter().filter(|row| row.class == phase);
     let rows: BTreeMap<u32, &SeriesRow> = rows.map(|row| (row.second, row)).collect();
@@ -82,6 +78,7 @@ fn seconds<'t>(trial: &'t TrialEvidence, phase: &str) -> Vec<Option<&'t SeriesRo
     (first..last).map(|second| rows.get(&second).copied()).collect()
 }
 
+/// Bits per second, or mean latency in nanoseconds; `None` without operations.
 fn value(unit: Unit, row: &SeriesRow) -> Option<f64> {
     let value = match unit {
         Unit::BitsPerS => 8.0 * row.bytes as f64,
@@ -90,8 +87,9 @@ fn value(unit: Unit, row: &SeriesRow) -> Option<f64> {
     Some(value).filter(|value| value.is_finite() && *value > 0.0)
 }
 
+/// A line per trial, its phases one after another.
 fn figure(
-    of: &OwnFigure,
+    own: &OwnFigure,
     drawn: &PhaseFigure,
     names: &Names,
     subject: Subject<'_>,
@@ -101,13 +99,11 @@ fn figure(
     let (mut spans, mut lines) = (Vec::new(), vec![Vec::<Point>::new(); trials.len()]);
     let mut begin = 0.0;
     for phase in drawn.phases {
-        let parts: Vec<_> = trials.iter().map(|trial| seconds(trial, phase.name)).collect();
-        let wide = parts.iter().map(Vec::len).max().unwrap_or(0);
-        if wide == 0 {
-            continue;
-        }
-        for ((line, part), trial) in lines.iter_mut().zip(&parts).zip(trials) {
-            for (at, row) in part.iter().enumerate() {
+        let mut longest = 0;
+        for (line, trial) in lines.iter_mut().zip(trials) {
+            let rows = seconds(trial, phase.name);
+            longest = longest.max(rows.len());
+            for (at, row) in rows.iter().enumerate() {
                 let Some(value) = row.and_then(|row| value(unit, row)) else { continue };
                 let arm = names.arm(&trial.arm);
                 let name = joined(&[&arm, phase.name, &format!("second {at}")]);
@@ -115,7 +111,10 @@ fn figure(
                 line.push(Point { joined: at > 0 && !line.is_empty(), ..point });
             }
         }
-        let end = begin + wide as f64;
+        if longest == 0 {
+            continue;
+        }
+        let end = begin + longest as f64;
         let (kind, label) = (SpanKind::Alternate, phase.name.to_owned());
         let text = format!("phase {label}");
         let whole = AxisSpan { from: begin, to: end, kind, text: text.clone(), label };
@@ -128,8 +127,8 @@ fn figure(
         Unit::BitsPerS => Axis::new(drawn.values, AxisScale::Linear, unit).from_zero(),
         _ => Axis::new(drawn.values, AxisScale::Log10, unit),
     };
-    let along = Axis::new(of.along, AxisScale::Time, Unit::Seconds);
-    let kind = format!("{}-{}", of.about.name, drawn.name);
+    let along = Axis::new(own.along, AxisScale::Time, Unit::Seconds);
+    let kind = format!("{}-{}", own.about.name, drawn.name);
     let figure = Figure { spans, ..Figure::upright(along, values, series) };
-    Some(figure.of_workload(&kind, subject.name, drawn.title, of.description))
+    Some(figure.of_workload(&kind, subject.name, drawn.title, own.description))
 }

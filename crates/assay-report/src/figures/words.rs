@@ -4,11 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::document::numbers::unit_of;
 use crate::document::{comparison_of, result};
-use assay_core::exhibit::figure::Point;
-use assay_core::quantity::units::show;
 use assay_core::quantity::{Better, Scale};
-use assay_study::findings::shown::mark_trust;
-use assay_study::findings::{Comparison, Findings, Measurement};
+use assay_core::{exhibit::figure::Point, exhibit::parts::distinct, quantity::units::show};
+use assay_study::findings::{Comparison, Findings, Measurement, shown::mark_trust};
 use assay_study::results::plan::Arm;
 
 /// The mean of a cell with its interval and trust, as in tables: over the pairs if compared; `None` if nothing was
@@ -17,28 +15,22 @@ pub(super) fn point(findings: &Findings, at: f64, name: &str, cell: &Measurement
     let unit = unit_of(&cell.metric);
     let compared = comparison_of(findings, cell);
     let value = result(cell, compared).filter(|value| value.is_finite())?;
+    let new_point = |interval| mark_trust(Point::new(at, unit, name, value, interval), cell.trust);
     let has_other_mean = |found: &&Comparison| {
         found.compared_means.is_some() || found.means.is_some() && found.n < cell.n
     };
-    let pairs = compared.filter(has_other_mean);
-    // The interval belongs to the mean over all trials, which differs.
-    let interval = cell.ci95.filter(|_| pairs.is_none());
-    let point = mark_trust(Point::new(at, unit, name, value, interval), cell.trust);
-    let remark = match pairs {
-        Some(pairs) => Some(format!("from the {} compared trials", pairs.n)),
-        None => cell.ci95.is_none().then(|| no_interval(cell)),
-    };
-    Some(match remark {
-        Some(remark) => point.remarked(&remark),
-        None => point,
-    })
-}
-
-fn no_interval(cell: &Measurement) -> String {
-    match cell.n {
-        0..3 => format!("no CI: {} of at least 3 trials", cell.n),
-        _ => "no CI: a trial has no value above zero".to_owned(),
+    if let Some(pairs) = compared.filter(has_other_mean) {
+        // The cell's interval belongs to the mean over all trials, which differs.
+        return Some(new_point(None).remarked(&format!("from the {} compared trials", pairs.n)));
     }
+    let point = new_point(cell.ci95);
+    if cell.ci95.is_some() {
+        return Some(point);
+    }
+    Some(match cell.n {
+        0..3 => point.remarked(&format!("no CI: {} of at least 3 trials", cell.n)),
+        _ => point.remarked("no CI: a trial has no value above zero"),
+    })
 }
 
 /// The statistic of a metric: the mean for metrics compared by difference, which may be 0.
@@ -47,32 +39,27 @@ pub(super) fn mean_of(findings: &Findings, metric: &str) -> &'static str {
     if findings.measurements.iter().any(by_difference) { "mean" } else { "geometric mean" }
 }
 
-/// The most informative arms: the baseline, the best, the worst, then the others in order.
+/// The most informative arms: the baseline, those with the largest and the smallest value, then the others.
 pub(super) fn notable(findings: &Findings, subject: Subject<'_>, most: usize) -> Vec<Arm> {
     let cells: Vec<&Measurement> = primary(findings, subject);
-    let mut arms: Vec<&Arm> = Vec::new();
-    arms.extend(judged(findings, subject.name).map(|it| &it.baseline).take(1));
-    let mut sorted: Vec<_> = cells.iter().filter(|cell| cell.value().is_some()).collect();
-    sorted.sort_by(|left, right| {
+    let mut by_priority: Vec<&Arm> = Vec::new();
+    by_priority.extend(comparisons_of(findings, subject.name).map(|it| &it.baseline).take(1));
+    let mut by_value: Vec<_> = cells.iter().filter(|cell| cell.value().is_some()).collect();
+    by_value.sort_by(|left, right| {
         right.value().partial_cmp(&left.value()).unwrap_or(std::cmp::Ordering::Equal)
     });
-    arms.extend(sorted.first().map(|cell| &cell.configuration));
-    arms.extend(sorted.last().map(|cell| &cell.configuration));
-    arms.extend(cells.iter().map(|cell| &cell.configuration));
-    let mut kept: Vec<Arm> = Vec::new();
-    for arm in arms {
-        if kept.len() < most
-            && !kept.contains(arm)
-            && cells.iter().any(|cell| cell.configuration == *arm)
-        {
-            kept.push(arm.clone());
-        }
-    }
+    by_priority.extend(by_value.first().map(|cell| &cell.configuration));
+    by_priority.extend(by_value.last().map(|cell| &cell.configuration));
+    by_priority.extend(cells.iter().map(|cell| &cell.configuration));
+    let mut arms = distinct(by_priority);
+    arms.retain(|arm| cells.iter().any(|cell| cell.configuration == **arm));
+    arms.truncate(most);
     // In the order of the study: colors must not depend on results.
-    kept.sort_by_key(|arm| cells.iter().position(|cell| cell.configuration == *arm));
-    kept
+    arms.sort_by_key(|arm| cells.iter().position(|cell| cell.configuration == **arm));
+    arms.into_iter().cloned().collect()
 }
 
+/// A workload with the metric that its figures show.
 #[derive(Clone, Copy)]
 pub(super) struct Subject<'a> {
     pub name: &'a str,
@@ -82,12 +69,14 @@ pub(super) struct Subject<'a> {
 
 pub(super) fn subjects(findings: &Findings) -> Vec<Subject<'_>> {
     let mut known = BTreeSet::new();
-    let first = findings.measurements.iter().filter(|cell| known.insert(cell.workload.as_str()));
-    first.map(|cell| subject_of(findings, cell)).collect()
+    let first_cells =
+        findings.measurements.iter().filter(|cell| known.insert(cell.workload.as_str()));
+    first_cells.map(|cell| subject_of(findings, cell)).collect()
 }
 
+/// The workload of its first cell, with the metric of its comparisons, else with its primary metric.
 fn subject_of<'a>(findings: &'a Findings, first: &'a Measurement) -> Subject<'a> {
-    if let Some(found) = judged(findings, &first.workload).next() {
+    if let Some(found) = comparisons_of(findings, &first.workload).next() {
         return Subject { name: &first.workload, metric: &found.metric, better: found.better };
     }
     let mut cells = findings.measurements.iter().filter(|cell| cell.workload == first.workload);
@@ -96,7 +85,7 @@ fn subject_of<'a>(findings: &'a Findings, first: &'a Measurement) -> Subject<'a>
 }
 
 /// The comparisons of a workload on its primary metric.
-pub(super) fn judged<'a>(
+pub(super) fn comparisons_of<'a>(
     findings: &'a Findings,
     workload: &str,
 ) -> impl Iterator<Item = &'a Comparison> {

@@ -12,11 +12,11 @@ pub fn page(judged: &[&Article]) -> String {
         .iter()
         .map(|article| (format!("#{}", anchor(article)), format!("Article {}", article.article)))
         .collect();
-    let contents: Vec<(String, &str)> = [("#verdicts".to_owned(), "Verdicts")]
-        .into_iter()
-        .chain(names.iter().map(|(address, name)| (address.clone(), name.as_str())))
-        .collect();
+    let mut contents = vec![("#verdicts".to_owned(), "Verdicts")];
+    contents.extend(names.iter().map(|(address, name)| (address.clone(), name.as_str())));
     let overview = articles::overview(judged);
+    let is_text = |block: &Block| matches!(block, Block::Text(_));
+    let has_more = |section: &&Section| !section.blocks.iter().all(is_text);
     let body = html! {
         h1 { "Do the published numbers support the claims?" }
         p.answer { (articles::verdict_counts(judged)) }
@@ -24,17 +24,11 @@ pub fn page(judged: &[&Article]) -> String {
             "on your own machine." }
         section id="verdicts" aria-labelledby="verdicts-h" {
             h2 id="verdicts-h" { "Verdicts" }
-            @for section in overview.sections.iter().filter(|section| !is_text_only(section)) {
-                (blocks::section(section))
-            }
+            @for section in overview.sections.iter().filter(has_more) { (blocks::section(section)) }
         }
         @for article in judged { (article_section(article)) }
     };
     shell("Do the published numbers support the claims?", &contents, &body)
-}
-
-fn is_text_only(section: &Section) -> bool {
-    section.blocks.iter().all(|block| matches!(block, Block::Text(_)))
 }
 
 fn anchor(article: &Article) -> String {

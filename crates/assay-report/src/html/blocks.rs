@@ -16,7 +16,7 @@ pub(super) fn section(section: &Section) -> Markup {
 }
 
 /// The same for the first screen, one heading level up.
-pub(super) fn leading(section: &Section) -> Markup {
+pub(super) fn leading_section(section: &Section) -> Markup {
     with_heading(section, |caption| html! { h2 { (sentence(caption)) } })
 }
 
@@ -46,10 +46,7 @@ pub(super) fn block(block: &Block, name: &str) -> Markup {
         Block::List(texts) => html! { ul { @for text in texts { li { (text) } } } },
         Block::Remarks(remarks) => html! {
             @if remarks.len() > MOST_REMARKS {
-                details.paper {
-                    summary { (remarks.len()) " remarks" }
-                    (list(remarks))
-                }
+                details.paper { summary { (remarks.len()) " remarks" } (list(remarks)) }
             } @else if !remarks.is_empty() { (list(remarks)) }
         },
         Block::Table(table) => self::table(table, name),
@@ -75,8 +72,7 @@ pub(super) fn table(table: &Table, name: &str) -> Markup {
     }
     html! {
         details class=[(table.rows.len() <= ON_PAPER).then_some("paper")] {
-            summary { "Table: " (table.rows.len()) " rows" }
-            (open_table(table, name))
+            summary { "Table: " (table.rows.len()) " rows" } (open_table(table, name))
         }
     }
 }
@@ -98,7 +94,6 @@ fn heading(column: &Column) -> Markup {
 }
 
 fn row(columns: &[Column], row: &Row) -> Markup {
-    let note = |index: usize| (index == 0).then_some(&row.notes).filter(|notes| !notes.is_empty());
     if row.cells.is_empty() {
         let rest = columns.len().saturating_sub(1).max(1);
         return html! {
@@ -111,11 +106,9 @@ fn row(columns: &[Column], row: &Row) -> Markup {
                 @if index == 0 {
                     th scope="row" class=[class(column, cell)] {
                         (cell.text(column.unit))
-                        @if let Some(notes) = note(index) { br; small { (notes.join("; ")) } }
+                        @if !row.notes.is_empty() { br; small { (row.notes.join("; ")) } }
                     }
-                } @else {
-                    td class=[class(column, cell)] { (cell.text(column.unit)) }
-                }
+                } @else { td class=[class(column, cell)] { (cell.text(column.unit)) } }
             }
         }
     }
@@ -135,6 +128,7 @@ fn class(column: &Column, cell: &Cell) -> Option<&'static str> {
     }
 }
 
+/// The text with a capital first letter.
 pub(super) fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())

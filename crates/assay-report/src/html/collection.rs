@@ -16,8 +16,7 @@ use crate::collection::HOW;
 use assay_analysis::collection::flat::{Flat, PUBLISHED};
 use assay_analysis::collection::{CollectionRow, DeviceRows, groups, key};
 use assay_core::digest::{hexadecimal, sha256};
-use assay_core::exhibit::figure::id_of;
-use assay_core::quantity::units::show;
+use assay_core::{exhibit::figure::id_of, quantity::units::show};
 
 /// Up to this number of rows, a page has their evidence.
 pub const MOST_TOLD: usize = 120;
@@ -57,14 +56,13 @@ pub fn page(contents: &Contents<'_>) -> String {
             code { "assay collection build -o FOLDER" } "." }
     };
     if contents.rows.len() <= MOST_ROWS {
-        return full_page(
-            contents,
-            count,
-            &more,
-            vec![("table", "Table", listed::rows(&all, &|_| None))],
-        );
+        let table = ("table", "Table", listed::rows(&all, &|_| None));
+        return full_page(contents, count, &more, vec![table]);
     }
-    let most = most_measured(devices);
+    // The devices with the most rows: a page cannot have all.
+    let mut most = devices;
+    most.sort_by_key(|device| std::cmp::Reverse(device.rows.len()));
+    most.truncate(MOST_DEVICES);
     let more = html! {
         (more)
         @if most.len() < count {
@@ -73,13 +71,6 @@ pub fn page(contents: &Contents<'_>) -> String {
         }
     };
     full_page(contents, count, &more, vec![("table", "Table", listed::devices(&most, &|_| None))])
-}
-
-/// The devices with the most rows, for a page that cannot have all.
-fn most_measured(mut devices: Vec<DeviceRows<'_>>) -> Vec<DeviceRows<'_>> {
-    devices.sort_by_key(|device| std::cmp::Reverse(device.rows.len()));
-    devices.truncate(MOST_DEVICES);
-    devices
 }
 
 /// The pages that list a collection in a folder, by name: the first one is `index.html`.
@@ -96,12 +87,13 @@ pub fn listing(contents: &Contents<'_>) -> Vec<(String, String)> {
         return vec![(listing_name(0), full_page(contents, count, &html! {}, vec![rows, devices]))];
     }
     let parts: Vec<&[DeviceRows<'_>]> = devices.chunks(MOST_DEVICES).collect();
-    let page = |(index, own): (usize, &&[DeviceRows<'_>])| {
+    let mut pages = Vec::new();
+    for (index, part) in parts.iter().enumerate() {
         let links = page_links(index, parts.len(), &listing_name);
-        let table = ("table", "Table", listed::devices(own, &of_device));
-        (listing_name(index), full_page(contents, count, &links, vec![table]))
-    };
-    parts.iter().enumerate().map(page).collect()
+        let table = ("table", "Table", listed::devices(part, &of_device));
+        pages.push((listing_name(index), full_page(contents, count, &links, vec![table])));
+    }
+    pages
 }
 
 pub fn device_parts(rows: usize) -> Vec<Range<usize>> {
@@ -124,10 +116,7 @@ pub fn device(
         p { a href="../index.html" { "All devices" } }
         (page_links(index, count, &within))
         @if device.rows.len() > 1 {
-            section id="spread" aria-labelledby="spread-h" {
-                h2 id="spread-h" { "Spread" }
-                (listed::spread(device))
-            }
+            section id="spread" aria-labelledby="spread-h" { h2 id="spread-h" { "Spread" } (listed::spread(device)) }
         }
         section id="table" aria-labelledby="table-h" {
             h2 id="table-h" { "Rows" }
@@ -198,12 +187,10 @@ fn refused(contents: &Contents<'_>) -> Markup {
 fn page_links(index: usize, count: usize, name: &dyn Fn(usize) -> String) -> Markup {
     html! {
         @if count > 1 {
-            nav aria-label="Parts" {
-                ul { @for part in 0..count { li {
-                    @if part == index { strong aria-current="page" { "Part " (part + 1) } }
-                    @else { a href=(name(part)) { "Part " (part + 1) } }
-                } } }
-            }
+            nav aria-label="Parts" { ul { @for part in 0..count { li {
+                @if part == index { strong aria-current="page" { "Part " (part + 1) } }
+                @else { a href=(name(part)) { "Part " (part + 1) } }
+            } } } }
         }
     }
 }
@@ -216,13 +203,12 @@ fn listing_name(index: usize) -> String {
 fn device_page(device: &DeviceRows<'_>, part: usize) -> String {
     let key = key(device.device, device.rows[0].capacity_gb);
     let hash = hexadecimal(&sha256(&key));
-    let name = id_of(&["d", &key, &hash[..HASH_LETTERS]]);
-    // Truncates long names, but never the hash.
-    let name = if name.ends_with(&hash[..HASH_LETTERS]) {
-        name
-    } else {
-        format!("{name}-{}", &hash[..HASH_LETTERS])
-    };
+    let hash = &hash[..HASH_LETTERS];
+    let mut name = id_of(&["d", &key, hash]);
+    // A long name was truncated, with its hash.
+    if !name.ends_with(hash) {
+        name = format!("{name}-{hash}");
+    }
     let part = if part == 0 { String::new() } else { format!("-{}", part + 1) };
     format!("devices/{name}{part}.html")
 }

@@ -9,12 +9,10 @@ use maud::{Markup, html};
 use super::{PagePlace, every_trial_name, is_large, site};
 use crate::document::COMPARISONS;
 use crate::evidence::{Evidence, RowLatencies};
-use assay_core::lines::field;
-use assay_core::quantity::units::show;
+use assay_core::{lines::field, quantity::units::show};
 use assay_study::findings::{Comparison, Findings, TrialValue};
 use assay_study::results::plan::{Arm, arm_words};
-use assay_study::results::record::Status;
-use assay_study::results::series;
+use assay_study::results::{record::Status, series};
 
 pub(super) fn section(evidence: &Evidence, place: PagePlace<'_>) -> Markup {
     let findings = &evidence.findings;
@@ -28,9 +26,9 @@ pub(super) fn section(evidence: &Evidence, place: PagePlace<'_>) -> Markup {
     html! {
         p { "Disturbed and excluded trials are included. The bundle contains all other data." }
         @if is_elsewhere { (file_reference(findings, place)) }
-        @for (name, description, text) in tables.iter().filter(|(.., text)| lines(text) > 0) {
+        @for (name, description, text) in tables.iter().filter(|(.., text)| line_count(text) > 0) {
             details {
-                summary { (name) ": " (description) ", " (show::count(lines(text) as u64)) " lines" }
+                summary { (name) ": " (description) ", " (show::count(line_count(text) as u64)) " lines" }
                 pre data-name=(name) { (text) }
             }
         }
@@ -54,11 +52,11 @@ fn file_reference(findings: &Findings, place: PagePlace<'_>) -> Markup {
     } }
 }
 
-fn lines(text: &str) -> usize {
+/// Number of lines below the heading.
+fn line_count(text: &str) -> usize {
     text.lines().count().saturating_sub(1)
 }
 
-/// Identity of a trial, for the rows of a table.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct TrialKey<'a> {
     order: u32,
@@ -108,7 +106,7 @@ pub fn every_trial(findings: &Findings) -> String {
         let _ = write!(text, ",{},{status},{}", u8::from(key.control), field(reason));
         for value in values {
             text.push(',');
-            text.extend(value.map(short));
+            text.extend(value.map(five_digits));
         }
     }
     text.push('\n');
@@ -137,13 +135,14 @@ fn comparisons(findings: &Findings) -> String {
         let _ = write!(text, ",{},low95,high95", field(metric));
     }
     for row in &rows {
-        write_row(&mut text, row, &factors, &metrics);
+        write_comparison(&mut text, row, &factors, &metrics);
     }
     text.push('\n');
     text
 }
 
-fn write_row(
+/// `row`: the comparisons of all metrics of a workload, an arm and its baseline.
+fn write_comparison(
     text: &mut String,
     row: &[&Comparison],
     factors: &BTreeSet<&str>,
@@ -154,15 +153,15 @@ fn write_row(
     write_levels(text, factors, &first.configuration);
     let mut against = first.baseline.clone();
     against.retain(|factor, level| first.configuration.get(factor) != Some(level));
-    let judged = row.iter().find(|comparison| comparison.primary);
-    let n = judged.unwrap_or(&row[0]).n;
+    let primary = row.iter().find(|comparison| comparison.primary);
+    let n = primary.unwrap_or(&row[0]).n;
     let _ = write!(text, ",{},{n}", field(&arm_words(&against)));
-    let verdict = judged.and_then(|comparison| comparison.verdict);
+    let verdict = primary.and_then(|comparison| comparison.verdict);
     let verdict = verdict.map(|verdict| format!("{verdict:?}").to_lowercase());
-    let metric = judged.map_or("", |comparison| comparison.metric.as_str());
+    let metric = primary.map_or("", |comparison| comparison.metric.as_str());
     let _ = write!(text, ",{},{}", field(metric), verdict.unwrap_or_default());
-    let [low, high] = ends(judged.and_then(|comparison| comparison.ci95_simultaneous));
-    write_numbers(text, [low, high, judged.and_then(|comparison| comparison.p_holm)]);
+    let [low, high] = ends(primary.and_then(|comparison| comparison.ci95_simultaneous));
+    write_numbers(text, [low, high, primary.and_then(|comparison| comparison.p_holm)]);
     for metric in metrics {
         let comparison = row.iter().find(|comparison| comparison.metric == *metric);
         write_numbers(text, comparison.map_or([None; 3], |comparison| effect_numbers(comparison)));
@@ -182,7 +181,7 @@ fn effect_numbers(comparison: &Comparison) -> [Option<f64>; 3] {
 fn write_numbers(text: &mut String, numbers: [Option<f64>; 3]) {
     for number in numbers {
         text.push(',');
-        text.extend(number.map(short));
+        text.extend(number.map(five_digits));
     }
 }
 
@@ -242,7 +241,7 @@ fn buckets(latencies: &RowLatencies) -> BTreeMap<u64, u64> {
 }
 
 /// A number with five digits, more than the precision of any trial.
-fn short(value: f64) -> String {
+fn five_digits(value: f64) -> String {
     let rounded: f64 = format!("{value:.4e}").parse().unwrap_or(value);
     rounded.to_string()
 }
@@ -260,8 +259,8 @@ mod tests {
 
     #[test]
     fn numbers_have_five_digits() {
-        assert_eq!(short(123_456_789.0), "123460000");
-        assert_eq!(short(0.000_123_456_78), "0.00012346");
-        assert_eq!(short(0.0), "0");
+        assert_eq!(five_digits(123_456_789.0), "123460000");
+        assert_eq!(five_digits(0.000_123_456_78), "0.00012346");
+        assert_eq!(five_digits(0.0), "0");
     }
 }

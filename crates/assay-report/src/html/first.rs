@@ -7,25 +7,21 @@ use super::blocks;
 use super::parts::figure;
 use crate::document::{self, Large, Section, TrustOverview};
 use assay_core::exhibit::figure::Figure;
-use assay_study::findings::shown::Rating;
-use assay_study::findings::{Findings, SentenceRole, Trust};
+use assay_study::findings::{Findings, SentenceRole, Trust, shown::Rating};
 
 /// The first screen of a result: the matrix of many configurations, the leading figures and their sections.
 pub(super) fn screen(findings: &Findings, lead: &[Figure], sections: &[&Section]) -> Markup {
     let large = document::large(findings);
     let answer = document::answer(findings);
-    // The sentence on the agreement of single results already mentions it.
-    let tells_single = answer.topic == "agreement";
+    // The sentence on the agreement of single results already states that n is 1.
+    let states_single = answer.topic == "agreement";
     let answer = answer.text;
-    // Do not repeat the answer.
-    let warned = findings
-        .summary
-        .iter()
-        .filter(|sentence| sentence.role == SentenceRole::Disturbance && sentence.text != answer);
-    let is_answered = large.len() > 1;
-    let tables = html! { @for one in sections { (blocks::leading(one)) } };
-    let sentences = findings.summary.iter();
-    let others = sentences.filter(|sentence| !is_answered || sentence.text != answer);
+    let summary = findings.summary.iter();
+    let disturbances = summary.clone().filter(|it| it.role == SentenceRole::Disturbance);
+    // Only a check of several targets has large numbers and the answer.
+    let has_several = large.len() > 1;
+    let others = summary.filter(|sentence| !has_several || sentence.text != answer);
+    let tables = html! { @for one in sections { (blocks::leading_section(one)) } };
     html! {
         header.first {
             p.kind {
@@ -41,20 +37,20 @@ pub(super) fn screen(findings: &Findings, lead: &[Figure], sections: &[&Section]
             }
             @for note in &findings.study.notes { p.note { (note) } }
             @if large.is_empty() {
-                @for sentence in warned { p.warn { (sentence.text) } }
+                @for sentence in disturbances.filter(|it| it.text != answer) { p.warn { (sentence.text) } }
                 @match document::largest_change(findings) {
                     Some(change) => { p.answer { (blocks::sentence(&change)) } p.because { (answer) } }
                     None => p.answer { (answer) },
                 }
-                (trust(&document::standing(findings), tells_single))
+                (trust_paragraphs(&document::standing(findings), states_single))
             } @else {
-                @if is_answered { p.answer { (answer) } }
-                (trust(&document::standing(findings), tells_single))
+                @if has_several { p.answer { (answer) } }
+                (trust_paragraphs(&document::standing(findings), states_single))
                 @if let [one] = large.as_slice() { (numbers(one)) }
                 @if let Some(method) = document::method(findings) { p.note { (method) } }
                 ul.said { @for sentence in others { li { (sentence.text) } } }
             }
-            @if let Some(matrix) = document::matrix(findings) { (blocks::leading(&matrix)) }
+            @if let Some(matrix) = document::matrix(findings) { (blocks::leading_section(&matrix)) }
             @if findings.are_windows() { (tables) }
             @for one in lead { (figure(one)) }
             @if !findings.are_windows() { (tables) }
@@ -64,17 +60,15 @@ pub(super) fn screen(findings: &Findings, lead: &[Figure], sections: &[&Section]
 
 fn numbers(large: &Large) -> Markup {
     html! {
-        ul.tiles {
-            @for number in &large.numbers {
-                li class=(tone(number.stands)) {
-                    span.of { (number.workload) }
-                    b.value { (number.value) }
-                    @if let Some(other) = &number.other { span.other { (other) } }
-                    span.range { (number.interval) @if number.wide { " " b.wide { "wide" } } }
-                    span.mark { (mark(number.stands)) " " (number.stands.words()) }
-                }
+        ul.tiles { @for number in &large.numbers {
+            li class=(tone(number.rating)) {
+                span.of { (number.workload) }
+                b.value { (number.value) }
+                @if let Some(other) = &number.other { span.other { (other) } }
+                span.range { (number.interval) @if number.wide { " " b.wide { "wide" } } }
+                span.mark { (mark(number.rating)) " " (number.rating.words()) }
             }
-        }
+        } }
     }
 }
 
@@ -87,17 +81,17 @@ fn day(findings: &Findings) -> String {
     findings.study.started.replace('T', " ").chars().take(16).collect()
 }
 
-fn trust(standing: &TrustOverview<'_>, tells_single: bool) -> Markup {
+fn trust_paragraphs(standing: &TrustOverview<'_>, states_single: bool) -> Markup {
     html! {
         p.trust {
             @if !standing.is_single { "Trust: " }
-            @else if !tells_single { "n = 1 each: no interval. " }
-            @for (index, (stands, count)) in standing.rows.iter().enumerate() {
+            @else if !states_single { "n = 1 each: no interval. " }
+            @for (index, (rating, count)) in standing.rows.iter().enumerate() {
                 @if index > 0 { ", " }
-                span class=(tone(*stands)) { (count) " " (stands.words()) }
+                span class=(tone(*rating)) { (count) " " (rating.words()) }
             }
             @if !standing.rows.is_empty() { ". " }
-            @if standing.rows.iter().any(|(stands, _)| stands.is_lent) {
+            @if standing.rows.iter().any(|(rating, _)| rating.is_lent) {
                 "Virtual device: the host's cache is invisible to this guest. "
             }
             @if standing.rows.is_empty() && !standing.is_single { "not judged, because the numbers were imported. " }
@@ -115,19 +109,19 @@ fn trust(standing: &TrustOverview<'_>, tells_single: bool) -> Markup {
     }
 }
 
-fn tone(stands: Rating) -> &'static str {
-    match stands.trust {
+fn tone(rating: Rating) -> &'static str {
+    match rating.trust {
         // No rule objects, but none can confirm the drive either.
-        Trust::Trusted if stands.is_lent => "given",
+        Trust::Trusted if rating.is_lent => "given",
         Trust::Trusted => "good",
         Trust::Suspect => "doubtful",
         Trust::Invalid => "bad",
     }
 }
 
-fn mark(stands: Rating) -> &'static str {
-    match stands.trust {
-        Trust::Trusted if stands.is_lent => "\u{2022}",
+fn mark(rating: Rating) -> &'static str {
+    match rating.trust {
+        Trust::Trusted if rating.is_lent => "\u{2022}",
         Trust::Trusted => "\u{2713}",
         Trust::Suspect => "?",
         Trust::Invalid => "\u{2717}",

@@ -20,8 +20,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::document;
 use super::evidence::Evidence;
 use super::svg;
-use assay_study::findings::Findings;
-use assay_study::findings::facts::Unknown;
+use assay_study::findings::{Findings, facts::Unknown};
 
 pub use articles::page as articles;
 pub use data::every_trial;
@@ -55,14 +54,11 @@ pub fn shell(title: &str, contents: &[(String, &str)], body: &Markup) -> String 
             body {
                 a.skip href="#main" { "Skip to contents" }
                 @if !contents.is_empty() {
-                    nav aria-label="Contents" {
-                        ul { @for (id, name) in contents { li { a href=(id) { (name) } } } }
-                    }
+                    nav aria-label="Contents" { ul { @for (id, name) in contents { li { a href=(id) { (name) } } } } }
                 }
                 main id="main" tabindex="-1" { (body) }
                 footer { p {
-                    "Created by assay " (env!("CARGO_PKG_VERSION")) ". This file is self-contained: it loads no other \
-                     files."
+                    "Created by assay " (env!("CARGO_PKG_VERSION")) ". This file is self-contained: it loads no other files."
                 } }
                 script { (PreEscaped(SCRIPT)) }
             }
@@ -91,8 +87,8 @@ pub fn every_trial_name(stem: &str, id: &str) -> String {
 
 pub fn is_large(findings: &Findings) -> bool {
     // Every trial has at most one value per metric.
-    let most = findings.measurements.iter().filter(|cell| cell.primary);
-    most.map(|cell| cell.trials.len()).sum::<usize>() > MOST_TRIALS
+    let cells = findings.measurements.iter().filter(|cell| cell.primary);
+    cells.map(|cell| cell.trials.len()).sum::<usize>() > MOST_TRIALS
 }
 
 pub fn page(evidence: &Evidence, place: PagePlace<'_>) -> String {
@@ -122,15 +118,13 @@ pub fn pages(results: &[Evidence], place: PagePlace<'_>) -> String {
             p { "Not shown: each of the " (results.len() - 1) " results (assay report --all writes a page for each)." }
         }
     });
-    let end = meanings.iter().map(|_| ("#words".to_owned(), "Glossary"));
-    let contents: Vec<(String, &str)> =
-        back(place).into_iter().chain(sections).chain(end).collect();
+    let mut contents: Vec<(String, &str)> = Vec::new();
+    if let PagePlace::Site = place {
+        contents.push((format!("../{}", site::INDEX), "All results"));
+    }
+    contents.extend(sections);
+    contents.extend(meanings.iter().map(|_| ("#words".to_owned(), "Glossary")));
     shell(&title, &contents, &html! { (body) @if let Some(words) = &meanings { (words) } })
-}
-
-/// The link to the index of the site, if any.
-fn back(place: PagePlace<'_>) -> Option<(String, &'static str)> {
-    matches!(place, PagePlace::Site).then(|| (format!("../{}", site::INDEX), "All results"))
 }
 
 /// Title of a page for a list of tabs: subject, kind, day and machine.

@@ -8,9 +8,8 @@ use crate::evidence::{Commands, Evidence};
 use crate::figures::{Drawn, Ordered};
 use crate::{figures, svg};
 use assay_core::exhibit::figure::Figure;
-use assay_study::findings::answers::Answer;
-use assay_study::findings::{Findings, SentenceRole};
-use assay_study::results::plan::{Arm, pilot_key};
+use assay_study::findings::{Findings, SentenceRole, answers::Answer};
+use assay_study::results::plan::pilot_key;
 
 pub(super) struct HtmlPart {
     /// Anchor and name of the whole part.
@@ -31,37 +30,30 @@ impl HtmlPart {
 
 /// The result with its number on the page, which makes IDs unique.
 pub(super) fn part(index: usize, evidence: &Evidence, place: PagePlace<'_>) -> HtmlPart {
-    let number = |mut figure: Figure| {
+    let Ordered { mut lead, lead_kinds, mut others } = figures::ordered(evidence);
+    for figure in lead.iter_mut().chain(others.iter_mut().flat_map(|kind| &mut kind.figures)) {
         figure.id = format!("r{index}-{}", figure.id);
-        figure
-    };
-    let Ordered { lead, lead_kinds, others } = figures::ordered(evidence);
-    let numbered = |figures: Vec<Figure>| figures.into_iter().map(number).collect::<Vec<_>>();
-    let lead = numbered(lead);
-    let others = others.into_iter().map(|kind| Drawn { figures: numbered(kind.figures), ..kind });
-    let others: Vec<Drawn> = others.collect();
+    }
     let findings = &evidence.findings;
-    let document = document::with(findings, Detail::Page);
-    let (leading, others_of) = leading(findings, &document, &lead_kinds);
+    let document = document::build(findings, Detail::Page);
+    let (leading, other_sections) = leading(findings, &document, &lead_kinds);
     let is_check = !document::large(findings).is_empty();
     let mut page = Sections { index, anchors: Vec::new(), markup: Vec::new() };
-    let found_title = if !is_check {
-        "Findings"
-    } else if findings.answers.all.is_empty() {
-        "Warnings"
-    } else {
-        "Answers"
+    let conclusions_title = match findings.answers.all.as_slice() {
+        _ if !is_check => "Findings",
+        [] => "Warnings",
+        _ => "Answers",
     };
-    page.add("found", found_title, false, &details(findings, &document, is_check));
+    page.add("found", conclusions_title, false, &conclusions(findings, &document, is_check));
     if !others.is_empty() {
-        page.add("figures", "Figures", false, &drawn(&others));
+        page.add("figures", "Figures", false, &folded_figures(&others));
     }
-    let numbers = numbers(findings, others_of);
+    let numbers = numbers(findings, other_sections);
     if !numbers.0.is_empty() {
         page.add("numbers", "Numbers", document::matrix(findings).is_some(), &numbers);
     }
     // Few read the following sections.
-    page.add("done", "Procedure", true, &done(evidence, &document));
+    page.add("done", "Procedure", true, &procedure(evidence, &document));
     page.add("data", "Raw data", true, &data::section(evidence, place));
     page.add("text", "As text", true, &forum(evidence));
     let id = format!("r{index}");
@@ -113,16 +105,14 @@ impl Sections {
                 section aria-labelledby={ (id) "-h" } {
                     details.section { summary { (heading) } div id=(id) { (body) } }
                 }
-            } @else {
-                section id=(id) aria-labelledby={ (id) "-h" } { (heading) (body) }
-            }
+            } @else { section id=(id) aria-labelledby={ (id) "-h" } { (heading) (body) } }
         });
         self.anchors.push((id, name.to_owned()));
     }
 }
 
 /// All figures except the leading ones, folded by kind.
-fn drawn(kinds: &[Drawn]) -> Markup {
+fn folded_figures(kinds: &[Drawn]) -> Markup {
     html! {
         @for kind in kinds {
             details.paper {
@@ -151,22 +141,20 @@ pub(super) fn figure(figure: &Figure) -> Markup {
             @if figure.notes.len() > MOST_NOTES {
                 details.paper { summary { "Notes" } (notes(&figure.notes)) }
             } @else { (notes(&figure.notes)) }
-            details.paper {
-                summary { "Show this figure as a table" }
-                (blocks::table(&crate::figures::table::table(figure), &figure.title))
-            }
+            @let numbers = figures::table::table(figure);
+            details.paper { summary { "Show this figure as a table" } (blocks::table(&numbers, &figure.title)) }
         }
     }
 }
 
 /// Captions of sections with conclusions rather than numbers.
-const FOUND: [&str; 2] = [QUESTIONS, "advice"];
+const CONCLUSIONS: [&str; 2] = [QUESTIONS, "advice"];
 
-fn is_found(section: &Section) -> bool {
-    section.caption.as_deref().is_some_and(|caption| FOUND.contains(&caption))
+fn is_conclusion(section: &Section) -> bool {
+    section.caption.as_deref().is_some_and(|caption| CONCLUSIONS.contains(&caption))
 }
 
-fn is_bench(block: &Block) -> bool {
+fn is_facts(block: &Block) -> bool {
     matches!(block, Block::Facts(_))
 }
 
@@ -180,11 +168,10 @@ fn blocks_like(document: &Document, wanted: fn(&Block) -> bool) -> Vec<&Block> {
 }
 
 /// Content missing from the first screen, which already has the sentences of a check.
-fn details(findings: &Findings, document: &Document, is_check: bool) -> Markup {
-    let brief = document::make(findings);
+fn conclusions(findings: &Findings, document: &Document, is_check: bool) -> Markup {
+    let brief = document::usual(findings);
     let warnings = blocks_like(&brief, is_warning);
-    let with_lines = findings.advice.iter().filter(|advice| !advice.lines.is_empty());
-    let answered = is_check && !findings.answers.all.is_empty();
+    let has_answers = is_check && !findings.answers.all.is_empty();
     let is_advice = |section: &&Section| section.caption.as_deref() == Some("advice");
     let advice = document.sections.iter().filter(is_advice);
     let sentences = other_sentences(findings);
@@ -192,24 +179,24 @@ fn details(findings: &Findings, document: &Document, is_check: bool) -> Markup {
         @if !is_check && !sentences.is_empty() { ul { @for sentence in sentences { li { (sentence) } } } }
         @if !findings.answers.all.is_empty() {
             // The heading of the section already names the table of a check.
-            @if !answered { h3 { "Questions" } }
+            @if !has_answers { h3 { "Questions" } }
             (questions(findings))
         }
         @for section in advice { (blocks::section(section)) }
-        @for advice in with_lines { pre { (advice.lines.join("\n")) } }
-        @if !is_check || answered { h3 { "Warnings" } }
+        @for advice in findings.advice.iter().filter(|advice| !advice.lines.is_empty()) { pre { (advice.lines.join("\n")) } }
+        @if !is_check || has_answers { h3 { "Warnings" } }
         @if warnings.is_empty() { p { "None." } }
         @for block in warnings { (blocks::block(block, "warnings")) }
     }
 }
 
 fn questions(findings: &Findings) -> Markup {
-    // A gate, which is answered first, has no bound.
+    // The answer of a gate is the first; the last answers belong to the bounds.
     let bounds: Vec<_> = findings.answers.requirements.iter().flat_map(|it| &it.bounds).collect();
-    let unbounded = findings.answers.all.len().saturating_sub(bounds.len());
-    let mark = |index: usize, answer: &Answer| match &findings.answers.gate {
+    let first_bound = findings.answers.all.len().saturating_sub(bounds.len());
+    let word = |index: usize, answer: &Answer| match &findings.answers.gate {
         Some(gate) if index == 0 => gate.outcome.word(),
-        _ if index >= unbounded => bounds[index - unbounded].outcome.words(),
+        _ if index >= first_bound => bounds[index - first_bound].outcome.words(),
         // A question for a rate has no verdict.
         _ if answer.max_rate.is_some() => "",
         _ => answer.verdict.word(),
@@ -220,10 +207,10 @@ fn questions(findings: &Findings) -> Markup {
                 caption.unseen { "questions" }
                 thead { tr { @for title in ["question", "answer", "measured", "published"] { th scope="col" { (title) } } } }
                 tbody { @for (index, answer) in findings.answers.all.iter().enumerate() {
-                    @let mark = mark(index, answer);
+                    @let word = word(index, answer);
                     tr {
                         th scope="row" { (answer.ask) }
-                        td class=(tone(mark)) { (mark) }
+                        td class=(tone(word)) { (word) }
                         td.w { (answer.answer) (reasons(&answer.reasons)) }
                         td.w { (answer.published.as_deref().unwrap_or_default()) }
                     }
@@ -234,8 +221,8 @@ fn questions(findings: &Findings) -> Markup {
 }
 
 /// CSS class of an answer, for its sign.
-fn tone(mark: &str) -> &'static str {
-    match mark {
+fn tone(word: &str) -> &'static str {
+    match word {
         "supported" | "pass" | "passed" => "good",
         "contradicted" | "fail" | "failed" => "bad",
         _ => "",
@@ -248,8 +235,7 @@ fn reasons(reasons: &[String]) -> Markup {
             [] => {},
             [one] => { br; small { (one) } },
             several => details.paper {
-                summary { (several.len()) " reasons" }
-                ul { @for reason in several { li { (reason) } } }
+                summary { (several.len()) " reasons" } ul { @for reason in several { li { (reason) } } }
             },
         }
     }
@@ -263,22 +249,17 @@ fn other_sentences(findings: &Findings) -> Vec<&String> {
     shown.map(|sentence| &sentence.text).collect()
 }
 
+/// The sections without facts, remarks, conclusions and the summary, which are elsewhere on the page.
 fn numbers(findings: &Findings, sections: Vec<&Section>) -> Markup {
     let summary = findings.summary_texts();
-    let is_number = |block: &&Block| match block {
+    let is_shown = |block: &Block| match block {
         Block::List(texts) => *texts != summary,
-        block => !is_bench(block) && !matches!(block, Block::Remarks(_)),
+        block => !is_facts(block) && !matches!(block, Block::Remarks(_)),
     };
-    let sections = sections.into_iter().filter(|section| !is_found(section));
-    let sections = sections.map(|section| Section {
-        blocks: section.blocks.iter().filter(is_number).cloned().collect(),
-        ..section.clone()
-    });
-    html! {
-        @for section in sections.filter(|section| !section.blocks.is_empty()) {
-            (blocks::section(&section))
-        }
-    }
+    let mut shown: Vec<Section> = sections.into_iter().cloned().collect();
+    shown.iter_mut().for_each(|section| section.blocks.retain(is_shown));
+    shown.retain(|section| !is_conclusion(section) && !section.blocks.is_empty());
+    html! { @for section in &shown { (blocks::section(section)) } }
 }
 
 const MOST_COMMANDS: usize = 24;
@@ -289,22 +270,20 @@ fn commands_to_show(evidence: &Evidence) -> Vec<&Commands> {
     if all.len() <= MOST_COMMANDS {
         return all;
     }
-    let comparisons = &evidence.findings.comparisons;
-    let bases: Vec<&Arm> = comparisons.iter().map(|it| &it.baseline).collect();
+    let Some(first) = evidence.findings.comparisons.first() else { return Vec::new() };
+    let base = &first.baseline;
     let is_near = |commands: &&Commands| {
-        bases.first().is_some_and(|base| {
-            let same = |(name, level): &(&String, &String)| commands.arm.get(*name) == Some(*level);
-            base.len() - base.iter().filter(same).count() <= 1
-        })
+        let differs = |(name, level): &(&String, &String)| commands.arm.get(*name) != Some(*level);
+        base.iter().filter(differs).count() <= 1
     };
     all.into_iter().filter(is_near).collect()
 }
 
-fn done(evidence: &Evidence, document: &Document) -> Markup {
+fn procedure(evidence: &Evidence, document: &Document) -> Markup {
     let shown = commands_to_show(evidence);
     let remarks = blocks_like(document, is_warning);
     html! {
-        @for block in blocks_like(document, is_bench) { (blocks::block(block, "bench")) }
+        @for block in blocks_like(document, is_facts) { (blocks::block(block, "bench")) }
         @if !remarks.is_empty() { h3 { "All remarks" } }
         @for block in remarks { (blocks::block(block, "remarks")) }
         @if !evidence.commands.is_empty() {
@@ -314,9 +293,8 @@ fn done(evidence: &Evidence, document: &Document) -> Markup {
                 summary { (shown.len()) " of " (evidence.commands.len()) " workloads and configurations" }
                 @for one in &shown { (commands(one)) }
             }
-            @if shown.len() < evidence.commands.len() {
-                p { "All commands: " code { "assay plan " (evidence.findings.study.id) " --commands" } }
-            }
+            @let id = &evidence.findings.study.id;
+            @if shown.len() < evidence.commands.len() { p { "All commands: " code { "assay plan " (id) " --commands" } } }
         }
         @for (name, text) in &evidence.files {
             details { summary { (name) } pre data-name=(name) { (text) } }
@@ -329,17 +307,14 @@ fn commands(commands: &Commands) -> Markup {
         h4 { (pilot_key(&commands.workload, &commands.arm)) }
         p { (commands.words) }
         pre { (commands.lines.join("\n")) }
-        @if !commands.remarks.is_empty() {
-            ul { @for remark in &commands.remarks { li { (remark) } } }
-        }
+        @if !commands.remarks.is_empty() { ul { @for remark in &commands.remarks { li { (remark) } } } }
     }
 }
 
 fn forum(evidence: &Evidence) -> Markup {
     html! {
         p { "Plain text for forums, email and phones." }
-        pre.forum data-name={ (evidence.findings.study.id) ".txt" } data-copy="" {
-            (crate::text::forum(&evidence.findings))
-        }
+        @let text = crate::text::forum(&evidence.findings);
+        pre.forum data-name={ (evidence.findings.study.id) ".txt" } data-copy="" { (text) }
     }
 }

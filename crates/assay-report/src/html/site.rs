@@ -53,10 +53,8 @@ fn row(entry: &SiteEntry) -> Markup {
         Ok(listed) => listed,
         Err(reason) => {
             return html! { tr {
-                th scope="row" { (id) }
-                @for _ in 0..5 { td { (NONE) } }
-                td.w.bad { "cannot be read: " (reason) }
-                td { (NONE) }
+                th scope="row" { (id) } @for _ in 0..5 { td { (NONE) } }
+                td.w.bad { "cannot be read: " (reason) } td { (NONE) }
             } };
         }
     };

@@ -110,7 +110,7 @@ fn numbers_of_a_lent_drive_are_trusted_as_given() {
             cell.reasons = if is_lent { vec![note] } else { Vec::new() };
         }
         let page = page(&Evidence::bare(found.clone()), PagePlace::Alone);
-        let text = crate::text::render(&crate::document::make(&found), 80, false);
+        let text = crate::text::render(&crate::document::usual(&found), 80, false);
         let headline = crate::document::headline(&found).trust;
         (page, text, headline)
     };

@@ -87,17 +87,13 @@ fn position_of(text: &str, form: &str) -> Option<usize> {
 
 fn meanings(used: &[&Word]) -> Markup {
     html! {
-        section aria-labelledby="words-h" {
-            details.section {
-                summary { h2 id="words-h" { "Glossary" } }
-                dl id="words" {
-                    @for word in used {
-                        dt id={ "word-" (word.anchor()) } { (word.about.name) }
-                        dd { (word.about.summary) ". " (word.about.text) }
-                    }
-                }
-            }
-        }
+        section aria-labelledby="words-h" { details.section {
+            summary { h2 id="words-h" { "Glossary" } }
+            dl id="words" { @for word in used {
+                dt id={ "word-" (word.anchor()) } { (word.about.name) }
+                dd { (word.about.summary) ". " (word.about.text) }
+            } }
+        } }
     }
 }
 

@@ -74,24 +74,23 @@ pub fn traffic(plan: &Plan, sites: &[Site], earlier: Option<&Stored>) -> [Planne
             }
             let site = sites.get(workload.target);
             let limit = most_bytes(&workload, site, seconds);
-            // Least and most bytes at the rates of workloads like this one.
+            // Least and most bytes at the rates of some workloads.
             let range = |is_like: &dyn Fn(&PlannedWorkload) -> bool| {
                 let rates = || rates.iter().filter(|(workload, _)| is_like(workload));
                 let bytes = || rates().map(|(_, rate)| rate * seconds);
                 Some((bytes().reduce(f64::min)?, bytes().reduce(f64::max)?))
             };
-            let same = range(&|ran| ran.name == workload.name);
-            let (source, (least, most)) = match (same, range(&|ran| is_alike(ran, &workload))) {
-                (Some(same), _) => (RateSource::Study, same),
-                (None, Some((least, most))) => {
-                    (RateSource::Drives, (least.min(limit), most.min(limit)))
-                }
-                _ if limit.is_finite() => (RateSource::Limit, (0.0, limit)),
-                _ => {
+            let (source, least, most) =
+                if let Some((least, most)) = range(&|ran| ran.name == workload.name) {
+                    (RateSource::Study, least, most)
+                } else if let Some((least, most)) = range(&|ran| is_alike(ran, &workload)) {
+                    (RateSource::Drives, least.min(limit), most.min(limit))
+                } else if limit.is_finite() {
+                    (RateSource::Limit, 0.0, limit)
+                } else {
                     let (least, most) = assumed_rates(site);
-                    (RateSource::Kind, (least * seconds, most * seconds))
-                }
-            };
+                    (RateSource::Kind, least * seconds, most * seconds)
+                };
             total.source = total.source.max(source);
             total.seconds += seconds;
             total.least += least;
@@ -116,8 +115,10 @@ fn is_alike(ran: &PlannedWorkload, planned: &PlannedWorkload) -> bool {
 fn most_bytes(workload: &PlannedWorkload, site: Option<&Site>, seconds: f64) -> f64 {
     let drives = site.map_or(&[][..], |site| &site.drives);
     let ceiling = |drive: &Drive| drive.link.value().map(|link| link.ceiling_bytes_per_s * seconds);
+    // A drive with an unknown link makes the limit unknown.
     let by_link: Option<f64> = drives.iter().map(ceiling).sum();
     let by_link = by_link.filter(|bytes| *bytes > 0.0).unwrap_or(f64::INFINITY);
+    // Background work is not limited by the operations of the trial.
     if workload.background.is_some() {
         by_link
     } else {
@@ -125,7 +126,9 @@ fn most_bytes(workload: &PlannedWorkload, site: Option<&Site>, seconds: f64) -> 
     }
 }
 
-pub(super) fn moved(PlannedTraffic { seconds, least, most, source }: PlannedTraffic) -> String {
+pub(super) fn traffic_text(
+    PlannedTraffic { seconds, least, most, source }: PlannedTraffic,
+) -> String {
     let bytes = |bytes: f64| show::bytes(bytes as u64);
     let (from, to, time) = (bytes(least), bytes(most), show::duration(seconds * 1e9));
     if seconds <= 0.0 {

@@ -43,12 +43,13 @@ pub(super) struct Frame<'a> {
     pub figure: &'a Figure,
     pub width: f64,
     /// Height of a name above its mark; 0 if names are next to the plot.
-    pub above: f64,
+    pub name_height: f64,
     pub along: Ruler<'a>,
     pub value: Ruler<'a>,
     /// Left, top, right and bottom of the plot.
     pub plot: [f64; 4],
     pub height: f64,
+    /// Baseline of the last line of the title above the plot.
     pub heading: f64,
     pub keys: Vec<LegendKey>,
     pub aslant: bool,
@@ -57,17 +58,17 @@ pub(super) struct Frame<'a> {
 impl<'a> Frame<'a> {
     /// Lays a figure out below `top`.
     pub fn new(figure: &'a Figure, top: f64, width: f64) -> Self {
-        let (keys, bottom) = keys(figure, top, width);
+        let (keys, legend_end) = lay_out_legend(figure, top, width);
         let upright = figure.layout == Layout::Upright;
         let (side, below) =
             if upright { (&figure.value, &figure.along) } else { (&figure.along, &figure.value) };
-        let over = if side.title.is_empty() { 0 } else { axis_title(side, width).len() };
-        let bottom = bottom + LINE * over as f64;
-        let heading = bottom - 4.0;
-        let plot_top = bottom + if figure.spans.is_empty() { 6.0 } else { 14.0 };
-        let above = above(figure, width);
-        let height = plot_height(figure, above);
-        let under = LINE * axis_title(below, width).len() as f64;
+        let title_lines = if side.title.is_empty() { 0 } else { axis_title(side, width).len() };
+        let title_end = legend_end + LINE * title_lines as f64;
+        // Spans have labels above the plot.
+        let plot_top = title_end + if figure.spans.is_empty() { 6.0 } else { 14.0 };
+        let name_height = name_height(figure, width);
+        let height = plot_height(figure, name_height);
+        let title_below = LINE * axis_title(below, width).len() as f64;
         let (side_extent, below_extent) = if upright {
             (figure.extent_of_values(), figure.extent_along())
         } else {
@@ -77,46 +78,47 @@ impl<'a> Frame<'a> {
         let ends = [plot_top, plot_top + height];
         let down = matches!(side.scale, AxisScale::Category(_)) || !upright;
         let side = Ruler::new(side, side_extent, if down { ends } else { [ends[1], ends[0]] });
-        let left = EDGE + if above > 0.0 { 4.0 } else { side_room(&side, width) };
+        let left = EDGE + if name_height > 0.0 { 4.0 } else { side_room(&side, width) };
         let right = (width - EDGE - right_room(figure)).max(left + width / 3.0);
         let below = Ruler::new(below, below_extent, [left, right]);
         let aslant = is_aslant(&below);
-        let words = if aslant { room_aslant(&below) } else { LINE };
+        let labels_below = if aslant { height_aslant(&below) } else { LINE };
         let plot = [left, plot_top, right, plot_top + height];
         let (along, value) = if upright { (below, side) } else { (side, below) };
-        let along = along.over(along.px.map(|px| px + above / 2.0));
+        let along = along.over(along.px.map(|px| px + name_height / 2.0));
         Self {
             figure,
             width,
-            above,
+            name_height,
             along,
             value,
             plot,
-            heading,
+            heading: title_end - 4.0,
             keys,
             aslant,
-            height: plot[3] + words + under + EDGE,
+            height: plot[3] + labels_below + title_below + EDGE,
         }
     }
 
-    /// The same frame, shifted to the right.
-    pub fn aside(&self, pixels: f64) -> Self {
+    /// The same frame with its marks shifted along the axis.
+    pub fn shifted(&self, pixels: f64) -> Self {
         let along = self.along.over(self.along.px.map(|px| px + pixels));
         Self { along, ..self.clone() }
     }
 
     /// Pixel position of a place along the axis and a value.
     pub fn place(&self, along: f64, value: f64) -> [f64; 2] {
-        let middle = along.round();
-        let along = if self.above > 0.0 {
-            self.along.at(middle) + (along - middle) * (self.along.slot() - self.above)
+        let slot = along.round();
+        // A name takes a part of its slot.
+        let along = if self.name_height > 0.0 {
+            self.along.at(slot) + (along - slot) * (self.along.slot() - self.name_height)
         } else {
             self.along.at(along)
         };
         self.point(along, self.value.at(value))
     }
 
-    /// Pixel coordinates of a place along the axis and of a value, as x and y.
+    /// The pixels along the axis and of a value as x and y.
     pub fn point(&self, along: f64, value: f64) -> [f64; 2] {
         if self.figure.layout == Layout::Upright { [along, value] } else { [value, along] }
     }
@@ -125,28 +127,29 @@ impl<'a> Frame<'a> {
         let wide = (ruler.px[1] - ruler.px[0]).abs();
         let ticks = ruler.ticks((wide / 60.0).clamp(3.0, 12.0));
         let room = |tick: &Tick| if self.aslant { 14.0 } else { width_of(&tick.text) + 10.0 };
-        apart(ticks, room)
+        thin_out(ticks, room)
     }
 
     pub fn ticks_aside(ruler: &Ruler<'_>) -> Vec<Tick> {
         let tall = (ruler.px[1] - ruler.px[0]).abs();
-        apart(ruler.ticks((tall / 40.0).clamp(3.0, 8.0)), |_| 13.0)
+        thin_out(ruler.ticks((tall / 40.0).clamp(3.0, 8.0)), |_| 13.0)
     }
 
-    pub fn sides(&self) -> (&Ruler<'a>, &Ruler<'a>) {
+    /// The axis at the left of the plot, and the one below it.
+    pub fn side_and_below(&self) -> (&Ruler<'a>, &Ruler<'a>) {
         let upright = self.figure.layout == Layout::Upright;
         if upright { (&self.value, &self.along) } else { (&self.along, &self.value) }
     }
 }
 
-/// Every tick, every second, every third and so on, until they fit.
-fn apart(ticks: Vec<Tick>, room: impl Fn(&Tick) -> f64) -> Vec<Tick> {
+/// Returns every tick, every second, every third and so on: the first choice whose labels fit.
+fn thin_out(ticks: Vec<Tick>, room: impl Fn(&Tick) -> f64) -> Vec<Tick> {
     let fits = |stride: usize| {
-        let kept: Vec<&Tick> = ticks.iter().step_by(stride).collect();
+        let candidates: Vec<&Tick> = ticks.iter().step_by(stride).collect();
         let is_free = |pair: &[&Tick]| {
             (pair[1].px - pair[0].px).abs() >= f64::midpoint(room(pair[0]), room(pair[1]))
         };
-        kept.windows(2).all(is_free)
+        candidates.windows(2).all(is_free)
     };
     let stride = (1..=ticks.len().max(1)).find(|stride| fits(*stride)).unwrap_or(1);
     ticks.into_iter().step_by(stride).collect()
@@ -158,30 +161,33 @@ pub(super) fn axis_title(axis: &Axis, width: f64) -> Vec<String> {
 }
 
 /// Height of a name above its mark, for horizontal figures with long names; otherwise 0.
-fn above(figure: &Figure, width: f64) -> f64 {
+fn name_height(figure: &Figure, width: f64) -> f64 {
     let AxisScale::Category(slots) = &figure.along.scale else { return 0.0 };
-    let most = if width <= NARROW { NARROW_NAMES } else { NAMES };
-    let is_long = |slot: &Slot| !slot.heading && width_of(&slot.name) > most;
+    let limit = if width <= NARROW { NARROW_NAMES } else { NAMES };
+    let is_long = |slot: &Slot| !slot.heading && width_of(&slot.name) > limit;
     let is_above = figure.layout == Layout::Lying && slots.iter().any(is_long);
     if is_above { LINE - 2.0 } else { 0.0 }
 }
 
 /// Rows of a horizontal figure have a fixed height; tables have square cells.
-fn plot_height(figure: &Figure, above: f64) -> f64 {
+fn plot_height(figure: &Figure, name_height: f64) -> f64 {
     let slots = |axis: &Axis| match &axis.scale {
         AxisScale::Category(slots) => slots.len().max(1) as f64,
         _ => 1.0,
     };
-    let all = figure.series.iter().filter(|series| series.mark == Mark::Bars).count();
-    let bars = if all > 0 { figure.bars_beside(0)[0] } else { 0 };
+    let has_bars = figure.series.iter().any(|series| series.mark == Mark::Bars);
+    let bars = if has_bars { figure.bars_beside(0)[0] } else { 0 };
     match figure.layout {
         Layout::Upright if matches!(figure.value.scale, AxisScale::Category(_)) => {
             slots(&figure.value) * 30.0
         }
         Layout::Upright => PLOT,
-        Layout::Lying if bars > 0 => slots(&figure.along) * (13.0 * bars as f64 + 10.0 + above),
+        Layout::Lying if bars > 0 => {
+            slots(&figure.along) * (13.0 * bars as f64 + 10.0 + name_height)
+        }
         Layout::Lying => {
-            slots(&figure.along) * (above + if slots(&figure.along) > 40.0 { 17.0 } else { 22.0 })
+            let row = if slots(&figure.along) > 40.0 { 17.0 } else { 22.0 };
+            slots(&figure.along) * (name_height + row)
         }
     }
 }
@@ -210,7 +216,8 @@ fn is_aslant(below: &Ruler<'_>) -> bool {
     slots.iter().any(|slot| width_of(&slot.name) + 8.0 > below.slot())
 }
 
-fn room_aslant(below: &Ruler<'_>) -> f64 {
+/// Height of slanted labels: 0.58 of their length at 35 degrees, and of the letters.
+fn height_aslant(below: &Ruler<'_>) -> f64 {
     let longest = below.ticks(0.0).iter().map(|tick| width_of(&tick.text)).fold(0.0, f64::max);
     longest.min(ASLANT) * 0.58 + 16.0
 }
@@ -219,11 +226,11 @@ pub(super) fn name_room(width: f64) -> f64 {
     width - 2.0 * EDGE - SWATCH - 12.0
 }
 
-/// The legend in rows from `top` on, and its end.
-fn keys(figure: &Figure, top: f64, width: f64) -> (Vec<LegendKey>, f64) {
+/// The legend keys in rows from `top` on, and the lower end of the legend.
+fn lay_out_legend(figure: &Figure, top: f64, width: f64) -> (Vec<LegendKey>, f64) {
     let mut keys: Vec<LegendKey> = Vec::new();
     let (mut x, mut y) = (EDGE, top + 2.0);
-    for (of, name) in explained(figure) {
+    for (of, name) in legend_entries(figure) {
         let shown = shortened(&name, name_room(width));
         let wide = SWATCH + width_of(&shown) + 12.0;
         if x + wide > width - EDGE && x > EDGE {
@@ -237,7 +244,7 @@ fn keys(figure: &Figure, top: f64, width: f64) -> (Vec<LegendKey>, f64) {
 }
 
 /// The marks that need a key in the legend, with their names.
-fn explained(figure: &Figure) -> Vec<(KeyOf, String)> {
+fn legend_entries(figure: &Figure) -> Vec<(KeyOf, String)> {
     let mut keys = Vec::new();
     let named = figure.series.iter().enumerate().filter(|(_, series)| !series.name.is_empty());
     keys.extend(named.map(|(index, series)| (KeyOf::Series(index), series.name.clone())));
@@ -250,19 +257,18 @@ fn explained(figure: &Figure) -> Vec<(KeyOf, String)> {
             keys.push((KeyOf::Span(kind), name.to_owned()));
         }
     }
-    // Series names explain their looks; doubts about single numbers have a key.
-    for (look, words) in [(Look::Hollow, &["suspect", "no CI"][..]), (Look::Crossed, &["invalid"])]
-    {
-        let is_used = |word: &&&str| {
-            figure
-                .points()
-                .filter(|point| point.look == look)
-                .any(|point| point.remark.as_ref().is_some_and(|text| text.contains(**word)))
-        };
-        let words: Vec<&str> = words.iter().filter(is_used).copied().collect();
-        if !words.is_empty() {
-            keys.push((KeyOf::Look(look), words.join(" or ")));
-        }
+    // Series names explain their looks; doubts about single numbers have a key. Remarks may contain several reasons.
+    let has_remark = |look: Look, reason: &str| {
+        let mut points = figure.points().filter(|point| point.look == look);
+        points.any(|point| point.remark.as_ref().is_some_and(|remark| remark.contains(reason)))
+    };
+    let mut hollow = vec!["suspect", "no CI"];
+    hollow.retain(|reason| has_remark(Look::Hollow, reason));
+    if !hollow.is_empty() {
+        keys.push((KeyOf::Look(Look::Hollow), hollow.join(" or ")));
+    }
+    if has_remark(Look::Crossed, "invalid") {
+        keys.push((KeyOf::Look(Look::Crossed), "invalid".to_owned()));
     }
     keys
 }

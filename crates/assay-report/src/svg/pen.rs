@@ -32,18 +32,18 @@ impl Pen {
         let place = format!("x=\"{}\" y=\"{}\"", px(x), px(y));
         let size = format!("width=\"{}\" height=\"{}\"", px(wide.max(0.1)), px(tall.max(0.1)));
         let title = if self.titles { title } else { "" };
-        self.add(&format!("<rect {attributes} {place} {size}{}", closed("rect", title)));
+        self.add(&format!("<rect {attributes} {place} {size}{}", element_end("rect", title)));
     }
 
     pub fn path(&mut self, attributes: &str, path: &str, title: &str) {
         let title = if self.titles { title } else { "" };
-        self.add(&format!("<path {attributes} d=\"{path}\"{}", closed("path", title)));
+        self.add(&format!("<path {attributes} d=\"{path}\"{}", element_end("path", title)));
     }
 
-    /// A text; `anchor` is `start`, `middle` or `end`. A text longer than `room` is cut, and becomes its title.
+    /// Writes a text; `anchor` is `start`, `middle` or `end`. A text wider than `room` is cut; its title is then complete.
     pub fn text(&mut self, place: [f64; 2], anchor: &str, attributes: &str, text: &str, room: f64) {
         let shown = shortened(text, room);
-        let title = if shown == text { String::new() } else { titled(text) };
+        let title = if shown == text { String::new() } else { title_element(text) };
         let anchor = match anchor {
             "start" => String::new(),
             anchor => format!(" text-anchor=\"{anchor}\""),
@@ -57,17 +57,21 @@ impl Pen {
     }
 }
 
-/// The end of an element, with a title if any.
-fn closed(element: &str, title: &str) -> String {
-    if title.is_empty() { "/>".to_owned() } else { format!(">{}</{element}>", titled(title)) }
+/// The end of an element, with its title unless empty.
+fn element_end(element: &str, title: &str) -> String {
+    if title.is_empty() {
+        "/>".to_owned()
+    } else {
+        format!(">{}</{element}>", title_element(title))
+    }
 }
 
-fn titled(text: &str) -> String {
+fn title_element(text: &str) -> String {
     format!("<title>{}</title>", escaped(text))
 }
 
 /// Width of a letter at 12 px, by a wide common font (DejaVu Sans): other fonts fit as well.
-fn letter(letter: char) -> f64 {
+fn letter_width(letter: char) -> f64 {
     match letter {
         'i' | 'j' | 'l' | '\'' | '|' => 3.6,
         'I' | 't' | 'f' | 'r' | '.' | ',' | ':' | ';' | ' ' | '(' | ')' | '-' | '/' | '!' => 4.7,
@@ -83,9 +87,10 @@ fn letter(letter: char) -> f64 {
 
 /// Width of a text in pixels, an overestimate.
 pub(super) fn width_of(text: &str) -> f64 {
-    text.chars().map(letter).sum()
+    text.chars().map(letter_width).sum()
 }
 
+/// Breaks a text into lines of at most `room` pixels; a longer word has its own line.
 pub(super) fn wrapped(text: &str, room: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -100,24 +105,26 @@ pub(super) fn wrapped(text: &str, room: f64) -> Vec<String> {
     lines
 }
 
-/// Shortens a text to a width in pixels by leaving out its middle.
+/// Shortens a text to a width in pixels by replacing its middle with an ellipsis; always if it has 200 letters.
 pub(super) fn shortened(text: &str, room: f64) -> String {
     const LONGEST: usize = 200;
-    let begin: Vec<char> = text.chars().take(LONGEST).collect();
-    if begin.len() < LONGEST && width_of(text) <= room {
+    let first: Vec<char> = text.chars().take(LONGEST).collect();
+    if first.len() < LONGEST && width_of(text) <= room {
         return text.to_owned();
     }
-    let end: Vec<char> = text.chars().rev().take(LONGEST).collect();
-    let (mut kept, mut used) = (0, letter('\u{2026}'));
-    while kept < begin.len() {
-        used += letter(if kept % 2 == 0 { begin[kept / 2] } else { end[kept / 2] });
-        if used > room {
+    let last: Vec<char> = text.chars().rev().take(LONGEST).collect();
+    // Take letters from both ends in turn until the room is used up.
+    let mut taken = 0;
+    let mut width = letter_width('\u{2026}');
+    while taken < first.len() {
+        width += letter_width(if taken % 2 == 0 { first[taken / 2] } else { last[taken / 2] });
+        if width > room {
             break;
         }
-        kept += 1;
+        taken += 1;
     }
-    let begin: String = begin[..kept.div_ceil(2)].iter().collect();
-    let end: String = end[..kept / 2].iter().rev().collect();
+    let begin: String = first[..taken.div_ceil(2)].iter().collect();
+    let end: String = last[..taken / 2].iter().rev().collect();
     format!("{}\u{2026}{}", begin.trim_end(), end.trim_start())
 }
 

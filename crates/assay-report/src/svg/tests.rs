@@ -167,7 +167,7 @@ fn every_value_is_shown_and_no_words_touch() {
             let shown = frame.along.shows(point.at) && frame.value.shows(point.value);
             assert!(shown || figure.value.limits.is_some(), "{name} {}: {}", figure.id, point.text);
         }
-        let ticks = frame.ticks_below(frame.sides().1);
+        let ticks = frame.ticks_below(frame.side_and_below().1);
         for pair in ticks.windows(2) {
             let room = f64::midpoint(width_of(&pair[0].text), width_of(&pair[1].text));
             let room = if frame.aslant { 12.0 } else { room };

@@ -20,7 +20,7 @@ struct Shown {
 /// The rows of the table of arms in full: the default page leaves out differences below 2% between the two means of the
 /// baseline.
 fn shown(found: &Findings) -> Vec<Shown> {
-    let page = document::with(found, Detail::Full);
+    let page = document::build(found, Detail::Full);
     let blocks = page.sections.iter().flat_map(|section| &section.blocks);
     let mut rows = Vec::new();
     for block in blocks {

@@ -383,7 +383,7 @@ fn number(text: &str) -> Option<f64> {
 
 /// Tables as a reader compares them: the ratio and its interval, rounded.
 fn tables(found: &Findings) {
-    let page = document::with(found, Detail::Full);
+    let page = document::build(found, Detail::Full);
     let mut seen = 0;
     for block in page.sections.iter().flat_map(|section| &section.blocks) {
         let Block::Table(table) = block else { continue };
@@ -412,11 +412,11 @@ fn tables(found: &Findings) {
 
 /// Every view of findings is no more certain than its evidence, by the same check as for pages and documents.
 fn every_view(name: &str, found: &Findings) -> usize {
-    let full = document::with(found, Detail::Full);
+    let full = document::build(found, Detail::Full);
     let page = html::page(&Evidence::bare(found.clone()), PagePlace::Alone);
     let views = [
         crate::json(found),
-        text::render(&document::make(found), 80, false),
+        text::render(&document::usual(found), 80, false),
         text::render(&full, 80, false),
         text::render(&full, 40, false),
         markdown::comment(found),
@@ -429,7 +429,7 @@ fn every_view(name: &str, found: &Findings) -> usize {
 
 /// An interval in a table belongs to the number before it, in any unit.
 fn in_tables(name: &str, found: &Findings) -> usize {
-    let page = document::with(found, Detail::Full);
+    let page = document::build(found, Detail::Full);
     let mut seen = 0;
     for block in page.sections.iter().flat_map(|section| &section.blocks) {
         let Block::Table(table) = block else { continue };

@@ -18,7 +18,7 @@ fn changed(change: impl FnOnce(&mut Places)) -> Findings {
 
 /// The page in full, 120 columns wide.
 fn page(change: impl FnOnce(&mut Places)) -> String {
-    text::render(&document::with(&changed(change), Detail::Full), 120, false)
+    text::render(&document::build(&changed(change), Detail::Full), 120, false)
 }
 
 /// The words of the first line of a page with this prefix.

@@ -143,7 +143,7 @@ fn plans_and_refusals_of_a_directory_name_no_device_to_be_changed() {
                     let preview = preview::Preview {
                         power_analysis: inference::foresee(&plan, None),
                         unavailable: lacks,
-                        ..preview::make(&study, &plan, &sites, &changes, Vec::new())
+                        ..preview::build(&study, &plan, &sites, &changes, Vec::new())
                     };
                     let document = preview::document(&preview, plan.design.order);
                     text::render(&document, 4000, false)

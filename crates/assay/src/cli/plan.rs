@@ -136,7 +136,7 @@ pub fn run(system: &dyn System, arguments: &PlanArguments) -> Outcome<()> {
         traffic,
         unavailable: lacks,
         power_analysis: foresight,
-        ..preview::make(study, plan, sites, changes, stakes)
+        ..preview::build(study, plan, sites, changes, stakes)
     };
     let preview = preview.with_hosts(hosts.collect());
     if arguments.json {
@@ -223,7 +223,7 @@ mod tests {
         let times = plan.trials.iter().enumerate();
         let times = times.filter(|(at, trial)| plan.is_remade_before(*at) && is_made(trial));
         let times = times.count();
-        let preview = preview::make(&study, &plan, &sites, &changes, Vec::new());
+        let preview = preview::build(&study, &plan, &sites, &changes, Vec::new());
         let text = text::render(&preview::document(&preview, plan.design.order), 80, false);
         (preview, text.split_whitespace().collect::<Vec<_>>().join(" "), times)
     }
@@ -295,7 +295,7 @@ mod tests {
             let targets = [".".to_owned()];
             let seen = run::preview(&able(), study, &targets, &run::Consented::default(), quick);
             let run::StudyPreview { study, plan, sites, changes, .. } = seen.unwrap();
-            let preview = preview::make(&study, &plan, &sites, &changes, Vec::new());
+            let preview = preview::build(&study, &plan, &sites, &changes, Vec::new());
             let longer = LONGER_S.iter().find(|(own, ..)| *own == name).map(|(_, most, _)| *most);
             let longer = longer.or(study.loads_links().then_some(LINKS_S));
             let usual = if preview.may_end_early { COUNTED_S } else { QUICK_S };

@@ -99,7 +99,7 @@ pub(super) fn presets(system: &dyn System) -> Outcome<Vec<RegistryEntry>> {
 fn time(system: &dyn System, study: &Study) -> String {
     let study = study.clone().settled();
     let plan = explain::plan_of(system, &study, &[".".to_owned()]);
-    let seen = preview::make(&study, &plan, &[], &[], Vec::new());
+    let seen = preview::build(&study, &plan, &[], &[], Vec::new());
     let (seconds, bound) = match seen.expected {
         // The most is several times as long, and few races take it.
         Some(race) => (race.seconds, "~"),

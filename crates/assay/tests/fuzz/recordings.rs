@@ -142,7 +142,7 @@ fn show(recorded: &Recorded) {
     let told = json!({ "workload": "watched", "configuration": {}, "recorded": recorded, "text": "It was." });
     let of_kinds = serde_json::from_value(json!({ "trace": [told] })).unwrap();
     let findings = Findings { of_kinds, ..base().clone() };
-    let shown = text::render(&document::make(&findings), 80, false);
+    let shown = text::render(&document::usual(&findings), 80, false);
     assert!(shown.contains("recorded requests"), "{shown}");
     for figure in figures::all(&Evidence::bare(findings)) {
         assert!(figure.points().all(|point| point.value.is_finite()), "{}", figure.id);

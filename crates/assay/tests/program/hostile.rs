@@ -94,7 +94,7 @@ fn numbers_that_were_brought_along_are_texts_of_others_too() {
 
 fn rendered(directory: &Path) {
     let Ok(evidence) = store::evidence_at(&Real::new(), directory) else { return };
-    let full = document::with(&evidence.findings, document::Detail::Full);
+    let full = document::build(&evidence.findings, document::Detail::Full);
     assert!(!text::render(&full, 80, false).is_empty());
     assert!(!html::page(&evidence, html::PagePlace::Alone).is_empty());
     let watched = store::progress::WatchedStudy::new(&Real::new(), directory).unwrap();

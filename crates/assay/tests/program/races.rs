@@ -107,7 +107,7 @@ fn texts_tell_who_won_and_never_that_anything_is_better() {
     let found = findings(&raced(STUDY));
     let said = found.summary.iter().find(|own| own.topic == "race").expect("a sentence");
     assert!(said.text.contains(" won the race among 5 configurations after "), "{}", said.text);
-    let document = assay_report::document::make(&found);
+    let document = assay_report::document::usual(&found);
     let texts =
         [assay_report::text::render(&document, 80, false), assay_report::markdown::comment(&found)];
     for text in texts {

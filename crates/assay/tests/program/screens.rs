@@ -72,7 +72,7 @@ fn levels_leave_in_the_screen_and_every_view_says_what_was_not_looked_at() {
     let said = found.summary.iter().find(|own| own.topic == "screen").expect("a sentence");
     let looked = "he screen ignores interactions";
     assert!(said.text.contains(looked) && said.text.contains("A screen of 48 trials"));
-    let document = document::make(&found);
+    let document = document::usual(&found);
     let page = html::page(&Evidence::bare(found.clone()), PagePlace::Alone);
     for told in [text::render(&document, 80, false), markdown::comment(&found), page] {
         let told = told.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -253,7 +253,7 @@ fn windows_stand_side_by_side_on_one_linear_axis() {
 
 #[test]
 fn idle_machine_is_a_row_of_the_energy_table() {
-    let text = crate::text::render(&crate::document::make(&of("energy").findings), 80, false);
+    let text = crate::text::render(&crate::document::usual(&of("energy").findings), 80, false);
     let idle: Vec<&str> =
         text.lines().filter(|line| line.trim_start().starts_with("idle ")).collect();
     assert!(idle.len() == 1 && idle[0].contains("9.5"), "{text}");

@@ -144,7 +144,7 @@ fn no_other_figure_sets_the_settings_of_a_race_side_by_side() {
 #[test]
 fn a_race_without_runners_has_no_figure_and_no_table() {
     let mut evidence = evidence();
-    let told = |found: &Findings| text::render(&document::with(found, Detail::Usual), 80, false);
+    let told = |found: &Findings| text::render(&document::build(found, Detail::Usual), 80, false);
     assert!(told(&evidence.findings).contains("vs. winner"));
     evidence.findings.race.as_mut().unwrap().entries.clear();
     assert!(drawn(&evidence).is_empty());
@@ -186,7 +186,7 @@ fn screened(race: &mut RaceAnswer) {
 fn a_screen_is_told_beside_its_race_with_what_was_not_looked_at() {
     let mut evidence = evidence();
     let told = |found: &Findings| {
-        let full = text::render(&document::with(found, Detail::Usual), 80, false);
+        let full = text::render(&document::build(found, Detail::Usual), 80, false);
         full.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     assert!(!told(&evidence.findings).contains("screen"));
@@ -224,7 +224,7 @@ fn the_page_of_a_thousand_settings_stays_small() {
     assert!(notes.iter().any(|note| note.contains("Omitted")), "{notes:?}");
     let page = html::page(&evidence, PagePlace::Alone);
     assert!(page.len() < 2_000_000, "{} bytes", page.len());
-    let usual = document::with(&evidence.findings, Detail::Usual);
+    let usual = document::build(&evidence.findings, Detail::Usual);
     let lines = text::render(&usual, 80, false).lines().count();
     assert!(lines < 400, "{lines} lines");
 }

@@ -34,13 +34,13 @@ pub(super) fn devices(rows: &[(Flat, CollectionRow)]) -> Markup {
     }
 }
 
-/// `below`: a heading of the device precedes it.
-pub(super) fn row(flat: &Flat, row: &CollectionRow, below: bool) -> Markup {
+/// `is_below_device`: a heading of the device precedes it.
+pub(super) fn row(flat: &Flat, row: &CollectionRow, is_below_device: bool) -> Markup {
     let id = anchor(flat);
     let title = title(flat, row);
     html! {
         section.part id=(id) aria-labelledby={ (id) "-h" } {
-            @if below { h4 id={ (id) "-h" } { (title) } } @else { h3 id={ (id) "-h" } { (title) } }
+            @if is_below_device { h4 id={ (id) "-h" } { (title) } } @else { h3 id={ (id) "-h" } { (title) } }
             dl { @for (name, value) in facts(flat, row) { div { dt { (name) } dd { (value) } } } }
             @if !row.measured.is_empty() { (numbers(&id, &title, row)) }
             @if let Some(drawn) = latencies(&id, &title, row) { (figure(&drawn)) }
@@ -61,8 +61,11 @@ fn title(flat: &Flat, row: &CollectionRow) -> String {
 }
 
 fn facts(flat: &Flat, row: &CollectionRow) -> Vec<(&'static str, String)> {
-    let held = || judge_claims(row).into_iter().map(|it| it.text).collect();
-    let claims = if row.measured.is_empty() { row.claimed.clone() } else { held() };
+    let claims = if row.measured.is_empty() {
+        row.claimed.clone()
+    } else {
+        judge_claims(row).into_iter().map(|it| it.text).collect()
+    };
     let text = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
     let price = row.price.as_ref().map(|price| match row.price_per_gb() {
         Some((per, currency)) => format!("{price}, {} {currency} per GB", show::three_digits(per)),
@@ -147,10 +150,7 @@ fn trust(number: &RowValue) -> Markup {
         None => ("absent", "not judged"),
     };
     html! {
-        td.w {
-            span class=(class) { (word) }
-            @for rule in &number.because { br; small { (rule_text(rule)) } }
-        }
+        td.w { span class=(class) { (word) } @for rule in &number.because { br; small { (rule_text(rule)) } } }
     }
 }
 

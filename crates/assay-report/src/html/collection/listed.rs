@@ -5,9 +5,8 @@ use maud::{Markup, html};
 use crate::collection::{Shown, filled_columns, in_unit};
 use crate::document::NONE;
 use assay_analysis::collection::flat::{Flat, PUBLISHED};
-use assay_analysis::collection::numbers::NUMBERS;
-use assay_analysis::collection::{DeviceRows, Spread};
-use assay_core::quantity::units::show;
+use assay_analysis::collection::{DeviceRows, Spread, numbers::NUMBERS};
+use assay_core::{exhibit::parts::parted, quantity::units::show};
 
 /// The name of a row, with its size to distinguish equal names.
 pub(super) fn name(row: &Flat) -> String {
@@ -58,12 +57,10 @@ pub(super) fn rows(rows: &[&Flat], link: &dyn Fn(&Flat) -> Option<String>) -> Ma
     let body = html! {
         @for row in rows {
             tr {
-                th scope="row" {
-                    @match link(row) {
-                        Some(place) => a href=(place) { (row.device) },
-                        None => (row.device),
-                    }
-                }
+                th scope="row" { @match link(row) {
+                    Some(place) => a href=(place) { (row.device) },
+                    None => (row.device),
+                } }
                 @for column in columns.iter().skip(1) { (cell(column, row)) }
             }
         }
@@ -86,12 +83,10 @@ pub(super) fn devices(
     let body = html! {
         @for (device, spreads) in devices.iter().zip(&spreads) {
             tr {
-                th scope="row" {
-                    @match link(device) {
-                        Some(place) => a href=(place) { (device.device) },
-                        None => (device.device),
-                    }
-                }
+                th scope="row" { @match link(device) {
+                    Some(place) => a href=(place) { (device.device) },
+                    None => (device.device),
+                } }
                 td.n { (device.rows[0].capacity_gb.map_or_else(|| NONE.to_owned(), show::three_digits)) }
                 td.n { (device.rows.len()) }
                 @for index in &numbers { td.n { (spread_text(*index, spreads[*index].as_ref())) } }
@@ -111,17 +106,12 @@ fn spread_text(index: usize, spread: Option<&Spread>) -> String {
 }
 
 fn trusts(device: &DeviceRows<'_>) -> String {
-    let mut counts: Vec<(&str, usize)> = Vec::new();
-    for row in &device.rows {
-        match counts.iter_mut().find(|(trust, _)| *trust == row.trust) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((&row.trust, 1)),
-        }
-    }
-    if let [(trust, _)] = counts.as_slice() {
+    let groups = parted(device.rows.iter().map(|row| row.trust.as_str()), |trust| trust);
+    if let [(trust, _)] = groups.as_slice() {
         return (*trust).to_owned();
     }
-    let counts: Vec<_> = counts.iter().map(|(trust, count)| format!("{count} {trust}")).collect();
+    let counts: Vec<_> =
+        groups.iter().map(|(trust, rows)| format!("{} {trust}", rows.len())).collect();
     counts.join(", ")
 }
 
@@ -136,8 +126,7 @@ pub(super) fn spread(device: &DeviceRows<'_>) -> Markup {
                 caption.unseen { (title) }
                 thead { tr {
                     th scope="col" { "number" } th.n scope="col" { "measured" }
-                    th.n scope="col" { "min" }
-                    th.n scope="col" { "max" } th.n scope="col" { "max/min" }
+                    th.n scope="col" { "min" } th.n scope="col" { "max" } th.n scope="col" { "max/min" }
                 } }
                 tbody { @for (index, spread) in &spreads { tr {
                     th scope="row" { (NUMBERS[*index].title) }
