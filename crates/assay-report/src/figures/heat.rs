@@ -119,9 +119,9 @@ impl HeatColumns {
         let mut columns = Self { wide, counts, trials: Vec::new() };
         let mut begin = 0;
         for trial in trials {
-            for row in &trial.series {
+            // Later seconds would count in the columns of the next trial.
+            for row in trial.series.iter().filter(|row| (row.second as usize) < LONGEST_TRIAL) {
                 let index = (begin + row.second as usize) / wide;
-                // Seconds beyond the longest trial may have no column.
                 let Some(column) = columns.counts.get_mut(index) else { continue };
                 for [bucket, count] in &row.latency_buckets {
                     *column.entry((*bucket).min(LAST_BUCKET)).or_default() += u64::from(*count);
