@@ -14,7 +14,6 @@ use crate::engine::Move;
 use crate::purge::discard_blocks;
 use crate::{Class, Job, LoadError};
 
-/// How the trims and the zeroing of a job are done.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clearing {
     is_device: bool,
