@@ -97,7 +97,7 @@ impl Filler {
             Self::Nothing => {}
             Self::Zero => bytes.fill(0),
             Self::Fresh(fresh) => fresh.fill(bytes),
-            Self::Change(rng) => change(rng, bytes),
+            Self::Change(rng) => change_sectors(rng, bytes),
         }
     }
 }
@@ -118,7 +118,7 @@ pub(crate) fn fill_random(rng: &mut Xoshiro256PlusPlus, bytes: &mut [u8]) {
 }
 
 /// Changes bytes at the start of each sector; always the first one.
-fn change(rng: &mut Xoshiro256PlusPlus, bytes: &mut [u8]) {
+fn change_sectors(rng: &mut Xoshiro256PlusPlus, bytes: &mut [u8]) {
     for sector in bytes.chunks_mut(SECTOR) {
         let difference = (rng.next_u64() | 1).to_le_bytes();
         for (byte, difference) in sector.iter_mut().zip(difference) {

@@ -8,13 +8,11 @@ use rustix::io::{Errno, retry_on_intr};
 
 const FILE_MODE: Mode = Mode::from_raw_mode(0o600);
 
-/// An open directory, and the last opened file.
 pub struct OneDirectory<'a> {
     directory: BorrowedFd<'a>,
     file: Option<OwnedFd>,
 }
 
-/// The directory of a program with one open file.
 pub trait Directory {
     /// Creates a file with a new name; `through` makes its writes durable before they return (`O_DSYNC`).
     fn create(&mut self, name: &str, through: bool) -> Result<(), String>;

@@ -2,9 +2,8 @@
 
 use hdrhistogram::Histogram;
 
-use crate::{Pace, Played, Poll};
-
 use crate::verify::Written;
+use crate::{Pace, Played, Poll};
 
 /// Class of an operation; each class has a separate histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -33,7 +33,6 @@ impl Pins {
         self.0.get(index).copied()
     }
 
-    /// Note for the report if threads share CPUs.
     pub(crate) fn note(&self, threads: u32) -> Option<String> {
         let processors = self.0.len();
         match threads as usize {
