@@ -80,6 +80,7 @@ fn check_spaced(job: &Job) -> Result<(), String> {
     Ok(())
 }
 
+/// Checks that sizes, area and pattern are consistent.
 fn check_places(job: &Job) -> Result<(), String> {
     job.sizes.fault(job.size_bytes).map_or(Ok(()), Err)?;
     if job.pattern == Pattern::Spaced && job.sizes.differ(job.size_bytes) {
@@ -161,6 +162,7 @@ fn check_track(job: &Job) -> Result<(), String> {
     track.fault(job).map_or(Ok(()), Err)
 }
 
+/// Checks verification: whole sectors and random content.
 fn check_stamps(job: &Job) -> Result<(), String> {
     if job.verify.is_none() {
         return Ok(());
@@ -185,6 +187,7 @@ fn check_stamps(job: &Job) -> Result<(), String> {
     Ok(())
 }
 
+/// Checks that the area has a block for each thread, or for each sample.
 fn check_area(job: &Job) -> Result<(), String> {
     let parts = if job.apart == Apart::Halves { 2 } else { 1 };
     let needed = parts

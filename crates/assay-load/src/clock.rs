@@ -36,8 +36,8 @@ impl Alarm {
         stamp.saturating_sub(self.spin_ns)
     }
 
-    /// Spins longer in future if the sleep until `stamp` ended too late. It grows 64 times as fast as it shrinks, so about
-    /// one sleep in 64 ends too late.
+    /// Lengthens the spin if the sleep until `stamp` ended too late. The spin grows 64 times as fast as it shrinks, so
+    /// about one sleep in 64 ends too late.
     pub(crate) fn adapt_spin(&mut self, stamp: u64) {
         if monotonic_ns() > stamp.saturating_add(self.spin_ns) {
             self.spin_ns = MOST_SPIN_NS.min(self.spin_ns + 64 * STEP_NS);

@@ -3,13 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use rand_core::Rng;
-use rand_xoshiro::Xoshiro256PlusPlus;
-use serde::{Deserialize, Serialize};
-
 use crate::fresh::FreshContent;
 use crate::random::{Purpose, generator};
 use crate::{Class, Job, Mix};
+use rand_core::Rng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
 
 /// Content of writes; a rewrite writes the read data with small changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,6 +78,7 @@ pub(crate) enum Filler {
 }
 
 impl Filler {
+    /// Selects the cheapest filler that a job permits.
     pub(crate) fn new(job: &Job, thread: u32) -> Self {
         match job.content {
             _ if job.mix == Mix::Rewrite => {

@@ -1,12 +1,11 @@
 //! Draws of a place by the law of an [`Access`]: exact laws, no tables, no memory but a few numbers.
 
-use rand_core::Rng;
-use rand_xoshiro::Xoshiro256PlusPlus;
-
 use crate::access::MOST_ZONES;
 use crate::random::{below, unit};
 use crate::scatter::Permutation;
 use crate::{Access, Zones};
+use rand_core::Rng;
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Draw {

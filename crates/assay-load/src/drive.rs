@@ -8,8 +8,6 @@ mod paced;
 use std::collections::VecDeque;
 use std::io;
 
-use hdrhistogram::Histogram;
-
 use crate::content::Filler;
 use crate::engine::{Completion, Engine, EngineKind, Move, Request, Setup};
 use crate::gate::Control;
@@ -22,6 +20,7 @@ use crate::track::{Act, Played, Script, Step};
 use crate::verify::{Stamper, ThreadMarks};
 use crate::waits::Linked;
 use crate::{Class, Job, LoadError, Pace, QueueFacts, Target, clock};
+use hdrhistogram::Histogram;
 
 pub(crate) struct Worker<'a> {
     pub(crate) job: &'a Job,

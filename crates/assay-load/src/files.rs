@@ -14,19 +14,17 @@ use std::os::fd::{BorrowedFd, IntoRawFd, OwnedFd};
 use std::sync::atomic::AtomicBool;
 use std::thread::{self, Scope, ScopedJoinHandle};
 
-use hdrhistogram::Histogram;
-use rustix::fs::{self, AtFlags, Mode, OFlags};
-use rustix::io::{Errno, retry_on_intr};
-use serde::{Deserialize, Serialize};
-
 use crate::clock;
 use crate::content::fill_random;
 use crate::gate::{Control, RunGuard};
 use crate::random::{Purpose, below, generator};
 use crate::spent::Spent;
 use crate::{LoadError, Pattern, new_histogram};
-
+use hdrhistogram::Histogram;
 use paths::Paths;
+use rustix::fs::{self, AtFlags, Mode, OFlags};
+use rustix::io::{Errno, retry_on_intr};
+use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

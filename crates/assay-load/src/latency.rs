@@ -12,11 +12,10 @@
 
 use std::time::Duration;
 
-use hdrhistogram::Histogram;
-
 use crate::outcome::{LATENCY_BUCKETS, latency_bucket};
 use crate::schedule::OVERTIME_PART;
 use crate::{Class, ClassOutcome, Job, Pattern, SecondRow, Totals, new_histogram};
+use hdrhistogram::Histogram;
 
 const SECOND_NS: u64 = 1_000_000_000;
 

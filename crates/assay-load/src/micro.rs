@@ -3,10 +3,9 @@
 use std::hint::black_box;
 use std::io;
 
-use serde::{Deserialize, Serialize};
-
 use crate::clock;
 use crate::spent::Spent;
+use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -109,6 +108,7 @@ fn page_faults(pages: u64) -> io::Result<()> {
     Ok(())
 }
 
+/// Maps memory without huge pages, writes one byte per page, and unmaps it.
 fn touch_fresh(pages: usize, page: usize) -> io::Result<()> {
     let length = pages * page;
     let (protection, flags) =

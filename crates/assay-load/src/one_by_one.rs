@@ -3,11 +3,10 @@
 use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
 
-use rustix::fs::{fdatasync, fsync};
-use rustix::io::{Errno, ReadWriteFlags, pread, pwrite, pwritev2, retry_on_intr};
-
 use crate::buffer::Buffer;
 use crate::{Class, LoadError, Target, clock};
+use rustix::fs::{fdatasync, fsync};
+use rustix::io::{Errno, ReadWriteFlags, pread, pwrite, pwritev2, retry_on_intr};
 
 pub struct OneByOne<'a> {
     file: BorrowedFd<'a>,

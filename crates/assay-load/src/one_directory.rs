@@ -13,6 +13,7 @@ pub struct OneDirectory<'a> {
     file: Option<OwnedFd>,
 }
 
+/// The directory of a program with one open file.
 pub trait Directory {
     /// Creates a file with a new name; `through` makes its writes durable before they return (`O_DSYNC`).
     fn create(&mut self, name: &str, through: bool) -> Result<(), String>;

@@ -5,14 +5,13 @@
 use std::io;
 use std::ptr::{self, NonNull};
 
-use hdrhistogram::Histogram;
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
-use rustix::param::page_size;
-
 use crate::content::{Content, fill_piece};
 use crate::random::{Purpose, below, generator};
 use crate::spent::Spent;
 use crate::{clock, new_histogram};
+use hdrhistogram::Histogram;
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+use rustix::param::page_size;
 
 /// Number of drawn accesses; then they repeat.
 const DRAWN: usize = 1 << 17;

@@ -2,12 +2,11 @@
 
 use std::ops::Range;
 
-use rand_xoshiro::Xoshiro256PlusPlus;
-
 use crate::distribution::Draw;
 use crate::random::{Purpose, below, generator};
 use crate::sizes::{SizeDraws, is_of_reads};
 use crate::{Apart, Class, Job, Pattern};
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// The share `(first, count)` of one thread; shares differ by one at most.
 pub(crate) fn share(total: u64, threads: u32, thread: u32) -> (u64, u64) {

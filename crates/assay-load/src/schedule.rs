@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use crate::Job;
 use crate::random::{Purpose, at, key, unit};
 use crate::track::Track;
+use serde::{Deserialize, Serialize};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -124,6 +123,7 @@ enum Gaps {
 }
 
 impl Gaps {
+    /// Returns the arrivals of one thread; `None` for a closed loop.
     fn for_thread(job: &Job, thread: u32) -> Option<Self> {
         if let Some(track) = job.track.as_ref().filter(|track| track.by_clock()) {
             return Some(Self::Recorded { track: Arc::clone(track), index: 0 });

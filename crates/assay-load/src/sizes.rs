@@ -1,9 +1,8 @@
 //! Operations of several sizes, each with its share.
 
-use rand_xoshiro::Xoshiro256PlusPlus;
-
 use crate::random::{Purpose, below, generator};
 use crate::{Class, Job};
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SizeShare {
@@ -26,6 +25,7 @@ impl Sizes {
         self.reads.iter().chain(&self.writes)
     }
 
+    /// Returns whether any operation has another size than the job.
     pub(crate) fn differ(&self, job_bytes: u32) -> bool {
         self.all().any(|share| share.bytes != job_bytes)
     }

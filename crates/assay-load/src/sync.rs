@@ -3,12 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::Job;
+use crate::latency::touched_histogram;
 use hdrhistogram::Histogram;
 use rustix::io::ReadWriteFlags;
 use serde::{Deserialize, Serialize};
-
-use crate::Job;
-use crate::latency::touched_histogram;
 
 const MOST_WRITES: u32 = 1_000_000;
 

@@ -3,10 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use crate::waits::{self, Wait, WaitCounts};
 use crate::{Class, Job};
+use serde::{Deserialize, Serialize};
 
 /// Maximum number of requests in a track: 256 MB at 32 bytes each during the replay; a paced one takes 72 each.
 pub const MOST_STEPS: usize = 8_000_000;
@@ -231,6 +230,7 @@ impl Script {
         self.issued.extend(std::iter::repeat_n(after, count.min(room)));
     }
 
+    /// Returns what was replayed, up to the last submission.
     pub(crate) fn finish(self) -> Played {
         let steps = &self.track.steps;
         let mut acts = [Moved::default(); Act::ALL.len()];

@@ -66,6 +66,7 @@ pub(crate) struct Linked {
 }
 
 impl Linked {
+    /// Creates the state of a paced track, preallocated; `None` for other jobs.
     pub(crate) fn new(job: &Job) -> Option<Self> {
         let track = Arc::clone(job.track.as_ref().filter(|track| track.is_paced())?);
         let count = track.steps().len();

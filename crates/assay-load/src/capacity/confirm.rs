@@ -24,8 +24,8 @@ pub(super) struct Confirmed {
 /// Generation of the retried blocks.
 const RETRY: u32 = 2;
 
-/// Writes some of the wrong blocks again, then a spacer elsewhere, and reads them. `is_full`: every block was checked, so
-/// the number of good ones is the capacity.
+/// Writes some of the wrong blocks again, then a spacer elsewhere, and reads them. `is_full`: all blocks were checked,
+/// so the number of good ones is the capacity.
 pub(super) fn confirm(
     pass: &mut Pass<'_>,
     survey: &BlockSurvey,

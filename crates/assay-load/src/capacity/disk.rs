@@ -5,14 +5,13 @@ use std::num::NonZeroU64;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
 
-use rustix::fs::{Advice, FallocateFlags, FileType, fadvise, fallocate, fdatasync, fstat};
-use rustix::io::{Errno, pread, pwrite, retry_on_intr};
-
 use super::stamp::{self, Stamp};
 use super::{BLOCK_BYTES, CapacityJob, PIECE_BYTES, Seen};
 use crate::buffer::Buffer;
 use crate::random::mix64;
 use crate::{LoadError, Target, clock};
+use rustix::fs::{Advice, FallocateFlags, FileType, fadvise, fallocate, fdatasync, fstat};
+use rustix::io::{Errno, pread, pwrite, retry_on_intr};
 
 pub(super) trait BlockDisk {
     /// Writes consecutive blocks, at most one piece.

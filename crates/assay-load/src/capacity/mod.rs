@@ -20,9 +20,8 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use crate::{Law, LoadError, Target};
+use serde::{Deserialize, Serialize};
 
 pub use disk::set_aside;
 pub use simulated::{Lie, Store};

@@ -82,6 +82,7 @@ impl<'a> Pass<'a> {
         !self.is_stopped() && !self.is_over(percent) && self.refusals < MOST_REFUSALS
     }
 
+    /// Writes blocks; fails only if the target refuses the very first write.
     fn write(
         &mut self,
         block: u64,
@@ -191,6 +192,7 @@ pub(super) struct BlockSurvey {
 }
 
 impl BlockSurvey {
+    /// Adds the result of a block; blocks come in order of address.
     pub fn add(&mut self, block: u64, seen: Seen) {
         self.counts.add(seen);
         let gap = block - self.last.map_or(0, |last| last + 1);
@@ -443,7 +445,7 @@ fn survey_sample(
     let places = sample_blocks(seed, zone..blocks, shape.samples);
     let first_places = &places[..places.len().min(shape.rewrites as usize)];
     let rewritten = write_blocks(pass, first_places, BEFORE, BEFORE_PERCENT)?;
-    let rewritten = BTreeSet::from_iter(rewritten);
+    let rewritten: BTreeSet<u64> = rewritten.into_iter().collect();
     if !rewritten.is_empty() {
         pass.settle();
     }

@@ -27,6 +27,7 @@ pub(super) struct Stamp {
 /// Header words of a sector: magic, run, pass, address, generation.
 const HEAD: usize = 5;
 
+/// Returns the words of a sector: head, filling, checksum.
 fn sector_words(stamp: Stamp) -> [u64; WORDS] {
     let mut words = [0; WORDS];
     let Stamp { run, pass, address, generation } = stamp;
@@ -67,6 +68,7 @@ pub(super) fn classify_block(block: &[u8], wanted: Stamp) -> Seen {
     if flipped == 0 { Seen::AsWritten } else { Seen::Flipped { bits: flipped } }
 }
 
+/// Compares a sector with its expected stamp.
 fn classify_sector(sector: &[u8], wanted: Stamp) -> Seen {
     let (found, expected) = (read_words(sector), sector_words(wanted));
     if found == expected {

@@ -11,11 +11,6 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::thread;
 use std::time::Duration;
 
-use io_uring::squeue::Flags;
-use io_uring::types::{Fd, FsyncFlags};
-use io_uring::{Builder, Probe, cqueue, opcode, squeue, types};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-
 use self::entrance::Entrance;
 use super::clear::{self, Clearing};
 use super::{buffer, file};
@@ -24,6 +19,10 @@ use crate::clock::Alarm;
 use crate::drive::{Part, Worker, work as drive};
 use crate::engine::{Completion, Engine, Move, Request, Setup};
 use crate::{EngineEntry, EngineKind, LoadError, Poll, QueueFacts, WriteSync, clock};
+use io_uring::squeue::Flags;
+use io_uring::types::{Fd, FsyncFlags};
+use io_uring::{Builder, Probe, cqueue, opcode, squeue, types};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 pub(super) const ENTRY: EngineEntry = EngineEntry {
     name: "io_uring",

@@ -101,6 +101,7 @@ fn inspect_sectors(
     }
 }
 
+/// Returns the fault of a stamped sector; `None` if it is sound.
 fn stamp_fault(stamp: &WriteStamp, at: u64, wrong_bits: u32) -> Option<Fault> {
     if stamp.address != at {
         return Some(Fault::Misplaced);

@@ -1,12 +1,11 @@
 //! Compares a block with its possible contents.
 
-use serde::{Deserialize, Serialize};
-
 use super::marks::Written;
 use super::stamp::{
     Generation, Holds, MOST_FLIPPED, SECTOR, WriteStamp, flipped_in_head, read_stamp,
 };
 use super::standing::ExpectedData;
+use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -98,6 +97,7 @@ pub(super) struct Judge<'a> {
 }
 
 impl Judge<'_> {
+    /// Classifies a block by its worst sector; reports the first such sector.
     pub fn judge_block(&self, bytes: &[u8], address: u64) -> Block {
         let expected = self.standing.expected(address);
         let mut worst = Sector::Untouched;
@@ -138,6 +138,7 @@ impl Judge<'_> {
         })
     }
 
+    /// Classifies a sector; also returns the write that its stamp names, if this run stamped it.
     fn judge_sector(
         &self,
         sector: &[u8],
@@ -167,6 +168,7 @@ impl Judge<'_> {
         (self.judge_intact(&stamp, block, expected), stood)
     }
 
+    /// Classifies a sector with a complete stamp of this run at the right address.
     fn judge_intact(&self, stamp: &WriteStamp, block: u64, expected: Option<Generation>) -> Sector {
         if self.standing.may_contain(block, stamp.generation) {
             return Sector::Right;
@@ -177,6 +179,7 @@ impl Judge<'_> {
         if expected.is_some() { Sector::Stale } else { Sector::Foreign }
     }
 
+    /// Classifies a sector without a readable stamp.
     fn judge_unstamped(&self, sector: &[u8], at: u64, expected: Option<Generation>) -> Sector {
         if expected.is_none() {
             return Sector::Untouched;

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
 use super::stamp::{self, Generation, WriteStamp};
 use crate::Job;
+use serde::{Deserialize, Serialize};
 
 /// Maximum number of rows per thread; beyond, two become one.
 const MOST_ROWS: usize = 128;
@@ -102,6 +101,7 @@ pub struct Written {
 }
 
 impl Written {
+    /// Creates the order of a completed run from the marks of its threads.
     pub(crate) fn new(run: u64, seed: u64, mut threads: Vec<ThreadMarks>) -> Self {
         let most = MOST_KEPT / threads.len().max(1);
         for thread in &mut threads {

@@ -6,10 +6,6 @@ use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::fs::{Advice, fadvise};
-use rustix::io::{Errno, pread, retry_on_intr};
-use serde::{Deserialize, Serialize};
-
 use super::judge::{Block, Fault, Judge, Stood, WrongData};
 use super::marks::Written;
 use super::standing::ExpectedData;
@@ -18,6 +14,9 @@ use crate::check::check;
 use crate::pattern::blocks;
 use crate::run::entry;
 use crate::{EngineKind, Job, LoadError, Poll, Target, clock};
+use rustix::fs::{Advice, fadvise};
+use rustix::io::{Errno, pread, retry_on_intr};
+use serde::{Deserialize, Serialize};
 
 /// Bytes per read, if operations were smaller.
 const READ_BYTES: u64 = 1 << 20;
@@ -106,6 +105,7 @@ impl Verified {
         }
     }
 
+    /// Counts a block; `has_several` writes may make it ambiguous.
     fn count_block(&mut self, block: Block, has_several: bool) {
         self.read += 1;
         match block {

@@ -93,6 +93,7 @@ impl Entrance {
     }
 }
 
+/// Registers or unregisters the ring; returns whether the kernel did so.
 fn register(ring: &IoUring, what: c_uint, update: &mut Update) -> bool {
     // SAFETY: the kernel reads one update, and writes the number into it.
     let updates = unsafe {

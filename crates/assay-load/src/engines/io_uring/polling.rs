@@ -2,13 +2,12 @@
 
 use std::io;
 
-use rustix::process::getpid;
-use rustix::thread::{sched_getaffinity, sched_setaffinity};
-
 use super::entrance::Entrance;
 use super::{Attempt, ENTRY, IoUring, deferred, first_supported};
 use crate::engine::{Engine, Move, Request};
 use crate::{Job, LoadError, Poll, QueueFacts};
+use rustix::process::getpid;
+use rustix::thread::{sched_getaffinity, sched_setaffinity};
 
 /// Idle time after which the kernel's thread sleeps; the next call wakes it.
 const IDLE_MS: u32 = 1_000;
