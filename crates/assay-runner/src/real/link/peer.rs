@@ -8,19 +8,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::net::sockopt;
-
+use super::super::random_bytes;
+use super::pump::{self, PumpSpan};
+use super::strangers::Strangers;
+use super::wire::Wire;
 use assay_core::digest::Digest;
 use assay_machine::system::network::ledger::{self, LedgerBook, Lines};
 use assay_machine::system::network::protocol::{
     self, ConnectionRole, ControlOrder, RateBucket, Side, Way,
 };
 use assay_machine::system::network::{MOST_STREAMS, SLICE_NS, Token};
-
-use super::pump::{self, PumpSpan};
-use super::strangers::Strangers;
-use super::wire::Wire;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::sockopt;
 
 /// Limit on simultaneous connections: two sessions with all streams.
 const MOST_CONNECTIONS: usize = 300;
@@ -246,6 +245,7 @@ impl PeerState {
         }
     }
 
+    /// Checks the token of a connection, and begins a session or joins one.
     fn admit(
         &self,
         connection: &mut OpenConnection,
@@ -255,10 +255,7 @@ impl PeerState {
         stream.set_nonblocking(false)?;
         stream.set_nodelay(true)?;
         let until = Instant::now() + ADMISSION;
-        let (mut riddle, mut number) = ([0; 32], [0; 32]);
-        for bytes in [&mut riddle, &mut number] {
-            rustix::rand::getrandom(bytes, rustix::rand::GetRandomFlags::empty())?;
-        }
+        let (riddle, number) = (random_bytes()?, random_bytes()?);
         let mut wire = Wire::new(stream);
         wire.say(&protocol::USE.greeting(&riddle))?;
         let line = wire.line(until)?;
@@ -359,6 +356,7 @@ impl PeerState {
         }
     }
 
+    /// Runs the phases that the client orders, until it leaves.
     fn run_phases(&self, mut wire: Wire, session: u64) {
         let mut work: Option<PeerThreads> = None;
         let until = Instant::now() + LONGEST_SESSION;
@@ -377,8 +375,8 @@ impl PeerState {
                     }
                 }
                 Some(ControlOrder::Report) => {
-                    let told = work.take().map(PeerThreads::done).unwrap_or_default();
-                    told.chunks(NUMBERS_PER_LINE).try_for_each(|some| {
+                    let slices = work.take().map(PeerThreads::finish).unwrap_or_default();
+                    slices.chunks(NUMBERS_PER_LINE).try_for_each(|some| {
                         let words: Vec<String> = some.iter().map(u64::to_string).collect();
                         wire.say(&(words.join(" ") + "\n"))
                     })
@@ -391,10 +389,11 @@ impl PeerState {
         }
         if let Some(work) = work {
             work.stop.store(true, Ordering::Relaxed);
-            work.done();
+            work.finish();
         }
     }
 
+    /// Takes the streams of a phase; `None` if some do not arrive.
     fn take_streams(
         &self,
         session: u64,
@@ -441,7 +440,8 @@ struct PeerThreads {
 }
 
 impl PeerThreads {
-    fn done(self) -> Vec<u64> {
+    /// Waits for both threads; returns the received bytes by slice.
+    fn finish(self) -> Vec<u64> {
         let _ = self.sending.join();
         self.receiving.join().unwrap_or_default()
     }
