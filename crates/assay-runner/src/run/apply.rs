@@ -90,13 +90,11 @@ pub fn propose(system: &dyn System, id: &str, arm: &Arm, site: &Site) -> Proposa
     }
     let kept = permanent::kept(arm, id);
     for setting in kept.iter().flat_map(|kept| &kept.settings) {
-        let now = read(system, &setting.path);
-        let lasting = permanent::permanent(system, setting);
-        match now.and_then(|now| Ok((now, lasting?))) {
-            Ok((now, permanent)) => {
+        match lasting_setting(system, setting.clone()) {
+            Ok((setting, now, permanent)) => {
                 lines.push((permanent.keeper, permanent.line));
                 proposal.locks.insert(SETTINGS.to_owned());
-                proposal.settings.push((setting.clone(), now));
+                proposal.settings.push((setting, now));
             }
             Err(why) => {
                 let line = format!("echo {} > {}", setting.value, setting.path.display());
@@ -141,16 +139,17 @@ fn lasting_settings(
     site: &Site,
 ) -> Result<Vec<Lasting>, String> {
     let factor = factors::find(name).ok_or_else(|| format!("{name} is unknown"))?;
-    let mut lasting = Vec::new();
-    for setting in factor.settings(name, level, &View { system, site })? {
-        let now = read(system, &setting.path)?;
-        let permanent = permanent::permanent(system, &setting)?;
-        lasting.push((setting, now, permanent));
-    }
-    Ok(lasting)
+    let settings = factor.settings(name, level, &View { system, site })?;
+    settings.into_iter().map(|setting| lasting_setting(system, setting)).collect()
 }
 
-fn read(system: &dyn System, path: &Path) -> Result<String, String> {
+fn lasting_setting(system: &dyn System, setting: Setting) -> Result<Lasting, String> {
+    let now = read_setting(system, &setting.path)?;
+    let permanent = permanent::permanent(system, &setting)?;
+    Ok((setting, now, permanent))
+}
+
+fn read_setting(system: &dyn System, path: &Path) -> Result<String, String> {
     let text = system.read_text(path).map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(setting_value(&text))
 }
@@ -165,6 +164,7 @@ fn keeper_files(id: &str, lines: &[(Keeper, String)]) -> Vec<(PathBuf, String)> 
     bodies.into_iter().map(|(keeper, body)| (keeper.file(id), format!("{header}{body}"))).collect()
 }
 
+/// Returns what only the operator can do: layers, and settings that Assay does not make permanent.
 fn manual_steps(arm: &Arm, site: &Site) -> Vec<(String, String)> {
     let mut steps = Vec::new();
     if let Some(lost) = permanent::lost(arm, site) {
@@ -257,7 +257,7 @@ fn is_in_place(system: &dyn System, proposal: &Proposal) -> bool {
         system.read_text(path).is_ok_and(|now| without_header(&now) == without_header(text))
     };
     let is_set = |(wanted, _): &(Setting, String)| {
-        read(system, &wanted.path).is_ok_and(|now| now == wanted.value)
+        read_setting(system, &wanted.path).is_ok_and(|now| now == wanted.value)
     };
     proposal.files.iter().all(is_written) && proposal.settings.iter().all(is_set)
 }

@@ -93,6 +93,7 @@ impl Lookout for Post<'_> {
 }
 
 impl LookoutState<'_> {
+    /// Compares two sightings; fails if the devices cannot be observed.
     fn glance(
         &mut self,
         before: &Sighting,
@@ -101,7 +102,7 @@ impl LookoutState<'_> {
         requests: Presence<BlockLatency>,
     ) -> Result<Glance, String> {
         let span_ns = now.at_ns.saturating_sub(before.at_ns);
-        let (early, late) = (present(&before.devices)?, present(&now.devices)?);
+        let (early, late) = (require(&before.devices)?, require(&now.devices)?);
         let grown: Vec<(&String, Counters, DeviceState)> = late
             .iter()
             .filter_map(|(name, late)| {
@@ -157,7 +158,7 @@ impl LookoutState<'_> {
     }
 }
 
-fn present<T>(seen: &Presence<T>) -> Result<&T, String> {
+fn require<T>(seen: &Presence<T>) -> Result<&T, String> {
     match seen {
         Presence::Present(value) => Ok(value),
         Presence::Absent(reason) => Err(format!("cannot observe the devices: {reason}")),
