@@ -338,7 +338,7 @@ fn survey_all_blocks(
     shape: &CapacityShape,
 ) -> Result<SurveyResult, LoadError> {
     let (written, write_ns) = write_zone(pass, blocks)?;
-    // Without a time limit, only a full filesystem ends the writes early.
+    // Writes that end before their time limit have filled the filesystem.
     let is_filled = pass.disk.may_fill_up() && !pass.is_over(WRITING_PERCENT);
     let (mut checked, mut read, mut piece) = (BlockSurvey::default(), 0, Vec::new());
     while read < written && pass.may_go_on(100) {

@@ -135,6 +135,7 @@ pub(super) fn flipped_in_head(sector: &[u8], run: u64, seed: u64, address: u64) 
         let bits = in_words + (sum ^ hidden[SUM]).count_ones();
         (bits <= MOST_TURNED).then_some(bits.max(1))
     };
+    // If nothing matches, the checksum itself may be damaged.
     flipped_bits(hidden[SUM]).or_else(|| flipped_bits(repaired_sum(hidden[SUM], rest)?))
 }
 
