@@ -90,16 +90,13 @@ fn open(system: &dyn System, directory: &Path, path: &Path) -> io::Result<File> 
 fn bind_name(name: &str) -> Result<OwnedFd, HoldError> {
     let address =
         SocketAddrUnix::new_abstract_name(format!("{SHOWN}{name}").as_bytes()).map_err(failed)?;
-    for _ in 1..ATTEMPTS {
+    let mut attempts = 1;
+    loop {
         match attempt(&address)? {
             Attempt::Mine(socket) => return Ok(socket),
-            Attempt::Theirs { process: None, .. } => {}
+            Attempt::Theirs { process: None, .. } if attempts < ATTEMPTS => attempts += 1,
             Attempt::Theirs { process, user } => return Err(HoldError::Held { process, user }),
         }
-    }
-    match attempt(&address)? {
-        Attempt::Mine(socket) => Ok(socket),
-        Attempt::Theirs { process, user } => Err(HoldError::Held { process, user }),
     }
 }
 

@@ -358,24 +358,25 @@ impl PeerState {
 
     /// Runs the phases that the client orders, until it leaves.
     fn run_phases(&self, mut wire: Wire, session: u64) {
-        let mut work: Option<PeerThreads> = None;
+        let mut load: Option<PeerThreads> = None;
         let until = Instant::now() + LONGEST_SESSION;
         while !self.over.load(Ordering::Relaxed) {
             let Ok(line) = wire.line(until.min(Instant::now() + SILENCE)) else { break };
             let said = match ControlOrder::read(&line) {
                 Some(ControlOrder::Go { up, down, ms })
-                    if ms <= LONGEST_PHASE_MS && work.is_none() =>
+                    if ms <= LONGEST_PHASE_MS && load.is_none() =>
                 {
-                    match self.take_streams(session, up, down) {
+                    let answer = match self.take_streams(session, up, down) {
                         Some((receives, sends)) => {
-                            work = self.start_load(receives, sends, ms);
-                            if work.is_some() { wire.say("going\n") } else { wire.say("no busy\n") }
+                            load = self.start_load(receives, sends, ms);
+                            if load.is_some() { "going\n" } else { "no busy\n" }
                         }
-                        None => wire.say("no streams\n"),
-                    }
+                        None => "no streams\n",
+                    };
+                    wire.say(answer)
                 }
                 Some(ControlOrder::Report) => {
-                    let slices = work.take().map(PeerThreads::finish).unwrap_or_default();
+                    let slices = load.take().map(PeerThreads::finish).unwrap_or_default();
                     slices.chunks(NUMBERS_PER_LINE).try_for_each(|some| {
                         let words: Vec<String> = some.iter().map(u64::to_string).collect();
                         wire.say(&(words.join(" ") + "\n"))
@@ -387,9 +388,9 @@ impl PeerState {
                 break;
             }
         }
-        if let Some(work) = work {
-            work.stop.store(true, Ordering::Relaxed);
-            work.finish();
+        if let Some(load) = load {
+            load.stop.store(true, Ordering::Relaxed);
+            load.finish();
         }
     }
 
