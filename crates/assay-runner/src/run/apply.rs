@@ -264,7 +264,10 @@ fn is_in_place(system: &dyn System, proposal: &Proposal) -> bool {
 
 /// A file without its first comment, which names the author and may differ by version.
 fn without_header(text: &str) -> &str {
-    text.split_once('\n').filter(|(head, _)| head.starts_with('#')).map_or(text, |(_, body)| body)
+    match text.split_once('\n') {
+        Some((head, body)) if head.starts_with('#') => body,
+        _ => text,
+    }
 }
 
 fn check_no_clash(known: &[Unfinished], proposal: &Proposal) -> Outcome<()> {
@@ -336,17 +339,16 @@ pub fn undo(system: &dyn System, standing: &Unfinished) -> Outcome<Report> {
 pub fn check_unedited(system: &dyn System, standing: &Unfinished) -> Outcome<()> {
     for undo in standing.undos() {
         let Undo::Text { path, written: Some(written), .. } = undo else { continue };
-        match system.read_text(path) {
-            Ok(now) if now != *written => {
-                return Err(Failure::refused(format!(
-                    "{} changed since Assay wrote it, so Assay does not touch it; remove or restore \
-                     the file, then run assay advise undo {} again. The file now contains:\n{}",
-                    path.display(),
-                    standing.id,
-                    now.trim_end()
-                )));
-            }
-            _ => {}
+        if let Ok(now) = system.read_text(path)
+            && now != *written
+        {
+            return Err(Failure::refused(format!(
+                "{} changed since Assay wrote it, so Assay does not touch it; remove or restore \
+                 the file, then run assay advise undo {} again. The file now contains:\n{}",
+                path.display(),
+                standing.id,
+                now.trim_end()
+            )));
         }
     }
     Ok(())
