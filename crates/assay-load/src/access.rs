@@ -28,7 +28,6 @@ pub struct Zone {
     pub operations_percent: u8,
 }
 
-/// Parts that cover a whole area, at least two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Zones {
     all: [Zone; MOST_ZONES],
@@ -42,11 +41,11 @@ impl Zones {
 
     /// Returns `None` if the number of zones is wrong, shares do not add up to 100, or one of them is 0.
     fn new(zones: &[Zone]) -> Option<Self> {
-        let sum = |of: fn(&Zone) -> u8| zones.iter().map(|zone| u32::from(of(zone))).sum::<u32>();
-        let is_empty = |zone: &Zone| zone.area_percent == 0 || zone.operations_percent == 0;
-        if sum(|zone| zone.area_percent) != 100
-            || sum(|zone| zone.operations_percent) != 100
-            || zones.iter().any(is_empty)
+        let area: u32 = zones.iter().map(|zone| u32::from(zone.area_percent)).sum();
+        let operations: u32 = zones.iter().map(|zone| u32::from(zone.operations_percent)).sum();
+        let has_no_share = |zone: &Zone| zone.area_percent == 0 || zone.operations_percent == 0;
+        if (area, operations) != (100, 100)
+            || zones.iter().any(has_no_share)
             || !(2..=MOST_ZONES).contains(&zones.len())
         {
             return None;
@@ -66,17 +65,17 @@ impl Thousandths {
         f64::from(self.0) / 1000.0
     }
 
-    /// Parses a number below an integer bound.
-    fn read(text: &str, below: u32) -> Option<Self> {
+    /// Parses a number above 0 and below an integer bound.
+    fn parse(text: &str, below: u32) -> Option<Self> {
         let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
-        let digits =
+        let is_digits =
             |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        if !digits(whole) || !digits(part) || part.len() > 3 {
+        if !is_digits(whole) || !is_digits(part) || part.len() > 3 {
             return None;
         }
         let part = format!("{part:0<3}").parse::<u32>().ok()?;
-        let all = whole.parse::<u32>().ok()?.checked_mul(1000)?.checked_add(part)?;
-        (1..below * 1000).contains(&all).then_some(Self(all))
+        let thousandths = whole.parse::<u32>().ok()?.checked_mul(1000)?.checked_add(part)?;
+        (1..below * 1000).contains(&thousandths).then_some(Self(thousandths))
     }
 }
 
@@ -106,25 +105,23 @@ impl Access {
         self == Self::Uniform
     }
 
-    /// The share of places of the densest part by its share of operations.
+    /// Returns the hottest part's share of the places, divided by its share of the operations; 1 if uniform.
     pub fn densest(self, places: u64) -> f64 {
         match self {
             Self::Uniform => 1.0,
             // The share `h` of the places has `1-h` of the operations.
             Self::Pareto(share) => (share.value() / (1.0 - share.value())).min(1.0),
             Self::Zones(zones) => {
-                let each = zones
-                    .all()
-                    .iter()
-                    .map(|zone| f64::from(zone.area_percent) / f64::from(zone.operations_percent));
-                each.fold(1.0, f64::min)
+                let ratio =
+                    |zone: &Zone| f64::from(zone.area_percent) / f64::from(zone.operations_percent);
+                zones.all().iter().map(ratio).fold(1.0, f64::min)
             }
-            // A fifth of them, as in a typical hot spot.
+            // The hottest fifth of the places, as in a typical hot spot.
             Self::Zipf(theta) => {
                 let (all, fifth) = (places.max(1) as f64, (places / 5).max(1) as f64);
-                let share = fifth / all;
-                let met = sum_of_powers(fifth, theta.value()) / sum_of_powers(all, theta.value());
-                (share / met).min(1.0)
+                let operations =
+                    sum_of_powers(fifth, theta.value()) / sum_of_powers(all, theta.value());
+                (fifth / all / operations).min(1.0)
             }
         }
     }
@@ -183,10 +180,10 @@ impl FromStr for Access {
         let (law, parameter) = trimmed.split_once(':').unwrap_or((trimmed, ""));
         let access = match law {
             "uniform" if parameter.is_empty() => Some(Self::Uniform),
-            "zipf" => Thousandths::read(parameter, STEEPEST).map(Self::Zipf),
-            "pareto" => Thousandths::read(parameter, 1).map(Self::Pareto),
+            "zipf" => Thousandths::parse(parameter, STEEPEST).map(Self::Zipf),
+            "pareto" => Thousandths::parse(parameter, 1).map(Self::Pareto),
             "zoned" => {
-                let zones: Option<Vec<Zone>> = parameter.split(':').map(zone).collect();
+                let zones: Option<Vec<Zone>> = parameter.split(':').map(parse_zone).collect();
                 zones.and_then(|zones| Zones::new(&zones)).map(Self::Zones)
             }
             _ => None,
@@ -195,8 +192,8 @@ impl FromStr for Access {
     }
 }
 
-/// Reads a zone in fio's order: percent of the accesses, percent of the area.
-fn zone(shares: &str) -> Option<Zone> {
+/// Parses a zone in fio's order: percent of the accesses, percent of the area.
+fn parse_zone(shares: &str) -> Option<Zone> {
     let percent =
         |text: &str| text.trim().parse::<u8>().ok().filter(|share| (1..=99).contains(share));
     let (operations, area) = shares.split_once('/')?;

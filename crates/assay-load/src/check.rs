@@ -50,7 +50,7 @@ fn check_job(job: &Job) -> Result<(), String> {
     if job.operations == Some(0) {
         return Err("operation count 0: nothing to measure".into());
     }
-    check_spread(job)?;
+    check_spaced(job)?;
     check_places(job)?;
     check_slices(job)?;
     check_schedule(job)?;
@@ -66,15 +66,18 @@ fn check_range(what: &str, value: u32, most: u32) -> Result<(), String> {
     Err(format!("{what} {value}: use 1 to {most}"))
 }
 
-/// Samples in their order: one place after the other, each known from the operation count.
-fn check_spread(job: &Job) -> Result<(), String> {
-    match (job.pattern, job.operations) {
-        (Pattern::Spaced, None) => Err("a spaced pattern needs an operation count".into()),
-        (Pattern::Spaced, _) if (job.threads, job.depth) != (1, 1) => {
-            Err("a spaced pattern needs one thread and queue depth 1".into())
-        }
-        _ => Ok(()),
+/// Checks a spaced pattern: each place follows from the number of the operation.
+fn check_spaced(job: &Job) -> Result<(), String> {
+    if job.pattern != Pattern::Spaced {
+        return Ok(());
     }
+    if job.operations.is_none() {
+        return Err("a spaced pattern needs an operation count".into());
+    }
+    if (job.threads, job.depth) != (1, 1) {
+        return Err("a spaced pattern needs one thread and queue depth 1".into());
+    }
+    Ok(())
 }
 
 /// Checks that sizes, area and pattern are consistent.
@@ -146,8 +149,8 @@ fn check_track(job: &Job) -> Result<(), String> {
     if job.threads != 1 {
         return Err("a track needs one thread".into());
     }
-    let has_more = job.schedule.is_some() || job.slices.is_some() || job.verify.is_some();
-    if has_more || job.think != Duration::ZERO || job.pattern != Pattern::Random {
+    let has_other = job.schedule.is_some() || job.slices.is_some() || job.verify.is_some();
+    if has_other || job.think != Duration::ZERO || job.pattern != Pattern::Random {
         return Err("a track defines all times and offsets".into());
     }
     if track.by_clock() && job.operations.is_some() {
@@ -159,7 +162,7 @@ fn check_track(job: &Job) -> Result<(), String> {
     track.fault(job).map_or(Ok(()), Err)
 }
 
-/// Checks stamps: whole sectors and random content.
+/// Checks verification: whole sectors and random content.
 fn check_stamps(job: &Job) -> Result<(), String> {
     if job.verify.is_none() {
         return Ok(());
@@ -184,6 +187,7 @@ fn check_stamps(job: &Job) -> Result<(), String> {
     Ok(())
 }
 
+/// Checks that the area has a block for each thread, or for each sample.
 fn check_area(job: &Job) -> Result<(), String> {
     let parts = if job.apart == Apart::Halves { 2 } else { 1 };
     let needed = parts

@@ -20,7 +20,7 @@ pub(crate) fn monotonic_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::Monotonic))
 }
 
-/// Waits for starts: asleep, and awake for as long as this machine needs to wake up on time.
+/// Waits for starts: sleeps, then spins for as long as this machine needs to wake up on time.
 pub(crate) struct Alarm {
     spin_ns: u64,
 }
@@ -30,29 +30,30 @@ impl Alarm {
         Self { spin_ns: MOST_SPIN_NS }
     }
 
-    /// Returns when to wake up for a stamp: each time a little closer to it.
-    pub(crate) fn wake_for(&mut self, stamp: u64) -> u64 {
+    /// Returns when to wake up for a stamp, each time a little closer to it; [`Alarm::adapt_spin`] corrects that.
+    pub(crate) fn next_wake(&mut self, stamp: u64) -> u64 {
         self.spin_ns = self.spin_ns.saturating_sub(STEP_NS);
         stamp.saturating_sub(self.spin_ns)
     }
 
-    /// Looks how late a sleep ended that was to end at a stamp: one in 64 ends too late for the start.
-    pub(crate) fn woke(&mut self, stamp: u64) {
+    /// Lengthens the spin if the sleep until `stamp` ended too late. The spin grows 64 times as fast as it shrinks, so
+    /// about one sleep in 64 ends too late.
+    pub(crate) fn adapt_spin(&mut self, stamp: u64) {
         if monotonic_ns() > stamp.saturating_add(self.spin_ns) {
             self.spin_ns = MOST_SPIN_NS.min(self.spin_ns + 64 * STEP_NS);
         }
     }
 
     pub(crate) fn wait_until(&mut self, stamp: u64) {
-        let wake = self.wake_for(stamp);
+        let wake = self.next_wake(stamp);
         if monotonic_ns() < wake {
             let until = Timespec {
                 tv_sec: (wake / 1_000_000_000) as _,
                 tv_nsec: (wake % 1_000_000_000) as _,
             };
-            // A signal may end it early: whoever waits looks at the clock all the same.
+            // A signal may end the sleep early.
             while clock_nanosleep_absolute(ClockId::Monotonic, &until) == Err(Errno::INTR) {}
-            self.woke(wake);
+            self.adapt_spin(wake);
         }
         while monotonic_ns() < stamp {
             std::hint::spin_loop();

@@ -3,13 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use rand_core::Rng;
-use rand_xoshiro::Xoshiro256PlusPlus;
-use serde::{Deserialize, Serialize};
-
 use crate::fresh::FreshContent;
 use crate::random::{Purpose, generator};
 use crate::{Class, Job, Mix};
+use rand_core::Rng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
 
 /// Content of writes; a rewrite writes the read data with small changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,6 +78,7 @@ pub(crate) enum Filler {
 }
 
 impl Filler {
+    /// Selects the cheapest filler that a job permits.
     pub(crate) fn new(job: &Job, thread: u32) -> Self {
         match job.content {
             _ if job.mix == Mix::Rewrite => {
@@ -97,7 +97,7 @@ impl Filler {
             Self::Nothing => {}
             Self::Zero => bytes.fill(0),
             Self::Fresh(fresh) => fresh.fill(bytes),
-            Self::Change(rng) => change(rng, bytes),
+            Self::Change(rng) => change_sectors(rng, bytes),
         }
     }
 }
@@ -118,7 +118,7 @@ pub(crate) fn fill_random(rng: &mut Xoshiro256PlusPlus, bytes: &mut [u8]) {
 }
 
 /// Changes bytes at the start of each sector; always the first one.
-fn change(rng: &mut Xoshiro256PlusPlus, bytes: &mut [u8]) {
+fn change_sectors(rng: &mut Xoshiro256PlusPlus, bytes: &mut [u8]) {
     for sector in bytes.chunks_mut(SECTOR) {
         let difference = (rng.next_u64() | 1).to_le_bytes();
         for (byte, difference) in sector.iter_mut().zip(difference) {

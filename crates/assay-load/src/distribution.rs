@@ -1,12 +1,11 @@
 //! Draws of a place by the law of an [`Access`]: exact laws, no tables, no memory but a few numbers.
 
-use rand_core::Rng;
-use rand_xoshiro::Xoshiro256PlusPlus;
-
 use crate::access::MOST_ZONES;
-use crate::random::below;
+use crate::random::{below, unit};
 use crate::scatter::Permutation;
 use crate::{Access, Zones};
+use rand_core::Rng;
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Draw {
@@ -26,7 +25,7 @@ pub(crate) struct ZonePart {
 }
 
 /// Divides the places among the zones: at least one each, if there are enough.
-fn parts(zones: &Zones, places: u64) -> [ZonePart; MOST_ZONES] {
+fn divide_places(zones: &Zones, places: u64) -> [ZonePart; MOST_ZONES] {
     let mut parts = [ZonePart::default(); MOST_ZONES];
     let count = zones.all().len() as u64;
     let (mut below, mut area, mut first) = (0, 0, 0);
@@ -34,7 +33,8 @@ fn parts(zones: &Zones, places: u64) -> [ZonePart; MOST_ZONES] {
         below += u64::from(zone.operations_percent);
         area += u128::from(zone.area_percent);
         let end = (u128::from(places) * area / 100) as u64;
-        let end = end.max(index + 1).min(places.saturating_sub(count - 1 - index)).max(first);
+        let left_for_later = places.saturating_sub(count - 1 - index);
+        let end = end.max(index + 1).min(left_for_later).max(first);
         *part = ZonePart { below, first, places: end - first };
         first = end;
     }
@@ -55,7 +55,7 @@ impl Draw {
             }
             Access::Zones(zones) => {
                 let count = zones.all().len();
-                Self::Zones { places, zones: parts(&zones, places), count }
+                Self::Zones { places, zones: divide_places(&zones, places), count }
             }
         }
     }
@@ -68,14 +68,14 @@ impl Draw {
         }
     }
 
-    /// A separate function, to keep the usual one short.
+    /// Not inlined, to keep [`Draw::next`] short.
     #[inline(never)]
     fn next_by_law(&self, rng: &mut Xoshiro256PlusPlus) -> u64 {
         match self {
             Self::Uniform { places } => below(rng, *places),
             Self::Zipf { law, scatter } => scatter.at(law.next(rng) - 1),
             Self::Pareto { places, power, scatter } => {
-                let rank = (*places as f64 * unit(rng).powf(*power)) as u64;
+                let rank = (*places as f64 * unit(rng.next_u64()).powf(*power)) as u64;
                 scatter.at(rank.min(places - 1))
             }
             Self::Zones { places, zones, count } => {
@@ -88,11 +88,6 @@ impl Draw {
             }
         }
     }
-}
-
-/// Uniform in `[0, 1)`, in steps of 2 to the power of -53.
-fn unit(rng: &mut Xoshiro256PlusPlus) -> f64 {
-    (rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 /// Ranks by Zipf's law, by rejection inversion (Hörmann and Derflinger 1996, "Rejection-inversion to generate variates
@@ -124,7 +119,7 @@ impl Zipf {
     fn next(&self, rng: &mut Xoshiro256PlusPlus) -> u64 {
         loop {
             // In (first, last].
-            let drawn = self.last + unit(rng) * (self.first - self.last);
+            let drawn = self.last + unit(rng.next_u64()) * (self.first - self.last);
             let x = self.inverse(drawn);
             let rank = (x + 0.5).floor().clamp(1.0, self.places);
             if rank - x <= self.near || drawn >= self.integral(rank + 0.5) - self.height(rank) {

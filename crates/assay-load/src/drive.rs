@@ -8,8 +8,6 @@ mod paced;
 use std::collections::VecDeque;
 use std::io;
 
-use hdrhistogram::Histogram;
-
 use crate::content::Filler;
 use crate::engine::{Completion, Engine, EngineKind, Move, Request, Setup};
 use crate::gate::Control;
@@ -22,6 +20,7 @@ use crate::track::{Act, Played, Script, Step};
 use crate::verify::{Stamper, ThreadMarks};
 use crate::waits::Linked;
 use crate::{Class, Job, LoadError, Pace, QueueFacts, Target, clock};
+use hdrhistogram::Histogram;
 
 pub(crate) struct Worker<'a> {
     pub(crate) job: &'a Job,
@@ -49,12 +48,12 @@ pub(crate) struct Part {
     pub(crate) sync_ns: Option<Histogram<u64>>,
 }
 
-/// The life of a thread; `None` if another one failed or a stop came first.
+/// Runs the job's part of one thread; `None` if another thread failed or a stop came first.
 pub(crate) fn work<'a, E: Engine<'a>>(worker: &Worker<'a>) -> Result<Option<Part>, LoadError> {
     let setup =
         Setup { job: worker.job, kind: worker.kind, target: worker.target, thread: worker.thread };
     let mut drive = DriveLoop::new(E::open(&setup)?, worker);
-    if !worker.control.all_ready() || worker.control.stop_asked() || drive.left == 0 {
+    if !worker.control.await_all() || worker.control.stop_asked() || drive.left == 0 {
         return Ok(None);
     }
     if worker.job.waits() {
@@ -99,12 +98,13 @@ struct Flight {
     intended: u64,
 }
 
-const BEGINS: [Move; Class::ALL.len()] =
+/// The first transfer of each class, in the order of [`Class::ALL`].
+const FIRST_MOVES: [Move; Class::ALL.len()] =
     [Move::Read, Move::Write, Move::Read, Move::Trim, Move::Zero, Move::Sync];
 
 impl Flight {
     fn new(class: Class, BlockPlace { offset, bytes }: BlockPlace) -> Self {
-        let way = BEGINS[class as usize];
+        let way = FIRST_MOVES[class as usize];
         Self { class, way, offset, bytes, synced: false, submitted: 0, intended: 0 }
     }
 
@@ -114,7 +114,7 @@ impl Flight {
 
     /// Returns whether a rewrite still has to write.
     #[inline]
-    fn goes_on(&self) -> bool {
+    fn must_write_back(&self) -> bool {
         self.class == Class::Rewrite && self.way == Move::Read
     }
 }
@@ -133,7 +133,7 @@ impl Alike {
 
     /// Counts an operation if it equals these.
     #[inline]
-    fn takes(&mut self, flight: &Flight) -> bool {
+    fn add_if_alike(&mut self, flight: &Flight) -> bool {
         let is_alike = self.submitted == flight.submitted
             && self.bytes == flight.bytes
             && self.class == flight.class;
@@ -144,7 +144,7 @@ impl Alike {
     }
 
     #[inline(always)]
-    fn note(self, book: &mut Book, stamp: u64) {
+    fn record(self, book: &mut Book, stamp: u64) {
         if self.count > 0 {
             let latency = stamp.saturating_sub(self.submitted);
             book.record_alike(self.class, self.bytes, latency, self.count);
@@ -174,7 +174,6 @@ struct DriveLoop<E> {
     /// Replaces the filler if writes are verified.
     stamper: Option<Stamper>,
     book: Book,
-    /// Number of completions to wait for.
     wait_for: usize,
     /// Maximum number of operations, and the remaining ones.
     all: u64,
@@ -188,7 +187,7 @@ struct DriveLoop<E> {
     fault: Option<LoadError>,
     starts: Option<Starts>,
     pace: Pace,
-    /// Whatever was meant to start up to here may have found all slots in flight.
+    /// An operation with an intended start up to this stamp may have found all slots in flight.
     full_until: u64,
     /// Think time in nanoseconds, and the resting slots, earliest wake-up first.
     think_ns: u64,
@@ -253,7 +252,7 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
         self.book.begin(start, first);
         let (last, stopped) = loop {
             let (stamp, ended) = self.reap()?;
-            if self.book.begins_no_slice(stamp) {
+            if self.book.is_past_slices(stamp) {
                 let rest = self.left.min(self.book.rest_of_slice(self.all - self.left));
                 // The remaining operations are not submitted, so they do not count.
                 self.all -= self.left - rest;
@@ -270,13 +269,10 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
         self.book.close();
         self.left = 0;
         while self.free.len() < self.flights.len() {
-            self.submit()?; // what is halfway, and nothing new
+            self.submit()?; // only writes of rewrites, because no operations are left
             self.reap()?;
         }
-        match self.fault.take() {
-            Some(fault) => Err(fault),
-            None => Ok((last, stopped)),
-        }
+        self.result(last, stopped)
     }
 
     /// Writes rewrites back, fills and starts all free slots; returns the time before.
@@ -343,7 +339,7 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
         Ok(stamp)
     }
 
-    /// Adds the next transfer of a slot's operation to the batch.
+    /// Adds the next transfer of a slot's operation to the batch; fills the slot of a write first.
     #[inline(always)]
     fn prepare(&mut self, slot: u32, flight: Flight) {
         let Flight { way, offset, bytes, mut synced, .. } = flight;
@@ -384,8 +380,8 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
         let stamp = self.engine.now_ns();
         let mut alike = Alike::NONE;
         let rewrites = self.classes.are_rewrites();
-        let ends = |done: &Completion| !self.flights[done.slot as usize].goes_on();
-        let ended = if rewrites { self.done.iter().any(ends) } else { !self.done.is_empty() };
+        let has_ended = |done: &Completion| !self.flights[done.slot as usize].must_write_back();
+        let ended = if rewrites { self.done.iter().any(has_ended) } else { !self.done.is_empty() };
         if ended {
             self.book.stamp(stamp);
         }
@@ -396,7 +392,7 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
         for done in &self.done {
             let flight = self.flights[done.slot as usize];
             let moved = done.result == flight.bytes as i32;
-            if rewrites && moved && flight.goes_on() {
+            if rewrites && moved && flight.must_write_back() {
                 self.halfway.push(done.slot);
                 continue;
             }
@@ -411,31 +407,31 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
             if moved {
                 if PACED && self.starts.is_some() {
                     // Each operation counts by its own intended start.
-                    self.book.choose(flight.intended);
+                    self.book.set_intended(flight.intended);
                     self.book.respond(flight.class, stamp.saturating_sub(flight.intended));
-                    Alike::from(&flight).note(&mut self.book, stamp);
-                } else if !alike.takes(&flight) {
-                    alike.note(&mut self.book, stamp);
+                    Alike::from(&flight).record(&mut self.book, stamp);
+                } else if !alike.add_if_alike(&flight) {
+                    alike.record(&mut self.book, stamp);
                     alike = Alike::from(&flight);
                 }
             } else if self.fault.is_none() {
-                self.fault = Some(fault(flight, done.result));
+                self.fault = Some(operation_error(flight, done.result));
             }
         }
-        alike.note(&mut self.book, stamp);
+        alike.record(&mut self.book, stamp);
         if self.stamper.is_some() || self.sync_times.is_some() {
-            self.settle_apart(stamp);
+            self.settle_writes(stamp);
         }
         (stamp, ended)
     }
 
-    /// The rare part of `settle`: verified or synced writes, apart from the loop of others.
+    /// The rare part of `settle`, for verified or synced writes; apart, to keep the common loop short.
     #[inline(never)]
-    fn settle_apart(&mut self, stamp: u64) {
+    fn settle_writes(&mut self, stamp: u64) {
         for done in &self.done {
             let flight = &self.flights[done.slot as usize];
             let moved = done.result == flight.bytes as i32;
-            if moved && flight.goes_on() {
+            if moved && flight.must_write_back() {
                 continue;
             }
             if let Some(stamper) = &mut self.stamper {
@@ -447,7 +443,7 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
             {
                 let sync_ns = self.engine.sync_ns(done.slot);
                 let is_counting = if self.starts.is_some() {
-                    self.book.holds(flight.intended)
+                    self.book.is_in_window(flight.intended)
                 } else {
                     self.book.is_counting()
                 };
@@ -457,13 +453,13 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
             }
         }
         if let Some(stamper) = &mut self.stamper {
-            stamper.look(stamp);
+            stamper.advance_low(stamp);
         }
     }
 }
 
 #[cold]
-fn fault(flight: Flight, result: i32) -> LoadError {
+fn operation_error(flight: Flight, result: i32) -> LoadError {
     let asked = flight.bytes;
     let (class, offset) = match flight.way {
         Move::Read => (Class::Read, flight.offset),

@@ -32,9 +32,7 @@ pub enum LoadError {
     },
     /// A short transfer; zero bytes at the end of a file.
     Short {
-        /// Read or write; for a rewrite its failed half.
         class: Class,
-        /// Its offset in bytes from the start of the target.
         offset: u64,
         asked: u32,
         got: u32,
@@ -91,15 +89,11 @@ impl fmt::Display for LoadError {
             Self::Engine { what, source } => write!(f, "cannot {what}: {source}"),
             Self::Operation { class, offset, source } => {
                 write!(f, "{class} at offset {offset} failed: {source}")?;
-                match class {
-                    Class::Trim if self.is_lacking() => {
-                        f.write_str("; this target does not support trims")
-                    }
-                    Class::Zero if self.is_lacking() => {
-                        f.write_str("; this target does not support zeroing")
-                    }
-                    _ => Ok(()),
+                if !self.is_lacking() {
+                    return Ok(());
                 }
+                let lacking = if *class == Class::Trim { "trims" } else { "zeroing" };
+                write!(f, "; this target does not support {lacking}")
             }
             Self::Short { class, offset, asked, got } => {
                 write!(f, "{class} at offset {offset} moved {got} of {asked} requested bytes")
@@ -121,10 +115,7 @@ impl error::Error for LoadError {
             | Self::Engine { source, .. }
             | Self::Operation { source, .. }
             | Self::File { source, .. } => Some(source),
-            Self::Invalid(_)
-            | Self::Unavailable { .. }
-            | Self::Short { .. }
-            | Self::Panicked { .. } => None,
+            _ => None,
         }
     }
 }

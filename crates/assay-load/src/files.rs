@@ -14,19 +14,17 @@ use std::os::fd::{BorrowedFd, IntoRawFd, OwnedFd};
 use std::sync::atomic::AtomicBool;
 use std::thread::{self, Scope, ScopedJoinHandle};
 
-use hdrhistogram::Histogram;
-use rustix::fs::{self, AtFlags, Mode, OFlags};
-use rustix::io::{Errno, retry_on_intr};
-use serde::{Deserialize, Serialize};
-
 use crate::clock;
 use crate::content::fill_random;
 use crate::gate::{Control, RunGuard};
 use crate::random::{Purpose, below, generator};
 use crate::spent::Spent;
 use crate::{LoadError, Pattern, new_histogram};
-
+use hdrhistogram::Histogram;
 use paths::Paths;
+use rustix::fs::{self, AtFlags, Mode, OFlags};
+use rustix::io::{Errno, retry_on_intr};
+use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -68,7 +66,6 @@ pub enum FileSync {
 
 names!(FileSync: None = "none", EachPhase = "each-phase", EachFile = "each-file");
 
-/// A tree of files, and its access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileJob {
     pub files: u32,
@@ -117,7 +114,6 @@ const MOST_SIZE: u32 = 1 << 30;
 const FILE_MODE: Mode = Mode::from_raw_mode(0o600);
 const DIRECTORY_MODE: Mode = Mode::from_raw_mode(0o700);
 
-/// A tree of files below a directory created for it.
 pub struct FileTree<'a> {
     job: FileJob,
     root: BorrowedFd<'a>,
@@ -179,7 +175,7 @@ impl<'a> FileTree<'a> {
         stop: &AtomicBool,
     ) -> Result<FileOutcome, LoadError> {
         for (thread, share) in (0..).zip(&mut self.shares) {
-            share.put_in_order(act, &self.job, thread);
+            share.draw_order(act, &self.job, thread);
         }
         let control = Control::new(self.job.threads, stop);
         let task = FileTask {
@@ -190,10 +186,10 @@ impl<'a> FileTree<'a> {
             control: &control,
             limit_ns,
         };
-        let asked: u64 = self.shares.iter().map(|share| share.order.len() as u64).sum();
-        let parts = all_threads(&task, &mut self.shares)?;
+        let planned: u64 = self.shares.iter().map(|share| share.order.len() as u64).sum();
+        let parts = run_threads(&task, &mut self.shares)?;
         let sync = if act.changes() { self.sync()? } else { (0, 0) };
-        Ok(outcome(act, &self.job, &parts, asked, sync))
+        Ok(outcome(act, &self.job, &parts, planned, sync))
     }
 
     /// Syncs the file system, not measured.
@@ -216,9 +212,11 @@ impl<'a> FileTree<'a> {
 }
 
 fn check(job: &FileJob) -> Result<(), LoadError> {
-    let limit = |what: &str, number: u32, most: u32| match number {
-        number if (1..=most).contains(&number) => Ok(()),
-        _ => Err(LoadError::Invalid(format!("{number} is not a {what}; use 1 to {most}"))),
+    let limit = |what: &str, number: u32, most: u32| {
+        if (1..=most).contains(&number) {
+            return Ok(());
+        }
+        Err(LoadError::Invalid(format!("{number} is not a {what}; use 1 to {most}")))
     };
     limit("number of files", job.files, MOST_FILES)?;
     limit("number of threads", job.threads, MOST_THREADS.min(job.files))?;
@@ -247,11 +245,10 @@ impl FileShare {
         }
     }
 
-    /// Draws the order of the files.
-    fn put_in_order(&mut self, act: FileAct, job: &FileJob, thread: u32) {
-        let there = if act == FileAct::Create { self.renamed.len() as u32 } else { self.made };
+    fn draw_order(&mut self, act: FileAct, job: &FileJob, thread: u32) {
+        let existing = if act == FileAct::Create { self.renamed.len() as u32 } else { self.made };
         self.order.clear();
-        self.order.extend(0..there);
+        self.order.extend(0..existing);
         if act == FileAct::Create || job.pattern == Pattern::Sequential {
             return;
         }
@@ -263,22 +260,22 @@ impl FileShare {
     }
 
     /// Processes every file in turn; `None` if another thread failed before.
-    fn work(&mut self, task: &FileTask<'_>) -> Result<Option<PhasePart>, LoadError> {
+    fn run_phase(&mut self, task: &FileTask<'_>) -> Result<Option<PhasePart>, LoadError> {
         let mut latency_ns = new_histogram();
         let order = std::mem::take(&mut self.order);
         let before = Spent::now();
-        if !task.control.all_ready() {
+        if !task.control.await_all() {
             return Ok(None);
         }
         let start_ns = clock::monotonic_ns();
-        let over_ns = start_ns.saturating_add(task.limit_ns);
+        let limit_ns = start_ns.saturating_add(task.limit_ns);
         let (mut stamp_ns, mut operations) = (start_ns, 0);
         for index in &order {
-            let over = stamp_ns >= over_ns || task.control.stop_asked();
-            if (over && operations > 0) || task.control.failed() {
+            let must_end = stamp_ns >= limit_ns || task.control.stop_asked();
+            if (must_end && operations > 0) || task.control.failed() {
                 break;
             }
-            self.go_to(*index, task).map_err(|errno| self.failed(*index, task, errno))?;
+            self.process_file(*index, task).map_err(|errno| self.error(*index, task, errno))?;
             let now_ns = clock::monotonic_ns();
             latency_ns.saturating_record(now_ns - stamp_ns);
             stamp_ns = now_ns;
@@ -291,8 +288,9 @@ impl FileShare {
         Ok(Some(PhasePart { operations, start_ns, end_ns: stamp_ns, latency_ns, spent }))
     }
 
+    /// Performs the action on one file, by the name that it has now.
     #[inline]
-    fn go_to(&mut self, index: u32, task: &FileTask<'_>) -> Result<(), Errno> {
+    fn process_file(&mut self, index: u32, task: &FileTask<'_>) -> Result<(), Errno> {
         let at = index as usize;
         let path = if self.renamed[at] { self.paths.renamed(at) } else { self.paths.first(at) };
         match task.act {
@@ -314,7 +312,7 @@ impl FileShare {
     }
 
     #[cold]
-    fn failed(&self, index: u32, task: &FileTask<'_>, errno: Errno) -> LoadError {
+    fn error(&self, index: u32, task: &FileTask<'_>, errno: Errno) -> LoadError {
         let is_full = matches!(errno, Errno::NOSPC | Errno::DQUOT);
         LoadError::File {
             act: task.act,
@@ -361,7 +359,7 @@ fn read(root: BorrowedFd<'_>, path: &CStr, buffer: &mut [u8]) -> Result<(), Errn
     close(file)
 }
 
-/// What was written may be refused as late as here.
+/// Closes a file, which may report that an earlier write failed.
 #[inline]
 fn close(file: OwnedFd) -> Result<(), Errno> {
     // SAFETY: the descriptor was taken out of its owner, so nothing else closes or uses it.
@@ -384,7 +382,7 @@ fn room(root: BorrowedFd<'_>) -> Option<Room> {
 }
 
 /// Runs one thread per share; returns the first failure in thread order.
-fn all_threads(task: &FileTask<'_>, shares: &mut [FileShare]) -> Result<Vec<PhasePart>, LoadError> {
+fn run_threads(task: &FileTask<'_>, shares: &mut [FileShare]) -> Result<Vec<PhasePart>, LoadError> {
     thread::scope(|scope| {
         let shares = (0_u32..).zip(shares);
         let handles: Vec<_> =
@@ -406,13 +404,13 @@ fn spawn<'scope>(
 ) -> Joined<'scope> {
     let body = move || {
         let guard = RunGuard::new(task.control);
-        let part = share.work(&task)?;
+        let part = share.run_phase(&task)?;
         guard.disarm();
         Ok(part)
     };
     let spawned = thread::Builder::new().name(format!("files-{thread}")).spawn_scoped(scope, body);
     if spawned.is_err() {
-        task.control.fail(); // those already there would wait for this one
+        task.control.fail(); // the others would wait for this thread
     }
     spawned
 }
@@ -429,7 +427,7 @@ fn outcome(
     act: FileAct,
     job: &FileJob,
     parts: &[PhasePart],
-    asked: u64,
+    planned: u64,
     sync: (u64, u64),
 ) -> FileOutcome {
     let (sync_ns, sync_cpu_ns) = sync;
@@ -441,16 +439,16 @@ fn outcome(
         // All have the same bounds.
         let _ = latency_ns.add(&part.latency_ns);
     }
-    let moves = matches!(act, FileAct::Create | FileAct::Read);
+    let transfers = matches!(act, FileAct::Create | FileAct::Read);
     FileOutcome {
         act,
         operations,
-        bytes: if moves { operations * u64::from(job.size_bytes) } else { 0 },
+        bytes: if transfers { operations * u64::from(job.size_bytes) } else { 0 },
         elapsed_ns: ended_ns - began_ns + sync_ns,
         sync_ns,
         latency_ns,
         cpu_ns: parts.iter().map(|part| part.spent.thread_ns).sum::<u64>() + sync_cpu_ns,
         waited_ns: parts.iter().map(|part| part.spent.waited_ns).sum(),
-        left: asked - operations,
+        left: planned - operations,
     }
 }

@@ -6,12 +6,11 @@
 //! bytes, compressors find no repetition between pieces at any window size. Therefore a small pool is enough, which
 //! fits the L2 cache next to the buffers.
 
-use rand_core::Rng;
-use rand_xoshiro::Xoshiro256PlusPlus;
-
 use crate::content::PIECE;
 use crate::random::{Purpose, at, below, generator, key};
 use crate::{Class, Job};
+use rand_core::Rng;
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 const WORDS: usize = PIECE / 8;
 const WINDOWS: usize = 16;

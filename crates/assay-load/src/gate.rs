@@ -25,7 +25,7 @@ impl<'a> Control<'a> {
     }
 
     /// Waits until every thread is ready; returns false if one failed.
-    pub(crate) fn all_ready(&self) -> bool {
+    pub(crate) fn await_all(&self) -> bool {
         let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
         *missing -= 1;
         self.changed.notify_all();
@@ -96,7 +96,7 @@ mod tests {
         let stop = AtomicBool::new(false);
         let control = Control::new(2, &stop);
         std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| control.all_ready());
+            let waiting = scope.spawn(|| control.await_all());
             let panicking = scope.spawn(|| {
                 let _guard = RunGuard::new(&control);
                 panic!("on purpose");
@@ -111,7 +111,7 @@ mod tests {
         let stop = AtomicBool::new(false);
         let control = Control::new(3, &stop);
         std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..3).map(|_| scope.spawn(|| control.all_ready())).collect();
+            let threads: Vec<_> = (0..3).map(|_| scope.spawn(|| control.await_all())).collect();
             assert!(threads.into_iter().all(|thread| thread.join().unwrap()));
         });
         assert_eq!((control.start(5), control.start(9)), (5, 5));

@@ -5,8 +5,6 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use crate::Class;
 use crate::access::Access;
 use crate::content::Content;
@@ -17,6 +15,7 @@ use crate::schedule::Schedule;
 use crate::sizes::Sizes;
 use crate::sync::WriteSync;
 use crate::track::Track;
+use serde::{Deserialize, Serialize};
 
 /// Order of offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

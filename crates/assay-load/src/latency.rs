@@ -12,11 +12,10 @@
 
 use std::time::Duration;
 
-use hdrhistogram::Histogram;
-
 use crate::outcome::{LATENCY_BUCKETS, latency_bucket};
 use crate::schedule::OVERTIME_PART;
 use crate::{Class, ClassOutcome, Job, Pattern, SecondRow, Totals, new_histogram};
+use hdrhistogram::Histogram;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -79,8 +78,22 @@ impl ClassBook {
     }
 
     /// Returns whether the window has a response time, even of an operation never issued.
-    fn is_answered(&self) -> bool {
+    fn has_counted_response(&self) -> bool {
         self.responses.as_ref().is_some_and(|book| !book.counted.is_empty())
+    }
+
+    /// Returns the counted part, or the rest if no class of the thread has a counted one; `None` if it is empty.
+    fn finish(self, has_counted: bool, has_responses: bool) -> Option<ClassOutcome> {
+        let (latency_ns, bytes) =
+            if has_counted { (self.counted, self.counted_bytes) } else { (self.rest, self.bytes) };
+        let response_ns =
+            self.responses.map(|all| if has_responses { all.counted } else { all.rest });
+        let operations = latency_ns.len();
+        // If no operation of a class was issued, it has response times only.
+        let has_waited = response_ns.as_ref().is_some_and(|times| !times.is_empty());
+        let class = self.class;
+        let outcome = ClassOutcome { class, operations, bytes, latency_ns, response_ns };
+        (operations > 0 || has_waited).then_some(outcome)
     }
 }
 
@@ -108,7 +121,6 @@ pub(crate) fn touched_histogram(used: bool) -> Histogram<u64> {
 #[derive(Debug)]
 pub(crate) struct ThreadLatencies {
     pub(crate) classes: Vec<ClassOutcome>,
-    /// Length of this thread's own window in nanoseconds.
     pub(crate) window_ns: u64,
     pub(crate) series: Vec<SecondRow>,
     /// Total traffic; the stamps below give its time.
@@ -133,7 +145,7 @@ pub(crate) struct Book {
     last: u64,
     /// Delay of the first operation in the window of an open loop, and whether one was never issued.
     first_behind: Option<u64>,
-    forgone: bool,
+    has_unissued: bool,
     /// The current second and the stamp at which it ends.
     second: u32,
     second_end: u64,
@@ -146,15 +158,16 @@ pub(crate) struct Book {
     slice: u64,
     /// No slice begins after this time.
     slices_end: u64,
-    of_slice: u64,
+    in_slice: u64,
     slice_ends_ns: Vec<u64>,
 }
 
-fn slices(job: &Job) -> u64 {
+fn slice_count(job: &Job) -> u64 {
     job.operations.zip(job.slices).map_or(0, |(all, slices)| all / slices.operations.max(1))
 }
 
-fn kept_samples(job: &Job) -> u64 {
+/// Number of operations whose latencies are stored one by one.
+fn sample_count(job: &Job) -> u64 {
     match job.pattern {
         Pattern::Spaced => job.operations.unwrap_or(0).min(MOST_SAMPLES),
         // With queue depth 1, operations end in the order drawn, so each latency has its place.
@@ -163,10 +176,6 @@ fn kept_samples(job: &Job) -> u64 {
         }
         Pattern::Sequential | Pattern::Random | Pattern::Stride => 0,
     }
-}
-
-fn uses(job: &Job, class: Class) -> bool {
-    job.has(class)
 }
 
 fn nanoseconds(duration: Duration) -> u64 {
@@ -178,7 +187,7 @@ impl Book {
     pub(crate) fn new(job: &Job) -> Self {
         let ramp = nanoseconds(job.ramp);
         let seconds = ramp.saturating_add(nanoseconds(job.time)) / SECOND_NS;
-        let used = Class::ALL.into_iter().filter(|class| uses(job, *class)).count() as u64;
+        let used = Class::ALL.into_iter().filter(|class| job.has(*class)).count() as u64;
         let rows = used.max(2) * (seconds + SPARE_SECONDS).min(MOST_SECONDS);
         Self {
             start: 0,
@@ -196,21 +205,21 @@ impl Book {
             first: 0,
             last: 0,
             first_behind: None,
-            forgone: false,
+            has_unissued: false,
             second: 0,
             second_end: SECOND_NS,
-            classes: Class::ALL.map(|class| ClassBook::new(class, uses(job, class), job.is_open())),
+            classes: Class::ALL.map(|class| ClassBook::new(class, job.has(class), job.is_open())),
             series: Vec::with_capacity(rows as usize),
-            samples: Vec::with_capacity(kept_samples(job) as usize),
-            samples_left: kept_samples(job),
+            samples: Vec::with_capacity(sample_count(job) as usize),
+            samples_left: sample_count(job),
             slice: job.slices.map_or(0, |slices| slices.operations),
             slices_end: job.slices.map_or(u64::MAX, |slices| nanoseconds(slices.begun_within)),
-            of_slice: 0,
-            slice_ends_ns: Vec::with_capacity(slices(job) as usize),
+            in_slice: 0,
+            slice_ends_ns: Vec::with_capacity(slice_count(job) as usize),
         }
     }
 
-    /// Tells the start common to all threads and this thread's first submission.
+    /// Sets the start common to all threads and this thread's first submission.
     pub(crate) fn begin(&mut self, start: u64, first: u64) {
         self.start = start;
         self.ramp_end = self.ramp_end.saturating_add(start);
@@ -230,14 +239,14 @@ impl Book {
 
     /// Returns whether an operation counts, by its intended start.
     #[inline]
-    pub(crate) fn holds(&self, intended: u64) -> bool {
+    pub(crate) fn is_in_window(&self, intended: u64) -> bool {
         self.phase == Phase::Everything || (self.ramp_end..self.end).contains(&intended)
     }
 
     /// Open loop: sets the intended start of the next record.
     #[inline]
-    pub(crate) fn choose(&mut self, intended: u64) {
-        self.counting = self.holds(intended);
+    pub(crate) fn set_intended(&mut self, intended: u64) {
+        self.counting = self.is_in_window(intended);
         if self.counting {
             self.closed = self.closed.max(self.last);
         }
@@ -262,7 +271,7 @@ impl Book {
     /// Notes that an operation which belongs to the window was never issued, and how long it had waited.
     pub(crate) fn respond_at_least(&mut self, class: Class, waited_ns: u64) {
         self.counting = true;
-        self.forgone = true;
+        self.has_unissued = true;
         self.respond(class, waited_ns);
     }
 
@@ -284,7 +293,7 @@ impl Book {
 
     /// Returns whether no slice begins after this time.
     #[inline]
-    pub(crate) fn begins_no_slice(&self, stamp: u64) -> bool {
+    pub(crate) fn is_past_slices(&self, stamp: u64) -> bool {
         stamp >= self.slices_end
     }
 
@@ -299,20 +308,20 @@ impl Book {
     pub(crate) fn stamp(&mut self, stamp: u64) {
         self.last = stamp;
         if stamp >= self.second_end {
-            self.turn_page(stamp);
+            self.store_second(stamp);
         }
         match self.phase {
             Phase::Ramp => {
                 if stamp >= self.ramp_end {
                     self.opened = stamp;
                     self.closed = stamp;
-                    self.phase = self.open_until_end(stamp);
+                    self.phase = self.phase_at(stamp);
                 }
             }
             Phase::Open => {
                 self.counting = true;
                 self.closed = stamp;
-                self.phase = self.open_until_end(stamp);
+                self.phase = self.phase_at(stamp);
             }
             Phase::Closed => self.counting = false,
             Phase::Intended => {}
@@ -324,7 +333,7 @@ impl Book {
     }
 
     #[inline]
-    fn open_until_end(&self, stamp: u64) -> Phase {
+    fn phase_at(&self, stamp: u64) -> Phase {
         if self.is_over(stamp) { Phase::Closed } else { Phase::Open }
     }
 
@@ -354,9 +363,9 @@ impl Book {
             self.samples.extend(std::iter::repeat_n(latency_ns, kept as usize));
         }
         if self.slice > 0 {
-            self.of_slice += operations;
-            while self.of_slice >= self.slice {
-                self.of_slice -= self.slice;
+            self.in_slice += operations;
+            while self.in_slice >= self.slice {
+                self.in_slice -= self.slice;
                 self.slice_ends_ns.push(self.last - self.first);
             }
         }
@@ -371,7 +380,7 @@ impl Book {
 
     /// Stores the rows of the current second and advances to that of `stamp`.
     #[cold]
-    fn turn_page(&mut self, stamp: u64) {
+    fn store_second(&mut self, stamp: u64) {
         for book in &mut self.classes {
             if book.row.operations > 0 {
                 book.row.second = self.second;
@@ -386,28 +395,47 @@ impl Book {
 
     /// Time in which an open loop served the counted operations. A backlog of the ramp shortens it; without delay it is
     /// the requested time, even if the last operation ended earlier.
-    fn intended_ns(&self, caught: bool) -> u64 {
-        let (opened, closed, behind) = if caught {
+    fn open_loop_ns(&self, has_counted: bool) -> u64 {
+        let (opened, closed, backlog_ns) = if has_counted {
             (self.opened, self.closed, self.first_behind.unwrap_or(0))
         } else {
             (self.first, self.last, 0)
         };
-        let took = closed.saturating_sub(opened).saturating_sub(behind);
-        if self.forgone { took } else { took.max(self.end.saturating_sub(opened)) }
+        let took = closed.saturating_sub(opened).saturating_sub(backlog_ns);
+        if self.has_unissued { took } else { took.max(self.end.saturating_sub(opened)) }
     }
 
+    /// Returns the counted operations, or all of them if the window has none.
     pub(crate) fn finish(mut self) -> ThreadLatencies {
-        self.turn_page(self.last);
-        let caught = self.classes.iter().any(|book| !book.counted.is_empty());
-        let answered = self.classes.iter().any(ClassBook::is_answered);
-        let window_ns = match (self.phase, caught) {
-            (Phase::Intended, _) => self.intended_ns(caught),
-            (_, true) => self.closed - self.opened,
-            (_, false) => self.last - self.first,
+        self.store_second(self.last);
+        let has_counted = self.classes.iter().any(|book| !book.counted.is_empty());
+        let has_responses = self.classes.iter().any(ClassBook::has_counted_response);
+        let window_ns = if self.phase == Phase::Intended {
+            self.open_loop_ns(has_counted)
+        } else if has_counted {
+            self.closed - self.opened
+        } else {
+            self.last - self.first
         };
+        let totals = self.totals();
+        let classes = self.classes.into_iter();
+        ThreadLatencies {
+            classes: classes.filter_map(|book| book.finish(has_counted, has_responses)).collect(),
+            window_ns,
+            series: self.series,
+            totals,
+            samples: self.samples,
+            slice_ends_ns: self.slice_ends_ns,
+            first_ns: self.first,
+            last_ns: self.last,
+        }
+    }
+
+    /// Total traffic; a rewrite is a read and a write.
+    fn totals(&self) -> Totals {
         let [reads, writes, rewrites, trims, zeroings, flushes] =
             self.classes.each_ref().map(|book| (book.operations, book.bytes));
-        let totals = Totals {
+        Totals {
             read_operations: reads.0 + rewrites.0,
             read_bytes: reads.1 + rewrites.1,
             write_operations: writes.0 + rewrites.0,
@@ -418,31 +446,6 @@ impl Book {
             zero_bytes: zeroings.1,
             flush_operations: flushes.0,
             ..Totals::default()
-        };
-        let classes = self.classes.into_iter().filter_map(|book| {
-            let (latency_ns, bytes) =
-                if caught { (book.counted, book.counted_bytes) } else { (book.rest, book.bytes) };
-            let responses = book.responses;
-            let response_ns = responses.map(|all| if answered { all.counted } else { all.rest });
-            let operations = latency_ns.len();
-            let waited = response_ns.as_ref().is_some_and(|times| !times.is_empty());
-            (operations > 0 || waited).then_some(ClassOutcome {
-                class: book.class,
-                operations,
-                bytes,
-                latency_ns,
-                response_ns,
-            })
-        });
-        ThreadLatencies {
-            classes: classes.collect(),
-            window_ns,
-            series: self.series,
-            totals,
-            samples: self.samples,
-            slice_ends_ns: self.slice_ends_ns,
-            first_ns: self.first,
-            last_ns: self.last,
         }
     }
 }
@@ -540,7 +543,7 @@ mod tests {
         book.begin(1000, 1000);
         for (intended, end) in operations {
             book.stamp(1000 + end);
-            book.choose(1000 + intended);
+            book.set_intended(1000 + intended);
             book.respond(Class::Read, end - intended);
             book.record(Class::Read, 4096, 7);
         }
@@ -563,16 +566,16 @@ mod tests {
     #[test]
     fn what_was_left_of_the_ramp_is_no_time_of_the_window() {
         let schedule = Some(Schedule { rate_per_s: 1, arrivals: Arrivals::Fixed });
-        let late = |behind_ns, forgone| {
+        let late = |behind_ns, has_unissued| {
             let mut book = Book::new(&Job { schedule, ..timed(100, 200) });
             book.begin(1000, 1000);
             for (intended, end) in [(1100, 1440), (1200, 1500)] {
                 book.issue(behind_ns);
                 book.stamp(end);
-                book.choose(intended);
+                book.set_intended(intended);
                 book.record(Class::Read, 4096, 7);
             }
-            if forgone {
+            if has_unissued {
                 book.respond_at_least(Class::Read, 90);
             }
             book.finish().window_ns
@@ -590,7 +593,7 @@ mod tests {
         book.begin(1000, 1000);
         for end in [1150, 1290] {
             book.stamp(end);
-            book.choose(1000);
+            book.set_intended(1000);
             book.respond(Class::Read, end - 1000);
             book.record(Class::Read, 4096, 7);
         }
@@ -616,7 +619,7 @@ mod tests {
         let mut book = Book::new(&Job { schedule, ..timed(0, 100) });
         book.begin(0, 0);
         book.stamp(50);
-        book.choose(10);
+        book.set_intended(10);
         book.respond(Class::Read, 40);
         book.record(Class::Read, 4096, 7);
         book.respond_at_least(Class::Read, 90);

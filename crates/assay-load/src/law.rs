@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use crate::random::{Purpose, at, key};
+use crate::random::{Purpose, at, key, unit};
 use crate::{LoadError, Store};
 
 /// The 99% quantile of the standard normal distribution.
@@ -31,7 +31,6 @@ pub struct Law {
     pub shape: LawShape,
     /// Number of servers: operations served at the same time, at least 1.
     pub servers: u32,
-    /// Claimed and real capacity, if given.
     pub store: Option<Store>,
 }
 
@@ -130,11 +129,6 @@ impl LawSampler {
         let turn = unit(at(self.key, 2 * index + 1));
         (-2.0 * radius.ln()).sqrt() * (TAU * turn).cos()
     }
-}
-
-/// Uniform in 0 up to 1.
-fn unit(bits: u64) -> f64 {
-    (bits >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 #[cfg(test)]

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use hdrhistogram::Histogram;
-
 use crate::drive::Part;
 use crate::verify::Written;
 use crate::{ClassOutcome, EngineFacts, Job, Outcome, Pace, QueueFacts, SecondRow, Totals};
+use hdrhistogram::Histogram;
 
 /// Merges the parts of the threads; subtracts the CPU time of bystanders.
 pub(crate) fn merge(
@@ -77,6 +76,7 @@ fn add_syncs(sum: &mut Option<Histogram<u64>>, new: Option<Histogram<u64>>) {
     }
 }
 
+/// Adds the operations of a thread to those of the same class.
 fn add_class(classes: &mut Vec<ClassOutcome>, new: ClassOutcome) {
     let Some(sum) = classes.iter_mut().find(|old| old.class == new.class) else {
         classes.push(new);
@@ -147,6 +147,7 @@ fn totals(parts: &[Part]) -> Totals {
     sum
 }
 
+/// Sums the rows of all threads per second and class.
 fn series(parts: &[Part]) -> Vec<SecondRow> {
     let mut rows = BTreeMap::new();
     for row in parts.iter().flat_map(|part| &part.found.series) {

@@ -3,10 +3,9 @@
 use std::hint::black_box;
 use std::io;
 
-use serde::{Deserialize, Serialize};
-
 use crate::clock;
 use crate::spent::Spent;
+use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -45,12 +44,12 @@ const PAGES: u64 = 256;
 
 /// Repeats an operation for a time. Calibrates the batch size first, which is not counted.
 pub fn repeat(what: Micro, time_ns: u64) -> io::Result<MicroOutcome> {
-    let batch = calibrated(what)?;
+    let batch = calibrate_batch(what)?;
     let before = Spent::now();
     let began_ns = clock::monotonic_ns();
     let mut operations = 0;
     loop {
-        run(what, batch)?;
+        run_batch(what, batch)?;
         operations += batch;
         let elapsed_ns = clock::monotonic_ns() - began_ns;
         if elapsed_ns >= time_ns {
@@ -61,12 +60,12 @@ pub fn repeat(what: Micro, time_ns: u64) -> io::Result<MicroOutcome> {
     }
 }
 
-/// Operations that last as long as a batch should.
-fn calibrated(what: Micro) -> io::Result<u64> {
+/// Returns a number of operations that takes at least [`BATCH_NS`].
+fn calibrate_batch(what: Micro) -> io::Result<u64> {
     let mut batch = 1;
     loop {
         let began_ns = clock::monotonic_ns();
-        run(what, batch)?;
+        run_batch(what, batch)?;
         if clock::monotonic_ns() - began_ns >= BATCH_NS {
             return Ok(batch);
         }
@@ -74,7 +73,7 @@ fn calibrated(what: Micro) -> io::Result<u64> {
     }
 }
 
-fn run(what: Micro, operations: u64) -> io::Result<()> {
+fn run_batch(what: Micro, operations: u64) -> io::Result<()> {
     match what {
         Micro::Arithmetic => arithmetic(operations),
         Micro::PageFault => return page_faults(operations),
@@ -102,13 +101,14 @@ fn page_faults(pages: u64) -> io::Result<()> {
     let page = rustix::param::page_size();
     let mut left = pages;
     while left > 0 {
-        let now = left.min(PAGES);
-        touch_fresh(now as usize, page)?;
-        left -= now;
+        let count = left.min(PAGES);
+        touch_fresh(count as usize, page)?;
+        left -= count;
     }
     Ok(())
 }
 
+/// Maps memory without huge pages, writes one byte per page, and unmaps it.
 fn touch_fresh(pages: usize, page: usize) -> io::Result<()> {
     let length = pages * page;
     let (protection, flags) =
@@ -133,7 +133,6 @@ fn touch_fresh(pages: usize, page: usize) -> io::Result<()> {
     }
 }
 
-/// Forks a child that exits at once.
 fn fork_and_exit() -> io::Result<()> {
     // SAFETY: the child makes one system call, which ends it: it uses no locks, memory or handlers of the parent, so
     // other threads do not matter.

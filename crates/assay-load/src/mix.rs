@@ -2,11 +2,9 @@
 
 use std::str::FromStr;
 
+use crate::Class;
 use serde::{Deserialize, Serialize};
 
-use crate::Class;
-
-/// What operations do to their blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
@@ -84,7 +82,6 @@ impl Mix {
         self.percent(Class::Write) > 0 || self.percent(Class::Rewrite) > 0
     }
 
-    /// Returns whether operations trim or zero blocks.
     pub const fn clears(self) -> bool {
         self.percent(Class::Trim) > 0 || self.percent(Class::Zero) > 0
     }
@@ -152,7 +149,7 @@ fn parse_shares(text: &str) -> Option<Mix> {
     mix_of(&shares?)
 }
 
-/// Creates a mix from shares of distinct classes that add up to 100.
+/// Creates a mix from shares of distinct classes that add up to 100; otherwise `None`.
 fn mix_of(shares: &[(Class, u8)]) -> Option<Mix> {
     let percent_of = |class| {
         let mut of_class = shares.iter().filter(|(other, _)| *other == class);
@@ -162,11 +159,13 @@ fn mix_of(shares: &[(Class, u8)]) -> Option<Mix> {
     let (read, write) = (percent_of(Class::Read)?, percent_of(Class::Write)?);
     let (trim, zero) = (percent_of(Class::Trim)?, percent_of(Class::Zero)?);
     let sum: u32 = [read, write, trim, zero].into_iter().map(u32::from).sum();
-    match (sum, trim, zero) {
-        (100, 0, 0) => Some(Mix::Shares { read_percent: read }),
-        (100, ..) => Some(Mix::Parts(MixParts { read, write, trim, zero })),
-        _ => None,
-    }
+    let only_transfers = trim == 0 && zero == 0;
+    let mix = if only_transfers {
+        Mix::Shares { read_percent: read }
+    } else {
+        Mix::Parts(MixParts { read, write, trim, zero })
+    };
+    (sum == 100).then_some(mix)
 }
 
 impl From<Mix> for String {

@@ -3,13 +3,11 @@
 use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
 
+use crate::buffer::Buffer;
+use crate::{Class, LoadError, Target, clock};
 use rustix::fs::{fdatasync, fsync};
 use rustix::io::{Errno, ReadWriteFlags, pread, pwrite, pwritev2, retry_on_intr};
 
-use crate::buffer::Buffer;
-use crate::{Class, LoadError, Target, clock};
-
-/// An open target, and an aligned buffer.
 pub struct OneByOne<'a> {
     file: BorrowedFd<'a>,
     buffer: Buffer,
@@ -26,7 +24,6 @@ pub trait Medium {
 
     fn read(&mut self, at_bytes: u64, into: &mut [u8]) -> Result<(), String>;
 
-    /// Nanoseconds; the zero point is arbitrary.
     fn now_ns(&self) -> u64;
 }
 
@@ -40,7 +37,8 @@ impl<'a> OneByOne<'a> {
         Ok(Self { file, buffer, bytes: bytes as usize })
     }
 
-    fn part(&mut self, bytes: usize) -> Result<&mut [u8], LoadError> {
+    /// The first bytes of the buffer.
+    fn buffer_part(&mut self, bytes: usize) -> Result<&mut [u8], LoadError> {
         let most = self.bytes;
         let part = self.buffer.slot_mut(0).get_mut(..bytes);
         part.ok_or_else(|| LoadError::Invalid(format!("{bytes} bytes: use at most {most}")))
@@ -50,7 +48,7 @@ impl<'a> OneByOne<'a> {
 impl Medium for OneByOne<'_> {
     fn write(&mut self, offset: u64, bytes: &[u8], through: bool) -> Result<(), String> {
         let file = self.file;
-        let buffer = self.part(bytes.len())?;
+        let buffer = self.buffer_part(bytes.len())?;
         buffer.copy_from_slice(bytes);
         let step = || {
             if through {
@@ -70,7 +68,7 @@ impl Medium for OneByOne<'_> {
 
     fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), String> {
         let file = self.file;
-        let buffer = self.part(into.len())?;
+        let buffer = self.buffer_part(into.len())?;
         let got = retry_on_intr(|| pread(file, &mut *buffer, offset));
         into.copy_from_slice(buffer);
         Ok(check_transfer(Class::Read, offset, into.len(), got)?)

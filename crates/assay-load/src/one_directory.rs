@@ -8,7 +8,6 @@ use rustix::io::{Errno, retry_on_intr};
 
 const FILE_MODE: Mode = Mode::from_raw_mode(0o600);
 
-/// An open directory, and the last opened file.
 pub struct OneDirectory<'a> {
     directory: BorrowedFd<'a>,
     file: Option<OwnedFd>,

@@ -1,10 +1,8 @@
 //! What one measured run found.
 
-use hdrhistogram::Histogram;
-
-use crate::{Pace, Played, Poll};
-
 use crate::verify::Written;
+use crate::{Pace, Played, Poll};
+use hdrhistogram::Histogram;
 
 /// Class of an operation; each class has a separate histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

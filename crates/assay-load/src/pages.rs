@@ -5,14 +5,13 @@
 use std::io;
 use std::ptr::{self, NonNull};
 
-use hdrhistogram::Histogram;
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
-use rustix::param::page_size;
-
 use crate::content::{Content, fill_piece};
 use crate::random::{Purpose, below, generator};
 use crate::spent::Spent;
 use crate::{clock, new_histogram};
+use hdrhistogram::Histogram;
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+use rustix::param::page_size;
 
 /// Number of drawn accesses; then they repeat.
 const DRAWN: usize = 1 << 17;
@@ -47,7 +46,6 @@ pub struct PageSet {
     start: NonNull<u64>,
     bytes: usize,
     page: usize,
-    /// Pages in the order of access.
     drawn: Vec<u32>,
 }
 
@@ -58,7 +56,7 @@ impl PageSet {
         let page = page_size();
         let bytes = usize::try_from(job.bytes).map_err(|_| too_large())? / page * page;
         let pages = u32::try_from(bytes / page).ok().filter(|pages| *pages > 0 && *pages < WRITES);
-        let drawn = drawn(job, pages.ok_or_else(too_large)?);
+        let drawn = draw_accesses(job, pages.ok_or_else(too_large)?);
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new anonymous mapping at an address chosen by the kernel does not alias other memory.
         let start = unsafe { mmap_anonymous(ptr::null_mut(), bytes, access, MapFlags::PRIVATE) }?;
@@ -116,8 +114,8 @@ impl PageSet {
         }
     }
 
-    /// Accesses pages for a time; returns the time of the last access.
-    fn access_for(&mut self, time_ns: u64, at: &mut usize, mut took: impl FnMut(u64)) -> u64 {
+    /// Accesses pages for a time and records the duration of each access; returns the end of the last one.
+    fn access_for(&mut self, time_ns: u64, at: &mut usize, mut record: impl FnMut(u64)) -> u64 {
         let began_ns = clock::monotonic_ns();
         let mut last_ns = began_ns;
         while last_ns - began_ns < time_ns {
@@ -125,7 +123,7 @@ impl PageSet {
             *at = at.wrapping_add(1);
             self.access(access);
             let now_ns = clock::monotonic_ns();
-            took(now_ns - last_ns);
+            record(now_ns - last_ns);
             last_ns = now_ns;
         }
         last_ns
@@ -155,8 +153,8 @@ impl Drop for PageSet {
     }
 }
 
-/// The pages that accesses go to, and whether they write.
-fn drawn(job: &PageJob, pages: u32) -> Vec<u32> {
+/// Draws the pages of accesses; [`WRITES`] is set if an access writes.
+fn draw_accesses(job: &PageJob, pages: u32) -> Vec<u32> {
     let mut rng = generator(job.seed, 0, Purpose::Offsets);
     let mut mix = generator(job.seed, 0, Purpose::Mix);
     let law = (job.skew > 0.0).then(|| Ranks::new(job.skew, pages, &mut rng));
@@ -186,9 +184,7 @@ impl Ranks {
             sum += f64::from(rank).powf(-exponent);
             sums.push(sum);
         }
-        for order in &mut sums {
-            *order /= sum;
-        }
+        sums.iter_mut().for_each(|part| *part /= sum);
         let mut order: Vec<u32> = (0..pages).collect();
         for last in (1..order.len()).rev() {
             order.swap(last, below(rng, last as u64 + 1) as usize);
@@ -252,7 +248,7 @@ mod tests {
 
     #[test]
     fn a_part_of_the_accesses_writes_and_all_lie_inside() {
-        let drawn = drawn(&job(), 1000);
+        let drawn = draw_accesses(&job(), 1000);
         let writes = drawn.iter().filter(|access| **access & WRITES != 0).count();
         let share = writes as f64 / drawn.len() as f64;
         assert!((0.28..0.32).contains(&share), "{share}");
@@ -263,7 +259,7 @@ mod tests {
     fn skew_gives_the_first_ranks_the_share_of_zipfs_law() {
         let counts = |skew: f64| {
             let mut counts = vec![0_u32; 1000];
-            for access in drawn(&PageJob { skew, ..job() }, 1000) {
+            for access in draw_accesses(&PageJob { skew, ..job() }, 1000) {
                 counts[(access & !WRITES) as usize] += 1;
             }
             counts.sort_unstable_by(|a, b| b.cmp(a));
@@ -329,7 +325,7 @@ mod tests {
     #[test]
     fn who_only_reads_writes_nothing_and_who_writes_always_does() {
         let share = |written_percent| {
-            let all = drawn(&PageJob { written_percent, ..job() }, 8);
+            let all = draw_accesses(&PageJob { written_percent, ..job() }, 8);
             all.iter().filter(|access| **access & WRITES != 0).count()
         };
         assert_eq!((share(0), share(100)), (0, DRAWN));

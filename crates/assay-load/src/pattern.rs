@@ -2,12 +2,11 @@
 
 use std::ops::Range;
 
-use rand_xoshiro::Xoshiro256PlusPlus;
-
 use crate::distribution::Draw;
 use crate::random::{Purpose, below, generator};
 use crate::sizes::{SizeDraws, is_of_reads};
 use crate::{Apart, Class, Job, Pattern};
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// The share `(first, count)` of one thread; shares differ by one at most.
 pub(crate) fn share(total: u64, threads: u32, thread: u32) -> (u64, u64) {
@@ -46,7 +45,6 @@ fn spread_block(blocks: u64, samples: u64, index: u64) -> u64 {
     (u128::from(index) * u128::from(blocks) / u128::from(samples.max(1))) as u64
 }
 
-/// Offset and size of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BlockPlace {
     pub(crate) offset: u64,
@@ -79,8 +77,8 @@ enum TrackOrder {
     Spread { next: u64, samples: u64, blocks: u64 },
 }
 
-/// Which part of the area reads have, and which one writes.
-pub(crate) fn parts(job: &Job) -> [Range<u64>; 2] {
+/// Returns the area of reads and the area of writes.
+pub(crate) fn areas(job: &Job) -> [Range<u64>; 2] {
     if job.apart != Apart::Halves {
         return [job.area.clone(), job.area.clone()];
     }
@@ -88,8 +86,8 @@ pub(crate) fn parts(job: &Job) -> [Range<u64>; 2] {
     // of the area.
     let (size, unit) = (u64::from(job.size_bytes), unit(job));
     let (start, half) = (job.area.start, share(blocks(job), 2, 0).1 * size);
-    let kept = half / unit * unit;
-    let middle = if job.pattern == Pattern::Random && kept >= size { kept } else { half };
+    let aligned = half / unit * unit;
+    let middle = if job.pattern == Pattern::Random && aligned >= size { aligned } else { half };
     [start..start + middle, start + middle..start + blocks(job) * size]
 }
 
@@ -103,25 +101,26 @@ impl PatternTrack {
     fn new(job: &Job, thread: u32, area: &Range<u64>, purpose: Purpose) -> Self {
         let (size, unit) = (u64::from(job.size_bytes), unit(job));
         let bytes = area.end.saturating_sub(area.start);
-        let of_thread = || {
-            let (first, count) = share(bytes / size, job.threads, thread);
-            (area.start + first * size, count * size)
-        };
-        let whole = || (area.start, bytes);
-        let ((start, length), order) = match job.pattern {
-            Pattern::Sequential => (of_thread(), TrackOrder::Sequential { next: 0 }),
-            Pattern::Stride => {
-                (of_thread(), TrackOrder::Stride { next: 0, step: job.stride_bytes, phase: 0 })
+        // Threads share the area, except that sequential ones have a part each.
+        let (start, length) = match job.pattern {
+            Pattern::Sequential | Pattern::Stride => {
+                let (first, count) = share(bytes / size, job.threads, thread);
+                (area.start + first * size, count * size)
             }
+            Pattern::Random | Pattern::Spaced => (area.start, bytes),
+        };
+        let order = match job.pattern {
+            Pattern::Sequential => TrackOrder::Sequential { next: 0 },
+            Pattern::Stride => TrackOrder::Stride { next: 0, step: job.stride_bytes, phase: 0 },
             Pattern::Random => {
                 // Places that fit the largest size, so the distribution does not depend on the size.
                 let places = bytes.saturating_sub(size) / unit + 1;
                 let draw = Draw::new(job.access, places, job.seed);
-                (whole(), TrackOrder::Random { draw, rng: generator(job.seed, thread, purpose) })
+                TrackOrder::Random { draw, rng: generator(job.seed, thread, purpose) }
             }
             Pattern::Spaced => {
                 let samples = job.operations.unwrap_or(1);
-                (whole(), TrackOrder::Spread { next: 0, samples, blocks: bytes / size })
+                TrackOrder::Spread { next: 0, samples, blocks: bytes / size }
             }
         };
         Self { start, length, unit, order }
@@ -135,7 +134,7 @@ impl PatternTrack {
         }
     }
 
-    /// A separate function, to keep the random path short.
+    /// Not inlined, to keep the random path short.
     #[inline(never)]
     fn next_in_order(&mut self, bytes: u32) -> u64 {
         let (bytes, length) = (u64::from(bytes), self.length);
@@ -147,6 +146,7 @@ impl PatternTrack {
                 at
             }
             TrackOrder::Stride { next, step, phase } => {
+                // The next pass starts one block later; after all phases, the first one follows.
                 if !fits(*next) {
                     *phase += self.unit;
                     if *phase >= *step || !fits(*phase) {
@@ -172,11 +172,11 @@ impl PatternTrack {
 impl Walk {
     /// Pattern of one thread over an area with at least one block per thread and part.
     pub(crate) fn new(job: &Job, thread: u32) -> Self {
-        let [reads, writes] = parts(job);
+        let [reads, writes] = areas(job);
         let sizes = SizeDraws::new(job, thread);
         let is_apart = job.apart != Apart::None;
         Self {
-            usual: if is_apart { 0 } else { sizes.only().unwrap_or(0) },
+            usual: if is_apart { 0 } else { sizes.single_size().unwrap_or(0) },
             sizes,
             tracks: [
                 PatternTrack::new(job, thread, &reads, Purpose::Offsets),
@@ -186,18 +186,17 @@ impl Walk {
         }
     }
 
-    /// Returns the place of the next operation of this class.
     #[inline(always)]
     pub(crate) fn next(&mut self, class: Class) -> BlockPlace {
         if self.usual > 0 {
             return BlockPlace { offset: self.tracks[0].next(self.usual), bytes: self.usual };
         }
-        self.next_of(class)
+        self.next_drawn(class)
     }
 
-    /// A separate function, to keep the usual path short.
+    /// Not inlined, to keep the usual path short.
     #[inline(never)]
-    fn next_of(&mut self, class: Class) -> BlockPlace {
+    fn next_drawn(&mut self, class: Class) -> BlockPlace {
         let bytes = self.sizes.next(class);
         let track = usize::from(self.is_apart && !is_of_reads(class));
         BlockPlace { offset: self.tracks[track].next(bytes), bytes }
@@ -238,14 +237,14 @@ impl Classes {
     pub(crate) fn next(&mut self) -> Class {
         match self {
             Self::Only(class) => *class,
-            Self::Drawn { bounds, rng } => drawn(*bounds, rng),
+            Self::Drawn { bounds, rng } => draw_class(*bounds, rng),
         }
     }
 }
 
-/// A class of a mix, apart from those that need no draw.
+/// Draws a class of a mix. Not inlined, to keep [`Classes::next`] short.
 #[inline(never)]
-fn drawn(bounds: [u64; 3], rng: &mut Xoshiro256PlusPlus) -> Class {
+fn draw_class(bounds: [u64; 3], rng: &mut Xoshiro256PlusPlus) -> Class {
     let [reads, writes, trims] = bounds;
     match below(rng, 100) {
         drawn if drawn < reads => Class::Read,
@@ -472,7 +471,7 @@ mod tests {
                     stride_bytes: 128 << 10,
                     ..mixed(pattern)
                 };
-                let middle = parts(&job)[1].start;
+                let middle = areas(&job)[1].start;
                 assert_eq!(middle, job.area.start + (1 << 19));
                 for thread in 0..threads {
                     let mut walk = Walk::new(&job, thread);
@@ -494,12 +493,12 @@ mod tests {
         // The first half of 15 blocks has 8, which is not a multiple of 12 KiB.
         let area = 4096..4096 + 15 * 4096;
         let job = Job { align_bytes: 12_288, apart: Apart::Halves, area: area.clone(), ..job() };
-        assert_eq!(parts(&job), [4096..4096 + 24_576, 4096 + 24_576..area.end]);
+        assert_eq!(areas(&job), [4096..4096 + 24_576, 4096 + 24_576..area.end]);
         let places = places(&job, Class::Write, 500);
         assert!(places.iter().all(|place| (place.offset - area.start) % 12_288 == 0));
         // If alignment would leave nothing, the half is not aligned.
         let wide = Job { align_bytes: 1 << 20, ..job };
-        assert_eq!(parts(&wide)[0], 4096..4096 + 8 * 4096);
+        assert_eq!(areas(&wide)[0], 4096..4096 + 8 * 4096);
     }
 
     #[test]

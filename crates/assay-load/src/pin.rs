@@ -1,9 +1,8 @@
 //! Pins each thread of a run to a CPU.
 
+use crate::{Job, LoadError};
 use rustix::io::Errno;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-
-use crate::{Job, LoadError};
 
 /// CPUs of the threads, in order; empty without pinning.
 #[derive(Debug, Default)]
@@ -33,7 +32,7 @@ impl Pins {
         self.0.get(index).copied()
     }
 
-    /// Note for the report if threads share CPUs.
+    /// Returns a note for the report; `None` without pinning.
     pub(crate) fn note(&self, threads: u32) -> Option<String> {
         let processors = self.0.len();
         match threads as usize {

@@ -1,8 +1,7 @@
 //! Polling of submissions and completions.
 
-use serde::{Deserialize, Serialize};
-
 use crate::{EngineKind, Job, LoadError, WriteSync};
+use serde::{Deserialize, Serialize};
 
 /// A queue has at most four times the entries: doubled for unreturned ones and for syncs.
 const DEEPEST: u32 = 1 << 13;

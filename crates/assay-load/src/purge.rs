@@ -15,18 +15,15 @@ pub fn discard(file: BorrowedFd<'_>, area: &Range<u64>) -> Result<(), String> {
     let (start, bytes) = (area.start, area.end.saturating_sub(area.start));
     let done = match fstat(file).map(|status| FileType::from_raw_mode(status.st_mode)) {
         Ok(FileType::BlockDevice) => discard_blocks(file, start, bytes),
-        Ok(_) => punch(file, start, bytes),
+        Ok(_) => {
+            let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            retry_on_intr(|| fallocate(file, flags, start, bytes))
+        }
         Err(errno) => Err(errno),
     };
     done.map_err(|errno| std::io::Error::from(errno).to_string())
 }
 
-fn punch(file: BorrowedFd<'_>, start: u64, bytes: u64) -> Result<(), Errno> {
-    let how = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-    retry_on_intr(|| fallocate(file, how, start, bytes))
-}
-
-/// Discards a range of a block device.
 #[inline]
 pub(crate) fn discard_blocks(device: BorrowedFd<'_>, start: u64, bytes: u64) -> Result<(), Errno> {
     const BLKDISCARD: Opcode = opcode::none(0x12, 119);

@@ -18,7 +18,6 @@ pub(crate) enum Purpose {
     /// Offsets of writes, if separate from those of reads.
     Apart = 8,
     Arrivals = 9,
-    /// Words that change the pool, per piece.
     Changes = 10,
     /// Blocks of duplicates, their changes, and their order.
     Copies = 11,
@@ -45,6 +44,12 @@ pub(crate) fn at(key: u64, index: u64) -> u64 {
 
 pub(crate) fn generator(seed: u64, thread: u32, purpose: Purpose) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(key(seed, thread, purpose))
+}
+
+/// Maps random bits to a uniform number in `[0, 1)`, in steps of 2 to the power of -53.
+#[inline]
+pub(crate) fn unit(bits: u64) -> f64 {
+    (bits >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 /// Uniform in `0..bound` without bias (Lemire 2019); `bound` is at least 1.

@@ -23,9 +23,8 @@ type Joined<'scope> = ScopedJoinHandle<'scope, Result<Option<Part>, LoadError>>;
 ///
 /// The window opens with a thread's first completion at or after the end of the ramp, which is not counted (without a
 /// ramp: with the first submission), and closes with its first completion at or after the end of the time, which is
-/// counted. A stop ends it earlier. If the window has no operation, everything counts, and it extends from the first
-/// submission to the last completion; likewise for a job with an operation count, ramp and drain included. With several
-/// threads, operations / window is the sum of the threads' rates.
+/// counted. If it has no operation, or the job has an operation count, everything counts. With several threads,
+/// operations / window is the sum of the threads' rates.
 ///
 /// If `stop` was set before the start, the outcome has no operation and a window of 0 ns.
 ///
@@ -103,7 +102,7 @@ fn spawn<'scope>(
     };
     let spawned = thread::Builder::new().name(name).spawn_scoped(scope, body);
     if spawned.is_err() {
-        control.fail(); // those already there would wait for this one
+        control.fail(); // the others would wait for this thread
     }
     spawned
 }
@@ -112,11 +111,11 @@ fn join(thread: u32, handle: io::Result<Joined<'_>>) -> Result<Option<Part>, Loa
     let handle =
         handle.map_err(|source| LoadError::Setup { what: "a measuring thread", source })?;
     handle.join().unwrap_or_else(|panic| {
-        Err(LoadError::Panicked { thread, message: message(panic.as_ref()) })
+        Err(LoadError::Panicked { thread, message: panic_message(panic.as_ref()) })
     })
 }
 
-fn message(panic: &(dyn Any + Send)) -> String {
+fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic
         .downcast_ref::<&str>()
         .copied()
@@ -139,7 +138,7 @@ mod tests {
             standard: EngineKind::Null,
             work: |worker| {
                 assert!(worker.thread == 0, "thread {} fell", worker.thread);
-                assert!(!worker.control.all_ready(), "one is missing");
+                assert!(!worker.control.await_all(), "one is missing");
                 Ok(None)
             },
         };

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use crate::Job;
-use crate::random::{Purpose, at, key};
+use crate::random::{Purpose, at, key, unit};
 use crate::track::Track;
+use serde::{Deserialize, Serialize};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -43,7 +42,6 @@ pub struct Schedule {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pace {
-    /// Intended starts.
     pub scheduled: u64,
     /// Issued operations, including late ones. The rest had no slot until the limit.
     pub issued: u64,
@@ -74,13 +72,13 @@ impl Pace {
     }
 
     /// Counts an operation that was never issued, with its waiting time.
-    pub(crate) fn forgo(&mut self, waited_ns: u64) {
+    pub(crate) fn add_unissued(&mut self, waited_ns: u64) {
         self.scheduled += 1;
         self.max_delay_ns = self.max_delay_ns.max(waited_ns);
     }
 
-    /// Counts scheduled operations that were never issued, with unknown waiting times.
-    pub(crate) fn lack(&mut self, count: u64) {
+    /// Counts operations that were never issued, with unknown waiting times.
+    pub(crate) fn add_unstarted(&mut self, count: u64) {
         self.scheduled = self.scheduled.saturating_add(count);
     }
 
@@ -125,7 +123,7 @@ enum Gaps {
 }
 
 impl Gaps {
-    /// Arrivals of one thread of a job; `None` for a closed loop.
+    /// Returns the arrivals of one thread; `None` for a closed loop.
     fn for_thread(job: &Job, thread: u32) -> Option<Self> {
         if let Some(track) = job.track.as_ref().filter(|track| track.by_clock()) {
             return Some(Self::Recorded { track: Arc::clone(track), index: 0 });
@@ -143,7 +141,7 @@ impl Gaps {
         })
     }
 
-    /// Nanoseconds from the start to the next arrival.
+    /// Returns the nanoseconds from the start to the next arrival, and advances to the one after it.
     #[inline]
     fn next(&mut self) -> u64 {
         match self {
@@ -154,9 +152,9 @@ impl Gaps {
                 whole * SECOND_NS + rest * SECOND_NS / *rate
             }
             Self::Poisson { key, drawn, at_ns, mean_ns } => {
-                let unit = (at(*key, *drawn) >> 11) as f64 / (1_u64 << 53) as f64;
+                let drawn_unit = unit(at(*key, *drawn));
                 *drawn += 1;
-                *at_ns -= (1.0 - unit).ln() * *mean_ns; // of (0, 1]: the logarithm is finite
+                *at_ns -= (1.0 - drawn_unit).ln() * *mean_ns; // of (0, 1]: the logarithm is finite
                 *at_ns as u64
             }
             Self::Recorded { track, index } => {
@@ -328,7 +326,7 @@ mod tests {
         pace.issue(LATE_NS, true);
         pace.issue(LATE_NS + 1, true);
         pace.issue(LATE_NS + 7, false);
-        pace.forgo(5);
+        pace.add_unissued(5);
         let one = Pace { scheduled: 4, issued: 3, late: 2, full: 1, max_delay_ns: LATE_NS + 7 };
         assert_eq!((pace, pace.unissued()), (one, 1));
         let both = pace.plus(Pace { scheduled: 1, max_delay_ns: 9, ..Pace::default() });

@@ -1,11 +1,9 @@
 //! Operations of several sizes, each with its share.
 
-use rand_xoshiro::Xoshiro256PlusPlus;
-
 use crate::random::{Purpose, below, generator};
 use crate::{Class, Job};
+use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// A size and its share of the operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SizeShare {
     pub bytes: u32,
@@ -27,7 +25,7 @@ impl Sizes {
         self.reads.iter().chain(&self.writes)
     }
 
-    /// Returns whether operations of a job differ in size.
+    /// Returns whether any operation has another size than the job.
     pub(crate) fn differ(&self, job_bytes: u32) -> bool {
         self.all().any(|share| share.bytes != job_bytes)
     }
@@ -41,6 +39,7 @@ impl Sizes {
         self.all().map(|share| share.bytes).fold(job_bytes, u32::min)
     }
 
+    /// Returns why shares or sizes are invalid.
     pub(crate) fn fault(&self, job_bytes: u32) -> Option<String> {
         for shares in [&self.reads, &self.writes].into_iter().filter(|shares| !shares.is_empty()) {
             let sum: u32 = shares.iter().map(|share| u32::from(share.percent)).sum();
@@ -48,8 +47,8 @@ impl Sizes {
                 return Some(format!("positive size shares must add up to 100%, not {sum}%"));
             }
         }
-        let unfit = self.all().find(|share| share.bytes == 0 || share.bytes > job_bytes);
-        unfit.map(|share| {
+        let invalid = self.all().find(|share| share.bytes == 0 || share.bytes > job_bytes);
+        invalid.map(|share| {
             format!("an operation of {} bytes exceeds the limit of {job_bytes}", share.bytes)
         })
     }
@@ -97,7 +96,7 @@ impl SizeDraws {
     }
 
     /// The size of all operations, if there is only one.
-    pub(crate) fn only(&self) -> Option<u32> {
+    pub(crate) fn single_size(&self) -> Option<u32> {
         match (self.reads.as_slice(), self.writes.as_slice()) {
             ([read], [write]) if read.bytes == write.bytes => Some(read.bytes),
             _ => None,

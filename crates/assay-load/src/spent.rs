@@ -69,15 +69,14 @@ pub fn waited_ns(process: &str) -> Option<u64> {
 
 /// Nanoseconds on a processor and nanoseconds waiting for one.
 fn schedstat(path: &Path) -> Option<[u64; 2]> {
-    parse(&fs::read_to_string(path).ok()?)
+    parse_schedstat(&fs::read_to_string(path).ok()?)
 }
 
-/// The third number counts runs on a CPU: 0 if the kernel does not collect these statistics.
-fn parse(text: &str) -> Option<[u64; 2]> {
+/// Parses running time, waiting time, and the number of runs, which is 0 if the kernel does not collect statistics.
+fn parse_schedstat(text: &str) -> Option<[u64; 2]> {
     let mut numbers = text.split_ascii_whitespace().map(str::parse::<u64>);
-    let [ran, waited, times] =
-        [numbers.next()?.ok()?, numbers.next()?.ok()?, numbers.next()?.ok()?];
-    (times > 0).then_some([ran, waited])
+    let [ran, waited, runs] = [numbers.next()?.ok()?, numbers.next()?.ok()?, numbers.next()?.ok()?];
+    (runs > 0).then_some([ran, waited])
 }
 
 #[cfg(test)]
@@ -86,9 +85,9 @@ mod tests {
 
     #[test]
     fn the_kernels_line_is_read() {
-        assert_eq!(parse("60211644 68252810 2604\n"), Some([60_211_644, 68_252_810]));
+        assert_eq!(parse_schedstat("60211644 68252810 2604\n"), Some([60_211_644, 68_252_810]));
         for unknown in ["0 0 0\n", "1 2\n", "", "a b c\n"] {
-            assert_eq!(parse(unknown), None, "{unknown:?}");
+            assert_eq!(parse_schedstat(unknown), None, "{unknown:?}");
         }
     }
 

@@ -3,12 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::Job;
+use crate::latency::touched_histogram;
 use hdrhistogram::Histogram;
 use rustix::io::ReadWriteFlags;
 use serde::{Deserialize, Serialize};
-
-use crate::Job;
-use crate::latency::touched_histogram;
 
 const MOST_WRITES: u32 = 1_000_000;
 
@@ -108,6 +107,7 @@ impl Syncs {
         Self { every, left: every }
     }
 
+    /// Returns whether the next write is synced.
     #[inline]
     pub(crate) fn next(&mut self) -> bool {
         if self.every == 0 {
@@ -132,8 +132,8 @@ pub(crate) struct SyncTimes {
 impl SyncTimes {
     /// For jobs with an `fdatasync` after writes; replays have no separate times.
     pub(crate) fn new(job: &Job) -> Option<Self> {
-        matches!(job.sync, WriteSync::EachWrite | WriteSync::EachNth(_)).then_some(())?;
-        Some(Self { counted: touched_histogram(true), rest: touched_histogram(true) })
+        let has_calls = matches!(job.sync, WriteSync::EachWrite | WriteSync::EachNth(_));
+        has_calls.then(|| Self { counted: touched_histogram(true), rest: touched_histogram(true) })
     }
 
     #[inline]

@@ -3,10 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use crate::waits::{self, Wait, WaitCounts};
 use crate::{Class, Job};
+use serde::{Deserialize, Serialize};
 
 /// Maximum number of requests in a track: 256 MB at 32 bytes each during the replay; a paced one takes 72 each.
 pub const MOST_STEPS: usize = 8_000_000;
@@ -67,6 +66,20 @@ pub struct Step {
     pub act: Act,
 }
 
+impl Step {
+    /// Returns whether the request lies in the area of a job and its data fits a buffer.
+    fn is_playable(&self, job: &Job) -> bool {
+        if self.act == Act::Flush && self.bytes == 0 {
+            return true;
+        }
+        let end = self.offset.checked_add(u64::from(self.bytes));
+        let is_inside = self.offset >= job.area.start && end.is_some_and(|end| end <= job.area.end);
+        // A completion reports the bytes as `i32`.
+        let has_size = self.bytes > 0 && i32::try_from(self.bytes).is_ok();
+        is_inside && has_size && (!self.act.carries() || self.bytes <= job.size_bytes)
+    }
+}
+
 /// Requests in the order in which they are meant to start.
 pub struct Track {
     steps: Vec<Step>,
@@ -116,7 +129,7 @@ impl Track {
         self.has[class as usize]
     }
 
-    /// Why it cannot be played by a job of an area and a size.
+    /// Returns why a job cannot replay the track.
     pub(crate) fn fault(&self, job: &Job) -> Option<String> {
         if self.steps.is_empty() {
             return Some("the track has no requests to replay".to_owned());
@@ -124,15 +137,7 @@ impl Track {
         if self.steps.len() > MOST_STEPS {
             return Some(format!("a track has at most {MOST_STEPS} requests"));
         }
-        let inside = |step: &Step| {
-            let end = step.offset.checked_add(u64::from(step.bytes));
-            let is_placed =
-                step.offset >= job.area.start && end.is_some_and(|end| end <= job.area.end);
-            let fits = step.bytes > 0 && i32::try_from(step.bytes).is_ok();
-            let has_room = !step.act.carries() || step.bytes <= job.size_bytes;
-            (step.act == Act::Flush && step.bytes == 0) || (is_placed && fits && has_room)
-        };
-        if let Some(wrong) = self.steps.iter().position(|step| !inside(step)) {
+        if let Some(wrong) = self.steps.iter().position(|step| !step.is_playable(job)) {
             return Some(format!(
                 "request {wrong} of the track is outside the area or has no size"
             ));
@@ -189,7 +194,6 @@ impl Played {
     }
 }
 
-/// State of a track during the replay by its single thread.
 pub(crate) struct Script {
     track: Arc<Track>,
     next: usize,
@@ -218,6 +222,7 @@ impl Script {
         &self.track.steps[index]
     }
 
+    /// Records the submission of the next `count` requests.
     #[inline]
     pub(crate) fn issue(&mut self, stamp: u64, count: usize) {
         let room = self.issued.capacity() - self.issued.len();
@@ -225,6 +230,7 @@ impl Script {
         self.issued.extend(std::iter::repeat_n(after, count.min(room)));
     }
 
+    /// Returns what was replayed, up to the last submission.
     pub(crate) fn finish(self) -> Played {
         let steps = &self.track.steps;
         let mut acts = [Moved::default(); Act::ALL.len()];

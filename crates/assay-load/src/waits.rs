@@ -7,7 +7,6 @@ use std::sync::Arc;
 use crate::Job;
 use crate::track::{NEVER, Played, Step, Track};
 
-/// Marks the absence of a request.
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +66,7 @@ pub(crate) struct Linked {
 }
 
 impl Linked {
-    /// State for a paced track, preallocated.
+    /// Creates the state of a paced track, preallocated; `None` for other jobs.
     pub(crate) fn new(job: &Job) -> Option<Self> {
         let track = Arc::clone(job.track.as_ref().filter(|track| track.is_paced())?);
         let count = track.steps().len();
@@ -104,7 +103,7 @@ impl Linked {
 
     /// Assigns a due request to a slot; returns the request and its intended start.
     #[inline]
-    pub(crate) fn take(&mut self, now: u64, slot: u32) -> Option<(Step, u64)> {
+    pub(crate) fn take_due(&mut self, now: u64, slot: u32) -> Option<(Step, u64)> {
         let Reverse((due, index)) = *self.ready.peek()?;
         if due > now {
             return None;

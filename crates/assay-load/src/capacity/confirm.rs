@@ -4,88 +4,96 @@ use super::probe::{BlockSurvey, Pass};
 use super::{BLOCK_BYTES, LARGEST_SPACER, PIECE_BYTES, Seen, SeenCounts, WrongBlock};
 
 const PIECE_BLOCKS: u64 = PIECE_BYTES / BLOCK_BYTES;
-const CHOSEN: usize = 32;
+const MOST_RETRIED: usize = 32;
 /// Maximum number of wrong blocks in the report.
-const TOLD: usize = 8;
+const MOST_REPORTED: usize = 8;
 /// The spacer of the border search, which has several rounds.
 const SMALL_SPACER: u64 = 16 << 20;
-const IN_A_ROUND: u64 = 64;
+const PLACES_PER_ROUND: u64 = 64;
 /// If more than one in this many blocks beyond the first wrong one is good, there is no border.
-const MOSTLY: u64 = 10;
+const GOOD_PART: u64 = 10;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Confirmed {
     pub counts: SeenCounts,
     pub wrong: Vec<WrongBlock>,
+    /// Real capacity; `None` if no border shows it.
     pub held_blocks: Option<u64>,
 }
 
-/// Writes some of the wrong blocks again, then a spacer elsewhere, and reads them.
+/// Generation of the retried blocks.
+const RETRY: u32 = 2;
+
+/// Writes some of the wrong blocks again, then a spacer elsewhere, and reads them. `is_full`: all blocks were checked,
+/// so the number of good ones is the capacity.
 pub(super) fn confirm(
     pass: &mut Pass<'_>,
-    look: &BlockSurvey,
+    survey: &BlockSurvey,
     blocks: u64,
     zone: u64,
-    full: bool,
+    is_full: bool,
 ) -> Confirmed {
-    const GENERATION: u32 = 2;
-    let candidates = look.wrong.iter().take(CHOSEN);
-    let chosen: Vec<u64> = candidates.map(|wrong| wrong.at_bytes / BLOCK_BYTES).collect();
+    let chosen = rewrite_wrong_blocks(pass, survey, blocks);
+    // The spacer must not overwrite the chosen blocks: it goes before or after them.
+    let length = zone.min(LARGEST_SPACER / BLOCK_BYTES);
+    let fits_before = chosen.first().is_some_and(|first| *first >= length);
+    let start = if fits_before { 0 } else { chosen.last().map_or(0, |last| last + 1) };
+    pass.write_stretch(start, length.min(blocks.saturating_sub(start)), RETRY);
+    pass.settle();
+    let mut confirmed = Confirmed::default();
     for block in &chosen {
-        pass.write_again(*block, 1, GENERATION);
+        let seen = pass.read_one(*block, RETRY);
+        confirmed.counts.add(seen);
+        if seen != Seen::AsWritten && confirmed.wrong.len() < MOST_REPORTED {
+            confirmed.wrong.push(WrongBlock { at_bytes: block * BLOCK_BYTES, seen });
+        }
     }
-    for wrong in look.wrong.iter().take(CHOSEN) {
+    if confirmed.counts.wrong() == 0 {
+        return confirmed;
+    }
+    let has_border = confirmed.counts.other == 0 && survey.good_beyond * GOOD_PART <= survey.beyond;
+    if is_full {
+        confirmed.held_blocks = Some(survey.counts.as_written);
+    } else if has_border {
+        confirmed.held_blocks = Some(find_border(pass, survey, zone));
+    }
+    confirmed
+}
+
+/// Writes the first wrong blocks again; returns them.
+fn rewrite_wrong_blocks(pass: &mut Pass<'_>, survey: &BlockSurvey, blocks: u64) -> Vec<u64> {
+    let wrong = &survey.wrong[..survey.wrong.len().min(MOST_RETRIED)];
+    let chosen: Vec<u64> = wrong.iter().map(|wrong| wrong.at_bytes / BLOCK_BYTES).collect();
+    for block in &chosen {
+        pass.write_again(*block, 1, RETRY);
+    }
+    for wrong in wrong {
         // If addresses wrap, this write is the last one to the same physical block.
         if let Seen::Other { of_bytes, .. } = wrong.seen
             && !chosen.contains(&(of_bytes / BLOCK_BYTES))
             && of_bytes / BLOCK_BYTES < blocks
         {
-            pass.write_again(of_bytes / BLOCK_BYTES, 1, GENERATION);
+            pass.write_again(of_bytes / BLOCK_BYTES, 1, RETRY);
         }
     }
     pass.settle();
-    // The spacer must not overwrite the chosen blocks: it goes before or after them.
-    let length = zone.min(LARGEST_SPACER / BLOCK_BYTES);
-    let fits_before = chosen.first().is_some_and(|first| *first >= length);
-    let start = if fits_before { 0 } else { chosen.last().map_or(0, |last| last + 1) };
-    pass.write_stretch(start, length.min(blocks.saturating_sub(start)), GENERATION);
-    pass.settle();
-    let mut confirmed = Confirmed::default();
-    for block in &chosen {
-        let seen = pass.read_one(*block, GENERATION);
-        confirmed.counts.add(seen);
-        if seen != Seen::AsWritten && confirmed.wrong.len() < TOLD {
-            confirmed.wrong.push(WrongBlock { at_bytes: block * BLOCK_BYTES, seen });
-        }
-    }
-    let counts = confirmed.counts;
-    if counts.wrong() > 0 {
-        let is_border = counts.other == 0 && look.good_beyond * MOSTLY <= look.beyond;
-        confirmed.held_blocks = if full {
-            Some(look.counts.as_written)
-        } else if is_border {
-            Some(find_border(pass, look, zone))
-        } else {
-            None
-        };
-    }
-    confirmed
+    chosen
 }
 
 /// Returns the first lost block, by a search with many places per round.
-fn find_border(pass: &mut Pass<'_>, look: &BlockSurvey, zone: u64) -> u64 {
+fn find_border(pass: &mut Pass<'_>, survey: &BlockSurvey, zone: u64) -> u64 {
     // The first block after the last known good one.
-    let mut from = look.good_before.map_or(0, |good| good + 1);
-    let mut wrong = look.first_wrong.unwrap_or(from);
+    let mut from = survey.good_before.map_or(0, |good| good + 1);
+    let mut wrong = survey.first_wrong.unwrap_or(from);
     let mut generation = 3;
     while from < wrong && !pass.is_stopped() {
-        let step = (wrong - from).div_ceil(IN_A_ROUND);
+        let step = (wrong - from).div_ceil(PLACES_PER_ROUND);
         let tried: Vec<u64> = (from..wrong).step_by(step as usize).collect();
         for place in &tried {
             pass.write_again(*place, 1, generation);
         }
         pass.settle();
-        if look.counts.older > 0 {
+        if survey.counts.older > 0 {
             // A block without a write retains the first one; the second write shows the loss.
             generation += 1;
             for place in &tried {

@@ -5,14 +5,13 @@ use std::num::NonZeroU64;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
 
-use rustix::fs::{Advice, FallocateFlags, FileType, fadvise, fallocate, fdatasync, fstat};
-use rustix::io::{Errno, pread, pwrite, retry_on_intr};
-
 use super::stamp::{self, Stamp};
 use super::{BLOCK_BYTES, CapacityJob, PIECE_BYTES, Seen};
 use crate::buffer::Buffer;
 use crate::random::mix64;
 use crate::{LoadError, Target, clock};
+use rustix::fs::{Advice, FallocateFlags, FileType, fadvise, fallocate, fdatasync, fstat};
+use rustix::io::{Errno, pread, pwrite, retry_on_intr};
 
 pub(super) trait BlockDisk {
     /// Writes consecutive blocks, at most one piece.
@@ -70,21 +69,20 @@ impl<'a> RealDisk<'a> {
     }
 }
 
-/// Preallocates the area of a file, so writes need no allocation.
 pub fn set_aside(file: BorrowedFd<'_>, area: &Range<u64>) -> Result<(), String> {
     let length = area.end.saturating_sub(area.start);
     retry_on_intr(|| fallocate(file, FallocateFlags::empty(), area.start, length))
         .map_err(|error| io::Error::from(error).to_string())
 }
 
-/// Moves all bytes from a place on, however many the kernel takes at once.
+/// Calls `transfer` with the remaining bytes and their offset until all are moved.
 fn transfer_all(
     mut left: usize,
     mut offset: u64,
-    mut step: impl FnMut(usize, u64) -> Result<usize, Errno>,
+    mut transfer: impl FnMut(usize, u64) -> Result<usize, Errno>,
 ) -> io::Result<()> {
     while left > 0 {
-        let moved = retry_on_intr(|| step(left, offset))?;
+        let moved = retry_on_intr(|| transfer(left, offset))?;
         if moved == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
@@ -114,10 +112,10 @@ impl BlockDisk for RealDisk<'_> {
         let (file, first) = (self.file, self.stamp(block, generation));
         let bytes = &mut self.buffer.slot_mut(0)[..length];
         transfer_all(length, offset, |left, at| pread(file, &mut bytes[length - left..], at))?;
-        let blocks = bytes
-            .chunks_exact(BLOCK_BYTES as usize)
-            .zip((first.address..).step_by(BLOCK_BYTES as usize));
-        into.extend(blocks.map(|(bytes, address)| stamp::seen(bytes, Stamp { address, ..first })));
+        let addresses = (first.address..).step_by(BLOCK_BYTES as usize);
+        for (block, address) in bytes.chunks_exact(BLOCK_BYTES as usize).zip(addresses) {
+            into.push(stamp::classify_block(block, Stamp { address, ..first }));
+        }
         Ok(())
     }
 

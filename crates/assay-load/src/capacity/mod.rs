@@ -20,14 +20,12 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use crate::{Law, LoadError, Target};
+use serde::{Deserialize, Serialize};
 
 pub use disk::set_aside;
 pub use simulated::{Lie, Store};
 
-/// Block size: unit of writes and checks.
 pub const BLOCK_BYTES: u64 = 4096;
 /// Bytes of one contiguous write or read.
 const PIECE_BYTES: u64 = 1 << 20;
@@ -39,7 +37,6 @@ pub const SMALL_BYTES: u64 = 256 * MIB;
 const ZONE_FACTOR: u64 = 256 << 10;
 const SMALLEST_ZONE: u64 = 64 * MIB;
 const LARGEST_ZONE: u64 = 1 << 30;
-/// Minimum number of blocks in a sample.
 const FEWEST_SAMPLES: u64 = 2048;
 /// Number of checked blocks of the zone.
 const ZONE_SAMPLES: u64 = 512;
@@ -55,7 +52,6 @@ pub struct CapacityShape {
     pub zone_bytes: u64,
     /// Blocks beyond them, drawn one to a stratum; none in a full pass.
     pub samples: u64,
-    /// Number of checked blocks of the zone.
     pub zone_samples: u64,
     /// Number of blocks that are rewritten before the check; 0 in older versions.
     #[serde(default)]
@@ -80,6 +76,7 @@ impl CapacityShape {
         Self { full: false, zone_bytes, samples, zone_samples: ZONE_SAMPLES, rewrites: samples }
     }
 
+    /// Returns the bytes of contiguous I/O, and the number of operations on single blocks.
     pub fn costs(&self) -> (u64, u64) {
         if self.full {
             // Rewritten blocks are written and read once more, followed by a spacer.
@@ -164,7 +161,6 @@ impl SeenCounts {
     }
 }
 
-/// A block with other data than written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WrongBlock {
     /// Bytes from the beginning of the area.
@@ -213,7 +209,6 @@ pub struct CapacityOutcome {
     pub stopped: bool,
 }
 
-/// Checks the capacity of a target, or of a simulated one.
 pub fn capacity(
     job: &CapacityJob,
     target: &Target<'_>,
@@ -226,12 +221,12 @@ pub fn capacity(
             "{bytes} bytes are not a multiple of {BLOCK_BYTES}, or fewer than four blocks"
         )));
     }
-    let Some(law) = law else {
-        let mut disk = disk::RealDisk::open(target, job)?;
-        return probe::run(&mut disk, job, stop);
-    };
-    let mut disk = simulated::SimulatedDisk::new(law, bytes, job.seed)?;
-    probe::run(&mut disk, job, stop)
+    match law {
+        Some(law) => {
+            probe::run(&mut simulated::SimulatedDisk::new(law, bytes, job.seed)?, job, stop)
+        }
+        None => probe::run(&mut disk::RealDisk::open(target, job)?, job, stop),
+    }
 }
 
 /// Measures the cost of writing one contiguous MiB, and of writing and reading one block: nanoseconds each, from a few

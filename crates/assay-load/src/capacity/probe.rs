@@ -14,19 +14,19 @@ use crate::random::{Purpose, at, key};
 use crate::{Class, LoadError};
 
 const PIECE_BLOCKS: u64 = PIECE_BYTES / BLOCK_BYTES;
-const MOST_KEPT: usize = 4096;
+const MOST_WRONG: usize = 4096;
 /// Maximum number of I/O errors before a pass ends: each may take the kernel half a minute.
 const MOST_REFUSALS: u32 = 64;
 /// Generations of a block: before the check, at the check, and after it in a full pass.
 const BEFORE: u32 = 0;
-const LOOKED_AT: u32 = 1;
-const ONCE_MORE: u32 = 1000;
-/// Shares of the time after which the phases of writing end.
+const CHECKED: u32 = 1;
+const REWRITE: u32 = 1000;
+/// Percent of the time after which the phases of writing end.
 const BEFORE_PERCENT: u64 = 20;
 const SAMPLES_PERCENT: u64 = 40;
 const WRITING_PERCENT: u64 = 60;
-const TRIED_PIECES: u64 = 8;
-const TRIED_BLOCKS: u64 = 16;
+const COST_PIECES: u64 = 8;
+const COST_BLOCKS: u64 = 16;
 
 pub(super) struct Pass<'a> {
     pub disk: &'a mut dyn BlockDisk,
@@ -77,10 +77,12 @@ impl<'a> Pass<'a> {
         self.elapsed_ns() >= self.limit_ns / 100 * percent
     }
 
+    /// Returns whether a phase may continue: no stop, time left, and few errors.
     fn may_go_on(&self, percent: u64) -> bool {
         !self.is_stopped() && !self.is_over(percent) && self.refusals < MOST_REFUSALS
     }
 
+    /// Writes blocks; fails only if the target refuses the very first write.
     fn write(
         &mut self,
         block: u64,
@@ -96,22 +98,23 @@ impl<'a> Pass<'a> {
             }
             Err(error) => error,
         };
-        let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
-        if self.written.1 > 0 && self.disk.may_fill_up() && full.contains(&error.kind()) {
-            return Ok(WriteOutcome::Full);
-        }
+        // A target that takes not even the first write cannot be checked.
         if self.written.1 == 0 {
             let offset = block * BLOCK_BYTES;
             return Err(LoadError::Operation { class: Class::Write, offset, source: error });
         }
-        self.note(&error);
+        let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
+        if self.disk.may_fill_up() && full.contains(&error.kind()) {
+            return Ok(WriteOutcome::Full);
+        }
+        self.count_refusal(&error);
         self.unwritten.insert(block, block + count);
         Ok(WriteOutcome::Refused)
     }
 
-    /// A write of a place that was looked at before: whether it was taken.
-    pub fn write_again(&mut self, block: u64, count: u64, generation: u32) -> bool {
-        matches!(self.write(block, count, generation), Ok(WriteOutcome::Yes))
+    /// Writes blocks that were written before; [`Pass::write`] counts failures.
+    pub fn write_again(&mut self, block: u64, count: u64, generation: u32) {
+        let _ = self.write(block, count, generation);
     }
 
     pub fn write_stretch(&mut self, first: u64, count: u64, generation: u32) {
@@ -123,20 +126,20 @@ impl<'a> Pass<'a> {
         }
     }
 
-    fn note(&mut self, error: &io::Error) {
+    fn count_refusal(&mut self, error: &io::Error) {
         self.refusals += 1;
         self.refused.get_or_insert_with(|| error.to_string());
     }
 
     pub fn settle(&mut self) {
         if let Err(error) = self.disk.settle() {
-            self.note(&error);
+            self.count_refusal(&error);
         }
     }
 
     fn was_refused(&self, block: u64) -> bool {
-        let before = self.unwritten.range(..=block).next_back();
-        before.is_some_and(|(_, end)| block < *end)
+        let nearest = self.unwritten.range(..=block).next_back();
+        nearest.is_some_and(|(_, end)| block < *end)
     }
 
     pub fn read_one(&mut self, block: u64, generation: u32) -> Seen {
@@ -145,14 +148,14 @@ impl<'a> Pass<'a> {
         seen.pop().unwrap_or(Seen::Failed)
     }
 
-    /// Reads a piece, or its blocks one by one if that fails.
+    /// Reads a piece, or its blocks one by one if that fails. A block whose write failed counts as failed.
     fn read_piece(&mut self, block: u64, count: u64, generation: u32, into: &mut Vec<Seen>) {
         let before = into.len();
         self.read.1 += 1;
         match self.disk.read(block, count, generation, into) {
             Ok(()) => self.read.0 += count * BLOCK_BYTES,
             Err(error) if count == 1 || self.refusals >= MOST_REFUSALS => {
-                self.note(&error);
+                self.count_refusal(&error);
                 into.truncate(before);
                 into.resize(before + count as usize, Seen::Failed);
             }
@@ -189,7 +192,8 @@ pub(super) struct BlockSurvey {
 }
 
 impl BlockSurvey {
-    pub fn take(&mut self, block: u64, seen: Seen) {
+    /// Adds the result of a block; blocks come in order of address.
+    pub fn add(&mut self, block: u64, seen: Seen) {
         self.counts.add(seen);
         let gap = block - self.last.map_or(0, |last| last + 1);
         self.widest_gap = self.widest_gap.max(gap);
@@ -197,7 +201,7 @@ impl BlockSurvey {
         let is_good = seen == Seen::AsWritten;
         if !is_good {
             self.first_wrong.get_or_insert(block);
-            if self.wrong.len() < MOST_KEPT {
+            if self.wrong.len() < MOST_WRONG {
                 self.wrong.push(WrongBlock { at_bytes: block * BLOCK_BYTES, seen });
             }
         }
@@ -213,8 +217,8 @@ impl BlockSurvey {
         }
     }
 
-    /// Replaces results of blocks whose rewrite failed.
-    fn correct(&mut self, rewrites: &Self) {
+    /// Counts blocks whose rewrite was lost as wrong: their first write was found as written.
+    fn merge_lost_rewrites(&mut self, rewrites: &Self) {
         let known: BTreeSet<u64> = self.wrong.iter().map(|wrong| wrong.at_bytes).collect();
         for wrong in rewrites.wrong.iter().filter(|wrong| !known.contains(&wrong.at_bytes)) {
             self.counts.as_written = self.counts.as_written.saturating_sub(1);
@@ -225,7 +229,6 @@ impl BlockSurvey {
     }
 }
 
-/// Euclid's algorithm.
 fn common_divisor(mut length: u64, mut other: u64) -> u64 {
     while other > 0 {
         (length, other) = (other, length % other);
@@ -234,8 +237,8 @@ fn common_divisor(mut length: u64, mut other: u64) -> u64 {
 }
 
 struct SurveyResult {
-    look: BlockSurvey,
-    /// Rewritten blocks; also part of `look`.
+    checked: BlockSurvey,
+    /// Rewritten blocks; also part of `checked`.
     rewrites: BlockSurvey,
     sampled: SeenCounts,
     zone_blocks: u64,
@@ -264,48 +267,38 @@ pub(super) fn run(
     }
     let mut pass = Pass::new(disk, job.time.as_nanos() as u64, stop);
     let survey = if shape.full {
-        in_full(&mut pass, job.seed, blocks, &shape)?
+        survey_all_blocks(&mut pass, job.seed, blocks, &shape)?
     } else {
-        by_sample(&mut pass, job.seed, blocks, &shape)?
+        survey_sample(&mut pass, job.seed, blocks, &shape)?
     };
-    let tried_ns = pass.elapsed_ns();
-    let confirmed = if survey.look.first_wrong.is_some() && !pass.is_stopped() {
-        let end = if shape.full { survey.zone_blocks } else { blocks };
-        // Only rewritten blocks show lost rewrites.
-        let rewrites = &survey.rewrites;
-        let by_rewrites =
-            rewrites.counts.older > 0 || (shape.full && rewrites.first_wrong.is_some());
-        let look = if by_rewrites { &survey.rewrites } else { &survey.look };
-        confirm::confirm(&mut pass, look, end, survey.zone_blocks, shape.full && !by_rewrites)
-    } else {
-        Confirmed::default()
-    };
+    let survey_ns = pass.elapsed_ns();
+    let confirmed = retry_wrong_blocks(&mut pass, &survey, shape.full, blocks);
     let elapsed_ns = pass.elapsed_ns();
-    // A file system with less space did not claim more.
-    let took = if pass.disk.may_fill_up() && shape.full && !survey.cut_short {
+    // A filesystem that filled up did not claim the missing space.
+    let claimed_bytes = if pass.disk.may_fill_up() && shape.full && !survey.cut_short {
         survey.zone_blocks * BLOCK_BYTES
     } else {
         claimed_bytes
     };
     Ok(CapacityOutcome {
-        claimed_bytes: took,
+        claimed_bytes,
         shape,
         zone_bytes: survey.zone_blocks * BLOCK_BYTES,
         samples: survey.samples,
         rewritten: survey.rewrites.counts.all(),
-        first: survey.look.counts,
+        first: survey.checked.counts,
         sampled: survey.sampled,
-        widest_gap_bytes: gap_bytes(&survey.look, took / BLOCK_BYTES),
+        widest_gap_bytes: gap_bytes(&survey.checked, claimed_bytes / BLOCK_BYTES),
         between_bytes: survey.between_bytes,
         again: confirmed.counts,
         wrong: confirmed.wrong,
-        wraps_after_bytes: survey.look.apart_bytes.filter(|_| confirmed.counts.other > 0),
+        wraps_after_bytes: survey.checked.apart_bytes.filter(|_| confirmed.counts.other > 0),
         held_bytes: confirmed.held_blocks.map(|blocks| blocks * BLOCK_BYTES),
         written: pass.written,
         read: pass.read,
         zone_write_ns: survey.zone_write_ns,
         elapsed_ns,
-        again_ns: elapsed_ns - tried_ns,
+        again_ns: elapsed_ns - survey_ns,
         cut_short: survey.cut_short,
         note,
         refused: pass.refused.clone(),
@@ -313,82 +306,117 @@ pub(super) fn run(
     })
 }
 
+/// Retries wrong blocks. If rewrites were lost, only rewritten blocks show where the real capacity ends.
+fn retry_wrong_blocks(
+    pass: &mut Pass<'_>,
+    survey: &SurveyResult,
+    is_full: bool,
+    blocks: u64,
+) -> Confirmed {
+    let SurveyResult { checked, rewrites, zone_blocks, .. } = survey;
+    if checked.first_wrong.is_none() || pass.is_stopped() {
+        return Confirmed::default();
+    }
+    let blocks = if is_full { *zone_blocks } else { blocks };
+    if rewrites.counts.older > 0 || (is_full && rewrites.first_wrong.is_some()) {
+        return confirm::confirm(pass, rewrites, blocks, *zone_blocks, false);
+    }
+    confirm::confirm(pass, checked, blocks, *zone_blocks, is_full)
+}
+
 /// The longest gap without a checked block, up to the end.
-fn gap_bytes(look: &BlockSurvey, blocks: u64) -> u64 {
-    let after = blocks.saturating_sub(look.last.map_or(0, |last| last + 1));
-    look.widest_gap.max(after) * BLOCK_BYTES
+fn gap_bytes(checked: &BlockSurvey, blocks: u64) -> u64 {
+    let after = blocks.saturating_sub(checked.last.map_or(0, |last| last + 1));
+    checked.widest_gap.max(after) * BLOCK_BYTES
 }
 
 /// Writes everything, then reads it; repeats some blocks if only second writes were lost.
-fn in_full(
+fn survey_all_blocks(
     pass: &mut Pass<'_>,
     seed: u64,
     blocks: u64,
     shape: &CapacityShape,
 ) -> Result<SurveyResult, LoadError> {
     let (written, write_ns) = write_zone(pass, blocks)?;
-    let is_full = pass.disk.may_fill_up() && !pass.is_over(WRITING_PERCENT);
-    let (mut look, mut read, mut piece) = (BlockSurvey::default(), 0, Vec::new());
+    // Writes that end before their time limit have filled the filesystem.
+    let is_filled = pass.disk.may_fill_up() && !pass.is_over(WRITING_PERCENT);
+    let (mut checked, mut read, mut piece) = (BlockSurvey::default(), 0, Vec::new());
     while read < written && pass.may_go_on(100) {
         let count = PIECE_BLOCKS.min(written - read);
         piece.clear();
-        pass.read_piece(read, count, LOOKED_AT, &mut piece);
+        pass.read_piece(read, count, CHECKED, &mut piece);
         for (seen, block) in piece.iter().zip(read..) {
-            look.take(block, *seen);
+            checked.add(block, *seen);
         }
         read += count;
     }
     let mut rewrites = BlockSurvey::default();
     // If all wrong blocks are older writes of the pilot or a pass, only rewrites can find the border.
-    let only_older = look.counts.wrong() == look.counts.older;
+    let only_older = checked.counts.wrong() == checked.counts.older;
     if read == written && only_older && shape.rewrites > 0 {
-        rewrites = check_rewrites(pass, seed, written, shape.rewrites.min(written));
-        look.correct(&rewrites);
+        rewrites = check_rewrites(pass, seed, written, shape.rewrites.min(written))?;
+        checked.merge_lost_rewrites(&rewrites);
     }
     Ok(SurveyResult {
-        sampled: look.counts,
-        look,
+        sampled: checked.counts,
+        checked,
         rewrites,
         zone_blocks: written,
         samples: 0,
         // The first block is read after all others were written, the last after all others were read.
         between_bytes: (written.saturating_sub(PIECE_BLOCKS)) * BLOCK_BYTES,
         zone_write_ns: write_ns,
-        cut_short: read < written || (written < blocks && !is_full),
+        cut_short: read < written || (written < blocks && !is_filled),
     })
 }
 
 /// Rewrites one block per stretch and reads it; returns the results within the time limit. It alternates between the
 /// two halves, so writes to one half exceed the cache for the other.
-fn check_rewrites(pass: &mut Pass<'_>, seed: u64, blocks: u64, count: u64) -> BlockSurvey {
-    let mut look = BlockSurvey::default();
+fn check_rewrites(
+    pass: &mut Pass<'_>,
+    seed: u64,
+    blocks: u64,
+    count: u64,
+) -> Result<BlockSurvey, LoadError> {
+    let mut checked = BlockSurvey::default();
     let places = strata_to_the_end(seed ^ 2, 0..blocks, count);
     let middle = blocks / 2;
     let (first, second) = places.split_at(places.partition_point(|place| *place < middle));
     for (half, other_half) in [(first, middle..blocks), (second, 0..middle)] {
-        let mut written = Vec::with_capacity(half.len());
-        for place in half {
-            if !pass.may_go_on(100) {
-                break;
-            }
-            pass.write_again(*place, 1, ONCE_MORE);
-            written.push(*place);
-        }
+        let written = write_blocks(pass, half, REWRITE, 100)?;
         pass.settle();
         let length = (other_half.end - other_half.start).min(LARGEST_SPACER / BLOCK_BYTES);
         if !written.is_empty() {
-            pass.write_stretch(other_half.start, length, LOOKED_AT);
+            pass.write_stretch(other_half.start, length, CHECKED);
             pass.settle();
         }
         for place in written {
             if !pass.may_go_on(100) {
                 break;
             }
-            let seen = pass.read_one(place, ONCE_MORE);
-            look.take(place, seen);
+            let seen = pass.read_one(place, REWRITE);
+            checked.add(place, seen);
         }
     }
-    look
+    Ok(checked)
+}
+
+/// Writes blocks until a percentage of the time is used; returns the written ones.
+fn write_blocks(
+    pass: &mut Pass<'_>,
+    places: &[u64],
+    generation: u32,
+    percent: u64,
+) -> Result<Vec<u64>, LoadError> {
+    let mut written = Vec::with_capacity(places.len());
+    for place in places {
+        if !pass.may_go_on(percent) {
+            break;
+        }
+        pass.write(*place, 1, generation)?;
+        written.push(*place);
+    }
+    Ok(written)
 }
 
 /// Writes in one piece from the beginning and syncs it; returns blocks and nanoseconds.
@@ -397,7 +425,7 @@ fn write_zone(pass: &mut Pass<'_>, blocks: u64) -> Result<(u64, u64), LoadError>
     let mut at = 0;
     while at < blocks && pass.may_go_on(WRITING_PERCENT) {
         let count = PIECE_BLOCKS.min(blocks - at);
-        if pass.write(at, count, 1)? == WriteOutcome::Full {
+        if pass.write(at, count, CHECKED)? == WriteOutcome::Full {
             break;
         }
         at += count;
@@ -407,7 +435,7 @@ fn write_zone(pass: &mut Pass<'_>, blocks: u64) -> Result<(u64, u64), LoadError>
 }
 
 /// Writes a sample of blocks, then the zone before them, and reads the sample and a part of the zone.
-fn by_sample(
+fn survey_sample(
     pass: &mut Pass<'_>,
     seed: u64,
     blocks: u64,
@@ -415,25 +443,13 @@ fn by_sample(
 ) -> Result<SurveyResult, LoadError> {
     let zone = shape.zone_bytes / BLOCK_BYTES;
     let places = sample_blocks(seed, zone..blocks, shape.samples);
-    let mut rewritten = BTreeSet::new();
-    for place in places.iter().take(shape.rewrites as usize) {
-        if !pass.may_go_on(BEFORE_PERCENT) {
-            break;
-        }
-        pass.write(*place, 1, BEFORE)?;
-        rewritten.insert(*place);
-    }
+    let first_places = &places[..places.len().min(shape.rewrites as usize)];
+    let rewritten = write_blocks(pass, first_places, BEFORE, BEFORE_PERCENT)?;
+    let rewritten: BTreeSet<u64> = rewritten.into_iter().collect();
     if !rewritten.is_empty() {
         pass.settle();
     }
-    let mut written = Vec::with_capacity(places.len());
-    for place in &places {
-        if !pass.may_go_on(SAMPLES_PERCENT) {
-            break;
-        }
-        pass.write(*place, 1, 1)?;
-        written.push(*place);
-    }
+    let written = write_blocks(pass, &places, CHECKED, SAMPLES_PERCENT)?;
     pass.settle();
     let (zone_blocks, zone_write_ns) = write_zone(pass, zone)?;
     let mut found = Vec::with_capacity(written.len());
@@ -444,23 +460,23 @@ fn by_sample(
         if !pass.may_go_on(100) {
             break;
         }
-        found.push((place, pass.read_one(place, 1)));
+        found.push((place, pass.read_one(place, CHECKED)));
     }
     let is_whole = written.len() == places.len() && zone_blocks == zone && found.len() == to_read;
     found.sort_unstable_by_key(|(place, _)| *place);
-    let mut look = BlockSurvey::default();
+    let mut checked = BlockSurvey::default();
     let (mut rewrites, mut sampled) = (BlockSurvey::default(), SeenCounts::default());
     for (place, seen) in found {
-        look.take(place, seen);
+        checked.add(place, seen);
         if place >= zone {
             sampled.add(seen);
         }
         if rewritten.contains(&place) {
-            rewrites.take(place, seen);
+            rewrites.add(place, seen);
         }
     }
     Ok(SurveyResult {
-        look,
+        checked,
         rewrites,
         sampled,
         zone_blocks,
@@ -497,7 +513,8 @@ fn strata(seed: u64, within: std::ops::Range<u64>, count: u64) -> Vec<u64> {
     let (length, draws) = (within.end - within.start, key(seed, 0, Purpose::Offsets));
     let bound = |index: u64| (u128::from(length) * u128::from(index) / u128::from(count)) as u64;
     let draw = |index: u64| {
-        let (from, to) = (bound(index), bound(index + 1).max(bound(index) + 1));
+        let from = bound(index);
+        let to = bound(index + 1).max(from + 1);
         within.start + from + at(draws, index) % (to - from)
     };
     (0..count).map(draw).collect()
@@ -508,10 +525,10 @@ pub(super) fn costs(disk: &mut dyn BlockDisk, bytes: u64) -> Result<(u64, u64), 
     let never = AtomicBool::new(false);
     let blocks = bytes / BLOCK_BYTES;
     let mut pass = Pass::new(disk, u64::MAX / 2, &never);
-    let pieces = TRIED_PIECES.min(blocks / PIECE_BLOCKS).max(1);
+    let pieces = COST_PIECES.min(blocks / PIECE_BLOCKS).max(1);
     let (_, piece_ns) = write_zone(&mut pass, (pieces * PIECE_BLOCKS).min(blocks))?;
     let began_ns = pass.elapsed_ns();
-    let tried = strata(1, 0..blocks, TRIED_BLOCKS.min(blocks));
+    let tried = strata(1, 0..blocks, COST_BLOCKS.min(blocks));
     for place in &tried {
         pass.write(*place, 1, 0)?;
     }

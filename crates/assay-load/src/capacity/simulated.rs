@@ -20,7 +20,6 @@ pub enum Lie {
 
 names!(Lie: Wraps = "wraps", Drops = "drops", Zeroes = "zeroes", Keeps = "keeps");
 
-/// Claimed and real capacity of a simulated drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Store {
     pub claimed_bytes: u64,
@@ -64,13 +63,14 @@ impl SimulatedDisk {
         })
     }
 
+    /// Advances the clock by one service time.
     fn serve(&mut self) {
         self.now_ns = self.now_ns.saturating_add(self.sampler.service_ns(self.operations));
         self.operations += 1;
     }
 
     /// Returns the physical block of an address; `None` if there is none.
-    fn place(&self, block: u64) -> Option<u64> {
+    fn physical_block(&self, block: u64) -> Option<u64> {
         match self.held {
             Some(held) if block >= held => match self.lie {
                 Lie::Wraps => Some(block % held),
@@ -81,9 +81,9 @@ impl SimulatedDisk {
         }
     }
 
-    fn put(&mut self, place: u64, piece: WrittenPiece) {
+    /// Stores a piece over older ones, which retain their parts before and after it.
+    fn store(&mut self, place: u64, piece: WrittenPiece) {
         let end = place + piece.count;
-        // Splits pieces that overlap the new one.
         let before = self.pieces.range(..place).next_back().map(|(at, old)| (*at, *old));
         let inside: Vec<(u64, WrittenPiece)> =
             self.pieces.range(place..end).map(|(at, old)| (*at, *old)).collect();
@@ -103,7 +103,8 @@ impl SimulatedDisk {
         self.pieces.insert(place, piece);
     }
 
-    fn keep(&mut self, blocks: std::ops::Range<u64>, generation: u32) {
+    /// Stores the first write of each block; later ones are lost.
+    fn store_first_writes(&mut self, blocks: std::ops::Range<u64>, generation: u32) {
         for block in blocks {
             let before = self.pieces.range(..=block).next_back();
             if before.is_none_or(|(at, piece)| at + piece.count <= block) {
@@ -112,8 +113,8 @@ impl SimulatedDisk {
         }
     }
 
-    fn look(&self, block: u64, generation: u32) -> Seen {
-        let Some(place) = self.place(block) else {
+    fn classify(&self, block: u64, generation: u32) -> Seen {
+        let Some(place) = self.physical_block(block) else {
             return if self.lie == Lie::Zeroes { Seen::Zero } else { Seen::Foreign };
         };
         let found = self.pieces.range(..=place).next_back();
@@ -135,11 +136,11 @@ impl BlockDisk for SimulatedDisk {
         if self.lie == Lie::Keeps
             && let Some(held) = self.held
         {
-            self.keep(first.max(held)..end, generation);
+            self.store_first_writes(first.max(held)..end, generation);
             end = end.min(held);
         }
         while first < end {
-            let place = self.place(first);
+            let place = self.physical_block(first);
             // Blocks are contiguous up to the wrap.
             let until = match self.held {
                 Some(held) if first < held || self.lie == Lie::Wraps => {
@@ -148,7 +149,7 @@ impl BlockDisk for SimulatedDisk {
                 _ => end,
             };
             if let Some(place) = place {
-                self.put(place, WrittenPiece { count: until - first, first, generation });
+                self.store(place, WrittenPiece { count: until - first, first, generation });
             }
             first = until;
         }
@@ -163,7 +164,7 @@ impl BlockDisk for SimulatedDisk {
         into: &mut Vec<Seen>,
     ) -> io::Result<()> {
         self.serve();
-        into.extend((block..block + count).map(|block| self.look(block, generation)));
+        into.extend((block..block + count).map(|block| self.classify(block, generation)));
         Ok(())
     }
 

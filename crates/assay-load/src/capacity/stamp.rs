@@ -27,8 +27,8 @@ pub(super) struct Stamp {
 /// Header words of a sector: magic, run, pass, address, generation.
 const HEAD: usize = 5;
 
-/// The words of a sector: its head, filling, checksum.
-fn words(stamp: Stamp) -> [u64; WORDS] {
+/// Returns the words of a sector: head, filling, checksum.
+fn sector_words(stamp: Stamp) -> [u64; WORDS] {
     let mut words = [0; WORDS];
     let Stamp { run, pass, address, generation } = stamp;
     words[..HEAD].copy_from_slice(&[MAGIC, run, pass, address, u64::from(generation)]);
@@ -47,18 +47,19 @@ fn checksum(words: &[u64; WORDS]) -> u64 {
 
 pub(super) fn fill(bytes: &mut [u8], first: Stamp) {
     for (sector, address) in bytes.chunks_exact_mut(SECTOR).zip((first.address..).step_by(SECTOR)) {
-        for (bytes, word) in sector.chunks_exact_mut(8).zip(words(Stamp { address, ..first })) {
+        let words = sector_words(Stamp { address, ..first });
+        for (bytes, word) in sector.chunks_exact_mut(8).zip(words) {
             bytes.copy_from_slice(&word.to_le_bytes());
         }
     }
 }
 
 /// Classifies a block by its first sector that differs from the written data.
-pub(super) fn seen(block: &[u8], wanted: Stamp) -> Seen {
+pub(super) fn classify_block(block: &[u8], wanted: Stamp) -> Seen {
     debug_assert_eq!(block.len() as u64, BLOCK_BYTES);
     let mut flipped = 0;
     for (sector, address) in block.chunks_exact(SECTOR).zip((wanted.address..).step_by(SECTOR)) {
-        match sector_seen(sector, Stamp { address, ..wanted }) {
+        match classify_sector(sector, Stamp { address, ..wanted }) {
             Seen::AsWritten => {}
             Seen::Flipped { bits } => flipped += bits,
             other => return other,
@@ -67,8 +68,9 @@ pub(super) fn seen(block: &[u8], wanted: Stamp) -> Seen {
     if flipped == 0 { Seen::AsWritten } else { Seen::Flipped { bits: flipped } }
 }
 
-fn sector_seen(sector: &[u8], wanted: Stamp) -> Seen {
-    let (found, expected) = (read_words(sector), words(wanted));
+/// Compares a sector with its expected stamp.
+fn classify_sector(sector: &[u8], wanted: Stamp) -> Seen {
+    let (found, expected) = (read_words(sector), sector_words(wanted));
     if found == expected {
         return Seen::AsWritten;
     }
@@ -77,7 +79,7 @@ fn sector_seen(sector: &[u8], wanted: Stamp) -> Seen {
     }
     let is_whole = checksum(&found) == found[WORDS - 1];
     if is_whole && found[..2] == [MAGIC, wanted.run] {
-        let [pass, address] = [found[2], found[3]];
+        let (pass, address) = (found[2], found[3]);
         if address == wanted.address {
             return Seen::Older;
         }
@@ -86,7 +88,7 @@ fn sector_seen(sector: &[u8], wanted: Stamp) -> Seen {
             return Seen::Other { at_bytes: wanted.address, of_bytes: address };
         }
     }
-    let bits = found.iter().zip(expected).map(|(byte, other)| (byte ^ other).count_ones()).sum();
+    let bits = found.iter().zip(expected).map(|(word, other)| (word ^ other).count_ones()).sum();
     if bits <= MOST_FLIPPED { Seen::Flipped { bits } } else { Seen::Foreign }
 }
 
@@ -105,20 +107,20 @@ mod tests {
     #[test]
     fn what_was_written_is_known_again_and_nothing_else() {
         let own = block(STAMP);
-        assert_eq!(seen(&own, STAMP), Seen::AsWritten);
+        assert_eq!(classify_block(&own, STAMP), Seen::AsWritten);
         let elsewhere = Stamp { address: 3 * BLOCK_BYTES, ..STAMP };
-        let found = seen(&block(elsewhere), STAMP);
+        let found = classify_block(&block(elsewhere), STAMP);
         assert_eq!(found, Seen::Other { at_bytes: STAMP.address, of_bytes: elsewhere.address });
         let of_another_run = block(Stamp { run: 78, ..STAMP });
-        assert_eq!(seen(&of_another_run, STAMP), Seen::Foreign);
-        assert_eq!(seen(&own, Stamp { generation: 2, ..STAMP }), Seen::Older);
+        assert_eq!(classify_block(&of_another_run, STAMP), Seen::Foreign);
+        assert_eq!(classify_block(&own, Stamp { generation: 2, ..STAMP }), Seen::Older);
         // A block of an earlier pass was lost at its own address; at another address it is foreign.
         let of_the_pilot = Stamp { pass: 4, ..STAMP };
-        assert_eq!(seen(&block(of_the_pilot), STAMP), Seen::Older);
+        assert_eq!(classify_block(&block(of_the_pilot), STAMP), Seen::Older);
         let moved = Stamp { address: elsewhere.address, ..of_the_pilot };
-        assert_eq!(seen(&block(moved), STAMP), Seen::Foreign);
-        assert_eq!(seen(&vec![0; own.len()], STAMP), Seen::Zero);
-        assert_eq!(seen(&vec![255; own.len()], STAMP), Seen::Foreign);
+        assert_eq!(classify_block(&block(moved), STAMP), Seen::Foreign);
+        assert_eq!(classify_block(&vec![0; own.len()], STAMP), Seen::Zero);
+        assert_eq!(classify_block(&vec![255; own.len()], STAMP), Seen::Foreign);
     }
 
     #[test]
@@ -127,7 +129,7 @@ mod tests {
         for at in [0, 8, 16, 700, 4095] {
             bytes[at] ^= 1;
         }
-        assert_eq!(seen(&bytes, STAMP), Seen::Flipped { bits: 5 });
+        assert_eq!(classify_block(&bytes, STAMP), Seen::Flipped { bits: 5 });
     }
 
     #[test]
@@ -136,14 +138,14 @@ mod tests {
         let other = block(Stamp { address: 0, ..STAMP });
         bytes[1024..].copy_from_slice(&other[..3072]);
         let at_bytes = STAMP.address + 1024;
-        assert_eq!(seen(&bytes, STAMP), Seen::Other { at_bytes, of_bytes: 0 });
+        assert_eq!(classify_block(&bytes, STAMP), Seen::Other { at_bytes, of_bytes: 0 });
     }
 
     #[test]
     fn a_damaged_block_of_elsewhere_names_no_address() {
         let mut bytes = block(Stamp { address: 0, ..STAMP });
         bytes[300] ^= 4;
-        assert_eq!(seen(&bytes, STAMP), Seen::Foreign);
+        assert_eq!(classify_block(&bytes, STAMP), Seen::Foreign);
     }
 
     #[test]
@@ -151,7 +153,7 @@ mod tests {
         let turned = |bits: usize| {
             let mut bytes = block(STAMP);
             (0..bits).for_each(|bit| bytes[8 + bit / 8] ^= 1 << (bit % 8));
-            seen(&bytes, STAMP)
+            classify_block(&bytes, STAMP)
         };
         assert_eq!(turned(512), Seen::Flipped { bits: 512 });
         assert_eq!(turned(513), Seen::Foreign);
@@ -160,7 +162,7 @@ mod tests {
         for sector in bytes.chunks_exact_mut(SECTOR) {
             sector[8..48].iter_mut().for_each(|byte| *byte ^= 255);
         }
-        assert_eq!(seen(&bytes, STAMP), Seen::Flipped { bits: 8 * 320 });
+        assert_eq!(classify_block(&bytes, STAMP), Seen::Flipped { bits: 8 * 320 });
     }
 
     #[test]
@@ -175,13 +177,13 @@ mod tests {
             (HEAD..WORDS).chain(WORDS + HEAD..2 * WORDS).map(word).collect();
         assert_eq!(filling.len(), 2 * (WORDS - HEAD));
         // A whole sector with another magic number is not from this tool.
-        let mut strange = words(STAMP);
+        let mut strange = sector_words(STAMP);
         strange[0] ^= 1 << 63;
         strange[3] = 0;
         strange[WORDS - 1] = checksum(&strange);
         let strange: Vec<u8> = strange.iter().flat_map(|word| word.to_le_bytes()).collect();
         let mut other = block(STAMP);
         other[..SECTOR].copy_from_slice(&strange);
-        assert!(!matches!(seen(&other, STAMP), Seen::Other { .. }));
+        assert!(!matches!(classify_block(&other, STAMP), Seen::Other { .. }));
     }
 }

@@ -35,10 +35,10 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
         };
         self.book.close();
         // Requests that were never issued count as scheduled.
-        self.pace.lack(self.left);
+        self.pace.add_unstarted(self.left);
         self.left = 0;
         self.drain_paced()?;
-        self.run_end(now, stopped)
+        self.result(now, stopped)
     }
 
     /// Issues due requests while slots are free; returns the time before.
@@ -50,7 +50,7 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
         while self.left > 0 && self.batch.len() < most {
             let Some(slot) = self.free.last().copied() else { break };
             let Some(linked) = &mut self.linked else { break };
-            let Some((step, intended)) = linked.take(now, slot) else { break };
+            let Some((step, intended)) = linked.take_due(now, slot) else { break };
             self.free.pop();
             self.left -= 1;
             let flight = Flight { intended, ..Flight::from_step(step) };

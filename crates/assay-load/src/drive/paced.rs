@@ -7,12 +7,12 @@ use crate::engine::Engine;
 use crate::gate::Control;
 use crate::schedule::Starts;
 
-/// Nobody waits for longer than this without looking whether the run is to end.
-const LOOK_NS: u64 = 100_000_000;
+/// Maximum wait between two checks whether the run must end.
+const CHECK_NS: u64 = 100_000_000;
 
 impl<'a, E: Engine<'a>> DriveLoop<E> {
     /// Issues each operation at its scheduled time when a slot is free, then drains. Returns the result of
-    /// [`Drive::run`].
+    /// [`DriveLoop::run`].
     ///
     /// Overdue operations are still issued after the end, for at most a part of the time: otherwise a stall near the
     /// end would cut off the operations that waited longest, and percentiles would be too good. The part is small,
@@ -32,8 +32,10 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
         let mut now = self.engine.now_ns();
         let stopped = loop {
             self.submit_due(now)?;
-            let next = self.starts.as_ref().and_then(Starts::next);
-            let (Some(next), false) = (next, self.left == 0) else { break false };
+            let Some(next) = self.starts.as_ref().and_then(Starts::next) else { break false };
+            if self.left == 0 {
+                break false;
+            }
             if control.stop_asked() || control.failed() {
                 self.end_at(now);
                 break control.stop_asked();
@@ -41,6 +43,7 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
             if now >= limit {
                 break false;
             }
+            // Without a free slot, only a completion lets the next operation start.
             let until = (!self.free.is_empty()).then_some(next);
             (now, _) = self.wait(now, until)?;
             if self.fault.is_some() {
@@ -48,14 +51,14 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
                 break false;
             }
         };
-        let is_cut = self.left > 0 && self.fault.is_none();
+        let has_unissued = self.left > 0 && self.fault.is_none();
         self.left = 0;
         // Drain first, because operations in flight still take time.
         self.drain_paced()?;
-        if is_cut {
-            self.forgo_the_rest(now);
+        if has_unissued {
+            self.count_unissued(now);
         }
-        self.run_end(now, stopped)
+        self.result(now, stopped)
     }
 
     /// Fills all slots except resting ones until the run ends, then drains.
@@ -72,9 +75,9 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
                 break control.stop_asked();
             }
             let until = self.resting.front().map(|(due, _)| *due);
-            let idle = self.resting.len() == self.flights.len();
+            let is_idle = self.resting.len() == self.flights.len();
             // If all slots rest until long after the end, the run ends without waiting for them.
-            if idle
+            if is_idle
                 && self.book.is_over(now)
                 && until.is_some_and(|due| self.book.is_long_over(due))
             {
@@ -95,10 +98,11 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
         self.left = 0;
         self.free.extend(self.resting.drain(..).map(|(_, slot)| slot));
         self.drain_paced()?;
-        self.run_end(now, stopped)
+        self.result(now, stopped)
     }
 
-    pub(super) fn run_end(&mut self, last: u64, stopped: bool) -> Result<(u64, bool), LoadError> {
+    /// Returns the result of a drained run: its failed operation, or the last stamp and whether a stop ended it.
+    pub(super) fn result(&mut self, last: u64, stopped: bool) -> Result<(u64, bool), LoadError> {
         match self.fault.take() {
             Some(fault) => Err(fault),
             None => Ok((last, stopped)),
@@ -129,7 +133,7 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
         let stamp = self.hand_over(old)?;
         for request in &self.batch[old..] {
             let intended = self.flights[request.slot as usize].intended;
-            if self.book.holds(intended) {
+            if self.book.is_in_window(intended) {
                 let behind_ns = stamp.saturating_sub(intended);
                 self.book.issue(behind_ns);
                 self.pace.issue(behind_ns, intended <= self.full_until);
@@ -141,12 +145,13 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
     /// Waits for a completion, at most until a stamp; returns the stamp and whether one ended.
     #[inline]
     pub(super) fn wait(&mut self, now: u64, until: Option<u64>) -> Result<(u64, bool), LoadError> {
-        let serves = E::ONE_AT_A_TIME && self.free.len() < self.flights.len();
-        let was_full = serves || self.free.is_empty();
+        // An engine that serves one operation at a time has no free slot while it does.
+        let is_serving = E::ONE_AT_A_TIME && self.free.len() < self.flights.len();
+        let was_full = is_serving || self.free.is_empty();
         self.done.clear();
         match until {
             Some(until) => {
-                self.engine.complete_by(until.min(now.saturating_add(LOOK_NS)), &mut self.done)
+                self.engine.complete_by(until.min(now.saturating_add(CHECK_NS)), &mut self.done)
             }
             None => self.engine.complete(1, &mut self.done),
         }
@@ -160,7 +165,7 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
 
     pub(super) fn drain_paced(&mut self) -> Result<(), LoadError> {
         while self.free.len() < self.flights.len() {
-            self.submit()?; // what is halfway, and nothing new
+            self.submit()?; // only writes of rewrites, because no operations are left
             self.wait(0, None)?;
         }
         Ok(())
@@ -176,15 +181,15 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
 
     /// Counts scheduled operations that were never issued, with their waiting times.
     #[cold]
-    fn forgo_the_rest(&mut self, then: u64) {
+    fn count_unissued(&mut self, then: u64) {
         while let Some(intended) = self.starts.as_ref().and_then(Starts::next) {
             let class = match &mut self.script {
                 Some(script) => script.next().act.class(),
                 None => self.classes.next(),
             };
-            if self.book.holds(intended) {
+            if self.book.is_in_window(intended) {
                 let waited = then.saturating_sub(intended);
-                self.pace.forgo(waited);
+                self.pace.add_unissued(waited);
                 self.book.respond_at_least(class, waited);
             }
             if let Some(starts) = &mut self.starts {

@@ -7,14 +7,12 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use rustix::fs::{FallocateFlags, FileType, fallocate, fstat};
-use rustix::io::{Errno, retry_on_intr};
-
 use crate::engine::Move;
 use crate::purge::discard_blocks;
 use crate::{Class, Job, LoadError};
+use rustix::fs::{FallocateFlags, FileType, fallocate, fstat};
+use rustix::io::{Errno, retry_on_intr};
 
-/// How the trims and the zeroing of a job are done.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clearing {
     is_device: bool,

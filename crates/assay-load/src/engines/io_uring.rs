@@ -11,11 +11,6 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::thread;
 use std::time::Duration;
 
-use io_uring::squeue::Flags;
-use io_uring::types::{Fd, FsyncFlags};
-use io_uring::{Builder, Probe, cqueue, opcode, squeue, types};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-
 use self::entrance::Entrance;
 use super::clear::{self, Clearing};
 use super::{buffer, file};
@@ -24,6 +19,10 @@ use crate::clock::Alarm;
 use crate::drive::{Part, Worker, work as drive};
 use crate::engine::{Completion, Engine, Move, Request, Setup};
 use crate::{EngineEntry, EngineKind, LoadError, Poll, QueueFacts, WriteSync, clock};
+use io_uring::squeue::Flags;
+use io_uring::types::{Fd, FsyncFlags};
+use io_uring::{Builder, Probe, cqueue, opcode, squeue, types};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 pub(super) const ENTRY: EngineEntry = EngineEntry {
     name: "io_uring",
@@ -34,8 +33,8 @@ pub(super) const ENTRY: EngineEntry = EngineEntry {
     work,
 };
 
-/// One submission in 64 is looked at: cheap enough, yet hundreds of looks per second.
-const LOOK_EVERY: u64 = 64;
+/// One submission in 64 is checked for early completions: cheap enough, yet hundreds of checks per second.
+const CHECK_EVERY: u64 = 64;
 
 /// Larger batches are submitted in portions, so the device works on the first one while Assay prepares the next. A
 /// batch submitted at once also ends at once, and the device idles in between (about a tenth fewer operations per
@@ -101,11 +100,11 @@ fn ring(entries: [u32; 2]) -> io::Result<(io_uring::IoUring, Option<&'static str
             Some("the kernel lacks cooperative task work (5.19); Assay uses the default."),
         ),
     ];
-    first_of(&attempts, entries)
+    first_supported(&attempts, entries)
 }
 
 /// A ring by the first way that the kernel knows; `entries` are those of submission and completion.
-fn first_of(
+fn first_supported(
     attempts: &[Attempt],
     entries: [u32; 2],
 ) -> io::Result<(io_uring::IoUring, Option<&'static str>)> {
@@ -329,8 +328,8 @@ impl IoUring<'_> {
         // A separate ring, so that a failed try leaves no entries behind.
         let Ok((mut ring, _)) = ring([1, 1]) else { return false };
         let mut probe = Probe::new();
-        let is_told = ring.submitter().register_probe(&mut probe).is_ok();
-        if !is_told || !probe.is_supported(opcode::UringCmd16::CODE) {
+        let has_probe = ring.submitter().register_probe(&mut probe).is_ok();
+        if !has_probe || !probe.is_supported(opcode::UringCmd16::CODE) {
             return false;
         }
         let nothing = discard(Fd(self.file.as_raw_fd()), 0, 0);
@@ -380,7 +379,7 @@ impl IoUring<'_> {
         let queued = self.ring.submission().len();
         if self.outstanding > queued {
             self.rests = 0;
-            return Entrance::take(&self.ring, 1);
+            return Entrance::await_events(&self.ring, 1);
         }
         self.rests += 1;
         if self.rests > MOST_RESTS {
@@ -415,7 +414,7 @@ impl IoUring<'_> {
         }
     }
 
-    /// The same for kernels before 5.11, which have no timeout argument.
+    /// Like [`Self::enter_within`] for kernels before 5.11, which have no timeout argument.
     #[cold]
     fn poll(&mut self, left: Duration) -> io::Result<()> {
         self.ring.submit()?;
@@ -427,33 +426,31 @@ impl IoUring<'_> {
         Ok(())
     }
 
-    /// Returns whether the kernel has taken all queued entries.
+    /// Returns whether the kernel has taken all queued entries; wakes its submission thread if there is one.
     #[inline(always)]
     fn is_handed_over(&mut self) -> io::Result<bool> {
         if self.ring.submission().is_empty() {
             return Ok(true);
         }
         if self.polled == Poll::Sqpoll {
-            // The kernel's thread submits; wakes it up if it sleeps.
             self.enter(0)?;
             return Ok(true);
         }
         Ok(false)
     }
 
-    /// Collects all entries of the completion queue.
     #[inline(always)]
     fn collect(&mut self, into: &mut Vec<Completion>) {
         for entry in self.ring.completion() {
             self.outstanding -= 1;
-            if let Some(completion) = settle(&mut self.slots, &entry) {
+            if let Some(completion) = record_entry(&mut self.slots, &entry) {
                 into.push(completion);
             }
         }
     }
 
     /// Submits the last portion and counts operations that completed without waiting for a device.
-    fn look(&mut self, portion: &[Request]) -> io::Result<()> {
+    fn count_early(&mut self, portion: &[Request]) -> io::Result<()> {
         self.enter(0)?;
         if self.polled == Poll::Sqpoll {
             // The kernel's thread submits asynchronously, so early completions show nothing.
@@ -490,14 +487,14 @@ fn discard_now(clearing: Clearing, file: BorrowedFd<'_>, request: &Request) -> i
     }
 }
 
-/// Notes one completion entry; gives the operation's completion when it was the last of its slot.
+/// Records one completion entry; returns the operation's completion if the entry was the last one of its slot.
 #[inline]
-fn settle(slots: &mut [UringSlot], entry: &cqueue::Entry) -> Option<Completion> {
+fn record_entry(slots: &mut [UringSlot], entry: &cqueue::Entry) -> Option<Completion> {
     let index = entry.user_data() as u32;
     let slot = slots.get_mut(index as usize)?;
     if entry.user_data() & SYNC_BIT == 0 {
-        let is_all = slot.clears && entry.result() == 0;
-        slot.transfer = if is_all { slot.bytes as i32 } else { entry.result() };
+        let has_cleared = slot.clears && entry.result() == 0;
+        slot.transfer = if has_cleared { slot.bytes as i32 } else { entry.result() };
     } else {
         slot.sync = entry.result();
     }
@@ -506,14 +503,13 @@ fn settle(slots: &mut [UringSlot], entry: &cqueue::Entry) -> Option<Completion> 
         return None;
     }
     // A failed or short write cancels its `fdatasync`: the write's own result is the cause.
-    let written = slot.transfer == slot.bytes as i32;
-    let result = if written && slot.sync < 0 { slot.sync } else { slot.transfer };
+    let is_whole = slot.transfer == slot.bytes as i32;
+    let result = if is_whole && slot.sync < 0 { slot.sync } else { slot.transfer };
     Some(Completion { slot: index, result })
 }
 
 impl<'a> IoUring<'a> {
-    /// Creates an engine with queues of these sizes.
-    fn with(entries: [u32; 2], setup: &Setup<'a>) -> Result<Self, LoadError> {
+    fn with_queues(entries: [u32; 2], setup: &Setup<'a>) -> Result<Self, LoadError> {
         let job = setup.job;
         let file = file(setup)?;
         let clearing = Clearing::new(job, file)?;
@@ -559,7 +555,7 @@ impl<'a> IoUring<'a> {
 
 impl<'a> Engine<'a> for IoUring<'a> {
     fn open(setup: &Setup<'a>) -> Result<Self, LoadError> {
-        Self::with(polling::entries(setup.job), setup)
+        Self::with_queues(polling::entries(setup.job), setup)
     }
 
     #[inline]
@@ -571,18 +567,18 @@ impl<'a> Engine<'a> for IoUring<'a> {
     #[inline]
     fn submit(&mut self, requests: &[Request]) -> io::Result<()> {
         self.batches += 1;
-        let looks = self.batches % LOOK_EVERY == 1;
+        let is_checked = self.batches % CHECK_EVERY == 1;
         let mut rest = requests;
         while !rest.is_empty() {
             // Checked portions have a fixed length; in longer ones the last request would have more time to complete.
-            let length = if looks { FEWEST } else { portion(self.outstanding) };
+            let length = if is_checked { FEWEST } else { portion(self.outstanding) };
             let (batch, others) = rest.split_at(length.min(rest.len()));
             rest = others;
             self.push(batch)?;
             if !rest.is_empty() {
                 self.enter(0)?;
-            } else if looks {
-                self.look(batch)?;
+            } else if is_checked {
+                self.count_early(batch)?;
             }
         }
         // Mostly the last portion is left to `complete`: it submits and waits in one system call.
@@ -594,13 +590,17 @@ impl<'a> Engine<'a> for IoUring<'a> {
         let goal = into.len() + at_least;
         into.append(&mut self.ready);
         loop {
-            let wait = match into.len() >= goal {
-                true if self.is_handed_over()? => return Ok(()),
-                true => 0,
-                // With one slot, its write and `fdatasync` are the only entries: one wake-up is enough.
-                false if self.slots.len() == 1 => self.outstanding,
+            let wait = if into.len() >= goal {
+                if self.is_handed_over()? {
+                    return Ok(());
+                }
+                0
+            } else if self.slots.len() == 1 {
+                // A write and its `fdatasync` are the only entries: one wake-up is enough.
+                self.outstanding
+            } else {
                 // Each missing operation has at least one entry.
-                false => goal - into.len(),
+                goal - into.len()
             };
             self.enter(wait)?;
             self.collect(into);
@@ -610,7 +610,7 @@ impl<'a> Engine<'a> for IoUring<'a> {
     fn complete_by(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) -> io::Result<()> {
         let had = into.len();
         into.append(&mut self.ready);
-        let wake = self.alarm.wake_for(deadline_ns);
+        let wake = self.alarm.next_wake(deadline_ns);
         loop {
             let is_handed_over = self.is_handed_over()?;
             let has_some = into.len() > had;
@@ -629,13 +629,13 @@ impl<'a> Engine<'a> for IoUring<'a> {
             if is_asleep {
                 self.enter_within(wake - now)?;
             } else if is_handed_over {
-                Entrance::take(&self.ring, 0)?;
+                Entrance::await_events(&self.ring, 0)?;
             } else {
                 self.enter(0)?;
             }
             self.collect(into);
             if is_asleep && into.len() == had {
-                self.alarm.woke(wake);
+                self.alarm.adapt_spin(wake);
             }
         }
     }

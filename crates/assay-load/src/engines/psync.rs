@@ -3,8 +3,6 @@
 use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
 
-use rustix::io::{Errno, ReadWriteFlags, pread, pwrite, pwritev2, retry_on_intr};
-
 use super::clear::Clearing;
 use super::{buffer, file};
 use crate::buffer::Buffer;
@@ -12,6 +10,7 @@ use crate::clock::Alarm;
 use crate::drive::{Part, Worker, work as drive};
 use crate::engine::{Completion, Engine, Move, Request, Setup};
 use crate::{EngineEntry, EngineKind, LoadError, QueueFacts, WriteSync, clock};
+use rustix::io::{Errno, ReadWriteFlags, pread, pwrite, pwritev2, retry_on_intr};
 
 pub(super) const ENTRY: EngineEntry = EngineEntry {
     name: "psync",

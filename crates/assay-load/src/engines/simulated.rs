@@ -42,6 +42,7 @@ pub(super) struct SimulatedEngine {
 }
 
 impl SimulatedEngine {
+    /// Starts a request at the server that is free first.
     fn start(&mut self, request: Request) {
         let service = self.sampler.service_ns(self.submitted);
         let mut end = self.now.saturating_add(service);

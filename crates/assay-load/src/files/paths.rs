@@ -23,6 +23,7 @@ const RENAMED: u8 = b'r';
 const NAME_BYTES: usize = 17;
 
 impl Paths {
+    /// Generates both names of each file, next to each other.
     pub(super) fn new(job: &FileJob, files: Range<u32>) -> Self {
         let (name_key, shape) = (key(job.seed, 0, Purpose::Names), TreeShape::new(job));
         let mut bytes = Vec::new();

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::judge::{Fault, Stood, WrongData};
 use super::marks::{FoundMarks, Written};
 use super::pass::{BlockReader, Verified};
-use super::stamp::{Holds, MOST_FLIPPED, SECTOR, WriteStamp, identify};
+use super::stamp::{Holds, MOST_FLIPPED, SECTOR, WriteStamp, read_stamp};
 use crate::{LoadError, Target, clock};
 
 const PIECE_BYTES: u64 = 1 << 20;
@@ -19,7 +19,6 @@ const MOST_RUNS: usize = 64;
 pub struct FoundRun {
     /// Sectors of 512 bytes with its stamp.
     pub sectors: u64,
-    /// Order of its writes according to the stamps.
     pub written: Written,
 }
 
@@ -83,7 +82,7 @@ fn inspect_sectors(
 ) {
     for (sector, at) in bytes.chunks_exact(SECTOR).zip((start..).step_by(SECTOR)) {
         found.read += 1;
-        let Holds::Stamped { stamp, wrong_bits } = identify(sector) else { continue };
+        let Holds::Stamped { stamp, wrong_bits } = read_stamp(sector) else { continue };
         let key = (stamp.run, stamp.seed);
         let run = runs.entry(key).or_default();
         run.sectors += 1;
@@ -102,6 +101,7 @@ fn inspect_sectors(
     }
 }
 
+/// Returns the fault of a stamped sector; `None` if it is sound.
 fn stamp_fault(stamp: &WriteStamp, at: u64, wrong_bits: u32) -> Option<Fault> {
     if stamp.address != at {
         return Some(Fault::Misplaced);

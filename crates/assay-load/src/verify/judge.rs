@@ -1,12 +1,11 @@
 //! Compares a block with its possible contents.
 
-use serde::{Deserialize, Serialize};
-
 use super::marks::Written;
 use super::stamp::{
-    Generation, Holds, MOST_FLIPPED, SECTOR, WriteStamp, flipped_in_head, identify,
+    Generation, Holds, MOST_FLIPPED, SECTOR, WriteStamp, flipped_in_head, read_stamp,
 };
 use super::standing::ExpectedData;
+use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -50,7 +49,6 @@ impl Stood {
     }
 }
 
-/// A block that differs from its written data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WrongData {
     /// Its first wrong sector, bytes from the start of the target.
@@ -99,20 +97,21 @@ pub(super) struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// Classifies the block that begins at an address.
+    /// Classifies a block by its worst sector; reports the first such sector.
     pub fn judge_block(&self, bytes: &[u8], address: u64) -> Block {
         let expected = self.standing.expected(address);
         let mut worst = Sector::Untouched;
         let (mut is_right, mut bits) = (false, 0);
-        let mut first: Option<(u64, Option<Stood>)> = None;
+        // The first one of the worst sectors.
+        let mut reported: Option<(u64, Option<Stood>)> = None;
         for (sector, at) in bytes.chunks_exact(SECTOR).zip((address..).step_by(SECTOR)) {
             let (seen, stood) = self.judge_sector(sector, at, address, expected);
             is_right |= matches!(seen, Sector::Right | Sector::Late);
             if let Sector::Flipped(flipped_bits) = seen {
                 bits += flipped_bits;
             }
-            if seen > Sector::Late && (first.is_none() || seen > worst) {
-                first = Some((at, stood));
+            if seen > Sector::Late && (reported.is_none() || seen > worst) {
+                reported = Some((at, stood));
             }
             worst = worst.max(seen);
         }
@@ -124,11 +123,12 @@ impl Judge<'_> {
             Sector::Torn => Fault::Torn,
             Sector::Zero => Fault::Zeroed,
             Sector::Flipped(_) => Fault::Flipped,
+            // Other sectors of the block are right.
             Sector::Stale | Sector::Foreign if is_right => Fault::Torn,
             Sector::Stale => Fault::Stale,
             Sector::Foreign => Fault::Foreign,
         };
-        let (at_bytes, found) = first.unwrap_or((address, None));
+        let (at_bytes, found) = reported.unwrap_or((address, None));
         Block::Wrong(WrongData {
             at_bytes,
             fault,
@@ -138,6 +138,7 @@ impl Judge<'_> {
         })
     }
 
+    /// Classifies a sector; also returns the write that its stamp names, if this run stamped it.
     fn judge_sector(
         &self,
         sector: &[u8],
@@ -145,11 +146,11 @@ impl Judge<'_> {
         block: u64,
         expected: Option<Generation>,
     ) -> (Sector, Option<Stood>) {
-        let Holds::Stamped { stamp, wrong_bits } = identify(sector) else {
-            return (self.bare(sector, at, expected), None);
+        let Holds::Stamped { stamp, wrong_bits } = read_stamp(sector) else {
+            return (self.judge_unstamped(sector, at, expected), None);
         };
-        let is_own = (stamp.run, stamp.seed) == (self.written.run, self.seed);
-        if !is_own {
+        let is_of_run = (stamp.run, stamp.seed) == (self.written.run, self.seed);
+        if !is_of_run {
             // Data of an earlier run may be incomplete if this run wrote nothing there.
             let seen = if expected.is_some() { Sector::Stale } else { Sector::Untouched };
             return (seen, None);
@@ -164,20 +165,22 @@ impl Judge<'_> {
         if wrong_bits > 0 {
             return (Sector::Flipped(wrong_bits), stood);
         }
-        (self.whole(&stamp, block, expected), stood)
+        (self.judge_intact(&stamp, block, expected), stood)
     }
 
-    fn whole(&self, stamp: &WriteStamp, block: u64, expected: Option<Generation>) -> Sector {
-        if self.standing.may_stand(block, stamp.generation) {
+    /// Classifies a sector with a complete stamp of this run at the right address.
+    fn judge_intact(&self, stamp: &WriteStamp, block: u64, expected: Option<Generation>) -> Sector {
+        if self.standing.may_contain(block, stamp.generation) {
             return Sector::Right;
         }
-        if self.written.may_be_late(stamp.generation) {
+        if self.written.may_be_unconfirmed(stamp.generation) {
             return Sector::Late;
         }
         if expected.is_some() { Sector::Stale } else { Sector::Foreign }
     }
 
-    fn bare(&self, sector: &[u8], at: u64, expected: Option<Generation>) -> Sector {
+    /// Classifies a sector without a readable stamp.
+    fn judge_unstamped(&self, sector: &[u8], at: u64, expected: Option<Generation>) -> Sector {
         if expected.is_none() {
             return Sector::Untouched;
         }

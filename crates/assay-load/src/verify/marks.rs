@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
 use super::stamp::{self, Generation, WriteStamp};
 use crate::Job;
+use serde::{Deserialize, Serialize};
 
 /// Maximum number of rows per thread; beyond, two become one.
 const MOST_ROWS: usize = 128;
@@ -72,12 +71,13 @@ impl ThreadMarks {
     /// Drops rows: less precise, but still correct.
     fn thin(&mut self, most: usize) {
         while self.rows.len() > most.max(1) {
-            halve(&mut self.rows);
+            merge_pairs(&mut self.rows);
         }
     }
 }
 
-fn halve(rows: &mut Vec<WriteMark>) {
+/// Replaces each pair of rows by its first one, with the greater distance.
+fn merge_pairs(rows: &mut Vec<WriteMark>) {
     let kept = rows.len().div_ceil(2);
     for index in 0..kept {
         let first = rows[2 * index];
@@ -101,7 +101,7 @@ pub struct Written {
 }
 
 impl Written {
-    /// Order of a completed run, from the marks of its threads.
+    /// Creates the order of a completed run from the marks of its threads.
     pub(crate) fn new(run: u64, seed: u64, mut threads: Vec<ThreadMarks>) -> Self {
         let most = MOST_KEPT / threads.len().max(1);
         for thread in &mut threads {
@@ -120,7 +120,7 @@ impl Written {
     }
 
     /// Returns whether the later write must have replaced the earlier one, because it began after the other's end.
-    pub(super) fn is_over(&self, earlier: Generation, later: Generation) -> bool {
+    pub(super) fn is_gone(&self, earlier: Generation, later: Generation) -> bool {
         let Some(marks) = self.thread(later.thread) else { return false };
         if later.thread == earlier.thread {
             return earlier.index < marks.low(later.index);
@@ -131,7 +131,7 @@ impl Written {
     }
 
     /// Returns whether a write without a confirmed end may be on the medium, because the run was killed.
-    pub(super) fn may_be_late(&self, generation: Generation) -> bool {
+    pub(super) fn may_be_unconfirmed(&self, generation: Generation) -> bool {
         let settled = self.thread(generation.thread).map_or(0, |marks| marks.settled);
         !self.ended && generation.index >= settled
     }
@@ -161,7 +161,6 @@ pub(crate) struct Stamper {
 }
 
 impl Stamper {
-    /// Stamper of a thread, if its job has stamps.
     pub fn new(job: &Job, thread: u32) -> Option<Self> {
         let run = job.verify?;
         let free = BegunOperation { index: FREE, low: 0, since_ns: 0 };
@@ -186,7 +185,7 @@ impl Stamper {
         self.slots[slot as usize] = BegunOperation { index, low, since_ns };
         if index.is_multiple_of(self.every) {
             if self.rows.len() == MOST_ROWS {
-                halve(&mut self.rows);
+                merge_pairs(&mut self.rows);
                 self.every *= 2;
             }
             // Remaining rows begin at multiples of twice the step, as this number does.
@@ -212,7 +211,7 @@ impl Stamper {
 
     /// Records that all ends before this time are known.
     #[inline]
-    pub fn look(&mut self, stamp_ns: u64) {
+    pub fn advance_low(&mut self, stamp_ns: u64) {
         let oldest = self.slots.iter().map(|slot| slot.index).min();
         self.low = oldest.unwrap_or(FREE).min(self.begun);
         self.since_ns = stamp_ns;
@@ -243,7 +242,7 @@ impl FoundMarks {
             return; // the next sector of the same write
         }
         if marks.rows.len() == MOST_FOUND {
-            sort(&mut marks.rows);
+            sort_rows(&mut marks.rows);
             let mut is_kept = false;
             marks.rows.retain(|_| {
                 is_kept = !is_kept;
@@ -257,7 +256,7 @@ impl FoundMarks {
 
     pub fn finish(self, run: u64, seed: u64) -> Written {
         let sorted = |mut marks: ThreadMarks| {
-            sort(&mut marks.rows);
+            sort_rows(&mut marks.rows);
             marks
         };
         let threads = self.threads.into_values().map(sorted).collect();
@@ -265,7 +264,8 @@ impl FoundMarks {
     }
 }
 
-fn sort(rows: &mut Vec<WriteMark>) {
+/// Sorts rows by number; several sectors of one write leave one row.
+fn sort_rows(rows: &mut Vec<WriteMark>) {
     rows.sort_unstable_by_key(|row| row.index);
     rows.dedup_by_key(|row| row.index);
 }
@@ -293,14 +293,14 @@ mod tests {
         for index in 0..10_000 {
             one.begin(0);
             one.end(0);
-            one.look(index * 10);
+            one.advance_low(index * 10);
         }
         let written = written(one);
         assert!(written.threads[0].rows.len() <= MOST_ROWS);
-        for (earlier, later, is_over) in
+        for (earlier, later, is_gone) in
             [(0, 1, true), (8_000, 8_001, true), (5, 5, false), (6, 5, false)]
         {
-            assert_eq!(written.is_over(of(0, earlier), of(0, later)), is_over, "{earlier} {later}");
+            assert_eq!(written.is_gone(of(0, earlier), of(0, later)), is_gone, "{earlier} {later}");
         }
     }
 
@@ -311,16 +311,16 @@ mod tests {
         for index in 0..1000 {
             two.begin(1);
             two.end(1);
-            two.look(index);
+            two.advance_low(index);
         }
         two.end(0);
-        two.look(5000);
+        two.advance_low(5000);
         two.begin(0);
         two.end(0);
         let written = written(two);
-        assert!(!written.is_over(of(0, 0), of(0, 1000)));
-        assert!(written.is_over(of(0, 0), of(0, 1001)));
-        assert!(!written.is_over(of(0, 500), of(0, 400)));
+        assert!(!written.is_gone(of(0, 0), of(0, 1000)));
+        assert!(written.is_gone(of(0, 0), of(0, 1001)));
+        assert!(!written.is_gone(of(0, 500), of(0, 400)));
     }
 
     #[test]
@@ -337,10 +337,10 @@ mod tests {
             ],
         };
         // The first 50 had ended at 1000, and the 61st of the other was begun behind that.
-        assert!(written.is_over(of(0, 49), of(1, 60)));
-        assert!(!written.is_over(of(0, 49), of(1, 59)));
-        assert!(!written.is_over(of(0, 50), of(1, 90)), "nobody says when it ended");
-        assert!(!written.is_over(of(1, 79), of(0, 50)), "it had ended at 2000");
+        assert!(written.is_gone(of(0, 49), of(1, 60)));
+        assert!(!written.is_gone(of(0, 49), of(1, 59)));
+        assert!(!written.is_gone(of(0, 50), of(1, 90)), "nobody says when it ended");
+        assert!(!written.is_gone(of(1, 79), of(0, 50)), "it had ended at 2000");
     }
 
     #[test]
@@ -361,9 +361,9 @@ mod tests {
         assert_eq!(written.settled(), 88);
         let indexes: Vec<u64> = written.threads[0].rows.iter().map(|row| row.index).collect();
         assert_eq!(indexes, [10, 50, 90]);
-        assert!(written.is_over(of(0, 48), of(0, 60)) && !written.is_over(of(0, 49), of(0, 60)));
-        assert!(written.may_be_late(of(0, 88)) && !written.may_be_late(of(0, 87)));
-        assert!(written.may_be_late(of(7, 0)), "of a thread of which nothing is known");
+        assert!(written.is_gone(of(0, 48), of(0, 60)) && !written.is_gone(of(0, 49), of(0, 60)));
+        assert!(written.may_be_unconfirmed(of(0, 88)) && !written.may_be_unconfirmed(of(0, 87)));
+        assert!(written.may_be_unconfirmed(of(7, 0)), "of a thread of which nothing is known");
     }
 
     #[test]

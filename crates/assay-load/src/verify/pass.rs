@@ -6,10 +6,6 @@ use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::fs::{Advice, fadvise};
-use rustix::io::{Errno, pread, retry_on_intr};
-use serde::{Deserialize, Serialize};
-
 use super::judge::{Block, Fault, Judge, Stood, WrongData};
 use super::marks::Written;
 use super::standing::ExpectedData;
@@ -18,12 +14,15 @@ use crate::check::check;
 use crate::pattern::blocks;
 use crate::run::entry;
 use crate::{EngineKind, Job, LoadError, Poll, Target, clock};
+use rustix::fs::{Advice, fadvise};
+use rustix::io::{Errno, pread, retry_on_intr};
+use serde::{Deserialize, Serialize};
 
 /// Bytes per read, if operations were smaller.
 const READ_BYTES: u64 = 1 << 20;
 /// Blocks per part of the pass: eight bytes each for their possible writes.
 const MOST_BLOCKS: u64 = 1 << 22;
-const MOST_TOLD: usize = 8;
+const MOST_REPORTED: usize = 8;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FaultCounts {
@@ -74,14 +73,12 @@ impl FaultCounts {
     }
 }
 
-/// Results of a pass over the blocks of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verified {
     #[serde(with = "crate::digits")]
     pub run: u64,
     pub block_bytes: u64,
     pub read: u64,
-    /// Blocks with the expected write.
     pub intact: u64,
     pub corrupt: FaultCounts,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -103,18 +100,19 @@ pub struct Verified {
 impl Verified {
     pub(super) fn blame(&mut self, wrong: WrongData) {
         self.corrupt.add(wrong.fault);
-        if self.first.len() < MOST_TOLD {
+        if self.first.len() < MOST_REPORTED {
             self.first.push(wrong);
         }
     }
 
-    fn note(&mut self, block: Block, is_open: bool) {
+    /// Counts a block; `has_several` writes may make it ambiguous.
+    fn count_block(&mut self, block: Block, has_several: bool) {
         self.read += 1;
         match block {
             Block::Untouched => {}
             Block::Sound => {
                 self.intact += 1;
-                self.ambiguous += u64::from(is_open);
+                self.ambiguous += u64::from(has_several);
             }
             Block::Late => self.unconfirmed += 1,
             Block::Wrong(wrong) => self.blame(wrong),
@@ -145,7 +143,6 @@ impl<'a> BlockReader<'a> {
         Ok(Self { file, buffer })
     }
 
-    /// Reads exactly this many bytes at an offset.
     pub fn read(&mut self, offset: u64, length: usize) -> io::Result<&[u8]> {
         let (file, bytes) = (self.file, &mut self.buffer.slot_mut(0)[..length]);
         let mut done = 0;
@@ -194,7 +191,7 @@ pub fn verify(
         let part_end = block_count.min(block + MOST_BLOCKS);
         let part = start + block * block_bytes..start + part_end * block_bytes;
         // A stop leaves this incomplete; the check below then ends the pass before it is used.
-        let standing = ExpectedData::after(job, written, &part, stop);
+        let standing = ExpectedData::new(job, written, &part, stop);
         let judge = Judge { written, seed: job.seed, standing: &standing };
         while block < part_end {
             if stop.load(Ordering::Relaxed) {
@@ -224,7 +221,7 @@ impl Judge<'_> {
         let addresses = (address..).step_by(block_bytes).take(count as usize);
         if let Ok(bytes) = reader.read(address, block_bytes * count as usize) {
             for (block, at) in bytes.chunks_exact(block_bytes).zip(addresses) {
-                verified.note(self.judge_block(block, at), self.standing.is_open(at));
+                verified.count_block(self.judge_block(block, at), self.standing.has_several(at));
             }
             return;
         }
@@ -233,7 +230,7 @@ impl Judge<'_> {
                 Ok(block) => self.judge_block(block, at),
                 Err(_) => self.judge_unreadable(at),
             };
-            verified.note(block, self.standing.is_open(at));
+            verified.count_block(block, self.standing.has_several(at));
         }
     }
 

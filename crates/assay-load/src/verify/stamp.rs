@@ -44,7 +44,6 @@ impl Generation {
 pub(crate) struct WriteStamp {
     /// Key of the run: its start in nanoseconds since 1970.
     pub run: u64,
-    /// Seed of its job, which determines all offsets.
     pub seed: u64,
     pub address: u64,
     pub generation: Generation,
@@ -107,7 +106,8 @@ pub(super) enum Holds {
     Strange,
 }
 
-pub(super) fn identify(sector: &[u8]) -> Holds {
+/// Reads the stamp of a sector and compares the data after it.
+pub(super) fn read_stamp(sector: &[u8]) -> Holds {
     let words = read_words(sector);
     let (hidden, rest) = split_head(&words);
     let head = masked(hidden);
@@ -135,6 +135,7 @@ pub(super) fn flipped_in_head(sector: &[u8], run: u64, seed: u64, address: u64) 
         let bits = in_words + (sum ^ hidden[SUM]).count_ones();
         (bits <= MOST_TURNED).then_some(bits.max(1))
     };
+    // If nothing matches, the checksum itself may be damaged.
     flipped_bits(hidden[SUM]).or_else(|| flipped_bits(repaired_sum(hidden[SUM], rest)?))
 }
 
@@ -185,10 +186,10 @@ mod tests {
     fn a_sector_tells_what_was_stamped_into_it() {
         for (index, sector) in (0..).zip(block().chunks_exact(SECTOR)) {
             let stamp = WriteStamp { address: STAMP.address + index * SECTOR as u64, ..STAMP };
-            assert_eq!(identify(sector), Holds::Stamped { stamp, wrong_bits: 0 });
+            assert_eq!(read_stamp(sector), Holds::Stamped { stamp, wrong_bits: 0 });
         }
-        assert_eq!(identify(&[0; SECTOR]), Holds::Zero);
-        assert_eq!(identify(&[255; SECTOR]), Holds::Strange);
+        assert_eq!(read_stamp(&[0; SECTOR]), Holds::Zero);
+        assert_eq!(read_stamp(&[255; SECTOR]), Holds::Strange);
     }
 
     #[test]
@@ -197,7 +198,7 @@ mod tests {
             let mut bytes = block();
             bytes[bit / 8] ^= 1 << (bit % 8);
             let sector = &bytes[..SECTOR];
-            match identify(sector) {
+            match read_stamp(sector) {
                 Holds::Stamped { wrong_bits, .. } => {
                     assert!(bit >= HEAD * 64);
                     assert_eq!(wrong_bits, 1);
@@ -229,7 +230,7 @@ mod tests {
     fn a_checksum_with_two_turned_bits_is_known_again() {
         let mut bytes = block();
         bytes[SUM * 8] ^= 5;
-        assert_eq!(identify(&bytes[..SECTOR]), Holds::Strange);
+        assert_eq!(read_stamp(&bytes[..SECTOR]), Holds::Strange);
         assert_eq!(flipped_in_head(&bytes[..SECTOR], 77, 5, STAMP.address), Some(2));
         bytes[SUM * 8] ^= 8;
         assert_eq!(flipped_in_head(&bytes[..SECTOR], 77, 5, STAMP.address), None);

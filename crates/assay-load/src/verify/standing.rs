@@ -52,15 +52,15 @@ fn replay(
 
 impl ExpectedData {
     /// Possible contents of a part that begins and ends at block boundaries.
-    pub fn after(job: &Job, written: &Written, part: &Range<u64>, stop: &AtomicBool) -> Self {
+    pub fn new(job: &Job, written: &Written, part: &Range<u64>, stop: &AtomicBool) -> Self {
         let block = u64::from(job.size_bytes);
         let blocks = ((part.end - part.start) / block) as usize;
         let mut standing =
             Self { start: part.start, block, last: vec![0; blocks], several: BTreeMap::new() };
-        // A stranger's may name threads that the job never had.
+        // Imported marks may name threads that the job never had.
         for marks in written.threads.iter().filter(|of_thread| of_thread.thread < job.threads) {
             replay(job, marks, stop, |generation, offset| {
-                standing.write(written, generation, offset);
+                standing.add_write(written, generation, offset);
             });
         }
         standing
@@ -71,19 +71,22 @@ impl ExpectedData {
         usize::try_from(index).ok().filter(|index| *index < self.last.len())
     }
 
-    fn write(&mut self, written: &Written, new: Generation, address: u64) {
+    /// Adds a write to the possible contents of its block; removes those that it must have replaced.
+    fn add_write(&mut self, written: &Written, new: Generation, address: u64) {
         let Some(index) = self.index(address) else { return };
-        let several = self.several.remove(&index);
-        let mut possible = match (several, Generation::unpacked(self.last[index])) {
-            (Some(possible), _) => possible,
-            (None, Some(old)) if !written.is_over(old, new) => vec![old],
-            (None, _) => {
-                self.last[index] = new.packed();
-                return;
+        let mut possible = self.several.remove(&index).unwrap_or_default();
+        if possible.is_empty() {
+            match Generation::unpacked(self.last[index]) {
+                // Both may have been in flight at once.
+                Some(old) if !written.is_gone(old, new) => possible.push(old),
+                _ => {
+                    self.last[index] = new.packed();
+                    return;
+                }
             }
-        };
-        possible.retain(|old| !written.is_over(*old, new));
-        if !possible.iter().any(|old| written.is_over(new, *old)) {
+        }
+        possible.retain(|old| !written.is_gone(*old, new));
+        if !possible.iter().any(|old| written.is_gone(new, *old)) {
             possible.push(new);
         }
         self.last[index] = possible.last().map_or(0, |last| last.packed());
@@ -97,11 +100,13 @@ impl ExpectedData {
         Generation::unpacked(self.last[self.index(address)?])
     }
 
-    pub fn is_open(&self, address: u64) -> bool {
+    /// Returns whether several writes of the block are possible.
+    pub fn has_several(&self, address: u64) -> bool {
         self.index(address).is_some_and(|index| self.several.contains_key(&index))
     }
 
-    pub fn may_stand(&self, address: u64, generation: Generation) -> bool {
+    /// Returns whether a write of the block is possible.
+    pub fn may_contain(&self, address: u64, generation: Generation) -> bool {
         let Some(index) = self.index(address) else { return false };
         match self.several.get(&index) {
             Some(all) => all.contains(&generation),
@@ -145,35 +150,35 @@ mod tests {
     #[test]
     fn the_last_write_of_a_block_stands() {
         // Four blocks, six writes: the first two are written twice.
-        let standing = ExpectedData::after(&writes(), &written(6, 0), &(512..512 * 5), &go());
+        let standing = ExpectedData::new(&writes(), &written(6, 0), &(512..512 * 5), &go());
         let found: Vec<_> = (1..5).map(|block| standing.expected(block * 512)).collect();
         assert_eq!(found, [4, 5, 2, 3].map(|index| Some(of(index))));
-        assert!(standing.may_stand(512, of(4)) && !standing.may_stand(512, of(0)));
-        assert!(!standing.is_open(512) && standing.expected(0).is_none());
+        assert!(standing.may_contain(512, of(4)) && !standing.may_contain(512, of(0)));
+        assert!(!standing.has_several(512) && standing.expected(0).is_none());
         assert_eq!(standing.expected(512 * 5), None);
     }
 
     #[test]
     fn of_two_in_flight_at_once_either_may_stand() {
-        let standing = ExpectedData::after(&writes(), &written(6, 4), &(512..512 * 5), &go());
-        assert!(standing.is_open(512) && !standing.is_open(512 * 3));
+        let standing = ExpectedData::new(&writes(), &written(6, 4), &(512..512 * 5), &go());
+        assert!(standing.has_several(512) && !standing.has_several(512 * 3));
         for index in [0, 4] {
-            assert!(standing.may_stand(512, of(index)), "{index}");
+            assert!(standing.may_contain(512, of(index)), "{index}");
         }
-        assert!(!standing.may_stand(512, of(1)) && !standing.may_stand(512 * 3, of(6)));
+        assert!(!standing.may_contain(512, of(1)) && !standing.may_contain(512 * 3, of(6)));
         // One fewer ahead, and the first had ended.
-        let standing = ExpectedData::after(&writes(), &written(6, 3), &(512..512 * 5), &go());
-        assert!(!standing.is_open(512) && !standing.may_stand(512, of(0)));
+        let standing = ExpectedData::new(&writes(), &written(6, 3), &(512..512 * 5), &go());
+        assert!(!standing.has_several(512) && !standing.may_contain(512, of(0)));
     }
 
     #[test]
     fn reads_leave_nothing_and_a_part_has_its_own_blocks() {
         let mixed = Job { mix: Mix::Shares { read_percent: 95 }, ..writes() };
-        let standing = ExpectedData::after(&mixed, &written(4, 0), &(512 * 2..512 * 5), &go());
+        let standing = ExpectedData::new(&mixed, &written(4, 0), &(512 * 2..512 * 5), &go());
         let stands = (2..5).filter(|block| standing.expected(block * 512).is_some()).count();
         assert!(stands < 3, "of twenty times as many reads");
         let reads = Job { mix: Mix::READS, ..writes() };
-        let standing = ExpectedData::after(&reads, &written(4, 0), &(512..512 * 5), &go());
+        let standing = ExpectedData::new(&reads, &written(4, 0), &(512..512 * 5), &go());
         assert!((1..5).all(|block| standing.expected(block * 512).is_none()));
     }
 
@@ -183,7 +188,7 @@ mod tests {
         let of = |thread| {
             let mut written = written(100, 0);
             written.threads[0].thread = thread;
-            let standing = ExpectedData::after(&job, &written, &(512..512 * 5), &go());
+            let standing = ExpectedData::new(&job, &written, &(512..512 * 5), &go());
             (1..5).filter(|block| standing.expected(block * 512).is_some()).count()
         };
         assert_eq!([of(0), of(1), of(u32::MAX)], [4, 0, 0]);

@@ -346,7 +346,7 @@ impl Medium {
                 own.flights[slot] = None;
                 own.stamper.end(slot as u32);
                 if below(rng, 3) > 0 {
-                    own.stamper.look(*now_ns);
+                    own.stamper.advance_low(*now_ns);
                 }
             }
             None | Some(_) => {}
@@ -377,11 +377,11 @@ fn interleaved(seed: u64) -> Job {
 }
 
 fn judged(job: &Job, written: &Written, bytes: &[u8]) -> Vec<(Block, bool)> {
-    let standing = ExpectedData::after(job, written, &job.area, &AtomicBool::new(false));
+    let standing = ExpectedData::new(job, written, &job.area, &AtomicBool::new(false));
     let judge = Judge { written, seed: job.seed, standing: &standing };
     let size = job.size_bytes as usize;
     let blocks = bytes.chunks_exact(size).zip((0..).step_by(size));
-    blocks.map(|(own, at)| (judge.judge_block(own, at), standing.is_open(at))).collect()
+    blocks.map(|(own, at)| (judge.judge_block(own, at), standing.has_several(at))).collect()
 }
 
 fn rounds() -> u64 {
@@ -468,7 +468,7 @@ fn what_a_killed_run_left_is_sound_and_what_is_lost_of_it_is_told() {
 fn found(bytes: &[u8], seed: u64) -> Written {
     let mut marks = FoundMarks::default();
     for sector in bytes.chunks_exact(SECTOR) {
-        if let Holds::Stamped { stamp, wrong_bits: 0 } = stamp::identify(sector) {
+        if let Holds::Stamped { stamp, wrong_bits: 0 } = stamp::read_stamp(sector) {
             marks.add(&stamp);
         }
     }

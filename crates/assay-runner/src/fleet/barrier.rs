@@ -50,11 +50,11 @@ impl Barrier {
 
     /// The outcome so far: lost ranks take precedence over failed ones.
     pub fn outcome(&self) -> Met {
-        let lost = self.lost.first_key_value().map(|found| (found, true));
-        match lost.or_else(|| self.unable.first_key_value().map(|found| (found, false))) {
-            Some(((rank, why), lost)) => Met::Not { rank: *rank, why: why.clone(), lost },
-            None => Met::All,
-        }
+        let (first, lost) = match self.lost.first_key_value() {
+            Some(first) => (Some(first), true),
+            None => (self.unable.first_key_value(), false),
+        };
+        first.map_or(Met::All, |(rank, why)| Met::Not { rank: *rank, why: why.clone(), lost })
     }
 }
 

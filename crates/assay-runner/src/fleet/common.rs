@@ -66,22 +66,22 @@ fn check_alike(first: &OfRank<'_>, other: &OfRank<'_>) -> Result<(), String> {
             first.surveys.len()
         ));
     }
-    for (own, others) in first.surveys.iter().zip(other.surveys) {
-        let how = if own.under != others.under {
+    for (here, there) in first.surveys.iter().zip(other.surveys) {
+        let difference = if here.under != there.under {
             "the targets have different layers"
-        } else if own.kind != others.kind {
+        } else if here.kind != there.kind {
             "the targets are of different kinds"
-        } else if own.area.written != others.area.written {
+        } else if here.area.written != there.area.written {
             "one target is read-only"
-        } else if own.direct.value().is_some() != others.direct.value().is_some() {
+        } else if here.direct.value().is_some() != there.direct.value().is_some() {
             "one target uses direct I/O, the other the page cache"
-        } else if own.engine.name != others.engine.name {
+        } else if here.engine.name != there.engine.name {
             "the kernels have different asynchronous I/O engines"
         } else {
             continue;
         };
-        let (there, here) = (&others.target, &own.target);
-        return Err(format!("{name}, {there}, does not match {zero}, {here}: {how}"));
+        let (there, here) = (&there.target, &here.target);
+        return Err(format!("{name}, {there}, does not match {zero}, {here}: {difference}"));
     }
     Ok(())
 }
@@ -100,6 +100,7 @@ fn merge_refusals(ranks: &[OfRank<'_>], at: usize) -> Vec<Refusal> {
     merged
 }
 
+/// Merges pilots: the slowest operation and the greatest spread of each workload.
 fn merge_pilots<'a>(pilots: impl Iterator<Item = &'a Pilot>) -> Pilot {
     let mut whole = Pilot::default();
     for pilot in pilots {
@@ -116,16 +117,17 @@ fn merge_pilots<'a>(pilots: impl Iterator<Item = &'a Pilot>) -> Pilot {
 fn merge_by<T: Clone>(
     into: &mut BTreeMap<String, T>,
     from: &BTreeMap<String, T>,
-    both: fn(&T, &T) -> T,
+    merge: fn(&T, &T) -> T,
 ) {
     for (key, value) in from {
-        let merged = into.get(key).map_or_else(|| value.clone(), |known| both(known, value));
+        let merged = into.get(key).map_or_else(|| value.clone(), |known| merge(known, value));
         into.insert(key.clone(), merged);
     }
 }
 
 impl SharedSurvey {
-    pub fn limit(&self, survey: &mut Survey) {
+    /// Replaces the measured values of a survey by the common ones.
+    pub fn apply_to(&self, survey: &mut Survey) {
         survey.area.length = survey.area.length.min(self.length);
         survey.area.fill_ns = self.fill_ns;
         survey.pilot = self.pilot.clone();
@@ -149,8 +151,8 @@ impl Proof {
         let hash =
             |text: serde_json::Result<Vec<u8>>| hexadecimal(&sha256(text.unwrap_or_default()));
         // Notes describe one host.
-        let bare = |own: &PlannedWorkload| PlannedWorkload { note: None, ..own.clone() };
-        let workloads: Vec<PlannedWorkload> = plan.workloads.iter().map(bare).collect();
+        let drop_note = |own: &PlannedWorkload| PlannedWorkload { note: None, ..own.clone() };
+        let workloads: Vec<PlannedWorkload> = plan.workloads.iter().map(drop_note).collect();
         let times = (plan.idle_ns, plan.gap_ns, plan.budget_ns, plan.deadline_ns);
         Self {
             design: hash(serde_json::to_vec(&(
@@ -168,6 +170,7 @@ impl Proof {
         hexadecimal(&sha256(format!("{} {} {}", self.design, self.settings, self.order)))
     }
 
+    /// Returns how a plan differs; `None` if both are equal.
     pub fn differs(&self, other: &Self) -> Option<&'static str> {
         if self == other {
             None
@@ -251,7 +254,7 @@ io = { pattern = "random", mix = "read", block_size = "4 KiB" }
         let common = merge(&ranks)?;
         let study = text::parse("test", STUDY).unwrap();
         let plan = |mut own: Vec<Survey>| {
-            own.iter_mut().zip(&common.surveys).for_each(|(own, shared)| shared.limit(own));
+            own.iter_mut().zip(&common.surveys).for_each(|(own, shared)| shared.apply_to(own));
             plan::make(&study, own, 7)
         };
         Ok(surveys.into_iter().map(plan).collect())

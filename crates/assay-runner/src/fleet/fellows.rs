@@ -7,18 +7,19 @@ use super::message::Process;
 pub type Sharing = Vec<(u32, u32)>;
 
 /// Machines that several ranks run on. A rank that cannot identify its machine shares it with none.
-pub fn sharing(ranks: impl IntoIterator<Item = (u32, Process)>) -> Vec<Sharing> {
+pub fn shared_machines(ranks: impl IntoIterator<Item = (u32, Process)>) -> Vec<Sharing> {
     let mut machines: BTreeMap<String, Sharing> = BTreeMap::new();
     for (rank, Process { machine, id }) in ranks {
         if !machine.is_empty() {
             machines.entry(machine).or_default().push((rank, id));
         }
     }
-    machines.into_values().filter(|own| own.len() > 1).collect()
+    machines.into_values().filter(|machine| machine.len() > 1).collect()
 }
 
-pub fn processes(machines: &[Sharing], rank: u32) -> Vec<u32> {
-    let own = machines.iter().find(|own| own.iter().any(|(there, _)| *there == rank));
+/// Returns the processes of the other ranks on the machine of a rank.
+pub fn fellow_processes(machines: &[Sharing], rank: u32) -> Vec<u32> {
+    let own = machines.iter().find(|machine| machine.iter().any(|(there, _)| *there == rank));
     let others = own.into_iter().flatten().filter(|(there, _)| *there != rank);
     others.map(|(_, process)| *process).collect()
 }
@@ -31,12 +32,12 @@ mod tests {
     fn who_shares_a_machine_knows_the_others_and_nobody_else() {
         let ranks = [("a", 10), ("b", 10), ("a", 12), ("", 10), ("", 11), ("a", 9)];
         let ranks = ranks.map(|(machine, id)| Process { machine: machine.to_owned(), id });
-        let found = sharing((0..).zip(ranks));
+        let found = shared_machines((0..).zip(ranks));
         assert_eq!(found, [vec![(0, 10), (2, 12), (5, 9)]]);
-        assert_eq!(processes(&found, 0), [12, 9]);
-        assert_eq!(processes(&found, 5), [10, 12]);
+        assert_eq!(fellow_processes(&found, 0), [12, 9]);
+        assert_eq!(fellow_processes(&found, 5), [10, 12]);
         for alone in [1, 3, 4, 7] {
-            assert_eq!(processes(&found, alone), [0; 0], "{alone}");
+            assert_eq!(fellow_processes(&found, alone), [0; 0], "{alone}");
         }
     }
 }

@@ -62,21 +62,22 @@ impl Opener {
         Self { key, side, number: 0, rest: Vec::new() }
     }
 
-    pub fn wanted(&self) -> usize {
+    pub fn wanted_bytes(&self) -> usize {
         match self.length() {
             None => HEAD - self.rest.len(),
             Some(length) => (HEAD + length).saturating_sub(self.rest.len()),
         }
     }
 
+    /// Length of the text; `None` before the head is complete.
     fn length(&self) -> Option<usize> {
-        let head: [u8; 4] = self.rest.get(..4)?.try_into().ok()?;
-        (self.rest.len() >= HEAD).then_some(u32::from_be_bytes(head) as usize)
+        let length: [u8; 4] = self.rest.get(..4)?.try_into().ok()?;
+        (self.rest.len() >= HEAD).then_some(u32::from_be_bytes(length) as usize)
     }
 
     /// Adds at most the wanted bytes; returns the text of a complete frame.
-    pub fn take(&mut self, bytes: &[u8]) -> Result<Option<Vec<u8>>, &'static str> {
-        if bytes.len() > self.wanted() {
+    pub fn receive(&mut self, bytes: &[u8]) -> Result<Option<Vec<u8>>, &'static str> {
+        if bytes.len() > self.wanted_bytes() {
             return Err("the host sent more than requested");
         }
         self.rest.extend_from_slice(bytes);
@@ -109,8 +110,8 @@ mod tests {
     fn opened(opener: &mut Opener, mut bytes: &[u8]) -> Result<Vec<Vec<u8>>, &'static str> {
         let mut found = Vec::new();
         while !bytes.is_empty() {
-            let (now, later) = bytes.split_at(opener.wanted().min(bytes.len()));
-            found.extend(opener.take(now)?);
+            let (now, later) = bytes.split_at(opener.wanted_bytes().min(bytes.len()));
+            found.extend(opener.receive(now)?);
             bytes = later;
         }
         Ok(found)
@@ -145,9 +146,9 @@ mod tests {
         assert!(Sealer::new(KEY, FrameSide::Zero).seal(&vec![0; LONGEST + 1]).is_err());
         let mut opener = Opener::new(KEY, FrameSide::Zero);
         let head = [(LONGEST as u32 + 1).to_be_bytes().to_vec(), vec![0; 32]].concat();
-        assert_eq!(opener.take(&head), Err("the message is too long"));
+        assert_eq!(opener.receive(&head), Err("the message is too long"));
         let mut opener = Opener::new(KEY, FrameSide::Zero);
-        assert_eq!(opener.take(&[0; HEAD + 1]), Err("the host sent more than requested"));
+        assert_eq!(opener.receive(&[0; HEAD + 1]), Err("the host sent more than requested"));
     }
 
     proptest! {

@@ -16,7 +16,6 @@ pub static USE: Use = Use {
     ends: "all hosts",
     sort: "fleet of assay",
 };
-/// The version of the program, which all hosts share.
 pub const ASSAY: &str = env!("CARGO_PKG_VERSION");
 const LONGEST_VERSION: usize = 40;
 
@@ -31,7 +30,8 @@ impl HelloCaller {
         Self { place, assay: ASSAY.to_owned() }
     }
 
-    fn read(text: &str) -> Option<Self> {
+    /// Parses RANK/RANKS/VERSION.
+    fn parse(text: &str) -> Option<Self> {
         let (rank, rest) = text.split_once('/')?;
         let (ranks, assay) = rest.split_once('/')?;
         let place = RankPlace::new(rank.parse().ok()?, ranks.parse().ok()?).ok()?;
@@ -39,13 +39,13 @@ impl HelloCaller {
         Some(Self { place, assay })
     }
 
-    fn words(&self) -> String {
+    fn to_text(&self) -> String {
         let RankPlace { rank, ranks } = self.place;
         format!("{rank}/{ranks}/{}", self.assay)
     }
 
-    /// Why it cannot join although it has the token; `None` if the versions match.
-    pub fn stranger(&self) -> Option<String> {
+    /// Returns why a rank of another version cannot join; `None` if the versions match.
+    pub fn version_mismatch(&self) -> Option<String> {
         (self.assay != ASSAY).then(|| {
             format!(
                 "rank {} runs assay {}, and rank 0 {ASSAY}; use the same version on all hosts",
@@ -56,7 +56,7 @@ impl HelloCaller {
 }
 
 pub fn hello(token: &Token, caller: &HelloCaller, riddle: &Digest, own: &Digest) -> String {
-    USE.hello(token, &caller.words(), riddle, own)
+    USE.hello(token, &caller.to_text(), riddle, own)
 }
 
 /// Returns the caller and its challenge, if it has the token.
@@ -66,15 +66,15 @@ pub fn read_hello(
     line: &str,
 ) -> Result<(HelloCaller, Digest), &'static str> {
     let (text, own) = USE.read_hello(token, riddle, line)?;
-    Ok((HelloCaller::read(text).ok_or("garbage")?, own))
+    Ok((HelloCaller::parse(text).ok_or("garbage")?, own))
 }
 
-fn written(place: RankPlace) -> String {
+fn place_text(place: RankPlace) -> String {
     format!("{}/{}", place.rank, place.ranks)
 }
 
 pub fn welcome(token: &Token, place: RankPlace, riddle: &Digest, own: &Digest) -> String {
-    USE.welcome(token, riddle, own, written(place).as_bytes(), "")
+    USE.welcome(token, riddle, own, place_text(place).as_bytes(), "")
 }
 
 pub fn read_welcome(
@@ -86,7 +86,7 @@ pub fn read_welcome(
 ) -> Result<(), String> {
     match USE.read_answer(line)? {
         HandshakeAnswer::Taken { shown, more: None } => {
-            USE.check(token, riddle, own, written(place).as_bytes(), &shown)
+            USE.check(token, riddle, own, place_text(place).as_bytes(), &shown)
         }
         HandshakeAnswer::Refused("version") => Err(format!(
             "rank 0 runs another version of assay than {ASSAY}; use the same version on all hosts"
@@ -166,9 +166,9 @@ mod tests {
 
     #[test]
     fn another_version_is_named_and_the_own_one_is_none() {
-        assert_eq!(HelloCaller::own(PLACE).stranger(), None);
+        assert_eq!(HelloCaller::own(PLACE).version_mismatch(), None);
         let other = HelloCaller { place: PLACE, assay: "9.8.7".to_owned() };
-        let why = other.stranger().unwrap();
+        let why = other.version_mismatch().unwrap();
         assert!(why.starts_with("rank 2 runs assay 9.8.7, and rank 0 "), "{why}");
         let (riddle, own) = ([1; 32], [2; 32]);
         let line = hello(&token(), &other, &riddle, &own);
@@ -194,7 +194,7 @@ mod tests {
         assert!(USE.read_greeting("assay-fleet/2 00").unwrap_err().contains("use the same assay"));
         assert!(USE.read_greeting("SSH-2.0-x").unwrap_err().contains("no fleet"));
         for text in ["", "2/4", "2/4x/1", "4/4/1", "a/4/1", "-1/4/1"] {
-            assert_eq!(HelloCaller::read(text), None, "{text}");
+            assert_eq!(HelloCaller::parse(text), None, "{text}");
         }
     }
 

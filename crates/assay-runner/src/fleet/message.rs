@@ -1,5 +1,6 @@
 //! Messages between authenticated ranks: JSON, one message per frame.
 
+use super::common::{Common, Proof};
 use assay_core::json;
 use assay_study::results::fleet::HostSaid;
 use assay_study::results::histogram::HistogramDocument;
@@ -7,8 +8,6 @@ use assay_study::results::plan::{PlannedTrial, Survey};
 use assay_study::results::record::{Repeats, Status};
 use assay_workloads::{Measured, SeriesRow};
 use serde::{Deserialize, Serialize};
-
-use super::common::{Common, Proof};
 
 /// A message; rank 0 sends those of the second half.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

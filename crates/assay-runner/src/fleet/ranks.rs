@@ -1,8 +1,7 @@
 //! Finds the rank of a process from its options or from the environment variables of launchers.
 
-use assay_core::outside;
-
 use super::MOST_RANKS;
+use assay_core::outside;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RankPlace {
@@ -17,20 +16,20 @@ impl RankPlace {
     }
 
     pub fn new(rank: u32, ranks: u32) -> Result<Self, String> {
-        match (rank, ranks) {
-            (_, 0 | 1) => {
-                Err("--coordinator needs at least two ranks; for one host, remove the option"
-                    .to_owned())
-            }
-            (_, many) if many > MOST_RANKS => {
-                Err(format!("--coordinator supports at most {MOST_RANKS} ranks"))
-            }
-            (rank, ranks) if rank >= ranks => Err(format!(
-                "rank {rank} of {ranks}: ranks start at 0, so the last rank is {}",
-                ranks - 1
-            )),
-            _ => Ok(Self { rank, ranks }),
+        if ranks < 2 {
+            return Err("--coordinator needs at least two ranks; for one host, remove the option"
+                .to_owned());
         }
+        if ranks > MOST_RANKS {
+            return Err(format!("--coordinator supports at most {MOST_RANKS} ranks"));
+        }
+        if rank >= ranks {
+            let last = ranks - 1;
+            return Err(format!(
+                "rank {rank} of {ranks}: ranks start at 0, so the last rank is {last}"
+            ));
+        }
+        Ok(Self { rank, ranks })
     }
 }
 
@@ -58,37 +57,26 @@ const LAUNCHERS: &[Launcher] = &[
 const RANK: &str = "ASSAY_RANK";
 const RANKS: &str = "ASSAY_RANKS";
 
-/// Returns the rank: `ASSAY_RANK` before variables of launchers; `ASSAY_RANKS` if only the size is
-/// missing.
+/// Returns the rank: `ASSAY_RANK` before variables of launchers; `ASSAY_RANKS` if only the size is missing.
 pub fn place(variable: &dyn Fn(&str) -> Option<String>) -> Result<RankPlace, String> {
-    let ranks = match variable(RANKS) {
-        Some(text) => Some(number(RANKS, &text)?),
-        None => None,
-    };
+    let ranks = variable(RANKS).map(|text| parse_number(RANKS, &text)).transpose()?;
     if let Some(text) = variable(RANK) {
-        let parts = text.split_once('/');
-        let number = |text: &str| text.trim().parse::<u32>().ok();
-        let read = parts.and_then(|(rank, of)| Some((number(rank)?, number(of)?)));
-        let (rank, of) = read.ok_or_else(|| {
-            format!("{RANK} is {}; use the form 2/4, counted from 0", outside::spelled(&text))
-        })?;
-        agrees(of, ranks, RANK)?;
-        return RankPlace::new(rank, of);
+        return parse_place(&text, ranks);
     }
     let mut without_size = None;
     for launcher in LAUNCHERS {
         let Some(text) = variable(launcher.rank) else { continue };
-        let rank = number(launcher.rank, &text)?;
-        let told = launcher.ranks.and_then(|name| Some((name, variable(name)?)));
-        match (told, ranks) {
-            (Some((name, text)), _) => {
-                let of = number(name, &text)?;
-                agrees(of, ranks, name)?;
-                return RankPlace::new(rank, of);
-            }
-            (None, Some(of)) => return RankPlace::new(rank, of),
-            (None, None) => without_size = without_size.or(Some(launcher)),
+        let rank = parse_number(launcher.rank, &text)?;
+        let size = launcher.ranks.and_then(|name| Some((name, variable(name)?)));
+        if let Some((name, text)) = size {
+            let size = parse_number(name, &text)?;
+            check_size(size, ranks, name)?;
+            return RankPlace::new(rank, size);
         }
+        if let Some(ranks) = ranks {
+            return RankPlace::new(rank, ranks);
+        }
+        without_size = without_size.or(Some(launcher));
     }
     Err(match without_size {
         Some(launcher) => format!(
@@ -99,16 +87,28 @@ pub fn place(variable: &dyn Fn(&str) -> Option<String>) -> Result<RankPlace, Str
     })
 }
 
-fn number(name: &str, text: &str) -> Result<u32, String> {
+/// Parses the value of `ASSAY_RANK`.
+fn parse_place(text: &str, ranks: Option<u32>) -> Result<RankPlace, String> {
+    let number = |text: &str| text.trim().parse::<u32>().ok();
+    let parts = text.split_once('/').and_then(|(rank, of)| Some((number(rank)?, number(of)?)));
+    let (rank, of) = parts.ok_or_else(|| {
+        format!("{RANK} is {}; use the form 2/4, counted from 0", outside::spelled(text))
+    })?;
+    check_size(of, ranks, RANK)?;
+    RankPlace::new(rank, of)
+}
+
+fn parse_number(name: &str, text: &str) -> Result<u32, String> {
     text.trim().parse().map_err(|_| {
         format!("{name} is {}, not a number; set the rank with {RANK}", outside::spelled(text))
     })
 }
 
-fn agrees(told: u32, asked: Option<u32>, name: &str) -> Result<(), String> {
-    match asked {
-        Some(asked) if asked != told => {
-            Err(format!("{RANKS} is {asked}, and {name} is {told}; unset one of them"))
+/// Rejects a size in the variable `name` that differs from `ASSAY_RANKS`.
+fn check_size(size: u32, ranks: Option<u32>, name: &str) -> Result<(), String> {
+    match ranks {
+        Some(ranks) if ranks != size => {
+            Err(format!("{RANKS} is {ranks}, and {name} is {size}; unset one of them"))
         }
         _ => Ok(()),
     }

@@ -1,9 +1,9 @@
-//! Merges one trial of all hosts: common window, summed rates and counts, added histograms, no
-//! means.
+//! Merges one trial of all hosts: common window, summed rates and counts, added histograms, no means.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use super::message::{HostRecord, TrialPart};
 use assay_core::outside;
 use assay_study::results::fleet::{Share, Together, words};
 use assay_study::results::histogram;
@@ -12,8 +12,6 @@ use assay_study::results::record::{Evidence, Status, Trial};
 use assay_study::results::tally::Tally;
 use assay_workloads::io::Pace;
 use assay_workloads::{Count, Histograms, Measured, SeriesRow, io};
-
-use super::message::{HostRecord, TrialPart};
 
 /// Evidence of one machine does not describe all of them.
 const ELSEWHERE: &str = "of several hosts; see the result of each host";
@@ -73,8 +71,7 @@ pub struct FleetRecord {
     pub series: Vec<SeriesRow>,
 }
 
-/// Merges the records of one trial. `failed` is a reason to discard the counts; `ranks` is the
-/// initial size.
+/// Merges the records of one trial. `failed` is a reason to discard the counts; `ranks` is the initial size.
 pub fn merge(
     planned: &PlannedTrial,
     ramp_ns: u64,
@@ -83,19 +80,19 @@ pub fn merge(
     hosts: &[OneHost],
     failed: Option<String>,
 ) -> FleetRecord {
-    let made = match failed.or_else(|| failures_text(hosts)) {
+    let merged = match failed.or_else(|| failures_text(hosts)) {
         Some(why) => Err(why),
         None => merge_counts(ramp_ns, ranks, hosts),
     };
-    let started = hosts.iter().map(|host| host.ran.started.as_str()).min().unwrap_or(started);
-    let flush_ns =
-        made.as_ref().ok().and_then(|_| hosts.iter().filter_map(|host| host.ran.flush_ns).max());
-    let (made, why) = match made {
-        Ok(made) => (made, None),
+    let (merged, why) = match merged {
+        Ok(merged) => (merged, None),
         Err(why) => (MergedTrial::default(), Some(why)),
     };
+    let started = hosts.iter().map(|host| host.ran.started.as_str()).min().unwrap_or(started);
+    let flush_ns = hosts.iter().filter_map(|host| host.ran.flush_ns).max();
+    let flush_ns = flush_ns.filter(|_| why.is_none());
     let (status, reason) = merged_status(planned.is_lead_in(), hosts, why);
-    let MergedTrial { measured, together, latency_ns, histograms, series } = made;
+    let MergedTrial { measured, together, latency_ns, histograms, series } = merged;
     let trial = Trial {
         host: 0,
         status,
@@ -139,15 +136,18 @@ fn summarize(reasons: Vec<String>) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
+/// Returns the status of the merged trial, and its reason.
 fn merged_status(
     is_lead_in: bool,
     hosts: &[OneHost],
     failed: Option<String>,
 ) -> (Status, Option<String>) {
     if is_lead_in {
-        let left_out = "warm-up: excluded by design";
-        let text = failed
-            .map_or_else(|| left_out.to_owned(), |why| format!("{left_out}; it failed: {why}"));
+        let excluded = "warm-up: excluded by design";
+        let text = match failed {
+            Some(why) => format!("{excluded}; it failed: {why}"),
+            None => excluded.to_owned(),
+        };
         return (Status::Warmup, Some(text));
     }
     if let Some(why) = failed {
@@ -160,17 +160,17 @@ fn merged_status(
     summarize(reasons.collect()).map_or((Status::Ok, None), |why| (Status::Disturbed, Some(why)))
 }
 
+/// The time in which all hosts measured, in nanoseconds since their release; `None` if there is none.
 fn common_window(hosts: &[OneHost]) -> Option<(u64, u64)> {
-    let windows = || {
-        hosts
-            .iter()
-            .filter_map(|host| Some((host.ran.since_go_ns, host.ran.measured.as_ref()?.window_ns)))
-    };
+    let window =
+        |host: &OneHost| Some((host.ran.since_go_ns, host.ran.measured.as_ref()?.window_ns));
+    let windows = || hosts.iter().filter_map(window);
     let from = windows().map(|(from, _)| from).max()?;
     let to = windows().map(|(from, length)| from.saturating_add(length)).min()?;
     (to > from).then_some((from, to))
 }
 
+/// Sums the counts of all hosts in their common window; fails without such a window.
 fn merge_counts(ramp_ns: u64, ranks: u32, hosts: &[OneHost]) -> Result<MergedTrial, String> {
     let (from, to) =
         common_window(hosts).ok_or("the measurement windows of the hosts do not overlap")?;
@@ -231,6 +231,7 @@ fn is_class(name: &str) -> bool {
     !name.is_empty() && name.len() <= LONGEST_CLASS && name.chars().all(is_letter)
 }
 
+/// The rates of one host in the common window. Its rows per second give the part of its counts in that window.
 fn share_of(
     ramp_ns: u64,
     host: &OneHost,
@@ -242,7 +243,7 @@ fn share_of(
     let whole = since_go_ns..since_go_ns.saturating_add(measured.window_ns);
     let run = since_go_ns.saturating_sub(ramp_ns)..whole.end;
     let common_ns = (common.end - common.start) as f64;
-    let evenly = common_ns / measured.window_ns.max(1) as f64;
+    let even_part = common_ns / measured.window_ns.max(1) as f64;
     let per_s = |count: u64, of: fn(&SeriesRow) -> u64| {
         let in_whole = sum_within(&host.ran.series, of, &run, &whole);
         let part = if whole == common {
@@ -250,7 +251,7 @@ fn share_of(
         } else if in_whole > 0.0 {
             sum_within(&host.ran.series, of, &run, &common) / in_whole
         } else {
-            evenly
+            even_part
         };
         count as f64 * part / (common_ns / 1e9)
     };
@@ -267,8 +268,7 @@ fn share_of(
     }
 }
 
-/// Sums the rows per second inside a window, in proportion at its ends; the last second may be
-/// short.
+/// Sums the rows per second inside a window, in proportion at its ends; the last second may be short.
 fn sum_within(
     rows: &[SeriesRow],
     of: fn(&SeriesRow) -> u64,

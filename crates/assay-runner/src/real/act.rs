@@ -9,13 +9,12 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use super::files;
+use assay_machine::system::{ADD_ZRAM, Act, REMOVE_ZRAM};
 use assay_sys::LoopOptions;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
-
-use super::files;
-use assay_machine::system::{ADD_ZRAM, Act, REMOVE_ZRAM};
 
 /// Directories of system programs that may be missing from a user's `PATH`.
 const SYSTEM_DIRECTORIES: [&str; 4] = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin"];

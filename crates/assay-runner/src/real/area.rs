@@ -11,12 +11,11 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use rustix::fs::{self, AtFlags, CWD, FileType, FlockOperation, Mode, OFlags};
-use rustix::io::Errno;
-
 use super::{direct_flag, files};
 use assay_machine::system::identity::caller;
 use assay_machine::system::{AreaFile, Caching, Leftover, System};
+use rustix::fs::{self, AtFlags, CWD, FileType, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
 
 const PREFIX: &str = ".assay-area-";
 const MAGIC: &str = "assay area 1\n";
@@ -32,6 +31,7 @@ const ENDED_ATTEMPTS: usize = 60;
 const ENDED_PAUSE: Duration = Duration::from_millis(50);
 const LOCK_PAUSE: Duration = Duration::from_millis(2);
 
+/// Creates an area file: unnamed if the filesystem supports that.
 pub fn create(system: &dyn System, directory: &Path, caching: Caching) -> io::Result<AreaFile> {
     match open_unnamed(directory, caching) {
         Ok(file) => Ok(AreaFile { file, name: None, note: None, first_byte: 0 }),
@@ -86,8 +86,7 @@ fn named_area(file: File, path: PathBuf, locked: bool) -> AreaFile {
     AreaFile { file, name: Some(path), note: Some(note), first_byte: NAMED_FIRST_BYTE }
 }
 
-/// Creates a marked, locked file at a free name; `None` if another run removed the file as a
-/// leftover.
+/// Creates a marked, locked file at a free name; `None` if another run removed the file as a leftover.
 pub(super) fn mark_at(system: &dyn System, path: &Path) -> io::Result<Option<(File, bool)>> {
     if !make_marked(system, path)? {
         return Ok(None);
@@ -156,9 +155,7 @@ fn remove_after(path: &Path, error: io::Error) -> io::Error {
 pub fn remove(area: &AreaFile) -> io::Result<()> {
     // Requests in flight may hold the file open slightly longer than this process lives.
     let _ = area.file.set_len(0);
-    let Some(path) = &area.name else {
-        return Ok(());
-    };
+    let Some(path) = &area.name else { return Ok(()) };
     match leads_to(path, &area.file) {
         Ok(true) => std::fs::remove_file(path),
         Ok(false) => Ok(()),
@@ -224,11 +221,16 @@ fn open_leftover(system: &dyn System, path: &Path, access: OFlags) -> io::Result
 
 /// Returns the file if it has the mark or is empty; checked before and after locking.
 fn check_mark(file: File) -> io::Result<File> {
-    if has_mark_or_is_empty(&file)? {
-        Ok(file)
-    } else {
-        Err(not_a_leftover("the file does not contain the mark of an area file"))
+    let mut start = [0; MAGIC.len()];
+    let has_mark = match file.read_exact_at(&mut start, 0) {
+        Ok(()) => start == MAGIC.as_bytes(),
+        // Its maker was killed between creating and marking.
+        Err(_) => file.metadata()?.len() == 0,
+    };
+    if has_mark {
+        return Ok(file);
     }
+    Err(not_a_leftover("the file does not contain the mark of an area file"))
 }
 
 /// Locks a leftover. The kernel releases the lock of a killed process late, so this function waits.
@@ -261,15 +263,6 @@ fn boot_id(system: &dyn System) -> String {
 pub(super) fn is_ours(system: &dyn System, owner: u32) -> bool {
     let user = system.user().id;
     user == 0 || owner == user || caller(system).is_some_and(|caller| caller.user == owner)
-}
-
-fn has_mark_or_is_empty(file: &File) -> io::Result<bool> {
-    let mut start = [0; MAGIC.len()];
-    match file.read_exact_at(&mut start, 0) {
-        Ok(()) => Ok(start == MAGIC.as_bytes()),
-        // Killed between creating and marking.
-        Err(_) => Ok(file.metadata()?.len() == 0),
-    }
 }
 
 pub(super) fn leads_to(path: &Path, file: &File) -> io::Result<bool> {

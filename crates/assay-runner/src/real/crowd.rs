@@ -7,18 +7,19 @@ use std::net::IpAddr;
 const OWN_BITS: u32 = 64;
 
 /// Selects the one to drop: the idlest connection of the address with the most connections.
-pub fn gives_way<I: Copy, O: Ord>(there: &[(I, IpAddr, O)]) -> Option<I> {
+pub fn select_to_drop<I: Copy, O: Ord>(there: &[(I, IpAddr, O)]) -> Option<I> {
     let mut crowds: BTreeMap<IpAddr, usize> = BTreeMap::new();
     for (_, address, _) in there {
-        *crowds.entry(one_of_many(*address)).or_default() += 1;
+        *crowds.entry(user_network(*address)).or_default() += 1;
     }
     let most = crowds.values().copied().max()?;
-    let of_the_most = |address: IpAddr| crowds.get(&one_of_many(address)) == Some(&most);
-    let idlest = there.iter().filter(|(_, address, _)| of_the_most(*address));
-    idlest.min_by(|(_, _, a), (_, _, b)| a.cmp(b)).map(|(id, _, _)| *id)
+    let is_of_largest = |address: IpAddr| crowds.get(&user_network(address)) == Some(&most);
+    let candidates = there.iter().filter(|(_, address, _)| is_of_largest(*address));
+    candidates.min_by(|(_, _, a), (_, _, b)| a.cmp(b)).map(|(id, _, _)| *id)
 }
 
-fn one_of_many(address: IpAddr) -> IpAddr {
+/// The address, or the whole IPv6 network of its user.
+fn user_network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(own) => own.into(),
         IpAddr::V6(own) => IpAddr::V6((u128::from(own) >> OWN_BITS << OWN_BITS).into()),
@@ -34,7 +35,7 @@ mod tests {
             let address: IpAddr = address.parse().unwrap();
             (*id, address, *since)
         });
-        gives_way(&parsed.collect::<Vec<_>>())
+        select_to_drop(&parsed.collect::<Vec<_>>())
     }
 
     #[test]

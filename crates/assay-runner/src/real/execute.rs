@@ -12,9 +12,7 @@ use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rustix::pipe::fcntl_setpipe_size;
-use rustix::process::{child_subreaper, getpid, set_child_subreaper};
-
+use asked::ProgramCall;
 use assay_core::digest::Sum;
 use assay_core::presence::Presence;
 use assay_machine::system::execute::{
@@ -22,11 +20,11 @@ use assay_machine::system::execute::{
 };
 use assay_machine::system::{Executed, Execution};
 use assay_sys::{Launch, Launched, NotStarted, ProgramOwner, Step};
-
-use asked::ProgramCall;
 use counters::PerfCounters;
 use group::{Group, Groups};
 use running::{OutputStream, Running};
+use rustix::pipe::fcntl_setpipe_size;
+use rustix::process::{child_subreaper, getpid, set_child_subreaper};
 use tree::{Own, Tree};
 
 /// One program runs at a time; two would disturb each other, and leftovers could belong to either.
@@ -77,8 +75,9 @@ fn not_started() -> Executed {
     }
 }
 
+/// Runs a program and measures it; `group` is its control group, if any.
 pub(super) fn measure(execution: &Execution<'_>, group: Option<&Group>) -> io::Result<Executed> {
-    let asked = ProgramCall::new(execution)?;
+    let call = ProgramCall::new(execution)?;
     let _orphans = Orphans::adopt()?;
     let (complaint_reader, complaint) = pipe()?;
     let is_heard = execution.heard_bytes > 0 || execution.hashed;
@@ -100,7 +99,7 @@ pub(super) fn measure(execution: &Execution<'_>, group: Option<&Group>) -> io::R
         complaint: &complaint,
         output: output.as_ref(),
     };
-    let (launched, group) = start(&asked, group, &ends, execution.memory.is_some())?;
+    let (launched, group) = start(&call, group, &ends, execution.memory.is_some())?;
     // A reader sees the end only when all writers are closed.
     drop((complaint, output));
     let tree = Tree::new(own, launched.process, group);
@@ -140,22 +139,22 @@ pub fn leave() {
 
 /// Starts the program in the control group if possible, or without one if it is not needed.
 fn start<'a>(
-    asked: &ProgramCall,
+    call: &ProgramCall,
     group: Option<&'a Group>,
     ends: &ProgramEnds<'_>,
     is_needed: bool,
 ) -> io::Result<(Launched, Option<&'a Group>)> {
     let launch = Launch {
-        paths: &asked.paths,
-        words: &asked.words,
-        environment: &asked.environment,
-        directory: &asked.directory,
-        input: asked.input.as_deref(),
+        paths: &call.paths,
+        words: &call.words,
+        environment: &call.environment,
+        directory: &call.directory,
+        input: call.input.as_deref(),
         null: ends.null.as_fd(),
         terminal: ends.terminal.map(File::as_fd),
         complaint: ends.complaint.as_fd(),
         output: ends.output.map(PipeWriter::as_fd),
-        owner: asked.owner.as_ref().map(|owner| ProgramOwner {
+        owner: call.owner.as_ref().map(|owner| ProgramOwner {
             user: owner.user,
             group: owner.group,
             groups: &owner.groups,
@@ -166,10 +165,10 @@ fn start<'a>(
         Ok(launched) => Ok((launched, group)),
         Err(NotStarted { step: Step::Group, .. }) if !is_needed => {
             let launch = Launch { group: None, ..launch };
-            let launched = launch.start().map_err(|failed| asked.explain(&failed))?;
+            let launched = launch.start().map_err(|failed| call.explain(&failed))?;
             Ok((launched, None))
         }
-        Err(failed) => Err(asked.explain(&failed)),
+        Err(failed) => Err(call.explain(&failed)),
     }
 }
 

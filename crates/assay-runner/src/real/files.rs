@@ -1,5 +1,4 @@
-//! Assay's own files: written whole and synced; under sudo they belong to the caller, except root's
-//! state.
+//! Assay's own files: written whole and synced; under sudo they belong to the caller, except root's state.
 
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -8,13 +7,12 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{self, AtFlags, CWD, FlockOperation, Gid, Mode, OFlags, Uid};
-use rustix::io::Errno;
-
 use super::held;
 use assay_machine::system::identity::{self, ROOTS_OWN, caller};
 use assay_machine::system::trust::OTHERS_WRITE;
 use assay_machine::system::{DeviceNumber, HoldError, Locked, Locking, OwnFile, System, mounts};
+use rustix::fs::{self, AtFlags, CWD, FlockOperation, Gid, Mode, OFlags, Uid};
+use rustix::io::Errno;
 
 const FILE_MODE: Mode = Mode::from_raw_mode(0o644);
 /// Mode of state files: root acts on their content.
@@ -24,6 +22,7 @@ const OTHERS_ANYTHING: u32 = 0o077;
 const DIRECTORY_MODE: u32 = 0o755;
 const MOST_OWN_BYTES: u64 = 64 << 20;
 
+/// Creates a directory and its parents; under sudo, the caller owns them unless they stay root's.
 pub fn create_directory(system: &dyn System, path: &Path) -> io::Result<()> {
     let missing: Vec<&Path> = path
         .ancestors()
@@ -96,10 +95,13 @@ pub fn write_of_system(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace(None, path, bytes)
 }
 
+/// Replaces a file; `giver` gives the new one to the caller of sudo.
 fn replace(giver: Option<&dyn System>, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = temporary_beside(path)?;
-    let written = match unnamed(directory_of(path)) {
-        Some(file) => fill(giver, &file, bytes).and_then(|()| Ok(link(&file, path, &temporary)?)),
+    let written = match open_unnamed(directory_of(path)) {
+        Some(file) => {
+            write_and_sync(giver, &file, bytes).and_then(|()| Ok(link(&file, path, &temporary)?))
+        }
         None => {
             write_new(giver, &temporary, bytes).and_then(|()| std::fs::rename(&temporary, path))
         }
@@ -112,9 +114,8 @@ fn replace(giver: Option<&dyn System>, path: &Path, bytes: &[u8]) -> io::Result<
     written
 }
 
-/// Creates an unnamed file; `None` if the filesystem does not support this or cannot name the file
-/// later.
-fn unnamed(directory: &Path) -> Option<File> {
+/// Creates an unnamed file; `None` if the filesystem does not support this or cannot name the file later.
+fn open_unnamed(directory: &Path) -> Option<File> {
     let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
     let file = File::from(fs::open(directory, flags, FILE_MODE).ok()?);
     descriptor(&file).exists().then_some(file)
@@ -139,10 +140,10 @@ fn link(file: &File, path: &Path, temporary: &Path) -> rustix::io::Result<()> {
 
 fn write_new(giver: Option<&dyn System>, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    fill(giver, &File::from(fs::open(path, flags, FILE_MODE)?), bytes)
+    write_and_sync(giver, &File::from(fs::open(path, flags, FILE_MODE)?), bytes)
 }
 
-fn fill(giver: Option<&dyn System>, mut file: &File, bytes: &[u8]) -> io::Result<()> {
+fn write_and_sync(giver: Option<&dyn System>, mut file: &File, bytes: &[u8]) -> io::Result<()> {
     giver.map_or(Ok(()), |system| give_to_caller(system, file))?;
     file.write_all(bytes)?;
     file.sync_all()
@@ -178,8 +179,7 @@ pub fn append(system: &dyn System, path: &Path, bytes: &[u8]) -> io::Result<()> 
     append_to(&file, bytes)
 }
 
-/// Creates a directory for state. New parents belong to the caller only below a directory of the
-/// caller.
+/// Creates a directory for state. New parents belong to the caller only below a directory of the caller.
 pub fn create_own_directory(system: &dyn System, path: &Path) -> io::Result<()> {
     let directory = directory_of(path);
     let existing = directory.ancestors().find_map(|part| std::fs::metadata(part).ok());
@@ -215,7 +215,7 @@ pub fn lock(system: &dyn System, path: &Path, locking: Locking) -> Result<OwnFil
         Locking::Own | Locking::New | Locking::Mark => FlockOperation::NonBlockingLockExclusive,
     };
     fs::flock(&file, operation).map_err(|error| match error {
-        Errno::WOULDBLOCK => holder(system, &file),
+        Errno::WOULDBLOCK => lock_holder(system, &file),
         other => failed(other),
     })?;
     if !matches!(locking, Locking::Mark | Locking::Glance) {
@@ -236,22 +236,22 @@ pub fn lock(system: &dyn System, path: &Path, locking: Locking) -> Result<OwnFil
     Ok(OwnFile { path: path.to_owned(), file: Some(Locked::new(file)) })
 }
 
-pub fn holder(system: &dyn System, file: &File) -> HoldError {
+pub fn lock_holder(system: &dyn System, file: &File) -> HoldError {
     let Ok(found) = file.metadata() else { return HoldError::Held { process: None, user: None } };
     let numbers = [Some(number(found.dev())), mounted_as(system, file)];
     let numbers: Vec<DeviceNumber> = numbers.into_iter().flatten().collect();
     let process = locked_by(system, &numbers, found.ino());
-    held(system, process)
+    hold_error(system, process)
 }
 
-/// The process that locked a file which this process may not open; `None` if nobody has.
-pub fn locked(system: &dyn System, path: &Path) -> Option<HoldError> {
+/// The lock of a file which this process may not open; `None` if nobody has locked it.
+pub fn lock_of_other(system: &dyn System, path: &Path) -> Option<HoldError> {
     let found = std::fs::symlink_metadata(path).ok()?;
     let process = locked_by(system, &[number(found.dev())], found.ino())?;
-    Some(held(system, Some(process)))
+    Some(hold_error(system, Some(process)))
 }
 
-fn held(system: &dyn System, process: Option<u32>) -> HoldError {
+fn hold_error(system: &dyn System, process: Option<u32>) -> HoldError {
     let found = process.and_then(|id| system.status(&Path::new("/proc").join(id.to_string())).ok());
     HoldError::Held { process, user: found.map(|found| found.user) }
 }
@@ -356,17 +356,13 @@ pub fn sync_directory_of(path: &Path) -> io::Result<()> {
 }
 
 pub fn give_to_caller(system: &dyn System, file: impl AsFd) -> io::Result<()> {
-    let Some(caller) = caller(system) else {
-        return Ok(());
-    };
+    let Some(caller) = caller(system) else { return Ok(()) };
     let owner = (Uid::from_raw(caller.user), Gid::from_raw(caller.group));
     tolerate_no_owners(fs::fchown(file, Some(owner.0), Some(owner.1)))
 }
 
 fn give_path_to_caller(system: &dyn System, path: &Path) -> io::Result<()> {
-    let Some(caller) = caller(system) else {
-        return Ok(());
-    };
+    let Some(caller) = caller(system) else { return Ok(()) };
     let owner = (Uid::from_raw(caller.user), Gid::from_raw(caller.group));
     let flags = AtFlags::SYMLINK_NOFOLLOW;
     tolerate_no_owners(fs::chownat(CWD, path, Some(owner.0), Some(owner.1), flags))
@@ -426,8 +422,8 @@ mod tests {
         for text in ["first", "second"] {
             let before = listed(&scratch);
             // Without unnamed files there is no guarantee.
-            let Some(file) = unnamed(&scratch) else { break };
-            fill(None, &file, text.as_bytes()).unwrap();
+            let Some(file) = open_unnamed(&scratch) else { break };
+            write_and_sync(None, &file, text.as_bytes()).unwrap();
             assert_eq!(listed(&scratch), before);
             link(&file, &path, &temporary).unwrap();
             assert_eq!(listed(&scratch), ["f"]);

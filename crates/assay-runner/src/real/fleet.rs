@@ -12,12 +12,11 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-
 use crate::fleet::frame::{FrameSide, Opener, Sealer};
 use crate::fleet::message::Message;
 use crate::fleet::{Heard, RankLine};
 use assay_core::digest::Digest;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 const LOOK: Duration = Duration::from_millis(100);
 /// How long rank 0 waits for a rank that does not read its messages: they are short, and the kernel buffers them.
@@ -28,7 +27,7 @@ const PART: usize = 16 << 10;
 
 struct SealedEnd {
     stream: TcpStream,
-    taken: Duration,
+    patience: Duration,
     sealer: Sealer,
     opener: Opener,
 }
@@ -38,16 +37,17 @@ impl SealedEnd {
         stream.set_nonblocking(false)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(LOOK))?;
-        let taken = if own == FrameSide::Zero { TAKEN } else { TAKEN_BY_ZERO };
+        let patience = if own == FrameSide::Zero { TAKEN } else { TAKEN_BY_ZERO };
         // With a check after each part: a peer may read a byte now and then.
         stream.set_write_timeout(Some(LOOK))?;
         let theirs = if own == FrameSide::Zero { FrameSide::Other } else { FrameSide::Zero };
-        Ok(Self { stream, taken, sealer: Sealer::new(key, own), opener: Opener::new(key, theirs) })
+        let (sealer, opener) = (Sealer::new(key, own), Opener::new(key, theirs));
+        Ok(Self { stream, patience, sealer, opener })
     }
 
     fn say(&mut self, message: &Message) -> Result<(), String> {
         let frame = self.sealer.seal(&message.text())?;
-        let until = Instant::now() + self.taken;
+        let until = Instant::now() + self.patience;
         let mut left = frame.as_slice();
         while !left.is_empty() {
             match self.stream.write(left) {
@@ -65,14 +65,14 @@ impl SealedEnd {
     /// The message received so far; `None` if it is incomplete.
     fn hear(&mut self) -> Result<Option<Message>, String> {
         let mut bytes = [0; PART];
-        let wanted = self.opener.wanted().min(PART);
+        let wanted = self.opener.wanted_bytes().min(PART);
         let read = match self.stream.read(&mut bytes[..wanted]) {
             Ok(0) => return Err("the connection is closed".to_owned()),
             Ok(read) => read,
             Err(error) if super::link::is_for_now(&error) => return Ok(None),
             Err(error) => return Err(format!("the connection failed: {error}")),
         };
-        let text = self.opener.take(&bytes[..read])?;
+        let text = self.opener.receive(&bytes[..read])?;
         Ok(text.map(|text| Message::read(&text)).transpose()?)
     }
 }
@@ -89,6 +89,7 @@ impl Sockets {
         Self { ends, heard: VecDeque::new(), turned_away }
     }
 
+    /// Waits for messages and queues them; a lost connection counts as a message.
     fn receive(&mut self, wait: Duration) {
         let wait = wait.min(LOOK);
         if self.ends.is_empty() {

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use crate::vm::files;
 use crate::vm::kernel::{self, Kernel};
 use crate::vm::{Asked, found};
-
 use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::Bytes;
 use assay_core::quantity::units::show;
@@ -22,6 +21,7 @@ const HOST_RESERVE_BYTES: u64 = 128 << 20;
 const MEMORY_BYTES: u64 = 1 << 30;
 const CPUS: usize = 2;
 
+/// Checks what virtual machines need; returns their parameters.
 pub fn ready(system: &dyn System, wanted: &VmNeeds) -> Outcome<Asked> {
     if let Some(reason) = crate::vm::missing() {
         return Err(Failure::refused(format!("a virtual machine {reason}")));

@@ -8,14 +8,12 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{self, AtFlags, CWD, FileType, Mode, OFlags};
-use rustix::io::Errno;
-
+use super::files::directory_of;
 use assay_machine::system::System;
 use assay_machine::system::identity::caller;
 use assay_machine::system::trust::OTHERS_WRITE;
-
-use super::files::directory_of;
+use rustix::fs::{self, AtFlags, CWD, FileType, Mode, OFlags};
+use rustix::io::Errno;
 
 const MOST_LINKS: usize = 40;
 const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);

@@ -10,17 +10,16 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
+use super::files;
+use assay_machine::system::beside::{SHOWN, STUDY};
+use assay_machine::system::trust::{self, OTHERS_WRITE};
+use assay_machine::system::{Hold, HoldError, Holder, Locked, System};
 use rustix::fs::{self, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with,
 };
-
-use super::files;
-use assay_machine::system::beside::{SHOWN, STUDY};
-use assay_machine::system::trust::{self, OTHERS_WRITE};
-use assay_machine::system::{Hold, HoldError, Holder, Locked, System};
 
 /// Directory of the files. Containers with the same drives also mount it.
 pub(super) const RUN: &str = "/run/assay";
@@ -37,7 +36,7 @@ const ATTEMPTS: usize = 3;
 /// Takes the lock for all users of this network namespace, and for all who share the directory.
 pub fn hold(system: &dyn System, name: &str) -> Result<Hold, HoldError> {
     let is_root = system.user().id == 0;
-    let (socket, beside) = match in_name_space(name) {
+    let (socket, beside) = match bind_name(name) {
         Ok(socket) => (Some(socket), None),
         Err(HoldError::Held { process, user }) if is_root && user != Some(0) => {
             (None, user.map(|user| Holder { process, user }))
@@ -45,24 +44,25 @@ pub fn hold(system: &dyn System, name: &str) -> Result<Hold, HoldError> {
         Err(error) => return Err(error),
     };
     // An announcement needs no file.
-    let file = if name.starts_with(STUDY) { None } else { beyond(system, Path::new(RUN), name)? };
+    let file =
+        if name.starts_with(STUDY) { None } else { lock_root_file(system, Path::new(RUN), name)? };
     Ok(Hold::new(socket, file).beside_another(beside))
 }
 
 /// Locks root's file of a name; `None` without a directory that root can trust. Other users only check it.
-pub(super) fn beyond(
+pub(super) fn lock_root_file(
     system: &dyn System,
     directory: &Path,
     name: &str,
 ) -> Result<Option<Locked>, HoldError> {
     let path = directory.join(format!("lock-{name}"));
     if system.user().id != 0 {
-        return files::locked(system, &path).map_or(Ok(None), Err);
+        return files::lock_of_other(system, &path).map_or(Ok(None), Err);
     }
     let Ok(file) = open(system, directory, &path) else { return Ok(None) };
     match fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(Some(Locked::new(file))),
-        Err(Errno::WOULDBLOCK) => match files::holder(system, &file) {
+        Err(Errno::WOULDBLOCK) => match files::lock_holder(system, &file) {
             // From a version that let others open it.
             HoldError::Held { user: Some(user), .. } if user != 0 => Ok(None),
             held => Err(held),
@@ -86,19 +86,17 @@ fn open(system: &dyn System, directory: &Path, path: &Path) -> io::Result<File> 
     Ok(file.into())
 }
 
-fn in_name_space(name: &str) -> Result<OwnedFd, HoldError> {
+/// Binds a name; a holder without credentials may have just ended, so it tries again.
+fn bind_name(name: &str) -> Result<OwnedFd, HoldError> {
     let address =
         SocketAddrUnix::new_abstract_name(format!("{SHOWN}{name}").as_bytes()).map_err(failed)?;
-    for _ in 1..ATTEMPTS {
+    let mut attempts = 1;
+    loop {
         match attempt(&address)? {
             Attempt::Mine(socket) => return Ok(socket),
-            Attempt::Theirs { process: None, .. } => {}
+            Attempt::Theirs { process: None, .. } if attempts < ATTEMPTS => attempts += 1,
             Attempt::Theirs { process, user } => return Err(HoldError::Held { process, user }),
         }
-    }
-    match attempt(&address)? {
-        Attempt::Mine(socket) => Ok(socket),
-        Attempt::Theirs { process, user } => Err(HoldError::Held { process, user }),
     }
 }
 
@@ -123,8 +121,8 @@ fn attempt(address: &SocketAddrUnix) -> Result<Attempt, HoldError> {
 fn holder(address: &SocketAddrUnix) -> Result<Attempt, HoldError> {
     // A blocking socket would wait forever once the backlog is full.
     let socket = socket(SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)?;
-    let told = connect(&socket, address).and_then(|()| socket_peercred(&socket));
-    Ok(match told {
+    let credentials = connect(&socket, address).and_then(|()| socket_peercred(&socket));
+    Ok(match credentials {
         Ok(peer) => Attempt::Theirs {
             process: Some(peer.pid.as_raw_nonzero().get().unsigned_abs()),
             user: Some(peer.uid.as_raw()),

@@ -8,7 +8,7 @@ mod wire;
 
 pub(super) use wire::is_for_now;
 
-use std::io::{self, Read as _};
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -17,17 +17,15 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::net::sockopt;
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
-
 use assay_core::digest::Digest;
 use assay_machine::system::network::protocol::{self, ConnectionRole, ControlOrder, Side, Way};
 use assay_machine::system::network::{
     LinkJob, LinkRun, Load, NetworkProbe, PeerAt, PhaseJob, PhaseRun, SLICE_NS, Token, lab,
 };
-
 use pump::PumpSpan;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::sockopt;
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use wire::Wire;
 
 const CONNECT: Duration = Duration::from_secs(6);
@@ -45,20 +43,18 @@ pub fn load(job: &LinkJob<'_>) -> io::Result<LinkRun> {
             let token = job.token.ok_or_else(|| link_error("no token given"))?;
             LinkClient::begin(address, token, job)?.run(job)
         }
-        PeerAt::Lab => in_lab(job),
+        PeerAt::Lab => load_in_lab(job),
     }
 }
 
 /// Both ends in the lab's network namespaces as threads of this process, which end with it.
-fn in_lab(job: &LinkJob<'_>) -> io::Result<LinkRun> {
-    let mut random = [0; 32];
-    rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
-    let token = Token::drawn(&random);
+fn load_in_lab(job: &LinkJob<'_>) -> io::Result<LinkRun> {
+    let token = Token::drawn(&super::random_bytes()?);
     let (token, over) = (&token, &AtomicBool::new(false));
     let (listens, heard) = mpsc::channel();
     thread::scope(|scope| {
         let server = scope.spawn(move || {
-            enter(lab::SERVER)?;
+            enter_namespace(lab::SERVER)?;
             let address: SocketAddr = lab::ADDRESS.parse().map_err(|_| link_error("no address"))?;
             let peer = peer::Peer::bind(address, token.clone(), peer::PeerLimits::default())?;
             // The receiver is gone only if the client has ended.
@@ -67,7 +63,7 @@ fn in_lab(job: &LinkJob<'_>) -> io::Result<LinkRun> {
             io::Result::Ok(())
         });
         let client = scope.spawn(move || {
-            enter(lab::CLIENT)?;
+            enter_namespace(lab::CLIENT)?;
             heard.recv().map_err(|_| link_error("the peer does not listen"))?;
             LinkClient::begin(lab::ADDRESS, token, job)?.run(job)
         });
@@ -82,7 +78,7 @@ fn in_lab(job: &LinkJob<'_>) -> io::Result<LinkRun> {
     })
 }
 
-fn enter(space: &str) -> io::Result<()> {
+fn enter_namespace(space: &str) -> io::Result<()> {
     let file = std::fs::File::open(Path::new(lab::PLACE).join(space))
         .map_err(|error| link_error(format!("the namespace {space} no longer exists: {error}")))?;
     move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network)).map_err(|error| {
@@ -114,7 +110,7 @@ impl<'t> LinkClient<'t> {
         if job.stop.load(Ordering::Relaxed) {
             return Err(link_error("interrupted"));
         }
-        let (control, session, key) = admitted(stream, token, &ConnectionRole::Control)?;
+        let (control, session, key) = sign_in(stream, token, &ConnectionRole::Control)?;
         let any: IpAddr = if address.is_ipv4() {
             Ipv4Addr::UNSPECIFIED.into()
         } else {
@@ -139,7 +135,7 @@ impl<'t> LinkClient<'t> {
             }
             let began_ns = began.elapsed().as_nanos() as u64;
             let (run, used) = self
-                .phase(job, *phase, began_ns)
+                .run_phase(job, *phase, began_ns)
                 .map_err(|error| link_error(format!("phase {}: {error}", phase.load.name())))?;
             phases.push(run);
             if !used.is_empty() {
@@ -149,7 +145,8 @@ impl<'t> LinkClient<'t> {
         Ok(LinkRun { phases, peer: self.address.to_string(), congestion, stopped: stopped() })
     }
 
-    fn phase(
+    /// Runs one phase; also returns the congestion control of its streams, empty without streams.
+    fn run_phase(
         &mut self,
         job: &LinkJob<'_>,
         phase: PhaseJob,
@@ -164,7 +161,7 @@ impl<'t> LinkClient<'t> {
         }
         let streams = |goes: bool, way: Way| -> io::Result<Vec<TcpStream>> {
             let number = if goes { job.streams } else { 0 };
-            (0..number).map(|_| self.stream(way, job.congestion)).collect()
+            (0..number).map(|_| self.open_stream(way, job.congestion)).collect()
         };
         let up = streams(phase.load.goes_up(), Way::Up)?;
         let down = streams(phase.load.goes_down(), Way::Down)?;
@@ -175,7 +172,7 @@ impl<'t> LinkClient<'t> {
             down: down.len() as u32,
             ms: phase.whole_ns() / 1_000_000,
         };
-        self.order(go, "going")?;
+        self.send_order(go, "going")?;
         let began = Instant::now();
         let time = Duration::from_nanos(phase.whole_ns());
         let course = PumpSpan { began, until: began + time, slices: slices(phase), most: None };
@@ -189,11 +186,11 @@ impl<'t> LinkClient<'t> {
         // Discard data in the local buffers.
         up.iter().chain(&down).for_each(pump::cut_off);
         drop((up, down));
-        let up_bytes = self.report(slices(phase), job.stop)?;
+        let up_bytes = self.request_report(slices(phase), job.stop)?;
         Ok((PhaseRun { job: phase, began_ns, probes, up_bytes, down_bytes }, used))
     }
 
-    fn stream(&self, way: Way, congestion: &str) -> io::Result<TcpStream> {
+    fn open_stream(&self, way: Way, congestion: &str) -> io::Result<TcpStream> {
         let stream = TcpStream::connect_timeout(&self.address, CONNECT).map_err(|e| lost(&e))?;
         sockopt::set_tcp_congestion(&stream, congestion).map_err(|_| {
             link_error(format!(
@@ -203,12 +200,12 @@ impl<'t> LinkClient<'t> {
         })?;
         let congestion = congestion.to_owned();
         let role = ConnectionRole::Stream { session: self.session, way, congestion };
-        let (wire, ..) = admitted(stream, self.token, &role)?;
+        let (wire, ..) = sign_in(stream, self.token, &role)?;
         wire.stream.set_nonblocking(true)?;
         Ok(wire.stream)
     }
 
-    fn order(&mut self, order: ControlOrder, answer: &str) -> io::Result<()> {
+    fn send_order(&mut self, order: ControlOrder, answer: &str) -> io::Result<()> {
         self.control.say(&order.to_string()).map_err(|error| lost(&error))?;
         let said = self.control.line(Instant::now() + ANSWER).map_err(|error| lost(&error))?;
         if said.trim() == answer {
@@ -218,7 +215,7 @@ impl<'t> LinkClient<'t> {
     }
 
     /// Bytes that reached the peer, by slice. This may take a while if the link is full.
-    fn report(&mut self, slices: usize, stop: &AtomicBool) -> io::Result<Vec<u64>> {
+    fn request_report(&mut self, slices: usize, stop: &AtomicBool) -> io::Result<Vec<u64>> {
         self.control.say(&ControlOrder::Report.to_string()).map_err(|error| lost(&error))?;
         let until = Instant::now() + ANSWER;
         let mut bytes = Vec::new();
@@ -244,7 +241,7 @@ impl<'t> LinkClient<'t> {
         let mut due = began.max(Instant::now());
         loop {
             let now = Instant::now();
-            // Older ones are lost.
+            // Older probes without an answer are lost.
             let has_open = probes.iter().rev().take(1024).any(|probe| probe.rtt_ns.is_none());
             let is_over = now >= end && (!has_open || now >= end + LATE);
             if is_over || job.stop.load(Ordering::Relaxed) {
@@ -260,7 +257,7 @@ impl<'t> LinkClient<'t> {
                 probes.push(NetworkProbe { sent_ns, rtt_ns: None });
                 sent.push(sent_at);
                 due += pace;
-                // No bursts to make up for a stall.
+                // After a stall, missed probes are not sent.
                 if due < now {
                     due = now + pace;
                 }
@@ -348,7 +345,8 @@ fn connect(peer: &str) -> io::Result<(SocketAddr, TcpStream)> {
     Err(link_error(format!("cannot reach peer {address}: {error}{hint}")))
 }
 
-fn admitted(
+/// Shows the token to the peer; returns the connection, its session, and the key of the session.
+fn sign_in(
     stream: TcpStream,
     token: &Token,
     role: &ConnectionRole,
@@ -358,17 +356,12 @@ fn admitted(
     let mut wire = Wire::new(stream);
     let greeting = wire.line(until).map_err(|error| lost(&error))?;
     let riddle = protocol::USE.read_greeting(&greeting).map_err(link_error)?;
-    let mut own = [0; 32];
-    rustix::rand::getrandom(&mut own, rustix::rand::GetRandomFlags::empty())?;
+    let own = super::random_bytes()?;
     wire.say(&protocol::hello(token, role, &riddle, &own)).map_err(|error| lost(&error))?;
     let said = wire.line(until).map_err(|error| lost(&error))?;
     let turned_away = |why| io::Error::new(io::ErrorKind::PermissionDenied, why);
     let session = protocol::read_welcome(token, &riddle, &own, &said).map_err(turned_away)?;
     Ok((wire, session, protocol::USE.key(token, &riddle, &own)))
-}
-
-fn read_some(stream: &mut TcpStream, into: &mut [u8]) -> io::Result<usize> {
-    stream.read(into)
 }
 
 #[cfg(test)]

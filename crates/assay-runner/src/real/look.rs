@@ -6,11 +6,10 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::fs::OFlags;
-use rustix::io::Errno;
-
 use super::act::program;
 use assay_machine::system::{KernelLog, ProgramOutput};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 const LONGEST_RECORD: usize = 8192;
 /// Records per reading: a log that grows faster than this must not block it.
@@ -46,25 +45,26 @@ pub fn new_in_kernel_log(log: &mut KernelLog) -> io::Result<Vec<String>> {
 }
 
 fn is_overtaken(error: &io::Error) -> bool {
-    let again = error.kind() == io::ErrorKind::Interrupted;
-    again || error.raw_os_error() == Some(Errno::PIPE.raw_os_error())
+    error.kind() == io::ErrorKind::Interrupted
+        || error.raw_os_error() == Some(Errno::PIPE.raw_os_error())
 }
 
 pub fn output_of(name: &str, arguments: &[&str]) -> io::Result<String> {
-    Ok(ended(name, arguments, Stdio::null(), LONGEST_LOOK, LONGEST_ANSWER)?.text)
+    Ok(run_in_time(name, arguments, Stdio::null(), LONGEST_LOOK, LONGEST_ANSWER)?.text)
 }
 
 /// The beginning of a long answer: a closed pipe ends a program that prints more.
 pub fn answer_of(name: &str, arguments: &[&str], most_bytes: u64) -> io::Result<ProgramOutput> {
-    ended(name, arguments, Stdio::null(), LONGEST_READ, most_bytes)
+    run_in_time(name, arguments, Stdio::null(), LONGEST_READ, most_bytes)
 }
 
 /// Runs a program with an open file as its standard input; returns its exit status and output.
 pub fn told_of(name: &str, arguments: &[&str], input: &File) -> io::Result<ProgramOutput> {
-    ended(name, arguments, input.try_clone()?.into(), LONGEST_READ, LONGEST_ANSWER)
+    run_in_time(name, arguments, input.try_clone()?.into(), LONGEST_READ, LONGEST_ANSWER)
 }
 
-fn ended(
+/// Runs a program to its end or for `limit`; returns at most `most_bytes` of its output.
+fn run_in_time(
     name: &str,
     arguments: &[&str],
     input: Stdio,
@@ -80,9 +80,9 @@ fn ended(
     let mut child = assay_sys::end_with_parent(&mut command).spawn()?;
     let (answer, complaint) = (child.stdout.take(), child.stderr.take());
     std::thread::scope(|scope| {
-        let answer = scope.spawn(move || beginning_of(answer, most_bytes));
-        let complaint = scope.spawn(move || beginning_of(complaint, LONGEST_ANSWER));
-        let status = ends_in_time(&mut child, name, limit)?;
+        let answer = scope.spawn(move || read_beginning(answer, most_bytes));
+        let complaint = scope.spawn(move || read_beginning(complaint, LONGEST_ANSWER));
+        let status = wait_in_time(&mut child, name, limit)?;
         let lost = |_| io::Error::other("the output of the program was lost");
         let text = answer.join().map_err(lost)??;
         let complaint = complaint.join().map_err(lost)??;
@@ -90,13 +90,13 @@ fn ended(
     })
 }
 
-fn beginning_of(from: Option<impl Read>, most_bytes: u64) -> io::Result<String> {
+fn read_beginning(from: Option<impl Read>, most_bytes: u64) -> io::Result<String> {
     let mut bytes = Vec::new();
     from.map(|from| from.take(most_bytes).read_to_end(&mut bytes)).transpose()?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn ends_in_time(child: &mut Child, name: &str, limit: Duration) -> io::Result<ExitStatus> {
+fn wait_in_time(child: &mut Child, name: &str, limit: Duration) -> io::Result<ExitStatus> {
     let began = Instant::now();
     loop {
         if let Some(status) = child.try_wait()? {

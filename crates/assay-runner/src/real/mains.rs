@@ -6,13 +6,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use rustix::fs::{self, FileType, Mode, OFlags};
-
 use super::{Real, area, files, link};
 use assay_machine::system::AreaFile;
 use assay_machine::system::mains::{Mains, is_kept_name};
 use assay_machine::system::network::Token;
 use assay_machine::system::network::ledger::Ledger;
+use rustix::fs::{self, FileType, Mode, OFlags};
 
 /// Prints to the user; process-wide, because trials only receive a `System`.
 static HEARD_BY: OnceLock<fn(&str)> = OnceLock::new();

@@ -29,10 +29,6 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{self, Advice, AtFlags, FileType, IFlags, Mode, OFlags, StatVfsMountFlags};
-use rustix::fs::{StatxFlags, statx};
-use rustix::time::{ClockId, clock_gettime};
-
 use assay_core::quantity::Bytes;
 use assay_machine::system::journal::Warrant;
 use assay_machine::system::mains::Mains;
@@ -44,6 +40,9 @@ use assay_machine::system::{
     FileKind, FileStatus, Hold, HoldError, KernelLog, Leftover, Locking, OwnFile, ProgramOutput,
     Space, System, TraceMeans, Watchdog, WorkDirectory, identity,
 };
+use rustix::fs::{self, Advice, AtFlags, FileType, IFlags, Mode, OFlags, StatVfsMountFlags};
+use rustix::fs::{StatxFlags, statx};
+use rustix::time::{ClockId, clock_gettime};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Real;
@@ -191,10 +190,7 @@ impl System for Real {
     }
 
     fn random(&self) -> io::Result<[u8; 32]> {
-        let mut bytes = [0; 32];
-        // A short read of random bytes is always complete.
-        rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
-        Ok(bytes)
+        random_bytes()
     }
 
     fn write_stream(&self, path: &Path, from: &mut dyn io::Read) -> io::Result<u64> {
@@ -450,6 +446,13 @@ impl BlockTracer for Tracer {
     }
 }
 
+/// Returns random bytes for keys; a read as short as this is always complete.
+fn random_bytes() -> io::Result<[u8; 32]> {
+    let mut bytes = [0; 32];
+    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+    Ok(bytes)
+}
+
 const fn direct_flag(caching: Caching) -> OFlags {
     match caching {
         Caching::Direct => OFlags::DIRECT,
@@ -499,7 +502,7 @@ fn pages_of(range: &Range<u64>) -> u64 {
     range.end.div_ceil(page) - range.start / page
 }
 
-/// To all but owners and writers `mincore` calls every page resident (since Linux 5.2).
+/// Since Linux 5.2, `mincore` reports every page as resident to users who neither own nor can write the file.
 fn mincore_tells_truth(system: &dyn System, file: &File) -> io::Result<bool> {
     let user = system.user().id;
     let writable = fs::fcntl_getfl(file)?.contains(OFlags::RDWR);

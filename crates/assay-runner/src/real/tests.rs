@@ -514,16 +514,16 @@ fn who_has_a_file_of_state_is_told() {
 fn an_ordinary_user_only_looks_whether_root_has_a_lock() {
     let scratch = Scratch::new();
     let path = scratch.join("lock-8:0");
-    assert!(super::files::locked(&Real, &path).is_none(), "no such file");
+    assert!(super::files::lock_of_other(&Real, &path).is_none(), "no such file");
     let file = File::create(&path).unwrap();
-    assert!(super::files::locked(&Real, &path).is_none(), "nobody has it");
+    assert!(super::files::lock_of_other(&Real, &path).is_none(), "nobody has it");
     rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive).unwrap();
-    let Some(HoldError::Held { process, user }) = super::files::locked(&Real, &path) else {
+    let Some(HoldError::Held { process, user }) = super::files::lock_of_other(&Real, &path) else {
         panic!("it is held");
     };
     assert_eq!((process, user), (Some(std::process::id()), Some(Real.user().id)));
     drop(file);
-    assert!(super::files::locked(&Real, &path).is_none());
+    assert!(super::files::lock_of_other(&Real, &path).is_none());
 }
 
 #[test]
@@ -533,19 +533,19 @@ fn a_lock_of_root_holds_for_all_who_share_the_run_directory() {
     }
     let scratch = Scratch::new();
     let run = scratch.join("run");
-    let held = hold::beyond(&Real, &run, "8:0").unwrap();
+    let held = hold::lock_root_file(&Real, &run, "8:0").unwrap();
     assert!(held.is_some());
     let mode = std::fs::metadata(run.join("lock-8:0")).unwrap().mode();
     assert_eq!(mode & 0o077, 0, "who may open it may lock it");
-    let Err(HoldError::Held { process, .. }) = hold::beyond(&Real, &run, "8:0") else {
+    let Err(HoldError::Held { process, .. }) = hold::lock_root_file(&Real, &run, "8:0") else {
         panic!("it is held");
     };
     assert_eq!(process, Some(std::process::id()));
     // Like a child before exec.
     let _copy = held.as_ref().map(|held| held.try_clone().unwrap());
     drop(held);
-    assert!(hold::beyond(&Real, &run, "8:0").unwrap().is_some());
-    assert!(hold::beyond(&Real, &scratch.join("no/such"), "8:0").unwrap().is_none());
+    assert!(hold::lock_root_file(&Real, &run, "8:0").unwrap().is_some());
+    assert!(hold::lock_root_file(&Real, &scratch.join("no/such"), "8:0").unwrap().is_none());
 }
 
 #[test]
@@ -574,9 +574,9 @@ fn root_locks_in_no_directory_of_others() {
     }
     let scratch = Scratch::new();
     let run = scratch.join("run");
-    assert!(hold::beyond(&Real, &run, "8:0").unwrap().is_some());
+    assert!(hold::lock_root_file(&Real, &run, "8:0").unwrap().is_some());
     assert_eq!(std::fs::metadata(&run).unwrap().mode() & 0o022, 0);
     std::fs::set_permissions(&run, std::fs::Permissions::from_mode(0o777)).unwrap();
-    assert!(hold::beyond(&Real, &run, "8:1").unwrap().is_none());
+    assert!(hold::lock_root_file(&Real, &run, "8:1").unwrap().is_none());
     assert!(!run.join("lock-8:1").exists());
 }

@@ -4,9 +4,8 @@ use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-use rustix::mm::{MlockAllFlags, mlockall};
-
 use assay_machine::system::Watchdog;
+use rustix::mm::{MlockAllFlags, mlockall};
 
 const OWN: &str = "/proc/self/exe";
 pub const COMMAND: &str = "watchdog";

@@ -10,11 +10,10 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{self, AtFlags, CWD, Dir, FileType, Mode, OFlags};
-use rustix::io::Errno;
-
 use super::{area, files};
 use assay_machine::system::{Leftover, System, WorkDirectory};
+use rustix::fs::{self, AtFlags, CWD, Dir, FileType, Mode, OFlags};
+use rustix::io::Errno;
 
 const PREFIX: &str = ".assay-files-";
 const MARK: &CStr = c".assay";
@@ -130,17 +129,17 @@ pub fn leftovers(system: &dyn System, directory: &Path) -> io::Result<Vec<Leftov
     let names = system.list(directory)?;
     let paths = names.iter().filter(|name| is_own_name(name)).map(|name| directory.join(name));
     // A directory that cannot be opened, locked or read is not Assay's.
-    let left = paths.filter(|path| take(system, path).is_ok());
+    let left = paths.filter(|path| open_leftover(system, path).is_ok());
     Ok(left.map(|path| Leftover { path, size_bytes: 0 }).collect())
 }
 
 pub fn remove_leftover(system: &dyn System, path: &Path) -> io::Result<()> {
-    let (directory, _locked) = take(system, path)?;
+    let (directory, _locked) = open_leftover(system, path)?;
     remove_all(&directory, path)
 }
 
 /// Opens a directory that looks like a leftover, with its locked mark; an empty one has no mark.
-fn take(system: &dyn System, path: &Path) -> io::Result<(File, Option<File>)> {
+fn open_leftover(system: &dyn System, path: &Path) -> io::Result<(File, Option<File>)> {
     let directory = open(CWD, path)?;
     if !area::is_ours(system, directory.metadata()?.uid()) {
         return Err(area::not_a_leftover("the directory belongs to another user"));

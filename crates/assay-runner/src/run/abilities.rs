@@ -4,13 +4,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde::Serialize;
-
 use assay_core::presence::Presence;
 use assay_machine::factors::guard;
 use assay_machine::factors::layers::{self, LAYERS, Layer, Levels, Wish};
 use assay_machine::probes::{self, own_traffic, processors};
 use assay_machine::system::{Caching, System, devices, identity, journal, place};
+use serde::Serialize;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Ability {

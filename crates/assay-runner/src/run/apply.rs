@@ -90,13 +90,11 @@ pub fn propose(system: &dyn System, id: &str, arm: &Arm, site: &Site) -> Proposa
     }
     let kept = permanent::kept(arm, id);
     for setting in kept.iter().flat_map(|kept| &kept.settings) {
-        let now = read(system, &setting.path);
-        let lasting = permanent::permanent(system, setting);
-        match now.and_then(|now| Ok((now, lasting?))) {
-            Ok((now, permanent)) => {
+        match lasting_setting(system, setting.clone()) {
+            Ok((setting, now, permanent)) => {
                 lines.push((permanent.keeper, permanent.line));
                 proposal.locks.insert(SETTINGS.to_owned());
-                proposal.settings.push((setting.clone(), now));
+                proposal.settings.push((setting, now));
             }
             Err(why) => {
                 let line = format!("echo {} > {}", setting.value, setting.path.display());
@@ -141,16 +139,17 @@ fn lasting_settings(
     site: &Site,
 ) -> Result<Vec<Lasting>, String> {
     let factor = factors::find(name).ok_or_else(|| format!("{name} is unknown"))?;
-    let mut lasting = Vec::new();
-    for setting in factor.settings(name, level, &View { system, site })? {
-        let now = read(system, &setting.path)?;
-        let permanent = permanent::permanent(system, &setting)?;
-        lasting.push((setting, now, permanent));
-    }
-    Ok(lasting)
+    let settings = factor.settings(name, level, &View { system, site })?;
+    settings.into_iter().map(|setting| lasting_setting(system, setting)).collect()
 }
 
-fn read(system: &dyn System, path: &Path) -> Result<String, String> {
+fn lasting_setting(system: &dyn System, setting: Setting) -> Result<Lasting, String> {
+    let now = read_setting(system, &setting.path)?;
+    let permanent = permanent::permanent(system, &setting)?;
+    Ok((setting, now, permanent))
+}
+
+fn read_setting(system: &dyn System, path: &Path) -> Result<String, String> {
     let text = system.read_text(path).map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(setting_value(&text))
 }
@@ -165,6 +164,7 @@ fn keeper_files(id: &str, lines: &[(Keeper, String)]) -> Vec<(PathBuf, String)> 
     bodies.into_iter().map(|(keeper, body)| (keeper.file(id), format!("{header}{body}"))).collect()
 }
 
+/// Returns what only the operator can do: layers, and settings that Assay does not make permanent.
 fn manual_steps(arm: &Arm, site: &Site) -> Vec<(String, String)> {
     let mut steps = Vec::new();
     if let Some(lost) = permanent::lost(arm, site) {
@@ -257,14 +257,17 @@ fn is_in_place(system: &dyn System, proposal: &Proposal) -> bool {
         system.read_text(path).is_ok_and(|now| without_header(&now) == without_header(text))
     };
     let is_set = |(wanted, _): &(Setting, String)| {
-        read(system, &wanted.path).is_ok_and(|now| now == wanted.value)
+        read_setting(system, &wanted.path).is_ok_and(|now| now == wanted.value)
     };
     proposal.files.iter().all(is_written) && proposal.settings.iter().all(is_set)
 }
 
 /// A file without its first comment, which names the author and may differ by version.
 fn without_header(text: &str) -> &str {
-    text.split_once('\n').filter(|(head, _)| head.starts_with('#')).map_or(text, |(_, body)| body)
+    match text.split_once('\n') {
+        Some((head, body)) if head.starts_with('#') => body,
+        _ => text,
+    }
 }
 
 fn check_no_clash(known: &[Unfinished], proposal: &Proposal) -> Outcome<()> {
@@ -336,17 +339,16 @@ pub fn undo(system: &dyn System, standing: &Unfinished) -> Outcome<Report> {
 pub fn check_unedited(system: &dyn System, standing: &Unfinished) -> Outcome<()> {
     for undo in standing.undos() {
         let Undo::Text { path, written: Some(written), .. } = undo else { continue };
-        match system.read_text(path) {
-            Ok(now) if now != *written => {
-                return Err(Failure::refused(format!(
-                    "{} changed since Assay wrote it, so Assay does not touch it; remove or restore \
-                     the file, then run assay advise undo {} again. The file now contains:\n{}",
-                    path.display(),
-                    standing.id,
-                    now.trim_end()
-                )));
-            }
-            _ => {}
+        if let Ok(now) = system.read_text(path)
+            && now != *written
+        {
+            return Err(Failure::refused(format!(
+                "{} changed since Assay wrote it, so Assay does not touch it; remove or restore \
+                 the file, then run assay advise undo {} again. The file now contains:\n{}",
+                path.display(),
+                standing.id,
+                now.trim_end()
+            )));
         }
     }
     Ok(())

@@ -4,12 +4,11 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-use assay_load::{Bystanders, Job, LoadError};
-
 use super::event::{Context, Event};
 use assay_core::failure::{Failure, Outcome};
 use assay_core::presence::Presence;
 use assay_core::quantity::Bytes;
+use assay_load::{Bystanders, Job, LoadError};
 use assay_machine::system::site::{Site, TargetKind};
 use assay_machine::system::{AreaFile, Caching, Consent, System};
 use assay_study::file::{SMALLEST_AREA_BYTES, presets};
@@ -52,6 +51,7 @@ impl Drop for OpenTarget<'_> {
 }
 
 impl<'a> OpenTarget<'a> {
+    /// Opens a target, for direct I/O if it supports that.
     pub fn open(system: &'a dyn System, site: &Site, consent: Option<&Consent>) -> Outcome<Self> {
         check_stores_files(site)?;
         let open = |caching| open_held(system, site, consent, caching);
@@ -230,6 +230,7 @@ impl AreaRequest<'_> {
     }
 }
 
+/// Returns the size of the area: as requested, or the usual one, if it fits the target.
 pub fn asked_bytes(
     system: &dyn System,
     site: &Site,
@@ -271,8 +272,7 @@ pub struct Terms {
     pub law: Option<assay_load::Law>,
 }
 
-/// Returns the usable bytes of a whole target; fails without consent, for existing files or without
-/// space.
+/// Returns the usable bytes of a whole target; fails without consent, for existing files or without space.
 pub fn whole_bytes(
     system: &dyn System,
     site: &Site,
@@ -343,6 +343,7 @@ fn needs_consent(system: &dyn System, site: &Site) -> Failure {
     }
 }
 
+/// Returns the size of an area in a directory; fails without space.
 pub fn directory_bytes(
     system: &dyn System,
     path: &Path,

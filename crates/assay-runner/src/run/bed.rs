@@ -36,8 +36,8 @@ struct BedSlot<'a> {
 /// level: a level is then the same after any other.
 type Companions = BTreeMap<(String, String), Vec<Setting>>;
 
-/// Whether a setting has a file now; a read error does not count as missing.
-fn is_there(system: &dyn System, setting: &Setting) -> bool {
+/// Returns whether a setting has a file now; a read error does not count as missing.
+fn has_file(system: &dyn System, setting: &Setting) -> bool {
     !matches!(sysfs::if_exists(system.read_text(&setting.path)), Ok(None))
 }
 
@@ -98,7 +98,7 @@ impl<'a> TestBed<'a> {
 
     pub fn limit_to(&mut self, common: &Common) {
         for (slot, shared) in self.slots.iter_mut().zip(&common.surveys) {
-            shared.limit(&mut slot.survey);
+            shared.apply_to(&mut slot.survey);
             if let Some(surveyed) = &mut slot.surveyed {
                 surveyed.survey.area = slot.survey.area;
             }
@@ -118,34 +118,13 @@ impl<'a> TestBed<'a> {
         place: usize,
         stack: &Stack,
     ) -> Outcome<(RaisedStack, Site)> {
-        let (place, demands) = (&self.places[place], self.demands);
-        let (site, made) = (&place.site, &demands.made);
-        let mut below = Vec::new();
-        let is_beside = !made.on_device;
-        if is_beside && site.kind != TargetKind::Directory {
-            return Err(Failure::mistake(format!(
-                "{}: Assay creates {} next to a directory; give a directory on a disk",
-                site.target,
-                layers::with_article(made.noun)
-            )));
-        }
-        let directory = is_beside.then(|| Base::Directory(site.path.clone()));
-        for device in place.devices().filter(|_| !is_beside) {
-            let extent =
-                usable_range(self.system, demands, &device.site, !place.others.is_empty())?;
-            let Some(consent) = device.consent.clone() else {
-                // A protected device is refused with a separate reason.
-                identity::stake(self.system, &device.site)?;
-                let layer = layers::with_article(made.noun);
-                return Err(Failure::mistake(format!(
-                    "cannot create {layer} without permission to destroy data: {}",
-                    identity::way_on("STUDY", &device.site.target)
-                )));
-            };
-            below.push(Device { extent, discard: demands.discard, consent });
-        }
-        let size = |device: &Device| device.extent.range.end - device.extent.range.start;
-        let sizes: Vec<u64> = below.iter().map(size).collect();
+        let below = self.bases_of(&self.places[place])?;
+        let size = |base: &Base| match base {
+            Base::Device(device) => Some(device.extent.range.end - device.extent.range.start),
+            Base::Directory(_) => None,
+        };
+        let sizes: Vec<u64> = below.iter().filter_map(size).collect();
+        let site = &self.places[place].site;
         if let Some(missing) = stack.missing(self.system, &sizes) {
             return Err(Failure::refused(missing));
         }
@@ -157,12 +136,41 @@ impl<'a> TestBed<'a> {
         let Some(guard) = &mut self.guard else {
             return Err(Failure::refused("cannot change settings without a journal"));
         };
-        let below = below.into_iter().map(Base::Device).chain(directory).collect();
         let raised = stack.make(guard, below)?;
         match resolve(self.system, &raised.base.path().to_string_lossy()) {
             Ok(site) => Ok((raised, Site { target, ..site })),
             Err(failure) => Err(self.lower(&raised).err().unwrap_or(failure)),
         }
+    }
+
+    /// Returns what the stack of a place is created on: its devices, or its directory if the stack is next to that.
+    fn bases_of(&self, place: &Place) -> Outcome<Vec<Base>> {
+        let (site, demands) = (&place.site, self.demands);
+        let layer = layers::with_article(demands.made.noun);
+        if !demands.made.on_device {
+            if site.kind != TargetKind::Directory {
+                return Err(Failure::mistake(format!(
+                    "{}: Assay creates {layer} next to a directory; give a directory on a disk",
+                    site.target
+                )));
+            }
+            return Ok(vec![Base::Directory(site.path.clone())]);
+        }
+        let mut bases = Vec::new();
+        for device in place.devices() {
+            let extent =
+                usable_range(self.system, demands, &device.site, !place.others.is_empty())?;
+            let Some(consent) = device.consent.clone() else {
+                // A protected device is refused with a separate reason.
+                identity::stake(self.system, &device.site)?;
+                return Err(Failure::mistake(format!(
+                    "cannot create {layer} without permission to destroy data: {}",
+                    identity::way_on("STUDY", &device.site.target)
+                )));
+            };
+            bases.push(Base::Device(Device { extent, discard: demands.discard, consent }));
+        }
+        Ok(bases)
     }
 
     /// Removes the stack of an arm; none of its files is open any more.
@@ -173,6 +181,7 @@ impl<'a> TestBed<'a> {
         self.guard.as_mut().map_or(Ok(()), |guard| guard.lower(raised))
     }
 
+    /// Brings the machine to the configuration of a trial.
     pub fn apply_arm(
         &mut self,
         context: &mut Context<'_>,
@@ -181,7 +190,7 @@ impl<'a> TestBed<'a> {
     ) -> Result<(), String> {
         let index = plan.workloads[planned.workload].target;
         if !self.slots[index].survey.under.is_empty() {
-            self.raise(context, index, planned.replicate.max(1))
+            self.replace_stack(context, index, planned.replicate.max(1))
                 .map_err(|failure| failure.message)?;
         }
         self.check_stacks(index)?;
@@ -191,15 +200,15 @@ impl<'a> TestBed<'a> {
             factors::network::shape(self.system, guard, &shaping)
                 .map_err(|failure| failure.message)?;
         }
-        let companions = companions.iter().filter(|setting| is_there(self.system, setting));
+        let companions = companions.iter().filter(|setting| has_file(self.system, setting));
         for setting in settings.iter().chain(companions) {
             guard.set(setting).map_err(|failure| failure.message)?;
         }
         Ok(())
     }
 
-    /// Creation time of the current stack, returned once.
-    pub fn made_ns(&mut self) -> Option<u64> {
+    /// Returns the creation time of the current stack, once.
+    pub fn take_made_ns(&mut self) -> Option<u64> {
         self.current.as_mut()?.made_ns.take()
     }
 
@@ -227,7 +236,7 @@ impl<'a> TestBed<'a> {
         {
             return Some(format!("after the trial: {how}"));
         }
-        let companions = companions.into_iter().filter(|setting| is_there(self.system, setting));
+        let companions = companions.into_iter().filter(|setting| has_file(self.system, setting));
         settings.into_iter().chain(companions).find_map(|setting| {
             let path = setting.path.display();
             match self.system.read_text(&setting.path) {
@@ -245,7 +254,7 @@ impl<'a> TestBed<'a> {
     }
 
     pub fn gone_device(&self) -> Option<String> {
-        marks::gone(self.system, &self.marks)
+        marks::find_gone(self.system, &self.marks)
     }
 
     /// Returns why the devices, stacks or Assay's own targets are not as they were set up.
@@ -292,7 +301,12 @@ impl<'a> TestBed<'a> {
     }
 
     /// Replaces the current stack by that of a slot, filled; does nothing if the current one may be used again.
-    fn raise(&mut self, context: &mut Context<'_>, index: usize, replicate: u32) -> Outcome<()> {
+    fn replace_stack(
+        &mut self,
+        context: &mut Context<'_>,
+        index: usize,
+        replicate: u32,
+    ) -> Outcome<()> {
         let demands = self.demands;
         let is_usable = |current: &CurrentStack| {
             current.slot == index

@@ -1,4 +1,4 @@
-//! What a study will change and how it is reverted; which levels are unavailable without trying them (`refused`).
+//! What a study will change and how it is reverted; which levels are unavailable without trying them (`refusals`).
 
 use std::path::PathBuf;
 
@@ -37,7 +37,7 @@ pub fn check_permitted(demands: &Demands, allowed: &[PathBuf]) -> Outcome<()> {
 }
 
 /// Returns the devices that a plan overwrites, by trials or by the area, except created ones.
-pub fn overwritten<'p>(plan: &Plan, demands: &Demands, places: &'p [Place]) -> Vec<&'p Place> {
+pub fn overwrites<'p>(plan: &Plan, demands: &Demands, places: &'p [Place]) -> Vec<&'p Place> {
     if demands.own_target().is_some() {
         return Vec::new();
     }
@@ -58,11 +58,11 @@ pub fn check_consents(
     places: &[Place],
     consented: &Consented,
 ) -> Outcome<()> {
-    let overwritten = overwritten(plan, demands, places);
+    let overwritten = overwrites(plan, demands, places);
     let Some(open) = overwritten.iter().find(|place| place.consent.is_none()) else {
         return Ok(());
     };
-    // In use or unknown: no option helps.
+    // If the device is in use or unknown, no option helps.
     identity::stake(system, &open.site)?;
     let options = resume_options(system, overwritten.iter().map(|place| &place.site), consented);
     Err(Failure::mistake(format!(
@@ -92,6 +92,7 @@ pub fn resume_options<'s>(
     options.concat()
 }
 
+/// Describes what a study changes, one line each.
 pub fn describe(system: &dyn System, demands: &Demands, places: &[Place]) -> Vec<String> {
     let mut lines = Vec::new();
     if let TargetGround::Own { size, members } = demands.ground {
@@ -125,6 +126,7 @@ pub fn describe(system: &dyn System, demands: &Demands, places: &[Place]) -> Vec
     lines
 }
 
+/// Returns what prevents the run, such as missing permission to destroy data.
 pub fn missing_consents(system: &dyn System, demands: &Demands, places: &[Place]) -> Vec<String> {
     let needs_consent = |place: &&Place| {
         // A device that the study creates has no path yet.
@@ -158,7 +160,8 @@ pub fn missing_peer(system: &dyn System, demands: &Demands) -> Option<String> {
     if network.needs_token { token::of_environment(system).err() } else { None }
 }
 
-pub fn lacks(system: &dyn System, demands: &Demands) -> Vec<String> {
+/// Returns what a study lacks on this machine, such as root.
+pub fn missing_means(system: &dyn System, demands: &Demands) -> Vec<String> {
     let mut missing = Vec::new();
     let request = ProbeRequest { probes: &demands.probes, meter: demands.meter.as_deref() };
     let needs_sensor = demands.meter.is_none() && request.names(&energy::PROBE);
@@ -242,8 +245,8 @@ fn start_text(system: &dyn System, demands: &Demands, place: &Place) -> String {
     }
 }
 
-/// Levels that are known to be unavailable without changing anything.
-pub fn refused(system: &dyn System, design: &ResolvedDesign<'_>, place: &Place) -> Vec<Refusal> {
+/// Returns the levels that are known to be unavailable without changing anything.
+pub fn refusals(system: &dyn System, design: &ResolvedDesign<'_>, place: &Place) -> Vec<Refusal> {
     let (site, demands) = (&place.site, design.demands);
     let view = View { system, site };
     let own_target = demands.own_target();
@@ -253,7 +256,7 @@ pub fn refused(system: &dyn System, design: &ResolvedDesign<'_>, place: &Place) 
     };
     let below_bytes: Vec<u64> = place.devices().map(size_bytes).collect();
     let is_in_directory = site.kind == TargetKind::Directory && !demands.made.on_device;
-    let mut refusals = Vec::new();
+    let mut found = Vec::new();
     for base in &design.layout.bases {
         let missing = match Stack::new(&Wish::new(base)) {
             Ok(stack) => stack.missing(system, &below_bytes).or_else(|| {
@@ -262,7 +265,7 @@ pub fn refused(system: &dyn System, design: &ResolvedDesign<'_>, place: &Place) 
             Err(reason) => Some(reason),
         };
         if let Some(reason) = missing {
-            refusals.push(Refusal { levels: base.clone(), reason });
+            found.push(Refusal { levels: base.clone(), reason });
         }
     }
     for Varied { name, levels, factor, .. } in &demands.varied {
@@ -274,10 +277,10 @@ pub fn refused(system: &dyn System, design: &ResolvedDesign<'_>, place: &Place) 
                 Role::Setting | Role::Layer => None,
             };
             let levels = Arm::from([(name.clone(), level.clone())]);
-            refusals.extend(reason.map(|reason| Refusal { levels, reason }));
+            found.extend(reason.map(|reason| Refusal { levels, reason }));
         }
     }
-    refusals
+    found
 }
 
 /// Fails unless the machine is at a level that only its operator can set.

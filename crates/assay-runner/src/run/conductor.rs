@@ -126,10 +126,10 @@ impl Conductor<'_> {
         if context.is_stopped() {
             return Some(End::Interrupted);
         }
-        if let Some(end) = self.gone() {
+        if let Some(end) = self.end_if_gone() {
             return Some(end);
         }
-        self.look_beside(context);
+        self.note_other_studies(context);
         if let Some(end) = self.announce(step) {
             return Some(end);
         }
@@ -155,33 +155,34 @@ impl Conductor<'_> {
         self.report_to_fleet(step, &done, context);
         self.trials.push(done.trial);
         // Another study may have started during the trial and still run.
-        self.look_beside(context);
-        if done.stopped { Some(End::Interrupted) } else { self.gone() }
+        self.note_other_studies(context);
+        if done.stopped { Some(End::Interrupted) } else { self.end_if_gone() }
     }
 
+    /// Brings the machine to the configuration of a trial and measures; a trial that cannot run has a reason.
     fn run_trial(&mut self, planned: &PlannedTrial, context: &mut Context<'_>) -> trial::Done {
         if self.is_over() && !self.follows() {
             let trial = trial::not_run(self.system, planned, OUT_OF_TIME);
             return trial::Done::without_numbers(trial, false);
         }
-        if let Some(reason) = self.progress.others.dropped(&planned.arm) {
+        if let Some(reason) = self.progress.others.drop_reason(&planned.arm) {
             let reason = format!("not run: the level was {reason}");
-            return self.skipped(planned, &reason, context);
+            return self.skip(planned, &reason, context);
         }
         let plan = match course::of_trial(&self.plan, planned) {
             Ok(plan) => plan,
-            Err(reason) => return self.skipped(planned, &reason, context),
+            Err(reason) => return self.skip(planned, &reason, context),
         };
         let plan: &Plan = &plan;
         if let Err(reason) = self.bed.apply_arm(context, plan, planned) {
-            return self.skipped(planned, &reason, context);
+            return self.skip(planned, &reason, context);
         }
-        let made_ns = self.bed.made_ns();
+        let made_ns = self.bed.take_made_ns();
         let target = self.plan.workloads[planned.workload].target;
         let Some((site, surveyed)) = self.bed.surveyed(target) else {
-            return self.skipped(planned, "the target is not open", context);
+            return self.skip(planned, "the target is not open", context);
         };
-        // Original settings are not a level: rolling back does not help.
+        // With the original settings, there is nothing to roll back.
         let limits = self.progress.others.limits(plan, planned).filter(|_| !self.bed.is_as_found());
         let keep = self.writer.bundle().map(Bundle::so_far);
         let setting = TrialContext {
@@ -217,7 +218,7 @@ impl Conductor<'_> {
         }
         if let Some(change) = self.bed.find_change(plan, planned) {
             let trial = &mut done.trial;
-            (trial.status, trial.reason) = trial::failed(planned, &change);
+            (trial.status, trial.reason) = trial::failure_status(planned, &change);
             trial.measured = None;
             trial.background = None;
         }
@@ -225,7 +226,7 @@ impl Conductor<'_> {
     }
 
     /// A trial without numbers; a failure after a stop request does not count.
-    fn skipped(&self, planned: &PlannedTrial, reason: &str, context: &Context<'_>) -> trial::Done {
+    fn skip(&self, planned: &PlannedTrial, reason: &str, context: &Context<'_>) -> trial::Done {
         let trial = trial::not_run(self.system, planned, reason);
         trial::Done::without_numbers(trial, context.is_stopped())
     }
@@ -262,7 +263,7 @@ impl Conductor<'_> {
     }
 
     /// Logs and reports each other study that runs on this machine now.
-    fn look_beside(&mut self, context: &mut Context<'_>) {
+    fn note_other_studies(&mut self, context: &mut Context<'_>) {
         if self.environment.sites.iter().all(|site| site.kind == TargetKind::Simulated) {
             return;
         }
@@ -284,7 +285,7 @@ impl Conductor<'_> {
     }
 
     /// Ends the study if a device from its start disappeared: its name may be another device's now.
-    fn gone(&self) -> Option<End> {
+    fn end_if_gone(&self) -> Option<End> {
         let why = self.bed.gone_device()?;
         self.log("gone", &why);
         Some(End::Gone(why))
@@ -294,6 +295,7 @@ impl Conductor<'_> {
         self.fleet.as_ref().is_some_and(|fleet| !fleet.borrow().leads())
     }
 
+    /// Announces the trial to the other hosts, if this is rank 0; returns an end if the session is over.
     fn announce(&self, step: &ScheduleStep) -> Option<End> {
         let mut fleet = self.fleet.as_ref()?.borrow_mut();
         if let Some(why) = fleet.over() {
@@ -313,7 +315,7 @@ impl Conductor<'_> {
         } else {
             fleet.report(done);
         }
-        for text in fleet.news() {
+        for text in fleet.take_news() {
             self.log("fleet", &text);
             (context.tell)(Event::Warning(text));
         }
@@ -349,7 +351,7 @@ impl Conductor<'_> {
 
     pub(super) fn is_over(&self) -> bool {
         // The user needs time to unplug the machine; each trial has a time limit.
-        !cuts::planned(&self.plan) && self.elapsed_ns() > self.plan.deadline_ns
+        !cuts::has_cuts(&self.plan) && self.elapsed_ns() > self.plan.deadline_ns
     }
 
     pub(super) fn expected_ns(&self, planned: &PlannedTrial) -> u64 {
@@ -367,6 +369,7 @@ impl Conductor<'_> {
         End::Early(reason)
     }
 
+    /// Restores the machine and returns the result.
     fn finish(self, end: End) -> Finished {
         let Self { system, plan, mut environment, mut bed, writer, trials, consented, .. } = self;
         let mut fleet = self.fleet.map(RefCell::into_inner);
@@ -378,9 +381,9 @@ impl Conductor<'_> {
         if matches!(end, End::Interrupted | End::Gone(_)) && trials.is_empty() {
             // Release the lock first: network file systems rename an open file instead of removing it.
             bundle = None;
-            directory = remove_unbegun(system, directory);
+            directory = remove_empty_result(system, directory);
         }
-        let overwritten = changes::overwritten(&plan, self.demands, bed.places());
+        let overwritten = changes::overwrites(&plan, self.demands, bed.places());
         let overwritten: Vec<Site> = overwritten.iter().map(|place| place.site.clone()).collect();
         let not_restored = bed.tear_down().err();
         environment.surroundings.studies.extend(self.progress.beside);
@@ -420,7 +423,7 @@ impl Conductor<'_> {
 }
 
 /// Removes the result of a study stopped before its first trial; returns it if it remains.
-fn remove_unbegun(system: &dyn System, directory: Option<PathBuf>) -> Option<PathBuf> {
+fn remove_empty_result(system: &dyn System, directory: Option<PathBuf>) -> Option<PathBuf> {
     let directory = directory?;
     if cuts::is_waiting(system, &directory) {
         return Some(directory);

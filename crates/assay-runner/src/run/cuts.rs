@@ -46,10 +46,11 @@ impl plug::NoteStore for Notes<'_> {
 }
 
 /// Returns whether power cuts are part of a plan.
-pub fn planned(plan: &Plan) -> bool {
+pub fn has_cuts(plan: &Plan) -> bool {
     plan.workloads.iter().any(|workload| workload.work.outlives_cuts())
 }
 
+/// Returns whether the last power cut of a result is unfinished.
 pub fn is_waiting(system: &dyn System, directory: &Path) -> bool {
     let last = bundle::log(system, directory).into_iter().rfind(|entry| entry.event == EVENT);
     let note = last.as_ref().and_then(|entry| entry.text.split_once(' '));

@@ -91,7 +91,7 @@ impl<'a> RunningFleet<'a> {
         system: &'a dyn System,
         stop: &'a AtomicBool,
         member: FleetMember<'a>,
-        asked: Option<u64>,
+        seed: Option<u64>,
         targets: &[String],
     ) -> Outcome<Self> {
         let random_bits = entropy(system);
@@ -110,7 +110,7 @@ impl<'a> RunningFleet<'a> {
             on_one_machine: Vec::new(),
             member,
             id: format!("{random_bits:016x}"),
-            seed: asked.unwrap_or(random_bits),
+            seed: seed.unwrap_or(random_bits),
             proof: None,
             turn: None,
             meetings: 0,
@@ -132,6 +132,7 @@ impl<'a> RunningFleet<'a> {
         self.seed
     }
 
+    /// Describes the fleet for the result of all hosts, or of this one.
     pub fn stored(&self, of_all: bool) -> stored::Fleet {
         let hosts = if of_all { self.hosts.values().cloned().collect() } else { Vec::new() };
         stored::Fleet {
@@ -146,11 +147,11 @@ impl<'a> RunningFleet<'a> {
         }
     }
 
-    pub fn news(&mut self) -> Vec<String> {
+    pub fn take_news(&mut self) -> Vec<String> {
         std::mem::take(&mut self.news)
     }
 
-    pub fn surveyed(&mut self) -> Vec<OfHost> {
+    pub fn take_surveys(&mut self) -> Vec<OfHost> {
         std::mem::take(&mut self.surveyed)
     }
 
@@ -158,6 +159,7 @@ impl<'a> RunningFleet<'a> {
         self.fellows.contains(&process)
     }
 
+    /// Returns why the session is over; `None` while it continues.
     pub fn over(&self) -> Option<&str> {
         self.over.as_deref()
     }
@@ -209,6 +211,7 @@ impl<'a> RunningFleet<'a> {
         }
     }
 
+    /// Compares the plan with those of the other hosts.
     pub fn prove(&mut self, plan: &Plan) -> Outcome<()> {
         let proof = Proof::new(plan);
         self.proof = Some(proof.clone());
@@ -228,6 +231,7 @@ impl<'a> RunningFleet<'a> {
         }
     }
 
+    /// Waits for the next trial of rank 0; fails with the end of the study.
     pub fn next(&mut self, plan: &Plan) -> Result<Next, End> {
         if let Some(why) = &self.over {
             // After a missed meeting, do not wait for rank 0 again.
@@ -261,16 +265,16 @@ impl<'a> RunningFleet<'a> {
     }
 
     /// Arrives at the next meeting of a trial, ready or failed; records the time of the release.
-    fn meet(&mut self, own: Result<(), String>) -> Result<(), String> {
-        let Some(turn) = &self.turn else { return own };
+    fn meet(&mut self, readiness: Result<(), String>) -> Result<(), String> {
+        let Some(turn) = &self.turn else { return readiness };
         if let Some(why) = &turn.void {
             return Err(why.clone());
         }
         let (meeting, patience_ns) = (turn.meeting, turn.patience_ns);
         let met = match &self.over {
             Some(why) => Err(why.clone()),
-            None if self.leads() => self.convene(meeting, own),
-            None => self.attend(meeting, patience_ns, own),
+            None if self.leads() => self.convene(meeting, readiness),
+            None => self.attend(meeting, patience_ns, readiness),
         };
         let now_ns = self.system.monotonic_ns();
         if let Some(turn) = &mut self.turn {
@@ -284,13 +288,14 @@ impl<'a> RunningFleet<'a> {
         met
     }
 
+    /// Reports readiness to rank 0, and waits for its decision.
     fn attend(
         &mut self,
         meeting: u64,
         patience_ns: u64,
-        own: Result<(), String>,
+        readiness: Result<(), String>,
     ) -> Result<(), String> {
-        let arrival = match own {
+        let arrival = match readiness {
             Ok(()) => Message::Ready { meeting },
             Err(why) => Message::Unable { meeting, why },
         };
@@ -319,6 +324,7 @@ impl<'a> RunningFleet<'a> {
         Some(Together { since_go_ns, of: self.member.place.ranks, hosts: Vec::new() })
     }
 
+    /// Sends the counts of a trial to rank 0, or its failure to the missed meetings.
     pub fn report(&mut self, done: &Done) {
         let Some(turn) = &self.turn else { return };
         if turn.void.is_some() || self.over.is_some() {

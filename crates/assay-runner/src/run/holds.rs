@@ -21,7 +21,7 @@ struct LockRequest {
 }
 
 /// Locks everything that a study uses; fails if another study holds it until the time limit.
-pub(super) fn take(
+pub(super) fn lock_all(
     context: &mut Context<'_>,
     demands: &Demands,
     places: &[Place],
@@ -36,7 +36,7 @@ pub(super) fn take(
             let text = format!(
                 "{} by another assay process{}, whose user cannot lock out root; both runs disturb each other",
                 wanted.what,
-                holder(other.process, Some(other.user))
+                holder_text(other.process, Some(other.user))
             );
             (context.tell)(Event::Warning(text));
         }
@@ -49,7 +49,7 @@ pub(super) fn take(
     Ok(holds)
 }
 
-/// In an order common to all studies, to avoid a deadlock.
+/// Returns the locks in an order common to all studies, to avoid a deadlock.
 fn lock_requests(demands: &Demands, places: &[Place]) -> Vec<LockRequest> {
     let mut requests = Vec::new();
     if demands.network.makes_link {
@@ -99,7 +99,8 @@ fn take_lock(
                 )));
             }
         };
-        let busy = format!("{} by another assay process{}", wanted.what, holder(process, user));
+        let busy =
+            format!("{} by another assay process{}", wanted.what, holder_text(process, user));
         let waited_ns = system.monotonic_ns().saturating_sub(began_ns);
         if waited_ns >= most_ns {
             return Err(Failure::refused(format!(
@@ -109,7 +110,7 @@ fn take_lock(
         if context.is_stopped() {
             return Err(Failure::interrupted("interrupted while waiting; no trial was started"));
         }
-        if reported_ns.is_none_or(|told| waited_ns - told >= REPORT_EVERY_NS) {
+        if reported_ns.is_none_or(|last| waited_ns - last >= REPORT_EVERY_NS) {
             let most = show::duration(most_ns as f64);
             let text = format!("{} of at most {most}; {busy}", show::clock(waited_ns));
             (context.tell)(Event::Waiting { text, waited_ns });
@@ -119,7 +120,7 @@ fn take_lock(
     }
 }
 
-fn holder(process: Option<u32>, user: Option<u32>) -> String {
+fn holder_text(process: Option<u32>, user: Option<u32>) -> String {
     let Some(process) = process else { return String::new() };
     let user = user.map_or_else(String::new, |id| format!(", user {id}"));
     format!(" (process {process}{user})")
@@ -181,7 +182,7 @@ mod tests {
         let (stop, mut told) = (AtomicBool::new(stop), Vec::new());
         let mut tell = |event| told.push(event);
         let mut context = Context { system: fake, runs_as: None, stop: &stop, tell: &mut tell };
-        let taken = take(&mut context, &demands, &places, wait);
+        let taken = lock_all(&mut context, &demands, &places, wait);
         stop.store(true, Ordering::Relaxed);
         (taken, told)
     }

@@ -93,6 +93,7 @@ impl Lookout for Post<'_> {
 }
 
 impl LookoutState<'_> {
+    /// Compares two sightings; fails if the devices cannot be observed.
     fn glance(
         &mut self,
         before: &Sighting,
@@ -101,8 +102,8 @@ impl LookoutState<'_> {
         requests: Presence<BlockLatency>,
     ) -> Result<Glance, String> {
         let span_ns = now.at_ns.saturating_sub(before.at_ns);
-        let (early, late) = (present(&before.devices)?, present(&now.devices)?);
-        let grown: Vec<(&String, Counters, DeviceState)> = late
+        let (early, late) = (require(&before.devices)?, require(&now.devices)?);
+        let devices: Vec<(&String, Counters, DeviceState)> = late
             .iter()
             .filter_map(|(name, late)| {
                 Some((name, late.counters.sub(&early.get(name)?.counters), *late))
@@ -110,9 +111,9 @@ impl LookoutState<'_> {
             .collect();
         let (classes, rows, untraced) = match by_request(requests, &scene.site.counted) {
             Ok((classes, rows)) => (classes, rows, None),
-            Err(reason) => (by_counters(&grown), Vec::new(), Some(reason)),
+            Err(reason) => (by_counters(&devices), Vec::new(), Some(reason)),
         };
-        let oldest_ns = grown
+        let oldest_ns = devices
             .iter()
             .flat_map(|(name, grown, late)| {
                 let before = early.get(*name).map_or([0; 2], |device| device.under_way);
@@ -124,8 +125,8 @@ impl LookoutState<'_> {
             span_ns,
             classes,
             untraced,
-            in_flight: grown.iter().map(|(_, _, late)| late.counters.in_flight).sum(),
-            under_way_ns: grown.iter().map(|(_, grown, _)| grown.weighted_ms * MS_NS).sum(),
+            in_flight: devices.iter().map(|(_, _, late)| late.counters.in_flight).sum(),
+            under_way_ns: devices.iter().map(|(_, grown, _)| grown.weighted_ms * MS_NS).sum(),
             oldest_ns: oldest_ns.unwrap_or_default(),
             pressure: before.pressure.both(&now.pressure, |early, late| DevicePressure {
                 some_ns: late.some_ns.saturating_sub(early.some_ns),
@@ -157,7 +158,7 @@ impl LookoutState<'_> {
     }
 }
 
-fn present<T>(seen: &Presence<T>) -> Result<&T, String> {
+fn require<T>(seen: &Presence<T>) -> Result<&T, String> {
     match seen {
         Presence::Present(value) => Ok(value),
         Presence::Absent(reason) => Err(format!("cannot observe the devices: {reason}")),
@@ -188,9 +189,9 @@ fn by_request(requests: Presence<BlockLatency>, devices: &[String]) -> Result<By
 }
 
 /// Completions by class from the kernel's counters: count, bytes and milliseconds.
-fn by_counters(grown: &[(&String, Counters, DeviceState)]) -> BTreeMap<String, ClassRequests> {
+fn by_counters(devices: &[(&String, Counters, DeviceState)]) -> BTreeMap<String, ClassRequests> {
     let mut sums: BTreeMap<String, ClassRequests> = BTreeMap::new();
-    for (_, grown, _) in grown {
+    for (_, grown, _) in devices {
         let served = |requests, bytes, ms: u64| ClassRequests {
             requests,
             bytes,

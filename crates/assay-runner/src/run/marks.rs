@@ -5,7 +5,7 @@ use assay_machine::system::System;
 use assay_machine::system::journal::Mark;
 
 /// Returns the devices of the places and their drives. Devices without sysfs entry are omitted.
-pub(super) fn read(system: &dyn System, places: &[Place]) -> Vec<Mark> {
+pub(super) fn marks_of(system: &dyn System, places: &[Place]) -> Vec<Mark> {
     let sites = places.iter().flat_map(Place::devices).map(|place| &place.site);
     let mut names: Vec<&str> = sites
         .flat_map(|site| {
@@ -21,7 +21,8 @@ pub(super) fn read(system: &dyn System, places: &[Place]) -> Vec<Mark> {
     names.into_iter().filter_map(mark_of).collect()
 }
 
-pub(super) fn gone(system: &dyn System, marks: &[Mark]) -> Option<String> {
+/// Returns the first device that disappeared or is another one now.
+pub(super) fn find_gone(system: &dyn System, marks: &[Mark]) -> Option<String> {
     marks.iter().find_map(|mark| mark.gone(system))
 }
 
@@ -39,7 +40,7 @@ mod tests {
         fake.put(format!("{DISK}/diskseq"), "7\n");
         let site = resolve(&fake, "/home/me").unwrap();
         let place = Place { site, law: None, consent: None, others: Vec::new() };
-        let marks = read(&fake, &[place]);
+        let marks = marks_of(&fake, &[place]);
         (fake, marks)
     }
 
@@ -50,17 +51,17 @@ mod tests {
         assert_eq!(names, ["sda", "sda2"]);
         fake.put(format!("{DISK}/diskseq"), "8\n");
         let told = "sda was replaced by another device";
-        assert_eq!(gone(&fake, &marks).as_deref(), Some(told));
+        assert_eq!(find_gone(&fake, &marks).as_deref(), Some(told));
         fake.remove("/sys/class/block/sda");
-        assert_eq!(gone(&fake, &marks).as_deref(), Some("sda was removed"));
+        assert_eq!(find_gone(&fake, &marks).as_deref(), Some("sda was removed"));
     }
 
     #[test]
     fn silent_while_it_is_the_same_and_where_nothing_is_known_of_it() {
         let (fake, marks) = marked();
-        assert_eq!(gone(&fake, &marks), None);
+        assert_eq!(find_gone(&fake, &marks), None);
         fake.put("/sys/class/block/sdz/dev", "8:240\n");
-        assert_eq!(gone(&fake, &marks), None);
-        assert_eq!(gone(&fake, &[]), None);
+        assert_eq!(find_gone(&fake, &marks), None);
+        assert_eq!(find_gone(&fake, &[]), None);
     }
 }

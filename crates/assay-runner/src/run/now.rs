@@ -8,7 +8,8 @@ use assay_machine::system::site::Site;
 use assay_machine::system::{System, resolve};
 use assay_study::file::{Study, Target, now, simulated};
 
-pub(super) fn resolved(
+/// Replaces the level `now` of each factor by the current level of the targets.
+pub(super) fn resolve_levels(
     system: &dyn System,
     mut study: Study,
     targets: &[String],
@@ -35,17 +36,17 @@ pub(super) fn resolved(
 }
 
 /// Reads the levels again under locks; `None` if that fails, or if a setting appeared or disappeared.
-pub(super) fn again(
+pub(super) fn resolve_again(
     system: &dyn System,
     asked: Study,
     targets: &[String],
     before: &Study,
 ) -> Option<Study> {
-    let study = resolved(system, asked, targets).ok()?;
+    let study = resolve_levels(system, asked, targets).ok()?;
     study.factors.keys().eq(before.factors.keys()).then_some(study)
 }
 
-pub(super) fn tell(context: &mut Context<'_>, study: &Study) {
+pub(super) fn warn_unavailable(context: &mut Context<'_>, study: &Study) {
     for (name, reason) in &study.unavailable {
         (context.tell)(Event::Warning(format!("unavailable: {name}: {reason}")));
     }
@@ -90,7 +91,7 @@ mod tests {
     fn what_is_set_is_the_baseline_and_what_is_not_there_is_left_out() {
         let fake = Fake::sata_ssd().unwrap();
         let tune = presets::find("tune").unwrap().unwrap();
-        let own = resolved(&fake, tune.clone(), &["/home/me".to_owned()]).unwrap();
+        let own = resolve_levels(&fake, tune.clone(), &["/home/me".to_owned()]).unwrap();
         assert!(now::asked(&own).is_empty());
         for (name, levels) in &own.factors {
             assert!(!levels.iter().any(|level| level == now::NOW), "{name}: {levels:?}");
@@ -110,20 +111,20 @@ mod tests {
         let tune = presets::find("tune").unwrap().unwrap();
         let targets = ["/home/me".to_owned()];
         fake.put(DEPTH, "32\n");
-        let before = resolved(&fake, tune.clone(), &targets).unwrap();
+        let before = resolve_levels(&fake, tune.clone(), &targets).unwrap();
         assert_eq!(before.factors["nr_requests"][0], "32");
         fake.put(DEPTH, "64\n");
-        let held = again(&fake, tune.clone(), &targets, &before).unwrap();
+        let held = resolve_again(&fake, tune.clone(), &targets, &before).unwrap();
         assert_eq!(held.factors["nr_requests"], ["64", "256"]);
         // A setting that disappeared does not change the study.
         fake.remove(DEPTH);
-        assert_eq!(again(&fake, tune, &targets, &before), None);
+        assert_eq!(resolve_again(&fake, tune, &targets, &before), None);
     }
 
     #[test]
     fn on_what_is_made_nothing_is_left_out() {
         let tune = presets::find("tune").unwrap().unwrap().in_lab();
-        let own = resolved(&Fake::new(), tune.clone(), &[]).unwrap();
+        let own = resolve_levels(&Fake::new(), tune.clone(), &[]).unwrap();
         assert_eq!(own.factors.len(), tune.factors.len());
         assert!(own.unavailable.is_empty() && now::asked(&own).is_empty());
     }

@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use assay_load::Bystanders;
-
 use super::event::{Context, Event};
 use super::lookout::Post;
 use super::places::Place;
 use super::survey::Surveyed;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::units::show;
+use assay_load::Bystanders;
 use assay_machine::probes::{Moment, ProbeRequest, Probes, Scene};
 use assay_machine::system::site::{Site, TargetKind};
 use assay_machine::system::{System, Watchdog};
@@ -85,10 +84,11 @@ impl Others {
         others
     }
 
+    /// Learns from a record: a rollback drops its arm, other records of the baseline set the limits.
     pub fn learn(&mut self, plan: &Plan, record: &Trial) {
         let Some(detail) = record.measured.as_ref().and_then(ProductionDetail::of) else { return };
         match &detail.harm {
-            Some(breach) if self.dropped(&record.arm).is_none() => {
+            Some(breach) if self.drop_reason(&record.arm).is_none() => {
                 let reason = format!("rolled back in trial {}: {}", record.order, breach.words());
                 self.dropped.push((record.arm.clone(), reason));
             }
@@ -99,9 +99,9 @@ impl Others {
         }
     }
 
-    /// Why an arm is not tried again; `None` if it may be.
-    pub fn dropped(&self, arm: &Arm) -> Option<&str> {
-        let (_, reason) = self.dropped.iter().find(|(dropped, _)| dropped == arm)?;
+    /// Returns why an arm is not tried again; `None` if it may be.
+    pub fn drop_reason(&self, arm: &Arm) -> Option<&str> {
+        let (_, reason) = self.dropped.iter().find(|(other, _)| other == arm)?;
         Some(reason.as_str())
     }
 
@@ -126,7 +126,7 @@ impl Others {
         let is_left = |work: &PlannedWorkload| {
             !work.control
                 && !arms::matches(&work.arm, baseline)
-                && self.dropped(&work.arm).is_none()
+                && self.drop_reason(&work.arm).is_none()
         };
         if plan.workloads.iter().any(is_left) {
             return None;
@@ -134,6 +134,7 @@ impl Others {
         Some(format!("no level is left to compare; {} was {reason}", arm_words(last)))
     }
 
+    /// Observes the unchanged production workload, for the harm limits.
     pub fn first_look(
         &mut self,
         context: &mut Context<'_>,
@@ -246,9 +247,9 @@ mod tests {
         let plan = plan();
         let level = |level: &str| Arm::from([("aa_copy".to_owned(), level.to_owned())]);
         let mut others = Others::from_records(&plan, &[record(&plan, "b", 5, true)]);
-        let reason = others.dropped(&level("b")).unwrap();
+        let reason = others.drop_reason(&level("b")).unwrap();
         assert!(reason.contains("for at least 9 s"), "{reason}");
-        assert_eq!((others.dropped(&level("c")), others.end_reason(&plan)), (None, None));
+        assert_eq!((others.drop_reason(&level("c")), others.end_reason(&plan)), (None, None));
         others.learn(&plan, &record(&plan, "c", 5, true));
         let over = others.end_reason(&plan).unwrap();
         assert!(over.starts_with("no level is left to compare"), "{over}");

@@ -6,13 +6,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use assay_core::stats::Sample;
-use assay_load::Bystanders;
-
 use super::event::Context;
 use assay_analysis::import;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::outside;
+use assay_core::stats::Sample;
+use assay_load::Bystanders;
 use assay_machine::system::System;
 use assay_machine::system::identity::Caller;
 use assay_study::file::Workload;

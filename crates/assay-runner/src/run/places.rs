@@ -144,7 +144,7 @@ fn consent_of(system: &dyn System, site: &Site, destroy: &[String]) -> Outcome<C
     }
 }
 
-/// Returns the usable part of a target's device; none of several members contains the area alone.
+/// Returns the usable part of a target's device; a member of several need not have space for the whole area.
 pub(super) fn usable_range(
     system: &dyn System,
     demands: &Demands,

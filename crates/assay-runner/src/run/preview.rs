@@ -33,14 +33,14 @@ pub fn preview(
     consented: &Consented,
     quick: Option<Quick>,
 ) -> Outcome<StudyPreview> {
-    let study = now::resolved(system, study, targets)?;
+    let study = now::resolve_levels(system, study, targets)?;
     let demands = Demands::from_study(&study);
     let (mut preview, places) = estimate_named(system, study, &demands, targets, consented, quick)?;
     preview.changes = changes::missing_consents(system, &demands, &places);
     preview.changes.extend(changes::describe(system, &demands, &places));
     let refusal = reason_to_refuse(&preview.plan);
     preview.lacks.extend(refusal.or_else(|| plan::race::mistake(&preview.plan)));
-    preview.lacks.extend(changes::lacks(system, &demands));
+    preview.lacks.extend(changes::missing_means(system, &demands));
     Ok(preview)
 }
 
@@ -68,7 +68,7 @@ impl AllHosts {
             // The others must not wait for messages that never come.
             fleet.leave(&failure.message);
         }
-        Ok(Self { own: own?, hosts: fleet.surveyed() })
+        Ok(Self { own: own?, hosts: fleet.take_surveys() })
     }
 }
 
@@ -84,7 +84,7 @@ fn preview_together(
     let mut surveys = preview.plan.surveys.clone();
     let common = fleet.agree(&surveys)?;
     for (survey, agreed) in surveys.iter_mut().zip(&common.surveys) {
-        agreed.limit(survey);
+        agreed.apply_to(survey);
     }
     let study = match quick {
         Some(quick) => allocation::settle(preview.study, quick, &surveys),
@@ -116,7 +116,7 @@ pub(super) fn estimate(
                 }
             }
             let survey = survey::estimate(system, design, place)?;
-            let refused = changes::refused(system, design, place);
+            let refused = changes::refusals(system, design, place);
             surveys.push(Survey { under: base.clone(), refused, ..survey });
             sites.push(place.site.clone());
         }

@@ -34,7 +34,7 @@ const LOOK: Duration = Duration::from_secs(5);
 const MOST_LOOKS: u32 = 180;
 const GRACE: Duration = Duration::from_secs(10);
 /// States of `systemctl is-system-running` after the boot.
-const OVER: [&str; 3] = ["running", "degraded", "maintenance"];
+const STARTED: [&str; 3] = ["running", "degraded", "maintenance"];
 /// Variables that determine the results directory: the unit has the values from the study's start.
 const HOMES: [&str; 5] = ["ASSAY_HOME", "XDG_DATA_HOME", "HOME", "SUDO_UID", "SUDO_GID"];
 
@@ -74,13 +74,13 @@ pub fn propose(
     let home = identity::state_directory(system)?;
     let journal = journals(&home).join(format!("{id}.jsonl"));
     let name = asked(&study)?.workload.work.kind().about.name;
-    let unit = unit(system, name, &id, &program, &results, &journal)?;
+    let unit = unit_text(system, name, &id, &program, &results, &journal)?;
     let cautions = ready::cautions(system);
     Ok(RebootProposal { study, id, boots, results, unit, cautions })
 }
 
 /// The unit: it runs once per boot, and only while the journal of changes contains it.
-fn unit(
+fn unit_text(
     system: &dyn System,
     name: &str,
     id: &str,
@@ -216,8 +216,7 @@ pub fn give_up(system: &dyn System, id: &str) -> Outcome<()> {
     }
 }
 
-/// Notes that a boot began and waits until it is complete, reading nothing else; removes the unit
-/// on failure.
+/// Notes that a boot began and waits until it is complete, reading nothing else; removes the unit on failure.
 pub fn begin_boot(
     system: &dyn System,
     id: &str,
@@ -246,6 +245,7 @@ pub fn after_boot(
     step
 }
 
+/// Records new boots, then restarts; ends after the last boot or on request.
 fn advance(system: &dyn System, acting: Acting, context: &mut Context<'_>) -> Outcome<RebootStep> {
     let finished = record(system, acting, context)?;
     if context.is_stopped() {
@@ -306,8 +306,8 @@ fn wait_for_startup(system: &dyn System, context: &Context<'_>) {
             }
             system.sleep(Duration::from_secs(1));
         }
-        let said = system.output_of("systemctl", &["is-system-running"]).unwrap_or_default();
-        if OVER.contains(&said.trim()) {
+        let state = system.output_of("systemctl", &["is-system-running"]).unwrap_or_default();
+        if STARTED.contains(&state.trim()) {
             return;
         }
     }

@@ -27,8 +27,7 @@ pub fn asked(study: &Study) -> Outcome<RecordedWorkload<'_>> {
     asked.ok_or_else(|| Failure::mistake("other programs cannot record the trials of this study"))
 }
 
-/// Reads and groups the trials of a study, oldest first; fails if no trial is in a group of the
-/// study.
+/// Reads and groups the trials of a study, oldest first; fails if no trial is in a group of the study.
 pub fn read(
     system: &dyn System,
     study: Study,
@@ -50,6 +49,7 @@ pub fn read(
     Ok((study, list))
 }
 
+/// Stores the recorded trials of a study as its result.
 pub fn run(
     system: &dyn System,
     study: Study,

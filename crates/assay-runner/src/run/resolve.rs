@@ -47,7 +47,7 @@ pub fn targets<'a>(
     let resolve_named = || check_as_shown(system, places_of(system, demands, targets, destroy)?);
     let named = if makes_own { Vec::new() } else { resolve_named()? };
     others::check_observable(demands, &named)?;
-    let holds = holds::take(context, demands, &named, *wait)?;
+    let holds = holds::lock_all(context, demands, &named, *wait)?;
     // The state may have changed during the wait.
     let named = if wait.is_zero() || makes_own { named } else { resolve_named()? };
     let mut guard = if demands.changes() {
@@ -72,7 +72,7 @@ pub fn targets<'a>(
         let made = loops.iter().map(|(_, raised)| Place::of_base(system, &raised.base));
         vec![Place::combined(made.collect::<Outcome<_>>()?)?]
     };
-    let marks = marks::read(system, &places);
+    let marks = marks::marks_of(system, &places);
     if let Some(guard) = &mut guard {
         guard.change_only(marks.clone());
     }

@@ -50,6 +50,7 @@ pub struct RaceSchedule {
 }
 
 impl TrialSchedule {
+    /// Selects the schedule of a study, and reports the expected time.
     pub fn start(conductor: &mut Conductor<'_>, context: &mut Context<'_>) -> Self {
         let Conductor { plan, trials, .. } = &*conductor;
         if race::is_one(plan) {
@@ -70,6 +71,7 @@ impl TrialSchedule {
         Self::Fixed { next: done }
     }
 
+    /// Returns the next trial, or the end of the study.
     pub fn next(
         &mut self,
         conductor: &mut Conductor<'_>,
@@ -151,9 +153,7 @@ impl RaceSchedule {
         conductor: &mut Conductor<'_>,
         context: &mut Context<'_>,
     ) -> Result<(), End> {
-        let Some(race) = race::race(&conductor.plan, &self.runs) else {
-            return Err(End::Complete);
-        };
+        let Some(race) = race::race(&conductor.plan, &self.runs) else { return Err(End::Complete) };
         if let Some(over) = race.standing.over {
             return Err(conductor.end_early(over_words(over, &race, &conductor.plan)));
         }
@@ -337,7 +337,7 @@ impl Conductor<'_> {
         let earlier = &trials[..trials.len().saturating_sub(1)];
         let Ok(before) = self.with_load(before, earlier) else { return };
         // Do not prompt the user again without need, and judge the data after a power cut before writing anything.
-        let is_needless = trials.is_empty() || next.is_lead_in() || cuts::planned(&self.plan);
+        let is_needless = trials.is_empty() || next.is_lead_in() || cuts::has_cuts(&self.plan);
         if !is_needless && !self.is_simulated(before.workload) {
             self.run_lead_in(&PlannedTrial { lead_in: true, ..before }, context);
         }

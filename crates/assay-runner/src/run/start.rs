@@ -30,6 +30,7 @@ use assay_study::results::environment::{self, Environment};
 use assay_study::results::id::{self, entropy};
 use assay_study::results::plan::{Arm, Plan};
 
+/// Runs a study, with the other hosts if it has any.
 pub fn run(
     system: &dyn System,
     mut request: Request<'_>,
@@ -59,7 +60,7 @@ fn begin<'a>(
     let began_ns = system.monotonic_ns();
     let started = system.now();
     let unresolved = request.study.clone();
-    request.study = now::resolved(system, request.study, &request.targets)?;
+    request.study = now::resolve_levels(system, request.study, &request.targets)?;
     let seed = fleet.as_ref().map(RunningFleet::seed).or(request.study.seed);
     let seed = seed.unwrap_or_else(|| entropy(system));
     let id = id::of_study(system, request.results.as_deref(), &started);
@@ -70,14 +71,14 @@ fn begin<'a>(
     let mut context = Context { system, runs_as, stop, tell };
     let resolved = resolve::targets(&mut context, &demands, targets, consented, &id)?;
     // Another study, which has ended, may have changed the levels.
-    if let Some(study) = now::again(system, unresolved, targets, &request.study) {
+    if let Some(study) = now::resolve_again(system, unresolved, targets, &request.study) {
         request.study = study;
     }
     let demands = Demands::from_study(&request.study);
-    now::tell(&mut context, &request.study);
+    now::warn_unavailable(&mut context, &request.study);
     let mut bed = TestBed::new(system, &demands, resolved, seed);
     resolve::set_targets(&mut request.study, bed.places(), seed);
-    for text in changes::lacks(system, &demands) {
+    for text in changes::missing_means(system, &demands) {
         (context.tell)(Event::Warning(format!("unavailable: {text}")));
     }
     let design = resolve::design(&request.study, &demands, bed.places());
@@ -165,6 +166,7 @@ fn create<'a>(
     })
 }
 
+/// Surveys the targets and makes the plan; all hosts of a fleet must agree on both.
 fn survey(
     context: &mut Context<'_>,
     bed: &mut TestBed<'_>,
@@ -281,6 +283,7 @@ fn can_compare(plan: &Plan) -> Outcome<()> {
     )))
 }
 
+/// Runs the remaining trials of a stored study.
 pub fn resume(
     system: &dyn System,
     acting: Acting,

@@ -24,8 +24,8 @@ pub fn before(context: &mut Context<'_>, plan: &Plan, sites: &[Site]) -> Surroun
     };
     let real = sites.iter().any(|site| site.kind != TargetKind::Simulated);
     // Without an energy meter, a rest shows nothing.
-    let tells = || plan.meter.is_some() || energy::read(context.system).has_source();
-    if let Some(rest_ns) = plan.idle_ns.filter(|_| real && tells()) {
+    let has_meter = || plan.meter.is_some() || energy::read(context.system).has_source();
+    if let Some(rest_ns) = plan.idle_ns.filter(|_| real && has_meter()) {
         let time = show::duration(rest_ns as f64);
         (context.tell)(Event::Making { what: format!("a baseline of the idle machine, {time}") });
         found.idle = idle(context, plan, Duration::from_nanos(rest_ns));
@@ -54,13 +54,13 @@ fn idle(context: &Context<'_>, plan: &Plan, rest: Duration) -> Presence<Energy> 
 pub fn after(system: &dyn System, environment: &mut Environment, bundle: Option<&Bundle<'_>>) {
     let mut sites = environment.sites.clone();
     let found = &mut environment.surroundings;
-    let told = |drive: &Drive| found.health_before.get(&drive.name).is_some_and(has_value);
+    let was_read = |drive: &Drive| found.health_before.get(&drive.name).is_some_and(has_value);
     for site in &mut sites {
-        site.drives.retain(told);
+        site.drives.retain(was_read);
     }
     found.health_after = drive_health::of_sites(system, &sites);
-    let news = !found.health_after.is_empty() || !found.studies.is_empty();
-    if let Some(bundle) = bundle.filter(|_| news) {
+    let is_changed = !found.health_after.is_empty() || !found.studies.is_empty();
+    if let Some(bundle) = bundle.filter(|_| is_changed) {
         let _ = bundle.keep_environment(environment);
     }
 }

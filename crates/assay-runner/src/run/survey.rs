@@ -163,7 +163,7 @@ fn unmeasured(site: &Site, error: &str) -> Failure {
     Failure::refused(format!("cannot measure {}: {error}", site.target))
 }
 
-pub fn at_target<'a>(
+pub fn survey_place<'a>(
     system: &'a dyn System,
     context: &mut Context<'_>,
     design: &ResolvedDesign<'_>,
@@ -298,21 +298,22 @@ pub fn estimate(
     let own_target = demands.own_target();
     // A loop device that the study creates does not exist yet.
     let is_to_be = own_target.is_some();
-    let opened = match (place.law, site.kind) {
-        (Some(_), _) | (None, TargetKind::Directory) => OpenTarget::simulated(system),
-        _ if is_to_be => OpenTarget::simulated(system),
-        // Without a consent, Assay opens a device only for reading.
-        _ => OpenTarget::open(system, site, None)?,
+    let is_there = place.law.is_none() && site.kind != TargetKind::Directory && !is_to_be;
+    // Without a consent, Assay opens a device only for reading.
+    let opened = if is_there {
+        OpenTarget::open(system, site, None)?
+    } else {
+        OpenTarget::simulated(system)
     };
     // Layers next to a directory do not move the area.
     let makes_directory = design.makes_directory();
     // Work that needs consent is planned as if it had it.
     let destroys_data = demands.gives_up_data() && site.kind == TargetKind::Device;
     let consented = place.consent.is_some() || is_to_be || destroys_data;
-    let device_bytes = match (own_target, site.counted.first()) {
-        (Some(size), _) => size.0,
-        (_, Some(device)) if consented => devices::size_of(system, device),
-        _ => 0,
+    let existing = site.counted.first().filter(|_| consented);
+    let device_bytes = match own_target {
+        Some(size) => size.0,
+        None => existing.map_or(0, |device| devices::size_of(system, device)),
     };
     let start = demands.area.first_byte(device_bytes);
     let most_bytes = device_bytes.saturating_sub(start);

@@ -4,8 +4,6 @@ use std::ffi::OsStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use assay_load::Bystanders;
-
 use super::cuts;
 use super::fleet::StartBarrier;
 use super::lookout::Post;
@@ -14,6 +12,7 @@ use super::setting::TrialContext;
 use assay_analysis::import;
 use assay_analysis::rules;
 use assay_core::quantity::units::show;
+use assay_load::Bystanders;
 use assay_machine::probes::{Evidence, Moment, Probes};
 use assay_machine::system::{Caching, System};
 use assay_study::results::bundle::Histograms;
@@ -47,6 +46,7 @@ const KILLED: &str = "the program ended before Assay read the counter";
 
 const WARM_UP_EXCLUDED: &str = "warm-up: excluded by design";
 
+/// Runs one trial, with its evidence; failures are its status.
 pub fn run(
     setting: &TrialContext<'_>,
     planned: &PlannedTrial,
@@ -87,6 +87,7 @@ pub fn run(
     };
     let (evidence, flushed) = collect_evidence(setting, workload, probes);
     let flush_ns = flushed.as_ref().ok().copied().flatten();
+    // A failed sync fails the trial.
     let result = result.and_then(|done| flushed.map(|_| done));
     let (ran, background, failure) = match result {
         Ok((mut ran, background)) => {
@@ -119,6 +120,7 @@ fn wait_for_hosts(setting: &TrialContext<'_>) -> Result<(), String> {
     setting.gate.map_or(Ok(()), StartBarrier::meet)
 }
 
+/// Runs the work of a trial with its background load; stores partial counts.
 fn measure(
     setting: &TrialContext<'_>,
     workload: &PlannedWorkload,
@@ -233,18 +235,19 @@ fn open_background<'a>(
 
 pub fn not_run(system: &dyn System, planned: &PlannedTrial, reason: &str) -> Trial {
     let evidence = Evidence::absent(reason);
-    let (status, reason) = failed(planned, reason);
+    let (status, reason) = failure_status(planned, reason);
     Trial { status, reason, started: system.now(), ..Trial::new(planned, evidence) }
 }
 
 /// Status of a failed trial: a warm-up never counts.
-pub fn failed(planned: &PlannedTrial, why: &str) -> (Status, Option<String>) {
+pub fn failure_status(planned: &PlannedTrial, why: &str) -> (Status, Option<String>) {
     if planned.is_lead_in() {
         return (Status::Warmup, Some(format!("{WARM_UP_EXCLUDED}; it failed: {why}")));
     }
     (Status::Failed, Some(why.to_owned()))
 }
 
+/// Returns the status of a trial that ran, and its reason.
 fn status(
     setting: &TrialContext<'_>,
     workload: &PlannedWorkload,
@@ -253,7 +256,7 @@ fn status(
     failure: Option<String>,
 ) -> (Status, Option<String>) {
     if let Some(reason) = failure {
-        return failed(planned, &reason);
+        return failure_status(planned, &reason);
     }
     if planned.is_lead_in() {
         return (Status::Warmup, Some(WARM_UP_EXCLUDED.to_owned()));

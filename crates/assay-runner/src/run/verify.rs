@@ -6,11 +6,9 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use assay_load::{FoundRun, Inspected};
-use serde::Serialize;
-
 use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::units::show;
+use assay_load::{FoundRun, Inspected};
 use assay_machine::system::site::{Site, TargetKind};
 use assay_machine::system::{Caching, FileKind, Hold, HoldError, System, lock_names, resolve};
 use assay_study::file::Target;
@@ -21,6 +19,7 @@ use assay_study::results::record::{Status, Trial};
 use assay_study::results::trials::Trials;
 use assay_workloads::io::verify::{self, Verified, Written};
 use assay_workloads::{Area, TestMedium, io};
+use serde::Serialize;
 
 pub const FORMAT: &str = "assay-verify/1";
 
@@ -32,7 +31,6 @@ pub struct OfTrial {
     pub workload: String,
     pub replicate: u32,
     pub trial: u32,
-    /// Whether the pass completed.
     pub ended: bool,
 }
 
@@ -84,28 +82,22 @@ impl VerifyReport {
     }
 }
 
+/// Verifies the stamps on a target without the result of a run.
 pub fn verify_area(system: &dyn System, path: &Path, stop: &AtomicBool) -> Outcome<VerifyReport> {
     let target = path.display().to_string();
     let site = resolve(system, &path.to_string_lossy())?;
-    let _holds = lock(system, &site)?;
+    let _holds = lock_device(system, &site)?;
     let (file, is_direct) = open(system, &site)?;
-    let length = system.length(&file).map_err(|error| unread(&target, &error))?;
+    let length = system.length(&file).map_err(|error| read_failure(&target, &error))?;
     let whole = 0..length / verify::SECTOR_BYTES * verify::SECTOR_BYTES;
-    let inspected = inspect(&file, &whole, stop)
+    let Inspected { verified, runs } = inspect(&file, &whole, stop)
         .map_err(|error| Failure::refused(format!("{target}: {error}")))?;
-    let mut unverified = verify::untold(&inspected.verified, is_direct);
+    let mut unverified = verify::untold(&verified, is_direct);
     unverified.push(
         "without the result of the run, Assay cannot detect stale and lost writes".to_owned(),
     );
-    let runs = stamps(&inspected.runs);
-    Ok(VerifyReport {
-        format: FORMAT,
-        target,
-        trial: None,
-        verified: inspected.verified,
-        runs,
-        unverified,
-    })
+    let runs = stamps_of_runs(&runs);
+    Ok(VerifyReport { format: FORMAT, target, trial: None, verified, runs, unverified })
 }
 
 fn inspect(file: &File, range: &Range<u64>, stop: &AtomicBool) -> Result<Inspected, String> {
@@ -113,7 +105,7 @@ fn inspect(file: &File, range: &Range<u64>, stop: &AtomicBool) -> Result<Inspect
     assay_load::inspect(range, &target, stop).map_err(|error| error.to_string())
 }
 
-fn stamps(runs: &[FoundRun]) -> Vec<FoundStamps> {
+fn stamps_of_runs(runs: &[FoundRun]) -> Vec<FoundStamps> {
     let stamps_of = |run: &FoundRun| FoundStamps {
         run: run.written.run,
         seed: run.written.seed,
@@ -132,13 +124,13 @@ pub fn verify_result(
     let place = lasting_place(stored)?;
     let site = &stored.environment.sites[place];
     let known = known_trials(system, directory, stored, place)?;
-    let _holds = lock(system, site)?;
+    let _holds = lock_device(system, site)?;
     let (file, is_direct) = open(system, site)?;
     let area = stored.plan.surveys[place].area;
     let range = area.start..area.start.saturating_add(area.length);
     let inspected = inspect(&file, &range, stop)
         .map_err(|error| Failure::refused(format!("{}: {error}", site.target)))?;
-    let runs = stamps(&inspected.runs);
+    let runs = stamps_of_runs(&inspected.runs);
     let newest = inspected.runs.iter().max_by_key(|run| run.written.run);
     let last = last_writer(stored, place, &known, newest)?;
     check_not_refilled(system, directory, stored, &last)?;
@@ -149,9 +141,9 @@ pub fn verify_result(
     if !planned.direct {
         // Its operations may not be aligned for direct I/O.
         let set = system.set_caching(&file, Caching::Buffered);
-        set.map_err(|error| unread(&site.target, &error))?;
+        set.map_err(|error| read_failure(&site.target, &error))?;
     }
-    let medium = medium(&file, workload.own_part(&area));
+    let medium = medium_of(&file, workload.own_part(&area));
     let verified = verify::pass(planned, &medium, &last.written, stop)
         .map_err(|error| Failure::refused(format!("{}: {error}", site.target)))?;
     let mut unverified = verify::untold(&verified, is_direct && planned.direct);
@@ -163,17 +155,11 @@ pub fn verify_result(
         trial: last.trial.order.saturating_add(1),
         ended: last.written.ended,
     };
-    Ok(VerifyReport {
-        format: FORMAT,
-        target: site.target.clone(),
-        trial: Some(of),
-        verified,
-        runs,
-        unverified,
-    })
+    let target = site.target.clone();
+    Ok(VerifyReport { format: FORMAT, target, trial: Some(of), verified, runs, unverified })
 }
 
-fn medium(file: &File, area: Area) -> TestMedium<'_> {
+fn medium_of(file: &File, area: Area) -> TestMedium<'_> {
     TestMedium { file: Some(file), area, memory_alignment: ALIGNMENT, law: None }
 }
 
@@ -215,8 +201,8 @@ fn lasting_place(stored: &Stored) -> Outcome<usize> {
             .any(|touch| touch.finds.is_some_and(|content| content != io::Content::Random));
         load_writes || is_refilled || (workload.writes() && !is_stamped(workload))
     };
-    let mut there = stored.plan.workloads.iter().filter(|workload| workload.target == *target);
-    match there.find(writes_unstamped) {
+    let mut on_target = stored.plan.workloads.iter().filter(|workload| workload.target == *target);
+    match on_target.find(writes_unstamped) {
         None => Ok(*target),
         Some(other) => Err(Failure::refused(format!(
             "{}: {} writes data without stamps, so the expected data is unknown; set verify = true and random content",
@@ -253,7 +239,7 @@ fn known_trials(
         if let Some(written) = written
             && workload.is_some_and(|workload| workload.target == place)
         {
-            last = Some(recorded(record, written));
+            last = Some(chosen_trial(record, written));
         }
         Ok(())
     })?;
@@ -263,7 +249,7 @@ fn known_trials(
 }
 
 /// A trial from its record: repeats, and trials with another setting than planned, are not in the plan.
-fn recorded(record: Trial, written: Written) -> ChosenTrial {
+fn chosen_trial(record: Trial, written: Written) -> ChosenTrial {
     let trial = PlannedTrial {
         order: record.order,
         host: record.host,
@@ -327,7 +313,7 @@ fn check_not_refilled(
 /// Opens a target read-only, with direct I/O for a device if possible.
 fn open(system: &dyn System, site: &Site) -> Outcome<(File, bool)> {
     let path = &site.path;
-    let status = system.status(path).map_err(|error| unread(&site.target, &error))?;
+    let status = system.status(path).map_err(|error| read_failure(&site.target, &error))?;
     if !matches!(status.kind, FileKind::BlockDevice | FileKind::File) {
         let target = &site.target;
         return Err(Failure::mistake(format!("{target} is neither a file nor a block device")));
@@ -339,16 +325,16 @@ fn open(system: &dyn System, site: &Site) -> Outcome<(File, bool)> {
     }
     match system.open_for_reading(path, Caching::Buffered) {
         Ok(file) => Ok((file, false)),
-        Err(error) => Err(unread(&site.target, &error)),
+        Err(error) => Err(read_failure(&site.target, &error)),
     }
 }
 
-fn unread(target: &str, error: &std::io::Error) -> Failure {
+fn read_failure(target: &str, error: &std::io::Error) -> Failure {
     Failure::refused(format!("cannot read {target}: {error}"))
 }
 
 /// Locks a device against studies: their writes would look like lost data.
-fn lock(system: &dyn System, site: &Site) -> Outcome<Vec<Hold>> {
+fn lock_device(system: &dyn System, site: &Site) -> Outcome<Vec<Hold>> {
     if site.kind != TargetKind::Device {
         return Ok(Vec::new());
     }

@@ -57,7 +57,7 @@ impl<'a> ResultWriter<'a> {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unkept {
-    /// Number of stored trials; `None` if storing could not begin.
+    /// Number of stored trials; 0 also if storing could not begin.
     pub trials: usize,
     /// Its path, and the kernel's error.
     pub why: String,

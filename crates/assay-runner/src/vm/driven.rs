@@ -15,37 +15,36 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use assay_machine::system::powered::{FarSide, HeardLine};
-
 use crate::vm::files::Files;
 use crate::vm::machine::{Accelerator, QemuMachine, Setup};
 use crate::vm::monitor::{QemuMonitor, take_line};
 use crate::vm::nbd::serve;
 use crate::vm::{Asked, Done, PAUSE, SIGN_OF_LIFE, setup};
+use assay_machine::system::powered::{FarSide, HeardLine};
 
 /// The port for the protocol with the program in the guest.
 pub const TALK: &str = "talk";
 pub const DRIVE: &str = "/dev/vda";
-const KEPT: &str = "kept";
+const SAVED: &str = "kept";
 const LONGEST_LINE: usize = 64 << 20;
 
 /// Template of identical guests: their boot files are packed once.
-pub struct Mould {
+pub struct GuestTemplate {
     setup: Setup,
     files: Files,
     release: String,
-    has_lived: bool,
-    kept: Keeping,
+    has_booted: bool,
+    saved: SavedState,
 }
 
-enum Keeping {
+enum SavedState {
     NotYet,
-    Kept(LastWords),
+    Saved(SavedGuest),
     /// Saving failed, or the saved state does not run.
     Never,
 }
 
-struct LastWords {
+struct SavedGuest {
     path: PathBuf,
     /// Output that was not read before saving: each guest from the saved state repeats it.
     said: Vec<u8>,
@@ -53,22 +52,22 @@ struct LastWords {
     drive_bytes: u64,
 }
 
-struct BegunGuest {
+struct Guest {
     machine: QemuMachine,
     talk: UnixStream,
     monitor: QemuMonitor,
     server: JoinHandle<()>,
 }
 
-impl Mould {
+impl GuestTemplate {
     /// For a guest without another drive.
     pub fn new(asked: &Asked) -> Done<Self> {
         let accelerator = asked.accelerator.unwrap_or_else(Accelerator::likely);
         let mut files = Files::new(&asked.place);
         let mut setup = setup(asked, accelerator, &mut files)?;
-        setup.more.extend(words());
+        setup.more.extend(qemu_words());
         let release = asked.kernel.release.clone();
-        Ok(Self { setup, files, release, has_lived: false, kept: Keeping::NotYet })
+        Ok(Self { setup, files, release, has_booted: false, saved: SavedState::NotYet })
     }
 
     pub fn release(&self) -> &str {
@@ -79,39 +78,40 @@ impl Mould {
         self.setup.accelerator
     }
 
+    /// Starts a guest with a drive, from the saved state if there is one.
     pub fn start(&mut self, store: &Arc<dyn FarSide>) -> Done<Driven<'_>> {
         let drive_bytes = store.bytes();
-        if let Some((begun, said)) = self.gone_on(store)? {
-            return Ok(Driven::new(self, begun, said, drive_bytes));
+        if let Some((launched, said)) = self.start_from_saved(store)? {
+            return Ok(Driven::new(self, launched, said, drive_bytes));
         }
-        let mut begun = self.begun(store, Vec::new())?;
-        if !self.has_lived {
-            if self.setup.accelerator == Accelerator::Kvm && !self.lives(&mut begun.machine) {
-                drop(begun);
+        let mut launched = self.launch(store, Vec::new())?;
+        if !self.has_booted {
+            if self.setup.accelerator == Accelerator::Kvm && !self.boots(&mut launched.machine) {
+                drop(launched);
                 self.setup.accelerator = Accelerator::Tcg;
-                begun = self.begun(store, Vec::new())?;
+                launched = self.launch(store, Vec::new())?;
             }
-            self.has_lived = true;
+            self.has_booted = true;
         }
-        Ok(Driven::new(self, begun, Vec::new(), drive_bytes))
+        Ok(Driven::new(self, launched, Vec::new(), drive_bytes))
     }
 
     /// A guest from the saved state, if it exists, and its earlier output.
-    fn gone_on(&mut self, store: &Arc<dyn FarSide>) -> Done<Option<(BegunGuest, Vec<u8>)>> {
-        let Keeping::Kept(kept) = &self.kept else { return Ok(None) };
-        if kept.drive_bytes != store.bytes() {
+    fn start_from_saved(&mut self, store: &Arc<dyn FarSide>) -> Done<Option<(Guest, Vec<u8>)>> {
+        let SavedState::Saved(saved) = &self.saved else { return Ok(None) };
+        if saved.drive_bytes != store.bytes() {
             return Ok(None);
         }
-        let words = vec!["-incoming".to_owned(), format!("exec:cat {}", kept.path.display())];
-        let mut begun = self.begun(store, words)?;
-        if begun.monitor.wait_until_it_runs().is_err() {
-            self.kept = Keeping::Never;
+        let words = vec!["-incoming".to_owned(), format!("exec:cat {}", saved.path.display())];
+        let mut launched = self.launch(store, words)?;
+        if launched.monitor.wait_until_it_runs().is_err() {
+            self.saved = SavedState::Never;
             return Ok(None);
         }
-        Ok(Some((begun, kept.said.clone())))
+        Ok(Some((launched, saved.said.clone())))
     }
 
-    fn begun(&self, store: &Arc<dyn FarSide>, words: Vec<String>) -> Done<BegunGuest> {
+    fn launch(&self, store: &Arc<dyn FarSide>, words: Vec<String>) -> Done<Guest> {
         let pair = || UnixStream::pair().map_err(|error| format!("socket pair: {error}"));
         let [(mut drive, its_drive), (talk, its_talk), (monitor, its_monitor)] =
             [pair()?, pair()?, pair()?];
@@ -122,10 +122,11 @@ impl Mould {
         let store = Arc::clone(store);
         // It ends with the stream: then the guest has no drive any more.
         let server = thread::spawn(move || drop(serve(&mut drive, &*store)));
-        Ok(BegunGuest { machine, talk, monitor: QemuMonitor::new(monitor), server })
+        Ok(Guest { machine, talk, monitor: QemuMonitor::new(monitor), server })
     }
 
-    fn lives(&self, machine: &mut QemuMachine) -> bool {
+    /// Returns whether a guest produces output in time: with broken KVM, it does not.
+    fn boots(&self, machine: &mut QemuMachine) -> bool {
         let began = Instant::now();
         while began.elapsed() < SIGN_OF_LIFE && !machine.has_ended() {
             if !self.files.from("end", 0).is_empty() {
@@ -137,23 +138,23 @@ impl Mould {
     }
 
     /// Saves the state of a guest if booting another one is slow; the guest continues.
-    fn keep(&mut self, monitor: &mut QemuMonitor, said: &[u8], drive_bytes: u64) -> Done<()> {
-        if !matches!(self.kept, Keeping::NotYet) || self.setup.accelerator != Accelerator::Tcg {
+    fn save_state(&mut self, monitor: &mut QemuMonitor, said: &[u8], drive_bytes: u64) -> Done<()> {
+        if !matches!(self.saved, SavedState::NotYet) || self.setup.accelerator != Accelerator::Tcg {
             return Ok(());
         }
-        self.kept = Keeping::Never;
-        let path = self.files.make(KEPT)?;
-        if monitor.keep(&path).is_ok() {
-            self.kept = Keeping::Kept(LastWords { path, said: said.to_owned(), drive_bytes });
+        self.saved = SavedState::Never;
+        let path = self.files.make(SAVED)?;
+        if monitor.save(&path).is_ok() {
+            self.saved = SavedState::Saved(SavedGuest { path, said: said.to_owned(), drive_bytes });
         } else {
             // If it does not fit, each guest boots, and the partial file is removed.
-            self.files.let_go(KEPT);
+            self.files.let_go(SAVED);
         }
-        monitor.go_on()
+        monitor.resume()
     }
 }
 
-fn words() -> impl Iterator<Item = String> {
+fn qemu_words() -> impl Iterator<Item = String> {
     let all = [
         "-drive".to_owned(),
         "if=none,id=ours,format=raw,discard=unmap,cache=writeback,werror=report,rerror=report,\
@@ -174,7 +175,7 @@ fn words() -> impl Iterator<Item = String> {
 }
 
 pub struct Driven<'a> {
-    mould: &'a mut Mould,
+    template: &'a mut GuestTemplate,
     machine: QemuMachine,
     talk: UnixStream,
     monitor: QemuMonitor,
@@ -183,21 +184,21 @@ pub struct Driven<'a> {
     rest: Vec<u8>,
     /// All output before the first input.
     said: Vec<u8>,
-    was_spoken_to: bool,
+    has_input: bool,
 }
 
 impl<'a> Driven<'a> {
-    fn new(mould: &'a mut Mould, begun: BegunGuest, said: Vec<u8>, drive_bytes: u64) -> Self {
-        let BegunGuest { machine, talk, monitor, server } = begun;
+    fn new(template: &'a mut GuestTemplate, guest: Guest, said: Vec<u8>, drive_bytes: u64) -> Self {
+        let Guest { machine, talk, monitor, server } = guest;
         let (rest, server) = (said.clone(), Some(server));
-        let was_spoken_to = false;
-        Self { mould, machine, talk, monitor, server, drive_bytes, rest, said, was_spoken_to }
+        let has_input = false;
+        Self { template, machine, talk, monitor, server, drive_bytes, rest, said, has_input }
     }
 
     pub fn say(&mut self, line: &str) -> Done<()> {
-        if !self.was_spoken_to {
-            self.was_spoken_to = true;
-            self.mould.keep(&mut self.monitor, &self.said, self.drive_bytes)?;
+        if !self.has_input {
+            self.has_input = true;
+            self.template.save_state(&mut self.monitor, &self.said, self.drive_bytes)?;
         }
         let whole = format!("{line}\n");
         self.talk.write_all(whole.as_bytes()).map_err(|error| format!("lost the guest: {error}"))
@@ -210,25 +211,25 @@ impl<'a> Driven<'a> {
         // A zero timeout would disable it.
         let wait = wait.max(Duration::from_millis(1));
         let mut bytes = [0; 16 << 10];
-        let came = self.talk.set_read_timeout(Some(wait)).and_then(|()| self.talk.read(&mut bytes));
-        match came {
-            Ok(0) => self.over(),
-            Ok(_) if self.rest.len() > LONGEST_LINE => self.over(),
+        let read = self.talk.set_read_timeout(Some(wait)).and_then(|()| self.talk.read(&mut bytes));
+        match read {
+            Ok(0) => self.end(),
+            Ok(_) if self.rest.len() > LONGEST_LINE => self.end(),
             Ok(count) => {
                 self.rest.extend(&bytes[..count]);
-                if !self.was_spoken_to {
+                if !self.has_input {
                     self.said.extend(&bytes[..count]);
                 }
                 take_line(&mut self.rest).map_or(HeardLine::Nothing, HeardLine::Line)
             }
             Err(error) if is_late(error.kind()) => HeardLine::Nothing,
-            Err(_) => self.over(),
+            Err(_) => self.end(),
         }
     }
 
-    fn over(&mut self) -> HeardLine {
+    fn end(&mut self) -> HeardLine {
         self.machine.cut();
-        let console = self.mould.files.from("console", 0);
+        let console = self.template.files.from("console", 0);
         HeardLine::Over(crate::vm::last_of(&[self.monitor.complaints(), &console]))
     }
 }
@@ -253,7 +254,7 @@ mod tests {
 
     #[test]
     fn what_qemu_is_told_names_both_ends_and_no_place() {
-        let all = words().collect::<Vec<_>>().join(" ");
+        let all = qemu_words().collect::<Vec<_>>().join(" ");
         for wanted in ["file.server.str=0", "socket,id=talk,fd=1", "fd=2", "name=talk"] {
             assert!(all.contains(wanted), "{wanted}: {all}");
         }

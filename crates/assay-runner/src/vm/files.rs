@@ -8,10 +8,9 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::vm::Done;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-
-use crate::vm::Done;
 
 #[derive(Debug)]
 pub struct Files {

@@ -8,7 +8,6 @@ use crate::vm::{Done, call, found, has};
 
 /// Metapackages of the newest kernel, the smaller one first.
 const NAMING: [&str; 2] = ["linux-image-cloud-amd64", "linux-image-amd64"];
-
 const TURN: &str = ".turn";
 const UNFINISHED: &str = ".unfinished";
 
@@ -24,7 +23,7 @@ pub struct Kernel {
     /// Dependencies of a module, by file below that directory: `modules.dep`.
     needs: BTreeMap<String, Vec<String>>,
     /// Soft dependencies of a module, by name: `modules.softdep`.
-    asks: BTreeMap<String, Vec<String>>,
+    soft_needs: BTreeMap<String, Vec<String>>,
     /// Modules by alias: `modules.alias`.
     aliases: BTreeMap<String, Vec<String>>,
 }
@@ -51,9 +50,9 @@ impl Kernel {
     fn read(release: String, image: PathBuf, modules: PathBuf, dep: &str) -> Self {
         // A kernel without these lists has no soft dependencies.
         let text = |list: &str| fs::read_to_string(modules.join(list)).unwrap_or_default();
-        let (asks, aliases) =
+        let (soft_needs, aliases) =
             (soft_dependencies(&text("modules.softdep")), aliases(&text("modules.alias")));
-        Self { release, image, needs: dependencies(dep), asks, aliases, modules }
+        Self { release, image, needs: dependencies(dep), soft_needs, aliases, modules }
     }
 
     /// Returns the readable installed kernels, the running one first.
@@ -127,7 +126,7 @@ impl Kernel {
                 }
                 return Err(format!("{} has no module {name}", self.release));
             };
-            self.add(file, &mut files);
+            self.add_in_order(file, &mut files);
         }
         Ok(files)
     }
@@ -137,24 +136,24 @@ impl Kernel {
     }
 
     /// Adds a module after its dependencies and their soft dependencies.
-    fn add(&self, file: &String, files: &mut Vec<String>) {
+    fn add_in_order(&self, file: &String, files: &mut Vec<String>) {
         // The last dependency loads first.
         let needed = self.needs.get(file).into_iter().flatten().rev();
         for file in needed.chain([file]) {
             if files.contains(file) {
                 continue;
             }
-            for asked in self.asked_for(&module_of(file)) {
+            for asked in self.soft_files_of(&module_of(file)) {
                 if !files.contains(asked) && asked != file {
-                    self.add(asked, files);
+                    self.add_in_order(asked, files);
                 }
             }
             files.push(file.clone());
         }
     }
 
-    fn asked_for(&self, module_name: &str) -> impl Iterator<Item = &String> {
-        let names = self.asks.get(module_name).into_iter().flatten();
+    fn soft_files_of(&self, module_name: &str) -> impl Iterator<Item = &String> {
+        let names = self.soft_needs.get(module_name).into_iter().flatten();
         let meant = names.flat_map(|name| {
             std::iter::once(name).chain(self.aliases.get(name).into_iter().flatten())
         });

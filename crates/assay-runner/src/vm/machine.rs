@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use crate::vm::{Done, has};
 
 pub const QEMU: &str = "qemu-system-x86_64";
-
 const NEEDED: [(&str, &str); 4] = [
     (QEMU, "qemu-system-x86"),
     ("busybox", "busybox-static"),
@@ -96,14 +95,14 @@ pub struct QemuMachine {
 impl QemuMachine {
     pub fn start(setup: &Setup, complaint: &fs::File) -> Done<Self> {
         let complaint = complaint.try_clone().map_err(|error| error.to_string())?;
-        Self::with(setup, [Stdio::null(), Stdio::null(), Stdio::from(complaint)])
+        Self::spawn(setup, [Stdio::null(), Stdio::null(), Stdio::from(complaint)])
     }
 
     pub fn driven(setup: &Setup, ends: [OwnedFd; 3]) -> Done<Self> {
-        Self::with(setup, ends.map(Stdio::from))
+        Self::spawn(setup, ends.map(Stdio::from))
     }
 
-    fn with(setup: &Setup, ends: [Stdio; 3]) -> Done<Self> {
+    fn spawn(setup: &Setup, ends: [Stdio; 3]) -> Done<Self> {
         let [input, output, error] = ends;
         // If this process is killed, the kernel ends it.
         let mut command = Command::new("setpriv");
@@ -129,7 +128,7 @@ impl QemuMachine {
             fs::read_dir(format!("/proc/{}/task", self.child.id())).into_iter().flatten().flatten();
         let texts =
             threads.filter_map(|thread| fs::read_to_string(thread.path().join("schedstat")).ok());
-        texts.map(|text| waited(&text)).max().unwrap_or_default()
+        texts.map(|text| parse_waited(&text)).max().unwrap_or_default()
     }
 
     pub fn has_ended(&mut self) -> bool {
@@ -150,7 +149,7 @@ impl Drop for QemuMachine {
 }
 
 /// The second number of `schedstat`: nanoseconds on a run queue (Documentation/scheduler/sched-stats.rst).
-fn waited(schedstat: &str) -> Duration {
+fn parse_waited(schedstat: &str) -> Duration {
     let waited = schedstat.split_whitespace().nth(1).and_then(|ns| ns.parse().ok());
     Duration::from_nanos(waited.unwrap_or_default())
 }
@@ -198,8 +197,8 @@ mod tests {
 
     #[test]
     fn what_waited_for_a_processor_is_told_by_the_kernel() {
-        assert_eq!(waited("1341833573 1134628249 1352"), Duration::from_nanos(1_134_628_249));
-        assert_eq!((waited(""), waited("7")), (Duration::ZERO, Duration::ZERO));
+        assert_eq!(parse_waited("1341833573 1134628249 1352"), Duration::from_nanos(1_134_628_249));
+        assert_eq!((parse_waited(""), parse_waited("7")), (Duration::ZERO, Duration::ZERO));
     }
 
     #[test]

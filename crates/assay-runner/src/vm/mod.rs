@@ -6,7 +6,7 @@
 //! `real::guest` runs guests with a drive of this program; xtask runs jobs in guests. This module prints nothing.
 //!
 //! Main types: [`Asked`] (parameters of a guest), [`kernel::Kernel`], [`machine::Machine`], [`files::Files`] (output of
-//! a guest), [`driven::Mould`] (guests with a drive of this program), [`nbd`] (such a drive).
+//! a guest), [`driven::GuestTemplate`] (guests with a drive of this program), [`nbd`] (such a drive).
 
 #![allow(clippy::disallowed_methods, reason = "virtual machines are files and processes")]
 
@@ -43,11 +43,8 @@ const AT_HAND: [&str; 4] = ["crypto", "arch/x86/crypto", "lib", "fs/nls"];
 
 /// Host programs for every guest; `busybox` provides the rest, but not all module formats.
 const PROGRAMS: [&str; 6] = ["mkfs.ext4", "lsblk", "losetup", "kmod", "wipefs", "blkid"];
-
 const OF_KMOD: [&str; 4] = ["sbin/modprobe", "sbin/insmod", "sbin/rmmod", "sbin/depmod"];
-
 const PASSWD: &str = "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n";
-
 const PORTS: [&str; 4] = ["out", "err", "end", "files"];
 
 /// Kernel command line. `no_timer_check` avoids a panic on busy hosts.
@@ -55,7 +52,6 @@ const APPEND: &str = "console=ttyS0 panic=-1 quiet psi=1 no_timer_check";
 
 /// A guest without output for this long under KVM does not boot.
 pub const SIGN_OF_LIFE: Duration = Duration::from_secs(20);
-
 const PAUSE: Duration = Duration::from_millis(25);
 
 #[derive(Clone, Debug, Default)]
@@ -120,7 +116,7 @@ pub fn last_of<B: AsRef<[u8]>>(texts: &[B]) -> String {
 
 pub fn setup(asked: &Asked, accelerator: Accelerator, files: &mut Files) -> Done<Setup> {
     let mut drives = Vec::new();
-    let first = files.filled("first", &tree(asked)?.pack()?)?;
+    let first = files.filled("first", &initramfs(asked)?.pack()?)?;
     let mut more = vec!["-no-reboot".to_owned()];
     more.extend(asked.link.into_iter().flat_map(Link::words));
     for (at, bytes) in asked.drives.iter().enumerate() {
@@ -147,10 +143,11 @@ pub fn setup(asked: &Asked, accelerator: Accelerator, files: &mut Files) -> Done
 
 /// Maximum bytes of its files, if all drives are written: required free space.
 pub fn bytes_of(asked: &Asked) -> Done<u64> {
-    Ok(tree(asked)?.bytes()? + asked.drives.iter().sum::<u64>())
+    Ok(initramfs(asked)?.bytes()? + asked.drives.iter().sum::<u64>())
 }
 
-fn tree(asked: &Asked) -> Done<CpioTree> {
+/// Collects the files of the guest: programs, modules, and the job.
+fn initramfs(asked: &Asked) -> Done<CpioTree> {
     let mut tree =
         CpioTree::with(&["proc", "sys", "dev", "run", "tmp", "root", "home/lab/results", "etc"]);
     tree.file("init", 0o755, INIT);
@@ -175,7 +172,7 @@ fn tree(asked: &Asked) -> Done<CpioTree> {
         tree.link("bin/sh", "/usr/bin/sh");
     }
     tree.busybox()?;
-    modules(&mut tree, asked)?;
+    add_modules(&mut tree, asked)?;
     for (path, bytes) in &asked.files {
         tree.file(path, 0o644, bytes.clone());
     }
@@ -186,7 +183,7 @@ fn tree(asked: &Asked) -> Done<CpioTree> {
     Ok(tree)
 }
 
-fn modules(tree: &mut CpioTree, asked: &Asked) -> Done<()> {
+fn add_modules(tree: &mut CpioTree, asked: &Asked) -> Done<()> {
     let kernel = &asked.kernel;
     let more = asked.modules.iter().map(String::as_str);
     let names: Vec<&str> = MODULES.into_iter().chain(more).collect();

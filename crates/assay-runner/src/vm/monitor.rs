@@ -9,15 +9,14 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
-
 use crate::vm::Done;
+use serde_json::{Value, json};
 
 /// Timeout for an answer: it answers immediately, or hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(5);
 /// Bandwidth limit for saving a machine, in bytes per second: effectively none.
-const UNHURRIED: u64 = 1 << 40;
+const NO_LIMIT: u64 = 1 << 40;
 
 pub struct QemuMonitor {
     stream: UnixStream,
@@ -31,17 +30,17 @@ impl QemuMonitor {
         Self { stream, rest: Vec::new(), complaints: Vec::new(), is_greeted: false }
     }
 
-    pub fn keep(&mut self, path: &Path) -> Done<()> {
-        let kept = self.write_to(path);
-        if kept.is_err() {
+    pub fn save(&mut self, path: &Path) -> Done<()> {
+        let saved = self.migrate_to(path);
+        if saved.is_err() {
             // An unfinished migration would pause the machine later; without one, the error does not matter.
             let _ = self.ask("migrate_cancel", &json!({}));
         }
-        kept
+        saved
     }
 
-    fn write_to(&mut self, path: &Path) -> Done<()> {
-        self.ask("migrate-set-parameters", &json!({ "max-bandwidth": UNHURRIED }))?;
+    fn migrate_to(&mut self, path: &Path) -> Done<()> {
+        self.ask("migrate-set-parameters", &json!({ "max-bandwidth": NO_LIMIT }))?;
         let uri = format!("exec:cat >{}", path.display());
         self.ask("migrate", &json!({ "uri": uri }))?;
         self.wait("query-migrate", |status| match status {
@@ -51,7 +50,7 @@ impl QemuMonitor {
         })
     }
 
-    pub fn go_on(&mut self) -> Done<()> {
+    pub fn resume(&mut self) -> Done<()> {
         self.ask("cont", &json!({})).map(drop)
     }
 
@@ -76,6 +75,7 @@ impl QemuMonitor {
         Err(format!("{asked} did not finish"))
     }
 
+    /// Sends a command and returns its result; ignores events in between.
     fn ask(&mut self, command: &str, arguments: &Value) -> Done<Value> {
         if !self.is_greeted {
             self.is_greeted = true;
@@ -86,7 +86,8 @@ impl QemuMonitor {
         sent.map_err(|error| format!("{command}: {error}"))?;
         let until = Instant::now() + PATIENCE;
         loop {
-            let mut answer = self.line(until).ok_or_else(|| format!("{command}: no response"))?;
+            let mut answer =
+                self.read_answer(until).ok_or_else(|| format!("{command}: no response"))?;
             if let Some(error) = answer.get("error") {
                 return Err(format!("{command}: {}", error["desc"].as_str().unwrap_or("refused")));
             }
@@ -96,7 +97,7 @@ impl QemuMonitor {
         }
     }
 
-    fn line(&mut self, until: Instant) -> Option<Value> {
+    fn read_answer(&mut self, until: Instant) -> Option<Value> {
         loop {
             while let Some(line) = take_line(&mut self.rest) {
                 match serde_json::from_str::<Value>(&line) {
@@ -123,7 +124,7 @@ impl QemuMonitor {
     }
 
     pub fn complaints(&mut self) -> &[u8] {
-        while self.line(Instant::now() + Duration::from_millis(1)).is_some() {}
+        while self.read_answer(Instant::now() + Duration::from_millis(1)).is_some() {}
         &self.complaints
     }
 }
@@ -178,8 +179,8 @@ mod tests {
             "{\"return\": {\"status\": \"completed\"}}\n",
             DONE,
         ]);
-        monitor.keep(Path::new("/proc/1/fd/3")).unwrap();
-        monitor.go_on().unwrap();
+        monitor.save(Path::new("/proc/1/fd/3")).unwrap();
+        monitor.resume().unwrap();
         let told = server.join().unwrap();
         assert!(told[0].contains("qmp_capabilities") && told[6].contains("cont"), "{told:?}");
         assert!(told[2].contains("exec:cat >/proc/1/fd/3"), "{told:?}");
@@ -190,17 +191,17 @@ mod tests {
     fn what_cannot_be_kept_or_does_not_run_is_said() {
         let failed = "{\"return\": {\"status\": \"failed\"}}\n";
         let (mut monitor, server) = machine(vec![DONE, DONE, DONE, failed, DONE]);
-        assert!(monitor.keep(Path::new("/x")).unwrap_err().contains("cannot suspend"));
+        assert!(monitor.save(Path::new("/x")).unwrap_err().contains("cannot suspend"));
         let told = server.join().unwrap();
         assert!(told[4].contains("migrate_cancel"), "{told:?}");
         let refused = "{\"error\": {\"class\": \"GenericError\", \"desc\": \"no such device\"}}\n";
         let (mut monitor, server) = machine(vec![DONE, refused]);
-        assert!(monitor.go_on().unwrap_err().contains("no such device"));
+        assert!(monitor.resume().unwrap_err().contains("no such device"));
         server.join().unwrap();
         let shut = "{\"return\": {\"status\": \"shutdown\"}}\n";
         let (mut monitor, server) = machine(vec![DONE, shut]);
         assert!(monitor.wait_until_it_runs().unwrap_err().ends_with("state shutdown"));
         server.join().unwrap();
-        assert!(monitor.go_on().is_err(), "it has gone");
+        assert!(monitor.resume().is_err(), "it has gone");
     }
 }

@@ -58,11 +58,11 @@ const HEAD_BYTES: usize = 28;
 
 /// Serves a drive until the client leaves; fails if the stream breaks or the protocol is violated.
 pub fn serve<S: Read + Write>(stream: &mut S, store: &dyn FarSide) -> io::Result<()> {
-    if !agreed(stream, store)? {
+    if !handshake(stream, store)? {
         return Ok(());
     }
     let mut bytes = Vec::new();
-    while let Some(head) = head(stream)? {
+    while let Some(head) = read_head(stream)? {
         let request = NbdRequest::read(&head)?;
         if request.kind == DISCONNECT {
             return Ok(());
@@ -70,12 +70,12 @@ pub fn serve<S: Read + Write>(stream: &mut S, store: &dyn FarSide) -> io::Result
         if request.kind == WRITE {
             // The announced length exceeds the maximum.
             if request.length > MOST_BYTES {
-                return Err(strange("write request too long"));
+                return Err(protocol_error("write request too long"));
             }
             bytes.resize(request.length as usize, 0);
             stream.read_exact(&mut bytes)?;
         }
-        match done(&request, &mut bytes, store) {
+        match execute(&request, &mut bytes, store) {
             Ok(false) => {}
             Ok(true) => {
                 request.answer(stream, 0, if request.kind == READ { &bytes } else { &[] })?;
@@ -86,14 +86,15 @@ pub fn serve<S: Read + Write>(stream: &mut S, store: &dyn FarSide) -> io::Result
     Ok(())
 }
 
-fn head<S: Read>(stream: &mut S) -> io::Result<Option<[u8; HEAD_BYTES]>> {
+/// Reads the head of a request; `None` if the client has left.
+fn read_head<S: Read>(stream: &mut S) -> io::Result<Option<[u8; HEAD_BYTES]>> {
     let mut head = [0; HEAD_BYTES];
-    let mut came = 0;
-    while came < HEAD_BYTES {
-        match stream.read(&mut head[came..]) {
-            Ok(0) if came == 0 => return Ok(None),
+    let mut length = 0;
+    while length < HEAD_BYTES {
+        match stream.read(&mut head[length..]) {
+            Ok(0) if length == 0 => return Ok(None),
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(more) => came += more,
+            Ok(count) => length += count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
@@ -113,13 +114,13 @@ struct NbdRequest {
 impl NbdRequest {
     fn read(head: &[u8; HEAD_BYTES]) -> io::Result<Self> {
         let mut rest = head.as_slice();
-        if number::<4>(&mut rest) != u64::from(REQUEST) {
-            return Err(strange("missing request"));
+        if take_number::<4>(&mut rest) != u64::from(REQUEST) {
+            return Err(protocol_error("missing request"));
         }
-        let flags = number::<2>(&mut rest) as u16;
-        let kind = number::<2>(&mut rest) as u16;
-        let (cookie, at) = (number::<8>(&mut rest), number::<8>(&mut rest));
-        let length = number::<4>(&mut rest) as u32;
+        let flags = take_number::<2>(&mut rest) as u16;
+        let kind = take_number::<2>(&mut rest) as u16;
+        let (cookie, at) = (take_number::<8>(&mut rest), take_number::<8>(&mut rest));
+        let length = take_number::<4>(&mut rest) as u32;
         Ok(Self { through: flags & FUA != 0, kind, cookie, at, length })
     }
 
@@ -143,7 +144,7 @@ impl NbdRequest {
 }
 
 /// Executes a request with its data or into its buffer; returns whether it is answered, or the error.
-fn done(request: &NbdRequest, bytes: &mut Vec<u8>, store: &dyn FarSide) -> Result<bool, u32> {
+fn execute(request: &NbdRequest, bytes: &mut Vec<u8>, store: &dyn FarSide) -> Result<bool, u32> {
     let NbdRequest { kind, at, length, through, .. } = *request;
     let beyond = if matches!(kind, WRITE | WRITE_ZEROS) { ENOSPC } else { EINVAL };
     if kind != FLUSH && !request.fits(store) {
@@ -163,25 +164,25 @@ fn done(request: &NbdRequest, bytes: &mut Vec<u8>, store: &dyn FarSide) -> Resul
 }
 
 /// Performs the handshake; returns whether requests follow.
-fn agreed<S: Read + Write>(stream: &mut S, store: &dyn FarSide) -> io::Result<bool> {
+fn handshake<S: Read + Write>(stream: &mut S, store: &dyn FarSide) -> io::Result<bool> {
     let hello =
         [&HELLO.to_be_bytes()[..], &OPTION.to_be_bytes(), &(FIXED | NO_ZEROS).to_be_bytes()];
     stream.write_all(&hello.concat())?;
     stream.flush()?;
     let flags = read_number::<4, S>(stream)?;
     if flags & !u64::from(FIXED | NO_ZEROS) != 0 || flags & u64::from(FIXED) == 0 {
-        return Err(strange("unoffered flags"));
+        return Err(protocol_error("unoffered flags"));
     }
     let zeros = if flags & u64::from(NO_ZEROS) == 0 { 124 } else { 0 };
     for _ in 0..MOST_OPTIONS {
         if read_number::<8, S>(stream)? != OPTION {
-            return Err(strange("missing option"));
+            return Err(protocol_error("missing option"));
         }
         let option = read_number::<4, S>(stream)? as u32;
         let length = read_number::<4, S>(stream)? as u32;
         if length > LONGEST_OPTION {
             answer_option(stream, option, TOO_BIG, &[])?;
-            return Err(strange("option too long"));
+            return Err(protocol_error("option too long"));
         }
         let mut data = vec![0; length as usize];
         stream.read_exact(&mut data)?;
@@ -207,16 +208,16 @@ fn agreed<S: Read + Write>(stream: &mut S, store: &dyn FarSide) -> io::Result<bo
             _ => answer_option(stream, option, UNSUPPORTED, &[])?,
         }
     }
-    Err(strange("unterminated options"))
+    Err(protocol_error("unterminated options"))
 }
 
 /// Whether the data of `INFO` and `GO` are a name and a list of requested items.
 fn is_well_formed(data: &[u8]) -> bool {
     let part = |from: usize, length: usize| data.get(from..from.checked_add(length)?);
     let Some(mut name) = part(0, 4) else { return false };
-    let name = number::<4>(&mut name) as usize;
+    let name = take_number::<4>(&mut name) as usize;
     let Some(mut count) = name.checked_add(4).and_then(|from| part(from, 2)) else { return false };
-    let count = number::<2>(&mut count) as usize;
+    let count = take_number::<2>(&mut count) as usize;
     data.len() == 4 + name + 2 + 2 * count
 }
 
@@ -238,7 +239,7 @@ fn answer_option<S: Write>(stream: &mut S, option: u32, kind: u32, data: &[u8]) 
 }
 
 /// Removes and returns the number at the beginning; missing bytes count as zeros.
-fn number<const N: usize>(from: &mut &[u8]) -> u64 {
+fn take_number<const N: usize>(from: &mut &[u8]) -> u64 {
     let (own, rest) = from.split_at(N.min(from.len()));
     *from = rest;
     own.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
@@ -247,10 +248,10 @@ fn number<const N: usize>(from: &mut &[u8]) -> u64 {
 fn read_number<const N: usize, S: Read>(stream: &mut S) -> io::Result<u64> {
     let mut bytes = [0; N];
     stream.read_exact(&mut bytes)?;
-    Ok(number::<N>(&mut bytes.as_slice()))
+    Ok(take_number::<N>(&mut bytes.as_slice()))
 }
 
-fn strange(what: &str) -> io::Error {
+fn protocol_error(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
@@ -373,7 +374,7 @@ mod tests {
         ended.unwrap();
         let (greeting, _) = heard(&begin(), store);
         let answers = hears[greeting.len()..].chunks(16);
-        answers.map(|answer| number::<4>(&mut &answer[4..]) as u32).collect()
+        answers.map(|answer| take_number::<4>(&mut &answer[4..]) as u32).collect()
     }
 
     #[test]

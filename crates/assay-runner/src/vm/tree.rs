@@ -34,11 +34,11 @@ impl CpioTree {
     }
 
     fn directory(&mut self, path: &str) {
-        self.above(path);
+        self.add_parents(path);
         self.entries.entry(path.to_owned()).or_insert(CpioContent::Directory);
     }
 
-    fn above(&mut self, path: &str) {
+    fn add_parents(&mut self, path: &str) {
         for (at, _) in path.match_indices('/') {
             self.entries.entry(path[..at].to_owned()).or_insert(CpioContent::Directory);
         }
@@ -46,7 +46,7 @@ impl CpioTree {
 
     fn put(&mut self, path: &str, content: CpioContent) {
         let path = path.trim_start_matches('/');
-        self.above(path);
+        self.add_parents(path);
         self.entries.insert(path.to_owned(), content);
     }
 

@@ -81,8 +81,8 @@ impl Entrance {
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
-    /// Runs what the kernel deferred, and waits for so many completion entries; a signal may end it early.
-    pub(super) fn take(ring: &IoUring, wait: u32) -> io::Result<()> {
+    /// Lets the kernel run deferred completions, and waits for `wait` entries; a signal may end it early.
+    pub(super) fn await_events(ring: &IoUring, wait: u32) -> io::Result<()> {
         let flags = EnterFlags::GETEVENTS.bits();
         // SAFETY: the call submits nothing and passes no pointers.
         let waited = unsafe { ring.submitter().enter::<libc::sigset_t>(0, wait, flags, None) };
@@ -93,9 +93,10 @@ impl Entrance {
     }
 }
 
+/// Registers or unregisters the ring; returns whether the kernel did so.
 fn register(ring: &IoUring, what: c_uint, update: &mut Update) -> bool {
     // SAFETY: the kernel reads one update, and writes the number into it.
-    let done = unsafe {
+    let updates = unsafe {
         libc::syscall(
             libc::SYS_io_uring_register,
             c_long::from(ring.as_raw_fd()),
@@ -104,7 +105,7 @@ fn register(ring: &IoUring, what: c_uint, update: &mut Update) -> bool {
             ONE,
         )
     };
-    done == 1
+    updates == ONE
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ fn with_small_queues(file: &File, act: impl FnOnce(&mut IoUring<'_>)) {
     let target = Target { file: Some(file.as_fd()), memory_alignment: 4096 };
     let job = Job { size_bytes: SIZE, depth: DEPTH, ..job() };
     let setup = Setup { job: &job, kind: &EngineKind::IoUring, target: &target, thread: 0 };
-    act(&mut IoUring::with(SMALL, &setup).unwrap());
+    act(&mut IoUring::with_queues(SMALL, &setup).unwrap());
 }
 
 /// A file whose operations go to workers, and one whose operations complete at once.

@@ -2,13 +2,12 @@
 
 use std::io;
 
-use rustix::process::getpid;
-use rustix::thread::{sched_getaffinity, sched_setaffinity};
-
 use super::entrance::Entrance;
-use super::{Attempt, ENTRY, IoUring, deferred, first_of};
+use super::{Attempt, ENTRY, IoUring, deferred, first_supported};
 use crate::engine::{Engine, Move, Request};
 use crate::{Job, LoadError, Poll, QueueFacts};
+use rustix::process::getpid;
+use rustix::thread::{sched_getaffinity, sched_setaffinity};
 
 /// Idle time after which the kernel's thread sleeps; the next call wakes it.
 const IDLE_MS: u32 = 1_000;
@@ -22,16 +21,16 @@ pub(super) fn ring(
         Poll::None => ("io_uring", super::ring(entries)),
         Poll::Sqpoll => (
             "io_uring with a kernel submission thread (needs root before Linux 5.13)",
-            unpinned(job, || for_submission(entries)),
+            run_unpinned(job, || sqpoll_ring(entries)),
         ),
-        Poll::Iopoll => ("io_uring with polled completions", for_completion(entries)),
+        Poll::Iopoll => ("io_uring with polled completions", iopoll_ring(entries)),
     };
     ring.map_err(|source| LoadError::Setup { what, source })
 }
 
 /// Runs `make` on the CPUs of the process's first thread. Since Linux 6.2 a kernel thread inherits the affinity of its
 /// creator: a polling thread would take the only CPU of a pinned thread.
-fn unpinned<T>(job: &Job, make: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+fn run_unpinned<T>(job: &Job, make: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     if !job.pin {
         return make();
     }
@@ -42,16 +41,17 @@ fn unpinned<T>(job: &Job, make: impl FnOnce() -> io::Result<T>) -> io::Result<T>
     made
 }
 
-/// The waiting thread does not submit, so completions cannot be deferred to it.
-fn for_submission(entries: [u32; 2]) -> io::Result<(io_uring::IoUring, Option<&'static str>)> {
+/// Creates a ring with a submitting kernel thread. So the waiting thread does not submit: it cannot run deferred work.
+fn sqpoll_ring(entries: [u32; 2]) -> io::Result<(io_uring::IoUring, Option<&'static str>)> {
     let attempts: [Attempt; 2] = [
         (|builder| builder.setup_sqpoll(IDLE_MS).setup_submit_all().setup_no_sqarray(), None),
         (|builder| builder.setup_sqpoll(IDLE_MS), None),
     ];
-    first_of(&attempts, entries)
+    first_supported(&attempts, entries)
 }
 
-fn for_completion(entries: [u32; 2]) -> io::Result<(io_uring::IoUring, Option<&'static str>)> {
+/// Creates a ring whose waiting thread polls the device.
+fn iopoll_ring(entries: [u32; 2]) -> io::Result<(io_uring::IoUring, Option<&'static str>)> {
     let attempts: [Attempt; 3] = [
         (|builder| deferred(builder).setup_no_sqarray().setup_iopoll(), None),
         (|builder| deferred(builder).setup_iopoll(), None),
@@ -60,17 +60,17 @@ fn for_completion(entries: [u32; 2]) -> io::Result<(io_uring::IoUring, Option<&'
             Some("the kernel lacks deferred task work (6.1); Assay uses the default."),
         ),
     ];
-    first_of(&attempts, entries)
+    first_supported(&attempts, entries)
 }
 
-/// Entries of the two queues of a job's ring.
+/// Returns the entries of the submission queue and of the completion queue.
 pub(super) fn entries(job: &Job) -> [u32; 2] {
     // All operations in flight may be submitted at once, and synced writes have two entries each.
     let every = if job.track.is_some() { Some(1) } else { job.sync.call_every() };
     let syncs = every.map_or(0, |every| job.depth.div_ceil(every.max(1)));
     // Synced writes may stay in flight while others complete, until nothing else is in flight.
-    let ends = if every.is_some() { 2 * job.depth } else { job.depth };
-    let entries = [job.depth + syncs, ends];
+    let completions = if every.is_some() { 2 * job.depth } else { job.depth };
+    let entries = [job.depth + syncs, completions];
     match job.poll {
         // Entries taken by the kernel thread occupy the queue until all entries of the same pass are done.
         Poll::Sqpoll => entries.map(|count| 2 * count),

@@ -12,7 +12,6 @@ use assay_sys::{NotStarted, Step};
 
 /// Search path without a `PATH`.
 const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
-/// Variables that describe the user.
 const IDENTITY: [&str; 5] = ["HOME", "LOGNAME", "MAIL", "SHELL", "USER"];
 const MAILBOXES: &str = "/var/mail";
 
@@ -36,11 +35,13 @@ pub struct ProgramCall {
 }
 
 impl ProgramCall {
+    /// Finds the program, and prepares its environment and owner.
     pub fn new(execution: &Execution<'_>) -> io::Result<Self> {
         let Some(program) = execution.words.first().filter(|program| !program.is_empty()) else {
             let message = "no program given; specify the program and its arguments";
             return Err(io::Error::new(ErrorKind::InvalidInput, message));
         };
+        // `None` without a caller; the inner option is empty if the caller has no name.
         let account = execution.caller.map(|caller| account(&passwords(), caller.user));
         let is_passed = |(name, _): &(OsString, OsString)| {
             execution.passed.iter().any(|passed| OsStr::new(passed) == name)
@@ -73,9 +74,11 @@ impl ProgramCall {
         let who =
             self.owner.as_ref().map_or("this user".to_owned(), |o| format!("user {}", o.user));
         let message = match (failed.step, kind) {
-            (Step::Program, ErrorKind::NotFound) => return absent(&program, Path::new(&directory)),
+            (Step::Program, ErrorKind::NotFound) => {
+                return absent(&program, Path::new(&directory));
+            }
             // An inaccessible directory in PATH is not the reason.
-            (Step::Program, ErrorKind::PermissionDenied) if !self.is_anywhere() => {
+            (Step::Program, ErrorKind::PermissionDenied) if !self.exists() => {
                 return absent(&program, Path::new(&directory));
             }
             (Step::Program, ErrorKind::PermissionDenied) => format!(
@@ -108,7 +111,7 @@ impl ProgramCall {
         io::Error::new(kind, message)
     }
 
-    fn is_anywhere(&self) -> bool {
+    fn exists(&self) -> bool {
         let directory = Path::new(OsStr::from_bytes(self.directory.as_bytes()));
         let full = |path: &CString| directory.join(OsStr::from_bytes(path.as_bytes()));
         self.paths.iter().any(|path| full(path).symlink_metadata().is_ok())
@@ -149,7 +152,7 @@ fn variables(
 ) -> Variables {
     let mut variables: Variables = inherited.collect();
     if let Some(account) = account {
-        // Also if a study names them: they describe another process.
+        // Even if a study passes them: they describe sudo, not this program.
         variables.retain(|name, _| !name.as_bytes().starts_with(b"SUDO_"));
         let had_mail = variables.contains_key(OsStr::new("MAIL"));
         variables.retain(|name, _| IDENTITY.iter().all(|removed| name != removed));

@@ -2,11 +2,10 @@
 
 use std::io::{self, ErrorKind};
 
-use rustix::io::Errno;
-
 use assay_core::presence::Presence;
 use assay_machine::system::execute::{Counting, CpuCounts};
 use assay_sys::{CountedEvent, Counter, CounterReading};
+use rustix::io::Errno;
 
 /// In the order of [`CpuCounts`].
 const EVENTS: [CountedEvent; 3] =

@@ -10,11 +10,10 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use super::tree::{self, Process};
 use assay_core::presence::Presence;
 use assay_machine::system::execute::MemoryLimit;
 use assay_sys::GroupEntry;
-
-use super::tree::{self, Process};
 
 const MARK: &str = "assay";
 /// Memory still charged to an empty group, mostly page cache; more would hide the next peak.
@@ -214,7 +213,6 @@ struct GroupFiles {
     memory_limit: &'static str,
     /// In version 1, this limits memory and swap together.
     swap_limit: &'static str,
-    /// Value that removes a limit.
     no_limit: &'static str,
     kills: &'static str,
 }

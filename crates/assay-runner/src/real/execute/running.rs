@@ -6,20 +6,18 @@ use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::pipe::fcntl_getpipe_size;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
-
+use super::PIPE_BYTES;
+use super::counters::PerfCounters;
+use super::group::Group;
+use super::tree::{Process, Tree};
 use assay_core::digest::Sum;
 use assay_core::presence::Presence;
 use assay_machine::system::execute::{Ending, Happened, HeardOutput, PeakBy, PeakMemory};
 use assay_machine::system::{Executed, Execution};
 use assay_sys::Launched;
-
-use super::PIPE_BYTES;
-use super::counters::PerfCounters;
-use super::group::Group;
-use super::tree::{Process, Tree};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::pipe::fcntl_getpipe_size;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 /// Interval for checking the stop flag, and memory if the kernel records no peak.
 const LOOK: Duration = Duration::from_millis(20);
@@ -31,7 +29,6 @@ const AFTER_TERM: Duration = Duration::from_secs(2);
 /// A killed process may take this long: it may wait for a device.
 const AFTER_KILL: Duration = Duration::from_secs(10);
 const SLICE: Duration = Duration::from_millis(5);
-/// Scans of orphans per scan of all processes.
 const ORPHAN_SCANS: u32 = 200;
 /// Bytes read at a time. Assay checks for the end of the program between reads.
 const CHUNK: usize = 64 << 10;
@@ -86,9 +83,10 @@ impl<'a> Running<'a> {
         }
     }
 
+    /// Waits for the end, ends leftover processes, and collects the measurements.
     pub fn finish(mut self) -> io::Result<Executed> {
         let forced = self.watch()?;
-        let left_running = if forced.is_some() { 0 } else { self.left_running()? };
+        let left_running = if forced.is_some() { 0 } else { self.count_left_running()? };
         if forced.is_some() || left_running > 0 {
             self.end_all()?;
         }
@@ -102,7 +100,7 @@ impl<'a> Running<'a> {
         self.is_reaped = true;
         let peak_memory = self.peak_memory();
         let [complaint, output] = &mut self.streams;
-        let (complaint, heard) = (complaint.text(), output.heard());
+        let (complaint, heard) = (complaint.tail.text(), output.heard());
         let bytes = |which: fn((u64, u64)) -> u64| match self.spent.bytes {
             Some(bytes) => Presence::Present(which(bytes)),
             None => Presence::absent("the kernel hides the bytes of some processes; run as root"),
@@ -126,29 +124,30 @@ impl<'a> Running<'a> {
 
     /// Waits until the program ends (`None`) or has to be ended.
     fn watch(&mut self) -> io::Result<Option<Ending>> {
-        let over = self.execution.timeout.and_then(|limit| self.launched.began.checked_add(limit));
-        let mut look = self.launched.began + LOOK;
+        let deadline =
+            self.execution.timeout.and_then(|limit| self.launched.began.checked_add(limit));
+        let mut next_scan = self.launched.began + LOOK;
         while self.ended.is_none() {
             let now = Instant::now();
             if self.execution.stop.load(Ordering::Relaxed) {
                 return Ok(Some(Ending::Stopped));
             }
-            if over.is_some_and(|over| now >= over) {
+            if deadline.is_some_and(|deadline| now >= deadline) {
                 return Ok(Some(Ending::TimedOut));
             }
-            if now >= look {
-                self.look()?;
-                look = now + LOOK.max(now.elapsed() * SCAN_DIVISOR);
+            if now >= next_scan {
+                self.reap_and_sample()?;
+                next_scan = now + LOOK.max(now.elapsed() * SCAN_DIVISOR);
             }
-            self.wait(over.map_or(look, |over| over.min(look)))?;
+            self.wait(deadline.map_or(next_scan, |deadline| deadline.min(next_scan)))?;
         }
         Ok(None)
     }
 
     /// Reaps orphans that ended, and samples the memory unless the control group records its peak.
-    fn look(&mut self) -> io::Result<()> {
+    fn reap_and_sample(&mut self) -> io::Result<()> {
         self.own_waited_ns = own_waited_ns();
-        let orphans = self.take_over(self.tree.orphans())?;
+        let orphans = self.reap_ended(self.tree.orphans())?;
         if self.tree.group().is_none() {
             let resident_bytes = self.tree.resident_bytes(&orphans);
             self.sampled = Some(self.sampled.unwrap_or_default().max(resident_bytes));
@@ -181,17 +180,18 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
-    fn left_running(&mut self) -> io::Result<u32> {
-        if self.settle(END_TOGETHER)? {
+    /// Number of processes that remain after the program has ended.
+    fn count_left_running(&mut self) -> io::Result<u32> {
+        if self.wait_for_all(END_TOGETHER)? {
             return Ok(0);
         }
         let running = self.tree.running().len() as u32;
         // A scan of all processes can miss one that always forks and exits.
-        if running == 0 && self.settle(Duration::ZERO)? { Ok(0) } else { Ok(running.max(1)) }
+        if running == 0 && self.wait_for_all(Duration::ZERO)? { Ok(0) } else { Ok(running.max(1)) }
     }
 
     /// Waits until no process runs; returns whether this happened in time.
-    fn settle(&mut self, limit: Duration) -> io::Result<bool> {
+    fn wait_for_all(&mut self, limit: Duration) -> io::Result<bool> {
         let until = Instant::now() + limit;
         loop {
             let orphans = self.tree.orphans();
@@ -200,7 +200,7 @@ impl<'a> Running<'a> {
                 return Ok(true);
             }
             let scanned = orphans.len();
-            let running = self.take_over(orphans)?;
+            let running = self.reap_ended(orphans)?;
             if Instant::now() >= until {
                 return Ok(false);
             }
@@ -211,18 +211,19 @@ impl<'a> Running<'a> {
         }
     }
 
+    /// Ends all processes: asks, then kills; fails if a process does not exit.
     fn end_all(&mut self) -> io::Result<()> {
         self.tree.send(Signal::TERM);
         // A stopped process must continue to receive the signal.
         self.tree.send(Signal::CONT);
-        if self.settle(AFTER_TERM)? {
+        if self.wait_for_all(AFTER_TERM)? {
             return Ok(());
         }
         let until = Instant::now() + AFTER_KILL;
         loop {
             let failed = self.tree.kill();
-            self.chase()?;
-            if self.settle(SLICE)? {
+            self.kill_orphans()?;
+            if self.wait_for_all(SLICE)? {
                 return Ok(());
             }
             if Instant::now() >= until {
@@ -232,13 +233,13 @@ impl<'a> Running<'a> {
     }
 
     /// Kills orphans as fast as possible: a process that forks and exits changes its ID each time.
-    fn chase(&mut self) -> io::Result<()> {
+    fn kill_orphans(&mut self) -> io::Result<()> {
         for _ in 0..ORPHAN_SCANS {
             let orphans = self.tree.orphans();
             if orphans.is_empty() {
                 break;
             }
-            for orphan in self.take_over(orphans)? {
+            for orphan in self.reap_ended(orphans)? {
                 // Its ID is not reused until it is reaped here.
                 let id = Pid::from_raw(orphan.id);
                 let _ = id.map(|id| kill_process(id, Signal::KILL));
@@ -261,7 +262,7 @@ impl<'a> Running<'a> {
     }
 
     /// Reaps ended processes; returns the others.
-    fn take_over(&mut self, orphans: Vec<Process>) -> io::Result<Vec<Process>> {
+    fn reap_ended(&mut self, orphans: Vec<Process>) -> io::Result<Vec<Process>> {
         let mut running = Vec::new();
         for orphan in orphans {
             match Pid::from_raw(orphan.id) {
@@ -315,15 +316,13 @@ impl<'a> Running<'a> {
         // Before exec, the child has the memory of this process: smaller peaks are invisible.
         let floor = own_peak_bytes().unwrap_or(u64::MAX);
         let largest = Some(self.spent.largest_bytes).filter(|bytes| *bytes > floor);
-        match (self.sampled, largest) {
-            (Some(sampled), largest) => {
-                let bytes = sampled.max(largest.unwrap_or_default());
-                Presence::Present(PeakMemory { bytes, by: PeakBy::Sampled })
-            }
-            (None, Some(bytes)) => {
-                Presence::Present(PeakMemory { bytes, by: PeakBy::LargestProcess })
-            }
-            (None, None) => Presence::absent(
+        if let Some(sampled) = self.sampled {
+            let bytes = sampled.max(largest.unwrap_or_default());
+            return Presence::Present(PeakMemory { bytes, by: PeakBy::Sampled });
+        }
+        match largest {
+            Some(bytes) => Presence::Present(PeakMemory { bytes, by: PeakBy::LargestProcess }),
+            None => Presence::absent(
                 "the program ended before Assay sampled its memory, and Assay cannot create a \
                  control group to read the peak",
             ),
@@ -423,10 +422,6 @@ impl OutputStream {
         let size = self.pipe.as_ref().and_then(|pipe| fcntl_getpipe_size(pipe).ok());
         let most = self.tail.bytes.saturating_add(size.unwrap_or(PIPE_BYTES) as u64);
         while self.tail.bytes < most && self.read_available() {}
-    }
-
-    fn text(&self) -> String {
-        self.tail.text()
     }
 
     fn heard(&mut self) -> HeardOutput {

@@ -4,12 +4,11 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::io;
 
+use super::group::Group;
 use rustix::io::Errno;
 use rustix::process::{
     Pid, PidfdFlags, Signal, getpid, kill_process_group, pidfd_open, pidfd_send_signal,
 };
-
-use super::group::Group;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {

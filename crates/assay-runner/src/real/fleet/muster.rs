@@ -7,18 +7,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-
+use super::super::crowd;
+use super::super::link::is_for_now;
+use super::super::random_bytes;
+use super::{LOOK, SealedEnd, Sockets};
 use crate::fleet::frame::FrameSide;
 use crate::fleet::hello::{self, HelloCaller, LONGEST_LINE};
 use crate::fleet::message::Message;
 use crate::fleet::ranks::RankPlace;
 use assay_core::digest::Digest;
 use assay_machine::system::network::Token;
-
-use super::super::crowd;
-use super::super::link::is_for_now;
-use super::{LOOK, SealedEnd, Sockets};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// Limit on simultaneous unauthenticated connections: a newcomer beyond it replaces another.
 const MOST_STRANGERS: usize = 64;
@@ -37,6 +36,7 @@ struct FleetStranger {
     said: Vec<u8>,
 }
 
+/// Waits on rank 0 until all ranks have connected; fails after `wait`.
 pub fn listen(
     address: &str,
     token: &Token,
@@ -56,18 +56,17 @@ pub fn listen(
         unlike: None,
     };
     while door.ends.len() + 1 < ranks as usize {
-        let why = if stop.load(Ordering::Relaxed) {
-            "interrupted before all ranks connected".to_owned()
-        } else if Instant::now() >= until {
-            door.missing(wait)
-        } else if let Some(why) = door.unlike.take() {
-            why
-        } else {
-            door.look();
-            continue;
-        };
-        door.dismiss(&why);
-        return Err(why);
+        if stop.load(Ordering::Relaxed) {
+            return door.dismiss("interrupted before all ranks connected".to_owned());
+        }
+        if Instant::now() >= until {
+            let why = door.describe_missing(wait);
+            return door.dismiss(why);
+        }
+        if let Some(why) = door.unlike.take() {
+            return door.dismiss(why);
+        }
+        door.serve();
     }
     door.turned_away += door.strangers.len() as u64;
     Ok(Sockets::new(door.ends, door.turned_away))
@@ -130,7 +129,7 @@ struct Door<'a> {
 }
 
 impl Door<'_> {
-    fn missing(&self, wait: Duration) -> String {
+    fn describe_missing(&self, wait: Duration) -> String {
         let missing = (1..self.ranks).filter(|rank| !self.ends.contains_key(rank));
         let names: Vec<String> = missing.take(8).map(|rank| rank.to_string()).collect();
         let away = match self.turned_away {
@@ -146,15 +145,18 @@ impl Door<'_> {
         )
     }
 
-    fn dismiss(&mut self, why: &str) {
-        let message = Message::End { why: Some(why.to_owned()) };
+    /// Sends all connected ranks the reason for the end, and returns it as an error.
+    fn dismiss<T>(mut self, why: String) -> Result<T, String> {
+        let message = Message::End { why: Some(why.clone()) };
         for end in self.ends.values_mut() {
             // A closed connection needs no message.
             let _ = end.say(&message);
         }
+        Err(why)
     }
 
-    fn look(&mut self) {
+    /// Waits for data of strangers and new connections, and handles them.
+    fn serve(&mut self) {
         let time = Timespec { tv_sec: 0, tv_nsec: i64::from(LOOK.subsec_nanos()) };
         let mut polled = vec![PollFd::new(&self.listener, PollFlags::IN)];
         polled.extend(self.strangers.iter().map(|other| PollFd::new(&other.stream, PollFlags::IN)));
@@ -162,15 +164,15 @@ impl Door<'_> {
             return;
         }
         drop(polled);
-        let mut still = Vec::with_capacity(self.strangers.len());
+        let mut waiting = Vec::with_capacity(self.strangers.len());
         for mut stranger in std::mem::take(&mut self.strangers) {
             match stranger.hear() {
                 Ok(Some(line)) => self.admit(stranger, &line),
-                Ok(None) if stranger.since.elapsed() < ADMISSION => still.push(stranger),
+                Ok(None) if stranger.since.elapsed() < ADMISSION => waiting.push(stranger),
                 Ok(None) | Err(()) => self.turned_away += 1,
             }
         }
-        self.strangers = still;
+        self.strangers = waiting;
         for _ in 0..MOST_STRANGERS {
             match self.listener.accept() {
                 Ok((stream, address)) => self.greet(stream, address.ip()),
@@ -181,16 +183,17 @@ impl Door<'_> {
         }
     }
 
+    /// Greets a connection; at the limit, it replaces another stranger.
     fn greet(&mut self, stream: TcpStream, address: IpAddr) {
         if self.strangers.len() >= MOST_STRANGERS {
             let strangers = self.strangers.iter().enumerate();
             let waiting: Vec<(usize, IpAddr, Instant)> =
                 strangers.map(|(index, other)| (index, other.address, other.since)).collect();
-            let Some(index) = crowd::gives_way(&waiting) else { return };
+            let Some(index) = crowd::select_to_drop(&waiting) else { return };
             self.strangers.remove(index);
             self.turned_away += 1;
         }
-        let Ok(riddle) = random_digest() else { return };
+        let Ok(riddle) = random_bytes() else { return };
         let greeted = stream
             .set_nonblocking(true)
             .and_then(|()| (&stream).write_all(hello::USE.greeting(&riddle).as_bytes()));
@@ -203,11 +206,12 @@ impl Door<'_> {
         }
     }
 
+    /// Admits a stranger whose answer is right; refuses others with a reason.
     fn admit(&mut self, stranger: FleetStranger, line: &str) {
         let FleetStranger { mut stream, riddle, address, .. } = stranger;
         let checked = hello::read_hello(self.token, &riddle, line).and_then(|(caller, own)| {
             let place = caller.place;
-            if let Some(why) = caller.stranger() {
+            if let Some(why) = caller.version_mismatch() {
                 self.unlike = Some(format!("{address}: {why}"));
                 return Err("version");
             }
@@ -260,12 +264,7 @@ impl FleetStranger {
     }
 }
 
-fn random_digest() -> io::Result<Digest> {
-    let mut bytes = [0; 32];
-    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
-    Ok(bytes)
-}
-
+/// Connects to rank 0; tries again until `wait` is over.
 pub fn dial(
     address: &str,
     token: &Token,
@@ -328,7 +327,7 @@ fn join(
     let riddle = hello::USE
         .read_greeting(&read_line(&mut stream, until)?)
         .map_err(FailedAttempt::Refused)?;
-    let own = random_digest().map_err(later)?;
+    let own = random_bytes().map_err(later)?;
     let said = hello::hello(token, &HelloCaller::own(place), &riddle, &own);
     stream.write_all(said.as_bytes()).map_err(later)?;
     hello::read_welcome(token, place, &riddle, &own, &read_line(&mut stream, until)?)

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::vm::driven::{Driven, Mould};
-
 use super::{Asked, MACHINE_ID, awake, ready};
+use crate::vm::driven::{Driven, GuestTemplate};
 use assay_machine::system::System;
 use assay_machine::system::powered::{FarSide, HeardLine, MOMENT_MS, Powered, VmNeeds, VmStarter};
 use assay_machine::system::virtual_machine::FILE;
@@ -22,10 +21,10 @@ pub fn machines(system: &dyn System, wanted: &VmNeeds) -> Result<Box<dyn VmStart
         words: vec!["assay".to_owned(), COMMAND.to_owned()],
         ..asked
     };
-    Ok(Box::new(Machines(Mould::new(&asked)?)))
+    Ok(Box::new(Machines(GuestTemplate::new(&asked)?)))
 }
 
-struct Machines(Mould);
+struct Machines(GuestTemplate);
 
 impl VmStarter for Machines {
     fn start(&mut self, drive: Arc<dyn FarSide>) -> Result<Box<dyn Powered + '_>, String> {
@@ -47,7 +46,7 @@ impl Powered for RunningGuest<'_> {
     fn say(&mut self, line: &str) -> Result<(), String> {
         if !self.is_awake {
             self.is_awake = true;
-            self.machine.say(&awake::line())?;
+            self.machine.say(&awake::wake_line())?;
         }
         self.machine.say(line)
     }

@@ -27,7 +27,7 @@ pub fn run(
     let variables = environment(&directory.display().to_string(), None);
     let mut started = Started::new(&own.command, directory, &variables, own.command_ms)?;
     let mut printed = PrintedLines::default();
-    started.hear(&mut |bytes| printed.lines(bytes)?.into_iter().try_for_each(&mut *promised))?;
+    started.read(&mut |bytes| printed.lines(bytes)?.into_iter().try_for_each(&mut *promised))?;
     started.end()
 }
 
@@ -44,8 +44,8 @@ pub fn check(
     let variables = environment(&directory_text, Some((&file_text, lines.len())));
     let mut started = Started::new(&own.check, directory, &variables, own.check_ms)?;
     let said = Arc::clone(&started.said.kept);
-    started.hear(&mut |bytes| {
-        keep(&said, bytes);
+    started.read(&mut |bytes| {
+        append_tail(&said, bytes);
         Ok(())
     })?;
     started.end()
@@ -79,11 +79,11 @@ impl Started {
             .map_err(|error| format!("cannot start the shell: {error}"))?;
         let said = GuestTail::start(child.stderr.take());
         let group = Pid::from_raw(child.id().cast_signed());
-        let (ends, limit) = limited(group, Duration::from_millis(most_ms));
+        let (ends, limit) = start_timer(group, Duration::from_millis(most_ms));
         Ok(Self { child, group, said, ends: Some(ends), limit })
     }
 
-    fn hear(&mut self, each: &mut dyn FnMut(&[u8]) -> Result<(), String>) -> Result<(), String> {
+    fn read(&mut self, each: &mut dyn FnMut(&[u8]) -> Result<(), String>) -> Result<(), String> {
         let Some(mut output) = self.child.stdout.take() else { return Ok(()) };
         let mut bytes = [0; 8192];
         loop {
@@ -103,8 +103,8 @@ impl Started {
         // Kill its remaining processes now; later the ID may be reused.
         kill(self.group.take());
         Ok(EndedLine {
-            how: if is_late { ExitKind::TimedOut } else { how(status) },
-            said: self.said.words(),
+            how: if is_late { ExitKind::TimedOut } else { exit_kind(status) },
+            said: self.said.text(),
         })
     }
 }
@@ -116,7 +116,7 @@ impl Drop for Started {
     }
 }
 
-fn how(status: ExitStatus) -> ExitKind {
+fn exit_kind(status: ExitStatus) -> ExitKind {
     match status.code() {
         Some(code) => ExitKind::Exited(code),
         None => ExitKind::Signalled(status.signal().unwrap_or_default()),
@@ -128,7 +128,7 @@ fn kill(group: Option<Pid>) {
 }
 
 /// Kills a group after a time, unless the sender is dropped first; the receiver reports which.
-fn limited(group: Option<Pid>, time: Duration) -> (Sender<()>, Receiver<bool>) {
+fn start_timer(group: Option<Pid>, time: Duration) -> (Sender<()>, Receiver<bool>) {
     let (ends, ended) = channel::<()>();
     let (tells, told) = channel();
     thread::spawn(move || {
@@ -155,7 +155,7 @@ impl GuestTail {
         thread::spawn(move || {
             let (mut bytes, mut stream) = ([0; 4096], stream);
             while let Some(Ok(count @ 1..)) = stream.as_mut().map(|own| own.read(&mut bytes)) {
-                keep(&own, &bytes[..count]);
+                append_tail(&own, &bytes[..count]);
             }
             drop(says);
         });
@@ -163,14 +163,14 @@ impl GuestTail {
     }
 
     /// Its output; if another process has the stream open, the output so far.
-    fn words(&self) -> String {
+    fn text(&self) -> String {
         let _ = self.over.recv_timeout(LAST_WORDS);
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&kept).trim().to_owned()
     }
 }
 
-fn keep(kept: &Mutex<Vec<u8>>, bytes: &[u8]) {
+fn append_tail(kept: &Mutex<Vec<u8>>, bytes: &[u8]) {
     let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
     kept.extend_from_slice(bytes);
     let too_much = kept.len().saturating_sub(KEPT_BYTES);

@@ -8,6 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use super::{awake, own_command};
 use crate::vm::driven::{DRIVE, TALK};
 use assay_load::{OneByOne, OneDirectory, Target};
 use assay_workloads::durability::below::On;
@@ -17,8 +18,6 @@ use assay_workloads::durability::guest::{
     GuestStorage, MountedStorage, PIECE_BYTES, Pieces, Trouble, work,
 };
 use assay_workloads::durability::trial::Medium;
-
-use super::{awake, own_command};
 
 const PORTS: &str = "/sys/class/virtio-ports";
 const MOUNT: &str = "/run/written";
@@ -30,7 +29,7 @@ const LARGEST: u32 = 1 << 20;
 pub fn obey() -> Result<(), String> {
     let port = open_port()?;
     let heard = BufReader::new(port.try_clone().map_err(|error| error.to_string())?).lines();
-    let mut heard = heard.map_while(Result::ok).filter(|line| !awake::heeded(line));
+    let mut heard = heard.map_while(Result::ok).filter(|line| !awake::handle_wake_line(line));
     let mut port = port;
     let mut hear = || heard.next();
     let mut say = |line: &str| {
@@ -83,7 +82,7 @@ impl GuestStorage for OwnDrive {
         let Some(words) = on.inspected_by(DRIVE) else { return Ok(None) };
         drop_drive_cache()?;
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let output = output(&words)?;
+        let output = output_of(&words)?;
         Ok((!output.status.success()).then(|| complaint(&output)))
     }
 
@@ -159,16 +158,16 @@ fn new_file() -> std::io::Result<File> {
 /// Reads a piece, which is short at the end of the file; `None` if unreadable.
 fn read_piece(file: &File, at: u64) -> Option<Vec<u8>> {
     let mut bytes = vec![0; PIECE_BYTES as usize];
-    let mut came = 0;
-    while came < bytes.len() {
-        match file.read_at(&mut bytes[came..], at + came as u64) {
+    let mut length = 0;
+    while length < bytes.len() {
+        match file.read_at(&mut bytes[length..], at + length as u64) {
             Ok(0) => break,
-            Ok(more) => came += more,
+            Ok(count) => length += count,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(_) => return None,
         }
     }
-    bytes.truncate(came);
+    bytes.truncate(length);
     Some(bytes)
 }
 
@@ -213,14 +212,14 @@ fn drop_drive_cache() -> Result<(), String> {
 }
 
 fn run(words: &[&str]) -> Result<(), String> {
-    let output = output(words)?;
+    let output = output_of(words)?;
     if output.status.success() {
         return Ok(());
     }
     Err(format!("{}: {}", words[0], complaint(&output)))
 }
 
-fn output(words: &[&str]) -> Result<Output, String> {
+fn output_of(words: &[&str]) -> Result<Output, String> {
     let output = Command::new(words[0]).args(&words[1..]).output();
     output.map_err(|error| format!("{}: {error}", words[0]))
 }

@@ -8,19 +8,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::net::sockopt;
-
+use super::super::random_bytes;
+use super::pump::{self, PumpSpan};
+use super::strangers::Strangers;
+use super::wire::Wire;
 use assay_core::digest::Digest;
 use assay_machine::system::network::ledger::{self, LedgerBook, Lines};
 use assay_machine::system::network::protocol::{
     self, ConnectionRole, ControlOrder, RateBucket, Side, Way,
 };
 use assay_machine::system::network::{MOST_STREAMS, SLICE_NS, Token};
-
-use super::pump::{self, PumpSpan};
-use super::strangers::Strangers;
-use super::wire::Wire;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::sockopt;
 
 /// Limit on simultaneous connections: two sessions with all streams.
 const MOST_CONNECTIONS: usize = 300;
@@ -246,6 +245,7 @@ impl PeerState {
         }
     }
 
+    /// Checks the token of a connection, and begins a session or joins one.
     fn admit(
         &self,
         connection: &mut OpenConnection,
@@ -255,10 +255,7 @@ impl PeerState {
         stream.set_nonblocking(false)?;
         stream.set_nodelay(true)?;
         let until = Instant::now() + ADMISSION;
-        let (mut riddle, mut number) = ([0; 32], [0; 32]);
-        for bytes in [&mut riddle, &mut number] {
-            rustix::rand::getrandom(bytes, rustix::rand::GetRandomFlags::empty())?;
-        }
+        let (riddle, number) = (random_bytes()?, random_bytes()?);
         let mut wire = Wire::new(stream);
         wire.say(&protocol::USE.greeting(&riddle))?;
         let line = wire.line(until)?;
@@ -359,26 +356,28 @@ impl PeerState {
         }
     }
 
+    /// Runs the phases that the client orders, until it leaves.
     fn run_phases(&self, mut wire: Wire, session: u64) {
-        let mut work: Option<PeerThreads> = None;
+        let mut load: Option<PeerThreads> = None;
         let until = Instant::now() + LONGEST_SESSION;
         while !self.over.load(Ordering::Relaxed) {
             let Ok(line) = wire.line(until.min(Instant::now() + SILENCE)) else { break };
             let said = match ControlOrder::read(&line) {
                 Some(ControlOrder::Go { up, down, ms })
-                    if ms <= LONGEST_PHASE_MS && work.is_none() =>
+                    if ms <= LONGEST_PHASE_MS && load.is_none() =>
                 {
-                    match self.take_streams(session, up, down) {
+                    let answer = match self.take_streams(session, up, down) {
                         Some((receives, sends)) => {
-                            work = self.start_load(receives, sends, ms);
-                            if work.is_some() { wire.say("going\n") } else { wire.say("no busy\n") }
+                            load = self.start_load(receives, sends, ms);
+                            if load.is_some() { "going\n" } else { "no busy\n" }
                         }
-                        None => wire.say("no streams\n"),
-                    }
+                        None => "no streams\n",
+                    };
+                    wire.say(answer)
                 }
                 Some(ControlOrder::Report) => {
-                    let told = work.take().map(PeerThreads::done).unwrap_or_default();
-                    told.chunks(NUMBERS_PER_LINE).try_for_each(|some| {
+                    let slices = load.take().map(PeerThreads::finish).unwrap_or_default();
+                    slices.chunks(NUMBERS_PER_LINE).try_for_each(|some| {
                         let words: Vec<String> = some.iter().map(u64::to_string).collect();
                         wire.say(&(words.join(" ") + "\n"))
                     })
@@ -389,12 +388,13 @@ impl PeerState {
                 break;
             }
         }
-        if let Some(work) = work {
-            work.stop.store(true, Ordering::Relaxed);
-            work.done();
+        if let Some(load) = load {
+            load.stop.store(true, Ordering::Relaxed);
+            load.finish();
         }
     }
 
+    /// Takes the streams of a phase; `None` if some do not arrive.
     fn take_streams(
         &self,
         session: u64,
@@ -441,7 +441,8 @@ struct PeerThreads {
 }
 
 impl PeerThreads {
-    fn done(self) -> Vec<u64> {
+    /// Waits for both threads; returns the received bytes by slice.
+    fn finish(self) -> Vec<u64> {
         let _ = self.sending.join();
         self.receiving.join().unwrap_or_default()
     }

@@ -6,10 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use assay_machine::system::network::SLICE_NS;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt;
-
-use assay_machine::system::network::SLICE_NS;
 
 const CHUNK: usize = 64 << 10;
 const LOOK_NS: i64 = 50_000_000;
@@ -23,8 +22,8 @@ pub struct PumpSpan {
 }
 
 impl PumpSpan {
-    /// Nanoseconds for which it must rest to stay below its rate.
-    fn ahead(&self, bytes: u64) -> Duration {
+    /// Time to rest to stay below the rate.
+    fn pause(&self, bytes: u64) -> Duration {
         let Some(most) = self.most else { return Duration::ZERO };
         let due = Duration::from_secs_f64(bytes as f64 / most.max(1) as f64);
         due.saturating_sub(self.began.elapsed()).min(Duration::from_nanos(LOOK_NS as u64))
@@ -35,7 +34,7 @@ impl PumpSpan {
     }
 }
 
-fn ready(streams: &[(usize, &TcpStream)], flags: PollFlags) -> Vec<usize> {
+fn ready_streams(streams: &[(usize, &TcpStream)], flags: PollFlags) -> Vec<usize> {
     let mut all: Vec<PollFd<'_>> =
         streams.iter().map(|(_, stream)| PollFd::new(*stream, flags)).collect();
     let time = Timespec { tv_sec: 0, tv_nsec: LOOK_NS };
@@ -46,8 +45,9 @@ fn ready(streams: &[(usize, &TcpStream)], flags: PollFlags) -> Vec<usize> {
     found.map(|(_, (at, _))| *at).collect()
 }
 
+/// Sends as fast as the streams and the limit permit.
 pub fn send(streams: &[TcpStream], course: &PumpSpan, stop: &AtomicBool) {
-    // Whatever packs bytes on the way finds nothing to pack.
+    // Random bytes: compression on the way has no effect.
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = || {
         state ^= state << 13;
@@ -59,7 +59,7 @@ pub fn send(streams: &[TcpStream], course: &PumpSpan, stop: &AtomicBool) {
     let mut alive: Vec<(usize, &TcpStream)> = streams.iter().enumerate().collect();
     let mut sent = 0;
     while !alive.is_empty() && !course.is_over(stop) {
-        for at in ready(&alive, PollFlags::OUT) {
+        for at in ready_streams(&alive, PollFlags::OUT) {
             let mut stream = &streams[at];
             match stream.write(&chunk) {
                 Ok(bytes) => sent += bytes as u64,
@@ -67,17 +67,18 @@ pub fn send(streams: &[TcpStream], course: &PumpSpan, stop: &AtomicBool) {
                 Err(_) => alive.retain(|(own, _)| *own != at),
             }
         }
-        thread::sleep(course.ahead(sent));
+        thread::sleep(course.pause(sent));
     }
 }
 
+/// Receives until the end; returns the bytes by slice.
 pub fn receive(streams: &[TcpStream], course: &PumpSpan, stop: &AtomicBool) -> Vec<u64> {
     let mut slices = vec![0; course.slices];
     let mut chunk = vec![0; CHUNK];
     let mut alive: Vec<(usize, &TcpStream)> = streams.iter().enumerate().collect();
-    let mut came = 0;
+    let mut received = 0;
     while !alive.is_empty() && !course.is_over(stop) {
-        for at in ready(&alive, PollFlags::IN) {
+        for at in ready_streams(&alive, PollFlags::IN) {
             let mut stream = &streams[at];
             match stream.read(&mut chunk) {
                 Ok(bytes @ 1..) => {
@@ -85,18 +86,18 @@ pub fn receive(streams: &[TcpStream], course: &PumpSpan, stop: &AtomicBool) -> V
                     if let Some(slice) = slices.get_mut(slice as usize) {
                         *slice += bytes as u64;
                     }
-                    came += bytes as u64;
+                    received += bytes as u64;
                 }
                 Err(error) if super::wire::is_for_now(&error) => {}
                 Ok(0) | Err(_) => alive.retain(|(own, _)| *own != at),
             }
         }
-        thread::sleep(course.ahead(came));
+        thread::sleep(course.pause(received));
     }
     slices
 }
 
 pub fn cut_off(stream: &TcpStream) {
-    // A kernel that will not sends what waits: the next phase waits for that.
+    // On failure, the kernel still sends queued data, for which the next phase waits.
     let _ = sockopt::set_socket_linger(stream, Some(Duration::ZERO));
 }

@@ -25,7 +25,7 @@ struct StrangerTable {
 struct Stranger {
     address: IpAddr,
     stream: TcpStream,
-    told: bool,
+    is_dropped: bool,
 }
 
 impl Strangers {
@@ -36,19 +36,19 @@ impl Strangers {
         let id = table.next;
         table.next += 1;
         let waiting: Vec<(u64, IpAddr, u64)> = (table.there.iter())
-            .filter(|(_, own)| !own.told)
+            .filter(|(_, own)| !own.is_dropped)
             // All of them are silent: the idlest one is the oldest.
             .map(|(id, own)| (*id, own.address, *id))
             .collect();
         if waiting.len() >= MOST
-            && let Some(goes) = crowd::gives_way(&waiting)
+            && let Some(goes) = crowd::select_to_drop(&waiting)
             && let Some(own) = table.there.get_mut(&goes)
         {
-            own.told = true;
+            own.is_dropped = true;
             // Wakes up its reader; a closed connection has already ended.
             let _ = own.stream.shutdown(Shutdown::Both);
         }
-        table.there.insert(id, Stranger { address, stream, told: false });
+        table.there.insert(id, Stranger { address, stream, is_dropped: false });
         Ok(id)
     }
 

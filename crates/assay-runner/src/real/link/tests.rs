@@ -112,7 +112,7 @@ fn another_token_another_version_and_nobody_are_told_apart() {
         let _ = stream.read(&mut [0; 512]);
     });
     let (_, stream) = connect(&address.to_string()).unwrap();
-    let told = admitted(stream, &token(), &ConnectionRole::Control).err().unwrap().to_string();
+    let told = sign_in(stream, &token(), &ConnectionRole::Control).err().unwrap().to_string();
     assert!(told.contains("assay-peer/0") && told.contains("both ends"), "{told}");
     old.join().unwrap();
     let told = connect(&address.to_string()).err().unwrap().to_string();
@@ -162,7 +162,7 @@ fn what_was_overheard_opens_nothing() {
 }
 
 fn session(peer: &Served) -> (Wire, u64, Digest) {
-    admitted(peer.connect(), &token(), &ConnectionRole::Control).unwrap()
+    sign_in(peer.connect(), &token(), &ConnectionRole::Control).unwrap()
 }
 
 /// Whether a datagram is answered, and with how many bytes.
@@ -243,12 +243,12 @@ fn sessions_are_few_and_streams_belong_to_one() {
     let peer = Served::new();
     let held = [session(&peer), session(&peer)];
     let told =
-        admitted(peer.connect(), &token(), &ConnectionRole::Control).err().unwrap().to_string();
+        sign_in(peer.connect(), &token(), &ConnectionRole::Control).err().unwrap().to_string();
     assert!(told.contains("busy"), "{told}");
     let stream = |session: u64, congestion: &str| {
         let congestion = congestion.to_owned();
         let role = ConnectionRole::Stream { session, way: Way::Down, congestion };
-        admitted(peer.connect(), &token(), &role).map(drop).map_err(|error| error.to_string())
+        sign_in(peer.connect(), &token(), &role).map(drop).map_err(|error| error.to_string())
     };
     assert_eq!(stream(held[0].1, "reno"), Ok(()));
     assert!(stream(held[0].1 ^ 1, "reno").unwrap_err().contains("busy"));

@@ -1,12 +1,10 @@
 //! Lines over a connection, each with a time limit and a maximum length.
 
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use assay_machine::system::network::handshake::LONGEST_LINE;
-
-use super::read_some;
 
 pub struct Wire {
     pub stream: TcpStream,
@@ -18,8 +16,7 @@ impl Wire {
         Self { stream, rest: Vec::new() }
     }
 
-    /// Reads the next line; fails on timeout, on a line that is too long or not text, or if the
-    /// peer is gone.
+    /// Reads the next line; fails on timeout, on a line that is too long or not text, or if the peer is gone.
     pub fn line(&mut self, until: Instant) -> io::Result<String> {
         loop {
             if let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
@@ -37,7 +34,7 @@ impl Wire {
             self.stream.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
             let mut bytes = [0; LONGEST_LINE];
             let room = LONGEST_LINE - self.rest.len();
-            match read_some(&mut self.stream, &mut bytes[..room]) {
+            match self.stream.read(&mut bytes[..room]) {
                 Ok(0) => {
                     let gone = "the peer closed the connection";
                     return Err(io::Error::new(io::ErrorKind::UnexpectedEof, gone));

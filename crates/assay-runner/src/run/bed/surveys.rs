@@ -2,7 +2,7 @@
 
 use super::{BedSlot, Companions, TestBed, open_base, wait_until_released};
 use crate::run::area::{self, Fill, OpenTarget, Terms};
-use crate::run::changes::{check_observed, refused};
+use crate::run::changes::{check_observed, refusals};
 use crate::run::event::{Context, Event};
 use crate::run::places::{Place, usable_range};
 use crate::run::survey;
@@ -17,6 +17,7 @@ use assay_study::plan::design::{Demands, ResolvedDesign, Varied};
 use assay_study::results::plan::{Arm, Plan, Refusal};
 
 impl TestBed<'_> {
+    /// Surveys each base on each place; an unavailable base becomes a refusal.
     pub fn survey(
         &mut self,
         context: &mut Context<'_>,
@@ -24,8 +25,7 @@ impl TestBed<'_> {
     ) -> Outcome<()> {
         let demands = design.demands;
         for place in &self.places {
-            let refused = refused(self.system, design, place);
-            check_levels_available(demands, &refused)?;
+            check_levels_available(demands, &refusals(self.system, design, place))?;
             if demands.made.on_device {
                 for device in place.devices() {
                     usable_range(self.system, demands, &device.site, !place.others.is_empty())?;
@@ -33,8 +33,8 @@ impl TestBed<'_> {
             }
         }
         for place in 0..self.places.len() {
-            if let Some(prime) = &demands.precondition {
-                self.precondition(context, place, prime)?;
+            if let Some(precondition) = &demands.precondition {
+                self.precondition(context, place, precondition)?;
             }
             let mut refused = Vec::new();
             for under in &design.layout.bases {
@@ -84,7 +84,7 @@ impl TestBed<'_> {
         place: usize,
     ) -> Outcome<()> {
         let (system, seed) = (self.system, self.seed);
-        let surveyed = survey::at_target(system, context, design, &self.places[place], seed)?;
+        let surveyed = survey::survey_place(system, context, design, &self.places[place], seed)?;
         let site = self.places[place].site.clone();
         let mut survey = surveyed.survey.clone();
         let (refused, companions) = self.rehearse_all(&site)?;
@@ -93,6 +93,7 @@ impl TestBed<'_> {
         Ok(())
     }
 
+    /// Creates a stack, surveys it, and removes it.
     fn survey_made(
         &mut self,
         context: &mut Context<'_>,
@@ -117,6 +118,7 @@ impl TestBed<'_> {
         Ok(())
     }
 
+    /// Opens the targets of a resumed study, with their stored surveys.
     pub fn reopen(&mut self, context: &mut Context<'_>, plan: &Plan) -> Outcome<()> {
         // Judge the data after a power cut before doing anything else.
         let keeps_content = plan.workloads.iter().any(|workload| workload.work.outlives_cuts());
@@ -251,7 +253,7 @@ impl TestBed<'_> {
         &mut self,
         context: &mut Context<'_>,
         place: usize,
-        prime: &Precondition,
+        precondition: &Precondition,
     ) -> Outcome<()> {
         let Place { site, consent, law, others } = &self.places[place];
         if law.is_some() {
@@ -270,11 +272,12 @@ impl TestBed<'_> {
         // One handle for all passes: opening is exclusive.
         let opened =
             OpenTarget::open(self.system, site, consent.as_ref())?.starting_at(range.start);
-        for pass in 1..=prime.passes {
-            let what = format!("{}, preconditioning pass {pass} of {}", site.target, prime.passes);
+        for pass in 1..=precondition.passes {
+            let what =
+                format!("{}, preconditioning pass {pass} of {}", site.target, precondition.passes);
             (context.tell)(Event::Making { what });
             let seed = self.seed.wrapping_add(u64::from(pass));
-            let how = Fill::unlimited(engine.name, prime.compressibility, seed);
+            let how = Fill::unlimited(engine.name, precondition.compressibility, seed);
             let length = (range.end - range.start) / (1 << 20) * (1 << 20);
             area::fill(context, &opened, site, length, &how)?;
         }

@@ -34,6 +34,7 @@ impl<'a> RunningFleet<'a> {
         &self.kept.trials
     }
 
+    /// Collects the counts of all hosts, and merges and stores the trial.
     pub fn gather(&mut self, plan: &Plan, step: &ScheduleStep, done: &Done) {
         let record = &done.trial;
         if self.turn.as_ref().is_some_and(|turn| turn.left > 0 && turn.void.is_none()) {

@@ -54,7 +54,7 @@ impl RunningFleet<'_> {
         // Only now are all ranks connected, so each one receives the error.
         match mismatch {
             Some(why) => Err(why),
-            None => self.welcome(&fellows::sharing(processes)),
+            None => self.welcome(&fellows::shared_machines(processes)),
         }
     }
 
@@ -62,9 +62,9 @@ impl RunningFleet<'_> {
     fn welcome(&mut self, machines: &[Sharing]) -> Result<(), String> {
         let ranks_on = |machine: &Sharing| machine.iter().map(|(rank, _)| *rank).collect();
         self.on_one_machine = machines.iter().map(ranks_on).collect();
-        self.fellows = fellows::processes(machines, 0).into_iter().collect();
+        self.fellows = fellows::fellow_processes(machines, 0).into_iter().collect();
         for rank in self.others() {
-            let fellows = fellows::processes(machines, rank);
+            let fellows = fellows::fellow_processes(machines, rank);
             let welcome = Welcome { id: self.id.clone(), seed: self.seed, fellows };
             self.say_or_fail(rank, &Message::Welcome(welcome))?;
         }
@@ -116,7 +116,7 @@ impl RunningFleet<'_> {
         self.say_to_all(&Message::Next(Box::new(next)));
     }
 
-    /// Calls a meeting: waits for all, and announces the outcome.
+    /// Calls a meeting: waits for all, and announces the outcome. `own` is the readiness of rank 0.
     pub(super) fn convene(&mut self, meeting: u64, own: Result<(), String>) -> Result<(), String> {
         let mut barrier = Barrier::new(self.others().into_iter().chain([0]));
         // Rank 0 always arrives first.
@@ -179,6 +179,7 @@ impl RunningFleet<'_> {
         }
     }
 
+    /// Notes the loss of a rank; without ranks, or if the study must stop on failure, the session is over.
     pub(super) fn lose(&mut self, rank: u32, why: &str) {
         self.member.line.let_go(rank);
         let (order, replicate) =
@@ -310,7 +311,7 @@ fn other_purpose(name: &str, purpose: FleetPurpose) -> String {
 fn limited_surveys(own: &OfRank<'_>, common: &Common) -> OfHost {
     let limited = own.surveys.iter().zip(&common.surveys).map(|(survey, shared)| {
         let mut survey = survey.clone();
-        shared.limit(&mut survey);
+        shared.apply_to(&mut survey);
         survey.target = clean_reason(&survey.target);
         survey
     });
@@ -349,15 +350,15 @@ fn cleaned_remark(said: HostSaid) -> HostSaid {
 
 /// Cleans and shortens a text of another host.
 pub(super) fn clean_reason(text: &str) -> String {
-    cut(text, LONGEST_REASON)
+    clean(text, LONGEST_REASON)
 }
 
 /// The same for rank 0, whose reasons include those of others.
 pub(super) fn clean_words(text: &str) -> String {
-    cut(text, LONGEST_WORDS)
+    clean(text, LONGEST_WORDS)
 }
 
-fn cut(text: &str, most: usize) -> String {
+fn clean(text: &str, most: usize) -> String {
     let one_line =
         text.chars().take(most).map(|sign| if sign.is_whitespace() { ' ' } else { sign });
     outside::page(&one_line.collect::<String>()).into_owned()

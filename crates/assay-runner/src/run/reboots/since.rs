@@ -27,7 +27,8 @@ fn compact_id(id: &str) -> String {
     id.trim().replace('-', "").to_ascii_lowercase()
 }
 
-/// Returns the journal's boots after one, with noted ones in between; else the noted ones.
+/// Returns the boots after `began`: those of the journal, and noted ones that it lacks. If the journal does not contain
+/// `began`, only noted boots count.
 fn merge_log(journal: Vec<Record>, began: &str, noted: &[&LogEntry], cut_off: &str) -> Vec<Record> {
     let start = journal.iter().position(|boot| boot.id == began);
     let mut left: Vec<Record> = match start {

@@ -61,7 +61,7 @@ fn begun(boots: u32) -> Option<(Fake, String)> {
     let fake = machine();
     journal(&fake, "a");
     let (stop, mut tell) = (AtomicBool::new(false), |_| {});
-    let unit = unit(
+    let unit = unit_text(
         &fake,
         name,
         "20261123-0000",
@@ -163,7 +163,7 @@ fn a_unit_that_somebody_else_changed_is_not_removed() {
 fn a_path_that_a_unit_cannot_hold_is_refused() {
     let fake = machine();
     let odd = Path::new("/home/a%b/results");
-    let refused =
-        unit(&fake, "any", "1", Path::new("/usr/bin/assay"), odd, Path::new("/j")).unwrap_err();
+    let refused = unit_text(&fake, "any", "1", Path::new("/usr/bin/assay"), odd, Path::new("/j"))
+        .unwrap_err();
     assert!(refused.message.contains("a unit cannot contain"), "{}", refused.message);
 }

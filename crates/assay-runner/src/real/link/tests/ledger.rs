@@ -41,7 +41,7 @@ fn another_token_is_turned_away_and_a_peer_started_anew_knows_nothing() {
 fn a_line_that_is_not_signed_ends_the_connection_and_no_other() {
     let peer = Served::new();
     for line in ["tell 1\n".to_owned(), format!("tell 1 {}\n", "00".repeat(32))] {
-        let (mut wire, ..) = admitted(peer.connect(), &token(), &ConnectionRole::Ledger).unwrap();
+        let (mut wire, ..) = sign_in(peer.connect(), &token(), &ConnectionRole::Ledger).unwrap();
         wire.say(&line).unwrap();
         assert!(wire.line(Instant::now() + Duration::from_secs(20)).is_err(), "{line}");
     }
