@@ -19,7 +19,7 @@ pub const IMPORTER: Importer = Importer {
     },
     recognises: |start| {
         let lines = lines::lines(start).take(LINES).map(|(_, line)| line);
-        lines.into_iter().any(|line| is_own(line) && line.split(',').count() >= FIELDS)
+        lines.into_iter().any(|line| is_csv(line) && line.split(',').count() >= FIELDS)
     },
     reads: Reads::Runs(read),
     unused: &[("%CP, %CPU", "processor time")],
@@ -63,7 +63,7 @@ const SETTINGS: [(&str, usize); 6] = [
     ("directories", 24),
 ];
 
-fn is_own(line: &str) -> bool {
+fn is_csv(line: &str) -> bool {
     line.split_once(',').is_some_and(|(version, _)| VERSIONS.contains(&version.trim()))
 }
 
@@ -88,14 +88,15 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
 
 fn add_runs(line: usize, row: &Splitter, runs: &mut Vec<ImportedRun>, mistakes: &mut Mistakes<'_>) {
     let missing = if WITHOUT_SEEKS.contains(&row.field(0)) { 2 } else { 0 };
+    // The tables give the columns of version 2.00.
     let column = |index: usize| if index < BEHIND_SEEKS { index } else { index - missing };
     for (test, rate, latency, (metric, factor)) in TESTS {
         let cell = |index: usize| {
             let index = column(index);
             Field { line, column: index + 1, name: test, text: row.field(index) }
         };
-        let value = amount(&cell(rate), &[("", 1.0)], mistakes);
-        let largest = amount(&cell(latency), &TIMES, mistakes);
+        let value = parse_amount(&cell(rate), &[("", 1.0)], mistakes);
+        let largest = parse_amount(&cell(latency), &TIMES, mistakes);
         // A test that was not run has neither.
         let is_fast = is_too_fast(row.field(column(rate)));
         if value.is_none() && largest.is_none() && !is_fast {
@@ -130,7 +131,11 @@ fn is_too_fast(field: &str) -> bool {
 const TIMES: [(&str, f64); 4] = [("us", 1e3), ("ms", 1e6), ("ns", 1.0), ("s", 1e9)];
 
 /// Reads a number with one of the units; `None` if the field is empty or the test was too fast to time.
-fn amount(cell: &Field<'_>, units: &[(&str, f64)], mistakes: &mut Mistakes<'_>) -> Option<f64> {
+fn parse_amount(
+    cell: &Field<'_>,
+    units: &[(&str, f64)],
+    mistakes: &mut Mistakes<'_>,
+) -> Option<f64> {
     if cell.text.is_empty() || is_too_fast(cell.text) {
         return None;
     }

@@ -94,11 +94,12 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
                 reads.add(metric, Some(value * factor));
             }
         }
-        let is_mixed = !reads.values.is_empty();
-        if is_mixed {
-            run.workload.push_str(", writes");
+        let mut directions = vec![run];
+        if !reads.values.is_empty() {
+            directions[0].workload.push_str(", writes");
+            directions.push(reads);
         }
-        for mut run in [run, reads].into_iter().take(1 + usize::from(is_mixed)) {
+        for mut run in directions {
             if field("direct IO").is_none_or(|direct| direct == "0") {
                 let size = field("file size").and_then(|size| size.parse().ok());
                 run.may_be_buffered(size.unwrap_or(f64::INFINITY));

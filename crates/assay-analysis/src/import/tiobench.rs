@@ -39,7 +39,9 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
             section = Some(plain);
             continue;
         }
-        let (Some(section), Some((identifier, fields))) = (section, row(line)) else { continue };
+        let (Some(section), Some((identifier, fields))) = (section, parse_row(line)) else {
+            continue;
+        };
         let mut run = ImportedRun::new(section.to_lowercase());
         run.set("identifier", identifier);
         for (name, column) in SETTINGS {
@@ -57,7 +59,7 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
 }
 
 /// The identifier and the fields of a row; asterisks are missing values.
-fn row(line: &str) -> Option<(&str, Vec<&str>)> {
+fn parse_row(line: &str) -> Option<(&str, Vec<&str>)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let from = words.len().checked_sub(FIELDS).filter(|from| *from > 0)?;
     let number =

@@ -46,11 +46,11 @@ pub fn read(name: &str, text: &str, options: &Options) -> Outcome<Imported> {
     let mut lines = lines::lines(text);
     let mut splitter = Splitter::new();
     let Some((number, first)) = lines.next() else {
-        return Err(Failure::mistake(nothing(name, text)));
+        return Err(Failure::mistake(no_rows_message(name, text)));
     };
     let Some(header) = Header::read(number, first, &mut splitter, &mut mistakes) else {
         mistakes.outcome()?;
-        return Err(Failure::mistake(nothing(name, text)));
+        return Err(Failure::mistake(no_rows_message(name, text)));
     };
     let mut table = TrialTable::new(&header);
     for (number, line) in lines {
@@ -63,7 +63,7 @@ pub fn read(name: &str, text: &str, options: &Options) -> Outcome<Imported> {
     Ok(build::build(table, options))
 }
 
-fn nothing(name: &str, text: &str) -> String {
+fn no_rows_message(name: &str, text: &str) -> String {
     let what = if text.trim().is_empty() { "is empty" } else { "contains only comments" };
     format!(
         "{name}:1:1: the file {what}; write a header and a row for each trial and metric (example: \
