@@ -24,11 +24,11 @@ pub fn beside(name: &str) -> Outcome<PublishedBeside> {
         work: "kernel-compile".to_owned(),
         statistic: sheet.statistic(),
         baseline: BARE.to_owned(),
-        rows: sheet.rows().map(|row| place(row, bare)).collect::<Outcome<_>>()?,
+        rows: sheet.rows().map(|row| platform_row(row, bare)).collect::<Outcome<_>>()?,
     })
 }
 
-fn place(row: SheetRow<'_>, bare: f64) -> Outcome<BesideRow> {
+fn platform_row(row: SheetRow<'_>, bare: f64) -> Outcome<BesideRow> {
     let (place, flag) = (row.text("place")?, row.text("flag")?);
     let (seconds, percent) = (row.positive("seconds")?, row.printed("published_percent")?);
     let computed = 100.0 * bare / seconds;

@@ -62,10 +62,10 @@ pub fn is_number(column: &str) -> bool {
 
 impl Flat {
     pub fn new(file: &str, row: &CollectionRow) -> Self {
-        let shown = |name: &str, unit: f64| row.measured.get(name).map(|cell| cell.value / unit);
+        let in_unit = |name: &str, unit: f64| row.measured.get(name).map(|cell| cell.value / unit);
         let mut numbers = [None; NUMBERS.len()];
-        for (at, kind) in numbers.iter_mut().zip(&NUMBERS) {
-            *at = shown(kind.name, kind.unit);
+        for (number, kind) in numbers.iter_mut().zip(&NUMBERS) {
+            *number = in_unit(kind.name, kind.unit);
         }
         let (price_per_gb, currency) = row.price_per_gb().unzip();
         Self {
@@ -75,10 +75,10 @@ impl Flat {
             claimed: row.claimed.join(", "),
             reached: reached(row),
             numbers,
-            energy_j_per_gib: shown(ENERGY, 1.0),
+            energy_j_per_gib: in_unit(ENERGY, 1.0),
             price_per_gb,
             currency: currency.unwrap_or_default(),
-            trust: trust(row),
+            trust: trust_words(row),
             date: row.date.clone().unwrap_or_default(),
             machine: row.machine.clone(),
             filesystem: row.filesystem.clone(),
@@ -125,7 +125,7 @@ pub fn table(rows: &[Flat]) -> String {
     text
 }
 
-fn trust(row: &CollectionRow) -> String {
+fn trust_words(row: &CollectionRow) -> String {
     if row.published.is_some() {
         return PUBLISHED.to_owned();
     }
