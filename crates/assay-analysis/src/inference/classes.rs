@@ -50,7 +50,7 @@ pub(super) fn name(workload: &str, class: &str) -> String {
 }
 
 /// Groups of devices whose requests are added, each with a name; several observed devices stay separate.
-fn parts(
+fn device_groups(
     workload: &PlannedWorkload,
     site: Option<&Site>,
     block: Option<&BlockLatency>,
@@ -65,7 +65,7 @@ fn parts(
 }
 
 /// Requests that the devices completed, by class, added over the devices.
-fn spans(
+fn sum_by_class(
     block: &BlockLatency,
     devices: &[String],
 ) -> Result<BTreeMap<&'static str, ClassSpan>, String> {
@@ -81,7 +81,7 @@ fn spans(
 }
 
 /// Requests of a trial by class, each with its name in cells.
-pub(super) fn of_trial(
+pub(super) fn requests_by_class(
     plan: &Plan,
     environment: &Environment,
     trial: &Trial,
@@ -90,8 +90,8 @@ pub(super) fn of_trial(
     let site = environment.sites.get(workload.target);
     let Some(block) = trial.evidence.block_latency.value() else { return Vec::new() };
     let mut requests = Vec::new();
-    for (part, devices) in parts(workload, site, Some(block)) {
-        let mut spans = spans(block, &devices).unwrap_or_default();
+    for (part, devices) in device_groups(workload, site, Some(block)) {
+        let mut spans = sum_by_class(block, &devices).unwrap_or_default();
         // Reads and writes first: most ask for them, and the first two lead a page of classes.
         for class in &CLASSES {
             let span = spans.remove(class.key);
@@ -140,13 +140,13 @@ pub(super) struct ClassSeries {
     metrics: Vec<(&'static str, Result<Series, AbsentCell>)>,
 }
 
-pub(super) fn of_row(row: &RowTrials<'_>) -> Vec<ClassSeries> {
+pub(super) fn class_series(row: &RowTrials<'_>) -> Vec<ClassSeries> {
     let block = row.trials.first().and_then(|trial| trial.record.evidence.block_latency.value());
-    let parts = parts(row.workload, row.site, block).into_iter();
-    parts.map(|(part, devices)| of_part(row, part, &devices)).collect()
+    let parts = device_groups(row.workload, row.site, block).into_iter();
+    parts.map(|(part, devices)| class_series_of_devices(row, part, &devices)).collect()
 }
 
-fn of_part(row: &RowTrials<'_>, part: String, devices: &[String]) -> ClassSeries {
+fn class_series_of_devices(row: &RowTrials<'_>, part: String, devices: &[String]) -> ClassSeries {
     let spans = spans_of(row, devices);
     let absent = absent_cell(row, &spans);
     let mut metrics = Vec::new();
@@ -166,7 +166,7 @@ fn of_part(row: &RowTrials<'_>, part: String, devices: &[String]) -> ClassSeries
 
 /// Why no class of a row has numbers; `None` if one has.
 fn absent_cell(row: &RowTrials<'_>, spans: &Spans<'_>) -> Option<AbsentCell> {
-    if let Some(reason) = unseen(spans) {
+    if let Some(reason) = reason_without_classes(spans) {
         return Some(row.absent(Some(ALL), reason));
     }
     let work = &row.workload.work;
@@ -175,7 +175,7 @@ fn absent_cell(row: &RowTrials<'_>, spans: &Spans<'_>) -> Option<AbsentCell> {
 }
 
 /// Series of every class with requests in any trial of a workload, and the missing numbers.
-pub(super) fn series(rows: Vec<ClassSeries>) -> (Vec<Series>, Vec<AbsentCell>) {
+pub(super) fn series_of_seen_classes(rows: Vec<ClassSeries>) -> (Vec<Series>, Vec<AbsentCell>) {
     let (mut all_series, mut absent) = (Vec::new(), Vec::new());
     let mut seen: BTreeMap<String, BTreeSet<&'static str>> = BTreeMap::new();
     for row in &rows {
@@ -202,7 +202,7 @@ fn spans_of<'a>(row: &'a RowTrials<'a>, devices: &[String]) -> Spans<'a> {
             continue;
         }
         let trial_spans = match block.value() {
-            Some(block) => spans(block, devices).map(|classes| ClassSpans {
+            Some(block) => sum_by_class(block, devices).map(|classes| ClassSpans {
                 classes,
                 span_ns: block.span_ns,
                 sums_alone: None,
@@ -216,10 +216,15 @@ fn spans_of<'a>(row: &'a RowTrials<'a>, devices: &[String]) -> Spans<'a> {
 }
 
 /// Why no trial that counts has any class; `None` if one has, or if classes were not requested.
-fn unseen(spans: &Spans<'_>) -> Option<String> {
-    let counting = spans.iter().filter(|(trial, _)| trial.counts());
-    let reasons: Option<Vec<&String>> = counting.map(|(_, told)| told.as_ref().err()).collect();
-    reasons?.first().map(|reason| (*reason).clone())
+fn reason_without_classes(spans: &Spans<'_>) -> Option<String> {
+    let mut first_reason = None;
+    for (_, classes) in spans.iter().filter(|(trial, _)| trial.counts()) {
+        match classes {
+            Ok(_) => return None,
+            Err(reason) => first_reason = first_reason.or(Some(reason)),
+        }
+    }
+    first_reason.cloned()
 }
 
 fn is_idle(spans: &Spans<'_>) -> bool {
@@ -279,14 +284,14 @@ fn metric_series(
 /// The rule that judges each class of production work separately.
 const RULE: &str = "unstable";
 
-/// Whether the trials of a class of production work vary too much for their mean.
+/// The remark if the trials of a class of production work vary too much for their mean.
 fn unstable(row: &RowTrials<'_>, trials: &[TrialValue]) -> Option<RuleRemark> {
     if !row.workload.work.is_others() {
         return None;
     }
     let undisturbed = trials.iter().filter(|trial| trial.status == Status::Ok);
     let values: Vec<f64> = undisturbed.filter_map(|trial| trial.value).collect();
-    unstable::of_latencies(&values)
+    unstable::latency_remark(&values)
 }
 
 fn no_requests(class: &ClassColumn, trial: &MeasuredTrial<'_>) -> String {
@@ -294,7 +299,7 @@ fn no_requests(class: &ClassColumn, trial: &MeasuredTrial<'_>) -> String {
 }
 
 /// The value of a class metric in a trial; `None` for all other metrics.
-pub(super) fn in_trial(metric: &str, row: &RowTrials<'_>) -> Option<Result<f64, String>> {
+pub(super) fn trial_value(metric: &str, row: &RowTrials<'_>) -> Option<Result<f64, String>> {
     let (key, _) = metric::class(metric)?;
     let class = CLASSES.iter().find(|class| class.key == key)?;
     let counted = row.site.filter(|_| !row.workload.work.is_only_watched());
@@ -358,18 +363,16 @@ pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
 
 fn sentence(found: &Findings, workload: &str, classes: &[&Comparison]) -> Option<Sentence> {
     let first = classes.first()?;
-    let is_judged = |one: &&&Comparison| {
-        matches!(one.verdict, Some(Verdict::Better | Verdict::Worse | Verdict::Equivalent))
-    };
     let differs = |name: &String| first.configuration.get(name) != first.baseline.get(name);
     let levels = |arm: &Arm| arm_in_words(arm.iter().filter(|(name, _)| differs(name)));
     // No sentence for an arm without a pair.
-    let is_empty = !first.configuration.keys().any(differs);
-    if is_empty || first.verdict.is_none() || classes.iter().all(|one| one.n == 0) {
+    let is_baseline = !first.configuration.keys().any(differs);
+    if is_baseline || first.verdict.is_none() || classes.iter().all(|one| one.n == 0) {
         return None;
     }
-    let (judged, others): (Vec<&Comparison>, Vec<&Comparison>) =
-        classes.iter().partition(|one| is_judged(one));
+    let (judged, others): (Vec<&Comparison>, Vec<&Comparison>) = classes.iter().partition(|one| {
+        matches!(one.verdict, Some(Verdict::Better | Verdict::Worse | Verdict::Equivalent))
+    });
     let mut clauses: Vec<String> =
         judged.iter().filter_map(|one| verdict_clause(found, one)).collect();
     let interval = !clauses.is_empty();
@@ -495,7 +498,8 @@ mod tests {
         let mut findings = bench(2).findings();
         findings.study.race_ratio = Some(0.5);
         let told = |metric: &str| {
-            let sentence = super::super::race::confirmed(&findings, Some(metric)).unwrap();
+            let sentence =
+                super::super::race::confirmation_sentence(&findings, Some(metric)).unwrap();
             let own = found(&findings, metric);
             let [ratio, low, high] =
                 show::ratios(own.ratio.unwrap(), own.ci95_simultaneous.unwrap());
@@ -508,7 +512,7 @@ mod tests {
         assert!(reads.contains("(ratio 2,") && writes.contains("(ratio 1,"), "{reads} {writes}");
         // A study that confirms no race has no sentence on one.
         findings.study.race_ratio = None;
-        assert!(super::super::race::confirmed(&findings, None).is_none());
+        assert!(super::super::race::confirmation_sentence(&findings, None).is_none());
     }
 
     #[test]

@@ -15,7 +15,8 @@ struct MemoryRow {
     name: String,
     set_bytes: u64,
     reached_bytes: f64,
-    killed: (usize, usize),
+    killed_trials: usize,
+    trials: usize,
     rate: Option<f64>,
     /// Bytes of the working set per byte of memory.
     per_memory: Option<f64>,
@@ -31,7 +32,7 @@ pub(super) fn swap_sentence(
 ) -> Option<Sentence> {
     let rows = rows.iter().filter(|row| row.workload.name == workload && !row.workload.control);
     let rows: Vec<MemoryRow> = rows.filter_map(|row| memory_row(found, row)).collect();
-    if !rows.iter().any(|row| row.killed.0 > 0 || row.packs) {
+    if !rows.iter().any(|row| row.killed_trials > 0 || row.packs) {
         return None;
     }
     let mut clauses: Vec<String> = rows.iter().filter_map(MemoryRow::kills_clause).collect();
@@ -43,12 +44,13 @@ pub(super) fn swap_sentence(
 
 impl MemoryRow {
     fn kills_clause(&self) -> Option<String> {
-        let (killed, trials) = self.killed;
-        let reached = show::bytes(self.reached_bytes as u64);
-        (killed > 0).then(|| {
+        (self.killed_trials > 0).then(|| {
             format!(
-                "{} ran out of memory in {killed} of {trials} trials, after filling {reached} of {}",
+                "{} ran out of memory in {} of {} trials, after filling {} of {}",
                 self.name,
+                self.killed_trials,
+                self.trials,
+                show::bytes(self.reached_bytes as u64),
                 show::bytes(self.set_bytes)
             )
         })
@@ -56,14 +58,17 @@ impl MemoryRow {
 
     fn fit_clause(&self) -> Option<String> {
         let rate = show::per_second(self.rate?);
-        let per = self.per_memory.filter(|_| self.packs).map(|per| self.memory_clause(per));
-        let per = per.unwrap_or_default();
+        let memory = self.per_memory.filter(|_| self.packs).map(|per| self.memory_clause(per));
+        let memory = memory.unwrap_or_default();
         // If some trials were killed, the data fits in the others only.
-        let scope = match self.killed {
-            (0, _) => String::new(),
-            (killed, trials) => format!(" in the other {} trials", trials.saturating_sub(killed)),
+        let scope = match self.killed_trials {
+            0 => String::new(),
+            killed => format!(" in the other {} trials", self.trials - killed),
         };
-        Some(format!("{}: the data fits{scope}, with {rate} accesses per second{per}", self.name))
+        Some(format!(
+            "{}: the data fits{scope}, with {rate} accesses per second{memory}",
+            self.name
+        ))
     }
 
     /// Memory used by the working set, including compressed pages outside the limit.
@@ -91,7 +96,8 @@ fn memory_row(found: &Findings, row: &RowTrials<'_>) -> Option<MemoryRow> {
         name: found.arm_words(&row.workload.arm),
         set_bytes: planned.set_bytes,
         reached_bytes: mean(&REACHED)?,
-        killed: (kills.iter().filter(|killed| **killed > 0.0).count(), kills.len()),
+        killed_trials: kills.iter().filter(|killed| **killed > 0.0).count(),
+        trials: kills.len(),
         rate: mean(&RATE),
         per_memory: mean(&HELD),
         packs: cell(&EXPECTED).is_some(),

@@ -8,7 +8,7 @@ use assay_study::findings::{
     Because, Findings, Measurement, Trust, WATCHED, WINDOWS, WorkloadFacts,
 };
 
-use super::across::{named_cell, names};
+use super::across::{cell_with_result, names};
 
 pub(super) static ABOUT: About = About {
     name: "unequal-pressure",
@@ -43,7 +43,7 @@ pub struct ResultWindow {
 }
 
 /// Before and after, if exactly two windows are compared.
-pub(super) fn new(first: &Findings, later: &[Findings]) -> Option<Windows> {
+pub(super) fn compare_windows(first: &Findings, later: &[Findings]) -> Option<Windows> {
     let [other] = later else { return None };
     let [before, after] = [window(first)?, window(other)?];
     let shares = before.cpu_pressure.zip(after.cpu_pressure);
@@ -64,7 +64,8 @@ fn window(found: &Findings) -> Option<ResultWindow> {
     })
 }
 
-pub(super) fn doubted(windows: &Windows, sides: [&Findings; 2]) -> [Findings; 2] {
+/// The results, with suspect numbers if CPU waits differed.
+pub(super) fn mark_suspect_windows(windows: &Windows, sides: [&Findings; 2]) -> [Findings; 2] {
     let (rule, trust) = (ABOUT.name.to_owned(), Trust::Suspect);
     let because = Because { rule, trust, text: windows.pressure.clone() };
     sides.map(|side| {
@@ -78,13 +79,13 @@ pub(super) fn doubted(windows: &Windows, sides: [&Findings; 2]) -> [Findings; 2]
 }
 
 /// Adds the windows to their findings, with every number of each class.
-pub(super) fn tell(windows: &Windows, sides: [&Findings; 2], found: &mut Findings) {
+pub(super) fn add_windows(windows: &Windows, sides: [&Findings; 2], found: &mut Findings) {
     for (side, name) in sides.into_iter().zip(names(&sides)) {
         let is_of_class = |cell: &&Measurement| {
             !cell.primary && !cell.control && metric::class(&cell.metric).is_some()
         };
         let cells = side.measurements.iter().filter(is_of_class);
-        found.measurements.extend(cells.map(|cell| named_cell(cell, &name)));
+        found.measurements.extend(cells.map(|cell| cell_with_result(cell, &name)));
     }
     found.study.lead_figure = Some("classes".to_owned());
     let mut notes = Vec::new();

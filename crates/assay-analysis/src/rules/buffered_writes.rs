@@ -37,6 +37,7 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let (mut written, mut dirtied) = (0_u64, 0_u64);
     for trial in case.trials.iter().filter(|trial| trial.claims().write.bytes > 0) {
         let written_bytes = trial.claims().write.bytes;
+        // Without a true count in every trial, the rule does not judge.
         dirtied = dirtied.saturating_add(survey.own_bytes(written_bytes, dirtied_bytes(trial)?)?);
         written = written.saturating_add(written_bytes);
     }

@@ -8,7 +8,7 @@ use assay_workloads::metrics::nature;
 
 use super::{MOVED, RULES, Rule, RuleRemark};
 
-pub fn weigh(series: &mut Series) {
+pub fn apply_import_rules(series: &mut Series) {
     if series.evidence.iter().all(Vec::is_empty) {
         return;
     }

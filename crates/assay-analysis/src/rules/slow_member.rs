@@ -16,7 +16,8 @@ const FEWEST_TRIALS: usize = 3;
 const CLEAR_MAJORITY: (usize, usize) = (2, 3);
 /// Largest probability of naming one of identical members if one of them is delayed in half of the trials.
 const MOST_CHANCE: f64 = 0.05;
-const HELD_UP: f64 = 0.5;
+/// Share of the trials in which one of identical members is delayed.
+const DELAYED_SHARE: f64 = 0.5;
 
 pub static RULE: Rule = Rule {
     about: About {
@@ -43,10 +44,10 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     if is_simulated(case) {
         return None;
     }
-    devices::arrays_of(case.site).iter().find_map(|array| of_array(case, array))
+    devices::arrays_of(case.site).iter().find_map(|array| slow_member_note(case, array))
 }
 
-fn of_array(case: &Case<'_>, array: &Array) -> Option<RuleRemark> {
+fn slow_member_note(case: &Case<'_>, array: &Array) -> Option<RuleRemark> {
     let judged: Vec<Slowest> =
         case.trials.iter().filter_map(|trial| slowest(&members(trial, array)?)).collect();
     let slow = clearly_slow(&judged, array.members.len())?;
@@ -103,13 +104,13 @@ fn clearly_slow(judged: &[Slowest], members: usize) -> Option<Vec<&Slowest>> {
     let most = slow().map(|one| trials_of(&one.device)).max_by_key(Vec::len)?;
     let (part, of) = CLEAR_MAJORITY;
     let is_clear = most.len() >= FEWEST_TRIALS && most.len() * of >= judged.len() * part;
-    let chance = by_chance(most.len(), judged.len(), members)?;
+    let chance = chance_of_naming(most.len(), judged.len(), members)?;
     (is_clear && chance <= MOST_CHANCE).then_some(most)
 }
 
 /// Probability that any of several identical members is delayed in this many trials.
-fn by_chance(hits: usize, trials: usize, members: usize) -> Option<f64> {
-    let each = HELD_UP / members as f64;
+fn chance_of_naming(hits: usize, trials: usize, members: usize) -> Option<f64> {
+    let each = DELAYED_SHARE / members as f64;
     let one = assay_core::stats::binomial_at_least(hits as u64, trials as u64, each)?;
     Some((one * members as f64).min(1.0))
 }

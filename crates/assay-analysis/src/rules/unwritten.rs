@@ -27,7 +27,7 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     if !case.workload.reads() {
         return None;
     }
-    never_written(case).or_else(|| zeros(case))
+    never_written(case).or_else(|| zero_blocks(case))
 }
 
 fn never_written(case: &Case<'_>) -> Option<RuleRemark> {
@@ -45,19 +45,19 @@ fn never_written(case: &Case<'_>) -> Option<RuleRemark> {
             show::bytes(missing),
             show::bytes(area)
         ))
-    } else if let Some(zeros) = zeros(case) {
+    } else if let Some(zeros) = zero_blocks(case) {
         zeros
     } else {
         RuleRemark::note(format!("{part} of the area was never written ({})", show::bytes(missing)))
     })
 }
 
-fn zeros(case: &Case<'_>) -> Option<RuleRemark> {
+fn zero_blocks(case: &Case<'_>) -> Option<RuleRemark> {
     let coverage = case.survey.coverage.value()?;
-    let (zeros, of) = (coverage.zero_blocks, coverage.sampled_blocks);
-    (100.0 * f64::from(zeros) > MOST_PERCENT * f64::from(of)).then(|| {
+    let (zeros, sampled) = (coverage.zero_blocks, coverage.sampled_blocks);
+    (100.0 * f64::from(zeros) > MOST_PERCENT * f64::from(sampled)).then(|| {
         RuleRemark::invalid(format!(
-            "{zeros} of {of} sampled blocks contain only zeros: drives can answer such reads without using the medium"
+            "{zeros} of {sampled} sampled blocks contain only zeros: drives can answer such reads without using the medium"
         ))
     })
 }

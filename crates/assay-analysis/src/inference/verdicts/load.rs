@@ -35,7 +35,7 @@ enum LoadDirection {
 }
 
 /// Withdraws verdicts that a different load may explain; also informs the gate.
-pub(super) fn judge(
+pub(super) fn withdraw_for_load(
     design: &Design,
     questions: &[Question<'_>],
     live: &[String],
@@ -89,10 +89,12 @@ fn rate_difference(
     if low > 1.0 / (1.0 + margin) && high < 1.0 + margin {
         return None;
     }
-    let direction = match () {
-        () if high < 1.0 => LoadDirection::Lower,
-        () if low > 1.0 => LoadDirection::Higher,
-        () => return None,
+    let direction = if high < 1.0 {
+        LoadDirection::Lower
+    } else if low > 1.0 {
+        LoadDirection::Higher
+    } else {
+        return None;
     };
     let note = Note::UnequalLoad { metric: metric.to_owned(), ratio, ci95_family: ends };
     Some((direction, ratio.ln().abs(), note))
@@ -106,7 +108,7 @@ fn largest_explanation(
     explanations.max_by(|one, other| one.1.total_cmp(&other.1)).map(|(.., note)| note)
 }
 
-/// The same for two results, whose rates are also compared; `is_live` returns whether a class was production work.
+/// Withdraws verdicts between two results, whose rates are also compared; `is_live`: a class was production work.
 pub(crate) fn judge_across(found: &mut [Comparison], is_live: impl Fn(&str, &'static str) -> bool) {
     let notes: Vec<Option<Note>> =
         found.iter().map(|one| load_across(found, one, &is_live)).collect();
@@ -172,7 +174,7 @@ pub(super) fn unequal_load(one: &Comparison) -> Option<String> {
 }
 
 /// One check per comparison that the rule flags.
-pub(super) fn checks(found: &[Comparison]) -> Vec<Check> {
+pub(super) fn load_checks(found: &[Comparison]) -> Vec<Check> {
     let unequal = found.iter().filter(|one| is_unequal(one));
     unequal.map(|one| Check::new(ABOUT.name, format!("{}: {}", one.workload, one.text))).collect()
 }

@@ -74,7 +74,11 @@ impl Orders {
 }
 
 /// Withdraws the verdict on two arms if it depends on their order; also informs the gate.
-pub(super) fn judge(design: &Design, questions: &[Question<'_>], comparisons: &mut [Comparison]) {
+pub(super) fn withdraw_for_order_effect(
+    design: &Design,
+    questions: &[Question<'_>],
+    comparisons: &mut [Comparison],
+) {
     for question in questions {
         if !question.primary && !is_gated(design, question.metric, question.primary) {
             continue;
