@@ -43,8 +43,9 @@ impl Header {
             return None;
         }
         let mut header = Self { line, names, ..Self::default() };
-        let meant: Vec<&str> =
-            (0..header.names.len()).filter_map(|column| header.assign_role(column, mistakes)).collect();
+        let meant: Vec<&str> = (0..header.names.len())
+            .filter_map(|column| header.assign_role(column, mistakes))
+            .collect();
         for name in REQUIRED {
             let taken = header.names.iter().any(|written| written == name);
             if !taken && !meant.contains(&name) {

@@ -105,7 +105,11 @@ fn judge_rate(
     let trials = series.clone().flat_map(undisturbed_trials);
     let replicates = distinct(trials.map(|trial| trial.replicate));
     let value = |series: Option<&Series>, replicate: u32| {
-        series.into_iter().flat_map(undisturbed_trials).find(|trial| trial.replicate == replicate)?.value
+        series
+            .into_iter()
+            .flat_map(undisturbed_trials)
+            .find(|trial| trial.replicate == replicate)?
+            .value
     };
     let samples = replicates.iter().map(|replicate| RateSample {
         percentile_ns: value(percentiles, *replicate),

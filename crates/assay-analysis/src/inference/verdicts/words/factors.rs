@@ -151,11 +151,7 @@ fn shape_words(trend: &Trend, name: &impl Fn(f64) -> String) -> String {
         }
         _ => match trend.near {
             Some([from, to]) if from < to => {
-                format!(
-                    "within {margin} of that value from {} to {}",
-                    name(from),
-                    name(to)
-                )
+                format!("within {margin} of that value from {} to {}", name(from), name(to))
             }
             _ => format!("no adjacent level is within {margin} of that value"),
         },
