@@ -7,8 +7,7 @@ mod tests;
 use std::collections::BTreeSet;
 
 use assay_core::failure::{Failure, Outcome};
-use assay_core::reference::Library;
-use assay_core::reference::sheet::SheetRow;
+use assay_core::{reference::Library, reference::sheet::SheetRow};
 use assay_study::file::{Study, presets};
 use assay_study::findings::answers::Claim as Verdict;
 use assay_study::plan::arms::makes_layers;

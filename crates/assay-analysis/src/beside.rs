@@ -1,8 +1,7 @@
 //! The published table of places that `assay compare --by platform --published` shows.
 
 use assay_core::failure::{Failure, Outcome};
-use assay_core::reference::Library;
-use assay_core::reference::sheet::SheetRow;
+use assay_core::{reference::Library, reference::sheet::SheetRow};
 use assay_study::findings::places::{BesideRow, Printed, PublishedBeside};
 
 const DATA: &str = "virtualisation.csv";

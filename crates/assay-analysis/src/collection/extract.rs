@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use assay_core::exhibit::parts::distinct;
 use assay_study::file::fields::TARGET_FACTOR;
 use assay_study::findings::{Because, Findings, LENT, TargetFacts, Trust, WorkloadFacts};
-use assay_study::results::plan::Arm;
+use assay_study::results::plan::{Arm, without_target};
 
 use super::file::is_within_range;
 use super::numbers::{self, ENERGY};
@@ -79,8 +79,7 @@ fn row_of_target(
             measured.insert(ENERGY.to_owned(), energy);
         }
     }
-    if arms.iter().any(|arm| arms.iter().any(|other| without_target(arm) != without_target(other)))
-    {
+    if distinct(arms.iter().map(|arm| without_target(arm))).len() > 1 {
         return Err(
             "the result varies settings, so no number describes only the device; add a check or a flash run"
                 .to_owned(),
@@ -90,14 +89,11 @@ fn row_of_target(
     let claims = card.rated.map(|rated| rated.claims).unwrap_or_default();
     let claimed = claims.into_iter().map(|(text, _)| text).collect();
     let price = card.price.map(|price| price.text);
+    // Numbers of a simulated target never get the name of a drive.
+    let named = extra.device.clone().filter(|_| !is_simulated(target));
     Ok(CollectionRow {
         format: FORMAT.to_owned(),
-        // Numbers of a simulated target never get the name of a drive.
-        device: extra
-            .device
-            .clone()
-            .filter(|_| !is_simulated(target))
-            .unwrap_or_else(|| device_name(target)),
+        device: named.unwrap_or_else(|| device_name(target)),
         capacity_bytes: card.capacity.map(|bytes| bytes.0).or(target.size_bytes),
         claimed: if extra.claimed.is_empty() { claimed } else { extra.claimed.clone() },
         price: extra.price.clone().or(price),
@@ -115,12 +111,6 @@ fn row_of_target(
             .identity
             .then(|| Identity { serial: target.serial.clone(), target: target.name.clone() }),
     })
-}
-
-fn without_target(arm: &Arm) -> Arm {
-    let mut others = arm.clone();
-    others.remove(TARGET_FACTOR);
-    others
 }
 
 fn is_simulated(target: &TargetFacts) -> bool {

@@ -1,13 +1,11 @@
 //! bonnie++'s CSV: one run of all tests per line.
 
-use assay_core::catalogue::About;
-use assay_core::failure::Outcome;
 use assay_core::lines::{self, Splitter};
+use assay_core::{catalogue::About, failure::Outcome};
 
 use super::mistakes::{Field, Mistakes};
 use super::run::{ImportedRun, ImportedRuns};
-use super::words::quoted;
-use super::{Importer, Reads};
+use super::{Importer, Reads, words::quoted};
 
 pub const IMPORTER: Importer = Importer {
     about: About {
@@ -33,12 +31,10 @@ const FIELDS: usize = 36;
 /// Versions without the two fields on seeks, and the first field after them.
 const WITHOUT_SEEKS: [&str; 2] = ["1.96", "1.97"];
 const BEHIND_SEEKS: usize = 9;
-
 /// Metrics with the factor of their rate: KiB or operations per second.
 type Rate = (&'static str, f64);
 const BYTES: Rate = ("bandwidth_bytes_per_s", 1024.0);
 const COUNT: Rate = ("operations_per_s", 1.0);
-
 /// Tests with the field of their rate and of their largest latency.
 const TESTS: [(&str, usize, usize, Rate); 12] = [
     ("write by character", 9, 38, BYTES),
@@ -95,8 +91,8 @@ fn add_runs(line: usize, row: &Splitter, runs: &mut Vec<ImportedRun>, mistakes: 
             let index = column(index);
             Field { line, column: index + 1, name: test, text: row.field(index) }
         };
-        let value = parse_amount(&cell(rate), &[("", 1.0)], mistakes);
-        let largest = parse_amount(&cell(latency), &TIMES, mistakes);
+        let value = parse(&cell(rate), &[("", 1.0)], mistakes);
+        let largest = parse(&cell(latency), &TIMES, mistakes);
         // A test that was not run has neither.
         let is_fast = is_too_fast(row.field(column(rate)));
         if value.is_none() && largest.is_none() && !is_fast {
@@ -131,11 +127,7 @@ fn is_too_fast(field: &str) -> bool {
 const TIMES: [(&str, f64); 4] = [("us", 1e3), ("ms", 1e6), ("ns", 1.0), ("s", 1e9)];
 
 /// Reads a number with one of the units; `None` if the field is empty or the test was too fast to time.
-fn parse_amount(
-    cell: &Field<'_>,
-    units: &[(&str, f64)],
-    mistakes: &mut Mistakes<'_>,
-) -> Option<f64> {
+fn parse(cell: &Field<'_>, units: &[(&str, f64)], mistakes: &mut Mistakes<'_>) -> Option<f64> {
     if cell.text.is_empty() || is_too_fast(cell.text) {
         return None;
     }

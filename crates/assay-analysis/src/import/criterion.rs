@@ -3,15 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_core::catalogue::About;
-use assay_core::failure::Outcome;
 use assay_core::lines::{self, Splitter};
+use assay_core::{catalogue::About, failure::Outcome};
 use serde_json::Value;
 
 use super::json::{self, number};
 use super::run::{ImportedRun, ImportedRuns};
-use super::words::quoted;
-use super::{Importer, Reads, head, mistake_in};
+use super::{Importer, Reads, head, mistake_in, words::quoted};
 
 pub const IMPORTER: Importer = Importer {
     about: About {

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_core::catalogue::About;
-use assay_core::failure::Outcome;
+use assay_core::{catalogue::About, failure::Outcome};
 use assay_workloads::command::ImportEvidence;
 
 use super::run::{ImportedRun, ImportedRuns};
@@ -34,8 +33,7 @@ pub const K: Importer = Importer {
 };
 
 const SETTINGS: [&str; 4] = ["Test", "Time", "Profile", "OS"];
-/// The first KDiskMark version without the bug.
-const FIRST_FIXED: [u32; 2] = [3, 3];
+const FIRST_FIXED_VERSION: [u32; 2] = [3, 3];
 const BANNER: usize = 5;
 
 fn is_output_of(start: &str, tool: &str) -> bool {
@@ -55,7 +53,7 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
         let (key, value) = line.split_once(':')?;
         times::iso_ms(value).filter(|_| key.trim() == "Date")
     });
-    let is_faulty = version(text).is_some_and(|version| version < FIRST_FIXED);
+    let is_faulty = version(text).is_some_and(|version| version < FIRST_FIXED_VERSION);
     let mut settings = BTreeMap::new();
     for line in text.lines() {
         let Some((key, value)) = line.split_once(": ") else { continue };

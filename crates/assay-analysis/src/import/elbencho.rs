@@ -2,13 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use assay_core::catalogue::About;
-use assay_core::failure::Outcome;
 use assay_core::lines::{self, Splitter};
+use assay_core::{catalogue::About, failure::Outcome};
 
-use super::mistakes::Mistakes;
 use super::run::{ImportedRun, ImportedRuns};
-use super::{Importer, Reads, times};
+use super::{Importer, Reads, mistakes::Mistakes, times};
 
 pub const IMPORTER: Importer = Importer {
     about: About {

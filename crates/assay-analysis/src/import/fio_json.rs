@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_core::catalogue::About;
-use assay_core::failure::Outcome;
-use assay_core::quantity::level_number;
+use assay_core::{catalogue::About, failure::Outcome, quantity::level_number};
 use assay_study::file::fio_job::REPORT_ONLY;
 use assay_workloads::command::ImportEvidence;
 use serde_json::Value;
@@ -151,7 +149,7 @@ fn read_document(name: &str, whole: &Value, found: &mut ImportedRuns) -> Outcome
     for group in &groups {
         for (direction, plural) in DIRECTIONS.into_iter().chain(SEPARATE) {
             if let Some(mut run) = run_of_direction(group, direction, plural, &mut found.notes) {
-                run.span_ms = run_span_ms(whole, &groups, group);
+                run.span_ms = span_ms(whole, &groups, group);
                 add_evidence(&mut run, group, direction, whole);
                 found.runs.push(run);
             }
@@ -199,11 +197,7 @@ fn are_in_sequence(groups: &[Vec<FioJob<'_>>]) -> bool {
 }
 
 /// Start and end of a run. If jobs do not record times, groups share the time of their file in order.
-fn run_span_ms(
-    file: &Value,
-    groups: &[Vec<FioJob<'_>>],
-    group: &[FioJob<'_>],
-) -> Option<(u64, u64)> {
+fn span_ms(file: &Value, groups: &[Vec<FioJob<'_>>], group: &[FioJob<'_>]) -> Option<(u64, u64)> {
     let job = group[0].value;
     if let Some(start) = whole(job, &["job_start"]) {
         return Some((start, start + whole(job, &["job_runtime"]).unwrap_or_default()));
@@ -229,11 +223,8 @@ fn run_of_direction(
     plural: &str,
     notes: &mut Vec<String>,
 ) -> Option<ImportedRun> {
-    let parts: Vec<&Value> = group
-        .iter()
-        .filter_map(|job| job.value.get(direction))
-        .filter(|part| has_moved_data(part))
-        .collect();
+    let reported = group.iter().filter_map(|job| job.value.get(direction));
+    let parts: Vec<&Value> = reported.filter(|part| has_moved_data(part)).collect();
     let first = group.first()?;
     let did_other_direction = |job: &FioJob<'_>| {
         let names = DIRECTIONS.iter().map(|(name, _)| *name).filter(|name| *name != direction);

@@ -1,8 +1,6 @@
 //! fio's logs (`write_bw_log`, `write_iops_log`, `write_lat_log`): one run per direction; the file name gives the type.
 
-use assay_core::catalogue::About;
-use assay_core::failure::Outcome;
-use assay_core::lines;
+use assay_core::{catalogue::About, failure::Outcome, lines};
 
 use super::run::{ImportedRun, ImportedRuns, PERCENTILES};
 use super::{Importer, Reads, mistake_in};

@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_core::catalogue::About;
-use assay_core::failure::Outcome;
-use assay_core::lines;
-use assay_core::quantity::Better;
+use assay_core::{catalogue::About, failure::Outcome, lines, quantity::Better};
 
 use super::run::{ImportedRun, ImportedRuns};
 use super::{Importer, Reads};
@@ -62,17 +59,15 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
         // The suffix after the last hyphen is the number of processors (GOMAXPROCS).
         let bare = benchmark.rsplit_once('-').filter(|(_, count)| count.parse::<u32>().is_ok());
         let bare = bare.filter(|_| own_names.is_none()).map_or(benchmark, |(bare, _)| bare);
-        let original = |plain: &str| -> String {
+        let mapped = |plain: &str| -> String {
             let names = own_names.as_ref().and_then(|names| names.get(plain));
             (*names.unwrap_or(&plain)).to_owned()
         };
         let mut parts = bare.split('/');
-        run.workload = original(parts.next().unwrap_or_default());
+        run.workload = mapped(parts.next().unwrap_or_default());
         for part in parts {
             match part.split_once('=') {
-                Some((name, level)) if !name.is_empty() => {
-                    run.set(&original(name), original(level))
-                }
+                Some((name, level)) if !name.is_empty() => run.set(&mapped(name), mapped(level)),
                 _ => run.workload = format!("{}/{part}", run.workload),
             }
         }

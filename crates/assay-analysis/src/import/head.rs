@@ -2,8 +2,7 @@
 
 use assay_core::lines;
 
-use super::HEAD_BYTES;
-use super::words::quoted;
+use super::{HEAD_BYTES, words::quoted};
 
 const NAMED: usize = 4;
 

@@ -1,7 +1,6 @@
 //! hyperfine's JSON: each time is a run; commands, or their parameters, are the arms.
 
-use assay_core::catalogue::About;
-use assay_core::failure::Outcome;
+use assay_core::{catalogue::About, failure::Outcome};
 use serde_json::Value;
 
 use super::json::{self, level};

@@ -1,7 +1,6 @@
 //! iozone's table: one row per file size and record size. The column identifies the test: skipped ones are blank.
 
-use assay_core::catalogue::About;
-use assay_core::failure::Outcome;
+use assay_core::{catalogue::About, failure::Outcome};
 
 use super::run::{ImportedRun, ImportedRuns};
 use super::{Importer, Reads};

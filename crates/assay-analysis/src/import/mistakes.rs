@@ -5,7 +5,7 @@ use assay_core::failure::{Failure, Outcome};
 use super::words::quoted;
 
 /// Mistakes to report in full; the rest are only counted.
-const MOST_REPORTED: usize = 20;
+const REPORTED: usize = 20;
 /// Mistakes to store: a large broken file must not fill the memory.
 const MOST_STORED: usize = 10_000;
 
@@ -60,9 +60,9 @@ impl<'a> Mistakes<'a> {
         }
         self.found.sort_by_key(|(line, column, _)| (*line, *column));
         let mut texts: Vec<String> =
-            self.found.into_iter().take(MOST_REPORTED).map(|(_, _, text)| text).collect();
-        if self.count > MOST_REPORTED {
-            texts.push(format!("and {} more", self.count - MOST_REPORTED));
+            self.found.into_iter().take(REPORTED).map(|(_, _, text)| text).collect();
+        if self.count > REPORTED {
+            texts.push(format!("and {} more", self.count - REPORTED));
         }
         Err(Failure::mistake(texts.join("\n")))
     }
@@ -92,16 +92,13 @@ mod tests {
 
     #[test]
     fn of_many_mistakes_the_first_are_told_and_the_others_counted() {
-        let places: Vec<(usize, usize)> = (1..=MOST_REPORTED + 3).map(|line| (line, 1)).collect();
-        let some = told(&places[..MOST_REPORTED]);
-        assert!(some.lines().count() == MOST_REPORTED && !some.contains("more"), "{some}");
+        let places: Vec<(usize, usize)> = (1..=REPORTED + 3).map(|line| (line, 1)).collect();
+        let some = told(&places[..REPORTED]);
+        assert!(some.lines().count() == REPORTED && !some.contains("more"), "{some}");
         let many = told(&places);
-        assert!(
-            many.ends_with("\nand 3 more") && many.lines().count() == MOST_REPORTED + 1,
-            "{many}"
-        );
+        assert!(many.ends_with("\nand 3 more") && many.lines().count() == REPORTED + 1, "{many}");
         // The number of stored mistakes is limited.
         let most: Vec<(usize, usize)> = (1..=MOST_STORED + 9).map(|line| (line, 1)).collect();
-        assert!(told(&most).ends_with(&format!("and {} more", MOST_STORED + 9 - MOST_REPORTED)));
+        assert!(told(&most).ends_with(&format!("and {} more", MOST_STORED + 9 - REPORTED)));
     }
 }

@@ -41,14 +41,12 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 
-use assay_core::catalogue::About;
 use assay_core::failure::{Failure, Outcome};
-use assay_core::quantity::Better;
+use assay_core::{catalogue::About, quantity::Better};
 use assay_study::file::{DEFAULT_MARGIN, Order};
 use assay_study::findings::Measurements;
 use assay_study::results::design::{Design, Factor};
-use assay_study::results::imported::Import;
-use assay_study::results::plan::Arm;
+use assay_study::results::{imported::Import, plan::Arm};
 use assay_workloads::metrics;
 
 pub use one_run::numbers;
@@ -175,7 +173,7 @@ fn has_number(text: &str, name: &str) -> bool {
     })
 }
 
-/// All importers, the default first.
+/// The default first.
 pub static IMPORTERS: &[Importer] = &[
     trials_csv::IMPORTER,
     fio_json::IMPORTER,
@@ -336,7 +334,6 @@ pub fn text<'a>(name: &str, bytes: &'a [u8]) -> Outcome<&'a str> {
     })
 }
 
-/// Joins two bytes to a unit of UTF-16.
 type Join = fn([u8; 2]) -> u16;
 
 const UTF_16: [([u8; 2], Join); 2] =
@@ -359,7 +356,6 @@ fn unpack(bytes: &[u8], most: u64) -> (Vec<u8>, bool) {
     (whole, more || read.is_err())
 }
 
-/// Decodes another tool's file: gzip and UTF-16 are supported.
 fn decode<'a>(name: &str, bytes: &'a [u8]) -> Outcome<Cow<'a, str>> {
     if bytes.starts_with(&GZIP) {
         let (whole, is_cut) = unpack(bytes, LARGEST_RUNS_BYTES);

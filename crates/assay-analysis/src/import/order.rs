@@ -21,7 +21,6 @@ pub(super) struct OrderedTrial {
 
 /// Trials of one workload in time order: replicate and arm.
 type Run = Vec<(u32, usize)>;
-/// Trials of one replicate.
 type Pass<'a> = &'a [(u32, usize)];
 
 /// The order of a study: the weakest of its workloads; one sequential workload is enough for a sequential study.
@@ -41,8 +40,8 @@ pub(super) fn order(trials: &[OrderedTrial]) -> Order {
 }
 
 /// Workloads whose replicates all run their arms in the same order.
-pub(super) fn workloads_with_fixed_order(trials: &[OrderedTrial]) -> Vec<usize> {
-    let has_fixed_order = |run: &Run| {
+pub(super) fn fixed_order(trials: &[OrderedTrial]) -> Vec<usize> {
+    let is_fixed = |run: &Run| {
         passes(run).is_some_and(|passes| {
             let is_same = |pair: &[Pass<'_>]| {
                 pair[0].iter().map(|trial| trial.1).eq(pair[1].iter().map(|trial| trial.1))
@@ -52,7 +51,7 @@ pub(super) fn workloads_with_fixed_order(trials: &[OrderedTrial]) -> Vec<usize> 
     };
     runs(trials)
         .into_iter()
-        .filter(|(_, run)| has_fixed_order(run))
+        .filter(|(_, run)| is_fixed(run))
         .map(|(workload, _)| workload)
         .collect()
 }
@@ -196,8 +195,8 @@ mod tests {
 
     #[test]
     fn the_same_order_throughout_is_seen() {
-        assert_eq!(workloads_with_fixed_order(&placed("a1 b1 a2 b2 a3 b3")), [0]);
-        assert_eq!(workloads_with_fixed_order(&placed("a1 b1 a2 b2")), [0; 0]);
-        assert_eq!(workloads_with_fixed_order(&placed("a1 b1 b2 a2 a3 b3")), [0; 0]);
+        assert_eq!(fixed_order(&placed("a1 b1 a2 b2 a3 b3")), [0]);
+        assert_eq!(fixed_order(&placed("a1 b1 a2 b2")), [0; 0]);
+        assert_eq!(fixed_order(&placed("a1 b1 b2 a2 a3 b3")), [0; 0]);
     }
 }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 /// The metric of etcd for which its documentation asks for a 99th percentile (etcd.io, "What does the etcd warning
 /// 'failed to send out heartbeat on time' mean?"), and that bound in seconds.
 const ETCD: (&str, f64) = ("etcd_disk_wal_fsync_duration_seconds", 0.01);
-
 /// Cumulative counts of a histogram: the upper ends of its buckets in their order, each with its count.
 type Buckets = Vec<(f64, f64)>;
 
@@ -24,10 +23,8 @@ pub(super) fn p99_ranges(text: &str) -> Option<String> {
             histograms.entry(histogram).or_default().push((end, count));
         }
     }
-    let ranges: Vec<String> = histograms
-        .iter()
-        .filter_map(|(histogram, buckets)| p99_range(histogram, buckets))
-        .collect();
+    let ranges: Vec<String> =
+        histograms.iter().filter_map(|(histogram, buckets)| p99_of(histogram, buckets)).collect();
     (!ranges.is_empty()).then(|| {
         format!(
             "Prometheus histograms, which give ranges and not numbers: {}. Measure with assay \
@@ -53,7 +50,7 @@ fn bucket(line: &str) -> Option<(Histogram<'_>, f64, f64)> {
     Some((Histogram { name, labels }, end, count))
 }
 
-fn p99_range(histogram: &Histogram<'_>, buckets: &Buckets) -> Option<String> {
+fn p99_of(histogram: &Histogram<'_>, buckets: &Buckets) -> Option<String> {
     let total = buckets.iter().find(|(end, _)| end.is_infinite())?.1;
     if total <= 0.0 {
         return None;

@@ -3,17 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_core::failure::Outcome;
-use assay_core::quantity::Better;
-use assay_core::quantity::units::show;
+use assay_core::quantity::{Better, units::show};
 use assay_core::stats::{observations_needed, percentile_is_supported};
-use assay_workloads::command::ImportEvidence;
-use assay_workloads::metrics;
+use assay_workloads::{command::ImportEvidence, metrics};
 
 use super::mistake_in;
 
 /// Largest number of operations for which Assay mentions a missing percentile: that of a p99.9.
 const MOST_MENTIONED: u64 = 10_000;
-
 /// Quantiles with their latency metric.
 pub(super) const PERCENTILES: [(f64, &str); 5] = [
     (0.5, "latency_p50_ns"),

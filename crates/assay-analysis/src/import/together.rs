@@ -7,9 +7,7 @@ use assay_core::failure::{Failure, Outcome};
 use assay_study::file::Order;
 use assay_study::findings::TrialValue;
 use assay_study::findings::measurements::{Measurements, Series};
-use assay_study::results::design::Factor;
-use assay_study::results::plan::Arm;
-use assay_study::results::record::Status;
+use assay_study::results::{design::Factor, plan::Arm, record::Status};
 use assay_workloads::metrics;
 
 use super::order::{self, OrderedTrial};

@@ -11,15 +11,13 @@ use assay_core::catalogue::About;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::lines::{self, Splitter};
 
-use super::mistakes::Mistakes;
-use super::{Imported, Importer, Options, Reads};
+use super::{Imported, Importer, Options, Reads, mistakes::Mistakes};
 
 use header::Header;
 use table::TrialTable;
 
 /// Limit on the length of a line: pages repeat its words.
 const LONGEST_LINE: usize = 16 * 1024;
-
 pub const IMPORTER: Importer = Importer {
     about: About {
         name: "trials-csv",

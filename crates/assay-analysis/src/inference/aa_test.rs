@@ -5,11 +5,9 @@ use assay_study::findings::{Check, Findings, Measurement, TrialValue, Verdict};
 use assay_study::results::design::ALPHA;
 use serde::Serialize;
 
-use super::across::log_value;
-use super::distinct;
+use super::{across::log_value, days::POWER, distinct};
 
 pub const AA_TEST_FORMAT: &str = "assay-aa-test/1";
-const POWER: f64 = 0.8;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AaTest {
@@ -49,10 +47,7 @@ pub fn aa_test(findings: &Findings) -> AaTest {
     AaTest {
         format: AA_TEST_FORMAT.to_owned(),
         id: findings.study.id.clone(),
-        workloads: names
-            .into_iter()
-            .filter_map(|name| summarize_workload(findings, name))
-            .collect(),
+        workloads: names.into_iter().filter_map(|name| summarize(findings, name)).collect(),
         false_verdicts: compared.clone().filter(|found| differs(found.verdict)).count(),
         verdicts: compared.filter(|found| found.verdict.is_some()).count(),
         checks: findings.checks.clone(),
@@ -60,7 +55,7 @@ pub fn aa_test(findings: &Findings) -> AaTest {
 }
 
 /// Summarizes all pairs of identical configurations; `None` if no pair has a common replicate.
-fn summarize_workload(findings: &Findings, workload: &str) -> Option<AaWorkload> {
+fn summarize(findings: &Findings, workload: &str) -> Option<AaWorkload> {
     let cells: Vec<&Measurement> = findings
         .measurements
         .iter()
@@ -68,9 +63,7 @@ fn summarize_workload(findings: &Findings, workload: &str) -> Option<AaWorkload>
         .collect();
     let mut samples = Vec::new();
     for (index, first) in cells.iter().enumerate() {
-        samples.extend(
-            cells[index + 1..].iter().filter_map(|second| paired_differences(first, second)),
-        );
+        samples.extend(cells[index + 1..].iter().filter_map(|second| log_ratios(first, second)));
     }
     let variances: Vec<f64> =
         samples.iter().filter_map(|sample| sample.sd).map(|sd| sd * sd).collect();
@@ -92,7 +85,7 @@ fn summarize_workload(findings: &Findings, workload: &str) -> Option<AaWorkload>
 }
 
 /// Differences of the logarithms within each replicate that both have.
-fn paired_differences(first: &Measurement, second: &Measurement) -> Option<Sample> {
+fn log_ratios(first: &Measurement, second: &Measurement) -> Option<Sample> {
     let others = second.counting();
     let difference = |trial: &TrialValue| {
         let other = others.iter().find(|other| other.replicate == trial.replicate)?;
@@ -129,7 +122,7 @@ mod tests {
     }
 
     fn pairs(rows: &[Measurement], first: usize, second: usize) -> usize {
-        paired_differences(&rows[first], &rows[second]).map_or(0, |sample| sample.n)
+        log_ratios(&rows[first], &rows[second]).map_or(0, |sample| sample.n)
     }
 
     #[test]

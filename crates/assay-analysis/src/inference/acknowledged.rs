@@ -1,9 +1,7 @@
 //! Compares rows of writes with and without syncs on one drive: a single row cannot show the difference.
 
-use assay_study::findings::measurements::Series;
-use assay_study::findings::{Because, Trust};
-use assay_study::results::plan::Arm;
-use assay_study::results::record::Trial;
+use assay_study::findings::{Because, Trust, measurements::Series};
+use assay_study::results::{plan::Arm, record::Trial};
 use assay_workloads::io::Pattern;
 
 use super::rows::RowTrials;

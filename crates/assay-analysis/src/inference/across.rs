@@ -16,19 +16,15 @@ use assay_study::findings::{
     StudyFacts, TargetFacts, TrialValue, Trust, Verdict,
 };
 use assay_study::plan::arms::settable;
-use assay_study::results::design::ALPHA;
 use assay_study::results::plan::{Arm, arm_words, pilot_key};
-use assay_study::results::record::Status;
-use assay_study::results::surroundings::facts::Activity;
-use assay_workloads::metrics::is_of_speed;
-use assay_workloads::production::metrics::ARRIVALS;
+use assay_study::results::{design::ALPHA, record::Status, surroundings::facts::Activity};
+use assay_workloads::{metrics::is_of_speed, production::metrics::ARRIVALS};
 
-use super::classes;
 use super::days::{Days, POWER};
 use super::verdicts::{
     across_words, add_note, apply_holm, judge_across, verdict_of_ends, verdict_word, words,
 };
-use super::windows;
+use super::{classes, windows};
 use crate::inference::distinct;
 
 const MOST_IN_ID: usize = 8;
@@ -77,7 +73,7 @@ pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: SampleUnit)
     let mut cells = Vec::new();
     for (result, name) in results.iter().zip(&names) {
         let primary = result.measurements.iter().filter(|cell| cell.primary && !cell.control);
-        cells.extend(primary.map(|cell| cell_with_result(cell, name)));
+        cells.extend(primary.map(|cell| labeled_cell(cell, name)));
     }
     let checks = later.iter().flat_map(|other| setup_differences(first, other)).collect();
     let comparisons = compare_with_first(first, later, unit, &names);
@@ -160,14 +156,14 @@ fn title(first: &Findings, last: &Findings, names: &[String]) -> String {
     }
 }
 
-pub(super) fn arm_with_result(arm: &Arm, name: &str) -> Arm {
+pub(super) fn labeled(arm: &Arm, name: &str) -> Arm {
     let mut arm = arm.clone();
     arm.insert(RESULT.to_owned(), name.to_owned());
     arm
 }
 
-pub(super) fn cell_with_result(cell: &Measurement, name: &str) -> Measurement {
-    Measurement { configuration: arm_with_result(&cell.configuration, name), ..cell.clone() }
+pub(super) fn labeled_cell(cell: &Measurement, name: &str) -> Measurement {
+    Measurement { configuration: labeled(&cell.configuration, name), ..cell.clone() }
 }
 
 pub(super) struct Fact {
@@ -433,10 +429,8 @@ fn test_all(first: &Findings, other: &Findings, unit: SampleUnit, names: [&str; 
             Some(pair) => (Kind::RerunBaseline, Some(pair)),
             None => (Kind::BetweenResults, plain(&before, cell).zip(plain(&after, later))),
         };
-        let arms = [
-            arm_with_result(&cell.configuration, names[0]),
-            arm_with_result(&later.configuration, names[1]),
-        ];
+        let arms =
+            [labeled(&cell.configuration, names[0]), labeled(&later.configuration, names[1])];
         let mut found = comparison(cell, arms, kind, samples);
         add_trust_notes(&mut found, [cell, later], ["the earlier", "the later"]);
         if !found.better.is_known() {
@@ -465,7 +459,6 @@ fn samples_relative_to_baseline(
     Some((Sample::of(&first)?, Sample::of(&later)?))
 }
 
-/// Tests two samples; two values have no interval (R4).
 fn test_samples(before: &Sample, after: &Sample, unit: SampleUnit) -> Option<Tests> {
     if before.n.min(after.n) < FEWEST_FOR_INTERVAL {
         return None;

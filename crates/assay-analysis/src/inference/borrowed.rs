@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_study::findings::Trust;
-use assay_study::findings::measurements::Series;
+use assay_study::findings::{Trust, measurements::Series};
 use assay_study::results::record::Trial;
 use assay_workloads::metrics;
 

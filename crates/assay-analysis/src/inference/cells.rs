@@ -1,15 +1,12 @@
 //! Cells: the center and spread of one series, over the same trials as its comparison.
 
-use std::collections::HashMap;
-use std::ptr;
+use std::{collections::HashMap, ptr};
 
 use assay_core::quantity::Scale;
 use assay_core::stats::{Sample, geometric_mean, median};
-use assay_study::findings::measurements::Series;
-use assay_study::findings::{Measurement, TrialValue, is_wide};
+use assay_study::findings::{Measurement, TrialValue, is_wide, measurements::Series};
 use assay_study::results::design::{ALPHA, Design};
-use assay_study::results::plan::Arm;
-use assay_study::results::record::Status;
+use assay_study::results::{plan::Arm, record::Status};
 
 /// Below this number of trials, every statement on a cell is provisional (R4).
 const SETTLED: usize = 6;

@@ -1,12 +1,10 @@
 //! Checks of the study as a whole.
 
 use assay_core::quantity::units::show;
-use assay_study::findings::Check;
-use assay_study::findings::facts::OrderFacts;
-use assay_study::results::course;
+use assay_study::findings::{Check, facts::OrderFacts};
 use assay_study::results::design::{Fresh, Order, Stopping};
-use assay_study::results::plan::Plan;
 use assay_study::results::record::{Status, Trial};
+use assay_study::results::{course, plan::Plan};
 
 use super::time::TrialTime;
 

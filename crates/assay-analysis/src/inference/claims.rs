@@ -38,7 +38,7 @@ fn judge_claim(claim: &RatedClaim, numbers: &Numbers) -> (RatingResult, String) 
         RatedClaim::Class(class) => return (class_result(class, numbers), requirements(class)),
     };
     let number = numbers.get(name);
-    (judge_against_limit(number, *limit), claim_text(what, number, shown))
+    (judge_limit(number, *limit), claim_text(what, number, shown))
 }
 
 /// For each family of classes: the highest one that is reached, else the first undetermined one, else the lowest.
@@ -71,10 +71,9 @@ fn larger_number<'n>(names: [&str; 2], numbers: &'n Numbers) -> Option<&'n CardN
 /// The measured numbers that a class limits, each with its limit.
 fn limits<'n>(class: &SpeedClass, numbers: &'n Numbers) -> Vec<(Option<&'n CardNumber>, f64)> {
     let mut limits = vec![(numbers.get("write_mb_s"), class.write_mb_s * 1e6)];
-    let [reads, writes] = class.iops;
-    if reads > 0.0 {
-        limits.push((larger_number(["read_iops", "queued_read_iops"], numbers), reads));
-        limits.push((larger_number(["write_iops", "queued_write_iops"], numbers), writes));
+    if class.iops[0] > 0.0 {
+        limits.push((larger_number(["read_iops", "queued_read_iops"], numbers), class.iops[0]));
+        limits.push((larger_number(["write_iops", "queued_write_iops"], numbers), class.iops[1]));
     }
     limits
 }
@@ -83,7 +82,7 @@ fn limits<'n>(class: &SpeedClass, numbers: &'n Numbers) -> Vec<(Option<&'n CardN
 fn class_result(class: &SpeedClass, numbers: &Numbers) -> RatingResult {
     let limits = limits(class, numbers).into_iter();
     let results: Vec<RatingResult> =
-        limits.map(|(value, limit)| judge_against_limit(value, limit)).collect();
+        limits.map(|(value, limit)| judge_limit(value, limit)).collect();
     let has = |wanted| results.contains(&wanted).then_some(wanted);
     has(RatingResult::Below).or(has(RatingResult::Open)).unwrap_or(RatingResult::Above)
 }
@@ -101,7 +100,7 @@ fn requirements(class: &SpeedClass) -> String {
 }
 
 /// A number against a limit, by its CI; open without a CI, or if the number is not trusted.
-fn judge_against_limit(number: Option<&CardNumber>, limit: f64) -> RatingResult {
+fn judge_limit(number: Option<&CardNumber>, limit: f64) -> RatingResult {
     let trusted = number.filter(|number| number.doubt().is_empty());
     match trusted.and_then(|number| number.ci95) {
         Some([low, _]) if low >= limit => RatingResult::Above,

@@ -1,16 +1,13 @@
-//! Request classes of the target's devices (reads, writes, flushes, discards), each reported, compared and judged
-//! separately: a setting that helps one may starve another.
+//! Request classes of the target's devices, each judged separately: a setting that helps one may starve another.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_core::quantity::metric::{self, CLASS_METRICS, Statistic};
-use assay_core::quantity::played;
-use assay_core::quantity::units::show;
 use assay_core::quantity::{Metric, Scale};
+use assay_core::quantity::{played, units::show};
 use assay_core::stats::observations_needed;
 use assay_machine::probes::block_latency::counts::{BlockLatency, ClassSpan, Latencies};
-use assay_machine::probes::is_not_recorded;
-use assay_machine::system::site::Site;
+use assay_machine::{probes::is_not_recorded, system::site::Site};
 use assay_study::findings::measurements::Series;
 use assay_study::findings::{
     AbsentCell, Comparison, Findings, MetricRef, Sentence, TrialValue, Trust, Verdict,
@@ -18,12 +15,10 @@ use assay_study::findings::{
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Arm, Plan, PlannedWorkload, arm_in_words};
 use assay_study::results::record::{Status, Trial};
-use assay_workloads::metrics::change;
-use assay_workloads::production;
+use assay_workloads::{metrics::change, production};
 
 use super::rows::{MeasuredTrial, RowTrials};
-use super::series::cell_trial;
-use super::verdicts::words;
+use super::{series::cell_trial, verdicts::words};
 use crate::import::grouped;
 use crate::rules::{RuleRemark, unstable};
 
@@ -498,8 +493,7 @@ mod tests {
         let mut findings = bench(2).findings();
         findings.study.race_ratio = Some(0.5);
         let told = |metric: &str| {
-            let sentence =
-                super::super::race::confirmation_sentence(&findings, Some(metric)).unwrap();
+            let sentence = super::super::race::confirmation(&findings, Some(metric)).unwrap();
             let own = found(&findings, metric);
             let [ratio, low, high] =
                 show::ratios(own.ratio.unwrap(), own.ci95_simultaneous.unwrap());
@@ -512,7 +506,7 @@ mod tests {
         assert!(reads.contains("(ratio 2,") && writes.contains("(ratio 1,"), "{reads} {writes}");
         // A study that confirms no race has no sentence on one.
         findings.study.race_ratio = None;
-        assert!(super::super::race::confirmation_sentence(&findings, None).is_none());
+        assert!(super::super::race::confirmation(&findings, None).is_none());
     }
 
     #[test]

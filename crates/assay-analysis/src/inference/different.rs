@@ -4,8 +4,7 @@ use assay_study::findings::measurements::Series;
 use assay_study::results::plan::{Arm, arm_in_words};
 use assay_study::results::record::Trial;
 
-use super::distinct;
-use super::rows::RowTrials;
+use super::{distinct, rows::RowTrials};
 use crate::rules::{self, Worked};
 
 const COMMAND: &str = "command";

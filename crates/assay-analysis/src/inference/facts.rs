@@ -1,17 +1,15 @@
 //! Describes the machine, the targets and the workloads.
 
 use assay_core::presence::Presence;
-use assay_machine::system::machine::Machine;
-use assay_machine::system::place::PlaceKind;
 use assay_machine::system::site::{Backing, Drive, Mount, Site, TargetKind};
+use assay_machine::{system::machine::Machine, system::place::PlaceKind};
 use assay_study::findings::facts::{FilesystemFacts, IoFacts, PlaceFacts, PlaceSort, Unknown};
 use assay_study::findings::{EnvironmentFacts, TargetFacts};
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Plan, PlannedWorkload, Survey};
 use assay_workloads::io::{self, Pace};
 
-use super::distinct;
-use super::rows::RowTrials;
+use super::{distinct, rows::RowTrials};
 
 /// Mount options that change what is measured: whole words, or beginnings that end in `=`.
 const RELEVANT_OPTIONS: &str = "noatime strictatime lazytime sync dirsync ro discard discard= data= commit= barrier= \

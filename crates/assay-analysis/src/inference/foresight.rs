@@ -7,14 +7,12 @@ use assay_core::stats::{FEWEST_FOR_INTERVAL, Sample, replicates_for, smallest_de
 use assay_study::file::words::choice;
 use assay_study::findings::{Findings, Measurement};
 use assay_study::plan::arms::matches;
-use assay_study::results::design::Stopping;
-use assay_study::results::plan::Plan;
+use assay_study::results::{design::Stopping, plan::Plan};
 use assay_workloads::metrics::noun;
 use serde::Serialize;
 
-use super::verdicts::error_of_family;
+use super::{days::POWER, verdicts::error_of_family};
 
-const POWER: f64 = 0.8;
 /// Source of a spread without an earlier result.
 const PILOT: &str = "pilot";
 /// Example spreads if the real one is unknown.

@@ -6,23 +6,20 @@ use std::collections::BTreeMap;
 
 use assay_core::quantity::{Better, Scale};
 use assay_core::stats::{FEWEST_FOR_INTERVAL, Sample, t_quantile, welch};
-use assay_study::findings::gate::percent;
 pub use assay_study::findings::gate::{Ended, Gated};
-use assay_study::findings::{Findings, Measurement, Trust};
+use assay_study::findings::{Findings, Measurement, Trust, gate::percent};
 use assay_study::plan::arms::settable;
 use assay_study::results::plan::arm_words;
 
 use super::across::{Key, RatioBase, ResultIndex, key};
 use super::days::{Days, POWER};
-use super::verdicts::words;
-use super::with_levels;
+use super::{verdicts::words, with_levels};
 
 /// Error rate of the whole gate, shared by its rows.
 const ALPHA: f64 = 0.05;
 /// Default limit, and the loss that a gate must detect: three trials suffice at a spread of 3%, rarely at 10% (R13c).
 const USUAL_ALLOWED: f64 = 0.05;
 const USUAL_DETECTED: f64 = 0.3;
-/// Rules that make a row inconclusive.
 const INCONCLUSIVE_RULES: [&str; 2] = ["cpu-starved", "unstable"];
 
 #[derive(Clone, Debug)]
@@ -81,15 +78,13 @@ fn judge_row(
     rows: usize,
     request: &GateRequest,
 ) -> Gated {
+    let results = sides.map(<[ResultIndex<'_>]>::len);
+    let few = (!are_sessions(results)).then_some(results);
     let (workload, metric, arm) = key;
     let name = with_levels(workload, &arm_words(arm));
     let row = match side_samples(key, sides) {
         Err(reason) => Gated::silent(name, reason),
-        Ok([earlier, later]) => {
-            let results = sides.map(<[ResultIndex<'_>]>::len);
-            let few = (!are_sessions(results)).then_some(results);
-            judge(name, [&earlier, &later], few, better, rows, request)
-        }
+        Ok([earlier, later]) => judge(name, [&earlier, &later], few, better, rows, request),
     };
     Gated { metric: Some(metric.clone()), ..row }
 }
@@ -185,7 +180,7 @@ fn judge(
     };
     let allowed = AllowedChange::new(better, request.max_regression);
     let difference = sides[1].mean - sides[0].mean;
-    allowed.judge(name, difference, reach, PassRule::Detects(request.must_detect))
+    allowed.judge(name, difference, reach, PassIf::Detects(request.must_detect))
 }
 
 /// Reason of an inconclusive row with too few trials, or with values that have no logarithm.
@@ -201,10 +196,9 @@ pub(super) struct AllowedChange {
 
 /// Condition for a row to pass if it did not fail.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum PassRule {
+pub(super) enum PassIf {
     /// It would have detected a loss of this fraction.
     Detects(f64),
-    /// It is significantly within the limit.
     Within,
 }
 
@@ -223,7 +217,6 @@ impl AllowedChange {
         -self.better.sign() * difference
     }
 
-    /// Whether a difference is a loss beyond the limit.
     pub fn is_exceeded_by(&self, difference: f64) -> bool {
         self.log_loss(difference) > self.most
     }
@@ -237,20 +230,20 @@ impl AllowedChange {
     }
 
     /// Judges a difference: significant beyond the first reach, detectable beyond the second.
-    pub fn judge(&self, name: String, difference: f64, reach: [f64; 2], rule: PassRule) -> Gated {
+    pub fn judge(&self, name: String, difference: f64, reach: [f64; 2], rule: PassIf) -> Gated {
         let [bound, detectable] = reach;
         let loss = self.log_loss(difference);
         let detectable = self.loss_fraction(self.most + detectable);
         let outcome = match rule {
             _ if loss - bound > self.most => Ended::Fail,
-            PassRule::Within if loss + bound < self.most => Ended::Pass,
-            PassRule::Within => Ended::Inconclusive(UNDECIDED.to_owned()),
-            PassRule::Detects(must_detect) if detectable > must_detect => {
+            PassIf::Within if loss + bound < self.most => Ended::Pass,
+            PassIf::Within => Ended::Inconclusive(UNDECIDED.to_owned()),
+            PassIf::Detects(must_detect) if detectable > must_detect => {
                 Ended::Inconclusive(not_detectable(detectable, must_detect))
             }
-            PassRule::Detects(_) => Ended::Pass,
+            PassIf::Detects(_) => Ended::Pass,
         };
-        let min_detectable = matches!(rule, PassRule::Detects(_)).then_some(detectable);
+        let min_detectable = matches!(rule, PassIf::Detects(_)).then_some(detectable);
         Gated { loss: Some(self.loss_fraction(loss)), min_detectable, ..Gated::bare(name, outcome) }
     }
 }

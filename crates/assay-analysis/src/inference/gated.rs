@@ -10,21 +10,18 @@ use assay_core::stats::{
 };
 use assay_study::findings::answers::{Answer, Claim};
 use assay_study::findings::gate::{Ended, FEWEST_TO_END, GateAnswer, GateEnd, Gated, LossAmount};
-use assay_study::findings::notes::Note;
 use assay_study::findings::{
     AbsentCell, Comparison, Findings, Measurement, Sentence, SentenceRole, TrialValue, Trust,
-    as_sentence,
+    as_sentence, notes::Note,
 };
 use assay_study::plan::arms::matches;
 use assay_study::results::design::{Design, Gate, Stopping};
 use assay_study::results::plan::Arm;
 use assay_workloads::metrics::{is_of_speed, noun};
 
-use super::days::POWER;
-use super::gate::{AllowedChange, GateRequest, NO_INTERVAL, PassRule, UNDECIDED, distrust};
-use super::played::class_row_of_metric;
+use super::gate::{AllowedChange, GateRequest, NO_INTERVAL, PassIf, UNDECIDED, distrust};
 use super::verdicts::{self, error_of_family};
-use super::with_levels;
+use super::{days::POWER, played::class_row_of_metric, with_levels};
 
 pub(super) type Planned = (String, Arm);
 
@@ -125,10 +122,9 @@ impl GateJudge<'_> {
     fn row(&self, one: &Comparison) -> Gated {
         let name = self.name(&one.workload, &one.configuration);
         let row = match self.why_inconclusive(one) {
-            Some(reason) => Gated {
-                is_final: self.is_permanently_inconclusive(one),
-                ..Gated::silent(name, reason)
-            },
+            Some(reason) => {
+                Gated { is_final: self.is_permanent(one), ..Gated::silent(name, reason) }
+            }
             None => self.judge_interval(name, one),
         };
         // The trials without a ratio may be the worst of all: a pass needs every trial, a failure does not.
@@ -207,7 +203,7 @@ impl GateJudge<'_> {
     }
 
     /// Whether more replicates cannot decide a comparison. Few trials do not count: they may be chance.
-    fn is_permanently_inconclusive(&self, one: &Comparison) -> bool {
+    fn is_permanent(&self, one: &Comparison) -> bool {
         let is_invalid = || self.sides(one).any(|(cell, _)| cell.trust == Some(Trust::Invalid));
         !self.unfinished
             && (self.is_emulated_speed(one)
@@ -266,9 +262,9 @@ impl GateJudge<'_> {
             return Gated::silent(name, why);
         }
         let rule = if self.gate.until_decided {
-            PassRule::Within
+            PassIf::Within
         } else {
-            PassRule::Detects(self.must_detect)
+            PassIf::Detects(self.must_detect)
         };
         let row = allowed.judge(name, difference, reach, rule);
         // The least loss for a failure, else the largest possible one.

@@ -1,8 +1,6 @@
 //! Facts that kinds of work extract from their rows, doubts about their numbers, and their sentences.
 
-use assay_core::exhibit::Subject;
-use assay_core::presence::Presence;
-use assay_core::quantity::units::show;
+use assay_core::{exhibit::Subject, presence::Presence, quantity::units::show};
 use assay_machine::probes::is_not_recorded;
 use assay_machine::probes::temperature::{LEAST_LIMIT_MC, Temperature};
 use assay_study::findings::{Because, Findings, Measurement, Sentence, SentenceRole, Trust};
@@ -15,7 +13,7 @@ use assay_workloads::{Measured, WorkFacts};
 use super::rows::RowTrials;
 
 /// Facts of a row's trials; none for the A/A control, which would repeat them under the same name.
-pub(super) fn facts_of_row(row: &RowTrials<'_>) -> Option<WorkFacts> {
+pub(super) fn facts_of(row: &RowTrials<'_>) -> Option<WorkFacts> {
     let tells = row.workload.work.tells().filter(|_| !row.workload.control)?;
     let records = || row.counting().map(|trial| trial.record);
     let near_limits: Vec<Option<Presence<NearLimit>>> =
@@ -158,7 +156,7 @@ mod tests {
     use assay_workloads::sustained::{self, RateLevel, WriteTimeline};
     use assay_workloads::{WorkPlan, recorded};
 
-    use super::super::rows::judged_row;
+    use super::super::rows::row_of;
     use super::super::tests::Bench;
     use super::*;
 
@@ -227,13 +225,8 @@ mod tests {
         bench.plan.workloads[0].work = work;
         let tells = |bench: &Bench| {
             let trials: Vec<&Trial> = bench.trials.iter().collect();
-            facts_of_row(&judged_row(
-                &bench.plan.workloads[0],
-                &bench.plan,
-                &bench.environment,
-                &trials,
-            ))
-            .is_some()
+            facts_of(&row_of(&bench.plan.workloads[0], &bench.plan, &bench.environment, &trials))
+                .is_some()
         };
         assert!(tells(&bench));
         bench.plan.workloads[0].control = true;
@@ -299,13 +292,8 @@ mod tests {
             let mut bench = Bench::new(&["."]).row(0, "own", 4096, &[100; 3]).each(change);
             bench.plan.workloads[0].work = serde_json::from_str(work).unwrap();
             let trials: Vec<&Trial> = bench.trials.iter().collect();
-            facts_of_row(&judged_row(
-                &bench.plan.workloads[0],
-                &bench.plan,
-                &bench.environment,
-                &trials,
-            ))
-            .and_then(|facts| facts.failure())
+            facts_of(&row_of(&bench.plan.workloads[0], &bench.plan, &bench.environment, &trials))
+                .and_then(|facts| facts.failure())
         };
         for status in [Status::Ok, Status::Disturbed, Status::Warmup] {
             let told = failure(status, detail);

@@ -6,13 +6,11 @@ use assay_machine::system::site::Site;
 use assay_study::findings::{Findings, Measurement, Sentence, Trust};
 use assay_study::results::plan::arm_in_words;
 
-use super::distinct;
 use super::metrics::{SYNC_RATE, SYNC_WHOLE};
-use super::rows::RowTrials;
+use super::{distinct, rows::RowTrials};
 
 const CRYPT: &str = "crypt";
 
-/// A device that was encrypted in place.
 pub(super) struct Conversion {
     bytes: u64,
     took_ns: u64,
@@ -61,7 +59,6 @@ fn encrypted_bytes(site: &Site) -> Option<u64> {
 
 const ARRAY: &str = "raid";
 
-/// One sentence per arm with a resyncing array.
 pub(super) fn resync_sentences(found: &Findings) -> Vec<Sentence> {
     let cells =
         || found.measurements.iter().filter(|cell| cell.metric == SYNC_RATE && is_sound(cell));

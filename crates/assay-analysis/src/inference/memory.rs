@@ -1,7 +1,6 @@
 //! Sentences on memory: the working set in a limit per kind of swap, and what threads reserve and use per stack size.
 
-use assay_core::quantity::Metric;
-use assay_core::quantity::units::show;
+use assay_core::quantity::{Metric, units::show};
 use assay_study::findings::{Findings, Measurement, Sentence, SentenceRole, Trust};
 use assay_workloads::memory::{self, EXPECTED, HELD, KILLED, RATE, REACHED};
 use assay_workloads::stacks;
@@ -44,14 +43,11 @@ pub(super) fn swap_sentence(
 
 impl MemoryRow {
     fn kills_clause(&self) -> Option<String> {
-        (self.killed_trials > 0).then(|| {
+        let Self { name, killed_trials: killed, trials, .. } = self;
+        let [reached, set] = [self.reached_bytes as u64, self.set_bytes].map(show::bytes);
+        (*killed > 0).then(|| {
             format!(
-                "{} ran out of memory in {} of {} trials, after filling {} of {}",
-                self.name,
-                self.killed_trials,
-                self.trials,
-                show::bytes(self.reached_bytes as u64),
-                show::bytes(self.set_bytes)
+                "{name} ran out of memory in {killed} of {trials} trials, after filling {reached} of {set}"
             )
         })
     }
@@ -65,10 +61,8 @@ impl MemoryRow {
             0 => String::new(),
             killed => format!(" in the other {} trials", self.trials - killed),
         };
-        Some(format!(
-            "{}: the data fits{scope}, with {rate} accesses per second{memory}",
-            self.name
-        ))
+        let name = &self.name;
+        Some(format!("{name}: the data fits{scope}, with {rate} accesses per second{memory}"))
     }
 
     /// Memory used by the working set, including compressed pages outside the limit.
@@ -175,7 +169,6 @@ impl StackSizeRow {
     }
 
     fn lesson(&self) -> &'static str {
-        /// A share of memory that is negligible.
         const SMALL: f64 = 0.05;
         if self.used < SMALL * self.reserved {
             ": reserved stack uses no memory unless the kernel forbids overcommit (vm.overcommit_memory = 2)"

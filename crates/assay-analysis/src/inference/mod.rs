@@ -50,17 +50,14 @@ pub use stopping::{StopReason, enough};
 pub use verdicts::{COMPARED, note_words};
 pub use workloads::Analysis;
 
-use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use assay_core::exhibit::parts::distinct;
 use assay_machine::probes::block_latency::counts::ClassSpan;
 use assay_study::findings::measurements::Measurements;
 use assay_study::findings::{EnvironmentFacts, Findings, Sentence, StudyFacts};
 use assay_study::results::design::{Design, Factor, Order, Stopping};
-use assay_study::results::environment::Environment;
-use assay_study::results::plan::Plan;
-use assay_study::results::record::Trial;
+use assay_study::results::{environment::Environment, plan::Plan, record::Trial};
 use assay_workloads::metrics::is_told;
 
 use crate::rules;
@@ -92,11 +89,7 @@ pub fn findings(
 }
 
 /// The primary metric of a trial's workload, with its value or the reason why it is missing.
-fn primary_measurement(
-    plan: &Plan,
-    environment: &Environment,
-    trial: &Trial,
-) -> (String, Result<f64, String>) {
+fn primary(plan: &Plan, environment: &Environment, trial: &Trial) -> (String, Result<f64, String>) {
     let row = rows::row_of_trial(plan, environment, trial);
     let design = design(plan);
     let metric =
@@ -147,23 +140,18 @@ pub fn classes(plan: &Plan, environment: &Environment, trial: &Trial) -> Vec<Cla
 pub fn judge(study: StudyFacts, environment: EnvironmentFacts, mut data: Measurements) -> Findings {
     let stage = advice_stage(&study);
     let mut found = Findings::new(study, environment);
-    found.summary = judge_numbers(&mut found, stage, &mut data);
+    found.summary = add_numbers(&mut found, stage, &mut data);
     let rows = gated::measured_rows(&found);
-    answer_requirements(&mut found, &data, &rows);
+    add_answers(&mut found, &data, &rows);
     found
 }
 
 /// Answers whether the target meets the requirements and how the gate ended, if the study asks.
-fn answer_requirements(
-    found: &mut Findings,
-    measured: &Measurements,
-    planned: &BTreeSet<gated::Planned>,
-) {
+fn add_answers(found: &mut Findings, measured: &Measurements, planned: &BTreeSet<gated::Planned>) {
     fitness::add_fitness(found, &measured.design);
     gated::add_gate(found, &measured.design, planned, measured.unfinished);
 }
 
-/// Whether the numbers are confirmed, or can be.
 fn advice_stage(study: &StudyFacts) -> AdviceStage {
     match (&study.confirms, study.kind.as_str()) {
         (Some(_), _) => AdviceStage::Confirming,
@@ -173,11 +161,7 @@ fn advice_stage(study: &StudyFacts) -> AdviceStage {
 }
 
 /// Adds the numbers and their comparisons; returns the sentences on them.
-fn judge_numbers(
-    found: &mut Findings,
-    stage: AdviceStage,
-    data: &mut Measurements,
-) -> Vec<Sentence> {
+fn add_numbers(found: &mut Findings, stage: AdviceStage, data: &mut Measurements) -> Vec<Sentence> {
     data.compare_zeros_by_difference(is_told);
     data.series.iter_mut().for_each(rules::apply_import_rules);
     verdicts::mark_outliers(&mut data.series);

@@ -1,12 +1,10 @@
 //! Classes of a replayed load (reads, writes, flushes, trims, zeroings), each reported, compared and judged separately.
 
 use assay_core::quantity::played::{self, CLASSES, LatencyPoint, PlayedClass, PlayedMetric};
-use assay_study::findings::AbsentCell;
-use assay_study::findings::measurements::Series;
+use assay_study::findings::{AbsentCell, measurements::Series};
 use assay_study::results::design::Design;
 
-use super::rows::RowTrials;
-use super::series::known_metric_series;
+use super::{rows::RowTrials, series::known_metric_series};
 
 /// Series of the classes of a row, and the missing numbers; empty for work without classes.
 pub(super) fn class_series(design: &Design, row: &RowTrials<'_>) -> (Vec<Series>, Vec<AbsentCell>) {
@@ -14,7 +12,7 @@ pub(super) fn class_series(design: &Design, row: &RowTrials<'_>) -> (Vec<Series>
     // If nothing was measured, the row itself reports it.
     let classes = CLASSES.iter().filter(|class| row.trust.is_some() && is_reported(class, row));
     for class in classes {
-        let primary = compared_metric(design, row, class);
+        let primary = main_metric(design, row, class);
         let name = class_row_name(&row.workload.name, class);
         let missing = |metric: &str, reason| AbsentCell::new(&name, &row.arm, Some(metric), reason);
         if let Some(reason) = row.workload.work.missing_class(class) {
@@ -74,11 +72,7 @@ fn default_metric(row: &RowTrials<'_>) -> PlayedMetric {
 }
 
 /// The metric for comparing a class; if the study names one class's metric, only that one is compared.
-fn compared_metric(
-    design: &Design,
-    row: &RowTrials<'_>,
-    class: &PlayedClass,
-) -> Option<&'static str> {
+fn main_metric(design: &Design, row: &RowTrials<'_>, class: &PlayedClass) -> Option<&'static str> {
     let wanted = match design.primary.as_deref().and_then(played::find) {
         Some((named, _)) if named.key != class.key => return None,
         Some((_, wanted)) => wanted,

@@ -1,37 +1,31 @@
 //! The answer of a race (R15): the rule of `plan::race` on the measured trials, and its text.
 
-use assay_core::quantity::Better;
-use assay_core::quantity::metric::class;
-use assay_core::quantity::units::show;
+use assay_core::quantity::{Better, metric::class, units::show};
 use assay_study::findings::race::{
     Behind, Departure, DroppedLevel, RaceAnswer, RaceEnd, Runner, ScreenAnswer, ScreenedLevel,
 };
 use assay_study::findings::{Findings, MetricRef, Sentence, SentenceRole, Trust};
 use assay_study::plan::race::screen::ScreenLevel;
 use assay_study::plan::race::{self, Left, Over, Race, Run, Why};
-use assay_study::results::design::Stopping;
-use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Arm, Plan, level_words};
 use assay_study::results::record::{Status, Trial};
+use assay_study::results::{design::Stopping, environment::Environment};
 use assay_workloads::metrics::{self, change, is_of_speed};
 
-use super::primary_measurement;
+use super::primary;
 use super::verdicts::words::{counted, load};
 
 /// Logarithm of a trial's value in a race, higher is better; `None` without such a value.
 pub fn race_log(plan: &Plan, environment: &Environment, trial: &Trial) -> Option<f64> {
-    race_value(plan, environment, trial).map(|(_, _, log)| log)
+    measure(plan, environment, trial).map(|(_, _, log)| log)
 }
 
-fn race_value(
-    plan: &Plan,
-    environment: &Environment,
-    trial: &Trial,
-) -> Option<(String, Better, f64)> {
+/// The metric of a race, its direction, and the logarithm of a trial's value (higher is better).
+fn measure(plan: &Plan, environment: &Environment, trial: &Trial) -> Option<(String, Better, f64)> {
     if !trial.status.counts() {
         return None;
     }
-    let (metric, value) = primary_measurement(plan, environment, trial);
+    let (metric, value) = primary(plan, environment, trial);
     let value = value.ok().filter(|value| value.is_finite() && *value > 0.0)?;
     // A race needs a metric with a known direction.
     let better = Some(direction(&metric, trial)).filter(|better| better.is_known())?;
@@ -57,7 +51,7 @@ impl RaceRuns {
         if !race::is_one(plan) {
             return;
         }
-        let value = race_value(plan, environment, trial);
+        let value = measure(plan, environment, trial);
         self.runs.push(Run::new(trial, value.as_ref().map(|(.., log)| *log)));
         if self.metric.is_none() {
             self.metric = value.map(|(metric, better, _)| (metric, better));
@@ -186,7 +180,7 @@ pub(super) fn sentences(answer: &RaceAnswer) -> Vec<Sentence> {
 }
 
 /// The race's estimate next to that of fresh trials of the same metric; `None` if no race is confirmed.
-pub(super) fn confirmation_sentence(found: &Findings, metric: Option<&str>) -> Option<Sentence> {
+pub(super) fn confirmation(found: &Findings, metric: Option<&str>) -> Option<Sentence> {
     let race_ratio = found.study.race_ratio?;
     // Classes of requests are compared separately; the estimate is for one of them.
     let mut fresh = found.comparisons.iter().filter(|one| one.ratio.is_some());

@@ -5,20 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_core::presence::Presence;
 use assay_core::quantity::metric::{FDATASYNCS, Nature, Side};
-use assay_machine::probes::energy::Energy;
-use assay_machine::system::machine::Machine;
-use assay_machine::system::site::Site;
-use assay_study::findings::measurements::Series;
-use assay_study::findings::{AbsentCell, Because, LENT, TrialValue, Trust};
-use assay_study::results::environment::Environment;
+use assay_machine::{probes::energy::Energy, system::machine::Machine, system::site::Site};
+use assay_study::findings::{AbsentCell, Because, LENT, TrialValue, Trust, measurements::Series};
 use assay_study::results::plan::{Arm, Plan, PlannedWorkload};
-use assay_study::results::record::Trial;
-use assay_study::results::tally::Tally;
+use assay_study::results::{environment::Environment, record::Trial, tally::Tally};
 use assay_workloads::metrics::{is_told, nature, side};
 use assay_workloads::{OwnMetric, io};
 
-use super::series::cell_trial;
-use super::{cells, hosts};
+use super::{cells, hosts, series::cell_trial};
 use crate::rules::{self, Case, RuleRemark, Unquiet};
 
 pub(super) struct RowTrials<'a> {
@@ -154,7 +148,7 @@ impl<'a> RowTrials<'a> {
 }
 
 /// The row of a workload, with the remarks of the rules on its trials.
-pub(super) fn judged_row<'a>(
+pub(super) fn row_of<'a>(
     workload: &'a PlannedWorkload,
     plan: &'a Plan,
     environment: &'a Environment,

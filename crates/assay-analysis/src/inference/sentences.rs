@@ -45,17 +45,15 @@ use assay_study::findings::{
     AbsentCell, Comparison, Findings, Measurement, MetricRef, Needed, Sentence, SentenceRole,
     Trust, Verdict,
 };
-use assay_study::results::design::Stopping;
-use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Plan, arm_in_words, without_target};
+use assay_study::results::{design::Stopping, environment::Environment};
 use assay_workloads::metrics::{change, nature, noun};
 
 use super::rows::RowTrials;
 use super::verdicts::words::listed;
 use super::verdicts::{AdviceStage, words};
 use super::{acknowledged, card, distinct, facts, with_levels};
-use crate::import::grouped;
-use crate::rules::WRONG_DATA;
+use crate::{import::grouped, rules::WRONG_DATA};
 
 const MOST: usize = 5;
 const MOST_INVALID: usize = 2;
@@ -211,8 +209,7 @@ pub(super) fn verdict_sentences(
     }
     // The sentence on undecided comparisons already covers this case.
     let judged = found.comparisons.iter().filter(|found| found.verdict.is_some()).count();
-    if !found.effects.ranks.is_empty() || undecided_comparisons(&found.comparisons).len() != judged
-    {
+    if !found.effects.ranks.is_empty() || open_comparisons(&found.comparisons).len() != judged {
         let counts = verdict_counts(&found.comparisons);
         sentences.extend(counts.map(|text| Sentence::finding("counts", text)));
     }
@@ -237,7 +234,7 @@ fn comparison_sentence(found: &Comparison) -> Sentence {
 
 /// One sentence per judged comparison; those that need more replicates share one.
 fn comparison_sentences(comparisons: &[Comparison]) -> Vec<Sentence> {
-    let undecided = undecided_comparisons(comparisons);
+    let undecided = open_comparisons(comparisons);
     let is_decided = |found: &&Comparison| undecided.iter().all(|one| one.id != found.id);
     let primary = comparisons.iter().filter(|found| found.primary && found.verdict.is_some());
     let mut sentences: Vec<Sentence> =
@@ -273,7 +270,7 @@ fn rank_sentences(found: &Findings) -> Vec<Sentence> {
 }
 
 /// Comparisons that need more replicates: two or more share one sentence; the table has their numbers.
-fn undecided_comparisons(comparisons: &[Comparison]) -> Vec<&Comparison> {
+fn open_comparisons(comparisons: &[Comparison]) -> Vec<&Comparison> {
     let open = comparisons.iter().filter(|found| found.is_open());
     let found: Vec<&Comparison> = open.filter(|one| one.replicates_needed.is_some()).collect();
     if found.len() > 1 { found } else { Vec::new() }

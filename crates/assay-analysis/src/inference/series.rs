@@ -2,8 +2,7 @@
 
 use assay_core::quantity::metric::{Nature, Side};
 use assay_core::quantity::{Better, Metric, Scale};
-use assay_study::findings::measurements::Series;
-use assay_study::findings::{AbsentCell, TrialValue};
+use assay_study::findings::{AbsentCell, TrialValue, measurements::Series};
 use assay_study::results::design::Design;
 use assay_study::results::record::{OUT_OF_TIME, Status};
 use assay_workloads::OwnMetric;
@@ -33,7 +32,6 @@ impl<'m> RowMetric<'m> {
     }
 }
 
-/// All series of a row, and its missing numbers.
 pub(super) fn row_series(design: &Design, row: &RowTrials<'_>) -> (Vec<Series>, Vec<AbsentCell>) {
     let (mut series, mut absent) = (Vec::new(), Vec::new());
     absent.extend(unmeasured_row(row));
@@ -43,7 +41,7 @@ pub(super) fn row_series(design: &Design, row: &RowTrials<'_>) -> (Vec<Series>, 
     let reported = row.own_metrics().into_iter().map(RowMetric::from_own);
     let known = of_work().filter(|metric| metrics::applies(metric.name, row));
     for metric in reported.chain(known.map(RowMetric::known)) {
-        match metric_series(design, row, &metric) {
+        match series_of(design, row, &metric) {
             Ok(one) => series.push(one),
             Err(reason) => absent.push(row.absent(Some(metric.metric), reason)),
         }
@@ -57,7 +55,7 @@ pub(super) fn known_metric_series(
     row: &RowTrials<'_>,
     metric: &'static Metric,
 ) -> Result<Series, String> {
-    metric_series(design, row, &RowMetric::known(metric))
+    series_of(design, row, &RowMetric::known(metric))
 }
 
 fn unmeasured_row(row: &RowTrials<'_>) -> Option<AbsentCell> {
@@ -75,11 +73,7 @@ fn unmeasured_row(row: &RowTrials<'_>) -> Option<AbsentCell> {
     Some(row.absent(None, reason))
 }
 
-fn metric_series(
-    design: &Design,
-    row: &RowTrials<'_>,
-    what: &RowMetric<'_>,
-) -> Result<Series, String> {
+fn series_of(design: &Design, row: &RowTrials<'_>, what: &RowMetric<'_>) -> Result<Series, String> {
     if let Some(reason) = metrics::why_no_percentile(what.metric, row) {
         return Err(reason);
     }

@@ -2,13 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_core::presence::Presence;
-use assay_core::quantity::units::show;
-use assay_machine::probes::drive_health::Health;
-use assay_machine::probes::energy::Energy;
-use assay_machine::probes::load::CpuTicks;
-use assay_machine::probes::plain::leaves;
+use assay_core::{presence::Presence, quantity::units::show};
 use assay_machine::probes::{Evidence, is_not_recorded};
+use assay_machine::probes::{drive_health::Health, energy::Energy, load::CpuTicks, plain::leaves};
 use assay_study::findings::Check;
 use assay_study::results::environment::Environment;
 use assay_study::results::surroundings::facts::{
@@ -38,7 +34,7 @@ pub(super) fn add_drives_and_idle(activity: &mut Activity, environment: &Environ
     let recorded = &environment.surroundings;
     for (name, before) in &recorded.health_before {
         let after = recorded.health_after.get(name);
-        activity.drives.extend(after.and_then(|after| health_change(name, before, after)));
+        activity.drives.extend(after.and_then(|after| compare(name, before, after)));
     }
     activity.idle_w = recorded.idle.value().map(Energy::watts);
 }
@@ -93,11 +89,7 @@ fn wear_words(drive: &DriveHealth, environment: &Environment) -> Option<String> 
 }
 
 /// The change in a drive's health over the study; `None` unless both records exist.
-fn health_change(
-    name: &str,
-    before: &Presence<Health>,
-    after: &Presence<Health>,
-) -> Option<DriveHealth> {
+fn compare(name: &str, before: &Presence<Health>, after: &Presence<Health>) -> Option<DriveHealth> {
     let (before, after) = (before.value()?, after.value()?);
     let grown = after.counters.iter().filter_map(|(counter, late)| {
         let early = before.counters.get(counter)?;

@@ -18,7 +18,6 @@ pub(super) struct TrialTime {
 }
 
 impl TrialTime {
-    /// Adds a trial; a trial without times adds nothing.
     pub fn add(&mut self, trial: &Trial) {
         let Some(spent) = trial.spent else { return };
         self.whole += spent.before_ns + spent.trial_ns;

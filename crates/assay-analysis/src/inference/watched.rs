@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_machine::probes::is_not_recorded;
-use assay_machine::probes::service::Work;
+use assay_machine::probes::{is_not_recorded, service::Work};
 use assay_machine::system::site::Layer;
 use assay_study::results::record::{DeviceEvidence, Trial};
 use assay_study::results::surroundings::facts::{Member, ProbeCost};

@@ -1,14 +1,12 @@
 //! Rule `unequal-pressure`: latencies in two watched windows describe the device only if CPU waits were similar.
 
-use assay_core::catalogue::About;
-use assay_core::exhibit::Exhibit;
-use assay_core::quantity::metric;
-use assay_core::quantity::units::show;
+use assay_core::quantity::{metric, units::show};
+use assay_core::{catalogue::About, exhibit::Exhibit};
 use assay_study::findings::{
     Because, Findings, Measurement, Trust, WATCHED, WINDOWS, WorkloadFacts,
 };
 
-use super::across::{cell_with_result, names};
+use super::across::{labeled_cell, names};
 
 pub(super) static ABOUT: About = About {
     name: "unequal-pressure",
@@ -85,7 +83,7 @@ pub(super) fn add_windows(windows: &Windows, sides: [&Findings; 2], found: &mut 
             !cell.primary && !cell.control && metric::class(&cell.metric).is_some()
         };
         let cells = side.measurements.iter().filter(is_of_class);
-        found.measurements.extend(cells.map(|cell| cell_with_result(cell, &name)));
+        found.measurements.extend(cells.map(|cell| labeled_cell(cell, &name)));
     }
     found.study.lead_figure = Some("classes".to_owned());
     let mut notes = Vec::new();

@@ -1,30 +1,24 @@
 //! Draws the findings of a study workload by workload: only the trials of one workload are in memory.
 
-use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use assay_machine::factors::{cautions, permanent};
 use assay_machine::probes::processors::ProcessorTicks;
 use assay_study::findings::measurements::{Measurements, Series};
-use assay_study::findings::notes::Note;
 use assay_study::findings::{
     AbsentCell, AdviceKind, Check, Comparison, Findings, Sentence, StudyFacts, Trust, Verdict,
-    WorkloadFacts,
+    WorkloadFacts, notes::Note,
 };
-use assay_study::results::course;
-use assay_study::results::design::Design;
-use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Arm, Plan};
-use assay_study::results::record::Trial;
+use assay_study::results::{course, design::Design, environment::Environment, record::Trial};
 use assay_workloads::WorkFacts;
 
-use super::checks::CheckCounts;
 use super::rows::{self, RowTrials};
 use super::verdicts::{add_note, explain};
 use super::{
-    acknowledged, answer_requirements, borrowed, card, checks, classes, design, different,
-    distinct, facts, gated, hosts, judge_numbers, kinds, layers, memory, played, published, race,
-    sentences, series, surfaces, surroundings, watched,
+    acknowledged, add_answers, add_numbers, borrowed, card, checks, checks::CheckCounts, classes,
+    design, different, distinct, facts, gated, hosts, kinds, layers, memory, played, published,
+    race, sentences, series, surfaces, surroundings, watched,
 };
 
 /// Findings of a study whose workloads are added one after the other.
@@ -36,7 +30,6 @@ pub struct Analysis<'a> {
     of_rows: OfRows<'a>,
 }
 
-/// Data to store per row.
 #[derive(Default)]
 struct OfRows<'a> {
     rows: Vec<RowTrials<'a>>,
@@ -85,7 +78,7 @@ impl<'a> Analysis<'a> {
         let searches = course::is_of(plan);
         let mut trials = trials.to_vec();
         trials.retain(|trial| !searches || !course::is_search(trial));
-        let row = rows::judged_row(workload, plan, environment, &trials);
+        let row = rows::row_of(workload, plan, environment, &trials);
         let (series, absent) = series::row_series(&self.design, &row);
         let (by_class, lacking) = played::class_series(&self.design, &row);
         let is_emulated = environment.machine.emulator().is_some();
@@ -93,7 +86,7 @@ impl<'a> Analysis<'a> {
         own.hosts.add(&row);
         own.played.extend(by_class);
         own.classes.extend(classes::class_series(&row));
-        own.of_kinds.extend(kinds::facts_of_row(&row));
+        own.of_kinds.extend(kinds::facts_of(&row));
         own.conversions.extend(layers::conversions(&row));
         own.rollbacks.extend(kinds::rollback(&workload.name, &trials));
         let found = &mut self.found;
@@ -135,7 +128,7 @@ impl<'a> Analysis<'a> {
             Measurements { design: self.design.into_owned(), series, unfinished, live };
         let stage =
             hosts::advice_stage(environment.fleet.as_ref(), super::advice_stage(&found.study));
-        let verdicts = judge_numbers(&mut found, stage, &mut measured);
+        let verdicts = add_numbers(&mut found, stage, &mut measured);
         for comparison in &mut found.comparisons {
             if let Some(note) = in_flight_note(comparison, &rows) {
                 add_note(comparison, note);
@@ -167,13 +160,13 @@ impl<'a> Analysis<'a> {
         facts.extend(layers::resync_sentences(&found));
         facts.extend(names.iter().filter_map(|name| memory::swap_sentence(name, &found, &rows)));
         facts.extend(verdicts);
-        facts.extend(race::confirmation_sentence(&found, plan.design.primary.as_deref()));
+        facts.extend(race::confirmation(&found, plan.design.primary.as_deref()));
         facts.extend(card::classes(plan, environment, &found));
         facts.extend(card::prices(&cards));
         let input =
             sentences::SummaryInput { plan, environment, rows: &rows, found: &found, facts };
         found.summary = sentences::summary(&input);
-        answer_requirements(&mut found, &measured, &expected_rows(plan, &rows));
+        add_answers(&mut found, &measured, &expected_rows(plan, &rows));
         found
     }
 }
@@ -262,7 +255,6 @@ fn in_flight_note(comparison: &Comparison, rows: &[RowTrials<'_>]) -> Option<Not
     (arm != baseline).then_some(Note::InFlight { arm, baseline })
 }
 
-/// Rows that the plan left out, with its reasons.
 fn planned_absences(plan: &Plan) -> impl Iterator<Item = AbsentCell> + '_ {
     plan.absent.iter().map(|absent| AbsentCell {
         workload: absent.name.clone(),
@@ -293,7 +285,6 @@ fn workload_facts(row: &RowTrials<'_>) -> WorkloadFacts {
     }
 }
 
-/// Adds the commands that apply an advised arm.
 fn add_commands(found: &mut Findings, plan: &Plan, environment: &Environment) {
     let comparisons = &found.comparisons;
     for advice in found.advice.iter_mut().filter(|advice| advice.kind == AdviceKind::Use) {

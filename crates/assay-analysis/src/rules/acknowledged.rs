@@ -1,12 +1,9 @@
 //! `cached-sync`: syncs complete before the medium can store the data.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
 use assay_core::stats::{Sample, geometric_mean, welch};
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_machine::system::site::{Backing, Drive, LOOP_IN_MEMORY, Site};
-use assay_study::results::design::ALPHA;
-use assay_study::results::plan::PlannedWorkload;
-use assay_study::results::record::Trial;
+use assay_study::results::{design::ALPHA, plan::PlannedWorkload, record::Trial};
 use assay_workloads::Basis;
 use assay_workloads::io::{self, Pattern};
 
@@ -16,7 +13,6 @@ use super::host_cache::hides_its_cache;
 use super::{Case, Rule, RuleCheck, RuleRemark};
 
 pub const NAME: &str = "cached-sync";
-
 /// Fastest page program of flash, nanoseconds: "A 128Gb 1b/Cell 96-Word-Line-Layer 3D Flash Memory to Improve Random
 /// Read Latency with tPROG=75us and tR=4us" (Kouchi et al., ISSCC 2020).
 const PROGRAM_NS: f64 = 75e3;

@@ -1,7 +1,6 @@
 //! `late-submission`: an open loop missed its schedule.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_workloads::io::{Pace, tolerance};
 use assay_workloads::{Basis, io};
 

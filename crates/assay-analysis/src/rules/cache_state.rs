@@ -1,12 +1,10 @@
 //! `cache-state`: memory served some runs of a command, but not others.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_study::results::record::Trial;
 use assay_workloads::{command, files};
 
-use super::evidence::in_trials;
-use super::{Case, MOVED, Rule, RuleCheck, RuleRemark};
+use super::{Case, MOVED, Rule, RuleCheck, RuleRemark, evidence::in_trials};
 
 /// Fewest bytes from storage for a remark.
 const LEAST_BYTES: u64 = 1 << 20;

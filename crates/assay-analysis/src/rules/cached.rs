@@ -1,13 +1,11 @@
 //! `cached`: the data came from memory.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_machine::system::CachedPages;
 use assay_machine::system::site::{Backing, LOOP_IN_MEMORY, Site};
 use assay_study::results::record::Trial;
-use assay_workloads::Basis;
-use assay_workloads::command::ImportEvidence;
 use assay_workloads::io::{self, Pattern};
+use assay_workloads::{Basis, command::ImportEvidence};
 
 use super::evidence::{MovedShare, compression, counted_trials, in_trials, is_simulated, mover};
 use super::host_cache::ReadAgain;

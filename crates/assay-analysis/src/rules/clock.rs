@@ -1,7 +1,6 @@
 //! `clock`: the clock was set, or the machine slept.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_machine::probes::clock;
 use assay_study::results::record::Trial;
 use assay_workloads::io;

@@ -1,9 +1,7 @@
 //! `compressed`: compression reduces the transferred bytes.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
-use assay_workloads::Basis;
-use assay_workloads::io::Content;
+use assay_core::{catalogue::About, quantity::units::show};
+use assay_workloads::{Basis, io::Content};
 
 use super::evidence::{CountedTrial, MovedShare, compression, counted_trials, in_trials};
 use super::{Case, MOVED, Rule, RuleCheck, RuleRemark};

@@ -1,14 +1,12 @@
 //! `low-queue-depth`: fewer operations were in flight than requested.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_machine::system::site::TargetKind;
 use assay_workloads::command::ImportEvidence;
 use assay_workloads::{Basis, io};
 
 use super::evidence::{counted_devices, in_trials, is_simulated};
-use super::imported::first_objection;
-use super::{Case, Rule, RuleCheck, RuleRemark, emptied};
+use super::{Case, Rule, RuleCheck, RuleRemark, emptied, imported::first_objection};
 
 /// Lowest mean share of the requested depth at the device.
 const LEAST_SHARE: f64 = 0.5;

@@ -1,7 +1,6 @@
 //! `device-bytes`: the device moved fewer bytes than claimed.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_machine::system::site::{Backing, TargetKind};
 use assay_study::findings::Trust;
 use assay_study::results::record::Traffic;
@@ -13,7 +12,6 @@ use super::evidence::{
 use super::{Case, MOVED, Rule, RuleCheck, RuleRemark, cached, emptied};
 
 const LEAST_SHARE: f64 = 0.9;
-/// Smallest write amplification worth a note.
 const AMPLIFIED: f64 = 1.5;
 
 pub static RULE: Rule = Rule {
@@ -117,7 +115,6 @@ fn short_trims(case: &Case<'_>, trials: &[CountedTrial]) -> Option<RuleRemark> {
         .map(|short| RuleRemark::invalid(short.words(case, trials, "received", "trims")))
 }
 
-/// Note on bytes counted on a network.
 fn network_note(case: &Case<'_>, trials: &[CountedTrial]) -> Option<RuleRemark> {
     let by_server = trials.iter().any(|trial| trial.mover == Mover::Server);
     let filesystem = case.site.filesystem();

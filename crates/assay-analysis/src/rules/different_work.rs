@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_study::results::record::Trial;
 use assay_workloads::command;
 
@@ -13,9 +12,7 @@ use super::{ALL, Case, Rule, RuleCheck, RuleRemark};
 const LEAST_BYTES: f64 = (1_u64 << 20) as f64;
 /// Factor from which on amounts differ.
 const FACTOR: f64 = 1.1;
-/// Digits of a hash to print.
-const DIGITS: usize = 12;
-
+const HASH_DIGITS: usize = 12;
 /// Suffix if the compared output includes the command's number.
 const NUMBER_PRINTED: &str = "; the output includes the number that Assay parses, which may be the only difference; \
                               set same_output = \"PATH\" to compare a file or directory that the command writes";
@@ -103,7 +100,7 @@ fn different_outputs(sides: &[&Worked]) -> Option<RuleRemark> {
     let outputs: BTreeSet<&BTreeSet<String>> = produced.iter().map(|side| &side.sums).collect();
     let each = produced.iter().map(|side| {
         let sum = side.sums.first().map_or("", String::as_str);
-        let end = sum.char_indices().nth(DIGITS).map_or(sum.len(), |(end, _)| end);
+        let end = sum.char_indices().nth(HASH_DIGITS).map_or(sum.len(), |(end, _)| end);
         format!("{} of {}", &sum[..end], side.name)
     });
     let text = "the compared commands produced different outputs";

@@ -1,7 +1,6 @@
 //! `trimmed-area`: reads found blocks that earlier trims or zeroing had removed.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_study::results::record::Trial;
 use assay_workloads::Basis;
 use assay_workloads::io::{Apart, Class};

@@ -1,8 +1,7 @@
 //! Evidence for several rules.
 
 use assay_core::quantity::units::show;
-use assay_machine::probes::mount_traffic::MountBytes;
-use assay_machine::system::site::TargetKind;
+use assay_machine::{probes::mount_traffic::MountBytes, system::site::TargetKind};
 use assay_study::results::record::{DeviceEvidence, Traffic, Trial};
 use assay_workloads::Claims;
 
@@ -78,15 +77,10 @@ pub(super) fn counted_trials(case: &Case<'_>) -> Vec<CountedTrial> {
         let claims = trial.claims();
         let Some(top) = counted_devices(case, trial) else {
             let mover = Mover::Server;
-            counted.extend(network_traffic(trial).map(|device| CountedTrial {
-                claims,
-                device,
-                mover,
-            }));
+            counted.extend(on_network(trial).map(|device| CountedTrial { claims, device, mover }));
             continue;
         };
-        let device =
-            drives_below_loops(case, trial).map_or(top, |lowest| smaller_of_both(&top, &lowest));
+        let device = below_loops(case, trial).map_or(top, |lowest| smaller(&top, &lowest));
         let moved_bytes = |one: &DeviceEvidence| one.run.read_bytes + one.run.write_bytes;
         let is_below_loop = moved_bytes(&device) < moved_bytes(&top);
         let mover = if is_below_loop { Mover::BelowLoop } else { Mover::Device };
@@ -96,7 +90,7 @@ pub(super) fn counted_trials(case: &Case<'_>) -> Vec<CountedTrial> {
 }
 
 /// Network traffic of the target's mount: bytes only, without requests and times.
-fn network_traffic(trial: &Trial) -> Option<DeviceEvidence> {
+fn on_network(trial: &Trial) -> Option<DeviceEvidence> {
     let mount = trial.evidence.mount_traffic.value()?;
     let bytes = |moved: &MountBytes| Traffic {
         read_bytes: moved.read_bytes,
@@ -119,7 +113,7 @@ pub(super) fn mover(trials: &[CountedTrial]) -> &'static str {
 }
 
 /// Traffic of the drives below loop devices, summed; `None` without loop devices, or if any counter is missing.
-fn drives_below_loops(case: &Case<'_>, trial: &Trial) -> Option<DeviceEvidence> {
+fn below_loops(case: &Case<'_>, trial: &Trial) -> Option<DeviceEvidence> {
     let layer = |name: &String| case.site.layers.iter().find(|layer| layer.name == *name);
     let is_loop = |name: &String| layer(name).is_some_and(|layer| layer.kind == "loop");
     if !case.site.counted.iter().any(is_loop) {
@@ -143,7 +137,7 @@ fn drives_below_loops(case: &Case<'_>, trial: &Trial) -> Option<DeviceEvidence> 
 }
 
 /// The smaller value of both: others' traffic on the drive below must not hide missing bytes.
-fn smaller_of_both(top: &DeviceEvidence, lowest: &DeviceEvidence) -> DeviceEvidence {
+fn smaller(top: &DeviceEvidence, lowest: &DeviceEvidence) -> DeviceEvidence {
     let read_bytes = top.run.read_bytes.min(lowest.run.read_bytes);
     let in_time = top.run.write_bytes.min(lowest.run.write_bytes);
     let in_all = |one: &DeviceEvidence| one.run.write_bytes + one.settle.write_bytes;

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_machine::probes::is_not_recorded;
 use assay_study::results::record::Trial;
 use assay_workloads::{Basis, Measured};

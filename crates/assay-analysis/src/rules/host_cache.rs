@@ -1,14 +1,10 @@
 //! `host-cache`: caches between this machine and a virtual drive.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
-use assay_core::stats::median;
+use assay_core::{catalogue::About, quantity::units::show, stats::median};
 use assay_machine::system::site::{Backing, Drive, Site};
 use assay_study::findings::LENT;
-use assay_study::results::plan::PlannedWorkload;
-use assay_study::results::record::Trial;
-use assay_workloads::Basis;
-use assay_workloads::io;
+use assay_study::results::{plan::PlannedWorkload, record::Trial};
+use assay_workloads::{Basis, io};
 
 use super::evidence::{in_trials, seconds};
 use super::{Case, Rule, RuleCheck, RuleRemark};

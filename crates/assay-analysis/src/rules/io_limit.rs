@@ -1,7 +1,6 @@
 //! `io-limit`: the number shows a control group's limit, not the drive.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_machine::system::io_limits::{Counted, IoLimit};
 use assay_study::results::record::{Traffic, Trial};
 use assay_workloads::Basis;

@@ -1,7 +1,6 @@
 //! `link-ceiling`: the rate exceeds the link to the drive.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_machine::system::site::{Link, Site};
 use assay_workloads::{Basis, Measured, io};
 

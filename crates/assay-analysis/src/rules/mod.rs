@@ -38,8 +38,7 @@ pub(crate) mod unstable;
 mod unwritten;
 mod wrong_data;
 
-use std::collections::BTreeSet;
-use std::sync::LazyLock;
+use std::{collections::BTreeSet, sync::LazyLock};
 
 use assay_core::catalogue::About;
 use assay_core::quantity::metric::{Nature, Side};
@@ -48,9 +47,8 @@ use assay_study::findings::{Because, Trust};
 use assay_study::results::plan::{PlannedWorkload, Survey};
 use assay_study::results::record::Trial;
 use assay_workloads::command::{self, ImportEvidence};
-use assay_workloads::metrics::nature;
-use assay_workloads::tell::OwnRule;
 use assay_workloads::{Basis, KINDS, Measured, io};
+use assay_workloads::{metrics::nature, tell::OwnRule};
 
 pub use acknowledged::{NAME as ACKNOWLEDGED, WriteTimes, costless, one_by_one, with_a_cache};
 pub use different_work::{NAME as DIFFERENT_WORK, Worked, between};

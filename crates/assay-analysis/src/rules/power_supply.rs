@@ -3,8 +3,7 @@
 use assay_core::catalogue::About;
 use assay_study::results::record::Trial;
 
-use super::evidence::in_trials;
-use super::{Case, Rule, RuleCheck, RuleRemark};
+use super::{Case, Rule, RuleCheck, RuleRemark, evidence::in_trials};
 
 pub static RULE: Rule = Rule {
     about: About {

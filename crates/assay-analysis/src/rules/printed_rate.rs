@@ -1,7 +1,6 @@
 //! `printed-rate`: storage moved fewer bytes than a program's printed rate requires.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_study::results::record::Trial;
 use assay_workloads::{Measured, command, metrics};
 

@@ -1,14 +1,12 @@
 //! `slow-member`: one device of an array takes much longer than the others.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_machine::probes::block_latency::counts::ClassSpan;
 use assay_machine::probes::service::{Slowest, Work, slowest};
 use assay_machine::system::devices::{self, Array};
 use assay_study::results::record::Trial;
 
-use super::evidence::is_simulated;
-use super::{Case, Rule, RuleCheck, RuleRemark};
+use super::{Case, Rule, RuleCheck, RuleRemark, evidence::is_simulated};
 
 /// Fewest trials in which the same member must be the slow one.
 const FEWEST_TRIALS: usize = 3;

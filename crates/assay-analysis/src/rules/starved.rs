@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
-use assay_core::stats::FEWEST_FOR_INTERVAL;
+use assay_core::{catalogue::About, quantity::units::show, stats::FEWEST_FOR_INTERVAL};
 use assay_study::results::record::{Status, Trial};
 use assay_workloads::{Measured, command};
 

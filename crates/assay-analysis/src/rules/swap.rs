@@ -1,7 +1,6 @@
 //! `swap`: pages went to swap and back during the trial.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_study::results::record::Trial;
 
 use super::evidence::{MIB, in_trials, seconds};

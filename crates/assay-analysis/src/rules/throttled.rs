@@ -1,13 +1,10 @@
 //! `throttled`: CPU frequency or its control group limited the tool.
 
-use assay_core::catalogue::About;
-use assay_core::presence::Presence;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, presence::Presence, quantity::units::show};
 use assay_machine::probes::temperature::LEAST_LIMIT_MC;
 use assay_study::results::record::Trial;
 
-use super::evidence::in_trials;
-use super::{Case, Rule, RuleCheck, RuleRemark};
+use super::{Case, Rule, RuleCheck, RuleRemark, evidence::in_trials};
 
 pub static RULE: Rule = Rule {
     about: About {
@@ -30,8 +27,7 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
         count += 1;
     }
     if count == 0 {
-        let hot: Vec<String> =
-            case.trials.iter().filter_map(|trial| overheated_sensor(trial)).collect();
+        let hot: Vec<String> = case.trials.iter().filter_map(|trial| overheated(trial)).collect();
         let first = hot.first()?;
         return Some(RuleRemark::suspect(format!("{first}{}", in_trials(hot.len(), case))));
     }
@@ -40,11 +36,11 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
 
 fn disturbance(trial: &Trial) -> Option<String> {
     throttle_counts(trial)
-        .map_or_else(|| overheated_sensor(trial), |(heat, group)| Some(words(heat, group)))
+        .map_or_else(|| overheated(trial), |(heat, group)| Some(words(heat, group)))
 }
 
 /// The sensor furthest above its limit, if any reached it.
-fn overheated_sensor(trial: &Trial) -> Option<String> {
+fn overheated(trial: &Trial) -> Option<String> {
     let sensors = trial.evidence.temperature.value()?.sensors.iter();
     let above = sensors.filter_map(|(name, sensor)| {
         let most = sensor.before_mc.max(sensor.after_mc);

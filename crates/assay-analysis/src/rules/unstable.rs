@@ -1,8 +1,6 @@
 //! `unstable`: the trials of a row vary too much for their mean.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
-use assay_core::stats::geometric_mean;
+use assay_core::{catalogue::About, quantity::units::show, stats::geometric_mean};
 use assay_study::results::record::{Status, Trial};
 use assay_workloads::Basis;
 
@@ -51,7 +49,6 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     }))
 }
 
-/// The spread of values that vary too much.
 enum TrialSpread {
     Few { ratio: f64 },
     Wide { ends: [f64; 2], half_width: f64 },

@@ -1,7 +1,6 @@
 //! `unwritten`: reads of never written blocks do not reach the medium.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_workloads::Basis;
 
 use super::{Case, MOVED, Rule, RuleCheck, RuleRemark};

@@ -1,12 +1,10 @@
 //! `data-mismatch`: what was written is not what was read again.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_workloads::Basis;
 use assay_workloads::io::{IoDetail, verify};
 
-use super::evidence::in_trials;
-use super::{ALL, Case, Rule, RuleCheck, RuleRemark};
+use super::{ALL, Case, Rule, RuleCheck, RuleRemark, evidence::in_trials};
 
 pub const NAME: &str = "data-mismatch";
 

@@ -2,10 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use assay_core::calc::requests::Request;
-use assay_core::catalogue::About;
-use assay_core::outside;
-use assay_core::quantity::units::show;
+use assay_core::{calc::requests::Request, catalogue::About, outside, quantity::units::show};
 
 use super::super::{Importer, Reads};
 use super::{Devices, MOST_BYTES, MOST_SECONDS, SECTOR_BYTES, TraceInfo, TraceParser, number};
@@ -141,7 +138,7 @@ impl<'l> BlkparseEvent<'l> {
         let letters = words.next().unwrap_or_default();
         let is_letters = letters.bytes().all(|byte| byte.is_ascii_uppercase());
         let place =
-            if ACTIONS.contains(&action) { parse_place(words, action == "X")? } else { None };
+            if ACTIONS.contains(&action) { read_place(words, action == "X")? } else { None };
         let place = place.filter(|(_, sectors)| *sectors > 0);
         let kind = if is_letters { parse_flags(letters, place.is_some()) } else { None };
         let error = line.rsplit_once('[').and_then(|(_, rest)| rest.strip_suffix(']'));
@@ -152,7 +149,7 @@ impl<'l> BlkparseEvent<'l> {
 
 /// Returns the sector and the number of sectors, if the line has them: `223490 + 8`. A split has the sector of the
 /// remainder instead of the number: `1000 / 1256`; blkparse writes only its lower 32 bits.
-fn parse_place<'l>(
+fn read_place<'l>(
     mut words: impl Iterator<Item = &'l str>,
     is_split: bool,
 ) -> Result<Option<(u64, u64)>, String> {
@@ -187,7 +184,7 @@ impl TraceParser for Blkparse {
             // An earlier request at this sector that has not ended is lost.
             ("Q", Some((sector, _))) => self.arrive((device, sector), event.at_ns),
             ("Q", None) => {
-                self.forgotten += remember_flush(&mut self.queued_flushes, device, event.at_ns)
+                self.forgotten += remember(&mut self.queued_flushes, device, event.at_ns)
             }
             // The remainder of a split has the arrival of the whole.
             ("X", Some((sector, before))) => {
@@ -252,7 +249,7 @@ fn clear_if_full<T>(waiting: &mut BTreeMap<Place, T>) -> u64 {
 }
 
 /// Remembers a flush of a device; returns how many were forgotten for it.
-fn remember_flush(flushes: &mut BTreeMap<usize, VecDeque<u64>>, device: usize, at_ns: u64) -> u64 {
+fn remember(flushes: &mut BTreeMap<usize, VecDeque<u64>>, device: usize, at_ns: u64) -> u64 {
     let waiting = flushes.entry(device).or_default();
     let is_full = waiting.len() >= MOST_WAITING;
     if is_full {
@@ -272,7 +269,7 @@ impl Blkparse {
         let Some((sector, sectors)) = place else {
             // One flush of the device serves all requests that asked for one.
             self.queued_flushes.remove(&device);
-            self.forgotten += remember_flush(&mut self.flushes, device, at_ns);
+            self.forgotten += remember(&mut self.flushes, device, at_ns);
             return;
         };
         // A requeued request keeps its first arrival.

@@ -1,9 +1,6 @@
 //! fio's logs of what it did or is to do (`write_iolog`, `read_iolog`), versions 2 and 3.
 
-use assay_core::calc::requests::Request;
-use assay_core::catalogue::About;
-use assay_core::outside;
-use assay_core::quantity::units::show;
+use assay_core::{calc::requests::Request, catalogue::About, outside, quantity::units::show};
 
 use super::super::{Importer, Reads};
 use super::{Devices, MOST_BYTES, MOST_SECONDS, SECTOR_BYTES, TraceInfo, TraceParser, number};

@@ -6,9 +6,8 @@ pub(super) mod iolog;
 use std::collections::BTreeMap;
 use std::io::{BufRead, Read as _};
 
-use assay_core::calc::requests::Request;
 use assay_core::failure::{Failure, Outcome};
-use assay_core::outside;
+use assay_core::{calc::requests::Request, outside};
 
 const LONGEST_LINE_BYTES: u64 = 4096;
 /// Limit on devices per recording: that of Assay's own recorder.

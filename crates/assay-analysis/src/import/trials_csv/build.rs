@@ -95,7 +95,8 @@ fn series(table: TrialTable, primaries: &[usize]) -> Vec<Series> {
     }
     let mut series = Vec::with_capacity(unnamed.len());
     for ((workload, _, metric), (arm_number, mut trials)) in unnamed {
-        trials.sort_by_key(time_key);
+        // By time, or if unknown, by replicate with the warm-up first.
+        trials.sort_by_key(|one| (one.order, one.status != Status::Warmup, one.replicate));
         let declared = &table.metrics.all[metric];
         let (workload, primary) = (&table.workloads.all[workload], primaries[workload] == metric);
         let arm = arm(&table.factors, &table.arms.all[arm_number]);
@@ -107,11 +108,6 @@ fn series(table: TrialTable, primaries: &[usize]) -> Vec<Series> {
         });
     }
     series
-}
-
-/// Sort key: time, or if unknown, replicate with the warm-up first.
-fn time_key(trial: &TrialValue) -> (Option<u32>, bool, u32) {
-    (trial.order, trial.status != Status::Warmup, trial.replicate)
 }
 
 fn trial(row: TrialLine) -> TrialValue {
@@ -150,9 +146,7 @@ fn notes(
         1 => notes.push("Assay ignores the value of a failed trial".to_owned()),
         count => notes.push(format!("Assay ignores the values of {count} failed trials")),
     }
-    let same = listed(
-        order::workloads_with_fixed_order(placed).into_iter().map(|at| &table.workloads.all[at]),
-    );
+    let same = listed(order::fixed_order(placed).into_iter().map(|at| &table.workloads.all[at]));
     if !same.is_empty() {
         notes.push(format!(
             "every replicate of {same} runs its configurations in the same order, so carry-over always affects the \

@@ -3,14 +3,12 @@
 use std::collections::HashSet;
 
 use assay_core::quantity::Scale;
-use assay_study::results::plan::Arm;
-use assay_study::results::record::Status;
+use assay_study::results::{plan::Arm, record::Status};
 
 use super::header::Header;
 use super::table::{FactorColumn, TrialLine, TrialTable};
-use crate::import::Options;
-use crate::import::mistakes::Mistakes;
 use crate::import::words::{advice, quoted};
+use crate::{import::Options, import::mistakes::Mistakes};
 
 pub(super) fn check(
     header: &Header,

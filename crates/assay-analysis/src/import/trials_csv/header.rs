@@ -43,9 +43,8 @@ impl Header {
             return None;
         }
         let mut header = Self { line, names, ..Self::default() };
-        let meant: Vec<&str> = (0..header.names.len())
-            .filter_map(|column| header.assign_role(column, mistakes))
-            .collect();
+        let meant: Vec<&str> =
+            (0..header.names.len()).filter_map(|column| header.assign(column, mistakes)).collect();
         for name in REQUIRED {
             let taken = header.names.iter().any(|written| written == name);
             if !taken && !meant.contains(&name) {
@@ -56,7 +55,7 @@ impl Header {
     }
 
     /// Assigns a role to a column; for an unknown one, returns the name that was probably meant.
-    fn assign_role(&mut self, column: usize, mistakes: &mut Mistakes<'_>) -> Option<&'static str> {
+    fn assign(&mut self, column: usize, mistakes: &mut Mistakes<'_>) -> Option<&'static str> {
         let name = self.names[column].clone();
         let cell = Field { line: self.line, column: column + 1, name: &name, text: &name };
         if let Some(first) = self.names[..column].iter().position(|earlier| *earlier == name)

@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use assay_core::quantity::{Better, Scale};
 use assay_workloads::metrics;
 
-use super::cells;
-use super::table::Names;
+use super::{cells, table::Names};
 use crate::import::mistakes::{Field, Mistakes};
 use crate::import::words::{advice, quoted};
 

@@ -1,16 +1,12 @@
 //! The rows of a file; names, levels and arms are numbers.
 
-use std::borrow::Borrow;
-use std::cmp::Ordering;
-use std::collections::HashMap;
-use std::hash::Hash;
+use std::{borrow::Borrow, cmp::Ordering, collections::HashMap, hash::Hash};
 
 use assay_core::lines::{OpenQuote, Splitter};
 use assay_study::results::record::Status;
 
-use super::cells;
 use super::header::{Header, OPEN_QUOTE};
-use super::metrics::Metrics;
+use super::{cells, metrics::Metrics};
 use crate::import::mistakes::{Field, Mistakes};
 
 /// Limit on arms: more suggest a column that is not a setting.

@@ -1,12 +1,11 @@
 //! The flash table, and random operations of a card next to published ones as a figure.
 
-use assay_core::catalogue::About;
 use assay_core::exhibit::figure::{
     Axis, AxisScale, Colour, Figure, Guide, Look, Mark, Point, id_of, short,
 };
 use assay_core::exhibit::parts::{FigureRows, Sort, by_sort};
 use assay_core::exhibit::{Column, Exhibit, Row, Table, Unit, Value};
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_study::findings::shown::mark_trust;
 use assay_workloads::tell::FactsFigure;
 
@@ -103,10 +102,8 @@ const IOPS: &str = "iops";
 const SORTS: [Sort<bool>; 2] =
     [(false, "here", Colour::Series(0), 0), (true, "published", Colour::Series(1), 3)];
 const MOST_CARDS: usize = 8;
-
 /// One access type: its heading, whether it writes, and the number of each card.
 type Access = (&'static str, bool, fn(&CardRow) -> Option<&CardNumber>);
-
 const ACCESSES: [Access; 2] = [
     ("4 KiB random writes", true, |card| card.random_write.as_ref()),
     ("4 KiB random reads", false, |card| card.random_read.as_ref()),

@@ -15,7 +15,6 @@ use super::facts::noun;
 
 pub use exhibit::{CARD, exhibit};
 
-/// Published figures for comparison with a card.
 const ANCHORS: &str = include_str!("../../../reference/anchors.csv");
 /// The article's reference line: a 5400 rpm laptop disk.
 const LINE: &str = "5400 rpm laptop disk";
@@ -28,9 +27,8 @@ const SD_CARD: &str = "card";
 #[derive(Clone, Debug, PartialEq)]
 pub struct CardRow {
     pub device: String,
-    /// Sequential reads, bytes per second.
+    /// In bytes per second, as all rates.
     pub sequential_read: Option<CardNumber>,
-    /// Sequential writes, bytes per second.
     pub sequential_write: Option<CardNumber>,
     pub random_read: Option<CardNumber>,
     pub random_write: Option<CardNumber>,

@@ -14,10 +14,7 @@ use assay_study::findings::facts::{PlaceSort, Unknown};
 use assay_study::findings::places::{BaselineChoice, PlaceRow, Placed, Places, PublishedBeside};
 use assay_study::findings::{AbsentCell, Check, EnvironmentFacts, Findings, StudyFacts};
 
-use super::across::id_of_several;
-use super::days::Days;
-use super::sessions::common_margin;
-use super::verdicts::words::listed;
+use super::{across::id_of_several, days::Days, sessions::common_margin, verdicts::words::listed};
 
 use rows::PlaceRows;
 use spots::Platform;

@@ -2,20 +2,14 @@
 
 use assay_core::quantity::{Better, Scale, printed};
 use assay_core::stats::{FEWEST_FOR_INTERVAL, Sample, welch};
-use assay_study::findings::measurements::Series;
 use assay_study::findings::places::{PLACE, PUBLISHED_PERCENT, PlaceRow, PlatformUnit, Printed};
-use assay_study::findings::{Comparison, Kind, Measurement, TrialValue};
-use assay_study::results::plan::Arm;
-use assay_study::results::record::Status;
+use assay_study::findings::{Comparison, Kind, Measurement, TrialValue, measurements::Series};
+use assay_study::results::{plan::Arm, record::Status};
 use assay_workloads::metrics;
 
 use super::super::across::{self, Key, SampleUnit, Tests, key, log_value};
-use super::super::cells;
-use super::super::days::Days;
-use super::super::distinct;
-use super::super::verdicts::apply_holm;
-use super::spots::Platform;
-use super::words;
+use super::super::{cells, days::Days, distinct, verdicts::apply_holm};
+use super::{spots::Platform, words};
 
 #[derive(Default)]
 pub(super) struct PlaceRows {

@@ -4,8 +4,7 @@ use assay_core::failure::{Failure, Outcome};
 use assay_study::findings::facts::{PlaceSort, Unknown};
 use assay_study::findings::places::{NameSource, PLACE, Placed, PlacedResult};
 use assay_study::findings::{EnvironmentFacts, Findings};
-use assay_study::results::plan::Arm;
-use assay_study::results::surroundings::facts::Activity;
+use assay_study::results::{plan::Arm, surroundings::facts::Activity};
 
 use super::super::verdicts::words::listed;
 use super::{LabeledResult, words};

@@ -7,8 +7,7 @@ use assay_study::findings::{Comparison, Measurement, Sentence, Verdict};
 use assay_study::results::plan::{Arm, arm_in_words};
 
 use super::super::verdicts::words::{count_words, counted};
-use super::rows;
-use super::spots::Platform;
+use super::{rows, spots::Platform};
 use crate::inference::with_levels;
 
 pub(super) fn processors(count: Option<u32>) -> String {
@@ -111,7 +110,7 @@ pub(super) fn sentences(
         row.workload == compared[0].workload && row.configuration == compared[0].configuration
     };
     if compared.iter().all(is_like_first) {
-        return workload_sentence(base, rows, comparisons).into_iter().collect();
+        return rank_platforms(base, rows, comparisons).into_iter().collect();
     }
     let places = spots[1..].iter().map(|spot| &spot.placed);
     places.filter_map(|place| platform_sentence(base, place, rows, comparisons)).collect()
@@ -129,11 +128,7 @@ fn is_compared(row: &PlaceRow, rows: &[PlaceRow], base: &str) -> bool {
 }
 
 /// One workload on many platforms: from the fastest to the slowest. Emulated platforms are excluded.
-fn workload_sentence(
-    base: &str,
-    rows: &[PlaceRow],
-    comparisons: &[Comparison],
-) -> Option<Sentence> {
+fn rank_platforms(base: &str, rows: &[PlaceRow], comparisons: &[Comparison]) -> Option<Sentence> {
     let compared = |row: &&PlaceRow| !row.emulated && is_compared(row, rows, base);
     // If rows are equal, the first counts as the fastest: the sort is stable.
     let ranked = sort_by_percent(rows.iter().rev().filter(compared).collect());

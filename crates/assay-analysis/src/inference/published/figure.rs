@@ -1,14 +1,12 @@
 //! Numbers of the study as bars, with published ones next to them.
 
-use assay_core::catalogue::About;
-use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{Figure, Look, Mark, Point, Series, id_of, short};
 use assay_core::exhibit::parts::{BEYOND, FigureRows, at_most, of_bars};
+use assay_core::{catalogue::About, exhibit::Unit};
 use assay_study::findings::shown::{mark_trust, metric_title, unit_of};
 use assay_workloads::tell::FactsFigure;
 
-use super::TOPIC;
-use super::table::PublishedGroup;
+use super::{TOPIC, table::PublishedGroup};
 
 pub static PUBLISHED: FactsFigure = FactsFigure {
     key: TOPIC,

@@ -3,10 +3,8 @@
 mod figure;
 mod table;
 
-use assay_core::exhibit::Exhibit;
-use assay_core::failure::Outcome;
-use assay_core::reference::Library;
 use assay_core::reference::sheet::{RoundedNumber, Sheet, SheetRow};
+use assay_core::{exhibit::Exhibit, failure::Outcome, reference::Library};
 use assay_study::findings::Findings;
 use assay_study::results::design::{Design, Pointer};
 use assay_study::results::plan::Arm;
@@ -46,7 +44,7 @@ const TOPIC: &str = "published";
 
 /// Tables and figures of published numbers next to the numbers of the study; `None` without published numbers.
 pub fn exhibit(found: &Findings, published: &[Published]) -> Option<Exhibit> {
-    let groups = table::group_by_metric(found, published);
+    let groups = table::groups(found, published);
     (!groups.is_empty()).then(|| Exhibit {
         topic: TOPIC.to_owned(),
         title: "next to published results".to_owned(),

@@ -9,8 +9,7 @@ use assay_study::results::plan::Arm;
 use assay_workloads::metrics::noun;
 
 use super::{Published, PublishedUnit};
-use crate::import::grouped;
-use crate::inference::distinct;
+use crate::{import::grouped, inference::distinct};
 
 /// Up to this number of arms, include those without published numbers.
 const MOST_ARMS: usize = 16;
@@ -40,10 +39,7 @@ pub(super) struct OwnNumber {
     pub rating: Option<Rating>,
 }
 
-pub(super) fn group_by_metric<'a>(
-    findings: &'a Findings,
-    all: &'a [Published],
-) -> Vec<PublishedGroup<'a>> {
+pub(super) fn groups<'a>(findings: &'a Findings, all: &'a [Published]) -> Vec<PublishedGroup<'a>> {
     let groups = grouped(all, |one, other| {
         one.workload == other.workload && one.metric == other.metric && one.ratio == other.ratio
     });

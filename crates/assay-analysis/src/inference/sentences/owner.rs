@@ -4,9 +4,7 @@ use assay_core::quantity::units::show;
 use assay_study::findings::{Findings, Trust, as_sentence, is_wide};
 use assay_workloads::io::Pattern;
 
-use super::super::acknowledged::sync_remark;
-use super::super::facts;
-use super::super::rows::RowTrials;
+use super::super::{acknowledged::sync_remark, facts, rows::RowTrials};
 use super::number_prefix;
 use crate::rules::link_capacity;
 
@@ -20,7 +18,6 @@ const SIMILAR: f64 = 1.25;
 const FAR_BEYOND: f64 = 20.0;
 /// From this ratio of reads to writes on, the difference is worth a sentence.
 const UNEQUAL: f64 = 3.0;
-
 /// Upper limit of each link in bytes per second, slowest first: USB 2.0 signals 480 Mbit/s, gigabit Ethernet 1 Gbit/s,
 /// SATA 6 Gbit/s, or 4.8 Gbit/s after 8b/10b coding.
 const LINKS: [(&str, f64); 3] =
@@ -55,8 +52,8 @@ struct OwnerRows<'a> {
 
 impl OwnerRows<'_> {
     /// A row's number of a standard workload; `None` if it is invalid or missing.
-    fn number(&self, wanted: StandardWorkload, metric: &str) -> Option<StatedNumber> {
-        let row = self.rows.iter().find(|row| standard_workload(row) == Some(wanted))?;
+    fn number(&self, wanted: Access, metric: &str) -> Option<StatedNumber> {
+        let row = self.rows.iter().find(|row| access(row) == Some(wanted))?;
         let cell = self.found.cell(&row.workload.name, &row.arm, metric)?;
         let trust = cell.trust.filter(|trust| *trust != Trust::Invalid)?;
         Some(StatedNumber { value: cell.value()?, ci95: cell.ci95, trust })
@@ -97,13 +94,9 @@ impl StatedNumber {
 
 /// Random writes, or reads on a read-only target, against a laptop disk.
 fn random_access(target: &OwnerRows<'_>, noun: &str) -> Option<String> {
-    let writable =
-        target.rows.iter().any(|row| standard_workload(row) == Some(StandardWorkload::RandomWrite));
-    let (what, wanted) = if writable {
-        ("writes", StandardWorkload::RandomWrite)
-    } else {
-        ("reads", StandardWorkload::RandomRead)
-    };
+    let writable = target.rows.iter().any(|row| access(row) == Some(Access::RandomWrite));
+    let (what, wanted) =
+        if writable { ("writes", Access::RandomWrite) } else { ("reads", Access::RandomRead) };
     Some(random_sentence(what, &target.number(wanted, "iops")?, noun))
 }
 
@@ -161,7 +154,7 @@ fn commit_latency(target: &OwnerRows<'_>) -> Option<String> {
     if target.rows.iter().any(RowTrials::is_borrowed) {
         return None;
     }
-    let number = target.number(StandardWorkload::Commit, "iops")?;
+    let number = target.number(Access::Commit, "iops")?;
     Some(format!(
         "A database or mail server that syncs every commit waits {}{} per commit on average: {} at queue depth 1.",
         number.about(),
@@ -176,9 +169,9 @@ fn sync_remarks(target: &OwnerRows<'_>) -> Option<String> {
 
 fn sequential_rate(target: &OwnerRows<'_>) -> Option<String> {
     let metric = "bandwidth_bytes_per_s";
-    let (what, number) = match target.number(StandardWorkload::SequentialRead, metric) {
+    let (what, number) = match target.number(Access::SequentialRead, metric) {
         Some(reads) => ("reads", reads),
-        None => ("writes", target.number(StandardWorkload::SequentialWrite, metric)?),
+        None => ("writes", target.number(Access::SequentialWrite, metric)?),
     };
     let begin = format!("Sequential {what}: {}", number.shown(show::rate));
     let link = target.rows.first().and_then(|row| row.site).and_then(link_capacity);
@@ -204,13 +197,8 @@ fn sequential_rate(target: &OwnerRows<'_>) -> Option<String> {
 /// Reads and writes that are far apart, random ones first.
 fn read_write_gap(target: &OwnerRows<'_>) -> Option<String> {
     let pairs = [
-        ("Random", StandardWorkload::RandomRead, StandardWorkload::RandomWrite, "iops"),
-        (
-            "Sequential",
-            StandardWorkload::SequentialRead,
-            StandardWorkload::SequentialWrite,
-            "bandwidth_bytes_per_s",
-        ),
+        ("Random", Access::RandomRead, Access::RandomWrite, "iops"),
+        ("Sequential", Access::SequentialRead, Access::SequentialWrite, "bandwidth_bytes_per_s"),
     ];
     pairs.into_iter().find_map(|(kind, read, write, metric)| {
         let [read, write] = [target.number(read, metric)?, target.number(write, metric)?];
@@ -235,7 +223,7 @@ fn read_write_gap(target: &OwnerRows<'_>) -> Option<String> {
 const SMALL: u64 = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum StandardWorkload {
+enum Access {
     RandomRead,
     RandomWrite,
     Commit,
@@ -243,17 +231,17 @@ enum StandardWorkload {
     SequentialWrite,
 }
 
-fn standard_workload(row: &RowTrials<'_>) -> Option<StandardWorkload> {
+fn access(row: &RowTrials<'_>) -> Option<Access> {
     // Rate limits and pauses hide the drive's rate; mixed block sizes have no yardstick.
     let io =
         facts::io(row.workload).filter(|io| !io.rate_limited && !io.shaped && !io.partly_synced)?;
     let single = io.size_bytes == SMALL && row.workload.work.asked_in_flight() == 1;
     match (io.pattern, io.only_reads(), io.only_writes()) {
-        (Pattern::Sequential, true, _) => Some(StandardWorkload::SequentialRead),
-        (Pattern::Sequential, _, true) if !io.data_sync => Some(StandardWorkload::SequentialWrite),
-        (Pattern::Random, true, _) if single => Some(StandardWorkload::RandomRead),
-        (_, _, true) if single && io.data_sync => Some(StandardWorkload::Commit),
-        (Pattern::Random, _, true) if single => Some(StandardWorkload::RandomWrite),
+        (Pattern::Sequential, true, _) => Some(Access::SequentialRead),
+        (Pattern::Sequential, _, true) if !io.data_sync => Some(Access::SequentialWrite),
+        (Pattern::Random, true, _) if single => Some(Access::RandomRead),
+        (_, _, true) if single && io.data_sync => Some(Access::Commit),
+        (Pattern::Random, _, true) if single => Some(Access::RandomWrite),
         _ => None,
     }
 }

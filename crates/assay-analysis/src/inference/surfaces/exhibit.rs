@@ -110,7 +110,6 @@ fn access_table(found: &Findings, accesses: &[Accesses]) -> Table {
     table
 }
 
-/// Rating of a row's numbers with this trust.
 fn rating(row: Option<&Measurement>, trust: Option<Trust>) -> Option<Rating> {
     let is_lent = trust == Some(Trust::Trusted) && row.is_some_and(Measurement::is_lent);
     trust.map(|trust| Rating { trust, is_lent })

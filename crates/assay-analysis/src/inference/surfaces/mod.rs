@@ -2,10 +2,8 @@
 
 mod exhibit;
 
-use assay_core::quantity::units::show;
-use assay_core::stats::geometric_mean;
-use assay_study::findings::measurements::Series;
-use assay_study::findings::{TrialValue, Trust};
+use assay_core::{quantity::units::show, stats::geometric_mean};
+use assay_study::findings::{TrialValue, Trust, measurements::Series};
 use assay_study::results::plan::{Area, Arm, Plan};
 use assay_workloads::io::{self, random_offsets, sample_offset};
 
@@ -53,7 +51,6 @@ pub struct Extremes {
     pub highest: f64,
 }
 
-/// Latencies of single operations at random positions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Accesses {
     pub workload: String,
@@ -144,7 +141,6 @@ fn extremes(
     Some(Extremes { lowest, mean: row_value(&own.trials, None)?, highest })
 }
 
-/// The lowest and the highest of some values.
 fn ends(values: impl Iterator<Item = f64> + Clone) -> Option<[f64; 2]> {
     Some([values.clone().reduce(f64::min)?, values.reduce(f64::max)?])
 }
@@ -350,7 +346,7 @@ mod tests {
         let Bench { plan, environment, trials, .. } = bench;
         let last = plan.workloads.len() - 1;
         let own: Vec<&Trial> = trials.iter().filter(|trial| trial.workload == last).collect();
-        let row = rows::judged_row(&plan.workloads[last], plan, environment, &own);
+        let row = rows::row_of(&plan.workloads[last], plan, environment, &own);
         let (series, _) = series::row_series(&design(plan), &row);
         (surface_of_row(plan, &row, &series), accesses(plan, &row, &series))
     }

@@ -1,10 +1,8 @@
 //! Advice: the best arm per workload as a candidate, levels to avoid, and trade-offs between workloads.
 
-use std::cmp::Ordering;
-use std::collections::BTreeSet;
+use std::{cmp::Ordering, collections::BTreeSet};
 
-use assay_core::quantity::level_number;
-use assay_core::stats::Sample;
+use assay_core::{quantity::level_number, stats::Sample};
 use assay_study::findings::{Advice, AdviceKind, AdviceStatus, Comparison, Effect, Rank, Verdict};
 use assay_study::plan::arms::matches;
 use assay_study::results::design::{Design, Factor};
@@ -83,7 +81,7 @@ pub(super) fn advice(evidence: &AdviceInput<'_, '_>, stage: AdviceStage) -> Vec<
         advice.push(new_advice(sentence, &more, vec![best.id.clone()], AdviceKind::Use));
     }
     for bad in levels_to_avoid(&contrasts, &traded) {
-        let ids = bad.iter().flat_map(BadLevel::ids).cloned().collect();
+        let ids = bad.iter().flat_map(BadArm::ids).cloned().collect();
         advice.push(new_advice(words::avoid_words(&bad), "", ids, AdviceKind::Avoid));
     }
     for trade_off in &trade_offs {
@@ -171,13 +169,13 @@ fn trade_offs(contrasts: &[Contrast]) -> Vec<Vec<&Contrast>> {
     trade_offs
 }
 
-pub(super) enum BadLevel<'a> {
+pub(super) enum BadArm<'a> {
     Level(&'a Contrast),
     /// The baseline, which is worse than each of these.
     Baseline(Vec<&'a Contrast>),
 }
 
-impl BadLevel<'_> {
+impl BadArm<'_> {
     fn level(&self) -> &Arm {
         match self {
             Self::Level(one) => &one.levels,
@@ -196,17 +194,14 @@ impl BadLevel<'_> {
 }
 
 /// Significantly worse levels, one entry per level with each of its workloads.
-fn levels_to_avoid<'a>(
-    contrasts: &'a [Contrast],
-    traded: &BTreeSet<&Arm>,
-) -> Vec<Vec<BadLevel<'a>>> {
+fn levels_to_avoid<'a>(contrasts: &'a [Contrast], traded: &BTreeSet<&Arm>) -> Vec<Vec<BadArm<'a>>> {
     let levels = contrasts.iter().filter(|one| one.is_bad() && !traded.contains(&one.levels));
-    let bad = levels.map(BadLevel::Level).chain(bad_baselines(contrasts, traded));
+    let bad = levels.map(BadArm::Level).chain(bad_baselines(contrasts, traded));
     grouped(bad, |one, other| one.level() == other.level())
 }
 
 /// Baselines that every other arm beats significantly, unless each of those arms is worse elsewhere.
-fn bad_baselines<'a>(contrasts: &'a [Contrast], traded: &BTreeSet<&Arm>) -> Vec<BadLevel<'a>> {
+fn bad_baselines<'a>(contrasts: &'a [Contrast], traded: &BTreeSet<&Arm>) -> Vec<BadArm<'a>> {
     let mut groups = grouped(contrasts, |one, other| {
         one.workload == other.workload && one.baseline == other.baseline
     });
@@ -214,7 +209,7 @@ fn bad_baselines<'a>(contrasts: &'a [Contrast], traded: &BTreeSet<&Arm>) -> Vec<
         let is_beaten = group.iter().all(|one| one.verdict == Verdict::Better && one.sure);
         is_beaten && group.iter().any(|one| !traded.contains(&one.levels))
     });
-    groups.into_iter().map(BadLevel::Baseline).collect()
+    groups.into_iter().map(BadArm::Baseline).collect()
 }
 
 /// The tail latency to report if it is significantly shorter.

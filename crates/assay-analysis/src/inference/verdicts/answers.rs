@@ -7,8 +7,7 @@ use assay_core::quantity::{Better, Scale, level_number};
 use assay_core::stats::{FEWEST_FOR_INTERVAL, Sample, median};
 use assay_study::file::Amount;
 use assay_study::findings::answers::{Answer, Claim};
-use assay_study::findings::measurements::Series;
-use assay_study::findings::{AbsentCell, Comparison, Trust};
+use assay_study::findings::{AbsentCell, Comparison, Trust, measurements::Series};
 use assay_study::plan::arms::matches;
 use assay_study::results::design::{Ask, AskKind, Design, Factor};
 use assay_study::results::plan::{Arm, arm_in_words};
@@ -16,21 +15,15 @@ use assay_study::results::record::Status;
 use assay_workloads::metrics::is_of_speed;
 
 use super::arms::{Question, Runs};
-use super::bound::ErrorBound;
-use super::load::unequal_load;
-use super::orders::two_orders;
 use super::pairs::{pairs, signed_interval};
 use super::ranks::{BestArm, could_be_best, mean, own_levels};
 use super::trends::{other_settings, slopes};
-use super::words;
-use crate::inference::distinct;
-use crate::rules::only_slowed;
+use super::{bound::ErrorBound, load::unequal_load, orders::two_orders, words};
+use crate::{inference::distinct, rules::only_slowed};
 
 /// A slope of logarithms this near to 1 is proportional, and this near to 0 flat.
 const NEAR: f64 = 0.2;
-/// Rounding error of the arithmetic, as a fraction.
 const ROUNDING: f64 = 1e-9;
-/// Fewest levels for a peak or a line.
 const FEWEST_LEVELS: usize = 3;
 
 pub(super) struct ClaimVerdict {
@@ -81,7 +74,6 @@ impl ClaimTest<'_, '_> {
         }
     }
 
-    /// The study's comparison of two arms, in either direction.
     fn comparison_of(&self, one: &Arm, other: &Arm) -> Option<&Comparison> {
         self.comparisons.iter().filter(|comparison| self.is_of(comparison)).find(|comparison| {
             let arms = [&comparison.configuration, &comparison.baseline];
@@ -205,7 +197,7 @@ fn with_levels<'a>(design: &Design, ask: &'a Ask) -> Cow<'a, Ask> {
 fn judge_ask(design: &Design, ask: &Ask, input: &AnswerInput<'_, '_>, emulated: bool) -> Answer {
     let AnswerInput { series, comparisons, .. } = *input;
     let places: Vec<ClaimTest<'_, '_>> =
-        ask.workloads.iter().flat_map(|workload| claim_tests(ask, workload, input)).collect();
+        ask.workloads.iter().flat_map(|workload| tests_of(ask, workload, input)).collect();
     let mut cases: Vec<ClaimVerdict> = Vec::new();
     for place in &places {
         if emulated && is_of_speed(place.question.metric) {
@@ -268,11 +260,7 @@ fn has_level_of(ask: &Ask, arm: &Arm) -> bool {
 }
 
 /// Every combination of the other factors' levels in a claim.
-fn claim_tests<'q, 'a>(
-    ask: &Ask,
-    name: &str,
-    input: &AnswerInput<'q, 'a>,
-) -> Vec<ClaimTest<'q, 'a>> {
+fn tests_of<'q, 'a>(ask: &Ask, name: &str, input: &AnswerInput<'q, 'a>) -> Vec<ClaimTest<'q, 'a>> {
     let AnswerInput { questions, series, comparisons } = *input;
     let has_metric = |question: &&Question<'_>| match &ask.metric {
         Some(metric) => question.metric == *metric,
@@ -549,7 +537,7 @@ fn judge_two(
 pub(super) fn knees(design: &Design, measured: &AnswerInput<'_, '_>) -> Vec<(String, Arm)> {
     let mut knees = Vec::new();
     for ask in design.questions.iter().filter(|ask| ask.kind == AskKind::Knee) {
-        for place in ask.workloads.iter().flat_map(|name| claim_tests(ask, name, measured)) {
+        for place in ask.workloads.iter().flat_map(|name| tests_of(ask, name, measured)) {
             let arm = knee_arm(design, ask, &place);
             knees.extend(arm.map(|arm| (place.question.workload.to_owned(), arm)));
         }

@@ -3,12 +3,9 @@
 use std::collections::BTreeMap;
 
 use assay_core::quantity::{Better, Scale};
-use assay_study::findings::measurements::Series;
-use assay_study::findings::{TrialValue, Trust};
+use assay_study::findings::{TrialValue, Trust, measurements::Series};
 use assay_study::plan::arms::matches;
-use assay_study::results::design::Design;
-use assay_study::results::plan::Arm;
-use assay_study::results::record::Status;
+use assay_study::results::{design::Design, plan::Arm, record::Status};
 
 pub(super) struct Question<'a> {
     pub workload: &'a str,

@@ -6,19 +6,16 @@ use assay_core::quantity::Scale;
 use assay_core::stats::{FTest, Slope, bonferroni, carry_over, carry_through, slope};
 use assay_study::findings::{Check, NoiseFloor, RECORDED, SEQUENTIAL, UNORDERED};
 use assay_study::results::design::{ALPHA, Design, LeadIn, Order};
-use assay_study::results::plan::Arm;
-use assay_study::results::record::Status;
+use assay_study::results::{plan::Arm, record::Status};
 
 use super::arms::{Question, Runs};
-use super::orders::Orders;
-use super::words;
+use super::{orders::Orders, words};
 
 /// Significance level for reporting a carry-over effect (R10).
 const CARRY_OVER: f64 = 0.01;
 /// Power for the smallest detectable carry-over effect.
 const POWER: f64 = 0.8;
-/// Fewest replicates for either check.
-const FEWEST: usize = 3;
+const FEWEST_REPLICATES: usize = 3;
 
 pub(super) fn verdict_checks(
     design: &Design,
@@ -151,7 +148,7 @@ fn baseline_line(baseline: &Runs<'_>) -> Option<(Slope, f64)> {
     let undisturbed = baseline.first.values().filter(|run| !run.disturbed);
     let points = undisturbed.filter_map(|run| Some((f64::from(run.order?), run.level)));
     let (x, y): (Vec<f64>, Vec<f64>) = points.unzip();
-    if x.len() < FEWEST {
+    if x.len() < FEWEST_REPLICATES {
         return None;
     }
     let ends = x.iter().fold([f64::MAX, f64::MIN], |[low, high], x| [low.min(*x), high.max(*x)]);

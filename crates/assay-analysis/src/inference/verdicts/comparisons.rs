@@ -5,17 +5,14 @@ use assay_core::stats::{
     self, FEWEST_FOR_INTERVAL, Judgement, Sample, holm, judge, leave_one_out,
     replicates_to_resolve, sign_flip, welch,
 };
-use assay_study::findings::notes::Note;
-use assay_study::findings::{Comparison, Difference, Kind, Trust, Verdict};
+use assay_study::findings::{Comparison, Difference, Kind, Trust, Verdict, notes::Note};
 use assay_study::results::design::{Design, Stopping};
 use assay_workloads::metrics::is_of_speed;
 
 use super::arms::{Question, Runs, Sides};
 use super::bound::{ErrorBound, exp};
-use super::load::add_note;
-use super::notes;
 use super::pairs::{Pairs, pairs};
-use super::words;
+use super::{load::add_note, notes, words};
 
 /// Largest number of pairs that the exact sign-flip test can enumerate.
 const MOST_FOR_SIGN_FLIP: usize = 20;
@@ -251,7 +248,6 @@ fn fragility(pairs: &Pairs, judged: Judgement, bounds: &IntervalBounds, scale: S
     notes
 }
 
-/// Applies Holm's correction to the p-values of a family.
 pub(crate) fn apply_holm<'a>(family: impl Iterator<Item = &'a mut Comparison>) {
     let mut tested: Vec<&mut Comparison> = family.filter(|one| one.p_holm.is_some()).collect();
     let p: Vec<f64> = tested.iter().filter_map(|one| one.p_holm).collect();

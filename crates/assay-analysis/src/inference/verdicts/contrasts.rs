@@ -3,15 +3,11 @@
 use assay_core::quantity::Better;
 use assay_study::findings::{Comparison, Effect, Verdict};
 use assay_study::plan::arms::matches;
-use assay_study::results::design::Design;
-use assay_study::results::plan::Arm;
+use assay_study::results::{design::Design, plan::Arm};
 use assay_workloads::is_work;
 
-use super::advice::AdviceInput;
-use super::arms::Question;
 use super::noise::{Reach, reach};
-use super::pairs::pairs;
-use super::ranks::mean;
+use super::{advice::AdviceInput, arms::Question, pairs::pairs, ranks::mean};
 
 /// The comparison of one level, or one arm, with another in a workload.
 pub(super) struct Contrast {

@@ -11,9 +11,7 @@ use assay_study::results::plan::Arm;
 use super::arms::{Question, Runs};
 use super::bound::{ErrorBound, exp};
 use super::comparisons::{IntervalBounds, replicates_needed, word};
-use super::pairs::levels_in;
-use super::ranks::mean;
-use super::words;
+use super::{pairs::levels_in, ranks::mean, words};
 
 /// The main effects of all factors on all workloads, and their interactions.
 pub(super) fn factor_effects(design: &Design, questions: &[&Question<'_>]) -> Effects {
@@ -54,9 +52,7 @@ impl EffectBounds {
     fn new(design: &Design, workloads: usize) -> Self {
         let others: Vec<usize> = design
             .varied()
-            .map(|factor| {
-                baseline_and_other_levels(design, factor).map_or(0, |(_, others)| others.len())
-            })
+            .map(|factor| reference(design, factor).map_or(0, |(_, others)| others.len()))
             .collect();
         let mut pairs = 0;
         for (index, count) in others.iter().enumerate() {
@@ -74,18 +70,12 @@ impl EffectBounds {
 
 fn main_effects(design: &Design, question: &Question<'_>, family: &ErrorBound) -> Vec<Effect> {
     let bounds = IntervalBounds::with(design, family.clone(), question.better);
-    design
-        .factors
-        .iter()
-        .flat_map(|factor| effects_of_factor(design, question, factor, &bounds))
-        .collect()
+    let factors = design.factors.iter();
+    factors.flat_map(|factor| effects_of_factor(design, question, factor, &bounds)).collect()
 }
 
 /// The reference level of a factor, and the other levels.
-fn baseline_and_other_levels<'a>(
-    design: &'a Design,
-    factor: &'a Factor,
-) -> Option<(&'a String, Vec<&'a String>)> {
+fn reference<'a>(design: &'a Design, factor: &'a Factor) -> Option<(&'a String, Vec<&'a String>)> {
     let base = design.baseline.get(&factor.name).or(factor.levels.first())?;
     Some((base, factor.levels.iter().filter(|level| *level != base).collect()))
 }
@@ -96,7 +86,7 @@ fn effects_of_factor(
     factor: &Factor,
     bounds: &IntervalBounds,
 ) -> Vec<Effect> {
-    let Some((base, others)) = baseline_and_other_levels(design, factor) else { return Vec::new() };
+    let Some((base, others)) = reference(design, factor) else { return Vec::new() };
     let name = &factor.name;
     let mut effects = Vec::new();
     for level in others {
@@ -149,16 +139,14 @@ fn clearest_interaction(
     family: &ErrorBound,
 ) -> Option<Interaction> {
     let [first, second] = factors;
-    let (base1, others1) = baseline_and_other_levels(design, first)?;
-    let (base2, others2) = baseline_and_other_levels(design, second)?;
+    let (base1, others1) = reference(design, first)?;
+    let (base2, others2) = reference(design, second)?;
     let mut clearest: Option<(f64, Interaction)> = None;
     for level1 in &others1 {
         for level2 in &others2 {
             let corner = [(&first.name, base1), (&second.name, base2)];
             let moved = [(&first.name, *level1), (&second.name, *level2)];
-            let Some((strength, interaction)) =
-                significant_interaction(question, corner, moved, family)
-            else {
+            let Some((strength, interaction)) = interaction(question, corner, moved, family) else {
                 continue;
             };
             if clearest.as_ref().is_none_or(|(known, _)| strength > *known) {
@@ -170,7 +158,7 @@ fn clearest_interaction(
 }
 
 /// The difference of an effect between two levels of another factor, and its strength; `None` if not significant.
-fn significant_interaction(
+fn interaction(
     question: &Question<'_>,
     corner: [Setting<'_>; 2],
     moved: [Setting<'_>; 2],
@@ -206,7 +194,6 @@ fn significant_interaction(
 }
 
 type Setting<'a> = (&'a String, &'a String);
-
 /// Largest rounding difference between means of equal logarithms.
 const ROUNDING: f64 = 1e-12;
 

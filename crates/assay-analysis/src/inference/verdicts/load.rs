@@ -1,17 +1,13 @@
-//! Rule `unequal-load`: a difference in the live load may explain a difference between levels. Assay compares the rates
-//! at which a class was served like its latency.
+//! Rule `unequal-load`: a difference in the live load may explain a difference between levels.
 
-use assay_core::catalogue::About;
 use assay_core::quantity::metric::{self, Statistic};
-use assay_core::stats::Sample;
-use assay_study::findings::notes::Note;
-use assay_study::findings::{Check, Comparison, Verdict};
+use assay_core::{catalogue::About, stats::Sample};
+use assay_study::findings::{Check, Comparison, Verdict, notes::Note};
 use assay_study::results::design::Design;
 
 use super::arms::{Question, Runs};
 use super::comparisons::{IntervalBounds, withdraw};
-use super::pairs::pairs;
-use super::{is_gated, words};
+use super::{is_gated, pairs::pairs, words};
 
 pub(super) static ABOUT: About = About {
     name: "unequal-load",
@@ -173,7 +169,6 @@ pub(super) fn unequal_load(one: &Comparison) -> Option<String> {
     Some(format!("the load differed ({load}) and could explain the result"))
 }
 
-/// One check per comparison that the rule flags.
 pub(super) fn load_checks(found: &[Comparison]) -> Vec<Check> {
     let unequal = found.iter().filter(|one| is_unequal(one));
     unequal.map(|one| Check::new(ABOUT.name, format!("{}: {}", one.workload, one.text))).collect()

@@ -37,8 +37,7 @@ use assay_core::catalogue::About;
 use assay_study::findings::measurements::Measurements;
 use assay_study::findings::{Comparison, Effects, Findings, Trust, Verdict};
 use assay_study::plan::most_load::asked as asked_load;
-use assay_study::results::design::Design;
-use assay_study::results::plan::level_words;
+use assay_study::results::{design::Design, plan::level_words};
 use assay_workloads::metrics::is_of_speed;
 
 use arms::Question;
@@ -79,12 +78,12 @@ pub(super) fn compare(
     let mut comparisons: Vec<Comparison> =
         compared.flat_map(|question| comparisons::comparisons(design, question)).collect();
     load::withdraw_for_load(design, &questions, &measured.live, &mut comparisons);
-    orders::withdraw_for_order_effect(design, &questions, &mut comparisons);
-    unknowable::withdraw_undecidable(design, &questions, &mut comparisons);
+    orders::judge(design, &questions, &mut comparisons);
+    unknowable::judge(design, &questions, &mut comparisons);
     // Secondary metrics need nothing more, and may have 250,000 runs.
     questions.retain(|question| question.primary);
     let primary: Vec<&Question<'_>> = questions.iter().collect();
-    let noise_floor = noise::largest_noise_floor(design, &primary);
+    let noise_floor = noise::largest_floor(design, &primary);
     let mut checks = checks::verdict_checks(design, &primary, noise_floor.as_ref());
     let valid = measured.series.iter().filter(|series| series.trust != Some(Trust::Invalid));
     let mut valid: Vec<Question<'_>> = arms::questions(valid, &measured.live);

@@ -3,14 +3,11 @@
 use assay_study::file::limit::Limit;
 use assay_study::file::limit::bracket::{self, Bracket, RateSample, Standing};
 use assay_study::findings::answers::{Answer, Claim};
-use assay_study::findings::measurements::Series;
 use assay_study::findings::most_load::{MostLoad, Rate};
-use assay_study::findings::{TrialValue, Trust};
+use assay_study::findings::{TrialValue, Trust, measurements::Series};
 use assay_study::plan::most_load::RATE_METRIC;
 use assay_study::results::course::{self, RATE};
-use assay_study::results::design::Ask;
-use assay_study::results::plan::Arm;
-use assay_study::results::record::Status;
+use assay_study::results::{design::Ask, plan::Arm, record::Status};
 
 use super::words::most_load as words;
 use crate::inference::distinct;
@@ -102,14 +99,10 @@ fn judge_rate(
     done: Option<&Series>,
 ) -> Rate {
     let series = [percentiles, done].into_iter().flatten();
-    let trials = series.clone().flat_map(undisturbed_trials);
+    let trials = series.clone().flat_map(undisturbed);
     let replicates = distinct(trials.map(|trial| trial.replicate));
     let value = |series: Option<&Series>, replicate: u32| {
-        series
-            .into_iter()
-            .flat_map(undisturbed_trials)
-            .find(|trial| trial.replicate == replicate)?
-            .value
+        series.into_iter().flat_map(undisturbed).find(|trial| trial.replicate == replicate)?.value
     };
     let samples = replicates.iter().map(|replicate| RateSample {
         percentile_ns: value(percentiles, *replicate),
@@ -141,6 +134,6 @@ fn rate_trust(series: &Series, fails: bool) -> Option<Trust> {
     if fails && is_behind { series.trust.map(|_| doubt) } else { series.trust }
 }
 
-fn undisturbed_trials(series: &Series) -> impl Iterator<Item = &TrialValue> {
+fn undisturbed(series: &Series) -> impl Iterator<Item = &TrialValue> {
     series.trials.iter().filter(|trial| trial.status == Status::Ok && trial.value.is_some())
 }

@@ -5,19 +5,14 @@ use assay_core::stats::{FEWEST_FOR_INTERVAL, Sample, bonferroni};
 use assay_study::findings::NoiseFloor;
 use assay_study::results::design::{Design, Stopping};
 
-use super::arms::Question;
 use super::bound::{ErrorBound, exp};
-use super::pairs::pairs;
-use super::words;
+use super::{arms::Question, pairs::pairs, words};
 
 /// Significance level for a difference between two identical arms, over all workloads.
 const ERROR: f64 = 0.01;
 
 /// The noise floor of the workload in which it is largest; `None` without a control arm.
-pub(super) fn largest_noise_floor(
-    design: &Design,
-    questions: &[&Question<'_>],
-) -> Option<NoiseFloor> {
+pub(super) fn largest_floor(design: &Design, questions: &[&Question<'_>]) -> Option<NoiseFloor> {
     let controls: Vec<(&Question<'_>, Sample)> = questions
         .iter()
         .filter_map(|question| Some((*question, noise_sample(question)?)))

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_core::quantity::Scale;
 use assay_core::stats::{MODIFIED_Z_LIMIT, median, modified_z};
-use assay_study::findings::TrialValue;
-use assay_study::findings::measurements::Series;
+use assay_study::findings::{TrialValue, measurements::Series};
 
 /// Fewest trials of an arm for an outlier.
 const FEWEST: usize = 4;
@@ -43,7 +42,7 @@ fn values_on_scale(series: &Series) -> Vec<(usize, u32, f64)> {
     series.trials.iter().enumerate().filter_map(one).collect()
 }
 
-fn median_value(levels: &[(usize, u32, f64)]) -> Option<f64> {
+fn median_of(levels: &[(usize, u32, f64)]) -> Option<f64> {
     median(&levels.iter().map(|(_, _, level)| *level).collect::<Vec<_>>())
 }
 
@@ -52,7 +51,7 @@ fn replicate_shifts<'a>(series: impl Iterator<Item = &'a Series>) -> BTreeMap<u3
     let mut distances: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for arm in series {
         let levels = values_on_scale(arm);
-        let Some(middle) = median_value(&levels) else { continue };
+        let Some(middle) = median_of(&levels) else { continue };
         for (_, replicate, level) in levels {
             distances.entry(replicate).or_default().push(level - middle);
         }
@@ -77,7 +76,7 @@ fn residuals<'a>(series: impl Iterator<Item = (usize, &'a Series)> + Clone) -> V
     let mut residuals = Vec::new();
     for (index, arm) in series {
         let levels = values_on_scale(arm);
-        let Some(middle) = median_value(&levels).filter(|_| levels.len() >= FEWEST) else {
+        let Some(middle) = median_of(&levels).filter(|_| levels.len() >= FEWEST) else {
             continue;
         };
         residuals.extend(levels.into_iter().map(|(trial, replicate, level)| Residual {

@@ -54,7 +54,7 @@ pub(super) fn pairs(baseline: &Runs<'_>, arm: &Runs<'_>) -> Pairs {
             pairs.undisturbed.push(ReplicatePair::new(replicate, base, other));
             continue;
         }
-        let repeats = paired_repeats(baseline, arm, replicate);
+        let repeats = both_repeats(baseline, arm, replicate);
         pairs.all.extend(repeats.iter().map(|(base, other)| other.level - base.level));
         if let Some((base, other)) = repeats.iter().find(|(base, arm)| is_undisturbed(base, arm)) {
             pairs.undisturbed.push(ReplicatePair::new(replicate, base, other));
@@ -95,11 +95,7 @@ fn is_undisturbed(one: &ArmTrial, other: &ArmTrial) -> bool {
 }
 
 /// The repeats of a replicate that both arms have, as baseline and arm.
-fn paired_repeats(
-    baseline: &Runs<'_>,
-    arm: &Runs<'_>,
-    replicate: u32,
-) -> Vec<(ArmTrial, ArmTrial)> {
+fn both_repeats(baseline: &Runs<'_>, arm: &Runs<'_>, replicate: u32) -> Vec<(ArmTrial, ArmTrial)> {
     let mut pairs = Vec::new();
     for (round, base) in baseline.repeats.get(&replicate).into_iter().flatten() {
         let mut arm_repeats = arm.repeats.get(&replicate).into_iter().flatten();

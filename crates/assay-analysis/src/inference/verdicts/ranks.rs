@@ -3,13 +3,11 @@
 use assay_core::quantity::{Better, Scale};
 use assay_core::stats::Sample;
 use assay_study::findings::{Comparison, Rank, RankRange};
-use assay_study::results::course::RATE;
-use assay_study::results::design::Design;
+use assay_study::results::{course::RATE, design::Design};
 
 use super::arms::{Question, Runs};
-use super::bound::ErrorBound;
 use super::pairs::{pairs, signed_interval};
-use super::words;
+use super::{bound::ErrorBound, words};
 use crate::inference::cells;
 
 const FEWEST_ARMS: usize = 3;

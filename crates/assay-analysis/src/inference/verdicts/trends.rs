@@ -10,10 +10,9 @@ use assay_study::results::design::{ALPHA, Design, Factor};
 use assay_study::results::plan::Arm;
 
 use super::arms::{Question, Runs};
-use super::bound::ErrorBound;
 use super::pairs::{levels_in, pairs, signed_interval};
 use super::ranks::{find_best, mean, pairs_of};
-use super::words;
+use super::{bound::ErrorBound, words};
 
 const FEWEST_LEVELS: usize = 3;
 
@@ -131,7 +130,7 @@ impl<'q, 'a> Curve<'q, 'a> {
     /// Whether no level deviates from the line significantly or by more than the margin.
     fn is_straight(&self, margin: f64) -> bool {
         let x: Vec<f64> = self.levels.iter().map(|level| level.ln()).collect();
-        let departures = by_replicate(&self.runs, |y| departures(&x, y));
+        let departures = by_replicate(&self.runs, |y| residuals(&x, y));
         let single = ErrorBound::t(bonferroni(ALPHA, x.len()));
         (0..x.len()).all(|level| {
             let at_level: Vec<f64> = departures.iter().map(|replicate| replicate[level]).collect();
@@ -217,8 +216,7 @@ fn slope(x: &[f64], y: &[f64]) -> f64 {
     products / squares
 }
 
-/// Deviation of each point from the regression line.
-fn departures(x: &[f64], y: &[f64]) -> Vec<f64> {
+fn residuals(x: &[f64], y: &[f64]) -> Vec<f64> {
     let (steep, [x_mean, y_mean]) = (slope(x, y), [mean(x), mean(y)]);
     x.iter().zip(y).map(|(x, y)| y - y_mean - steep * (x - x_mean)).collect()
 }

@@ -2,28 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use assay_core::quantity::direction::is_time;
-use assay_core::stats::Sample;
-use assay_study::findings::notes::Note;
-use assay_study::findings::{Comparison, Verdict};
+use assay_core::{quantity::direction::is_time, stats::Sample};
+use assay_study::findings::{Comparison, Verdict, notes::Note};
 use assay_study::results::design::Design;
 use assay_workloads::metrics::is_told;
 
 use super::arms::{Question, Runs};
-use super::comparisons::withdraw;
-use super::words;
+use super::{comparisons::withdraw, words};
 
-/// Most decimals to look for a step in.
-const DECIMALS: i32 = 9;
+const MOST_DECIMALS: i32 = 9;
 /// Larger values are already rounded to whole numbers.
 const LARGEST: f64 = 9e15;
 
 /// Withdraws verdicts without support, with the reason.
-pub(super) fn withdraw_undecidable(
-    design: &Design,
-    questions: &[Question<'_>],
-    comparisons: &mut [Comparison],
-) {
+pub(super) fn judge(design: &Design, questions: &[Question<'_>], comparisons: &mut [Comparison]) {
     for question in questions {
         let step = clock_step(question);
         for one in comparisons.iter_mut() {
@@ -69,7 +61,7 @@ fn clock_step(question: &Question<'_>) -> Option<f64> {
         return None;
     }
     let times: Vec<f64> = question.arms.iter().flat_map(counted_values).collect();
-    for decimals in 0..=DECIMALS {
+    for decimals in 0..=MOST_DECIMALS {
         let scale = 10_f64.powi(decimals);
         let scaled: Vec<f64> = times.iter().map(|time| time * scale).collect();
         if scaled.iter().any(|value| *value > LARGEST) {

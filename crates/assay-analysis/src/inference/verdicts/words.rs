@@ -210,7 +210,6 @@ pub(super) const SEQUENTIAL_STUDY: &str =
 pub(super) const UNORDERED_STUDY: &str =
     "the order of the trials is unknown, so drift could explain the difference; no verdicts";
 
-/// Note on a study of observations.
 pub(super) const RECORDED_STUDY: &str = "the data are observational, in time order: a difference between groups does \
                                          not show a cause, so Assay gives no verdict";
 
@@ -542,8 +541,7 @@ fn one_result_per_side(
     )
 }
 
-/// Whether variation between days can explain the difference.
-fn may_be_days(found: &Comparison) -> bool {
+fn days_may_explain(found: &Comparison) -> bool {
     found.ci95_simultaneous.is_some_and(|[low, high]| low <= 1.0 && high >= 1.0)
 }
 
@@ -573,7 +571,9 @@ pub(crate) fn agreement(found: &[&Comparison]) -> Option<String> {
         Verdict::Equivalent => "this suggests equivalence".to_owned(),
         // If days cannot explain the difference, each row has a sentence.
         Verdict::Inconclusive
-            if found.iter().any(|one| one.min_detectable_ratios.is_some() && !may_be_days(one)) =>
+            if found
+                .iter()
+                .any(|one| one.min_detectable_ratios.is_some() && !days_may_explain(one)) =>
         {
             return None;
         }

@@ -2,11 +2,10 @@
 
 use assay_core::quantity::units::show;
 use assay_study::findings::{Comparison, Trust};
-use assay_study::results::design::Design;
-use assay_study::results::plan::arm_in_words;
+use assay_study::results::{design::Design, plan::arm_in_words};
 use assay_workloads::metrics::change;
 
-use super::advice::{AdviceStage, BadLevel, Tied};
+use super::advice::{AdviceStage, BadArm, Tied};
 use super::contrasts::Contrast;
 use super::words::{amount, evidence, short_words};
 
@@ -62,27 +61,26 @@ pub(super) fn caveats(stage: AdviceStage, unmeasured: &[String]) -> String {
     }
 }
 
-/// A significantly worse level, with each of its workloads.
-pub(super) fn avoid_words(bad: &[BadLevel<'_>]) -> String {
+pub(super) fn avoid_words(bad: &[BadArm<'_>]) -> String {
     let clauses: Vec<String> = bad.iter().map(bad_level_clause).collect();
     let level = match bad.first() {
-        Some(BadLevel::Level(one)) => arm_in_words(one.levels.iter()),
-        Some(BadLevel::Baseline(all)) => arm_in_words(all[0].baseline.iter()),
+        Some(BadArm::Level(one)) => arm_in_words(one.levels.iter()),
+        Some(BadArm::Baseline(all)) => arm_in_words(all[0].baseline.iter()),
         None => String::new(),
     };
     format!("Avoid {level}: {}.", clauses.join("; "))
 }
 
-fn bad_level_clause(bad: &BadLevel<'_>) -> String {
+fn bad_level_clause(bad: &BadArm<'_>) -> String {
     match bad {
-        BadLevel::Level(one) => format!(
+        BadArm::Level(one) => format!(
             "{} compared with {} in {}{}",
             change_words(one),
             arm_in_words(one.baseline.iter()),
             one.workload,
             basis(one)
         ),
-        BadLevel::Baseline(contrasts) => {
+        BadArm::Baseline(contrasts) => {
             let nearest = contrasts
                 .iter()
                 .min_by(|one, other| one.ratio.ln().abs().total_cmp(&other.ratio.ln().abs()));

@@ -1,9 +1,7 @@
 //! The sentences of answers.
 
-use assay_core::exhibit::Unit;
-use assay_core::quantity::Better;
-use assay_core::quantity::units::show;
-use assay_core::stats::Sample;
+use assay_core::quantity::{Better, units::show};
+use assay_core::{exhibit::Unit, stats::Sample};
 use assay_study::file::words::choice;
 use assay_study::findings::answers::Claim;
 use assay_workloads::metrics::{change, noun};

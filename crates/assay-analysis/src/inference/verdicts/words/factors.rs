@@ -9,8 +9,7 @@ use assay_study::results::plan::{arm_in_words, level_words};
 use assay_workloads::metrics::noun;
 
 use super::with_interval;
-use crate::import::words::listed;
-use crate::inference::distinct;
+use crate::{import::words::listed, inference::distinct};
 
 /// The best level of a factor by its main effects, and the factors on which it depends; `None` without effects.
 pub(crate) fn factor(
