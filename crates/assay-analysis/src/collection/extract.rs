@@ -54,6 +54,7 @@ pub fn rows(findings: &Findings, extra: &Extra) -> Result<Vec<CollectionRow>, St
     Ok(rows)
 }
 
+/// The row of a target; `Err` if no number would describe only the device.
 fn row_of_target(
     findings: &Findings,
     target: &TargetFacts,
@@ -141,6 +142,7 @@ fn machine_words(findings: &Findings) -> String {
     format!("Linux {}, {}, {place}", facts.kernel, facts.cpu)
 }
 
+/// The mean, spread and latencies of a workload; `None` if it lacks the metric.
 fn row_value(findings: &Findings, workload: &WorkloadFacts, metric: &str) -> Option<RowValue> {
     let cell_of = |metric: &str| findings.cell(&workload.name, &workload.configuration, metric);
     let cell = cell_of(metric)?;

@@ -51,8 +51,7 @@ const AFTER: [&str; 8] =
     [ENERGY, "price_per_gb", "currency", "trust", "date", "machine", "filesystem", "by"];
 
 pub fn columns() -> Vec<&'static str> {
-    let numbers = NUMBERS.iter().map(|kind| kind.name);
-    BEFORE.into_iter().chain(numbers).chain(AFTER).collect()
+    BEFORE.into_iter().chain(NUMBERS.iter().map(|kind| kind.name)).chain(AFTER).collect()
 }
 
 pub fn is_number(column: &str) -> bool {

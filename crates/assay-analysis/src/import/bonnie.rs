@@ -82,6 +82,7 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     ImportedRuns::in_order(runs).require(name, "contains no test with a rate")
 }
 
+/// Adds one run per test of a row that ran.
 fn add_runs(line: usize, row: &Splitter, runs: &mut Vec<ImportedRun>, mistakes: &mut Mistakes<'_>) {
     let missing = if WITHOUT_SEEKS.contains(&row.field(0)) { 2 } else { 0 };
     // The tables give the columns of version 2.00.

@@ -141,6 +141,7 @@ fn read_messages(text: &str, skipped: &mut BTreeSet<String>) -> Vec<ImportedRun>
     text.lines().filter_map(one).collect()
 }
 
+/// One run per benchmark, in the order of the file: total time over total iterations.
 fn read_raw_csv(text: &str, skipped: &mut BTreeSet<String>) -> Vec<ImportedRun> {
     let mut splitter = Splitter::new();
     let mut sums: BTreeMap<String, (usize, f64, f64)> = BTreeMap::new();

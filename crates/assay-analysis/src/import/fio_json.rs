@@ -72,6 +72,7 @@ struct FioJob<'v> {
     group: u64,
 }
 
+/// Reads each run of a file; of the reports of one run, only the last.
 fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let mut found = ImportedRuns { in_order: true, ..ImportedRuns::default() };
     let mut last: Option<Value> = None;
@@ -116,11 +117,13 @@ fn is_later_report(before: &Value, after: &Value) -> bool {
     })
 }
 
+/// Time of the report since the Unix epoch.
 fn end_ms(document: &Value) -> Option<u64> {
     whole(document, &["timestamp_ms"])
         .or_else(|| whole(document, &["timestamp"]).map(|s| s.saturating_mul(1000)))
 }
 
+/// Adds the runs of one report of fio: one per direction of each group of jobs.
 fn read_document(name: &str, whole: &Value, found: &mut ImportedRuns) -> Outcome<()> {
     let jobs: &[Value] = match json::list(whole, &["jobs"]) {
         [] => json::list(whole, &["client_stats"]),
@@ -162,6 +165,7 @@ fn read_document(name: &str, whole: &Value, found: &mut ImportedRuns) -> Outcome
     Ok(())
 }
 
+/// Parses a job; its settings are the options that change the work, or the arm in Assay's own exports.
 fn parse_job<'v>(job: &'v Value, global: Option<&Value>, is_own: bool) -> FioJob<'v> {
     let mut options: BTreeMap<String, String> = BTreeMap::new();
     for source in [global, job.get("job options")].into_iter().flatten() {
@@ -217,6 +221,7 @@ fn span_ms(file: &Value, groups: &[Vec<FioJob<'_>>], group: &[FioJob<'_>]) -> Op
     Some((end.saturating_sub(runtime(group)), end))
 }
 
+/// The run of a group in one direction; `None` if it moved no data there and did not fail.
 fn run_of_direction(
     group: &[FioJob<'_>],
     direction: &str,

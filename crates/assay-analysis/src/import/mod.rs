@@ -242,6 +242,7 @@ pub fn of_all(files: &[ImportedFile]) -> Outcome<&'static Importer> {
     first.map(|(_, importer)| importer).ok_or_else(|| Failure::mistake("no file given"))
 }
 
+/// Reads files of one tool, and notes which metrics are compared by differences or get no verdict.
 pub fn read(importer: &Importer, files: &[ImportedFile], options: &Options) -> Outcome<Imported> {
     let mut found = read_files(importer, files, options)?;
     state_directions(&mut found, &options.better)?;

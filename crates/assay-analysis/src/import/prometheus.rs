@@ -50,6 +50,7 @@ fn bucket(line: &str) -> Option<(Histogram<'_>, f64, f64)> {
     Some((Histogram { name, labels }, end, count))
 }
 
+/// The limits of the 99th percentile; `None` if the histogram is empty.
 fn p99_of(histogram: &Histogram<'_>, buckets: &Buckets) -> Option<String> {
     let total = buckets.iter().find(|(end, _)| end.is_infinite())?.1;
     if total <= 0.0 {

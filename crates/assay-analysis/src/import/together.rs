@@ -41,6 +41,7 @@ struct StudyRuns<'a> {
     notes: Vec<String>,
 }
 
+/// Makes trials of all runs: their settings become factors, their order in time decides on verdicts.
 pub(super) fn combine(
     files: &[(&ImportedFile, ImportedRuns)],
     options: &Options,

@@ -67,6 +67,7 @@ pub fn compare(first: &Findings, later: &[Findings], days: Days) -> Findings {
     found
 }
 
+/// Compares later results with the first; `unit` limits what may be concluded.
 pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: SampleUnit) -> Findings {
     let results: Vec<&Findings> = std::iter::once(first).chain(later).collect();
     let names = names(&results);
@@ -211,6 +212,7 @@ fn setup_differences(first: &Findings, other: &Findings) -> Vec<Check> {
     texts.into_iter().map(|text| Check::new("environment", text)).collect()
 }
 
+/// The properties whose change may explain a difference between two results.
 fn setup_facts(findings: &Findings) -> Vec<Fact> {
     let environment = &findings.environment;
     let targets = &environment.targets;

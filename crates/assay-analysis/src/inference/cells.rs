@@ -56,6 +56,7 @@ pub(super) fn unpaired_cell(series: Series) -> Measurement {
     measurement(series, None)
 }
 
+/// Sums up a series over its undisturbed trials, preferably those that pair with the baseline's.
 fn measurement(series: Series, baseline: Option<&[TrialValue]>) -> Measurement {
     let counted_trials = counted_trials(&series.trials, baseline);
     let values: Vec<f64> = counted_trials.iter().filter_map(|trial| trial.value).collect();

@@ -189,6 +189,7 @@ pub(super) fn series_of_seen_classes(rows: Vec<ClassSeries>) -> (Vec<Series>, Ve
     (all_series, absent)
 }
 
+/// The classes of each trial that recorded any; `Err` has the reason why it cannot be attributed.
 fn spans_of<'a>(row: &'a RowTrials<'a>, devices: &[String]) -> Spans<'a> {
     let mut all_spans = Vec::new();
     for trial in &row.trials {
@@ -309,6 +310,7 @@ pub(super) fn trial_value(metric: &str, row: &RowTrials<'_>) -> Option<Result<f6
     })
 }
 
+/// The value of a metric of one class in one trial; `Err` has the reason why there is none.
 fn metric_value(metric: &str, span: &ClassSpan, spans: &ClassSpans<'_>) -> Result<f64, String> {
     let queued: &Latencies = &span.queued;
     let need_single_requests = || match spans.sums_alone {
@@ -356,6 +358,7 @@ pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
     rows.iter().filter_map(|row| sentence(found, row[0].class_of.as_deref()?, row)).collect()
 }
 
+/// One sentence on all classes of an arm against its baseline; `None` without a verdict.
 fn sentence(found: &Findings, workload: &str, classes: &[&Comparison]) -> Option<Sentence> {
     let first = classes.first()?;
     let differs = |name: &String| first.configuration.get(name) != first.baseline.get(name);

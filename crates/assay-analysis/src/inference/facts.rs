@@ -75,8 +75,7 @@ fn unknown(machine: &Machine) -> Vec<Unknown> {
         (Unknown::Cpu, &machine.cpu),
         (Unknown::Virtualisation, &machine.virtualisation),
     ];
-    let absent = known.into_iter().filter(|(_, seen)| seen.value().is_none());
-    absent.map(|(what, _)| what).collect()
+    known.into_iter().filter(|(_, seen)| seen.value().is_none()).map(|(what, _)| what).collect()
 }
 
 fn target_facts(site: &Site, survey: &Survey) -> TargetFacts {

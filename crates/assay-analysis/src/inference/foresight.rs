@@ -40,6 +40,7 @@ pub fn foresee(plan: &Plan, earlier: Option<&Findings>) -> Vec<Foresight> {
     names.into_iter().filter_map(|name| foresee_workload(plan, name, earlier)).collect()
 }
 
+/// What the planned replicates can detect; `None` if nothing is compared or their number is open.
 fn foresee_workload(plan: &Plan, workload: &str, earlier: Option<&Findings>) -> Option<Foresight> {
     let baseline = &plan.design.baseline;
     let arms = plan.workloads.iter().filter(|one| one.name == workload && !one.control);

@@ -48,6 +48,7 @@ pub(super) fn measured_rows(found: &Findings) -> BTreeSet<Planned> {
     cells.map(|cell| (cell.workload.clone(), cell.configuration.clone())).collect()
 }
 
+/// Judges every planned row; one without a comparison, or with a starved class, is missing.
 fn judge_gate(
     design: &Design,
     gate: &Gate,

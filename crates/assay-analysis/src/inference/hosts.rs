@@ -103,6 +103,7 @@ pub(super) struct HostRates {
 }
 
 impl HostRates {
+    /// Adds a row: the pace of each host in its trials, and its slowest and fastest host.
     pub fn add(&mut self, row: &RowTrials<'_>) {
         let mean = |rates: &[f64]| rates.iter().sum::<f64>() / rates.len() as f64;
         let mut rates: BTreeMap<u32, Vec<f64>> = BTreeMap::new();

@@ -111,6 +111,7 @@ struct StackSizeRow {
     trust: Trust,
 }
 
+/// What threads reserve and use for their stacks, by the limit of the stack size.
 pub(super) fn stacks_sentence(
     workload: &str,
     found: &Findings,

@@ -206,6 +206,7 @@ fn change_of(ratio: &str, metric: &str) -> String {
     format!("{}{of}", change(ratio, metric))
 }
 
+/// What won or leads, after how many trials, why the race ended, and what to do next.
 fn answer_words(answer: &RaceAnswer, found: &Findings, is_valid: bool) -> String {
     let among = format!("the race among {} configurations", answer.entries.len());
     let before = if answer.screen.is_some() { "a screen, " } else { "" };
@@ -269,6 +270,7 @@ fn last_remaining_words(answer: &RaceAnswer, left: usize) -> String {
     }
 }
 
+/// The next step; empty if the winner's gain cannot be confirmed.
 fn winner_advice(answer: &RaceAnswer, found: &Findings) -> String {
     if answer.winner.as_ref() == Some(&answer.baseline) {
         return "The winner is the baseline; change nothing.".to_owned();
@@ -339,6 +341,7 @@ fn screening_words(answer: &RaceAnswer, pass: u32, passes: u32) -> String {
     )
 }
 
+/// What the screen eliminated, and what it could not see.
 fn screen_words(answer: &ScreenAnswer) -> String {
     let before = format!(
         "A screen of {} first estimated the main effects of {} levels",

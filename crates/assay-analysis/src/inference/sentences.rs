@@ -455,6 +455,7 @@ fn are_of_one_trial(found: &Findings) -> bool {
     rates.peek().is_some() && rates.all(|cell| cell.n < 2)
 }
 
+/// How many rows are trusted, suspect, invalid and absent.
 fn trust_words(input: &SummaryInput<'_>) -> String {
     // Each class of requests counts as a row, as on pages and in warnings.
     let is_class = |cell: &&Measurement| cell.primary && class(&cell.metric).is_some();

@@ -73,6 +73,7 @@ fn unmeasured_row(row: &RowTrials<'_>) -> Option<AbsentCell> {
     Some(row.absent(None, reason))
 }
 
+/// The value of a metric in each trial of a row; `Err` has the reason why the row has no number of it.
 fn series_of(design: &Design, row: &RowTrials<'_>, what: &RowMetric<'_>) -> Result<Series, String> {
     if let Some(reason) = metrics::why_no_percentile(what.metric, row) {
         return Err(reason);

@@ -133,6 +133,7 @@ fn from_the_host(case: &Case<'_>) -> Option<RuleRemark> {
     Some(RuleRemark::suspect(text).of_reads().of_speed())
 }
 
+/// The device delivered fewer bytes than were read.
 fn from_counters(case: &Case<'_>) -> Option<RuleRemark> {
     // With direct I/O, only trimmed blocks explain the missing reads: `trimmed-area` reports them.
     let is_cleared = emptied::clears(case);
@@ -210,8 +211,7 @@ fn most_cached(case: &Case<'_>, trial: &Trial) -> f64 {
     let read = trial.claims().read.bytes;
     let Some(pages) = trial.evidence.page_cache.value() else { return 0.0 };
     let after = pages.after.value().filter(|_| read > case.survey.area.length);
-    let before = pages.before.value();
-    before.into_iter().chain(after).map(share).fold(0.0, f64::max)
+    pages.before.value().into_iter().chain(after).map(share).fold(0.0, f64::max)
 }
 
 fn share(pages: &CachedPages) -> f64 {

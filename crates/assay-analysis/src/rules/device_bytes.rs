@@ -40,8 +40,8 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     }
     let trials = counted_trials(case);
     if trials.is_empty() {
-        let why = case.site.backing_reason.as_ref().map(|why| format!(" ({why})"));
-        let why = why.unwrap_or_default();
+        let reason = case.site.backing_reason.as_ref();
+        let why = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
         let text = format!("no device counts the bytes, so Assay cannot check the number{why}");
         return Some(RuleRemark::suspect(text));
     }
@@ -72,6 +72,7 @@ fn short_reads(case: &Case<'_>, trials: &[CountedTrial]) -> Option<RuleRemark> {
         .map(|short| RuleRemark::invalid(short.words(case, trials, "delivered", "bytes read")))
 }
 
+/// Fewer bytes reached the device than were written: too late, or never.
 fn short_writes(case: &Case<'_>, trials: &[CountedTrial]) -> Option<RuleRemark> {
     let in_time = |t: &CountedTrial| t.device.run.write_bytes;
     let in_all = |t: &CountedTrial| in_time(t) + t.device.settle.write_bytes;

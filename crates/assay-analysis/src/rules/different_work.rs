@@ -104,7 +104,8 @@ fn different_outputs(sides: &[&Worked]) -> Option<RuleRemark> {
         format!("{} of {}", &sum[..end], side.name)
     });
     let text = "the compared commands produced different outputs";
-    (outputs.len() > 1).then(|| RuleRemark::invalid(format!("{text} (hashes: {})", several(each))))
+    (outputs.len() > 1)
+        .then(|| RuleRemark::invalid(format!("{text} (hashes: {})", list_first(each))))
 }
 
 fn different_endings(sides: &[&Worked]) -> Option<RuleRemark> {
@@ -114,7 +115,7 @@ fn different_endings(sides: &[&Worked]) -> Option<RuleRemark> {
         format!("{} of {}", endings.join(" and "), side.name)
     });
     let text = "the commands' exit statuses differ";
-    (endings.len() > 1).then(|| RuleRemark::note(format!("{text}: {}", several(each))))
+    (endings.len() > 1).then(|| RuleRemark::note(format!("{text}: {}", list_first(each))))
 }
 
 fn different_amounts(
@@ -137,7 +138,8 @@ fn different_amounts(
     )))
 }
 
-fn several(each: impl ExactSizeIterator<Item = String>) -> String {
+/// The first of many, and how many more there are.
+fn list_first(each: impl ExactSizeIterator<Item = String>) -> String {
     const NAMED: usize = 4;
     let more = each.len().saturating_sub(NAMED);
     let named: Vec<String> = each.take(NAMED).collect();

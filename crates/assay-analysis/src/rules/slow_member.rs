@@ -45,6 +45,7 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     devices::arrays_of(case.site).iter().find_map(|array| slow_member_note(case, array))
 }
 
+/// Names the member of an array that is clearly the slowest in most trials.
 fn slow_member_note(case: &Case<'_>, array: &Array) -> Option<RuleRemark> {
     let judged: Vec<Slowest> =
         case.trials.iter().filter_map(|trial| slowest(&members(trial, array)?)).collect();

@@ -45,8 +45,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn starvation_words(case: &Case<'_>, trial: &Trial) -> Option<String> {
-    let wait = wait_for_others(case, trial)?;
-    Some(describe_waits(&[wait], None))
+    Some(describe_waits(&[wait_for_others(case, trial)?], None))
 }
 
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {

@@ -181,7 +181,6 @@ impl TraceParser for Blkparse {
         let device = self.devices.index(event.device)?;
         // The action and, except for flushes, the sectors.
         match (event.action, event.place) {
-            // An earlier request at this sector that has not ended is lost.
             ("Q", Some((sector, _))) => self.arrive((device, sector), event.at_ns),
             ("Q", None) => {
                 self.forgotten += remember(&mut self.queued_flushes, device, event.at_ns)
@@ -260,6 +259,7 @@ fn remember(flushes: &mut BTreeMap<usize, VecDeque<u64>>, device: usize, at_ns: 
 }
 
 impl Blkparse {
+    /// Remembers when a request arrived; an earlier one at its sector that has not ended is lost.
     fn arrive(&mut self, place: Place, at_ns: u64) {
         self.forgotten += clear_if_full(&mut self.queued);
         self.queued.insert(place, at_ns);
@@ -283,6 +283,7 @@ impl Blkparse {
         self.issued.insert((device, sector), issued);
     }
 
+    /// Reports the request that ends with this completion, once all its parts have.
     fn complete(
         &mut self,
         device: usize,
@@ -309,6 +310,7 @@ impl Blkparse {
         }
     }
 
+    /// Passes on a request that ended with `event`; `place` is its sector and number of sectors.
     fn report(
         &mut self,
         device: usize,
@@ -320,7 +322,7 @@ impl Blkparse {
     ) {
         let place = place.map(|(sector, sectors)| (sector * SECTOR_BYTES, sectors * SECTOR_BYTES));
         if let Some((offset, bytes)) = place {
-            self.devices.reach(device, offset + bytes);
+            self.devices.extend_to(device, offset + bytes);
         }
         self.requests += 1;
         each(Request {

@@ -121,7 +121,7 @@ impl IologParser {
             let begin = offset / SECTOR_BYTES * SECTOR_BYTES;
             let end = (offset + bytes).next_multiple_of(SECTOR_BYTES);
             self.rounded += u64::from((begin, end) != (offset, offset + bytes));
-            self.devices.reach(device, end);
+            self.devices.extend_to(device, end);
             (begin, end - begin)
         });
         let now_ns = self.now_us * 1000;

@@ -49,8 +49,7 @@ fn design(table: &TrialTable, options: &Options, placed: &[OrderedTrial]) -> Des
 
 /// The arm of the first row: authors start with the known configuration.
 fn first_arm(table: &TrialTable) -> Arm {
-    let first = table.arms.all.first();
-    first.map(|levels| arm(&table.factors, levels)).unwrap_or_default()
+    table.arms.all.first().map(|levels| arm(&table.factors, levels)).unwrap_or_default()
 }
 
 fn arm(factors: &[FactorColumn], levels: &[usize]) -> Arm {

@@ -99,6 +99,7 @@ fn report_negative_values(header: &Header, table: &TrialTable, mistakes: &mut Mi
     }
 }
 
+/// Reports each option --baseline that fits no row.
 fn check_baseline(header: &Header, table: &TrialTable, wanted: &Arm, mistakes: &mut Mistakes<'_>) {
     let mut is_sound = true;
     let mut options = Vec::new();

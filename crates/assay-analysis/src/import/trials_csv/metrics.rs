@@ -65,6 +65,7 @@ impl Metrics {
         read
     }
 
+    /// The index of the metric that a cell names; `Err` if its suffix contradicts an earlier one.
     fn declare(&mut self, cell: &Field<'_>) -> Result<usize, String> {
         let mut parts = cell.text.split(':').map(str::trim);
         let name = parts.next().unwrap_or_default();
@@ -95,6 +96,7 @@ impl Metrics {
     }
 }
 
+/// Parses the words after the colons of a metric.
 fn parse_suffix<'a>(words: impl Iterator<Item = &'a str>) -> Result<Option<Suffix>, String> {
     let mut found: Option<Suffix> = None;
     for word in words {

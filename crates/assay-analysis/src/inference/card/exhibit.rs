@@ -109,6 +109,7 @@ const ACCESSES: [Access; 2] = [
     ("4 KiB random reads", false, |card| card.random_read.as_ref()),
 ];
 
+/// The random IOPS of the cards, beside those of published devices; `None` without any point.
 fn figure(cards: &[&CardRow]) -> Option<Figure> {
     let first = cards.first()?;
     let (mut rows, mut points) = (FigureRows::default(), Vec::new());

@@ -54,6 +54,7 @@ fn loss_and_gain(better: Better, ratios: [f64; 2]) -> (String, String) {
     (show::percent(100.0 * (1.0 - low)), show::percent(100.0 * (high - 1.0)))
 }
 
+/// The speed of a platform as a share of the other's; machines differ, so a verdict only suggests.
 pub(super) fn speed_words(found: &Comparison, base: &Placed, place: &Placed, arm: &Arm) -> String {
     let (what, base, name) = (work_words(&found.workload, arm), &base.name, &place.name);
     let Some((percent, ends)) = speed_percent(found) else {
@@ -62,8 +63,7 @@ pub(super) fn speed_words(found: &Comparison, base: &Placed, place: &Placed, arm
     let [percent, low, high] = percents(percent, ends);
     let has = format!("{what}: {name} has {percent}% of the speed of {base}");
     if place.is_emulated() {
-        let interval = ends.map(|_| format!(" (95% CI {low} to {high})"));
-        let interval = interval.unwrap_or_default();
+        let interval = ends.map_or_else(String::new, |_| format!(" (95% CI {low} to {high})"));
         return format!("{has}{interval}. No verdict, because {name} is emulated.");
     }
     if ends.is_none() {

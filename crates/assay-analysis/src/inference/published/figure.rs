@@ -27,6 +27,7 @@ pub(super) fn figures(groups: &[PublishedGroup<'_>]) -> Vec<Figure> {
     at_most(groups.iter().filter_map(figure).collect(), MOST_FIGURES, "metric")
 }
 
+/// The bars of a group; `None` if there is nothing measured here or nothing published.
 fn figure(group: &PublishedGroup<'_>) -> Option<Figure> {
     let unit = if group.ratio.is_some() { Unit::Ratio } else { unit_of(group.metric) };
     let (mut rows, mut measured, mut published) = (FigureRows::default(), Vec::new(), Vec::new());

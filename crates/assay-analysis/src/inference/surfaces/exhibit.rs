@@ -202,6 +202,7 @@ fn points(surface: &Surface, name: &str) -> Vec<Point> {
     points
 }
 
+/// The single operations over the area, as dots; `None` if no trial stored any.
 fn access_figure(accesses: &[Accesses], names: &Names) -> Option<Figure> {
     let first = accesses.first()?;
     let several = accesses.iter().any(|one| one.workload != first.workload);

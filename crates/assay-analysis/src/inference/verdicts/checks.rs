@@ -17,6 +17,7 @@ const CARRY_OVER: f64 = 0.01;
 const POWER: f64 = 0.8;
 const FEWEST_REPLICATES: usize = 3;
 
+/// The checks that a reader of the verdicts needs; none if the study has no margin or compares nothing.
 pub(super) fn verdict_checks(
     design: &Design,
     questions: &[&Question<'_>],
@@ -40,20 +41,27 @@ pub(super) fn verdict_checks(
         return checks;
     }
     let mut runs = questions.iter().flat_map(|question| &question.arms);
-    if !runs.any(|runs| runs.first.values().any(|run| run.order.is_some())) {
+    if runs.any(|runs| runs.first.values().any(|run| run.order.is_some())) {
+        checks.extend(drift_and_carry_over_checks(design, questions));
+    } else {
         checks.push(Check::new("drift", words::NO_ORDER.to_owned()));
-        return checks;
     }
+    checks
+}
+
+/// What was detected of drift and carry-over; if nothing, what could have been.
+fn drift_and_carry_over_checks(design: &Design, questions: &[&Question<'_>]) -> Vec<Check> {
     let baselines = questions.iter().map(|question| question.baselines(design).count()).sum();
     let lines = test_each(questions, |question| most_significant_line(design, question));
-    let by_order = neighbours(questions);
-    let tests = test_each(questions, |question| carry_over_test(question, &by_order));
-    let mut drifts: Vec<Check> = Vec::new();
+    let mut checks: Vec<Check> = Vec::new();
     for (question, (line, span)) in &lines {
         if line.p < bonferroni(ALPHA, baselines) {
-            drifts.push(drift_check(design, question, line, *span));
+            checks.push(drift_check(design, question, line, *span));
         }
     }
+    let by_order = neighbours(questions);
+    let tests = test_each(questions, |question| carry_over_test(question, &by_order));
+    let orders = test_each(questions, |question| Orders::new(design, question));
     let is_significant = |p: f64| p < bonferroni(CARRY_OVER, questions.len());
     let mut carry_over: Vec<String> = Vec::new();
     if design.order == Order::Random && design.lead_in == LeadIn::None {
@@ -64,7 +72,6 @@ pub(super) fn verdict_checks(
             carry_over.push(words::through_the_lead_in(question.workload, design.lead_in, test.p));
         }
     }
-    let orders = test_each(questions, |question| Orders::new(design, question));
     for (question, orders) in orders.iter().filter(|(_, orders)| orders.differ()) {
         carry_over.push(words::carried_between(question.workload, orders.test.p));
     }
@@ -73,12 +80,11 @@ pub(super) fn verdict_checks(
     }
     let caveat = undetectable_carry_over(design, &tests, &orders);
     let tested = [!lines.is_empty(), !tests.is_empty() || !orders.is_empty()];
-    if drifts.is_empty() && carry_over.is_empty() {
-        drifts.push(Check::new("drift", nothing_detected(design, questions, tested) + &caveat));
+    if checks.is_empty() && carry_over.is_empty() {
+        checks.push(Check::new("drift", nothing_detected(design, questions, tested) + &caveat));
     } else if tested[1] && carry_over.is_empty() {
         carry_over.push(words::NO_CARRY_OVER.to_owned() + &caveat);
     }
-    checks.extend(drifts);
     checks.extend(carry_over.into_iter().map(|text| Check::new("carry-over", text)));
     checks
 }

@@ -91,6 +91,7 @@ pub(crate) fn word(verdict: stats::StatVerdict) -> Verdict {
     }
 }
 
+/// Compares an arm with its baseline by pairs, and also as groups where the order cannot tell arms from time.
 fn compare_sides(
     design: &Design,
     question: &Question<'_>,

@@ -80,6 +80,7 @@ fn reference<'a>(design: &'a Design, factor: &'a Factor) -> Option<(&'a String, 
     Some((base, factor.levels.iter().filter(|level| *level != base).collect()))
 }
 
+/// The main effect of each level of a factor, averaged over the levels of the others.
 fn effects_of_factor(
     design: &Design,
     question: &Question<'_>,
@@ -132,6 +133,7 @@ fn interactions(design: &Design, question: &Question<'_>, family: &ErrorBound) -
     found
 }
 
+/// Of all pairs of levels of two factors, the interaction that stands out most from its error.
 fn clearest_interaction(
     design: &Design,
     question: &Question<'_>,

@@ -91,6 +91,7 @@ fn judge_rates(workload: &str, limit: Limit, series: &[Series]) -> Vec<Rate> {
     arms.into_iter().map(rate).collect()
 }
 
+/// Judges one offered rate by its latency percentile and the rate that was done.
 fn judge_rate(
     arm: &Arm,
     per_s: f64,

@@ -64,6 +64,7 @@ pub(crate) fn count_words(counts: &[(usize, &str)]) -> String {
     known.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ")
 }
 
+/// The comparison in one sentence, with its evidence and what it still needs.
 pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
     let [name, base] = names(found, design);
     let Some(amount) = amount(found) else {

@@ -9,6 +9,7 @@ use super::advice::{AdviceStage, BadArm, Tied};
 use super::contrasts::Contrast;
 use super::words::{amount, evidence, short_words};
 
+/// The advice to use the best arm; `end` says that its level is the lowest or highest tried.
 pub(super) fn use_words(
     design: &Design,
     best: &Comparison,
@@ -71,6 +72,7 @@ pub(super) fn avoid_words(bad: &[BadArm<'_>]) -> String {
     format!("Avoid {level}: {}.", clauses.join("; "))
 }
 
+/// How much worse a level is; for a bad baseline, than the nearest better configuration.
 fn bad_level_clause(bad: &BadArm<'_>) -> String {
     match bad {
         BadArm::Level(one) => format!(
