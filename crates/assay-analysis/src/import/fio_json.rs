@@ -57,8 +57,8 @@ const DIRECTIONS: [(&str, &str); 3] = [("read", "reads"), ("write", "writes"), (
 const SEPARATE: [(&str, &str); 2] = [("mixed", "all"), ("sync", "syncs")];
 const WORK: [&str; 4] = ["rw", "readwrite", "bs", "blocksize"];
 /// Options that do not change what is measured, in addition to those that only control fio's report.
-const WITHOUT_EFFECT: &str = "stonewall wait_for_previous status_interval eta eta_interval output output-format randseed unlink \
-                    write_iolog";
+const WITHOUT_EFFECT: &str = "stonewall wait_for_previous status_interval eta eta_interval output output-format \
+                              randseed unlink write_iolog";
 /// Options of fio's reports that cost time during a run: if they differ, they are settings.
 const COSTS: [&str; 5] =
     ["gtod_reduce", "disable_lat", "disable_clat", "disable_slat", "clocksource"];
@@ -76,11 +76,11 @@ struct FioJob<'v> {
 fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let mut found = ImportedRuns { in_order: true, ..ImportedRuns::default() };
     let mut last: Option<Value> = None;
-    let (mut skipped_reports, mut earlier_runs) = (0_usize, 0_usize);
+    let (mut skipped, mut earlier_runs) = (0_usize, 0_usize);
     for document in json::documents(name, text)? {
         if let Some(before) = last.take() {
             if is_later_report(&before, &document) {
-                skipped_reports += 1;
+                skipped += 1;
             } else {
                 earlier_runs += 1;
                 read_document(name, &before, &mut found)?;
@@ -92,9 +92,9 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
         read_document(name, document, &mut found)?;
     }
     found.in_order &= earlier_runs == 0;
-    if skipped_reports > 0 {
+    if skipped > 0 {
         found.notes.push(format!(
-            "Assay skips {skipped_reports} earlier reports of the same run (status-interval); the last report is cumulative"
+            "Assay skips {skipped} earlier reports of the same run (status-interval); the last report is cumulative"
         ));
     }
     Ok(found)

@@ -49,7 +49,7 @@ fn parts(pattern: &str) -> Outcome<Vec<PatternPart<'_>>> {
     if named { Ok(parts) } else { Err(wrong("it has no level; write {NAME} in place of a level")) }
 }
 
-/// The name and text of each level, if the parts match. A wildcard matches as little as possible; a level needs a letter.
+/// Names and texts of the levels if the parts match. A wildcard matches as little as possible; a level needs a letter.
 fn match_parts<'p>(parts: &[PatternPart<'p>], text: &'p str) -> Option<Vec<(&'p str, &'p str)>> {
     let Some((first, rest)) = parts.split_first() else {
         return text.is_empty().then(Vec::new);

@@ -53,10 +53,10 @@ fn never_written(case: &Case<'_>) -> Option<RuleRemark> {
 
 fn zero_blocks(case: &Case<'_>) -> Option<RuleRemark> {
     let coverage = case.survey.coverage.value()?;
-    let (zeros, sampled) = (coverage.zero_blocks, coverage.sampled_blocks);
-    (100.0 * f64::from(zeros) > MOST_PERCENT * f64::from(sampled)).then(|| {
+    let (zeros, all) = (coverage.zero_blocks, coverage.sampled_blocks);
+    (100.0 * f64::from(zeros) > MOST_PERCENT * f64::from(all)).then(|| {
         RuleRemark::invalid(format!(
-            "{zeros} of {sampled} sampled blocks contain only zeros: drives can answer such reads without using the medium"
+            "{zeros} of {all} sampled blocks contain only zeros: drives can answer such reads without using the medium"
         ))
     })
 }

@@ -9,7 +9,7 @@ use super::advice::{AdviceStage, BadArm, Tied};
 use super::contrasts::Contrast;
 use super::words::{amount, evidence, short_words};
 
-/// The advice to use the best arm; `end` says that its level is the lowest or highest tried.
+/// The advice to use the best arm; `end` is the end of the range that its level is at, if any.
 pub(super) fn use_words(
     design: &Design,
     best: &Comparison,
