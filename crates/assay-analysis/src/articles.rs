@@ -7,8 +7,7 @@ mod tests;
 use std::collections::BTreeSet;
 
 use assay_core::failure::{Failure, Outcome};
-use assay_core::reference::Library;
-use assay_core::reference::sheet::SheetRow;
+use assay_core::{reference::Library, reference::sheet::SheetRow};
 use assay_study::file::{Study, presets};
 use assay_study::findings::answers::Claim as Verdict;
 use assay_study::plan::arms::makes_layers;
@@ -75,7 +74,7 @@ pub fn all() -> Outcome<Vec<Article>> {
             articles.push(Article { article: number.to_owned(), ..Article::default() });
         }
         let Some(article) = articles.last_mut() else { continue };
-        let text = text(row, &studies)?;
+        let text = article_text(row, &studies)?;
         if !article.title.is_empty() {
             article.title.push_str("; ");
         }
@@ -83,21 +82,21 @@ pub fn all() -> Outcome<Vec<Article>> {
         article.texts.push(text);
         article.repeats = Some(row.text("repeats")?.to_owned()).filter(|other| !other.is_empty());
         for name in row.text("tables")?.split_whitespace() {
-            article.tables.push(table(&library, name)?);
+            article.tables.push(article_table(&library, name)?);
         }
     }
     for row in library.sheet(CLAIMS)?.rows() {
         let number = row.text("article")?;
         let article = articles.iter_mut().find(|article| article.article == number);
-        article.ok_or_else(|| row.broken("no such article"))?.claims.push(claim(row)?);
+        article.ok_or_else(|| row.broken("no such article"))?.claims.push(parse_claim(row)?);
     }
     Ok(articles)
 }
 
-fn claim(row: SheetRow<'_>) -> Outcome<ArticleClaim> {
+fn parse_claim(row: SheetRow<'_>) -> Outcome<ArticleClaim> {
     let word = |column: &str| -> Outcome<String> { Ok(row.text(column)?.to_owned()) };
-    let told = word("verdict")?;
-    let verdict = Verdict::ALL.into_iter().find(|verdict| verdict.word() == told);
+    let name = word("verdict")?;
+    let verdict = Verdict::ALL.into_iter().find(|verdict| verdict.word() == name);
     Ok(ArticleClaim {
         claim: word("claim")?,
         verdict: verdict.ok_or_else(|| row.broken("no such verdict"))?,
@@ -107,12 +106,12 @@ fn claim(row: SheetRow<'_>) -> Outcome<ArticleClaim> {
     })
 }
 
-fn text(row: SheetRow<'_>, studies: &[(&str, Study)]) -> Outcome<ArticleText> {
+fn article_text(row: SheetRow<'_>, studies: &[(&str, Study)]) -> Outcome<ArticleText> {
     let title = row.text("title")?;
     let mut again = Vec::new();
     for (name, study) in studies {
         if study.articles.iter().any(|own| own == title) {
-            again.push(run_it(name, study));
+            again.push(how_to_run(name, study));
         }
     }
     let command = row.text("command")?;
@@ -127,7 +126,7 @@ fn text(row: SheetRow<'_>, studies: &[(&str, Study)]) -> Outcome<ArticleText> {
     Ok(ArticleText { title: title.to_owned(), measured, again })
 }
 
-fn table(library: &Library, name: &str) -> Outcome<ArticleTable> {
+fn article_table(library: &Library, name: &str) -> Outcome<ArticleTable> {
     let sheet = library.sheet(name)?;
     Ok(ArticleTable {
         name: name.to_owned(),
@@ -138,7 +137,7 @@ fn table(library: &Library, name: &str) -> Outcome<ArticleTable> {
 }
 
 /// How to run a preset: on scratch devices if it creates filesystems or links. It overwrites a card, so show its plan.
-fn run_it(name: &str, study: &Study) -> RunIt {
+fn how_to_run(name: &str, study: &Study) -> RunIt {
     if study.card.is_some() {
         let text = format!("{}; the plan shows the command and which data is lost", study.title);
         return RunIt { command: Some(format!("assay plan {name} /dev/sdX")), text };
@@ -164,13 +163,13 @@ pub fn named<'a>(articles: &'a [Article], name: &str) -> Outcome<Vec<&'a Article
         if article.article == wanted {
             return Ok(vec![article]);
         }
-        if article.repeats.is_none() && names(article).contains(&wanted) {
+        if article.repeats.is_none() && search_words(article).contains(&wanted) {
             found.push(article);
         }
     }
     if found.is_empty() {
         let numbers: Vec<&str> = articles.iter().map(|one| one.article.as_str()).collect();
-        let tables: BTreeSet<&str> = articles.iter().flat_map(stems).collect();
+        let tables: BTreeSet<&str> = articles.iter().flat_map(table_names).collect();
         let tables: Vec<&str> = tables.into_iter().collect();
         return Err(Failure::mistake(format!(
             "no article `{name}`; use {}, or a word from a title or table name, such as {}",
@@ -181,16 +180,16 @@ pub fn named<'a>(articles: &'a [Article], name: &str) -> Outcome<Vec<&'a Article
     Ok(found)
 }
 
-fn names(article: &Article) -> Vec<String> {
+fn search_words(article: &Article) -> Vec<String> {
     let mut words: Vec<&str> = article.title.split(|c: char| !c.is_alphanumeric()).collect();
-    for stem in stems(article) {
+    for stem in table_names(article) {
         words.push(stem);
         words.extend(stem.split('_'));
     }
     words.iter().filter(|word| word.len() > 2).map(|word| word.to_lowercase()).collect()
 }
 
-fn stems(article: &Article) -> Vec<&str> {
+fn table_names(article: &Article) -> Vec<&str> {
     let claims = article.claims.iter().map(|claim| &claim.data);
     let tables = article.tables.iter().map(|table| &table.name);
     claims.chain(tables).map(|name| name.trim_end_matches(".csv")).collect()

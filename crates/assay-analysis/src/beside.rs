@@ -1,8 +1,7 @@
 //! The published table of places that `assay compare --by platform --published` shows.
 
 use assay_core::failure::{Failure, Outcome};
-use assay_core::reference::Library;
-use assay_core::reference::sheet::SheetRow;
+use assay_core::{reference::Library, reference::sheet::SheetRow};
 use assay_study::findings::places::{BesideRow, Printed, PublishedBeside};
 
 const DATA: &str = "virtualisation.csv";
@@ -24,11 +23,11 @@ pub fn beside(name: &str) -> Outcome<PublishedBeside> {
         work: "kernel-compile".to_owned(),
         statistic: sheet.statistic(),
         baseline: BARE.to_owned(),
-        rows: sheet.rows().map(|row| place(row, bare)).collect::<Outcome<_>>()?,
+        rows: sheet.rows().map(|row| platform_row(row, bare)).collect::<Outcome<_>>()?,
     })
 }
 
-fn place(row: SheetRow<'_>, bare: f64) -> Outcome<BesideRow> {
+fn platform_row(row: SheetRow<'_>, bare: f64) -> Outcome<BesideRow> {
     let (place, flag) = (row.text("place")?, row.text("flag")?);
     let (seconds, percent) = (row.positive("seconds")?, row.printed("published_percent")?);
     let computed = 100.0 * bare / seconds;

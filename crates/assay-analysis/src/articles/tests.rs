@@ -18,7 +18,7 @@ fn each_claim_belongs_to_a_text_and_presets_are_told_at_theirs() {
         for title in study.articles.iter().chain(published) {
             let text = texts.iter().find(|text| text.title == *title);
             let again = &text.unwrap_or_else(|| panic!("{name}: {title}")).again;
-            let run = run_it(name, &study);
+            let run = how_to_run(name, &study);
             assert!(again.contains(&run), "{name} is not told at {title}");
         }
     }

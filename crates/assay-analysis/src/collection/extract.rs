@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use assay_core::exhibit::parts::distinct;
 use assay_study::file::fields::TARGET_FACTOR;
 use assay_study::findings::{Because, Findings, LENT, TargetFacts, Trust, WorkloadFacts};
-use assay_study::results::plan::Arm;
+use assay_study::results::plan::{Arm, without_target};
 
-use super::file::lies_among;
+use super::file::is_within_range;
 use super::numbers::{self, ENERGY};
 use super::row::{CollectionRow, FORMAT, Identity, RowValue};
 
@@ -42,9 +42,9 @@ pub fn rows(findings: &Findings, extra: &Extra) -> Result<Vec<CollectionRow>, St
     }
     let mut rows = Vec::new();
     for target in targets {
-        let own =
+        let is_on_target =
             |arm: &Arm| !several || arm.get(TARGET_FACTOR).is_none_or(|name| *name == target.name);
-        rows.push(row(findings, target, &own, extra)?);
+        rows.push(row_of_target(findings, target, &is_on_target, extra)?);
     }
     rows.retain(|row| !row.measured.is_empty());
     if rows.is_empty() {
@@ -54,7 +54,8 @@ pub fn rows(findings: &Findings, extra: &Extra) -> Result<Vec<CollectionRow>, St
     Ok(rows)
 }
 
-fn row(
+/// The row of a target; `Err` if no number would describe only the device.
+fn row_of_target(
     findings: &Findings,
     target: &TargetFacts,
     is_on_target: &dyn Fn(&Arm) -> bool,
@@ -79,7 +80,7 @@ fn row(
             measured.insert(ENERGY.to_owned(), energy);
         }
     }
-    if arms.iter().any(|arm| arms.iter().any(|other| bare(arm) != bare(other))) {
+    if distinct(arms.iter().map(|arm| without_target(arm))).len() > 1 {
         return Err(
             "the result varies settings, so no number describes only the device; add a check or a flash run"
                 .to_owned(),
@@ -89,16 +90,17 @@ fn row(
     let claims = card.rated.map(|rated| rated.claims).unwrap_or_default();
     let claimed = claims.into_iter().map(|(text, _)| text).collect();
     let price = card.price.map(|price| price.text);
+    // Numbers of a simulated target never get the name of a drive.
+    let named = extra.device.clone().filter(|_| !is_simulated(target));
     Ok(CollectionRow {
         format: FORMAT.to_owned(),
-        // Numbers of a simulated target never get the name of a drive.
-        device: extra.device.clone().filter(|_| !simulated(target)).unwrap_or_else(|| name(target)),
+        device: named.unwrap_or_else(|| device_name(target)),
         capacity_bytes: card.capacity.map(|bytes| bytes.0).or(target.size_bytes),
         claimed: if extra.claimed.is_empty() { claimed } else { extra.claimed.clone() },
         price: extra.price.clone().or(price),
         measured,
         date: findings.study.started.get(..10).map(str::to_owned),
-        machine: machine(findings),
+        machine: machine_words(findings),
         filesystem: target.filesystem_name().unwrap_or_else(|| "none".to_owned()),
         by: extra.by.clone(),
         result: Some(findings.study.id.clone()),
@@ -112,19 +114,13 @@ fn row(
     })
 }
 
-fn bare(arm: &Arm) -> Arm {
-    let mut others = arm.clone();
-    others.remove(TARGET_FACTOR);
-    others
-}
-
-fn simulated(target: &TargetFacts) -> bool {
+fn is_simulated(target: &TargetFacts) -> bool {
     target.drive == "simulated"
 }
 
-fn name(target: &TargetFacts) -> String {
-    let sort = || {
-        if simulated(target) {
+fn device_name(target: &TargetFacts) -> String {
+    let describe = || {
+        if is_simulated(target) {
             return "simulated drive".to_owned();
         }
         if target.on_a_file {
@@ -136,16 +132,17 @@ fn name(target: &TargetFacts) -> String {
             None => target.drive.split(" (").next().unwrap_or_default().to_owned(),
         }
     };
-    target.model.clone().unwrap_or_else(sort)
+    target.model.clone().unwrap_or_else(describe)
 }
 
 /// Kernel, processor and place, without the name of the machine.
-fn machine(findings: &Findings) -> String {
+fn machine_words(findings: &Findings) -> String {
     let facts = &findings.environment;
     let place = facts.platform.as_ref().map_or(facts.virtualization.as_str(), |place| &place.name);
     format!("Linux {}, {}, {place}", facts.kernel, facts.cpu)
 }
 
+/// The mean, spread and latencies of a workload; `None` if it lacks the metric.
 fn row_value(findings: &Findings, workload: &WorkloadFacts, metric: &str) -> Option<RowValue> {
     let cell_of = |metric: &str| findings.cell(&workload.name, &workload.configuration, metric);
     let cell = cell_of(metric)?;
@@ -153,7 +150,7 @@ fn row_value(findings: &Findings, workload: &WorkloadFacts, metric: &str) -> Opt
     let mut trials = cell.values();
     trials.truncate(MOST_TRIALS);
     // With very many trials the mean may be outside the range of the stored ones: then store none of them.
-    if !lies_among(value, &trials) {
+    if !is_within_range(value, &trials) {
         trials.clear();
     }
     let latency_ns = QUANTILES

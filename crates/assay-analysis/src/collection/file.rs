@@ -67,65 +67,68 @@ pub fn read_named(path: &str, text: &str) -> Result<CollectionRow, String> {
 
 /// Removes characters that change the text direction: they make rows unreadable.
 fn clean(row: &mut CollectionRow) {
-    let published = row.published.iter_mut();
-    let published = published.flat_map(|own| [&mut own.article, &mut own.title, &mut own.kind]);
-    let identity = row.identity.iter_mut();
-    let identity = identity.flat_map(|own| own.serial.iter_mut().chain([&mut own.target]));
-    let numbers = row.measured.values_mut();
-    let numbers = numbers.flat_map(|own| own.because.iter_mut().chain([&mut own.how]));
-    let texts = [&mut row.device, &mut row.machine, &mut row.filesystem, &mut row.assay];
-    let texts = texts.into_iter().chain(&mut row.by).chain(&mut row.plan_sha256);
-    let texts = texts.chain(&mut row.claimed).chain(&mut row.price);
-    for text in texts.chain(published).chain(identity).chain(numbers) {
-        text.retain(|sign| sign.is_control() || !outside::is_unseen(sign));
+    let mut texts = vec![&mut row.device, &mut row.machine, &mut row.filesystem, &mut row.assay];
+    texts.extend(row.by.iter_mut().chain(&mut row.plan_sha256).chain(&mut row.price));
+    texts.extend(&mut row.claimed);
+    if let Some(published) = &mut row.published {
+        texts.extend([&mut published.article, &mut published.title, &mut published.kind]);
+    }
+    if let Some(identity) = &mut row.identity {
+        texts.extend(identity.serial.iter_mut().chain([&mut identity.target]));
+    }
+    for number in row.measured.values_mut() {
+        texts.extend(number.because.iter_mut().chain([&mut number.how]));
+    }
+    for text in texts {
+        text.retain(|letter| letter.is_control() || !outside::is_unseen(letter));
     }
 }
 
 fn check(row: &CollectionRow) -> Result<(), String> {
-    name_of_a_device(&row.device)?;
-    let texts = [("machine", &row.machine), ("filesystem", &row.filesystem), ("assay", &row.assay)];
-    texts.into_iter().try_for_each(|(what, text)| plain(what, text))?;
-    let by = row.by.iter().map(|text| ("by", text));
-    let plan = row.plan_sha256.iter().map(|text| ("plan_sha256", text));
-    by.chain(plan).try_for_each(|(what, text)| plain(what, text))?;
+    check_device_name(&row.device)?;
+    check_text("machine", &row.machine)?;
+    check_text("filesystem", &row.filesystem)?;
+    check_text("assay", &row.assay)?;
+    row.by.iter().try_for_each(|text| check_text("by", text))?;
+    row.plan_sha256.iter().try_for_each(|text| check_text("plan_sha256", text))?;
     if let Some(published) = &row.published {
         let texts = [&published.article, &published.title, &published.kind];
-        texts.into_iter().try_for_each(|text| plain("published", text))?;
+        texts.into_iter().try_for_each(|text| check_text("published", text))?;
     }
     if let Some(identity) = &row.identity {
         let serial = identity.serial.iter();
-        serial.chain([&identity.target]).try_for_each(|text| plain("identity", text))?;
+        serial.chain([&identity.target]).try_for_each(|text| check_text("identity", text))?;
     }
     let has_id = row.result.as_ref().is_none_or(|id| id::is_one(id.trim_end_matches("-foreign")));
-    need(has_id, "the result ID is invalid")?;
+    require(has_id, "the result ID is invalid")?;
     let has_capacity = row.capacity_bytes.is_none_or(|size| (1..=LARGEST_CAPACITY).contains(&size));
-    need(has_capacity, "capacity_bytes is not valid for a device")?;
+    require(has_capacity, "capacity_bytes is not valid for a device")?;
     if row.claimed.len() > MOST_CLAIMS {
         return Err(format!("the row has too many claims ({})", row.claimed.len()));
     }
-    row.claimed.iter().chain(&row.price).try_for_each(|text| plain("claim or price", text))?;
+    row.claimed.iter().chain(&row.price).try_for_each(|text| check_text("claim or price", text))?;
     row.claimed.iter().try_for_each(|text| text.parse::<RatedClaim>().map(drop))?;
     row.price.iter().try_for_each(|text| text.parse::<Price>().map(drop))?;
-    row.date.iter().try_for_each(|date| day(date))?;
+    row.date.iter().try_for_each(|date| check_date(date))?;
     for (name, value) in &row.measured {
         if numbers::find(name).is_none() && name != ENERGY {
             return Err(format!("unknown number {}", outside::spelled(name)));
         }
-        number(value).map_err(|how| format!("{name}: {how}"))?;
+        check_number(value).map_err(|how| format!("{name}: {how}"))?;
     }
     Ok(())
 }
 
-fn need(holds: bool, why: &str) -> Result<(), String> {
+fn require(holds: bool, why: &str) -> Result<(), String> {
     if holds { Ok(()) } else { Err(why.to_owned()) }
 }
 
 /// Rejects a device name that a page, a path or a spreadsheet would misread.
-fn name_of_a_device(name: &str) -> Result<(), String> {
-    plain("device", name)?;
+fn check_device_name(name: &str) -> Result<(), String> {
+    check_text("device", name)?;
     let name = name.trim_start();
     let shown = || outside::spelled(name);
-    need(!name.is_empty(), "the device has no name")?;
+    require(!name.is_empty(), "the device has no name")?;
     if name.contains(['<', '>', '\\'])
         || name.contains("..")
         || name.starts_with(['/', '.', '-', '=', '+', '@'])
@@ -135,7 +138,7 @@ fn name_of_a_device(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn plain(what: &str, text: &str) -> Result<(), String> {
+fn check_text(what: &str, text: &str) -> Result<(), String> {
     outside::plain(&format!("its {what}"), text)?;
     let letters = text.chars().count();
     if letters > LONGEST {
@@ -144,7 +147,7 @@ fn plain(what: &str, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn day(date: &str) -> Result<(), String> {
+fn check_date(date: &str) -> Result<(), String> {
     let bytes = date.as_bytes();
     let digits = |range: std::ops::Range<usize>| {
         bytes.get(range).is_some_and(|part| part.iter().all(u8::is_ascii_digit))
@@ -161,13 +164,13 @@ fn day(date: &str) -> Result<(), String> {
 }
 
 /// Whether a number is within the range of its trials, or has none.
-pub(super) fn lies_among(value: f64, trials: &[f64]) -> bool {
+pub(super) fn is_within_range(value: f64, trials: &[f64]) -> bool {
     let least = trials.iter().copied().fold(f64::INFINITY, f64::min);
     let most = trials.iter().copied().fold(0.0, f64::max);
     trials.is_empty() || value >= least * (1.0 - 1e-9) && value <= most * (1.0 + 1e-9)
 }
 
-fn number(number: &RowValue) -> Result<(), String> {
+fn check_number(number: &RowValue) -> Result<(), String> {
     let sound = |value: f64| value.is_finite() && value > 0.0 && value <= LARGEST;
     if !sound(number.value) {
         return Err(format!("{} is not valid for a device", number.value));
@@ -175,19 +178,19 @@ fn number(number: &RowValue) -> Result<(), String> {
     let holds = |ends: [f64; 2]| {
         ends.iter().all(|end| end.is_finite()) && (ends[0]..=ends[1]).contains(&number.value)
     };
-    need(number.ci95.is_none_or(holds), "the CI does not contain the number")?;
+    require(number.ci95.is_none_or(holds), "the CI does not contain the number")?;
     let are_sound =
         number.trials.len() <= MOST_TRIALS && number.trials.iter().all(|value| sound(*value));
-    need(are_sound, "the trials are not valid for a device")?;
-    let is_within = lies_among(number.value, &number.trials);
-    need(is_within, "the number is outside the range of the trials")?;
+    require(are_sound, "the trials are not valid for a device")?;
+    let is_within = is_within_range(number.value, &number.trials);
+    require(is_within, "the number is outside the range of the trials")?;
     let quantiles = number.latency_ns.len() <= MOST_CLAIMS
         && number.latency_ns.iter().all(|[share, ns]| (0.0..1.0).contains(share) && sound(*ns));
-    need(quantiles, "the latencies are invalid")?;
+    require(quantiles, "the latencies are invalid")?;
     if number.because.len() > MOST_CLAIMS {
         return Err(format!("the number has too many trust rules ({})", number.because.len()));
     }
-    number.because.iter().chain([&number.how]).try_for_each(|text| plain("how", text))
+    number.because.iter().chain([&number.how]).try_for_each(|text| check_text("how", text))
 }
 
 #[cfg(test)]

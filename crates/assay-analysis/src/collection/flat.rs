@@ -51,8 +51,7 @@ const AFTER: [&str; 8] =
     [ENERGY, "price_per_gb", "currency", "trust", "date", "machine", "filesystem", "by"];
 
 pub fn columns() -> Vec<&'static str> {
-    let numbers = NUMBERS.iter().map(|kind| kind.name);
-    BEFORE.into_iter().chain(numbers).chain(AFTER).collect()
+    BEFORE.into_iter().chain(NUMBERS.iter().map(|kind| kind.name)).chain(AFTER).collect()
 }
 
 pub fn is_number(column: &str) -> bool {
@@ -62,10 +61,10 @@ pub fn is_number(column: &str) -> bool {
 
 impl Flat {
     pub fn new(file: &str, row: &CollectionRow) -> Self {
-        let shown = |name: &str, unit: f64| row.measured.get(name).map(|cell| cell.value / unit);
+        let in_unit = |name: &str, unit: f64| row.measured.get(name).map(|cell| cell.value / unit);
         let mut numbers = [None; NUMBERS.len()];
-        for (at, kind) in numbers.iter_mut().zip(&NUMBERS) {
-            *at = shown(kind.name, kind.unit);
+        for (number, kind) in numbers.iter_mut().zip(&NUMBERS) {
+            *number = in_unit(kind.name, kind.unit);
         }
         let (price_per_gb, currency) = row.price_per_gb().unzip();
         Self {
@@ -75,10 +74,10 @@ impl Flat {
             claimed: row.claimed.join(", "),
             reached: reached(row),
             numbers,
-            energy_j_per_gib: shown(ENERGY, 1.0),
+            energy_j_per_gib: in_unit(ENERGY, 1.0),
             price_per_gb,
             currency: currency.unwrap_or_default(),
-            trust: trust(row),
+            trust: trust_words(row),
             date: row.date.clone().unwrap_or_default(),
             machine: row.machine.clone(),
             filesystem: row.filesystem.clone(),
@@ -125,7 +124,7 @@ pub fn table(rows: &[Flat]) -> String {
     text
 }
 
-fn trust(row: &CollectionRow) -> String {
+fn trust_words(row: &CollectionRow) -> String {
     if row.published.is_some() {
         return PUBLISHED.to_owned();
     }

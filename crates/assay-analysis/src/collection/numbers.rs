@@ -34,11 +34,11 @@ impl NumberKind {
     }
 }
 
-fn linear(io: &IoFacts) -> bool {
+fn is_linear(io: &IoFacts) -> bool {
     io.pattern == Pattern::Sequential && io.size_bytes >= LEAST_LINEAR_BYTES && is_unsynced(io)
 }
 
-fn random(io: &IoFacts) -> bool {
+fn is_random(io: &IoFacts) -> bool {
     io.pattern == Pattern::Random && io.size_bytes == SMALL_BYTES && is_unsynced(io)
 }
 
@@ -48,24 +48,24 @@ fn is_unsynced(io: &IoFacts) -> bool {
 
 pub static NUMBERS: [NumberKind; 7] = [
     NumberKind::new(["read_mb_s", "read MB/s", "linear read"], RATE, |io, _| {
-        linear(io) && io.only_reads()
+        is_linear(io) && io.only_reads()
     }),
     NumberKind::new(["write_mb_s", "write MB/s", "linear write"], RATE, |io, _| {
-        linear(io) && io.only_writes()
+        is_linear(io) && io.only_writes()
     }),
     NumberKind::new(["read_iops", "read IOPS", "random read"], IOPS, |io, depth| {
-        random(io) && io.only_reads() && depth == 1
+        is_random(io) && io.only_reads() && depth == 1
     }),
     NumberKind::new(["write_iops", "write IOPS", "random write"], IOPS, |io, depth| {
-        random(io) && io.only_writes() && depth == 1
+        is_random(io) && io.only_writes() && depth == 1
     }),
     NumberKind::new(["queued_read_iops", "queued read IOPS", "queued read"], IOPS, |io, depth| {
-        random(io) && io.only_reads() && depth > 1
+        is_random(io) && io.only_reads() && depth > 1
     }),
     NumberKind::new(
         ["queued_write_iops", "queued write IOPS", "queued write"],
         IOPS,
-        |io, depth| random(io) && io.only_writes() && depth > 1,
+        |io, depth| is_random(io) && io.only_writes() && depth > 1,
     ),
     NumberKind::new(["sync_write_iops", "synced write IOPS", "synced write"], IOPS, |io, _| {
         io.data_sync && io.only_writes() && io.size_bytes == SMALL_BYTES

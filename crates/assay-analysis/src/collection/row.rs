@@ -95,7 +95,6 @@ impl CollectionRow {
         self.measured.values().filter_map(|number| number.trust).max()
     }
 
-    /// Price of 10^9 bytes and its currency.
     pub fn price_per_gb(&self) -> Option<(f64, String)> {
         let price: assay_study::file::Price = self.price.clone()?.try_into().ok()?;
         let gb = self.capacity_bytes.filter(|bytes| *bytes > 0)? as f64 / 1e9;

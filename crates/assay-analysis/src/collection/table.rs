@@ -2,8 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::flat::Flat;
-use super::numbers::NUMBERS;
+use super::{flat::Flat, numbers::NUMBERS};
 
 #[derive(Clone, Debug)]
 pub struct DeviceRows<'a> {

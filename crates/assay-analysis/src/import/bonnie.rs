@@ -1,13 +1,11 @@
 //! bonnie++'s CSV: one run of all tests per line.
 
-use assay_core::catalogue::About;
-use assay_core::failure::Outcome;
 use assay_core::lines::{self, Splitter};
+use assay_core::{catalogue::About, failure::Outcome};
 
 use super::mistakes::{Field, Mistakes};
 use super::run::{ImportedRun, ImportedRuns};
-use super::words::quoted;
-use super::{Importer, Reads};
+use super::{Importer, Reads, words::quoted};
 
 pub const IMPORTER: Importer = Importer {
     about: About {
@@ -19,7 +17,7 @@ pub const IMPORTER: Importer = Importer {
     },
     recognises: |start| {
         let lines = lines::lines(start).take(LINES).map(|(_, line)| line);
-        lines.into_iter().any(|line| is_own(line) && line.split(',').count() >= FIELDS)
+        lines.into_iter().any(|line| is_csv(line) && line.split(',').count() >= FIELDS)
     },
     reads: Reads::Runs(read),
     unused: &[("%CP, %CPU", "processor time")],
@@ -33,12 +31,10 @@ const FIELDS: usize = 36;
 /// Versions without the two fields on seeks, and the first field after them.
 const WITHOUT_SEEKS: [&str; 2] = ["1.96", "1.97"];
 const BEHIND_SEEKS: usize = 9;
-
 /// Metrics with the factor of their rate: KiB or operations per second.
 type Rate = (&'static str, f64);
 const BYTES: Rate = ("bandwidth_bytes_per_s", 1024.0);
 const COUNT: Rate = ("operations_per_s", 1.0);
-
 /// Tests with the field of their rate and of their largest latency.
 const TESTS: [(&str, usize, usize, Rate); 12] = [
     ("write by character", 9, 38, BYTES),
@@ -63,7 +59,7 @@ const SETTINGS: [(&str, usize); 6] = [
     ("directories", 24),
 ];
 
-fn is_own(line: &str) -> bool {
+fn is_csv(line: &str) -> bool {
     line.split_once(',').is_some_and(|(version, _)| VERSIONS.contains(&version.trim()))
 }
 
@@ -86,16 +82,18 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     ImportedRuns::in_order(runs).require(name, "contains no test with a rate")
 }
 
+/// Adds one run per test of a row that ran.
 fn add_runs(line: usize, row: &Splitter, runs: &mut Vec<ImportedRun>, mistakes: &mut Mistakes<'_>) {
     let missing = if WITHOUT_SEEKS.contains(&row.field(0)) { 2 } else { 0 };
+    // The tables give the columns of version 2.00.
     let column = |index: usize| if index < BEHIND_SEEKS { index } else { index - missing };
     for (test, rate, latency, (metric, factor)) in TESTS {
         let cell = |index: usize| {
             let index = column(index);
             Field { line, column: index + 1, name: test, text: row.field(index) }
         };
-        let value = amount(&cell(rate), &[("", 1.0)], mistakes);
-        let largest = amount(&cell(latency), &TIMES, mistakes);
+        let value = parse(&cell(rate), &[("", 1.0)], mistakes);
+        let largest = parse(&cell(latency), &TIMES, mistakes);
         // A test that was not run has neither.
         let is_fast = is_too_fast(row.field(column(rate)));
         if value.is_none() && largest.is_none() && !is_fast {
@@ -130,7 +128,7 @@ fn is_too_fast(field: &str) -> bool {
 const TIMES: [(&str, f64); 4] = [("us", 1e3), ("ms", 1e6), ("ns", 1.0), ("s", 1e9)];
 
 /// Reads a number with one of the units; `None` if the field is empty or the test was too fast to time.
-fn amount(cell: &Field<'_>, units: &[(&str, f64)], mistakes: &mut Mistakes<'_>) -> Option<f64> {
+fn parse(cell: &Field<'_>, units: &[(&str, f64)], mistakes: &mut Mistakes<'_>) -> Option<f64> {
     if cell.text.is_empty() || is_too_fast(cell.text) {
         return None;
     }

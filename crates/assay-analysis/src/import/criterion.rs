@@ -3,15 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_core::catalogue::About;
-use assay_core::failure::Outcome;
 use assay_core::lines::{self, Splitter};
+use assay_core::{catalogue::About, failure::Outcome};
 use serde_json::Value;
 
 use super::json::{self, number};
 use super::run::{ImportedRun, ImportedRuns};
-use super::words::quoted;
-use super::{Importer, Reads, head, mistake_in};
+use super::{Importer, Reads, head, mistake_in, words::quoted};
 
 pub const IMPORTER: Importer = Importer {
     about: About {
@@ -68,7 +66,7 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let mut runs = if text.starts_with(RAW) {
         read_raw_csv(text, &mut skipped)
     } else {
-        documents(name, text, &parts.join("/"), &mut skipped)?
+        read_document(name, text, &parts.join("/"), &mut skipped)?
     };
     let notes: Vec<String> = skipped.into_iter().collect();
     if runs.is_empty() {
@@ -96,7 +94,7 @@ fn unit_ns(unit: &str, benchmark: &str, skipped: &mut BTreeSet<String>) -> Optio
     None
 }
 
-fn documents(
+fn read_document(
     name: &str,
     text: &str,
     benchmark: &str,
@@ -104,7 +102,7 @@ fn documents(
 ) -> Outcome<Vec<ImportedRun>> {
     let document = json::documents(name, text)?.swap_remove(0);
     if document.get("reason").is_some() {
-        return Ok(messages(text, skipped));
+        return Ok(read_messages(text, skipped));
     }
     let document = json::document(name, text)?;
     let is_estimate =
@@ -127,7 +125,7 @@ fn sum(values: &[Value]) -> Option<f64> {
     all.filter(|all| !all.is_empty()).map(|all| all.iter().sum())
 }
 
-fn messages(text: &str, skipped: &mut BTreeSet<String>) -> Vec<ImportedRun> {
+fn read_messages(text: &str, skipped: &mut BTreeSet<String>) -> Vec<ImportedRun> {
     let one = |line: &str| {
         let message: Value = serde_json::from_str(line).ok()?;
         let id = json::word(&message, &["id"])?;
@@ -143,6 +141,7 @@ fn messages(text: &str, skipped: &mut BTreeSet<String>) -> Vec<ImportedRun> {
     text.lines().filter_map(one).collect()
 }
 
+/// One run per benchmark, in the order of the file: total time over total iterations.
 fn read_raw_csv(text: &str, skipped: &mut BTreeSet<String>) -> Vec<ImportedRun> {
     let mut splitter = Splitter::new();
     let mut sums: BTreeMap<String, (usize, f64, f64)> = BTreeMap::new();

@@ -1,8 +1,6 @@
 //! dd's last line: Assay computes the rate from bytes and seconds.
 
-use assay_core::catalogue::About;
-use assay_core::failure::Outcome;
-use assay_core::lines;
+use assay_core::{catalogue::About, failure::Outcome, lines};
 
 use super::run::{ImportedRun, ImportedRuns};
 use super::{Importer, Reads};
@@ -15,7 +13,7 @@ pub const IMPORTER: Importer = Importer {
                the rate from bytes and seconds, because dd prints the rate with only two or three \
                digits. The line does not state whether dd read or wrote, or waited for the drive.",
     },
-    recognises: |start| lines::lines(start).take(LINES).any(|(_, line)| copied(line).is_some()),
+    recognises: |start| lines::lines(start).take(LINES).any(|(_, line)| parse_line(line).is_some()),
     reads: Reads::Runs(read),
     unused: &[("records in, records out", "blocks, whose bytes are read")],
 };
@@ -24,7 +22,7 @@ const LINES: usize = 50;
 
 fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let mut runs = Vec::new();
-    for (bytes, seconds) in lines::lines(text).filter_map(|(_, line)| copied(line)) {
+    for (bytes, seconds) in lines::lines(text).filter_map(|(_, line)| parse_line(line)) {
         let mut run = ImportedRun::new("copy");
         run.set("bytes", (bytes as u64).to_string());
         run.add("bandwidth_bytes_per_s", (seconds > 0.0).then(|| bytes / seconds));
@@ -38,13 +36,13 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
 }
 
 /// Bytes and seconds of a line in any language: `8388608 bytes (8.4 MB, 8.0 MiB) copied, 0.043 s, 195 MB/s`.
-fn copied(line: &str) -> Option<(f64, f64)> {
+fn parse_line(line: &str) -> Option<(f64, f64)> {
     // Progress (status=progress) is rewritten in place.
     let line = line.rsplit('\r').next().unwrap_or(line).trim();
-    english(line).or_else(|| parse_translated(line))
+    parse_english(line).or_else(|| parse_translated(line))
 }
 
-fn english(line: &str) -> Option<(f64, f64)> {
+fn parse_english(line: &str) -> Option<(f64, f64)> {
     let (bytes, rest) = line.split_once(" bytes ")?;
     let bytes = bytes.parse::<u64>().ok()? as f64;
     let marks = ["copied, ", "copied in ", "transferred in "];

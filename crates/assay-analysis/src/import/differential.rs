@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::run::ImportedRuns;
 use super::tests::{fixtures, not_measured};
-use super::{IMPORTERS, Importer, Reads, decoded, json};
+use super::{IMPORTERS, Importer, Reads, decode, json};
 
 /// Columns of a bonnie++ line with CPU time, and those that identify the run.
 const BONNIE_UNUSED: [usize; 19] =
@@ -188,7 +188,7 @@ fn every_number_is_read_or_named() {
     for importer in IMPORTERS.iter().filter(|one| matches!(one.reads, Reads::Runs(_))) {
         let fixtures = fixtures(importer);
         for (name, bytes) in &fixtures {
-            all.extend(lost(importer, name, &decoded(name, bytes).unwrap()));
+            all.extend(lost(importer, name, &decode(name, bytes).unwrap()));
         }
         assert!(!fixtures.is_empty(), "{} has no fixture", importer.about.name);
     }

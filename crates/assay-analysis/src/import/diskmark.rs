@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_core::catalogue::About;
-use assay_core::failure::Outcome;
+use assay_core::{catalogue::About, failure::Outcome};
 use assay_workloads::command::ImportEvidence;
 
 use super::run::{ImportedRun, ImportedRuns};
@@ -16,7 +15,7 @@ pub const CRYSTAL: Importer = Importer {
         text: "Each line of a test is a run; 1 MB is 10^6 bytes. CrystalDiskMark reports only the best of its \
                passes, so save several files. Assay orders the files by date.",
     },
-    recognises: |start| is_of(start, "CrystalDiskMark"),
+    recognises: |start| is_output_of(start, "CrystalDiskMark"),
     reads: Reads::Runs(read),
     unused: &[],
 };
@@ -28,19 +27,18 @@ pub const K: Importer = Importer {
         text: "Each line of a test is a run; 1 MB is 10^6 bytes. KDiskMark runs fio and reports the mean of its \
                passes. Assay orders the files by date.",
     },
-    recognises: |start| is_of(start, "KDiskMark"),
+    recognises: |start| is_output_of(start, "KDiskMark"),
     reads: Reads::Runs(read),
     unused: &[],
 };
 
 const SETTINGS: [&str; 4] = ["Test", "Time", "Profile", "OS"];
-/// The first KDiskMark version without the bug.
-const SOUND: [u32; 2] = [3, 3];
+const FIRST_FIXED_VERSION: [u32; 2] = [3, 3];
 const BANNER: usize = 5;
 
-fn is_of(start: &str, tool: &str) -> bool {
+fn is_output_of(start: &str, tool: &str) -> bool {
     let mut banner = start.lines().take(BANNER);
-    start.lines().any(|line| test(line).is_some()) && banner.any(|line| line.contains(tool))
+    start.lines().any(|line| parse_test(line).is_some()) && banner.any(|line| line.contains(tool))
 }
 
 struct DiskmarkTest<'a> {
@@ -55,12 +53,12 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
         let (key, value) = line.split_once(':')?;
         times::iso_ms(value).filter(|_| key.trim() == "Date")
     });
-    let is_faulty = version(text).is_some_and(|version| version < SOUND);
+    let is_faulty = version(text).is_some_and(|version| version < FIRST_FIXED_VERSION);
     let mut settings = BTreeMap::new();
     for line in text.lines() {
         let Some((key, value)) = line.split_once(": ") else { continue };
         if SETTINGS.contains(&key.trim()) {
-            settings.insert(key.trim().to_lowercase(), without_fill(value.trim()));
+            settings.insert(key.trim().to_lowercase(), without_disk_usage(value.trim()));
         }
     }
     let mut section = "";
@@ -72,7 +70,7 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
             section = inside;
             continue;
         }
-        let Some(test) = test(line) else { continue };
+        let Some(test) = parse_test(line) else { continue };
         let workload = match section {
             "" => test.name.to_owned(),
             section => format!("{} {}", section.to_lowercase(), test.name),
@@ -106,7 +104,7 @@ fn version(text: &str) -> Option<[u32; 2]> {
 }
 
 /// Removes the disk usage that CrystalDiskMark writes in brackets: `[C: 50% (116/232GiB)]`.
-fn without_fill(value: &str) -> String {
+fn without_disk_usage(value: &str) -> String {
     let mut kept = String::new();
     for part in value.split_inclusive(']') {
         let (before, inside) = part.split_once('[').unwrap_or((part, ""));
@@ -122,7 +120,7 @@ fn threads(name: &str) -> Option<u32> {
 }
 
 /// `SEQ    1MiB (Q=  8, T= 1):  3525.166 MB/s [   3361.9 IOPS] <  2375.59 us>`.
-fn test(line: &str) -> Option<DiskmarkTest<'_>> {
+fn parse_test(line: &str) -> Option<DiskmarkTest<'_>> {
     let (before, after) = line.rsplit_once(" MB/s")?;
     let (name, mb) = before.rsplit_once(':')?;
     let name = name.trim();

@@ -2,13 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use assay_core::catalogue::About;
-use assay_core::failure::Outcome;
 use assay_core::lines::{self, Splitter};
+use assay_core::{catalogue::About, failure::Outcome};
 
-use super::mistakes::Mistakes;
 use super::run::{ImportedRun, ImportedRuns};
-use super::{Importer, Reads, times};
+use super::{Importer, Reads, mistakes::Mistakes, times};
 
 pub const IMPORTER: Importer = Importer {
     about: About {
@@ -71,22 +69,44 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
             mistakes.on(line, &message);
             continue;
         }
-        let field = |name: &str| {
-            let index = names.iter().position(|title| title == name)?;
-            Some(fields[index]).filter(|field| !field.is_empty())
-        };
-        let mut run = ImportedRun::new(field("operation").unwrap_or("phase").to_lowercase());
+        let phase = PhaseLine { names: &names, fields };
+        runs.extend(phase.runs());
+        let is_number = |name: &str| phase.field(name).is_some_and(|f| f.parse::<f64>().is_ok());
+        unknown.extend(names.iter().filter(|name| is_number(name) && !is_known(name)).cloned());
+    }
+    mistakes.outcome()?;
+    let unknown = unknown.iter().map(|name| format!("not compared: {name} (unknown column)"));
+    let runs = ImportedRuns { notes: unknown.collect(), ..ImportedRuns::in_order(runs) };
+    runs.require(name, "contains no line below the header")
+}
+
+/// A line below the header: the results of one phase.
+struct PhaseLine<'a> {
+    names: &'a [String],
+    fields: Vec<&'a str>,
+}
+
+impl PhaseLine<'_> {
+    /// The field of a column; `None` if the column is absent or the field empty.
+    fn field(&self, name: &str) -> Option<&str> {
+        let index = self.names.iter().position(|title| title == name)?;
+        Some(self.fields[index]).filter(|field| !field.is_empty())
+    }
+
+    /// The run of the phase; if it also read in a mix, its writes and its reads.
+    fn runs(&self) -> Vec<ImportedRun> {
+        let mut run = ImportedRun::new(self.field("operation").unwrap_or("phase").to_lowercase());
         for name in SETTINGS.split(',') {
-            if let Some(level) = field(name) {
+            if let Some(level) = self.field(name) {
                 run.set(name, level);
             }
         }
-        let end = field("ISO date").and_then(times::iso_ms);
-        let took = field("time ms [last]").and_then(|ms| ms.parse::<u64>().ok()).unwrap_or(1);
-        run.span_ms = end.map(|end| (end.saturating_sub(took), end));
+        let end_ms = self.field("ISO date").and_then(times::iso_ms);
+        let took_ms = self.field("time ms [last]").and_then(|ms| ms.parse::<u64>().ok());
+        run.span_ms = end_ms.map(|end_ms| (end_ms.saturating_sub(took_ms.unwrap_or(1)), end_ms));
         let mut reads = ImportedRun { workload: format!("{}, reads", run.workload), ..run.clone() };
+        let number = |name: &str| self.field(name)?.parse().ok().filter(|value: &f64| *value > 0.0);
         for (column, metric, factor) in METRICS {
-            let number = |name: &str| field(name)?.parse::<f64>().ok().filter(|value| *value > 0.0);
             if let Some(value) = number(column) {
                 run.add(metric, Some(value * factor));
             }
@@ -94,24 +114,17 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
                 reads.add(metric, Some(value * factor));
             }
         }
-        let is_mixed = !reads.values.is_empty();
-        if is_mixed {
-            run.workload.push_str(", writes");
+        let mut runs = vec![run];
+        if !reads.values.is_empty() {
+            runs[0].workload.push_str(", writes");
+            runs.push(reads);
         }
-        for mut run in [run, reads].into_iter().take(1 + usize::from(is_mixed)) {
-            if field("direct IO").is_none_or(|direct| direct == "0") {
-                let size = field("file size").and_then(|size| size.parse().ok());
-                run.may_be_buffered(size.unwrap_or(f64::INFINITY));
-            }
-            runs.push(run);
+        if self.field("direct IO").is_none_or(|direct| direct == "0") {
+            let size = self.field("file size").and_then(|size| size.parse().ok());
+            runs.iter_mut().for_each(|run| run.may_be_buffered(size.unwrap_or(f64::INFINITY)));
         }
-        let is_number = |name: &String| field(name).is_some_and(|text| text.parse::<f64>().is_ok());
-        unknown.extend(names.iter().filter(|name| is_number(name) && !is_known(name)).cloned());
+        runs
     }
-    mistakes.outcome()?;
-    let unknown = unknown.iter().map(|name| format!("not compared: {name} (unknown column)"));
-    let runs = ImportedRuns { notes: unknown.collect(), ..ImportedRuns::in_order(runs) };
-    runs.require(name, "contains no line below the header")
 }
 
 fn is_known(column: &str) -> bool {

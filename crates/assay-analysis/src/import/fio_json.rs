@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_core::catalogue::About;
-use assay_core::failure::Outcome;
-use assay_core::quantity::level_number;
+use assay_core::{catalogue::About, failure::Outcome, quantity::level_number};
 use assay_study::file::fio_job::REPORT_ONLY;
 use assay_workloads::command::ImportEvidence;
 use serde_json::Value;
@@ -56,11 +54,11 @@ const MOST_JOBS: usize = 10_000;
 /// Directions, with their word for workloads that do both.
 const DIRECTIONS: [(&str, &str); 3] = [("read", "reads"), ("write", "writes"), ("trim", "trims")];
 /// Sections that fio reports separately: all directions together (unified_rw_reporting), and flushes.
-const APART: [(&str, &str); 2] = [("mixed", "all"), ("sync", "syncs")];
+const SEPARATE: [(&str, &str); 2] = [("mixed", "all"), ("sync", "syncs")];
 const WORK: [&str; 4] = ["rw", "readwrite", "bs", "blocksize"];
 /// Options that do not change what is measured, in addition to those that only control fio's report.
-const TOLD: &str = "stonewall wait_for_previous status_interval eta eta_interval output output-format randseed unlink \
-                    write_iolog";
+const WITHOUT_EFFECT: &str = "stonewall wait_for_previous status_interval eta eta_interval output output-format \
+                              randseed unlink write_iolog";
 /// Options of fio's reports that cost time during a run: if they differ, they are settings.
 const COSTS: [&str; 5] =
     ["gtod_reduce", "disable_lat", "disable_clat", "disable_slat", "clocksource"];
@@ -74,16 +72,17 @@ struct FioJob<'v> {
     group: u64,
 }
 
+/// Reads each run of a file; of the reports of one run, only the last.
 fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let mut found = ImportedRuns { in_order: true, ..ImportedRuns::default() };
     let mut last: Option<Value> = None;
-    let (mut earlier, mut documents) = (0_usize, 0_usize);
+    let (mut skipped, mut earlier_runs) = (0_usize, 0_usize);
     for document in json::documents(name, text)? {
         if let Some(before) = last.take() {
             if is_later_report(&before, &document) {
-                earlier += 1;
+                skipped += 1;
             } else {
-                documents += 1;
+                earlier_runs += 1;
                 read_document(name, &before, &mut found)?;
             }
         }
@@ -92,10 +91,10 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     if let Some(document) = &last {
         read_document(name, document, &mut found)?;
     }
-    found.in_order &= documents == 0;
-    if earlier > 0 {
+    found.in_order &= earlier_runs == 0;
+    if skipped > 0 {
         found.notes.push(format!(
-            "Assay skips {earlier} earlier reports of the same run (status-interval); the last report is cumulative"
+            "Assay skips {skipped} earlier reports of the same run (status-interval); the last report is cumulative"
         ));
     }
     Ok(found)
@@ -118,11 +117,13 @@ fn is_later_report(before: &Value, after: &Value) -> bool {
     })
 }
 
+/// Time of the report since the Unix epoch.
 fn end_ms(document: &Value) -> Option<u64> {
     whole(document, &["timestamp_ms"])
         .or_else(|| whole(document, &["timestamp"]).map(|s| s.saturating_mul(1000)))
 }
 
+/// Adds the runs of one report of fio: one per direction of each group of jobs.
 fn read_document(name: &str, whole: &Value, found: &mut ImportedRuns) -> Outcome<()> {
     let jobs: &[Value] = match json::list(whole, &["jobs"]) {
         [] => json::list(whole, &["client_stats"]),
@@ -139,20 +140,20 @@ fn read_document(name: &str, whole: &Value, found: &mut ImportedRuns) -> Outcome
     let global = whole.get("global options");
     let is_own = whole.get("assay").is_some();
     let clients = jobs.iter().filter(|job| word(job, &["jobname"]) != Some("All clients"));
-    let jobs = clients.map(|job| job_of(job, global, is_own));
+    let jobs = clients.map(|job| parse_job(job, global, is_own));
     let groups = grouped(jobs, |one, other| {
         !is_own
             && one.group == other.group
             && one.workload == other.workload
             && one.settings == other.settings
     });
-    found.in_order &= is_own || alone(&groups);
+    found.in_order &= is_own || are_in_sequence(&groups);
     let runs_before = found.runs.len();
     for group in &groups {
-        for (direction, plural) in DIRECTIONS.into_iter().chain(APART) {
-            if let Some(mut run) = run(group, direction, plural, &mut found.notes) {
-                run.span_ms = span(whole, &groups, group);
-                weigh(&mut run, group, direction, whole);
+        for (direction, plural) in DIRECTIONS.into_iter().chain(SEPARATE) {
+            if let Some(mut run) = run_of_direction(group, direction, plural, &mut found.notes) {
+                run.span_ms = span_ms(whole, &groups, group);
+                add_evidence(&mut run, group, direction, whole);
                 found.runs.push(run);
             }
         }
@@ -164,7 +165,8 @@ fn read_document(name: &str, whole: &Value, found: &mut ImportedRuns) -> Outcome
     Ok(())
 }
 
-fn job_of<'v>(job: &'v Value, global: Option<&Value>, is_own: bool) -> FioJob<'v> {
+/// Parses a job; its settings are the options that change the work, or the arm in Assay's own exports.
+fn parse_job<'v>(job: &'v Value, global: Option<&Value>, is_own: bool) -> FioJob<'v> {
     let mut options: BTreeMap<String, String> = BTreeMap::new();
     for source in [global, job.get("job options")].into_iter().flatten() {
         for (name, value) in source.as_object().into_iter().flatten() {
@@ -180,7 +182,7 @@ fn job_of<'v>(job: &'v Value, global: Option<&Value>, is_own: bool) -> FioJob<'v
         }
     };
     let only_reports = |name: &str| REPORT_ONLY.contains(&name) && !COSTS.contains(&name);
-    let is_of_run = |name: &str| TOLD.split(' ').any(|known| known == name);
+    let is_of_run = |name: &str| WITHOUT_EFFECT.split(' ').any(|known| known == name);
     let mut settings = options.clone();
     settings.retain(|name, _| !WORK.contains(&&**name) && !is_of_run(name) && !only_reports(name));
     // Assay's own exports name their arm.
@@ -193,13 +195,13 @@ fn job_of<'v>(job: &'v Value, global: Option<&Value>, is_own: bool) -> FioJob<'v
 }
 
 /// Whether no two runs of the file overlap in time: only then does their order count.
-fn alone(groups: &[Vec<FioJob<'_>>]) -> bool {
+fn are_in_sequence(groups: &[Vec<FioJob<'_>>]) -> bool {
     let times: Vec<u64> = groups.iter().map(|group| group[0].group).collect();
     times.windows(2).all(|pair| pair[0] < pair[1])
 }
 
 /// Start and end of a run. If jobs do not record times, groups share the time of their file in order.
-fn span(file: &Value, groups: &[Vec<FioJob<'_>>], group: &[FioJob<'_>]) -> Option<(u64, u64)> {
+fn span_ms(file: &Value, groups: &[Vec<FioJob<'_>>], group: &[FioJob<'_>]) -> Option<(u64, u64)> {
     let job = group[0].value;
     if let Some(start) = whole(job, &["job_start"]) {
         return Some((start, start + whole(job, &["job_runtime"]).unwrap_or_default()));
@@ -219,21 +221,22 @@ fn span(file: &Value, groups: &[Vec<FioJob<'_>>], group: &[FioJob<'_>]) -> Optio
     Some((end.saturating_sub(runtime(group)), end))
 }
 
-fn run(
+/// The run of a group in one direction; `None` if it moved no data there and did not fail.
+fn run_of_direction(
     group: &[FioJob<'_>],
     direction: &str,
     plural: &str,
     notes: &mut Vec<String>,
 ) -> Option<ImportedRun> {
-    let parts: Vec<&Value> =
-        group.iter().filter_map(|job| job.value.get(direction)).filter(|part| did(part)).collect();
+    let reported = group.iter().filter_map(|job| job.value.get(direction));
+    let parts: Vec<&Value> = reported.filter(|part| has_moved_data(part)).collect();
     let first = group.first()?;
     let did_other_direction = |job: &FioJob<'_>| {
         let names = DIRECTIONS.iter().map(|(name, _)| *name).filter(|name| *name != direction);
-        names.filter_map(|name| job.value.get(name)).any(did)
+        names.filter_map(|name| job.value.get(name)).any(has_moved_data)
     };
     let is_mixed = group.iter().any(did_other_direction);
-    let is_apart = APART.iter().any(|(name, _)| *name == direction);
+    let is_apart = SEPARATE.iter().any(|(name, _)| *name == direction);
     // With unified_rw_reporting=both the directions are there as well.
     if direction == "mixed" && is_mixed {
         return None;
@@ -262,8 +265,8 @@ fn run(
             add_latencies(&mut run, part);
         }
         several => {
-            run.add("iops", rate(several, |part| number(part, &["iops"])));
-            run.add("bandwidth_bytes_per_s", rate(several, bandwidth));
+            run.add("iops", joint_rate(several, |part| number(part, &["iops"])));
+            run.add("bandwidth_bytes_per_s", joint_rate(several, bandwidth));
             add_merged_latencies(&mut run, several);
             let note = "concurrent jobs with equal options form one run (total of all jobs over \
                         the time of the longest); percentiles need bins (json+)";
@@ -275,12 +278,12 @@ fn run(
     Some(run)
 }
 
-fn did(part: &Value) -> bool {
+fn has_moved_data(part: &Value) -> bool {
     number(part, &["total_ios"]).or_else(|| number(part, &["io_bytes"])).is_some_and(|n| n > 0.0)
 }
 
 /// The joint rate over the runtime of the longest job, as in fio: a sum of rates would overestimate it.
-fn rate(parts: &[&Value], rate_of: impl Fn(&Value) -> Option<f64>) -> Option<f64> {
+fn joint_rate(parts: &[&Value], rate_of: impl Fn(&Value) -> Option<f64>) -> Option<f64> {
     let (mut done, mut longest_ms) = (0.0, 0.0_f64);
     for part in parts {
         let ms = number(part, &["runtime"])?;
@@ -336,7 +339,7 @@ fn lack_latencies(run: &mut ImportedRun) {
 }
 
 /// Adds the file's evidence on queue depth, disks and page cache to a run.
-fn weigh(run: &mut ImportedRun, group: &[FioJob<'_>], direction: &str, file: &Value) {
+fn add_evidence(run: &mut ImportedRun, group: &[FioJob<'_>], direction: &str, file: &Value) {
     let Some(first) = group.first().filter(|_| direction != "sync") else { return };
     let option = |name: &str| first.options.get(name).map(String::as_str);
     let is_set = |name: &str| option(name).is_some_and(|value| value != "0");
@@ -406,10 +409,13 @@ fn disk_evidence(file: &Value, direction: &str, is_direct: bool) -> Option<Impor
         operations += number(job, &[direction, "total_ios"]).unwrap_or_default();
         bytes += number(job, &[direction, "io_bytes"]).unwrap_or_default();
     }
-    let (counted, needed, what) = match (has_sectors, is_direct) {
-        (true, _) => (sectors * 512.0, bytes, "bytes"),
-        (false, true) => (requests, operations, plural),
-        (false, false) => (requests, bytes / LARGEST_REQUEST, plural),
+    let (counted, needed, what) = if has_sectors {
+        (sectors * 512.0, bytes, "bytes")
+    } else if is_direct {
+        (requests, operations, plural)
+    } else {
+        // The page cache may have merged operations up to the largest request.
+        (requests, bytes / LARGEST_REQUEST, plural)
     };
     Some(ImportEvidence::Disk { counted, needed, what: what.into() })
 }

@@ -1,8 +1,6 @@
 //! fio's logs (`write_bw_log`, `write_iops_log`, `write_lat_log`): one run per direction; the file name gives the type.
 
-use assay_core::catalogue::About;
-use assay_core::failure::Outcome;
-use assay_core::lines;
+use assay_core::{catalogue::About, failure::Outcome, lines};
 
 use super::run::{ImportedRun, ImportedRuns, PERCENTILES};
 use super::{Importer, Reads, mistake_in};
@@ -67,23 +65,21 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     };
     let job = stem.strip_suffix(end).unwrap_or(stem);
     let is_latency = *metric == LATENCY;
-    let mut values = [Vec::new(), Vec::new(), Vec::new()];
-    let mut moved = [0.0; 3];
+    let mut logged: [LoggedDirection; DIRECTIONS.len()] = Default::default();
     let (mut averaged, mut last_ms) = (false, 0);
     for (at, line) in lines::lines(text) {
         let Some((ms, value, direction, bytes)) = entry(line) else {
             let text = "not a fio log entry; the file may be truncated";
             return Err(mistake_in(&format!("{name}:{at}:1"), text));
         };
-        values[direction].push(value);
-        moved[direction] += bytes as f64;
+        logged[direction].values.push(value);
+        logged[direction].bytes += bytes as f64;
         last_ms = last_ms.max(ms);
         averaged |= bytes == 0;
     }
-    let seconds = last_ms as f64 / 1000.0;
     let mut runs = Vec::new();
-    for ((values, direction), moved) in values.iter_mut().zip(DIRECTIONS).zip(moved) {
-        if values.is_empty() {
+    for (logged, direction) in logged.into_iter().zip(DIRECTIONS) {
+        if logged.values.is_empty() {
             continue;
         }
         let kind = end.trim_start_matches('_');
@@ -92,25 +88,42 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
             run.set("job", number);
         }
         if is_latency || averaged {
-            let mean = values.iter().sum::<f64>() / values.len() as f64;
-            run.add(metric, Some(mean * factor));
+            run.add(metric, Some(logged.mean() * factor));
         } else if last_ms == 0 {
             run.lack(metric, "the log covers less than 1 ms, which is too short for a rate");
         } else {
             // Entries of single operations are not rates; the total divided by the time is.
-            let done = if *metric == "iops" { values.len() as f64 } else { moved };
-            run.add(metric, Some(done / seconds));
+            let done = if *metric == "iops" { logged.values.len() as f64 } else { logged.bytes };
+            run.add(metric, Some(done / (last_ms as f64 / 1000.0)));
         }
         if is_latency && !averaged {
-            values.sort_unstable_by(f64::total_cmp);
-            for (share, metric) in PERCENTILES {
-                let rank = (share * values.len() as f64).ceil() as usize;
-                let value = values.get(rank.saturating_sub(1)).copied();
-                run.add_percentile(metric, share, value, values.len() as u64);
-            }
-            run.add("latency_max_ns", values.last().copied());
+            logged.add_percentiles(&mut run);
         }
         runs.push(run);
     }
     Ok(ImportedRuns { runs, ..ImportedRuns::default() })
+}
+
+/// All entries of one direction.
+#[derive(Default)]
+struct LoggedDirection {
+    values: Vec<f64>,
+    bytes: f64,
+}
+
+impl LoggedDirection {
+    fn mean(&self) -> f64 {
+        self.values.iter().sum::<f64>() / self.values.len() as f64
+    }
+
+    fn add_percentiles(mut self, run: &mut ImportedRun) {
+        let Self { values, .. } = &mut self;
+        values.sort_unstable_by(f64::total_cmp);
+        for (share, metric) in PERCENTILES {
+            let rank = (share * values.len() as f64).ceil() as usize;
+            let value = values.get(rank.saturating_sub(1)).copied();
+            run.add_percentile(metric, share, value, values.len() as u64);
+        }
+        run.add("latency_max_ns", values.last().copied());
+    }
 }

@@ -1,8 +1,6 @@
 //! flent's data files (JSON, usually gzipped): each series of a file is a run with its mean.
 
-use assay_core::catalogue::About;
-use assay_core::failure::Outcome;
-use assay_core::quantity::direction;
+use assay_core::{catalogue::About, failure::Outcome, quantity::direction};
 use serde_json::Value;
 
 use super::json::{self, level};

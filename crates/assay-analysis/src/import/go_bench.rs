@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_core::catalogue::About;
-use assay_core::failure::Outcome;
-use assay_core::lines;
-use assay_core::quantity::Better;
+use assay_core::{catalogue::About, failure::Outcome, lines, quantity::Better};
 
 use super::run::{ImportedRun, ImportedRuns};
 use super::{Importer, Reads};
@@ -18,7 +15,7 @@ pub const IMPORTER: Importer = Importer {
                is a factor, as are goos, goarch and cpu. To compare two files, label each with \
                --set. Go runs the benchmarks in sequence, so drift could explain the differences.",
     },
-    recognises: |start| lines::lines(start).any(|(_, line)| line_of(line).is_some()),
+    recognises: |start| lines::lines(start).any(|(_, line)| parse_line(line).is_some()),
     reads: Reads::Runs(read),
     unused: &[("iterations", "Go divides by them already")],
 };
@@ -42,7 +39,7 @@ const UNITS: [(&str, &str, f64); 6] = [
 ];
 
 fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
-    let own_names = names(text);
+    let own_names = assay_names(text);
     let mut directions: BTreeMap<&str, Better> = BTreeMap::new();
     let mut shared = ImportedRun::default();
     let mut runs = Vec::new();
@@ -57,25 +54,25 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
             continue;
         }
         directions.extend(direction(line));
-        let Some((benchmark, numbers)) = line_of(line) else { continue };
+        let Some((benchmark, numbers)) = parse_line(line) else { continue };
         let mut run = shared.clone();
         // The suffix after the last hyphen is the number of processors (GOMAXPROCS).
         let bare = benchmark.rsplit_once('-').filter(|(_, count)| count.parse::<u32>().is_ok());
         let bare = bare.filter(|_| own_names.is_none()).map_or(benchmark, |(bare, _)| bare);
-        let known = |plain: &str| -> String {
+        let mapped = |plain: &str| -> String {
             let names = own_names.as_ref().and_then(|names| names.get(plain));
             (*names.unwrap_or(&plain)).to_owned()
         };
         let mut parts = bare.split('/');
-        run.workload = known(parts.next().unwrap_or_default());
+        run.workload = mapped(parts.next().unwrap_or_default());
         for part in parts {
             match part.split_once('=') {
-                Some((name, level)) if !name.is_empty() => run.set(&known(name), known(level)),
+                Some((name, level)) if !name.is_empty() => run.set(&mapped(name), mapped(level)),
                 _ => run.workload = format!("{}/{part}", run.workload),
             }
         }
         for (value, unit) in numbers {
-            let (metric, factor) = metric(unit, own_names.is_some());
+            let (metric, factor) = metric_of_unit(unit, own_names.is_some());
             let direction = directions.get(unit).copied().unwrap_or(Better::Unknown);
             run.add_as(metric, direction, Some(value * factor));
         }
@@ -85,7 +82,7 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
 }
 
 /// Maps benchmark names back to Assay's; `None` if another tool wrote the file.
-fn names(text: &str) -> Option<BTreeMap<&str, &str>> {
+fn assay_names(text: &str) -> Option<BTreeMap<&str, &str>> {
     let mut own = text.lines().filter_map(|line| line.strip_prefix(NAMES)).peekable();
     own.peek()?;
     Some(own.filter_map(|line| line.strip_prefix(' ')?.split_once(' ')).collect())
@@ -100,7 +97,7 @@ fn direction(line: &str) -> Option<(&str, Better)> {
     })
 }
 
-fn metric(unit: &str, is_own: bool) -> (&str, f64) {
+fn metric_of_unit(unit: &str, is_own: bool) -> (&str, f64) {
     let own = UNITS_OF_METRICS.iter().find(|(_, own)| is_own && *own == unit);
     if let Some((metric, _)) = own {
         return (metric, 1.0);
@@ -110,7 +107,7 @@ fn metric(unit: &str, is_own: bool) -> (&str, f64) {
 }
 
 /// Name and numbers with their units: `BenchmarkCopy/size=4k-8   100   1234 ns/op   3 B/op`.
-fn line_of(line: &str) -> Option<(&str, Vec<(f64, &str)>)> {
+fn parse_line(line: &str) -> Option<(&str, Vec<(f64, &str)>)> {
     let mut words = line.split_whitespace();
     let name = words.next()?.strip_prefix("Benchmark")?;
     let starts = name.chars().next().is_some_and(|first| !first.is_lowercase());

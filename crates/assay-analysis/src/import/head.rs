@@ -2,13 +2,12 @@
 
 use assay_core::lines;
 
-use super::HEAD_BYTES;
-use super::words::quoted;
+use super::{HEAD_BYTES, words::quoted};
 
 const NAMED: usize = 4;
 
 /// Recognizes human-readable output of tools that also have an importable format.
-fn for_the_eye(head: &str) -> Option<&'static str> {
+fn unsupported_output(head: &str) -> Option<&'static str> {
     if head.starts_with("\u{7}tae") || head.starts_with("eat\u{7}") {
         return Some(BLKTRACE);
     }
@@ -31,17 +30,17 @@ pub(super) fn beginning(text: &str) -> &str {
 /// Whether a text starts with a JSON object with these keys, ignoring any text before it.
 pub(super) fn has_keys(head: &str, keys: &[&str]) -> bool {
     super::json::start(head).is_some_and(|start| {
-        let names = names(&head[start..]);
+        let names = json_keys(&head[start..]);
         keys.iter().all(|key| names.contains(key))
     })
 }
 
 /// Quoted strings followed by a colon: the keys of a JSON object.
-fn names(json: &str) -> Vec<&str> {
+fn json_keys(json: &str) -> Vec<&str> {
     let mut names = Vec::new();
     let mut rest = json;
     while let Some((_, after)) = rest.split_once('"') {
-        let Some(end) = closing(after) else { break };
+        let Some(end) = closing_quote(after) else { break };
         let (name, behind) = after.split_at(end);
         rest = &behind[1..];
         if rest.trim_start().starts_with(':') {
@@ -51,7 +50,7 @@ fn names(json: &str) -> Vec<&str> {
     names
 }
 
-fn closing(text: &str) -> Option<usize> {
+fn closing_quote(text: &str) -> Option<usize> {
     let mut escaped = false;
     text.bytes().position(|byte| {
         let ends = byte == b'"' && !escaped;
@@ -61,11 +60,11 @@ fn closing(text: &str) -> Option<usize> {
 }
 
 /// Describes a text of an unknown format and what is missing; `None` if it may be a table with a mistake.
-pub(super) fn strange(head: &str) -> Option<String> {
+pub(super) fn describe_unknown(head: &str) -> Option<String> {
     let known = "see assay list importers";
     let start = head.trim_start();
-    let known_tool = for_the_eye(head).map(str::to_owned);
-    if let Some(what) = known_tool.or_else(|| super::prometheus::ranges(head)) {
+    let known_tool = unsupported_output(head).map(str::to_owned);
+    if let Some(what) = known_tool.or_else(|| super::prometheus::p99_ranges(head)) {
         return Some(format!("this looks like {what}"));
     }
     if head.contains('\0') {
@@ -88,7 +87,7 @@ pub(super) fn strange(head: &str) -> Option<String> {
             )
         });
     }
-    let mut keys = names(start);
+    let mut keys = json_keys(start);
     keys.truncate(NAMED);
     let keys: Vec<String> = keys.into_iter().map(|key| format!("`{}`", quoted(key))).collect();
     let keys = match keys.as_slice() {
@@ -113,13 +112,13 @@ mod tests {
 
     #[test]
     fn what_is_unknown_is_described() {
-        assert!(strange("{\"alpha\": 1}").unwrap().contains("`alpha`"));
-        assert!(strange("<html>").unwrap().contains("web page"));
-        assert!(strange("a\0b").unwrap().contains("not a text"));
-        assert_eq!(strange("a,b,c"), None);
-        assert_eq!(strange("value"), None);
-        assert!(strange("hello world\n").unwrap().contains("`hello world`"));
+        assert!(describe_unknown("{\"alpha\": 1}").unwrap().contains("`alpha`"));
+        assert!(describe_unknown("<html>").unwrap().contains("web page"));
+        assert!(describe_unknown("a\0b").unwrap().contains("not a text"));
+        assert_eq!(describe_unknown("a,b,c"), None);
+        assert_eq!(describe_unknown("value"), None);
+        assert!(describe_unknown("hello world\n").unwrap().contains("`hello world`"));
         let fio = "a: (g=0): rw=read, bs=(R) 4096B-4096B, ioengine=psync, iodepth=1\nfio-3.33\n";
-        assert!(strange(fio).unwrap().contains("--output-format=json"));
+        assert!(describe_unknown(fio).unwrap().contains("--output-format=json"));
     }
 }

@@ -1,7 +1,6 @@
 //! hyperfine's JSON: each time is a run; commands, or their parameters, are the arms.
 
-use assay_core::catalogue::About;
-use assay_core::failure::Outcome;
+use assay_core::{catalogue::About, failure::Outcome};
 use serde_json::Value;
 
 use super::json::{self, level};
@@ -74,6 +73,7 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     Ok(ImportedRuns::in_order(runs))
 }
 
+/// Whether two different commands have the same parameters, so that their templates must tell them apart.
 fn shares_parameters(results: &[Value]) -> bool {
     let key = |result: &Value| result.get("parameters").map(Value::to_string);
     results.iter().enumerate().any(|(at, one)| {
@@ -83,6 +83,7 @@ fn shares_parameters(results: &[Value]) -> bool {
     })
 }
 
+/// The command with the values of its parameters replaced by their names.
 fn template(result: &Value) -> String {
     let mut command = json::word(result, &["command"]).unwrap_or_default().to_owned();
     let parameters = result.get("parameters").and_then(Value::as_object);

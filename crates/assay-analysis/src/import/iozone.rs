@@ -1,7 +1,6 @@
 //! iozone's table: one row per file size and record size. The column identifies the test: skipped ones are blank.
 
-use assay_core::catalogue::About;
-use assay_core::failure::Outcome;
+use assay_core::{catalogue::About, failure::Outcome};
 
 use super::run::{ImportedRun, ImportedRuns};
 use super::{Importer, Reads};
@@ -15,7 +14,7 @@ pub const IMPORTER: Importer = Importer {
                iozone mostly measures the page cache.",
     },
     recognises: |start| {
-        start.lines().take(BANNER).any(|line| header(line).is_some())
+        start.lines().take(BANNER).any(|line| column_ends(line).is_some())
             && start.lines().take(BANNER).any(|line| {
                 line.trim_start().starts_with("Iozone:")
                     || line.trim_start().starts_with("Output is in")
@@ -38,7 +37,7 @@ enum IozoneUnit {
 }
 
 /// End position of each column of a header; numbers are right-aligned below it.
-fn header(line: &str) -> Option<Vec<usize>> {
+fn column_ends(line: &str) -> Option<Vec<usize>> {
     let words = words_with_ends(line);
     let [("kB" | "KB", _), ("reclen", _), ..] = words.as_slice() else { return None };
     Some(words.into_iter().map(|(_, end)| end).collect())
@@ -54,10 +53,10 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
             unit = IozoneUnit::Operations;
         } else if words.starts_with("Microseconds/op Mode") {
             unit = IozoneUnit::Microseconds;
-        } else if let Some(columns_in_file) = header(line) {
+        } else if let Some(columns_in_file) = column_ends(line) {
             columns = Some(columns_in_file);
         } else if let Some(columns) = &columns {
-            row(line, columns, unit, &mut runs);
+            add_row(line, columns, unit, &mut runs);
         }
     }
     let notes = vec![
@@ -68,7 +67,7 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     ImportedRuns { notes, ..ImportedRuns::in_order(runs) }.require(name, missing)
 }
 
-fn row(line: &str, columns: &[usize], unit: IozoneUnit, runs: &mut Vec<ImportedRun>) {
+fn add_row(line: &str, columns: &[usize], unit: IozoneUnit, runs: &mut Vec<ImportedRun>) {
     let plain = line.bytes().all(|byte| byte.is_ascii_digit() || byte == b' ' || byte == b'\t');
     let words = words_with_ends(line).into_iter();
     let numbers: Vec<(u64, usize)> =

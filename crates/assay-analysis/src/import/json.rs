@@ -32,8 +32,8 @@ pub(super) fn start(text: &str) -> Option<usize> {
 /// # Errors
 /// None, or a second one, is a user's mistake.
 pub(super) fn document(name: &str, text: &str) -> Outcome<Value> {
-    let (document, end) = first(name, text, 0)?;
-    if let Some(second) = following(text, end) {
+    let (document, end) = document_at(name, text, 0)?;
+    if let Some(second) = next_document(text, end) {
         let line = text[..second].matches('\n').count() + 1;
         let text = "a second JSON document starts here; save each document as a file";
         return Err(mistake_in(&format!("{name}:{line}:1"), text));
@@ -43,10 +43,10 @@ pub(super) fn document(name: &str, text: &str) -> Outcome<Value> {
 
 /// All documents of a text, at least one.
 pub(super) fn documents(name: &str, text: &str) -> Outcome<Vec<Value>> {
-    let (document, mut end) = first(name, text, 0)?;
+    let (document, mut end) = document_at(name, text, 0)?;
     let mut all = vec![document];
-    while let Some(second) = following(text, end) {
-        let (document, next) = first(name, text, second)?;
+    while let Some(second) = next_document(text, end) {
+        let (document, next) = document_at(name, text, second)?;
         all.push(document);
         end = next;
     }
@@ -54,7 +54,7 @@ pub(super) fn documents(name: &str, text: &str) -> Outcome<Vec<Value>> {
 }
 
 /// Offset of another object after a document, ignoring messages of tools.
-fn following(text: &str, end: usize) -> Option<usize> {
+fn next_document(text: &str, end: usize) -> Option<usize> {
     let mut at = end;
     for line in text[end..].split_inclusive('\n') {
         let own = line.trim_start();
@@ -68,7 +68,7 @@ fn following(text: &str, end: usize) -> Option<usize> {
 }
 
 /// Returns the first document at or after an offset, and its end.
-fn first(name: &str, text: &str, from: usize) -> Outcome<(Value, usize)> {
+fn document_at(name: &str, text: &str, from: usize) -> Outcome<(Value, usize)> {
     let none = || mistake_in(&format!("{name}:1:1"), "not JSON");
     let start = from + start(&text[from..]).ok_or_else(none)?;
     let before = text[..start].matches('\n').count();

@@ -5,9 +5,9 @@ use assay_core::failure::{Failure, Outcome};
 use super::words::quoted;
 
 /// Mistakes to report in full; the rest are only counted.
-const TOLD: usize = 20;
+const REPORTED: usize = 20;
 /// Mistakes to store: a large broken file must not fill the memory.
-const KEPT: usize = 10_000;
+const MOST_STORED: usize = 10_000;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Field<'a> {
@@ -33,7 +33,7 @@ impl<'a> Mistakes<'a> {
 
     pub(super) fn at(&mut self, cell: &Field<'_>, text: &str) {
         self.count += 1;
-        if self.found.len() < KEPT {
+        if self.found.len() < MOST_STORED {
             let name = match cell.name {
                 "" => String::new(),
                 name => format!(" ({})", quoted(name)),
@@ -59,12 +59,12 @@ impl<'a> Mistakes<'a> {
             return Ok(());
         }
         self.found.sort_by_key(|(line, column, _)| (*line, *column));
-        let mut told: Vec<String> =
-            self.found.into_iter().take(TOLD).map(|(_, _, text)| text).collect();
-        if self.count > TOLD {
-            told.push(format!("and {} more", self.count - TOLD));
+        let mut texts: Vec<String> =
+            self.found.into_iter().take(REPORTED).map(|(_, _, text)| text).collect();
+        if self.count > REPORTED {
+            texts.push(format!("and {} more", self.count - REPORTED));
         }
-        Err(Failure::mistake(told.join("\n")))
+        Err(Failure::mistake(texts.join("\n")))
     }
 }
 
@@ -92,13 +92,13 @@ mod tests {
 
     #[test]
     fn of_many_mistakes_the_first_are_told_and_the_others_counted() {
-        let places: Vec<(usize, usize)> = (1..=TOLD + 3).map(|line| (line, 1)).collect();
-        let some = told(&places[..TOLD]);
-        assert!(some.lines().count() == TOLD && !some.contains("more"), "{some}");
+        let places: Vec<(usize, usize)> = (1..=REPORTED + 3).map(|line| (line, 1)).collect();
+        let some = told(&places[..REPORTED]);
+        assert!(some.lines().count() == REPORTED && !some.contains("more"), "{some}");
         let many = told(&places);
-        assert!(many.ends_with("\nand 3 more") && many.lines().count() == TOLD + 1, "{many}");
+        assert!(many.ends_with("\nand 3 more") && many.lines().count() == REPORTED + 1, "{many}");
         // The number of stored mistakes is limited.
-        let most: Vec<(usize, usize)> = (1..=KEPT + 9).map(|line| (line, 1)).collect();
-        assert!(told(&most).ends_with(&format!("and {} more", KEPT + 9 - TOLD)));
+        let most: Vec<(usize, usize)> = (1..=MOST_STORED + 9).map(|line| (line, 1)).collect();
+        assert!(told(&most).ends_with(&format!("and {} more", MOST_STORED + 9 - REPORTED)));
     }
 }

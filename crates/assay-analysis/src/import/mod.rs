@@ -41,14 +41,12 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 
-use assay_core::catalogue::About;
 use assay_core::failure::{Failure, Outcome};
-use assay_core::quantity::Better;
+use assay_core::{catalogue::About, quantity::Better};
 use assay_study::file::{DEFAULT_MARGIN, Order};
 use assay_study::findings::Measurements;
 use assay_study::results::design::{Design, Factor};
-use assay_study::results::imported::Import;
-use assay_study::results::plan::Arm;
+use assay_study::results::{imported::Import, plan::Arm};
 use assay_workloads::metrics;
 
 pub use one_run::numbers;
@@ -175,7 +173,7 @@ fn has_number(text: &str, name: &str) -> bool {
     })
 }
 
-/// All importers, the default first.
+/// The default first.
 pub static IMPORTERS: &[Importer] = &[
     trials_csv::IMPORTER,
     fio_json::IMPORTER,
@@ -203,7 +201,7 @@ pub const HEAD_BYTES: usize = 64 * 1024;
 /// Size limit for files of other tools: Assay loads the file several times over into memory.
 pub const LARGEST_RUNS_BYTES: u64 = 64 << 20;
 
-fn recognised(text: &str) -> Option<&'static Importer> {
+fn recognize(text: &str) -> Option<&'static Importer> {
     let head = head::beginning(text);
     IMPORTERS.iter().find(|importer| (importer.recognises)(head))
 }
@@ -219,10 +217,10 @@ pub fn find(name: &str) -> Option<&'static Importer> {
 pub fn of_bytes(name: &str, head: &[u8]) -> Outcome<&'static Importer> {
     let head = &head[..head.len().min(HEAD_BYTES)];
     let text = beginning(head);
-    if let Some(importer) = recognised(&text) {
+    if let Some(importer) = recognize(&text) {
         return Ok(importer);
     }
-    head::strange(&text).map_or(Ok(&IMPORTERS[0]), |what| Err(mistake_in(name, &what)))
+    head::describe_unknown(&text).map_or(Ok(&IMPORTERS[0]), |what| Err(mistake_in(name, &what)))
 }
 
 /// The common importer of all files of a study.
@@ -233,21 +231,20 @@ pub fn of_all(files: &[ImportedFile]) -> Outcome<&'static Importer> {
     let mut first: Option<(&ImportedFile, &'static Importer)> = None;
     for file in files {
         let own = of_bytes(&file.name, &file.bytes)?;
-        match first {
-            Some((other, known)) if known.about.name != own.about.name => {
-                return Err(Failure::mistake(format!(
-                    "{} is {} and {} is {}; import each file separately, then use assay compare",
-                    other.name, known.about.name, file.name, own.about.name
-                )));
-            }
-            _ => first = first.or(Some((file, own))),
+        let (other, known) = *first.get_or_insert((file, own));
+        if known.about.name != own.about.name {
+            return Err(Failure::mistake(format!(
+                "{} is {} and {} is {}; import each file separately, then use assay compare",
+                other.name, known.about.name, file.name, own.about.name
+            )));
         }
     }
     first.map(|(_, importer)| importer).ok_or_else(|| Failure::mistake("no file given"))
 }
 
+/// Reads files of one tool, and notes which metrics are compared by differences or get no verdict.
 pub fn read(importer: &Importer, files: &[ImportedFile], options: &Options) -> Outcome<Imported> {
-    let mut found = numbers_of(importer, files, options)?;
+    let mut found = read_files(importer, files, options)?;
     state_directions(&mut found, &options.better)?;
     let zeros = found.measurements.compare_zeros_by_difference(|_| true);
     let series = &found.measurements.series;
@@ -291,7 +288,7 @@ fn state_directions(found: &mut Imported, stated: &BTreeMap<String, Better>) -> 
     Ok(())
 }
 
-fn numbers_of(importer: &Importer, files: &[ImportedFile], options: &Options) -> Outcome<Imported> {
+fn read_files(importer: &Importer, files: &[ImportedFile], options: &Options) -> Outcome<Imported> {
     match importer.reads {
         Reads::Table(read) => {
             let [file] = files else {
@@ -309,7 +306,7 @@ fn numbers_of(importer: &Importer, files: &[ImportedFile], options: &Options) ->
         Reads::Runs(read) => {
             let mut all = Vec::new();
             for file in files {
-                let text = decoded(&file.name, &file.bytes)?;
+                let text = decode(&file.name, &file.bytes)?;
                 let mut runs = read(&file.name, &text)?;
                 run::compare_directions(&mut runs.runs);
                 runs.notes.extend(unused_note(importer, &text));
@@ -317,7 +314,7 @@ fn numbers_of(importer: &Importer, files: &[ImportedFile], options: &Options) ->
             }
             run::name_places(&mut all);
             let all: Vec<(&ImportedFile, ImportedRuns)> = files.iter().zip(all).collect();
-            together::together(&all, options)
+            together::combine(&all, options)
         }
         Reads::Requests(_) => Err(Failure::mistake(format!(
             "{} contains single requests ({}), not numbers to compare; convert it with assay import",
@@ -338,7 +335,6 @@ pub fn text<'a>(name: &str, bytes: &'a [u8]) -> Outcome<&'a str> {
     })
 }
 
-/// Joins two bytes to a unit of UTF-16.
 type Join = fn([u8; 2]) -> u16;
 
 const UTF_16: [([u8; 2], Join); 2] =
@@ -353,7 +349,7 @@ fn utf_16(bytes: &[u8]) -> Option<String> {
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Unpacks at most `most` bytes; also returns whether the data goes beyond them or is damaged.
-fn unpacked(bytes: &[u8], most: u64) -> (Vec<u8>, bool) {
+fn unpack(bytes: &[u8], most: u64) -> (Vec<u8>, bool) {
     let mut whole = Vec::new();
     let read = flate2::read::GzDecoder::new(bytes).take(most + 1).read_to_end(&mut whole);
     let more = whole.len() as u64 > most;
@@ -361,10 +357,9 @@ fn unpacked(bytes: &[u8], most: u64) -> (Vec<u8>, bool) {
     (whole, more || read.is_err())
 }
 
-/// Decodes another tool's file: gzip and UTF-16 are supported.
-fn decoded<'a>(name: &str, bytes: &'a [u8]) -> Outcome<Cow<'a, str>> {
+fn decode<'a>(name: &str, bytes: &'a [u8]) -> Outcome<Cow<'a, str>> {
     if bytes.starts_with(&GZIP) {
-        let (whole, is_cut) = unpacked(bytes, LARGEST_RUNS_BYTES);
+        let (whole, is_cut) = unpack(bytes, LARGEST_RUNS_BYTES);
         if is_cut {
             let text = "its compressed content is damaged, truncated, or longer than 64 MiB";
             return Err(mistake_in(name, text));
@@ -380,7 +375,7 @@ fn decoded<'a>(name: &str, bytes: &'a [u8]) -> Outcome<Cow<'a, str>> {
 /// The valid text at the beginning of a file.
 fn beginning(head: &[u8]) -> String {
     if head.starts_with(&GZIP) {
-        return String::from_utf8_lossy(&unpacked(head, HEAD_BYTES as u64).0).into_owned();
+        return String::from_utf8_lossy(&unpack(head, HEAD_BYTES as u64).0).into_owned();
     }
     utf_16(head)
         .unwrap_or_else(|| String::from_utf8_lossy(head).trim_start_matches('\u{feff}').to_owned())

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use assay_workloads::command::{ParsedNumber, ToolOutput, slug};
 
-use super::run::{ImportedRun, RunMetric, name_places};
+use super::run::{ImportedRun, name_places};
 use super::{Reads, find, grouped};
 
 const NAME: &str = "its output";
@@ -29,12 +29,12 @@ pub fn numbers(format: &str, text: &str) -> Result<ToolOutput, String> {
     let firsts: Vec<&ImportedRun> = groups.iter().map(|group| group[0]).collect();
     let mut numbers: Vec<ParsedNumber> = Vec::new();
     for group in &groups {
-        let start = apart(group[0], &firsts);
-        for told in &group[0].values {
-            let Some(value) = mean(group, told) else { continue };
-            let name = slug(&format!("{start} {}", told.metric));
+        let prefix = distinguishing_settings(group[0], &firsts);
+        for reported in &group[0].values {
+            let Some(value) = mean(group, &reported.metric) else { continue };
+            let name = slug(&format!("{prefix} {}", reported.metric));
             if numbers.iter().all(|known| known.name != name) {
-                numbers.push(ParsedNumber { name, better: told.better, value });
+                numbers.push(ParsedNumber { name, better: reported.better, value });
             }
         }
     }
@@ -46,7 +46,7 @@ pub fn numbers(format: &str, text: &str) -> Result<ToolOutput, String> {
 }
 
 /// The settings that distinguish a run from the others of its text; empty if it is the only one.
-fn apart(run: &ImportedRun, all: &[&ImportedRun]) -> String {
+fn distinguishing_settings(run: &ImportedRun, all: &[&ImportedRun]) -> String {
     let mut words = Vec::new();
     if all.iter().any(|other| other.workload != run.workload) {
         words.push(run.workload.clone());
@@ -63,9 +63,9 @@ fn apart(run: &ImportedRun, all: &[&ImportedRun]) -> String {
 }
 
 /// Mean of a metric over equal runs; `None` if a run lacks it.
-fn mean(group: &[&ImportedRun], told: &RunMetric) -> Option<f64> {
-    let of = |run: &&ImportedRun| run.values.iter().find(|own| own.metric == told.metric)?.value;
-    let sum: Option<f64> = group.iter().map(of).sum();
+fn mean(group: &[&ImportedRun], metric: &str) -> Option<f64> {
+    let value = |run: &&ImportedRun| run.values.iter().find(|own| own.metric == metric)?.value;
+    let sum: Option<f64> = group.iter().map(value).sum();
     sum.map(|sum| sum / group.len() as f64)
 }
 

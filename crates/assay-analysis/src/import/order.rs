@@ -7,7 +7,7 @@ use assay_core::quantity::level_number;
 use assay_study::file::Order;
 
 /// Fewest replicates for a remark on an identical order in all of them.
-const TELLING: usize = 3;
+const FEWEST_REPLICATES: usize = 3;
 
 /// A trial with its position in time. Workloads and arms are numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,6 @@ pub(super) struct OrderedTrial {
 
 /// Trials of one workload in time order: replicate and arm.
 type Run = Vec<(u32, usize)>;
-/// Trials of one replicate.
 type Pass<'a> = &'a [(u32, usize)];
 
 /// The order of a study: the weakest of its workloads; one sequential workload is enough for a sequential study.
@@ -33,7 +32,7 @@ pub(super) fn order(trials: &[OrderedTrial]) -> Order {
     let passes: Option<Vec<_>> = runs.values().map(passes).collect();
     match passes {
         Some(passes) if passes.is_empty() => Order::Unknown,
-        Some(_) if is_led(trials) => Order::Random,
+        Some(_) if starts_with_lead_ins(trials) => Order::Random,
         Some(passes) if passes.iter().all(|passes| is_chained(passes)) => Order::Chained,
         Some(_) => Order::Rcbd,
         None => Order::Unknown,
@@ -41,16 +40,20 @@ pub(super) fn order(trials: &[OrderedTrial]) -> Order {
 }
 
 /// Workloads whose replicates all run their arms in the same order.
-pub(super) fn unvaried(trials: &[OrderedTrial]) -> Vec<usize> {
-    let same = |run: &Run| {
+pub(super) fn fixed_order(trials: &[OrderedTrial]) -> Vec<usize> {
+    let is_fixed = |run: &Run| {
         passes(run).is_some_and(|passes| {
             let is_same = |pair: &[Pass<'_>]| {
                 pair[0].iter().map(|trial| trial.1).eq(pair[1].iter().map(|trial| trial.1))
             };
-            passes.len() >= TELLING && passes.windows(2).all(is_same)
+            passes.len() >= FEWEST_REPLICATES && passes.windows(2).all(is_same)
         })
     };
-    runs(trials).into_iter().filter(|(_, run)| same(run)).map(|(workload, _)| workload).collect()
+    runs(trials)
+        .into_iter()
+        .filter(|(_, run)| is_fixed(run))
+        .map(|(workload, _)| workload)
+        .collect()
 }
 
 /// Runs of the workloads with more than one arm. A trial with several metrics is one trial.
@@ -72,20 +75,20 @@ fn arms(run: &[(u32, usize)]) -> BTreeSet<usize> {
 
 /// Whether each arm ran all its trials before the next arm began.
 fn is_sequential(run: &Run) -> bool {
-    let lumps = run.chunk_by(|one, next| one.1 == next.1).count();
-    run.iter().any(|(replicate, _)| *replicate != run[0].0) && lumps == arms(run).len()
+    let blocks = run.chunk_by(|one, next| one.1 == next.1).count();
+    run.iter().any(|(replicate, _)| *replicate != run[0].0) && blocks == arms(run).len()
 }
 
 /// Arms of each replicate in time order; `None` unless each replicate ends before the next one begins.
 fn passes(run: &Run) -> Option<Vec<Pass<'_>>> {
-    let lumps: Vec<Pass<'_>> = run.chunk_by(|one, next| one.0 == next.0).collect();
-    let mut replicates: Vec<u32> = lumps.iter().map(|lump| lump[0].0).collect();
+    let blocks: Vec<Pass<'_>> = run.chunk_by(|one, next| one.0 == next.0).collect();
+    let mut replicates: Vec<u32> = blocks.iter().map(|block| block[0].0).collect();
     replicates.sort_unstable();
     let is_whole = replicates.windows(2).all(|pair| pair[0] != pair[1]);
-    (is_whole && lumps.iter().all(|lump| lump.len() == arms(lump).len())).then_some(lumps)
+    (is_whole && blocks.iter().all(|block| block.len() == arms(block).len())).then_some(blocks)
 }
 
-fn is_led(trials: &[OrderedTrial]) -> bool {
+fn starts_with_lead_ins(trials: &[OrderedTrial]) -> bool {
     let mut trials: Vec<&OrderedTrial> = trials.iter().collect();
     trials.sort_by_key(|trial| (trial.replicate, trial.order));
     let mut replicates = trials.chunk_by(|one, next| one.replicate == next.replicate);
@@ -192,8 +195,8 @@ mod tests {
 
     #[test]
     fn the_same_order_throughout_is_seen() {
-        assert_eq!(unvaried(&placed("a1 b1 a2 b2 a3 b3")), [0]);
-        assert_eq!(unvaried(&placed("a1 b1 a2 b2")), [0; 0]);
-        assert_eq!(unvaried(&placed("a1 b1 b2 a2 a3 b3")), [0; 0]);
+        assert_eq!(fixed_order(&placed("a1 b1 a2 b2 a3 b3")), [0]);
+        assert_eq!(fixed_order(&placed("a1 b1 a2 b2")), [0; 0]);
+        assert_eq!(fixed_order(&placed("a1 b1 b2 a2 a3 b3")), [0; 0]);
     }
 }

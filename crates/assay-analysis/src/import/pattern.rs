@@ -12,7 +12,7 @@ enum PatternPart<'p> {
 /// Returns the levels that a name has at the wildcards of a pattern; `None` if the name does not match.
 pub fn levels(pattern: &str, name: &str) -> Outcome<Option<Arm>> {
     let parts = parts(pattern)?;
-    Ok(fits(&parts, name).map(|found| {
+    Ok(match_parts(&parts, name).map(|found| {
         found.into_iter().map(|(name, level)| (name.to_owned(), level.to_owned())).collect()
     }))
 }
@@ -49,13 +49,13 @@ fn parts(pattern: &str) -> Outcome<Vec<PatternPart<'_>>> {
     if named { Ok(parts) } else { Err(wrong("it has no level; write {NAME} in place of a level")) }
 }
 
-/// A wildcard matches as little as possible; a level needs at least one letter.
-fn fits<'p>(parts: &[PatternPart<'p>], text: &'p str) -> Option<Vec<(&'p str, &'p str)>> {
+/// Names and texts of the levels if the parts match. A wildcard matches as little as possible; a level needs a letter.
+fn match_parts<'p>(parts: &[PatternPart<'p>], text: &'p str) -> Option<Vec<(&'p str, &'p str)>> {
     let Some((first, rest)) = parts.split_first() else {
         return text.is_empty().then(Vec::new);
     };
     let least = match first {
-        PatternPart::Plain(plain) => return fits(rest, text.strip_prefix(plain)?),
+        PatternPart::Plain(plain) => return match_parts(rest, text.strip_prefix(plain)?),
         PatternPart::Any => 0,
         PatternPart::Level(_) => 1,
     };
@@ -63,11 +63,11 @@ fn fits<'p>(parts: &[PatternPart<'p>], text: &'p str) -> Option<Vec<(&'p str, &'
     let ends =
         text.char_indices().map(|(at, _)| at).chain([text.len()]).filter(|end| *end >= least);
     for end in ends {
-        let may = match rest.first() {
+        let may_end_here = match rest.first() {
             Some(PatternPart::Plain(plain)) => text[end..].starts_with(plain),
             _ => end == text.len(),
         };
-        if may && let Some(mut found) = fits(rest, &text[end..]) {
+        if may_end_here && let Some(mut found) = match_parts(rest, &text[end..]) {
             if let PatternPart::Level(name) = first {
                 found.insert(0, (name, &text[..end]));
             }

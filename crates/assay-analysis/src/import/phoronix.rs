@@ -1,8 +1,6 @@
 //! Phoronix Test Suite's `composite.xml`: results with the values of all their runs.
 
-use assay_core::catalogue::About;
-use assay_core::failure::Outcome;
-use assay_core::quantity::Better;
+use assay_core::{catalogue::About, failure::Outcome, quantity::Better};
 
 use super::run::{ImportedRun, ImportedRuns};
 use super::{Importer, Reads};

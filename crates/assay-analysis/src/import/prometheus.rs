@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 /// The metric of etcd for which its documentation asks for a 99th percentile (etcd.io, "What does the etcd warning
 /// 'failed to send out heartbeat on time' mean?"), and that bound in seconds.
 const ETCD: (&str, f64) = ("etcd_disk_wal_fsync_duration_seconds", 0.01);
-
 /// Cumulative counts of a histogram: the upper ends of its buckets in their order, each with its count.
 type Buckets = Vec<(f64, f64)>;
 
@@ -17,7 +16,7 @@ struct Histogram<'a> {
 }
 
 /// Describes the 99th percentiles of the histograms in a text; `None` without histograms.
-pub(super) fn ranges(text: &str) -> Option<String> {
+pub(super) fn p99_ranges(text: &str) -> Option<String> {
     let mut histograms: BTreeMap<Histogram<'_>, Buckets> = BTreeMap::new();
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         if let Some((histogram, end, count)) = bucket(line) {
@@ -25,7 +24,7 @@ pub(super) fn ranges(text: &str) -> Option<String> {
         }
     }
     let ranges: Vec<String> =
-        histograms.iter().filter_map(|(histogram, buckets)| range(histogram, buckets)).collect();
+        histograms.iter().filter_map(|(histogram, buckets)| p99_of(histogram, buckets)).collect();
     (!ranges.is_empty()).then(|| {
         format!(
             "Prometheus histograms, which give ranges and not numbers: {}. Measure with assay \
@@ -51,7 +50,8 @@ fn bucket(line: &str) -> Option<(Histogram<'_>, f64, f64)> {
     Some((Histogram { name, labels }, end, count))
 }
 
-fn range(histogram: &Histogram<'_>, buckets: &Buckets) -> Option<String> {
+/// The limits of the 99th percentile; `None` if the histogram is empty.
+fn p99_of(histogram: &Histogram<'_>, buckets: &Buckets) -> Option<String> {
     let total = buckets.iter().find(|(end, _)| end.is_infinite())?.1;
     if total <= 0.0 {
         return None;
@@ -66,11 +66,15 @@ fn range(histogram: &Histogram<'_>, buckets: &Buckets) -> Option<String> {
     };
     let text = format!("the 99th percentile of {name}{labels} is between {low} and {high}");
     let (etcd, bound) = ETCD;
-    let verdict = match () {
-        () if name != etcd => return Some(text),
-        () if high <= bound => "met",
-        () if low >= bound => "not met",
-        () => "inconclusive",
+    if name != etcd {
+        return Some(text);
+    }
+    let verdict = if high <= bound {
+        "met"
+    } else if low >= bound {
+        "not met"
+    } else {
+        "inconclusive"
     };
     Some(format!("{text} s (etcd requires less than {bound} s: {verdict})"))
 }
@@ -91,7 +95,7 @@ mod tests {
     #[test]
     fn ranges_are_judged_by_both_their_ends() {
         let verdict = |counts: &[(f64, u32)]| {
-            let text = ranges(&etcd(counts)).unwrap();
+            let text = p99_ranges(&etcd(counts)).unwrap();
             let found =
                 ["inconclusive", "not met", "met"].into_iter().find(|word| text.contains(word));
             found.unwrap()
@@ -107,11 +111,11 @@ mod tests {
     fn other_histograms_have_ranges_and_no_bound() {
         let text =
             "# TYPE a histogram\na_bucket{le=\"0.5\"} 99 1700000000\na_bucket{le=\"+Inf\"} 100\n";
-        let found = ranges(text).unwrap();
+        let found = p99_ranges(text).unwrap();
         assert!(found.contains("the 99th percentile of a is between 0 and 0.5. "), "{found}");
-        assert_eq!(ranges("a_bucket{le=\"1\"} 5\n"), None, "no bucket of all");
-        assert_eq!(ranges("a_bucket{le=\"+Inf\"} 0\n"), None, "no requests");
-        assert_eq!(ranges("a 1\n"), None);
+        assert_eq!(p99_ranges("a_bucket{le=\"1\"} 5\n"), None, "no bucket of all");
+        assert_eq!(p99_ranges("a_bucket{le=\"+Inf\"} 0\n"), None, "no requests");
+        assert_eq!(p99_ranges("a 1\n"), None);
     }
     #[test]
     fn members_of_a_cluster_have_their_own_ranges() {
@@ -121,7 +125,7 @@ mod tests {
                 + &one(format!("instance=\"{instance}\", path=\"a,b\", le=\"1\""), counts[1])
                 + &one(format!("path=\"a,b\",instance=\"{instance}\",le=\"+Inf\""), 100)
         };
-        let found = ranges(&(member("fast", [99, 100]) + &member("slow", [10, 99]))).unwrap();
+        let found = p99_ranges(&(member("fast", [99, 100]) + &member("slow", [10, 99]))).unwrap();
         assert!(
             found.contains(
                 "the 99th percentile of a{instance=\"fast\",path=\"a,b\"} is between 0 and 0.5;"

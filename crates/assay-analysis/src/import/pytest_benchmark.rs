@@ -1,7 +1,6 @@
 //! pytest-benchmark's JSON: each benchmark of a file is one run with its mean.
 
-use assay_core::catalogue::About;
-use assay_core::failure::Outcome;
+use assay_core::{catalogue::About, failure::Outcome};
 
 use super::json::{self, level, number};
 use super::run::{ImportedRun, ImportedRuns};

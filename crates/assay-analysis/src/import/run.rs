@@ -3,17 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_core::failure::Outcome;
-use assay_core::quantity::Better;
-use assay_core::quantity::units::show;
+use assay_core::quantity::{Better, units::show};
 use assay_core::stats::{observations_needed, percentile_is_supported};
-use assay_workloads::command::ImportEvidence;
-use assay_workloads::metrics;
+use assay_workloads::{command::ImportEvidence, metrics};
 
 use super::mistake_in;
 
 /// Largest number of operations for which Assay mentions a missing percentile: that of a p99.9.
 const MOST_MENTIONED: u64 = 10_000;
-
 /// Quantiles with their latency metric.
 pub(super) const PERCENTILES: [(f64, &str); 5] = [
     (0.5, "latency_p50_ns"),
@@ -69,10 +66,11 @@ impl ImportedRun {
         self.values.push(RunMetric { metric: metric.to_owned(), better, value, why: None });
     }
 
+    /// Adds a metric without a value, and why the tool could not measure it.
     pub fn lack(&mut self, metric: &str, why: &str) {
         self.add(metric, None);
-        if let Some(told) = self.values.last_mut() {
-            told.why = Some(why.to_owned());
+        if let Some(metric) = self.values.last_mut() {
+            metric.why = Some(why.to_owned());
         }
     }
 
@@ -139,14 +137,14 @@ pub(super) fn name_places(files: &mut [ImportedRuns]) {
 const RATE: &str = "bandwidth_bytes_per_s";
 
 fn rate(run: &ImportedRun) -> Option<f64> {
-    run.values.iter().find(|told| told.metric == RATE)?.value
+    run.values.iter().find(|metric| metric.metric == RATE)?.value
 }
 
 /// Settings that may differ between reads and writes of the same kind.
 const NAMES: [&str; 2] = ["name", "filename"];
 
 /// The key common to runs of both directions: the kind of work and the settings.
-fn kind(run: &ImportedRun) -> (String, BTreeMap<String, String>) {
+fn direction_key(run: &ImportedRun) -> (String, BTreeMap<String, String>) {
     let mut settings = run.settings.clone();
     settings.retain(|name, _| !NAMES.contains(&name.as_str()));
     (run.workload.to_lowercase(), settings)
@@ -156,11 +154,11 @@ fn kind(run: &ImportedRun) -> (String, BTreeMap<String, String>) {
 pub(super) fn compare_directions(runs: &mut [ImportedRun]) {
     let mut fastest: BTreeMap<(String, BTreeMap<String, String>), f64> = BTreeMap::new();
     for run in runs.iter() {
-        let known = fastest.entry(kind(run)).or_default();
+        let known = fastest.entry(direction_key(run)).or_default();
         *known = known.max(rate(run).unwrap_or_default());
     }
     for run in runs {
-        let (workload, settings) = kind(run);
+        let (workload, settings) = direction_key(run);
         let write_workload = workload.replace("read", "write");
         let is_read = write_workload != workload;
         let written =

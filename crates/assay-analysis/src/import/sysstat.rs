@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use assay_core::catalogue::About;
-use assay_core::failure::Outcome;
+use assay_core::{catalogue::About, failure::Outcome};
 use serde_json::Value;
 
 use super::json::{self, number, word};
@@ -70,7 +69,7 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
         if reports.len() == 1 && !timed(&reports[0]) {
             runs.notes.push("the only report is the mean since boot".to_owned());
         }
-        let mut host_runs = means(&reports[skipped..], &mut runs.notes);
+        let mut host_runs = mean_runs(&reports[skipped..], &mut runs.notes);
         let place = word(host, &["nodename"]).unwrap_or_default();
         for run in &mut host_runs {
             place.clone_into(&mut run.place);
@@ -81,7 +80,8 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
 }
 
 /// One run per device; notes unknown fields.
-fn means(reports: &[Value], notes: &mut Vec<String>) -> Vec<ImportedRun> {
+fn mean_runs(reports: &[Value], notes: &mut Vec<String>) -> Vec<ImportedRun> {
+    // By device and index of the field: the weighted sum, and the sum of the weights.
     let mut sums: BTreeMap<&str, BTreeMap<usize, (f64, f64)>> = BTreeMap::new();
     let mut unknown: BTreeSet<&str> = BTreeSet::new();
     for disk in reports.iter().flat_map(|report| json::list(report, &["disk"])) {

@@ -1,8 +1,6 @@
 //! tiobench.pl's tables: one section per kind of access, one row per run.
 
-use assay_core::catalogue::About;
-use assay_core::failure::Outcome;
-use assay_core::quantity::Better;
+use assay_core::{catalogue::About, failure::Outcome, quantity::Better};
 
 use super::run::{ImportedRun, ImportedRuns};
 use super::{Importer, Reads};
@@ -39,7 +37,9 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
             section = Some(plain);
             continue;
         }
-        let (Some(section), Some((identifier, fields))) = (section, row(line)) else { continue };
+        let (Some(section), Some((identifier, fields))) = (section, parse(line)) else {
+            continue;
+        };
         let mut run = ImportedRun::new(section.to_lowercase());
         run.set("identifier", identifier);
         for (name, column) in SETTINGS {
@@ -57,7 +57,7 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
 }
 
 /// The identifier and the fields of a row; asterisks are missing values.
-fn row(line: &str) -> Option<(&str, Vec<&str>)> {
+fn parse(line: &str) -> Option<(&str, Vec<&str>)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let from = words.len().checked_sub(FIELDS).filter(|from| *from > 0)?;
     let number =

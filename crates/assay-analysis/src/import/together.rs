@@ -7,9 +7,7 @@ use assay_core::failure::{Failure, Outcome};
 use assay_study::file::Order;
 use assay_study::findings::TrialValue;
 use assay_study::findings::measurements::{Measurements, Series};
-use assay_study::results::design::Factor;
-use assay_study::results::plan::Arm;
-use assay_study::results::record::Status;
+use assay_study::results::{design::Factor, plan::Arm, record::Status};
 use assay_workloads::metrics;
 
 use super::order::{self, OrderedTrial};
@@ -43,22 +41,23 @@ struct StudyRuns<'a> {
     notes: Vec<String>,
 }
 
-pub(super) fn together(
+/// Makes trials of all runs: their settings become factors, their order in time decides on verdicts.
+pub(super) fn combine(
     files: &[(&ImportedFile, ImportedRuns)],
     options: &Options,
 ) -> Outcome<Imported> {
     let mut all = gather(files)?;
     let name = files.first().map_or("", |(file, _)| &file.name);
     all.factors = factors(&mut all, files)?;
-    all.place_arms();
+    all.number_arms();
     at_most(MOST_KINDS, all.arms.len(), "settings", name)?;
-    all.place_in_time(files, options);
-    let placed = all.placed();
+    all.order_in_time(files, options);
+    let placed = all.ordered_trials();
     let order = if placed.is_empty() { Order::Unknown } else { order::order(&placed) };
-    all.tell_order(order, files.len());
+    all.note_order(order, files.len());
     let baseline = all.baseline(options)?;
     let series = all.series(options)?;
-    all.tell_unmeasured();
+    all.note_unmeasured();
     let design = options.design(all.factors, baseline, order);
     Ok(Imported {
         measurements: Measurements { design, series, unfinished: false, live: Vec::new() },
@@ -74,7 +73,7 @@ fn gather<'a>(files: &'a [(&ImportedFile, ImportedRuns)]) -> Outcome<StudyRuns<'
             return Err(mistake_in(&file.name, "contains no run"));
         }
         for imported in &runs.runs {
-            let workload = place_in(&mut all.workloads, &imported.workload);
+            let workload = index_of_name(&mut all.workloads, &imported.workload);
             at_most(MOST_KINDS, all.workloads.len(), "workloads", &file.name)?;
             at_most(MOST_RUNS, all.runs.len() + 1, "runs", &file.name)?;
             let (arm, replicate, order) = (0, 0, None);
@@ -94,7 +93,7 @@ fn at_most(most: usize, count: usize, what: &str, name: &str) -> Outcome<()> {
     Err(mistake_in(name, &text))
 }
 
-fn place_in(names: &mut Vec<String>, name: &str) -> usize {
+fn index_of_name(names: &mut Vec<String>, name: &str) -> usize {
     names.iter().position(|known| known == name).unwrap_or_else(|| {
         names.push(name.to_owned());
         names.len() - 1
@@ -158,7 +157,7 @@ fn follows_from(all: &StudyRuns<'_>, factors: &[String], setting: &str) -> bool 
 
 impl StudyRuns<'_> {
     /// Numbers the arms in the order of the levels, the first factor slowest.
-    fn place_arms(&mut self) {
+    fn number_arms(&mut self) {
         let level_index = |factor: &Factor, wanted: &str| {
             factor.levels.iter().position(|level| level == wanted).unwrap_or_default()
         };
@@ -184,7 +183,7 @@ impl StudyRuns<'_> {
     }
 
     /// Sets positions in time, if the files contain them, and replicates from them.
-    fn place_in_time(&mut self, files: &[(&ImportedFile, ImportedRuns)], options: &Options) {
+    fn order_in_time(&mut self, files: &[(&ImportedFile, ImportedRuns)], options: &Options) {
         let mut in_time: Vec<usize> = (0..self.runs.len()).collect();
         let files_in_order = files.iter().all(|(_, runs)| runs.in_order);
         let is_listed_in_order = (files.len() == 1 || options.in_order) && files_in_order;
@@ -208,9 +207,11 @@ impl StudyRuns<'_> {
             self.runs.iter().map(|run| Some((run.workload, run.imported.span_ms?))).collect();
         let Some(mut spans) = spans else { return false };
         spans.sort_unstable();
-        let overlap = spans
-            .windows(2)
-            .any(|pair| pair[0].0 == pair[1].0 && pair[1].1.0 < pair[0].1.1.max(pair[0].1.0 + 1));
+        let overlap = spans.windows(2).any(|pair| {
+            let [(workload, (start, end)), (next_workload, (next_start, _))] = [pair[0], pair[1]];
+            // A run takes at least 1 ms.
+            workload == next_workload && next_start < end.max(start + 1)
+        });
         if overlap {
             self.notes.push(
                 "the times of runs of one workload overlap, so the order is unknown".to_owned(),
@@ -219,7 +220,7 @@ impl StudyRuns<'_> {
         !overlap
     }
 
-    fn placed(&self) -> Vec<OrderedTrial> {
+    fn ordered_trials(&self) -> Vec<OrderedTrial> {
         let placed = |run: &StudyRun<'_>| {
             let &StudyRun { workload, arm, replicate, .. } = run;
             Some(OrderedTrial { order: run.order?, lead_in: false, workload, arm, replicate })
@@ -227,7 +228,7 @@ impl StudyRuns<'_> {
         self.runs.iter().filter_map(placed).collect()
     }
 
-    fn tell_order(&mut self, order: Order, files: usize) {
+    fn note_order(&mut self, order: Order, files: usize) {
         let is_unordered = files > 1 && self.runs.iter().all(|run| run.order.is_none());
         let note = match order {
             _ if self.arms.len() < 2 => "all runs have the same settings; nothing to compare",
@@ -263,7 +264,7 @@ impl StudyRuns<'_> {
         if !options.baseline.is_empty() || self.arms.len() < 2 {
             return Ok(options.baseline.clone());
         }
-        // The first one named is the baseline.
+        // The arm of the first run of the first file is the baseline.
         let first = self.runs.first().map(|run| self.arms[run.arm].clone()).unwrap_or_default();
         let words: Vec<String> =
             first.iter().map(|(name, level)| format!("{name}={level}")).collect();
@@ -274,7 +275,8 @@ impl StudyRuns<'_> {
         Ok(first)
     }
 
-    fn series(&self, options: &Options) -> Outcome<Vec<Series>> {
+    /// The metrics of each workload that any of its runs measured.
+    fn metrics_of_workloads(&self) -> Vec<Vec<&RunMetric>> {
         let mut known_metrics: Vec<Vec<&RunMetric>> = vec![Vec::new(); self.workloads.len()];
         for run in &self.runs {
             let known = &mut known_metrics[run.workload];
@@ -284,6 +286,12 @@ impl StudyRuns<'_> {
                 }
             }
         }
+        known_metrics
+    }
+
+    /// One series per workload, arm and metric, in that order.
+    fn series(&self, options: &Options) -> Outcome<Vec<Series>> {
+        let known_metrics = self.metrics_of_workloads();
         if let Some(wanted) = &options.primary {
             let names: BTreeSet<&str> =
                 known_metrics.iter().flatten().map(|metric| metric.metric.as_str()).collect();
@@ -329,7 +337,7 @@ impl StudyRuns<'_> {
     }
 
     /// Names metrics that no run of a workload measured, each reason once.
-    fn tell_unmeasured(&mut self) {
+    fn note_unmeasured(&mut self) {
         let mut reasons: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
         for run in &self.runs {
             for metric in &run.imported.values {
@@ -350,22 +358,19 @@ impl StudyRuns<'_> {
 /// Returns a run as a trial of one metric, or `None` if it does not concern the metric.
 fn trial(run: &StudyRun<'_>, metric: &str) -> Option<TrialValue> {
     let reported = run.imported.values.iter().find(|reported| reported.metric == metric);
-    let (value, reason) = match (&run.imported.failed, reported) {
-        (None, None) => return None,
-        (Some(failed), _) => (None, Some(failed.clone())),
-        (None, Some(RunMetric { value: None, why, .. })) => {
-            let unreported = || "the tool reported no number".to_owned();
-            (None, Some(why.clone().unwrap_or_else(unreported)))
-        }
-        // NaN and infinity are outside the range, too.
-        (None, Some(RunMetric { value: Some(value), .. })) if (0.0..=LARGEST).contains(value) => {
-            (Some(*value), None)
-        }
-        (None, Some(RunMetric { value: Some(value), .. })) => {
-            (None, Some(format!("the tool reported {value}, which cannot be compared")))
+    let checked: Result<f64, String> = if let Some(failed) = &run.imported.failed {
+        Err(failed.clone())
+    } else {
+        let RunMetric { value, why, .. } = reported?;
+        match value {
+            // NaN and infinity are outside the range, too.
+            Some(value) if (0.0..=LARGEST).contains(value) => Ok(*value),
+            Some(value) => Err(format!("the tool reported {value}, which cannot be compared")),
+            None => Err(why.clone().unwrap_or_else(|| "the tool reported no number".to_owned())),
         }
     };
-    let status = if reason.is_none() { Status::Ok } else { Status::Failed };
+    let status = if checked.is_ok() { Status::Ok } else { Status::Failed };
+    let (value, reason) = (checked.as_ref().ok().copied(), checked.err());
     Some(TrialValue { reason, ..TrialValue::bare(run.replicate, run.order, value, status) })
 }
 

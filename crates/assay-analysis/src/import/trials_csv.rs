@@ -11,15 +11,13 @@ use assay_core::catalogue::About;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::lines::{self, Splitter};
 
-use super::mistakes::Mistakes;
-use super::{Imported, Importer, Options, Reads};
+use super::{Imported, Importer, Options, Reads, mistakes::Mistakes};
 
 use header::Header;
 use table::TrialTable;
 
 /// Limit on the length of a line: pages repeat its words.
 const LONGEST_LINE: usize = 16 * 1024;
-
 pub const IMPORTER: Importer = Importer {
     about: About {
         name: "trials-csv",
@@ -46,11 +44,11 @@ pub fn read(name: &str, text: &str, options: &Options) -> Outcome<Imported> {
     let mut lines = lines::lines(text);
     let mut splitter = Splitter::new();
     let Some((number, first)) = lines.next() else {
-        return Err(Failure::mistake(nothing(name, text)));
+        return Err(Failure::mistake(no_rows_message(name, text)));
     };
     let Some(header) = Header::read(number, first, &mut splitter, &mut mistakes) else {
         mistakes.outcome()?;
-        return Err(Failure::mistake(nothing(name, text)));
+        return Err(Failure::mistake(no_rows_message(name, text)));
     };
     let mut table = TrialTable::new(&header);
     for (number, line) in lines {
@@ -63,7 +61,7 @@ pub fn read(name: &str, text: &str, options: &Options) -> Outcome<Imported> {
     Ok(build::build(table, options))
 }
 
-fn nothing(name: &str, text: &str) -> String {
+fn no_rows_message(name: &str, text: &str) -> String {
     let what = if text.trim().is_empty() { "is empty" } else { "contains only comments" };
     format!(
         "{name}:1:1: the file {what}; write a header and a row for each trial and metric (example: \

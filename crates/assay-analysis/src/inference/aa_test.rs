@@ -5,10 +5,9 @@ use assay_study::findings::{Check, Findings, Measurement, TrialValue, Verdict};
 use assay_study::results::design::ALPHA;
 use serde::Serialize;
 
-use super::distinct;
+use super::{across::log_value, days::POWER, distinct};
 
 pub const AA_TEST_FORMAT: &str = "assay-aa-test/1";
-const POWER: f64 = 0.8;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AaTest {
@@ -48,14 +47,15 @@ pub fn aa_test(findings: &Findings) -> AaTest {
     AaTest {
         format: AA_TEST_FORMAT.to_owned(),
         id: findings.study.id.clone(),
-        workloads: names.into_iter().filter_map(|name| of_workload(findings, name)).collect(),
+        workloads: names.into_iter().filter_map(|name| summarize(findings, name)).collect(),
         false_verdicts: compared.clone().filter(|found| differs(found.verdict)).count(),
         verdicts: compared.filter(|found| found.verdict.is_some()).count(),
         checks: findings.checks.clone(),
     }
 }
 
-fn of_workload(findings: &Findings, workload: &str) -> Option<AaWorkload> {
+/// Summarizes all pairs of identical configurations; `None` if no pair has a common replicate.
+fn summarize(findings: &Findings, workload: &str) -> Option<AaWorkload> {
     let cells: Vec<&Measurement> = findings
         .measurements
         .iter()
@@ -63,11 +63,11 @@ fn of_workload(findings: &Findings, workload: &str) -> Option<AaWorkload> {
         .collect();
     let mut samples = Vec::new();
     for (index, first) in cells.iter().enumerate() {
-        samples.extend(cells[index + 1..].iter().filter_map(|second| differences(first, second)));
+        samples.extend(cells[index + 1..].iter().filter_map(|second| log_ratios(first, second)));
     }
-    let squares: Vec<f64> =
+    let variances: Vec<f64> =
         samples.iter().filter_map(|sample| sample.sd).map(|sd| sd * sd).collect();
-    let sd = (squares.iter().sum::<f64>() / squares.len().max(1) as f64).sqrt();
+    let sd = (variances.iter().sum::<f64>() / variances.len().max(1) as f64).sqrt();
     let n = samples.iter().map(|sample| sample.n).min()?;
     let is_significant = |sample: &&Sample| sample.p_value(0.0).is_some_and(|p| p < ALPHA);
     Some(AaWorkload {
@@ -84,12 +84,12 @@ fn of_workload(findings: &Findings, workload: &str) -> Option<AaWorkload> {
     })
 }
 
-fn differences(first: &Measurement, second: &Measurement) -> Option<Sample> {
+/// Differences of the logarithms within each replicate that both have.
+fn log_ratios(first: &Measurement, second: &Measurement) -> Option<Sample> {
     let others = second.counting();
-    let level = |trial: &TrialValue| trial.value.filter(|value| *value > 0.0).map(f64::ln);
     let difference = |trial: &TrialValue| {
         let other = others.iter().find(|other| other.replicate == trial.replicate)?;
-        Some(level(other)? - level(trial)?)
+        Some(log_value(other)? - log_value(trial)?)
     };
     let differences: Vec<f64> = first.counting().into_iter().filter_map(difference).collect();
     Sample::of(&differences)
@@ -122,7 +122,7 @@ mod tests {
     }
 
     fn pairs(rows: &[Measurement], first: usize, second: usize) -> usize {
-        differences(&rows[first], &rows[second]).map_or(0, |sample| sample.n)
+        log_ratios(&rows[first], &rows[second]).map_or(0, |sample| sample.n)
     }
 
     #[test]

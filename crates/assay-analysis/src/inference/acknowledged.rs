@@ -1,9 +1,7 @@
 //! Compares rows of writes with and without syncs on one drive: a single row cannot show the difference.
 
-use assay_study::findings::measurements::Series;
-use assay_study::findings::{Because, Trust};
-use assay_study::results::plan::Arm;
-use assay_study::results::record::Trial;
+use assay_study::findings::{Because, Trust, measurements::Series};
+use assay_study::results::{plan::Arm, record::Trial};
 use assay_workloads::io::Pattern;
 
 use super::rows::RowTrials;
@@ -31,7 +29,7 @@ pub(super) struct Writes {
     drive: String,
 }
 
-pub(super) fn tell(all: &[Writes], rows: &mut [RowTrials<'_>], series: &mut [Series]) {
+pub(super) fn add_remarks(all: &[Writes], rows: &mut [RowTrials<'_>], series: &mut [Series]) {
     for synced in all.iter().filter(|writes| writes.is_synced) {
         let bare = all.iter().find(|writes| !writes.is_synced && writes.key == synced.key);
         let remark =
@@ -44,9 +42,15 @@ pub(super) fn tell(all: &[Writes], rows: &mut [RowTrials<'_>], series: &mut [Ser
 }
 
 /// The writes of the row with this index; `None` for other work, and without a known drive cache.
-pub(super) fn writes(index: usize, row: &RowTrials<'_>) -> Option<Writes> {
+pub(super) fn writes_of_row(index: usize, row: &RowTrials<'_>) -> Option<Writes> {
     let drive = row.site.filter(|_| row.trust.is_some()).and_then(rules::with_a_cache)?;
     let io = rules::one_by_one(row.workload)?;
+    let is_synced = match io.sync.every() {
+        None => false,
+        Some(1) => true,
+        // Only some of these writes wait for a sync, so their times are mixed.
+        Some(_) => return None,
+    };
     let counting: Vec<&Trial> = row.counting().map(|trial| trial.record).collect();
     let mut arm = row.arm.clone();
     arm.remove(SYNC);
@@ -60,20 +64,19 @@ pub(super) fn writes(index: usize, row: &RowTrials<'_>) -> Option<Writes> {
             size_bytes: io.size_bytes(),
             direct: io.direct,
         },
-        is_synced: io.sync.every() == Some(1),
-        times: WriteTimes::new(row.workload, &counting)
-            .filter(|_| io.sync.every().is_none_or(|every| every == 1))?,
+        is_synced,
+        times: WriteTimes::new(row.workload, &counting)?,
         drive: drive.name.clone(),
     })
 }
 
 /// The remark on a row's syncs, unless the row is invalid.
-pub(super) fn of_row<'r>(row: &'r RowTrials<'_>) -> Option<&'r str> {
+pub(super) fn sync_remark<'r>(row: &'r RowTrials<'_>) -> Option<&'r str> {
     let remark = row.remarks.iter().find(|(rule, _)| *rule == rules::ACKNOWLEDGED);
     remark.filter(|_| row.trust != Some(Trust::Invalid)).map(|(_, remark)| remark.text.as_str())
 }
 
-pub(super) fn of_because(because: &[Because]) -> Option<&str> {
+pub(super) fn sync_reason(because: &[Because]) -> Option<&str> {
     let because = because.iter().find(|because| because.rule == rules::ACKNOWLEDGED);
     because.map(|because| because.text.as_str())
 }
@@ -101,7 +104,7 @@ mod tests {
     }
 
     fn told(found: &Findings, row: &str) -> Option<String> {
-        of_because(&cell(found, row, "iops").reasons).map(str::to_owned)
+        sync_reason(&cell(found, row, "iops").reasons).map(str::to_owned)
     }
 
     fn sentences(found: &Findings) -> usize {
@@ -122,7 +125,7 @@ mod tests {
         assert_eq!(told(&found, "sequential-read"), None);
         assert_eq!(cell(&found, "sync-write", "iops").trust, Some(Trust::Trusted));
         // Metrics of time have the remark; amounts do not.
-        let of = |metric: &str| of_because(&cell(&found, "sync-write", metric).reasons).is_some();
+        let of = |metric: &str| sync_reason(&cell(&found, "sync-write", metric).reasons).is_some();
         assert!(of("latency_p50_ns") && !of("write_amplification"));
         assert_eq!(sentences(&found), 1, "{:?}", found.summary_texts());
         let as_sentence = format!("A{}.", &text[1..]);

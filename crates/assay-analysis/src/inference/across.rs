@@ -16,19 +16,15 @@ use assay_study::findings::{
     StudyFacts, TargetFacts, TrialValue, Trust, Verdict,
 };
 use assay_study::plan::arms::settable;
-use assay_study::results::design::ALPHA;
 use assay_study::results::plan::{Arm, arm_words, pilot_key};
-use assay_study::results::record::Status;
-use assay_study::results::surroundings::facts::Activity;
-use assay_workloads::metrics::is_of_speed;
-use assay_workloads::production::metrics::ARRIVALS;
+use assay_study::results::{design::ALPHA, record::Status, surroundings::facts::Activity};
+use assay_workloads::{metrics::is_of_speed, production::metrics::ARRIVALS};
 
-use super::classes;
 use super::days::{Days, POWER};
 use super::verdicts::{
-    across_words, add_note, correct, judge_across, verdict_of_ends, verdict_word, words,
+    across_words, add_note, apply_holm, judge_across, verdict_of_ends, verdict_word, words,
 };
-use super::windows;
+use super::{classes, windows};
 use crate::inference::distinct;
 
 const MOST_IN_ID: usize = 8;
@@ -60,10 +56,10 @@ pub(super) fn id_of_several(first: &str, others: &[&str]) -> String {
 /// Compares later results with the first, given the spread between days.
 pub fn compare(first: &Findings, later: &[Findings], days: Days) -> Findings {
     let unit = SampleUnit::OneDay(days);
-    if let Some(seen) = windows::new(first, later) {
-        let [before, after] = windows::doubted(&seen, [first, &later[0]]);
+    if let Some(seen) = windows::compare_windows(first, later) {
+        let [before, after] = windows::mark_suspect_windows(&seen, [first, &later[0]]);
         let mut found = compare_as(&before, std::slice::from_ref(&after), unit);
-        windows::tell(&seen, [&before, &after], &mut found);
+        windows::add_windows(&seen, [&before, &after], &mut found);
         return found;
     }
     let mut found = compare_as(first, later, unit);
@@ -71,15 +67,16 @@ pub fn compare(first: &Findings, later: &[Findings], days: Days) -> Findings {
     found
 }
 
+/// Compares later results with the first; `unit` limits what may be concluded.
 pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: SampleUnit) -> Findings {
     let results: Vec<&Findings> = std::iter::once(first).chain(later).collect();
     let names = names(&results);
     let mut cells = Vec::new();
     for (result, name) in results.iter().zip(&names) {
         let primary = result.measurements.iter().filter(|cell| cell.primary && !cell.control);
-        cells.extend(primary.map(|cell| named_cell(cell, name)));
+        cells.extend(primary.map(|cell| labeled_cell(cell, name)));
     }
-    let checks = later.iter().flat_map(|other| differences(first, other)).collect();
+    let checks = later.iter().flat_map(|other| setup_differences(first, other)).collect();
     let comparisons = compare_with_first(first, later, unit, &names);
     let ids: Vec<&str> = later.iter().map(|other| other.study.id.as_str()).collect();
     let last = later.last().unwrap_or(first);
@@ -108,12 +105,13 @@ pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: SampleUnit)
 /// Display names of results: the user's title, else the drives and the start time; equal names get time or ID.
 pub fn names(results: &[&Findings]) -> Vec<String> {
     let mut names: Vec<String> = results.iter().map(|one| name(one, 0)).collect();
-    for letters in [MINUTE, MINUTE + 3, 0] {
-        let before = names.clone();
+    // Equal names get the minute; if still equal, the seconds; then the ID replaces the name.
+    for letters in [Some(MINUTE), Some(MINUTE + 3), None] {
+        let previous = names.clone();
         for (index, result) in results.iter().enumerate() {
-            if before.iter().filter(|other| **other == before[index]).count() > 1 {
+            if previous.iter().filter(|other| **other == previous[index]).count() > 1 {
                 let id = || result.study.id.clone();
-                names[index] = if letters > 0 { name(result, letters) } else { id() };
+                names[index] = letters.map_or_else(id, |letters| name(result, letters));
             }
         }
     }
@@ -125,7 +123,7 @@ fn name(found: &Findings, letters: usize) -> String {
     let StudyFacts { title, started, .. } = &found.study;
     let targets = &found.environment.targets;
     let is_of_user = !presets::is_title(title) && !title.is_empty();
-    let (called, letters) = if is_of_user || targets.is_empty() {
+    let (label, letters) = if is_of_user || targets.is_empty() {
         (title.clone(), letters)
     } else {
         let model = |target: &TargetFacts| target.drive.split(',').next().map(str::to_owned);
@@ -134,12 +132,12 @@ fn name(found: &Findings, letters: usize) -> String {
         (drives.join(" and "), letters.max(MINUTE))
     };
     let time: String = started.replace('T', " ").chars().take(letters).collect();
-    format!("{called} {time}").trim().to_owned()
+    format!("{label} {time}").trim().to_owned()
 }
 
 /// Title of the comparison: the drive, if both results have the same, and the results.
 fn title(first: &Findings, last: &Findings, names: &[String]) -> String {
-    let subject = |findings: &Findings| {
+    let drives = |findings: &Findings| {
         let mut targets: Vec<String> = Vec::new();
         for target in &findings.environment.targets {
             let filesystem = target.filesystem_name().map(|name| format!(", {name}"));
@@ -148,23 +146,25 @@ fn title(first: &Findings, last: &Findings, names: &[String]) -> String {
         targets.dedup();
         targets.join(" and ")
     };
-    let [before, after] = [subject(first), subject(last)];
-    let (name, names) = (&names[0], names[1..].join(", "));
-    match (before == after, before.is_empty() || after.is_empty()) {
-        (_, true) => format!("{names} against {name}"),
-        (true, _) => format!("{after}: {names} against {name}"),
-        (false, _) => format!("{after} ({names}) against {before} ({name})"),
+    let [before, after] = [drives(first), drives(last)];
+    let (first_name, later_names) = (&names[0], names[1..].join(", "));
+    if before.is_empty() || after.is_empty() {
+        format!("{later_names} against {first_name}")
+    } else if before == after {
+        format!("{after}: {later_names} against {first_name}")
+    } else {
+        format!("{after} ({later_names}) against {before} ({first_name})")
     }
 }
 
-pub(super) fn named(arm: &Arm, name: &str) -> Arm {
+pub(super) fn labeled(arm: &Arm, name: &str) -> Arm {
     let mut arm = arm.clone();
     arm.insert(RESULT.to_owned(), name.to_owned());
     arm
 }
 
-pub(super) fn named_cell(cell: &Measurement, name: &str) -> Measurement {
-    Measurement { configuration: named(&cell.configuration, name), ..cell.clone() }
+pub(super) fn labeled_cell(cell: &Measurement, name: &str) -> Measurement {
+    Measurement { configuration: labeled(&cell.configuration, name), ..cell.clone() }
 }
 
 pub(super) struct Fact {
@@ -191,14 +191,14 @@ impl Fact {
     }
 }
 
-/// Differences in the setup of two results: any of them may explain a difference in their numbers.
-fn differences(first: &Findings, other: &Findings) -> Vec<Check> {
-    let (before, after) = (facts(first), facts(other));
+/// Checks for the differences in setup: any of them may explain a difference in the numbers.
+fn setup_differences(first: &Findings, other: &Findings) -> Vec<Check> {
+    let (before, after) = (setup_facts(first), setup_facts(other));
     let after: BTreeMap<&str, &Fact> =
         after.iter().rev().map(|fact| (fact.key.as_str(), fact)).collect();
-    let mut texts = distinct(before.iter().filter_map(|was| {
-        let is = after.get(was.key.as_str()).filter(|is| !was.is_like(is))?;
-        Some(format!("{} changed from {} to {}", was.name, was.value, is.value))
+    let mut texts = distinct(before.iter().filter_map(|old| {
+        let new = after.get(old.key.as_str()).filter(|new| !old.is_like(new))?;
+        Some(format!("{} changed from {} to {}", old.name, old.value, new.value))
     }));
     if [first, other].iter().any(|one| one.environment.unknown == Unknown::ALL) {
         texts.push("some results do not contain a record of their environment".to_owned());
@@ -212,7 +212,8 @@ fn differences(first: &Findings, other: &Findings) -> Vec<Check> {
     texts.into_iter().map(|text| Check::new("environment", text)).collect()
 }
 
-fn facts(findings: &Findings) -> Vec<Fact> {
+/// The properties whose change may explain a difference between two results.
+fn setup_facts(findings: &Findings) -> Vec<Fact> {
     let environment = &findings.environment;
     let targets = &environment.targets;
     let number =
@@ -237,7 +238,7 @@ fn facts(findings: &Findings) -> Vec<Fact> {
             facts.push(Fact::new(&format!("{name} {property}"), value));
         }
     }
-    facts.extend(work(findings));
+    facts.extend(workload_facts(findings));
     facts
 }
 
@@ -256,11 +257,11 @@ pub(super) fn day(findings: &Findings) -> String {
     findings.study.started.chars().take(10).collect()
 }
 
-pub(super) fn work(findings: &Findings) -> Vec<Fact> {
+pub(super) fn workload_facts(findings: &Findings) -> Vec<Fact> {
     let mut facts = Vec::new();
     for workload in &findings.workloads {
         let key = pilot_key(&workload.name, &workload.configuration);
-        let [time, ramp] = [workload.time_ns, workload.ramp_ns].map(about);
+        let [time, ramp] = [workload.time_ns, workload.ramp_ns].map(rounded_time);
         facts.push(Fact::new(&format!("workload {key}"), &workload.text));
         facts.push(Fact {
             key: format!("trials of {key}"),
@@ -273,7 +274,7 @@ pub(super) fn work(findings: &Findings) -> Vec<Fact> {
 }
 
 /// Rounds a time to two digits: pilots that choose 321 ms and 319 ms agree.
-fn about(ns: u64) -> String {
+fn rounded_time(ns: u64) -> String {
     let step = 10_u64.pow(ns.max(1).ilog10().saturating_sub(1));
     show::duration((ns.saturating_add(step / 2) / step * step) as f64)
 }
@@ -350,7 +351,7 @@ impl<'a> ResultIndex<'a> {
     /// Logarithms of the trials behind a row's number; `None` without a baseline for [`RatioBase::ToItsBaseline`].
     pub fn values(&self, cell: &Measurement, base: RatioBase) -> Option<Vec<f64>> {
         match base {
-            RatioBase::Plain => Some(cell.counting().into_iter().filter_map(level).collect()),
+            RatioBase::Plain => Some(cell.counting().into_iter().filter_map(log_value).collect()),
             RatioBase::ToItsBaseline => {
                 self.relative_to_baseline(cell).map(|(_, differences)| differences)
             }
@@ -370,7 +371,7 @@ impl<'a> ResultIndex<'a> {
             baseline.counting().into_iter().chain(undisturbed).collect();
         let difference = |trial: &TrialValue| {
             let partner = partners.iter().find(|other| other.replicate == trial.replicate)?;
-            Some(level(trial)? - level(partner)?)
+            Some(log_value(trial)? - log_value(partner)?)
         };
         let differences: Vec<f64> = cell.counting().into_iter().filter_map(difference).collect();
         (!differences.is_empty()).then_some((arm, differences))
@@ -402,7 +403,7 @@ fn compare_with_first(
     let mut comparisons = Vec::new();
     for rows in of_results {
         let judged = rows.into_iter().map(|(found, tests)| {
-            let mut found = weighed(found, tests, family, unit);
+            let mut found = with_verdict(found, tests, family, unit);
             found.text = across_words(&found);
             found
         });
@@ -410,7 +411,7 @@ fn compare_with_first(
         judge_across(&mut judged, |workload, class| is_live(first, workload, class));
         comparisons.extend(judged);
     }
-    correct(comparisons.iter_mut().filter(|found| found.primary));
+    apply_holm(comparisons.iter_mut().filter(|found| found.primary));
     comparisons
 }
 
@@ -424,18 +425,14 @@ fn test_all(first: &Findings, other: &Findings, unit: SampleUnit, names: [&str; 
         if cell.scale == Scale::Difference {
             continue;
         }
-        let relative = before
-            .relative_to_baseline(cell)
-            .zip(after.relative_to_baseline(later))
-            .filter(|((base, _), (later, _))| settable(base) == settable(later))
-            .and_then(|((_, before), (_, after))| Sample::of(&before).zip(Sample::of(&after)));
         let plain =
             |result: &ResultIndex<'_>, cell| Sample::of(&result.values(cell, RatioBase::Plain)?);
-        let (kind, samples) = match relative {
+        let (kind, samples) = match samples_relative_to_baseline([&before, &after], [cell, later]) {
             Some(pair) => (Kind::RerunBaseline, Some(pair)),
             None => (Kind::BetweenResults, plain(&before, cell).zip(plain(&after, later))),
         };
-        let arms = [named(&cell.configuration, names[0]), named(&later.configuration, names[1])];
+        let arms =
+            [labeled(&cell.configuration, names[0]), labeled(&later.configuration, names[1])];
         let mut found = comparison(cell, arms, kind, samples);
         add_trust_notes(&mut found, [cell, later], ["the earlier", "the later"]);
         if !found.better.is_known() {
@@ -445,14 +442,26 @@ fn test_all(first: &Findings, other: &Findings, unit: SampleUnit, names: [&str; 
         if emulated && is_of_speed(&found.metric) {
             add_note(&mut found, Note::Emulated);
         }
-        let tests = samples.and_then(|(before, after)| tests(&before, &after, unit));
+        let tests = samples.and_then(|(before, after)| test_samples(&before, &after, unit));
         rows.push((found, tests));
     }
     rows
 }
 
-/// Tests two samples; two values have no interval (R4).
-fn tests(before: &Sample, after: &Sample, unit: SampleUnit) -> Option<Tests> {
+/// Each side's trials relative to its baseline; `None` unless both have the same baseline.
+fn samples_relative_to_baseline(
+    results: [&ResultIndex<'_>; 2],
+    cells: [&Measurement; 2],
+) -> Option<(Sample, Sample)> {
+    let (first_baseline, first) = results[0].relative_to_baseline(cells[0])?;
+    let (later_baseline, later) = results[1].relative_to_baseline(cells[1])?;
+    if settable(first_baseline) != settable(later_baseline) {
+        return None;
+    }
+    Some((Sample::of(&first)?, Sample::of(&later)?))
+}
+
+fn test_samples(before: &Sample, after: &Sample, unit: SampleUnit) -> Option<Tests> {
     if before.n.min(after.n) < FEWEST_FOR_INTERVAL {
         return None;
     }
@@ -470,7 +479,7 @@ fn is_live(found: &Findings, workload: &str, class: &'static str) -> bool {
 }
 
 /// Logarithm of a trial's value; the row decides which trials count.
-pub(super) fn level(trial: &TrialValue) -> Option<f64> {
+pub(super) fn log_value(trial: &TrialValue) -> Option<f64> {
     trial.value.filter(|value| *value > 0.0).map(f64::ln)
 }
 
@@ -506,52 +515,58 @@ pub(super) fn add_trust_notes(found: &mut Comparison, cells: [&Measurement; 2], 
 }
 
 /// Adds the intervals and the verdict; never *equivalent* if each side is one day.
-pub(super) fn weighed(
+pub(super) fn with_verdict(
     mut found: Comparison,
     tests: Option<Tests>,
     family: usize,
     unit: SampleUnit,
 ) -> Comparison {
-    let logs = |alpha: f64| {
+    let log_interval = |alpha: f64| {
         let Tests { welch, days } = tests?;
         days.map_or_else(|| welch?.interval(alpha), |days| days.interval(alpha))
     };
-    let ends = |alpha: f64| Some(logs(alpha)?.map(f64::exp));
-    found.ci95 = ends(ALPHA);
+    let ratio_interval = |alpha: f64| Some(log_interval(alpha)?.map(f64::exp));
+    found.ci95 = ratio_interval(ALPHA);
     found.p_holm = tests
         .and_then(|Tests { welch, days }| days.map_or(welch.map(|test| test.p), |days| days.p()));
-    if found.primary {
-        let alpha = bonferroni(ALPHA, family);
-        found.ci95_simultaneous = ends(alpha);
-        found.min_detectable_ratios = tests.and_then(|tests| {
-            // Two-sided, so each side gets half of the error.
-            let reach = tests.days?.found(alpha / 2.0, POWER)?;
-            Some([-reach, reach].map(f64::exp))
-        });
-        let is_invalid =
-            |note: &Note| matches!(note, Note::TrustOfResult { trust: Trust::Invalid, .. });
-        let invalid = found.note_facts.iter().any(is_invalid);
-        let emulated = found.note_facts.contains(&Note::Emulated);
-        let is_finite = found.ci95_simultaneous.is_some_and(|ends| ends[1].is_finite());
-        if !invalid && !emulated && found.better.is_known() && is_finite {
-            let intervals = logs(alpha).zip(logs(2.0 * alpha));
-            found.verdict = intervals.map(|(family, tost)| verdict(&mut found, family, tost, unit));
-        }
+    if !found.primary {
+        return found;
+    }
+    let alpha = bonferroni(ALPHA, family);
+    found.ci95_simultaneous = ratio_interval(alpha);
+    found.min_detectable_ratios = tests.and_then(|tests| {
+        // Two-sided, so each side gets half of the error.
+        let reach = tests.days?.found(alpha / 2.0, POWER)?;
+        Some([-reach, reach].map(f64::exp))
+    });
+    let forbids_verdict = |note: &Note| {
+        matches!(note, Note::Emulated | Note::TrustOfResult { trust: Trust::Invalid, .. })
+    };
+    let is_finite = found.ci95_simultaneous.is_some_and(|ends| ends[1].is_finite());
+    if found.better.is_known() && is_finite && !found.note_facts.iter().any(forbids_verdict) {
+        // TOST at level alpha uses the interval of level 2 alpha.
+        let intervals = log_interval(alpha).zip(log_interval(2.0 * alpha));
+        found.verdict = intervals.map(|(family, tost)| verdict(&mut found, family, tost, unit));
     }
     found
 }
 
 /// The verdict from the simultaneous CI and the TOST interval, both of logarithms.
-fn verdict(found: &mut Comparison, family: [f64; 2], tost: [f64; 2], unit: SampleUnit) -> Verdict {
+fn verdict(
+    found: &mut Comparison,
+    simultaneous: [f64; 2],
+    tost: [f64; 2],
+    unit: SampleUnit,
+) -> Verdict {
     let higher = found.better == Better::Higher;
     let margin = match unit {
         SampleUnit::OneDay(_) => return Verdict::Inconclusive,
         SampleUnit::Sessions { margin: Some(margin) } => margin,
         SampleUnit::Trials | SampleUnit::Sessions { margin: None } => {
-            return verdict_of_ends(family.map(f64::exp), higher);
+            return verdict_of_ends(simultaneous.map(f64::exp), higher);
         }
     };
-    let judged = judge(family, tost, margin, higher);
+    let judged = judge(simultaneous, tost, margin, higher);
     found.margin = Some(margin);
     found.ci_equivalence = Some(tost.map(f64::exp));
     found.within_margin = judged.within_margin;

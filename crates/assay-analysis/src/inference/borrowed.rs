@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_study::findings::Trust;
-use assay_study::findings::measurements::Series;
+use assay_study::findings::{Trust, measurements::Series};
 use assay_study::results::record::Trial;
 use assay_workloads::metrics;
 
@@ -15,9 +14,15 @@ const RATE: &str = "bandwidth_bytes_per_s";
 #[derive(Default)]
 pub(super) struct Rates {
     /// Target -> bytes per second of its fastest read-only row.
-    reading: BTreeMap<usize, f64>,
-    /// Rows with writes: the target, and the flush after them that did nothing, if any, with bytes per second.
-    writing: BTreeMap<usize, (usize, Option<(IdleFlush, f64)>)>,
+    fastest_reads: BTreeMap<usize, f64>,
+    rows_with_writes: Vec<RowWithWrites>,
+}
+
+struct RowWithWrites {
+    index: usize,
+    target: usize,
+    /// The flush after the writes if it did nothing, with the row's bytes per second.
+    idle_flush: Option<(IdleFlush, f64)>,
 }
 
 impl Rates {
@@ -26,28 +31,30 @@ impl Rates {
             return;
         };
         let target = row.workload.target;
-        // Use the row's own number: both appear next to each other.
+        // The remark quotes the rate next to the row's number, so both must be equal.
         let rate = series.iter().find(|one| one.metric == RATE);
-        let rate = rate.and_then(|one| super::cells::number(&one.trials, None));
+        let rate = rate.and_then(|one| super::cells::row_value(&one.trials, None));
         if row.workload.writes() {
             let counting: Vec<&Trial> = row.counting().map(|trial| trial.record).collect();
-            let idle = IdleFlush::new(site, row.workload, &counting);
-            self.writing.insert(index, (target, idle.zip(rate)));
+            let idle_flush = IdleFlush::new(site, row.workload, &counting).zip(rate);
+            self.rows_with_writes.push(RowWithWrites { index, target, idle_flush });
         } else if let Some(rate) = rate {
-            let known = self.reading.entry(target).or_default();
-            *known = known.max(rate);
+            let fastest = self.fastest_reads.entry(target).or_default();
+            *fastest = fastest.max(rate);
         }
     }
 
     /// Marks all rows with writes to a drive whose host caches them, and their series.
-    pub fn tell(&self, rows: &mut [RowTrials<'_>], series: &mut [Series]) {
-        for (target, reading) in &self.reading {
-            let writing = || self.writing.iter().filter(|(_, (of, _))| of == target);
-            let judge = |(flush, rate): &(IdleFlush, f64)| flush.beside(*rate, *reading);
-            let remark = writing().find_map(|(_, (_, flush))| flush.as_ref().and_then(judge));
+    pub fn add_remarks(&self, rows: &mut [RowTrials<'_>], series: &mut [Series]) {
+        for (target, read_rate) in &self.fastest_reads {
+            let of_target = || self.rows_with_writes.iter().filter(|row| row.target == *target);
+            let remark = of_target().find_map(|row| {
+                let (flush, write_rate) = row.idle_flush.as_ref()?;
+                flush.remark_for(*write_rate, *read_rate)
+            });
             let Some(remark) = remark else { continue };
-            for (index, _) in writing() {
-                replace_remark(&mut rows[*index], series, &remark);
+            for row in of_target() {
+                replace_remark(&mut rows[row.index], series, &remark);
             }
         }
     }
@@ -195,7 +202,7 @@ mod tests {
         use assay_study::findings::LENT;
         let bench = Bench::new(&["."]).row(0, "sequential-read", 1 << 20, &[100; 3]);
         let mut row =
-            super::super::rows::bare(&bench.plan.workloads[0], &bench.plan, &bench.environment);
+            super::super::rows::bare_row(&bench.plan.workloads[0], &bench.plan, &bench.environment);
         assert!(row.as_given(Nature::Amount).is_none(), "no rule saw a lent drive");
         row.remarks = vec![(LENT, RuleRemark::new(Trust::Suspect, "the host caches data"))];
         let note = row.as_given(Nature::Amount).unwrap();

@@ -1,15 +1,12 @@
 //! Cells: the center and spread of one series, over the same trials as its comparison.
 
-use std::collections::HashMap;
-use std::ptr;
+use std::{collections::HashMap, ptr};
 
 use assay_core::quantity::Scale;
 use assay_core::stats::{Sample, geometric_mean, median};
-use assay_study::findings::measurements::Series;
-use assay_study::findings::{Measurement, TrialValue, is_wide};
+use assay_study::findings::{Measurement, TrialValue, is_wide, measurements::Series};
 use assay_study::results::design::{ALPHA, Design};
-use assay_study::results::plan::Arm;
-use assay_study::results::record::Status;
+use assay_study::results::{plan::Arm, record::Status};
 
 /// Below this number of trials, every statement on a cell is provisional (R4).
 const SETTLED: usize = 6;
@@ -24,10 +21,10 @@ pub(super) fn cells(design: &Design, series: Vec<Series>) -> Vec<Measurement> {
 }
 
 /// The number of a row from its trials of a ratio metric; `baseline` are the trials of its baseline.
-pub(super) fn number(trials: &[TrialValue], baseline: Option<&[TrialValue]>) -> Option<f64> {
+pub(super) fn row_value(trials: &[TrialValue], baseline: Option<&[TrialValue]>) -> Option<f64> {
     let baseline = baseline.filter(|baseline| is_repeated(trials) && is_repeated(baseline));
     let values: Vec<f64> =
-        counted(trials, baseline).into_iter().filter_map(|trial| trial.value).collect();
+        counted_trials(trials, baseline).into_iter().filter_map(|trial| trial.value).collect();
     geometric_mean(&values).map(|center| center.mean).or_else(|| median(&values))
 }
 
@@ -35,7 +32,7 @@ fn is_repeated(trials: &[TrialValue]) -> bool {
     trials.iter().any(|trial| trial.repeats.is_some())
 }
 
-/// Baseline trials of each series with a repeated trial, by index of the series.
+/// Baseline trials of each series with a repeated trial, by index of the series; the baselines have none.
 fn baselines(design: &Design, series: &[Series]) -> HashMap<usize, Vec<TrialValue>> {
     let key = |one: &Series, arm: Arm| (one.workload.clone(), one.metric.clone(), arm);
     let repeated = || series.iter().enumerate().filter(|(_, one)| is_repeated(&one.trials));
@@ -55,15 +52,16 @@ fn baselines(design: &Design, series: &[Series]) -> HashMap<usize, Vec<TrialValu
     baselines
 }
 
-pub(super) fn cell(series: Series) -> Measurement {
+pub(super) fn unpaired_cell(series: Series) -> Measurement {
     measurement(series, None)
 }
 
+/// Sums up a series over its undisturbed trials, preferably those that pair with the baseline's.
 fn measurement(series: Series, baseline: Option<&[TrialValue]>) -> Measurement {
-    let counted = counted(&series.trials, baseline);
-    let values: Vec<f64> = counted.iter().filter_map(|trial| trial.value).collect();
+    let counted_trials = counted_trials(&series.trials, baseline);
+    let values: Vec<f64> = counted_trials.iter().filter_map(|trial| trial.value).collect();
     let values = values.as_slice();
-    let counted = unusual_positions(&series.trials, &counted);
+    let counted = unusual_positions(&series.trials, &counted_trials);
     let (geometric, mean) = match series.scale {
         Scale::Ratio => (geometric_mean(values), None),
         Scale::Difference => (None, Sample::of(values)),
@@ -110,23 +108,26 @@ fn positions(trials: &[TrialValue], counted: &[&TrialValue]) -> Vec<usize> {
     counted.iter().filter_map(|trial| indices.get(&ptr::from_ref(*trial)).copied()).collect()
 }
 
-pub(super) fn counting(trials: &[TrialValue]) -> Vec<usize> {
-    positions(trials, &counted(trials, None))
+pub(super) fn counted_positions(trials: &[TrialValue]) -> Vec<usize> {
+    positions(trials, &counted_trials(trials, None))
 }
 
-pub(super) fn summarised(trials: &[TrialValue]) -> Vec<f64> {
-    counted(trials, None).into_iter().filter_map(|trial| trial.value).collect()
+pub(super) fn counted_values(trials: &[TrialValue]) -> Vec<f64> {
+    counted_trials(trials, None).into_iter().filter_map(|trial| trial.value).collect()
 }
 
 /// The trials behind a cell: one per replicate, if enough replicates have an undisturbed one.
-fn counted<'t>(trials: &'t [TrialValue], baseline: Option<&[TrialValue]>) -> Vec<&'t TrialValue> {
+fn counted_trials<'t>(
+    trials: &'t [TrialValue],
+    baseline: Option<&[TrialValue]>,
+) -> Vec<&'t TrialValue> {
     let first_runs = || trials.iter().filter(|trial| trial.repeats.is_none());
     let has_value = |trial: &&TrialValue| trial.value.is_some();
     let mut undisturbed = Vec::new();
     for first in first_runs() {
-        let paired = baseline.and_then(|baseline| paired(trials, first, baseline));
-        let counted = paired.filter(has_value);
-        undisturbed.extend(counted.or_else(|| standing(trials, first).filter(has_value)));
+        let pairable = baseline.and_then(|baseline| pairable_trial(trials, first, baseline));
+        let pairable = pairable.filter(has_value);
+        undisturbed.extend(pairable.or_else(|| undisturbed_run(trials, first).filter(has_value)));
     }
     if undisturbed.len() >= ENOUGH {
         return undisturbed;
@@ -135,7 +136,7 @@ fn counted<'t>(trials: &'t [TrialValue], baseline: Option<&[TrialValue]>) -> Vec
 }
 
 /// The trial that pairs with the baseline's: the first run, or the repeat in which both are undisturbed.
-fn paired<'t>(
+fn pairable_trial<'t>(
     trials: &'t [TrialValue],
     first: &'t TrialValue,
     baseline: &[TrialValue],
@@ -144,9 +145,10 @@ fn paired<'t>(
         return None;
     }
     let replicate = first.replicate;
-    let is_baseline_undisturbed = |round: u32, repeats: Option<u32>| {
+    // `repeats` is the replicate that the baseline's trial repeats, `None` for a first run.
+    let is_baseline_undisturbed = |replicate: u32, repeats: Option<u32>| {
         let base = baseline.iter().find(|trial| {
-            trial.replicate == round
+            trial.replicate == replicate
                 && trial.status != Status::Warmup
                 && trial.repeats.map(|first| first.replicate) == repeats
         });
@@ -160,7 +162,7 @@ fn paired<'t>(
 }
 
 /// A trial, or its undisturbed repeat if it was disturbed.
-fn standing<'t>(trials: &'t [TrialValue], first: &'t TrialValue) -> Option<&'t TrialValue> {
+fn undisturbed_run<'t>(trials: &'t [TrialValue], first: &'t TrialValue) -> Option<&'t TrialValue> {
     match first.status {
         Status::Ok => Some(first),
         Status::Disturbed => undisturbed_repeats(trials, first).next(),

@@ -1,12 +1,10 @@
 //! Checks of the study as a whole.
 
 use assay_core::quantity::units::show;
-use assay_study::findings::Check;
-use assay_study::findings::facts::OrderFacts;
-use assay_study::results::course;
+use assay_study::findings::{Check, facts::OrderFacts};
 use assay_study::results::design::{Fresh, Order, Stopping};
-use assay_study::results::plan::Plan;
 use assay_study::results::record::{Status, Trial};
+use assay_study::results::{course, plan::Plan};
 
 use super::time::TrialTime;
 
@@ -44,7 +42,8 @@ impl CheckCounts {
     }
 }
 
-pub(super) fn checks(plan: &Plan, counts: &CheckCounts, ended: Option<&str>) -> Vec<Check> {
+/// `ended` is why the study stopped early, if it did.
+pub(super) fn study_checks(plan: &Plan, counts: &CheckCounts, ended: Option<&str>) -> Vec<Check> {
     let &CheckCounts { run, repeats, .. } = counts;
     let watched = plan.is_only_watched();
     // Disturbed trials only matter to numbers that lead to a verdict.
@@ -52,26 +51,25 @@ pub(super) fn checks(plan: &Plan, counts: &CheckCounts, ended: Option<&str>) -> 
     let is_race = matches!(plan.design.stopping, Stopping::Race { .. });
     let mut checks = Vec::new();
     let recorded = plan.design.order == Order::Recorded;
-    checks.extend((!watched && !recorded).then(|| order(plan)));
+    checks.extend((!watched && !recorded).then(|| order_check(plan)));
     checks.extend(counts.time.text().map(|text| Check::new("time", text)));
     let planned = plan.trials.iter().filter(|trial| !trial.is_lead_in()).count();
-    match ended {
-        Some(why) if !why.is_empty() => checks.push(Check::new("stopping", why.to_owned())),
-        _ if watched && run < planned => checks.push(Check::new("incomplete", CUT.to_owned())),
-        _ if run - repeats < planned => {
-            let run = run - repeats;
-            let verb = if run == 1 { "was" } else { "were" };
-            let effect = match (judged, is_race) {
-                (true, true) => ": no winner before the race ends",
-                (true, false) => ": no verdict before the study ends",
-                (false, _) => "",
-            };
-            let text = format!("{run} of {planned} planned trials {verb} run{effect}");
-            checks.push(Check::new("incomplete", text));
-        }
-        _ => {}
+    let planned_run = run - repeats;
+    if let Some(why) = ended.filter(|why| !why.is_empty()) {
+        checks.push(Check::new("stopping", why.to_owned()));
+    } else if watched && run < planned {
+        checks.push(Check::new("incomplete", CUT.to_owned()));
+    } else if planned_run < planned {
+        let verb = if planned_run == 1 { "was" } else { "were" };
+        let effect = match (judged, is_race) {
+            (true, true) => ": no winner before the race ends",
+            (true, false) => ": no verdict before the study ends",
+            (false, _) => "",
+        };
+        let text = format!("{planned_run} of {planned} planned trials {verb} run{effect}");
+        checks.push(Check::new("incomplete", text));
     }
-    checks.extend(stopping(plan));
+    checks.extend(stopping_check(plan));
     checks.extend(shared_luck(plan));
     checks.extend(repeated_trials(repeats, is_race));
     checks.extend(disturbed_trials(counts, judged, is_race));
@@ -142,7 +140,7 @@ fn shared_luck(plan: &Plan) -> Option<Check> {
 }
 
 /// The stopping rule; `None` for a fixed number of replicates.
-fn stopping(plan: &Plan) -> Option<Check> {
+fn stopping_check(plan: &Plan) -> Option<Check> {
     let text = match &plan.design.stopping {
         Stopping::Fixed => return None,
         Stopping::Looks { at, .. } => {
@@ -160,7 +158,7 @@ fn stopping(plan: &Plan) -> Option<Check> {
             "{}a race: from the third replicate, Assay eliminates configurations that are worse (simultaneous 95% \
              confidence sequence); the race ends when one is left, when none can be more than {} better than the \
              leader, or after {} replicates",
-            screened(*screen),
+            screen_words(*screen),
             show::share(*closeness),
             plan.replicates.saturating_sub(*screen)
         ),
@@ -168,7 +166,7 @@ fn stopping(plan: &Plan) -> Option<Check> {
     Some(Check::new("stopping", text))
 }
 
-fn screened(passes: u32) -> String {
+fn screen_words(passes: u32) -> String {
     match passes {
         0 => String::new(),
         _ => format!(
@@ -179,7 +177,7 @@ fn screened(passes: u32) -> String {
 }
 
 /// How the trials were ordered; the seed identifies the order.
-fn order(plan: &Plan) -> Check {
+fn order_check(plan: &Plan) -> Check {
     let lead_ins = plan.trials.iter().filter(|trial| trial.is_lead_in()).count() > 1;
     let replicates = plan.replicates.saturating_sub(plan.design.stopping.passes());
     let order = OrderFacts { replicates, order: plan.design.order, warmups: lead_ins };

@@ -38,16 +38,17 @@ fn judge_claim(claim: &RatedClaim, numbers: &Numbers) -> (RatingResult, String) 
         RatedClaim::Class(class) => return (class_result(class, numbers), requirements(class)),
     };
     let number = numbers.get(name);
-    (at_least(number, *limit), claim_text(what, number, shown))
+    (judge_limit(number, *limit), claim_text(what, number, shown))
 }
 
 /// For each family of classes: the highest one that is reached, else the first undetermined one, else the lowest.
 pub fn classes(numbers: &Numbers) -> Vec<CardClaim> {
     let best = FAMILIES.iter().filter_map(|family| {
-        let with =
+        let with_result =
             |wanted| family.iter().filter(move |class| class_result(class, numbers) == wanted);
-        let reached = with(RatingResult::Above).next_back();
-        let class = reached.or(with(RatingResult::Open).next()).or(family.first())?;
+        let highest_reached = with_result(RatingResult::Above).next_back();
+        let first_open = with_result(RatingResult::Open).next();
+        let class = highest_reached.or(first_open).or(family.first())?;
         let outcome = class_result(class, numbers);
         let word = match outcome {
             RatingResult::Above => format!("reaches {}", class.name),
@@ -62,7 +63,7 @@ pub fn classes(numbers: &Numbers) -> Vec<CardClaim> {
     best.collect()
 }
 
-fn larger<'n>(names: [&str; 2], numbers: &'n Numbers) -> Option<&'n CardNumber> {
+fn larger_number<'n>(names: [&str; 2], numbers: &'n Numbers) -> Option<&'n CardNumber> {
     let numbers = names.iter().filter_map(|name| numbers.get(*name));
     numbers.max_by(|a, b| a.value.total_cmp(&b.value))
 }
@@ -71,8 +72,8 @@ fn larger<'n>(names: [&str; 2], numbers: &'n Numbers) -> Option<&'n CardNumber> 
 fn limits<'n>(class: &SpeedClass, numbers: &'n Numbers) -> Vec<(Option<&'n CardNumber>, f64)> {
     let mut limits = vec![(numbers.get("write_mb_s"), class.write_mb_s * 1e6)];
     if class.iops[0] > 0.0 {
-        limits.push((larger(["read_iops", "queued_read_iops"], numbers), class.iops[0]));
-        limits.push((larger(["write_iops", "queued_write_iops"], numbers), class.iops[1]));
+        limits.push((larger_number(["read_iops", "queued_read_iops"], numbers), class.iops[0]));
+        limits.push((larger_number(["write_iops", "queued_write_iops"], numbers), class.iops[1]));
     }
     limits
 }
@@ -80,7 +81,8 @@ fn limits<'n>(class: &SpeedClass, numbers: &'n Numbers) -> Vec<(Option<&'n CardN
 /// Outcome of a class: all limits must be reached; one missed limit is enough to fail.
 fn class_result(class: &SpeedClass, numbers: &Numbers) -> RatingResult {
     let limits = limits(class, numbers).into_iter();
-    let results: Vec<RatingResult> = limits.map(|(value, limit)| at_least(value, limit)).collect();
+    let results: Vec<RatingResult> =
+        limits.map(|(value, limit)| judge_limit(value, limit)).collect();
     let has = |wanted| results.contains(&wanted).then_some(wanted);
     has(RatingResult::Below).or(has(RatingResult::Open)).unwrap_or(RatingResult::Above)
 }
@@ -98,7 +100,7 @@ fn requirements(class: &SpeedClass) -> String {
 }
 
 /// A number against a limit, by its CI; open without a CI, or if the number is not trusted.
-fn at_least(number: Option<&CardNumber>, limit: f64) -> RatingResult {
+fn judge_limit(number: Option<&CardNumber>, limit: f64) -> RatingResult {
     let trusted = number.filter(|number| number.doubt().is_empty());
     match trusted.and_then(|number| number.ci95) {
         Some([low, _]) if low >= limit => RatingResult::Above,

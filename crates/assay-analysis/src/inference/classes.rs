@@ -1,16 +1,13 @@
-//! Request classes of the target's devices (reads, writes, flushes, discards), each reported, compared and judged
-//! separately: a setting that helps one may starve another.
+//! Request classes of the target's devices, each judged separately: a setting that helps one may starve another.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_core::quantity::metric::{self, CLASS_METRICS, Statistic};
-use assay_core::quantity::played;
-use assay_core::quantity::units::show;
 use assay_core::quantity::{Metric, Scale};
+use assay_core::quantity::{played, units::show};
 use assay_core::stats::observations_needed;
 use assay_machine::probes::block_latency::counts::{BlockLatency, ClassSpan, Latencies};
-use assay_machine::probes::is_not_recorded;
-use assay_machine::system::site::Site;
+use assay_machine::{probes::is_not_recorded, system::site::Site};
 use assay_study::findings::measurements::Series;
 use assay_study::findings::{
     AbsentCell, Comparison, Findings, MetricRef, Sentence, TrialValue, Trust, Verdict,
@@ -18,12 +15,10 @@ use assay_study::findings::{
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Arm, Plan, PlannedWorkload, arm_in_words};
 use assay_study::results::record::{Status, Trial};
-use assay_workloads::metrics::change;
-use assay_workloads::production;
+use assay_workloads::{metrics::change, production};
 
 use super::rows::{MeasuredTrial, RowTrials};
-use super::series::cell_trial;
-use super::verdicts::words;
+use super::{series::cell_trial, verdicts::words};
 use crate::import::grouped;
 use crate::rules::{RuleRemark, unstable};
 
@@ -50,7 +45,7 @@ pub(super) fn name(workload: &str, class: &str) -> String {
 }
 
 /// Groups of devices whose requests are added, each with a name; several observed devices stay separate.
-fn parts(
+fn device_groups(
     workload: &PlannedWorkload,
     site: Option<&Site>,
     block: Option<&BlockLatency>,
@@ -65,7 +60,7 @@ fn parts(
 }
 
 /// Requests that the devices completed, by class, added over the devices.
-fn spans(
+fn sum_by_class(
     block: &BlockLatency,
     devices: &[String],
 ) -> Result<BTreeMap<&'static str, ClassSpan>, String> {
@@ -81,7 +76,7 @@ fn spans(
 }
 
 /// Requests of a trial by class, each with its name in cells.
-pub(super) fn of_trial(
+pub(super) fn requests_by_class(
     plan: &Plan,
     environment: &Environment,
     trial: &Trial,
@@ -90,8 +85,8 @@ pub(super) fn of_trial(
     let site = environment.sites.get(workload.target);
     let Some(block) = trial.evidence.block_latency.value() else { return Vec::new() };
     let mut requests = Vec::new();
-    for (part, devices) in parts(workload, site, Some(block)) {
-        let mut spans = spans(block, &devices).unwrap_or_default();
+    for (part, devices) in device_groups(workload, site, Some(block)) {
+        let mut spans = sum_by_class(block, &devices).unwrap_or_default();
         // Reads and writes first: most ask for them, and the first two lead a page of classes.
         for class in &CLASSES {
             let span = spans.remove(class.key);
@@ -140,13 +135,13 @@ pub(super) struct ClassSeries {
     metrics: Vec<(&'static str, Result<Series, AbsentCell>)>,
 }
 
-pub(super) fn of_row(row: &RowTrials<'_>) -> Vec<ClassSeries> {
+pub(super) fn class_series(row: &RowTrials<'_>) -> Vec<ClassSeries> {
     let block = row.trials.first().and_then(|trial| trial.record.evidence.block_latency.value());
-    let parts = parts(row.workload, row.site, block).into_iter();
-    parts.map(|(part, devices)| of_part(row, part, &devices)).collect()
+    let parts = device_groups(row.workload, row.site, block).into_iter();
+    parts.map(|(part, devices)| class_series_of_devices(row, part, &devices)).collect()
 }
 
-fn of_part(row: &RowTrials<'_>, part: String, devices: &[String]) -> ClassSeries {
+fn class_series_of_devices(row: &RowTrials<'_>, part: String, devices: &[String]) -> ClassSeries {
     let spans = spans_of(row, devices);
     let absent = absent_cell(row, &spans);
     let mut metrics = Vec::new();
@@ -166,7 +161,7 @@ fn of_part(row: &RowTrials<'_>, part: String, devices: &[String]) -> ClassSeries
 
 /// Why no class of a row has numbers; `None` if one has.
 fn absent_cell(row: &RowTrials<'_>, spans: &Spans<'_>) -> Option<AbsentCell> {
-    if let Some(reason) = unseen(spans) {
+    if let Some(reason) = reason_without_classes(spans) {
         return Some(row.absent(Some(ALL), reason));
     }
     let work = &row.workload.work;
@@ -175,7 +170,7 @@ fn absent_cell(row: &RowTrials<'_>, spans: &Spans<'_>) -> Option<AbsentCell> {
 }
 
 /// Series of every class with requests in any trial of a workload, and the missing numbers.
-pub(super) fn series(rows: Vec<ClassSeries>) -> (Vec<Series>, Vec<AbsentCell>) {
+pub(super) fn series_of_seen_classes(rows: Vec<ClassSeries>) -> (Vec<Series>, Vec<AbsentCell>) {
     let (mut all_series, mut absent) = (Vec::new(), Vec::new());
     let mut seen: BTreeMap<String, BTreeSet<&'static str>> = BTreeMap::new();
     for row in &rows {
@@ -194,6 +189,7 @@ pub(super) fn series(rows: Vec<ClassSeries>) -> (Vec<Series>, Vec<AbsentCell>) {
     (all_series, absent)
 }
 
+/// The classes of each trial that recorded any; `Err` has the reason why it cannot be attributed.
 fn spans_of<'a>(row: &'a RowTrials<'a>, devices: &[String]) -> Spans<'a> {
     let mut all_spans = Vec::new();
     for trial in &row.trials {
@@ -202,7 +198,7 @@ fn spans_of<'a>(row: &'a RowTrials<'a>, devices: &[String]) -> Spans<'a> {
             continue;
         }
         let trial_spans = match block.value() {
-            Some(block) => spans(block, devices).map(|classes| ClassSpans {
+            Some(block) => sum_by_class(block, devices).map(|classes| ClassSpans {
                 classes,
                 span_ns: block.span_ns,
                 sums_alone: None,
@@ -216,10 +212,15 @@ fn spans_of<'a>(row: &'a RowTrials<'a>, devices: &[String]) -> Spans<'a> {
 }
 
 /// Why no trial that counts has any class; `None` if one has, or if classes were not requested.
-fn unseen(spans: &Spans<'_>) -> Option<String> {
-    let counting = spans.iter().filter(|(trial, _)| trial.counts());
-    let reasons: Option<Vec<&String>> = counting.map(|(_, told)| told.as_ref().err()).collect();
-    reasons?.first().map(|reason| (*reason).clone())
+fn reason_without_classes(spans: &Spans<'_>) -> Option<String> {
+    let mut first_reason = None;
+    for (_, classes) in spans.iter().filter(|(trial, _)| trial.counts()) {
+        match classes {
+            Ok(_) => return None,
+            Err(reason) => first_reason = first_reason.or(Some(reason)),
+        }
+    }
+    first_reason.cloned()
 }
 
 fn is_idle(spans: &Spans<'_>) -> bool {
@@ -279,14 +280,14 @@ fn metric_series(
 /// The rule that judges each class of production work separately.
 const RULE: &str = "unstable";
 
-/// Whether the trials of a class of production work vary too much for their mean.
+/// The remark if the trials of a class of production work vary too much for their mean.
 fn unstable(row: &RowTrials<'_>, trials: &[TrialValue]) -> Option<RuleRemark> {
     if !row.workload.work.is_others() {
         return None;
     }
     let undisturbed = trials.iter().filter(|trial| trial.status == Status::Ok);
     let values: Vec<f64> = undisturbed.filter_map(|trial| trial.value).collect();
-    unstable::of_latencies(&values)
+    unstable::latency_remark(&values)
 }
 
 fn no_requests(class: &ClassColumn, trial: &MeasuredTrial<'_>) -> String {
@@ -294,7 +295,7 @@ fn no_requests(class: &ClassColumn, trial: &MeasuredTrial<'_>) -> String {
 }
 
 /// The value of a class metric in a trial; `None` for all other metrics.
-pub(super) fn in_trial(metric: &str, row: &RowTrials<'_>) -> Option<Result<f64, String>> {
+pub(super) fn trial_value(metric: &str, row: &RowTrials<'_>) -> Option<Result<f64, String>> {
     let (key, _) = metric::class(metric)?;
     let class = CLASSES.iter().find(|class| class.key == key)?;
     let counted = row.site.filter(|_| !row.workload.work.is_only_watched());
@@ -309,6 +310,7 @@ pub(super) fn in_trial(metric: &str, row: &RowTrials<'_>) -> Option<Result<f64, 
     })
 }
 
+/// The value of a metric of one class in one trial; `Err` has the reason why there is none.
 fn metric_value(metric: &str, span: &ClassSpan, spans: &ClassSpans<'_>) -> Result<f64, String> {
     let queued: &Latencies = &span.queued;
     let need_single_requests = || match spans.sums_alone {
@@ -356,20 +358,19 @@ pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
     rows.iter().filter_map(|row| sentence(found, row[0].class_of.as_deref()?, row)).collect()
 }
 
+/// One sentence on all classes of an arm against its baseline; `None` without a verdict.
 fn sentence(found: &Findings, workload: &str, classes: &[&Comparison]) -> Option<Sentence> {
     let first = classes.first()?;
-    let is_judged = |one: &&&Comparison| {
-        matches!(one.verdict, Some(Verdict::Better | Verdict::Worse | Verdict::Equivalent))
-    };
     let differs = |name: &String| first.configuration.get(name) != first.baseline.get(name);
     let levels = |arm: &Arm| arm_in_words(arm.iter().filter(|(name, _)| differs(name)));
     // No sentence for an arm without a pair.
-    let is_empty = !first.configuration.keys().any(differs);
-    if is_empty || first.verdict.is_none() || classes.iter().all(|one| one.n == 0) {
+    let is_baseline = !first.configuration.keys().any(differs);
+    if is_baseline || first.verdict.is_none() || classes.iter().all(|one| one.n == 0) {
         return None;
     }
-    let (judged, others): (Vec<&Comparison>, Vec<&Comparison>) =
-        classes.iter().partition(|one| is_judged(one));
+    let (judged, others): (Vec<&Comparison>, Vec<&Comparison>) = classes.iter().partition(|one| {
+        matches!(one.verdict, Some(Verdict::Better | Verdict::Worse | Verdict::Equivalent))
+    });
     let mut clauses: Vec<String> =
         judged.iter().filter_map(|one| verdict_clause(found, one)).collect();
     let interval = !clauses.is_empty();
@@ -495,7 +496,7 @@ mod tests {
         let mut findings = bench(2).findings();
         findings.study.race_ratio = Some(0.5);
         let told = |metric: &str| {
-            let sentence = super::super::race::confirmed(&findings, Some(metric)).unwrap();
+            let sentence = super::super::race::confirmation(&findings, Some(metric)).unwrap();
             let own = found(&findings, metric);
             let [ratio, low, high] =
                 show::ratios(own.ratio.unwrap(), own.ci95_simultaneous.unwrap());
@@ -508,7 +509,7 @@ mod tests {
         assert!(reads.contains("(ratio 2,") && writes.contains("(ratio 1,"), "{reads} {writes}");
         // A study that confirms no race has no sentence on one.
         findings.study.race_ratio = None;
-        assert!(super::super::race::confirmed(&findings, None).is_none());
+        assert!(super::super::race::confirmation(&findings, None).is_none());
     }
 
     #[test]

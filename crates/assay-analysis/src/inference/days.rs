@@ -54,6 +54,7 @@ impl Days {
         }
         let samples = rows.values().filter(|means| means.len() >= ENOUGH);
         let samples: Vec<Sample> = samples.filter_map(|means| Sample::of(means)).collect();
+        // Pools the variances of the rows, each weighted by its degrees of freedom.
         let freedom: f64 = samples.iter().map(|sample| (sample.n - 1) as f64).sum();
         let squares = |sample: &Sample| Some(sample.sd?.powi(2) * (sample.n - 1) as f64);
         let squares: f64 = samples.iter().filter_map(squares).sum();
@@ -62,6 +63,7 @@ impl Days {
         sd.is_finite().then_some(Self { sd, from: DaysSource::Results(sessions) })
     }
 
+    /// A test of two samples; `days` is the number of sessions behind each.
     pub(super) fn between(self, pair: [&Sample; 2], days: [usize; 2]) -> Option<BetweenSessions> {
         let shares: f64 = days.iter().map(|count| 1.0 / (*count).max(1) as f64).sum();
         between_sessions(pair[0], pair[1], self.sd.ln_1p().powi(2) * shares)

@@ -4,8 +4,7 @@ use assay_study::findings::measurements::Series;
 use assay_study::results::plan::{Arm, arm_in_words};
 use assay_study::results::record::Trial;
 
-use super::distinct;
-use super::rows::RowTrials;
+use super::{distinct, rows::RowTrials};
 use crate::rules::{self, Worked};
 
 const COMMAND: &str = "command";
@@ -16,7 +15,7 @@ pub(super) struct WorkOfRow {
     worked: Worked,
 }
 
-pub(super) fn work(index: usize, row: &RowTrials<'_>) -> Option<WorkOfRow> {
+pub(super) fn work_of_row(index: usize, row: &RowTrials<'_>) -> Option<WorkOfRow> {
     let counting: Vec<&Trial> = row.counting().map(|trial| trial.record).collect();
     let name = match arm_in_words(row.arm.iter()) {
         words if words.is_empty() => row.workload.name.clone(),
@@ -27,7 +26,7 @@ pub(super) fn work(index: usize, row: &RowTrials<'_>) -> Option<WorkOfRow> {
     Some(WorkOfRow { row: index, group, worked })
 }
 
-pub(super) fn tell(all: &[WorkOfRow], rows: &mut [RowTrials<'_>], series: &mut [Series]) {
+pub(super) fn add_remarks(all: &[WorkOfRow], rows: &mut [RowTrials<'_>], series: &mut [Series]) {
     for group in distinct(all.iter().map(|one| &one.group)) {
         let members = || all.iter().filter(|one| one.group == *group);
         let work: Vec<&Worked> = members().map(|one| &one.worked).collect();

@@ -1,17 +1,15 @@
 //! Describes the machine, the targets and the workloads.
 
 use assay_core::presence::Presence;
-use assay_machine::system::machine::Machine;
-use assay_machine::system::place::PlaceKind;
 use assay_machine::system::site::{Backing, Drive, Mount, Site, TargetKind};
+use assay_machine::{system::machine::Machine, system::place::PlaceKind};
 use assay_study::findings::facts::{FilesystemFacts, IoFacts, PlaceFacts, PlaceSort, Unknown};
 use assay_study::findings::{EnvironmentFacts, TargetFacts};
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Plan, PlannedWorkload, Survey};
 use assay_workloads::io::{self, Pace};
 
-use super::distinct;
-use super::rows::RowTrials;
+use super::{distinct, rows::RowTrials};
 
 /// Mount options that change what is measured: whole words, or beginnings that end in `=`.
 const RELEVANT_OPTIONS: &str = "noatime strictatime lazytime sync dirsync ro discard discard= data= commit= barrier= \
@@ -20,17 +18,17 @@ const RELEVANT_OPTIONS: &str = "noatime strictatime lazytime sync dirsync ro dis
                                 wsize= async writeback_cache kernel_cache volatile compress_algorithm= background_gc= \
                                 mode= alloc_mode= fsync_mode= checkpoint=";
 
-pub(super) fn environment(plan: &Plan, environment: &Environment) -> EnvironmentFacts {
+pub(super) fn environment_facts(plan: &Plan, environment: &Environment) -> EnvironmentFacts {
     // Drives of the study's virtual machines are in memory: the current directory says nothing about them.
-    let looked_at = !plan.is_in_machines();
-    let targets = environment.sites.iter().zip(&plan.surveys).filter(|_| looked_at);
+    let has_real_targets = !plan.is_in_machines();
+    let targets = environment.sites.iter().zip(&plan.surveys).filter(|_| has_real_targets);
     EnvironmentFacts {
-        targets: targets.map(|(site, survey)| target(site, survey)).collect(),
-        ..machine(&environment.assay, &environment.machine)
+        targets: targets.map(|(site, survey)| target_facts(site, survey)).collect(),
+        ..machine_facts(&environment.assay, &environment.machine)
     }
 }
 
-fn machine(assay: &str, machine: &Machine) -> EnvironmentFacts {
+fn machine_facts(assay: &str, machine: &Machine) -> EnvironmentFacts {
     let text = |seen: &Presence<String>, otherwise: &str| {
         seen.value().cloned().unwrap_or_else(|| otherwise.to_owned())
     };
@@ -42,19 +40,19 @@ fn machine(assay: &str, machine: &Machine) -> EnvironmentFacts {
         cpus: machine.logical_cpus.value().map(|count| *count as u32),
         memory_bytes: machine.memory_bytes.value().copied(),
         virtualization: text(&machine.virtualisation, "not known"),
-        platform: place(machine),
+        platform: platform_facts(machine),
         unknown: unknown(machine),
         ..EnvironmentFacts::default()
     }
 }
 
 /// Describes the place; trials report the state of its processors.
-fn place(machine: &Machine) -> Option<PlaceFacts> {
+fn platform_facts(machine: &Machine) -> Option<PlaceFacts> {
     let place = machine.place.value()?;
-    let told = |seen: &Presence<String>| seen.value().cloned();
-    let governor = told(&machine.governor).map(|governor| format!("governor {governor}"));
+    let known = |seen: &Presence<String>| seen.value().cloned();
+    let governor = known(&machine.governor).map(|governor| format!("governor {governor}"));
     let frequency: Vec<String> =
-        [governor, told(&place.frequency_driver)].into_iter().flatten().collect();
+        [governor, known(&place.frequency_driver)].into_iter().flatten().collect();
     Some(PlaceFacts {
         name: place.name(),
         kind: match place.kind() {
@@ -66,7 +64,7 @@ fn place(machine: &Machine) -> Option<PlaceFacts> {
         signs: place.signs(),
         frequency: (!frequency.is_empty()).then(|| frequency.join(", ")),
         mitigations: place.mitigated(),
-        clocksource: told(&machine.clocksource),
+        clocksource: known(&machine.clocksource),
         steal_share: None,
     })
 }
@@ -77,11 +75,10 @@ fn unknown(machine: &Machine) -> Vec<Unknown> {
         (Unknown::Cpu, &machine.cpu),
         (Unknown::Virtualisation, &machine.virtualisation),
     ];
-    let absent = known.into_iter().filter(|(_, seen)| seen.value().is_none());
-    absent.map(|(what, _)| what).collect()
+    known.into_iter().filter(|(_, seen)| seen.value().is_none()).map(|(what, _)| what).collect()
 }
 
-fn target(site: &Site, survey: &Survey) -> TargetFacts {
+fn target_facts(site: &Site, survey: &Survey) -> TargetFacts {
     let drive = if let [drive] = site.drives.as_slice() { Some(drive) } else { None };
     let known = |field: fn(&Drive) -> &Presence<String>| field(drive?).value().cloned();
     TargetFacts {
@@ -157,23 +154,23 @@ fn one_drive(drive: &Drive) -> String {
 
 /// File systems below a target, top first; empty for a device.
 fn filesystems(site: &Site) -> Vec<FilesystemFacts> {
-    let of = |mount: &Mount| FilesystemFacts {
+    let describe = |mount: &Mount| FilesystemFacts {
         name: mount.filesystem.clone(),
-        options: options(mount).into_iter().map(str::to_owned).collect(),
+        options: relevant_options(mount).into_iter().map(str::to_owned).collect(),
     };
     let first = match (&site.mount, site.kind) {
-        (Presence::Present(mount), _) => of(mount),
+        (Presence::Present(mount), _) => describe(mount),
         (Presence::Absent(_), TargetKind::Simulated | TargetKind::Device) => return Vec::new(),
         (Presence::Absent(_), _) => {
             FilesystemFacts { name: site.filesystem(), options: Vec::new() }
         }
     };
-    std::iter::once(first).chain(site.followed.iter().map(of)).collect()
+    std::iter::once(first).chain(site.followed.iter().map(describe)).collect()
 }
 
 /// `fuse.gocryptfs on ext4 (noatime, discard)`.
 fn filesystem_words(site: &Site) -> String {
-    let options = |mount: &Mount| match options(mount).as_slice() {
+    let options = |mount: &Mount| match relevant_options(mount).as_slice() {
         [] => String::new(),
         options => format!(" ({})", options.join(", ")),
     };
@@ -182,7 +179,7 @@ fn filesystem_words(site: &Site) -> String {
     words.join(" on ")
 }
 
-fn options(mount: &Mount) -> Vec<&str> {
+fn relevant_options(mount: &Mount) -> Vec<&str> {
     let is_relevant = |option: &&str| {
         RELEVANT_OPTIONS.split(' ').any(|relevant| {
             *option == relevant || (relevant.ends_with('=') && option.starts_with(relevant))
@@ -208,10 +205,10 @@ pub(super) fn io(workload: &PlannedWorkload) -> Option<IoFacts> {
 /// Schedule deviations of an open loop, over the trials of a row that count.
 pub(super) fn pace(row: &RowTrials<'_>) -> Option<Pace> {
     let counted = row.counting().filter_map(|trial| trial.record.measured.as_ref());
-    let own = counted.filter_map(|measured| io::IoDetail::of(measured)?.pace);
-    own.reduce(Pace::plus)
+    counted.filter_map(|measured| io::IoDetail::of(measured)?.pace).reduce(Pace::plus)
 }
 
+/// The word for a target in sentences.
 pub(super) fn noun(site: Option<&Site>) -> &'static str {
     let Some([drive]) = site.map(|site| site.drives.as_slice()) else { return "storage" };
     let removable = drive.removable.value() == Some(&true);

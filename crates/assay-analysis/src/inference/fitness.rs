@@ -14,24 +14,24 @@ use assay_study::plan::arms::matches;
 use assay_study::results::design::{Ask, Design};
 use assay_study::results::record::Status;
 
-use super::acknowledged::of_because;
+use super::acknowledged::sync_reason;
 use crate::inference::distinct;
 
-/// Puts the outcome before all other findings. The answers have the order of the design's questions.
-pub(super) fn tell(found: &mut Findings, design: &Design) {
+/// Puts the outcome before all other findings. The answers are in the order of the design's questions.
+pub(super) fn add_fitness(found: &mut Findings, design: &Design) {
     let Some(purpose) = &design.fit else { return };
     let mut bounds = Vec::new();
     for (index, ask) in design.questions.iter().enumerate() {
-        bounds.push(bound(found, ask, purpose, found.answers.all.get(index)));
+        bounds.push(judge_bound(found, ask, purpose, found.answers.all.get(index)));
     }
     let fitness = Fitness::new(purpose.clone(), bounds);
-    let about = fitness.bounds.iter().flat_map(|bound| metrics(found, bound)).collect();
+    let about = fitness.bounds.iter().flat_map(|bound| bound_metrics(found, bound)).collect();
     let answer = Sentence::new(SentenceRole::Answer, "fitness", as_sentence(&fitness.text));
     found.summary.insert(0, Sentence { about, ..answer });
     found.answers.requirements = Some(fitness);
 }
 
-fn metrics(found: &Findings, bound: &FitBound) -> Vec<MetricRef> {
+fn bound_metrics(found: &Findings, bound: &FitBound) -> Vec<MetricRef> {
     let mut all = Vec::new();
     for workload in &bound.workloads {
         let primary = || {
@@ -44,7 +44,8 @@ fn metrics(found: &Findings, bound: &FitBound) -> Vec<MetricRef> {
     all
 }
 
-fn bound(found: &Findings, ask: &Ask, purpose: &str, answer: Option<&Answer>) -> FitBound {
+/// Whether a bound holds, with the reasons; a doubt about the numbers makes any result inconclusive.
+fn judge_bound(found: &Findings, ask: &Ask, purpose: &str, answer: Option<&Answer>) -> FitBound {
     let by_numbers = match answer.map(|answer| answer.verdict) {
         Some(Claim::Supported) => Fit::Pass,
         Some(Claim::Contradicted) => Fit::Fail,
@@ -65,9 +66,9 @@ fn bound(found: &Findings, ask: &Ask, purpose: &str, answer: Option<&Answer>) ->
         reasons.extend(missing_numbers(found, ask, purpose));
     }
     reasons.extend(sync_remarks(found, ask));
-    let doubt = doubt(found, ask, by_numbers);
-    let outcome = if doubt.is_some() { Fit::Inconclusive } else { by_numbers };
-    if let Some(why) = doubt {
+    let mut outcome = by_numbers;
+    if let Some(why) = why_doubtful(found, ask, by_numbers) {
+        outcome = Fit::Inconclusive;
         // The first reason of suspect numbers says so: the doubt follows it.
         let mut cells = found.measurements.iter();
         let is_suspect = cells.any(|cell| {
@@ -107,7 +108,7 @@ fn limits_text(ask: &Ask) -> Option<String> {
 }
 
 /// Why the numbers are doubtful, even with a narrow interval.
-fn doubt(found: &Findings, ask: &Ask, by_numbers: Fit) -> Option<String> {
+fn why_doubtful(found: &Findings, ask: &Ask, by_numbers: Fit) -> Option<String> {
     let failing = found.environment.activity.drives.iter().find(|drive| !drive.grown.is_empty());
     if let Some(drive) = failing {
         return Some(format!("{} reported new internal errors during the study", drive.drive));
@@ -128,7 +129,7 @@ fn asked_cells<'f>(found: &'f Findings, ask: &'f Ask) -> impl Iterator<Item = &'
 
 /// The remark on the syncs behind the requested numbers: printed with the answer, without effect on it.
 fn sync_remarks(found: &Findings, ask: &Ask) -> Vec<String> {
-    distinct(asked_cells(found, ask).filter_map(|cell| of_because(&cell.reasons)).map(as_sentence))
+    distinct(asked_cells(found, ask).filter_map(|cell| sync_reason(&cell.reasons)).map(as_sentence))
 }
 
 /// Suspect numbers may pass only if they were slowed; the same holds for disturbed trials.

@@ -7,14 +7,12 @@ use assay_core::stats::{FEWEST_FOR_INTERVAL, Sample, replicates_for, smallest_de
 use assay_study::file::words::choice;
 use assay_study::findings::{Findings, Measurement};
 use assay_study::plan::arms::matches;
-use assay_study::results::design::Stopping;
-use assay_study::results::plan::Plan;
+use assay_study::results::{design::Stopping, plan::Plan};
 use assay_workloads::metrics::noun;
 use serde::Serialize;
 
-use super::verdicts::error_of_family;
+use super::{days::POWER, verdicts::error_of_family};
 
-const POWER: f64 = 0.8;
 /// Source of a spread without an earlier result.
 const PILOT: &str = "pilot";
 /// Example spreads if the real one is unknown.
@@ -39,10 +37,11 @@ pub struct Foresight {
 /// What a plan can detect in each workload, given the spread of an `earlier` result or a pilot.
 pub fn foresee(plan: &Plan, earlier: Option<&Findings>) -> Vec<Foresight> {
     let names: BTreeSet<&str> = plan.workloads.iter().map(|one| one.name.as_str()).collect();
-    names.into_iter().filter_map(|name| of_workload(plan, name, earlier)).collect()
+    names.into_iter().filter_map(|name| foresee_workload(plan, name, earlier)).collect()
 }
 
-fn of_workload(plan: &Plan, workload: &str, earlier: Option<&Findings>) -> Option<Foresight> {
+/// What the planned replicates can detect; `None` if nothing is compared or their number is open.
+fn foresee_workload(plan: &Plan, workload: &str, earlier: Option<&Findings>) -> Option<Foresight> {
     let baseline = &plan.design.baseline;
     let arms = plan.workloads.iter().filter(|one| one.name == workload && !one.control);
     let comparisons = arms.filter(|one| !matches(&one.arm, baseline)).count();
@@ -75,7 +74,7 @@ fn of_workload(plan: &Plan, workload: &str, earlier: Option<&Findings>) -> Optio
         text: String::new(),
         sight: String::new(),
     };
-    foresight.sight = sight(&foresight, metric, margin, alpha);
+    foresight.sight = describe(&foresight, metric, margin, alpha);
     foresight.text = format!("{workload}: {}", foresight.sight);
     Some(foresight)
 }
@@ -116,14 +115,13 @@ fn earlier_sd(found: &Findings, workload: &str, metric: Option<&str>) -> Option<
     let is_judged = |name: &str, primary: bool| metric.map_or(primary, |metric| metric == name);
     let comparisons = found.comparisons.iter().filter(|one| one.workload == workload);
     let judged = comparisons.filter(|one| is_judged(&one.metric, one.primary));
-    let squares: Vec<f64> = judged.filter_map(|one| one.sd_log).map(|sd| sd * sd).collect();
-    if !squares.is_empty() {
-        return Some((squares.iter().sum::<f64>() / squares.len() as f64).sqrt().exp_m1());
+    let variances: Vec<f64> = judged.filter_map(|one| one.sd_log).map(|sd| sd * sd).collect();
+    if !variances.is_empty() {
+        return Some((variances.iter().sum::<f64>() / variances.len() as f64).sqrt().exp_m1());
     }
-    // A requested rate hardly varies, and is not the compared metric.
+    // Otherwise by the trials of one cell. A requested rate hardly varies, and is not the compared metric.
     let facts = found.workloads.iter().filter(|facts| facts.name == workload);
     let asks_for_rate = facts.filter_map(|facts| facts.io).any(|io| io.rate_limited);
-    // The difference of two arms with equal spread has sqrt(2) times the spread of one.
     let is_fit = |cell: &&Measurement| match metric {
         None if !asks_for_rate => ["iops", "bandwidth_bytes_per_s"].contains(&&*cell.metric),
         _ => is_judged(&cell.metric, cell.primary),
@@ -132,10 +130,11 @@ fn earlier_sd(found: &Findings, workload: &str, metric: Option<&str>) -> Option<
     let values = cell.values().into_iter().filter(|value| *value > 0.0);
     let logs: Vec<f64> = values.map(f64::ln).collect();
     let sd = Sample::of(&logs)?.sd?;
+    // The difference of two arms with equal spread has sqrt(2) times the spread of one.
     Some((sd * std::f64::consts::SQRT_2).exp_m1())
 }
 
-fn sight(foresight: &Foresight, metric: Option<&str>, margin: f64, alpha: f64) -> String {
+fn describe(foresight: &Foresight, metric: Option<&str>, margin: f64, alpha: f64) -> String {
     let replicates = foresight.replicates;
     if (replicates as usize) < FEWEST_FOR_INTERVAL {
         return format!(

@@ -6,24 +6,21 @@ use std::collections::BTreeMap;
 
 use assay_core::quantity::{Better, Scale};
 use assay_core::stats::{FEWEST_FOR_INTERVAL, Sample, t_quantile, welch};
-use assay_study::findings::gate::percent;
 pub use assay_study::findings::gate::{Ended, Gated};
-use assay_study::findings::{Findings, Measurement, Trust};
+use assay_study::findings::{Findings, Measurement, Trust, gate::percent};
 use assay_study::plan::arms::settable;
 use assay_study::results::plan::arm_words;
 
 use super::across::{Key, RatioBase, ResultIndex, key};
 use super::days::{Days, POWER};
-use super::verdicts::words;
-use super::with_levels;
+use super::{verdicts::words, with_levels};
 
 /// Error rate of the whole gate, shared by its rows.
 const ALPHA: f64 = 0.05;
 /// Default limit, and the loss that a gate must detect: three trials suffice at a spread of 3%, rarely at 10% (R13c).
 const USUAL_ALLOWED: f64 = 0.05;
-const USUAL_SEEN: f64 = 0.3;
-/// Rules that make a row inconclusive.
-const BLINDING: [&str; 2] = ["cpu-starved", "unstable"];
+const USUAL_DETECTED: f64 = 0.3;
+const INCONCLUSIVE_RULES: [&str; 2] = ["cpu-starved", "unstable"];
 
 #[derive(Clone, Debug)]
 pub struct GateRequest {
@@ -38,8 +35,8 @@ pub struct GateRequest {
 impl GateRequest {
     /// A gate that must detect a loss of 30%; with a limit above 5%, of correspondingly more.
     pub fn new(max_regression: f64) -> Self {
-        let beyond = (1.0 - USUAL_SEEN) / (1.0 - USUAL_ALLOWED);
-        let must_detect = USUAL_SEEN.max(1.0 - (1.0 - max_regression) * beyond);
+        let beyond = (1.0 - USUAL_DETECTED) / (1.0 - USUAL_ALLOWED);
+        let must_detect = USUAL_DETECTED.max(1.0 - (1.0 - max_regression) * beyond);
         Self { max_regression, must_detect, metric: None, days: Days::default() }
     }
 }
@@ -68,11 +65,13 @@ pub fn gate(
     let rows = keys.len() * gates.max(1);
     let [earlier, later] =
         [earlier, later].map(|side| side.iter().map(ResultIndex::new).collect::<Vec<_>>());
-    let row = |(key, better): (&Key, &Better)| row(key, *better, [&earlier, &later], rows, request);
-    keys.iter().map(row).collect()
+    let judge =
+        |(key, better): (&Key, &Better)| judge_row(key, *better, [&earlier, &later], rows, request);
+    keys.iter().map(judge).collect()
 }
 
-fn row(
+/// Judges one of `rows` rows, which share the error.
+fn judge_row(
     key: &Key,
     better: Better,
     sides: [&[ResultIndex<'_>]; 2],
@@ -83,7 +82,7 @@ fn row(
     let few = (!are_sessions(results)).then_some(results);
     let (workload, metric, arm) = key;
     let name = with_levels(workload, &arm_words(arm));
-    let row = match samples(key, sides) {
+    let row = match side_samples(key, sides) {
         Err(reason) => Gated::silent(name, reason),
         Ok([earlier, later]) => judge(name, [&earlier, &later], few, better, rows, request),
     };
@@ -91,7 +90,7 @@ fn row(
 }
 
 /// The samples of both sides, or why they are inconclusive.
-fn samples(key: &Key, sides: [&[ResultIndex<'_>]; 2]) -> Result<[Sample; 2], String> {
+fn side_samples(key: &Key, sides: [&[ResultIndex<'_>]; 2]) -> Result<[Sample; 2], String> {
     // Relative to a baseline only if every result has one.
     let mut base = RatioBase::ToItsBaseline;
     for result in sides.into_iter().flatten() {
@@ -148,7 +147,7 @@ pub(super) fn distrust(cell: &Measurement, whose: &str) -> Option<String> {
     if cell.trust == Some(Trust::Invalid) {
         return Some(format!("the number of {whose} is invalid"));
     }
-    let because = cell.reasons.iter().find(|because| BLINDING.contains(&&*because.rule));
+    let because = cell.reasons.iter().find(|because| INCONCLUSIVE_RULES.contains(&&*because.rule));
     let because = because.filter(|because| because.trust != Trust::Trusted)?;
     Some(format!("rule {} flags {whose}: {}", because.rule, because.text))
 }
@@ -167,6 +166,7 @@ fn reach(pair: [&Sample; 2], few: Option<[usize; 2]>, rows: usize, days: Days) -
     Some([bound, bound + quantile(POWER)? * test.standard_error])
 }
 
+/// Judges two samples; `few` as for [`reach`].
 fn judge(
     name: String,
     sides: [&Sample; 2],
@@ -180,7 +180,7 @@ fn judge(
     };
     let allowed = AllowedChange::new(better, request.max_regression);
     let difference = sides[1].mean - sides[0].mean;
-    allowed.judge(name, difference, reach, Green::Sees(request.must_detect))
+    allowed.judge(name, difference, reach, PassIf::Detects(request.must_detect))
 }
 
 /// Reason of an inconclusive row with too few trials, or with values that have no logarithm.
@@ -196,9 +196,9 @@ pub(super) struct AllowedChange {
 
 /// Condition for a row to pass if it did not fail.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Green {
+pub(super) enum PassIf {
     /// It would have detected a loss of this fraction.
-    Sees(f64),
+    Detects(f64),
     Within,
 }
 
@@ -213,38 +213,38 @@ impl AllowedChange {
     }
 
     /// How much worse a difference of logarithms (later minus earlier) is.
-    pub fn worse(&self, difference: f64) -> f64 {
+    pub fn log_loss(&self, difference: f64) -> f64 {
         -self.better.sign() * difference
     }
 
-    /// Whether a difference is a loss beyond the limit.
-    pub fn is_passed_by(&self, difference: f64) -> bool {
-        self.worse(difference) > self.most
+    pub fn is_exceeded_by(&self, difference: f64) -> bool {
+        self.log_loss(difference) > self.most
     }
 
-    pub fn share(&self, worse: f64) -> f64 {
+    /// Converts a logarithmic loss to a fraction of the earlier value.
+    pub fn loss_fraction(&self, log_loss: f64) -> f64 {
         match self.better {
-            Better::Higher | Better::Unknown => 1.0 - (-worse).exp(),
-            Better::Lower => worse.exp() - 1.0,
+            Better::Higher | Better::Unknown => 1.0 - (-log_loss).exp(),
+            Better::Lower => log_loss.exp() - 1.0,
         }
     }
 
     /// Judges a difference: significant beyond the first reach, detectable beyond the second.
-    pub fn judge(&self, name: String, difference: f64, reach: [f64; 2], green: Green) -> Gated {
+    pub fn judge(&self, name: String, difference: f64, reach: [f64; 2], rule: PassIf) -> Gated {
         let [bound, detectable] = reach;
-        let worse = self.worse(difference);
-        let detectable = self.share(self.most + detectable);
-        let outcome = match green {
-            _ if worse - bound > self.most => Ended::Fail,
-            Green::Within if worse + bound < self.most => Ended::Pass,
-            Green::Within => Ended::Inconclusive(UNDECIDED.to_owned()),
-            Green::Sees(must_detect) if detectable > must_detect => {
+        let loss = self.log_loss(difference);
+        let detectable = self.loss_fraction(self.most + detectable);
+        let outcome = match rule {
+            _ if loss - bound > self.most => Ended::Fail,
+            PassIf::Within if loss + bound < self.most => Ended::Pass,
+            PassIf::Within => Ended::Inconclusive(UNDECIDED.to_owned()),
+            PassIf::Detects(must_detect) if detectable > must_detect => {
                 Ended::Inconclusive(not_detectable(detectable, must_detect))
             }
-            Green::Sees(_) => Ended::Pass,
+            PassIf::Detects(_) => Ended::Pass,
         };
-        let min_detectable = matches!(green, Green::Sees(_)).then_some(detectable);
-        Gated { loss: Some(self.share(worse)), min_detectable, ..Gated::bare(name, outcome) }
+        let min_detectable = matches!(rule, PassIf::Detects(_)).then_some(detectable);
+        Gated { loss: Some(self.loss_fraction(loss)), min_detectable, ..Gated::bare(name, outcome) }
     }
 }
 

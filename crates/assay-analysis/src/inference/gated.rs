@@ -10,48 +10,46 @@ use assay_core::stats::{
 };
 use assay_study::findings::answers::{Answer, Claim};
 use assay_study::findings::gate::{Ended, FEWEST_TO_END, GateAnswer, GateEnd, Gated, LossAmount};
-use assay_study::findings::notes::Note;
 use assay_study::findings::{
     AbsentCell, Comparison, Findings, Measurement, Sentence, SentenceRole, TrialValue, Trust,
-    as_sentence,
+    as_sentence, notes::Note,
 };
 use assay_study::plan::arms::matches;
 use assay_study::results::design::{Design, Gate, Stopping};
 use assay_study::results::plan::Arm;
 use assay_workloads::metrics::{is_of_speed, noun};
 
-use super::days::POWER;
-use super::gate::{AllowedChange, GateRequest, Green, NO_INTERVAL, UNDECIDED, distrust};
-use super::played::row_of;
+use super::gate::{AllowedChange, GateRequest, NO_INTERVAL, PassIf, UNDECIDED, distrust};
 use super::verdicts::{self, error_of_family};
-use super::with_levels;
+use super::{days::POWER, played::class_row_of_metric, with_levels};
 
 pub(super) type Planned = (String, Arm);
 
 /// Puts the outcome of the gate before all other findings. `planned` are the expected rows.
-pub(super) fn tell(
+pub(super) fn add_gate(
     found: &mut Findings,
     design: &Design,
     planned: &BTreeSet<Planned>,
     unfinished: bool,
 ) {
     let Some(gate) = &design.gate else { return };
-    let answer = answer(design, gate, found, planned, unfinished);
+    let answer = judge_gate(design, gate, found, planned, unfinished);
     let ids = answer.rows.iter().filter_map(|row| row.comparison.as_ref());
     let about = ids.filter_map(|id| found.metric_of(id)).collect();
     let first = Sentence::new(SentenceRole::Answer, "gate", as_sentence(&answer.text));
     found.summary.insert(0, Sentence { about, ..first });
-    found.answers.all.insert(0, question(&answer));
+    found.answers.all.insert(0, gate_as_question(&answer));
     found.answers.gate = Some(answer);
 }
 
 /// Rows of findings without a plan: those with numbers.
-pub(super) fn measured(found: &Findings) -> BTreeSet<Planned> {
+pub(super) fn measured_rows(found: &Findings) -> BTreeSet<Planned> {
     let cells = found.measurements.iter().filter(|cell| !cell.control);
     cells.map(|cell| (cell.workload.clone(), cell.configuration.clone())).collect()
 }
 
-fn answer(
+/// Judges every planned row; one without a comparison, or with a starved class, is missing.
+fn judge_gate(
     design: &Design,
     gate: &Gate,
     found: &Findings,
@@ -125,8 +123,10 @@ impl GateJudge<'_> {
     fn row(&self, one: &Comparison) -> Gated {
         let name = self.name(&one.workload, &one.configuration);
         let row = match self.why_inconclusive(one) {
-            Some(reason) => Gated { is_final: self.is_lasting(one), ..Gated::silent(name, reason) },
-            None => self.judge_ratio(name, one),
+            Some(reason) => {
+                Gated { is_final: self.is_permanent(one), ..Gated::silent(name, reason) }
+            }
+            None => self.judge_interval(name, one),
         };
         // The trials without a ratio may be the worst of all: a pass needs every trial, a failure does not.
         let row = match row.outcome {
@@ -163,7 +163,7 @@ impl GateJudge<'_> {
         }
         // A side without numbers has no trust to check.
         if one.n == 0
-            && let Some(why) = self.absence(&one.workload, &one.configuration)
+            && let Some(why) = self.why_absent(&one.workload, &one.configuration)
         {
             return Some(why);
         }
@@ -173,16 +173,16 @@ impl GateJudge<'_> {
         if one.note_facts.iter().any(|note| matches!(note, Note::UnequalLoad { .. })) {
             return Some("the load differed and could explain the result".to_owned());
         }
-        if let Some(why) = one.note_facts.iter().find_map(verdicts::unknowable) {
+        if let Some(why) = one.note_facts.iter().find_map(verdicts::why_undecidable) {
             return Some(why);
         }
-        if let Some(why) = self.misfit(one) {
+        if let Some(why) = self.limit_mismatch(one) {
             return Some(why.to_owned());
         }
         match one.n {
             n if n >= FEWEST_FOR_INTERVAL => None,
             _ if has_zeros(one) => Some(ZEROS.to_owned()),
-            n => self.absence(&one.workload, &one.configuration).or_else(|| {
+            n => self.why_absent(&one.workload, &one.configuration).or_else(|| {
                 Some(format!(
                     "only {n} undisturbed pairs with the baseline; the gate needs {FEWEST_FOR_INTERVAL}"
                 ))
@@ -191,7 +191,7 @@ impl GateJudge<'_> {
     }
 
     /// Why the limit does not apply to the way in which a metric is compared.
-    fn misfit(&self, one: &Comparison) -> Option<&'static str> {
+    fn limit_mismatch(&self, one: &Comparison) -> Option<&'static str> {
         match self.gate.more {
             None if one.difference.is_some() => Some(
                 "a metric that can be zero has no ratio; give an absolute limit, such as --gate +10",
@@ -204,14 +204,14 @@ impl GateJudge<'_> {
     }
 
     /// Whether more replicates cannot decide a comparison. Few trials do not count: they may be chance.
-    fn is_lasting(&self, one: &Comparison) -> bool {
+    fn is_permanent(&self, one: &Comparison) -> bool {
         let is_invalid = || self.sides(one).any(|(cell, _)| cell.trust == Some(Trust::Invalid));
         !self.unfinished
             && (self.is_emulated_speed(one)
                 || !self.design.order.tells_arms_from_time()
                 || !one.better.is_known()
-                || self.misfit(one).is_some()
-                || one.n == 0 && self.stays_away(&one.workload, &one.configuration)
+                || self.limit_mismatch(one).is_some()
+                || one.n == 0 && self.will_never_be_measured(&one.workload, &one.configuration)
                 || self.replicates >= FEWEST_TO_END
                     && (is_invalid() || self.is_zero_throughout(one)))
     }
@@ -248,7 +248,8 @@ impl GateJudge<'_> {
         Some(format!("the number of {whose} is suspect{rule}"))
     }
 
-    fn judge_ratio(&self, name: String, one: &Comparison) -> Gated {
+    /// Judges by the bound of the ratio, or of the difference if the limit is absolute.
+    fn judge_interval(&self, name: String, one: &Comparison) -> Gated {
         if let Some(limit) = self.gate.more {
             return self.judge_difference(limit, name, one);
         }
@@ -258,14 +259,18 @@ impl GateJudge<'_> {
             return Gated::silent(name, NO_INTERVAL.to_owned());
         };
         let allowed = AllowedChange::new(one.better, self.gate.max_regression);
-        if let Some(why) = order_conflict(|ratio| allowed.is_passed_by(ratio.ln()), one) {
+        if let Some(why) = order_conflict(|ratio| allowed.is_exceeded_by(ratio.ln()), one) {
             return Gated::silent(name, why);
         }
-        let green =
-            if self.gate.until_decided { Green::Within } else { Green::Sees(self.must_detect) };
-        let row = allowed.judge(name, difference, reach, green);
+        let rule = if self.gate.until_decided {
+            PassIf::Within
+        } else {
+            PassIf::Detects(self.must_detect)
+        };
+        let row = allowed.judge(name, difference, reach, rule);
+        // The least loss for a failure, else the largest possible one.
         let bound = if row.outcome == Ended::Fail { -reach[0] } else { reach[0] };
-        Gated { bound95: Some(allowed.share(allowed.worse(difference) + bound)), ..row }
+        Gated { bound95: Some(allowed.loss_fraction(allowed.log_loss(difference) + bound)), ..row }
     }
 
     /// The same for a metric that may be zero (R3), by differences in its unit; such a row passes by its bound alone.
@@ -280,12 +285,13 @@ impl GateJudge<'_> {
         if let Some(why) = order_conflict(|difference| loss_of(difference) > limit, one) {
             return Gated::silent(name, why);
         }
-        let (outcome, bound95) = if loss - bound > limit {
-            (Ended::Fail, loss - bound)
-        } else if loss + bound < limit || loss + bound <= 0.0 {
-            (Ended::Pass, loss + bound)
+        let [least, most] = [loss - bound, loss + bound];
+        let (outcome, bound95) = if least > limit {
+            (Ended::Fail, least)
+        } else if most < limit || most <= 0.0 {
+            (Ended::Pass, most)
         } else {
-            (Ended::Inconclusive(UNDECIDED.to_owned()), loss + bound)
+            (Ended::Inconclusive(UNDECIDED.to_owned()), most)
         };
         Gated { amount: Some(LossAmount { loss, bound95 }), ..Gated::bare(name, outcome) }
     }
@@ -307,32 +313,31 @@ impl GateJudge<'_> {
 
     fn missing_row(&self, workload: &str, arm: &Arm) -> Gated {
         let metric = self.gate.metric.as_ref().or(self.design.primary.as_ref());
-        let why = match (self.absence(workload, arm), metric) {
-            (Some(why), _) => why,
-            (None, Some(metric)) => format!("no {} was measured", noun(metric)),
-            (None, None) => "not measured".to_owned(),
-        };
-        let is_final = self.stays_away(workload, arm);
+        let why = self.why_absent(workload, arm).unwrap_or_else(|| match metric {
+            Some(metric) => format!("no {} was measured", noun(metric)),
+            None => "not measured".to_owned(),
+        });
+        let is_final = self.will_never_be_measured(workload, arm);
         let name = self.name(workload, arm);
         Gated { metric: metric.cloned(), is_final, ..Gated::silent(name, why) }
     }
 
     /// Why a row or its baseline has no number.
-    fn absence(&self, workload: &str, arm: &Arm) -> Option<String> {
-        let (whose, absent) = self.absent(workload, arm)?;
+    fn why_absent(&self, workload: &str, arm: &Arm) -> Option<String> {
+        let (whose, absent) = self.absent_cell(workload, arm)?;
         let why = absent.obstacle.as_ref().unwrap_or(&absent.reason);
         Some(format!("{whose} has no number: {why}"))
     }
 
     /// Whether a number will never exist: the plan excluded it, or enough replicates gave none.
-    fn stays_away(&self, workload: &str, arm: &Arm) -> bool {
+    fn will_never_be_measured(&self, workload: &str, arm: &Arm) -> bool {
         let is_enough = !self.unfinished && self.replicates >= FEWEST_TO_END;
-        let absent = self.absent(workload, arm);
+        let absent = self.absent_cell(workload, arm);
         absent.is_some_and(|(_, absent)| absent.obstacle.is_some() || is_enough)
     }
 
     /// The missing number of a row, or else of its baseline, and the name of its owner.
-    fn absent(&self, workload: &str, arm: &Arm) -> Option<(&'static str, &AbsentCell)> {
+    fn absent_cell(&self, workload: &str, arm: &Arm) -> Option<(&'static str, &AbsentCell)> {
         let mut baseline = arm.clone();
         baseline.extend(self.design.baseline.clone());
         let primary = || {
@@ -340,7 +345,7 @@ impl GateJudge<'_> {
             cells.find(|cell| cell.workload == workload && cell.primary).map(|cell| &cell.metric)
         };
         let metric = self.gate.metric.as_ref().or(self.design.primary.as_ref()).or_else(primary);
-        let class = metric.and_then(|metric| row_of(workload, metric));
+        let class = metric.and_then(|metric| class_row_of_metric(workload, metric));
         let find = |side: &Arm| {
             self.found.absent.iter().find(|cell| {
                 let is_of_row = cell.workload == workload || class.as_ref() == Some(&cell.workload);
@@ -378,7 +383,7 @@ fn order_conflict(exceeds_limit: impl Fn(f64) -> bool, one: &Comparison) -> Opti
 }
 
 /// The gate as a question. A pass supports the claim only if each row is significantly within the limit.
-fn question(answer: &GateAnswer) -> Answer {
+fn gate_as_question(answer: &GateAnswer) -> Answer {
     let has_none = |row: &Gated| row.loss.is_none() && row.amount.is_none();
     let verdict = match answer.outcome {
         GateEnd::Fail => Claim::Contradicted,

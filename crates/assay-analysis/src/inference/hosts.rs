@@ -16,12 +16,12 @@ use crate::rules::{self, Case, RuleRemark};
 const MOST_NAMES: usize = 4;
 
 /// The fleet of a combined result; `None` for the result of one host, even of a fleet.
-fn combined(fleet: Option<&Fleet>) -> Option<&Fleet> {
+fn combined_fleet(fleet: Option<&Fleet>) -> Option<&Fleet> {
     fleet.filter(|fleet| fleet.is_of_all())
 }
 
 /// The stage of a fleet's numbers: fresh trials on one machine cannot confirm them.
-pub(super) fn stage(fleet: Option<&Fleet>, stage: AdviceStage) -> AdviceStage {
+pub(super) fn advice_stage(fleet: Option<&Fleet>, stage: AdviceStage) -> AdviceStage {
     if fleet.is_some() && stage == AdviceStage::Measured { AdviceStage::Together } else { stage }
 }
 
@@ -33,7 +33,7 @@ pub(super) fn remarks(
     site: Option<&Site>,
     trials: &[MeasuredTrial<'_>],
 ) -> Option<Vec<(&'static str, RuleRemark)>> {
-    let fleet = combined(fleet)?;
+    let fleet = combined_fleet(fleet)?;
     let counting: Vec<&Trial> =
         trials.iter().filter(|trial| trial.counts()).map(|trial| trial.record).collect();
     let mut found = host_remarks(fleet, plan, workload);
@@ -53,38 +53,41 @@ fn host_remarks(
     let Some(index) = plan.workloads.iter().position(|own| std::ptr::eq(own, workload)) else {
         return Vec::new();
     };
-    let mut by_rule: BTreeMap<&'static str, (Trust, String, BTreeSet<u32>)> = BTreeMap::new();
+    let mut by_rule: BTreeMap<&'static str, (RuleRemark, BTreeSet<u32>)> = BTreeMap::new();
     for host in &fleet.hosts {
         for said in host.said.iter().filter(|said| said.workload == index) {
             let trust = if said.trust == "invalid" { Trust::Invalid } else { Trust::Suspect };
-            let text = format!("{}: {}", host.words(), said.text);
-            let (lowest, lowest_text, ranks) = by_rule
+            let remark = RuleRemark::new(trust, format!("{}: {}", host.words(), said.text));
+            let (worst, ranks) = by_rule
                 .entry(rules::known_name(&said.rule))
-                .or_insert_with(|| (trust, text.clone(), BTreeSet::new()));
+                .or_insert_with(|| (remark.clone(), BTreeSet::new()));
             ranks.insert(host.rank);
-            if trust > *lowest {
-                (*lowest, *lowest_text) = (trust, text);
+            if remark.trust > worst.trust {
+                *worst = remark;
             }
         }
     }
-    let remark = |(rule, (trust, text, ranks)): (&'static str, (Trust, String, BTreeSet<u32>))| {
-        let more = ranks.len().saturating_sub(1);
-        let text = if more > 0 { format!("{text} (and {more} more hosts)") } else { text };
-        (rule, RuleRemark::new(trust, text))
-    };
-    by_rule.into_iter().map(remark).collect()
+    let mut remarks = Vec::new();
+    for (rule, (mut remark, ranks)) in by_rule {
+        if ranks.len() > 1 {
+            remark.text = format!("{} (and {} more hosts)", remark.text, ranks.len() - 1);
+        }
+        remarks.push((rule, remark));
+    }
+    remarks
 }
 
 /// Replicates that do not count: some of their trials had more hosts than others.
-pub(super) fn broken(fleet: Option<&Fleet>, plan: &Plan) -> BTreeSet<u32> {
-    let Some(fleet) = combined(fleet) else { return BTreeSet::new() };
-    let is_cut = |lost: &Lost| {
+pub(super) fn incomplete_replicates(fleet: Option<&Fleet>, plan: &Plan) -> BTreeSet<u32> {
+    let Some(fleet) = combined_fleet(fleet) else { return BTreeSet::new() };
+    // A host lost between two replicates breaks none.
+    let is_within_replicate = |lost: &Lost| {
         let mut trials = plan.trials.iter().filter(|trial| trial.replicate == lost.replicate);
         trials.any(|trial| trial.order < lost.order && !trial.is_lead_in())
             || lost.order as usize >= plan.trials.len()
     };
     let lost = fleet.lost().map(|(_, lost)| lost);
-    lost.filter(|lost| is_cut(lost)).map(|lost| lost.replicate).collect()
+    lost.filter(|lost| is_within_replicate(lost)).map(|lost| lost.replicate).collect()
 }
 
 pub(super) const BROKEN: &str =
@@ -100,29 +103,26 @@ pub(super) struct HostRates {
 }
 
 impl HostRates {
+    /// Adds a row: the pace of each host in its trials, and its slowest and fastest host.
     pub fn add(&mut self, row: &RowTrials<'_>) {
-        let mut sums: BTreeMap<u32, (f64, u32)> = BTreeMap::new();
+        let mean = |rates: &[f64]| rates.iter().sum::<f64>() / rates.len() as f64;
+        let mut rates: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         for trial in row.counting() {
             let hosts = trial.record.together.as_ref().map_or(&[][..], |together| &together.hosts);
-            if hosts.is_empty() {
-                continue;
-            }
             let starts_ns = hosts.iter().map(|host| host.since_go_ns);
-            let first_ns = starts_ns.clone().min().unwrap_or(0);
-            self.starts_ns.push(starts_ns.max().unwrap_or(0) - first_ns);
-            let rates = hosts.iter().map(|host| host.operations_per_s);
-            let mean = rates.sum::<f64>() / hosts.len() as f64;
+            let Some(first_ns) = starts_ns.clone().min() else { continue };
+            self.starts_ns.push(starts_ns.max().unwrap_or(first_ns) - first_ns);
+            let of_trial: Vec<f64> = hosts.iter().map(|host| host.operations_per_s).collect();
+            let mean = mean(&of_trial);
             for host in hosts {
-                let (sum, trials) = sums.entry(host.rank).or_default();
-                *sum += host.operations_per_s;
-                *trials += 1;
+                rates.entry(host.rank).or_default().push(host.operations_per_s);
                 if mean > 0.0 {
                     self.paces.entry(host.rank).or_default().push(host.operations_per_s / mean);
                 }
             }
         }
-        let mut means: Vec<(u32, f64)> = Vec::new();
-        means.extend(sums.iter().map(|(rank, (sum, trials))| (*rank, sum / f64::from(*trials))));
+        let means: Vec<(u32, f64)> =
+            rates.iter().map(|(rank, rates)| (*rank, mean(rates))).collect();
         let slowest = means.iter().min_by(|(_, one), (_, other)| one.total_cmp(other));
         let fastest = means.iter().max_by(|(_, one), (_, other)| one.total_cmp(other));
         let (Some(slowest), Some(fastest)) = (slowest, fastest) else { return };
@@ -140,17 +140,17 @@ impl HostRates {
 
     /// All facts; `None` if one host ran the study.
     pub fn finish(mut self, fleet: Option<&Fleet>) -> Option<HostFindings> {
-        let fleet = combined(fleet)?;
+        let fleet = combined_fleet(fleet)?;
         let row = |host: &assay_study::results::fleet::Host| {
             let mut paces = self.paces.remove(&host.rank).unwrap_or_default();
             paces.sort_by(f64::total_cmp);
-            let pace = paces.first().zip(paces.last());
+            let ends = paces.first().zip(paces.last());
             HostRow {
                 rank: host.rank,
                 name: host.name.clone(),
                 targets: host.targets.clone(),
                 trials: paces.len() as u32,
-                relative_rate: pace.map(|(least, most)| [*least, paces[paces.len() / 2], *most]),
+                relative_rate: ends.map(|(least, most)| [*least, paces[paces.len() / 2], *most]),
                 lost: host.lost.as_ref().map(Lost::words),
             }
         };
@@ -176,6 +176,7 @@ pub(super) fn checks(hosts: Option<&HostFindings>, fleet: Option<&Fleet>) -> Vec
         let Some((fleet, rank)) = fleet.and_then(|fleet| Some((fleet, fleet.rank?))) else {
             return Vec::new();
         };
+        // The result of one host of a fleet.
         let name = words(rank, fleet.name.as_deref().unwrap_or_default());
         let of = fleet.ranks;
         let text = format!("only {name} of {of} hosts; rank 0 has the combined result");
@@ -313,8 +314,8 @@ mod tests {
         assert!(says(&found));
         assert!(found.checks.iter().any(|own| own.text.starts_with("ranks 0, 1 ran")));
         let fleet = bench.environment.fleet.as_ref();
-        assert_eq!(stage(fleet, AdviceStage::Measured), AdviceStage::Together);
-        assert_eq!(stage(None, AdviceStage::Measured), AdviceStage::Measured);
+        assert_eq!(advice_stage(fleet, AdviceStage::Measured), AdviceStage::Together);
+        assert_eq!(advice_stage(None, AdviceStage::Measured), AdviceStage::Measured);
     }
 
     #[test]

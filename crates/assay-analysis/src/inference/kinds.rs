@@ -1,8 +1,6 @@
 //! Facts that kinds of work extract from their rows, doubts about their numbers, and their sentences.
 
-use assay_core::exhibit::Subject;
-use assay_core::presence::Presence;
-use assay_core::quantity::units::show;
+use assay_core::{exhibit::Subject, presence::Presence, quantity::units::show};
 use assay_machine::probes::is_not_recorded;
 use assay_machine::probes::temperature::{LEAST_LIMIT_MC, Temperature};
 use assay_study::findings::{Because, Findings, Measurement, Sentence, SentenceRole, Trust};
@@ -15,16 +13,16 @@ use assay_workloads::{Measured, WorkFacts};
 use super::rows::RowTrials;
 
 /// Facts of a row's trials; none for the A/A control, which would repeat them under the same name.
-pub(super) fn of_row(row: &RowTrials<'_>) -> Option<WorkFacts> {
+pub(super) fn facts_of(row: &RowTrials<'_>) -> Option<WorkFacts> {
     let tells = row.workload.work.tells().filter(|_| !row.workload.control)?;
     let records = || row.counting().map(|trial| trial.record);
     let near_limits: Vec<Option<Presence<NearLimit>>> =
-        records().map(|record| near_limit(&record.evidence.temperature)).collect();
+        records().map(|record| sensor_near_limit(&record.evidence.temperature)).collect();
     let trials: Vec<Option<&Measured>> = records().map(|record| record.measured.as_ref()).collect();
-    let with = |status| row.trials.iter().filter(move |trial| trial.record.status == status);
-    let warmups = with(Status::Warmup).filter_map(|trial| trial.record.measured.as_ref());
+    let with_status = |status| row.trials.iter().filter(move |trial| trial.record.status == status);
+    let warmups = with_status(Status::Warmup).filter_map(|trial| trial.record.measured.as_ref());
     let left_out: Vec<&Measured> = warmups.collect();
-    let failed = with(Status::Failed).map(|trial| {
+    let failed = with_status(Status::Failed).map(|trial| {
         let Trial { started, reason, .. } = trial.record;
         Failed { started, reason: reason.as_deref().unwrap_or_default() }
     });
@@ -60,7 +58,7 @@ fn triggered_rules<'a>(row: &'a RowTrials<'_>) -> Vec<TriggeredRule<'a>> {
 }
 
 /// The sensor closest to its throttling temperature; `None` if temperatures were not recorded.
-fn near_limit(temperature: &Presence<Temperature>) -> Option<Presence<NearLimit>> {
+fn sensor_near_limit(temperature: &Presence<Temperature>) -> Option<Presence<NearLimit>> {
     if is_not_recorded(temperature) {
         return None;
     }
@@ -83,7 +81,7 @@ fn nearest_sensor(temperature: &Temperature) -> Option<NearLimit> {
 }
 
 /// Fills facts with the numbers of their rows, and marks those with untrusted numbers.
-pub(super) fn settle(found: &mut Findings) {
+pub(super) fn complete_facts(found: &mut Findings) {
     let Findings { measurements: cells, of_kinds, .. } = found;
     for facts in of_kinds.all_mut() {
         let subject = facts.subject();
@@ -158,7 +156,7 @@ mod tests {
     use assay_workloads::sustained::{self, RateLevel, WriteTimeline};
     use assay_workloads::{WorkPlan, recorded};
 
-    use super::super::rows::row;
+    use super::super::rows::row_of;
     use super::super::tests::Bench;
     use super::*;
 
@@ -193,7 +191,7 @@ mod tests {
                 cell.reasons = vec![Because { rule: "cached".to_owned(), trust, text }];
                 cell.trust = Some(trust);
             }
-            settle(&mut found);
+            complete_facts(&mut found);
             let own = Subject { workload: "sustained-write".to_owned(), arm: Levels::new() };
             let primary = found.measurements.iter().find(|cell| cell.primary).unwrap();
             assert_eq!(row_number(&found.measurements, &own, &primary.metric), primary.value());
@@ -227,7 +225,7 @@ mod tests {
         bench.plan.workloads[0].work = work;
         let tells = |bench: &Bench| {
             let trials: Vec<&Trial> = bench.trials.iter().collect();
-            of_row(&row(&bench.plan.workloads[0], &bench.plan, &bench.environment, &trials))
+            facts_of(&row_of(&bench.plan.workloads[0], &bench.plan, &bench.environment, &trials))
                 .is_some()
         };
         assert!(tells(&bench));
@@ -260,7 +258,7 @@ mod tests {
             Presence::Present(Temperature { sensors: sensors.into(), slow_processors: None })
         };
         let name = |seen: &Presence<Temperature>| {
-            let near = near_limit(seen)?;
+            let near = sensor_near_limit(seen)?;
             Some(near.map(|own| (own.name, own.most_mc, own.limit_mc)))
         };
         let hot = ("nvme0 Composite".to_owned(), 61_000, 82_000);
@@ -268,11 +266,11 @@ mod tests {
         let cool = ("cpu".to_owned(), 21_000, 90_000);
         assert_eq!(name(&at(61_000, None)), Some(Presence::Present(cool)));
         let empty = Temperature::default();
-        let untold = near_limit(&Presence::Present(empty)).unwrap();
+        let untold = sensor_near_limit(&Presence::Present(empty)).unwrap();
         assert!(untold.reason().unwrap().starts_with("no sensor reports"));
         let none = Presence::absent("the kernel shows none");
-        assert_eq!(near_limit(&none), Some(Presence::absent("the kernel shows none")));
-        assert_eq!(near_limit(&not_recorded()), None);
+        assert_eq!(sensor_near_limit(&none), Some(Presence::absent("the kernel shows none")));
+        assert_eq!(sensor_near_limit(&not_recorded()), None);
     }
 
     /// Includes a warm-up and a disturbed trial: data lost without a power cut counts in any trial.
@@ -294,7 +292,7 @@ mod tests {
             let mut bench = Bench::new(&["."]).row(0, "own", 4096, &[100; 3]).each(change);
             bench.plan.workloads[0].work = serde_json::from_str(work).unwrap();
             let trials: Vec<&Trial> = bench.trials.iter().collect();
-            of_row(&row(&bench.plan.workloads[0], &bench.plan, &bench.environment, &trials))
+            facts_of(&row_of(&bench.plan.workloads[0], &bench.plan, &bench.environment, &trials))
                 .and_then(|facts| facts.failure())
         };
         for status in [Status::Ok, Status::Disturbed, Status::Warmup] {

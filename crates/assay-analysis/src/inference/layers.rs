@@ -6,28 +6,27 @@ use assay_machine::system::site::Site;
 use assay_study::findings::{Findings, Measurement, Sentence, Trust};
 use assay_study::results::plan::arm_in_words;
 
-use super::distinct;
 use super::metrics::{SYNC_RATE, SYNC_WHOLE};
-use super::rows::RowTrials;
+use super::{distinct, rows::RowTrials};
 
 const CRYPT: &str = "crypt";
 
-/// A device that was encrypted in place.
 pub(super) struct Conversion {
     bytes: u64,
     took_ns: u64,
 }
 
-pub(super) fn of_row(row: &RowTrials<'_>) -> Vec<Conversion> {
+pub(super) fn conversions(row: &RowTrials<'_>) -> Vec<Conversion> {
     let (factor, level) = CONVERSION;
     let in_place = row.arm.get(factor).is_some_and(|own| own == level);
-    let Some(bytes) = row.site.filter(|_| in_place).and_then(encrypted) else { return Vec::new() };
-    let made = row.trials.iter().filter_map(|trial| trial.record.spent?.made_ns);
-    made.map(|took_ns| Conversion { bytes, took_ns }).collect()
+    let site = row.site.filter(|_| in_place);
+    let Some(bytes) = site.and_then(encrypted_bytes) else { return Vec::new() };
+    let times_ns = row.trials.iter().filter_map(|trial| trial.record.spent?.made_ns);
+    times_ns.map(|took_ns| Conversion { bytes, took_ns }).collect()
 }
 
 /// A sentence if all devices have the same size.
-pub(super) fn encryption(all: &[Conversion]) -> Option<Sentence> {
+pub(super) fn encryption_sentence(all: &[Conversion]) -> Option<Sentence> {
     let bytes = all.first()?.bytes;
     if all.iter().any(|one| one.bytes != bytes) {
         return None;
@@ -52,23 +51,21 @@ pub(super) fn encryption(all: &[Conversion]) -> Option<Sentence> {
     Some(Sentence::finding("encryption", text))
 }
 
-fn encrypted(site: &Site) -> Option<u64> {
-    let named = |name: &String| site.layers.iter().find(|layer| layer.name == *name);
+fn encrypted_bytes(site: &Site) -> Option<u64> {
     let volume = site.layers.iter().find(|layer| layer.kind == CRYPT)?;
-    Some(volume.below.first().and_then(named)?.size_bytes)
+    let below = volume.below.first()?;
+    Some(site.layers.iter().find(|layer| layer.name == *below)?.size_bytes)
 }
 
 const ARRAY: &str = "raid";
 
-/// One sentence per arm with a resyncing array.
-pub(super) fn resyncs(found: &Findings) -> Vec<Sentence> {
-    let rates =
+pub(super) fn resync_sentences(found: &Findings) -> Vec<Sentence> {
+    let cells =
         || found.measurements.iter().filter(|cell| cell.metric == SYNC_RATE && is_sound(cell));
-    let arms = distinct(rates().map(|cell| &cell.configuration));
     let mut sentences = Vec::new();
-    for arm in arms {
-        let of_arm = rates().filter(|cell| cell.configuration == *arm);
-        let rates: Vec<String> = of_arm.filter_map(|cell| resync_rate(cell, found)).collect();
+    for arm in distinct(cells().map(|cell| &cell.configuration)) {
+        let of_arm = cells().filter(|cell| cell.configuration == *arm);
+        let rates: Vec<String> = of_arm.filter_map(|cell| rate_words(cell, found)).collect();
         if rates.is_empty() {
             continue;
         }
@@ -88,7 +85,7 @@ fn is_sound(cell: &Measurement) -> bool {
 }
 
 /// `9.8 MB/s while "write" runs (total 2.1 min)`.
-fn resync_rate(cell: &Measurement, found: &Findings) -> Option<String> {
+fn rate_words(cell: &Measurement, found: &Findings) -> Option<String> {
     let rate = show::mb_per_s(cell.value()?);
     let total_s =
         found.cell(&cell.workload, &cell.configuration, SYNC_WHOLE).and_then(Measurement::value);

@@ -1,7 +1,6 @@
 //! Sentences on memory: the working set in a limit per kind of swap, and what threads reserve and use per stack size.
 
-use assay_core::quantity::Metric;
-use assay_core::quantity::units::show;
+use assay_core::quantity::{Metric, units::show};
 use assay_study::findings::{Findings, Measurement, Sentence, SentenceRole, Trust};
 use assay_workloads::memory::{self, EXPECTED, HELD, KILLED, RATE, REACHED};
 use assay_workloads::stacks;
@@ -15,7 +14,8 @@ struct MemoryRow {
     name: String,
     set_bytes: u64,
     reached_bytes: f64,
-    killed: (usize, usize),
+    killed_trials: usize,
+    trials: usize,
     rate: Option<f64>,
     /// Bytes of the working set per byte of memory.
     per_memory: Option<f64>,
@@ -31,7 +31,7 @@ pub(super) fn swap_sentence(
 ) -> Option<Sentence> {
     let rows = rows.iter().filter(|row| row.workload.name == workload && !row.workload.control);
     let rows: Vec<MemoryRow> = rows.filter_map(|row| memory_row(found, row)).collect();
-    if !rows.iter().any(|row| row.killed.0 > 0 || row.packs) {
+    if !rows.iter().any(|row| row.killed_trials > 0 || row.packs) {
         return None;
     }
     let mut clauses: Vec<String> = rows.iter().filter_map(MemoryRow::kills_clause).collect();
@@ -43,27 +43,26 @@ pub(super) fn swap_sentence(
 
 impl MemoryRow {
     fn kills_clause(&self) -> Option<String> {
-        let (killed, trials) = self.killed;
-        let reached = show::bytes(self.reached_bytes as u64);
-        (killed > 0).then(|| {
+        let Self { name, killed_trials: killed, trials, .. } = self;
+        let [reached, set] = [self.reached_bytes as u64, self.set_bytes].map(show::bytes);
+        (*killed > 0).then(|| {
             format!(
-                "{} ran out of memory in {killed} of {trials} trials, after filling {reached} of {}",
-                self.name,
-                show::bytes(self.set_bytes)
+                "{name} ran out of memory in {killed} of {trials} trials, after filling {reached} of {set}"
             )
         })
     }
 
     fn fit_clause(&self) -> Option<String> {
         let rate = show::per_second(self.rate?);
-        let per = self.per_memory.filter(|_| self.packs).map(|per| self.memory_clause(per));
-        let per = per.unwrap_or_default();
+        let memory = self.per_memory.filter(|_| self.packs).map(|per| self.memory_clause(per));
+        let memory = memory.unwrap_or_default();
         // If some trials were killed, the data fits in the others only.
-        let scope = match self.killed {
-            (0, _) => String::new(),
-            (killed, trials) => format!(" in the other {} trials", trials.saturating_sub(killed)),
+        let scope = match self.killed_trials {
+            0 => String::new(),
+            killed => format!(" in the other {} trials", self.trials - killed),
         };
-        Some(format!("{}: the data fits{scope}, with {rate} accesses per second{per}", self.name))
+        let name = &self.name;
+        Some(format!("{name}: the data fits{scope}, with {rate} accesses per second{memory}"))
     }
 
     /// Memory used by the working set, including compressed pages outside the limit.
@@ -91,7 +90,8 @@ fn memory_row(found: &Findings, row: &RowTrials<'_>) -> Option<MemoryRow> {
         name: found.arm_words(&row.workload.arm),
         set_bytes: planned.set_bytes,
         reached_bytes: mean(&REACHED)?,
-        killed: (kills.iter().filter(|killed| **killed > 0.0).count(), kills.len()),
+        killed_trials: kills.iter().filter(|killed| **killed > 0.0).count(),
+        trials: kills.len(),
         rate: mean(&RATE),
         per_memory: mean(&HELD),
         packs: cell(&EXPECTED).is_some(),
@@ -111,6 +111,7 @@ struct StackSizeRow {
     trust: Trust,
 }
 
+/// What threads reserve and use for their stacks, by the limit of the stack size.
 pub(super) fn stacks_sentence(
     workload: &str,
     found: &Findings,
@@ -169,7 +170,6 @@ impl StackSizeRow {
     }
 
     fn lesson(&self) -> &'static str {
-        /// A share of memory that is negligible.
         const SMALL: f64 = 0.05;
         if self.used < SMALL * self.reserved {
             ": reserved stack uses no memory unless the kernel forbids overcommit (vm.overcommit_memory = 2)"

@@ -1,16 +1,13 @@
 //! The value of one metric in one trial, or why there is none.
 
-use assay_core::presence::Presence;
 use assay_core::quantity::metric::{FDATASYNC, RESPONSE, RESPONSE_P99, SHARED};
 use assay_core::quantity::played::{self, LatencyPoint};
-use assay_core::quantity::units::show;
 use assay_core::stats::{observations_needed, percentile_is_supported};
-use assay_machine::probes::energy::Energy;
-use assay_machine::probes::is_not_recorded;
+use assay_core::{presence::Presence, quantity::units::show};
+use assay_machine::probes::{energy::Energy, is_not_recorded};
 use assay_machine::system::site::{MD_MAJOR, Site};
 use assay_study::results::record::{DeviceEvidence, Traffic, Trial};
-use assay_study::results::surroundings::is_not_watched;
-use assay_study::results::tally::Tally;
+use assay_study::results::{surroundings::is_not_watched, tally::Tally};
 use assay_workloads::metrics::{is_of_energy, is_told};
 use assay_workloads::{Basis, io};
 
@@ -18,7 +15,6 @@ use super::kinds;
 use super::rows::{MeasuredTrial, RowTrials};
 
 const GIB: f64 = (1_u64 << 30) as f64;
-
 const QUANTILES: [(&str, f64); 14] = [
     ("latency_p50_ns", 0.5),
     ("latency_p90_ns", 0.9),
@@ -47,28 +43,30 @@ fn is_fdatasync(metric: &str) -> bool {
 }
 
 /// The latency statistic of a class metric of a replayed load; `None` for other metrics.
-fn of_class(metric: &str) -> Option<LatencyPoint> {
-    played::find(metric).and_then(|(_, told)| told.point())
+fn class_latency_point(metric: &str) -> Option<LatencyPoint> {
+    played::find(metric).and_then(|(_, statistic)| statistic.point())
 }
 
 /// The quantile of a latency metric; `None` for other metrics.
 fn quantile(metric: &str) -> Option<f64> {
     let own = QUANTILES.iter().find(|(name, _)| *name == metric).map(|(_, q)| *q);
-    own.or_else(|| of_class(metric)?.quantile())
+    own.or_else(|| class_latency_point(metric)?.quantile())
 }
 
 /// The times behind a metric: service, response, sync, or those of one class.
-fn times<'t>(metric: &str, trial: &'t MeasuredTrial<'_>) -> Option<&'t Tally> {
-    if let Some((class, told)) = played::find(metric) {
-        return trial.times_of(class.key, told.is_response());
-    }
-    match () {
-        () if is_response(metric) => trial.response_ns.as_deref(),
-        () if is_fdatasync(metric) => trial.sync_ns.as_deref(),
-        () => trial.latency_ns.as_deref(),
+fn tally_of<'t>(metric: &str, trial: &'t MeasuredTrial<'_>) -> Option<&'t Tally> {
+    if let Some((class, statistic)) = played::find(metric) {
+        trial.times_of(class.key, statistic.is_response())
+    } else if is_response(metric) {
+        trial.response_ns.as_deref()
+    } else if is_fdatasync(metric) {
+        trial.sync_ns.as_deref()
+    } else {
+        trial.latency_ns.as_deref()
     }
 }
 
+/// Whether rows of this kind can have a value of the metric.
 pub(super) fn applies(metric: &str, row: &RowTrials<'_>) -> bool {
     if played::find(metric).is_some() {
         // Each class has a separate row.
@@ -134,23 +132,32 @@ pub(super) fn value(
                 .to_owned())
         }
         "write_amplification" => {
-            let written = of_carriers(row, trial, |traffic| traffic.write_bytes)?;
+            let written = sum_data_devices(row, trial, |traffic| traffic.write_bytes)?;
             Ok(written as f64 / record.claims().write.bytes as f64)
         }
         "read_amplification" => {
-            let read = of_carriers(row, trial, |traffic| traffic.read_bytes)?;
+            let read = sum_data_devices(row, trial, |traffic| traffic.read_bytes)?;
             Ok(read as f64 / record.claims().bytes() as f64)
         }
         "device_bytes_per_operation" => {
             let moved =
-                of_carriers(row, trial, |traffic| traffic.read_bytes + traffic.write_bytes)?;
+                sum_data_devices(row, trial, |traffic| traffic.read_bytes + traffic.write_bytes)?;
             Ok(moved as f64 / record.claims().operations() as f64)
         }
-        "device_requests_per_operation" => requests_per_operation(row, trial),
-        "device_busy_s_per_gib" => busy_s_per_gib(row, trial),
-        _ if is_told(metric) => measured.value(metric).unwrap_or_else(no_such_value),
+        "device_requests_per_operation" => {
+            let count = |traffic: &Traffic| traffic.reads + traffic.writes;
+            let requests = sum_devices(row, trial, counted_devices, count)?;
+            Ok(requests as f64 / record.claims().operations() as f64)
+        }
+        "device_busy_s_per_gib" => {
+            let busy_ms = sum_devices(row, trial, counted_devices, |traffic| traffic.busy_ms)?;
+            Ok(seconds_per_gib(busy_ms.saturating_mul(1_000_000), record))
+        }
+        _ if is_told(metric) => measured
+            .value(metric)
+            .unwrap_or_else(|| Err("some trials have no such value".to_owned())),
         _ if is_of_energy(metric) => energy(metric, row, trial),
-        _ if is_resync(metric) => resync(metric, record),
+        _ if is_resync(metric) => resync_value(metric, record),
         _ => kinds::as_judged(metric, row, measured)
             .or_else(|| row.workload.work.value(metric, measured))
             .unwrap_or_else(|| latency(metric, trial)),
@@ -168,7 +175,7 @@ fn value_or_reason(seen: &Presence<u64>) -> Result<u64, String> {
 }
 
 /// A counter summed over devices until all data was on them; only if all devices have the counter.
-fn of_devices(
+fn sum_devices(
     row: &RowTrials<'_>,
     trial: &MeasuredTrial<'_>,
     names: fn(&Site) -> Vec<&str>,
@@ -182,12 +189,12 @@ fn of_devices(
     sum.ok_or_else(no_counters)
 }
 
-fn counted(site: &Site) -> Vec<&str> {
+fn counted_devices(site: &Site) -> Vec<&str> {
     site.counted.iter().map(String::as_str).collect()
 }
 
 /// The same for the devices that carry the requested data: for an md array, its members.
-fn of_carriers(
+fn sum_data_devices(
     row: &RowTrials<'_>,
     trial: &MeasuredTrial<'_>,
     counter: fn(&Traffic) -> u64,
@@ -196,7 +203,7 @@ fn of_carriers(
     if is_counted && !is_not_recorded(&trial.record.evidence.array_sync) {
         return Err("the byte count includes resync traffic".to_owned());
     }
-    of_devices(row, trial, data_devices, counter)
+    sum_devices(row, trial, data_devices, counter)
 }
 
 /// The counted devices, with the members of md arrays instead of the arrays.
@@ -216,28 +223,14 @@ fn data_devices(site: &Site) -> Vec<&str> {
     devices
 }
 
-fn requests_per_operation(row: &RowTrials<'_>, trial: &MeasuredTrial<'_>) -> Result<f64, String> {
-    let requests = of_devices(row, trial, counted, |traffic| traffic.reads + traffic.writes)?;
-    Ok(requests as f64 / trial.record.claims().operations() as f64)
-}
-
-fn busy_s_per_gib(row: &RowTrials<'_>, trial: &MeasuredTrial<'_>) -> Result<f64, String> {
-    let busy_ms = of_devices(row, trial, counted, |traffic| traffic.busy_ms)?;
-    Ok(seconds_per_gib(busy_ms.saturating_mul(1_000_000), trial.record))
-}
-
 pub(super) const SYNC_RATE: &str = "resync_bytes_per_s";
 pub(super) const SYNC_WHOLE: &str = "resync_total_s";
-
-fn no_such_value() -> Result<f64, String> {
-    Err("some trials have no such value".to_owned())
-}
 
 fn is_resync(metric: &str) -> bool {
     [SYNC_RATE, SYNC_WHOLE].contains(&metric)
 }
 
-fn resync(metric: &str, record: &Trial) -> Result<f64, String> {
+fn resync_value(metric: &str, record: &Trial) -> Result<f64, String> {
     let arrays = match &record.evidence.array_sync {
         Presence::Present(arrays) => arrays,
         absent if is_not_recorded(absent) => return Err("no array resynced".to_owned()),
@@ -265,12 +258,12 @@ fn energy(metric: &str, row: &RowTrials<'_>, trial: &MeasuredTrial<'_>) -> Resul
     match metric {
         "energy_j" => Ok(energy.joules),
         "power_w" => Ok(energy.watts()),
-        "energy_above_idle_j" => above_idle(energy, row.idle),
+        "energy_above_idle_j" => joules_above_idle(energy, row.idle),
         _ => Ok(energy.joules / (trial.record.claims().bytes() as f64 / GIB)),
     }
 }
 
-fn above_idle(energy: &Energy, idle: &Presence<Energy>) -> Result<f64, String> {
+fn joules_above_idle(energy: &Energy, idle: &Presence<Energy>) -> Result<f64, String> {
     let idle = match idle {
         Presence::Present(idle) if idle.source == energy.source => idle,
         Presence::Present(_) => {
@@ -287,11 +280,11 @@ fn above_idle(energy: &Energy, idle: &Presence<Energy>) -> Result<f64, String> {
 }
 
 fn latency(metric: &str, trial: &MeasuredTrial<'_>) -> Result<f64, String> {
-    let latencies = times(metric, trial).ok_or("no operation completed in the measured time")?;
+    let latencies = tally_of(metric, trial).ok_or("no operation completed in the measured time")?;
     match metric {
         "latency_mean_ns" | "response_mean_ns" | "fdatasync_mean_ns" => Ok(latencies.mean_ns()),
         "latency_max_ns" | "response_max_ns" | "fdatasync_max_ns" => Ok(latencies.max_ns() as f64),
-        _ if of_class(metric) == Some(LatencyPoint::Mean) => Ok(latencies.mean_ns()),
+        _ if class_latency_point(metric) == Some(LatencyPoint::Mean) => Ok(latencies.mean_ns()),
         _ => {
             let q = quantile(metric).ok_or_else(|| format!("unknown metric `{metric}`"))?;
             let value = latencies.percentile_ns(q);
@@ -306,9 +299,9 @@ fn too_few(q: f64, had: u64) -> String {
 }
 
 /// Why a row has no percentile: the trial with the fewest operations decides.
-pub(super) fn unsupported(metric: &str, row: &RowTrials<'_>) -> Option<String> {
+pub(super) fn why_no_percentile(metric: &str, row: &RowTrials<'_>) -> Option<String> {
     let q = quantile(metric)?;
-    let operations = |trial: &MeasuredTrial<'_>| times(metric, trial).map_or(0, Tally::len);
+    let operations = |trial: &MeasuredTrial<'_>| tally_of(metric, trial).map_or(0, Tally::len);
     let fewest = row.counting().map(operations).min()?;
     (!percentile_is_supported(fewest, q)).then(|| too_few(q, fewest))
 }

@@ -44,23 +44,20 @@ mod workloads;
 pub use aa_test::{AaTest, AaWorkload, aa_test};
 pub use across::{RESULT, compare, names};
 pub use foresight::{Foresight, foresee, foresee_from_pilot};
-pub use race::log as race_log;
+pub use race::race_log;
 pub use sessions::compare_sides;
 pub use stopping::{StopReason, enough};
 pub use verdicts::{COMPARED, note_words};
 pub use workloads::Analysis;
 
-use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use assay_core::exhibit::parts::distinct;
 use assay_machine::probes::block_latency::counts::ClassSpan;
 use assay_study::findings::measurements::Measurements;
 use assay_study::findings::{EnvironmentFacts, Findings, Sentence, StudyFacts};
 use assay_study::results::design::{Design, Factor, Order, Stopping};
-use assay_study::results::environment::Environment;
-use assay_study::results::plan::Plan;
-use assay_study::results::record::Trial;
+use assay_study::results::{environment::Environment, plan::Plan, record::Trial};
 use assay_workloads::metrics::is_told;
 
 use crate::rules;
@@ -93,14 +90,15 @@ pub fn findings(
 
 /// The primary metric of a trial's workload, with its value or the reason why it is missing.
 fn primary(plan: &Plan, environment: &Environment, trial: &Trial) -> (String, Result<f64, String>) {
-    let row = rows::of_trial(plan, environment, trial);
+    let row = rows::row_of_trial(plan, environment, trial);
     let design = design(plan);
-    let metric = design.primary.as_deref().unwrap_or_else(|| series::primary(&design, &row));
-    let value = match (classes::in_trial(metric, &row), row.trials.first()) {
-        (Some(value), _) => value,
-        (None, Some(measured)) => metrics::value(metric, &row, measured),
-        (None, None) => Err("nothing was measured".to_owned()),
+    let metric =
+        design.primary.as_deref().unwrap_or_else(|| series::default_primary(&design, &row));
+    let value_of_row = || match row.trials.first() {
+        Some(measured) => metrics::value(metric, &row, measured),
+        None => Err("nothing was measured".to_owned()),
     };
+    let value = classes::trial_value(metric, &row).unwrap_or_else(value_of_row);
     (metric.to_owned(), value)
 }
 
@@ -111,7 +109,7 @@ pub fn trial_metric(
     trial: &Trial,
     metric: &str,
 ) -> Result<f64, String> {
-    let row = rows::of_trial(plan, environment, trial);
+    let row = rows::row_of_trial(plan, environment, trial);
     let measured = row.trials.first().ok_or("nothing was measured")?;
     metrics::value(metric, &row, measured)
 }
@@ -122,7 +120,7 @@ pub fn counting(trials: &[&Trial]) -> Vec<usize> {
         let value = record.measured.as_ref().map(|_| 1.0);
         series::cell_trial(&rows::MeasuredTrial::without_times(record), value)
     };
-    cells::counting(&trials.iter().map(cell_trial).collect::<Vec<_>>())
+    cells::counted_positions(&trials.iter().map(cell_trial).collect::<Vec<_>>())
 }
 
 /// Requests of one class that the devices of a trial's target completed.
@@ -134,28 +132,27 @@ pub struct ClassOfTrial {
 
 /// The requests of a trial by class, if they were recorded.
 pub fn classes(plan: &Plan, environment: &Environment, trial: &Trial) -> Vec<ClassOfTrial> {
-    let classes = classes::of_trial(plan, environment, trial).into_iter();
+    let classes = classes::requests_by_class(plan, environment, trial).into_iter();
     classes.map(|(workload, class, span)| ClassOfTrial { workload, class, span }).collect()
 }
 
 /// Draws all findings from measurements: cells, comparisons with verdicts, effects, trends, ranks and checks.
 pub fn judge(study: StudyFacts, environment: EnvironmentFacts, mut data: Measurements) -> Findings {
-    let stage = stage(&study);
+    let stage = advice_stage(&study);
     let mut found = Findings::new(study, environment);
     found.summary = add_numbers(&mut found, stage, &mut data);
-    let rows = gated::measured(&found);
-    decide(&mut found, &data, &rows);
+    let rows = gated::measured_rows(&found);
+    add_answers(&mut found, &data, &rows);
     found
 }
 
 /// Answers whether the target meets the requirements and how the gate ended, if the study asks.
-fn decide(found: &mut Findings, measured: &Measurements, planned: &BTreeSet<gated::Planned>) {
-    fitness::tell(found, &measured.design);
-    gated::tell(found, &measured.design, planned, measured.unfinished);
+fn add_answers(found: &mut Findings, measured: &Measurements, planned: &BTreeSet<gated::Planned>) {
+    fitness::add_fitness(found, &measured.design);
+    gated::add_gate(found, &measured.design, planned, measured.unfinished);
 }
 
-/// Whether the numbers are confirmed, or can be.
-fn stage(study: &StudyFacts) -> AdviceStage {
+fn advice_stage(study: &StudyFacts) -> AdviceStage {
     match (&study.confirms, study.kind.as_str()) {
         (Some(_), _) => AdviceStage::Confirming,
         (None, "import") => AdviceStage::Imported,
@@ -166,13 +163,13 @@ fn stage(study: &StudyFacts) -> AdviceStage {
 /// Adds the numbers and their comparisons; returns the sentences on them.
 fn add_numbers(found: &mut Findings, stage: AdviceStage, data: &mut Measurements) -> Vec<Sentence> {
     data.compare_zeros_by_difference(is_told);
-    data.series.iter_mut().for_each(rules::weigh);
-    verdicts::mark(&mut data.series);
+    data.series.iter_mut().for_each(rules::apply_import_rules);
+    verdicts::mark_outliers(&mut data.series);
     let mut sentences = Vec::new();
     // A race that selects arms overestimates the winner and underestimates the others (R15).
     if !matches!(data.design.stopping, Stopping::Race { .. }) {
         let factors = verdicts::compare(found, data, stage);
-        sentences = sentences::of_verdicts(found, &factors, stage);
+        sentences = sentences::verdict_sentences(found, &factors, stage);
     }
     found.measurements = cells::cells(&data.design, std::mem::take(&mut data.series));
     found.study.factors.clone_from(&data.design.factors);
@@ -188,7 +185,7 @@ fn design(plan: &Plan) -> Cow<'_, Design> {
     let levels = plan.surveys.iter().map(|survey| survey.target.clone()).collect();
     Cow::Owned(Design {
         factors: vec![Factor { name: "target".to_owned(), levels }],
-        baseline: rows::arm(plan, 0),
+        baseline: rows::target_arm(plan, 0),
         order: Order::Chained,
         ..plan.design.clone()
     })

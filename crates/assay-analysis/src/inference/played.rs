@@ -1,20 +1,19 @@
 //! Classes of a replayed load (reads, writes, flushes, trims, zeroings), each reported, compared and judged separately.
 
 use assay_core::quantity::played::{self, CLASSES, LatencyPoint, PlayedClass, PlayedMetric};
-use assay_study::findings::AbsentCell;
-use assay_study::findings::measurements::Series;
+use assay_study::findings::{AbsentCell, measurements::Series};
 use assay_study::results::design::Design;
 
-use super::rows::RowTrials;
-use super::series::of_metric;
+use super::{rows::RowTrials, series::known_metric_series};
 
 /// Series of the classes of a row, and the missing numbers; empty for work without classes.
-pub(super) fn series(design: &Design, row: &RowTrials<'_>) -> (Vec<Series>, Vec<AbsentCell>) {
+pub(super) fn class_series(design: &Design, row: &RowTrials<'_>) -> (Vec<Series>, Vec<AbsentCell>) {
     let (mut found, mut absent) = (Vec::new(), Vec::new());
     // If nothing was measured, the row itself reports it.
     let classes = CLASSES.iter().filter(|class| row.trust.is_some() && is_reported(class, row));
     for class in classes {
-        let (primary, name) = (primary(design, row, class), name(&row.workload.name, class));
+        let primary = main_metric(design, row, class);
+        let name = class_row_name(&row.workload.name, class);
         let missing = |metric: &str, reason| AbsentCell::new(&name, &row.arm, Some(metric), reason);
         if let Some(reason) = row.workload.work.missing_class(class) {
             let metric =
@@ -26,7 +25,7 @@ pub(super) fn series(design: &Design, row: &RowTrials<'_>) -> (Vec<Series>, Vec<
             absent.push(missing(metric, NO_CLOCK.to_owned()));
         }
         for metric in class.metrics.iter().filter(|metric| is_defined(metric.name, row)) {
-            match of_metric(design, row, metric) {
+            match known_metric_series(design, row, metric) {
                 Ok(series) => found.push(Series {
                     workload: name.clone(),
                     class_of: Some(row.workload.name.clone()),
@@ -40,13 +39,13 @@ pub(super) fn series(design: &Design, row: &RowTrials<'_>) -> (Vec<Series>, Vec<
     (found, absent)
 }
 
-fn name(workload: &str, class: &PlayedClass) -> String {
+fn class_row_name(workload: &str, class: &PlayedClass) -> String {
     format!("{workload}, {}", class.played)
 }
 
 /// The name of the rows of a metric's class, or `None` for other metrics.
-pub(super) fn row_of(workload: &str, metric: &str) -> Option<String> {
-    played::find(metric).map(|(class, _)| name(workload, class))
+pub(super) fn class_row_of_metric(workload: &str, metric: &str) -> Option<String> {
+    played::find(metric).map(|(class, _)| class_row_name(workload, class))
 }
 
 /// Whether the kind of work of a row reports its classes.
@@ -73,9 +72,10 @@ fn default_metric(row: &RowTrials<'_>) -> PlayedMetric {
 }
 
 /// The metric for comparing a class; if the study names one class's metric, only that one is compared.
-fn primary(design: &Design, row: &RowTrials<'_>, class: &PlayedClass) -> Option<&'static str> {
+fn main_metric(design: &Design, row: &RowTrials<'_>, class: &PlayedClass) -> Option<&'static str> {
     let wanted = match design.primary.as_deref().and_then(played::find) {
-        Some((named, wanted)) => (named.key == class.key).then_some(wanted)?,
+        Some((named, _)) if named.key != class.key => return None,
+        Some((_, wanted)) => wanted,
         None => default_metric(row),
     };
     class.metric(wanted).map(|metric| metric.name)

@@ -1,28 +1,26 @@
 //! The answer of a race (R15): the rule of `plan::race` on the measured trials, and its text.
 
-use assay_core::quantity::Better;
-use assay_core::quantity::metric::class;
-use assay_core::quantity::units::show;
+use assay_core::quantity::{Better, metric::class, units::show};
 use assay_study::findings::race::{
     Behind, Departure, DroppedLevel, RaceAnswer, RaceEnd, Runner, ScreenAnswer, ScreenedLevel,
 };
 use assay_study::findings::{Findings, MetricRef, Sentence, SentenceRole, Trust};
 use assay_study::plan::race::screen::ScreenLevel;
 use assay_study::plan::race::{self, Left, Over, Race, Run, Why};
-use assay_study::results::design::Stopping;
-use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Arm, Plan, level_words};
 use assay_study::results::record::{Status, Trial};
+use assay_study::results::{design::Stopping, environment::Environment};
 use assay_workloads::metrics::{self, change, is_of_speed};
 
 use super::primary;
 use super::verdicts::words::{counted, load};
 
 /// Logarithm of a trial's value in a race, higher is better; `None` without such a value.
-pub fn log(plan: &Plan, environment: &Environment, trial: &Trial) -> Option<f64> {
+pub fn race_log(plan: &Plan, environment: &Environment, trial: &Trial) -> Option<f64> {
     measure(plan, environment, trial).map(|(_, _, log)| log)
 }
 
+/// The metric of a race, its direction, and the logarithm of a trial's value (higher is better).
 fn measure(plan: &Plan, environment: &Environment, trial: &Trial) -> Option<(String, Better, f64)> {
     if !trial.status.counts() {
         return None;
@@ -78,9 +76,9 @@ impl RaceRuns {
             replicates: race.standing.replicates,
             trials: self.runs.iter().filter(|run| run.status != Status::Warmup).count(),
             screen: screen_answer(plan, &race, better).filter(|_| is_valid),
-            end: end(&race, found),
+            end: race_end(&race, found),
             winner: leader.map(arm),
-            trust: leader.and_then(|leader| trust(found, &plan.workloads[leader].arm, &metric)),
+            trust: leader.and_then(|leader| row_trust(found, &plan.workloads[leader].arm, &metric)),
             winner_ratio: leader.and_then(|leader| texts.ratio(leader, rules.baseline)),
             baseline_eliminated: leader.is_some() && race.standing.baseline_behind.is_some(),
             entries: (0..rules.arms).map(|index| texts.runner(index, leader)).collect(),
@@ -101,7 +99,7 @@ impl RaceRuns {
 }
 
 /// Why the race ended: by its rule, or because the study ended early.
-fn end(race: &Race, found: &Findings) -> Option<RaceEnd> {
+fn race_end(race: &Race, found: &Findings) -> Option<RaceEnd> {
     let by_rule = race.standing.over.map(|over| match over {
         Over::One => RaceEnd::OneLeft,
         Over::Close => RaceEnd::WithinZone,
@@ -110,7 +108,7 @@ fn end(race: &Race, found: &Findings) -> Option<RaceEnd> {
     by_rule.or_else(|| found.study.stopped_by.as_ref().map(|_| RaceEnd::Budget))
 }
 
-fn trust(found: &Findings, arm: &Arm, metric: &str) -> Option<Trust> {
+fn row_trust(found: &Findings, arm: &Arm, metric: &str) -> Option<Trust> {
     let cell =
         found.measurements.iter().find(|cell| cell.metric == metric && cell.configuration == *arm);
     cell.and_then(|cell| cell.trust)
@@ -135,13 +133,9 @@ fn ends_of(better: Better, by: f64, width: f64) -> [f64; 2] {
 }
 
 impl RaceTexts<'_> {
-    fn ratio_for(&self, difference: f64) -> f64 {
-        ratio_of(self.better, difference)
-    }
-
     fn ratio(&self, arm: usize, other: usize) -> Option<f64> {
         let difference = self.race.logs.beside(arm, other, self.race.standing.replicates)?;
-        Some(self.ratio_for(difference))
+        Some(ratio_of(self.better, difference))
     }
 
     fn runner(&self, index: usize, leader: Option<usize>) -> Runner {
@@ -149,7 +143,7 @@ impl RaceTexts<'_> {
         Runner {
             configuration: self.plan.workloads[index].arm.clone(),
             n,
-            mean: mean.map(|mean| self.ratio_for(mean)),
+            mean: mean.map(|mean| ratio_of(self.better, mean)),
             ratio_to_winner: leader.and_then(|leader| self.ratio(index, leader)),
             eliminated: self.race.standing.left[index].map(|left| self.departure(left)),
         }
@@ -166,7 +160,7 @@ impl RaceTexts<'_> {
             Why::Behind { leader, by, width } => {
                 let ends = ends_of(self.better, by, width);
                 let leader = self.plan.workloads[leader].arm.clone();
-                Some(Behind { leader, ratio: self.ratio_for(by), ends })
+                Some(Behind { leader, ratio: ratio_of(self.better, by), ends })
             }
         };
         let harmed = left.why == Why::Harmed;
@@ -186,8 +180,8 @@ pub(super) fn sentences(answer: &RaceAnswer) -> Vec<Sentence> {
 }
 
 /// The race's estimate next to that of fresh trials of the same metric; `None` if no race is confirmed.
-pub(super) fn confirmed(found: &Findings, metric: Option<&str>) -> Option<Sentence> {
-    let promised = found.study.race_ratio?;
+pub(super) fn confirmation(found: &Findings, metric: Option<&str>) -> Option<Sentence> {
+    let race_ratio = found.study.race_ratio?;
     // Classes of requests are compared separately; the estimate is for one of them.
     let mut fresh = found.comparisons.iter().filter(|one| one.ratio.is_some());
     let fresh = fresh.find(|one| metric.map_or(one.primary, |metric| one.metric == metric))?;
@@ -200,7 +194,7 @@ pub(super) fn confirmed(found: &Findings, metric: Option<&str>) -> Option<Senten
     let text = format!(
         "The race showed {} compared with the baseline; fresh trials show \
          {} (ratio {ratio}, 95% CI {low}-{high}): {what}.",
-        change_of(&show::ratio(promised), &fresh.metric),
+        change_of(&show::ratio(race_ratio), &fresh.metric),
         change_of(&ratio, &fresh.metric)
     );
     Some(Sentence { interval: true, ..Sentence::finding("confirmation", text) })
@@ -212,10 +206,11 @@ fn change_of(ratio: &str, metric: &str) -> String {
     format!("{}{of}", change(ratio, metric))
 }
 
+/// What won or leads, after how many trials, why the race ended, and what to do next.
 fn answer_words(answer: &RaceAnswer, found: &Findings, is_valid: bool) -> String {
     let among = format!("the race among {} configurations", answer.entries.len());
     let before = if answer.screen.is_some() { "a screen, " } else { "" };
-    let counted = format!(
+    let effort = format!(
         "after {before}{} and {} trials",
         counted(answer.replicates as usize, "replicate"),
         answer.trials
@@ -231,24 +226,26 @@ fn answer_words(answer: &RaceAnswer, found: &Findings, is_valid: bool) -> String
     let apart = if left > 1 { " without a significant difference" } else { "" };
     let Some(winner) = &answer.winner else {
         let why = "no configuration has values from three replicates";
-        return format!("No leader in {among} {counted}: {why}.");
+        return format!("No leader in {among} {effort}: {why}.");
     };
     let name = found.arm_words(winner);
     let closeness = show::share(answer.indifference_zone);
     let head = match answer.end {
         None => {
             let rest = format!("the race is unfinished: {left} configurations remain");
-            return format!("{name} leads {among} {counted}; {rest}.");
+            return format!("{name} leads {among} {effort}; {rest}.");
         }
-        Some(RaceEnd::OneLeft) => format!("{name} won {among} {counted}: {}.", alone(answer, left)),
+        Some(RaceEnd::OneLeft) => {
+            format!("{name} won {among} {effort}: {}.", last_remaining_words(answer, left))
+        }
         Some(RaceEnd::WithinZone) => format!(
-            "{name} won {among} {counted}: {left_in}, and no other can be more than {closeness} better than {name}."
+            "{name} won {among} {effort}: {left_in}, and no other can be more than {closeness} better than {name}."
         ),
         Some(RaceEnd::Replicates) => format!(
-            "{name} won {among} {counted} (the maximum): {left_in}, without a significant difference."
+            "{name} won {among} {effort} (the maximum): {left_in}, without a significant difference."
         ),
         Some(RaceEnd::Budget) => {
-            format!("{name} won {among} {counted}, when the race ended early: {left_in}{apart}.")
+            format!("{name} won {among} {effort}, when the race ended early: {left_in}{apart}.")
         }
     };
     let trust = match answer.trust {
@@ -256,11 +253,11 @@ fn answer_words(answer: &RaceAnswer, found: &Findings, is_valid: bool) -> String
         Some(Trust::Invalid) => " The winner's numbers are invalid: do not confirm it.",
         _ => "",
     };
-    format!("{head}{trust} {}", promise(answer, found)).trim_end().to_owned()
+    format!("{head}{trust} {}", winner_advice(answer, found)).trim_end().to_owned()
 }
 
 /// Text on the last remaining arm; the baseline always remains.
-fn alone(answer: &RaceAnswer, left: usize) -> String {
+fn last_remaining_words(answer: &RaceAnswer, left: usize) -> String {
     let is_baseline = answer.winner.as_ref() == Some(&answer.baseline);
     let is_screened = answer.screen.as_ref().is_some_and(|screen| screen.settings > 0);
     let raced = if is_screened { " in the race" } else { "" };
@@ -273,7 +270,8 @@ fn alone(answer: &RaceAnswer, left: usize) -> String {
     }
 }
 
-fn promise(answer: &RaceAnswer, found: &Findings) -> String {
+/// The next step; empty if the winner's gain cannot be confirmed.
+fn winner_advice(answer: &RaceAnswer, found: &Findings) -> String {
     if answer.winner.as_ref() == Some(&answer.baseline) {
         return "The winner is the baseline; change nothing.".to_owned();
     }
@@ -301,7 +299,7 @@ fn screen_answer(plan: &Plan, race: &Race, better: Better) -> Option<ScreenAnswe
         let mut arms = plan.workloads.iter().map(|planned| &planned.arm);
         arms.any(|arm| arm.get(&dropped.factor) == Some(&dropped.level))
     };
-    let screened = |screened: &ScreenLevel| {
+    let level_answer = |screened: &ScreenLevel| {
         // The plan reports levels that are unavailable here.
         let DroppedLevel { factor, level } =
             dropped_level(plan, screened.factor, screened.level).filter(is_planned)?;
@@ -321,7 +319,7 @@ fn screen_answer(plan: &Plan, race: &Race, better: Better) -> Option<ScreenAnswe
         passes: plan.design.stopping.passes(),
         trials: screen.trials,
         settings: race.standing.left.iter().flatten().filter(is_of_level).count(),
-        levels: screen.levels.iter().filter_map(screened).collect(),
+        levels: screen.levels.iter().filter_map(level_answer).collect(),
         text: String::new(),
     };
     answer.text = screen_words(&answer);
@@ -343,6 +341,7 @@ fn screening_words(answer: &RaceAnswer, pass: u32, passes: u32) -> String {
     )
 }
 
+/// What the screen eliminated, and what it could not see.
 fn screen_words(answer: &ScreenAnswer) -> String {
     let before = format!(
         "A screen of {} first estimated the main effects of {} levels",

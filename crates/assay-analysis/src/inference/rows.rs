@@ -5,20 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_core::presence::Presence;
 use assay_core::quantity::metric::{FDATASYNCS, Nature, Side};
-use assay_machine::probes::energy::Energy;
-use assay_machine::system::machine::Machine;
-use assay_machine::system::site::Site;
-use assay_study::findings::measurements::Series;
-use assay_study::findings::{AbsentCell, Because, LENT, TrialValue, Trust};
-use assay_study::results::environment::Environment;
+use assay_machine::{probes::energy::Energy, system::machine::Machine, system::site::Site};
+use assay_study::findings::{AbsentCell, Because, LENT, TrialValue, Trust, measurements::Series};
 use assay_study::results::plan::{Arm, Plan, PlannedWorkload};
-use assay_study::results::record::Trial;
-use assay_study::results::tally::Tally;
+use assay_study::results::{environment::Environment, record::Trial, tally::Tally};
 use assay_workloads::metrics::{is_told, nature, side};
 use assay_workloads::{OwnMetric, io};
 
-use super::series::cell_trial;
-use super::{cells, hosts};
+use super::{cells, hosts, series::cell_trial};
 use crate::rules::{self, Case, RuleRemark, Unquiet};
 
 pub(super) struct RowTrials<'a> {
@@ -60,9 +54,9 @@ impl<'a> MeasuredTrial<'a> {
         let is_service = |class: &str| !is_response(class) && class != FDATASYNCS;
         Self {
             record: trial,
-            latency_ns: merged(&trial.latency_ns, is_service),
-            response_ns: merged(&trial.latency_ns, is_response),
-            sync_ns: merged(&trial.latency_ns, |class| class == FDATASYNCS),
+            latency_ns: merge_tallies(&trial.latency_ns, is_service),
+            response_ns: merge_tallies(&trial.latency_ns, is_response),
+            sync_ns: merge_tallies(&trial.latency_ns, |class| class == FDATASYNCS),
             classes: Some(&trial.latency_ns),
         }
     }
@@ -117,7 +111,7 @@ impl<'a> RowTrials<'a> {
         let trials = self.trials.iter();
         let values: Vec<TrialValue> =
             trials.map(|trial| cell_trial(trial, has_data(trial).then_some(1.0))).collect();
-        cells::counting(&values).into_iter().map(|index| &self.trials[index]).collect()
+        cells::counted_positions(&values).into_iter().map(|index| &self.trials[index]).collect()
     }
 
     /// Whether a host provides the drive, whose caches are invisible here.
@@ -153,7 +147,8 @@ impl<'a> RowTrials<'a> {
     }
 }
 
-pub(super) fn row<'a>(
+/// The row of a workload, with the remarks of the rules on its trials.
+pub(super) fn row_of<'a>(
     workload: &'a PlannedWorkload,
     plan: &'a Plan,
     environment: &'a Environment,
@@ -162,16 +157,17 @@ pub(super) fn row<'a>(
     let mut trials = trials.to_vec();
     // Floating-point sums depend on the order; use that of the plan.
     trials.sort_by_key(|trial| (trial.order, trial.replicate));
-    let mut row = bare(workload, plan, environment);
+    let mut row = bare_row(workload, plan, environment);
     row.trials = trials.into_iter().map(MeasuredTrial::new).collect();
     let site = row.site;
     let judged = judge_trials(workload, plan, site, &environment.machine, &row.trials);
     let Some((remarks, unquiet)) = judged else { return row };
+    (row.remarks, row.unquiet) = (remarks, unquiet);
     // The rules of a fleet replace those of one machine.
     let fleet = environment.fleet.as_ref();
-    let of_fleet = hosts::remarks(fleet, plan, workload, site, &row.trials);
-    (row.remarks, row.unquiet) =
-        of_fleet.map_or((remarks, unquiet), |remarks| (remarks, Unquiet::default()));
+    if let Some(remarks) = hosts::remarks(fleet, plan, workload, site, &row.trials) {
+        (row.remarks, row.unquiet) = (remarks, Unquiet::default());
+    }
     let primary = workload.work.primary(&|_| false);
     let about = row.remarks.iter().filter(|(rule, one)| one.is_about(rule, nature(primary)));
     let trust = about.map(|(rule, remark)| remark.because_of(rule, side(primary)).trust);
@@ -179,7 +175,8 @@ pub(super) fn row<'a>(
     row
 }
 
-pub(super) fn bare<'a>(
+/// The row of a workload without trials.
+pub(super) fn bare_row<'a>(
     workload: &'a PlannedWorkload,
     plan: &Plan,
     environment: &'a Environment,
@@ -187,18 +184,18 @@ pub(super) fn bare<'a>(
     let is_bare = workload.arm.is_empty();
     RowTrials {
         workload,
-        arm: if is_bare { arm(plan, workload.target) } else { workload.arm.clone() },
+        arm: if is_bare { target_arm(plan, workload.target) } else { workload.arm.clone() },
         site: environment.sites.get(workload.target),
         idle: &environment.surroundings.idle,
         trials: Vec::new(),
         remarks: Vec::new(),
         unquiet: Unquiet::default(),
         trust: None,
-        broken: hosts::broken(environment.fleet.as_ref(), plan),
+        broken: hosts::incomplete_replicates(environment.fleet.as_ref(), plan),
     }
 }
 
-pub(super) fn of_trial<'a>(
+pub(super) fn row_of_trial<'a>(
     plan: &'a Plan,
     environment: &'a Environment,
     trial: &'a Trial,
@@ -207,7 +204,7 @@ pub(super) fn of_trial<'a>(
     RowTrials {
         arm: trial.arm.clone(),
         trials: vec![MeasuredTrial::new(trial)],
-        ..bare(workload, plan, environment)
+        ..bare_row(workload, plan, environment)
     }
 }
 
@@ -235,10 +232,11 @@ fn judge_trials(
     };
     let emulator = machine.emulator();
     let case = Case { site, survey, workload, trials: &counting, emulator };
-    Some((rules::remarks(&case), rules::unquiet(&case)))
+    Some((rules::remarks(&case), rules::disturbed_by_others(&case)))
 }
 
-pub(super) fn arm(plan: &Plan, target: usize) -> Arm {
+/// The arm of a plan without factors: its target, if there are several.
+pub(super) fn target_arm(plan: &Plan, target: usize) -> Arm {
     if plan.surveys.len() < 2 {
         return Arm::new();
     }
@@ -246,7 +244,8 @@ pub(super) fn arm(plan: &Plan, target: usize) -> Arm {
     Arm::from([("target".to_owned(), name.to_owned())])
 }
 
-fn merged(
+/// The sum of the wanted classes; `None` if it is empty.
+fn merge_tallies(
     classes: &BTreeMap<String, Tally>,
     is_wanted: impl Fn(&str) -> bool,
 ) -> Option<Cow<'_, Tally>> {

@@ -15,7 +15,7 @@ const BLAMED: [(&str, &str); 5] = [
 const MOST_ADVISED: u32 = 100;
 
 /// One sentence if over half of the trials were disturbed, with advice: the number of replicates, if it may grow.
-fn disturbance(rows: &[RowTrials<'_>], needed: Option<u32>) -> Option<Sentence> {
+fn disturbance_sentence(rows: &[RowTrials<'_>], needed: Option<u32>) -> Option<Sentence> {
     let total: usize = rows.iter().map(|row| row.unquiet.of).sum();
     let disturbed: usize = rows.iter().map(|row| row.unquiet.trials).sum();
     if 2 * disturbed <= total {
@@ -45,23 +45,21 @@ use assay_study::findings::{
     AbsentCell, Comparison, Findings, Measurement, MetricRef, Needed, Sentence, SentenceRole,
     Trust, Verdict,
 };
-use assay_study::results::design::Stopping;
-use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Plan, arm_in_words, without_target};
+use assay_study::results::{design::Stopping, environment::Environment};
 use assay_workloads::metrics::{change, nature, noun};
 
 use super::rows::RowTrials;
 use super::verdicts::words::listed;
 use super::verdicts::{AdviceStage, words};
 use super::{acknowledged, card, distinct, facts, with_levels};
-use crate::import::grouped;
-use crate::rules::WRONG_DATA;
+use crate::{import::grouped, rules::WRONG_DATA};
 
 const MOST: usize = 5;
 const MOST_INVALID: usize = 2;
 
 /// A simulated drive has no owner's sentences.
-fn simulated() -> Sentence {
+fn simulated_sentence() -> Sentence {
     let text = "Simulated: the numbers describe the simulated drive, not a real drive.";
     Sentence::new(SentenceRole::Warning, "simulated", text)
 }
@@ -70,15 +68,15 @@ fn simulated() -> Sentence {
 const LEADS: [&str; 2] = ["factor", "max-rate"];
 
 /// Precedes all numbers of an emulated machine.
-fn emulated(story: &Summary<'_>) -> Option<Sentence> {
-    let name = story.environment.machine.emulator()?;
+fn emulated_sentence(input: &SummaryInput<'_>) -> Option<Sentence> {
+    let name = input.environment.machine.emulator()?;
     let text = format!(
         "Emulated: {name}, not a CPU, executed the instructions. Times and rates describe the emulator, not hardware."
     );
     Some(Sentence::new(SentenceRole::Caveat, "emulated", text))
 }
 
-pub(super) struct Summary<'a> {
+pub(super) struct SummaryInput<'a> {
     pub plan: &'a Plan,
     pub environment: &'a Environment,
     pub rows: &'a [RowTrials<'a>],
@@ -88,50 +86,52 @@ pub(super) struct Summary<'a> {
 }
 
 /// The sentences, the most important first, the overall trust last.
-pub(super) fn summary(story: &Summary<'_>) -> Vec<Sentence> {
+pub(super) fn summary(input: &SummaryInput<'_>) -> Vec<Sentence> {
     let is_simulated =
-        story.environment.sites.iter().all(|site| site.kind == TargetKind::Simulated);
-    let invalid = invalid(story);
+        input.environment.sites.iter().all(|site| site.kind == TargetKind::Simulated);
+    let invalid = invalid_sentences(input);
     // If every row is invalid for the same reason, that sentence also covers the overall trust.
-    let all_invalid = story.plan.absent.is_empty()
-        && story.rows.len() > 1
-        && invalid.iter().any(|(rows, _)| *rows == story.rows.len());
+    let all_invalid = input.plan.absent.is_empty()
+        && input.rows.len() > 1
+        && invalid.iter().any(|(rows, _)| *rows == input.rows.len());
     let invalid = invalid.into_iter().take(MOST_INVALID).map(|(_, sentence)| sentence);
     let last = if is_simulated {
-        simulated()
+        simulated_sentence()
     } else {
-        Sentence::new(SentenceRole::Trust, "trust", trust_words(story))
+        Sentence::new(SentenceRole::Trust, "trust", trust_words(input))
     };
-    let of_kinds = super::kinds::sentences(story.found);
+    let of_kinds = super::kinds::sentences(input.found);
     if !of_kinds.is_empty() {
         // Production work did not run on the current machine, and no rule has evidence of it.
-        let recorded = story.rows.iter().all(|row| row.workload.work.is_recorded());
+        let recorded = input.rows.iter().all(|row| row.workload.work.is_recorded());
         let mut summary = Vec::new();
-        summary.extend(emulated(story).filter(|_| !recorded));
+        summary.extend(emulated_sentence(input).filter(|_| !recorded));
         summary.extend(of_kinds);
-        summary.extend(story.facts.iter().cloned());
+        summary.extend(input.facts.iter().cloned());
         summary.extend(invalid);
         if !recorded {
             summary.push(last);
         }
         return summary;
     }
-    let has_verdicts = story.plan.design.margin.is_some();
+    let has_verdicts = input.plan.design.margin.is_some();
     // The answer to the study's question comes first, with its trust.
     let is_lead = |one: &Sentence| LEADS.contains(&one.topic.as_str());
     let (leads, others): (Vec<Sentence>, Vec<Sentence>) =
-        story.facts.iter().cloned().partition(is_lead);
+        input.facts.iter().cloned().partition(is_lead);
     if is_simulated && !has_verdicts {
-        let is_compared = story.environment.sites.len() > 1;
-        let of_targets = if is_compared { of_a_check(story) } else { Vec::new() };
-        return leads.into_iter().chain(of_targets).chain([simulated()]).collect();
+        let is_compared = input.environment.sites.len() > 1;
+        let of_targets = if is_compared { check_sentences(input) } else { Vec::new() };
+        return leads.into_iter().chain(of_targets).chain([simulated_sentence()]).collect();
     }
     // If too many replicates were needed, advise only a quiet machine. Studies with declared looks get no number.
-    let can_grow = has_verdicts && story.plan.design.stopping == Stopping::Fixed;
-    let needed = Needed::of_comparisons(&story.found.comparisons).and_then(Needed::for_all);
-    let limits = [wrong_data(story), emulated(story), without_primary(story)];
+    let can_grow = has_verdicts && input.plan.design.stopping == Stopping::Fixed;
+    let needed = Needed::of_comparisons(&input.found.comparisons).and_then(Needed::for_all);
+    let limits =
+        [wrong_data_sentence(input), emulated_sentence(input), missing_primary_sentence(input)];
     let mut summary: Vec<Sentence> = limits.into_iter().flatten().collect();
-    let disturbance = disturbance(story.rows, needed.filter(|_| can_grow));
+    let disturbance = disturbance_sentence(input.rows, needed.filter(|_| can_grow));
+    // Limits and the disturbance do not count; the last place is for the trust.
     let most = MOST - 1 + summary.len() + usize::from(disturbance.is_some());
     summary.extend(leads);
     summary.extend(disturbance);
@@ -139,7 +139,7 @@ pub(super) fn summary(story: &Summary<'_>) -> Vec<Sentence> {
     if has_verdicts {
         summary.extend(others);
     } else {
-        summary.extend(of_a_check(story));
+        summary.extend(check_sentences(input));
         // Sentences on verdicts are already limited, and refer to the tables.
         summary.truncate(most);
     }
@@ -150,28 +150,28 @@ pub(super) fn summary(story: &Summary<'_>) -> Vec<Sentence> {
 }
 
 /// The sentences of a check for the owner: its workloads are comparable with the yardsticks.
-fn of_a_check(story: &Summary<'_>) -> Vec<Sentence> {
+fn check_sentences(input: &SummaryInput<'_>) -> Vec<Sentence> {
     // Emulated numbers are not comparable with a yardstick.
-    if story.found.study.kind != "check" || story.environment.machine.emulator().is_some() {
+    if input.found.study.kind != "check" || input.environment.machine.emulator().is_some() {
         return Vec::new();
     }
     let is_class = |one: &&Sentence| one.topic == card::CLASS_TOPIC;
-    let mut sentences: Vec<Sentence> = story.facts.iter().filter(is_class).cloned().collect();
-    if story.environment.sites.len() > 1 {
+    let mut sentences: Vec<Sentence> = input.facts.iter().filter(is_class).cloned().collect();
+    if input.environment.sites.len() > 1 {
         // The faster target comes first; each of several targets may have a sentence on syncs.
-        let comparisons = story.found.comparisons.iter();
+        let comparisons = input.found.comparisons.iter();
         let targets = distinct(comparisons.filter_map(|one| one.configuration.get("target")));
-        sentences.extend(targets.iter().filter_map(|target| compare_target(story, target)));
-        for row in story.rows {
-            let text = acknowledged::of_row(row);
+        sentences.extend(targets.iter().filter_map(|target| compare_target(input, target)));
+        for row in input.rows {
+            let text = acknowledged::sync_remark(row);
             sentences.extend(
                 text.map(|text| Sentence::finding("owner", format!("{}: {text}.", row_name(row)))),
             );
         }
         return sentences;
     }
-    let noun = facts::noun(story.environment.sites.first());
-    let owner = owner::sentences(story.rows, story.found, noun).into_iter();
+    let noun = facts::noun(input.environment.sites.first());
+    let owner = owner::sentences(input.rows, input.found, noun).into_iter();
     sentences.extend(owner.map(|text| Sentence::finding("owner", text)));
     sentences
 }
@@ -182,7 +182,7 @@ const NOT_CONFIRMED: &str =
 const MORE: &str = "See the tables below for more workloads.";
 
 /// Sentences on comparisons: the A/A control, each factor of a grid, then the best arm of each workload.
-pub(super) fn of_verdicts(
+pub(super) fn verdict_sentences(
     found: &Findings,
     factors: &[(String, String)],
     stage: AdviceStage,
@@ -196,9 +196,9 @@ pub(super) fn of_verdicts(
         });
     }
     if found.effects.ranks.is_empty() {
-        sentences.extend(of_comparisons(&found.comparisons));
+        sentences.extend(comparison_sentences(&found.comparisons));
     } else {
-        sentences.extend(of_ranks(found));
+        sentences.extend(rank_sentences(found));
     }
     if stage == AdviceStage::Confirming && found.advice.is_empty() {
         sentences.push(Sentence::new(SentenceRole::Warning, "not-confirmed", NOT_CONFIRMED));
@@ -209,18 +209,18 @@ pub(super) fn of_verdicts(
     }
     // The sentence on undecided comparisons already covers this case.
     let judged = found.comparisons.iter().filter(|found| found.verdict.is_some()).count();
-    if !found.effects.ranks.is_empty() || undecided(&found.comparisons).len() != judged {
+    if !found.effects.ranks.is_empty() || open_comparisons(&found.comparisons).len() != judged {
         let counts = verdict_counts(&found.comparisons);
         sentences.extend(counts.map(|text| Sentence::finding("counts", text)));
     }
     let max_rates = found.answers.all.iter().filter(|answer| answer.max_rate.is_some());
     let max_rates = max_rates.map(|answer| answer.answer.as_str());
     let max_rates = max_rates.map(|text| Sentence::new(SentenceRole::Answer, "max-rate", text));
-    let factors = factors.iter().map(|(factor, text)| of_factor(found, factor, text));
+    let factors = factors.iter().map(|(factor, text)| factor_sentence(found, factor, text));
     max_rates.chain(factors).chain(sentences).collect()
 }
 
-fn of_factor(found: &Findings, factor: &str, text: &str) -> Sentence {
+fn factor_sentence(found: &Findings, factor: &str, text: &str) -> Sentence {
     let effects = found.effects.main.iter().filter(|effect| effect.factor == factor);
     Sentence {
         about: effects.map(|own| MetricRef::new(&own.workload, &own.metric)).collect(),
@@ -228,16 +228,17 @@ fn of_factor(found: &Findings, factor: &str, text: &str) -> Sentence {
     }
 }
 
-fn of_comparison(found: &Comparison) -> Sentence {
+fn comparison_sentence(found: &Comparison) -> Sentence {
     Sentence::of_comparison(found, format!("{}: {}", found.workload, found.text))
 }
 
 /// One sentence per judged comparison; those that need more replicates share one.
-fn of_comparisons(comparisons: &[Comparison]) -> Vec<Sentence> {
-    let undecided = undecided(comparisons);
-    let is_told = |found: &&Comparison| undecided.iter().all(|one| one.id != found.id);
+fn comparison_sentences(comparisons: &[Comparison]) -> Vec<Sentence> {
+    let undecided = open_comparisons(comparisons);
+    let is_decided = |found: &&Comparison| undecided.iter().all(|one| one.id != found.id);
     let primary = comparisons.iter().filter(|found| found.primary && found.verdict.is_some());
-    let mut sentences: Vec<Sentence> = primary.clone().filter(is_told).map(of_comparison).collect();
+    let mut sentences: Vec<Sentence> =
+        primary.clone().filter(is_decided).map(comparison_sentence).collect();
     if let Some(text) = words::undecided(&undecided, primary.count()) {
         let comparisons = undecided.iter().map(|found| found.id.clone()).collect();
         sentences.push(Sentence { comparisons, ..Sentence::finding("inconclusive", text) });
@@ -246,7 +247,7 @@ fn of_comparisons(comparisons: &[Comparison]) -> Vec<Sentence> {
 }
 
 /// The best arm of each workload, with the comparison behind the advice.
-fn of_ranks(found: &Findings) -> Vec<Sentence> {
+fn rank_sentences(found: &Findings) -> Vec<Sentence> {
     let mut sentences = Vec::new();
     let evidence: Vec<&String> = found.advice.iter().flat_map(|advice| &advice.evidence).collect();
     for rank in &found.effects.ranks {
@@ -256,20 +257,20 @@ fn of_ranks(found: &Findings) -> Vec<Sentence> {
         });
         let mut advised = evidence.iter().filter_map(|id| found.comparison(id));
         let best = advised.find(|found| found.workload == rank.workload);
-        sentences.extend(best.map(of_comparison));
+        sentences.extend(best.map(comparison_sentence));
     }
     // If the load differed between some arms, there are no ranks: report only significant comparisons.
     for one in found.comparisons.iter().filter(|one| one.primary) {
         let is_sure = matches!(one.verdict, Some(Verdict::Better | Verdict::Worse));
         if is_sure && found.effects.ranks.iter().all(|rank| rank.workload != one.workload) {
-            sentences.push(of_comparison(one));
+            sentences.push(comparison_sentence(one));
         }
     }
     sentences
 }
 
 /// Comparisons that need more replicates: two or more share one sentence; the table has their numbers.
-fn undecided(comparisons: &[Comparison]) -> Vec<&Comparison> {
+fn open_comparisons(comparisons: &[Comparison]) -> Vec<&Comparison> {
     let open = comparisons.iter().filter(|found| found.is_open());
     let found: Vec<&Comparison> = open.filter(|one| one.replicates_needed.is_some()).collect();
     if found.len() > 1 { found } else { Vec::new() }
@@ -290,19 +291,19 @@ fn verdict_counts(comparisons: &[Comparison]) -> Option<String> {
 }
 
 /// Precedes all numbers: data was lost or corrupted.
-fn wrong_data(story: &Summary<'_>) -> Option<Sentence> {
-    let rows: Vec<&RowTrials<'_>> = story.rows.iter().filter(|row| has_wrong_data(row)).collect();
-    (!rows.is_empty()).then(|| invalid_sentence(WRONG_DATA, &rows, story.rows.len()))
+fn wrong_data_sentence(input: &SummaryInput<'_>) -> Option<Sentence> {
+    let rows: Vec<&RowTrials<'_>> = input.rows.iter().filter(|row| has_wrong_data(row)).collect();
+    (!rows.is_empty()).then(|| invalid_sentence(WRONG_DATA, &rows, input.rows.len()))
 }
 
 /// Why there are no verdicts: no row has a value of the metric that the study chose.
-fn without_primary(story: &Summary<'_>) -> Option<Sentence> {
-    let chosen = story.plan.design.primary.as_deref()?;
-    if story.found.measurements.iter().any(|cell| cell.metric == chosen) {
+fn missing_primary_sentence(input: &SummaryInput<'_>) -> Option<Sentence> {
+    let chosen = input.plan.design.primary.as_deref()?;
+    if input.found.measurements.iter().any(|cell| cell.metric == chosen) {
         return None;
     }
     let is_chosen = |cell: &&AbsentCell| cell.metric.as_deref() == Some(chosen);
-    let AbsentCell { workload, reason, .. } = story.found.absent.iter().find(is_chosen)?;
+    let AbsentCell { workload, reason, .. } = input.found.absent.iter().find(is_chosen)?;
     let text = format!("No verdict: {workload} has no {}: {reason}.", noun(chosen));
     Some(Sentence::new(SentenceRole::Caveat, "primary-metric", text))
 }
@@ -313,8 +314,8 @@ fn has_wrong_data(row: &RowTrials<'_>) -> bool {
 }
 
 /// One sentence per rule that invalidated rows, with their number: what those rows measure instead.
-fn invalid(story: &Summary<'_>) -> Vec<(usize, Sentence)> {
-    let rows = story.rows.iter().filter(|row| !has_wrong_data(row));
+fn invalid_sentences(input: &SummaryInput<'_>) -> Vec<(usize, Sentence)> {
+    let rows = input.rows.iter().filter(|row| !has_wrong_data(row));
     let invalid = rows.filter_map(|row| {
         let (rule, _) = row.remarks.iter().find(|(_, remark)| remark.trust == Trust::Invalid)?;
         Some((*rule, row))
@@ -322,7 +323,7 @@ fn invalid(story: &Summary<'_>) -> Vec<(usize, Sentence)> {
     let mut sentences = Vec::new();
     for group in grouped(invalid, |one, other| one.0 == other.0) {
         let (rules, rows): (Vec<&str>, Vec<&RowTrials<'_>>) = group.into_iter().unzip();
-        sentences.push((rows.len(), invalid_sentence(rules[0], &rows, story.rows.len())));
+        sentences.push((rows.len(), invalid_sentence(rules[0], &rows, input.rows.len())));
     }
     sentences
 }
@@ -365,28 +366,32 @@ fn row_name(row: &RowTrials<'_>) -> String {
 }
 
 /// The number of workloads in which a target is faster than the first one, and the largest difference; valid rows only.
-fn compare_target(story: &Summary<'_>, target: &String) -> Option<Sentence> {
+fn compare_target(input: &SummaryInput<'_>, target: &String) -> Option<Sentence> {
     let mut ratios: Vec<(&Comparison, f64)> = Vec::new();
-    for found in &story.found.comparisons {
+    for found in &input.found.comparisons {
         if found.configuration.get("target") == Some(target) {
-            ratios.extend(valid_ratio(story, found).map(|(ratio, _)| (found, ratio)));
+            ratios.extend(valid_ratio(input, found).map(|(ratio, _)| (found, ratio)));
         }
     }
     // Significant differences first, then the largest. The sorts are stable: if ratios are equal, the first counts.
     ratios.sort_by(|(_, one), (_, other)| other.ln().abs().total_cmp(&one.ln().abs()));
     ratios.sort_by_key(|(found, _)| !is_significant(found));
     let most = ratios.first()?.0;
-    let (ratio, trust) = valid_ratio(story, most)?;
+    let (ratio, trust) = valid_ratio(input, most)?;
     let (first, ratio) = (most.baseline.get("target")?, show::times(ratio));
-    let change = format!("{}{}", about(trust)?, change(&ratio, &most.metric));
-    let mut different: Vec<&(&Comparison, f64)> = ratios.iter().collect();
-    different.retain(|(found, _)| is_significant(found));
-    let is_gain = |(found, ratio): &&&(&Comparison, f64)| (ratio - 1.0) * found.better.sign() > 0.0;
-    let faster = different.iter().filter(is_gain).count();
-    let (total, different) = (ratios.len(), different.len());
+    let change = format!("{}{}", number_prefix(trust)?, change(&ratio, &most.metric));
+    let (mut faster, mut slower) = (0, 0);
+    for (found, ratio) in ratios.iter().filter(|(found, _)| is_significant(found)) {
+        if (ratio - 1.0) * found.better.sign() > 0.0 {
+            faster += 1;
+        } else {
+            slower += 1;
+        }
+    }
+    let (total, different) = (ratios.len(), faster + slower);
     let counts = [
         (faster, "faster"),
-        (different - faster, "slower"),
+        (slower, "slower"),
         (total - different, "not significantly different"),
     ];
     let counts = counts.iter().filter(|(count, _)| *count > 0);
@@ -409,8 +414,8 @@ fn compare_target(story: &Summary<'_>, target: &String) -> Option<Sentence> {
 }
 
 /// The ratio of a comparison (of the means, for few replicates), and the lower trust of its sides.
-fn valid_ratio(story: &Summary<'_>, found: &Comparison) -> Option<(f64, Trust)> {
-    let cell = |arm| story.found.cell(&found.workload, arm, &found.metric);
+fn valid_ratio(input: &SummaryInput<'_>, found: &Comparison) -> Option<(f64, Trust)> {
+    let cell = |arm| input.found.cell(&found.workload, arm, &found.metric);
     let [target, first] = [cell(&found.configuration)?, cell(&found.baseline)?];
     let ratio = found.ratio.or_else(|| Some(target.value()? / first.value()?))?;
     let worst = target.trust?.max(first.trust?);
@@ -423,7 +428,7 @@ fn is_significant(found: &Comparison) -> bool {
 }
 
 /// Prefix of a number: `about ` if it is suspect; `None` if it is invalid.
-fn about(trust: Trust) -> Option<&'static str> {
+fn number_prefix(trust: Trust) -> Option<&'static str> {
     match trust {
         Trust::Trusted => Some(""),
         Trust::Suspect => Some("about "),
@@ -450,36 +455,35 @@ fn are_of_one_trial(found: &Findings) -> bool {
     rates.peek().is_some() && rates.all(|cell| cell.n < 2)
 }
 
-fn trust_words(story: &Summary<'_>) -> String {
+/// How many rows are trusted, suspect, invalid and absent.
+fn trust_words(input: &SummaryInput<'_>) -> String {
     // Each class of requests counts as a row, as on pages and in warnings.
     let is_class = |cell: &&Measurement| cell.primary && class(&cell.metric).is_some();
-    let classes = story.found.measurements.iter().filter(is_class);
+    let classes = input.found.measurements.iter().filter(is_class);
     let classes = classes.map(|cell| Some((cell.trust?, cell.is_lent())));
     let trusts: Vec<Option<(Trust, bool)>> =
-        story.rows.iter().map(|row| row_trust(story.found, row)).chain(classes).collect();
-    let all = trusts.len() + story.plan.absent.len();
+        input.rows.iter().map(|row| row_trust(input.found, row)).chain(classes).collect();
+    let all = trusts.len() + input.plan.absent.len();
     let count = |level: Trust| trusts.iter().flatten().filter(|(trust, _)| *trust == level).count();
     let trusted = count(Trust::Trusted);
     let virtual_count = trusts.iter().flatten().filter(|(_, is_virtual)| *is_virtual).count();
-    let absent = story.plan.absent.len() + trusts.iter().filter(|trust| trust.is_none()).count();
+    let absent = input.plan.absent.len() + trusts.iter().filter(|trust| trust.is_none()).count();
     if all == absent {
         return "Nothing was measured.".to_owned();
     }
     let rows = if all == 1 { "The row is".to_owned() } else { format!("{} are", all_rows(all)) };
-    match virtual_count {
-        _ if trusted != all => {}
-        0 if are_of_one_trial(story.found) => {
+    if trusted == all && virtual_count == all {
+        return format!(
+            "{rows} trusted for this virtual device: no trust rule was triggered; the host's cache is invisible to \
+             this guest."
+        );
+    }
+    if trusted == all && virtual_count == 0 {
+        if are_of_one_trial(input.found) {
             return "No trust rule was triggered, but each number is from a single trial without a spread."
                 .to_owned();
         }
-        0 => return format!("{rows} trusted: no trust rule was triggered."),
-        _ if virtual_count == all => {
-            return format!(
-                "{rows} trusted for this virtual device: no trust rule was triggered; the host's cache is invisible to \
-                 this guest."
-            );
-        }
-        _ => {}
+        return format!("{rows} trusted: no trust rule was triggered.");
     }
     let counts = [
         (trusted - virtual_count, "trusted"),

@@ -2,8 +2,7 @@
 
 use assay_core::quantity::metric::{Nature, Side};
 use assay_core::quantity::{Better, Metric, Scale};
-use assay_study::findings::measurements::Series;
-use assay_study::findings::{AbsentCell, TrialValue};
+use assay_study::findings::{AbsentCell, TrialValue, measurements::Series};
 use assay_study::results::design::Design;
 use assay_study::results::record::{OUT_OF_TIME, Status};
 use assay_workloads::OwnMetric;
@@ -33,10 +32,9 @@ impl<'m> RowMetric<'m> {
     }
 }
 
-/// All series of a row, and its missing numbers.
-pub(super) fn series(design: &Design, row: &RowTrials<'_>) -> (Vec<Series>, Vec<AbsentCell>) {
+pub(super) fn row_series(design: &Design, row: &RowTrials<'_>) -> (Vec<Series>, Vec<AbsentCell>) {
     let (mut series, mut absent) = (Vec::new(), Vec::new());
-    absent.extend(nothing_measured(row));
+    absent.extend(unmeasured_row(row));
     if row.trials.is_empty() {
         return (series, absent);
     }
@@ -52,7 +50,7 @@ pub(super) fn series(design: &Design, row: &RowTrials<'_>) -> (Vec<Series>, Vec<
 }
 
 /// One of Assay's metrics of a row, or why it is missing.
-pub(super) fn of_metric(
+pub(super) fn known_metric_series(
     design: &Design,
     row: &RowTrials<'_>,
     metric: &'static Metric,
@@ -60,7 +58,7 @@ pub(super) fn of_metric(
     series_of(design, row, &RowMetric::known(metric))
 }
 
-fn nothing_measured(row: &RowTrials<'_>) -> Option<AbsentCell> {
+fn unmeasured_row(row: &RowTrials<'_>) -> Option<AbsentCell> {
     if row.trust.is_some() {
         return None;
     }
@@ -75,8 +73,9 @@ fn nothing_measured(row: &RowTrials<'_>) -> Option<AbsentCell> {
     Some(row.absent(None, reason))
 }
 
+/// The value of a metric in each trial of a row; `Err` has the reason why the row has no number of it.
 fn series_of(design: &Design, row: &RowTrials<'_>, what: &RowMetric<'_>) -> Result<Series, String> {
-    if let Some(reason) = metrics::unsupported(what.metric, row) {
+    if let Some(reason) = metrics::why_no_percentile(what.metric, row) {
         return Err(reason);
     }
     let mut trials = Vec::with_capacity(row.trials.len());
@@ -86,29 +85,34 @@ fn series_of(design: &Design, row: &RowTrials<'_>, what: &RowMetric<'_>) -> Resu
         TrialValue { status, reason, ..cell_trial(trial, None) }
     };
     for trial in &row.trials {
-        if trial.counts() && row.broken.contains(&trial.record.replicate) {
+        let value = metrics::value(what.metric, row, trial);
+        if !trial.counts() {
+            trials.push(cell_trial(trial, value.ok()));
+            continue;
+        }
+        if row.broken.contains(&trial.record.replicate) {
             trials.push(failed(trial, hosts::BROKEN));
             continue;
         }
-        let value = metrics::value(what.metric, row, trial);
-        let measured = trial.record.measured.as_ref();
-        match (&value, measured.and_then(|measured| measured.detail.cut_short())) {
-            // It counts as a trial without a number, for this reason.
-            (Err(_), Some(why)) if trial.counts() => {
+        match value {
+            Ok(value) => {
+                has_value = true;
+                trials.push(cell_trial(trial, Some(value)));
+            }
+            // A trial that was cut short has no number; any other failure leaves the row without one.
+            Err(reason) => {
+                let measured = trial.record.measured.as_ref();
+                let why =
+                    measured.and_then(|measured| measured.detail.cut_short()).ok_or(reason)?;
                 trials.push(failed(trial, &why));
                 cut_short = Some(why);
-                continue;
             }
-            (Err(reason), _) if trial.counts() => return Err(reason.clone()),
-            (Ok(_), _) => has_value |= trial.counts(),
-            _ => {}
         }
-        trials.push(cell_trial(trial, value.ok()));
     }
     if let Some(why) = cut_short.filter(|_| !has_value) {
         return Err(why);
     }
-    let wanted = design.primary.as_deref().unwrap_or_else(|| primary(design, row));
+    let wanted = design.primary.as_deref().unwrap_or_else(|| default_primary(design, row));
     let (trust, mut because) = row.judged(what.nature, what.side);
     let primary = what.metric == wanted;
     because.extend(row.as_given(what.nature).filter(|_| primary));
@@ -134,7 +138,7 @@ pub(super) fn cell_trial(trial: &MeasuredTrial<'_>, value: Option<f64>) -> Trial
 }
 
 /// The default primary metric of a row: the first that its programs report, else the default of its kind.
-pub(super) fn primary<'r>(design: &Design, row: &'r RowTrials<'_>) -> &'r str {
+pub(super) fn default_primary<'r>(design: &Design, row: &'r RowTrials<'_>) -> &'r str {
     let varies = |name: &str| design.factors.iter().any(|factor| factor.name == name);
     match row.own_metrics().first() {
         Some(metric) => metric.name.as_str(),

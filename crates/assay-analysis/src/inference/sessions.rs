@@ -16,7 +16,7 @@ pub fn compare_sides(
     margin: Option<f64>,
 ) -> Option<Findings> {
     let margin = margin.or_else(|| common_margin(earlier.iter().chain(later)));
-    let [before, after] = [side(earlier)?, side(later)?];
+    let [before, after] = [pool_side(earlier)?, pool_side(later)?];
     let mut found = across::compare_as(&before, &[after], SampleUnit::Sessions { margin });
     let sizes = [earlier, later].map(<[Findings]>::len);
     let text = format!(
@@ -33,11 +33,12 @@ pub(super) fn common_margin<'a>(results: impl Iterator<Item = &'a Findings>) -> 
     margins.all(|margin| margin == Some(first)).then_some(first)
 }
 
-fn side(results: &[Findings]) -> Option<Findings> {
+/// The results of a side as one, with session means as its trials; `None` if it is empty.
+fn pool_side(results: &[Findings]) -> Option<Findings> {
     let (first, more) = results.split_first()?;
-    let books: Vec<ResultIndex<'_>> = results.iter().map(ResultIndex::new).collect();
+    let indexes: Vec<ResultIndex<'_>> = results.iter().map(ResultIndex::new).collect();
     let plain = first.measurements.iter().filter(|cell| !cell.control);
-    let cells = plain.filter_map(|cell| session_cell(cell, &key(cell), &books)).collect();
+    let cells = plain.filter_map(|cell| session_cell(cell, &key(cell), &indexes)).collect();
     // An order that rules out verdicts in one result rules them out in all.
     let checks = more.iter().flat_map(|one| &one.checks).filter(|check| check.leaves_no_verdict());
     Some(Findings {
@@ -61,7 +62,7 @@ fn session_cell(cell: &Measurement, key: &Key, results: &[ResultIndex<'_>]) -> O
         means.push(TrialValue::bare(replicate, None, Some(mean), Status::Ok));
         sessions.push(session);
     }
-    Some(cells::cell(Series::again(cell, &sessions, means)))
+    Some(cells::unpaired_cell(Series::again(cell, &sessions, means)))
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ pub fn enough(found: &Findings, stopping: &Stopping) -> Option<StopReason> {
     if let Some(gate) = &found.answers.gate
         && let Some(replicates) = gate.replicates
     {
-        return gated(gate, replicates);
+        return gate_stop_reason(gate, replicates);
     }
     let half_width = match stopping {
         // A race has a separate rule.
@@ -29,15 +29,16 @@ pub fn enough(found: &Findings, stopping: &Stopping) -> Option<StopReason> {
     };
     let mut primary = found.comparisons.iter().filter(|one| one.primary).peekable();
     primary.peek()?;
-    let (is_enough, enough): (bool, StopReason) = match half_width {
-        Some(wanted) => (primary.all(|one| is_narrow(one, wanted)), StopReason::Narrow(wanted)),
-        None => (primary.all(is_decided), StopReason::Decided),
-    };
-    is_enough.then_some(enough)
+    match half_width {
+        Some(wanted) => {
+            primary.all(|one| is_narrow(one, wanted)).then_some(StopReason::Narrow(wanted))
+        }
+        None => primary.all(is_decided).then_some(StopReason::Decided),
+    }
 }
 
 /// Whether a gate that ends its study is decided as far as possible.
-fn gated(gate: &GateAnswer, replicates: u32) -> Option<StopReason> {
+fn gate_stop_reason(gate: &GateAnswer, replicates: u32) -> Option<StopReason> {
     if replicates < FEWEST_TO_END || gate.rows.is_empty() || gate.rows.iter().any(Gated::is_open) {
         return None;
     }

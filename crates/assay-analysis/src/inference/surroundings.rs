@@ -2,13 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_core::presence::Presence;
-use assay_core::quantity::units::show;
-use assay_machine::probes::drive_health::Health;
-use assay_machine::probes::energy::Energy;
-use assay_machine::probes::load::CpuTicks;
-use assay_machine::probes::plain::leaves;
+use assay_core::{presence::Presence, quantity::units::show};
 use assay_machine::probes::{Evidence, is_not_recorded};
+use assay_machine::probes::{drive_health::Health, energy::Energy, load::CpuTicks, plain::leaves};
 use assay_study::findings::Check;
 use assay_study::results::environment::Environment;
 use assay_study::results::surroundings::facts::{
@@ -38,15 +34,15 @@ pub(super) fn add_drives_and_idle(activity: &mut Activity, environment: &Environ
     let recorded = &environment.surroundings;
     for (name, before) in &recorded.health_before {
         let after = recorded.health_after.get(name);
-        activity.drives.extend(after.and_then(|after| changes(name, before, after)));
+        activity.drives.extend(after.and_then(|after| compare(name, before, after)));
     }
     activity.idle_w = recorded.idle.value().map(Energy::watts);
 }
 
-pub(super) fn checks(surroundings: &Activity, environment: &Environment) -> Vec<Check> {
+pub(super) fn drive_checks(surroundings: &Activity, environment: &Environment) -> Vec<Check> {
     let mut found = Vec::new();
     for drive in &surroundings.drives {
-        found.extend(wear(drive, environment).map(|text| Check::new("wear", text)));
+        found.extend(wear_words(drive, environment).map(|text| Check::new("wear", text)));
         if !drive.grown.is_empty() {
             let grown: Vec<String> = drive
                 .grown
@@ -60,7 +56,7 @@ pub(super) fn checks(surroundings: &Activity, environment: &Environment) -> Vec<
     found
 }
 
-pub(super) fn studies(environment: &Environment) -> Option<Check> {
+pub(super) fn other_studies_check(environment: &Environment) -> Option<Check> {
     let seen = &environment.surroundings.studies;
     let which = match seen.len() {
         0 => return None,
@@ -75,7 +71,7 @@ pub(super) fn studies(environment: &Environment) -> Option<Check> {
 }
 
 /// `nvme0n1 reports 4% of its rated endurance used (3% before), 12 GiB since the study began on 2026-07-30`.
-fn wear(drive: &DriveHealth, environment: &Environment) -> Option<String> {
+fn wear_words(drive: &DriveHealth, environment: &Environment) -> Option<String> {
     let mut facts = Vec::new();
     if let Some([before, after]) = drive.used_percent {
         let rose = if before == after { String::new() } else { format!(" ({before}% before)") };
@@ -93,7 +89,7 @@ fn wear(drive: &DriveHealth, environment: &Environment) -> Option<String> {
 }
 
 /// The change in a drive's health over the study; `None` unless both records exist.
-fn changes(name: &str, before: &Presence<Health>, after: &Presence<Health>) -> Option<DriveHealth> {
+fn compare(name: &str, before: &Presence<Health>, after: &Presence<Health>) -> Option<DriveHealth> {
     let (before, after) = (before.value()?, after.value()?);
     let grown = after.counters.iter().filter_map(|(counter, late)| {
         let early = before.counters.get(counter)?;
@@ -102,15 +98,15 @@ fn changes(name: &str, before: &Presence<Health>, after: &Presence<Health>) -> O
     });
     Some(DriveHealth {
         drive: name.to_owned(),
-        written_bytes: zip(before.written_bytes, after.written_bytes)
+        written_bytes: both(before.written_bytes, after.written_bytes)
             .map(|[early, late]| late.saturating_sub(early)),
-        used_percent: zip(before.used_percent, after.used_percent),
-        temperature_c: zip(before.temperature_c, after.temperature_c),
+        used_percent: both(before.used_percent, after.used_percent),
+        temperature_c: both(before.temperature_c, after.temperature_c),
         grown: grown.collect(),
     })
 }
 
-fn zip<T>(before: Option<T>, after: Option<T>) -> Option<[T; 2]> {
+fn both<T>(before: Option<T>, after: Option<T>) -> Option<[T; 2]> {
     Some([before?, after?])
 }
 
@@ -267,7 +263,7 @@ fn mean(numbers: &[f64]) -> Option<f64> {
 }
 
 /// Whether different targets share a drive: then their comparison says nothing about drives.
-pub(super) fn shared_drive(environment: &Environment) -> Option<Check> {
+pub(super) fn shared_drive_check(environment: &Environment) -> Option<Check> {
     let mut users: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for site in &environment.sites {
         for drive in &site.drives {
@@ -437,7 +433,7 @@ mod tests {
             let found = &mut bench.environment.surroundings;
             found.health_before.insert("nvme0n1".to_owned(), health(BEFORE, 3, 0));
             found.health_after.insert("nvme0n1".to_owned(), after);
-            checks(&bench.findings().environment.activity, &bench.environment)
+            drive_checks(&bench.findings().environment.activity, &bench.environment)
                 .into_iter()
                 .map(|check| format!("{}: {}", check.name, check.text))
                 .collect::<Vec<_>>()

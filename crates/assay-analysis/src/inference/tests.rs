@@ -89,7 +89,7 @@ impl Bench {
             let order = self.trials.len() as u32 + 1;
             let mut trial = trial(&workload, replicate, *rate);
             (trial.order, trial.workload) = (order, index);
-            trial.arm = rows::arm(&self.plan, target);
+            trial.arm = rows::target_arm(&self.plan, target);
             self.plan.trials.push(PlannedTrial {
                 order,
                 host: 0,

@@ -18,13 +18,12 @@ pub(super) struct TrialTime {
 }
 
 impl TrialTime {
-    /// Adds a trial; a trial without times adds nothing.
     pub fn add(&mut self, trial: &Trial) {
         let Some(spent) = trial.spent else { return };
         self.whole += spent.before_ns + spent.trial_ns;
         self.between += spent.before_ns;
         let (window, elapsed) =
-            trial.measured.as_ref().map_or((0, 0), |told| (told.window_ns, told.elapsed_ns));
+            trial.measured.as_ref().map_or((0, 0), |one| (one.window_ns, one.elapsed_ns));
         let window = if trial.status == Status::Warmup { 0 } else { window.min(elapsed) };
         self.measuring += window;
         self.around += elapsed - window;
@@ -38,7 +37,7 @@ impl TrialTime {
             return None;
         }
         let share = |part: u64| format!("{:.0}%", 100.0 * part as f64 / self.whole as f64);
-        let told = self.measuring + self.around + self.resting + self.between;
+        let known = self.measuring + self.around + self.resting + self.between;
         Some(format!(
             "{} in total: {} measuring, {} warm-ups and ramps, {} rests before trials, {} preparing and storing, {} \
              waiting for writes to complete and reading counters",
@@ -47,7 +46,7 @@ impl TrialTime {
             share(self.around),
             share(self.resting),
             share(self.between),
-            share(self.whole.saturating_sub(told)),
+            share(self.whole.saturating_sub(known)),
         ))
     }
 }

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_machine::probes::is_not_recorded;
-use assay_machine::probes::service::Work;
+use assay_machine::probes::{is_not_recorded, service::Work};
 use assay_machine::system::site::Layer;
 use assay_study::results::record::{DeviceEvidence, Trial};
 use assay_study::results::surroundings::facts::{Member, ProbeCost};
@@ -18,6 +17,7 @@ pub(super) fn members(row: &RowTrials<'_>) -> Vec<Member> {
     layers.iter().map(|layer| member(row, layer)).collect()
 }
 
+/// What a device below the target moved and how busy it was, over all trials of a row.
 fn member(row: &RowTrials<'_>, layer: &Layer) -> Member {
     let trials: Vec<(u64, DeviceEvidence)> =
         row.counting().filter_map(|trial| counters(trial, &layer.name)).collect();

@@ -1,14 +1,12 @@
 //! Rule `unequal-pressure`: latencies in two watched windows describe the device only if CPU waits were similar.
 
-use assay_core::catalogue::About;
-use assay_core::exhibit::Exhibit;
-use assay_core::quantity::metric;
-use assay_core::quantity::units::show;
+use assay_core::quantity::{metric, units::show};
+use assay_core::{catalogue::About, exhibit::Exhibit};
 use assay_study::findings::{
     Because, Findings, Measurement, Trust, WATCHED, WINDOWS, WorkloadFacts,
 };
 
-use super::across::{named_cell, names};
+use super::across::{labeled_cell, names};
 
 pub(super) static ABOUT: About = About {
     name: "unequal-pressure",
@@ -43,7 +41,7 @@ pub struct ResultWindow {
 }
 
 /// Before and after, if exactly two windows are compared.
-pub(super) fn new(first: &Findings, later: &[Findings]) -> Option<Windows> {
+pub(super) fn compare_windows(first: &Findings, later: &[Findings]) -> Option<Windows> {
     let [other] = later else { return None };
     let [before, after] = [window(first)?, window(other)?];
     let shares = before.cpu_pressure.zip(after.cpu_pressure);
@@ -64,7 +62,8 @@ fn window(found: &Findings) -> Option<ResultWindow> {
     })
 }
 
-pub(super) fn doubted(windows: &Windows, sides: [&Findings; 2]) -> [Findings; 2] {
+/// The results, with suspect numbers if CPU waits differed.
+pub(super) fn mark_suspect_windows(windows: &Windows, sides: [&Findings; 2]) -> [Findings; 2] {
     let (rule, trust) = (ABOUT.name.to_owned(), Trust::Suspect);
     let because = Because { rule, trust, text: windows.pressure.clone() };
     sides.map(|side| {
@@ -78,13 +77,13 @@ pub(super) fn doubted(windows: &Windows, sides: [&Findings; 2]) -> [Findings; 2]
 }
 
 /// Adds the windows to their findings, with every number of each class.
-pub(super) fn tell(windows: &Windows, sides: [&Findings; 2], found: &mut Findings) {
+pub(super) fn add_windows(windows: &Windows, sides: [&Findings; 2], found: &mut Findings) {
     for (side, name) in sides.into_iter().zip(names(&sides)) {
         let is_of_class = |cell: &&Measurement| {
             !cell.primary && !cell.control && metric::class(&cell.metric).is_some()
         };
         let cells = side.measurements.iter().filter(is_of_class);
-        found.measurements.extend(cells.map(|cell| named_cell(cell, &name)));
+        found.measurements.extend(cells.map(|cell| labeled_cell(cell, &name)));
     }
     found.study.lead_figure = Some("classes".to_owned());
     let mut notes = Vec::new();

@@ -1,30 +1,24 @@
 //! Draws the findings of a study workload by workload: only the trials of one workload are in memory.
 
-use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use assay_machine::factors::{cautions, permanent};
 use assay_machine::probes::processors::ProcessorTicks;
 use assay_study::findings::measurements::{Measurements, Series};
-use assay_study::findings::notes::Note;
 use assay_study::findings::{
     AbsentCell, AdviceKind, Check, Comparison, Findings, Sentence, StudyFacts, Trust, Verdict,
-    WorkloadFacts,
+    WorkloadFacts, notes::Note,
 };
-use assay_study::results::course;
-use assay_study::results::design::Design;
-use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Arm, Plan};
-use assay_study::results::record::Trial;
+use assay_study::results::{course, design::Design, environment::Environment, record::Trial};
 use assay_workloads::WorkFacts;
 
-use super::checks::CheckCounts;
 use super::rows::{self, RowTrials};
 use super::verdicts::{add_note, explain};
 use super::{
-    acknowledged, add_numbers, borrowed, card, checks, classes, decide, design, different,
-    distinct, facts, gated, hosts, kinds, layers, memory, played, published, race, sentences,
-    series, surfaces, surroundings, watched,
+    acknowledged, add_answers, add_numbers, borrowed, card, checks, checks::CheckCounts, classes,
+    design, different, distinct, facts, gated, hosts, kinds, layers, memory, played, published,
+    race, sentences, series, surfaces, surroundings, watched,
 };
 
 /// Findings of a study whose workloads are added one after the other.
@@ -36,7 +30,6 @@ pub struct Analysis<'a> {
     of_rows: OfRows<'a>,
 }
 
-/// Data to store per row.
 #[derive(Default)]
 struct OfRows<'a> {
     rows: Vec<RowTrials<'a>>,
@@ -72,34 +65,35 @@ struct RowRules {
 
 impl<'a> Analysis<'a> {
     pub fn new(study: StudyFacts, plan: &'a Plan, environment: &'a Environment) -> Self {
-        let found = Findings::new(study, facts::environment(plan, environment));
+        let found = Findings::new(study, facts::environment_facts(plan, environment));
         Self { plan, environment, design: design(plan), found, of_rows: OfRows::default() }
     }
 
     pub fn add(&mut self, trials: &[&Trial]) {
         let (plan, environment, own) = (self.plan, self.environment, &mut self.of_rows);
+        // Workloads come in the order of the plan.
         let Some(workload) = plan.workloads.get(own.rows.len()) else { return };
         own.trials.add(plan, environment, trials);
         // Trials of a search only report their number.
         let searches = course::is_of(plan);
         let mut trials = trials.to_vec();
         trials.retain(|trial| !searches || !course::is_search(trial));
-        let row = rows::row(workload, plan, environment, &trials);
-        let (series, absent) = series::series(&self.design, &row);
-        let (by_class, lacking) = played::series(&self.design, &row);
+        let row = rows::row_of(workload, plan, environment, &trials);
+        let (series, absent) = series::row_series(&self.design, &row);
+        let (by_class, lacking) = played::class_series(&self.design, &row);
         let is_emulated = environment.machine.emulator().is_some();
         own.rules.add(own.rows.len(), &row, &series, is_emulated);
         own.hosts.add(&row);
         own.played.extend(by_class);
-        own.classes.extend(classes::of_row(&row));
-        own.of_kinds.extend(kinds::of_row(&row));
-        own.conversions.extend(layers::of_row(&row));
+        own.classes.extend(classes::class_series(&row));
+        own.of_kinds.extend(kinds::facts_of(&row));
+        own.conversions.extend(layers::conversions(&row));
         own.rollbacks.extend(kinds::rollback(&workload.name, &trials));
         let found = &mut self.found;
         found.workloads.push(workload_facts(&row));
         found.absent.extend(absent);
         found.absent.extend(lacking);
-        own.surfaces.extend(surfaces::of_row(plan, &row, &series));
+        own.surfaces.extend(surfaces::surface_of_row(plan, &row, &series));
         own.accesses.extend(surfaces::accesses(plan, &row, &series));
         found.environment.activity.members.extend(watched::members(&row));
         surroundings::add_row(&mut found.environment.activity, &row);
@@ -108,7 +102,7 @@ impl<'a> Analysis<'a> {
             remarks: row.remarks,
             unquiet: row.unquiet,
             trust: row.trust,
-            ..rows::bare(workload, plan, environment)
+            ..rows::bare_row(workload, plan, environment)
         });
     }
 
@@ -118,7 +112,7 @@ impl<'a> Analysis<'a> {
         let OfRows { mut rows, mut series, trials, .. } = of_rows;
         found.absent.extend(planned_absences(plan));
         series.extend(of_rows.played);
-        let (by_class, unseen) = classes::series(of_rows.classes);
+        let (by_class, unseen) = classes::series_of_seen_classes(of_rows.classes);
         series.extend(by_class);
         found.absent.extend(unseen);
         of_rows.rules.apply(&mut rows, &mut series);
@@ -127,27 +121,28 @@ impl<'a> Analysis<'a> {
         }
         let unfinished =
             found.study.stopped_by.is_none() && trials.counts.first < plan.trials.len();
-        let others = plan.workloads.iter().filter(|of_rows| of_rows.work.is_others());
-        let mut live: Vec<String> = others.map(|of_rows| of_rows.name.clone()).collect();
+        let others = plan.workloads.iter().filter(|planned| planned.work.is_others());
+        let mut live: Vec<String> = others.map(|planned| planned.name.clone()).collect();
         live.dedup();
         let mut measured =
             Measurements { design: self.design.into_owned(), series, unfinished, live };
-        let stage = hosts::stage(environment.fleet.as_ref(), super::stage(&found.study));
+        let stage =
+            hosts::advice_stage(environment.fleet.as_ref(), super::advice_stage(&found.study));
         let verdicts = add_numbers(&mut found, stage, &mut measured);
         for comparison in &mut found.comparisons {
-            if let Some(note) = in_flight(comparison, &rows) {
+            if let Some(note) = in_flight_note(comparison, &rows) {
                 add_note(comparison, note);
             }
         }
         found.race = trials.race.answer(plan, &found);
         found.of_kinds = of_rows.of_kinds.into();
-        kinds::settle(&mut found);
-        add_lines(&mut found, plan, environment);
+        kinds::complete_facts(&mut found);
+        add_commands(&mut found, plan, environment);
         found.study.card.clone_from(&plan.design.card);
         let cards = card::rows(plan, &found);
-        let published = published::beside(&plan.design, found.environment.is_emulated());
+        let published = published::published_numbers(&plan.design, found.environment.is_emulated());
         explain(&mut found.answers.all, &plan.design, &found.absent);
-        trust_surfaces(&mut of_rows.surfaces, &mut of_rows.accesses, &rows);
+        lower_surface_trust(&mut of_rows.surfaces, &mut of_rows.accesses, &rows);
         let surfaces = surfaces::exhibit(&found, &published, &of_rows.surfaces, &of_rows.accesses);
         found.exhibits.extend(surfaces);
         found.exhibits.extend(published::exhibit(&found, &published));
@@ -161,16 +156,17 @@ impl<'a> Analysis<'a> {
         facts.extend(classes::sentences(&found));
         let names = distinct(rows.iter().map(|row| row.workload.name.as_str()));
         facts.extend(names.iter().filter_map(|name| memory::stacks_sentence(name, &found, &rows)));
-        facts.extend(layers::encryption(&of_rows.conversions));
-        facts.extend(layers::resyncs(&found));
+        facts.extend(layers::encryption_sentence(&of_rows.conversions));
+        facts.extend(layers::resync_sentences(&found));
         facts.extend(names.iter().filter_map(|name| memory::swap_sentence(name, &found, &rows)));
         facts.extend(verdicts);
-        facts.extend(race::confirmed(&found, plan.design.primary.as_deref()));
+        facts.extend(race::confirmation(&found, plan.design.primary.as_deref()));
         facts.extend(card::classes(plan, environment, &found));
         facts.extend(card::prices(&cards));
-        let story = sentences::Summary { plan, environment, rows: &rows, found: &found, facts };
-        found.summary = sentences::summary(&story);
-        decide(&mut found, &measured, &planned(plan, &rows));
+        let input =
+            sentences::SummaryInput { plan, environment, rows: &rows, found: &found, facts };
+        found.summary = sentences::summary(&input);
+        add_answers(&mut found, &measured, &expected_rows(plan, &rows));
         found
     }
 }
@@ -190,21 +186,21 @@ impl TrialCounts {
 impl RowRules {
     fn add(&mut self, index: usize, row: &RowTrials<'_>, series: &[Series], is_emulated: bool) {
         self.borrowed.add(index, row, series);
-        self.different.extend(different::work(index, row));
+        self.different.extend(different::work_of_row(index, row));
         if !is_emulated {
-            self.acknowledged.extend(acknowledged::writes(index, row));
+            self.acknowledged.extend(acknowledged::writes_of_row(index, row));
         }
     }
 
     fn apply(&self, rows: &mut [RowTrials<'_>], series: &mut [Series]) {
-        self.borrowed.tell(rows, series);
-        different::tell(&self.different, rows, series);
-        acknowledged::tell(&self.acknowledged, rows, series);
+        self.borrowed.add_remarks(rows, series);
+        different::add_remarks(&self.different, rows, series);
+        acknowledged::add_remarks(&self.acknowledged, rows, series);
     }
 }
 
 /// Copies the rows' trust to surfaces: cross-row rules may have lowered it since.
-fn trust_surfaces(
+fn lower_surface_trust(
     surfaces: &mut [surfaces::Surface],
     accesses: &mut [surfaces::Accesses],
     rows: &[RowTrials<'_>],
@@ -224,19 +220,20 @@ fn trust_surfaces(
 /// Puts the checks of verdicts between those of the trials and those of the machine.
 fn add_checks(found: &mut Findings, plan: &Plan, environment: &Environment, counts: &CheckCounts) {
     let of_verdicts = std::mem::take(&mut found.checks);
-    let mut checks: Vec<Check> = checks::checks(plan, counts, found.study.stopped_by.as_deref());
+    let mut checks: Vec<Check> =
+        checks::study_checks(plan, counts, found.study.stopped_by.as_deref());
     checks.extend(of_verdicts);
-    checks.extend(surroundings::checks(&found.environment.activity, environment));
+    checks.extend(surroundings::drive_checks(&found.environment.activity, environment));
     let observer = environment.observer.clone();
     checks.extend(observer.map(|text| Check::new("observer", text)));
-    checks.extend(surroundings::studies(environment));
-    checks.extend(surroundings::shared_drive(environment));
+    checks.extend(surroundings::other_studies_check(environment));
+    checks.extend(surroundings::shared_drive_check(environment));
     checks.extend(hosts::checks(found.environment.hosts.as_ref(), environment.fleet.as_ref()));
     found.checks = checks;
 }
 
 /// Every planned workload and arm, and those excluded while another arm of the workload was not.
-fn planned(plan: &Plan, rows: &[RowTrials<'_>]) -> BTreeSet<gated::Planned> {
+fn expected_rows(plan: &Plan, rows: &[RowTrials<'_>]) -> BTreeSet<gated::Planned> {
     let has_rows = |name: &String| rows.iter().any(|row| row.workload.name == *name);
     let left_out = planned_absences(plan).filter(|absent| has_rows(&absent.workload));
     let left_out = left_out.map(|absent| (absent.workload, absent.configuration));
@@ -245,7 +242,7 @@ fn planned(plan: &Plan, rows: &[RowTrials<'_>]) -> BTreeSet<gated::Planned> {
 }
 
 /// A note if two arms with the same requested queue depth had different numbers of operations in flight.
-fn in_flight(comparison: &Comparison, rows: &[RowTrials<'_>]) -> Option<Note> {
+fn in_flight_note(comparison: &Comparison, rows: &[RowTrials<'_>]) -> Option<Note> {
     let work_of = |arm: &Arm| {
         let mut rows = rows.iter().filter(|row| row.workload.name == comparison.workload);
         rows.find(|row| row.arm == *arm).map(|row| &row.workload.work)
@@ -258,12 +255,11 @@ fn in_flight(comparison: &Comparison, rows: &[RowTrials<'_>]) -> Option<Note> {
     (arm != baseline).then_some(Note::InFlight { arm, baseline })
 }
 
-/// Rows that the plan left out, with its reasons.
 fn planned_absences(plan: &Plan) -> impl Iterator<Item = AbsentCell> + '_ {
     plan.absent.iter().map(|absent| AbsentCell {
         workload: absent.name.clone(),
         configuration: if absent.configuration.is_empty() {
-            rows::arm(plan, absent.target)
+            rows::target_arm(plan, absent.target)
         } else {
             absent.configuration.clone()
         },
@@ -289,8 +285,8 @@ fn workload_facts(row: &RowTrials<'_>) -> WorkloadFacts {
     }
 }
 
-/// Adds the commands that apply an advised arm.
-fn add_lines(found: &mut Findings, plan: &Plan, environment: &Environment) {
+/// Adds to each advice to use an arm the commands that apply it, and what to beware of.
+fn add_commands(found: &mut Findings, plan: &Plan, environment: &Environment) {
     let comparisons = &found.comparisons;
     for advice in found.advice.iter_mut().filter(|advice| advice.kind == AdviceKind::Use) {
         let better = comparisons
@@ -301,7 +297,7 @@ fn add_lines(found: &mut Findings, plan: &Plan, environment: &Environment) {
         if !lines.is_empty() {
             advice.text = format!("{} To apply: {}.", advice.text, lines.join("; "));
         }
-        // A reader of the copied lines needs it, too.
+        // The warning is also in the lines because users copy them without the text.
         advice.lines = lost.iter().map(|lost| format!("# {lost}")).chain(lines).collect();
         let cautions = cautions(arm).into_iter().map(str::to_owned);
         let cautions: Vec<String> = lost.into_iter().chain(cautions).collect();

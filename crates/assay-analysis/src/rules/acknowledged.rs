@@ -1,12 +1,9 @@
 //! `cached-sync`: syncs complete before the medium can store the data.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
 use assay_core::stats::{Sample, geometric_mean, welch};
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_machine::system::site::{Backing, Drive, LOOP_IN_MEMORY, Site};
-use assay_study::results::design::ALPHA;
-use assay_study::results::plan::PlannedWorkload;
-use assay_study::results::record::Trial;
+use assay_study::results::{design::ALPHA, plan::PlannedWorkload, record::Trial};
 use assay_workloads::Basis;
 use assay_workloads::io::{self, Pattern};
 
@@ -16,7 +13,6 @@ use super::host_cache::hides_its_cache;
 use super::{Case, Rule, RuleCheck, RuleRemark};
 
 pub const NAME: &str = "cached-sync";
-
 /// Fastest page program of flash, nanoseconds: "A 128Gb 1b/Cell 96-Word-Line-Layer 3D Flash Memory to Improve Random
 /// Read Latency with tPROG=75us and tR=4us" (Kouchi et al., ISSCC 2020).
 const PROGRAM_NS: f64 = 75e3;
@@ -24,7 +20,7 @@ const PROGRAM_NS: f64 = 75e3;
 const MOST_OF_A_TRACK: u32 = 64 << 10;
 const MINUTE_NS: f64 = 60e9;
 /// Tolerance on the medium's minimum time: neither clocks nor motors are exact.
-const SURELY: f64 = 0.9;
+const TOLERANCE: f64 = 0.9;
 /// With a sync that does nothing, a write takes at most this many times as long.
 const COSTLESS: f64 = 1.25;
 const UNSEEN: &str = "power-loss protection is unknown";
@@ -59,14 +55,14 @@ pub static RULE: Rule = Rule {
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let io = case.io().filter(|_| !case.trials.is_empty() && !is_simulated(case))?;
     io.sync.every().filter(|_| case.workload.writes())?;
-    if let Some(memory) = memory(case.site) {
+    if let Some(memory) = memory_words(case.site) {
         return Some(RuleRemark::note(format!("volatile memory acknowledges syncs: {memory}")));
     }
     // An emulator's times do not describe a medium.
     let times = WriteTimes::new(case.workload, case.trials).filter(|_| case.emulator.is_none())?;
     let needed = NeededTime::new(&case.site.drives, io)?;
     let (mean, [low, high]) = times.mean_ci95()?;
-    (high < SURELY * needed.least_ns).then(|| {
+    (high < TOLERANCE * needed.least_ns).then(|| {
         RuleRemark::note(format!(
             "a cache acknowledges syncs: one completes every {} (95% CI {} to {}), and {}; {UNSEEN}",
             show::duration(mean),
@@ -77,18 +73,16 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     })
 }
 
-fn memory(site: &Site) -> Option<String> {
-    let is_memory = |drive: &Drive| is_on(drive, &["zram", "ram"]);
-    match site.drives.first() {
-        _ if site.backing == Backing::Memory => {
-            Some(format!("{} stores its files in memory", site.filesystem()))
-        }
-        _ if is_loop_in_memory(site) => Some(LOOP_IN_MEMORY.to_owned()),
-        Some(first) if site.drives.iter().all(is_memory) => {
-            Some(format!("{} is a RAM disk", first.name))
-        }
-        _ => None,
+fn memory_words(site: &Site) -> Option<String> {
+    if site.backing == Backing::Memory {
+        return Some(format!("{} stores its files in memory", site.filesystem()));
     }
+    if is_loop_in_memory(site) {
+        return Some(LOOP_IN_MEMORY.to_owned());
+    }
+    let is_memory = |drive: &Drive| is_on(drive, &["zram", "ram"]);
+    let first = site.drives.first().filter(|_| site.drives.iter().all(is_memory))?;
+    Some(format!("{} is a RAM disk", first.name))
 }
 
 fn is_on(drive: &Drive, buses: &[&str]) -> bool {
@@ -103,30 +97,32 @@ struct NeededTime {
 
 impl NeededTime {
     fn new(drives: &[Drive], io: &io::IoPlan) -> Option<Self> {
-        Self::of_lent(drives).or_else(|| Self::of_turning(drives, io))
+        Self::for_virtual_drive(drives).or_else(|| Self::for_hard_disks(drives, io))
     }
 
-    fn of_lent(drives: &[Drive]) -> Option<Self> {
-        let lent = drives.last().filter(|_| drives.iter().all(hides_its_cache))?;
-        let announces = match () {
-            () if lent.writes_through() => "which announces no cache",
-            () if lent.announces_a_cache() => "which announces a cache",
-            () => "whose cache is unknown",
+    fn for_virtual_drive(drives: &[Drive]) -> Option<Self> {
+        let drive = drives.last().filter(|_| drives.iter().all(hides_its_cache))?;
+        let cache = if drive.writes_through() {
+            "which announces no cache"
+        } else if drive.announces_a_cache() {
+            "which announces a cache"
+        } else {
+            "whose cache is unknown"
         };
         let words = format!(
-            "the fastest flash programs a page in {}: the host of {}, {announces}, caches the data in memory or on \
-             faster media",
+            "the fastest flash programs a page in {}: the host of {}, {cache}, caches the data in memory or on faster \
+             media",
             show::duration(PROGRAM_NS),
-            lent.name
+            drive.name
         );
         Some(Self { least_ns: PROGRAM_NS, words })
     }
 
     /// Minimum time on hard disks, by the fastest of them. Several disks may alternate: their waits overlap.
-    fn of_turning(drives: &[Drive], io: &io::IoPlan) -> Option<Self> {
-        let all: Option<Vec<u64>> = drives.iter().map(turns).collect();
-        let turns = all?.into_iter().max()?;
-        let turn_ns = MINUTE_NS / turns as f64;
+    fn for_hard_disks(drives: &[Drive], io: &io::IoPlan) -> Option<Self> {
+        let all: Option<Vec<u64>> = drives.iter().map(rotations_per_minute).collect();
+        let fastest = all?.into_iter().max()?;
+        let turn_ns = MINUTE_NS / fastest as f64;
         let several = drives.len() > 1;
         let (least_ns, place) = match io.pattern {
             Pattern::Sequential if io.size_bytes() > MOST_OF_A_TRACK => return None,
@@ -142,7 +138,7 @@ impl NeededTime {
         let who = if several { "disks or their controllers store" } else { DISK_HAS };
         let words = format!(
             "at {} rpm, {place} {}: the {who} the data in a cache (memory, flash or reserved tracks)",
-            show::count(turns),
+            show::count(fastest),
             show::duration(least_ns)
         );
         Some(Self { least_ns, words })
@@ -153,9 +149,9 @@ impl NeededTime {
 const DISK_HAS: &str = "disk or its controller stores";
 
 /// Revolutions per minute of a local disk; `None` if unknown, as flash and virtual disks also report rotation.
-fn turns(drive: &Drive) -> Option<u64> {
+fn rotations_per_minute(drive: &Drive) -> Option<u64> {
     let is_disk = drive.rotational.value() == Some(&true) && !hides_its_cache(drive);
-    drive.rpm.value().copied().filter(|turns| *turns > 0 && is_disk)
+    drive.rpm.value().copied().filter(|rpm| *rpm > 0 && is_disk)
 }
 
 /// Durations of sequentially issued writes, in ns per trial: of each, or of all up to the next sync.
@@ -208,20 +204,20 @@ pub fn with_a_cache(site: &Site) -> Option<&Drive> {
             && is_on(drive, &OF_FLASH)
             && drive.rotational.value() == Some(&false)
     };
-    let all = memory(site).is_none() && site.drives.iter().all(is_own);
+    let all = memory_words(site).is_none() && site.drives.iter().all(is_own);
     site.drives.first().filter(|_| all)
 }
 
-/// Judges the same writes with and without syncs.
+/// Judges the same writes with and without syncs; a remark if the syncs cost too little to reach flash.
 pub fn costless(drive: &str, synced: &WriteTimes, bare: &WriteTimes) -> Option<RuleRemark> {
     let (mean, [_, high]) = synced.mean_ci95()?;
     bare.mean_ci95()?;
-    let apart = welch(&bare.logarithms()?, &synced.logarithms()?)?;
-    let ends = apart.interval(ALPHA)?.map(f64::exp);
-    if high >= SURELY * PROGRAM_NS || ends[1] > COSTLESS {
+    let test = welch(&bare.logarithms()?, &synced.logarithms()?)?;
+    let ends = test.interval(ALPHA)?.map(f64::exp);
+    if high >= TOLERANCE * PROGRAM_NS || ends[1] > COSTLESS {
         return None;
     }
-    let [ratio, least, most] = show::ratios(apart.difference.exp(), ends);
+    let [ratio, least, most] = show::ratios(test.difference.exp(), ends);
     Some(RuleRemark::note(format!(
         "a cache acknowledges syncs: a write with a sync takes {ratio} times as long as a write without (95% CI \
          {least} to {most}): {}; the fastest flash programs a page in {}. {drive} announces a volatile cache, but no \

@@ -1,14 +1,13 @@
 //! `late-submission`: an open loop missed its schedule.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_workloads::io::{Pace, tolerance};
 use assay_workloads::{Basis, io};
 
 use super::{Case, Rule, RuleCheck, RuleRemark};
 
 /// Share of the scheduled operations that may be late or missing.
-const HELD: f64 = 0.005;
+const MOST_LATE: f64 = 0.005;
 
 pub static RULE: Rule = Rule {
     about: About {
@@ -30,16 +29,17 @@ pub static RULE: Rule = Rule {
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let own = case.measured().filter_map(|measured| io::IoDetail::of(measured)?.pace);
     let pace = own.reduce(Pace::plus)?;
-    unissued(&pace).or_else(|| late(&pace))
+    unissued_remark(&pace).or_else(|| late_remark(&pace))
 }
 
-fn share(part: u64, pace: &Pace) -> Option<String> {
+/// A share of the scheduled operations in words; `None` if it is within the limit.
+fn share_above_limit(part: u64, pace: &Pace) -> Option<String> {
     let share = part as f64 / pace.scheduled.max(1) as f64;
-    (share > HELD).then(|| show::percent(100.0 * share))
+    (share > MOST_LATE).then(|| show::percent(100.0 * share))
 }
 
-fn unissued(pace: &Pace) -> Option<RuleRemark> {
-    let missing = share(pace.unissued(), pace)?;
+fn unissued_remark(pace: &Pace) -> Option<RuleRemark> {
+    let missing = share_above_limit(pace.unissued(), pace)?;
     Some(RuleRemark::suspect(format!(
         "of {} scheduled operations, {} ({missing}) were never issued: the target cannot sustain the rate, and \
          response times are lower bounds",
@@ -48,8 +48,8 @@ fn unissued(pace: &Pace) -> Option<RuleRemark> {
     )))
 }
 
-fn late(pace: &Pace) -> Option<RuleRemark> {
-    let late = share(pace.late, pace)?;
+fn late_remark(pace: &Pace) -> Option<RuleRemark> {
+    let late = share_above_limit(pace.late, pace)?;
     let what = format!(
         "of {} scheduled operations, {} ({late}) were issued more than {} late, at most {}",
         show::count(pace.scheduled),
@@ -59,7 +59,7 @@ fn late(pace: &Pace) -> Option<RuleRemark> {
     );
     // Late operations with a free slot waited for this machine.
     let idle = pace.late.saturating_sub(pace.full);
-    Some(match share(idle, pace) {
+    Some(match share_above_limit(idle, pace) {
         None => RuleRemark::note(format!(
             "{what}, because all slots were in use: response times include the wait, service times do not"
         )),

@@ -1,12 +1,10 @@
 //! `buffered-writes`: direct writes went through the page cache all the same.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_study::results::record::Trial;
 use assay_workloads::Basis;
 
-use super::evidence::MIB;
-use super::{Case, Rule, RuleCheck, RuleRemark};
+use super::{Case, Rule, RuleCheck, RuleRemark, evidence::MIB};
 
 /// Bytes of a page where the bundle does not say: the most common size.
 const PAGE_BYTES: u64 = 4096;
@@ -37,6 +35,7 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let (mut written, mut dirtied) = (0_u64, 0_u64);
     for trial in case.trials.iter().filter(|trial| trial.claims().write.bytes > 0) {
         let written_bytes = trial.claims().write.bytes;
+        // Without a true count in every trial, the rule does not judge.
         dirtied = dirtied.saturating_add(survey.own_bytes(written_bytes, dirtied_bytes(trial)?)?);
         written = written.saturating_add(written_bytes);
     }

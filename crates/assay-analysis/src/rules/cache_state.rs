@@ -1,12 +1,10 @@
 //! `cache-state`: memory served some runs of a command, but not others.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_study::results::record::Trial;
 use assay_workloads::{command, files};
 
-use super::evidence::in_trials;
-use super::{Case, MOVED, Rule, RuleCheck, RuleRemark};
+use super::{Case, MOVED, Rule, RuleCheck, RuleRemark, evidence::in_trials};
 
 /// Fewest bytes from storage for a remark.
 const LEAST_BYTES: u64 = 1 << 20;
@@ -34,7 +32,7 @@ pub static RULE: Rule = Rule {
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let details: Vec<&command::CommandDetail> =
         case.trials.iter().copied().filter_map(detail).collect();
-    not_emptied(case).or_else(|| differs(&details)).map(RuleRemark::suspect)
+    cache_not_emptied(case).or_else(|| reads_differ(&details)).map(RuleRemark::suspect)
 }
 
 fn detail(trial: &Trial) -> Option<&command::CommandDetail> {
@@ -47,7 +45,7 @@ fn emptied_bytes(trial: &Trial) -> Option<[u64; 2]> {
     detail(trial).and_then(|own| own.emptied_bytes).or_else(files)
 }
 
-fn not_emptied(case: &Case<'_>) -> Option<String> {
+fn cache_not_emptied(case: &Case<'_>) -> Option<String> {
     let is_left = |[before, left]: &[u64; 2]| *left > LEFT_BYTES && *left > before / LEFT_SHARE;
     let left: Vec<[u64; 2]> =
         case.trials.iter().copied().filter_map(emptied_bytes).filter(is_left).collect();
@@ -60,7 +58,7 @@ fn not_emptied(case: &Case<'_>) -> Option<String> {
     ))
 }
 
-fn differs(details: &[&command::CommandDetail]) -> Option<String> {
+fn reads_differ(details: &[&command::CommandDetail]) -> Option<String> {
     let spans = || details.iter().filter_map(|detail| detail.read_span_bytes);
     let least = spans().map(|[least, _]| least).min()?;
     let most = spans().map(|[_, most]| most).max()?;

@@ -1,13 +1,11 @@
 //! `cached`: the data came from memory.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_machine::system::CachedPages;
 use assay_machine::system::site::{Backing, LOOP_IN_MEMORY, Site};
 use assay_study::results::record::Trial;
-use assay_workloads::Basis;
-use assay_workloads::command::ImportEvidence;
 use assay_workloads::io::{self, Pattern};
+use assay_workloads::{Basis, command::ImportEvidence};
 
 use super::evidence::{MovedShare, compression, counted_trials, in_trials, is_simulated, mover};
 use super::host_cache::ReadAgain;
@@ -65,9 +63,10 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
         let text = format!("memory, not a drive: {filesystem} stores its files in memory");
         return Some(RuleRemark::invalid(text));
     }
-    let seen = || from_counters(case).or_else(|| from_pages(case)).or_else(|| from_the_host(case));
-    let seen = if case.workload.reads() { seen() } else { None };
-    seen.or_else(|| below_a_loop(case))
+    let judge_reads =
+        || from_counters(case).or_else(|| from_pages(case)).or_else(|| from_the_host(case));
+    let remark = if case.workload.reads() { judge_reads() } else { None };
+    remark.or_else(|| below_a_loop(case))
 }
 
 fn judge_import(runs: &[Vec<ImportEvidence>]) -> Option<RuleRemark> {
@@ -134,10 +133,11 @@ fn from_the_host(case: &Case<'_>) -> Option<RuleRemark> {
     Some(RuleRemark::suspect(text).of_reads().of_speed())
 }
 
+/// The device delivered fewer bytes than were read.
 fn from_counters(case: &Case<'_>) -> Option<RuleRemark> {
     // With direct I/O, only trimmed blocks explain the missing reads: `trimmed-area` reports them.
-    let is_taken_away = emptied::clears(case);
-    if is_taken_away && case.workload.work.touches().direct {
+    let is_cleared = emptied::clears(case);
+    if is_cleared && case.workload.work.touches().direct {
         return None;
     }
     let limit = if compression(case).is_some() { LEAST_SHARE_COMPRESSED } else { LEAST_SHARE };
@@ -147,10 +147,12 @@ fn from_counters(case: &Case<'_>) -> Option<RuleRemark> {
     let short = MovedShare::below(limit, reads)?;
     let delivered = if short.moved == 0 { "0%".to_owned() } else { show::percent(short.percent()) };
     let what = if is_scattered(case) { "pages" } else { "bytes" };
-    let elsewhere = match () {
-        () if is_taken_away => ", or the trial's own trims and zeroing removed it",
-        () if partly_unwritten(case) => ", or it was never written",
-        () => "",
+    let elsewhere = if is_cleared {
+        ", or the trial's own trims and zeroing removed it"
+    } else if partly_unwritten(case) {
+        ", or it was never written"
+    } else {
+        ""
     };
     Some(RuleRemark::invalid(format!(
         "{} delivered {delivered} of the {what} read{}: the rest came from memory{elsewhere}{}",
@@ -179,8 +181,8 @@ fn partly_unwritten(case: &Case<'_>) -> bool {
 }
 
 fn cached_words(case: &Case<'_>) -> String {
-    let told = case.trials.iter().filter_map(|trial| trial.evidence.page_cache.value());
-    let before = told.filter_map(|pages| pages.before.value());
+    let counts = case.trials.iter().filter_map(|trial| trial.evidence.page_cache.value());
+    let before = counts.filter_map(|pages| pages.before.value());
     let most = before.map(share).fold(0.0, f64::max);
     if most < 0.01 {
         return String::new();
@@ -193,13 +195,13 @@ fn from_pages(case: &Case<'_>) -> Option<RuleRemark> {
         return None;
     }
     let shares: Vec<f64> = case.trials.iter().map(|trial| most_cached(case, trial)).collect();
-    let hit = shares.iter().filter(|share| **share > MOST_CACHED).count();
+    let cached = shares.iter().filter(|share| **share > MOST_CACHED).count();
     let most = shares.iter().copied().fold(0.0, f64::max);
-    (hit > 0).then(|| {
+    (cached > 0).then(|| {
         RuleRemark::invalid(format!(
             "up to {} of the area was in the page cache{}, and no device counts the bytes that it delivers",
             show::percent(100.0 * most),
-            in_trials(hit, case)
+            in_trials(cached, case)
         ))
     })
 }
@@ -207,10 +209,9 @@ fn from_pages(case: &Case<'_>) -> Option<RuleRemark> {
 /// The cached share that served reads: before the trial, and after it if more than the area was read.
 fn most_cached(case: &Case<'_>, trial: &Trial) -> f64 {
     let read = trial.claims().read.bytes;
-    let Some(told) = trial.evidence.page_cache.value() else { return 0.0 };
-    let after = told.after.value().filter(|_| read > case.survey.area.length);
-    let before = told.before.value();
-    before.into_iter().chain(after).map(share).fold(0.0, f64::max)
+    let Some(pages) = trial.evidence.page_cache.value() else { return 0.0 };
+    let after = pages.after.value().filter(|_| read > case.survey.area.length);
+    pages.before.value().into_iter().chain(after).map(share).fold(0.0, f64::max)
 }
 
 fn share(pages: &CachedPages) -> f64 {

@@ -1,14 +1,13 @@
 //! `clock`: the clock was set, or the machine slept.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_machine::probes::clock;
 use assay_study::results::record::Trial;
 use assay_workloads::io;
 
 use super::{Rule, RuleCheck, RuleRemark};
 
-/// Steps up to here are corrections of nobody's concern, nanoseconds.
+/// Steps up to this size are routine corrections, nanoseconds.
 const SMALL_STEP_NS: u64 = 10_000_000;
 
 pub static RULE: Rule = Rule {
@@ -20,7 +19,7 @@ pub static RULE: Rule = Rule {
                ran for a time that Assay did not measure. The limit is 10 ms because routine clock corrections can \
                reach 10 ms. Numbers from a trace without times are invalid.",
     },
-    check: RuleCheck::Event(|_, trial| event(trial)),
+    check: RuleCheck::Event(|_, trial| disturbance(trial)),
     ..Rule::NONE
 };
 
@@ -37,15 +36,15 @@ pub(super) fn of_recording(trials: &[&Trial]) -> Option<RuleRemark> {
     None
 }
 
-fn event(trial: &Trial) -> Option<String> {
+fn disturbance(trial: &Trial) -> Option<String> {
     let clock::ClockChange { stepped_ns, suspended_ns } = *trial.evidence.clock.value()?;
     if suspended_ns > 0 {
         return Some(format!("the machine slept for {}", show::duration(suspended_ns as f64)));
     }
-    let far = stepped_ns.unsigned_abs();
+    let step_ns = stepped_ns.unsigned_abs();
     let way = if stepped_ns < 0 { "back" } else { "forward" };
-    (far > SMALL_STEP_NS)
-        .then(|| format!("the clock was set {way} by {}", show::duration(far as f64)))
+    (step_ns > SMALL_STEP_NS)
+        .then(|| format!("the clock was set {way} by {}", show::duration(step_ns as f64)))
 }
 
 #[cfg(test)]

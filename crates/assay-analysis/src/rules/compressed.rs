@@ -1,9 +1,7 @@
 //! `compressed`: compression reduces the transferred bytes.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
-use assay_workloads::Basis;
-use assay_workloads::io::Content;
+use assay_core::{catalogue::About, quantity::units::show};
+use assay_workloads::{Basis, io::Content};
 
 use super::evidence::{CountedTrial, MovedShare, compression, counted_trials, in_trials};
 use super::{Case, MOVED, Rule, RuleCheck, RuleRemark};
@@ -37,7 +35,7 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let stated =
         case.io().map(|io| io.compressibility).filter(|own| matches!(own, Content::Partly(_)));
     if let Some(content) = stated {
-        let moved = fewer(&counted_trials(case)).map_or_else(
+        let moved = share_if_moved_less(&counted_trials(case)).map_or_else(
             || "all of the requested bytes".to_owned(),
             |share| format!("only {} of the bytes", show::percent(share.percent())),
         );
@@ -46,7 +44,7 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
              compresses"
         )));
     }
-    Some(match fewer(&counted_trials(case)) {
+    Some(match share_if_moved_less(&counted_trials(case)) {
         Some(share) => RuleRemark::suspect(format!(
             "{compression} is on and the device moved only {} of the bytes{}",
             show::percent(share.percent()),
@@ -57,7 +55,7 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
 }
 
 /// The direction in which the device moved less; writes include data that arrived after the run.
-fn fewer(trials: &[CountedTrial]) -> Option<MovedShare> {
+fn share_if_moved_less(trials: &[CountedTrial]) -> Option<MovedShare> {
     let reads = trials.iter().map(|t| (t.device.run.read_bytes, t.claims.read.bytes));
     let writes = trials.iter().map(|t| {
         let written = t.device.run.write_bytes + t.device.settle.write_bytes;

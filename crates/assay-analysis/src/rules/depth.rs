@@ -1,21 +1,19 @@
 //! `low-queue-depth`: fewer operations were in flight than requested.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_machine::system::site::TargetKind;
 use assay_workloads::command::ImportEvidence;
 use assay_workloads::{Basis, io};
 
 use super::evidence::{counted_devices, in_trials, is_simulated};
-use super::imported::first_objection;
-use super::{Case, Rule, RuleCheck, RuleRemark, emptied};
+use super::{Case, Rule, RuleCheck, RuleRemark, emptied, imported::first_objection};
 
 /// Lowest mean share of the requested depth at the device.
 const LEAST_SHARE: f64 = 0.5;
 /// Runs shorter than this are not judged: the kernel counts whole milliseconds.
 const SHORTEST_NS: u64 = 50_000_000;
 /// Fewest checks of completed operations for their share to be meaningful.
-const FEWEST_LOOKS: u64 = 8;
+const FEWEST_CHECKS: u64 = 8;
 
 pub static RULE: Rule = Rule {
     about: About {
@@ -35,43 +33,47 @@ pub static RULE: Rule = Rule {
 };
 
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {
-    let asked = expected(case);
+    let asked = expected_depth(case);
     // On a schedule or with pauses, the depth is only a limit.
     let held_back = case.io().is_some_and(|io| io.is_held_back());
     if asked <= 1 || held_back || is_simulated(case) {
         return None;
     }
-    shallow(case, asked).or_else(|| finished_at_once(case, asked))
+    too_shallow(case, asked).or_else(|| completed_at_submission(case, asked))
 }
 
 fn judge_import(runs: &[Vec<ImportEvidence>]) -> Option<RuleRemark> {
     let text = first_objection(runs, |own| match *own {
-        ImportEvidence::Depth { requested, reached } => shallow_import(requested, reached),
+        ImportEvidence::Depth { requested, reached } => too_shallow_import(requested, reached),
         _ => None,
     });
     text.map(RuleRemark::suspect)
 }
 
 /// Why a queue of another tool was not as deep as requested.
-fn shallow_import(requested: f64, reached: f64) -> Option<String> {
+fn too_shallow_import(requested: f64, reached: f64) -> Option<String> {
     let [requested_words, reached_words] = [requested, reached].map(show::three_digits);
-    let depth = match () {
-        () if requested <= 1.0 => return None,
-        () if reached <= 1.0 => "1".to_owned(),
-        () if reached < LEAST_SHARE * requested => format!("at most {reached_words} on average"),
-        () => return None,
+    if requested <= 1.0 {
+        return None;
+    }
+    let depth = if reached <= 1.0 {
+        "1".to_owned()
+    } else if reached < LEAST_SHARE * requested {
+        format!("at most {reached_words} on average")
+    } else {
+        return None;
     };
     Some(format!("queue depth was {depth}, {requested_words} requested"))
 }
 
 /// The expected queue depth: the requested one, or the smaller one that the plan used.
-fn expected(case: &Case<'_>) -> u32 {
+fn expected_depth(case: &Case<'_>) -> u32 {
     let (asked, used) = (case.workload.work.asked_in_flight(), case.workload.work.in_flight());
     if case.workload.note.is_some() && used < asked { used } else { asked }
 }
 
 /// Mean queue depth over all trials: single trials are short, and CPU delays can hide the depth.
-fn shallow(case: &Case<'_>, asked: u32) -> Option<RuleRemark> {
+fn too_shallow(case: &Case<'_>, asked: u32) -> Option<RuleRemark> {
     // The device's queue includes work of others, and a file system trims and zeroes without a device.
     let is_cleared_by_filesystem = emptied::clears(case) && case.site.kind != TargetKind::Device;
     if case.workload.background.is_some() || is_cleared_by_filesystem {
@@ -93,14 +95,14 @@ fn shallow(case: &Case<'_>, asked: u32) -> Option<RuleRemark> {
 }
 
 /// At depth 1 per thread, every operation completes before its submission returns: only the device's queue counts.
-fn finished_at_once(case: &Case<'_>, asked: u32) -> Option<RuleRemark> {
+fn completed_at_submission(case: &Case<'_>, asked: u32) -> Option<RuleRemark> {
     if case.io().is_none_or(|io| io.queue_depth <= 1) {
         return None;
     }
     let details = case.measured().filter_map(io::IoDetail::of);
     let trials = details
         .filter(|detail| {
-            detail.looked_at >= FEWEST_LOOKS && 2 * detail.already_complete > detail.looked_at
+            detail.looked_at >= FEWEST_CHECKS && 2 * detail.already_complete > detail.looked_at
         })
         .count();
     (trials > 0).then(|| {

@@ -1,7 +1,6 @@
 //! `device-bytes`: the device moved fewer bytes than claimed.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_machine::system::site::{Backing, TargetKind};
 use assay_study::findings::Trust;
 use assay_study::results::record::Traffic;
@@ -13,7 +12,6 @@ use super::evidence::{
 use super::{Case, MOVED, Rule, RuleCheck, RuleRemark, cached, emptied};
 
 const LEAST_SHARE: f64 = 0.9;
-/// Smallest write amplification worth a note.
 const AMPLIFIED: f64 = 1.5;
 
 pub static RULE: Rule = Rule {
@@ -42,8 +40,8 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     }
     let trials = counted_trials(case);
     if trials.is_empty() {
-        let why = case.site.backing_reason.as_ref().map(|why| format!(" ({why})"));
-        let why = why.unwrap_or_default();
+        let reason = case.site.backing_reason.as_ref();
+        let why = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
         let text = format!("no device counts the bytes, so Assay cannot check the number{why}");
         return Some(RuleRemark::suspect(text));
     }
@@ -51,8 +49,8 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
         short_reads(case, &trials),
         short_writes(case, &trials),
         short_trims(case, &trials),
-        amplified(&trials),
-        served(case, &trials),
+        write_amplification(&trials),
+        network_note(case, &trials),
     ];
     remarks.into_iter().flatten().reduce(|one, other| RuleRemark {
         trust: one.trust.max(other.trust),
@@ -74,18 +72,19 @@ fn short_reads(case: &Case<'_>, trials: &[CountedTrial]) -> Option<RuleRemark> {
         .map(|short| RuleRemark::invalid(short.words(case, trials, "delivered", "bytes read")))
 }
 
+/// Fewer bytes reached the device than were written: too late, or never.
 fn short_writes(case: &Case<'_>, trials: &[CountedTrial]) -> Option<RuleRemark> {
     let in_time = |t: &CountedTrial| t.device.run.write_bytes;
     let in_all = |t: &CountedTrial| in_time(t) + t.device.settle.write_bytes;
     let claimed = |t: &CountedTrial| t.claims.write.bytes;
     // Stated duplicates may be saved, like stated compressible data.
-    let copies = case.io().map_or(0.0, |io| f64::from(io.duplicates.percent()) / 100.0);
-    let limit = LEAST_SHARE * (1.0 - copies);
-    let arrived = |t: &&CountedTrial| in_all(t) as f64 >= limit * claimed(t) as f64;
-
-    // Savings are immediate: all other data must have arrived in time.
-    let due = |t: &CountedTrial| if copies > 0.0 { claimed(t).min(in_all(t)) } else { claimed(t) };
-    let late = trials.iter().filter(arrived).map(|t| (in_time(t), due(t)));
+    let duplicates = case.io().map_or(0.0, |io| f64::from(io.duplicates.percent()) / 100.0);
+    let limit = LEAST_SHARE * (1.0 - duplicates);
+    // First, trials whose bytes arrived, but after the measured time. Savings are immediate, so all others are due.
+    let has_arrived = |t: &&CountedTrial| in_all(t) as f64 >= limit * claimed(t) as f64;
+    let due =
+        |t: &CountedTrial| if duplicates > 0.0 { claimed(t).min(in_all(t)) } else { claimed(t) };
+    let late = trials.iter().filter(has_arrived).map(|t| (in_time(t), due(t)));
     if let Some(late) = MovedShare::below(LEAST_SHARE, late) {
         return Some(RuleRemark::invalid(format!(
             "{} of the bytes were still in memory when the clock stopped{}",
@@ -93,6 +92,7 @@ fn short_writes(case: &Case<'_>, trials: &[CountedTrial]) -> Option<RuleRemark> 
             in_trials(late.trials, case)
         )));
     }
+    // Then, trials whose bytes never arrived.
     if compression(case).is_some() {
         return None;
     }
@@ -116,8 +116,7 @@ fn short_trims(case: &Case<'_>, trials: &[CountedTrial]) -> Option<RuleRemark> {
         .map(|short| RuleRemark::invalid(short.words(case, trials, "received", "trims")))
 }
 
-/// Note on bytes counted on a network.
-fn served(case: &Case<'_>, trials: &[CountedTrial]) -> Option<RuleRemark> {
+fn network_note(case: &Case<'_>, trials: &[CountedTrial]) -> Option<RuleRemark> {
     let by_server = trials.iter().any(|trial| trial.mover == Mover::Server);
     let filesystem = case.site.filesystem();
     let text =
@@ -125,7 +124,7 @@ fn served(case: &Case<'_>, trials: &[CountedTrial]) -> Option<RuleRemark> {
     by_server.then(|| RuleRemark::note(text))
 }
 
-fn amplified(trials: &[CountedTrial]) -> Option<RuleRemark> {
+fn write_amplification(trials: &[CountedTrial]) -> Option<RuleRemark> {
     let written: u64 =
         trials.iter().map(|t| t.device.run.write_bytes + t.device.settle.write_bytes).sum();
     // Devices count zeroing as writes; file systems may only record it, so it only raises the limit.

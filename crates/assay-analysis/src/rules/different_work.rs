@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_study::results::record::Trial;
 use assay_workloads::command;
 
@@ -13,9 +12,7 @@ use super::{ALL, Case, Rule, RuleCheck, RuleRemark};
 const LEAST_BYTES: f64 = (1_u64 << 20) as f64;
 /// Factor from which on amounts differ.
 const FACTOR: f64 = 1.1;
-/// Digits of a hash to print.
-const DIGITS: usize = 12;
-
+const HASH_DIGITS: usize = 12;
 /// Suffix if the compared output includes the command's number.
 const NUMBER_PRINTED: &str = "; the output includes the number that Assay parses, which may be the only difference; \
                               set same_output = \"PATH\" to compare a file or directory that the command writes";
@@ -86,57 +83,63 @@ impl Worked {
     }
 }
 
-type Amount = fn(&Worked) -> Option<f64>;
-
 /// Remarks on compared sides. Differences within one side are reported for that side alone.
 pub fn between(sides: &[&Worked]) -> Vec<RuleRemark> {
     if sides.len() < 2 {
         return Vec::new();
     }
-    let produced: Vec<&&Worked> = sides.iter().filter(|side| side.sums.len() == 1).collect();
-    let outputs: BTreeSet<&BTreeSet<String>> = produced.iter().map(|side| &side.sums).collect();
-    let mut remarks = Vec::new();
-    if outputs.len() > 1 {
-        let each = produced.iter().map(|side| {
-            let sum = side.sums.first().map_or("", String::as_str);
-            let end = sum.char_indices().nth(DIGITS).map_or(sum.len(), |(end, _)| end);
-            format!("{} of {}", &sum[..end], side.name)
-        });
-        remarks.push(RuleRemark::invalid(format!(
-            "the compared commands produced different outputs (hashes: {})",
-            several(each)
-        )));
-    }
-    let endings: BTreeSet<&BTreeSet<String>> = sides.iter().map(|side| &side.endings).collect();
-    if endings.len() > 1 {
-        let each = several(sides.iter().map(|side| {
-            let endings: Vec<&str> = side.endings.iter().map(String::as_str).collect();
-            format!("{} of {}", endings.join(" and "), side.name)
-        }));
-        remarks.push(RuleRemark::note(format!("the commands' exit statuses differ: {each}")));
-    }
-    let amounts: [(&str, Amount); 2] =
-        [("read", |side| side.read_bytes), ("wrote", |side| side.written_bytes)];
-    for (verb, bytes) in amounts {
-        let mut amounts: Vec<(f64, &str)> =
-            sides.iter().filter_map(|side| Some((bytes(side)?, side.name.as_str()))).collect();
-        amounts.sort_by(|(one, _), (other, _)| one.total_cmp(other));
-        // The first side counts as the smallest or largest of equal ones.
-        let Some(&(least, least_name)) = amounts.first() else { continue };
-        let Some(&(most, _)) = amounts.last() else { continue };
-        let most_name = amounts.iter().find(|(size, _)| *size == most).map_or("", |(_, name)| name);
-        if most >= LEAST_BYTES && most > FACTOR * least {
-            let (least, most) = (show::bytes(least as u64), show::bytes(most as u64));
-            remarks.push(RuleRemark::note(format!(
-                "the compared commands {verb} different amounts per run: {least} for {least_name}, {most} for \
-                 {most_name}"
-            )));
-        }
-    }
+    let mut remarks = Vec::from_iter(different_outputs(sides));
+    remarks.extend(different_endings(sides));
+    remarks.extend(different_amounts(sides, "read", |side| side.read_bytes));
+    remarks.extend(different_amounts(sides, "wrote", |side| side.written_bytes));
     remarks
 }
 
-fn several(each: impl ExactSizeIterator<Item = String>) -> String {
+fn different_outputs(sides: &[&Worked]) -> Option<RuleRemark> {
+    let produced: Vec<&&Worked> = sides.iter().filter(|side| side.sums.len() == 1).collect();
+    let outputs: BTreeSet<&BTreeSet<String>> = produced.iter().map(|side| &side.sums).collect();
+    let each = produced.iter().map(|side| {
+        let sum = side.sums.first().map_or("", String::as_str);
+        let end = sum.char_indices().nth(HASH_DIGITS).map_or(sum.len(), |(end, _)| end);
+        format!("{} of {}", &sum[..end], side.name)
+    });
+    let text = "the compared commands produced different outputs";
+    (outputs.len() > 1)
+        .then(|| RuleRemark::invalid(format!("{text} (hashes: {})", list_first(each))))
+}
+
+fn different_endings(sides: &[&Worked]) -> Option<RuleRemark> {
+    let endings: BTreeSet<&BTreeSet<String>> = sides.iter().map(|side| &side.endings).collect();
+    let each = sides.iter().map(|side| {
+        let endings: Vec<&str> = side.endings.iter().map(String::as_str).collect();
+        format!("{} of {}", endings.join(" and "), side.name)
+    });
+    let text = "the commands' exit statuses differ";
+    (endings.len() > 1).then(|| RuleRemark::note(format!("{text}: {}", list_first(each))))
+}
+
+fn different_amounts(
+    sides: &[&Worked],
+    verb: &str,
+    bytes: fn(&Worked) -> Option<f64>,
+) -> Option<RuleRemark> {
+    let mut amounts: Vec<(f64, &str)> =
+        sides.iter().filter_map(|side| Some((bytes(side)?, side.name.as_str()))).collect();
+    // The sort is stable: of equal amounts, the first side counts as the smallest or largest.
+    amounts.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    let ((least, least_name), (most, _)) = (*amounts.first()?, *amounts.last()?);
+    let (_, most_name) = amounts.iter().find(|(size, _)| *size == most)?;
+    if most < LEAST_BYTES || most <= FACTOR * least {
+        return None;
+    }
+    let (least, most) = (show::bytes(least as u64), show::bytes(most as u64));
+    Some(RuleRemark::note(format!(
+        "the compared commands {verb} different amounts per run: {least} for {least_name}, {most} for {most_name}"
+    )))
+}
+
+/// The first of many, and how many more there are.
+fn list_first(each: impl ExactSizeIterator<Item = String>) -> String {
     const NAMED: usize = 4;
     let more = each.len().saturating_sub(NAMED);
     let named: Vec<String> = each.take(NAMED).collect();

@@ -1,7 +1,6 @@
 //! `trimmed-area`: reads found blocks that earlier trims or zeroing had removed.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_study::results::record::Trial;
 use assay_workloads::Basis;
 use assay_workloads::io::{Apart, Class};
@@ -31,7 +30,7 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     if !clears(case) || is_simulated(case) {
         return None;
     }
-    nothing_left(case).or_else(|| holes_read(case))
+    trimmed_repeatedly(case).or_else(|| holes_read(case))
 }
 
 pub(super) fn clears(case: &Case<'_>) -> bool {
@@ -39,9 +38,10 @@ pub(super) fn clears(case: &Case<'_>) -> bool {
 }
 
 /// Trims that covered their whole range, or its hottest part, more than once.
-fn nothing_left(case: &Case<'_>) -> Option<RuleRemark> {
+fn trimmed_repeatedly(case: &Case<'_>) -> Option<RuleRemark> {
     let area = case.survey.area.measured(case.workload.background.is_some()).length;
     let io = case.io().filter(|io| io.mix.percent(Class::Write) == 0 && area > 0)?;
+    // Without writes, trims stay in their half.
     let parts: u64 = if io.rw_split == Apart::Halves { 2 } else { 1 };
     let blocks = area / parts / io.block_size.smallest().0.max(1);
     let share = io.distribution.densest(blocks) / parts as f64;

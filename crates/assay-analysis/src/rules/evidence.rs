@@ -1,8 +1,7 @@
 //! Evidence for several rules.
 
 use assay_core::quantity::units::show;
-use assay_machine::probes::mount_traffic::MountBytes;
-use assay_machine::system::site::TargetKind;
+use assay_machine::{probes::mount_traffic::MountBytes, system::site::TargetKind};
 use assay_study::results::record::{DeviceEvidence, Traffic, Trial};
 use assay_workloads::Claims;
 
@@ -18,25 +17,25 @@ pub(super) fn counted_devices(case: &Case<'_>, trial: &Trial) -> Option<DeviceEv
     if case.site.counted.is_empty() {
         return None;
     }
-    summed(&case.site.counted, |name| devices.get(name).copied())
+    sum_over_devices(&case.site.counted, |name| devices.get(name).copied())
 }
 
 /// Traffic of several devices, summed; `None` if one of them is missing.
-fn summed(
+fn sum_over_devices(
     names: &[String],
     evidence_of: impl Fn(&String) -> Option<DeviceEvidence>,
 ) -> Option<DeviceEvidence> {
     let mut sum = DeviceEvidence::default();
     for name in names {
         let device = evidence_of(name)?;
-        sum.gap = both(&sum.gap, &device.gap);
-        sum.run = both(&sum.run, &device.run);
-        sum.settle = both(&sum.settle, &device.settle);
+        sum.gap = sum_traffic(&sum.gap, &device.gap);
+        sum.run = sum_traffic(&sum.run, &device.run);
+        sum.settle = sum_traffic(&sum.settle, &device.settle);
     }
     Some(sum)
 }
 
-fn both(left: &Traffic, right: &Traffic) -> Traffic {
+fn sum_traffic(left: &Traffic, right: &Traffic) -> Traffic {
     Traffic {
         span_ns: left.span_ns.max(right.span_ns),
         reads: left.reads + right.reads,
@@ -78,10 +77,10 @@ pub(super) fn counted_trials(case: &Case<'_>) -> Vec<CountedTrial> {
         let claims = trial.claims();
         let Some(top) = counted_devices(case, trial) else {
             let mover = Mover::Server;
-            counted.extend(of_server(trial).map(|device| CountedTrial { claims, device, mover }));
+            counted.extend(on_network(trial).map(|device| CountedTrial { claims, device, mover }));
             continue;
         };
-        let device = lowest(case, trial).map_or(top, |lowest| less(&top, &lowest));
+        let device = below_loops(case, trial).map_or(top, |lowest| smaller(&top, &lowest));
         let moved_bytes = |one: &DeviceEvidence| one.run.read_bytes + one.run.write_bytes;
         let is_below_loop = moved_bytes(&device) < moved_bytes(&top);
         let mover = if is_below_loop { Mover::BelowLoop } else { Mover::Device };
@@ -91,28 +90,30 @@ pub(super) fn counted_trials(case: &Case<'_>) -> Vec<CountedTrial> {
 }
 
 /// Network traffic of the target's mount: bytes only, without requests and times.
-fn of_server(trial: &Trial) -> Option<DeviceEvidence> {
-    let told = trial.evidence.mount_traffic.value()?;
+fn on_network(trial: &Trial) -> Option<DeviceEvidence> {
+    let mount = trial.evidence.mount_traffic.value()?;
     let bytes = |moved: &MountBytes| Traffic {
         read_bytes: moved.read_bytes,
         write_bytes: moved.write_bytes,
         ..Traffic::default()
     };
-    let (run, settle) = (bytes(&told.run), bytes(&told.settle));
+    let (run, settle) = (bytes(&mount.run), bytes(&mount.settle));
     Some(DeviceEvidence { gap: Traffic::default(), run, settle })
 }
 
 pub(super) fn mover(trials: &[CountedTrial]) -> &'static str {
-    let is = |mover: Mover| trials.iter().any(|trial| trial.mover == mover);
-    match () {
-        () if is(Mover::BelowLoop) => "the drive below the loop device",
-        () if is(Mover::Server) => "the server",
-        () => "the device",
+    let has = |mover: Mover| trials.iter().any(|trial| trial.mover == mover);
+    if has(Mover::BelowLoop) {
+        "the drive below the loop device"
+    } else if has(Mover::Server) {
+        "the server"
+    } else {
+        "the device"
     }
 }
 
 /// Traffic of the drives below loop devices, summed; `None` without loop devices, or if any counter is missing.
-fn lowest(case: &Case<'_>, trial: &Trial) -> Option<DeviceEvidence> {
+fn below_loops(case: &Case<'_>, trial: &Trial) -> Option<DeviceEvidence> {
     let layer = |name: &String| case.site.layers.iter().find(|layer| layer.name == *name);
     let is_loop = |name: &String| layer(name).is_some_and(|layer| layer.kind == "loop");
     if !case.site.counted.iter().any(is_loop) {
@@ -129,14 +130,14 @@ fn lowest(case: &Case<'_>, trial: &Trial) -> Option<DeviceEvidence> {
             None => {}
         }
     }
-    summed(&bottom, |name| {
+    sum_over_devices(&bottom, |name| {
         let maps = [&trial.evidence.disk, &trial.evidence.members];
         maps.into_iter().find_map(|devices| devices.value()?.get(name).copied())
     })
 }
 
 /// The smaller value of both: others' traffic on the drive below must not hide missing bytes.
-fn less(top: &DeviceEvidence, lowest: &DeviceEvidence) -> DeviceEvidence {
+fn smaller(top: &DeviceEvidence, lowest: &DeviceEvidence) -> DeviceEvidence {
     let read_bytes = top.run.read_bytes.min(lowest.run.read_bytes);
     let in_time = top.run.write_bytes.min(lowest.run.write_bytes);
     let in_all = |one: &DeviceEvidence| one.run.write_bytes + one.settle.write_bytes;
@@ -159,14 +160,14 @@ pub(super) struct MovedShare {
 impl MovedShare {
     /// Sums (moved, claimed) of trials that claim enough and moved less than `limit` of it; `None` if there are none.
     pub fn below(limit: f64, trials: impl Iterator<Item = (u64, u64)>) -> Option<Self> {
-        let short = trials.filter(|(moved, claimed)| {
-            *claimed >= SMALLEST_CLAIM && (*moved as f64) < limit * *claimed as f64
-        });
-        let sum = short.fold(Self::default(), |sum, (moved, claimed)| Self {
-            moved: sum.moved + moved,
-            claimed: sum.claimed + claimed,
-            trials: sum.trials + 1,
-        });
+        let mut sum = Self::default();
+        for (moved, claimed) in trials {
+            if claimed >= SMALLEST_CLAIM && (moved as f64) < limit * claimed as f64 {
+                sum.moved += moved;
+                sum.claimed += claimed;
+                sum.trials += 1;
+            }
+        }
         (sum.trials > 0).then_some(sum)
     }
 

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_machine::probes::is_not_recorded;
 use assay_study::results::record::Trial;
 use assay_workloads::{Basis, Measured};
@@ -39,13 +38,13 @@ pub static RULE: Rule = Rule {
 };
 
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {
-    let told: Vec<String> =
+    let texts: Vec<String> =
         case.trials.iter().filter_map(|trial| disturbance(case, trial)).collect();
-    let example = told.first()?;
-    let which = if told.len() > 1 { "for example: " } else { "" };
+    let example = texts.first()?;
+    let which = if texts.len() > 1 { "for example: " } else { "" };
     Some(RuleRemark::suspect(format!(
         "other programs used the device{} ({which}{example})",
-        in_trials(told.len(), case)
+        in_trials(texts.len(), case)
     )))
 }
 
@@ -68,9 +67,9 @@ fn in_gap(case: &Case<'_>, trial: &Trial, measured: &Measured) -> Option<String>
         own_bytes as f64 / seconds(measured.elapsed_ns)
     };
     let allowed_rate = (MIB as f64).max(MOST_SHARE * own_rate);
-    let synchronised = synchronised(case, trial);
+    let resyncing = resyncing_devices(case, trial);
     let devices = trial.evidence.disk.value()?.iter();
-    let devices = devices.filter(|(name, _)| !synchronised.contains(name.as_str()));
+    let devices = devices.filter(|(name, _)| !resyncing.contains(name.as_str()));
     let busy = devices.filter_map(|(name, device)| {
         let moved = device.gap.read_bytes + device.gap.write_bytes;
         let allowed = allowed_rate * seconds(device.gap.span_ns);
@@ -85,9 +84,9 @@ fn in_gap(case: &Case<'_>, trial: &Trial, measured: &Measured) -> Option<String>
 }
 
 /// Devices below arrays, if the study observes their resync, which uses them all the time.
-fn synchronised<'c>(case: &'c Case<'_>, trial: &Trial) -> BTreeSet<&'c str> {
-    let is_looked_at = !is_not_recorded(&trial.evidence.array_sync);
-    if is_looked_at { case.site.below_arrays() } else { BTreeSet::new() }
+fn resyncing_devices<'c>(case: &'c Case<'_>, trial: &Trial) -> BTreeSet<&'c str> {
+    let is_observed = !is_not_recorded(&trial.evidence.array_sync);
+    if is_observed { case.site.below_arrays() } else { BTreeSet::new() }
 }
 
 /// Traffic in the direction that the workload does not use, beyond this process's own.

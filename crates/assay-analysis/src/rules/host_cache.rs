@@ -1,27 +1,23 @@
 //! `host-cache`: caches between this machine and a virtual drive.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
-use assay_core::stats::median;
+use assay_core::{catalogue::About, quantity::units::show, stats::median};
 use assay_machine::system::site::{Backing, Drive, Site};
 use assay_study::findings::LENT;
-use assay_study::results::plan::PlannedWorkload;
-use assay_study::results::record::Trial;
-use assay_workloads::Basis;
-use assay_workloads::io;
+use assay_study::results::{plan::PlannedWorkload, record::Trial};
+use assay_workloads::{Basis, io};
 
 use super::evidence::{in_trials, seconds};
 use super::{Case, Rule, RuleCheck, RuleRemark};
 
 const LOOP: &str = "loop";
 /// A final flush that lowers the write rate below this share shows that most data was not on the drive.
-const KEPT: f64 = 0.7;
+const LEAST_WITH_FLUSH: f64 = 0.7;
 /// A flush that takes less than this share of the writing time did nothing.
-const NOTHING: f64 = 0.01;
+const MOST_IDLE_FLUSH: f64 = 0.01;
 /// Writes this many times as fast as reads do not go to the drive.
 const FASTER: f64 = 1.25;
 /// A second read this many times as fast as the first does not come from the drive.
-const AGAIN: f64 = 2.5;
+const CACHED_SPEEDUP: f64 = 2.5;
 /// Smaller writes are not judged: a flush has a fixed cost.
 const LEAST_BYTES: u64 = 32 << 20;
 
@@ -63,15 +59,15 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
              before storing them",
         ));
     }
-    lent(case)?;
+    virtual_drive(case)?;
     // A host that writes through stores writes on the drive; rule `cached` reports its reads.
-    let kept_by_host = ReadAgain::new(case).filter(|again| !again.drive.writes_through());
-    let again = kept_by_host.map(|again| format!("{}: the host caches data", again.words()));
-    let loud = again.or_else(|| kept(case)).map(RuleRemark::suspect);
-    Some(loud.unwrap_or_else(|| RuleRemark::note("the host's cache is invisible to this guest")))
+    let cached_by_host = ReadAgain::new(case).filter(|again| !again.drive.writes_through());
+    let again = cached_by_host.map(|again| format!("{}: the host caches data", again.words()));
+    let suspect = again.or_else(|| slowed_by_flush(case)).map(RuleRemark::suspect);
+    Some(suspect.unwrap_or_else(|| RuleRemark::note("the host's cache is invisible to this guest")))
 }
 
-fn lent<'a>(case: &Case<'a>) -> Option<&'a Drive> {
+fn virtual_drive<'a>(case: &Case<'a>) -> Option<&'a Drive> {
     case.site.drives.iter().find(|drive| hides_its_cache(drive))
 }
 
@@ -85,11 +81,11 @@ pub(super) struct ReadAgain<'a> {
 impl<'a> ReadAgain<'a> {
     /// `None` without a virtual drive or a second read, and for speedups that a drive may have.
     pub fn new(case: &Case<'a>) -> Option<Self> {
-        let drive = lent(case)?;
+        let drive = virtual_drive(case)?;
         let read = case.survey.read_twice.value().filter(|read| read.drive == drive.name)?;
         let ratio = |[first, second]: &[u64; 2]| *first as f64 / (*second).max(1) as f64;
         let times = median(&read.piece_ns.iter().map(ratio).collect::<Vec<_>>())?;
-        (times >= AGAIN).then_some(Self { drive, times })
+        (times >= CACHED_SPEEDUP).then_some(Self { drive, times })
     }
 
     pub fn words(&self) -> String {
@@ -122,19 +118,21 @@ impl FlushTimes {
     }
 
     /// Remaining share of the rate if the flush counts.
-    fn kept(&self) -> f64 {
+    fn rate_share_with_flush(&self) -> f64 {
         self.wrote_s / (self.wrote_s + self.flush_s)
     }
 }
 
-fn kept(case: &Case<'_>) -> Option<String> {
+/// The rates with and without the final flush, if the flush lowers the median rate too much.
+fn slowed_by_flush(case: &Case<'_>) -> Option<String> {
     let trials: Vec<FlushTimes> =
         case.trials.iter().filter_map(|trial| FlushTimes::new(case.workload, trial)).collect();
-    let share = median(&trials.iter().map(FlushTimes::kept).collect::<Vec<_>>())?;
-    if share >= KEPT {
+    let shares: Vec<f64> = trials.iter().map(FlushTimes::rate_share_with_flush).collect();
+    if median(&shares)? >= LEAST_WITH_FLUSH {
         return None;
     }
-    let cached: Vec<&FlushTimes> = trials.iter().filter(|trial| trial.kept() < KEPT).collect();
+    let cached: Vec<&FlushTimes> =
+        trials.iter().filter(|trial| trial.rate_share_with_flush() < LEAST_WITH_FLUSH).collect();
     let bytes: f64 = cached.iter().map(|trial| trial.bytes as f64).sum();
     let wrote_s: f64 = cached.iter().map(|trial| trial.wrote_s).sum();
     let total_s: f64 = cached.iter().map(|trial| trial.wrote_s + trial.flush_s).sum();
@@ -154,28 +152,30 @@ pub struct IdleFlush {
 }
 
 impl IdleFlush {
-    /// Whether most trials of a workload had one, and the first of them.
+    /// The first one of a workload; `None` unless most trials had one.
     pub fn new(site: &Site, workload: &PlannedWorkload, trials: &[&Trial]) -> Option<Self> {
         let drive = site.drives.iter().find(|drive| hides_its_cache(drive))?;
-        drive.announces_a_cache().then_some(())?;
+        if !drive.announces_a_cache() {
+            return None;
+        }
         let times = trials.iter().filter_map(|trial| FlushTimes::new(workload, trial));
         let idle: Vec<FlushTimes> =
-            times.filter(|times| times.flush_s / times.wrote_s < NOTHING).collect();
+            times.filter(|times| times.flush_s / times.wrote_s < MOST_IDLE_FLUSH).collect();
         let first = idle.first()?;
         (2 * idle.len() > trials.len())
             .then_some(Self { bytes: first.bytes, flush_ns: first.flush_s * 1e9 })
     }
 
     /// The remark for these rates of writes and reads, bytes per second; `None` if a drive could be that fast.
-    pub fn beside(&self, writing: f64, reading: f64) -> Option<RuleRemark> {
-        (writing > FASTER * reading).then(|| {
+    pub fn remark_for(&self, write_rate: f64, read_rate: f64) -> Option<RuleRemark> {
+        (write_rate > FASTER * read_rate).then(|| {
             RuleRemark::suspect(format!(
                 "the flush after {} took {} although the drive announces a cache, and writes ({}) are {} times as \
                  fast as reads: the host caches writes, and the effect of a sync is unknown",
                 show::bytes(self.bytes),
                 show::duration(self.flush_ns),
-                show::rate(writing),
-                show::three_digits(writing / reading)
+                show::rate(write_rate),
+                show::three_digits(write_rate / read_rate)
             ))
         })
     }
@@ -342,10 +342,10 @@ mod tests {
         let virtual_drive = |flush_ms| bench(Bench::write(), "virtio", [flush_ms, flush_ms, 900]);
         let found = idle(&virtual_drive(1)).unwrap();
         assert_eq!(found.bytes, MOVED_BYTES);
-        let remark = found.beside(1300.0, 1000.0).unwrap();
+        let remark = found.remark_for(1300.0, 1000.0).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
         assert!(remark.text.starts_with("the flush after 64 MiB took 1 ms"), "{}", remark.text);
-        assert_eq!(found.beside(1250.0, 1000.0), None, "reading is hardly slower");
+        assert_eq!(found.remark_for(1250.0, 1000.0), None, "reading is hardly slower");
         assert_eq!(idle(&virtual_drive(11)), None, "it did something");
         let through = virtual_drive(1).site(|site| {
             site.drives[0].write_cache = Presence::Present("write through".to_owned());

@@ -2,13 +2,11 @@
 
 use assay_core::catalogue::About;
 use assay_study::findings::measurements::Series;
-use assay_workloads::Basis;
-use assay_workloads::command::ImportEvidence;
-use assay_workloads::metrics::nature;
+use assay_workloads::{Basis, command::ImportEvidence, metrics::nature};
 
 use super::{MOVED, RULES, Rule, RuleRemark};
 
-pub fn weigh(series: &mut Series) {
+pub fn apply_import_rules(series: &mut Series) {
     if series.evidence.iter().all(Vec::is_empty) {
         return;
     }

@@ -1,7 +1,6 @@
 //! `io-limit`: the number shows a control group's limit, not the drive.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_machine::system::io_limits::{Counted, IoLimit};
 use assay_study::results::record::{Traffic, Trial};
 use assay_workloads::Basis;
@@ -33,13 +32,13 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
             Counted::ReadBytes | Counted::Reads => case.workload.reads(),
             Counted::WrittenBytes | Counted::Writes => case.workload.writes(),
         };
-        let rates = case.trials.iter().filter_map(|trial| rate(limit, trial));
+        let rates = case.trials.iter().filter_map(|trial| rate_of_limited_device(limit, trial));
         let hit = rates.filter(|rate| *rate >= NEAR * limit.per_s as f64).count();
         if is_of_row && hit > 0 {
             return Some(RuleRemark::invalid(format!(
                 "the row measures a limit, not the drive: {} allows {} for {}{}",
                 limit.place.display(),
-                words(limit),
+                limit_words(limit),
                 limit.device,
                 in_trials(hit, case)
             )));
@@ -48,7 +47,7 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     None
 }
 
-fn words(limit: &IoLimit) -> String {
+fn limit_words(limit: &IoLimit) -> String {
     let rate = show::rate(limit.per_s as f64);
     let count = show::count(limit.per_s);
     match limit.counted {
@@ -60,7 +59,7 @@ fn words(limit: &IoLimit) -> String {
 }
 
 /// The rate of the limited device in a trial, in the unit of the limit; without counters, by the trial's claims.
-fn rate(limit: &IoLimit, trial: &Trial) -> Option<f64> {
+fn rate_of_limited_device(limit: &IoLimit, trial: &Trial) -> Option<f64> {
     let top = trial.evidence.disk.value().and_then(|all| all.get(&limit.device));
     let below = trial.evidence.members.value().and_then(|all| all.get(&limit.device));
     let (elapsed_ns, claims) = (trial.measured.as_ref()?.elapsed_ns, trial.claims());

@@ -1,7 +1,6 @@
 //! `link-ceiling`: the rate exceeds the link to the drive.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_machine::system::site::{Link, Site};
 use assay_workloads::{Basis, Measured, io};
 
@@ -28,7 +27,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {
-    let (link, ceiling) = carried(case.site).filter(|_| !is_simulated(case))?;
+    let (link, ceiling) = link_capacity(case.site).filter(|_| !is_simulated(case))?;
     let rates: Vec<f64> = case.measured().map(fastest_direction).collect();
     let hit = rates.iter().filter(|rate| **rate > ceiling * TOLERANCE).count();
     let fastest = rates.into_iter().fold(0.0, f64::max);
@@ -56,7 +55,7 @@ fn fastest_direction(measured: &Measured) -> f64 {
 }
 
 /// The links of a target's drives and their ceiling, bytes per second; `None` if one is unknown.
-pub(crate) fn carried(site: &Site) -> Option<(String, f64)> {
+pub(crate) fn link_capacity(site: &Site) -> Option<(String, f64)> {
     let links: Option<Vec<&Link>> = site.drives.iter().map(|drive| drive.link.value()).collect();
     let links = links?;
     let name = match links.as_slice() {

@@ -38,8 +38,7 @@ pub(crate) mod unstable;
 mod unwritten;
 mod wrong_data;
 
-use std::collections::BTreeSet;
-use std::sync::LazyLock;
+use std::{collections::BTreeSet, sync::LazyLock};
 
 use assay_core::catalogue::About;
 use assay_core::quantity::metric::{Nature, Side};
@@ -48,17 +47,16 @@ use assay_study::findings::{Because, Trust};
 use assay_study::results::plan::{PlannedWorkload, Survey};
 use assay_study::results::record::Trial;
 use assay_workloads::command::{self, ImportEvidence};
-use assay_workloads::metrics::nature;
-use assay_workloads::tell::OwnRule;
 use assay_workloads::{Basis, KINDS, Measured, io};
+use assay_workloads::{metrics::nature, tell::OwnRule};
 
 pub use acknowledged::{NAME as ACKNOWLEDGED, WriteTimes, costless, one_by_one, with_a_cache};
 pub use different_work::{NAME as DIFFERENT_WORK, Worked, between};
 use evidence::in_trials;
 pub use fewer_hosts::NAME as FEWER_HOSTS;
 pub use host_cache::{IdleFlush, RULE as HOST_CACHE, hides_its_cache};
-pub use imported::weigh;
-pub(crate) use link_ceiling::carried;
+pub use imported::apply_import_rules;
+pub(crate) use link_ceiling::link_capacity;
 use thresholds::Threshold;
 pub use wrong_data::NAME as WRONG_DATA;
 
@@ -315,7 +313,7 @@ pub fn only_slowed(mut reasons: Vec<&Because>) -> Option<String> {
     (is_slowed && !names.is_empty()).then(|| names.join(" and "))
 }
 
-fn rules(case: &Case<'_>) -> impl Iterator<Item = &'static Rule> {
+fn applicable_rules(case: &Case<'_>) -> impl Iterator<Item = &'static Rule> {
     let work = &case.workload.work;
     // Other programs take time, but do not change amounts.
     let (judged, others) = (work.kind().judged, work.is_others() || !work.is_of_speed());
@@ -326,7 +324,7 @@ fn rules(case: &Case<'_>) -> impl Iterator<Item = &'static Rule> {
 
 /// Remarks of all rules on a case, with the names of the rules.
 pub fn remarks(case: &Case<'_>) -> Vec<(&'static str, RuleRemark)> {
-    let own = rules(case).filter_map(|rule| Some((rule.about.name, rule.judge(case)?)));
+    let own = applicable_rules(case).filter_map(|rule| Some((rule.about.name, rule.judge(case)?)));
     own.chain(remarks_on_tools(case)).collect()
 }
 
@@ -366,11 +364,11 @@ pub struct Unquiet {
     pub rules: Vec<&'static str>,
 }
 
-pub fn unquiet(case: &Case<'_>) -> Unquiet {
+pub fn disturbed_by_others(case: &Case<'_>) -> Unquiet {
     let blames = |rule: &&Rule| case.trials.iter().any(|trial| rule.blames_others(case, trial));
-    let rules: Vec<&Rule> = rules(case).filter(blames).collect();
-    let hit = |trial: &&&Trial| rules.iter().any(|rule| rule.blames_others(case, trial));
-    let trials = case.trials.iter().filter(hit).count();
+    let rules: Vec<&Rule> = applicable_rules(case).filter(blames).collect();
+    let is_disturbed = |trial: &&&Trial| rules.iter().any(|rule| rule.blames_others(case, trial));
+    let trials = case.trials.iter().filter(is_disturbed).count();
     let names = rules.iter().map(|rule| rule.about.name);
     Unquiet { trials, of: case.trials.len(), rules: names.collect() }
 }
@@ -383,7 +381,7 @@ pub fn disturbance(case: &Case<'_>, trial: &Trial, gated: Option<&str>) -> Optio
     };
     let disturbance =
         |rule: &'static Rule| rule.disturbance(case, trial).or_else(|| blinds_gate(rule));
-    let texts: Vec<String> = rules(case).filter_map(disturbance).collect();
+    let texts: Vec<String> = applicable_rules(case).filter_map(disturbance).collect();
     (!texts.is_empty()).then(|| texts.join("; "))
 }
 

@@ -1,10 +1,8 @@
 //! Rules of single kinds of work, which define their evidence and their objections.
 
-use assay_workloads::Measured;
-use assay_workloads::tell::OwnRule;
+use assay_workloads::{Measured, tell::OwnRule};
 
-use super::evidence::in_trials;
-use super::{Case, Rule, RuleCheck, RuleRemark};
+use super::{Case, Rule, RuleCheck, RuleRemark, evidence::in_trials};
 
 pub(super) fn rule(own: &'static OwnRule) -> Rule {
     let OwnRule { about, looks_at, changes, .. } = *own;

@@ -3,8 +3,7 @@
 use assay_core::catalogue::About;
 use assay_study::results::record::Trial;
 
-use super::evidence::in_trials;
-use super::{Case, Rule, RuleCheck, RuleRemark};
+use super::{Case, Rule, RuleCheck, RuleRemark, evidence::in_trials};
 
 pub static RULE: Rule = Rule {
     about: About {
@@ -20,9 +19,9 @@ pub static RULE: Rule = Rule {
 };
 
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {
-    let told: Vec<String> = case.trials.iter().filter_map(|trial| change(trial)).collect();
-    if let Some(first) = told.first() {
-        return Some(RuleRemark::suspect(format!("{first}{}", in_trials(told.len(), case))));
+    let changes: Vec<String> = case.trials.iter().filter_map(|trial| change(trial)).collect();
+    if let Some(first) = changes.first() {
+        return Some(RuleRemark::suspect(format!("{first}{}", in_trials(changes.len(), case))));
     }
     let unplugged = case.trials.iter().filter(|trial| mains(trial) == Some(false)).count();
     let mixed = unplugged > 0 && case.trials.iter().any(|trial| mains(trial) == Some(true));

@@ -1,7 +1,6 @@
 //! `printed-rate`: storage moved fewer bytes than a program's printed rate requires.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_study::results::record::Trial;
 use assay_workloads::{Measured, command, metrics};
 
@@ -67,23 +66,25 @@ impl PrintedRuns {
         let detail = command::CommandDetail::of(measured)?;
         let rate = lowest_rate(measured)?;
         let is_tool = planned.parse.iter().any(|reading| reading.format.is_some());
-        let called_bytes = if is_tool { u64::MAX } else { detail.called_bytes? };
+        // A rate that is not a storage tool's may be one of computing: it requires no more bytes than were asked for.
+        let most_per_run = if is_tool { u64::MAX } else { detail.called_bytes? };
         let printed_s = measured.values.get(PRINTED_TIME).filter(|_| is_tool);
-        let whole_s = seconds(measured.window_ns) / detail.runs.max(1) as f64;
-        let each = ((rate * printed_s.copied().unwrap_or(whole_s)) as u64).min(called_bytes);
-        let own = Case { trials: &[trial], ..*case };
-        let device = counted_trials(&own).first().map(|witness| {
-            let run = witness.device.run.read_bytes + witness.device.run.write_bytes;
-            [run, run + witness.device.settle.write_bytes]
+        let run_s = seconds(measured.window_ns) / detail.runs.max(1) as f64;
+        let per_run = ((rate * printed_s.copied().unwrap_or(run_s)) as u64).min(most_per_run);
+        let of_trial = Case { trials: &[trial], ..*case };
+        let device = counted_trials(&of_trial).first().map(|counted| {
+            let run = counted.device.run.read_bytes + counted.device.run.write_bytes;
+            [run, run + counted.device.settle.write_bytes]
         });
         let value = |name: &str| measured.values.get(name).copied();
-        let counted = value("read_bytes").zip(value("write_bytes"));
-        let counted = counted.map(|(read, written)| ((read + written) * detail.runs as f64) as u64);
+        let by_processes = value("read_bytes").zip(value("write_bytes"));
+        let by_processes =
+            by_processes.map(|(read, written)| ((read + written) * detail.runs as f64) as u64);
         Some(Self {
             rate,
-            claimed: each.saturating_mul(detail.runs),
+            claimed: per_run.saturating_mul(detail.runs),
             least: if printed_s.is_some() { LEAST_SHARE } else { LEAST_SHARE_OF_RUN },
-            moved: counted.or(device.map(|[_, all]| all))?,
+            moved: by_processes.or(device.map(|[_, all]| all))?,
             device,
         })
     }
@@ -120,11 +121,11 @@ fn compressed(case: &Case<'_>, runs: &[PrintedRuns]) -> Option<String> {
 }
 
 fn late(case: &Case<'_>, runs: &[PrintedRuns]) -> Option<String> {
-    let due = |one: &&PrintedRuns| {
+    let short_pair = |one: &PrintedRuns| {
         let claimed = one.claimed.min(one.moved);
         Some((one.device?[0], claimed)).filter(|(moved, _)| is_short(*moved, claimed, one.least))
     };
-    let short = MovedShare::below(1.0, runs.iter().filter_map(|one| due(&one)))?;
+    let short = MovedShare::below(1.0, runs.iter().filter_map(short_pair))?;
     Some(format!(
         "the device moved only {} of the bytes before the runs ended{}: the rest was still in memory",
         show::percent(short.percent()),

@@ -1,7 +1,6 @@
 //! `host-skew`: the windows of a fleet's hosts do not overlap enough.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_study::results::fleet::{Share, Together};
 use assay_workloads::Basis;
 

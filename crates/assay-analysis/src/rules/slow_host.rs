@@ -1,8 +1,6 @@
 //! `slow-host`: one host of a fleet is far slower than the others in most trials.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
-use assay_core::stats::median;
+use assay_core::{catalogue::About, quantity::units::show, stats::median};
 use assay_study::results::fleet::{Share, Together, words};
 use assay_workloads::Basis;
 

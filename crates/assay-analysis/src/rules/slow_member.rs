@@ -1,14 +1,12 @@
 //! `slow-member`: one device of an array takes much longer than the others.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_machine::probes::block_latency::counts::ClassSpan;
 use assay_machine::probes::service::{Slowest, Work, slowest};
 use assay_machine::system::devices::{self, Array};
 use assay_study::results::record::Trial;
 
-use super::evidence::is_simulated;
-use super::{Case, Rule, RuleCheck, RuleRemark};
+use super::{Case, Rule, RuleCheck, RuleRemark, evidence::is_simulated};
 
 /// Fewest trials in which the same member must be the slow one.
 const FEWEST_TRIALS: usize = 3;
@@ -16,7 +14,8 @@ const FEWEST_TRIALS: usize = 3;
 const CLEAR_MAJORITY: (usize, usize) = (2, 3);
 /// Largest probability of naming one of identical members if one of them is delayed in half of the trials.
 const MOST_CHANCE: f64 = 0.05;
-const HELD_UP: f64 = 0.5;
+/// Share of the trials in which one of identical members is delayed.
+const DELAYED_SHARE: f64 = 0.5;
 
 pub static RULE: Rule = Rule {
     about: About {
@@ -43,10 +42,11 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     if is_simulated(case) {
         return None;
     }
-    devices::arrays_of(case.site).iter().find_map(|array| of_array(case, array))
+    devices::arrays_of(case.site).iter().find_map(|array| slow_member_note(case, array))
 }
 
-fn of_array(case: &Case<'_>, array: &Array) -> Option<RuleRemark> {
+/// Names the member of an array that is clearly the slowest in most trials.
+fn slow_member_note(case: &Case<'_>, array: &Array) -> Option<RuleRemark> {
     let judged: Vec<Slowest> =
         case.trials.iter().filter_map(|trial| slowest(&members(trial, array)?)).collect();
     let slow = clearly_slow(&judged, array.members.len())?;
@@ -103,13 +103,13 @@ fn clearly_slow(judged: &[Slowest], members: usize) -> Option<Vec<&Slowest>> {
     let most = slow().map(|one| trials_of(&one.device)).max_by_key(Vec::len)?;
     let (part, of) = CLEAR_MAJORITY;
     let is_clear = most.len() >= FEWEST_TRIALS && most.len() * of >= judged.len() * part;
-    let chance = by_chance(most.len(), judged.len(), members)?;
+    let chance = chance_of_naming(most.len(), judged.len(), members)?;
     (is_clear && chance <= MOST_CHANCE).then_some(most)
 }
 
 /// Probability that any of several identical members is delayed in this many trials.
-fn by_chance(hits: usize, trials: usize, members: usize) -> Option<f64> {
-    let each = HELD_UP / members as f64;
+fn chance_of_naming(hits: usize, trials: usize, members: usize) -> Option<f64> {
+    let each = DELAYED_SHARE / members as f64;
     let one = assay_core::stats::binomial_at_least(hits as u64, trials as u64, each)?;
     Some((one * members as f64).min(1.0))
 }

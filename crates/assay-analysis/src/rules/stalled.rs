@@ -1,7 +1,6 @@
 //! `stalled`: no operation completed for a while.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_study::results::record::Trial;
 use assay_workloads::{Basis, Measured, io};
 

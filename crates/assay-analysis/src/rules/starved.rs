@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
-use assay_core::stats::FEWEST_FOR_INTERVAL;
+use assay_core::{catalogue::About, quantity::units::show, stats::FEWEST_FOR_INTERVAL};
 use assay_study::results::record::{Status, Trial};
 use assay_workloads::{Measured, command};
 
@@ -42,13 +40,12 @@ pub static RULE: Rule = Rule {
     },
     minds_others: true,
     check: RuleCheck::Custom(judge),
-    blinds: Some(blinds),
+    blinds: Some(starvation_words),
     ..Rule::NONE
 };
 
-fn blinds(case: &Case<'_>, trial: &Trial) -> Option<String> {
-    let wait = starved(case, trial)?;
-    Some(describe_waits(&[wait], None))
+fn starvation_words(case: &Case<'_>, trial: &Trial) -> Option<String> {
+    Some(describe_waits(&[wait_for_others(case, trial)?], None))
 }
 
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {
@@ -62,14 +59,14 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
         waits.into_iter().partition(|(_, wait)| wait.is_for_others());
     if others.is_empty() {
         let own: Vec<WaitShare> = own.into_iter().map(|(_, wait)| wait).collect();
-        let most = most(&own, |wait| wait.share)?;
+        let most = largest(&own, |wait| wait.share)?;
         let waited = show::percent(100.0 * most);
         let text = format!("tool threads waited for a CPU for up to {waited} of the time");
         // Any program may cause pressure.
         return own.iter().any(|wait| wait.is_own).then(|| RuleRemark::note(text));
     }
-    let are_left_out =
-        are_left_out(case) && others.iter().all(|(trial, _)| trial.status == Status::Disturbed);
+    let are_left_out = excludes_disturbed(case)
+        && others.iter().all(|(trial, _)| trial.status == Status::Disturbed);
     let others: Vec<WaitShare> = others.into_iter().map(|(_, wait)| wait).collect();
     let text = describe_waits(&others, Some(case));
     if are_left_out {
@@ -80,15 +77,15 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
 }
 
 /// Whether disturbed trials do not count, because enough replicates have an undisturbed one.
-fn are_left_out(case: &Case<'_>) -> bool {
-    let quiet = case.trials.iter().filter(|trial| trial.status == Status::Ok);
+fn excludes_disturbed(case: &Case<'_>) -> bool {
+    let undisturbed = case.trials.iter().filter(|trial| trial.status == Status::Ok);
     let replicate = |trial: &&Trial| trial.repeats.map_or(trial.replicate, |of| of.replicate);
-    let standing: BTreeSet<u32> = quiet.map(replicate).collect();
-    standing.len() >= FEWEST_FOR_INTERVAL
+    let replicates: BTreeSet<u32> = undisturbed.map(replicate).collect();
+    replicates.len() >= FEWEST_FOR_INTERVAL
 }
 
 /// The time a trial waited for others, if it was too long.
-fn starved(case: &Case<'_>, trial: &Trial) -> Option<WaitShare> {
+fn wait_for_others(case: &Case<'_>, trial: &Trial) -> Option<WaitShare> {
     let wait = WaitShare::new(case, trial).filter(|_| !is_simulated(case));
     wait.filter(|wait| wait.is_long() && wait.is_for_others())
 }
@@ -96,7 +93,7 @@ fn starved(case: &Case<'_>, trial: &Trial) -> Option<WaitShare> {
 /// The message on trials that waited for others; with `of`, in how many of its trials.
 fn describe_waits(waits: &[WaitShare], of: Option<&Case<'_>>) -> String {
     let up_to = if of.is_some() { "up to " } else { "" };
-    let share = |of: fn(&WaitShare) -> f64| most(waits, of).unwrap_or_default();
+    let share = |of: fn(&WaitShare) -> f64| largest(waits, of).unwrap_or_default();
     format!(
         "{} waited for a CPU for {up_to}{} of the time while other programs used {up_to}{} CPUs{}",
         if waits.iter().any(|wait| wait.is_own) { "the tool" } else { "programs" },
@@ -118,7 +115,7 @@ struct WaitShare {
 impl WaitShare {
     fn new(case: &Case<'_>, trial: &Trial) -> Option<Self> {
         let measured = trial.measured.as_ref().filter(|one| one.elapsed_ns >= SHORTEST_NS)?;
-        let others = others(trial, measured)?;
+        let others = cpus_of_others(trial, measured)?;
         let command = command::CommandDetail::of(measured);
         let span_ns = match command {
             Some(command) => command.judged_ns(measured.window_ns).max(1.0),
@@ -128,11 +125,14 @@ impl WaitShare {
         let own_share = measured.waited_ns.map(|waited| waited as f64 / threads / span_ns);
         let used_cpus = seconds(trial.all_cpu_ns()) / seconds(measured.elapsed_ns);
         let is_enough = |share: &f64| used_cpus >= FEWEST_OWN || *share > PRESSURE_OF_ALL;
-        let (share, is_own) = match (own_share, pressure(trial).filter(is_enough)) {
-            (Some(own), _) if command.is_none() || own > MOST_WAITING => (own, true),
-            // The waits of a command's own processes do not include its children.
-            (_, Some(of_all)) => (of_all, false),
-            (own, None) => (own?, true),
+        // A command's own short waits prove nothing, because they do not include its children.
+        let decisive = own_share.filter(|own| command.is_none() || *own > MOST_WAITING);
+        let (share, is_own) = if let Some(own) = decisive {
+            (own, true)
+        } else if let Some(of_all) = pressure(trial).filter(is_enough) {
+            (of_all, false)
+        } else {
+            (own_share?, true)
         };
         // Clocks read one after the other may differ.
         Some(Self { share: share.min(1.0), is_own, others })
@@ -155,7 +155,7 @@ fn pressure(trial: &Trial) -> Option<f64> {
 }
 
 /// Number of CPUs used by neither this trial nor the kernel.
-fn others(trial: &Trial, measured: &Measured) -> Option<f64> {
+fn cpus_of_others(trial: &Trial, measured: &Measured) -> Option<f64> {
     let cpu = trial.evidence.cpu.value()?;
     let busy = *cpu.busy_ns.value()?;
     let kernel = cpu.kernel_threads_ns.value().copied().unwrap_or(0);
@@ -165,7 +165,7 @@ fn others(trial: &Trial, measured: &Measured) -> Option<f64> {
     Some(seconds(others) / seconds(span_ns.unwrap_or(measured.elapsed_ns)))
 }
 
-fn most(waits: &[WaitShare], of: impl Fn(&WaitShare) -> f64) -> Option<f64> {
+fn largest(waits: &[WaitShare], of: impl Fn(&WaitShare) -> f64) -> Option<f64> {
     waits.iter().map(of).reduce(f64::max)
 }
 

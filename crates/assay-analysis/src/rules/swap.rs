@@ -1,7 +1,6 @@
 //! `swap`: pages went to swap and back during the trial.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_study::results::record::Trial;
 
 use super::evidence::{MIB, in_trials, seconds};
@@ -23,13 +22,13 @@ pub static RULE: Rule = Rule {
     changes: ALL,
     minds_others: true,
     check: RuleCheck::Custom(judge),
-    disturbance: Some(|case, trial| pages(case, trial).map(|(out, back)| words(out, back))),
+    disturbance: Some(|case, trial| excess_pages(case, trial).map(|(out, back)| words(out, back))),
     ..Rule::NONE
 };
 
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let (mut out, mut back, mut count) = (0_u64, 0_u64, 0);
-    for (own_out, own_back) in case.trials.iter().filter_map(|trial| pages(case, trial)) {
+    for (own_out, own_back) in case.trials.iter().filter_map(|trial| excess_pages(case, trial)) {
         (out, back) = (out.saturating_add(own_out), back.saturating_add(own_back));
         count += 1;
     }
@@ -38,7 +37,7 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
 }
 
 /// Pages swapped out and in, if there are too many and the workload does not need the memory.
-fn pages(case: &Case<'_>, trial: &Trial) -> Option<(u64, u64)> {
+fn excess_pages(case: &Case<'_>, trial: &Trial) -> Option<(u64, u64)> {
     if case.workload.work.wants_memory() {
         return None;
     }
@@ -53,8 +52,8 @@ fn pages(case: &Case<'_>, trial: &Trial) -> Option<(u64, u64)> {
 fn allowed_bytes(trial: &Trial) -> Option<f64> {
     let measured = trial.measured.as_ref()?;
     // The swap count ends when all data is on the device, after the run.
-    let pressure = trial.evidence.pressure.value().and_then(|told| told.machine.value());
-    let watched_ns = pressure.map_or(0, |seen| seen.span_ns);
+    let pressure = trial.evidence.pressure.value().and_then(|pressure| pressure.machine.value());
+    let watched_ns = pressure.map_or(0, |machine| machine.span_ns);
     let span_ns = measured.elapsed_ns.max(watched_ns);
     let own = trial.claims().bytes();
     Some((MIB as f64 * seconds(span_ns)).max(MOST_SHARE * own as f64))

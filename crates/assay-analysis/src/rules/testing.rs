@@ -1,7 +1,6 @@
 //! A small bench for tests: a case with three clean trials, to be spoilt one thing at a time.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use assay_core::presence::Presence;
 use assay_machine::probes::{cpu, page_cache, processors};

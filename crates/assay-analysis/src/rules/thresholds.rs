@@ -1,11 +1,9 @@
 //! Rules that compare one value of each trial with a limit.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_study::results::record::Trial;
 
-use super::evidence::in_trials;
-use super::{ALL, Case, Rule, RuleCheck, RuleRemark};
+use super::{ALL, Case, Rule, RuleCheck, RuleRemark, evidence::in_trials};
 
 /// A trial with a value above the limit is disturbed, and its row is suspect.
 #[derive(Clone, Copy)]
@@ -58,7 +56,6 @@ pub static OOM: Rule = Rule {
     ..Rule::NONE
 };
 
-/// Fewest ticks for a meaningful share.
 const FEWEST_TICKS: u64 = 20;
 
 fn stolen_percent(trial: &Trial) -> Option<f64> {

@@ -1,13 +1,10 @@
 //! `throttled`: CPU frequency or its control group limited the tool.
 
-use assay_core::catalogue::About;
-use assay_core::presence::Presence;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, presence::Presence, quantity::units::show};
 use assay_machine::probes::temperature::LEAST_LIMIT_MC;
 use assay_study::results::record::Trial;
 
-use super::evidence::in_trials;
-use super::{Case, Rule, RuleCheck, RuleRemark};
+use super::{Case, Rule, RuleCheck, RuleRemark, evidence::in_trials};
 
 pub static RULE: Rule = Rule {
     about: About {
@@ -25,12 +22,12 @@ pub static RULE: Rule = Rule {
 
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let (mut heat, mut group, mut count) = (0_u64, 0_u64, 0);
-    for (own_heat, own_group) in case.trials.iter().filter_map(|trial| events(trial)) {
+    for (own_heat, own_group) in case.trials.iter().filter_map(|trial| throttle_counts(trial)) {
         (heat, group) = (heat.saturating_add(own_heat), group.saturating_add(own_group));
         count += 1;
     }
     if count == 0 {
-        let hot: Vec<String> = case.trials.iter().filter_map(|trial| hot(trial)).collect();
+        let hot: Vec<String> = case.trials.iter().filter_map(|trial| overheated(trial)).collect();
         let first = hot.first()?;
         return Some(RuleRemark::suspect(format!("{first}{}", in_trials(hot.len(), case))));
     }
@@ -38,11 +35,12 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
 }
 
 fn disturbance(trial: &Trial) -> Option<String> {
-    events(trial).map_or_else(|| hot(trial), |(heat, group)| Some(words(heat, group)))
+    throttle_counts(trial)
+        .map_or_else(|| overheated(trial), |(heat, group)| Some(words(heat, group)))
 }
 
 /// The sensor furthest above its limit, if any reached it.
-fn hot(trial: &Trial) -> Option<String> {
+fn overheated(trial: &Trial) -> Option<String> {
     let sensors = trial.evidence.temperature.value()?.sensors.iter();
     let above = sensors.filter_map(|(name, sensor)| {
         let most = sensor.before_mc.max(sensor.after_mc);
@@ -56,10 +54,12 @@ fn hot(trial: &Trial) -> Option<String> {
     Some(format!("{name} reached {most} \u{b0}C; it throttles at {limit} \u{b0}C"))
 }
 
-fn events(trial: &Trial) -> Option<(u64, u64)> {
-    let told = trial.evidence.processors.value()?;
-    let value = |seen: &Presence<u64>| seen.value().copied().unwrap_or(0);
-    Some((value(&told.throttle_events), value(&told.group_throttled))).filter(|own| *own != (0, 0))
+/// Throttle events by heat and by the control group; `None` without any.
+fn throttle_counts(trial: &Trial) -> Option<(u64, u64)> {
+    let cpus = trial.evidence.processors.value()?;
+    let count = |seen: &Presence<u64>| seen.value().copied().unwrap_or(0);
+    let counts = (count(&cpus.throttle_events), count(&cpus.group_throttled));
+    (counts != (0, 0)).then_some(counts)
 }
 
 fn words(heat: u64, group: u64) -> String {

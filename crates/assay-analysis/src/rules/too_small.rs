@@ -1,7 +1,6 @@
 //! `too-small`: too little area, or too few operations.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_workloads::Basis;
 
 use super::{Case, MOVED, Rule, RuleCheck, RuleRemark};

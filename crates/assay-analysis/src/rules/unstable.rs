@@ -1,8 +1,6 @@
 //! `unstable`: the trials of a row vary too much for their mean.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
-use assay_core::stats::geometric_mean;
+use assay_core::{catalogue::About, quantity::units::show, stats::geometric_mean};
 use assay_study::results::record::{Status, Trial};
 use assay_workloads::Basis;
 
@@ -51,7 +49,6 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     }))
 }
 
-/// The spread of values that vary too much.
 enum TrialSpread {
     Few { ratio: f64 },
     Wide { ends: [f64; 2], half_width: f64 },
@@ -74,7 +71,7 @@ fn spread(values: &[f64]) -> Option<TrialSpread> {
 }
 
 /// The same for mean latencies in ns, one per trial, of live work, whose load is not controlled.
-pub fn of_latencies(values: &[f64]) -> Option<RuleRemark> {
+pub fn latency_remark(values: &[f64]) -> Option<RuleRemark> {
     let count = values.len();
     Some(RuleRemark::suspect(match spread(values)? {
         TrialSpread::Few { ratio } => {
@@ -140,13 +137,13 @@ mod tests {
 
     #[test]
     fn latencies_are_judged_the_same_way() {
-        let few = of_latencies(&[1e6, 3e6, 1.1e6]).unwrap();
+        let few = latency_remark(&[1e6, 3e6, 1.1e6]).unwrap();
         assert_eq!(few.text, "the longest mean latency of 3 trials is 3 times the shortest");
-        assert_eq!(of_latencies(&[1e6, 2.9e6, 1.1e6]), None);
-        let wide = of_latencies(&[4e5, 12e5, 5e5, 11e5, 8e5]).unwrap();
+        assert_eq!(latency_remark(&[1e6, 2.9e6, 1.1e6]), None);
+        let wide = latency_remark(&[4e5, 12e5, 5e5, 11e5, 8e5]).unwrap();
         let text = "the mean latencies of 5 trials range from 400 us to 1.2 ms: the mean is known";
         assert!(wide.text.starts_with(text), "{}", wide.text);
-        assert_eq!(of_latencies(&[8e5, 8.1e5, 7.9e5, 8e5, 8e5]), None);
+        assert_eq!(latency_remark(&[8e5, 8.1e5, 7.9e5, 8e5, 8e5]), None);
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! `unwritten`: reads of never written blocks do not reach the medium.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_workloads::Basis;
 
 use super::{Case, MOVED, Rule, RuleCheck, RuleRemark};
@@ -27,7 +26,7 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     if !case.workload.reads() {
         return None;
     }
-    never_written(case).or_else(|| zeros(case))
+    never_written(case).or_else(|| zero_blocks(case))
 }
 
 fn never_written(case: &Case<'_>) -> Option<RuleRemark> {
@@ -45,19 +44,19 @@ fn never_written(case: &Case<'_>) -> Option<RuleRemark> {
             show::bytes(missing),
             show::bytes(area)
         ))
-    } else if let Some(zeros) = zeros(case) {
+    } else if let Some(zeros) = zero_blocks(case) {
         zeros
     } else {
         RuleRemark::note(format!("{part} of the area was never written ({})", show::bytes(missing)))
     })
 }
 
-fn zeros(case: &Case<'_>) -> Option<RuleRemark> {
+fn zero_blocks(case: &Case<'_>) -> Option<RuleRemark> {
     let coverage = case.survey.coverage.value()?;
-    let (zeros, of) = (coverage.zero_blocks, coverage.sampled_blocks);
-    (100.0 * f64::from(zeros) > MOST_PERCENT * f64::from(of)).then(|| {
+    let (zeros, all) = (coverage.zero_blocks, coverage.sampled_blocks);
+    (100.0 * f64::from(zeros) > MOST_PERCENT * f64::from(all)).then(|| {
         RuleRemark::invalid(format!(
-            "{zeros} of {of} sampled blocks contain only zeros: drives can answer such reads without using the medium"
+            "{zeros} of {all} sampled blocks contain only zeros: drives can answer such reads without using the medium"
         ))
     })
 }

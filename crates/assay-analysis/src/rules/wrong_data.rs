@@ -1,14 +1,11 @@
 //! `data-mismatch`: what was written is not what was read again.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_workloads::Basis;
 use assay_workloads::io::{IoDetail, verify};
 
-use super::evidence::in_trials;
-use super::{ALL, Case, Rule, RuleCheck, RuleRemark};
+use super::{ALL, Case, Rule, RuleCheck, RuleRemark, evidence::in_trials};
 
-/// Its name, for those who end a command by it.
 pub const NAME: &str = "data-mismatch";
 
 pub static RULE: Rule = Rule {
@@ -29,12 +26,12 @@ pub static RULE: Rule = Rule {
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let io = case.io()?;
     let details: Vec<&IoDetail> = case.measured().filter_map(IoDetail::of).collect();
-    wrong(case, &details)
-        .or_else(|| unread(case, &details))
+    corrupt_blocks(case, &details)
+        .or_else(|| unread_blocks(case, &details))
         .or_else(|| unjudged_blocks(case, &details, io.direct))
 }
 
-fn wrong(case: &Case<'_>, details: &[&IoDetail]) -> Option<RuleRemark> {
+fn corrupt_blocks(case: &Case<'_>, details: &[&IoDetail]) -> Option<RuleRemark> {
     let verified = details.iter().filter_map(|detail| detail.verified.as_ref());
     let corrupt: Vec<_> = verified.filter(|trial| trial.corrupt.all() > 0).collect();
     let first = corrupt.first()?;
@@ -52,7 +49,7 @@ fn wrong(case: &Case<'_>, details: &[&IoDetail]) -> Option<RuleRemark> {
     )))
 }
 
-fn unread(case: &Case<'_>, details: &[&IoDetail]) -> Option<RuleRemark> {
+fn unread_blocks(case: &Case<'_>, details: &[&IoDetail]) -> Option<RuleRemark> {
     let reasons: Vec<&String> = details.iter().filter_map(|own| own.unverified.as_ref()).collect();
     let first = reasons.first()?;
     let trials = in_trials(reasons.len(), case);

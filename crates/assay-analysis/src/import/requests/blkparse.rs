@@ -2,10 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use assay_core::calc::requests::Request;
-use assay_core::catalogue::About;
-use assay_core::outside;
-use assay_core::quantity::units::show;
+use assay_core::{calc::requests::Request, catalogue::About, outside, quantity::units::show};
 
 use super::super::{Importer, Reads};
 use super::{Devices, MOST_BYTES, MOST_SECONDS, SECTOR_BYTES, TraceInfo, TraceParser, number};
@@ -55,7 +52,7 @@ struct Blkparse {
     requests: u64,
     /// Requests without a queue event: their issue counts as their arrival.
     unqueued: u64,
-    unbegun: u64,
+    without_start: u64,
     forgotten: u64,
 }
 
@@ -107,7 +104,7 @@ fn is_device(word: &str) -> bool {
 }
 
 /// Parses the flags of an event: `R`, `WS`, `FWFSM`, `FN`, `DS`.
-fn kind(letters: &str, has_place: bool) -> Option<RequestFlags> {
+fn parse_flags(letters: &str, has_place: bool) -> Option<RequestFlags> {
     let (is_flush, rest) = letters.strip_prefix('F').map_or((false, letters), |rest| (true, rest));
     let mut rest = rest.chars();
     let class = match rest.next() {
@@ -140,9 +137,10 @@ impl<'l> BlkparseEvent<'l> {
         }
         let letters = words.next().unwrap_or_default();
         let is_letters = letters.bytes().all(|byte| byte.is_ascii_uppercase());
-        let place = if ACTIONS.contains(&action) { place(words, action == "X")? } else { None };
+        let place =
+            if ACTIONS.contains(&action) { read_place(words, action == "X")? } else { None };
         let place = place.filter(|(_, sectors)| *sectors > 0);
-        let kind = if is_letters { kind(letters, place.is_some()) } else { None };
+        let kind = if is_letters { parse_flags(letters, place.is_some()) } else { None };
         let error = line.rsplit_once('[').and_then(|(_, rest)| rest.strip_suffix(']'));
         let failed = error.and_then(|text| text.parse::<i64>().ok()).is_some_and(|code| code != 0);
         Ok(Some(Self { device, at_ns, action, kind, place, failed }))
@@ -151,7 +149,7 @@ impl<'l> BlkparseEvent<'l> {
 
 /// Returns the sector and the number of sectors, if the line has them: `223490 + 8`. A split has the sector of the
 /// remainder instead of the number: `1000 / 1256`; blkparse writes only its lower 32 bits.
-fn place<'l>(
+fn read_place<'l>(
     mut words: impl Iterator<Item = &'l str>,
     is_split: bool,
 ) -> Result<Option<(u64, u64)>, String> {
@@ -181,10 +179,12 @@ impl TraceParser for Blkparse {
             return Ok(());
         };
         let device = self.devices.index(event.device)?;
+        // The action and, except for flushes, the sectors.
         match (event.action, event.place) {
-            // An earlier request at this sector that has not ended is lost.
             ("Q", Some((sector, _))) => self.arrive((device, sector), event.at_ns),
-            ("Q", None) => self.forgotten += wait(&mut self.queued_flushes, device, event.at_ns),
+            ("Q", None) => {
+                self.forgotten += remember(&mut self.queued_flushes, device, event.at_ns)
+            }
             // The remainder of a split has the arrival of the whole.
             ("X", Some((sector, before))) => {
                 if let Some(at_ns) = self.queued.get(&(device, sector)).copied() {
@@ -203,14 +203,14 @@ impl TraceParser for Blkparse {
             }
             ("D", place) => self.issue(device, place, event.at_ns),
             ("C", Some((sector, sectors))) => {
-                self.end(device, sector, sectors, &event, kind, each);
+                self.complete(device, sector, sectors, &event, kind, each);
             }
             ("C", None) => {
                 let issued = self.flushes.get_mut(&device).and_then(VecDeque::pop_front);
                 let queued = || self.queued_flushes.get_mut(&device)?.pop_front();
                 match issued.or_else(queued) {
-                    Some(at_ns) => self.tell(device, at_ns, None, &event, kind, each),
-                    None => self.unbegun += 1,
+                    Some(at_ns) => self.report(device, at_ns, None, &event, kind, each),
+                    None => self.without_start += 1,
                 }
             }
             _ => {}
@@ -227,7 +227,7 @@ impl TraceParser for Blkparse {
         let begun = self.issued.len() + self.flushes.values().map(VecDeque::len).sum::<usize>();
         let notes = [
             (self.unqueued, "requests have no queue event (Q); Assay uses the issue time (D)"),
-            (self.unbegun, "completions have no start in the file; Assay skips these"),
+            (self.without_start, "completions have no start in the file; Assay skips these"),
             (begun as u64, "issued requests have no completion in the file; Assay skips these"),
             (self.forgotten, "events were dropped, because too many requests were in flight"),
         ];
@@ -238,7 +238,7 @@ impl TraceParser for Blkparse {
 }
 
 /// Forgets all requests if there are too many; returns how many.
-fn room_in<T>(waiting: &mut BTreeMap<Place, T>) -> u64 {
+fn clear_if_full<T>(waiting: &mut BTreeMap<Place, T>) -> u64 {
     if waiting.len() < MOST_WAITING {
         return 0;
     }
@@ -248,7 +248,7 @@ fn room_in<T>(waiting: &mut BTreeMap<Place, T>) -> u64 {
 }
 
 /// Remembers a flush of a device; returns how many were forgotten for it.
-fn wait(flushes: &mut BTreeMap<usize, VecDeque<u64>>, device: usize, at_ns: u64) -> u64 {
+fn remember(flushes: &mut BTreeMap<usize, VecDeque<u64>>, device: usize, at_ns: u64) -> u64 {
     let waiting = flushes.entry(device).or_default();
     let is_full = waiting.len() >= MOST_WAITING;
     if is_full {
@@ -259,8 +259,9 @@ fn wait(flushes: &mut BTreeMap<usize, VecDeque<u64>>, device: usize, at_ns: u64)
 }
 
 impl Blkparse {
+    /// Remembers when a request arrived; an earlier one at its sector that has not ended is lost.
     fn arrive(&mut self, place: Place, at_ns: u64) {
-        self.forgotten += room_in(&mut self.queued);
+        self.forgotten += clear_if_full(&mut self.queued);
         self.queued.insert(place, at_ns);
     }
 
@@ -268,7 +269,7 @@ impl Blkparse {
         let Some((sector, sectors)) = place else {
             // One flush of the device serves all requests that asked for one.
             self.queued_flushes.remove(&device);
-            self.forgotten += wait(&mut self.flushes, device, at_ns);
+            self.forgotten += remember(&mut self.flushes, device, at_ns);
             return;
         };
         // A requeued request keeps its first arrival.
@@ -277,12 +278,13 @@ impl Blkparse {
             self.unqueued += 1;
             at_ns
         });
-        self.forgotten += room_in(&mut self.issued);
+        self.forgotten += clear_if_full(&mut self.issued);
         let issued = Issued { arrived_ns, sector, sectors, left: sectors };
         self.issued.insert((device, sector), issued);
     }
 
-    fn end(
+    /// Reports the request that ends with this completion, once all its parts have.
+    fn complete(
         &mut self,
         device: usize,
         sector: u64,
@@ -299,16 +301,17 @@ impl Blkparse {
                 return;
             }
             let place = Some((issued.sector, issued.sectors));
-            self.tell(device, issued.arrived_ns, place, event, kind, each);
+            self.report(device, issued.arrived_ns, place, event, kind, each);
         } else if let Some(arrived_ns) = self.queued.remove(&(device, sector)) {
             // Bio-based devices have no issue events.
-            self.tell(device, arrived_ns, Some((sector, sectors)), event, kind, each);
+            self.report(device, arrived_ns, Some((sector, sectors)), event, kind, each);
         } else {
-            self.unbegun += 1;
+            self.without_start += 1;
         }
     }
 
-    fn tell(
+    /// Passes on a request that ended with `event`; `place` is its sector and number of sectors.
+    fn report(
         &mut self,
         device: usize,
         arrived_ns: u64,
@@ -319,7 +322,7 @@ impl Blkparse {
     ) {
         let place = place.map(|(sector, sectors)| (sector * SECTOR_BYTES, sectors * SECTOR_BYTES));
         if let Some((offset, bytes)) = place {
-            self.devices.reach(device, offset + bytes);
+            self.devices.extend_to(device, offset + bytes);
         }
         self.requests += 1;
         each(Request {

@@ -1,9 +1,6 @@
 //! fio's logs of what it did or is to do (`write_iolog`, `read_iolog`), versions 2 and 3.
 
-use assay_core::calc::requests::Request;
-use assay_core::catalogue::About;
-use assay_core::outside;
-use assay_core::quantity::units::show;
+use assay_core::{calc::requests::Request, catalogue::About, outside, quantity::units::show};
 
 use super::super::{Importer, Reads};
 use super::{Devices, MOST_BYTES, MOST_SECONDS, SECTOR_BYTES, TraceInfo, TraceParser, number};
@@ -124,7 +121,7 @@ impl IologParser {
             let begin = offset / SECTOR_BYTES * SECTOR_BYTES;
             let end = (offset + bytes).next_multiple_of(SECTOR_BYTES);
             self.rounded += u64::from((begin, end) != (offset, offset + bytes));
-            self.devices.reach(device, end);
+            self.devices.extend_to(device, end);
             (begin, end - begin)
         });
         let now_ns = self.now_us * 1000;

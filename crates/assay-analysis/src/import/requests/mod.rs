@@ -6,9 +6,8 @@ pub(super) mod iolog;
 use std::collections::BTreeMap;
 use std::io::{BufRead, Read as _};
 
-use assay_core::calc::requests::Request;
 use assay_core::failure::{Failure, Outcome};
-use assay_core::outside;
+use assay_core::{calc::requests::Request, outside};
 
 const LONGEST_LINE_BYTES: u64 = 4096;
 /// Limit on devices per recording: that of Assay's own recorder.
@@ -96,12 +95,12 @@ impl Devices {
             return Err(format!("it contains more than {MOST_DEVICES} devices"));
         }
         self.known.insert(name.to_owned(), at);
-        let name = self.unused(name);
+        let name = self.unique_name(name);
         self.all.push(TraceDevice { name, bytes: 0 });
         Ok(at)
     }
 
-    fn unused(&self, name: &str) -> String {
+    fn unique_name(&self, name: &str) -> String {
         let last = name.rsplit('/').next().unwrap_or(name);
         let sign = |sign: char| {
             let is_plain = sign.is_ascii_alphanumeric() || "-_!".contains(sign);
@@ -114,7 +113,7 @@ impl Devices {
         std::iter::once(plain.clone()).chain(others).find(is_free).unwrap_or(plain)
     }
 
-    fn reach(&mut self, at: usize, end: u64) {
+    fn extend_to(&mut self, at: usize, end: u64) {
         if let Some(own) = self.all.get_mut(at) {
             own.bytes = own.bytes.max(end);
         }
@@ -155,7 +154,7 @@ mod tests {
         let at = ["/dev/sda", "/srv/sda", "/dev/sda", "a/b c", "..", "/"];
         let at: Vec<usize> = at.iter().map(|name| devices.index(name).unwrap()).collect();
         assert_eq!(at, [0, 1, 0, 2, 3, 4]);
-        devices.reach(1, 4096);
+        devices.extend_to(1, 4096);
         let told = devices.in_whole_units();
         let names: Vec<&str> = told.iter().map(|one| one.name.as_str()).collect();
         assert_eq!(names, ["sda", "sda-2", "b_c", "__", "device"]);

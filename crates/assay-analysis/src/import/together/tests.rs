@@ -24,7 +24,7 @@ fn file(
 fn of(files: &[(ImportedFile, ImportedRuns)], options: &Options) -> Outcome<Imported> {
     let files: Vec<(&ImportedFile, ImportedRuns)> =
         files.iter().map(|(file, runs)| (file, runs.clone())).collect();
-    together(&files, options)
+    combine(&files, options)
 }
 
 fn words(imported: &Imported) -> Vec<String> {

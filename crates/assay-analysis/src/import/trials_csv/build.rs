@@ -15,8 +15,8 @@ use crate::import::words::listed;
 use crate::import::{Imported, Options};
 
 pub(super) fn build(table: TrialTable, options: &Options) -> Imported {
-    let placed = placed(&table);
-    let primaries = primaries(&table, options.primary.as_deref());
+    let placed = ordered_trials(&table);
+    let primaries = primary_metrics(&table, options.primary.as_deref());
     let notes = notes(&table, options, &primaries, &placed);
     let mut trials: Vec<_> = table.rows.iter().map(TrialLine::trial).collect();
     trials.sort_unstable();
@@ -31,7 +31,7 @@ pub(super) fn build(table: TrialTable, options: &Options) -> Imported {
     }
 }
 
-fn placed(table: &TrialTable) -> Vec<OrderedTrial> {
+fn ordered_trials(table: &TrialTable) -> Vec<OrderedTrial> {
     let placed = |row: &TrialLine| {
         let (workload, arm, replicate) = (row.workload as usize, row.arm as usize, row.replicate);
         let lead_in = row.status == Status::Warmup;
@@ -49,8 +49,7 @@ fn design(table: &TrialTable, options: &Options, placed: &[OrderedTrial]) -> Des
 
 /// The arm of the first row: authors start with the known configuration.
 fn first_arm(table: &TrialTable) -> Arm {
-    let first = table.arms.all.first();
-    first.map(|levels| arm(&table.factors, levels)).unwrap_or_default()
+    table.arms.all.first().map(|levels| arm(&table.factors, levels)).unwrap_or_default()
 }
 
 fn arm(factors: &[FactorColumn], levels: &[usize]) -> Arm {
@@ -65,7 +64,7 @@ fn factor(factor: &FactorColumn) -> design::Factor {
 }
 
 /// Position of each arm in the grid of ordered levels, the first factor slowest.
-fn places(table: &TrialTable) -> Vec<usize> {
+fn arm_positions(table: &TrialTable) -> Vec<usize> {
     let levels: Vec<Vec<usize>> =
         table.factors.iter().map(|factor| ranks(&in_order(&factor.levels.all))).collect();
     let of = |arm: usize| -> Vec<usize> {
@@ -86,7 +85,7 @@ fn ranks(order: &[usize]) -> Vec<usize> {
 type Unnamed = (usize, Vec<TrialValue>);
 
 fn series(table: TrialTable, primaries: &[usize]) -> Vec<Series> {
-    let places = places(&table);
+    let places = arm_positions(&table);
     let mut unnamed: BTreeMap<(usize, usize, usize), Unnamed> = BTreeMap::new();
     for row in table.rows {
         let arm = row.arm as usize;
@@ -95,7 +94,8 @@ fn series(table: TrialTable, primaries: &[usize]) -> Vec<Series> {
     }
     let mut series = Vec::with_capacity(unnamed.len());
     for ((workload, _, metric), (arm_number, mut trials)) in unnamed {
-        trials.sort_by_key(in_time);
+        // By time, or if unknown, by replicate with the warm-up first.
+        trials.sort_by_key(|one| (one.order, one.status != Status::Warmup, one.replicate));
         let declared = &table.metrics.all[metric];
         let (workload, primary) = (&table.workloads.all[workload], primaries[workload] == metric);
         let arm = arm(&table.factors, &table.arms.all[arm_number]);
@@ -109,11 +109,6 @@ fn series(table: TrialTable, primaries: &[usize]) -> Vec<Series> {
     series
 }
 
-/// Sort key: time, or if unknown, replicate with the warm-up first.
-fn in_time(trial: &TrialValue) -> (Option<u32>, bool, u32) {
-    (trial.order, trial.status != Status::Warmup, trial.replicate)
-}
-
 fn trial(row: TrialLine) -> TrialValue {
     let value = row.value.filter(|_| row.status != Status::Failed);
     TrialValue {
@@ -123,7 +118,7 @@ fn trial(row: TrialLine) -> TrialValue {
 }
 
 /// The primary metric of each workload: the requested one, else the first.
-fn primaries(table: &TrialTable, wanted: Option<&str>) -> Vec<usize> {
+fn primary_metrics(table: &TrialTable, wanted: Option<&str>) -> Vec<usize> {
     let wanted =
         wanted.and_then(|name| table.metrics.all.iter().position(|metric| metric.name == name));
     let mut first: Vec<Option<usize>> = vec![wanted; table.workloads.all.len()];
@@ -150,7 +145,7 @@ fn notes(
         1 => notes.push("Assay ignores the value of a failed trial".to_owned()),
         count => notes.push(format!("Assay ignores the values of {count} failed trials")),
     }
-    let same = listed(order::unvaried(placed).into_iter().map(|at| &table.workloads.all[at]));
+    let same = listed(order::fixed_order(placed).into_iter().map(|at| &table.workloads.all[at]));
     if !same.is_empty() {
         notes.push(format!(
             "every replicate of {same} runs its configurations in the same order, so carry-over always affects the \
@@ -181,9 +176,9 @@ fn reference_note(table: &TrialTable, options: &Options) -> Option<String> {
         let level = in_order(&factor.levels.all).first().map(|&level| &factor.levels.all[level]);
         format!("{}={}", factor.name, level.map(String::as_str).unwrap_or_default())
     };
-    let told: Vec<String> = table.factors.iter().filter(open).map(first).collect();
-    (!told.is_empty() && !options.baseline.is_empty()).then(|| {
-        format!("effects are relative to {}, unless --baseline sets another", listed(&told))
+    let levels: Vec<String> = table.factors.iter().filter(open).map(first).collect();
+    (!levels.is_empty() && !options.baseline.is_empty()).then(|| {
+        format!("effects are relative to {}, unless --baseline sets another", listed(&levels))
     })
 }
 

@@ -3,14 +3,12 @@
 use std::collections::HashSet;
 
 use assay_core::quantity::Scale;
-use assay_study::results::plan::Arm;
-use assay_study::results::record::Status;
+use assay_study::results::{plan::Arm, record::Status};
 
 use super::header::Header;
 use super::table::{FactorColumn, TrialLine, TrialTable};
-use crate::import::Options;
-use crate::import::mistakes::Mistakes;
 use crate::import::words::{advice, quoted};
+use crate::{import::Options, import::mistakes::Mistakes};
 
 pub(super) fn check(
     header: &Header,
@@ -22,11 +20,11 @@ pub(super) fn check(
         mistakes.on(header.line, "no rows below the header; add a row for each trial and metric");
         return;
     }
-    duplicates(header, table, mistakes);
-    clashes(header, table, mistakes);
-    below_zero(header, table, mistakes);
-    baseline(header, table, &options.baseline, mistakes);
-    primary(header, table, options.primary.as_deref(), mistakes);
+    report_duplicates(header, table, mistakes);
+    report_clashes(header, table, mistakes);
+    report_negative_values(header, table, mistakes);
+    check_baseline(header, table, &options.baseline, mistakes);
+    check_primary(header, table, options.primary.as_deref(), mistakes);
 }
 
 /// Returns the first row of each repeated key with each later row. Sorting needs less memory than a map of all rows.
@@ -43,7 +41,7 @@ fn repeated<K: Ord>(
     groups.flat_map(|own| own[1..].iter().map(|later| [row(&own[0]), row(later)])).collect()
 }
 
-fn duplicates(header: &Header, table: &TrialTable, mistakes: &mut Mistakes<'_>) {
+fn report_duplicates(header: &Header, table: &TrialTable, mistakes: &mut Mistakes<'_>) {
     for [first, row] in repeated(&table.rows, |row| Some((row.trial(), row.metric))) {
         let text = format!(
             "same trial and metric as in line {} ({}, {}); remove a row or use another replicate",
@@ -56,11 +54,11 @@ fn duplicates(header: &Header, table: &TrialTable, mistakes: &mut Mistakes<'_>) 
 }
 
 /// Reports two trials at one position in time. The metrics of one trial share its position.
-fn clashes(header: &Header, table: &TrialTable, mistakes: &mut Mistakes<'_>) {
+fn report_clashes(header: &Header, table: &TrialTable, mistakes: &mut Mistakes<'_>) {
     let Some(column) = header.order else { return };
-    let mut told = HashSet::new();
+    let mut reported = HashSet::new();
     for [first, row] in repeated(&table.rows, |row| row.order) {
-        if first.trial() != row.trial() && told.insert((row.order, row.trial())) {
+        if first.trial() != row.trial() && reported.insert((row.order, row.trial())) {
             let text = format!(
                 "position {} is already used in line {} ({}); number all trials of the file \
                  1, 2, 3, ... in run order, or remove the column",
@@ -85,7 +83,7 @@ fn trial_words(table: &TrialTable, row: &TrialLine) -> String {
 }
 
 /// Rejects negative values, which have no ratio, unless the trial failed.
-fn below_zero(header: &Header, table: &TrialTable, mistakes: &mut Mistakes<'_>) {
+fn report_negative_values(header: &Header, table: &TrialTable, mistakes: &mut Mistakes<'_>) {
     let Some(column) = header.value else { return };
     for row in table.rows.iter().filter(|row| row.status != Status::Failed) {
         let metric = &table.metrics.all[row.metric as usize];
@@ -101,7 +99,8 @@ fn below_zero(header: &Header, table: &TrialTable, mistakes: &mut Mistakes<'_>) 
     }
 }
 
-fn baseline(header: &Header, table: &TrialTable, wanted: &Arm, mistakes: &mut Mistakes<'_>) {
+/// Reports each option --baseline that fits no row.
+fn check_baseline(header: &Header, table: &TrialTable, wanted: &Arm, mistakes: &mut Mistakes<'_>) {
     let mut is_sound = true;
     let mut options = Vec::new();
     for (name, level) in wanted {
@@ -140,7 +139,12 @@ fn factor_advice(name: &str, factors: &[FactorColumn]) -> String {
     advice(name, factors.iter().map(|factor| factor.name.as_str()))
 }
 
-fn primary(header: &Header, table: &TrialTable, wanted: Option<&str>, mistakes: &mut Mistakes<'_>) {
+fn check_primary(
+    header: &Header,
+    table: &TrialTable,
+    wanted: Option<&str>,
+    mistakes: &mut Mistakes<'_>,
+) {
     let Some(wanted) = wanted else { return };
     let names = table.metrics.all.iter().map(|metric| metric.name.as_str());
     // If no row has a metric, other mistakes matter more.

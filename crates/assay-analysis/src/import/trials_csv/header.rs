@@ -38,13 +38,13 @@ impl Header {
         }
         let names: Vec<String> =
             (0..splitter.count()).map(|index| splitter.field(index).to_owned()).collect();
-        if let Some(advice) = no_header(&names) {
+        if let Some(advice) = advice_without_header(&names) {
             mistakes.on(line, &advice);
             return None;
         }
         let mut header = Self { line, names, ..Self::default() };
         let meant: Vec<&str> =
-            (0..header.names.len()).filter_map(|column| header.take(column, mistakes)).collect();
+            (0..header.names.len()).filter_map(|column| header.assign(column, mistakes)).collect();
         for name in REQUIRED {
             let taken = header.names.iter().any(|written| written == name);
             if !taken && !meant.contains(&name) {
@@ -55,7 +55,7 @@ impl Header {
     }
 
     /// Assigns a role to a column; for an unknown one, returns the name that was probably meant.
-    fn take(&mut self, column: usize, mistakes: &mut Mistakes<'_>) -> Option<&'static str> {
+    fn assign(&mut self, column: usize, mistakes: &mut Mistakes<'_>) -> Option<&'static str> {
         let name = self.names[column].clone();
         let cell = Field { line: self.line, column: column + 1, name: &name, text: &name };
         if let Some(first) = self.names[..column].iter().position(|earlier| *earlier == name)
@@ -84,7 +84,7 @@ impl Header {
                     self.factors.push(column);
                     return None;
                 }
-                None => return unknown(&cell, mistakes),
+                None => return report_unknown(&cell, mistakes),
             },
         };
         *place = Some(column);
@@ -104,7 +104,7 @@ impl Header {
 pub(super) const OPEN_QUOTE: &str = "unclosed quotation mark on this line; close or remove it";
 
 /// Advice for a first line that names none of the columns.
-fn no_header(names: &[String]) -> Option<String> {
+fn advice_without_header(names: &[String]) -> Option<String> {
     let known = REQUIRED.into_iter().chain(OPTIONAL);
     if names.iter().any(|name| name.starts_with(FACTOR) || known.clone().any(|own| own == name)) {
         return None;
@@ -134,7 +134,7 @@ fn missing(name: &str) -> String {
 }
 
 /// Reports an unknown column; returns the name that was probably meant.
-fn unknown(cell: &Field<'_>, mistakes: &mut Mistakes<'_>) -> Option<&'static str> {
+fn report_unknown(cell: &Field<'_>, mistakes: &mut Mistakes<'_>) -> Option<&'static str> {
     if cell.text.is_empty() {
         mistakes.at(cell, "the column has no name; add a name, or remove the column and its comma");
         return None;

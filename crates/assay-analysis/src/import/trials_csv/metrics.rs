@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use assay_core::quantity::{Better, Scale};
 use assay_workloads::metrics;
 
-use super::cells;
-use super::table::Names;
+use super::{cells, table::Names};
 use crate::import::mistakes::{Field, Mistakes};
 use crate::import::words::{advice, quoted};
 
@@ -28,8 +27,8 @@ pub(super) struct Declared {
 
 impl Declared {
     pub(super) fn better(&self) -> Better {
-        let said = self.suffix.as_ref().and_then(|(suffix, ..)| suffix.better);
-        said.unwrap_or_else(|| metrics::better(&self.name))
+        let declared = self.suffix.as_ref().and_then(|(suffix, ..)| suffix.better);
+        declared.unwrap_or_else(|| metrics::better(&self.name))
     }
 
     pub(super) fn scale(&self) -> Scale {
@@ -66,6 +65,7 @@ impl Metrics {
         read
     }
 
+    /// The index of the metric that a cell names; `Err` if its suffix contradicts an earlier one.
     fn declare(&mut self, cell: &Field<'_>) -> Result<usize, String> {
         let mut parts = cell.text.split(':').map(str::trim);
         let name = parts.next().unwrap_or_default();
@@ -76,7 +76,7 @@ impl Metrics {
         if index == self.all.len() {
             self.all.push(Declared { name: name.to_owned(), suffix: None });
         }
-        let suffix = suffix(parts)?;
+        let suffix = parse_suffix(parts)?;
         contradiction_to_known(name, suffix)?;
         let declared = &mut self.all[index];
         match (&declared.suffix, suffix) {
@@ -96,7 +96,8 @@ impl Metrics {
     }
 }
 
-fn suffix<'a>(words: impl Iterator<Item = &'a str>) -> Result<Option<Suffix>, String> {
+/// Parses the words after the colons of a metric.
+fn parse_suffix<'a>(words: impl Iterator<Item = &'a str>) -> Result<Option<Suffix>, String> {
     let mut found: Option<Suffix> = None;
     for word in words {
         let mut suffix = found.unwrap_or_default();
@@ -126,8 +127,8 @@ fn suffix<'a>(words: impl Iterator<Item = &'a str>) -> Result<Option<Suffix>, St
 
 fn contradiction_to_known(name: &str, suffix: Option<Suffix>) -> Result<(), String> {
     let Some(known) = metrics::find(name) else { return Ok(()) };
-    let said = suffix.and_then(|suffix| suffix.better);
-    if said.is_none_or(|said| said == known.better) {
+    let declared = suffix.and_then(|suffix| suffix.better);
+    if declared.is_none_or(|better| better == known.better) {
         return Ok(());
     }
     let right = if known.better == Better::Lower { "lower" } else { "higher" };

@@ -1,16 +1,12 @@
 //! The rows of a file; names, levels and arms are numbers.
 
-use std::borrow::Borrow;
-use std::cmp::Ordering;
-use std::collections::HashMap;
-use std::hash::Hash;
+use std::{borrow::Borrow, cmp::Ordering, collections::HashMap, hash::Hash};
 
 use assay_core::lines::{OpenQuote, Splitter};
 use assay_study::results::record::Status;
 
-use super::cells;
 use super::header::{Header, OPEN_QUOTE};
-use super::metrics::Metrics;
+use super::{cells, metrics::Metrics};
 use crate::import::mistakes::{Field, Mistakes};
 
 /// Limit on arms: more suggest a column that is not a setting.
@@ -113,19 +109,19 @@ impl TrialTable {
         if let Err(OpenQuote(column)) = splitter.split(text) {
             mistakes.at(&header.cell(line, column - 1, text), OPEN_QUOTE);
         } else if has_right_length(header, line, splitter, mistakes)
-            && let Some(row) = self.row(header, line, splitter, mistakes)
+            && let Some(row) = self.parse_row(header, line, splitter, mistakes)
         {
             self.rows.push(row);
         }
         let too_many = self.arms.all.len() > MOST_ARMS;
         if too_many {
-            self.tell_too_many_arms(header, line, mistakes);
+            self.report_too_many_arms(header, line, mistakes);
         }
         !too_many
     }
 
     /// Reads every field, also after a mistake, to report all mistakes of a line.
-    fn row(
+    fn parse_row(
         &mut self,
         header: &Header,
         line: usize,
@@ -160,7 +156,7 @@ impl TrialTable {
         let value = header.value.and_then(|column| {
             mistakes.read(&cell(column), cells::value(text(column), may(Status::Failed)))
         });
-        let arm = self.arm(cell, mistakes);
+        let arm = self.parse_arm(cell, mistakes);
         let status = status?;
         let reason = header.reason.filter(|_| status != Status::Ok);
         let reason = reason.map(|index| splitter.field(index)).filter(|reason| !reason.is_empty());
@@ -177,7 +173,7 @@ impl TrialTable {
         })
     }
 
-    fn arm<'a>(
+    fn parse_arm<'a>(
         &mut self,
         cell: impl Fn(usize) -> Field<'a>,
         mistakes: &mut Mistakes<'_>,
@@ -192,7 +188,7 @@ impl TrialTable {
         (levels.len() == self.factors.len()).then(|| self.arms.add(&levels))
     }
 
-    fn tell_too_many_arms(&self, header: &Header, line: usize, mistakes: &mut Mistakes<'_>) {
+    fn report_too_many_arms(&self, header: &Header, line: usize, mistakes: &mut Mistakes<'_>) {
         let Some(most) = self.factors.iter().max_by_key(|factor| factor.levels.all.len()) else {
             return;
         };

@@ -1,12 +1,11 @@
 //! The flash table, and random operations of a card next to published ones as a figure.
 
-use assay_core::catalogue::About;
 use assay_core::exhibit::figure::{
     Axis, AxisScale, Colour, Figure, Guide, Look, Mark, Point, id_of, short,
 };
 use assay_core::exhibit::parts::{FigureRows, Sort, by_sort};
 use assay_core::exhibit::{Column, Exhibit, Row, Table, Unit, Value};
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::About, quantity::units::show};
 use assay_study::findings::shown::mark_trust;
 use assay_workloads::tell::FactsFigure;
 
@@ -41,8 +40,8 @@ pub fn exhibit(rows: &[CardRow]) -> Option<Exhibit> {
 
 fn table(first: &CardRow, rows: &[CardRow]) -> Table {
     let per = first.price.as_ref().map_or("price", |price| price.currency.as_str());
-    let mb = |own: &Option<CardNumber>| own.as_ref().map(|one| show::mb_per_s(one.value));
-    let iops = |own: &Option<CardNumber>| own.as_ref().map(|one| show::per_second(one.value));
+    let mb = |number: &Option<CardNumber>| number.as_ref().map(|one| show::mb_per_s(one.value));
+    let iops = |number: &Option<CardNumber>| number.as_ref().map(|one| show::per_second(one.value));
     let mut table = Table::new("flash table");
     table.add(Column::left("device"), rows, name);
     table.add(Column::right("read MB/s"), rows, |row| mb(&row.sequential_read));
@@ -57,7 +56,7 @@ fn table(first: &CardRow, rows: &[CardRow]) -> Table {
     table.add(Column::right(format!("IOPS/{per}")), rows, |row| {
         row.iops_per_unit.map(show::per_second)
     });
-    table.add(Column::left("90 IOPS").breaks(), rows, against_line);
+    table.add(Column::left("90 IOPS").breaks(), rows, compared_with_line);
     add_published(&mut table, &first.published);
     table.notes = rows.iter().flat_map(sentences).collect();
     table
@@ -68,6 +67,7 @@ fn add_published(table: &mut Table, published: &[FlashRow]) {
         let iops =
             |writes: bool| published.iter().find(|one| one.item == device && one.writes == writes);
         let mut cells = vec![Value::Missing; table.columns.len()];
+        // Columns of the device, read IOPS and write IOPS.
         cells[0] = format!("{device}, published").into();
         cells[3] = iops(false).map(|one| show::per_second(one.iops)).into();
         cells[4] = iops(true).map(|one| show::per_second(one.iops)).into();
@@ -81,7 +81,7 @@ fn name(row: &CardRow) -> String {
 }
 
 /// Random writes against the article's reference line, which is the first published figure.
-fn against_line(row: &CardRow) -> Option<&'static str> {
+fn compared_with_line(row: &CardRow) -> Option<&'static str> {
     let line = row.published.iter().find(|one| one.writes)?;
     Some(match line.place {
         RatingResult::Above => "above",
@@ -102,19 +102,18 @@ const IOPS: &str = "iops";
 const SORTS: [Sort<bool>; 2] =
     [(false, "here", Colour::Series(0), 0), (true, "published", Colour::Series(1), 3)];
 const MOST_CARDS: usize = 8;
-
 /// One access type: its heading, whether it writes, and the number of each card.
-type Way = (&'static str, bool, fn(&CardRow) -> Option<&CardNumber>);
-
-const WAYS: [Way; 2] = [
+type Access = (&'static str, bool, fn(&CardRow) -> Option<&CardNumber>);
+const ACCESSES: [Access; 2] = [
     ("4 KiB random writes", true, |card| card.random_write.as_ref()),
     ("4 KiB random reads", false, |card| card.random_read.as_ref()),
 ];
 
+/// The random IOPS of the cards, beside those of published devices; `None` without any point.
 fn figure(cards: &[&CardRow]) -> Option<Figure> {
     let first = cards.first()?;
     let (mut rows, mut points) = (FigureRows::default(), Vec::new());
-    for (heading, writes, number) in WAYS {
+    for (heading, writes, number) in ACCESSES {
         let numbers = cards.iter().filter_map(|card| Some((*card, number(card)?)));
         let mut numbers = numbers.filter(|(_, number)| is_positive(number.value)).peekable();
         if numbers.peek().is_none() {

@@ -15,7 +15,6 @@ use super::facts::noun;
 
 pub use exhibit::{CARD, exhibit};
 
-/// Published figures for comparison with a card.
 const ANCHORS: &str = include_str!("../../../reference/anchors.csv");
 /// The article's reference line: a 5400 rpm laptop disk.
 const LINE: &str = "5400 rpm laptop disk";
@@ -28,9 +27,8 @@ const SD_CARD: &str = "card";
 #[derive(Clone, Debug, PartialEq)]
 pub struct CardRow {
     pub device: String,
-    /// Sequential reads, bytes per second.
+    /// In bytes per second, as all rates.
     pub sequential_read: Option<CardNumber>,
-    /// Sequential writes, bytes per second.
     pub sequential_write: Option<CardNumber>,
     pub random_read: Option<CardNumber>,
     pub random_write: Option<CardNumber>,
@@ -223,23 +221,24 @@ fn card_number(cell: &Measurement) -> Option<CardNumber> {
 
 /// Compares the card's CI with each published figure; open if its number is not trusted.
 fn published_rows(read: Option<&CardNumber>, write: Option<&CardNumber>) -> Vec<FlashRow> {
-    let figure = |line: &str| {
+    let parse_figure = |line: &str| {
         let mut parts = line.splitn(5, ',').map(|part| part.trim_matches('"'));
         let (item, metric) = (parts.next()?.to_owned(), parts.next()?);
-        let (iops, _, kind) = (parts.next()?.parse().ok()?, parts.next()?, parts.next()?);
-        // The only place that parses the bundled table.
+        let (iops, _unit, kind) = (parts.next()?.parse().ok()?, parts.next()?, parts.next()?);
         let (number, writes) = match metric {
             "random read 4K" => (read, false),
             "random write 4K" => (write, true),
             _ => return None,
         };
-        let (line, place, kind) = (item == LINE, compare(number, iops), kind.to_owned());
+        let (line, place, kind) = (item == LINE, place_against(number, iops), kind.to_owned());
         Some(FlashRow { item, iops, kind, place, writes, line })
     };
-    ANCHORS.lines().filter(|line| !line.starts_with('#')).skip(1).filter_map(figure).collect()
+    let lines = ANCHORS.lines().filter(|line| !line.starts_with('#'));
+    // The first line is the header.
+    lines.skip(1).filter_map(parse_figure).collect()
 }
 
-fn compare(number: Option<&CardNumber>, iops: f64) -> RatingResult {
+fn place_against(number: Option<&CardNumber>, iops: f64) -> RatingResult {
     match number.filter(|number| is_sound(number)).and_then(|number| number.ci95) {
         Some([low, _]) if low > iops => RatingResult::Above,
         Some([_, high]) if high < iops => RatingResult::Below,
@@ -273,19 +272,22 @@ fn sentences(row: &CardRow, ratings: &[CardClaim]) -> Vec<String> {
 }
 
 /// Groups published cards by their position relative to the CI of random writes.
-fn other_cards(beside: &[FlashRow], random_write: Option<&CardNumber>) -> Vec<String> {
+fn other_cards(published: &[FlashRow], random_write: Option<&CardNumber>) -> Vec<String> {
     let is_sound = random_write.is_some_and(is_sound);
     let mut sentences = Vec::new();
     for place in [RatingResult::Above, RatingResult::Below, RatingResult::Open] {
-        let others = beside.iter().filter(|one| !one.line && one.writes && one.place == place);
+        let others = published.iter().filter(|one| !one.line && one.writes && one.place == place);
         let others: Vec<String> = others
             .map(|one| format!("{} ({} IOPS, {})", one.item, show::per_second(one.iops), one.kind))
             .collect();
+        if others.is_empty() {
+            continue;
+        }
         let how = match place {
-            _ if others.is_empty() => continue,
             RatingResult::Above => "are faster than",
             RatingResult::Below => "are slower than",
             RatingResult::Open if is_sound => "may be as fast as",
+            // All are open because the card's number is missing or doubted.
             RatingResult::Open => continue,
         };
         sentences.push(format!("Random writes {how} on {}.", others.join(", ")));
@@ -327,15 +329,15 @@ mod tests {
 
     #[test]
     fn a_place_needs_an_interval_on_one_side() {
-        let at = |ends| compare(Some(&number(100.0, ends)), 90.0);
+        let at = |ends| place_against(Some(&number(100.0, ends)), 90.0);
         assert_eq!(at(Some([91.0, 110.0])), RatingResult::Above);
         assert_eq!(at(Some([80.0, 110.0])), RatingResult::Open);
         assert_eq!(at(Some([60.0, 89.0])), RatingResult::Below);
         assert_eq!(at(None), RatingResult::Open);
-        assert_eq!(compare(None, 90.0), RatingResult::Open);
+        assert_eq!(place_against(None, 90.0), RatingResult::Open);
         for trust in [Trust::Suspect, Trust::Invalid] {
             let doubted = CardNumber { trust: Some(trust), ..number(100.0, Some([95.0, 105.0])) };
-            assert_eq!(compare(Some(&doubted), 90.0), RatingResult::Open);
+            assert_eq!(place_against(Some(&doubted), 90.0), RatingResult::Open);
         }
     }
 

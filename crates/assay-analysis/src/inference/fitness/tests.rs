@@ -182,7 +182,7 @@ fn why_a_number_is_missing_stands_with_its_bound_and_with_no_other() {
             reason: "needs 10,000 operations per trial, but had only 250".to_owned(),
             obstacle: None,
         });
-        tell(&mut found, &design);
+        add_fitness(&mut found, &design);
         found.answers.requirements.unwrap().bounds.remove(0).reasons
     };
     let is_why = |text: &String| {
@@ -253,7 +253,7 @@ fn a_drive_that_counts_errors_is_no_place_to_tell_anything_of() {
         let grown = grown.iter().map(|(name, by)| ((*name).to_owned(), *by)).collect();
         let drive = DriveHealth { drive: "sda".to_owned(), grown, ..DriveHealth::default() };
         found.environment.activity.drives = vec![drive];
-        tell(&mut found, &place(&NINE, "10 ms").measured.design);
+        add_fitness(&mut found, &place(&NINE, "10 ms").measured.design);
         found.answers.requirements.unwrap()
     };
     assert_eq!(seen(&[]).outcome, Fit::Pass);

@@ -14,10 +14,7 @@ use assay_study::findings::facts::{PlaceSort, Unknown};
 use assay_study::findings::places::{BaselineChoice, PlaceRow, Placed, Places, PublishedBeside};
 use assay_study::findings::{AbsentCell, Check, EnvironmentFacts, Findings, StudyFacts};
 
-use super::across::id_of_several;
-use super::days::Days;
-use super::sessions::common_margin;
-use super::verdicts::words::listed;
+use super::{across::id_of_several, days::Days, sessions::common_margin, verdicts::words::listed};
 
 use rows::PlaceRows;
 use spots::Platform;
@@ -45,21 +42,21 @@ pub struct PlatformQuery {
 /// # Errors
 /// Fails with the user's mistake: only one platform, an unknown platform, or no common workload.
 pub fn by_place(results: &[LabeledResult], query: PlatformQuery) -> Outcome<Findings> {
-    let mut spots = spots::spots(results)?;
+    let mut spots = spots::collect_platforms(results)?;
     if let [only] = spots.as_slice() {
         return Err(Failure::mistake(format!(
             "all numbers are from platform {}; add a result from another platform",
             only.placed.name
         )));
     }
-    let chosen = put_baseline_first(&mut spots, query.baseline.as_deref())?;
+    let choice = put_baseline_first(&mut spots, query.baseline.as_deref())?;
     let findings = results.iter().map(|result| &result.findings);
     let margin = query.margin.or_else(|| common_margin(findings));
     let table = rows::compare_platforms(&spots, margin, query.days);
     if !table.rows.iter().any(|row| row.comparison.is_some()) {
         return Err(nothing_in_common(&spots));
     }
-    let mut checks = remarks::remarks(&spots, chosen, &table, &query.beside);
+    let mut checks = remarks::platform_checks(&spots, choice, &table, &query.beside);
     if table.comparisons.iter().any(|comparison| comparison.min_detectable_ratios.is_some()) {
         checks.push(Check::new("sessions", query.days.words()));
     }
@@ -68,7 +65,7 @@ pub fn by_place(results: &[LabeledResult], query: PlatformQuery) -> Outcome<Find
     let summary = words::sentences(&spots, &rows, &comparisons);
     let places = Places {
         baseline: spots[0].placed.name.clone(),
-        chosen,
+        chosen: choice,
         rows,
         published: query.beside,
         platforms: spots.into_iter().map(|spot| spot.placed).collect(),
@@ -89,13 +86,13 @@ pub fn by_place(results: &[LabeledResult], query: PlatformQuery) -> Outcome<Find
 
 /// Puts the baseline first and emulated platforms last.
 fn put_baseline_first(spots: &mut [Platform], wanted: Option<&str>) -> Outcome<BaselineChoice> {
-    let (index, chosen) = match wanted {
+    let (index, choice) = match wanted {
         Some(wanted) => (find_platform(spots, wanted)?, BaselineChoice::Asked),
         None => default_baseline(spots),
     };
     spots[..=index].rotate_right(1);
     spots[1..].sort_by_key(|spot| spot.placed.is_emulated());
-    Ok(chosen)
+    Ok(choice)
 }
 
 fn default_baseline(spots: &[Platform]) -> (usize, BaselineChoice) {
@@ -107,7 +104,7 @@ fn default_baseline(spots: &[Platform]) -> (usize, BaselineChoice) {
     if let Some(index) = spots.iter().position(is_bare_metal) {
         return (index, BaselineChoice::BareMetal);
     }
-    if let Some(index) = spots.iter().position(|spot| spot.first) {
+    if let Some(index) = spots.iter().position(|spot| spot.is_table_baseline) {
         return (index, BaselineChoice::Table);
     }
     if let Some(index) = spots.iter().position(is_named_bare_metal) {
@@ -157,7 +154,7 @@ fn nothing_in_common(spots: &[Platform]) -> Failure {
 fn absent_cells(rows: &[PlaceRow]) -> Vec<AbsentCell> {
     let missing = rows.iter().filter_map(|row| {
         let reason = row.absent.clone()?;
-        let arm = rows::placed(&row.configuration, &row.platform);
+        let arm = rows::arm_with_place(&row.configuration, &row.platform);
         Some(AbsentCell::new(&row.workload, &arm, Some(&row.metric), reason))
     });
     missing.collect()

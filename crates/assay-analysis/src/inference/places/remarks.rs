@@ -12,14 +12,14 @@ use super::spots::{Platform, is_same_machine};
 use crate::inference::across::{self, Fact};
 use crate::inference::with_levels;
 
-pub(super) fn remarks(
+pub(super) fn platform_checks(
     spots: &[Platform],
-    chosen: BaselineChoice,
+    choice: BaselineChoice,
     table: &PlaceRows,
     beside: &[PublishedBeside],
 ) -> Vec<Check> {
     let mut checks: Vec<Check> = Vec::new();
-    if chosen == BaselineChoice::First {
+    if choice == BaselineChoice::First {
         checks.push(unexpected_baseline(&spots[0].placed));
     }
     for spot in spots {
@@ -98,7 +98,7 @@ fn different_protocols(spots: &[Platform]) -> Vec<Check> {
     let mut checks: Vec<Check> = Vec::new();
     for spot in spots {
         for result in &spot.results {
-            for difference in differences(first, result) {
+            for difference in protocol_differences(first, result) {
                 let id = if spot.results.len() > 1 { &*result.study.id } else { "" };
                 let subject = with_levels(&spot.placed.name, id);
                 let text = format!("{subject} against {}: {difference}", base.placed.name);
@@ -112,7 +112,7 @@ fn different_protocols(spots: &[Platform]) -> Vec<Check> {
 }
 
 /// The recorded settings that differ between two results; empty for two parts of the same result.
-fn differences(first: &Findings, other: &Findings) -> Vec<String> {
+fn protocol_differences(first: &Findings, other: &Findings) -> Vec<String> {
     if first.study.id == other.study.id {
         return Vec::new();
     }
@@ -121,15 +121,15 @@ fn differences(first: &Findings, other: &Findings) -> Vec<String> {
             Fact::new("Assay version", &findings.environment.assay),
             Fact::new("order", across::order(findings)),
         ];
-        facts.extend(across::work(findings));
+        facts.extend(across::workload_facts(findings));
         facts
     };
     let after = settings(other);
     let mut texts: Vec<String> = Vec::new();
-    for was in settings(first) {
-        let changed = after.iter().find(|is| is.key == was.key && !was.is_like(is));
-        let Some(is) = changed else { continue };
-        let text = format!("{} {} instead of {}", was.name, is.value, was.value);
+    for old in settings(first) {
+        let changed = after.iter().find(|new| new.key == old.key && !old.is_like(new));
+        let Some(new) = changed else { continue };
+        let text = format!("{} {} instead of {}", old.name, new.value, old.value);
         if !texts.contains(&text) {
             texts.push(text);
         }

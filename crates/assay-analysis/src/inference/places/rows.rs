@@ -2,20 +2,14 @@
 
 use assay_core::quantity::{Better, Scale, printed};
 use assay_core::stats::{FEWEST_FOR_INTERVAL, Sample, welch};
-use assay_study::findings::measurements::Series;
 use assay_study::findings::places::{PLACE, PUBLISHED_PERCENT, PlaceRow, PlatformUnit, Printed};
-use assay_study::findings::{Comparison, Kind, Measurement, TrialValue};
-use assay_study::results::plan::Arm;
-use assay_study::results::record::Status;
+use assay_study::findings::{Comparison, Kind, Measurement, TrialValue, measurements::Series};
+use assay_study::results::{plan::Arm, record::Status};
 use assay_workloads::metrics;
 
-use super::super::across::{self, Key, SampleUnit as Judged, Tests, key, level};
-use super::super::cells;
-use super::super::days::Days;
-use super::super::distinct;
-use super::super::verdicts::correct;
-use super::spots::Platform;
-use super::words;
+use super::super::across::{self, Key, SampleUnit, Tests, key, log_value};
+use super::super::{cells, days::Days, distinct, verdicts::apply_holm};
+use super::{spots::Platform, words};
 
 #[derive(Default)]
 pub(super) struct PlaceRows {
@@ -24,7 +18,7 @@ pub(super) struct PlaceRows {
     pub rows: Vec<PlaceRow>,
 }
 
-pub(super) fn placed(arm: &Arm, place: &str) -> Arm {
+pub(super) fn arm_with_place(arm: &Arm, place: &str) -> Arm {
     let mut arm = arm.clone();
     arm.insert(PLACE.to_owned(), place.to_owned());
     arm
@@ -33,14 +27,14 @@ pub(super) fn placed(arm: &Arm, place: &str) -> Arm {
 /// Returns all rows, the baseline of each workload first.
 pub(super) fn compare_platforms(spots: &[Platform], margin: Option<f64>, days: Days) -> PlaceRows {
     let mut table = PlaceRows::default();
-    for key in keys(spots) {
+    for key in compared_keys(spots) {
         add_rows(&mut table, spots, &key, margin, days);
     }
     table
 }
 
 /// Workloads in the order of the first result that has them. A metric that may be zero has no percentage.
-fn keys(spots: &[Platform]) -> Vec<Key> {
+fn compared_keys(spots: &[Platform]) -> Vec<Key> {
     let cells = spots.iter().flat_map(|spot| &spot.results).flat_map(|one| &one.measurements);
     let compared = cells.filter(|cell| cell.primary && !cell.control && cell.scale == Scale::Ratio);
     let mut keys = distinct(compared.map(key));
@@ -76,23 +70,22 @@ fn add_rows(table: &mut PlaceRows, spots: &[Platform], key: &Key, margin: Option
     let comparisons = compare_with_baseline(spots, key, &samples, margin, days);
     for (index, (spot, comparison)) in spots.iter().zip(comparisons).enumerate() {
         let sample = samples[index].as_ref();
-        let mut row = row(spot, key, sample);
-        match comparison {
-            Some(found) => {
-                row.percent = found.ratio.map(|ratio| percent(found.better, ratio));
-                row.percent_ci95 = found.ci95.and_then(|ends| percents(found.better, ends));
-                row.percent_ci95_simultaneous =
-                    found.ci95_simultaneous.and_then(|ends| percents(found.better, ends));
-                row.comparison = Some(found.id.clone());
-                table.comparisons.push(found);
-            }
-            None if index == 0 => row.percent = row.value.map(|_| 100.0),
-            None => {}
+        let mut row = platform_row(spot, key, sample);
+        if index == 0 {
+            row.percent = row.value.map(|_| 100.0);
+        }
+        if let Some(found) = comparison {
+            row.percent = found.ratio.map(|ratio| percent(found.better, ratio));
+            row.percent_ci95 = found.ci95.and_then(|ends| percents(found.better, ends));
+            row.percent_ci95_simultaneous =
+                found.ci95_simultaneous.and_then(|ends| percents(found.better, ends));
+            row.comparison = Some(found.id.clone());
+            table.comparisons.push(found);
         }
         row.printed = printed_percent(spots, spot, key);
         table.rows.push(row);
         if let Some(sample) = sample {
-            let configuration = placed(&key.2, &spot.placed.name);
+            let configuration = arm_with_place(&key.2, &spot.placed.name);
             table.cells.push(Measurement { configuration, ..sample.cell.clone() });
         }
     }
@@ -113,7 +106,7 @@ pub(super) fn percents(better: Better, ends: [f64; 2]) -> Option<[f64; 2]> {
     ends.iter().all(|end| end.is_finite()).then_some(ends)
 }
 
-type Pair = (Comparison, Option<Tests>, Judged);
+type TestedPair = (Comparison, Option<Tests>, SampleUnit);
 
 /// The comparisons of a workload, one per platform; `None` for the baseline and for platforms without a number.
 fn compare_with_baseline(
@@ -123,60 +116,63 @@ fn compare_with_baseline(
     margin: Option<f64>,
     days: Days,
 ) -> Vec<Option<Comparison>> {
-    let base = samples.first().and_then(Option::as_ref);
-    let mut pairs: Vec<Option<Pair>> = Vec::new();
+    let mut pairs: Vec<Option<TestedPair>> = Vec::new();
     for (spot, sample) in spots.iter().zip(samples).skip(1) {
-        let both = base.zip(sample.as_ref());
-        let compare = |(base, sample)| pair([&spots[0], spot], key, [base, sample], margin, days);
-        pairs.push(both.and_then(compare));
+        pairs.push(match (&samples[0], sample) {
+            (Some(base), Some(sample)) => {
+                compare_pair([&spots[0], spot], key, [base, sample], margin, days)
+            }
+            _ => None,
+        });
     }
     // An emulated platform gets no verdict, and no share of the error.
-    let is_judged = |(comparison, tests, _): &&Pair| comparison.primary && tests.is_some();
+    let is_judged = |(comparison, tests, _): &&TestedPair| comparison.primary && tests.is_some();
     let family = pairs.iter().flatten().filter(is_judged).count().max(1);
     let mut judged: Vec<Option<Comparison>> = vec![None];
     for (spot, pair) in spots.iter().skip(1).zip(pairs) {
         judged.push(pair.map(|(comparison, tests, unit)| {
-            let mut found = across::weighed(comparison, tests, family, unit);
-            // `pair` clears this for emulated platforms, to exclude them from the family.
+            let mut found = across::with_verdict(comparison, tests, family, unit);
             found.primary = true;
             found.text = words::speed_words(&found, &spots[0].placed, &spot.placed, &key.2);
             found
         }));
     }
-    correct(judged.iter_mut().flatten().filter(|found| found.verdict.is_some()));
+    apply_holm(judged.iter_mut().flatten().filter(|found| found.verdict.is_some()));
     judged
 }
 
 /// Compares a platform with the baseline; `None` if either has no number.
-fn pair(
+fn compare_pair(
     spots: [&Platform; 2],
     key: &Key,
     samples: [&PlatformSample; 2],
     margin: Option<f64>,
     days: Days,
-) -> Option<Pair> {
+) -> Option<TestedPair> {
     let [before, after] = [samples[0].sample?, samples[1].sample?];
     let names = spots.map(|spot| spot.placed.name.as_str());
-    let arms = names.map(|name| placed(&key.2, name));
+    let arms = names.map(|name| arm_with_place(&key.2, name));
     let cells = samples.map(|sample| &sample.cell);
     let mut found = across::comparison(cells[0], arms, Kind::BetweenResults, Some((before, after)));
     if let [Some(base), Some(value)] = samples.map(single_value) {
         // Printed numbers have the ratio that a reader computes from them, to the last digit.
-        (found.ratio, found.means) = (Some(value / base), Some([value, base]));
+        found.ratio = Some(value / base);
+        found.means = Some([value, base]);
     }
     across::add_trust_notes(&mut found, cells, names);
     let is_judged = !spots.iter().any(|spot| spot.placed.is_emulated());
+    // Excludes an emulated platform from the verdicts; `compare_with_baseline` sets it again.
     found.primary = is_judged;
     let is_enough = before.n.min(after.n) >= FEWEST_FOR_INTERVAL;
     let are_sessions = samples.iter().all(|sample| sample.unit == PlatformUnit::Sessions);
     let (unit, days) = if are_sessions {
-        (Judged::Sessions { margin }, None)
+        (SampleUnit::Sessions { margin }, None)
     } else if is_judged {
         let counts = samples.map(PlatformSample::days);
-        (Judged::OneDay(days), days.between([&before, &after], counts))
+        (SampleUnit::OneDay(days), days.between([&before, &after], counts))
     } else {
         // The spread between days matters only for a verdict.
-        (Judged::Trials, None)
+        (SampleUnit::Trials, None)
     };
     let tests = is_enough.then(|| Tests { welch: welch(&before, &after), days });
     Some((found, tests, unit))
@@ -184,14 +180,16 @@ fn pair(
 
 /// Returns the value of the only trial that counts; `None` if several count.
 fn single_value(platform: &PlatformSample) -> Option<f64> {
-    let mut counting = platform.cell.counting().into_iter().filter(|trial| level(trial).is_some());
     platform.sample.filter(|sample| sample.n == 1)?;
-    let value = counting.next()?.value;
-    value.filter(|_| counting.next().is_none())
+    let counting = platform.cell.counting().into_iter();
+    match counting.filter(|trial| log_value(trial).is_some()).collect::<Vec<_>>().as_slice() {
+        [only] => only.value,
+        _ => None,
+    }
 }
 
 /// The row of a platform, without its percentage.
-fn row(spot: &Platform, key: &Key, platform: Option<&PlatformSample>) -> PlaceRow {
+fn platform_row(spot: &Platform, key: &Key, platform: Option<&PlatformSample>) -> PlaceRow {
     let (workload, metric, arm) = key.clone();
     let better = platform.map_or_else(|| metrics::better(&metric), |platform| platform.cell.better);
     let valid = platform.filter(|platform| platform.sample.is_some());
@@ -205,7 +203,7 @@ fn row(spot: &Platform, key: &Key, platform: Option<&PlatformSample>) -> PlaceRo
         unit: platform.map_or(PlatformUnit::Trials, |platform| platform.unit),
         n,
         failed: platform.map_or(0, |platform| platform.failed),
-        value: valid.and_then(center),
+        value: valid.and_then(row_value),
         ci95: valid.filter(|platform| platform.cell.n == n).and_then(|platform| platform.cell.ci95),
         percent: None,
         percent_ci95: None,
@@ -218,7 +216,7 @@ fn row(spot: &Platform, key: &Key, platform: Option<&PlatformSample>) -> PlaceRo
     }
 }
 
-fn center(platform: &PlatformSample) -> Option<f64> {
+fn row_value(platform: &PlatformSample) -> Option<f64> {
     single_value(platform).or_else(|| platform.sample.map(|sample| sample.mean.exp()))
 }
 
@@ -247,18 +245,18 @@ fn platform_sample(spot: &Platform, key: &Key) -> Option<PlatformSample> {
     let trials = cells.iter().flat_map(|cell| &cell.trials);
     let failed = trials.filter(|trial| trial.status == Status::Failed).count();
     let valid: Vec<&Measurement> =
-        cells.iter().copied().filter(|cell| sample(cell).is_some()).collect();
+        cells.iter().copied().filter(|cell| cell_sample(cell).is_some()).collect();
     let (cell, unit) = match valid.as_slice() {
         [] => ((*cells.first()?).clone(), PlatformUnit::Trials),
         [only] => ((*only).clone(), PlatformUnit::Trials),
         days if days.len() >= FEWEST_FOR_INTERVAL => (mean_per_day(days), PlatformUnit::Sessions),
         few => (pool_trials(few), PlatformUnit::TrialsOfResults),
     };
-    Some(PlatformSample { sample: sample(&cell), cell, unit, failed })
+    Some(PlatformSample { sample: cell_sample(&cell), cell, unit, failed })
 }
 
 /// Logarithms of the trials behind a cell's number.
-fn sample(cell: &Measurement) -> Option<Sample> {
+fn cell_sample(cell: &Measurement) -> Option<Sample> {
     let values = cell.values().into_iter();
     Sample::of(&values.map(f64::ln).filter(|level| level.is_finite()).collect::<Vec<_>>())
 }
@@ -267,10 +265,10 @@ fn sample(cell: &Measurement) -> Option<Sample> {
 fn mean_per_day(days: &[&Measurement]) -> Measurement {
     let mut trials = Vec::new();
     for (replicate, cell) in (1..).zip(days) {
-        let value = sample(cell).map(|sample| sample.mean.exp());
+        let value = cell_sample(cell).map(|sample| sample.mean.exp());
         trials.push(TrialValue::bare(replicate, None, value, Status::Ok));
     }
-    cells::cell(Series::again(days[0], days, trials))
+    cells::unpaired_cell(Series::again(days[0], days, trials))
 }
 
 /// Joins the trials of a few results; replicate numbers continue.
@@ -283,11 +281,12 @@ fn pool_trials(few: &[&Measurement]) -> Measurement {
                 of.replicate += before;
                 of
             });
+            // Warm-ups have replicate 0.
             let replicate = if trial.replicate == 0 { 0 } else { before + trial.replicate };
             TrialValue { replicate, order: None, repeats, ..trial.clone() }
         }));
     }
-    cells::cell(Series::again(few[0], few, trials))
+    cells::unpaired_cell(Series::again(few[0], few, trials))
 }
 
 /// A published percentage against the published numbers: those of the platform with 100% are the base.
@@ -300,7 +299,7 @@ fn printed_percent(spots: &[Platform], spot: &Platform, key: &Key) -> Option<Pri
     let published_percent = published(spot)?;
     let base_spot = spots.iter().find(|spot| published(spot) == Some(100.0))?;
     let [base, platform] = [platform_sample(base_spot, key)?, platform_sample(spot, key)?];
-    let computed = percent(platform.cell.better, center(&platform)? / center(&base)?);
+    let computed = percent(platform.cell.better, row_value(&platform)? / row_value(&base)?);
     let decimals = printed::decimals(published_percent);
     let follows = printed::says(published_percent, decimals, computed);
     Some(Printed { percent: published_percent, computed, follows })

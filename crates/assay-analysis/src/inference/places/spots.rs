@@ -18,7 +18,7 @@ pub(super) struct Platform {
     /// One entry per result; arms do not include the platform.
     pub results: Vec<Findings>,
     /// Whether an imported table compares its other platforms with this one.
-    pub first: bool,
+    pub is_table_baseline: bool,
 }
 
 impl Platform {
@@ -41,7 +41,7 @@ impl Platform {
     }
 }
 
-pub(super) fn spots(results: &[LabeledResult]) -> Outcome<Vec<Platform>> {
+pub(super) fn collect_platforms(results: &[LabeledResult]) -> Outcome<Vec<Platform>> {
     let ids: Vec<&String> = results.iter().map(|result| &result.findings.study.id).collect();
     if let Some((_, id)) = ids.iter().enumerate().find(|(index, id)| ids[..*index].contains(id)) {
         return Err(Failure::mistake(format!("{id} was given twice; give each result once")));
@@ -59,9 +59,9 @@ pub(super) fn spots(results: &[LabeledResult]) -> Outcome<Vec<Platform>> {
 /// The platforms of one result: the levels of its factor `place`, else the platform that it ran on.
 fn platforms_of(result: &LabeledResult) -> Outcome<Vec<Platform>> {
     let findings = &result.findings;
-    let levels = levels(findings);
+    let levels = place_levels(findings);
     if levels.is_empty() {
-        return Ok(vec![measured(result)?]);
+        return Ok(vec![platform_of_run(result)?]);
     }
     if let Some(label) = &result.label {
         return Err(Failure::mistake(format!(
@@ -72,14 +72,14 @@ fn platforms_of(result: &LabeledResult) -> Outcome<Vec<Platform>> {
     }
     let baseline = findings.comparisons.iter().find_map(|found| found.baseline.get(PLACE));
     let platforms = levels.iter().map(|level| Platform {
-        placed: placed(findings, level.clone(), NameSource::Table, None),
+        placed: describe_place(findings, level.clone(), NameSource::Table, None),
         results: vec![at_level(findings, level)],
-        first: baseline == Some(level),
+        is_table_baseline: baseline == Some(level),
     });
     Ok(platforms.collect())
 }
 
-fn placed(
+fn describe_place(
     findings: &Findings,
     name: String,
     named: NameSource,
@@ -101,7 +101,7 @@ fn placed(
     }
 }
 
-fn levels(findings: &Findings) -> Vec<String> {
+fn place_levels(findings: &Findings) -> Vec<String> {
     if let Some(factor) = findings.study.factors.iter().find(|factor| factor.name == PLACE) {
         return factor.levels.clone();
     }
@@ -121,7 +121,7 @@ fn at_level(findings: &Findings, level: &String) -> Findings {
     part
 }
 
-fn measured(result: &LabeledResult) -> Outcome<Platform> {
+fn platform_of_run(result: &LabeledResult) -> Outcome<Platform> {
     let findings = &result.findings;
     let found = recorded_platform(&findings.environment);
     let named = if result.label.is_some() { NameSource::Given } else { NameSource::Found };
@@ -133,8 +133,8 @@ fn measured(result: &LabeledResult) -> Outcome<Platform> {
              --platform NAME"
         ))
     })?;
-    let placed = placed(findings, name, named, found);
-    Ok(Platform { placed, results: vec![findings.clone()], first: false })
+    let placed = describe_place(findings, name, named, found);
+    Ok(Platform { placed, results: vec![findings.clone()], is_table_baseline: false })
 }
 
 /// Name and kind of a platform from its records. Versions before places recorded less.

@@ -7,18 +7,17 @@ use assay_study::findings::{Comparison, Measurement, Sentence, Verdict};
 use assay_study::results::plan::{Arm, arm_in_words};
 
 use super::super::verdicts::words::{count_words, counted};
-use super::rows;
-use super::spots::Platform;
+use super::{rows, spots::Platform};
 use crate::inference::with_levels;
 
 pub(super) fn processors(count: Option<u32>) -> String {
-    let told = count.map(|count| counted(count as usize, "processor"));
-    told.unwrap_or_else(|| "CPUs not recorded".to_owned())
+    let words = count.map(|count| counted(count as usize, "processor"));
+    words.unwrap_or_else(|| "CPUs not recorded".to_owned())
 }
 
 pub(super) fn memory(bytes: Option<u64>) -> String {
-    let told = bytes.map(|bytes| format!("{} memory", show::bytes(bytes)));
-    told.unwrap_or_else(|| "memory not recorded".to_owned())
+    let words = bytes.map(|bytes| format!("{} memory", show::bytes(bytes)));
+    words.unwrap_or_else(|| "memory not recorded".to_owned())
 }
 
 /// Why a platform that ran a workload has no number for it.
@@ -36,12 +35,12 @@ pub(super) fn not_there(another: Option<&str>) -> String {
     }
 }
 
-fn work(workload: &str, arm: &Arm) -> String {
+fn work_words(workload: &str, arm: &Arm) -> String {
     with_levels(workload, &arm_in_words(arm.iter()))
 }
 
 /// Arm over baseline in percent of the baseline's speed, with the CI of the verdict.
-fn speed(found: &Comparison) -> Option<(f64, Option<[f64; 2]>)> {
+fn speed_percent(found: &Comparison) -> Option<(f64, Option<[f64; 2]>)> {
     let ends = found.ci95_simultaneous.or(found.ci95);
     let ends = ends.and_then(|ends| rows::percents(found.better, ends));
     Some((rows::percent(found.better, found.ratio?), ends))
@@ -55,16 +54,16 @@ fn loss_and_gain(better: Better, ratios: [f64; 2]) -> (String, String) {
     (show::percent(100.0 * (1.0 - low)), show::percent(100.0 * (high - 1.0)))
 }
 
+/// The speed of a platform as a share of the other's; machines differ, so a verdict only suggests.
 pub(super) fn speed_words(found: &Comparison, base: &Placed, place: &Placed, arm: &Arm) -> String {
-    let (what, base, name) = (work(&found.workload, arm), &base.name, &place.name);
-    let Some((percent, ends)) = speed(found) else {
+    let (what, base, name) = (work_words(&found.workload, arm), &base.name, &place.name);
+    let Some((percent, ends)) = speed_percent(found) else {
         return format!("{what}: no ratio between {name} and {base}.");
     };
     let [percent, low, high] = percents(percent, ends);
     let has = format!("{what}: {name} has {percent}% of the speed of {base}");
     if place.is_emulated() {
-        let interval = ends.map(|_| format!(" (95% CI {low} to {high})"));
-        let interval = interval.unwrap_or_default();
+        let interval = ends.map_or_else(String::new, |_| format!(" (95% CI {low} to {high})"));
         return format!("{has}{interval}. No verdict, because {name} is emulated.");
     }
     if ends.is_none() {
@@ -111,10 +110,10 @@ pub(super) fn sentences(
         row.workload == compared[0].workload && row.configuration == compared[0].configuration
     };
     if compared.iter().all(is_like_first) {
-        return one_workload(base, rows, comparisons).into_iter().collect();
+        return rank_platforms(base, rows, comparisons).into_iter().collect();
     }
     let places = spots[1..].iter().map(|spot| &spot.placed);
-    places.filter_map(|place| one_place(base, place, rows, comparisons)).collect()
+    places.filter_map(|place| platform_sentence(base, place, rows, comparisons)).collect()
 }
 
 /// Whether a row was compared with a baseline, and both numbers are valid.
@@ -129,12 +128,12 @@ fn is_compared(row: &PlaceRow, rows: &[PlaceRow], base: &str) -> bool {
 }
 
 /// One workload on many platforms: from the fastest to the slowest. Emulated platforms are excluded.
-fn one_workload(base: &str, rows: &[PlaceRow], comparisons: &[Comparison]) -> Option<Sentence> {
+fn rank_platforms(base: &str, rows: &[PlaceRow], comparisons: &[Comparison]) -> Option<Sentence> {
     let compared = |row: &&PlaceRow| !row.emulated && is_compared(row, rows, base);
     // If rows are equal, the first counts as the fastest: the sort is stable.
     let ranked = sort_by_percent(rows.iter().rev().filter(compared).collect());
     let (fastest, slowest) = (ranked.last()?, ranked.first()?);
-    let workload = work(&fastest.workload, &fastest.configuration);
+    let workload = work_words(&fastest.workload, &fastest.configuration);
     let [most, least] = [fastest, slowest].map(|row| percent_words(row));
     let text = format!(
         "{workload}: relative to {base}, {} is fastest with {most}% of the speed and {} is slowest with {least}%; {}.",
@@ -158,7 +157,7 @@ fn percent_words(row: &PlaceRow) -> String {
 }
 
 /// One platform over all workloads: from the smallest to the largest loss.
-fn one_place(
+fn platform_sentence(
     base: &str,
     place: &Placed,
     rows: &[PlaceRow],
@@ -167,12 +166,14 @@ fn one_place(
     let compared = |row: &&PlaceRow| row.platform == place.name && is_compared(row, rows, base);
     let ranked = sort_by_percent(rows.iter().filter(compared).collect());
     let speed = |row: &PlaceRow| {
-        format!("{}% ({})", percent_words(row), work(&row.workload, &row.configuration))
+        format!("{}% ({})", percent_words(row), work_words(&row.workload, &row.configuration))
     };
     let range = match ranked.as_slice() {
         [] => return None,
         [only] => speed(only),
-        [slowest, .., fastest] => format!("{} to {}", speed(slowest), speed(fastest)),
+        [slowest, .., fastest] => {
+            format!("{} to {}", speed(slowest), speed(fastest))
+        }
     };
     let end = if place.is_emulated() {
         "no verdict, because the platform is emulated".to_owned()

@@ -1,14 +1,12 @@
 //! Numbers of the study as bars, with published ones next to them.
 
-use assay_core::catalogue::About;
-use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{Figure, Look, Mark, Point, Series, id_of, short};
 use assay_core::exhibit::parts::{BEYOND, FigureRows, at_most, of_bars};
+use assay_core::{catalogue::About, exhibit::Unit};
 use assay_study::findings::shown::{mark_trust, metric_title, unit_of};
 use assay_workloads::tell::FactsFigure;
 
-use super::TOPIC;
-use super::table::PublishedGroup;
+use super::{TOPIC, table::PublishedGroup};
 
 pub static PUBLISHED: FactsFigure = FactsFigure {
     key: TOPIC,
@@ -29,6 +27,7 @@ pub(super) fn figures(groups: &[PublishedGroup<'_>]) -> Vec<Figure> {
     at_most(groups.iter().filter_map(figure).collect(), MOST_FIGURES, "metric")
 }
 
+/// The bars of a group; `None` if there is nothing measured here or nothing published.
 fn figure(group: &PublishedGroup<'_>) -> Option<Figure> {
     let unit = if group.ratio.is_some() { Unit::Ratio } else { unit_of(group.metric) };
     let (mut rows, mut measured, mut published) = (FigureRows::default(), Vec::new(), Vec::new());

@@ -3,10 +3,8 @@
 mod figure;
 mod table;
 
-use assay_core::exhibit::Exhibit;
-use assay_core::failure::Outcome;
-use assay_core::reference::Library;
 use assay_core::reference::sheet::{RoundedNumber, Sheet, SheetRow};
+use assay_core::{exhibit::Exhibit, failure::Outcome, reference::Library};
 use assay_study::findings::Findings;
 use assay_study::results::design::{Design, Pointer};
 use assay_study::results::plan::Arm;
@@ -57,13 +55,13 @@ pub fn exhibit(found: &Findings, published: &[Published]) -> Option<Exhibit> {
 }
 
 /// The published numbers that a design names; none for an emulator. Rows missing from newer tables are left out.
-pub(super) fn beside(design: &Design, emulated: bool) -> Vec<Published> {
+pub(super) fn published_numbers(design: &Design, emulated: bool) -> Vec<Published> {
     if emulated || design.published.is_empty() {
         return Vec::new();
     }
     let library = Library::shipped();
-    let of = |pointer: &Pointer| published_rows(&library, pointer).unwrap_or_default();
-    design.published.iter().flat_map(of).collect()
+    let rows = |pointer: &Pointer| published_rows(&library, pointer).unwrap_or_default();
+    design.published.iter().flat_map(rows).collect()
 }
 
 fn published_rows(library: &Library, pointer: &Pointer) -> Outcome<Vec<Published>> {
@@ -74,12 +72,13 @@ fn published_rows(library: &Library, pointer: &Pointer) -> Outcome<Vec<Published
 fn published_row(sheet: &Sheet, pointer: &Pointer, row: &SheetRow<'_>) -> Outcome<Published> {
     let (digits, unit) = (pointer.digits(row)?, pointer.unit(row));
     let size = pointer.unit_size(unit);
-    let number = value(digits);
-    let value = match &pointer.ratio {
-        Some(_) => number,
-        None => number.zip(size).map(|(number, size)| number * size),
+    let number = parse_value(digits);
+    // A ratio has no unit.
+    let (value, unit_text) = match &pointer.ratio {
+        Some(_) => (number, ""),
+        None => (number.zip(size).map(|(number, size)| number * size), unit),
     };
-    let spelled = if pointer.ratio.is_some() { "" } else { unit };
+    // A level is the name of a column, or else the level itself.
     let level = |(factor, level): (&String, &String)| {
         let level = row.text(level).map_or_else(|_| level.clone(), str::to_owned);
         (factor.clone(), level)
@@ -91,7 +90,7 @@ fn published_row(sheet: &Sheet, pointer: &Pointer, row: &SheetRow<'_>) -> Outcom
         workload: pointer.workload.clone(),
         configuration: pointer.at.iter().map(level).collect(),
         metric: pointer.metric.clone(),
-        text: format!("{digits} {spelled}").trim().to_owned(),
+        text: format!("{digits} {unit_text}").trim().to_owned(),
         value,
         unit: size.map(|size| PublishedUnit { name: unit.to_owned(), size }),
         ratio: pointer.ratio.clone(),
@@ -101,7 +100,7 @@ fn published_row(sheet: &Sheet, pointer: &Pointer, row: &SheetRow<'_>) -> Outcom
 }
 
 /// A plain number, or a fraction of two of them.
-fn value(digits: &str) -> Option<f64> {
+fn parse_value(digits: &str) -> Option<f64> {
     let number = |text: &str| RoundedNumber::parse(text.trim()).map(|printed| printed.value);
     let value = match digits.split_once('/') {
         Some((above, below)) => number(above)? / number(below)?,
@@ -133,7 +132,7 @@ mod tests {
         let library = Library::shipped();
         let mut named = 0;
         for (preset, _) in presets::all() {
-            for one in beside(&design(preset), false) {
+            for one in published_numbers(&design(preset), false) {
                 named += 1;
                 let (table, line) = one.table.split_once(':').unwrap();
                 let text = library.text(table).unwrap();
@@ -148,7 +147,7 @@ mod tests {
     }
 
     fn one(preset: &str, of: &str, metric: &str) -> Published {
-        let all = beside(&design(preset), false);
+        let all = published_numbers(&design(preset), false);
         let own = |one: &&Published| one.of == of && one.metric == metric;
         all.iter().find(own).cloned().unwrap_or_else(|| panic!("no {of} in {all:?}"))
     }
@@ -182,14 +181,14 @@ mod tests {
     fn what_could_not_have_been_says_so_and_only_there() {
         let rate = "bandwidth_bytes_per_s";
         let read = design("schedulers");
-        let read: Vec<Published> = beside(&read, false)
+        let read: Vec<Published> = published_numbers(&read, false)
             .into_iter()
             .filter(|one| one.workload == "sequential-read" && one.of.ends_with("btrfs"))
             .collect();
         assert_eq!(read.len(), 3);
         assert!(read.iter().all(|one| one.flags[0].contains("600 MB/s")), "{read:?}");
         let rewrite = |of: &str| {
-            let all = beside(&design("schedulers"), false);
+            let all = published_numbers(&design("schedulers"), false);
             all.into_iter().find(|one| one.workload == "rewrite" && one.of == of).unwrap().flags
         };
         assert!(rewrite("deadline on xfs")[0].contains("copy"));
@@ -199,9 +198,9 @@ mod tests {
 
     #[test]
     fn an_emulator_s_numbers_stand_beside_nobody_s_and_a_lost_row_is_left_out() {
-        assert!(beside(&design("surface"), true).is_empty());
+        assert!(published_numbers(&design("surface"), true).is_empty());
         let mut lost = design("surface");
         lost.published[0].row = vec!["no such row".to_owned()];
-        assert_eq!(beside(&lost, false).len(), design("surface").published.len() - 1);
+        assert_eq!(published_numbers(&lost, false).len(), design("surface").published.len() - 1);
     }
 }

@@ -9,8 +9,7 @@ use assay_study::results::plan::Arm;
 use assay_workloads::metrics::noun;
 
 use super::{Published, PublishedUnit};
-use crate::import::grouped;
-use crate::inference::distinct;
+use crate::{import::grouped, inference::distinct};
 
 /// Up to this number of arms, include those without published numbers.
 const MOST_ARMS: usize = 16;
@@ -44,25 +43,25 @@ pub(super) fn groups<'a>(findings: &'a Findings, all: &'a [Published]) -> Vec<Pu
     let groups = grouped(all, |one, other| {
         one.workload == other.workload && one.metric == other.metric && one.ratio == other.ratio
     });
-    let group = |all: Vec<&'a Published>| {
-        let ratio = all[0].ratio.as_deref();
+    let to_lines = |group: Vec<&'a Published>| {
+        let ratio = group[0].ratio.as_deref();
         let lines = match ratio {
-            Some(factor) => of_ratios(findings, &all, factor),
-            None => of_values(findings, &all),
+            Some(factor) => ratio_lines(findings, &group, factor),
+            None => value_lines(findings, &group),
         };
-        PublishedGroup { workload: &all[0].workload, metric: &all[0].metric, ratio, lines }
+        PublishedGroup { workload: &group[0].workload, metric: &group[0].metric, ratio, lines }
     };
-    groups.into_iter().map(group).collect()
+    groups.into_iter().map(to_lines).collect()
 }
 
 /// Published values, each with the number of the only arm at its levels, and the other arms if they are few.
-fn of_values<'a>(findings: &'a Findings, published: &[&'a Published]) -> Vec<PublishedLine<'a>> {
+fn value_lines<'a>(findings: &'a Findings, published: &[&'a Published]) -> Vec<PublishedLine<'a>> {
     let (workload, metric) = (&published[0].workload, &published[0].metric);
     let mut cells: Vec<&Measurement> =
         findings.measurements.iter().filter(|cell| !cell.control).collect();
     cells.retain(|cell| cell.workload == *workload && cell.metric == *metric);
     let line = |published: Option<&'a Published>, cell: Option<&Measurement>| PublishedLine {
-        own_name: cell.map(|cell| name(findings, &cell.configuration)).unwrap_or_default(),
+        own_name: cell.map(|cell| arm_name(findings, &cell.configuration)).unwrap_or_default(),
         published,
         own: cell.and_then(own_number),
     };
@@ -76,26 +75,31 @@ fn of_values<'a>(findings: &'a Findings, published: &[&'a Published]) -> Vec<Pub
             (Some(cell), None) if !one.configuration.is_empty() => Some(cell),
             _ => None,
         };
+        // Each arm is next to its first published number only.
         let cell = cell.filter(|cell| !matched.contains(&&cell.configuration));
         matched.extend(cell.map(|cell| &cell.configuration));
         lines.push(line(Some(*one), cell));
     }
     cells.retain(|cell| !matched.contains(&&cell.configuration));
-    if let ([cell], [one], true) = (cells.as_slice(), published, matched.is_empty()) {
+    let has_match = !matched.is_empty();
+    // One published number without levels belongs to the only arm.
+    if let ([cell], [one], false) = (cells.as_slice(), published, has_match) {
         return vec![line(Some(*one), Some(*cell))];
     }
-    if cells.len() > if matched.is_empty() { MOST_ARMS } else { MOST_BESIDE } {
+    let most = if has_match { MOST_BESIDE } else { MOST_ARMS };
+    if cells.len() > most {
         return lines;
     }
     let unmatched = cells.into_iter().map(|cell| line(None, Some(cell)));
-    if matched.is_empty() {
-        return unmatched.chain(lines).collect();
+    if has_match {
+        lines.into_iter().chain(unmatched).collect()
+    } else {
+        unmatched.chain(lines).collect()
     }
-    lines.into_iter().chain(unmatched).collect()
 }
 
 /// An arm by its varied levels, in the order of the study: `ext4, none`.
-fn name(findings: &Findings, arm: &Arm) -> String {
+fn arm_name(findings: &Findings, arm: &Arm) -> String {
     let varied = findings.study.factors.iter().filter(|factor| factor.varies());
     let levels: Vec<&str> =
         varied.filter_map(|factor| arm.get(&factor.name).map(String::as_str)).collect();
@@ -108,7 +112,7 @@ fn own_number(cell: &Measurement) -> Option<OwnNumber> {
 }
 
 /// Published ratios, and the study's ratios over the first level of the factor.
-fn of_ratios<'a>(
+fn ratio_lines<'a>(
     findings: &'a Findings,
     published: &[&'a Published],
     factor: &str,
@@ -174,14 +178,14 @@ impl PublishedGroup<'_> {
     fn bare(&self, value: f64) -> String {
         match (self.ratio, self.unit()) {
             (Some(_), _) => show::ratio(value),
-            (None, Some(unit)) => digits(value / unit.size),
+            (None, Some(unit)) => display_digits(value / unit.size),
             (None, None) => unit_of(self.metric).alone(value),
         }
     }
 }
 
 /// At least three digits, and all digits before the decimal point.
-fn digits(value: f64) -> String {
+fn display_digits(value: f64) -> String {
     if value.abs() >= 1000.0 { format!("{value:.0}") } else { show::three_digits(value) }
 }
 
@@ -211,9 +215,9 @@ fn table(group: &PublishedGroup<'_>) -> Table {
     };
     let lines = &group.lines;
     let mut table = Table::new(group.title());
-    table.add(Column::key("article"), lines, PublishedLine::published_unit_of);
+    table.add(Column::key("article"), lines, PublishedLine::published_name);
     table.add(Column::right("published"), lines, |line| line.published.map(|one| &one.text));
-    table.add(Column::key("here"), lines, PublishedLine::here);
+    table.add(Column::key("here"), lines, PublishedLine::measured_name);
     table.add(Column::right(unit), lines, |line| Some(group.bare(line.own.as_ref()?.value)));
     table.add(Column::right("95% CI").detail(), lines, |line| {
         let ends = line.own.as_ref()?.interval?;
@@ -224,7 +228,7 @@ fn table(group: &PublishedGroup<'_>) -> Table {
         line.own.as_ref().map_or_else(|| "".into(), |own| Rating::cell(own.rating))
     });
     for (row, line) in table.rows.iter_mut().zip(lines) {
-        let name = [line.published_unit_of(), line.here()].join(" ");
+        let name = [line.published_name(), line.measured_name()].join(" ");
         row.name = format!("{}: {}", group.title(), name.trim());
         // Doubts about a published number are printed below it.
         row.notes = line.published.map(|one| one.flags.clone()).unwrap_or_default();
@@ -233,11 +237,11 @@ fn table(group: &PublishedGroup<'_>) -> Table {
 }
 
 impl PublishedLine<'_> {
-    fn published_unit_of(&self) -> &str {
+    fn published_name(&self) -> &str {
         self.published.map_or("", |one| &one.of)
     }
 
-    fn here(&self) -> &str {
+    fn measured_name(&self) -> &str {
         self.own.as_ref().map_or("", |_| &self.own_name)
     }
 }

@@ -4,23 +4,20 @@ use assay_core::quantity::units::show;
 use assay_study::findings::{Findings, Trust, as_sentence, is_wide};
 use assay_workloads::io::Pattern;
 
-use super::super::acknowledged::of_row;
-use super::super::facts;
-use super::super::rows::RowTrials;
-use super::about;
-use crate::rules::carried;
+use super::super::{acknowledged::sync_remark, facts, rows::RowTrials};
+use super::number_prefix;
+use crate::rules::link_capacity;
 
 /// 4 KiB random IOPS of a 5400 rpm laptop disk ("author's rule", reference/anchors.csv).
 const LAPTOP_DISK: f64 = 90.0;
 /// Below this fraction of a laptop disk's rate, a drive is called much slower.
 const MUCH_SLOWER: f64 = 0.5;
 /// Ratio within which a rate is "about what a laptop disk reaches".
-const LIKE: f64 = 1.25;
+const SIMILAR: f64 = 1.25;
 /// From this ratio on, a laptop disk is not a useful yardstick.
 const FAR_BEYOND: f64 = 20.0;
 /// From this ratio of reads to writes on, the difference is worth a sentence.
 const UNEQUAL: f64 = 3.0;
-
 /// Upper limit of each link in bytes per second, slowest first: USB 2.0 signals 480 Mbit/s, gigabit Ethernet 1 Gbit/s,
 /// SATA 6 Gbit/s, or 4.8 Gbit/s after 8b/10b coding.
 const LINKS: [(&str, f64); 3] =
@@ -36,10 +33,16 @@ const NEAR_USB_2: f64 = 0.6;
 /// Sentences on one target, the most important first.
 pub(super) fn sentences(rows: &[RowTrials<'_>], found: &Findings, noun: &str) -> Vec<String> {
     let rows = OwnerRows { rows, found };
-    [random(&rows, noun), commits(&rows), acknowledged(&rows), sequential(&rows), unequal(&rows)]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        random_access(&rows, noun),
+        commit_latency(&rows),
+        sync_remarks(&rows),
+        sequential_rate(&rows),
+        read_write_gap(&rows),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 struct OwnerRows<'a> {
@@ -49,8 +52,8 @@ struct OwnerRows<'a> {
 
 impl OwnerRows<'_> {
     /// A row's number of a standard workload; `None` if it is invalid or missing.
-    fn number(&self, wanted: Usual, metric: &str) -> Option<StatedNumber> {
-        let row = self.rows.iter().find(|row| usual(row) == Some(wanted))?;
+    fn number(&self, wanted: Access, metric: &str) -> Option<StatedNumber> {
+        let row = self.rows.iter().find(|row| access(row) == Some(wanted))?;
         let cell = self.found.cell(&row.workload.name, &row.arm, metric)?;
         let trust = cell.trust.filter(|trust| *trust != Trust::Invalid)?;
         Some(StatedNumber { value: cell.value()?, ci95: cell.ci95, trust })
@@ -69,7 +72,7 @@ impl StatedNumber {
     }
 
     fn about(&self) -> &'static str {
-        about(self.trust).unwrap_or_default()
+        number_prefix(self.trust).unwrap_or_default()
     }
 
     /// The 95% CI as multiples of a yardstick. A sentence compares only if both ends are on the same side.
@@ -90,10 +93,10 @@ impl StatedNumber {
 }
 
 /// Random writes, or reads on a read-only target, against a laptop disk.
-fn random(target: &OwnerRows<'_>, noun: &str) -> Option<String> {
-    let writable = target.rows.iter().any(|row| usual(row) == Some(Usual::RandomWrite));
+fn random_access(target: &OwnerRows<'_>, noun: &str) -> Option<String> {
+    let writable = target.rows.iter().any(|row| access(row) == Some(Access::RandomWrite));
     let (what, wanted) =
-        if writable { ("writes", Usual::RandomWrite) } else { ("reads", Usual::RandomRead) };
+        if writable { ("writes", Access::RandomWrite) } else { ("reads", Access::RandomRead) };
     Some(random_sentence(what, &target.number(wanted, "iops")?, noun))
 }
 
@@ -108,21 +111,26 @@ fn random_sentence(what: &str, number: &StatedNumber, noun: &str) -> String {
     let Some([low, high]) = number.ratios(LAPTOP_DISK) else {
         return format!("{begin}{disk_rate}.");
     };
-    let advice = match () {
+    if high < 1.0 / SIMILAR {
         // No advice from doubtful numbers.
-        () if !number.is_trusted() => String::new(),
-        () if high < MUCH_SLOWER => format!(". Do not run an operating system from this {noun}"),
-        () => format!(". An operating system will feel slow on this {noun}"),
-    };
-    let (about, times) = (number.about(), times(number.value / LAPTOP_DISK, [low, high]));
-    match () {
-        () if high < 1.0 / LIKE => format!("{begin}{disk_rate}{advice}."),
-        () if low >= 1.0 / LIKE && high <= LIKE => {
-            format!("{begin}, about as many as a 5400 rpm laptop disk ({disk}).")
-        }
-        () if low > FAR_BEYOND => format!("{begin} at queue depth 1{disk_rate}."),
-        () if low <= LIKE => format!("{begin}{disk_rate}."),
-        () => format!("{begin}, {about}{times} times as many as a 5400 rpm laptop disk ({disk})."),
+        let advice = if !number.is_trusted() {
+            String::new()
+        } else if high < MUCH_SLOWER {
+            format!(". Do not run an operating system from this {noun}")
+        } else {
+            format!(". An operating system will feel slow on this {noun}")
+        };
+        format!("{begin}{disk_rate}{advice}.")
+    } else if low >= 1.0 / SIMILAR && high <= SIMILAR {
+        format!("{begin}, about as many as a 5400 rpm laptop disk ({disk}).")
+    } else if low > FAR_BEYOND {
+        format!("{begin} at queue depth 1{disk_rate}.")
+    } else if low <= SIMILAR {
+        // The interval contains several of these cases.
+        format!("{begin}{disk_rate}.")
+    } else {
+        let (about, times) = (number.about(), times(number.value / LAPTOP_DISK, [low, high]));
+        format!("{begin}, {about}{times} times as many as a 5400 rpm laptop disk ({disk}).")
     }
 }
 
@@ -142,11 +150,11 @@ fn two_digits(value: f64) -> f64 {
 }
 
 /// Commit latency for a database or a mail server, if syncs are known to reach the medium.
-fn commits(target: &OwnerRows<'_>) -> Option<String> {
+fn commit_latency(target: &OwnerRows<'_>) -> Option<String> {
     if target.rows.iter().any(RowTrials::is_borrowed) {
         return None;
     }
-    let number = target.number(Usual::Commit, "iops")?;
+    let number = target.number(Access::Commit, "iops")?;
     Some(format!(
         "A database or mail server that syncs every commit waits {}{} per commit on average: {} at queue depth 1.",
         number.about(),
@@ -155,18 +163,18 @@ fn commits(target: &OwnerRows<'_>) -> Option<String> {
     ))
 }
 
-fn acknowledged(target: &OwnerRows<'_>) -> Option<String> {
-    target.rows.iter().find_map(of_row).map(as_sentence)
+fn sync_remarks(target: &OwnerRows<'_>) -> Option<String> {
+    target.rows.iter().find_map(sync_remark).map(as_sentence)
 }
 
-fn sequential(target: &OwnerRows<'_>) -> Option<String> {
+fn sequential_rate(target: &OwnerRows<'_>) -> Option<String> {
     let metric = "bandwidth_bytes_per_s";
-    let (what, number) = match target.number(Usual::SequentialRead, metric) {
+    let (what, number) = match target.number(Access::SequentialRead, metric) {
         Some(reads) => ("reads", reads),
-        None => ("writes", target.number(Usual::SequentialWrite, metric)?),
+        None => ("writes", target.number(Access::SequentialWrite, metric)?),
     };
     let begin = format!("Sequential {what}: {}", number.shown(show::rate));
-    let link = target.rows.first().and_then(|row| row.site).and_then(carried);
+    let link = target.rows.first().and_then(|row| row.site).and_then(link_capacity);
     let near = |most: f64| if most < USB_3 { NEAR_USB_2 } else { NEAR_LINK };
     if let Some((link, most)) = link.filter(|(_, most)| number.value > near(*most) * most) {
         let words = format!("{link}, at most {}", show::rate(most));
@@ -187,15 +195,15 @@ fn sequential(target: &OwnerRows<'_>) -> Option<String> {
 }
 
 /// Reads and writes that are far apart, random ones first.
-fn unequal(target: &OwnerRows<'_>) -> Option<String> {
+fn read_write_gap(target: &OwnerRows<'_>) -> Option<String> {
     let pairs = [
-        ("Random", Usual::RandomRead, Usual::RandomWrite, "iops"),
-        ("Sequential", Usual::SequentialRead, Usual::SequentialWrite, "bandwidth_bytes_per_s"),
+        ("Random", Access::RandomRead, Access::RandomWrite, "iops"),
+        ("Sequential", Access::SequentialRead, Access::SequentialWrite, "bandwidth_bytes_per_s"),
     ];
     pairs.into_iter().find_map(|(kind, read, write, metric)| {
-        let (read, write) = (target.number(read, metric)?, target.number(write, metric)?);
+        let [read, write] = [target.number(read, metric)?, target.number(write, metric)?];
         let worst = read.trust.max(write.trust);
-        let about = about(worst)?;
+        let about = number_prefix(worst)?;
         let doubt = if worst == Trust::Trusted { "" } else { " (suspect numbers)" };
         let (fast, slow, faster, slower) = if read.value > write.value {
             (read, write, "reads", "writes")
@@ -215,7 +223,7 @@ fn unequal(target: &OwnerRows<'_>) -> Option<String> {
 const SMALL: u64 = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Usual {
+enum Access {
     RandomRead,
     RandomWrite,
     Commit,
@@ -223,17 +231,17 @@ enum Usual {
     SequentialWrite,
 }
 
-fn usual(row: &RowTrials<'_>) -> Option<Usual> {
+fn access(row: &RowTrials<'_>) -> Option<Access> {
     // Rate limits and pauses hide the drive's rate; mixed block sizes have no yardstick.
     let io =
         facts::io(row.workload).filter(|io| !io.rate_limited && !io.shaped && !io.partly_synced)?;
     let single = io.size_bytes == SMALL && row.workload.work.asked_in_flight() == 1;
     match (io.pattern, io.only_reads(), io.only_writes()) {
-        (Pattern::Sequential, true, _) => Some(Usual::SequentialRead),
-        (Pattern::Sequential, _, true) if !io.data_sync => Some(Usual::SequentialWrite),
-        (Pattern::Random, true, _) if single => Some(Usual::RandomRead),
-        (_, _, true) if single && io.data_sync => Some(Usual::Commit),
-        (Pattern::Random, _, true) if single => Some(Usual::RandomWrite),
+        (Pattern::Sequential, true, _) => Some(Access::SequentialRead),
+        (Pattern::Sequential, _, true) if !io.data_sync => Some(Access::SequentialWrite),
+        (Pattern::Random, true, _) if single => Some(Access::RandomRead),
+        (_, _, true) if single && io.data_sync => Some(Access::Commit),
+        (Pattern::Random, _, true) if single => Some(Access::RandomWrite),
         _ => None,
     }
 }

@@ -110,7 +110,6 @@ fn access_table(found: &Findings, accesses: &[Accesses]) -> Table {
     table
 }
 
-/// Rating of a row's numbers with this trust.
 fn rating(row: Option<&Measurement>, trust: Option<Trust>) -> Option<Rating> {
     let is_lent = trust == Some(Trust::Trusted) && row.is_some_and(Measurement::is_lent);
     trust.map(|trust| Rating { trust, is_lent })
@@ -203,6 +202,7 @@ fn points(surface: &Surface, name: &str) -> Vec<Point> {
     points
 }
 
+/// The single operations over the area, as dots; `None` if no trial stored any.
 fn access_figure(accesses: &[Accesses], names: &Names) -> Option<Figure> {
     let first = accesses.first()?;
     let several = accesses.iter().any(|one| one.workload != first.workload);

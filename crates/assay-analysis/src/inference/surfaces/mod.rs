@@ -2,14 +2,12 @@
 
 mod exhibit;
 
-use assay_core::quantity::units::show;
-use assay_core::stats::geometric_mean;
-use assay_study::findings::measurements::Series;
-use assay_study::findings::{TrialValue, Trust};
+use assay_core::{quantity::units::show, stats::geometric_mean};
+use assay_study::findings::{TrialValue, Trust, measurements::Series};
 use assay_study::results::plan::{Area, Arm, Plan};
 use assay_workloads::io::{self, random_offsets, sample_offset};
 
-use super::cells::{number, summarised};
+use super::cells::{counted_values, row_value};
 use super::rows::{MeasuredTrial, RowTrials};
 use super::series::cell_trial;
 
@@ -53,7 +51,6 @@ pub struct Extremes {
     pub highest: f64,
 }
 
-/// Latencies of single operations at random positions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Accesses {
     pub workload: String,
@@ -78,14 +75,19 @@ pub struct Band {
 }
 
 /// The surface of a row whose plan determines the offsets; `None` for a control.
-pub(super) fn of_row(plan: &Plan, row: &RowTrials<'_>, series: &[Series]) -> Option<Surface> {
+pub(super) fn surface_of_row(
+    plan: &Plan,
+    row: &RowTrials<'_>,
+    series: &[Series],
+) -> Option<Surface> {
     if row.workload.control || row.trials.is_empty() {
         return None;
     }
     let area = row.workload.own_part(&plan.surveys.get(row.workload.target)?.area);
     let io = io::IoPlan::of(&row.workload.work)?;
+    // Only for work with evenly spaced samples.
     sample_offset(io, &area, 0)?;
-    let places = places(io, &area, row);
+    let places = positions_with_rates(io, &area, row);
     let rates = places.iter().map(|place| place.bandwidth_bytes_per_s);
     Some(Surface {
         workload: row.workload.name.clone(),
@@ -94,12 +96,12 @@ pub(super) fn of_row(plan: &Plan, row: &RowTrials<'_>, series: &[Series]) -> Opt
         bands: (0..BANDS).map(|index| band(io, &area, row, index)).collect(),
         whole: extremes(rates, series, "bandwidth_bytes_per_s"),
         positions: places,
-        note: cut_short(row),
+        note: incomplete_note(row),
     })
 }
 
 /// Each position of a row with its rate; empty if there are too many to draw.
-fn places(io: &io::IoPlan, area: &Area, row: &RowTrials<'_>) -> Vec<Spot> {
+fn positions_with_rates(io: &io::IoPlan, area: &Area, row: &RowTrials<'_>) -> Vec<Spot> {
     let count = io.operations.filter(|count| *count <= MOST_PLACES).unwrap_or(0);
     let bytes = f64::from(io.size_bytes());
     let trials = summed_trials(row);
@@ -136,10 +138,9 @@ fn extremes(
 ) -> Option<Extremes> {
     let own = series.iter().find(|series| series.metric == metric)?;
     let [lowest, highest] = ends(values)?;
-    Some(Extremes { lowest, mean: number(&own.trials, None)?, highest })
+    Some(Extremes { lowest, mean: row_value(&own.trials, None)?, highest })
 }
 
-/// The lowest and the highest of some values.
 fn ends(values: impl Iterator<Item = f64> + Clone) -> Option<[f64; 2]> {
     Some([values.clone().reduce(f64::min)?, values.reduce(f64::max)?])
 }
@@ -149,6 +150,7 @@ pub(super) fn accesses(plan: &Plan, row: &RowTrials<'_>, series: &[Series]) -> O
     let area = plan.surveys.get(row.workload.target)?.area;
     let area = row.workload.own_part(&area);
     let io = io::IoPlan::of(&row.workload.work).filter(|_| !row.workload.control)?;
+    // Only for work with random samples.
     drop(random_offsets(io, &area, 0)?);
     let trials = summed_trials(row);
     let details = || trials.iter().filter_map(|trial| io_detail(trial));
@@ -176,28 +178,27 @@ pub(super) fn accesses(plan: &Plan, row: &RowTrials<'_>, series: &[Series]) -> O
     })
 }
 
-fn cut_short(row: &RowTrials<'_>) -> Option<String> {
+fn incomplete_note(row: &RowTrials<'_>) -> Option<String> {
     let places = row.workload.work.operations()?;
     let details = row.counting().filter_map(|trial| io_detail(trial));
     let reached: Vec<u64> = details.map(|io| io.sample_latencies_ns.len() as u64).collect();
-    let cut = reached.iter().filter(|count| **count < places).count();
-    reached.iter().min().filter(|_| cut > 0).map(|fewest| {
-        format!(
-            "the time limit of {} ended {cut} of {} trials early (at least {} of {} positions completed); use a \
-             longer time limit",
-            show::duration(row.workload.time_ns as f64),
-            reached.len(),
-            show::count(*fewest),
-            show::count(places)
-        )
-    })
+    let fewest = reached.iter().min().filter(|fewest| **fewest < places)?;
+    Some(format!(
+        "the time limit of {} ended {} of {} trials early (at least {} of {} positions completed); use a longer time \
+         limit",
+        show::duration(row.workload.time_ns as f64),
+        reached.iter().filter(|count| **count < places).count(),
+        reached.len(),
+        show::count(*fewest),
+        show::count(places)
+    ))
 }
 
 fn band(io: &io::IoPlan, area: &Area, row: &RowTrials<'_>, band: u64) -> Band {
     let rate = |trial: &MeasuredTrial<'_>| rate_in_band(io, area, trial, band);
     let trials: Vec<TrialValue> =
         row.trials.iter().map(|trial| cell_trial(trial, rate(trial))).collect();
-    let values = summarised(&trials);
+    let values = counted_values(&trials);
     let share = |band: u64| (band * 100 / BANDS) as u32;
     Band {
         from_percent: share(band),
@@ -239,7 +240,7 @@ mod tests {
 
     use super::super::tests::Bench;
     use super::super::{design, rows, series};
-    use super::{Accesses, Surface, accesses, exhibit, of_row};
+    use super::{Accesses, Surface, accesses, exhibit, surface_of_row};
     use crate::rules::testing;
 
     const PLACES: u64 = 100;
@@ -272,7 +273,7 @@ mod tests {
         let workload = bench.plan.workloads.last_mut().unwrap();
         let io = testing::io_of(workload);
         (io.pattern, io.operations, io.threads, io.queue_depth) = (Pattern::Random, Some(4), 1, 1);
-        let found = places(&bench).1.unwrap();
+        let found = positions_with_rates(&bench).1.unwrap();
         let whole = found.whole;
         assert_eq!((whole.lowest, whole.highest), (100.0, 400.0));
         assert_eq!(Some(whole.mean), in_table(&bench, "latency_mean_ns"));
@@ -282,7 +283,7 @@ mod tests {
         assert!(found.dots.iter().all(|(percent, _)| (0.0..100.0).contains(percent)));
         let workload = bench.plan.workloads.last_mut().unwrap();
         testing::io_of(workload).queue_depth = 8;
-        assert!(places(&bench).1.is_none() && bench.findings().exhibits.is_empty());
+        assert!(positions_with_rates(&bench).1.is_none() && bench.findings().exhibits.is_empty());
     }
 
     /// Two of three trials were disturbed: the row summarizes all three, and so does each position.
@@ -341,13 +342,13 @@ mod tests {
     }
 
     /// Surface and accesses of the last workload.
-    fn places(bench: &Bench) -> (Option<Surface>, Option<Accesses>) {
+    fn positions_with_rates(bench: &Bench) -> (Option<Surface>, Option<Accesses>) {
         let Bench { plan, environment, trials, .. } = bench;
         let last = plan.workloads.len() - 1;
         let own: Vec<&Trial> = trials.iter().filter(|trial| trial.workload == last).collect();
-        let row = rows::row(&plan.workloads[last], plan, environment, &own);
-        let (series, _) = series::series(&design(plan), &row);
-        (of_row(plan, &row, &series), accesses(plan, &row, &series))
+        let row = rows::row_of(&plan.workloads[last], plan, environment, &own);
+        let (series, _) = series::row_series(&design(plan), &row);
+        (surface_of_row(plan, &row, &series), accesses(plan, &row, &series))
     }
 
     fn surface(bench: &Bench) -> Surface {
@@ -355,7 +356,7 @@ mod tests {
         let topics: Vec<&str> = exhibits.iter().map(|one| one.topic.as_str()).collect();
         assert_eq!(topics, ["surface"]);
         assert_eq!((exhibits[0].tables.len(), exhibits[0].figures.len()), (1, 1));
-        places(bench).0.unwrap()
+        positions_with_rates(bench).0.unwrap()
     }
 
     #[test]

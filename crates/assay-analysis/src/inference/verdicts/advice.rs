@@ -1,10 +1,8 @@
 //! Advice: the best arm per workload as a candidate, levels to avoid, and trade-offs between workloads.
 
-use std::cmp::Ordering;
-use std::collections::BTreeSet;
+use std::{cmp::Ordering, collections::BTreeSet};
 
-use assay_core::quantity::level_number;
-use assay_core::stats::Sample;
+use assay_core::{quantity::level_number, stats::Sample};
 use assay_study::findings::{Advice, AdviceKind, AdviceStatus, Comparison, Effect, Rank, Verdict};
 use assay_study::plan::arms::matches;
 use assay_study::results::design::{Design, Factor};
@@ -14,7 +12,7 @@ use super::arms::{Question, Runs};
 use super::bound::ErrorBound;
 use super::contrasts::{Contrast, contrasts, is_other_work};
 use super::noise::{Reach, reach};
-use super::pairs::{pairs, signed};
+use super::pairs::{pairs, signed_interval};
 use super::words_of_advice as words;
 use crate::import::grouped;
 
@@ -60,50 +58,50 @@ pub(super) fn advice(evidence: &AdviceInput<'_, '_>, stage: AdviceStage) -> Vec<
             AdviceStatus::Candidate
         }
     };
-    let piece = |sentence: String, more: &str, evidence: Vec<String>, kind| {
+    let new_advice = |sentence: String, more: &str, evidence: Vec<String>, kind| {
         let text = format!("{sentence}{more}");
         Advice { text, sentence, evidence, status, kind, lines: Vec::new() }
     };
     let contrasts = contrasts(evidence);
     let trade_offs = trade_offs(&contrasts);
-    let traded: BTreeSet<&Arm> = trade_offs.iter().flatten().map(|one| &one.what).collect();
+    let traded: BTreeSet<&Arm> = trade_offs.iter().flatten().map(|one| &one.levels).collect();
     let mut advice = Vec::new();
     for question in evidence.questions {
         let Some((best, tied)) = best_arm(evidence, question) else { continue };
+        // A trade-off already covers it.
         if traded.iter().any(|levels| matches(&best.configuration, levels)) {
             continue;
         }
         let suspect =
             question.is_suspect(&best.configuration) || question.is_suspect(&best.baseline);
         let end = end_of_range(evidence.design, &best.configuration);
-        let tied = tied.map(|tied| words::tied(evidence.design, &tied)).unwrap_or_default();
-        let sentence = words::candidate(evidence.design, best, stage, suspect, end, &tied);
-        let more = words::more(stage, evidence.unmeasured);
-        advice.push(piece(sentence, &more, vec![best.id.clone()], AdviceKind::Use));
+        let tied = tied.map(|tied| words::tie_words(evidence.design, &tied)).unwrap_or_default();
+        let sentence = words::use_words(evidence.design, best, stage, suspect, end, &tied);
+        let more = words::caveats(stage, evidence.unmeasured);
+        advice.push(new_advice(sentence, &more, vec![best.id.clone()], AdviceKind::Use));
     }
     for bad in levels_to_avoid(&contrasts, &traded) {
-        let ids = bad.iter().flat_map(Bad::ids).cloned().collect();
-        advice.push(piece(words::against(&bad), "", ids, AdviceKind::Avoid));
+        let ids = bad.iter().flat_map(BadArm::ids).cloned().collect();
+        advice.push(new_advice(words::avoid_words(&bad), "", ids, AdviceKind::Avoid));
     }
     for trade_off in &trade_offs {
         let ids = trade_off.iter().map(|one| one.id.clone()).collect();
-        advice.push(piece(words::trade_off(trade_off), "", ids, AdviceKind::TradeOff));
+        advice.push(new_advice(words::trade_off_words(trade_off), "", ids, AdviceKind::TradeOff));
     }
     advice
 }
 
-/// Whether an arm has the last level of a numeric factor: a level beyond may be better.
+/// Which end of a numeric factor an arm is at, if any: a level beyond may be better.
 fn end_of_range(design: &Design, arm: &Arm) -> Option<&'static str> {
     const FEWEST: usize = 3;
     design.factors.iter().filter(|factor| factor.levels.len() >= FEWEST).find_map(|factor| {
         let levels = factor.levels.iter().map(|level| level.parse().ok());
         let levels = levels.collect::<Option<Vec<f64>>>()?;
         let level: f64 = arm.get(&factor.name)?.parse().ok()?;
-        match () {
-            () if levels.iter().all(|other| *other <= level) => Some("largest"),
-            () if levels.iter().all(|other| *other >= level) => Some("smallest"),
-            () => None,
+        if levels.iter().all(|other| *other <= level) {
+            return Some("largest");
         }
+        levels.iter().all(|other| *other >= level).then_some("smallest")
     })
 }
 
@@ -135,13 +133,13 @@ fn best_arm<'a>(
     if let Some(knee) = unbeaten.clone().find(is_knee) {
         return Some((knee, None));
     }
-    Some(smallest(evidence, question, unbeaten.next()?, better.clone()))
+    Some(smallest_equivalent(evidence, question, unbeaten.next()?, better.clone()))
 }
 
 /// Whether a ratio is beyond the noise floor of two identical arms.
 fn is_beyond(found: &Comparison, reach: Option<Reach>) -> bool {
     let Some((reach, ratio)) = reach.zip(found.ratio) else { return true };
-    reach.is_passed_by(ratio, found.ci95_simultaneous)
+    reach.is_exceeded_by(ratio, found.ci95_simultaneous)
 }
 
 /// Estimated gain of an arm; only comparable within one metric.
@@ -158,11 +156,12 @@ fn gain(found: &Comparison) -> f64 {
 fn trade_offs(contrasts: &[Contrast]) -> Vec<Vec<&Contrast>> {
     let mut trade_offs: Vec<Vec<&Contrast>> = Vec::new();
     for better in contrasts.iter().filter(|one| one.verdict == Verdict::Better) {
-        if trade_offs.iter().any(|known| known[0].what == better.what) {
+        if trade_offs.iter().any(|known| known[0].levels == better.levels) {
             continue;
         }
         let mut same_levels: Vec<&Contrast> = contrasts.iter().collect();
-        same_levels.retain(|other| other.what == better.what && other.than == better.than);
+        same_levels
+            .retain(|other| other.levels == better.levels && other.baseline == better.baseline);
         if same_levels.iter().any(|other| other.verdict == Verdict::Worse) {
             trade_offs.push(same_levels);
         }
@@ -170,17 +169,17 @@ fn trade_offs(contrasts: &[Contrast]) -> Vec<Vec<&Contrast>> {
     trade_offs
 }
 
-pub(super) enum Bad<'a> {
+pub(super) enum BadArm<'a> {
     Level(&'a Contrast),
     /// The baseline, which is worse than each of these.
     Baseline(Vec<&'a Contrast>),
 }
 
-impl Bad<'_> {
+impl BadArm<'_> {
     fn level(&self) -> &Arm {
         match self {
-            Self::Level(one) => &one.what,
-            Self::Baseline(all) => &all[0].than,
+            Self::Level(one) => &one.levels,
+            Self::Baseline(all) => &all[0].baseline,
         }
     }
 
@@ -195,21 +194,22 @@ impl Bad<'_> {
 }
 
 /// Significantly worse levels, one entry per level with each of its workloads.
-fn levels_to_avoid<'a>(contrasts: &'a [Contrast], traded: &BTreeSet<&Arm>) -> Vec<Vec<Bad<'a>>> {
-    let levels = contrasts.iter().filter(|one| one.is_bad() && !traded.contains(&one.what));
-    let bad = levels.map(Bad::Level).chain(bad_baselines(contrasts, traded));
+fn levels_to_avoid<'a>(contrasts: &'a [Contrast], traded: &BTreeSet<&Arm>) -> Vec<Vec<BadArm<'a>>> {
+    let levels = contrasts.iter().filter(|one| one.is_bad() && !traded.contains(&one.levels));
+    let bad = levels.map(BadArm::Level).chain(bad_baselines(contrasts, traded));
     grouped(bad, |one, other| one.level() == other.level())
 }
 
 /// Baselines that every other arm beats significantly, unless each of those arms is worse elsewhere.
-fn bad_baselines<'a>(contrasts: &'a [Contrast], traded: &BTreeSet<&Arm>) -> Vec<Bad<'a>> {
-    let mut groups =
-        grouped(contrasts, |one, other| one.workload == other.workload && one.than == other.than);
+fn bad_baselines<'a>(contrasts: &'a [Contrast], traded: &BTreeSet<&Arm>) -> Vec<BadArm<'a>> {
+    let mut groups = grouped(contrasts, |one, other| {
+        one.workload == other.workload && one.baseline == other.baseline
+    });
     groups.retain(|group| {
         let is_beaten = group.iter().all(|one| one.verdict == Verdict::Better && one.sure);
-        is_beaten && group.iter().any(|one| !traded.contains(&one.what))
+        is_beaten && group.iter().any(|one| !traded.contains(&one.levels))
     });
-    groups.into_iter().map(Bad::Baseline).collect()
+    groups.into_iter().map(BadArm::Baseline).collect()
 }
 
 /// The tail latency to report if it is significantly shorter.
@@ -222,7 +222,7 @@ pub(super) struct Tied<'a> {
 }
 
 /// The smallest arm that is within the margin of the best, and the arm that it replaces; else the best.
-pub(super) fn smallest<'a>(
+pub(super) fn smallest_equivalent<'a>(
     evidence: &AdviceInput<'_, '_>,
     question: &Question<'_>,
     best: &'a Comparison,
@@ -269,7 +269,7 @@ fn is_as_good(design: &Design, question: &Question<'_>, arm: &Runs<'_>, best: &R
     let bound = ErrorBound::new(design, 1).equivalence();
     let ends = sample.and_then(|sample| bound.interval(&sample));
     let least = -design.margin.unwrap_or(0.0).ln_1p();
-    ends.is_some_and(|ends| signed(ends, question.better.sign())[0] > least)
+    ends.is_some_and(|ends| signed_interval(ends, question.better.sign())[0] > least)
 }
 
 /// Tail latencies of two arms, if that of the first is significantly shorter.

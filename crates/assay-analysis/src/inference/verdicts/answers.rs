@@ -7,8 +7,7 @@ use assay_core::quantity::{Better, Scale, level_number};
 use assay_core::stats::{FEWEST_FOR_INTERVAL, Sample, median};
 use assay_study::file::Amount;
 use assay_study::findings::answers::{Answer, Claim};
-use assay_study::findings::measurements::Series;
-use assay_study::findings::{AbsentCell, Comparison, Trust};
+use assay_study::findings::{AbsentCell, Comparison, Trust, measurements::Series};
 use assay_study::plan::arms::matches;
 use assay_study::results::design::{Ask, AskKind, Design, Factor};
 use assay_study::results::plan::{Arm, arm_in_words};
@@ -16,21 +15,15 @@ use assay_study::results::record::Status;
 use assay_workloads::metrics::is_of_speed;
 
 use super::arms::{Question, Runs};
-use super::bound::ErrorBound;
-use super::load::unequal_load;
-use super::orders::two_orders;
-use super::pairs::{pairs, signed};
+use super::pairs::{pairs, signed_interval};
 use super::ranks::{BestArm, could_be_best, mean, own_levels};
-use super::trends::{contexts, slopes};
-use super::words;
-use crate::inference::distinct;
-use crate::rules::only_slowed;
+use super::trends::{other_settings, slopes};
+use super::{bound::ErrorBound, load::unequal_load, orders::two_orders, words};
+use crate::{inference::distinct, rules::only_slowed};
 
 /// A slope of logarithms this near to 1 is proportional, and this near to 0 flat.
 const NEAR: f64 = 0.2;
-/// Rounding error of the arithmetic, as a fraction.
 const ROUNDING: f64 = 1e-9;
-/// Fewest levels for a peak or a line.
 const FEWEST_LEVELS: usize = 3;
 
 pub(super) struct ClaimVerdict {
@@ -81,7 +74,6 @@ impl ClaimTest<'_, '_> {
         }
     }
 
-    /// The study's comparison of two arms, in either direction.
     fn comparison_of(&self, one: &Arm, other: &Arm) -> Option<&Comparison> {
         self.comparisons.iter().filter(|comparison| self.is_of(comparison)).find(|comparison| {
             let arms = [&comparison.configuration, &comparison.baseline];
@@ -128,13 +120,18 @@ pub(super) fn why_missing(series: &[Series], workload: &str, levels: &Arm) -> &'
     let trials = at_levels.iter().flat_map(|one| &one.trials);
     let mut trials = trials.filter(|trial| trial.status != Status::Warmup);
     let count = trials.clone().count();
-    match () {
-        () if count == 0 => words::UNMEASURED,
-        () if at_levels.iter().any(|one| one.trust == Some(Trust::Invalid)) => words::INVALID,
-        () if trials.clone().all(|trial| trial.status == Status::Failed) => words::FAILED,
-        () if trials.any(|trial| trial.status == Status::Disturbed) => words::DISTURBED,
-        () if count < FEWEST_FOR_INTERVAL => words::FEW,
-        () => words::NOT_TOGETHER,
+    if count == 0 {
+        words::UNMEASURED
+    } else if at_levels.iter().any(|one| one.trust == Some(Trust::Invalid)) {
+        words::INVALID
+    } else if trials.clone().all(|trial| trial.status == Status::Failed) {
+        words::FAILED
+    } else if trials.any(|trial| trial.status == Status::Disturbed) {
+        words::DISTURBED
+    } else if count < FEWEST_FOR_INTERVAL {
+        words::FEW
+    } else {
+        words::NOT_TOGETHER
     }
 }
 
@@ -146,12 +143,13 @@ pub(super) struct AnswerInput<'q, 'a> {
 
 pub(super) fn answers(design: &Design, input: &AnswerInput<'_, '_>, emulated: bool) -> Vec<Answer> {
     let asks = design.questions.iter().map(|ask| with_levels(design, ask));
-    asks.map(|ask| answer(design, &ask, input, emulated)).collect()
+    asks.map(|ask| judge_ask(design, &ask, input, emulated)).collect()
 }
 
 /// Adds the plan's reason for excluding a level to answers without data. Drops answers on removed levels.
 pub(crate) fn explain(answers: &mut Vec<Answer>, design: &Design, absent: &[AbsentCell]) {
     let mut questions = design.questions.iter();
+    // Answers are in the order of the questions.
     answers.retain_mut(|answer| {
         let Some(ask) = questions.next().filter(|_| answer.verdict == Claim::NoData) else {
             return true;
@@ -196,18 +194,18 @@ fn with_levels<'a>(design: &Design, ask: &'a Ask) -> Cow<'a, Ask> {
     Cow::Owned(Ask { factor: Some(factor.name.clone()), level, versus: over, ..ask.clone() })
 }
 
-fn answer(design: &Design, ask: &Ask, input: &AnswerInput<'_, '_>, emulated: bool) -> Answer {
+fn judge_ask(design: &Design, ask: &Ask, input: &AnswerInput<'_, '_>, emulated: bool) -> Answer {
     let AnswerInput { series, comparisons, .. } = *input;
     let places: Vec<ClaimTest<'_, '_>> =
-        ask.workloads.iter().flat_map(|workload| places(ask, workload, input)).collect();
+        ask.workloads.iter().flat_map(|workload| tests_of(ask, workload, input)).collect();
     let mut cases: Vec<ClaimVerdict> = Vec::new();
     for place in &places {
         if emulated && is_of_speed(place.question.metric) {
-            let text = format!("{}: {}", name(design, place), words::NO_VERDICT_EMULATED);
+            let text = format!("{}: {}", case_name(design, place), words::NO_VERDICT_EMULATED);
             cases.push(ClaimVerdict::new(Claim::NotShown, text));
             continue;
         }
-        let case = case(design, ask, place, places.len() * sharing(design));
+        let case = judge_case(design, ask, place, places.len() * sharing(design));
         let doubt = |case: ClaimVerdict| case.of_suspect_numbers(place.slowing_rules(ask));
         cases.push(if place.is_suspect(ask) { doubt(case) } else { case });
     }
@@ -262,7 +260,7 @@ fn has_level_of(ask: &Ask, arm: &Arm) -> bool {
 }
 
 /// Every combination of the other factors' levels in a claim.
-fn places<'q, 'a>(ask: &Ask, name: &str, input: &AnswerInput<'q, 'a>) -> Vec<ClaimTest<'q, 'a>> {
+fn tests_of<'q, 'a>(ask: &Ask, name: &str, input: &AnswerInput<'q, 'a>) -> Vec<ClaimTest<'q, 'a>> {
     let AnswerInput { questions, series, comparisons } = *input;
     let has_metric = |question: &&Question<'_>| match &ask.metric {
         Some(metric) => question.metric == *metric,
@@ -271,7 +269,7 @@ fn places<'q, 'a>(ask: &Ask, name: &str, input: &AnswerInput<'q, 'a>) -> Vec<Cla
     let mut questions = questions.iter().filter(|question| question.workload == name);
     let Some(question) = questions.find(has_metric) else { return Vec::new() };
     let mut contexts: Vec<Arm> = match &ask.factor {
-        Some(factor) => contexts(question, factor).into_iter().collect(),
+        Some(factor) => other_settings(question, factor).into_iter().collect(),
         None => question.arms.iter().map(|runs| runs.arm.clone()).collect(),
     };
     contexts.retain(|arm| matches(arm, &ask.at));
@@ -281,11 +279,14 @@ fn places<'q, 'a>(ask: &Ask, name: &str, input: &AnswerInput<'q, 'a>) -> Vec<Cla
 /// A claim is supported if every case supports it, and contradicted if one case contradicts it.
 fn overall_claim(cases: &[ClaimVerdict]) -> Claim {
     let all = |claim: Claim| cases.iter().all(|case| case.claim == claim);
-    match () {
-        () if cases.is_empty() || all(Claim::NoData) => Claim::NoData,
-        () if cases.iter().any(|case| case.claim == Claim::Contradicted) => Claim::Contradicted,
-        () if all(Claim::Supported) => Claim::Supported,
-        () => Claim::NotShown,
+    if cases.is_empty() || all(Claim::NoData) {
+        Claim::NoData
+    } else if cases.iter().any(|case| case.claim == Claim::Contradicted) {
+        Claim::Contradicted
+    } else if all(Claim::Supported) {
+        Claim::Supported
+    } else {
+        Claim::NotShown
     }
 }
 
@@ -305,8 +306,8 @@ fn no_data(text: String) -> ClaimVerdict {
 }
 
 /// Judges a claim in one context; `cases` of them share the error.
-fn case(design: &Design, ask: &Ask, place: &ClaimTest<'_, '_>, cases: usize) -> ClaimVerdict {
-    let name = name(design, place);
+fn judge_case(design: &Design, ask: &Ask, place: &ClaimTest<'_, '_>, cases: usize) -> ClaimVerdict {
+    let name = case_name(design, place);
     if ask.kind.is_of_two() && (ask.level.is_none() || ask.versus.is_none()) {
         return no_data(words::no_two(&name, ask.factor.as_deref()));
     }
@@ -318,7 +319,7 @@ fn case(design: &Design, ask: &Ask, place: &ClaimTest<'_, '_>, cases: usize) -> 
     let Some(factor) = design.factors.iter().find(|one| one.name == *factor) else {
         return no_data(format!("{name}: {factor} did not vary"));
     };
-    let curve = curve(place, factor);
+    let curve = measured_curve(place, factor);
     check.curve = &curve;
     match ask.kind {
         AskKind::Peak => judge_peak(&check),
@@ -338,7 +339,7 @@ fn case(design: &Design, ask: &Ask, place: &ClaimTest<'_, '_>, cases: usize) -> 
 }
 
 /// `random-read (filesystem=ext4)`: factors with one level are left out.
-fn name(design: &Design, place: &ClaimTest<'_, '_>) -> String {
+fn case_name(design: &Design, place: &ClaimTest<'_, '_>) -> String {
     let mut others = place.others.clone();
     let varies = |name: &String| design.varied().any(|factor| factor.name == *name);
     others.retain(|name, _| varies(name));
@@ -348,7 +349,7 @@ fn name(design: &Design, place: &ClaimTest<'_, '_>) -> String {
 /// The measured levels of a factor, in its order.
 pub(super) type Curve<'q, 'a> = Vec<(&'q str, &'q Runs<'a>)>;
 
-fn curve<'q, 'a>(place: &ClaimTest<'q, 'a>, factor: &'q Factor) -> Curve<'q, 'a> {
+fn measured_curve<'q, 'a>(place: &ClaimTest<'q, 'a>, factor: &'q Factor) -> Curve<'q, 'a> {
     let mut curve = Vec::new();
     for level in &factor.levels {
         let mut arm = place.others.clone();
@@ -417,7 +418,7 @@ fn judge_best(check: &PlaceCheck<'_, '_, '_>, better: Better) -> ClaimVerdict {
     let PlaceCheck { design, ask, place, curve, name, cases } = *check;
     let claimed = ask.level.as_deref().unwrap_or_default();
     let Some(index) = curve.iter().position(|(level, _)| *level == claimed) else {
-        return no_data(no_level(place, ask, claimed, name));
+        return no_data(why_no_level(place, ask, claimed, name));
     };
     if curve.len() < 2 {
         return no_data(words::no_levels(name, &[]));
@@ -426,10 +427,12 @@ fn judge_best(check: &PlaceCheck<'_, '_, '_>, better: Better) -> ClaimVerdict {
         return no_data(format!("{name} {}", place.why_missing(None)));
     };
     let candidates = candidate_levels(curve, &best);
-    let claim = match best.candidates[index] {
-        true if candidates.len() == 1 => Claim::Supported,
-        true => Claim::NotShown,
-        false => Claim::Contradicted,
+    let claim = if !best.candidates[index] {
+        Claim::Contradicted
+    } else if candidates.len() == 1 {
+        Claim::Supported
+    } else {
+        Claim::NotShown
     };
     let word = if ask.kind == AskKind::Worst { "worst" } else { "best" };
     ClaimVerdict::new(claim, check.foremost(word, &candidates))
@@ -443,22 +446,20 @@ fn opposite(better: Better) -> Better {
     }
 }
 
-fn no_level(place: &ClaimTest<'_, '_>, ask: &Ask, level: &str, name: &str) -> String {
+fn why_no_level(place: &ClaimTest<'_, '_>, ask: &Ask, level: &str, name: &str) -> String {
     let level_of_factor = ask.factor.as_ref().map(|factor| (factor, level));
     format!("{name}: {level} {}", place.why_missing(level_of_factor))
 }
 
 fn judge_better(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
+    let better = check.place.question.better;
     let claim = |[low, high]: [f64; 2], _: [f64; 2]| {
-        let (above, below) = match check.place.question.better {
-            Better::Unknown => (Claim::NotShown, Claim::NotShown),
-            Better::Higher => (Claim::Supported, Claim::Contradicted),
-            Better::Lower => (Claim::Contradicted, Claim::Supported),
-        };
-        match (low > 0.0, high < 0.0) {
-            (true, _) => above,
-            (_, true) => below,
-            _ => Claim::NotShown,
+        if !better.is_known() || low <= 0.0 && high >= 0.0 {
+            Claim::NotShown
+        } else if (low > 0.0) == (better == Better::Higher) {
+            Claim::Supported
+        } else {
+            Claim::Contradicted
         }
     };
     judge_two(check, claim)
@@ -467,10 +468,14 @@ fn judge_better(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
 /// Within the margin by the equivalence interval, significantly beyond it, or inconclusive.
 fn judge_equivalent(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
     let margin = check.design.margin.unwrap_or_default().ln_1p();
-    let claim = |[low, high]: [f64; 2], equivalence: [f64; 2]| match () {
-        () if equivalence[0] > -margin && equivalence[1] < margin => Claim::Supported,
-        () if high < -margin || low > margin => Claim::Contradicted,
-        () => Claim::NotShown,
+    let claim = |[low, high]: [f64; 2], equivalence: [f64; 2]| {
+        if equivalence[0] > -margin && equivalence[1] < margin {
+            Claim::Supported
+        } else if high < -margin || low > margin {
+            Claim::Contradicted
+        } else {
+            Claim::NotShown
+        }
     };
     judge_two(check, claim)
 }
@@ -484,10 +489,12 @@ fn judge_ratio(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
 /// Judges the claim that a number is between two bounds by its interval.
 fn judge_ends(ends: [f64; 2], least: f64, most: f64) -> Claim {
     let [low, high] = ends;
-    match () {
-        () if low >= least && high <= most => Claim::Supported,
-        () if high < least || low > most => Claim::Contradicted,
-        () => Claim::NotShown,
+    if low >= least && high <= most {
+        Claim::Supported
+    } else if high < least || low > most {
+        Claim::Contradicted
+    } else {
+        Claim::NotShown
     }
 }
 
@@ -503,11 +510,11 @@ fn judge_two(
         |wanted: &str| curve.iter().find(|(level, _)| *level == wanted).map(|(_, runs)| *runs);
     let (Some(level_runs), Some(over_runs)) = (runs_at(level), runs_at(over)) else {
         let missing = if runs_at(level).is_none() { level } else { over };
-        return no_data(no_level(place, ask, missing, name));
+        return no_data(why_no_level(place, ask, missing, name));
     };
     for (level, runs) in [(level, level_runs), (over, over_runs)] {
-        if runs.first.keys().all(|replicate| runs.standing(*replicate).is_none()) {
-            return no_data(no_level(place, ask, level, name));
+        if runs.first.keys().all(|replicate| runs.undisturbed_run(*replicate).is_none()) {
+            return no_data(why_no_level(place, ask, level, name));
         }
     }
     let comparison = place.comparison_of(level_runs.arm, over_runs.arm);
@@ -530,7 +537,7 @@ fn judge_two(
 pub(super) fn knees(design: &Design, measured: &AnswerInput<'_, '_>) -> Vec<(String, Arm)> {
     let mut knees = Vec::new();
     for ask in design.questions.iter().filter(|ask| ask.kind == AskKind::Knee) {
-        for place in ask.workloads.iter().flat_map(|name| places(ask, name, measured)) {
+        for place in ask.workloads.iter().flat_map(|name| tests_of(ask, name, measured)) {
             let arm = knee_arm(design, ask, &place);
             knees.extend(arm.map(|arm| (place.question.workload.to_owned(), arm)));
         }
@@ -540,7 +547,7 @@ pub(super) fn knees(design: &Design, measured: &AnswerInput<'_, '_>) -> Vec<(Str
 
 fn knee_arm(design: &Design, ask: &Ask, place: &ClaimTest<'_, '_>) -> Option<Arm> {
     let factor = design.factors.iter().find(|one| ask.factor.as_ref() == Some(&one.name))?;
-    let curve = curve(place, factor);
+    let curve = measured_curve(place, factor);
     let (medians, below) = medians_by_level(ask, place, &curve);
     let (level, _) = medians.get(below.checked_sub(1)?)?;
     let mut arm = place.others.clone();
@@ -603,10 +610,11 @@ fn judge_enough(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
     }
     let claimed = ask.level.as_deref().unwrap_or_default();
     let Some(index) = levels.iter().position(|(level, _)| *level == claimed) else {
-        return no_data(no_level(place, ask, claimed, name));
+        return no_data(why_no_level(place, ask, claimed, name));
     };
     let sign = place.question.better.sign();
     let means: Vec<f64> = levels.iter().map(|(_, runs)| sign * mean(&own_levels(runs))).collect();
+    // Of equal means, the smallest level counts as the best.
     let mut best = 0;
     for (candidate, mean) in means.iter().enumerate() {
         if *mean > means[best] {
@@ -614,6 +622,7 @@ fn judge_enough(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
         }
     }
     let margin = design.margin.unwrap_or_default().ln_1p();
+    // The smallest level from which on all levels up to the best are within the margin.
     let mut smallest = best;
     while smallest > 0 && means[smallest - 1] >= means[best] - margin {
         smallest -= 1;
@@ -621,7 +630,7 @@ fn judge_enough(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
     let sample = Sample::of(&pairs(levels[best].1, levels[index].1).differences());
     let bound = ErrorBound::new(design, cases * (levels.len() - 1));
     let ends = sample.as_ref().and_then(|sample| bound.interval(sample));
-    let claim = match ends.map(|ends| signed(ends, sign)) {
+    let claim = match ends.map(|ends| signed_interval(ends, sign)) {
         _ if index == best => Claim::Supported,
         Some([low, _]) if low >= -margin => Claim::Supported,
         Some([_, high]) if high < -margin => Claim::Contradicted,
@@ -636,7 +645,7 @@ fn judge_enough(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
 
 /// The median over replicates with an undisturbed run: robust against single outliers.
 fn median_of_replicates(runs: &Runs<'_>) -> Option<f64> {
-    let standing = runs.first.keys().filter_map(|replicate| runs.standing(*replicate));
+    let standing = runs.first.keys().filter_map(|replicate| runs.undisturbed_run(*replicate));
     median(&standing.map(|run| run.level.exp()).collect::<Vec<f64>>())
 }
 

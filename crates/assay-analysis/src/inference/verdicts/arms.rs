@@ -3,12 +3,9 @@
 use std::collections::BTreeMap;
 
 use assay_core::quantity::{Better, Scale};
-use assay_study::findings::measurements::Series;
-use assay_study::findings::{TrialValue, Trust};
+use assay_study::findings::{TrialValue, Trust, measurements::Series};
 use assay_study::plan::arms::matches;
-use assay_study::results::design::Design;
-use assay_study::results::plan::Arm;
-use assay_study::results::record::Status;
+use assay_study::results::{design::Design, plan::Arm, record::Status};
 
 pub(super) struct Question<'a> {
     pub workload: &'a str,
@@ -41,7 +38,7 @@ pub(super) struct Sides<'q, 'a> {
     pub arm: &'q Runs<'a>,
 }
 
-/// Runs by replicate, each once. If hardly any is missing, a lookup needs no search.
+/// Runs by replicate, each once.
 pub(super) struct Replicates(Vec<(u32, ArmTrial)>);
 
 impl Replicates {
@@ -54,8 +51,9 @@ impl Replicates {
     }
 
     pub fn get(&self, replicate: u32) -> Option<&ArmTrial> {
-        let near = replicate.checked_sub(self.0.first()?.0)? as usize;
-        let found = self.0.get(near).filter(|(own, _)| *own == replicate);
+        // The index of the replicate if none is missing.
+        let index = replicate.checked_sub(self.0.first()?.0)? as usize;
+        let found = self.0.get(index).filter(|(own, _)| *own == replicate);
         let search = || self.0.binary_search_by_key(&replicate, |(own, _)| *own);
         found.or_else(|| self.0.get(search().ok()?)).map(|(_, run)| run)
     }
@@ -166,7 +164,7 @@ impl<'a> Runs<'a> {
     fn new(series: &'a Series) -> Self {
         let (mut first, mut repeats) = (Vec::new(), BTreeMap::<u32, Vec<_>>::new());
         for trial in &series.trials {
-            let Some(run) = run(trial, series.scale) else { continue };
+            let Some(run) = arm_trial(trial, series.scale) else { continue };
             match trial.repeats {
                 None => first.push((trial.replicate, run)),
                 Some(of) => repeats.entry(of.replicate).or_default().push((trial.replicate, run)),
@@ -177,7 +175,7 @@ impl<'a> Runs<'a> {
     }
 
     /// The run of a replicate: the first one, or an undisturbed repeat if it was disturbed.
-    pub fn standing(&self, replicate: u32) -> Option<ArmTrial> {
+    pub fn undisturbed_run(&self, replicate: u32) -> Option<ArmTrial> {
         let first = self.first.get(replicate)?;
         if !first.disturbed {
             return Some(*first);
@@ -195,7 +193,7 @@ impl<'a> Runs<'a> {
 }
 
 /// A trial on the scale of comparison; `None` for a failed trial, a warm-up, or a value without a ratio.
-fn run(trial: &TrialValue, scale: Scale) -> Option<ArmTrial> {
+fn arm_trial(trial: &TrialValue, scale: Scale) -> Option<ArmTrial> {
     let disturbed = match trial.status {
         Status::Ok => false,
         Status::Disturbed => true,

@@ -1,7 +1,6 @@
 //! Widths of CIs: Student's t, its share of the error at declared looks, or a confidence sequence (R5, R8).
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::{cell::RefCell, collections::BTreeMap};
 
 use assay_core::stats::{
     FEWEST_FOR_INTERVAL, MIXTURE_G, Sample, bonferroni, confidence_sequence_half_width, look_alpha,

@@ -6,21 +6,19 @@ use assay_core::quantity::Scale;
 use assay_core::stats::{FTest, Slope, bonferroni, carry_over, carry_through, slope};
 use assay_study::findings::{Check, NoiseFloor, RECORDED, SEQUENTIAL, UNORDERED};
 use assay_study::results::design::{ALPHA, Design, LeadIn, Order};
-use assay_study::results::plan::Arm;
-use assay_study::results::record::Status;
+use assay_study::results::{plan::Arm, record::Status};
 
 use super::arms::{Question, Runs};
-use super::orders::Orders;
-use super::words;
+use super::{orders::Orders, words};
 
 /// Significance level for reporting a carry-over effect (R10).
 const CARRY_OVER: f64 = 0.01;
 /// Power for the smallest detectable carry-over effect.
 const POWER: f64 = 0.8;
-/// Fewest replicates for either check.
-const FEWEST: usize = 3;
+const FEWEST_REPLICATES: usize = 3;
 
-pub(super) fn checks(
+/// The checks that a reader of the verdicts needs; none if the study has no margin or compares nothing.
+pub(super) fn verdict_checks(
     design: &Design,
     questions: &[&Question<'_>],
     floor: Option<&NoiseFloor>,
@@ -43,20 +41,27 @@ pub(super) fn checks(
         return checks;
     }
     let mut runs = questions.iter().flat_map(|question| &question.arms);
-    if !runs.any(|runs| runs.first.values().any(|run| run.order.is_some())) {
+    if runs.any(|runs| runs.first.values().any(|run| run.order.is_some())) {
+        checks.extend(drift_and_carry_over_checks(design, questions));
+    } else {
         checks.push(Check::new("drift", words::NO_ORDER.to_owned()));
-        return checks;
     }
+    checks
+}
+
+/// What was detected of drift and carry-over; if nothing, what could have been.
+fn drift_and_carry_over_checks(design: &Design, questions: &[&Question<'_>]) -> Vec<Check> {
     let baselines = questions.iter().map(|question| question.baselines(design).count()).sum();
-    let lines = test_each(questions, |question| clearest_line(design, question));
-    let by_order = neighbours(questions);
-    let tests = test_each(questions, |question| carry_over_test(question, &by_order));
-    let mut drifts: Vec<Check> = Vec::new();
+    let lines = test_each(questions, |question| most_significant_line(design, question));
+    let mut checks: Vec<Check> = Vec::new();
     for (question, (line, span)) in &lines {
         if line.p < bonferroni(ALPHA, baselines) {
-            drifts.push(drift(design, question, line, *span));
+            checks.push(drift_check(design, question, line, *span));
         }
     }
+    let by_order = neighbours(questions);
+    let tests = test_each(questions, |question| carry_over_test(question, &by_order));
+    let orders = test_each(questions, |question| Orders::new(design, question));
     let is_significant = |p: f64| p < bonferroni(CARRY_OVER, questions.len());
     let mut carry_over: Vec<String> = Vec::new();
     if design.order == Order::Random && design.lead_in == LeadIn::None {
@@ -67,7 +72,6 @@ pub(super) fn checks(
             carry_over.push(words::through_the_lead_in(question.workload, design.lead_in, test.p));
         }
     }
-    let orders = test_each(questions, |question| Orders::new(design, question));
     for (question, orders) in orders.iter().filter(|(_, orders)| orders.differ()) {
         carry_over.push(words::carried_between(question.workload, orders.test.p));
     }
@@ -75,13 +79,12 @@ pub(super) fn checks(
         carry_over.push(words::carry_over(question.workload, test.p));
     }
     let caveat = undetectable_carry_over(design, &tests, &orders);
-    let checked = [!lines.is_empty(), !tests.is_empty() || !orders.is_empty()];
-    if drifts.is_empty() && carry_over.is_empty() {
-        drifts.push(Check::new("drift", nothing_detected(design, questions, checked) + &caveat));
-    } else if checked[1] && carry_over.is_empty() {
+    let tested = [!lines.is_empty(), !tests.is_empty() || !orders.is_empty()];
+    if checks.is_empty() && carry_over.is_empty() {
+        checks.push(Check::new("drift", nothing_detected(design, questions, tested) + &caveat));
+    } else if tested[1] && carry_over.is_empty() {
         carry_over.push(words::NO_CARRY_OVER.to_owned() + &caveat);
     }
-    checks.extend(drifts);
     checks.extend(carry_over.into_iter().map(|text| Check::new("carry-over", text)));
     checks
 }
@@ -95,7 +98,7 @@ fn test_each<'q, 'a, T>(
 }
 
 /// Reports the invalid arms, which are only in the table.
-pub(super) fn left_out(all: &[&Question<'_>], sound: &[&Question<'_>]) -> Option<Check> {
+pub(super) fn invalid_arms_check(all: &[&Question<'_>], sound: &[&Question<'_>]) -> Option<Check> {
     let count = |questions: &[&Question<'_>]| -> usize {
         let known = questions.iter().filter(|question| question.better.is_known());
         known.map(|question| question.arms.len()).sum()
@@ -104,11 +107,11 @@ pub(super) fn left_out(all: &[&Question<'_>], sound: &[&Question<'_>]) -> Option
     (invalid > 0).then(|| Check::new("invalid", words::left_out(invalid)))
 }
 
-/// The text if nothing was detected; `checked` says whether drift and carry-over could be tested.
-fn nothing_detected(design: &Design, questions: &[&Question<'_>], checked: [bool; 2]) -> String {
+/// The text if nothing was detected; `tested` says whether drift and carry-over could be tested.
+fn nothing_detected(design: &Design, questions: &[&Question<'_>], tested: [bool; 2]) -> String {
     let two =
         questions.iter().all(|question| question.arms.len() == 2 && question.control.is_none());
-    match checked {
+    match tested {
         _ if design.order == Order::Sequential => words::NO_DRIFT_SEQUENTIAL,
         [true, true] => words::NO_DRIFT,
         [true, false] if two && design.order == Order::Chained => words::TWO_CHAINED,
@@ -141,24 +144,24 @@ fn undetectable_carry_over(
 }
 
 /// The baseline of a workload with the most significant slope.
-fn clearest_line(design: &Design, question: &Question<'_>) -> Option<(Slope, f64)> {
-    let lines = question.baselines(design).filter_map(line);
+fn most_significant_line(design: &Design, question: &Question<'_>) -> Option<(Slope, f64)> {
+    let lines = question.baselines(design).filter_map(baseline_line);
     lines.min_by(|(one, _), (other, _)| one.p.total_cmp(&other.p))
 }
 
 /// A baseline over the study: its slope, and the time from its first trial to its last.
-fn line(baseline: &Runs<'_>) -> Option<(Slope, f64)> {
+fn baseline_line(baseline: &Runs<'_>) -> Option<(Slope, f64)> {
     let undisturbed = baseline.first.values().filter(|run| !run.disturbed);
     let points = undisturbed.filter_map(|run| Some((f64::from(run.order?), run.level)));
     let (x, y): (Vec<f64>, Vec<f64>) = points.unzip();
-    if x.len() < FEWEST {
+    if x.len() < FEWEST_REPLICATES {
         return None;
     }
     let ends = x.iter().fold([f64::MAX, f64::MIN], |[low, high], x| [low.min(*x), high.max(*x)]);
     Some((slope(&x, &y)?, ends[1] - ends[0]))
 }
 
-fn drift(design: &Design, question: &Question<'_>, line: &Slope, span: f64) -> Check {
+fn drift_check(design: &Design, question: &Question<'_>, line: &Slope, span: f64) -> Check {
     let change = match question.scale {
         Scale::Ratio => Some((line.slope * span).exp() - 1.0),
         Scale::Difference => None,

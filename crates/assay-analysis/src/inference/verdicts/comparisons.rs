@@ -5,17 +5,14 @@ use assay_core::stats::{
     self, FEWEST_FOR_INTERVAL, Judgement, Sample, holm, judge, leave_one_out,
     replicates_to_resolve, sign_flip, welch,
 };
-use assay_study::findings::notes::Note;
-use assay_study::findings::{Comparison, Difference, Kind, Trust, Verdict};
+use assay_study::findings::{Comparison, Difference, Kind, Trust, Verdict, notes::Note};
 use assay_study::results::design::{Design, Stopping};
 use assay_workloads::metrics::is_of_speed;
 
 use super::arms::{Question, Runs, Sides};
 use super::bound::{ErrorBound, exp};
-use super::load::add_note;
-use super::notes;
 use super::pairs::{Pairs, pairs};
-use super::words;
+use super::{load::add_note, notes, words};
 
 /// Largest number of pairs that the exact sign-flip test can enumerate.
 const MOST_FOR_SIGN_FLIP: usize = 20;
@@ -30,9 +27,10 @@ pub(super) fn comparisons(design: &Design, question: &Question<'_>) -> Vec<Compa
     let family = if question.primary { pairs.len() * question.sharing } else { 1 };
     let bounds = IntervalBounds::new(design, family, question.better);
     let mut comparisons: Vec<Comparison> =
-        pairs.iter().map(|sides| comparison(design, question, *sides, &bounds)).collect();
+        pairs.iter().map(|sides| compare_sides(design, question, *sides, &bounds)).collect();
     if question.primary {
-        correct(comparisons.iter_mut());
+        apply_holm(comparisons.iter_mut());
+        // The other questions of the family cannot be in Holm's order, so each counts in full.
         for p in comparisons.iter_mut().filter_map(|one| one.p_holm.as_mut()) {
             *p = (*p * question.sharing as f64).min(1.0);
         }
@@ -93,7 +91,8 @@ pub(crate) fn word(verdict: stats::StatVerdict) -> Verdict {
     }
 }
 
-fn comparison(
+/// Compares an arm with its baseline by pairs, and also as groups where the order cannot tell arms from time.
+fn compare_sides(
     design: &Design,
     question: &Question<'_>,
     sides: Sides<'_, '_>,
@@ -175,16 +174,17 @@ pub(super) fn withhold(design: &Design, found: &mut [Comparison]) {
 /// Makes a verdict inconclusive, and drops the remarks on the verdict.
 pub(super) fn withdraw(one: &mut Comparison) {
     one.verdict = one.verdict.map(|_| Verdict::Inconclusive);
-    (one.within_margin, one.replicates_needed) = (false, None);
+    one.within_margin = false;
+    one.replicates_needed = None;
     one.keep_notes(|note| !note.is_of_the_verdict());
 }
 
 /// Removes the verdicts on times and rates: the machine is emulated.
-pub(super) fn of_an_emulator(design: &Design, found: &mut [Comparison]) {
+pub(super) fn remove_emulated_verdicts(design: &Design, found: &mut [Comparison]) {
     for one in found.iter_mut().filter(|one| is_of_speed(&one.metric)) {
         let had_verdict = one.verdict.take().is_some();
-        (one.withheld, one.within_margin, one.replicates_needed) = (false, false, None);
-        one.keep_notes(|note| !note.is_of_the_verdict());
+        withdraw(one);
+        one.withheld = false;
         if had_verdict {
             one.text = words::emulated(one, design);
             add_note(one, Note::Emulated);
@@ -211,8 +211,8 @@ fn verdict(
 }
 
 fn sign_flip_p(differences: &[f64], primary: bool) -> Option<f64> {
-    (primary && (3..=MOST_FOR_SIGN_FLIP).contains(&differences.len()))
-        .then(|| sign_flip(differences))?
+    let is_tested = primary && (3..=MOST_FOR_SIGN_FLIP).contains(&differences.len());
+    if is_tested { sign_flip(differences) } else { None }
 }
 
 /// Number of replicates to detect a difference as large as the margin, if the study has a fixed number.
@@ -249,8 +249,7 @@ fn fragility(pairs: &Pairs, judged: Judgement, bounds: &IntervalBounds, scale: S
     notes
 }
 
-/// Applies Holm's correction to the p-values of a family.
-pub(crate) fn correct<'a>(family: impl Iterator<Item = &'a mut Comparison>) {
+pub(crate) fn apply_holm<'a>(family: impl Iterator<Item = &'a mut Comparison>) {
     let mut tested: Vec<&mut Comparison> = family.filter(|one| one.p_holm.is_some()).collect();
     let p: Vec<f64> = tested.iter().filter_map(|one| one.p_holm).collect();
     for (one, p) in tested.iter_mut().zip(holm(&p)) {
@@ -275,6 +274,7 @@ fn compare_groups(
     let sides = [levels(baseline), levels(arm)];
     found.kind = Kind::Unpaired;
     found.n = sides[0].len().min(sides[1].len());
+    // Nothing of the paired comparison remains.
     (found.means, found.ratio, found.difference) = (None, None, None);
     (found.ci95, found.ci95_simultaneous, found.ci_equivalence) = (None, None, None);
     (found.sd_log, found.p_holm, found.p_sign_flip) = (None, None, None);

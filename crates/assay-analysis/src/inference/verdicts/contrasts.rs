@@ -3,26 +3,21 @@
 use assay_core::quantity::Better;
 use assay_study::findings::{Comparison, Effect, Verdict};
 use assay_study::plan::arms::matches;
-use assay_study::results::design::Design;
-use assay_study::results::plan::Arm;
+use assay_study::results::{design::Design, plan::Arm};
 use assay_workloads::is_work;
 
-use super::advice::AdviceInput;
-use super::arms::Question;
 use super::noise::{Reach, reach};
-use super::pairs::pairs;
-use super::ranks::mean;
+use super::{advice::AdviceInput, arms::Question, pairs::pairs, ranks::mean};
 
 /// The comparison of one level, or one arm, with another in a workload.
 pub(super) struct Contrast {
     pub id: String,
     pub workload: String,
     pub metric: String,
-    pub what: Arm,
-    pub than: Arm,
+    pub levels: Arm,
+    pub baseline: Arm,
     pub ratio: f64,
     pub ends: [f64; 2],
-    /// Inconclusive if the difference is within the noise floor or the margin.
     pub verdict: Verdict,
     pub sure: bool,
     pub suspect: bool,
@@ -43,23 +38,25 @@ pub(super) fn contrasts(evidence: &AdviceInput<'_, '_>) -> Vec<Contrast> {
             let is_compared = evidence.design.baseline.contains_key(&effect.factor);
             effect.workload == question.workload && is_compared
         });
-        let of_effects: Vec<Contrast> = effects.filter_map(|main| scale.of_effect(main)).collect();
+        let of_effects: Vec<Contrast> =
+            effects.filter_map(|main| scale.contrast_of_effect(main)).collect();
         let comparisons = evidence.of_workload(question);
         if of_effects.is_empty() {
-            contrasts.extend(comparisons.filter_map(|one| scale.of_comparison(one)));
+            contrasts.extend(comparisons.filter_map(|one| scale.contrast_of_comparison(one)));
             continue;
         }
         let bad: Vec<&Arm> =
-            of_effects.iter().filter(|one| one.is_bad()).map(|one| &one.what).collect();
+            of_effects.iter().filter(|one| one.is_bad()).map(|one| &one.levels).collect();
+        // Arms that are worse because of a level without a bad main effect.
         let unexplained = comparisons.filter(|one| {
             differs_in_one_factor(one)
                 && !bad.iter().any(|levels| matches(&one.configuration, levels))
         });
-        let of_comparisons = unexplained.filter_map(|one| scale.of_comparison(one));
+        let of_comparisons = unexplained.filter_map(|one| scale.contrast_of_comparison(one));
         let of_comparisons: Vec<Contrast> = of_comparisons.filter(Contrast::is_bad).collect();
         contrasts.extend(of_effects.into_iter().chain(of_comparisons));
     }
-    contrasts.retain(|one| !is_other_work(&one.what, &one.than));
+    contrasts.retain(|one| !is_other_work(&one.levels, &one.baseline));
     contrasts
 }
 
@@ -87,7 +84,7 @@ struct ContrastScale<'a, 'q> {
 }
 
 impl ContrastScale<'_, '_> {
-    fn of_comparison(&self, found: &Comparison) -> Option<Contrast> {
+    fn contrast_of_comparison(&self, found: &Comparison) -> Option<Contrast> {
         let (ratio, ends) = found.ratio.zip(found.ci95_simultaneous)?;
         let verdict = if found.within_margin { Verdict::Inconclusive } else { found.verdict? };
         let suspect = |arm: &Arm| self.question.is_suspect(arm);
@@ -95,8 +92,8 @@ impl ContrastScale<'_, '_> {
             id: found.id.clone(),
             workload: found.workload.clone(),
             metric: found.metric.clone(),
-            what: self.varied(&found.configuration),
-            than: self.varied(&found.baseline),
+            levels: self.varied(&found.configuration),
+            baseline: self.varied(&found.baseline),
             ratio,
             ends,
             verdict: self.limit_verdict(verdict, ratio, ends),
@@ -111,13 +108,13 @@ impl ContrastScale<'_, '_> {
         varied.map(|(name, level)| (name.clone(), level.clone())).collect()
     }
 
-    fn of_effect(&self, effect: &Effect) -> Option<Contrast> {
+    fn contrast_of_effect(&self, effect: &Effect) -> Option<Contrast> {
         let (ratio, ends) = (effect.ratio, effect.ci95_simultaneous?);
         let level = |level: &String| Arm::from([(effect.factor.clone(), level.clone())]);
-        let verdict = match effect.verdict? {
-            verdict if self.is_everywhere(effect, verdict) => verdict,
-            _ => Verdict::Inconclusive,
-        };
+        let mut verdict = effect.verdict?;
+        if !self.has_same_direction_everywhere(effect, verdict) {
+            verdict = Verdict::Inconclusive;
+        }
         let mut arms = self.question.arms.iter().filter(|runs| {
             let level = runs.arm.get(&effect.factor);
             level == Some(&effect.level) || level == Some(&effect.baseline)
@@ -126,8 +123,8 @@ impl ContrastScale<'_, '_> {
             id: effect.id(),
             workload: effect.workload.clone(),
             metric: effect.metric.clone(),
-            what: level(&effect.level),
-            than: level(&effect.baseline),
+            levels: level(&effect.level),
+            baseline: level(&effect.baseline),
             ratio,
             ends,
             verdict: self.limit_verdict(verdict, ratio, ends),
@@ -137,8 +134,9 @@ impl ContrastScale<'_, '_> {
         })
     }
 
+    /// The verdict, or inconclusive if the difference is within the noise floor or the margin.
     fn limit_verdict(&self, verdict: Verdict, ratio: f64, ends: [f64; 2]) -> Verdict {
-        let is_noise = self.reach.is_some_and(|reach| !reach.is_passed_by(ratio, Some(ends)));
+        let is_noise = self.reach.is_some_and(|reach| !reach.is_exceeded_by(ratio, Some(ends)));
         let is_in_margin = ends[0] > 1.0 / (1.0 + self.margin) && ends[1] < 1.0 + self.margin;
         if is_noise || is_in_margin { Verdict::Inconclusive } else { verdict }
     }
@@ -148,7 +146,7 @@ impl ContrastScale<'_, '_> {
     }
 
     /// Whether an effect has the same direction at every combination of the other factors' levels.
-    fn is_everywhere(&self, effect: &Effect, verdict: Verdict) -> bool {
+    fn has_same_direction_everywhere(&self, effect: &Effect, verdict: Verdict) -> bool {
         let must_rise = match verdict {
             Verdict::Better => self.question.better == Better::Higher,
             Verdict::Worse => self.question.better == Better::Lower,

@@ -11,28 +11,27 @@ use assay_study::results::plan::Arm;
 use super::arms::{Question, Runs};
 use super::bound::{ErrorBound, exp};
 use super::comparisons::{IntervalBounds, replicates_needed, word};
-use super::pairs::levels_in;
-use super::ranks::mean;
-use super::words;
+use super::{pairs::levels_in, ranks::mean, words};
 
 /// The main effects of all factors on all workloads, and their interactions.
-pub(super) fn grid(design: &Design, questions: &[&Question<'_>]) -> Effects {
+pub(super) fn factor_effects(design: &Design, questions: &[&Question<'_>]) -> Effects {
     if !design.order.tells_arms_from_time() {
         return Effects::default();
     }
     let questions: Vec<&Question<'_>> =
         questions.iter().copied().filter(|question| question.scale == Scale::Ratio).collect();
-    let with_family = |workloads: usize| {
+    let effects_in_family = |workloads: usize| {
         let mut all = Effects::default();
         for question in &questions {
             let bounds = EffectBounds::new(design, workloads.max(question.sharing));
-            all.main.extend(effects(design, question, &bounds.effects));
+            all.main.extend(main_effects(design, question, &bounds.effects));
             all.interactions.extend(interactions(design, question, &bounds.interactions));
         }
         all
     };
-    let strict = with_family(questions.len());
-    if questions.len() > 1 && shows_anything(&strict) { with_family(1) } else { strict }
+    // The first significant effect frees the workloads from the common family (R5b).
+    let strict = effects_in_family(questions.len());
+    if questions.len() > 1 && shows_anything(&strict) { effects_in_family(1) } else { strict }
 }
 
 fn shows_anything(found: &Effects) -> bool {
@@ -53,7 +52,7 @@ impl EffectBounds {
     fn new(design: &Design, workloads: usize) -> Self {
         let others: Vec<usize> = design
             .varied()
-            .map(|factor| levels(design, factor).map_or(0, |(_, others)| others.len()))
+            .map(|factor| reference(design, factor).map_or(0, |(_, others)| others.len()))
             .collect();
         let mut pairs = 0;
         for (index, count) in others.iter().enumerate() {
@@ -69,24 +68,26 @@ impl EffectBounds {
     }
 }
 
-fn effects(design: &Design, question: &Question<'_>, family: &ErrorBound) -> Vec<Effect> {
+fn main_effects(design: &Design, question: &Question<'_>, family: &ErrorBound) -> Vec<Effect> {
     let bounds = IntervalBounds::with(design, family.clone(), question.better);
-    design.factors.iter().flat_map(|factor| of_factor(design, question, factor, &bounds)).collect()
+    let factors = design.factors.iter();
+    factors.flat_map(|factor| effects_of_factor(design, question, factor, &bounds)).collect()
 }
 
 /// The reference level of a factor, and the other levels.
-fn levels<'a>(design: &'a Design, factor: &'a Factor) -> Option<(&'a String, Vec<&'a String>)> {
+fn reference<'a>(design: &'a Design, factor: &'a Factor) -> Option<(&'a String, Vec<&'a String>)> {
     let base = design.baseline.get(&factor.name).or(factor.levels.first())?;
     Some((base, factor.levels.iter().filter(|level| *level != base).collect()))
 }
 
-fn of_factor(
+/// The main effect of each level of a factor, averaged over the levels of the others.
+fn effects_of_factor(
     design: &Design,
     question: &Question<'_>,
     factor: &Factor,
     bounds: &IntervalBounds,
 ) -> Vec<Effect> {
-    let Some((base, others)) = levels(design, factor) else { return Vec::new() };
+    let Some((base, others)) = reference(design, factor) else { return Vec::new() };
     let name = &factor.name;
     let mut effects = Vec::new();
     for level in others {
@@ -126,27 +127,28 @@ fn interactions(design: &Design, question: &Question<'_>, family: &ErrorBound) -
     let mut found = Vec::new();
     for (index, first) in factors.iter().enumerate() {
         for second in &factors[index + 1..] {
-            found.extend(interaction(design, question, [first, second], family));
+            found.extend(clearest_interaction(design, question, [first, second], family));
         }
     }
     found
 }
 
-fn interaction(
+/// Of all pairs of levels of two factors, the interaction that stands out most from its error.
+fn clearest_interaction(
     design: &Design,
     question: &Question<'_>,
     factors: [&Factor; 2],
     family: &ErrorBound,
 ) -> Option<Interaction> {
     let [first, second] = factors;
-    let (base1, others1) = levels(design, first)?;
-    let (base2, others2) = levels(design, second)?;
+    let (base1, others1) = reference(design, first)?;
+    let (base2, others2) = reference(design, second)?;
     let mut clearest: Option<(f64, Interaction)> = None;
     for level1 in &others1 {
         for level2 in &others2 {
             let corner = [(&first.name, base1), (&second.name, base2)];
             let moved = [(&first.name, *level1), (&second.name, *level2)];
-            let Some((strength, interaction)) = contrast(question, corner, moved, family) else {
+            let Some((strength, interaction)) = interaction(question, corner, moved, family) else {
                 continue;
             };
             if clearest.as_ref().is_none_or(|(known, _)| strength > *known) {
@@ -157,8 +159,8 @@ fn interaction(
     clearest.map(|(_, interaction)| interaction)
 }
 
-/// The difference of an effect between two levels of another factor, and its t statistic; `None` if not significant.
-fn contrast(
+/// The difference of an effect between two levels of another factor, and its strength; `None` if not significant.
+fn interaction(
     question: &Question<'_>,
     corner: [Setting<'_>; 2],
     moved: [Setting<'_>; 2],
@@ -189,11 +191,11 @@ fn contrast(
     };
     let corner = corner.map(|(_, level)| level.as_str());
     interaction.text = words::interaction(&interaction, corner, effects);
-    Some((ends[0].abs().min(ends[1].abs()) / sample.sd?.max(f64::MIN_POSITIVE), interaction))
+    let nearest_to_zero = ends[0].abs().min(ends[1].abs());
+    Some((nearest_to_zero / sample.sd?.max(f64::MIN_POSITIVE), interaction))
 }
 
 type Setting<'a> = (&'a String, &'a String);
-
 /// Largest rounding difference between means of equal logarithms.
 const ROUNDING: f64 = 1e-12;
 

@@ -4,8 +4,7 @@ use assay_study::findings::{Effect, Effects};
 use assay_study::results::design::{Design, Factor};
 use assay_workloads::is_work;
 
-use super::arms::Question;
-use super::{is_suspect, words};
+use super::{arms::Question, is_suspect, words};
 
 /// A sentence per factor with main effects, compared factors first. Factors that change the work are not a choice.
 pub(super) fn factor_sentences(

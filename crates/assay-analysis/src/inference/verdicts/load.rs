@@ -1,17 +1,13 @@
-//! Rule `unequal-load`: a difference in the live load may explain a difference between levels. Assay compares the rates
-//! at which a class was served like its latency.
+//! Rule `unequal-load`: a difference in the live load may explain a difference between levels.
 
-use assay_core::catalogue::About;
 use assay_core::quantity::metric::{self, Statistic};
-use assay_core::stats::Sample;
-use assay_study::findings::notes::Note;
-use assay_study::findings::{Check, Comparison, Verdict};
+use assay_core::{catalogue::About, stats::Sample};
+use assay_study::findings::{Check, Comparison, Verdict, notes::Note};
 use assay_study::results::design::Design;
 
 use super::arms::{Question, Runs};
 use super::comparisons::{IntervalBounds, withdraw};
-use super::pairs::pairs;
-use super::{is_gated, words};
+use super::{is_gated, pairs::pairs, words};
 
 pub(super) static ABOUT: About = About {
     name: "unequal-load",
@@ -35,7 +31,7 @@ enum LoadDirection {
 }
 
 /// Withdraws verdicts that a different load may explain; also informs the gate.
-pub(super) fn judge(
+pub(super) fn withdraw_for_load(
     design: &Design,
     questions: &[Question<'_>],
     live: &[String],
@@ -89,10 +85,12 @@ fn rate_difference(
     if low > 1.0 / (1.0 + margin) && high < 1.0 + margin {
         return None;
     }
-    let direction = match () {
-        () if high < 1.0 => LoadDirection::Lower,
-        () if low > 1.0 => LoadDirection::Higher,
-        () => return None,
+    let direction = if high < 1.0 {
+        LoadDirection::Lower
+    } else if low > 1.0 {
+        LoadDirection::Higher
+    } else {
+        return None;
     };
     let note = Note::UnequalLoad { metric: metric.to_owned(), ratio, ci95_family: ends };
     Some((direction, ratio.ln().abs(), note))
@@ -106,7 +104,7 @@ fn largest_explanation(
     explanations.max_by(|one, other| one.1.total_cmp(&other.1)).map(|(.., note)| note)
 }
 
-/// The same for two results, whose rates are also compared; `is_live` returns whether a class was production work.
+/// Withdraws verdicts between two results, whose rates are also compared; `is_live`: a class was production work.
 pub(crate) fn judge_across(found: &mut [Comparison], is_live: impl Fn(&str, &'static str) -> bool) {
     let notes: Vec<Option<Note>> =
         found.iter().map(|one| load_across(found, one, &is_live)).collect();
@@ -171,8 +169,7 @@ pub(super) fn unequal_load(one: &Comparison) -> Option<String> {
     Some(format!("the load differed ({load}) and could explain the result"))
 }
 
-/// One check per comparison that the rule flags.
-pub(super) fn checks(found: &[Comparison]) -> Vec<Check> {
+pub(super) fn load_checks(found: &[Comparison]) -> Vec<Check> {
     let unequal = found.iter().filter(|one| is_unequal(one));
     unequal.map(|one| Check::new(ABOUT.name, format!("{}: {}", one.workload, one.text))).collect()
 }

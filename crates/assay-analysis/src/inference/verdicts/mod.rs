@@ -26,10 +26,10 @@ mod words_of_advice;
 
 pub(super) use advice::AdviceStage;
 pub(super) use answers::explain;
-pub(super) use comparisons::{correct, word as verdict_word};
+pub(super) use comparisons::{apply_holm, word as verdict_word};
 pub(super) use load::{add_note, judge_across};
-pub(super) use outliers::mark;
-pub(super) use unknowable::unknowable;
+pub(super) use outliers::mark_outliers;
+pub(super) use unknowable::why_undecidable;
 pub(super) use words::across as across_words;
 pub use words::note as note_words;
 
@@ -37,8 +37,7 @@ use assay_core::catalogue::About;
 use assay_study::findings::measurements::Measurements;
 use assay_study::findings::{Comparison, Effects, Findings, Trust, Verdict};
 use assay_study::plan::most_load::asked as asked_load;
-use assay_study::results::design::Design;
-use assay_study::results::plan::level_words;
+use assay_study::results::{design::Design, plan::level_words};
 use assay_workloads::metrics::is_of_speed;
 
 use arms::Question;
@@ -48,11 +47,13 @@ pub static COMPARED: &[&About] = &[&load::ABOUT, &super::windows::ABOUT];
 
 /// The verdict across days, which is never *equivalent*.
 pub(super) fn verdict_of_ends(ends: [f64; 2], higher_is_better: bool) -> Verdict {
-    match (ends[0] > 1.0, ends[1] < 1.0) {
-        (true, _) if higher_is_better => Verdict::Better,
-        (_, true) if !higher_is_better => Verdict::Better,
-        (false, false) => Verdict::Inconclusive,
-        _ => Verdict::Worse,
+    let [is_above, is_below] = [ends[0] > 1.0, ends[1] < 1.0];
+    if !is_above && !is_below {
+        Verdict::Inconclusive
+    } else if is_above == higher_is_better {
+        Verdict::Better
+    } else {
+        Verdict::Worse
     }
 }
 
@@ -76,14 +77,14 @@ pub(super) fn compare(
     });
     let mut comparisons: Vec<Comparison> =
         compared.flat_map(|question| comparisons::comparisons(design, question)).collect();
-    load::judge(design, &questions, &measured.live, &mut comparisons);
+    load::withdraw_for_load(design, &questions, &measured.live, &mut comparisons);
     orders::judge(design, &questions, &mut comparisons);
     unknowable::judge(design, &questions, &mut comparisons);
     // Secondary metrics need nothing more, and may have 250,000 runs.
     questions.retain(|question| question.primary);
     let primary: Vec<&Question<'_>> = questions.iter().collect();
-    let noise_floor = noise::floor(design, &primary);
-    let mut checks = checks::checks(design, &primary, noise_floor.as_ref());
+    let noise_floor = noise::largest_floor(design, &primary);
+    let mut checks = checks::verdict_checks(design, &primary, noise_floor.as_ref());
     let valid = measured.series.iter().filter(|series| series.trust != Some(Trust::Invalid));
     let mut valid: Vec<Question<'_>> = arms::questions(valid, &measured.live);
     valid.retain(|question| question.better.is_known());
@@ -97,7 +98,7 @@ pub(super) fn compare(
         // Before the end of the study, this would be an undeclared look.
         Some((ask, limit)) if !measured.unfinished => {
             let stopped_by = found.study.stopped_by.as_deref();
-            vec![most_load::answer(ask, limit, &measured.series, emulated, stopped_by)]
+            vec![most_load::max_rate_answer(ask, limit, &measured.series, emulated, stopped_by)]
         }
         None if has_verdicts => answers::answers(design, &input, emulated),
         _ => Vec::new(),
@@ -105,23 +106,23 @@ pub(super) fn compare(
     let knees = answers::knees(design, &input);
     let is_incomparable = |one: &&Comparison| {
         load::is_unequal(one)
-            || one.primary && one.note_facts.iter().any(|note| unknowable(note).is_some())
+            || one.primary && one.note_facts.iter().any(|note| why_undecidable(note).is_some())
     };
     let incomparable: Vec<String> =
         comparisons.iter().filter(is_incomparable).map(|one| one.workload.clone()).collect();
-    checks.extend(load::checks(&comparisons));
+    checks.extend(load::load_checks(&comparisons));
     if measured.unfinished {
         comparisons::withhold(design, &mut comparisons);
     }
     if emulated {
-        comparisons::of_an_emulator(design, &mut comparisons);
+        comparisons::remove_emulated_verdicts(design, &mut comparisons);
     }
     let mut grid: Vec<&Question<'_>> = Vec::new();
     if has_verdicts {
         grid = valid.iter().filter(|question| question.primary).collect();
     }
     if !grid.is_empty() {
-        checks.extend(checks::left_out(&primary, &grid));
+        checks.extend(checks::invalid_arms_check(&primary, &grid));
     }
     // With a different load, arms have no ranks or effects.
     grid.retain(|question| {
@@ -132,7 +133,7 @@ pub(super) fn compare(
     // With one varied factor, its main effects repeat the comparison of arms.
     let crossed = if design.varied().count() > 1 { grid } else { &[] };
     let rank = |question: &&Question<'_>| ranks::rank(design, question, &primary, &comparisons);
-    let mut effects = effects::grid(design, crossed);
+    let mut effects = effects::factor_effects(design, crossed);
     let factors = factors::factor_sentences(design, crossed, &effects);
     effects.noise_floor = noise_floor;
     effects.trends = grid.iter().flat_map(|question| trends::trends(design, question)).collect();

@@ -3,14 +3,11 @@
 use assay_study::file::limit::Limit;
 use assay_study::file::limit::bracket::{self, Bracket, RateSample, Standing};
 use assay_study::findings::answers::{Answer, Claim};
-use assay_study::findings::measurements::Series;
 use assay_study::findings::most_load::{MostLoad, Rate};
-use assay_study::findings::{TrialValue, Trust};
+use assay_study::findings::{TrialValue, Trust, measurements::Series};
 use assay_study::plan::most_load::RATE_METRIC;
 use assay_study::results::course::{self, RATE};
-use assay_study::results::design::Ask;
-use assay_study::results::plan::Arm;
-use assay_study::results::record::Status;
+use assay_study::results::{design::Ask, plan::Arm, record::Status};
 
 use super::words::most_load as words;
 use crate::inference::distinct;
@@ -19,7 +16,7 @@ use crate::inference::distinct;
 const BEHIND: &str = "late-submission";
 
 /// Answers from the trials of all rates; `stopped_by` says why the study ended, for an answer without any rate.
-pub(super) fn answer(
+pub(super) fn max_rate_answer(
     ask: &Ask,
     limit: Limit,
     series: &[Series],
@@ -27,17 +24,17 @@ pub(super) fn answer(
     stopped_by: Option<&str>,
 ) -> Answer {
     let workload = ask.workloads.first().map_or("", String::as_str);
-    let rates = rates(workload, limit, series);
+    let rates = judge_rates(workload, limit, series);
     let standings: Vec<Standing> = rates.iter().map(|rate| rate.outcome).collect();
     let Bracket { holds, fails } = Bracket::from_outcomes(&standings);
-    let name = |index: Option<usize>| index.map(|index| rates[index].rate.clone());
+    let rate_at = |index: Option<usize>| index.map(|index| rates[index].rate.clone());
     let found = MostLoad {
         workload: workload.to_owned(),
         metric: limit.metric().to_owned(),
         slo: limit.to_string(),
         slo_ns: limit.below_ns(),
-        max_passing_rate: name(holds),
-        min_failing_rate: name(fails),
+        max_passing_rate: rate_at(holds),
+        min_failing_rate: rate_at(fails),
         rates,
     };
     let is_suspect = [&found.max_passing_rate, &found.min_failing_rate]
@@ -45,25 +42,28 @@ pub(super) fn answer(
         .flatten()
         .filter_map(|name| found.rate(name))
         .any(|rate| rate.trust == Some(Trust::Suspect));
-    let (verdict, answer) = match () {
-        () if found.rates.is_empty() => (Claim::NoData, words::nothing(stopped_by)),
-        () if emulated => (Claim::NotShown, words::EMULATED.to_owned()),
-        () if is_suspect => (Claim::NotShown, words::suspect(&found, limit)),
-        () => (verdict(&found), words::answer(&found, limit)),
+    let (verdict, answer) = if found.rates.is_empty() {
+        (Claim::NoData, words::nothing(stopped_by))
+    } else if emulated {
+        (Claim::NotShown, words::EMULATED.to_owned())
+    } else if is_suspect {
+        (Claim::NotShown, words::suspect(&found, limit))
+    } else {
+        (max_rate_claim(&found), words::answer(&found, limit))
     };
     Answer {
         ask: ask.ask.clone(),
         published: ask.published.clone(),
         answer,
         verdict,
-        reasons: found.rates.iter().map(|rate| words::rate(rate, limit)).collect(),
+        reasons: found.rates.iter().map(|rate| words::rate_words(rate, limit)).collect(),
         evidence: Vec::new(),
         max_rate: Some(found),
     }
 }
 
 /// A passing load supports the claim; a failure of every load contradicts it.
-fn verdict(found: &MostLoad) -> Claim {
+fn max_rate_claim(found: &MostLoad) -> Claim {
     match (&found.max_passing_rate, &found.min_failing_rate) {
         (Some(_), _) => Claim::Supported,
         (None, Some(fails)) if found.rates.first().is_some_and(|rate| rate.rate == *fails) => {
@@ -74,7 +74,7 @@ fn verdict(found: &MostLoad) -> Claim {
 }
 
 /// The rates of a workload in ascending order, each judged by its trials.
-fn rates(workload: &str, limit: Limit, series: &[Series]) -> Vec<Rate> {
+fn judge_rates(workload: &str, limit: Limit, series: &[Series]) -> Vec<Rate> {
     let of_workload = || series.iter().filter(move |one| one.workload == workload && !one.control);
     let mut arms: Vec<(f64, &Arm)> = Vec::new();
     for series in of_workload() {
@@ -91,6 +91,7 @@ fn rates(workload: &str, limit: Limit, series: &[Series]) -> Vec<Rate> {
     arms.into_iter().map(rate).collect()
 }
 
+/// Judges one offered rate by its latency percentile and the rate that was done.
 fn judge_rate(
     arm: &Arm,
     per_s: f64,
@@ -99,10 +100,10 @@ fn judge_rate(
     done: Option<&Series>,
 ) -> Rate {
     let series = [percentiles, done].into_iter().flatten();
-    let trials = series.clone().flat_map(counting);
+    let trials = series.clone().flat_map(undisturbed);
     let replicates = distinct(trials.map(|trial| trial.replicate));
     let value = |series: Option<&Series>, replicate: u32| {
-        series.into_iter().flat_map(counting).find(|trial| trial.replicate == replicate)?.value
+        series.into_iter().flat_map(undisturbed).find(|trial| trial.replicate == replicate)?.value
     };
     let samples = replicates.iter().map(|replicate| RateSample {
         percentile_ns: value(percentiles, *replicate),
@@ -111,7 +112,7 @@ fn judge_rate(
     let samples: Vec<RateSample> = samples.collect();
     let judged = bracket::judge(&samples, per_s, limit.below_ns() as f64);
     let fails = judged.standing == Standing::Exceeds;
-    let trust = series.filter_map(|one| trust(one, fails)).max();
+    let trust = series.filter_map(|one| rate_trust(one, fails)).max();
     // Invalid numbers neither pass nor fail.
     let is_valid = trust != Some(Trust::Invalid);
     let round_ns = |ns: f64| ns.round() as u64;
@@ -127,13 +128,13 @@ fn judge_rate(
 }
 
 /// The trust in the numbers of a rate. Late operations do not make a failing rate doubtful: they are its cause.
-fn trust(series: &Series, fails: bool) -> Option<Trust> {
+fn rate_trust(series: &Series, fails: bool) -> Option<Trust> {
     let reasons = series.because.iter().filter(|because| because.rule != BEHIND);
     let doubt = reasons.clone().map(|because| because.trust).max().unwrap_or(Trust::Trusted);
     let is_behind = reasons.count() < series.because.len();
     if fails && is_behind { series.trust.map(|_| doubt) } else { series.trust }
 }
 
-fn counting(series: &Series) -> impl Iterator<Item = &TrialValue> {
+fn undisturbed(series: &Series) -> impl Iterator<Item = &TrialValue> {
     series.trials.iter().filter(|trial| trial.status == Status::Ok && trial.value.is_some())
 }

@@ -5,16 +5,14 @@ use assay_core::stats::{FEWEST_FOR_INTERVAL, Sample, bonferroni};
 use assay_study::findings::NoiseFloor;
 use assay_study::results::design::{Design, Stopping};
 
-use super::arms::Question;
 use super::bound::{ErrorBound, exp};
-use super::pairs::pairs;
-use super::words;
+use super::{arms::Question, pairs::pairs, words};
 
 /// Significance level for a difference between two identical arms, over all workloads.
 const ERROR: f64 = 0.01;
 
 /// The noise floor of the workload in which it is largest; `None` without a control arm.
-pub(super) fn floor(design: &Design, questions: &[&Question<'_>]) -> Option<NoiseFloor> {
+pub(super) fn largest_floor(design: &Design, questions: &[&Question<'_>]) -> Option<NoiseFloor> {
     let controls: Vec<(&Question<'_>, Sample)> = questions
         .iter()
         .filter_map(|question| Some((*question, noise_sample(question)?)))
@@ -47,7 +45,7 @@ pub(super) fn floor(design: &Design, questions: &[&Question<'_>]) -> Option<Nois
 /// The possible difference between two identical arms in a workload, on the scale of logarithms.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reach {
-    far: f64,
+    half_width: f64,
     different: bool,
 }
 
@@ -57,13 +55,13 @@ pub(super) fn reach(design: &Design, question: &Question<'_>) -> Option<Reach> {
     let [low, high] = ErrorBound::new(design, 1).interval(&sample)?;
     let strict = ErrorBound::t(ERROR).interval(&sample)?;
     let different = strict[0] > 0.0 || strict[1] < 0.0;
-    Some(Reach { far: low.abs().max(high.abs()), different })
+    Some(Reach { half_width: low.abs().max(high.abs()), different })
 }
 
 impl Reach {
     /// Whether a ratio is beyond the floor: by its estimate, or by its whole CI if identical arms differ.
-    pub fn is_passed_by(self, ratio: f64, ends: Option<[f64; 2]>) -> bool {
-        let is_far = |ratio: f64| ratio.ln().abs() > self.far;
+    pub fn is_exceeded_by(self, ratio: f64, ends: Option<[f64; 2]>) -> bool {
+        let is_far = |ratio: f64| ratio.ln().abs() > self.half_width;
         match ends {
             Some([low, high]) if self.different => {
                 let is_on_one_side = (low > 1.0) == (high > 1.0);

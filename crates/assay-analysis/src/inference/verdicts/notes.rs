@@ -53,8 +53,8 @@ fn weakness(design: &Design, pairs: usize) -> Option<Note> {
 
 /// Failed trials, and whether one arm fails more often (Fisher's exact test).
 fn failures(baseline: &Runs<'_>, arm: &Runs<'_>) -> Option<Note> {
-    let ((started, failed), (base_started, base_failed)) =
-        (arm.started_and_failed(), baseline.started_and_failed());
+    let (started, failed) = arm.started_and_failed();
+    let (base_started, base_failed) = baseline.started_and_failed();
     if failed + base_failed == 0 {
         return None;
     }

@@ -3,15 +3,11 @@
 
 use assay_core::quantity::Scale;
 use assay_core::stats::{Sample, Welch, t_quantile, welch};
-use assay_study::findings::Comparison;
-use assay_study::findings::notes::Note;
+use assay_study::findings::{Comparison, notes::Note};
 use assay_study::results::design::{ALPHA, Design, Order};
 
-use super::arms::Question;
-use super::comparisons::withdraw;
-use super::load::add_note;
 use super::pairs::{Pairs, ReplicatePair, pairs};
-use super::{is_gated, words};
+use super::{arms::Question, comparisons::withdraw, is_gated, load::add_note, words};
 
 /// Fewest trials of an order for the spread of its mean.
 const FEWEST: usize = 2;

@@ -4,15 +4,14 @@ use std::collections::BTreeMap;
 
 use assay_core::quantity::Scale;
 use assay_core::stats::{MODIFIED_Z_LIMIT, median, modified_z};
-use assay_study::findings::TrialValue;
-use assay_study::findings::measurements::Series;
+use assay_study::findings::{TrialValue, measurements::Series};
 
 /// Fewest trials of an arm for an outlier.
 const FEWEST: usize = 4;
 /// Fewest arms to separate a replicate's common deviation from that of one arm.
 const FEWEST_ARMS: usize = 3;
 
-pub(crate) fn mark(series: &mut [Series]) {
+pub(crate) fn mark_outliers(series: &mut [Series]) {
     let mut groups: BTreeMap<(String, String), Vec<usize>> = BTreeMap::new();
     for (index, row) in series.iter().enumerate() {
         groups.entry((row.workload.clone(), row.metric.clone())).or_default().push(index);
@@ -27,7 +26,7 @@ pub(crate) fn mark(series: &mut [Series]) {
     }
 }
 
-fn level(trial: &TrialValue, scale: Scale) -> Option<f64> {
+fn value_on_scale(trial: &TrialValue, scale: Scale) -> Option<f64> {
     let value = trial.value.filter(|_| trial.status.counts())?;
     match scale {
         Scale::Ratio => (value > 0.0).then(|| value.ln()),
@@ -35,14 +34,15 @@ fn level(trial: &TrialValue, scale: Scale) -> Option<f64> {
     }
 }
 
-fn levels(series: &Series) -> Vec<(usize, u32, f64)> {
+/// Index, replicate and value on the scale of comparison of each trial with such a value.
+fn values_on_scale(series: &Series) -> Vec<(usize, u32, f64)> {
     let one = |(index, trial): (usize, &TrialValue)| {
-        Some((index, trial.replicate, level(trial, series.scale)?))
+        Some((index, trial.replicate, value_on_scale(trial, series.scale)?))
     };
     series.trials.iter().enumerate().filter_map(one).collect()
 }
 
-fn middle(levels: &[(usize, u32, f64)]) -> Option<f64> {
+fn median_of(levels: &[(usize, u32, f64)]) -> Option<f64> {
     median(&levels.iter().map(|(_, _, level)| *level).collect::<Vec<_>>())
 }
 
@@ -50,8 +50,8 @@ fn middle(levels: &[(usize, u32, f64)]) -> Option<f64> {
 fn replicate_shifts<'a>(series: impl Iterator<Item = &'a Series>) -> BTreeMap<u32, f64> {
     let mut distances: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for arm in series {
-        let levels = levels(arm);
-        let Some(middle) = middle(&levels) else { continue };
+        let levels = values_on_scale(arm);
+        let Some(middle) = median_of(&levels) else { continue };
         for (_, replicate, level) in levels {
             distances.entry(replicate).or_default().push(level - middle);
         }
@@ -75,8 +75,10 @@ fn residuals<'a>(series: impl Iterator<Item = (usize, &'a Series)> + Clone) -> V
     let shifts = replicate_shifts(series.clone().map(|(_, arm)| arm));
     let mut residuals = Vec::new();
     for (index, arm) in series {
-        let levels = levels(arm);
-        let Some(middle) = middle(&levels).filter(|_| levels.len() >= FEWEST) else { continue };
+        let levels = values_on_scale(arm);
+        let Some(middle) = median_of(&levels).filter(|_| levels.len() >= FEWEST) else {
+            continue;
+        };
         residuals.extend(levels.into_iter().map(|(trial, replicate, level)| Residual {
             series: index,
             trial,

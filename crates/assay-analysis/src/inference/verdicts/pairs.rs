@@ -14,14 +14,14 @@ pub(super) struct ReplicatePair {
     pub replicate: u32,
     arm: f64,
     baseline: f64,
-    /// Whether the arm ran before its baseline; none where something ran between them.
+    /// Whether the arm ran before its baseline; `None` if another trial ran between them.
     pub arm_first: Option<bool>,
 }
 
 impl ReplicatePair {
     fn new(replicate: u32, baseline: &ArmTrial, arm: &ArmTrial) -> Self {
-        let (first, second) = (arm.order, baseline.order);
-        let neighbours = first.zip(second).filter(|(one, other)| one.abs_diff(*other) == 1);
+        let orders = arm.order.zip(baseline.order);
+        let neighbours = orders.filter(|(arm, baseline)| arm.abs_diff(*baseline) == 1);
         let arm_first = neighbours.map(|(arm, baseline)| arm < baseline);
         Self { replicate, arm: arm.level, baseline: baseline.level, arm_first }
     }
@@ -54,7 +54,7 @@ pub(super) fn pairs(baseline: &Runs<'_>, arm: &Runs<'_>) -> Pairs {
             pairs.undisturbed.push(ReplicatePair::new(replicate, base, other));
             continue;
         }
-        let repeats = repeats(baseline, arm, replicate);
+        let repeats = both_repeats(baseline, arm, replicate);
         pairs.all.extend(repeats.iter().map(|(base, other)| other.level - base.level));
         if let Some((base, other)) = repeats.iter().find(|(base, arm)| is_undisturbed(base, arm)) {
             pairs.undisturbed.push(ReplicatePair::new(replicate, base, other));
@@ -85,7 +85,7 @@ pub(super) fn levels_in(arms: &[&Runs<'_>], replicate: u32) -> Option<Vec<f64>> 
 }
 
 /// Returns an interval times a sign, the lower end first.
-pub(super) fn signed(ends: [f64; 2], sign: f64) -> [f64; 2] {
+pub(super) fn signed_interval(ends: [f64; 2], sign: f64) -> [f64; 2] {
     let [one, other] = ends.map(|end| sign * end);
     [one.min(other), one.max(other)]
 }
@@ -95,7 +95,7 @@ fn is_undisturbed(one: &ArmTrial, other: &ArmTrial) -> bool {
 }
 
 /// The repeats of a replicate that both arms have, as baseline and arm.
-fn repeats(baseline: &Runs<'_>, arm: &Runs<'_>, replicate: u32) -> Vec<(ArmTrial, ArmTrial)> {
+fn both_repeats(baseline: &Runs<'_>, arm: &Runs<'_>, replicate: u32) -> Vec<(ArmTrial, ArmTrial)> {
     let mut pairs = Vec::new();
     for (round, base) in baseline.repeats.get(&replicate).into_iter().flatten() {
         let mut arm_repeats = arm.repeats.get(&replicate).into_iter().flatten();

@@ -3,13 +3,11 @@
 use assay_core::quantity::{Better, Scale};
 use assay_core::stats::Sample;
 use assay_study::findings::{Comparison, Rank, RankRange};
-use assay_study::results::course::RATE;
-use assay_study::results::design::Design;
+use assay_study::results::{course::RATE, design::Design};
 
 use super::arms::{Question, Runs};
-use super::bound::ErrorBound;
-use super::pairs::{pairs, signed};
-use super::words;
+use super::pairs::{pairs, signed_interval};
+use super::{bound::ErrorBound, words};
 use crate::inference::cells;
 
 const FEWEST_ARMS: usize = 3;
@@ -107,7 +105,7 @@ impl RankTable {
             for second in first + 1..count {
                 let differences = pairs(runs[first], runs[second]).differences();
                 let ends = Sample::of(&differences).and_then(|sample| bound.interval(&sample));
-                let (ahead, behind) = match ends.map(|ends| signed(ends, better.sign())) {
+                let (ahead, behind) = match ends.map(|ends| signed_interval(ends, better.sign())) {
                     Some([low, _]) if low > 0.0 => (second, first),
                     Some([_, high]) if high < 0.0 => (first, second),
                     _ => continue,
@@ -123,7 +121,7 @@ impl RankTable {
 /// The number of an arm's row in the table of measurements.
 fn row_value(design: &Design, question: &Question<'_>, runs: &Runs<'_>) -> f64 {
     let baseline = question.baseline_of(design, runs.arm).map(|base| base.trials);
-    cells::number(runs.trials, baseline).unwrap_or_else(|| own_mean(runs).exp())
+    cells::row_value(runs.trials, baseline).unwrap_or_else(|| own_mean(runs).exp())
 }
 
 /// With this many undisturbed runs the disturbed ones are left out, as for cells.
@@ -136,7 +134,7 @@ fn own_mean(runs: &Runs<'_>) -> f64 {
 
 /// The logarithms of an arm's undisturbed runs, if enough, else of all.
 pub(super) fn own_levels(runs: &Runs<'_>) -> Vec<f64> {
-    let standing = |replicate: &u32| runs.standing(*replicate).map(|run| run.level);
+    let standing = |replicate: &u32| runs.undisturbed_run(*replicate).map(|run| run.level);
     let levels: Vec<f64> = runs.first.keys().filter_map(standing).collect();
     if levels.len() < ENOUGH {
         return runs.first.values().map(|run| run.level).collect();

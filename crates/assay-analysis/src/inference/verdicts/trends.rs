@@ -10,10 +10,9 @@ use assay_study::results::design::{ALPHA, Design, Factor};
 use assay_study::results::plan::Arm;
 
 use super::arms::{Question, Runs};
-use super::bound::ErrorBound;
-use super::pairs::{levels_in, pairs, signed};
+use super::pairs::{levels_in, pairs, signed_interval};
 use super::ranks::{find_best, mean, pairs_of};
-use super::words;
+use super::{bound::ErrorBound, words};
 
 const FEWEST_LEVELS: usize = 3;
 
@@ -24,8 +23,8 @@ pub(super) fn trends(design: &Design, question: &Question<'_>) -> Vec<Trend> {
     }
     let mut curves: Vec<Curve<'_, '_>> = Vec::new();
     for factor in &design.factors {
-        let Some(levels) = numbers(factor) else { continue };
-        let contexts = contexts(question, &factor.name).into_iter();
+        let Some(levels) = numeric_levels(factor) else { continue };
+        let contexts = other_settings(question, &factor.name).into_iter();
         curves.extend(contexts.filter_map(|others| Curve::new(question, factor, &levels, others)));
     }
     // One interval per pair of levels, and one for the slope.
@@ -36,12 +35,13 @@ pub(super) fn trends(design: &Design, question: &Question<'_>) -> Vec<Trend> {
 }
 
 /// The levels as numbers, plain or in bytes; `None` if one is not numeric.
-fn numbers(factor: &Factor) -> Option<Vec<f64>> {
+fn numeric_levels(factor: &Factor) -> Option<Vec<f64>> {
     let levels: Option<Vec<f64>> = factor.levels.iter().map(|level| level_number(level)).collect();
     levels.filter(|levels| levels.len() >= FEWEST_LEVELS && levels.iter().all(|level| *level > 0.0))
 }
 
-pub(super) fn contexts(question: &Question<'_>, factor: &str) -> BTreeSet<Arm> {
+/// Every combination of the other factors' levels among the arms.
+pub(super) fn other_settings(question: &Question<'_>, factor: &str) -> BTreeSet<Arm> {
     let without = |runs: &Runs<'_>| {
         let mut arm = runs.arm.clone();
         arm.remove(factor);
@@ -110,7 +110,7 @@ impl<'q, 'a> Curve<'q, 'a> {
             text: String::new(),
         };
         if line.is_none() {
-            self.level_off(&mut trend, &levels, best.best, margin);
+            self.describe_plateau(&mut trend, &levels, best.best, margin);
         }
         trend.text = words::trend(&trend, better, self.factor);
         Some(trend)
@@ -130,7 +130,7 @@ impl<'q, 'a> Curve<'q, 'a> {
     /// Whether no level deviates from the line significantly or by more than the margin.
     fn is_straight(&self, margin: f64) -> bool {
         let x: Vec<f64> = self.levels.iter().map(|level| level.ln()).collect();
-        let departures = by_replicate(&self.runs, |y| departures(&x, y));
+        let departures = by_replicate(&self.runs, |y| residuals(&x, y));
         let single = ErrorBound::t(bonferroni(ALPHA, x.len()));
         (0..x.len()).all(|level| {
             let at_level: Vec<f64> = departures.iter().map(|replicate| replicate[level]).collect();
@@ -141,6 +141,7 @@ impl<'q, 'a> Curve<'q, 'a> {
         })
     }
 
+    /// Each level against the best one.
     fn compare_with(&self, best: usize, bound: &ErrorBound) -> Vec<TrendLevel> {
         let sign = self.question.better.sign();
         let level = |(index, runs): (usize, &&Runs<'_>)| {
@@ -152,29 +153,32 @@ impl<'q, 'a> Curve<'q, 'a> {
             let ends = sample.as_ref().and_then(|sample| bound.interval(sample));
             TrendLevel {
                 mean: sample.map(|sample| sign * sample.mean),
-                ends: ends.map(|ends| signed(ends, sign)),
+                ends: ends.map(|ends| signed_interval(ends, sign)),
             }
         };
         self.runs.iter().enumerate().map(level).collect()
     }
 
     /// The levels around the best that match it, if they reach an end of the range; others are chance.
-    fn level_off(&self, trend: &mut Trend, levels: &[TrendLevel], best: usize, margin: f64) {
+    fn describe_plateau(&self, trend: &mut Trend, levels: &[TrendLevel], best: usize, margin: f64) {
         let last = levels.len() - 1;
         // The first and last level of the run around the best that matches it.
-        let run = |is_match: &dyn Fn(&TrendLevel) -> bool| {
+        let run_around_best = |is_match: &dyn Fn(&TrendLevel) -> bool| {
             let from = (0..=best).rev().take_while(|index| is_match(&levels[*index])).last();
             let to = (best..=last).take_while(|index| is_match(&levels[*index])).last();
             [from.unwrap_or(best), to.unwrap_or(best)]
         };
-        let [from, to] = run(&|level| level.mean.is_some_and(|mean| mean >= -margin));
-        let certain = run(&|level| level.ends.is_some_and(|[low, _]| low >= -margin));
-        let possible = run(&|level| !level.is_behind(margin));
+        let by_mean = |level: &TrendLevel| level.mean.is_some_and(|mean| mean >= -margin);
+        let [from, to] = run_around_best(&by_mean);
+        let certain = run_around_best(&|level| level.ends.is_some_and(|[low, _]| low >= -margin));
+        let possible = run_around_best(&|level| !level.is_behind(margin));
         trend.near = Some([from, to].map(|index| self.levels[index]));
-        let (shape, knee, ends) = match (from == 0, to == last) {
-            (false, true) if from < last => (Shape::Saturates, from, [possible[0], certain[0]]),
-            (true, false) if to > 0 => (Shape::FlatUpTo, to, [certain[1], possible[1]]),
-            _ => return,
+        let (shape, knee, ends) = if 0 < from && from < last && to == last {
+            (Shape::Saturates, from, [possible[0], certain[0]])
+        } else if from == 0 && 0 < to && to < last {
+            (Shape::FlatUpTo, to, [certain[1], possible[1]])
+        } else {
+            return;
         };
         trend.shape = shape;
         trend.knee = Some(self.levels[knee]);
@@ -212,8 +216,7 @@ fn slope(x: &[f64], y: &[f64]) -> f64 {
     products / squares
 }
 
-/// Deviation of each point from the regression line.
-fn departures(x: &[f64], y: &[f64]) -> Vec<f64> {
+fn residuals(x: &[f64], y: &[f64]) -> Vec<f64> {
     let (steep, [x_mean, y_mean]) = (slope(x, y), [mean(x), mean(y)]);
     x.iter().zip(y).map(|(x, y)| y - y_mean - steep * (x - x_mean)).collect()
 }

@@ -2,19 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use assay_core::quantity::direction::is_time;
-use assay_core::stats::Sample;
-use assay_study::findings::notes::Note;
-use assay_study::findings::{Comparison, Verdict};
+use assay_core::{quantity::direction::is_time, stats::Sample};
+use assay_study::findings::{Comparison, Verdict, notes::Note};
 use assay_study::results::design::Design;
 use assay_workloads::metrics::is_told;
 
 use super::arms::{Question, Runs};
-use super::comparisons::withdraw;
-use super::words;
+use super::{comparisons::withdraw, words};
 
-/// Most decimals to look for a step in.
-const DECIMALS: i32 = 9;
+const MOST_DECIMALS: i32 = 9;
 /// Larger values are already rounded to whole numbers.
 const LARGEST: f64 = 9e15;
 
@@ -48,12 +44,12 @@ fn withdraw_for(design: &Design, one: &mut Comparison, note: Note) {
 }
 
 /// Why a comparison cannot be decided, if a remark says so.
-pub(crate) fn unknowable(note: &Note) -> Option<String> {
-    let is_one = matches!(note, Note::NoDirection { .. } | Note::CoarseClock { .. });
-    is_one.then(|| words::note(note, ["", ""]))
+pub(crate) fn why_undecidable(note: &Note) -> Option<String> {
+    let is_undecidable = matches!(note, Note::NoDirection { .. } | Note::CoarseClock { .. });
+    is_undecidable.then(|| words::note(note, ["", ""]))
 }
 
-fn values(runs: &Runs<'_>) -> Vec<f64> {
+fn counted_values(runs: &Runs<'_>) -> Vec<f64> {
     let counts = runs.trials.iter().filter(|trial| trial.status.counts());
     counts.filter_map(|trial| trial.value).collect()
 }
@@ -64,8 +60,8 @@ fn clock_step(question: &Question<'_>) -> Option<f64> {
     if !is_time(question.metric) || !(is_printed || is_told(question.metric)) {
         return None;
     }
-    let times: Vec<f64> = question.arms.iter().flat_map(values).collect();
-    for decimals in 0..=DECIMALS {
+    let times: Vec<f64> = question.arms.iter().flat_map(counted_values).collect();
+    for decimals in 0..=MOST_DECIMALS {
         let scale = 10_f64.powi(decimals);
         let scaled: Vec<f64> = times.iter().map(|time| time * scale).collect();
         if scaled.iter().any(|value| *value > LARGEST) {
@@ -90,8 +86,8 @@ fn common_divisor(mut one: u64, mut other: u64) -> u64 {
 
 /// Whether rounding explains a comparison: means within one step, and too little variation for a mean between steps.
 fn is_rounding(question: &Question<'_>, one: &Comparison, step: f64) -> bool {
-    let sides =
-        [&one.baseline, &one.configuration].map(|arm| Sample::of(&values(question.find(arm)?)));
+    let sides = [&one.baseline, &one.configuration]
+        .map(|arm| Sample::of(&counted_values(question.find(arm)?)));
     let [Some(baseline), Some(arm)] = sides else { return false };
     let is_constant = |side: &Sample| side.sd.is_some_and(|sd| sd < step / 2.0);
     let has_direction = matches!(one.verdict, Some(Verdict::Better | Verdict::Worse));

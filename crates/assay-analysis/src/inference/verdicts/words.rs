@@ -64,6 +64,7 @@ pub(crate) fn count_words(counts: &[(usize, &str)]) -> String {
     known.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ")
 }
 
+/// The comparison in one sentence, with its evidence and what it still needs.
 pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
     let [name, base] = names(found, design);
     let Some(amount) = amount(found) else {
@@ -77,7 +78,7 @@ pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
         };
         return format!("{name} and {base}: {why}.");
     };
-    let interval = interval(found, design);
+    let interval = evidence(found, design);
     let margin = found.margin.map(percent).unwrap_or_default();
     let plain = match found.difference {
         None if found.cannot_tell() => format!("{name} and {base}: the CI is too wide"),
@@ -96,8 +97,8 @@ pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
             format!("{name} is {word} than {base}: {amount}{interval}{small}.")
         }
         Some(Verdict::Equivalent) => {
-            let told = one_sided(found).unwrap_or(interval);
-            format!("{name} is equivalent to {base} within {margin}: {amount}{told}.")
+            let evidence = one_sided(found).unwrap_or(interval);
+            format!("{name} is equivalent to {base} within {margin}: {amount}{evidence}.")
         }
         Some(Verdict::Inconclusive) => {
             let needed =
@@ -133,7 +134,7 @@ fn ends(found: &Comparison) -> Option<[String; 2]> {
 }
 
 /// Returns the evidence of a comparison in brackets: ` (ratio 1.68, 95% CI 1.41-1.99, n = 6)`.
-pub(super) fn interval(found: &Comparison, design: &Design) -> String {
+pub(super) fn evidence(found: &Comparison, design: &Design) -> String {
     let unpaired = if found.kind == Kind::Unpaired { ", unpaired" } else { "" };
     let name = match design.stopping {
         Stopping::Fixed | Stopping::Race { .. } => "95% CI",
@@ -210,7 +211,6 @@ pub(super) const SEQUENTIAL_STUDY: &str =
 pub(super) const UNORDERED_STUDY: &str =
     "the order of the trials is unknown, so drift could explain the difference; no verdicts";
 
-/// Note on a study of observations.
 pub(super) const RECORDED_STUDY: &str = "the data are observational, in time order: a difference between groups does \
                                          not show a cause, so Assay gives no verdict";
 
@@ -246,7 +246,7 @@ pub(super) fn without_verdict(found: &Comparison, design: &Design, why: &str) ->
         None => format!("{name} and {base}"),
         Some(amount) => format!("{name} against {base}: {amount}"),
     };
-    format!("{head}{}; no verdict: {why}.", interval(found, design))
+    format!("{head}{}; no verdict: {why}.", evidence(found, design))
 }
 
 pub(super) fn carried_between(workload: &str, p: f64) -> String {
@@ -354,11 +354,13 @@ pub(super) fn noise_floor(floor: &NoiseFloor, ends: [f64; 2]) -> String {
     let [low, high] = ends;
     let [ratio, from, to] = show::ratios(floor.ratio, ends);
     let most = percent((low.ln().abs()).max(high.ln().abs()).exp() - 1.0);
-    let head = match () {
-        () if floor.different => format!("do not trust differences below {most} on this machine"),
+    let head = if floor.different {
+        format!("do not trust differences below {most} on this machine")
+    } else if low > 1.0 || high < 1.0 {
         // The verdict uses 1% and the interval 5%: if they disagree, the text says so.
-        () if low > 1.0 || high < 1.0 => "significant at p = 0.05 but not at p = 0.01".to_owned(),
-        () => "no significant difference".to_owned(),
+        "significant at p = 0.05 but not at p = 0.01".to_owned()
+    } else {
+        "no significant difference".to_owned()
     };
     format!(
         "A/A control: {head}; {} in the second copy of {} (ratio {ratio}, 95% CI {from}-{to}, n = {}).",
@@ -421,7 +423,7 @@ pub(super) fn rank(rank: &Rank, design: &Design, compared: &[Comparison]) -> Str
     let (count, what, workload) = (rank.ranks.len(), noun(&rank.metric), &rank.workload);
     let best = name(first);
     let head = format!("{workload}: {best} is the best of {count} configurations in {what}");
-    let basis = if tells_more(rank, compared) { ALL_PAIRS } else { "" };
+    let basis = if comparisons_contradict_ties(rank, compared) { ALL_PAIRS } else { "" };
     let from = format!("{head}; no significant difference from");
     // Number of arms that the first one does not beat significantly; list them if they are next in rank.
     let near = first.rank_range[1] - 1;
@@ -445,17 +447,17 @@ pub(super) fn rank(rank: &Rank, design: &Design, compared: &[Comparison]) -> Str
 const ALL_PAIRS: &str = " (all pairs, simultaneous 95% CIs)";
 
 /// Whether a comparison shows a difference between two arms that the sentence on ranks calls indistinguishable.
-fn tells_more(rank: &Rank, compared: &[Comparison]) -> bool {
+fn comparisons_contradict_ties(rank: &Rank, compared: &[Comparison]) -> bool {
     let Some((first, others)) = rank.ranks.split_first() else { return false };
     let is_clear = |one: &&Comparison| {
         let of_these = (&one.workload, &one.metric) == (&rank.workload, &rank.metric);
         of_these && one.primary && matches!(one.verdict, Some(Verdict::Better | Verdict::Worse))
     };
     let clear: Vec<&Comparison> = compared.iter().filter(is_clear).collect();
-    let from_first = |place: &&RankRange| {
-        let arms = [&place.configuration, &first.configuration];
-        let is_own = |one: &[&Arm; 2]| *one == arms || *one == [arms[1], arms[0]];
-        clear.iter().any(|one| is_own(&[&one.configuration, &one.baseline]))
+    let differs_from_first = |place: &&RankRange| {
+        let [arm, best] = [&place.configuration, &first.configuration];
+        let pairs = clear.iter().map(|one| [&one.configuration, &one.baseline]);
+        pairs.into_iter().any(|pair| pair == [arm, best] || pair == [best, arm])
     };
     let is_tied = |place: &&RankRange| place.rank_range[0] == 1;
     if others.iter().all(|place| is_tied(&place)) {
@@ -464,8 +466,8 @@ fn tells_more(rank: &Rank, compared: &[Comparison]) -> bool {
     }
     // Only the number of arms that the first one beats is stored.
     let beaten = rank.ranks.len() - first.rank_range[1];
-    others.iter().filter(from_first).count() > beaten
-        || others.iter().any(|place| is_tied(&place) && from_first(&place))
+    others.iter().filter(differs_from_first).count() > beaten
+        || others.iter().any(|place| is_tied(&place) && differs_from_first(&place))
 }
 
 /// Two results of different days or machines: what the numbers suggest.
@@ -473,7 +475,7 @@ pub(crate) fn across(found: &Comparison) -> String {
     let mut levels = found.configuration.clone();
     levels.remove("result");
     let what = with_levels(&found.workload, &arm_in_words(levels.iter()));
-    let [later, earlier] = results(found);
+    let [later, earlier] = result_names(found);
     let Some((ratio, [low, high])) = found.ratio.zip(found.ci95_simultaneous.or(found.ci95)) else {
         let why = if found.n < FEWEST_FOR_INTERVAL {
             "have too few trials for a comparison"
@@ -497,7 +499,7 @@ pub(crate) fn across(found: &Comparison) -> String {
         }
         Some(Verdict::Inconclusive) => match found.min_detectable_ratios {
             Some(detectable) => {
-                return one_day(found, &what, basis, [&later, &earlier], detectable);
+                return one_result_per_side(found, &what, basis, [&later, &earlier], detectable);
             }
             None => "the difference is inconclusive".to_owned(),
         },
@@ -511,13 +513,13 @@ pub(crate) fn across(found: &Comparison) -> String {
     )
 }
 
-fn results(found: &Comparison) -> [String; 2] {
+fn result_names(found: &Comparison) -> [String; 2] {
     let arms = [&found.configuration, &found.baseline];
     arms.map(|arm| arm.get("result").cloned().unwrap_or_default())
 }
 
 /// One result per side: its trials do not show the variation between days, so no direction is suggested.
-fn one_day(
+fn one_result_per_side(
     found: &Comparison,
     row: &str,
     basis: &str,
@@ -540,8 +542,7 @@ fn one_day(
     )
 }
 
-/// Whether variation between days can explain the difference.
-fn may_be_days(found: &Comparison) -> bool {
+fn days_may_explain(found: &Comparison) -> bool {
     found.ci95_simultaneous.is_some_and(|[low, high]| low <= 1.0 && high >= 1.0)
 }
 
@@ -564,14 +565,16 @@ pub(crate) fn agreement(found: &[&Comparison]) -> Option<String> {
     }
     let ratios: Option<Vec<f64>> = found.iter().map(|one| one.ratio).collect();
     let [low, high] = extremes(&ratios?)?;
-    let [later, earlier] = results(first);
+    let [later, earlier] = result_names(first);
     let says = match first.verdict? {
         Verdict::Better => format!("this suggests that {later} is better"),
         Verdict::Worse => format!("this suggests that {later} is worse"),
         Verdict::Equivalent => "this suggests equivalence".to_owned(),
         // If days cannot explain the difference, each row has a sentence.
         Verdict::Inconclusive
-            if found.iter().any(|one| one.min_detectable_ratios.is_some() && !may_be_days(one)) =>
+            if found
+                .iter()
+                .any(|one| one.min_detectable_ratios.is_some() && !days_may_explain(one)) =>
         {
             return None;
         }

@@ -2,15 +2,15 @@
 
 use assay_core::quantity::units::show;
 use assay_study::findings::{Comparison, Trust};
-use assay_study::results::design::Design;
-use assay_study::results::plan::arm_in_words;
+use assay_study::results::{design::Design, plan::arm_in_words};
 use assay_workloads::metrics::change;
 
-use super::advice::{AdviceStage, Bad, Tied};
+use super::advice::{AdviceStage, BadArm, Tied};
 use super::contrasts::Contrast;
-use super::words::{amount, interval, short_words};
+use super::words::{amount, evidence, short_words};
 
-pub(super) fn candidate(
+/// The advice to use the best arm; `end` is the end of the range that its level is at, if any.
+pub(super) fn use_words(
     design: &Design,
     best: &Comparison,
     stage: AdviceStage,
@@ -21,7 +21,7 @@ pub(super) fn candidate(
     let end = end.map(|end| format!(", the {end} tried,")).unwrap_or_default();
     let [name, base] = [&best.configuration, &best.baseline].map(|arm| short_words(arm, design));
     let amount = amount(best).unwrap_or_default();
-    let interval = interval(best, design);
+    let interval = evidence(best, design);
     let suspect = doubt(suspect);
     let workload = &best.workload;
     match stage {
@@ -35,7 +35,7 @@ pub(super) fn candidate(
 }
 
 /// The arm that a smaller one replaces, and the gain.
-pub(super) fn tied(design: &Design, tied: &Tied<'_>) -> String {
+pub(super) fn tie_words(design: &Design, tied: &Tied<'_>) -> String {
     let best = short_words(tied.best, design);
     let tails = tied.tails.map(|tails| {
         let [tail, best_tail] = tails.map(show::duration);
@@ -45,7 +45,7 @@ pub(super) fn tied(design: &Design, tied: &Tied<'_>) -> String {
 }
 
 /// Caveats: the candidate needs confirmation, and some levels were not measured.
-pub(super) fn more(stage: AdviceStage, unmeasured: &[String]) -> String {
+pub(super) fn caveats(stage: AdviceStage, unmeasured: &[String]) -> String {
     let how = match stage {
         AdviceStage::Confirming => None,
         AdviceStage::Imported => Some("confirm it with fresh trials of both configurations"),
@@ -62,32 +62,32 @@ pub(super) fn more(stage: AdviceStage, unmeasured: &[String]) -> String {
     }
 }
 
-/// A significantly worse level, with each of its workloads.
-pub(super) fn against(bad: &[Bad<'_>]) -> String {
-    let clauses: Vec<String> = bad.iter().map(one_bad).collect();
+pub(super) fn avoid_words(bad: &[BadArm<'_>]) -> String {
+    let clauses: Vec<String> = bad.iter().map(bad_level_clause).collect();
     let level = match bad.first() {
-        Some(Bad::Level(one)) => arm_in_words(one.what.iter()),
-        Some(Bad::Baseline(all)) => arm_in_words(all[0].than.iter()),
+        Some(BadArm::Level(one)) => arm_in_words(one.levels.iter()),
+        Some(BadArm::Baseline(all)) => arm_in_words(all[0].baseline.iter()),
         None => String::new(),
     };
     format!("Avoid {level}: {}.", clauses.join("; "))
 }
 
-fn one_bad(bad: &Bad<'_>) -> String {
+/// How much worse a level is; for a bad baseline, than the nearest better configuration.
+fn bad_level_clause(bad: &BadArm<'_>) -> String {
     match bad {
-        Bad::Level(one) => format!(
+        BadArm::Level(one) => format!(
             "{} compared with {} in {}{}",
-            has(one),
-            arm_in_words(one.than.iter()),
+            change_words(one),
+            arm_in_words(one.baseline.iter()),
             one.workload,
             basis(one)
         ),
-        Bad::Baseline(contrasts) => {
+        BadArm::Baseline(contrasts) => {
             let nearest = contrasts
                 .iter()
                 .min_by(|one, other| one.ratio.ln().abs().total_cmp(&other.ratio.ln().abs()));
             let Some(one) = nearest else { return String::new() };
-            let what = arm_in_words(one.what.iter());
+            let what = arm_in_words(one.levels.iter());
             let head = match contrasts.len() {
                 1 => format!("in {}, {what} is better", one.workload),
                 count => format!(
@@ -97,19 +97,19 @@ fn one_bad(bad: &Bad<'_>) -> String {
             };
             let joint = if contrasts.len() == 1 { " and" } else { "" };
             let suspect = contrasts.iter().any(|one| one.suspect);
-            format!("{head}{joint} has {}{}", has(one), basis_of(one, suspect))
+            format!("{head}{joint} has {}{}", change_words(one), basis_of(one, suspect))
         }
     }
 }
 
 /// A level that is better in one workload and worse in another.
-pub(super) fn trade_off(contrasts: &[&Contrast]) -> String {
+pub(super) fn trade_off_words(contrasts: &[&Contrast]) -> String {
     let clauses: Vec<String> = contrasts
         .iter()
-        .map(|one| format!("{} in {}{}", has(one), one.workload, basis(one)))
+        .map(|one| format!("{} in {}{}", change_words(one), one.workload, basis(one)))
         .collect();
     let (what, than) = contrasts.first().map_or_else(Default::default, |one| {
-        (arm_in_words(one.what.iter()), arm_in_words(one.than.iter()))
+        (arm_in_words(one.levels.iter()), arm_in_words(one.baseline.iter()))
     });
     format!(
         "{what} is a trade-off against {than}: {}; choose according to your most important workload.",
@@ -117,7 +117,7 @@ pub(super) fn trade_off(contrasts: &[&Contrast]) -> String {
     )
 }
 
-fn has(one: &Contrast) -> String {
+fn change_words(one: &Contrast) -> String {
     let [ratio, ..] = show::ratios(one.ratio, one.ends);
     change(&ratio, &one.metric)
 }

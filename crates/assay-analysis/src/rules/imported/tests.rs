@@ -11,7 +11,7 @@ use super::*;
 fn said(metric: &str, runs: &[&[ImportEvidence]]) -> (Option<Trust>, Vec<String>) {
     let mut series = Series::bare("read", Arm::new(), metric, Better::Higher);
     series.evidence = runs.iter().map(|run| run.to_vec()).collect();
-    weigh(&mut series);
+    apply_import_rules(&mut series);
     let texts = series.because.iter().map(|own| format!("{}: {}", own.rule, own.text)).collect();
     (series.trust, texts)
 }

@@ -1,9 +1,7 @@
 //! The sentences of answers.
 
-use assay_core::exhibit::Unit;
-use assay_core::quantity::Better;
-use assay_core::quantity::units::show;
-use assay_core::stats::Sample;
+use assay_core::quantity::{Better, units::show};
+use assay_core::{exhibit::Unit, stats::Sample};
 use assay_study::file::words::choice;
 use assay_study::findings::answers::Claim;
 use assay_workloads::metrics::{change, noun};
@@ -47,13 +45,11 @@ pub(crate) const SUSPECT: &str = "from suspect numbers";
 fn without_doubt(cases: &[ClaimVerdict]) -> Option<&'static str> {
     let all = |claim: Claim| cases.iter().all(|case| case.would_be.unwrap_or(case.claim) == claim);
     let any = |claim: Claim| cases.iter().any(|case| case.would_be == Some(claim));
-    match () {
-        () if any(Claim::Contradicted) => Some("The numbers contradict the claim but are suspect."),
-        () if any(Claim::Supported) && all(Claim::Supported) => {
-            Some("The numbers support the claim but are suspect.")
-        }
-        () => None,
+    if any(Claim::Contradicted) {
+        return Some("The numbers contradict the claim but are suspect.");
     }
+    (any(Claim::Supported) && all(Claim::Supported))
+        .then_some("The numbers support the claim but are suspect.")
 }
 
 /// The texts of the first cases; those that agree with the verdict come first.
@@ -195,14 +191,13 @@ impl PlaceCheck<'_, '_, '_> {
             Better::Higher | Better::Unknown => "highest",
             Better::Lower => "lowest",
         };
-        let head = match () {
-            () if is_smallest => format!("{name}: {most} {what} at {best}, the smallest level"),
-            () if from == best => format!(
-                "{name}: {most} {what} at {best}; no smaller level is within {margin} of that value"
-            ),
-            () => format!(
-                "{name}: {most} {what} at {best}; within {margin} of that value from {from}"
-            ),
+        let best_is = format!("{name}: {most} {what} at {best}");
+        let head = if is_smallest {
+            format!("{best_is}, the smallest level")
+        } else if from == best {
+            format!("{best_is}; no smaller level is within {margin} of that value")
+        } else {
+            format!("{best_is}; within {margin} of that value from {from}")
         };
         let Some((sample, ends)) = shown else { return head };
         let [ratio, low, high] = show::ratios(sample.mean.exp(), ends.map(f64::exp));

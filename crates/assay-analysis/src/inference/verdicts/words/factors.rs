@@ -9,8 +9,7 @@ use assay_study::results::plan::{arm_in_words, level_words};
 use assay_workloads::metrics::noun;
 
 use super::with_interval;
-use crate::import::words::listed;
-use crate::inference::distinct;
+use crate::{import::words::listed, inference::distinct};
 
 /// The best level of a factor by its main effects, and the factors on which it depends; `None` without effects.
 pub(crate) fn factor(
@@ -105,7 +104,7 @@ fn what_would_decide<'a>(design: &Design, open: impl Iterator<Item = &'a &'a Eff
 }
 
 pub(crate) fn trend(trend: &Trend, better: Better, factor: &Factor) -> String {
-    let name = |level: f64| name(factor, level);
+    let name = |level: f64| level_name(factor, level);
     let arm = arm_in_words(trend.configuration.iter());
     let place = if arm.is_empty() { arm } else { format!(" ({arm})") };
     let best = match better {
@@ -113,7 +112,7 @@ pub(crate) fn trend(trend: &Trend, better: Better, factor: &Factor) -> String {
         Better::Lower => "lowest",
     };
     let (what, factor) = (noun(&trend.metric), &trend.factor);
-    let range = range(trend.peak_range, &name);
+    let range = range_words(trend.peak_range, &name);
     let peak = name(trend.peak);
     let shape = shape_words(trend, &name);
     let next = match factor.as_str() {
@@ -123,13 +122,13 @@ pub(crate) fn trend(trend: &Trend, better: Better, factor: &Factor) -> String {
     format!("{}{place}: {best} {what} at {factor} {peak}{range}; {shape}.{next}", trend.workload)
 }
 
-fn name(factor: &Factor, level: f64) -> String {
+fn level_name(factor: &Factor, level: f64) -> String {
     let named = |text: &&String| level_number(text) == Some(level);
     factor.levels.iter().find(named).cloned().unwrap_or_else(|| level.to_string())
 }
 
 /// A range of levels; empty if it is a single one.
-fn range(ends: [f64; 2], name: &impl Fn(f64) -> String) -> String {
+fn range_words(ends: [f64; 2], name: &impl Fn(f64) -> String) -> String {
     let [from, to] = ends;
     let words = |from, to| format!(" (95% confidence: {} to {})", name(from), name(to));
     if from == to { String::new() } else { words(from, to) }
@@ -145,7 +144,7 @@ fn shape_words(trend: &Trend, name: &impl Fn(f64) -> String) -> String {
             format!("on average, doubling {factor} multiplies {what} by {times} ({basis})")
         }
         (Shape::Saturates | Shape::FlatUpTo, _, Some(knee)) => {
-            let range = range(trend.knee_range.unwrap_or([knee; 2]), name);
+            let range = range_words(trend.knee_range.unwrap_or([knee; 2]), name);
             let direction = if trend.shape == Shape::Saturates { "from" } else { "up to" };
             format!("within {margin} of that value {direction} {}{range}", name(knee))
         }

@@ -48,7 +48,7 @@ fn head(found: &MostLoad, limit: Limit) -> String {
     format!("{limit}: {outcome}")
 }
 
-pub(crate) fn rate(own: &Rate, limit: Limit) -> String {
+pub(crate) fn rate_words(own: &Rate, limit: Limit) -> String {
     let standing = match own.outcome {
         Standing::Within => "passes",
         Standing::Exceeds => "fails",
