@@ -236,7 +236,9 @@ impl Hold {
 /// How a file of the tool's own state is locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Locking {
+    /// Reads a journal, together with other readers.
     Look,
+    /// Exclusive access to an existing file.
     Own,
     /// Exclusive access; creates the file if it does not exist.
     New,
@@ -321,16 +323,17 @@ pub struct KernelLog {
     pub seen: usize,
 }
 
-/// Copies the files if directories cannot be renamed, as in memory.
-fn copied<S: System + ?Sized>(system: &S, from: &Path, to: &Path) -> io::Result<()> {
+/// Copies a directory with its content, for systems that cannot rename directories.
+fn copy_directory<S: System + ?Sized>(system: &S, from: &Path, to: &Path) -> io::Result<()> {
     system.create_directory(to)?;
-    system.list(from)?.iter().try_for_each(|name| {
-        let (own, other) = (from.join(name), to.join(name));
-        match system.status(&own)?.kind {
-            FileKind::Directory => copied(system, &own, &other),
-            _ => system.write_whole(&other, &system.read_bytes(&own)?),
+    for name in system.list(from)? {
+        let (source, target) = (from.join(&name), to.join(&name));
+        match system.status(&source)?.kind {
+            FileKind::Directory => copy_directory(system, &source, &target)?,
+            _ => system.write_whole(&target, &system.read_bytes(&source)?)?,
         }
-    })
+    }
+    Ok(())
 }
 
 /// The machine. Every method that can fail returns the kernel's error.
@@ -371,7 +374,7 @@ pub trait System: Sync {
     }
     /// Gives a directory of the tool its final name once its content is on the device; the name must be free.
     fn place_directory(&self, from: &Path, to: &Path) -> io::Result<()> {
-        copied(self, from, to)?;
+        copy_directory(self, from, to)?;
         self.remove_directory(from)
     }
     /// Appends to a file of Assay and syncs it.

@@ -73,7 +73,7 @@ impl Recipe for OverZeros {
 pub(super) fn attached(system: &dyn System, made: &Made) -> Result<(), String> {
     let Base::Device(device) = &made.base else { return Ok(()) };
     let name = &device.extent.device;
-    if made.undo.iter().any(|undo| undo.takes_away(system, name)) {
+    if made.undo.iter().any(|undo| undo.removes_device(system, name)) {
         return Ok(());
     }
     Err(format!("{} is no longer attached to its file", device.file().display()))

@@ -165,7 +165,7 @@ impl Recipe for ZramLevel {
     fn check(&self, system: &dyn System, made: &Made) -> Result<(), String> {
         let Base::Device(device) = &made.base else { return Ok(()) };
         let name = &device.extent.device;
-        if !made.undo.iter().any(|undo| undo.takes_away(system, name)) {
+        if !made.undo.iter().any(|undo| undo.removes_device(system, name)) {
             return Err(format!("{} was removed", device.file().display()));
         }
         let file = sysfs::block(name).join("comp_algorithm");
