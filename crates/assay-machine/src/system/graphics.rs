@@ -33,14 +33,16 @@ pub fn devices(system: &dyn System) -> Vec<Graphics> {
         class.value().is_some_and(|class| class.starts_with("0x03"))
     };
     let slots: Vec<String> = sysfs::names(system, root).into_iter().filter(is_display).collect();
-    // Some thousand lines, so they are read only if there is something to name.
-    let names = (!slots.is_empty()).then(|| pci::PciNames::read(system));
     let cards = cards(system);
-    let pci_devices = slots.iter().zip(names.iter().cycle()).map(|(slot, names)| {
-        let place = canonical(system, &root.join(slot));
-        on_pci(system, names, slot, &place, card_of(&cards, &place))
-    });
-    let mut devices: Vec<Graphics> = pci_devices.collect();
+    let mut devices = Vec::new();
+    // The database has some thousand lines, so it is read only if there is something to name.
+    if !slots.is_empty() {
+        let names = pci::PciNames::read(system);
+        for slot in &slots {
+            let place = canonical(system, &root.join(slot));
+            devices.push(on_pci(system, &names, slot, &place, card_of(&cards, &place)));
+        }
+    }
     let is_on_board = |card: &&GraphicsCard| !slots.iter().any(|slot| card.place.ends_with(slot));
     devices.extend(cards.iter().filter(is_on_board).map(|card| on_board(system, card)));
     devices

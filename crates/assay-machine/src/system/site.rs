@@ -206,6 +206,7 @@ impl Site {
         }
     }
 
+    /// A loop device that Assay will create.
     pub fn loop_to_be(size_bytes: u64) -> Self {
         let number = DeviceNumber { major: 7, minor: 0 };
         let layer = Layer {
@@ -234,6 +235,7 @@ impl Site {
         self.layers.iter().filter(|layer| layer.number.major == MD_MAJOR)
     }
 
+    /// Names of all devices below the arrays, at any depth.
     pub fn below_arrays(&self) -> BTreeSet<&str> {
         let mut waiting: Vec<&String> = self.arrays().flat_map(|array| &array.below).collect();
         let mut found = BTreeSet::new();
