@@ -1,5 +1,4 @@
-//! Other running studies on this machine. Each has a name among the kernel's abstract sockets, which all users may list
-//! and which disappears with its process.
+//! Other running studies: each has a name among the abstract sockets, which disappears with its process.
 
 use std::path::Path;
 

@@ -1,5 +1,4 @@
-//! Caches below and next to the page cache that may answer reads instead of the medium, as far as visible before a
-//! read.
+//! Caches other than the page cache that may answer reads, as far as visible before a read.
 
 use serde::{Deserialize, Serialize};
 

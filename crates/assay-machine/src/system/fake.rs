@@ -649,15 +649,10 @@ impl System for Fake {
         Ok(self)
     }
 
-    fn told_of(
-        &self,
-        program: &str,
-        arguments: &[&str],
-        input: &File,
-    ) -> io::Result<ProgramOutput> {
-        let line = [&[program], arguments].concat().join(" ");
+    fn told_of(&self, program: &str, words: &[&str], input: &File) -> io::Result<ProgramOutput> {
+        let line = [&[program], words].concat().join(" ");
         let output = self.lock().told.get(&line).cloned();
-        let output = output.or_else(|| marks::output_of(program, arguments, input));
+        let output = output.or_else(|| marks::output_of(program, words, input));
         output.ok_or_else(|| Errno::NOENT.into())
     }
 

@@ -60,8 +60,7 @@ impl<'a> Faulty<'a> {
         Self { dies: true, ..Self::new(inner, dies_at, io::ErrorKind::Interrupted) }
     }
 
-    /// Forwards all calls and calls `before` ahead of each change: a copy of the fake machine, plus the partial change,
-    /// is then the state after a death at this point.
+    /// Forwards all calls; `before` gets each partial change, to apply it to a copy: the state after a death there.
     pub fn watched(inner: &'a dyn System, before: &'a Before<'a>) -> Self {
         Self { before: Some(before), ..Self::dying(inner, 0) }
     }
@@ -98,8 +97,7 @@ impl<'a> Faulty<'a> {
         self.check_change(call, NOTHING)
     }
 
-    /// Counts a call and fails if its turn has come. A dying system counts only changes, and nothing works after its
-    /// death, which leaves half of the change.
+    /// Counts a call (a dying system only changes) and fails if its turn has come; a death leaves half of the change.
     fn check_change(&self, call: FaultyCall, half: Half<'_>) -> io::Result<()> {
         if self.dies && self.has_failed() {
             return Err(io::Error::new(self.kind, "this process is dead"));

@@ -1,5 +1,4 @@
-//! Graphics devices by name, from sysfs: PCI devices, and devices known only to DRM (on boards without PCI). Runs no
-//! other program.
+//! Graphics devices by name, from sysfs only: on PCI, or known to DRM (on boards without PCI).
 
 use std::path::{Path, PathBuf};
 
@@ -118,7 +117,7 @@ fn on_pci(
     let named = vendor_id.both(&device_id, |vendor, device| names.look_up(vendor, device));
     let [vendor, name] = match named {
         Presence::Present(named) => named,
-        Presence::Absent(reason) => [(); 2].map(|()| Presence::absent(reason.clone())),
+        Presence::Absent(reason) => [Presence::absent(&reason), Presence::absent(&reason)],
     };
     Graphics {
         slot: slot.to_owned(),

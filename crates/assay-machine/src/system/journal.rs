@@ -119,8 +119,7 @@ impl Journal {
         Ok(Self { path, undos: Vec::new(), file, torn: false })
     }
 
-    /// Continues the journal of a run after a reboot; `None` if it was restored in the meantime. Refused if another
-    /// process has it or it is damaged.
+    /// Continues a run's journal after a reboot; `None` if it was restored. Refused if it is in use or damaged.
     pub fn resume(system: &dyn System, directory: &Path, id: &str) -> Outcome<Option<Self>> {
         let path = directory.join(format!("{id}{ENDING}"));
         let file = match system.lock_file(&path, Locking::Own) {
@@ -231,8 +230,7 @@ fn check_trusted(system: &dyn System, directory: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, message))
 }
 
-/// Journals of dead runs in a directory, the oldest first, including unreadable ones with the reason. Refused if the
-/// directory cannot be read or trusted.
+/// Journals of dead runs, the oldest first, also unreadable ones. Refused if the directory is not readable or trusted.
 pub fn unfinished(system: &dyn System, directory: &Path) -> Outcome<Vec<Unfinished>> {
     list_journals(system, directory).map(|found| found.unfinished)
 }
@@ -421,8 +419,7 @@ fn lock_new_journal(system: &dyn System, path: &Path) -> Result<OwnFile, HoldErr
     system.lock_file(path, Locking::New)
 }
 
-/// ID of this boot; empty if the kernel has none. A read error must not look like another boot, after which volatile
-/// changes count as gone.
+/// ID of this boot; empty if the kernel has none. After another boot, volatile changes count as gone: errors fail.
 pub(super) fn boot_id(system: &dyn System) -> io::Result<String> {
     let text = sysfs::if_exists(system.read_text(Path::new(BOOT)))?;
     Ok(text.map(|text| text.trim().to_owned()).unwrap_or_default())

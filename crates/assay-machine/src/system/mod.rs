@@ -185,8 +185,7 @@ pub struct Hold {
     beside: Option<Holder>,
 }
 
-/// A file with an `flock` lock. Dropping it unlocks, although a forked child may have a copy of the descriptor until
-/// exec.
+/// A file with an `flock` lock, unlocked on drop even while a forked child has a copy of the descriptor.
 #[derive(Debug)]
 pub struct Locked(File);
 
@@ -451,12 +450,7 @@ pub trait System: Sync {
     fn told_of(&self, program: &str, arguments: &[&str], input: &File)
     -> io::Result<ProgramOutput>;
     /// Runs a program that only reads, with a longer timeout, and reads at most this many bytes of its output.
-    fn answer_of(
-        &self,
-        program: &str,
-        arguments: &[&str],
-        most_bytes: u64,
-    ) -> io::Result<ProgramOutput>;
+    fn answer_of(&self, program: &str, arguments: &[&str], most: u64) -> io::Result<ProgramOutput>;
     /// Runs and measures a program of the user. Its children have ended when this returns.
     fn execute(&self, execution: &Execution<'_>) -> io::Result<Executed>;
     /// Kills and removes control groups of dead processes that measured programs; returns their names.

@@ -55,7 +55,7 @@ struct KnownPlatform {
 }
 
 /// A row without a clock, with a unique signature.
-const fn hypervisor(
+const fn row(
     name: &'static str,
     guest: &'static str,
     signatures: &'static [&'static str],
@@ -69,33 +69,25 @@ const fn hypervisor(
 static KNOWN: &[KnownPlatform] = &[
     KnownPlatform {
         kind: PlaceKind::Emulator,
-        ..hypervisor("QEMU TCG", "emulated (qemu tcg)", &["TCGTCGTCGTCG"], &[])
+        ..row("QEMU TCG", "emulated (qemu tcg)", &["TCGTCGTCGTCG"], &[])
     },
     KnownPlatform {
         is_imitator: true,
-        ..hypervisor(
-            "VirtualBox",
-            "virtualbox guest",
-            &["VBoxVBoxVBox"],
-            &["VirtualBox", "innotek GmbH"],
-        )
+        ..row("VirtualBox", "virtualbox guest", &["VBoxVBoxVBox"], &["VirtualBox", "innotek GmbH"])
     },
     KnownPlatform {
         is_imitator: true,
-        ..hypervisor("Parallels", "parallels guest", &["prl hyperv", "lrpepyh vr"], &["Parallels"])
+        ..row("Parallels", "parallels guest", &["prl hyperv", "lrpepyh vr"], &["Parallels"])
     },
-    hypervisor("VMware", "vmware guest", &["VMwareVMware"], &["VMware"]),
-    KnownPlatform {
-        clock: Some("xen"),
-        ..hypervisor("Xen", "xen guest", &["XenVMMXenVMM"], &["Xen"])
-    },
-    hypervisor("bhyve", "bhyve guest", &["bhyve bhyve"], &["BHYVE"]),
-    hypervisor("ACRN", "acrn guest", &["ACRNACRNACRN"], &[]),
-    hypervisor("QNX", "qnx guest", &["QNXQVMBSQG"], &[]),
-    hypervisor("Apple Virtualization", "apple guest", &["Apple VZ"], &["Apple Virtualization"]),
+    row("VMware", "vmware guest", &["VMwareVMware"], &["VMware"]),
+    KnownPlatform { clock: Some("xen"), ..row("Xen", "xen guest", &["XenVMMXenVMM"], &["Xen"]) },
+    row("bhyve", "bhyve guest", &["bhyve bhyve"], &["BHYVE"]),
+    row("ACRN", "acrn guest", &["ACRNACRNACRN"], &[]),
+    row("QNX", "qnx guest", &["QNXQVMBSQG"], &[]),
+    row("Apple Virtualization", "apple guest", &["Apple VZ"], &["Apple Virtualization"]),
     KnownPlatform {
         clock: Some("kvm-clock"),
-        ..hypervisor(
+        ..row(
             "KVM",
             "kvm guest",
             &["KVMKVMKVM", "Linux KVM Hv"],
@@ -104,7 +96,7 @@ static KNOWN: &[KnownPlatform] = &[
     },
     KnownPlatform {
         clock: Some("hyperv_clocksource"),
-        ..hypervisor(
+        ..row(
             "Hyper-V",
             "hyper-v guest",
             &["Microsoft Hv"],

@@ -303,20 +303,17 @@ impl<'a> Descent<'a> {
             compression => compression,
         };
         let encryption = encryption::find(self.system, &named.path, &self.met, &layers);
-        let no_mount = match named.kind {
-            TargetKind::Device => "the target is a block device".to_owned(),
-            _ => self.no_mount(),
-        };
+        let no_mount = self.no_mount();
         let mut met = self.met.into_iter();
         let mount = match named.kind {
-            TargetKind::Device => None,
-            _ => met.next(),
+            TargetKind::Device => Presence::absent("the target is a block device"),
+            _ => Presence::from_option(met.next(), no_mount),
         };
         Site {
             target: named.target.to_owned(),
             kind: named.kind,
             path: named.path,
-            mount: Presence::from_option(mount, no_mount),
+            mount,
             followed: met.collect(),
             device: named.device,
             backing,

@@ -137,7 +137,10 @@ pub fn superblocks(
         return Ok(Superblocks::default());
     }
     require_programs(system, &file)?;
-    require_readable(system, &file, &range)?;
+    // Both programs treat unreadable data as blank.
+    if readable_part(system, &file, &range)? != range {
+        return Err(Errno::IO.into());
+    }
     let offsets = |found: Vec<Signature>| found.iter().map(|copy| start + copy.offset).collect();
     // One type per query: other signatures on the device cannot make the answer ambiguous.
     for kind in CREATED.split(' ') {
@@ -184,11 +187,6 @@ fn require_programs(system: &dyn System, device: &File) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Fails if the ends of a range cannot be read: both programs treat unreadable data as blank.
-fn require_readable(system: &dyn System, device: &File, range: &Range<u64>) -> io::Result<()> {
-    if readable_part(system, device, range)? == *range { Ok(()) } else { Err(Errno::IO.into()) }
 }
 
 /// Returns the readable part of a range: its beginning if the medium fails at the end (EIO). An unreadable
@@ -299,11 +297,7 @@ fn unescape(value: &str) -> String {
 }
 
 /// Returns superblock copies of ext and btrfs and headers of a GPT, with their offsets in the range.
-fn find_copies(
-    system: &dyn System,
-    device: &File,
-    range: &Range<u64>,
-) -> io::Result<Vec<Signature>> {
+fn find_copies(system: &dyn System, file: &File, range: &Range<u64>) -> io::Result<Vec<Signature>> {
     let length = range.end - range.start;
     let mut found = Vec::new();
     let mut block = [0; KIB as usize];
@@ -325,7 +319,7 @@ fn find_copies(
         }
         block.fill(0);
         let count = (length - offset).min(KIB) as usize;
-        read_exact(system, device, range.start + offset, &mut block[..count])?;
+        read_exact(system, file, range.start + offset, &mut block[..count])?;
         found.extend(parse_copy(&block, offset));
     }
     Ok(found)

@@ -1,5 +1,4 @@
-//! Devices of arrays: mirrors, stripes and parity of md, of the device mapper, of btrfs and bcachefs. ZFS shows its
-//! devices only to its own tools.
+//! Devices of arrays: of md, device-mapper, btrfs and bcachefs. ZFS shows its devices only to its own tools.
 
 use std::io;
 use std::path::{Path, PathBuf};

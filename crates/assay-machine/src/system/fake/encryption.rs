@@ -42,33 +42,28 @@ impl Fake {
         self
     }
 
-    pub(super) fn run_with(
-        &self,
-        program: &str,
-        arguments: &[String],
-        key: &Key,
-    ) -> io::Result<()> {
+    pub(super) fn run_with(&self, program: &str, words: &[String], key: &Key) -> io::Result<()> {
         self.check_installed(program)?;
-        let last = Path::new(arguments.last().ok_or(Errno::INVAL)?);
-        let has = |word: &str| arguments.iter().any(|argument| argument == word);
+        let last = Path::new(words.last().ok_or(Errno::INVAL)?);
+        let has = |word: &str| words.iter().any(|argument| argument == word);
         match program {
             "gocryptfs" if has("-init") => self.lock().init_gocryptfs(last, key),
             "gocryptfs" => {
-                let [.., cipher, _] = arguments else { return Err(Errno::INVAL.into()) };
+                let [.., cipher, _] = words else { return Err(Errno::INVAL.into()) };
                 self.lock().mount_gocryptfs(Path::new(cipher), last, key)
             }
             "cryptsetup" if has("luksFormat") || has("reencrypt") => {
-                self.format_luks(last, arguments, key)
+                self.format_luks(last, words, key)
             }
-            "cryptsetup" if has("open") => self.open_luks(arguments, key),
+            "cryptsetup" if has("open") => self.open_luks(words, key),
             _ => Err(Errno::INVAL.into()),
         }
     }
 
-    fn format_luks(&self, device: &Path, arguments: &[String], key: &Key) -> io::Result<()> {
+    fn format_luks(&self, device: &Path, words: &[String], key: &Key) -> io::Result<()> {
         let number = self.lock().tree.number_of(device)?;
         let option = |name: &str| {
-            arguments.windows(2).find(|pair| pair[0] == name).map_or("", |pair| pair[1].as_str())
+            words.windows(2).find(|pair| pair[0] == name).map_or("", |pair| pair[1].as_str())
         };
         let (disk, start) = self.disk_and_start(number);
         self.put_marks(disk, start, &format!("crypto_LUKS crypto - {}", option("--label")))?;
@@ -80,8 +75,8 @@ impl Fake {
         Ok(())
     }
 
-    fn open_luks(&self, arguments: &[String], key: &Key) -> io::Result<()> {
-        let [.., device, name] = arguments else { return Err(Errno::INVAL.into()) };
+    fn open_luks(&self, words: &[String], key: &Key) -> io::Result<()> {
+        let [.., device, name] = words else { return Err(Errno::INVAL.into()) };
         let device = Path::new(device);
         let number = self.lock().tree.number_of(device)?;
         let below = devices::name_of(self, number).ok_or(Errno::NODEV)?;
@@ -93,7 +88,7 @@ impl Fake {
             return Err(io::Error::other(text));
         }
         let flags: Vec<&str> =
-            arguments.iter().filter_map(|word| word.strip_prefix("--perf-")).collect();
+            words.iter().filter_map(|word| word.strip_prefix("--perf-")).collect();
         let mut state = self.lock();
         let volume = state.made.get(&number).cloned().unwrap_or_default();
         let ["luks", cipher, sector] = volume.split(' ').collect::<Vec<_>>()[..] else {

@@ -85,19 +85,16 @@ impl<T> FakeFiles<T> {
     }
 
     pub fn below(&self, directory: &Path) -> impl Iterator<Item = &PathBuf> + use<'_, T> {
-        self.entries_below(PathKey::new(directory)).map(|(_, path)| path)
+        self.entries(PathKey::new(directory)).map(|(_, path)| path)
     }
 
     pub fn inside(&self, directory: &Path) -> impl Iterator<Item = &PathBuf> + use<'_, T> {
-        let all = self.entries_below(PathKey::new(directory));
+        let all = self.entries(PathKey::new(directory));
         all.filter(|(rest, _)| !rest.contains(&BETWEEN)).map(|(_, path)| path)
     }
 
     /// Files below a directory, by relative path.
-    fn entries_below(
-        &self,
-        directory: PathKey,
-    ) -> impl Iterator<Item = (&[u8], &PathBuf)> + use<'_, T> {
+    fn entries(&self, directory: PathKey) -> impl Iterator<Item = (&[u8], &PathBuf)> + use<'_, T> {
         let own = directory.clone();
         let all = self.0.range(directory.clone()..).skip_while(move |(key, _)| **key == own);
         all.map_while(move |(key, (path, _))| Some((directory.rest(key)?, path)))

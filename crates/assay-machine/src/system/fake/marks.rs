@@ -1,5 +1,4 @@
-//! Signatures in memory for `wipefs` and `blkid`: lines of text at the start of a device, `TYPE USAGE UUID LABEL`, with
-//! `-` for none.
+//! Signatures for `wipefs` and `blkid`, as text at the start of a device: `TYPE USAGE UUID LABEL`, or `-`.
 
 use super::super::signatures::PROGRAMS;
 use std::fs::File;

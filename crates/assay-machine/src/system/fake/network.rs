@@ -1,5 +1,4 @@
-//! The network of a fake machine: namespaces, disciplines of interfaces, and a link with a deep queue unless its egress
-//! is shaped.
+//! The network of a fake machine: namespaces, disciplines, and a link with a deep queue unless it is shaped.
 
 use std::collections::BTreeMap;
 use std::io;

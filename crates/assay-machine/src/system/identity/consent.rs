@@ -104,7 +104,7 @@ pub fn stake(system: &dyn System, site: &Site) -> Outcome<Stake> {
         return Err(refuse(reason));
     }
     let losses = find_losses(system, site, &family)?;
-    if let Some(reason) = tables::find_entry(system, &family, &losses)? {
+    if let Some(reason) = tables::find(system, &family, &losses)? {
         return Err(refuse(reason));
     }
     let size_bytes = devices::size_of(system, name);
@@ -153,16 +153,14 @@ fn not_a_device(site: &Site) -> Failure {
     ))
 }
 
-/// The kernel's sequence number of a device's disk (Linux 5.15); a later disk gets another one, even under the same
-/// name.
+/// The kernel's sequence number of a device's disk (Linux 5.15); a later disk under the same name has another.
 pub fn disk_sequence(system: &dyn System, number: DeviceNumber) -> Option<u64> {
     let place = PathBuf::from(format!("/sys/dev/block/{number}"));
     let files = [place.join("diskseq"), place.join("../diskseq")];
     files.iter().find_map(|file| sysfs::number(system, file).value().copied())
 }
 
-/// Reads which contents the device and its partitions have. A partition without a device node is read through the
-/// device.
+/// Finds contents of the device and its partitions, which are read through the device if they have no node.
 fn find_losses(system: &dyn System, site: &Site, family: &Family) -> Outcome<Vec<DataLoss>> {
     let unread = |error: io::Error| unknown_state("the contents", &site.path, &error);
     let file = system.open_for_reading(&site.path, Caching::Buffered).map_err(unread)?;

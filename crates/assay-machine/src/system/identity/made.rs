@@ -52,7 +52,7 @@ pub fn consent_of_made(
     if let Some(reason) = family.in_use(system)? {
         return Err(refuse(&reason));
     }
-    if let Some(reason) = tables::find_entry(system, &family, &[])? {
+    if let Some(reason) = tables::find(system, &family, &[])? {
         return Err(refuse(&reason));
     }
     let size_bytes = devices::size_of(system, &name);

@@ -14,11 +14,7 @@ const TABLES: [(&str, usize); 2] = [("/etc/fstab", 0), ("/etc/crypttab", 1)];
 const WHAT: &str = "whether an entry names the device";
 
 /// Returns why the system needs a device, as the end of a sentence about it; `None` if no table names it.
-pub fn find_entry(
-    system: &dyn System,
-    family: &Family,
-    losses: &[DataLoss],
-) -> Outcome<Option<String>> {
+pub fn find(system: &dyn System, family: &Family, losses: &[DataLoss]) -> Outcome<Option<String>> {
     for (table, column) in TABLES {
         let lines = text(system, Path::new(table), WHAT)?.unwrap_or_default();
         for line in lines.lines().filter(|line| !line.trim_start().starts_with('#')) {

@@ -38,13 +38,11 @@ fn status(system: &dyn System, path: &Path, what: &str) -> Outcome<Option<FileSt
 fn if_present<T>(result: io::Result<T>, path: &Path, what: &str) -> Outcome<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
-        Err(error) if is_absence(&error) => Ok(None),
-        Err(error) => Err(unknown_state(what, path, &error)),
+        Err(error) => match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
+            _ => Err(unknown_state(what, path, &error)),
+        },
     }
-}
-
-fn is_absence(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

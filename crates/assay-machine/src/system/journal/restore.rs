@@ -86,9 +86,7 @@ fn settle_settings(system: &dyn System, warrant: Warrant, undos: &[Undo], report
 pub(super) fn undo_one(system: &dyn System, warrant: Warrant, undo: &Undo) -> io::Result<Restored> {
     let restorer = Restorer { system, warrant };
     match undo {
-        Undo::Setting { path, original, device } => {
-            restorer.restore_setting(path, original, device.as_ref())
-        }
+        Undo::Setting { path, original, device } => restorer.reset(path, original, device.as_ref()),
         Undo::Mount { point } => restorer.unmount(point),
         Undo::Served { point } => restorer.unmount_served(point),
         Undo::Mapping { name } => restorer.close_mapping(name),
@@ -129,12 +127,7 @@ impl Restorer<'_> {
         self.system.act(self.warrant, act)
     }
 
-    fn restore_setting(
-        &self,
-        path: &Path,
-        original: &str,
-        device: Option<&Mark>,
-    ) -> io::Result<Restored> {
+    fn reset(&self, path: &Path, original: &str, device: Option<&Mark>) -> io::Result<Restored> {
         if let Some(mark) = device
             && !self.is_same(mark)?
         {
@@ -390,6 +383,7 @@ impl Restorer<'_> {
                     // Already stopped: it disappears a moment later.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                     Err(error) if Errno::find(&error) == Some(Errno::NODEV) => {}
+                    // In use: tried again after the pause.
                     Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {}
                     Err(error) => return Err(error),
                 }

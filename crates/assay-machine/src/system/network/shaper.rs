@@ -1,5 +1,4 @@
-//! Traffic shaping of an interface's egress: a rate that the link certainly reaches, with a short queue. The rate alone
-//! does not help if the queue stays deep.
+//! Traffic shaping of an interface's egress: a rate that the link certainly reaches, with a short queue.
 
 use std::fmt;
 use std::str::FromStr;
