@@ -164,8 +164,7 @@ pub type DeviceTotals = [ClassTotals; 6];
 pub struct BlockTotals {
     /// One entry per device, in the order of the request.
     pub devices: Vec<DeviceTotals>,
-    /// Requests without an observed beginning, because they began before the tracing or the table was full. They count,
-    /// with the time since they became a request.
+    /// Requests without an observed beginning (too early, or the table was full), counted from their issue.
     pub unseen_beginnings: u64,
     /// Requests that were counted but not recorded, for lack of memory.
     pub unrecorded: u64,

@@ -30,8 +30,8 @@ fn leaves() -> impl Iterator<Item = [u8; 12]> {
     const FIRST: u32 = 0x4000_0000;
     const STEP: u32 = 0x100;
     const MOST: u32 = 4;
-    let present = leaf(1)[2] >> 31 == 1;
-    (0..if present { MOST } else { 0 }).map(|index| {
+    let has_hypervisor = leaf(1)[2] >> 31 == 1;
+    (0..if has_hypervisor { MOST } else { 0 }).map(|index| {
         let [_, b, c, d] = leaf(FIRST + index * STEP);
         let mut bytes = [0; 12];
         for (four, register) in bytes.chunks_exact_mut(4).zip([b, c, d]) {

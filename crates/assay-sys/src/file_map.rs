@@ -6,7 +6,7 @@ use std::os::fd::BorrowedFd;
 
 use rustix::ioctl::{self, Updater, opcode};
 
-const PAGE: usize = 128;
+const BATCH: usize = 128;
 const SYNC: u32 = 0x1;
 const LAST: u32 = 0x1;
 const ENCODED: u32 = 0x8;
@@ -38,7 +38,7 @@ struct RawExtent {
 #[repr(C)]
 struct FiemapRequest {
     header: FiemapHeader,
-    extents: [RawExtent; PAGE],
+    extents: [RawExtent; BATCH],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl MappedExtent {
         self.flags & ENCODED != 0
     }
 
-    const fn last(&self) -> bool {
+    const fn is_last(&self) -> bool {
         self.flags & LAST != 0
     }
 
@@ -78,11 +78,11 @@ pub fn file_extents(file: BorrowedFd<'_>, range: Range<u64>) -> io::Result<Vec<M
     let mut found = Vec::new();
     let mut start = range.start;
     while start < range.end {
-        let page = one_page(file, start..range.end)?;
-        let Some(last) = page.last().copied() else { break };
-        found.extend(page);
+        let batch = read_batch(file, start..range.end)?;
+        let Some(last) = batch.last().copied() else { break };
+        found.extend(batch);
         // Without progress the loop would not end.
-        if last.last() || last.end() <= start {
+        if last.is_last() || last.end() <= start {
             break;
         }
         start = last.end();
@@ -90,7 +90,7 @@ pub fn file_extents(file: BorrowedFd<'_>, range: Range<u64>) -> io::Result<Vec<M
     Ok(found)
 }
 
-fn one_page(file: BorrowedFd<'_>, range: Range<u64>) -> io::Result<Vec<MappedExtent>> {
+fn read_batch(file: BorrowedFd<'_>, range: Range<u64>) -> io::Result<Vec<MappedExtent>> {
     const FIEMAP: ioctl::Opcode = opcode::read_write::<FiemapHeader>(b'f', 11);
     let mut request = FiemapRequest {
         header: FiemapHeader {
@@ -98,17 +98,17 @@ fn one_page(file: BorrowedFd<'_>, range: Range<u64>) -> io::Result<Vec<MappedExt
             length: range.end - range.start,
             flags: SYNC,
             mapped: 0,
-            room: PAGE as u32,
+            room: BATCH as u32,
             reserved: 0,
         },
-        extents: [RawExtent::default(); PAGE],
+        extents: [RawExtent::default(); BATCH],
     };
     // SAFETY: the request is FIEMAP, whose argument is this struct: `room` is the number of extents after the header,
     // and the kernel writes at most that many.
     unsafe {
         ioctl::ioctl(file, Updater::<FIEMAP, FiemapRequest>::new(&mut request))?;
     }
-    let mapped = (request.header.mapped as usize).min(PAGE);
+    let mapped = (request.header.mapped as usize).min(BATCH);
     Ok(request.extents[..mapped].iter().map(MappedExtent::from).collect())
 }
 
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn more_extents_than_one_page_are_all_found() {
         let scratch = Scratch::new("extents");
-        let pieces = PAGE as u64 * 2 + 3;
+        let pieces = BATCH as u64 * 2 + 3;
         for piece in 0..pieces {
             scratch.file.write_all_at(&[1; 4096], piece * 65536).unwrap();
         }

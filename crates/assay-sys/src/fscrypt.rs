@@ -152,10 +152,10 @@ pub fn encrypt_directory(
 
 /// How an open directory is encrypted. `ENOTTY` or `EOPNOTSUPP` if its file system cannot encrypt.
 pub fn directory_policy(directory: BorrowedFd<'_>) -> io::Result<Option<DirectoryPolicy>> {
-    let Some(policy) = policy(directory)? else { return Ok(None) };
+    let Some(policy) = read_policy(directory)? else { return Ok(None) };
     let modes = (policy.version, policy.contents, policy.names);
     let is_usual = modes == (VERSION, AES_256_XTS, AES_256_CTS);
-    let has_key = policy.version == VERSION && status(directory, policy.identifier)? == PRESENT;
+    let has_key = policy.version == VERSION && key_status(directory, policy.identifier)? == PRESENT;
     Ok(Some(DirectoryPolicy { key: policy.identifier, is_usual, has_key }))
 }
 
@@ -163,7 +163,7 @@ pub fn directory_policy(directory: BorrowedFd<'_>) -> io::Result<Option<Director
 /// use. Afterwards nobody can read files encrypted with it. Fails with `EBUSY` while files below are open; a repeated
 /// call continues.
 pub fn forget_key(file: BorrowedFd<'_>, identifier: KeyIdentifier) -> io::Result<()> {
-    if status(file, identifier)? == ABSENT {
+    if key_status(file, identifier)? == ABSENT {
         return Ok(());
     }
     let mut remove = RemoveKey { specifier: specifier(identifier), ..RemoveKey::default() };
@@ -173,23 +173,23 @@ pub fn forget_key(file: BorrowedFd<'_>, identifier: KeyIdentifier) -> io::Result
     if busy { Err(rustix::io::Errno::BUSY.into()) } else { Ok(()) }
 }
 
-fn policy(directory: BorrowedFd<'_>) -> io::Result<Option<Policy>> {
-    let mut asked = GetPolicy { size: size_of::<Policy>() as u64, policy: Policy::default() };
+fn read_policy(directory: BorrowedFd<'_>) -> io::Result<Option<Policy>> {
+    let mut request = GetPolicy { size: size_of::<Policy>() as u64, policy: Policy::default() };
     // SAFETY: the request writes a policy of at most `size` bytes into the struct behind the pointer.
     let result =
-        unsafe { ioctl::ioctl(directory, Updater::<GET_POLICY, GetPolicy>::new(&mut asked)) };
+        unsafe { ioctl::ioctl(directory, Updater::<GET_POLICY, GetPolicy>::new(&mut request)) };
     match result {
-        Ok(()) => Ok(Some(asked.policy)),
+        Ok(()) => Ok(Some(request.policy)),
         Err(rustix::io::Errno::NODATA) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
 
-fn status(directory: BorrowedFd<'_>, identifier: KeyIdentifier) -> io::Result<u32> {
-    let mut asked = StatusOfKey { specifier: specifier(identifier), ..StatusOfKey::default() };
+fn key_status(directory: BorrowedFd<'_>, identifier: KeyIdentifier) -> io::Result<u32> {
+    let mut request = StatusOfKey { specifier: specifier(identifier), ..StatusOfKey::default() };
     // SAFETY: the request reads and writes this struct, which lives until the call returns.
-    unsafe { ioctl::ioctl(directory, Updater::<KEY_STATUS, StatusOfKey>::new(&mut asked))? };
-    Ok(asked.status)
+    unsafe { ioctl::ioctl(directory, Updater::<KEY_STATUS, StatusOfKey>::new(&mut request))? };
+    Ok(request.status)
 }
 
 #[cfg(test)]

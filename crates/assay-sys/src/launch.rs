@@ -1,5 +1,4 @@
-//! Starts a program at minimal cost: prepares everything in advance, and the new process shares this one's memory until
-//! exec.
+//! Starts a program at minimal cost: with everything prepared, in a process that shares this one's memory until exec.
 
 mod into_group;
 
@@ -28,7 +27,7 @@ const SIGNALS: std::ops::RangeInclusive<c_int> = 1..=64;
 const SHELL: &CStr = c"/bin/sh";
 const NOT_STARTED: c_int = 127;
 
-/// Whose a program is to be.
+/// User and groups of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgramOwner<'a> {
     pub user: u32,
@@ -110,8 +109,8 @@ pub struct Launched {
 impl Launch<'_> {
     /// Starts it, to end with the calling thread, with the default signals of a first program.
     pub fn start(&self) -> Result<Launched, NotStarted> {
-        let process = |error| NotStarted { step: Step::Process, error };
-        let stack = ChildStack::new().map_err(process)?;
+        let no_process = |error| NotStarted { step: Step::Process, error };
+        let stack = ChildStack::new().map_err(no_process)?;
         let words = pointers(self.words);
         let environment = pointers(self.environment);
         // The shell's name, room for the path of the script, the script's own words.
@@ -130,7 +129,7 @@ impl Launch<'_> {
             failed: Cell::new(None),
         };
         let dumpable = dumpable_behavior();
-        let (began, started) = held_back(|| (Instant::now(), clone(&stack, &plan)));
+        let (began, started) = with_signals_blocked(|| (Instant::now(), clone(&stack, &plan)));
         if self.owner.is_some() && matches!(dumpable, Ok(DumpableBehavior::Dumpable)) {
             // The kernel cleared this flag of the shared memory to protect the new owner.
             let _ = set_dumpable_behavior(DumpableBehavior::Dumpable);
@@ -264,13 +263,14 @@ struct LaunchPlan<'a> {
 impl LaunchPlan<'_> {
     /// Runs in the child: no allocation, no lock, only system calls, because other threads continue.
     fn carry_out(&self) -> (Step, Errno) {
-        match self.before_program() {
+        match self.prepare() {
             Ok(()) => (Step::Program, self.become_program()),
             Err(failed) => failed,
         }
     }
 
-    fn before_program(&self) -> Result<(), (Step, Errno)> {
+    /// Does everything before exec, in an order that permits each step.
+    fn prepare(&self) -> Result<(), (Step, Errno)> {
         let at = |step| move |error| (step, error);
         if let Some(GroupEntry::Tasks(group)) = self.launch.group {
             // Zero stands for the writer.
@@ -280,7 +280,7 @@ impl LaunchPlan<'_> {
         let none = Rlimit { current: Some(0), maximum: Some(0) };
         setrlimit(Resource::Core, none).map_err(at(Step::Process))?;
         if let Some(owner) = self.launch.owner {
-            self.hand_over(owner).map_err(at(Step::Owner))?;
+            self.change_user(owner).map_err(at(Step::Owner))?;
         }
         // Only now, because changing the user clears it.
         set_parent_process_death_signal(Some(Signal::KILL)).map_err(at(Step::Process))?;
@@ -309,8 +309,8 @@ impl LaunchPlan<'_> {
         if is_left { setpgid(None, None) } else { setsid().map(drop) }
     }
 
-    /// Not by the C library's calls: those would change the user of every thread of the parent.
-    fn hand_over(&self, owner: ProgramOwner<'_>) -> Result<(), Errno> {
+    /// Changes user and groups without the C library, which would change them for every thread of the parent.
+    fn change_user(&self, owner: ProgramOwner<'_>) -> Result<(), Errno> {
         set_thread_groups(self.groups)?;
         let group = Gid::from_raw(owner.group);
         set_thread_res_gid(group, group, group)?;
@@ -392,7 +392,7 @@ fn unusual_signals() -> Vec<c_int> {
 }
 
 /// Blocks signals during `act`: a handler in the child would run in this process's memory.
-fn held_back<T>(act: impl FnOnce() -> T) -> T {
+fn with_signals_blocked<T>(act: impl FnOnce() -> T) -> T {
     // SAFETY: the sets are filled before they are used, and belong to this frame.
     unsafe {
         let mut all: libc::sigset_t = std::mem::zeroed();

@@ -90,7 +90,7 @@ pub fn free_loop(control: BorrowedFd<'_>) -> io::Result<u32> {
     Ok(unsafe { ioctl::ioctl(control, GetFree) }?)
 }
 
-/// Puts a file behind an open loop device (`LOOP_CONFIGURE`, Linux 5.8).
+/// Attaches a file to an open loop device (`LOOP_CONFIGURE`, Linux 5.8).
 pub fn attach_loop(
     device: BorrowedFd<'_>,
     file: BorrowedFd<'_>,
@@ -110,7 +110,7 @@ pub fn attach_loop(
     Ok(())
 }
 
-/// Takes the file away from an open loop device; at once, or when its last user closes it.
+/// Detaches the file of an open loop device: at once, or when its last user closes the device.
 pub fn detach_loop(device: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: the request takes no argument.
     unsafe {

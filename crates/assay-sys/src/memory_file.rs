@@ -22,8 +22,8 @@ pub fn memory_copy(file: &File) -> io::Result<File> {
     let bytes = file.metadata()?.len();
     let copy = memory_file(bytes)?;
     let mut at = 0;
-    while let Some(start) = next(file, SeekFrom::Data(at))? {
-        let end = next(file, SeekFrom::Hole(start))?.unwrap_or(bytes);
+    while let Some(start) = seek_to(file, SeekFrom::Data(at))? {
+        let end = seek_to(file, SeekFrom::Hole(start))?.unwrap_or(bytes);
         let mut written = vec![0; (end - start) as usize];
         file.read_exact_at(&mut written, start)?;
         // Zero pages become holes in the copy, because unneeded pages cost most of its time.
@@ -38,7 +38,7 @@ pub fn memory_copy(file: &File) -> io::Result<File> {
 }
 
 /// Next data or hole from an offset; `None` at the end.
-fn next(file: &File, from: SeekFrom) -> io::Result<Option<u64>> {
+fn seek_to(file: &File, from: SeekFrom) -> io::Result<Option<u64>> {
     match seek(file, from) {
         Ok(place) => Ok(Some(place)),
         Err(Errno::NXIO) => Ok(None),

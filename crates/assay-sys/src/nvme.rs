@@ -49,7 +49,7 @@ pub fn nvme_health_log(device: BorrowedFd<'_>) -> io::Result<[u8; PAGE_BYTES]> {
     command.words_10_to_15[0] = HEALTH | ((PAGE_BYTES as u32 / 4 - 1) << 16);
     // SAFETY: the request is NVME_IOCTL_ADMIN_CMD, whose argument is this struct; a read command with 512 bytes of data
     // fills only `page`, which lives until the call returns.
-    let status = unsafe { ioctl::ioctl(device, Asks(&mut command))? };
+    let status = unsafe { ioctl::ioctl(device, AdminCall(&mut command))? };
     if status == 0 {
         return Ok(page);
     }
@@ -57,11 +57,11 @@ pub fn nvme_health_log(device: BorrowedFd<'_>) -> io::Result<[u8; PAGE_BYTES]> {
 }
 
 /// The call with its result: the device's status.
-struct Asks<'a>(&'a mut AdminCommand);
+struct AdminCall<'a>(&'a mut AdminCommand);
 
 // SAFETY: the opcode reads and writes the struct behind the pointer, and the output is the plain number returned by the
 // call.
-unsafe impl ioctl::Ioctl for Asks<'_> {
+unsafe impl ioctl::Ioctl for AdminCall<'_> {
     type Output = i32;
     const IS_MUTATING: bool = true;
 

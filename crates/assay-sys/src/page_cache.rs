@@ -41,11 +41,11 @@ pub fn cache_count(file: BorrowedFd<'_>, range: Range<u64>) -> io::Result<CacheC
     if range.is_empty() {
         return Ok(count);
     }
-    let asked = CacheRange { start: range.start, length: range.end - range.start };
+    let requested = CacheRange { start: range.start, length: range.end - range.start };
     // SAFETY: both pointers are to live structs of the kernel's layout; it reads the first and
     // writes the second during the call only.
     let result = unsafe {
-        libc::syscall(SYS_CACHESTAT, file.as_raw_fd(), &raw const asked, &raw mut count, 0)
+        libc::syscall(SYS_CACHESTAT, file.as_raw_fd(), &raw const requested, &raw mut count, 0)
     };
     if result == 0 { Ok(count) } else { Err(io::Error::last_os_error()) }
 }

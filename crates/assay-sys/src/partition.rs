@@ -40,15 +40,15 @@ pub fn add_partition(disk: BorrowedFd<'_>, number: u32, range: Range<u64>) -> io
         number: number as i32,
         ..Partition::default()
     };
-    call(disk, ADD, &partition)
+    change_partition(disk, ADD, &partition)
 }
 
 /// Removes a partition from the kernel's view of an open disk; `EBUSY` while in use.
 pub fn remove_partition(disk: BorrowedFd<'_>, number: u32) -> io::Result<()> {
-    call(disk, REMOVE, &Partition { number: number as i32, ..Partition::default() })
+    change_partition(disk, REMOVE, &Partition { number: number as i32, ..Partition::default() })
 }
 
-fn call(disk: BorrowedFd<'_>, operation: i32, partition: &Partition) -> io::Result<()> {
+fn change_partition(disk: BorrowedFd<'_>, operation: i32, partition: &Partition) -> io::Result<()> {
     let argument = Argument {
         operation,
         flags: 0,

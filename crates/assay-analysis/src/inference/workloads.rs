@@ -311,7 +311,7 @@ fn add_commands(found: &mut Findings, plan: &Plan, environment: &Environment) {
 fn commands(arm: &Arm, plan: &Plan, environment: &Environment) -> (Vec<String>, Option<String>) {
     let planned = plan.workloads.iter().find(|planned| planned.arm == *arm);
     match planned.and_then(|planned| environment.sites.get(planned.target)) {
-        Some(site) => (permanent::typed(arm, site), permanent::lost(arm, site)),
+        Some(site) => (permanent::commands(arm, site), permanent::lost(arm, site)),
         None => (Vec::new(), None),
     }
 }

@@ -1,5 +1,4 @@
-//! Changes the machine for a study and restores everything: reads the original, writes it to the journal, changes,
-//! reads back and compares.
+//! Changes the machine for a study, with journal and read-back, and restores everything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -18,7 +17,7 @@ use crate::system::{Act, DeviceNumber, FileKind, System, devices, sysfs};
 use assay_core::failure::{Failure, Outcome};
 
 use super::layers::DeviceRange;
-use super::{Setting, has_role, located};
+use super::{Setting, has_role, locate};
 
 pub use builder::Builder;
 
@@ -45,12 +44,13 @@ pub struct Guard<'a> {
     /// Directory of Assay's files and mount points.
     directory: PathBuf,
     id: String,
-    /// Names of files and labels are never used twice in a run.
+    /// Count of names and labels, so that each is used once.
     made: u32,
     /// Numbers of the partitions that it added, by disk and first byte.
     partitions: BTreeMap<(String, u64), u32>,
     /// The devices that the study began on: no other under their names is changed.
     known: Vec<Mark>,
+    /// Settings and values whose side effects are known.
     tried: BTreeSet<(PathBuf, String)>,
     /// Settings that the kernel changed with another one, by the path of that.
     side_effects: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
@@ -68,20 +68,15 @@ impl Drop for Guard<'_> {
 impl<'a> Guard<'a> {
     /// Begins a journal; `home` is the directory of the tool's own state.
     pub fn begin(system: &'a dyn System, home: &Path, id: &str) -> Outcome<Self> {
-        Self::with_journal_in(&journals(home), system, home, id)
+        Self::begin_in(&journals(home), system, home, id)
     }
 
     /// Begins the journal of permanent changes, in a directory that runs do not search.
     pub fn begin_lasting(system: &'a dyn System, home: &Path, id: &str) -> Outcome<Self> {
-        Self::with_journal_in(&applied(home), system, home, id)
+        Self::begin_in(&applied(home), system, home, id)
     }
 
-    fn with_journal_in(
-        directory: &Path,
-        system: &'a dyn System,
-        home: &Path,
-        id: &str,
-    ) -> Outcome<Self> {
+    fn begin_in(directory: &Path, system: &'a dyn System, home: &Path, id: &str) -> Outcome<Self> {
         Ok(Self {
             system,
             journal: Some(Journal::begin(system, directory, id)?),
@@ -134,7 +129,7 @@ impl<'a> Guard<'a> {
 
     /// Changes a setting and checks that it took effect. After a failure the journal contains the change.
     pub fn set(&mut self, setting: &Setting) -> Outcome<()> {
-        let mut setting = located(self.system, setting.clone()).map_err(Failure::refused)?;
+        let mut setting = locate(self.system, setting.clone()).map_err(Failure::refused)?;
         if setting.device.is_none() {
             setting.device = limited_device(self.system, &setting);
         }
@@ -151,44 +146,63 @@ impl<'a> Guard<'a> {
         }
         let device = setting.device.as_deref().map(|name| Mark::now(self.system, name));
         let is_first = !self.tried.iter().any(|(known, _)| known == path);
-        let attempt = (path.clone(), setting.value.clone());
-        if self.tried.contains(&attempt) {
+        if self.tried.contains(&(path.clone(), setting.value.clone())) {
             return self.change(&setting, &now, device, is_first);
         }
+        self.change_observed(&setting, &now, device, is_first)
+    }
+
+    /// Changes a setting and learns which other settings the kernel changes with it.
+    fn change_observed(
+        &mut self,
+        setting: &Setting,
+        now: &str,
+        device: Option<Mark>,
+        is_first: bool,
+    ) -> Outcome<()> {
         // Side effects are known only afterwards, so the journal gets all possible ones before.
-        let neighbors = self.neighbors(path, device.as_ref())?;
+        let neighbors = self.neighbors(&setting.path, device.as_ref())?;
         let is_new = |undo: &&Undo| !self.undos().iter().any(|known| known.is_for_the_same(undo));
-        let mut noted: Vec<Undo> = neighbors.iter().filter(is_new).cloned().collect();
-        self.journal.as_mut().ok_or_else(closed)?.note(self.system, noted.clone(), false)?;
-        let mut changed = self.change(&setting, &now, device.clone(), is_first);
-        let mut others = self.changed_paths(&neighbors);
+        let mut unneeded: Vec<Undo> = neighbors.iter().filter(is_new).cloned().collect();
+        self.note(unneeded.clone(), false)?;
+        let mut changed = self.change(setting, now, device.clone(), is_first);
+        let mut side_effects = self.changed_paths(&neighbors);
         if is_first && changed.is_ok() && !neighbors.is_empty() {
             // Restoring may change a setting that already had the new value by chance.
-            let back = Setting { value: now.clone(), ..setting.clone() };
-            let undone = self.change(&back, &setting.value, device.clone(), false);
-            changed = undone.map_err(|failure| {
-                Failure::refused(format!("cannot restore the original value: {}", failure.message))
-            });
-            others.extend(self.changed_paths(&neighbors));
-            changed = changed.and_then(|()| self.change(&setting, &now, device, false));
+            let original = Setting { value: now.to_owned(), ..setting.clone() };
+            let restored = self.change(&original, &setting.value, device.clone(), false);
+            side_effects.extend(self.changed_paths(&neighbors));
+            changed = match restored {
+                Ok(()) => self.change(setting, now, device, false),
+                Err(Failure { message, .. }) => {
+                    Err(Failure::refused(format!("cannot restore the original value: {message}")))
+                }
+            };
         }
         if changed.is_ok() {
-            self.tried.insert(attempt);
+            self.tried.insert((setting.path.clone(), setting.value.clone()));
         }
-        noted.retain(|undo| undo.setting().is_some_and(|(path, _)| !others.contains(path)));
-        self.side_effects.entry(setting.path.clone()).or_default().extend(others);
-        self.journal.as_mut().ok_or_else(closed)?.note(self.system, noted, true)?;
+        // Settings that did not change need no undo entry.
+        unneeded
+            .retain(|undo| undo.setting().is_some_and(|(path, _)| !side_effects.contains(path)));
+        self.side_effects.entry(setting.path.clone()).or_default().extend(side_effects);
+        self.note(unneeded, true)?;
         changed
     }
 
+    fn note(&mut self, undos: Vec<Undo>, struck: bool) -> Outcome<()> {
+        self.journal.as_mut().ok_or_else(journal_closed)?.note(self.system, undos, struck)
+    }
+
+    /// Paths of the settings that no longer have the value that these entries restore.
     fn changed_paths(&self, before: &[Undo]) -> BTreeSet<PathBuf> {
-        let others = before.iter().filter(|undo| !self.is_original(undo));
-        others.filter_map(|undo| Some(undo.setting()?.0.to_owned())).collect()
+        let changed = before.iter().filter(|undo| !self.is_original(undo));
+        changed.filter_map(|undo| Some(undo.setting()?.0.to_owned())).collect()
     }
 
     /// Settings that the kernel was seen to change with one, as they are now.
     pub fn side_effects_of(&self, setting: &Setting) -> Vec<Setting> {
-        let Ok(setting) = located(self.system, setting.clone()) else { return Vec::new() };
+        let Ok(setting) = locate(self.system, setting.clone()) else { return Vec::new() };
         let mut changed = Vec::new();
         for path in self.side_effects.get(&setting.path).into_iter().flatten() {
             if let Ok(value) = self.read(path) {
@@ -238,6 +252,7 @@ impl<'a> Guard<'a> {
             .is_none_or(|(path, original)| self.read(path).is_ok_and(|now| now == original))
     }
 
+    /// Records the value `now`, and sets the new one.
     fn change(
         &mut self,
         setting: &Setting,
@@ -248,14 +263,14 @@ impl<'a> Guard<'a> {
         let path = &setting.path;
         let refused = |what: String| Failure::refused(format!("{}: {what}", path.display()));
         let undo = Undo::Setting { path: path.clone(), original: now.to_owned(), device };
-        let undo = self.undo_of(undo);
+        let undo = self.undo_of_pair(undo);
         if let Undo::Setting { path: other, original, .. } = &undo
             && other != path
         {
-            // The other setting of the pair was active: it rejects 0, and becomes 0 as soon as this one is not.
+            // The other setting of the pair was active. The kernel rejects 0 here, so 0 means to activate the other.
             let (other, original) = (other.clone(), original.clone());
-            let restores = setting.value == "0";
-            let (path, value) = if restores { (&other, &original) } else { (path, &setting.value) };
+            let is_off = setting.value == "0";
+            let (path, value) = if is_off { (&other, &original) } else { (path, &setting.value) };
             return self
                 .write_setting(undo, path, value)
                 .map_err(|failure| refused(failure.message));
@@ -269,8 +284,8 @@ impl<'a> Guard<'a> {
         self.write_setting(undo, path, &setting.value).map_err(|failure| refused(failure.message))
     }
 
-    /// Undo entry of a setting. For a pair of exclusive settings, restores the one that was active.
-    fn undo_of(&self, undo: Undo) -> Undo {
+    /// Returns the undo entry of a setting, or for a pair of exclusive settings that of the active one.
+    fn undo_of_pair(&self, undo: Undo) -> Undo {
         let Undo::Setting { path, original, .. } = &undo else { return undo };
         let Some(other) = excluded_by(path) else { return undo };
         let is_of_pair = |known: &&Undo| matches!(known, Undo::Setting { path: known, .. } if known == path || *known == other);
@@ -322,17 +337,18 @@ impl<'a> Guard<'a> {
 
     pub fn restore_settings(&self) -> Outcome<()> {
         let Some(journal) = &self.journal else { return Ok(()) };
-        let mut last = Ok(());
+        let mut result = Ok(());
         for _ in 0..ROUNDS {
-            let settings = journal.undos().iter().rev().filter(|undo| undo.setting().is_some());
+            result = Ok(());
             // One that fails now may succeed once another is restored.
-            let taken = settings.map(|undo| journal.undo(self.system, undo));
-            last = taken.fold(Ok(()), Result::and);
+            for undo in journal.undos().iter().rev().filter(|undo| undo.setting().is_some()) {
+                result = result.and(journal.undo(self.system, undo));
+            }
             if self.is_as_found() {
                 return Ok(());
             }
         }
-        last
+        result
     }
 
     /// Returns whether every changed setting has its original value.
@@ -346,23 +362,23 @@ impl<'a> Guard<'a> {
     }
 
     /// Device file of an extent: the device, or a partition that covers this part.
-    fn device_of(&mut self, extent: &DeviceRange, disk: &Mark) -> Outcome<PathBuf> {
+    fn file_of_extent(&mut self, extent: &DeviceRange, disk: &Mark) -> Outcome<PathBuf> {
         let whole = devices::file_of(&extent.device);
         if extent.whole {
             return Ok(whole);
         }
         let Range { start, end } = extent.range;
         let key = (extent.device.clone(), start);
-        let name = |number| devices::partition_name(&extent.device, number);
+        let name_of = |number| devices::partition_name(&extent.device, number);
         if let Some(number) = self.partitions.get(&key) {
-            let partition = name(*number);
+            let partition = name_of(*number);
             if devices::start_of(self.system, &partition) == Some(start)
                 && devices::size_of(self.system, &partition) == end - start
             {
                 return Ok(devices::file_of(&partition));
             }
         }
-        let is_taken = |number: &u32| devices::number_of(self.system, &name(*number)).is_some();
+        let is_taken = |number: &u32| devices::number_of(self.system, &name_of(*number)).is_some();
         let number = (1..=MOST_PARTITIONS).find(|number| !is_taken(number)).ok_or_else(|| {
             Failure::refused(format!("no free space for another partition on {}", whole.display()))
         })?;
@@ -370,7 +386,7 @@ impl<'a> Guard<'a> {
         let range = extent.range.clone();
         self.act(undo, &Act::AddPartition { disk: whole, number, range })?;
         self.partitions.insert(key, number);
-        Ok(devices::file_of(&name(number)))
+        Ok(devices::file_of(&name_of(number)))
     }
 
     fn make_directory(&mut self) -> Outcome<()> {
@@ -385,12 +401,12 @@ impl<'a> Guard<'a> {
     }
 
     fn record(&mut self, undo: Undo) -> Outcome<crate::system::journal::Warrant> {
-        self.journal.as_mut().ok_or_else(closed)?.record(self.system, undo)
+        self.journal.as_mut().ok_or_else(journal_closed)?.record(self.system, undo)
     }
 
     /// Takes a further step on something whose undo entry exists.
     fn try_further(&self, undo: &Undo, act: &Act) -> Outcome<io::Result<()>> {
-        let warrant = self.journal.as_ref().ok_or_else(closed)?.warrant_for(undo)?;
+        let warrant = self.journal.as_ref().ok_or_else(journal_closed)?.warrant_for(undo)?;
         Ok(self.system.act(warrant, act))
     }
 
@@ -400,7 +416,7 @@ impl<'a> Guard<'a> {
     }
 
     fn act(&mut self, undo: Undo, act: &Act) -> Outcome<()> {
-        self.try_act(undo, act)?.map_err(|error| cannot(act, &error))
+        self.try_act(undo, act)?.map_err(|error| act_failure(act, &error))
     }
 
     fn unique_name(&mut self, what: &str) -> String {
@@ -445,10 +461,10 @@ fn limited_device(system: &dyn System, setting: &Setting) -> Option<String> {
     devices::name_of(system, number).filter(|_| setting.path.starts_with(CONTROL_GROUPS))
 }
 
-fn closed() -> Failure {
+fn journal_closed() -> Failure {
     Failure::refused("the journal is closed")
 }
 
-fn cannot(act: &Act, error: &io::Error) -> Failure {
+fn act_failure(act: &Act, error: &io::Error) -> Failure {
     Failure::refused(format!("{act}: {error}"))
 }

@@ -58,14 +58,8 @@ impl Knob {
         place: KnobFile,
         level: KnobLevel,
     ) -> Self {
-        Self {
-            about: About { name, summary, text },
-            example,
-            place,
-            level,
-            risky: None,
-            live: true,
-        }
+        let about = About { name, summary, text };
+        Self { about, example, place, level, risky: None, live: true }
     }
 }
 
@@ -273,7 +267,7 @@ impl Factor for Knob {
             .collect())
     }
 
-    fn typed(&self, _: &str, level: &str, site: &Site) -> Vec<String> {
+    fn commands(&self, _: &str, level: &str, site: &Site) -> Vec<String> {
         let Ok(value) = self.level.kernel_value(level) else { return Vec::new() };
         if let KnobFile::Policies(name) = self.place {
             return vec![format!("echo {value} | tee {CLOCKS}/policy*/{name}")];
@@ -308,8 +302,8 @@ impl Factor for Knob {
 impl KnobFile {
     /// Files of the setting for a recorded target, as in a command.
     fn files_in_command(&self, site: &Site) -> Vec<PathBuf> {
+        // Numbers of loop devices change.
         let file = |device: &str, name: &str| {
-            // Numbers of loop devices change.
             queue_file(if device.starts_with("loop") { ANY_DEVICE } else { device }, name)
         };
         match self {
@@ -317,10 +311,10 @@ impl KnobFile {
                 queue_devices(site).into_iter().map(|device| file(device, name)).collect()
             }
             Self::ReadAhead => match read_ahead_owner(site) {
-                Reader::Btrfs => vec!["/sys/fs/btrfs/UUID/bdi/read_ahead_kb".into()],
-                Reader::Mount => vec![mount_read_ahead_file(site)],
-                Reader::Device(device) => vec![file(device, "read_ahead_kb")],
-                Reader::Unknown => Vec::new(),
+                ReadAheadOwner::Btrfs => vec!["/sys/fs/btrfs/UUID/bdi/read_ahead_kb".into()],
+                ReadAheadOwner::Mount => vec![mount_read_ahead_file(site)],
+                ReadAheadOwner::Device(device) => vec![file(device, "read_ahead_kb")],
+                ReadAheadOwner::Unknown => Vec::new(),
             },
             Self::Machine(path) => vec![PathBuf::from(path)],
             Self::Policies(_) => Vec::new(),
@@ -373,8 +367,8 @@ fn queue_file(drive: &str, name: &str) -> PathBuf {
     sysfs::block(drive).join("queue").join(name)
 }
 
-/// Whose setting decides how far the kernel reads ahead.
-enum Reader<'a> {
+/// Owner of the setting that decides how far the kernel reads ahead.
+enum ReadAheadOwner<'a> {
     Btrfs,
     /// FUSE and network file systems have one for each mount.
     Mount,
@@ -383,14 +377,14 @@ enum Reader<'a> {
     Unknown,
 }
 
-fn read_ahead_owner(site: &Site) -> Reader<'_> {
+fn read_ahead_owner(site: &Site) -> ReadAheadOwner<'_> {
     // overlay caches no pages: read-ahead applies to its upper directory.
     let mounts = site.mount.value().into_iter().chain(&site.followed);
     match mounts.map(|mount| mount.filesystem.as_str()).find(|name| *name != "overlay") {
-        Some("btrfs") => Reader::Btrfs,
-        Some(name) if name.starts_with("fuse") => Reader::Mount,
-        Some(_) if site.backing == Backing::Remote => Reader::Mount,
-        _ => topmost_queue(site).map_or(Reader::Unknown, Reader::Device),
+        Some("btrfs") => ReadAheadOwner::Btrfs,
+        Some(name) if name.starts_with("fuse") => ReadAheadOwner::Mount,
+        Some(_) if site.backing == Backing::Remote => ReadAheadOwner::Mount,
+        _ => topmost_queue(site).map_or(ReadAheadOwner::Unknown, ReadAheadOwner::Device),
     }
 }
 
@@ -411,7 +405,7 @@ fn mount_read_ahead_file(site: &Site) -> PathBuf {
 
 fn read_ahead_file(view: &View<'_>) -> Result<(PathBuf, Option<String>), String> {
     match read_ahead_owner(view.site) {
-        Reader::Btrfs => {
+        ReadAheadOwner::Btrfs => {
             let root = Path::new("/sys/fs/btrfs");
             let mut systems = sysfs::names(view.system, root).into_iter();
             let member = view.site.counted.first();
@@ -424,9 +418,11 @@ fn read_ahead_file(view: &View<'_>) -> Result<(PathBuf, Option<String>), String>
                 None => Err("sysfs does not list this btrfs filesystem".to_owned()),
             }
         }
-        Reader::Mount => Ok((mount_read_ahead_file(view.site), None)),
-        Reader::Device(name) => Ok((queue_file(name, "read_ahead_kb"), Some(name.to_owned()))),
-        Reader::Unknown => Err("the filesystem does not report its device".to_owned()),
+        ReadAheadOwner::Mount => Ok((mount_read_ahead_file(view.site), None)),
+        ReadAheadOwner::Device(name) => {
+            Ok((queue_file(name, "read_ahead_kb"), Some(name.to_owned())))
+        }
+        ReadAheadOwner::Unknown => Err("the filesystem does not report its device".to_owned()),
     }
 }
 
@@ -490,9 +486,10 @@ impl KnobLevel {
         }
     }
 
+    /// Returns the level of a kernel value; the value itself if no level has it.
     fn level_of(&self, kernel: &str) -> String {
         let number = || kernel.parse::<u64>().ok();
-        match self {
+        let level = match self {
             Self::Word | Self::Number(_) => Some(kernel.to_owned()),
             Self::Words(words) => {
                 words.iter().find(|(_, value)| *value == kernel).map(|(word, _)| (*word).to_owned())
@@ -503,8 +500,8 @@ impl KnobLevel {
                 count => Time(count * unit).to_string(),
             }),
             Self::Share => Some(format!("{kernel}%")),
-        }
-        .unwrap_or_else(|| kernel.to_owned())
+        };
+        level.unwrap_or_else(|| kernel.to_owned())
     }
 }
 
@@ -576,7 +573,7 @@ mod tests {
     #[test]
     fn settings_are_those_that_decide() {
         let read_ahead = |site: &Site| match read_ahead_owner(site) {
-            Reader::Device(name) => name.to_owned(),
+            ReadAheadOwner::Device(name) => name.to_owned(),
             _ => KnobFile::ReadAhead.files_in_command(site)[0].display().to_string(),
         };
         for (filesystem, layers, reader, queue) in [

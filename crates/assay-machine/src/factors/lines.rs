@@ -28,15 +28,14 @@ pub fn lines<'l>(
 ) -> Vec<String> {
     let mut lines = layers_of(arm.clone(), below);
     for (name, level) in setters(arm) {
-        let settings = match (find(name), view) {
-            (Some(factor), Some(view)) => factor.settings(name, level, view),
-            _ => Err(String::new()),
+        let (Some(factor), Some(view)) = (find(name), view) else {
+            lines.push(format!("# {name}: {level}"));
+            continue;
         };
-        match settings {
+        match factor.settings(name, level, view) {
             Ok(settings) => lines.extend(
                 settings.into_iter().map(|s| Act::Set { path: s.path, value: s.value }.to_string()),
             ),
-            Err(reason) if reason.is_empty() => lines.push(format!("# {name}: {level}")),
             Err(reason) => lines.push(format!("# {name}: {level}: {reason}")),
         }
     }
@@ -50,12 +49,12 @@ fn layers_of<'l>(
     let named = arm.into_iter().map(|(name, level)| (name.clone(), level.clone()));
     let levels: Levels = named.collect();
     let Ok(stack) = Stack::new(&Wish::new(&levels)) else { return Vec::new() };
-    // Fewer than are needed may have been named.
-    let open = stack.open_names(DEVICE, below.members.max(below.named.len()));
-    let open = open.into_iter().skip(below.named.len());
-    let files: Vec<PathBuf> = below.named.iter().cloned().chain(open).collect();
+    // The user may have named fewer devices than needed: placeholders stand for the others.
+    let placeholders = stack.open_names(DEVICE, below.members.max(below.named.len()));
+    let placeholders = placeholders.into_iter().skip(below.named.len());
+    let files: Vec<PathBuf> = below.named.iter().cloned().chain(placeholders).collect();
     let lost = stack.lost(&files).map(|lost| format!("# {lost}"));
-    let acts = stack.typed(files).acts;
+    let acts = stack.commands(files).acts;
     lost.into_iter().chain(acts.iter().map(ToString::to_string)).collect()
 }
 

@@ -81,7 +81,7 @@ pub struct Setting {
 
 /// Returns the setting with the canonical name of its file and its device, because files below /sys have many names.
 /// Fails if the file does not exist: under another name it would be restored wrongly.
-pub fn located(system: &dyn System, setting: Setting) -> Result<Setting, String> {
+pub fn locate(system: &dyn System, setting: Setting) -> Result<Setting, String> {
     let named = &setting.path;
     let path = system.canonical(named).map_err(|error| format!("{}: {error}", named.display()))?;
     let device = setting.device.or_else(|| {
@@ -116,17 +116,12 @@ pub trait Factor: Sync {
     }
 
     /// Settings of a level; an error if they are unavailable here.
-    fn settings(
-        &self,
-        _name: &str,
-        _level: &str,
-        _view: &View<'_>,
-    ) -> Result<Vec<Setting>, String> {
+    fn settings(&self, _name: &str, _level: &str, _: &View<'_>) -> Result<Vec<Setting>, String> {
         Ok(Vec::new())
     }
 
     /// Commands for a level, with `DEVICE` for a drive without a persistent name.
-    fn typed(&self, _name: &str, _level: &str, _site: &Site) -> Vec<String> {
+    fn commands(&self, _name: &str, _level: &str, _site: &Site) -> Vec<String> {
         Vec::new()
     }
 
@@ -135,8 +130,7 @@ pub trait Factor: Sync {
         None
     }
 
-    /// Returns why its levels are unsafe for a mounted device in production, and an alternative; `None` if they change
-    /// no data and risk none.
+    /// Returns why its levels may lose data of a mounted device in production, and an alternative; `None` if safe.
     fn not_live(&self, _name: &str) -> Option<&'static str> {
         None
     }
@@ -293,7 +287,6 @@ pub fn has_role(name: &str, role: Role) -> bool {
     find(name).is_some_and(|factor| factor.role() == role)
 }
 
-/// Returns whether a factor changes the machine.
 pub fn changes(name: &str) -> bool {
     find(name).is_some_and(|factor| factor.role().changes())
 }

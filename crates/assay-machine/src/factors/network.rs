@@ -131,7 +131,7 @@ pub fn shape(system: &dyn System, guard: &mut Guard<'_>, wanted: &Shaped) -> Out
         interface: wanted.interface.clone(),
         original: now,
     };
-    let mut last = Failure::refused("no method was tried");
+    let mut last_failure = Failure::refused("no method was tried");
     for discipline in candidates {
         let made = guard.build(|builder| {
             let acts = discipline.acts(namespace, &wanted.interface);
@@ -143,10 +143,11 @@ pub fn shape(system: &dyn System, guard: &mut Guard<'_>, wanted: &Shaped) -> Out
             Err(failure) if failure.kind != assay_core::failure::Kind::Refused => {
                 return Err(failure);
             }
-            Err(failure) => last = failure,
+            Err(failure) => last_failure = failure,
         }
     }
-    Err(refused(format!("this kernel does not support {}: {}", wanted.shaper, last.message)))
+    let (shaper, reason) = (&wanted.shaper, last_failure.message);
+    Err(refused(format!("this kernel does not support {shaper}: {reason}")))
 }
 
 /// Checks that an interface exists and has its default discipline.

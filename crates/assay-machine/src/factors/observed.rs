@@ -37,8 +37,8 @@ pub(super) static PLATFORM: ObservedFactor = ObservedFactor::new(
     "[\"bare-metal\", \"kvm\"]",
     &[],
     |view| {
-        let told = machine::machine(view.system).virtualisation;
-        told.map(|name| if name == "none" { "bare-metal".to_owned() } else { name })
+        let platform = machine::machine(view.system).virtualisation;
+        platform.map(|name| if name == "none" { "bare-metal".to_owned() } else { name })
     },
 );
 

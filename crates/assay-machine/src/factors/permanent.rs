@@ -8,7 +8,7 @@ use crate::system::site::Site;
 use crate::system::{System, devices, sysfs};
 
 use super::layers::{ByHand, PermanentLayer, Stack, Wish};
-use super::{Setting, find, located, rank};
+use super::{Setting, find, locate, rank};
 
 pub const ANY_DEVICE: &str = "DEVICE";
 pub const ANY_DIRECTORY: &str = "DIRECTORY";
@@ -45,7 +45,7 @@ pub struct Permanent {
 /// Configuration line of a permanent setting; fails if the device or the value does not allow one.
 pub fn permanent(system: &dyn System, setting: &Setting) -> Result<Permanent, String> {
     // A setting may have a line even if it does not exist now.
-    let setting = located(system, setting.clone()).unwrap_or_else(|_| setting.clone());
+    let setting = locate(system, setting.clone()).unwrap_or_else(|_| setting.clone());
     let Setting { path, value, device, .. } = &setting;
     let shown = path.display();
     if value.chars().any(|sign| sign.is_control() || "\"\\$%".contains(sign)) {
@@ -60,7 +60,7 @@ pub fn permanent(system: &dyn System, setting: &Setting) -> Result<Permanent, St
     }
     if let Some(device) = device {
         let device_match = udev_match(system, device)?;
-        let line = format!("{device_match}, {}", assignment(system, path, device, value)?);
+        let line = format!("{device_match}, {}", assign(system, path, device, value)?);
         return Ok(Permanent { keeper: Keeper::Udev, line });
     }
     if path.starts_with("/sys/fs/btrfs") {
@@ -78,12 +78,7 @@ fn sysctl_name(name: &Path) -> String {
     if name.contains('.') { name.into_owned() } else { name.replace('/', ".") }
 }
 
-fn assignment(
-    system: &dyn System,
-    path: &Path,
-    device: &str,
-    value: &str,
-) -> Result<String, String> {
+fn assign(system: &dyn System, path: &Path, device: &str, value: &str) -> Result<String, String> {
     let named = sysfs::block(device);
     let place = system.canonical(&named).unwrap_or_else(|_| named.clone());
     let below = path.strip_prefix(&named).or_else(|_| path.strip_prefix(place)).map_err(|_| {
@@ -130,18 +125,18 @@ fn udev_pattern(text: &str) -> String {
 }
 
 /// Commands that set the levels of an arm; other factors have none.
-pub fn typed(levels: &BTreeMap<String, String>, site: &Site) -> Vec<String> {
+pub fn commands(levels: &BTreeMap<String, String>, site: &Site) -> Vec<String> {
     let mut named: Vec<(&String, &String)> = levels.iter().collect();
     named.sort_by_key(|(name, _)| rank(name));
     let settings =
-        named.into_iter().filter_map(|(name, level)| Some(find(name)?.typed(name, level, site)));
-    let acts = made(levels, site).into_iter().flat_map(|layer| layer.typed.acts);
+        named.into_iter().filter_map(|(name, level)| Some(find(name)?.commands(name, level, site)));
+    let acts = by_hand(levels, site).into_iter().flat_map(|layer| layer.commands.acts);
     acts.map(|act| act.to_string()).chain(settings.flatten()).collect()
 }
 
 /// Steps that create the layers of an arm permanently, the lowest first, on as many devices as measured, to be named by
 /// the operator. Assay creates layers only for measurements.
-pub fn made(levels: &BTreeMap<String, String>, site: &Site) -> Vec<ByHand> {
+pub fn by_hand(levels: &BTreeMap<String, String>, site: &Site) -> Vec<ByHand> {
     let stack = Stack::new(&Wish::new(levels));
     stack.map(|stack| stack.by_hand(any_devices(&stack, site))).unwrap_or_default()
 }
@@ -269,7 +264,7 @@ file /sys/class/block/vdb/size 1000
             ("tunable:/proc/sys/vm/page-cluster", "0"),
         ]);
         assert_eq!(
-            typed(&levels, &site),
+            commands(&levels, &site),
             [
                 "mkfs.xfs -m crc=0 DEVICE",
                 "mount -t xfs -o noatime DEVICE DIRECTORY",
@@ -278,7 +273,7 @@ file /sys/class/block/vdb/size 1000
                 "echo 0 > /proc/sys/vm/page-cluster",
             ]
         );
-        let lasting = made(&levels, &site).remove(0).lasting.unwrap().0;
+        let lasting = by_hand(&levels, &site).remove(0).lasting.unwrap().0;
         assert_eq!(lasting, "DEVICE DIRECTORY xfs noatime 0 2");
         assert_eq!(lost(&levels, &site).unwrap(), "all data on DEVICE are lost");
     }
@@ -288,7 +283,7 @@ file /sys/class/block/vdb/size 1000
         let arm = |raid: &str| BTreeMap::from([("raid".to_owned(), raid.to_owned())]);
         let mut site = Site::loop_to_be(1 << 30);
         let devices = |raid: &str, site: &Site| {
-            let line = typed(&arm(raid), site).remove(0);
+            let line = commands(&arm(raid), site).remove(0);
             line.split_once("--raid-devices=").unwrap().1.to_owned()
         };
         assert_eq!(devices("raid5", &site), "3 DEVICE1 DEVICE2 DEVICE3", "fewer make none");

@@ -51,7 +51,7 @@ pub(super) fn machine() -> Fake {
     for factor in FACTORS {
         // A setting of the whole machine begins at the last level of its example.
         let level = example_levels(*factor).pop().unwrap();
-        let lines = factor.typed(name_of(*factor), &level, &Site::loop_to_be(DISK));
+        let lines = factor.commands(name_of(*factor), &level, &Site::loop_to_be(DISK));
         let files = lines.iter().filter_map(|line| line.strip_prefix("echo ")?.split_once(" > "));
         for (value, path) in files.filter(|(_, path)| fake.read_text(Path::new(path)).is_err()) {
             fake.put(path, format!("{value}\n"));

@@ -146,7 +146,7 @@ fn made(levels: &Levels) -> String {
         writeln!(text, "missing on {}: {why}", on.join(", ")).unwrap();
     }
     let files: Vec<PathBuf> = (1..=4).map(|at| PathBuf::from(format!("DEVICE{at}"))).collect();
-    for act in stack.typed(files.clone()).acts {
+    for act in stack.commands(files.clone()).acts {
         writeln!(text, "typed {act}").unwrap();
     }
     for own in stack.by_hand(files) {

@@ -170,7 +170,7 @@ impl Factor for Tunable {
         Ok(vec![Setting { path, value: setting_value(level), device: None }])
     }
 
-    fn typed(&self, name: &str, level: &str, _: &Site) -> Vec<String> {
+    fn commands(&self, name: &str, level: &str, _: &Site) -> Vec<String> {
         let act = |path| Act::Set { path, value: setting_value(level) }.to_string();
         path_of(name).map(act).into_iter().collect()
     }

@@ -70,23 +70,23 @@ impl Probe for Arrays {
         if !scene.asked.names(&PROBE) {
             return;
         }
-        let read = |array: &Layer| (array.name.clone(), read(scene.system, &array.name));
-        let read = scene.site.arrays().map(read).collect();
-        if moment.is_before() { self.before = Some(read) } else { self.after = read }
+        let read = |array: &Layer| (array.name.clone(), read_progress(scene.system, &array.name));
+        let readings = scene.site.arrays().map(read).collect();
+        if moment.is_before() { self.before = Some(readings) } else { self.after = readings }
     }
 
     fn observed(&mut self, _scene: &Scene<'_>) -> Presence<Self::Observed> {
         let after = std::mem::take(&mut self.after);
         let before = self.before.take().unwrap_or_default();
         // An idle array is not an observation.
-        let moving: Vec<(String, ArrayReading)> =
+        let syncing: Vec<(String, ArrayReading)> =
             before.into_iter().filter_map(|(name, found)| Some((name, found?))).collect();
-        if moving.is_empty() {
+        if syncing.is_empty() {
             return not_recorded();
         }
         let ended = || Presence::absent("the resync ended during the trial");
         let mut found = BTreeMap::new();
-        for (name, first) in moving {
+        for (name, first) in syncing {
             let Some(last) = after.get(&name).cloned().flatten() else { return ended() };
             if last.action != first.action || last.done < first.done {
                 return ended();
@@ -107,16 +107,16 @@ impl Probe for Arrays {
 const MDSTAT: &str = "/proc/mdstat";
 
 /// Progress of an array, `None` at rest. Not md/sync_completed, which moves in steps of a sixteenth.
-fn read(system: &dyn System, name: &str) -> Option<ArrayReading> {
+fn read_progress(system: &dyn System, name: &str) -> Option<ArrayReading> {
     let text = system.read_text(Path::new(MDSTAT)).ok()?;
     let at_ns = system.monotonic_ns();
-    let (action, done, of) = progress(&text, name)?;
+    let (action, done, of) = parse_mdstat(&text, name)?;
     Some(ArrayReading { action: action.to_owned(), done: done << 10, of: of << 10, at_ns })
 }
 
 /// Parses action, finished and total KiB: `[=>...]  resync = 12.6% (37664/292945) finish=1.0min`, below the line of the
 /// array. A waiting array (`resync=DELAYED`) has no numbers.
-fn progress<'t>(text: &'t str, name: &str) -> Option<(&'t str, u64, u64)> {
+fn parse_mdstat<'t>(text: &'t str, name: &str) -> Option<(&'t str, u64, u64)> {
     let is_own = |line: &&str| line.split_whitespace().next() == Some(name);
     let mut lines = text.lines().skip_while(|line| !is_own(line)).skip(1);
     let line = lines

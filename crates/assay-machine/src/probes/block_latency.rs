@@ -1,5 +1,4 @@
-//! Every request of the target's devices by class, with its latency: counted inside the kernel, or
-//! read from its trace.
+//! Requests of the target's devices by class, with latencies: counted inside the kernel, or read from its trace.
 
 pub mod counts;
 
@@ -93,7 +92,8 @@ pub struct TracerProbe {
     /// Disks of the next trial, or the reason for not counting.
     next: Option<Presence<Vec<TracedDisk>>>,
     before: Option<LatencyReading>,
-    glance: Option<LatencyReading>,
+    /// Previous reading by [`Self::since_last`].
+    last: Option<LatencyReading>,
     found: Option<Presence<BlockLatency>>,
 }
 
@@ -108,7 +108,7 @@ impl Probe for TracerProbe {
             Moment::BeforeRun => self.before = self.read_before(scene.system),
             _ => {
                 let before = self.before.take();
-                self.found = before.map(|before| self.since(scene.system, &before));
+                self.found = before.map(|before| self.finish(scene.system, &before));
             }
         }
     }
@@ -124,13 +124,13 @@ struct LatencyReading {
 }
 
 impl TracerProbe {
-    /// Gets ready for a trial outside the measured time: to attach takes some tenths of a second.
+    /// Attaches a tracer before a trial, outside the measured time, because this takes some tenths of a second.
     fn prepare(&mut self, system: &dyn System, site: &Site) {
         let wanted = traced_disks(system, site);
         if let Presence::Present(wanted) = &wanted {
             self.attach(system, wanted);
         }
-        (self.next, self.glance) = (Some(wanted), None);
+        (self.next, self.last) = (Some(wanted), None);
     }
 
     fn attach(&mut self, system: &dyn System, wanted: &[TracedDisk]) {
@@ -156,22 +156,26 @@ impl TracerProbe {
     /// Counts before a run; `None` if the probe was not requested.
     fn read_before(&mut self, system: &dyn System) -> Option<LatencyReading> {
         self.next.as_ref()?;
-        Some(self.reading(system))
+        Some(self.take_reading(system))
     }
 
-    fn reading(&mut self, system: &dyn System) -> LatencyReading {
-        let totals = match (&self.next, &mut self.attached, &self.refused) {
-            (Some(Presence::Absent(reason)), ..) | (_, None, Some((_, reason))) => {
-                Presence::Absent(reason.clone())
-            }
-            (Some(_), Some(attached), _) => read(attached),
+    fn take_reading(&mut self, system: &dyn System) -> LatencyReading {
+        LatencyReading { totals: self.read_totals(), at_ns: system.monotonic_ns() }
+    }
+
+    fn read_totals(&mut self) -> Presence<BlockTotals> {
+        if let Some(Presence::Absent(reason)) = &self.next {
+            return Presence::absent(reason.clone());
+        }
+        match (&mut self.attached, &self.refused) {
+            (Some(attached), _) if self.next.is_some() => read_attached(attached),
+            (None, Some((_, reason))) => Presence::absent(reason.clone()),
             _ => Presence::absent("no requests were observed"),
-        };
-        LatencyReading { at_ns: system.monotonic_ns(), totals }
+        }
     }
 
-    fn since(&mut self, system: &dyn System, before: &LatencyReading) -> Presence<BlockLatency> {
-        let after = self.reading(system);
+    fn finish(&mut self, system: &dyn System, before: &LatencyReading) -> Presence<BlockLatency> {
+        let after = self.take_reading(system);
         let latencies = self.between(system, before, &after);
         let is_lost = before.totals.value().is_none() || after.totals.value().is_none();
         if matches!(self.next.take(), Some(Presence::Present(_))) && is_lost {
@@ -183,15 +187,14 @@ impl TracerProbe {
 
     /// Requests that ended on the disks of the current trial since the last call; empty at first.
     pub fn since_last(&mut self, system: &dyn System) -> Presence<BlockLatency> {
-        let now = self.reading(system);
-        let before = self.glance.replace(now);
-        match (before, &self.glance) {
-            (Some(before), Some(now)) => self.between(system, &before, now),
-            (None, Some(LatencyReading { totals: Presence::Absent(reason), .. })) => {
-                Presence::absent(reason.clone())
-            }
-            _ => Presence::absent("no earlier reading exists"),
-        }
+        let now = self.take_reading(system);
+        let latencies = match (&self.last, &now.totals) {
+            (Some(before), _) => self.between(system, before, &now),
+            (None, Presence::Absent(reason)) => Presence::absent(reason.clone()),
+            (None, Presence::Present(_)) => Presence::absent("no earlier reading exists"),
+        };
+        self.last = Some(now);
+        latencies
     }
 
     fn between(
@@ -216,7 +219,7 @@ impl TracerProbe {
     }
 }
 
-fn read(attached: &mut Attached) -> Presence<BlockTotals> {
+fn read_attached(attached: &mut Attached) -> Presence<BlockTotals> {
     match attached.tracer.read() {
         Ok(totals) if totals.devices.len() == attached.disks.len() => Presence::Present(totals),
         Ok(_) => Presence::absent("the counts do not match the devices"),
@@ -227,8 +230,8 @@ fn read(attached: &mut Attached) -> Presence<BlockTotals> {
 fn attach_best(system: &dyn System, disks: Vec<TracedDisk>) -> Result<Attached, String> {
     let numbers: Vec<DeviceNumber> = disks.iter().map(|disk| disk.number).collect();
     let mut reasons = Vec::new();
-    for (way, means, name) in METHODS {
-        match system.trace_block(&numbers, way) {
+    for (trace_means, means, name) in METHODS {
+        match system.trace_block(&numbers, trace_means) {
             Ok(tracer) => {
                 let instead = second_best(&reasons);
                 return Ok(Attached { disks, means, instead, tracer });
@@ -304,8 +307,10 @@ pub fn lost_note(
     after: &BlockTotals,
 ) -> Result<Option<String>, String> {
     let lost = after.lost_events.saturating_sub(before.lost_events);
+    if lost == 0 {
+        return Ok(None);
+    }
     let why = match means {
-        _ if lost == 0 => return Ok(None),
         Means::Bpf => "requests completed during the counting of another request",
         Means::Tracefs => "more requests than the kernel's trace can buffer",
     };

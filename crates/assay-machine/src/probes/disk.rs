@@ -77,9 +77,9 @@ pub struct DeviceEvidence {
 }
 
 #[derive(Default)]
-pub struct Four(Vec<DiskReading>);
+pub struct FourReadings(Vec<DiskReading>);
 
-impl Four {
+impl FourReadings {
     pub const MOMENTS: &'static [Moment] =
         &[Moment::BeforeRest, Moment::BeforeRun, Moment::AfterRun, Moment::Settled];
 
@@ -96,24 +96,25 @@ impl Four {
         let gap = between(first, second);
         let run = between(second, third);
         let settle = between(third, fourth);
-        gap.both(&run, |gap, run| (gap.clone(), run.clone())).both(&settle, |(gap, run), settle| {
-            run.keys().map(|name| (name.clone(), spans(name, [gap, run, settle]))).collect()
+        let gap_and_run = gap.both(&run, |gap, run| (gap.clone(), run.clone()));
+        gap_and_run.both(&settle, |(gap, run), settle| {
+            run.keys().map(|name| (name.clone(), evidence_of(name, [gap, run, settle]))).collect()
         })
     }
 }
 
-fn spans(name: &str, spans: [&BTreeMap<String, Traffic>; 3]) -> DeviceEvidence {
+fn evidence_of(name: &str, spans: [&BTreeMap<String, Traffic>; 3]) -> DeviceEvidence {
     let [gap, run, settle] = spans.map(|span| span.get(name).copied().unwrap_or_default());
     DeviceEvidence { gap, run, settle }
 }
 
 /// Devices used only by the target.
 #[derive(Default)]
-pub struct Disks(Four);
+pub struct Disks(FourReadings);
 
 impl Probe for Disks {
     type Observed = BTreeMap<String, DeviceEvidence>;
-    const MOMENTS: &'static [Moment] = Four::MOMENTS;
+    const MOMENTS: &'static [Moment] = FourReadings::MOMENTS;
 
     fn look(&mut self, _moment: Moment, scene: &Scene<'_>) {
         self.0.look(scene.system, &scene.site.shared);

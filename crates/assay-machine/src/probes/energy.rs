@@ -76,14 +76,15 @@ impl Probe for Meters {
     const MOMENTS: &'static [Moment] = &[Moment::BeforeRun, Moment::Settled, Moment::Last];
 
     fn look(&mut self, moment: Moment, scene: &Scene<'_>) {
-        let system = scene.system;
+        if scene.is_simulated() {
+            return;
+        }
         match moment {
-            _ if scene.is_simulated() => {}
-            Moment::BeforeRun => self.before = Some(read(system)),
-            Moment::Settled => self.after = Some(read(system)),
+            Moment::BeforeRun => self.before = Some(read(scene.system)),
+            Moment::Settled => self.after = Some(read(scene.system)),
             _ => {
                 let after = self.after.take();
-                self.after = after.map(|after| after.with_meter(system, scene.asked.meter));
+                self.after = after.map(|after| after.with_meter(scene.system, scene.asked.meter));
             }
         }
     }
@@ -251,7 +252,7 @@ fn counter_energy(
     let mut parts = BTreeMap::new();
     for (name, counter) in late {
         let before = early.get(name).ok_or_else(|| format!("{name} appeared during the trial"));
-        match before.and_then(|before| difference(name, before, counter, span_ns)) {
+        match before.and_then(|before| joules_between(name, before, counter, span_ns)) {
             Ok(joules) => parts.insert(name.clone(), joules),
             Err(reason) => return Presence::Absent(reason),
         };
@@ -276,7 +277,8 @@ fn counter_energy(
     })
 }
 
-fn difference(
+/// Energy between two readings of a counter, which may have wrapped once.
+fn joules_between(
     name: &str,
     early: &EnergyCounter,
     late: &EnergyCounter,
@@ -285,11 +287,10 @@ fn difference(
     let seconds = span_ns as f64 / 1e9;
     let joules = if late.falls { early.joules - late.joules } else { late.joules - early.joules };
     let Some(range) = late.range_joules else {
-        return if joules < 0.0 {
-            Err(format!("the counter {name} decreased"))
-        } else {
-            Ok(joules)
-        };
+        if joules < 0.0 {
+            return Err(format!("the counter {name} decreased"));
+        }
+        return Ok(joules);
     };
     if seconds * late.most_watts > range {
         return Err(format!(

@@ -134,11 +134,15 @@ fn warnings(records: &[String]) -> Vec<KernelLine> {
             found.push(line);
         }
     }
+    // The others get the room that telling lines leave.
     let mut room = MOST_LINES - telling;
     found.retain(|line| {
-        let kept = line.is_telling() || room > 0;
-        room -= usize::from(kept && !line.is_telling());
-        kept
+        if line.is_telling() {
+            return true;
+        }
+        let fits = room > 0;
+        room = room.saturating_sub(1);
+        fits
     });
     found
 }

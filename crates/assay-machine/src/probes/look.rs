@@ -223,17 +223,12 @@ pub fn is_not_recorded<T>(seen: &Presence<T>) -> bool {
 pub struct Costs(BTreeMap<String, u64>);
 
 impl Costs {
-    pub fn time<T>(
-        &mut self,
-        system: &dyn System,
-        entry: &Entry,
-        reading: impl FnOnce() -> T,
-    ) -> T {
+    pub fn time<T>(&mut self, system: &dyn System, entry: &Entry, read: impl FnOnce() -> T) -> T {
         let start_ns = system.monotonic_ns();
-        let read = reading();
+        let result = read();
         let took_ns = system.monotonic_ns().saturating_sub(start_ns);
         *self.0.entry(entry.about.name.to_owned()).or_default() += took_ns;
-        read
+        result
     }
 
     /// Returns the sums and resets them.

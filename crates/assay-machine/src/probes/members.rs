@@ -6,7 +6,7 @@ use crate::system::site::Site;
 use assay_core::catalogue::About;
 use assay_core::presence::Presence;
 
-use super::disk::{self, DeviceEvidence, Four};
+use super::disk::{self, DeviceEvidence, FourReadings};
 use super::look::{Entry, Moment, Presentation, Probe, Scene, not_recorded};
 
 pub static PROBE: Entry = Entry {
@@ -28,19 +28,19 @@ pub static PROBE: Entry = Entry {
 };
 
 #[derive(Default)]
-pub struct Members(Four);
+pub struct Members(FourReadings);
 
 impl Probe for Members {
     type Observed = BTreeMap<String, DeviceEvidence>;
-    const MOMENTS: &'static [Moment] = Four::MOMENTS;
+    const MOMENTS: &'static [Moment] = FourReadings::MOMENTS;
 
     fn look(&mut self, _moment: Moment, scene: &Scene<'_>) {
         self.0.look(scene.system, &below(scene.site));
     }
 
     fn observed(&mut self, scene: &Scene<'_>) -> Presence<Self::Observed> {
-        let told = self.0.take();
-        if below(scene.site).is_empty() { not_recorded() } else { told }
+        let evidence = self.0.take();
+        if below(scene.site).is_empty() { not_recorded() } else { evidence }
     }
 }
 

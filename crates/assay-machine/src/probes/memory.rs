@@ -152,21 +152,21 @@ impl Pair for OfMachine {
 /// Bytes of file pages dirtied since boot, if known.
 pub fn dirtied_bytes(system: &dyn System) -> Option<u64> {
     let text = sysfs::text(system, Path::new("/proc/vmstat"));
-    let pages = counters(text.value()?)?.dirtied?;
+    let pages = parse_counters(text.value()?)?.dirtied?;
     pages.checked_mul(system.page_bytes())
 }
 
 pub fn machine(system: &dyn System) -> MachineMemory {
     let text = |path: &str| sysfs::text(system, Path::new(path));
     MachineMemory {
-        counters: sysfs::parsed(text("/proc/vmstat"), counters),
-        levels: sysfs::parsed(text("/proc/meminfo"), levels),
+        counters: sysfs::parsed(text("/proc/vmstat"), parse_counters),
+        levels: sysfs::parsed(text("/proc/meminfo"), parse_levels),
         page_bytes: system.page_bytes(),
     }
 }
 
 fn between(early: &MemoryReading, late: &MemoryReading) -> Presence<Memory> {
-    let counted = early.machine.counters.both(&late.machine.counters, grown);
+    let counted = early.machine.counters.both(&late.machine.counters, difference);
     let levels = early.machine.levels.both(&late.machine.levels, |before, after| (*before, *after));
     counted.both(&levels, |counted, (before, after)| Memory {
         swapped_in_pages: counted.swapped_in,
@@ -184,7 +184,7 @@ fn between(early: &MemoryReading, late: &MemoryReading) -> Presence<Memory> {
     })
 }
 
-fn grown(before: &MemoryCounters, after: &MemoryCounters) -> MemoryCounters {
+fn difference(before: &MemoryCounters, after: &MemoryCounters) -> MemoryCounters {
     MemoryCounters {
         swapped_in: after.swapped_in.saturating_sub(before.swapped_in),
         swapped_out: after.swapped_out.saturating_sub(before.swapped_out),
@@ -198,28 +198,28 @@ fn grown(before: &MemoryCounters, after: &MemoryCounters) -> MemoryCounters {
 }
 
 /// Parses lines like `pswpin 12`. A kernel without swap has none, and swaps nothing.
-fn counters(text: &str) -> Option<MemoryCounters> {
+fn parse_counters(text: &str) -> Option<MemoryCounters> {
     let all: BTreeMap<&str, u64> = text
         .lines()
         .filter_map(|line| line.split_once(' '))
         .filter_map(|(name, value)| Some((name, value.trim().parse().ok()?)))
         .collect();
-    let told = |name: &str| all.get(name).copied();
+    let value = |name: &str| all.get(name).copied();
     // A file without any of these lines is not /proc/vmstat.
-    told("nr_free_pages").or_else(|| told("pswpin"))?;
+    value("nr_free_pages").or_else(|| value("pswpin"))?;
     let stalls = all.iter().filter(|(name, _)| name.starts_with("allocstall")).map(|(_, n)| *n);
     Some(MemoryCounters {
-        swapped_in: told("pswpin").unwrap_or(0),
-        swapped_out: told("pswpout").unwrap_or(0),
-        oom_kills: told("oom_kill").unwrap_or(0),
+        swapped_in: value("pswpin").unwrap_or(0),
+        swapped_out: value("pswpout").unwrap_or(0),
+        oom_kills: value("oom_kill").unwrap_or(0),
         stalls: stalls.sum(),
-        dirtied: told("nr_dirtied"),
-        zswap: told("zswpin").zip(told("zswpout")).map(|(came, went)| [went, came]),
+        dirtied: value("nr_dirtied"),
+        zswap: value("zswpout").zip(value("zswpin")).map(|(stored, loaded)| [stored, loaded]),
     })
 }
 
 /// Lines `Dirty:  12 kB`.
-fn levels(text: &str) -> Option<Levels> {
+fn parse_levels(text: &str) -> Option<Levels> {
     let swap = kilobytes(text, "SwapTotal").unwrap_or(0);
     let total = kilobytes(text, "MemTotal");
     Some(Levels {
@@ -234,21 +234,20 @@ fn levels(text: &str) -> Option<Levels> {
 fn zram(system: &dyn System) -> BTreeMap<String, ZramUse> {
     let names = sysfs::names(system, Path::new("/sys/block"));
     let devices = names.into_iter().filter(|name| name.starts_with("zram"));
-    let told = devices.filter_map(|name| {
+    let uses = devices.filter_map(|name| {
         let text = system.read_text(&Path::new("/sys/block").join(&name).join("mm_stat")).ok()?;
         let fields = sysfs::numbers(&text)?;
         let [original_bytes, compressed_bytes, used_bytes, ..] = fields[..] else { return None };
         Some((name, ZramUse { original_bytes, compressed_bytes, used_bytes }))
     });
-    told.filter(|(_, zram)| zram.used_bytes > 0).collect()
+    uses.filter(|(_, zram)| zram.used_bytes > 0).collect()
 }
 
 fn processes(system: &dyn System) -> Presence<ProcessMemory> {
     let mut waiting = vec![system.user().process];
     let mut sum = ProcessMemory { pss_bytes: Some(0), ..ProcessMemory::default() };
-    let mut looked_at = 0;
-    while let Some(process) = waiting.pop().filter(|_| looked_at < MOST_PROCESSES) {
-        looked_at += 1;
+    for _ in 0..MOST_PROCESSES {
+        let Some(process) = waiting.pop() else { break };
         let folder = Path::new("/proc").join(process.to_string());
         let text = |name: &str| system.read_text(&folder.join(name)).ok();
         waiting.extend(children(system, &folder));
@@ -333,6 +332,6 @@ mod tests {
         let reading = OfMachine::read(&Fake::new());
         assert!(between(&reading, &reading).reason().unwrap().contains("vmstat"));
         assert!(reading.processes.reason().is_some());
-        assert_eq!(counters("what 1\n"), None);
+        assert_eq!(parse_counters("what 1\n"), None);
     }
 }

@@ -45,13 +45,10 @@ impl Pair for OwnTrafficProbe {
         read(system)
     }
 
-    fn between(
-        before: &Presence<OwnTraffic>,
-        after: &Presence<OwnTraffic>,
-    ) -> Presence<OwnTraffic> {
-        before.both(after, |before, after| OwnTraffic {
-            read_bytes: after.read_bytes.saturating_sub(before.read_bytes),
-            write_bytes: after.write_bytes.saturating_sub(before.write_bytes),
+    fn between(early: &Presence<OwnTraffic>, late: &Presence<OwnTraffic>) -> Presence<OwnTraffic> {
+        early.both(late, |early, late| OwnTraffic {
+            read_bytes: late.read_bytes.saturating_sub(early.read_bytes),
+            write_bytes: late.write_bytes.saturating_sub(early.write_bytes),
         })
     }
 }

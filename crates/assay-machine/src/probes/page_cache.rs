@@ -80,14 +80,9 @@ pub fn count(scene: &Scene<'_>) -> Presence<CachedPages> {
 }
 
 /// Cached pages of a range. On overlay it uses `mincore`, because `cachestat` sees an empty mapping there.
-fn read(
-    system: &dyn System,
-    file: &File,
-    range: Range<u64>,
-    filesystem: &str,
-) -> Presence<CachedPages> {
+fn read(system: &dyn System, file: &File, range: Range<u64>, fs: &str) -> Presence<CachedPages> {
     let by_mapping = || system.resident_pages(file, range.clone());
-    let pages = if filesystem == "overlay" {
+    let pages = if fs == "overlay" {
         by_mapping()
     } else {
         system.cached_pages(file, range.clone()).or_else(|_| by_mapping())

@@ -31,11 +31,12 @@ fn gather<'a>(value: &'a Value, place: &mut Vec<String>, leaves: &mut Vec<(Strin
     };
     match value {
         Value::Null => {}
+        // A `Presence` is stored as `{"present": VALUE}` or `{"absent": "REASON"}`.
         Value::Object(map) => match map.iter().next() {
-            Some((seen, inner)) if map.len() == 1 && seen == "present" => {
+            Some((key, inner)) if map.len() == 1 && key == "present" => {
                 gather(inner, place, leaves);
             }
-            Some((seen, Value::String(_))) if map.len() == 1 && seen == "absent" => {}
+            Some((key, Value::String(_))) if map.len() == 1 && key == "absent" => {}
             _ => map.iter().for_each(|(name, inner)| descend(name.clone(), inner)),
         },
         Value::Array(list) => {

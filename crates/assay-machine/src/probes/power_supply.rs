@@ -58,10 +58,7 @@ impl Pair for Supplies {
     }
 
     fn between(before: &Presence<Supply>, after: &Presence<Supply>) -> Presence<PowerSupply> {
-        before.both(after, |before, after| PowerSupply {
-            before: before.clone(),
-            after: after.clone(),
-        })
+        before.both(after, |early, late| PowerSupply { before: early.clone(), after: late.clone() })
     }
 }
 
@@ -79,8 +76,8 @@ pub(super) fn read(system: &dyn System) -> Presence<Supply> {
                 supply.batteries.insert(name, status);
             }
             Some(_) => {
-                // One plug of several is enough.
                 let online = text("online").and_then(|online| online.parse::<u32>().ok());
+                // One plug of several is enough: `Some(true)` is the greatest.
                 supply.mains = online.map(|online| online > 0).max(supply.mains);
             }
             None => {}

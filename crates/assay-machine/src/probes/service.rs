@@ -113,9 +113,9 @@ impl Served {
         self.sum_ns / self.bytes.max(1) as f64
     }
 
-    /// The same, with the kernel's sums changed by one step.
-    fn moved_ns(self, by: f64) -> Self {
-        Self { sum_ns: (self.sum_ns + by).max(0.0), ..self }
+    /// The same with a changed sum.
+    fn plus_ns(self, ns: f64) -> Self {
+        Self { sum_ns: (self.sum_ns + ns).max(0.0), ..self }
     }
 }
 
@@ -135,9 +135,8 @@ impl Slowest {
 /// The member with the longest service time: the slow one if there is one, otherwise that of the class with more busy
 /// time. `None` if less than two members did enough work.
 pub fn slowest(members: &[Work]) -> Option<Slowest> {
-    let of = |class: &'static str, pick: fn(&Work) -> Served| last_of(members, class, pick);
-    let read = of(READ, |work| work.reads);
-    let write = of(WRITE, |work| work.writes);
+    let read = slowest_of(members, READ, |work| work.reads);
+    let write = slowest_of(members, WRITE, |work| work.writes);
     let sum = |pick: fn(&Work) -> Served| members.iter().map(|work| pick(work).sum_ns).sum::<f64>();
     let mostly_reads = sum(|work| work.reads) >= sum(|work| work.writes);
     let (first, second) = if mostly_reads { (read, write) } else { (write, read) };
@@ -147,39 +146,39 @@ pub fn slowest(members: &[Work]) -> Option<Slowest> {
     }
 }
 
-fn last_of(members: &[Work], class: &'static str, pick: fn(&Work) -> Served) -> Option<Slowest> {
-    let enough = |work: &&Work| pick(work).requests >= FEWEST_REQUESTS;
-    let judged: Vec<&Work> = members.iter().filter(enough).collect();
+fn slowest_of(members: &[Work], class: &'static str, pick: fn(&Work) -> Served) -> Option<Slowest> {
+    let has_enough = |work: &&Work| pick(work).requests >= FEWEST_REQUESTS;
+    let judged: Vec<&Work> = members.iter().filter(has_enough).collect();
     let by_mean =
         |one: &&&Work, other: &&&Work| pick(one).mean_ns().total_cmp(&pick(other).mean_ns());
-    let last = *judged.iter().max_by(by_mean)?;
+    let slowest = *judged.iter().max_by(by_mean)?;
     let others =
-        OtherMembers(judged.into_iter().filter(|work| work.device != last.device).collect());
+        OtherMembers(judged.into_iter().filter(|work| work.device != slowest.device).collect());
     let others_ns = others.median(|work| pick(work).mean_ns())?;
-    let is_slow = is_slow(last, &others, class, pick)?;
-    let mean_ns = pick(last).mean_ns();
-    // A total below 1 ms cannot be a divisor.
-    let times = if others_ns > 0.0 { mean_ns / others_ns } else { 1.0 };
-    Some(Slowest { device: last.device.clone(), class, mean_ns, others_ns, ratio: times, is_slow })
+    let is_slow = is_slow(slowest, &others, class, pick)?;
+    let mean_ns = pick(slowest).mean_ns();
+    // The kernel reports a total below 1 ms as 0.
+    let ratio = if others_ns > 0.0 { mean_ns / others_ns } else { 1.0 };
+    Some(Slowest { device: slowest.device.clone(), class, mean_ns, others_ns, ratio, is_slow })
 }
 
 /// Returns whether a member is behind by every measure, minus the resolution, without more work.
 fn is_slow(
-    last: &Work,
+    slowest: &Work,
     others: &OtherMembers<'_>,
     class: &str,
     pick: fn(&Work) -> Served,
 ) -> Option<bool> {
-    let own = pick(last);
-    let at_least = own.moved_ns(-STEP_NS);
-    let at_most = |work: &Work| pick(work).moved_ns(STEP_NS);
+    let own = pick(slowest);
+    let at_least = own.plus_ns(-STEP_NS);
+    let at_most = |work: &Work| pick(work).plus_ns(STEP_NS);
     let no_more = |own: u64, others: f64| own as f64 <= NO_MORE_WORK * others;
     let did_no_more = no_more(own.requests, others.median(|work| pick(work).requests as f64)?)
         && no_more(own.bytes, others.median(|work| pick(work).bytes as f64)?)
-        && no_more(last.requests(), others.median(|work| work.requests() as f64)?);
+        && no_more(slowest.requests(), others.median(|work| work.requests() as f64)?);
     let behind = |own: f64, others: f64| own > 0.0 && own >= SLOW_TIMES * others;
     let busy_longer = class == WRITE
-        || behind(last.busy_per_request_ns(), others.median(Work::busy_per_request_ns)?);
+        || behind(slowest.busy_per_request_ns(), others.median(Work::busy_per_request_ns)?);
     Some(
         did_no_more
             && busy_longer

@@ -76,7 +76,7 @@ const KEY_FILE: &str = "KEYFILE";
 
 impl fmt::Display for Act {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bounds =
+        let range_options =
             |range: &Range<u64>| format!("-o {} -l {}", range.start, range.end - range.start);
         let line = match self {
             Self::Set { path, value } => format!("echo {} > {}", quoted(value), shown(path)),
@@ -115,10 +115,10 @@ impl fmt::Display for Act {
             }
             Self::ForgetKey { directory } => format!("fscrypt lock {}", shown(directory)),
             Self::Wipe { device, range } => {
-                format!("blkdiscard -z {} {}", bounds(range), shown(device))
+                format!("blkdiscard -z {} {}", range_options(range), shown(device))
             }
             Self::Discard { device, range } => {
-                format!("blkdiscard {} {}", bounds(range), shown(device))
+                format!("blkdiscard {} {}", range_options(range), shown(device))
             }
         };
         formatter.write_str(&line)
@@ -138,6 +138,7 @@ fn shown(path: &Path) -> String {
     quoted(&path.to_string_lossy())
 }
 
+/// Quotes a word for the shell if necessary.
 pub fn quoted(word: &str) -> String {
     let plain = |sign: char| sign.is_ascii_alphanumeric() || "-_./=,:+@^%".contains(sign);
     if !word.is_empty() && word.chars().all(plain) {

@@ -1,12 +1,12 @@
-//! Other running studies on this machine. Each has a name among the kernel's abstract sockets, which all users may list
-//! and which disappears with its process.
+//! Other running studies: each has a name among the abstract sockets, which disappears with its process.
 
 use std::path::Path;
 
 use super::System;
 
-/// What the lock of a study begins with: its process id follows. Nobody else wants it.
+/// Prefix of the name of a study's lock; the process ID follows.
 pub const STUDY: &str = "study-";
+/// Prefix of the socket name of any lock.
 pub const SHOWN: &str = "assay-lock-";
 const SOCKETS: &str = "/proc/net/unix";
 
@@ -19,9 +19,10 @@ pub fn name(system: &dyn System) -> String {
 pub fn others(system: &dyn System) -> Vec<u32> {
     let text = system.read_text(Path::new(SOCKETS)).unwrap_or_default();
     let own = system.user().process;
-    let marked = format!("@{SHOWN}{STUDY}");
-    let named = text.lines().filter_map(|line| line.split_whitespace().nth(7));
-    let processes = named.filter_map(|name| name.strip_prefix(&marked)?.parse::<u32>().ok());
+    let prefix = format!("@{SHOWN}{STUDY}");
+    // The eighth column is the name; `@` marks an abstract socket.
+    let names = text.lines().filter_map(|line| line.split_whitespace().nth(7));
+    let processes = names.filter_map(|name| name.strip_prefix(&prefix)?.parse::<u32>().ok());
     let mut found: Vec<u32> = processes.filter(|process| *process != own).collect();
     found.sort_unstable();
     found.dedup();

@@ -1,5 +1,4 @@
-//! Caches below and next to the page cache that may answer reads instead of the medium, as far as visible before a
-//! read.
+//! Caches other than the page cache that may answer reads, as far as visible before a read.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,8 +10,9 @@ use super::{System, devices};
 #[serde(rename_all = "kebab-case")]
 pub enum Between {
     Nothing,
+    /// Memory answers, with the reason.
     Memory(String),
-    /// Whose memory may is out of sight; why, in words.
+    /// Invisible memory may answer, with the reason.
     Unseen(String),
 }
 
@@ -28,8 +28,8 @@ impl Between {
         if site.backing == Backing::Memory {
             return Self::Memory(format!("{} stores files in memory", site.filesystem()));
         }
-        let layers = site.layers.iter().map(|layer| &layer.name);
-        if let Some(name) = layers.into_iter().find(|own| devices::is_buffered_loop(system, own)) {
+        let mut names = site.layers.iter().map(|layer| &layer.name);
+        if let Some(name) = names.find(|name| devices::is_buffered_loop(system, name)) {
             return Self::Memory(format!(
                 "{name} uses the page cache of its backing file; run losetup --direct-io=on {name}"
             ));
@@ -47,12 +47,13 @@ impl Between {
 
     /// Caches of the server of the drives. They are invisible here; rule `host-cache` detects them.
     fn of_drives(drives: &[Drive]) -> Self {
-        drives.iter().find(|drive| drive.is_served()).map_or(Self::Nothing, |drive| {
-            Self::Unseen(format!(
-                "a host provides {}, and the host's cache is invisible to this guest",
-                drive.name
-            ))
-        })
+        let Some(drive) = drives.iter().find(|drive| drive.is_served()) else {
+            return Self::Nothing;
+        };
+        Self::Unseen(format!(
+            "a host provides {}, and the host's cache is invisible to this guest",
+            drive.name
+        ))
     }
 
     /// Returns why reads do not show the content of the medium; `None` if they do.

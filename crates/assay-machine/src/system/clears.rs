@@ -42,14 +42,14 @@ impl Clears {
     }
 
     fn of_files(filesystem: &str) -> Self {
-        let lacks = |known: &[&str], what: &str| {
-            let words = format!(
+        let refuse = |unable: &[&str], what: &str| {
+            let reason = format!(
                 "files on {filesystem} cannot be {what}; use a device or another directory"
             );
-            known.contains(&filesystem).then_some(words)
+            unable.contains(&filesystem).then_some(reason)
         };
-        let no_trim = lacks(&NO_HOLES, "trimmed, because the filesystem does not support holes");
-        let no_zeroing = lacks(&NO_HOLES, "zeroed").or_else(|| lacks(&NO_ZEROING, "zeroed"));
+        let no_trim = refuse(&NO_HOLES, "trimmed, because the filesystem does not support holes");
+        let no_zeroing = refuse(&NO_HOLES, "zeroed").or_else(|| refuse(&NO_ZEROING, "zeroed"));
         Self { no_trim, no_zeroing, no_polling: None }
     }
 
@@ -73,11 +73,11 @@ impl Clears {
 }
 
 fn has_no_discard(system: &dyn System, name: &str) -> bool {
-    of_queue(system, name, "discard_max_bytes") == Some(0)
+    read_queue(system, name, "discard_max_bytes") == Some(0)
 }
 
 /// Reads a number in the queue directory of a device; of the disk for a partition.
-fn of_queue(system: &dyn System, name: &str, attribute: &str) -> Option<u64> {
+fn read_queue(system: &dyn System, name: &str, attribute: &str) -> Option<u64> {
     let queue = |below: &str| {
         let path = sysfs::block(name).join(below).join(attribute);
         sysfs::number(system, &path).value().copied()
@@ -87,7 +87,7 @@ fn of_queue(system: &dyn System, name: &str, attribute: &str) -> Option<u64> {
 
 /// Why the completions of a device cannot be polled for; the drivers make queues for it when they are loaded.
 fn no_poll_queue(system: &dyn System, name: &str) -> Option<String> {
-    if of_queue(system, name, "io_poll").unwrap_or(0) > 0 {
+    if read_queue(system, name, "io_poll").unwrap_or(0) > 0 {
         return None;
     }
     let hint = if name.starts_with("nvme") {

@@ -13,30 +13,31 @@ pub fn find(system: &dyn System, met: &[Mount], layers: &[Layer]) -> Presence<St
     let mounts = met.iter().map(of_mount);
     let layers = layers.iter().map(|layer| of_layer(system, layer));
     let all: Vec<Presence<String>> = mounts.chain(layers).collect();
-    let compressed = all.iter().find(|seen| seen.value().is_some());
-    let not_told = all.iter().find(|seen| seen.reason().is_some_and(|reason| reason != "off"));
-    match compressed.or(not_told) {
-        Some(seen) => seen.clone(),
+    let compressed = all.iter().find(|layer| layer.value().is_some());
+    let unknown = all.iter().find(|layer| layer.reason().is_some_and(|reason| reason != "off"));
+    match compressed.or(unknown) {
+        Some(layer) => layer.clone(),
         None => Presence::absent("off"),
     }
 }
 
+/// Compression by a filesystem according to its mount options.
 fn of_mount(mount: &Mount) -> Presence<String> {
     let option = |name: &str| mounts::option(mount, name).map(str::to_owned);
-    let bare = |name: &str| mount.options.iter().any(|option| option == name);
-    let on = match mount.filesystem.as_str() {
+    let has = |name: &str| mount.options.iter().any(|option| option == name);
+    let algorithm = match mount.filesystem.as_str() {
         "btrfs" => option("compress-force")
             .or_else(|| option("compress"))
-            .or_else(|| bare("compress").then(|| "zlib".to_owned())),
+            .or_else(|| has("compress").then(|| "zlib".to_owned())),
         "f2fs" => option("compress_algorithm"),
         "bcachefs" => option("compression").or_else(|| option("background_compression")),
         "ubifs" => Some(option("compr").unwrap_or_else(|| "the filesystem's default".to_owned())),
-        "ntfs3" | "ntfs" => (bare("compress") || bare("compression")).then(|| "lznt1".to_owned()),
+        "ntfs3" | "ntfs" => (has("compress") || has("compression")).then(|| "lznt1".to_owned()),
         "jffs2" | "squashfs" | "erofs" | "cramfs" => Some(mount.filesystem.clone()),
         "zfs" => return Presence::absent(ZFS),
         other => return Presence::absent(unknown_because(other)),
     };
-    Presence::from_option(on.filter(|name| name != "none" && name != "no"), "off")
+    Presence::from_option(algorithm.filter(|name| name != "none" && name != "no"), "off")
 }
 
 /// Reason why compression is unknown for file systems that forward data.

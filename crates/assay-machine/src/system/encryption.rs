@@ -16,26 +16,31 @@ const BY_MOUNT: [(&str, &str); 5] = [
 const DEVICE: (&str, &str) = ("crypt", "dm-crypt");
 const DIRECTORY: &str = "fscrypt";
 
-/// Visible encryption layers below a path, the uppermost first. Self-encrypting drives and remote machines are
-/// invisible.
+/// Encryption layers below a path, the uppermost first, except by the drive or a remote machine.
 pub fn find(system: &dyn System, path: &Path, met: &[Mount], layers: &[Layer]) -> Vec<String> {
+    let mut found = Vec::new();
     let is_directory = system.status(path).is_ok_and(|status| status.kind == FileKind::Directory);
-    let below = if is_directory { Some(path) } else { path.parent() };
-    let policy = below.and_then(|directory| system.encryption_of(directory).ok().flatten());
-    let mounts = met.iter().filter_map(|mount| {
-        BY_MOUNT.iter().find(|(name, _)| *name == mount.filesystem).map(|(_, name)| *name)
-    });
-    let devices = layers.iter().filter(|layer| layer.kind == DEVICE.0).map(|_| DEVICE.1);
-    policy.map(|_| DIRECTORY).into_iter().chain(mounts).chain(devices).map(str::to_owned).collect()
+    let directory = if is_directory { Some(path) } else { path.parent() };
+    let policy = directory.and_then(|directory| system.encryption_of(directory).ok().flatten());
+    found.extend(policy.map(|_| DIRECTORY.to_owned()));
+    for mount in met {
+        let known = BY_MOUNT.iter().find(|(filesystem, _)| *filesystem == mount.filesystem);
+        found.extend(known.map(|(_, name)| (*name).to_owned()));
+    }
+    let devices = layers.iter().filter(|layer| layer.kind == DEVICE.0);
+    found.extend(devices.map(|_| DEVICE.1.to_owned()));
+    found
 }
 
 /// Returns a note if the kernel encrypts with AES in software although the CPU has instructions for it.
 pub fn software_aes(system: &dyn System) -> Option<String> {
     let cpu = system.read_text(Path::new("/proc/cpuinfo")).ok()?;
-    let has_aes =
+    // x86 and ARM name the line differently.
+    let flags =
         cpu.lines().filter(|line| line.starts_with("flags") || line.starts_with("Features"));
-    has_aes.flat_map(str::split_whitespace).find(|flag| *flag == "aes")?;
+    flags.flat_map(str::split_whitespace).find(|flag| *flag == "aes")?;
     let text = system.read_text(Path::new("/proc/crypto")).ok()?;
+    // The kernel uses the implementation with the highest priority.
     let mut best: Option<(u64, &str)> = None;
     for entry in text.split("\n\n") {
         let field = |name: &str| {

@@ -240,10 +240,10 @@ impl Fake {
     }
 
     /// Returns a file that others cannot read; fails if it is not private.
-    fn secret(&self, path: PathBuf) -> io::Result<PathBuf> {
+    fn check_secret(&self, path: PathBuf) -> io::Result<PathBuf> {
         let found = self.status(&path)?;
-        let own = found.user == 0 && found.mode & OTHERS_ANYTHING == 0;
-        if own { Ok(path) } else { Err(Errno::PERM.into()) }
+        let is_private = found.user == 0 && found.mode & OTHERS_ANYTHING == 0;
+        if is_private { Ok(path) } else { Err(Errno::PERM.into()) }
     }
 
     /// Size of the block device in bytes, according to its sysfs.
@@ -286,10 +286,10 @@ impl FakeState {
     }
 }
 
-/// Nobody watches: a machine of text dies with its process.
-struct Nobody;
+/// A machine in memory dies with its process.
+struct NoWatchdog;
 
-impl Watchdog for Nobody {}
+impl Watchdog for NoWatchdog {}
 
 impl System for Fake {
     fn read_text(&self, path: &Path) -> io::Result<String> {
@@ -302,7 +302,7 @@ impl System for Fake {
 
     fn list(&self, directory: &Path) -> io::Result<Vec<String>> {
         let state = self.lock();
-        Ok(state.seen(directory, state.tree.list(directory)?))
+        Ok(state.visible_names(directory, state.tree.list(directory)?))
     }
 
     fn read_link(&self, path: &Path) -> io::Result<PathBuf> {
@@ -385,7 +385,7 @@ impl System for Fake {
                 Err(error) => return Err(error),
             }
         }
-        state.tree.give(path);
+        state.tree.set_owner(path);
         state.tree.put(path, Node::Directory);
         Ok(())
     }
@@ -393,7 +393,7 @@ impl System for Fake {
     fn write_whole(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let mut state = self.lock();
         let path = state.place(path)?;
-        state.tree.give(&path);
+        state.tree.set_owner(&path);
         state.tree.put(&path, Node::File(vec![bytes.to_vec()]));
         Ok(())
     }
@@ -412,20 +412,20 @@ impl System for Fake {
     }
 
     fn create_own_directory(&self, path: &Path) -> io::Result<()> {
-        let there = matches!(self.lock().tree.find(path), Ok((_, Node::Directory)));
-        if there { Ok(()) } else { self.create_directory(path) }
+        let exists = matches!(self.lock().tree.find(path), Ok((_, Node::Directory)));
+        if exists { Ok(()) } else { self.create_directory(path) }
     }
 
     fn lock_file(&self, path: &Path, locking: Locking) -> Result<OwnFile, HoldError> {
         self.hold(&path.to_string_lossy())?;
-        let there = self.lock().tree.find(path).map(|(path, _)| path);
-        let path = match there {
+        let found = self.lock().tree.find(path).map(|(path, _)| path);
+        let path = match found {
             Err(error) if error.kind() == io::ErrorKind::NotFound && locking == Locking::New => {
                 self.append(path, b"").map(|()| path.to_owned()).inspect(|path| {
                     self.lock().tree.modes.insert(path.clone(), 0o600);
                 })
             }
-            Ok(path) if locking == Locking::Secret => self.secret(path),
+            Ok(path) if locking == Locking::Secret => self.check_secret(path),
             other => other,
         };
         Ok(OwnFile { path: path.map_err(HoldError::Failed)?, file: None })
@@ -615,7 +615,7 @@ impl System for Fake {
     }
 
     fn start_watchdog(&self, _: &str) -> io::Result<Box<dyn Watchdog>> {
-        Ok(Box::new(Nobody))
+        Ok(Box::new(NoWatchdog))
     }
 
     fn follow_kernel_log(&self) -> io::Result<KernelLog> {
@@ -635,40 +635,37 @@ impl System for Fake {
         let state = self.lock();
         let known = state.outputs.get(&line).or_else(|| state.tree.smartctl.get(&line)).cloned();
         drop(state);
-        let found = known.or_else(|| self.shown(program, arguments)).or_else(|| self.volume(&line));
-        found.ok_or_else(|| Errno::NOENT.into())
+        known
+            .or_else(|| self.network_output(program, arguments))
+            .or_else(|| self.volume_status(&line))
+            .ok_or_else(|| Errno::NOENT.into())
     }
 
     fn load_link(&self, job: &LinkJob<'_>) -> io::Result<LinkRun> {
-        self.linked(job)
+        self.run_link(job)
     }
 
     fn mains(&self) -> io::Result<&dyn Mains> {
         Ok(self)
     }
 
-    fn told_of(
-        &self,
-        program: &str,
-        arguments: &[&str],
-        input: &File,
-    ) -> io::Result<ProgramOutput> {
-        let line = [&[program], arguments].concat().join(" ");
-        let told = self.lock().told.get(&line).cloned();
-        let told = told.or_else(|| marks::answer(program, arguments, input));
-        told.ok_or_else(|| Errno::NOENT.into())
+    fn told_of(&self, program: &str, words: &[&str], input: &File) -> io::Result<ProgramOutput> {
+        let line = [&[program], words].concat().join(" ");
+        let output = self.lock().told.get(&line).cloned();
+        let output = output.or_else(|| marks::output_of(program, words, input));
+        output.ok_or_else(|| Errno::NOENT.into())
     }
 
     fn answer_of(&self, program: &str, arguments: &[&str], most: u64) -> io::Result<ProgramOutput> {
         let line = [&[program], arguments].concat().join(" ");
         let state = self.lock();
-        // A program that was given no answer for these words may have one for all.
-        let told = state.told.get(&line).or_else(|| state.told.get(program)).cloned();
-        let mut told = told.ok_or_else(|| io::Error::from(Errno::NOENT))?;
-        let most = usize::try_from(most).unwrap_or(usize::MAX).min(told.text.len());
-        told.text
-            .truncate((0..=most).rev().find(|at| told.text.is_char_boundary(*at)).unwrap_or(0));
-        Ok(told)
+        // An output without arguments is for all command lines of the program.
+        let output = state.told.get(&line).or_else(|| state.told.get(program)).cloned();
+        let mut output = output.ok_or_else(|| io::Error::from(Errno::NOENT))?;
+        let most = usize::try_from(most).unwrap_or(usize::MAX).min(output.text.len());
+        let end = (0..=most).rev().find(|at| output.text.is_char_boundary(*at));
+        output.text.truncate(end.unwrap_or(0));
+        Ok(output)
     }
 
     fn execute(&self, execution: &Execution<'_>) -> io::Result<Executed> {

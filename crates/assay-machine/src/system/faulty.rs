@@ -60,8 +60,7 @@ impl<'a> Faulty<'a> {
         Self { dies: true, ..Self::new(inner, dies_at, io::ErrorKind::Interrupted) }
     }
 
-    /// Forwards all calls and calls `before` ahead of each change: a copy of the fake machine, plus the partial change,
-    /// is then the state after a death at this point.
+    /// Forwards all calls; `before` gets each partial change, to apply it to a copy: the state after a death there.
     pub fn watched(inner: &'a dyn System, before: &'a Before<'a>) -> Self {
         Self { before: Some(before), ..Self::dying(inner, 0) }
     }
@@ -94,11 +93,12 @@ impl<'a> Faulty<'a> {
         self.fails_at != 0 && self.calls() >= self.fails_at
     }
 
-    fn pass(&self, call: FaultyCall) -> io::Result<()> {
-        self.pass_half(call, NOTHING)
+    fn check_call(&self, call: FaultyCall) -> io::Result<()> {
+        self.check_change(call, NOTHING)
     }
 
-    fn pass_half(&self, call: FaultyCall, half: Half<'_>) -> io::Result<()> {
+    /// Counts a call (a dying system only changes) and fails if its turn has come; a death leaves half of the change.
+    fn check_change(&self, call: FaultyCall, half: Half<'_>) -> io::Result<()> {
         if self.dies && self.has_failed() {
             return Err(io::Error::new(self.kind, "this process is dead"));
         }
@@ -122,7 +122,7 @@ impl<'a> Faulty<'a> {
 macro_rules! may_fail {
     ($call:expr; $($name:ident($($argument:ident: $kind:ty),*) -> $result:ty;)*) => {$(
         fn $name(&self, $($argument: $kind),*) -> io::Result<$result> {
-            self.pass($call)?;
+            self.check_call($call)?;
             self.inner.$name($($argument),*)
         }
     )*};
@@ -193,7 +193,7 @@ impl System for Faulty<'_> {
     }
 
     fn read_at(&self, file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
-        self.pass(FaultyCall::Looks)?;
+        self.check_call(FaultyCall::Looks)?;
         match self.bad {
             Some(([start, end], error)) if offset < end && offset + into.len() as u64 > start => {
                 Err(error.into())
@@ -204,7 +204,7 @@ impl System for Faulty<'_> {
 
     /// Sets the caching of the open target before each trial.
     fn set_caching(&self, file: &File, caching: Caching) -> io::Result<()> {
-        self.pass(FaultyCall::Looks)?;
+        self.check_call(FaultyCall::Looks)?;
         self.made_ready.fetch_add(1, Ordering::Relaxed);
         if self.has_lost() {
             return Err(Errno::NODEV.into());
@@ -213,30 +213,30 @@ impl System for Faulty<'_> {
     }
 
     fn machines(&self, wanted: &VmNeeds) -> Result<Box<dyn VmStarter>, String> {
-        self.pass(FaultyCall::Looks).map_err(|error| error.to_string())?;
+        self.check_call(FaultyCall::Looks).map_err(|error| error.to_string())?;
         self.inner.machines(wanted)
     }
 
     fn hold(&self, name: &str) -> Result<Hold, HoldError> {
-        self.pass(FaultyCall::Looks).map_err(HoldError::Failed)?;
+        self.check_call(FaultyCall::Looks).map_err(HoldError::Failed)?;
         self.inner.hold(name)
     }
 
     fn lock_file(&self, path: &Path, locking: Locking) -> Result<OwnFile, HoldError> {
         let call = if locking == Locking::New { FaultyCall::Changes } else { FaultyCall::Looks };
-        self.pass(call).map_err(HoldError::Failed)?;
+        self.check_call(call).map_err(HoldError::Failed)?;
         self.inner.lock_file(path, locking)
     }
 
     fn append_own(&self, file: &OwnFile, bytes: &[u8]) -> io::Result<()> {
         let half = &bytes[..bytes.len() / 2];
-        self.pass_half(FaultyCall::Changes, &|system| system.append_own(file, half))?;
+        self.check_change(FaultyCall::Changes, &|system| system.append_own(file, half))?;
         self.inner.append_own(file, bytes)
     }
 
     fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let half = &bytes[..bytes.len() / 2];
-        self.pass_half(FaultyCall::Changes, &|system| system.append(path, half))?;
+        self.check_change(FaultyCall::Changes, &|system| system.append(path, half))?;
         self.inner.append(path, bytes)
     }
 

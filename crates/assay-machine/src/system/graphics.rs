@@ -1,5 +1,4 @@
-//! Graphics devices by name, from sysfs: PCI devices, and devices known only to DRM (on boards without PCI). Runs no
-//! other program.
+//! Graphics devices by name, from sysfs only: on PCI, or known to DRM (on boards without PCI).
 
 use std::path::{Path, PathBuf};
 
@@ -33,14 +32,16 @@ pub fn devices(system: &dyn System) -> Vec<Graphics> {
         class.value().is_some_and(|class| class.starts_with("0x03"))
     };
     let slots: Vec<String> = sysfs::names(system, root).into_iter().filter(is_display).collect();
-    // Some thousand lines, so they are read only if there is something to name.
-    let names = (!slots.is_empty()).then(|| pci::PciNames::read(system));
     let cards = cards(system);
-    let pci_devices = slots.iter().zip(names.iter().cycle()).map(|(slot, names)| {
-        let place = canonical(system, &root.join(slot));
-        on_pci(system, names, slot, &place, card_of(&cards, &place))
-    });
-    let mut devices: Vec<Graphics> = pci_devices.collect();
+    let mut devices = Vec::new();
+    // The database has some thousand lines, so it is read only if there is something to name.
+    if !slots.is_empty() {
+        let names = pci::PciNames::read(system);
+        for slot in &slots {
+            let place = canonical(system, &root.join(slot));
+            devices.push(on_pci(system, &names, slot, &place, card_of(&cards, &place)));
+        }
+    }
     let is_on_board = |card: &&GraphicsCard| !slots.iter().any(|slot| card.place.ends_with(slot));
     devices.extend(cards.iter().filter(is_on_board).map(|card| on_board(system, card)));
     devices
@@ -116,7 +117,7 @@ fn on_pci(
     let named = vendor_id.both(&device_id, |vendor, device| names.look_up(vendor, device));
     let [vendor, name] = match named {
         Presence::Present(named) => named,
-        Presence::Absent(reason) => [(); 2].map(|()| Presence::absent(reason.clone())),
+        Presence::Absent(reason) => [Presence::absent(&reason), Presence::absent(&reason)],
     };
     Graphics {
         slot: slot.to_owned(),

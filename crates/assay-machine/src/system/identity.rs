@@ -107,17 +107,19 @@ fn without_links(system: &dyn System, path: &Path) -> io::Result<PathBuf> {
     if path.as_os_str().is_empty() {
         return system.canonical(Path::new("."));
     }
-    match (system.canonical(path), path.parent(), path.file_name()) {
-        (Err(error), Some(parent), Some(name)) if error.kind() == io::ErrorKind::NotFound => {
-            Ok(without_links(system, parent)?.join(name))
-        }
-        (found, ..) => found,
+    let found = system.canonical(path);
+    if found.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+        && let (Some(parent), Some(name)) = (path.parent(), path.file_name())
+    {
+        return Ok(without_links(system, parent)?.join(name));
     }
+    found
 }
 
 fn home_of(system: &dyn System, user: u32) -> Option<PathBuf> {
     let table = system.read_text(Path::new("/etc/passwd")).ok()?;
     table.lines().find_map(|line| {
+        // `name:password:user:group:comment:home:shell`
         let mut fields = line.split(':');
         let id: u32 = fields.nth(2)?.parse().ok()?;
         let home = fields.nth(2).filter(|home| !home.is_empty())?;

@@ -82,7 +82,7 @@ fn parse_io_max(text: &str, file: &Path, layers: &[Layer]) -> Vec<IoLimit> {
     found
 }
 
-/// `None` for another device, and without a limit (`max`; 0 in version 1).
+/// Limit of the layer with a device number; `None` for another device, and without a limit (`max`; 0 in version 1).
 fn limit_on(
     layers: &[Layer],
     number: &str,

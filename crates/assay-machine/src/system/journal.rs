@@ -95,48 +95,40 @@ impl Journal {
     /// Begins the journal of a run in a directory of journals. Nothing may be changed if this fails.
     pub fn begin(system: &dyn System, directory: &Path, id: &str) -> Outcome<Self> {
         let path = directory.join(format!("{id}{ENDING}"));
-        make_own_directory(system, directory).map_err(|error| unwritable(&path, &error))?;
-        let file = lock_new(system, &path).map_err(|error| match error {
-            HoldError::Failed(error) => unwritable(&path, &error),
-            held @ HoldError::Held { .. } => busy_failure(&path, &held),
+        make_own_directory(system, directory).map_err(|error| write_failure(&path, &error))?;
+        let file = lock_new_journal(system, &path).map_err(|error| match error {
+            HoldError::Failed(error) => write_failure(&path, &error),
+            held @ HoldError::Held { .. } => lock_failure(&path, &held),
         })?;
         let text = system.read_own(&file).map_err(|error| {
+            // Only a file that is certainly empty needs no undoing.
             if system.status(&path).is_ok_and(|found| found.size_bytes == 0) {
-                abandon(system, &path);
+                remove_empty(system, &path);
             }
-            unwritable(&path, &error)
+            write_failure(&path, &error)
         })?;
         if !text.is_empty() {
             return Err(Failure::refused(format!(
                 "the settings of {id} are not restored; run assay restore first"
             )));
         }
-        let head = boot_id(system).map(|boot| Head {
-            format: FORMAT.to_owned(),
-            id: id.to_owned(),
-            boot,
-            started: system.now(),
-        });
-        head.and_then(|head| to_line(&head))
-            .and_then(|line| system.append_own(&file, &line))
-            .map_err(|error| {
-                abandon(system, &path);
-                unwritable(&path, &error)
-            })?;
+        write_head(system, &file, id).map_err(|error| {
+            remove_empty(system, &path);
+            write_failure(&path, &error)
+        })?;
         Ok(Self { path, undos: Vec::new(), file, torn: false })
     }
 
-    /// Continues the journal of a run after a reboot; `None` if it was restored in the meantime. Refused if another
-    /// process has it or it is damaged.
+    /// Continues a run's journal after a reboot; `None` if it was restored. Refused if it is in use or damaged.
     pub fn resume(system: &dyn System, directory: &Path, id: &str) -> Outcome<Option<Self>> {
         let path = directory.join(format!("{id}{ENDING}"));
         let file = match system.lock_file(&path, Locking::Own) {
             Err(HoldError::Failed(error)) if error.kind() == io::ErrorKind::NotFound => {
                 return Ok(None);
             }
-            other => other.map_err(|error| busy_failure(&path, &error))?,
+            other => other.map_err(|error| lock_failure(&path, &error))?,
         };
-        let found = read(system, &path, id, &file);
+        let found = read_journal(system, &path, id, &file);
         match found.faults.first() {
             Some(fault) => Err(Failure::refused(format!("{fault}; run assay restore"))),
             None => Ok(Some(Self { path, undos: found.undos, file, torn: false })),
@@ -146,7 +138,7 @@ impl Journal {
     /// Records the undo entry of a change before the change; if this fails, the change must not happen. For a setting
     /// the first original counts; things created again under the same name are undone first.
     pub fn record(&mut self, system: &dyn System, undo: Undo) -> Outcome<Warrant> {
-        if !is_placed(&self.undos, &undo) {
+        if !is_in_place(&self.undos, &undo) {
             self.note(system, vec![undo], false)?;
         }
         Ok(Warrant(()))
@@ -154,10 +146,10 @@ impl Journal {
 
     /// Writes several lines at once; `struck` ones need no undo. The change must not be made if this fails.
     pub fn note(&mut self, system: &dyn System, undos: Vec<Undo>, struck: bool) -> Outcome<()> {
-        let entry = |undo: Undo| UndoEntry { lifetime: undo.lifetime(), undo, struck };
-        let entries: Vec<UndoEntry> = undos.into_iter().map(entry).collect();
+        let to_entry = |undo: Undo| UndoEntry { lifetime: undo.lifetime(), undo, struck };
+        let entries: Vec<UndoEntry> = undos.into_iter().map(to_entry).collect();
         if !entries.is_empty() {
-            self.append(system, &entries).map_err(|error| unwritable(&self.path, &error))?;
+            self.append(system, &entries).map_err(|error| write_failure(&self.path, &error))?;
         }
         for entry in entries {
             insert_entry(&mut self.undos, entry);
@@ -174,6 +166,7 @@ impl Journal {
     }
 
     fn append(&mut self, system: &dyn System, entries: &[UndoEntry]) -> io::Result<()> {
+        // The line break separates the new lines from a partial one.
         let mut lines = if self.torn { b"\n".to_vec() } else { Vec::new() };
         for entry in entries {
             lines.extend(to_line(entry)?);
@@ -191,7 +184,7 @@ impl Journal {
 
     /// Undoes everything and removes the journal, which stays if something cannot be undone.
     pub fn finish(self, system: &dyn System) -> Report {
-        conclude(system, &self.path, &self.undos, &[])
+        undo_and_remove(system, &self.path, &self.undos, &[])
     }
 
     pub fn undos(&self) -> &[Undo] {
@@ -206,8 +199,14 @@ impl Unfinished {
     }
 }
 
-/// Removes an empty journal that could not be started, because it would block other studies.
-fn abandon(system: &dyn System, path: &Path) {
+fn write_head(system: &dyn System, file: &OwnFile, id: &str) -> io::Result<()> {
+    let (format, id) = (FORMAT.to_owned(), id.to_owned());
+    let head = Head { format, id, boot: boot_id(system)?, started: system.now() };
+    system.append_own(file, &to_line(&head)?)
+}
+
+/// Removes a journal without undo entries that could not be started, because it would block other studies.
+fn remove_empty(system: &dyn System, path: &Path) {
     // If this fails, too, `assay restore` removes it.
     let _ = restore::remove_file(system, Warrant(()), path);
 }
@@ -231,14 +230,13 @@ fn check_trusted(system: &dyn System, directory: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, message))
 }
 
-/// Journals of dead runs in a directory, the oldest first, including unreadable ones with the reason. Refused if the
-/// directory cannot be read or trusted.
+/// Journals of dead runs, the oldest first, also unreadable ones. Refused if the directory is not readable or trusted.
 pub fn unfinished(system: &dyn System, directory: &Path) -> Outcome<Vec<Unfinished>> {
-    look_through(system, directory).map(|found| found.unfinished)
+    list_journals(system, directory).map(|found| found.unfinished)
 }
 
 /// All journals in a directory: those of dead runs, and those in use.
-pub fn look_through(system: &dyn System, directory: &Path) -> Outcome<Journals> {
+pub fn list_journals(system: &dyn System, directory: &Path) -> Outcome<Journals> {
     let mut found = Journals::default();
     let names = match check_trusted(system, directory).and_then(|()| system.list(directory)) {
         Ok(names) => names,
@@ -253,75 +251,78 @@ pub fn look_through(system: &dyn System, directory: &Path) -> Outcome<Journals> 
         }
     };
     for id in names.iter().filter_map(|name| name.strip_suffix(ENDING)) {
-        classify(system, directory, id, &mut found);
+        add_journal(system, directory, id, &mut found);
     }
     Ok(found)
 }
 
 /// Adds a journal to the list, unless its run has just restored everything.
-fn classify(system: &dyn System, directory: &Path, id: &str, found: &mut Journals) {
+fn add_journal(system: &dyn System, directory: &Path, id: &str, found: &mut Journals) {
     let path = directory.join(format!("{id}{ENDING}"));
-    found.unfinished.push(match system.lock_file(&path, Locking::Look) {
-        Ok(file) => read(system, &path, id, &file),
+    match system.lock_file(&path, Locking::Look) {
+        Ok(file) => found.unfinished.push(read_journal(system, &path, id, &file)),
         Err(HoldError::Held { process, .. }) => {
-            return found.busy.push(Busy { id: id.to_owned(), process });
+            found.busy.push(Busy { id: id.to_owned(), process })
         }
-        Err(HoldError::Failed(error)) if error.kind() == io::ErrorKind::NotFound => return,
-        Err(HoldError::Failed(error)) => unreadable(&path, id, &error),
-    });
+        Err(HoldError::Failed(error)) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(HoldError::Failed(error)) => {
+            found.unfinished.push(unreadable_journal(&path, id, &error));
+        }
+    }
 }
 
 /// Undoes the entries of an unfinished journal backward and removes the journal; it stays if something cannot be undone
 /// or read. Refused while another process undoes it.
 pub fn restore(system: &dyn System, journal: &Unfinished) -> Outcome<Report> {
-    undo_unowned(system, journal, |undo| (undo.lifetime() == Lifetime::Persistent).then_some(undo))
+    undo_unowned(system, journal, |undo| undo.lifetime() == Lifetime::Persistent)
 }
 
 /// Undoes permanent changes, including those that a reboot applied again.
 pub fn undo_lasting(system: &dyn System, journal: &Unfinished) -> Outcome<Report> {
-    undo_unowned(system, journal, Some)
+    undo_unowned(system, journal, |_| true)
 }
 
-/// Reads a journal without an owner and undoes it; after a reboot, only the entries that `left` selects.
+/// Reads a journal without an owner and undoes it; after a reboot, only the entries that `survives_reboot` selects.
 fn undo_unowned(
     system: &dyn System,
     journal: &Unfinished,
-    left: fn(Undo) -> Option<Undo>,
+    survives_reboot: fn(&Undo) -> bool,
 ) -> Outcome<Report> {
     let Unfinished { path, id, .. } = journal;
     let file = match system.lock_file(path, Locking::Own) {
         Err(HoldError::Failed(error)) if error.kind() == io::ErrorKind::NotFound => {
             return Ok(Report::default());
         }
-        other => other.map_err(|error| busy_failure(path, &error))?,
+        other => other.map_err(|error| lock_failure(path, &error))?,
     };
-    let journal = read(system, path, id, &file);
+    let Unfinished { boot, mut undos, faults, .. } = read_journal(system, path, id, &file);
     let unknown = |error| Failure::refused(format!("cannot determine the boot ID: {error}"));
-    let same_boot = journal.boot == boot_id(system).map_err(unknown)?;
-    let to_undo = |undo: Undo| if same_boot { Some(undo) } else { left(undo.after_restart()) };
-    let undos: Vec<Undo> = journal.undos.into_iter().filter_map(to_undo).collect();
-    Ok(conclude(system, path, &undos, &journal.faults))
+    if boot != boot_id(system).map_err(unknown)? {
+        undos = undos.into_iter().map(Undo::after_restart).filter(survives_reboot).collect();
+    }
+    Ok(undo_and_remove(system, path, &undos, &faults))
 }
 
-/// Returns whether an undo entry needs no other place among the known ones, the first change first.
-fn is_placed(undos: &[Undo], undo: &Undo) -> bool {
-    let known = undos.iter().position(|known| known.is_for_the_same(undo));
-    known.is_some_and(|at| undo.has_original() || at + 1 == undos.len())
+/// Returns whether the known entries, the first change first, already contain an undo entry at the right position.
+fn is_in_place(undos: &[Undo], undo: &Undo) -> bool {
+    let Some(at) = undos.iter().position(|known| known.is_for_the_same(undo)) else { return false };
+    // A thing that is created again must be the last entry, because it may be on things created since.
+    undo.has_original() || at + 1 == undos.len()
 }
 
-/// Inserts an undo entry: at the end, unless its place does not matter. Files are append-only: readers insert line by
-/// line and get the order of the run.
+/// Inserts an undo entry at the end, unless it is in place, or removes it if it is struck. Files are append-only:
+/// readers insert line by line and get the order of the run.
 fn insert_entry(undos: &mut Vec<Undo>, UndoEntry { undo, struck, .. }: UndoEntry) {
     if struck {
         undos.retain(|known| *known != undo);
-    } else if !is_placed(undos, &undo) {
+    } else if !is_in_place(undos, &undo) {
         undos.retain(|known| *known != undo);
         undos.push(undo);
     }
 }
 
 /// Undoes all known entries and removes the journal, which stays after damage or a failure.
-fn conclude(system: &dyn System, path: &Path, undos: &[Undo], faults: &[String]) -> Report {
+fn undo_and_remove(system: &dyn System, path: &Path, undos: &[Undo], faults: &[String]) -> Report {
     let mut report = restore::undo_all(system, Warrant(()), undos);
     let by_hand = "restore the settings manually, then remove the journal";
     report.failed.extend(faults.iter().map(|fault| format!("{fault}; {by_hand}")));
@@ -334,19 +335,20 @@ fn conclude(system: &dyn System, path: &Path, undos: &[Undo], faults: &[String])
 }
 
 /// Reads a journal line by line: an unreadable line does not prevent undoing the others.
-fn read(system: &dyn System, path: &Path, id: &str, file: &OwnFile) -> Unfinished {
+fn read_journal(system: &dyn System, path: &Path, id: &str, file: &OwnFile) -> Unfinished {
     let text = match system.read_own(file) {
         Ok(text) => text,
-        Err(error) => return unreadable(path, id, &error),
+        Err(error) => return unreadable_journal(path, id, &error),
     };
     let mut journal = empty_journal(path, id);
     let mut lines = text.split_inclusive('\n').zip(1..);
     let Some((first, number)) = lines.next() else { return journal };
     match parse_line::<Head>(first) {
+        // The run died while it wrote the head, before any change.
         Line::CutOff if !first.ends_with('\n') => return journal,
         Line::Whole(head) if head.format != FORMAT => {
             let other = format!("the format is {}, this version reads {FORMAT}", head.format);
-            return unreadable(path, id, &other);
+            return unreadable_journal(path, id, &other);
         }
         Line::Whole(head) => {
             (journal.id, journal.started, journal.boot) = (head.id, head.started, head.boot);
@@ -404,7 +406,8 @@ fn empty_journal(path: &Path, id: &str) -> Unfinished {
     Unfinished { path, id, started, faults: Vec::new(), boot, undos: Vec::new() }
 }
 
-fn lock_new(system: &dyn System, path: &Path) -> Result<OwnFile, HoldError> {
+/// Locks the journal of a new run, waiting briefly for processes that look at it.
+fn lock_new_journal(system: &dyn System, path: &Path) -> Result<OwnFile, HoldError> {
     for _ in 1..ATTEMPTS {
         match system.lock_file(path, Locking::New) {
             Err(HoldError::Held { .. }) => system.sleep(PAUSE),
@@ -416,8 +419,7 @@ fn lock_new(system: &dyn System, path: &Path) -> Result<OwnFile, HoldError> {
     system.lock_file(path, Locking::New)
 }
 
-/// ID of this boot; empty if the kernel has none. A read error must not look like another boot, after which volatile
-/// changes count as gone.
+/// ID of this boot; empty if the kernel has none. After another boot, volatile changes count as gone: errors fail.
 pub(super) fn boot_id(system: &dyn System) -> io::Result<String> {
     let text = sysfs::if_exists(system.read_text(Path::new(BOOT)))?;
     Ok(text.map(|text| text.trim().to_owned()).unwrap_or_default())
@@ -429,7 +431,7 @@ fn to_line(value: &impl Serialize) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-fn busy_failure(path: &Path, error: &HoldError) -> Failure {
+fn lock_failure(path: &Path, error: &HoldError) -> Failure {
     let path = path.display();
     Failure::refused(match error {
         HoldError::Held { .. } => {
@@ -439,12 +441,12 @@ fn busy_failure(path: &Path, error: &HoldError) -> Failure {
     })
 }
 
-fn unreadable(path: &Path, id: &str, what: &dyn std::fmt::Display) -> Unfinished {
+fn unreadable_journal(path: &Path, id: &str, what: &dyn std::fmt::Display) -> Unfinished {
     let fault = format!("cannot read the journal {}: {what}", path.display());
     Unfinished { faults: vec![fault], ..empty_journal(path, id) }
 }
 
-fn unwritable(path: &Path, error: &io::Error) -> Failure {
+fn write_failure(path: &Path, error: &io::Error) -> Failure {
     Failure::refused(format!(
         "cannot write the journal {}: {error}; nothing was changed; set ASSAY_HOME to a directory with free space",
         path.display()

@@ -219,8 +219,7 @@ fn limits(system: &dyn System) -> Presence<BTreeMap<String, String>> {
     Presence::Present(limits)
 }
 
-/// Hash that identifies this machine: of its installation ID, which should not leave the machine, and its firmware ID,
-/// because installations are copied.
+/// Hash that identifies this machine: of the installation's ID, which must stay here, and of the firmware's.
 pub fn identity(system: &dyn System) -> String {
     let files = ["/etc/machine-id", "/var/lib/dbus/machine-id"].map(Path::new);
     let installed = sysfs::first(files.map(|file| sysfs::text(system, file)), "it has none");

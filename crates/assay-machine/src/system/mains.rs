@@ -1,5 +1,4 @@
-//! Requirements of a trial that continues after a power cut: a message to the user, a persistent file, and a peer that
-//! remembers.
+//! What a trial across a power cut needs: a message to the user, a persistent file, and a peer that remembers.
 
 use std::io;
 use std::path::Path;

@@ -186,8 +186,7 @@ pub struct Hold {
     beside: Option<Holder>,
 }
 
-/// A file with an `flock` lock. Dropping it unlocks, although a forked child may have a copy of the descriptor until
-/// exec.
+/// A file with an `flock` lock, unlocked on drop even while a forked child has a copy of the descriptor.
 #[derive(Debug)]
 pub struct Locked(File);
 
@@ -237,7 +236,9 @@ impl Hold {
 /// How a file of the tool's own state is locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Locking {
+    /// Reads a journal, together with other readers.
     Look,
+    /// Exclusive access to an existing file.
     Own,
     /// Exclusive access; creates the file if it does not exist.
     New,
@@ -322,16 +323,17 @@ pub struct KernelLog {
     pub seen: usize,
 }
 
-/// Copies the files if directories cannot be renamed, as in memory.
-fn copied<S: System + ?Sized>(system: &S, from: &Path, to: &Path) -> io::Result<()> {
+/// Copies a directory with its content, for systems that cannot rename directories.
+fn copy_directory<S: System + ?Sized>(system: &S, from: &Path, to: &Path) -> io::Result<()> {
     system.create_directory(to)?;
-    system.list(from)?.iter().try_for_each(|name| {
-        let (own, other) = (from.join(name), to.join(name));
-        match system.status(&own)?.kind {
-            FileKind::Directory => copied(system, &own, &other),
-            _ => system.write_whole(&other, &system.read_bytes(&own)?),
+    for name in system.list(from)? {
+        let (source, target) = (from.join(&name), to.join(&name));
+        match system.status(&source)?.kind {
+            FileKind::Directory => copy_directory(system, &source, &target)?,
+            _ => system.write_whole(&target, &system.read_bytes(&source)?)?,
         }
-    })
+    }
+    Ok(())
 }
 
 /// The machine. Every method that can fail returns the kernel's error.
@@ -372,7 +374,7 @@ pub trait System: Sync {
     }
     /// Gives a directory of the tool its final name once its content is on the device; the name must be free.
     fn place_directory(&self, from: &Path, to: &Path) -> io::Result<()> {
-        copied(self, from, to)?;
+        copy_directory(self, from, to)?;
         self.remove_directory(from)
     }
     /// Appends to a file of Assay and syncs it.
@@ -449,12 +451,7 @@ pub trait System: Sync {
     fn told_of(&self, program: &str, arguments: &[&str], input: &File)
     -> io::Result<ProgramOutput>;
     /// Runs a program that only reads, with a longer timeout, and reads at most this many bytes of its output.
-    fn answer_of(
-        &self,
-        program: &str,
-        arguments: &[&str],
-        most_bytes: u64,
-    ) -> io::Result<ProgramOutput>;
+    fn answer_of(&self, program: &str, arguments: &[&str], most: u64) -> io::Result<ProgramOutput>;
     /// Runs and measures a program of the user. Its children have ended when this returns.
     fn execute(&self, execution: &Execution<'_>) -> io::Result<Executed>;
     /// Kills and removes control groups of dead processes that measured programs; returns their names.

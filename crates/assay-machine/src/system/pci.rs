@@ -34,12 +34,14 @@ impl PciNames {
     pub fn look_up(&self, vendor: &str, device: &str) -> [Presence<String>; 2] {
         let text = match &self.text {
             Presence::Present(text) => text,
-            Presence::Absent(reason) => return [(); 2].map(|()| Presence::absent(reason.clone())),
+            Presence::Absent(reason) => {
+                return [Presence::absent(reason), Presence::absent(reason)];
+            }
         };
         let unknown = |number: &str| format!("the PCI ID database does not contain {number}");
         let mut lines = text.lines();
         let Some(name) = lines.find_map(|line| name_after(line, vendor)) else {
-            return [(); 2].map(|()| Presence::absent(unknown(vendor)));
+            return [Presence::absent(unknown(vendor)), Presence::absent(unknown(vendor))];
         };
         // The vendor's devices follow it, indented by one tab; two tabs are boards made with them.
         let mut device_lines = lines

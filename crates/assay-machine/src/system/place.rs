@@ -55,7 +55,7 @@ struct KnownPlatform {
 }
 
 /// A row without a clock, with a unique signature.
-const fn hypervisor(
+const fn row(
     name: &'static str,
     guest: &'static str,
     signatures: &'static [&'static str],
@@ -69,33 +69,25 @@ const fn hypervisor(
 static KNOWN: &[KnownPlatform] = &[
     KnownPlatform {
         kind: PlaceKind::Emulator,
-        ..hypervisor("QEMU TCG", "emulated (qemu tcg)", &["TCGTCGTCGTCG"], &[])
+        ..row("QEMU TCG", "emulated (qemu tcg)", &["TCGTCGTCGTCG"], &[])
     },
     KnownPlatform {
         is_imitator: true,
-        ..hypervisor(
-            "VirtualBox",
-            "virtualbox guest",
-            &["VBoxVBoxVBox"],
-            &["VirtualBox", "innotek GmbH"],
-        )
+        ..row("VirtualBox", "virtualbox guest", &["VBoxVBoxVBox"], &["VirtualBox", "innotek GmbH"])
     },
     KnownPlatform {
         is_imitator: true,
-        ..hypervisor("Parallels", "parallels guest", &["prl hyperv", "lrpepyh vr"], &["Parallels"])
+        ..row("Parallels", "parallels guest", &["prl hyperv", "lrpepyh vr"], &["Parallels"])
     },
-    hypervisor("VMware", "vmware guest", &["VMwareVMware"], &["VMware"]),
-    KnownPlatform {
-        clock: Some("xen"),
-        ..hypervisor("Xen", "xen guest", &["XenVMMXenVMM"], &["Xen"])
-    },
-    hypervisor("bhyve", "bhyve guest", &["bhyve bhyve"], &["BHYVE"]),
-    hypervisor("ACRN", "acrn guest", &["ACRNACRNACRN"], &[]),
-    hypervisor("QNX", "qnx guest", &["QNXQVMBSQG"], &[]),
-    hypervisor("Apple Virtualization", "apple guest", &["Apple VZ"], &["Apple Virtualization"]),
+    row("VMware", "vmware guest", &["VMwareVMware"], &["VMware"]),
+    KnownPlatform { clock: Some("xen"), ..row("Xen", "xen guest", &["XenVMMXenVMM"], &["Xen"]) },
+    row("bhyve", "bhyve guest", &["bhyve bhyve"], &["BHYVE"]),
+    row("ACRN", "acrn guest", &["ACRNACRNACRN"], &[]),
+    row("QNX", "qnx guest", &["QNXQVMBSQG"], &[]),
+    row("Apple Virtualization", "apple guest", &["Apple VZ"], &["Apple Virtualization"]),
     KnownPlatform {
         clock: Some("kvm-clock"),
-        ..hypervisor(
+        ..row(
             "KVM",
             "kvm guest",
             &["KVMKVMKVM", "Linux KVM Hv"],
@@ -104,7 +96,7 @@ static KNOWN: &[KnownPlatform] = &[
     },
     KnownPlatform {
         clock: Some("hyperv_clocksource"),
-        ..hypervisor(
+        ..row(
             "Hyper-V",
             "hyper-v guest",
             &["Microsoft Hv"],
@@ -217,7 +209,7 @@ fn hypervisor_below(system: &dyn System, cpuinfo: &str) -> Option<PlaceLayer> {
     let text = |path: &str| sysfs::text(system, Path::new(path)).value().cloned();
     let signs = Signs::read(system, cpuinfo);
     if let Some(kind) = text("/sys/hypervisor/type") {
-        return Some(named_by_kernel(system, &kind, &signs));
+        return Some(describe_xen(system, &kind, &signs));
     }
     if let Some(tree) = text("/proc/device-tree/hypervisor/compatible") {
         let word = tree.trim_start_matches("linux,").to_owned();
@@ -226,13 +218,7 @@ fn hypervisor_below(system: &dyn System, cpuinfo: &str) -> Option<PlaceLayer> {
         let signs = vec![format!("device tree: {tree}")];
         return Some(PlaceLayer { kind: PlaceKind::Hypervisor, name, signs });
     }
-    let first = |is_it: &dyn Fn(&KnownPlatform) -> bool| KNOWN.iter().find(|known| is_it(known));
-    let known = first(&|known| known.is_imitator && signs.has_firmware(known))
-        .or_else(|| first(&|known| signs.signature_of(known).is_some()))
-        .or_else(|| signs.emulated.as_ref().and(KNOWN.first()))
-        .or_else(|| first(&|known| signs.has_firmware(known)))
-        .or_else(|| first(&|known| signs.flagged && signs.has_clock(known)));
-    match known {
+    match signs.find_platform() {
         Some(known) => Some(PlaceLayer {
             kind: known.kind,
             name: known.name.to_owned(),
@@ -248,8 +234,8 @@ fn hypervisor_below(system: &dyn System, cpuinfo: &str) -> Option<PlaceLayer> {
 
 const FLAG: &str = "CPUID: hypervisor flag";
 
-/// The hypervisor named by the kernel: Xen, with the kind of guest.
-fn named_by_kernel(system: &dyn System, kind: &str, signs: &Signs) -> PlaceLayer {
+/// Describes the hypervisor that the kernel names (Xen), with the kind of guest.
+fn describe_xen(system: &dyn System, kind: &str, signs: &Signs) -> PlaceLayer {
     let text = |path: &str| sysfs::text(system, Path::new(path)).value().cloned();
     let known = KNOWN.iter().find(|known| known.name.eq_ignore_ascii_case(kind));
     let capabilities = text("/proc/xen/capabilities").unwrap_or_default();
@@ -287,9 +273,20 @@ impl Signs {
         }
     }
 
+    /// The known platform with the most reliable evidence.
+    fn find_platform(&self) -> Option<&'static KnownPlatform> {
+        let first = |fits: &dyn Fn(&KnownPlatform) -> bool| KNOWN.iter().find(|known| fits(known));
+        first(&|known| known.is_imitator && self.has_firmware(known))
+            .or_else(|| first(&|known| self.signature_of(known).is_some()))
+            // The first row is QEMU TCG.
+            .or_else(|| self.emulated.as_ref().and(KNOWN.first()))
+            .or_else(|| first(&|known| self.has_firmware(known)))
+            .or_else(|| first(&|known| self.flagged && self.has_clock(known)))
+    }
+
     fn signature_of(&self, known: &KnownPlatform) -> Option<&String> {
-        let is_its = |seen: &&String| known.signatures.iter().any(|sign| seen.contains(sign));
-        self.signatures.iter().find(is_its)
+        let is_known = |found: &&String| known.signatures.iter().any(|sign| found.contains(sign));
+        self.signatures.iter().find(is_known)
     }
 
     fn has_firmware(&self, known: &KnownPlatform) -> bool {

@@ -1,5 +1,4 @@
-//! Virtual machines with a drive that Assay implements: the backend of the drive, and the messages to and from the
-//! program in the machine.
+//! Virtual machines with a drive that Assay implements, and the messages to and from the program in them.
 
 use std::sync::Arc;
 

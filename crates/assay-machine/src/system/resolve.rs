@@ -10,7 +10,8 @@ use assay_core::presence::Presence;
 use super::mounts::{self, MountEntry};
 use super::site::{Backing, LOOP_IN_MEMORY, Layer, Mount, Site, TargetKind};
 use super::{
-    DeviceNumber, Errno, FileKind, System, compression, devices, encryption, io_limits, sysfs,
+    DeviceNumber, Errno, FileKind, FileStatus, System, compression, devices, encryption, io_limits,
+    sysfs,
 };
 
 /// Mounts followed below the first one: more is a circle.
@@ -95,6 +96,7 @@ pub fn lock_names(site: &Site) -> Vec<String> {
     names.into_iter().collect()
 }
 
+/// Where a file system or device stores its data; block devices by kernel name.
 enum Ground {
     Blocks(Vec<String>),
     Memory,
@@ -109,6 +111,7 @@ struct NamedTarget<'a> {
     device: DeviceNumber,
 }
 
+/// The way from a target down to its devices.
 struct Descent<'a> {
     system: &'a dyn System,
     table: io::Result<Vec<MountEntry>>,
@@ -136,7 +139,9 @@ impl<'a> Descent<'a> {
         }
         let table = self.table.as_deref().unwrap_or_default();
         let mount = mounts::find(table, path, Some(device)).map(|entry| entry.mount.clone());
-        self.met.extend(mount.clone().filter(|mount| !self.met.contains(mount)));
+        if let Some(mount) = mount.as_ref().filter(|mount| !self.met.contains(mount)) {
+            self.met.push(mount.clone());
+        }
         if device.major != 0 {
             return self.device(device);
         }
@@ -215,9 +220,10 @@ impl<'a> Descent<'a> {
     fn fuse(&mut self, mount: &Mount, depth: usize) -> Ground {
         let source = Path::new(&mount.source);
         // Many FUSE programs have /dev/fuse as source, which stores no data.
-        let stores_data = |kind| kind != FileKind::CharacterDevice && kind != FileKind::Other;
-        if source.is_absolute() && self.system.status(source).is_ok_and(|own| stores_data(own.kind))
-        {
+        let stores_data = |status: FileStatus| {
+            !matches!(status.kind, FileKind::CharacterDevice | FileKind::Other)
+        };
+        if source.is_absolute() && self.system.status(source).is_ok_and(stores_data) {
             return self.follow(source, depth);
         }
         if mount.source.contains(":/") {
@@ -297,20 +303,17 @@ impl<'a> Descent<'a> {
             compression => compression,
         };
         let encryption = encryption::find(self.system, &named.path, &self.met, &layers);
-        let no_mount = match named.kind {
-            TargetKind::Device => "the target is a block device".to_owned(),
-            _ => self.no_mount(),
-        };
+        let no_mount = self.no_mount();
         let mut met = self.met.into_iter();
         let mount = match named.kind {
-            TargetKind::Device => None,
-            _ => met.next(),
+            TargetKind::Device => Presence::absent("the target is a block device"),
+            _ => Presence::from_option(met.next(), no_mount),
         };
         Site {
             target: named.target.to_owned(),
             kind: named.kind,
             path: named.path,
-            mount: Presence::from_option(mount, no_mount),
+            mount,
             followed: met.collect(),
             device: named.device,
             backing,
@@ -329,15 +332,15 @@ impl<'a> Descent<'a> {
 /// A removed backing file is named `FILE (deleted)`: its directory still identifies the file system.
 fn existing_path(system: &dyn System, file: &Path) -> PathBuf {
     let text = file.to_string_lossy();
-    let removed = text.strip_suffix(" (deleted)").map(PathBuf::from);
-    match removed {
-        Some(removed) if system.status(file).is_err() => removed
-            .ancestors()
-            .skip(1)
-            .find(|directory| system.status(directory).is_ok())
-            .map_or(removed.clone(), Path::to_path_buf),
-        _ => file.to_path_buf(),
+    let Some(removed) = text.strip_suffix(" (deleted)").map(Path::new) else {
+        return file.to_path_buf();
+    };
+    // A file may really be named so.
+    if system.status(file).is_ok() {
+        return file.to_path_buf();
     }
+    let mut directories = removed.ancestors().skip(1);
+    directories.find(|path| system.status(path).is_ok()).unwrap_or(removed).to_path_buf()
 }
 
 /// The counted devices, the devices that contain them and the devices below, but nothing below a loop device.

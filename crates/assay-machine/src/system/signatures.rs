@@ -3,7 +3,7 @@
 //!
 //! Both programs read a device that Assay has opened, so names cannot lead them to another one. `wipefs` lists
 //! everything on a whole device or partition, even with a wrong checksum. `blkid` also reads a range, so it needs no
-//! device node of a partition. Neither recognizes a copy of a superblock without the original; [`copies`] does.
+//! device node of a partition. Neither recognizes a copy of a superblock without the original; [`find_copies`] does.
 
 use std::fs::File;
 use std::io;
@@ -77,18 +77,18 @@ pub fn in_range(
         return Ok(found);
     }
     require_programs(system, device)?;
-    let readable = readable(system, device, range)?;
-    if let Some(node) = node.filter(|_| readable == *range) {
-        add(&mut found, wipefs(system, node)?);
+    let readable = &readable_part(system, device, range)?;
+    // wipefs reads a whole node, and treats unreadable data as blank.
+    if let Some(node) = node.filter(|_| readable == range) {
+        merge(&mut found, wipefs(system, node)?);
     }
-    let range = &readable;
-    match blkid(system, device, range, None)? {
-        Some(recognised) => add(&mut found, recognised),
+    match blkid(system, device, readable, None)? {
+        Some(recognised) => merge(&mut found, recognised),
         // wipefs has listed all of them.
         None if found.len() > 1 => {}
         None => return Err(ambivalent()),
     }
-    add(&mut found, copies(system, device, range)?);
+    merge(&mut found, find_copies(system, device, readable)?);
     for signature in &found {
         let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "_-.".contains(sign);
         if signature.name.is_empty() || !signature.name.chars().all(is_plain) {
@@ -103,7 +103,7 @@ pub fn in_range(
 }
 
 /// Adds signatures with new names, and new facts about known names.
-fn add(found: &mut Vec<Signature>, more: Vec<Signature>) {
+fn merge(found: &mut Vec<Signature>, more: Vec<Signature>) {
     for new in more {
         match found.iter_mut().find(|known| known.name == new.name) {
             Some(known) => {
@@ -137,7 +137,10 @@ pub fn superblocks(
         return Ok(Superblocks::default());
     }
     require_programs(system, &file)?;
-    require_readable(system, &file, &range)?;
+    // Both programs treat unreadable data as blank.
+    if readable_part(system, &file, &range)? != range {
+        return Err(Errno::IO.into());
+    }
     let offsets = |found: Vec<Signature>| found.iter().map(|copy| start + copy.offset).collect();
     // One type per query: other signatures on the device cannot make the answer ambiguous.
     for kind in CREATED.split(' ') {
@@ -146,7 +149,7 @@ pub fn superblocks(
             // mdadm puts a host and a colon before the name of an array.
             let name = own.label.as_deref().map(|name| name.rsplit(':').next().unwrap_or(name));
             if name == Some(label) {
-                let mut copies = copies(system, &file, &range)?;
+                let mut copies = find_copies(system, &file, &range)?;
                 copies.retain(|copy| copy.uuid.is_some() && copy.uuid == own.uuid);
                 return Ok(Superblocks { has_original: true, copies: offsets(copies) });
             }
@@ -155,7 +158,7 @@ pub fn superblocks(
     if !blkid(system, &file, &range, None)?.is_some_and(|all| all.is_empty()) {
         return Ok(Superblocks::default());
     }
-    let mut copies = copies(system, &file, &range)?;
+    let mut copies = find_copies(system, &file, &range)?;
     copies.retain(|copy| copy.label.as_deref() == Some(label));
     Ok(Superblocks { has_original: false, copies: offsets(copies) })
 }
@@ -186,18 +189,13 @@ fn require_programs(system: &dyn System, device: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Fails if the ends of a range cannot be read: both programs treat unreadable data as blank.
-fn require_readable(system: &dyn System, device: &File, range: &Range<u64>) -> io::Result<()> {
-    if readable(system, device, range)? == *range { Ok(()) } else { Err(Errno::IO.into()) }
-}
-
 /// Returns the readable part of a range: its beginning if the medium fails at the end (EIO). An unreadable
 /// beginning is a failure: it may hide a table of partitions that can be rescued.
-fn readable(system: &dyn System, device: &File, range: &Range<u64>) -> io::Result<Range<u64>> {
+fn readable_part(system: &dyn System, device: &File, range: &Range<u64>) -> io::Result<Range<u64>> {
     let length = (range.end - range.start).min(ENDS);
     let mut bytes = vec![0; length as usize];
-    read(system, device, range.start, &mut bytes)?;
-    match read(system, device, range.end - length, &mut bytes) {
+    read_exact(system, device, range.start, &mut bytes)?;
+    match read_exact(system, device, range.end - length, &mut bytes) {
         Ok(()) => Ok(range.clone()),
         Err(error) if Errno::find(&error) == Some(Errno::IO) => {
             Ok(range.start..range.start + length)
@@ -206,7 +204,7 @@ fn readable(system: &dyn System, device: &File, range: &Range<u64>) -> io::Resul
     }
 }
 
-fn read(system: &dyn System, device: &File, offset: u64, into: &mut [u8]) -> io::Result<()> {
+fn read_exact(system: &dyn System, device: &File, offset: u64, into: &mut [u8]) -> io::Result<()> {
     let mut done = 0;
     while done < into.len() {
         match system.read_at(device, offset + done as u64, &mut into[done..])? {
@@ -227,7 +225,7 @@ fn wipefs(system: &dyn System, node: &File) -> io::Result<Vec<Signature>> {
     let answer = system.told_of("wipefs", &words, node)?;
     let complaint = answer.complaint.trim();
     if answer.code != Some(0) || !complaint.is_empty() {
-        return Err(failed("wipefs", answer.code, complaint));
+        return Err(program_failure("wipefs", answer.code, complaint));
     }
     // util-linux before 2.37 prints nothing instead of an empty list.
     if answer.text.trim().is_empty() {
@@ -257,11 +255,11 @@ fn blkid(
         (Some(0), "") => parse_export(&answer.text).map(Some),
         (Some(NOTHING), "") => Ok(Some(Vec::new())),
         (Some(AMBIVALENT), _) => Ok(None),
-        (code, complaint) => Err(failed("blkid", code, complaint)),
+        (code, complaint) => Err(program_failure("blkid", code, complaint)),
     }
 }
 
-fn failed(program: &str, code: Option<i32>, complaint: &str) -> io::Error {
+fn program_failure(program: &str, code: Option<i32>, complaint: &str) -> io::Error {
     let code = code.map_or("a signal".to_owned(), |code| format!("exit code {code}"));
     io::Error::other(format!("{program} failed with {code}: {complaint}"))
 }
@@ -299,10 +297,11 @@ fn unescape(value: &str) -> String {
 }
 
 /// Returns superblock copies of ext and btrfs and headers of a GPT, with their offsets in the range.
-fn copies(system: &dyn System, device: &File, range: &Range<u64>) -> io::Result<Vec<Signature>> {
+fn find_copies(system: &dyn System, file: &File, range: &Range<u64>) -> io::Result<Vec<Signature>> {
     let length = range.end - range.start;
     let mut found = Vec::new();
     let mut block = [0; KIB as usize];
+    // A GPT begins in the second sector and has a copy in the last one; btrfs has copies at 64 MiB and 256 GiB.
     let mut places = vec![512, 4 * KIB, 64 * MIB, 256 << 30];
     places.extend([512, 4 * KIB].iter().filter_map(|back| length.checked_sub(*back)));
     // Groups of blocks that begin with a copy, and the first group of clusters of 16 blocks (`bigalloc`). A group has
@@ -320,14 +319,14 @@ fn copies(system: &dyn System, device: &File, range: &Range<u64>) -> io::Result<
         }
         block.fill(0);
         let count = (length - offset).min(KIB) as usize;
-        read(system, device, range.start + offset, &mut block[..count])?;
-        found.extend(copy_in(&block, offset));
+        read_exact(system, file, range.start + offset, &mut block[..count])?;
+        found.extend(parse_copy(&block, offset));
     }
     Ok(found)
 }
 
-/// Recognizes the signature at an offset by its first bytes.
-fn copy_in(block: &[u8; KIB as usize], offset: u64) -> Option<Signature> {
+/// Recognizes a GPT header, or a copy of a btrfs or ext superblock that belongs at this offset.
+fn parse_copy(block: &[u8; KIB as usize], offset: u64) -> Option<Signature> {
     let u16_at = |at: usize| u64::from(u16::from_le_bytes([block[at], block[at + 1]]));
     let u32_at = |at: usize| u16_at(at) | u16_at(at + 2) << 16;
     let u64_at = |at: usize| u32_at(at) | u32_at(at + 4) << 32;
@@ -337,9 +336,10 @@ fn copy_in(block: &[u8; KIB as usize], offset: u64) -> Option<Signature> {
     if &block[0x40..0x48] == b"_BHRfS_M" && u64_at(0x30) == offset {
         return Some(signature("btrfs", "filesystem", offset, uuid_at(block, 0x20)));
     }
+    // ext: the group of the copy, blocks of 1 KiB << shift, the first block, blocks per group, and the magic number.
     let (group, shift) = (u16_at(0x5a), u32_at(0x18).min(6));
-    let begins = (u32_at(0x14) + group * u32_at(0x20)) << (10 + shift);
-    if u16_at(0x38) == 0xef53 && group > 0 && begins == offset {
+    let copy_start = (u32_at(0x14) + group * u32_at(0x20)) << (10 + shift);
+    if u16_at(0x38) == 0xef53 && group > 0 && copy_start == offset {
         let (journal, incompatible, read_only) = (u32_at(0x5c) & 4, u32_at(0x60), u32_at(0x64));
         let name = match journal {
             _ if incompatible & !0x16 != 0 || read_only & !7 != 0 => "ext4",

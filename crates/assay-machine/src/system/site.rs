@@ -206,15 +206,11 @@ impl Site {
         }
     }
 
+    /// A loop device that Assay will create.
     pub fn loop_to_be(size_bytes: u64) -> Self {
-        let number = DeviceNumber { major: 7, minor: 0 };
-        let layer = Layer {
-            name: "loop".to_owned(),
-            number,
-            kind: "loop".to_owned(),
-            below: Vec::new(),
-            size_bytes,
-        };
+        let (number, name) = (DeviceNumber { major: 7, minor: 0 }, "loop".to_owned());
+        let (kind, below) = (name.clone(), Vec::new());
+        let layer = Layer { name, number, kind, below, size_bytes };
         Self {
             target: NEW_LOOP_DEVICE.to_owned(),
             kind: TargetKind::Device,
@@ -234,6 +230,7 @@ impl Site {
         self.layers.iter().filter(|layer| layer.number.major == MD_MAJOR)
     }
 
+    /// Names of all devices below the arrays, at any depth.
     pub fn below_arrays(&self) -> BTreeSet<&str> {
         let mut waiting: Vec<&String> = self.arrays().flat_map(|array| &array.below).collect();
         let mut found = BTreeSet::new();

@@ -29,6 +29,7 @@ pub fn has(system: &dyn System, path: &Path) -> io::Result<bool> {
 }
 
 fn parse_area(line: &str) -> Option<SwapArea> {
+    // Columns from the right: priority, used, size, type, path.
     let mut words = line.split_whitespace().rev();
     let priority = words.next()?.parse().ok()?;
     let kib = |word: &str| word.parse::<u64>().ok()?.checked_mul(1024);

@@ -32,21 +32,17 @@ pub fn fault(
 }
 
 /// Returns the first fault on the path to a directory: someone other than root and `owner` may reach or replace it.
-pub fn fault_on_way(
-    system: &dyn System,
-    directory: &Path,
-    owner: u32,
-) -> io::Result<Option<String>> {
+pub fn fault_on_way(system: &dyn System, path: &Path, owner: u32) -> io::Result<Option<String>> {
     let is_plain = |part| matches!(part, Component::RootDir | Component::Normal(_));
-    if !directory.is_absolute() || !directory.components().all(is_plain) {
-        return Ok(Some(format!("{} is not an absolute path", directory.display())));
+    if !path.is_absolute() || !path.components().all(is_plain) {
+        return Ok(Some(format!("{} is not an absolute path", path.display())));
     }
-    let mut parts: Vec<&Path> = directory.ancestors().collect();
+    let mut parts: Vec<&Path> = path.ancestors().collect();
     parts.reverse();
     // From the top: nobody else can replace files below a directory that passed.
     for part in parts {
         // In a sticky directory, such as /tmp, others cannot replace files of a user. Root still refuses it.
-        let is_sticky = part != directory && system.status(part)?.mode & STICKY != 0;
+        let is_sticky = part != path && system.status(part)?.mode & STICKY != 0;
         let closed = if is_sticky && owner != 0 { 0 } else { OTHERS_WRITE };
         if let Some(fault) = fault(system, part, &[owner], closed)? {
             return Ok(Some(format!("{}: {fault}", part.display())));

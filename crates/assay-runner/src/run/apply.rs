@@ -82,8 +82,8 @@ pub fn propose(system: &dyn System, id: &str, arm: &Arm, site: &Site) -> Proposa
                 }
             }
             Err(why) => {
-                let typed = permanent::typed(&Arm::from([(name.into(), level.into())]), site);
-                let line = typed.first().cloned().unwrap_or_else(|| format!("{name}={level}"));
+                let commands = permanent::commands(&Arm::from([(name.into(), level.into())]), site);
+                let line = commands.first().cloned().unwrap_or_else(|| format!("{name}={level}"));
                 proposal.by_hand.push((line, why));
             }
         }
@@ -170,9 +170,9 @@ fn manual_steps(arm: &Arm, site: &Site) -> Vec<(String, String)> {
     if let Some(lost) = permanent::lost(arm, site) {
         steps.push((format!("# {lost}"), "move the files elsewhere first".to_owned()));
     }
-    let made = permanent::made(arm, site);
+    let made = permanent::by_hand(arm, site);
     for layer in &made {
-        let acts = layer.typed.acts.iter();
+        let acts = layer.commands.acts.iter();
         steps.extend(acts.map(|act| (act.to_string(), layer.why.to_owned())));
     }
     let lasting = made.iter().filter_map(|layer| layer.lasting.clone());

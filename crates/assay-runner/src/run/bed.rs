@@ -287,7 +287,7 @@ impl<'a> TestBed<'a> {
         // same file, the first in rank determines it.
         let (mut settings, mut others): (Vec<Setting>, Vec<Setting>) = (Vec::new(), Vec::new());
         for setting in of_arm {
-            let setting = factors::located(self.system, setting)?;
+            let setting = factors::locate(self.system, setting)?;
             if !settings.iter().any(|known| known.path == setting.path) {
                 settings.push(setting);
             }

@@ -95,10 +95,10 @@ impl BpfTrace {
             let text = format!("this kernel has no BTF ({KERNEL_TYPES}: {error})");
             io::Error::new(io::ErrorKind::Unsupported, text)
         })?;
-        let types = Btf::from_sys_fs().map_err(|error| plain(&error))?;
+        let types = Btf::from_sys_fs().map_err(|error| readable_error(&error))?;
         let traced = btf::enumerator(&content, "BIO_TRACE_COMPLETION").filter(|bit| *bit < 16);
         let mut loaded = load(devices, traced, room, &types)?;
-        let ring = room.map(|_| ring(&mut loaded)).transpose()?;
+        let ring = room.map(|_| open_ring(&mut loaded)).transpose()?;
         let notes = attach(&mut loaded, &types, traced.is_some())?;
         Ok(Self { loaded, devices: devices.len(), notes, ring })
     }
@@ -106,14 +106,16 @@ impl BpfTrace {
     /// Everything that was counted so far.
     pub fn read(&mut self) -> io::Result<BlockTotals> {
         let map = self.loaded.map("totals").ok_or(io::ErrorKind::NotFound)?;
-        let totals = PerCpuArray::<_, BpfTotals>::try_from(map).map_err(|error| plain(&error))?;
+        let totals =
+            PerCpuArray::<_, BpfTotals>::try_from(map).map_err(|error| readable_error(&error))?;
         let mut found = BlockTotals { notes: self.notes.clone(), ..BlockTotals::default() };
         for device in 0..self.devices {
             let counted = device_totals(&totals, device, &mut found)?;
             found.devices.push(counted);
         }
         for name in COUNTING {
-            found.lost_events += fact(&self.loaded, name, "recursion_misses").unwrap_or_default();
+            found.lost_events +=
+                program_info(&self.loaded, name, "recursion_misses").unwrap_or_default();
         }
         Ok(found)
     }
@@ -126,23 +128,23 @@ impl BpfTrace {
         while let Some(record) = ring.next() {
             let record: &[u8; RECORD_BYTES] =
                 record[..].try_into().map_err(|_| io::ErrorKind::InvalidData)?;
-            each(request(record).ok_or(io::ErrorKind::InvalidData)?);
+            each(parse_record(record).ok_or(io::ErrorKind::InvalidData)?);
         }
         Ok(())
     }
 }
 
-/// One request as the kernel writes it.
-fn request(record: &[u8; RECORD_BYTES]) -> Option<BlockRequest> {
+/// Parses a request as the kernel writes it.
+fn parse_record(record: &[u8; RECORD_BYTES]) -> Option<BlockRequest> {
     let (words, _) = record.as_chunks::<8>();
     let word = |at: usize| u64::from_ne_bytes(words[at]);
-    let seen = |at: usize| Some(word(at)).filter(|ns| *ns > 0);
+    let observed = |at: usize| Some(word(at)).filter(|ns| *ns > 0);
     let [b0, b1, b2, b3, d0, d1, class, flags] = words[4];
     Some(BlockRequest {
         device: u16::from_ne_bytes([d0, d1]),
         class: *BlockClass::ALL.get(usize::from(class))?,
-        arrived_ns: seen(0),
-        issued_ns: seen(1),
+        arrived_ns: observed(0),
+        issued_ns: observed(1),
         ended_ns: word(2),
         offset_bytes: word(3).saturating_mul(SECTOR_BYTES),
         bytes: u32::from_ne_bytes([b0, b1, b2, b3]),
@@ -150,11 +152,12 @@ fn request(record: &[u8; RECORD_BYTES]) -> Option<BlockRequest> {
     })
 }
 
-fn ring(loaded: &mut Ebpf) -> io::Result<Ring> {
+fn open_ring(loaded: &mut Ebpf) -> io::Result<Ring> {
     let map = loaded.take_map("requests").ok_or(io::ErrorKind::NotFound)?;
-    RingBuf::try_from(map).map(Ring).map_err(|error| plain(&error))
+    RingBuf::try_from(map).map(Ring).map_err(|error| readable_error(&error))
 }
 
+/// Loads the program for these devices. `traced` is the bit of a traced bio, if known; `room` is the size of the ring.
 fn load(
     devices: &[(u32, u32)],
     traced: Option<u32>,
@@ -181,7 +184,7 @@ fn load(
         .override_global("recording", &recording, true)
         .map_max_entries("totals", classes * count.max(1))
         .load(OBJECT)
-        .map_err(|error| plain(&error))
+        .map_err(|error| readable_error(&error))
 }
 
 /// Attaches every program; returns notes on those that failed.
@@ -197,8 +200,8 @@ fn attach(loaded: &mut Ebpf, types: &Btf, flag_is_known: bool) -> io::Result<Vec
             continue;
         }
         let program: &mut BtfTracePoint = program(loaded, name)?;
-        program.load(event, types).map_err(|error| plain(&error))?;
-        program.attach().map_err(|error| plain(&error))?;
+        program.load(event, types).map_err(|error| readable_error(&error))?;
+        program.attach().map_err(|error| readable_error(&error))?;
     }
     Ok(notes)
 }
@@ -209,7 +212,7 @@ fn attach_held_back(loaded: &mut Ebpf, types: &Btf, flag_is_known: bool) -> io::
     }
     let (name, function) = HELD_BACK;
     let no_watch = |error: aya::programs::ProgramError| {
-        io::Error::other(format!("cannot attach to {function} ({})", deepest(&error)))
+        io::Error::other(format!("cannot attach to {function} ({})", innermost_message(&error)))
     };
     let program: &mut FExit = program(loaded, name)?;
     program.load(function, types).map_err(no_watch)?;
@@ -222,7 +225,7 @@ where
     &'a mut T: TryFrom<&'a mut Program, Error = aya::programs::ProgramError>,
 {
     let found = loaded.program_mut(name).ok_or(io::ErrorKind::NotFound)?;
-    found.try_into().map_err(|error: aya::programs::ProgramError| plain(&error))
+    found.try_into().map_err(|error: aya::programs::ProgramError| readable_error(&error))
 }
 
 fn device_totals(
@@ -234,9 +237,9 @@ fn device_totals(
     for (class, into) in found.iter_mut().enumerate() {
         let entry = u32::try_from(device * super::BlockClass::ALL.len() + class);
         let entry = entry.map_err(io::Error::other)?;
-        let values = totals.get(&entry, 0).map_err(|error| plain(&error))?;
+        let values = totals.get(&entry, 0).map_err(|error| readable_error(&error))?;
         for value in values.iter() {
-            add(into, value);
+            add_counts(into, value);
             all.unseen_beginnings += value.unseen;
             all.unrecorded += value.unrecorded;
         }
@@ -244,30 +247,31 @@ fn device_totals(
     Ok(found)
 }
 
-fn add(into: &mut ClassTotals, value: &BpfTotals) {
-    into.requests += value.requests;
-    into.failed += value.failed;
-    into.bytes += value.bytes;
-    for (into, latencies) in [(&mut into.queued, &value.queued), (&mut into.issued, &value.issued)]
-    {
-        let LatencyTotals { sum_ns, buckets } = into;
-        *sum_ns += latencies.sum_ns;
-        for (into, count) in buckets.iter_mut().zip(&latencies.buckets) {
-            *into += count;
-        }
+fn add_counts(totals: &mut ClassTotals, value: &BpfTotals) {
+    totals.requests += value.requests;
+    totals.failed += value.failed;
+    totals.bytes += value.bytes;
+    add_latencies(&mut totals.queued, &value.queued);
+    add_latencies(&mut totals.issued, &value.issued);
+}
+
+fn add_latencies(totals: &mut LatencyTotals, latencies: &BpfLatencies) {
+    totals.sum_ns += latencies.sum_ns;
+    for (sum, count) in totals.buckets.iter_mut().zip(&latencies.buckets) {
+        *sum += count;
     }
 }
 
 /// Returns a number from the kernel's program info.
-fn fact(loaded: &Ebpf, name: &str, what: &str) -> Option<u64> {
+fn program_info(loaded: &Ebpf, name: &str, what: &str) -> Option<u64> {
     let descriptor = loaded.program(name)?.fd().ok()?.as_fd().as_raw_fd();
     let text = fs::read_to_string(format!("/proc/self/fdinfo/{descriptor}")).ok()?;
     text.lines().find_map(|line| line.strip_prefix(what)?.strip_prefix(':')?.trim().parse().ok())
 }
 
 /// Formats an error in one line, with a hint if a privilege is missing.
-fn plain(error: &(dyn Error + 'static)) -> io::Error {
-    let text = deepest(error);
+fn readable_error(error: &(dyn Error + 'static)) -> io::Error {
+    let text = innermost_message(error);
     let mut cause = Some(error);
     while let Some(inner) = cause {
         let kind = inner.downcast_ref::<io::Error>().map(io::Error::kind);
@@ -281,7 +285,7 @@ fn plain(error: &(dyn Error + 'static)) -> io::Error {
 }
 
 /// The first line of the innermost cause.
-fn deepest(error: &(dyn Error + 'static)) -> String {
+fn innermost_message(error: &(dyn Error + 'static)) -> String {
     let mut inner = error;
     while let Some(cause) = inner.source() {
         inner = cause;

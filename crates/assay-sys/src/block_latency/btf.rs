@@ -1,7 +1,6 @@
-//! Finds a value in the kernel's type information that relocation does not support: an enumerator of an anonymous
-//! enumeration.
+//! Finds an enumerator of an anonymous enumeration in the kernel's type information: relocation does not support it.
 
-/// Words after a type, by its kind: a fixed number, or a number per member.
+/// Words after a type, by its kind (`BTF_KIND_*` of linux/btf.h): a fixed number, or a number per member.
 fn extra_words(kind: u32, members: usize) -> Option<usize> {
     match kind {
         1 | 14 | 17 => Some(1),
@@ -28,11 +27,11 @@ pub fn enumerator(btf: &[u8], name: &str) -> Option<u32> {
     let (types, strings) = (section(8)?, section(16)?);
     let sought = format!("\0{name}\0");
     let at = strings.windows(sought.len()).position(|window| window == sought.as_bytes())? + 1;
-    value(types, u32::try_from(at).ok()?)
+    find_value(types, u32::try_from(at).ok()?)
 }
 
 /// The value of the enumerator whose name is at this offset in the strings.
-fn value(types: &[u8], name_at: u32) -> Option<u32> {
+fn find_value(types: &[u8], name_at: u32) -> Option<u32> {
     let mut at = 0;
     while at + 12 <= types.len() {
         let info = word(types, at + 4)?;

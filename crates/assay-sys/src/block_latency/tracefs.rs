@@ -1,8 +1,7 @@
 //! Requests from the kernel's trace, if BPF programs cannot be loaded: a tracefs instance with the block events of the
 //! watched devices, read by a thread.
 //!
-//! Times in the text are whole microseconds. More events are lost than with BPF: each event passes through a ring of
-//! its CPU, which counts overflow as lost.
+//! Times are whole microseconds. More events are lost than with BPF: the rings of the CPUs overflow.
 
 mod events;
 
@@ -65,7 +64,7 @@ struct Instance(PathBuf);
 impl Trace {
     /// Begins to count on these whole disks.
     pub fn begin(devices: &[(u32, u32)]) -> io::Result<Self> {
-        let Some(root) = root() else {
+        let Some(root) = find_root() else {
             let text =
                 "tracefs is not mounted, or not readable for this user (/sys/kernel/tracing)";
             return Err(io::Error::new(io::ErrorKind::NotFound, text));
@@ -84,10 +83,10 @@ impl Trace {
             stop: AtomicBool::new(false),
             failed: Mutex::new(None),
         });
-        let seen = Arc::clone(&shared);
+        let state = Arc::clone(&shared);
         let reader = thread::Builder::new()
             .name("assay-trace".to_owned())
-            .spawn(move || seen.follow(pipe))?;
+            .spawn(move || state.read_pipe(pipe))?;
         Ok(Self { instance, shared, reader: Some(reader), marks: 0 })
     }
 
@@ -144,7 +143,8 @@ impl TraceState {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn follow(&self, mut pipe: File) {
+    /// Reads the pipe until stopped.
+    fn read_pipe(&self, mut pipe: File) {
         let mut bytes = vec![0; 1 << 16];
         let mut rest = Vec::new();
         while !self.stop.load(Ordering::Relaxed) {
@@ -170,7 +170,7 @@ impl TraceState {
         let Some(end) = rest.iter().rposition(|byte| *byte == b'\n') else { return };
         let mut matcher = self.matcher();
         for line in String::from_utf8_lossy(&rest[..end]).lines() {
-            matcher.take(line);
+            matcher.read_line(line);
         }
         rest.drain(..=end);
     }
@@ -181,9 +181,9 @@ impl Instance {
     fn new(root: &Path) -> io::Result<(Self, File)> {
         let mut tries = 3;
         loop {
-            let instance = Self::make(root)?;
+            let instance = Self::create(root)?;
             tries -= 1;
-            match instance.pipe() {
+            match instance.open_pipe() {
                 // Another process took the instance for a stale one.
                 Err(_) if tries > 0 && !instance.0.exists() => {}
                 pipe => return pipe.map(|pipe| (instance, pipe)),
@@ -191,18 +191,18 @@ impl Instance {
         }
     }
 
-    fn make(root: &Path) -> io::Result<Self> {
+    fn create(root: &Path) -> io::Result<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("{PREFIX}{}-{number}", std::process::id());
         let path = root.join("instances").join(name);
         match fs::create_dir(&path) {
             Ok(()) => Ok(Self(path)),
-            Err(error) => Err(with(&error, "cannot create a trace instance")),
+            Err(error) => Err(with_context(&error, "cannot create a trace instance")),
         }
     }
 
-    /// Clock, rings, and the events with their filters; the events last.
+    /// Sets clock, rings and filters, and enables the events last.
     fn set_up(&self, watched: &[TracedNumbers]) -> io::Result<()> {
         self.write("trace_clock", "mono")?;
         // The size applies to each ring, and every CPU has one, independent of our affinity.
@@ -213,7 +213,7 @@ impl Instance {
         let all = EVENTS.iter().copied().chain(bio_based);
         for event in all.clone() {
             // Without a filter the result is the same, only slower.
-            let _ = self.write(&format!("events/block/{event}/filter"), &filter(watched));
+            let _ = self.write(&format!("events/block/{event}/filter"), &device_filter(watched));
         }
         for event in all {
             self.write(&format!("events/block/{event}/enable"), "1")?;
@@ -221,27 +221,26 @@ impl Instance {
         Ok(())
     }
 
-    fn pipe(&self) -> io::Result<File> {
-        // O_NONBLOCK.
+    fn open_pipe(&self) -> io::Result<File> {
         let options = &mut OpenOptions::new();
         let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
         let pipe = options.read(true).custom_flags(flags).open(self.0.join("trace_pipe"));
-        pipe.map_err(|error| with(&error, "cannot open the trace"))
+        pipe.map_err(|error| with_context(&error, "cannot open the trace"))
     }
 
     fn write(&self, name: &str, text: &str) -> io::Result<()> {
         let file = OpenOptions::new().write(true).open(self.0.join(name));
         file.and_then(|mut file| file.write_all(text.as_bytes()))
-            .map_err(|error| with(&error, &format!("cannot write {name} of the trace")))
+            .map_err(|error| with_context(&error, &format!("cannot write {name} of the trace")))
     }
 
     /// Events that did not fit into the rings.
     fn lost(&self) -> io::Result<u64> {
-        let fail = |error: io::Error| with(&error, "cannot read the number of lost events");
+        let fail = |error: io::Error| with_context(&error, "cannot read the number of lost events");
         let mut lost = 0;
         for entry in fs::read_dir(self.0.join("per_cpu")).map_err(fail)? {
             let text = fs::read_to_string(entry.map_err(fail)?.path().join("stats"));
-            lost += events::lost(&text.map_err(fail)?);
+            lost += events::parse_lost(&text.map_err(fail)?);
         }
         Ok(lost)
     }
@@ -259,21 +258,21 @@ impl Drop for Instance {
     }
 }
 
-/// The watched devices and their partitions, in the words of the kernel's filters.
-fn filter(watched: &[TracedNumbers]) -> String {
+/// Filter of the kernel for the watched devices and their partitions.
+fn device_filter(watched: &[TracedNumbers]) -> String {
     let numbers = watched.iter().flat_map(|device| &device.numbers);
     let terms: Vec<String> =
         numbers.map(|(major, minor)| format!("dev == {}", major << 20 | minor)).collect();
     terms.join(" || ")
 }
 
-fn root() -> Option<&'static Path> {
+fn find_root() -> Option<&'static Path> {
     ROOTS.iter().map(Path::new).find(|root| root.join("instances").is_dir())
 }
 
 /// Removes instances of killed processes: their events would slow down every request.
 pub fn remove_stale() {
-    if let Some(root) = root() {
+    if let Some(root) = find_root() {
         remove_stale_below(root);
     }
 }
@@ -303,7 +302,7 @@ fn ring_kib(processors: usize) -> usize {
     (RINGS_KIB / processors).clamp(RING_KIB, 16 * RING_KIB)
 }
 
-fn with(error: &io::Error, what: &str) -> io::Error {
+fn with_context(error: &io::Error, what: &str) -> io::Error {
     io::Error::new(error.kind(), format!("{what}: {error}"))
 }
 

@@ -1,5 +1,4 @@
-//! Starts a child in a control group of version 2 (`clone3`, Linux 5.7). The C library has no call for this with a
-//! separate stack.
+//! Starts a child in a control group of version 2 (`clone3`, Linux 5.7), for which the C library has no call.
 
 use std::ffi::c_void;
 use std::io;

@@ -142,7 +142,7 @@ impl PlannedWork for NetworkPlan {
         let in_lab = self.peer.as_deref() == Some(LAB);
         let interface = self.interface.as_deref().filter(|_| !in_lab).unwrap_or("INTERFACE");
         let line = |discipline: Discipline| {
-            format!("with {}: {}", discipline.means.name(), discipline.typed(interface))
+            format!("with {}: {}", discipline.means.name(), discipline.by_hand(interface))
         };
         let mut lines: Vec<String> =
             self.shaper.candidates(self.rate).into_iter().map(line).collect();

@@ -102,7 +102,7 @@ fn what_a_level_takes_names_no_device() {
                 }
             }
             let typed = lines(&arm, Some(&view), &LayerBase { named: Vec::new(), members: 1 });
-            let lasting = permanent::typed(&arm, &site);
+            let lasting = permanent::commands(&arm, &site);
             for line in typed.iter().chain(&lasting) {
                 assert_eq!(strangers(line, &[]), [""; 0], "{arm:?}: {line}");
                 assert!(!line.contains("--raid-devices=1"), "{arm:?}: {line}");

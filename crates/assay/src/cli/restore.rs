@@ -212,13 +212,13 @@ fn remove_tree(system: &dyn System, tree: &Lying) -> Removal {
 
 fn read_journals(system: &dyn System, directory: &Path) -> Outcome<Journals> {
     for _ in 1..ATTEMPTS {
-        let found = journal::look_through(system, directory)?;
+        let found = journal::list_journals(system, directory)?;
         if found.busy.is_empty() {
             return Ok(found);
         }
         system.sleep(PAUSE);
     }
-    journal::look_through(system, directory)
+    journal::list_journals(system, directory)
 }
 
 fn running_text(busy: &Busy) -> String {

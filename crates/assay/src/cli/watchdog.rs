@@ -48,7 +48,7 @@ pub fn run(system: &dyn System, arguments: &WatchdogArguments) -> Outcome<()> {
 fn put_back(system: &dyn System, id: &str) -> Outcome<Report> {
     let directory = journals(&identity::state_directory(system)?);
     for _ in 0..ATTEMPTS {
-        let runs = journal::look_through(system, &directory)?;
+        let runs = journal::list_journals(system, &directory)?;
         if runs.busy.iter().any(|busy| busy.id == id) {
             system.sleep(PAUSE);
             continue;

@@ -125,7 +125,7 @@ fn place(workload: &PlannedWorkload, survey: &Survey, site: Option<&Site>) -> St
         return file(&survey.target, survey.area.written);
     }
     let Ok(stack) = Stack::new(&Wish::new(&survey.under)) else { return file(MOUNT_POINT, true) };
-    let out = stack.typed(vec![survey.target.clone().into()]).out;
+    let out = stack.commands(vec![survey.target.clone().into()]).out;
     if is_device && out.as_os_str() == survey.target.as_str() {
         // A directory's path does not tell where one is on this device.
         return file(ANY_DIRECTORY, true);

@@ -1,7 +1,6 @@
 //! Options that a level may pass to the programs that create and mount a file system.
 //!
-//! The user consents to one device, and after a crash Assay recognizes its file system by the label. Therefore levels
-//! must not name other devices, files or labels.
+//! Levels must not name other devices (the user consents to one), nor labels, by which Assay recognizes its own.
 
 use super::FileSystem;
 
@@ -24,13 +23,13 @@ pub(super) struct OptionFault {
     pub reason: String,
 }
 
-/// What may not be given to the program of a file system.
+/// Returns the first option that a level must not pass to the program of a file system; `None` if all are allowed.
 pub(super) fn fault(kind: &FileSystem, line: &str) -> Option<OptionFault> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let mut at = 0;
     while at < words.len() {
-        match option(kind.options, &words[at..]) {
-            Ok(read) => at += read,
+        match check_option(kind.options, &words[at..]) {
+            Ok(count) => at += count,
             Err(reason) => return Some(OptionFault { at, reason }),
         }
     }
@@ -43,16 +42,16 @@ pub(super) fn fault_of_all(kinds: &[&FileSystem], line: &str) -> Option<String> 
     faults?.into_iter().max_by_key(|fault| fault.at).map(|fault| fault.reason)
 }
 
-/// Parses the option at the start of the words; returns its number of words.
-fn option(options: &[Allowed], words: &[&str]) -> Result<usize, String> {
+/// Checks the option at the start of the words; returns its number of words.
+fn check_option(options: &[Allowed], words: &[&str]) -> Result<usize, String> {
     let word = words[0];
     if word.contains('/') {
-        return Err(elsewhere(word));
+        return Err(path_fault(word));
     }
     if !word.starts_with('-') {
         return Err(format!("{word} does not belong to an option"));
     }
-    let Some((name, takes, joined)) = options.iter().find_map(|known| reads(*known, word)) else {
+    let Some((name, takes, joined)) = options.iter().find_map(|known| matched(*known, word)) else {
         return Err(format!("a study cannot use the option {word}"));
     };
     if matches!(takes, OptionValue::Nothing) {
@@ -64,20 +63,20 @@ fn option(options: &[Allowed], words: &[&str]) -> Result<usize, String> {
         return Err(format!("{name} needs a value"));
     }
     if value.contains('/') {
-        return Err(elsewhere(value));
+        return Err(path_fault(value));
     }
     if matches!(takes, OptionValue::Power) && !value.parse::<u64>().is_ok_and(u64::is_power_of_two)
     {
         return Err(format!("{name} {value}: use a power of two in bytes, such as 4096"));
     }
     if let OptionValue::Keys(keys) = takes {
-        value.split(',').try_for_each(|part| key(name, keys, part))?;
+        value.split(',').try_for_each(|part| check_key(name, keys, part))?;
     }
     Ok(if joined.is_some() { 1 } else { 2 })
 }
 
-/// Returns the option of a word, with a joined value.
-fn reads(known: Allowed, word: &str) -> Option<(&'static str, OptionValue, Option<&str>)> {
+/// Returns an allowed option with the value joined to it; `None` if the word is another option.
+fn matched(known: Allowed, word: &str) -> Option<(&'static str, OptionValue, Option<&str>)> {
     let (name, takes) = known;
     let rest = word.strip_prefix(name)?;
     if rest.is_empty() {
@@ -88,7 +87,7 @@ fn reads(known: Allowed, word: &str) -> Option<(&'static str, OptionValue, Optio
     (!matches!(takes, OptionValue::Nothing)).then_some((name, takes, Some(joined)))
 }
 
-fn key(option: &str, keys: &str, part: &str) -> Result<(), String> {
+fn check_key(option: &str, keys: &str, part: &str) -> Result<(), String> {
     let key = part.split('=').next().unwrap_or_default();
     let key = key.strip_prefix('^').unwrap_or(key);
     if keys.split(' ').any(|own| own == key) {
@@ -100,7 +99,7 @@ fn key(option: &str, keys: &str, part: &str) -> Result<(), String> {
     ))
 }
 
-fn elsewhere(word: &str) -> String {
+fn path_fault(word: &str) -> String {
     format!("{word} names a file or a device; options must not contain a path")
 }
 
@@ -108,6 +107,7 @@ fn elsewhere(word: &str) -> String {
 const NOT_MOUNTED_WITH: &str = "bind device helper journal_dev journal_path logdev loop move offset private rbind remount rprivate \
      rshared rslave rtdev runbindable shared sizelimit slave source uhelper unbindable";
 
+/// Returns why a level must not pass these mount options; `None` if it may.
 pub(super) fn mount_fault(options: &str) -> Option<String> {
     options.split(',').filter(|option| !option.is_empty()).find_map(|option| {
         let key = option.split('=').next().unwrap_or_default();
@@ -117,7 +117,7 @@ pub(super) fn mount_fault(options: &str) -> Option<String> {
         if is_other || !key.chars().all(plain) || key.is_empty() {
             return Some(format!("a study cannot use the mount option {option}"));
         }
-        option.contains(['/', '"', '\\']).then(|| elsewhere(option))
+        option.contains(['/', '"', '\\']).then(|| path_fault(option))
     })
 }
 

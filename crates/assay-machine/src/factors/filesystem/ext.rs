@@ -73,27 +73,25 @@ const FEATURES: &str = "64bit bigalloc casefold dir_index dir_nlink ea_inode enc
 const AT_ONCE: &str = "lazy_itable_init=0,lazy_journal_init=0,nodiscard";
 
 fn arguments(label: &str, options: &[&str]) -> Vec<String> {
-    // mke2fs uses only the last of several -E, and of several -O.
-    let mut extended = vec![AT_ONCE];
-    let (mut own, mut features) = (Vec::new(), Vec::new());
+    // mke2fs uses only the last of several -E, and of several -O, so each is given once with all values.
+    let (mut extended, mut features, mut others) = (vec![AT_ONCE], Vec::new(), Vec::new());
     let mut words = options.iter();
     while let Some(word) = words.next() {
-        match (*word, word.strip_prefix("-E")) {
-            ("-E", _) => extended.extend(words.next()),
-            (_, Some(value)) => extended.push(value),
-            _ => match (*word, word.strip_prefix("-O")) {
-                ("-O", _) => features.extend(words.next()),
-                (_, Some(value)) => features.push(value),
-                _ => own.push((*word).to_owned()),
-            },
+        match *word {
+            "-E" => extended.extend(words.next()),
+            "-O" => features.extend(words.next()),
+            _ if word.starts_with("-E") => extended.push(&word[2..]),
+            _ if word.starts_with("-O") => features.push(&word[2..]),
+            _ => others.push((*word).to_owned()),
         }
     }
-    let fixed = ["-F", "-q", "-L", label].map(str::to_owned);
-    let told = [("-E", &extended), ("-O", &features)].map(|(option, values)| {
-        (!values.is_empty()).then(|| [option.to_owned(), values.join(",")])
-    });
-    let [extended, features] = told.map(|told| told.into_iter().flatten());
-    fixed.into_iter().chain(extended).chain(own).chain(features).collect()
+    let mut arguments = ["-F", "-q", "-L", label, "-E"].map(str::to_owned).to_vec();
+    arguments.push(extended.join(","));
+    arguments.extend(others);
+    if !features.is_empty() {
+        arguments.extend(["-O".to_owned(), features.join(",")]);
+    }
+    arguments
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::factors::guard::Builder;
 use crate::factors::layers::{
-    Base, ByHand, Device, ENCRYPTION_FACTOR, FSCRYPT, Gives, Layer, Made, Recipe, Takes, Typed,
+    Base, ByHand, Commands, Device, ENCRYPTION_FACTOR, FSCRYPT, Gives, Layer, Made, Recipe, Takes,
     Wish, devices_of, missing_program,
 };
 use crate::factors::lines::{LABEL, MOUNT_POINT};
@@ -89,13 +89,13 @@ impl Volume {
         })
     }
 
-    fn own_options(&self) -> Vec<&str> {
+    fn mkfs_words(&self) -> Vec<&str> {
         let added: &[&str] = if self.encrypts { self.kind.encrypting } else { &[] };
         self.mkfs_options.split_whitespace().chain(added.iter().copied()).collect()
     }
 
     fn make_on(&self, label: &str, devices: &[PathBuf]) -> Act {
-        let mut arguments = (self.kind.arguments)(label, &self.own_options());
+        let mut arguments = (self.kind.arguments)(label, &self.mkfs_words());
         arguments.extend(self.profile_arguments(devices.len()));
         arguments.extend(devices.iter().map(|device| device.display().to_string()));
         Act::Run { program: self.kind.program.to_owned(), arguments }
@@ -142,7 +142,7 @@ impl Volume {
             ));
         }
         let sets_profile = |word: &&str| ["-d", "--data", "-m", "--metadata"].contains(word);
-        if self.profile.is_some() && self.own_options().iter().any(sets_profile) {
+        if self.profile.is_some() && self.mkfs_words().iter().any(sets_profile) {
             return Some(format!(
                 "{program}: the factor {} sets -d and -m; remove these options",
                 BTRFS_PROFILE_FACTOR.about().name
@@ -160,13 +160,14 @@ impl Volume {
 
     /// Returns the devices of the volume; fails if there are too few.
     fn devices<'b>(&self, below: &'b [Base]) -> Outcome<Vec<&'b Device>> {
-        match (devices_of(below), self.profile) {
-            (Some(devices), Some(profile)) => match profile.too_few(devices.len()) {
-                None => Ok(devices),
-                Some(reason) => Err(Failure::refused(reason)),
-            },
-            (Some(devices), None) if devices.len() == 1 => Ok(devices),
-            _ => Err(Failure::refused("a filesystem needs block devices, usually one")),
+        let wrong = || Failure::refused("a filesystem needs block devices, usually one");
+        let devices = devices_of(below).ok_or_else(wrong)?;
+        let Some(profile) = self.profile else {
+            return if devices.len() == 1 { Ok(devices) } else { Err(wrong()) };
+        };
+        match profile.too_few(devices.len()) {
+            Some(reason) => Err(Failure::refused(reason)),
+            None => Ok(devices),
         }
     }
 
@@ -280,25 +281,25 @@ impl Recipe for Volume {
         }
     }
 
-    fn typed(&self, below: &[PathBuf]) -> Typed {
+    fn commands(&self, below: &[PathBuf]) -> Commands {
         let out = PathBuf::from(MOUNT_POINT);
         let acts = vec![self.make_on(LABEL, below), self.mount(below, &out)];
-        Typed { acts, out }
+        Commands { acts, out }
     }
 
     fn by_hand(&self, below: &[PathBuf]) -> ByHand {
         let device = below.first().cloned().unwrap_or_default();
         let out = PathBuf::from(ANY_DIRECTORY);
-        let named = device.display().to_string();
-        let options = self.all_mount_options();
-        let options = if options.is_empty() { DEFAULTS } else { &options };
-        let line = format!("{named} {ANY_DIRECTORY} {} {options} 0 2", self.kind.name);
-        let options = self.own_options().into_iter().map(str::to_owned);
+        let mount_options = self.all_mount_options();
+        let mount_options = if mount_options.is_empty() { DEFAULTS } else { &mount_options };
+        let (name, shown) = (self.kind.name, device.display());
+        let line = format!("{shown} {ANY_DIRECTORY} {name} {mount_options} 0 2");
+        let words = self.mkfs_words().into_iter().map(str::to_owned);
         let devices = below.iter().map(|device| device.display().to_string());
-        let arguments = options.chain(self.profile_arguments(below.len())).chain(devices).collect();
+        let arguments = words.chain(self.profile_arguments(below.len())).chain(devices).collect();
         let make = Act::Run { program: self.kind.program.to_owned(), arguments };
         ByHand {
-            typed: Typed { acts: vec![make, self.mount(below, &out)], out },
+            commands: Commands { acts: vec![make, self.mount(below, &out)], out },
             why: "assay creates and mounts filesystems only to measure them",
             lasting: Some((line, "a line for /etc/fstab, which assay does not edit")),
         }
@@ -312,7 +313,7 @@ fn kernel_lacks(system: &dyn System, name: &str) -> bool {
     !known.any(|known| known == name) && !has_module(system, name)
 }
 
-/// Returns whether the kernel's list of options implies one: some are shown by their absence.
+/// Returns whether the kernel's list of options implies one: the kernel does not list defaults.
 fn implies(options: &[String], option: &str) -> bool {
     const UNSHOWN: [&str; 8] =
         ["defaults", "rw", "relatime", "atime", "suid", "dev", "exec", "barrier"];

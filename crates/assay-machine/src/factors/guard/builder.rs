@@ -1,5 +1,4 @@
-//! Steps of a layer: each goes through the guard and its journal, and steps that change a device confirm its consent
-//! again.
+//! Steps of a layer: each goes through the journal, and confirms the consent of the device that it changes.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,7 +8,7 @@ use crate::system::{Act, Key, System, devices, identity, mounts, sysfs};
 use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::Bytes;
 
-use super::{Guard, cannot, closed};
+use super::{Guard, act_failure, journal_closed};
 use crate::factors::Setting;
 use crate::factors::layers::Device;
 
@@ -40,14 +39,14 @@ impl<'g, 'a> Builder<'g, 'a> {
 
     /// Takes one step that touches only the tool's own files; refuses a step that changes a device.
     pub fn act(&mut self, undo: Undo, act: &Act) -> Outcome<()> {
-        let on_a_device = matches!(
+        let touches_device = matches!(
             act,
             Act::Run { .. } | Act::RunWithKey { .. } | Act::Wipe { .. } | Act::Discard { .. }
         );
-        if on_a_device {
+        if touches_device {
             return Err(Failure::refused(format!("{act}: no consent given")));
         }
-        self.try_act(undo, act)?.map_err(|error| cannot(act, &error))
+        self.try_act(undo, act)?.map_err(|error| act_failure(act, &error))
     }
 
     /// Runs one `ip` or `tc` command, which changes the network and no device with data.
@@ -57,7 +56,7 @@ impl<'g, 'a> Builder<'g, 'a> {
         if !is_of_network {
             return Err(Failure::refused(format!("{act}: not a network change")));
         }
-        self.try_act(undo, act)?.map_err(|error| cannot(act, &error))
+        self.try_act(undo, act)?.map_err(|error| act_failure(act, &error))
     }
 
     /// Takes one step that changes a device or uses it; refused unless its consent is confirmed again.
@@ -69,7 +68,7 @@ impl<'g, 'a> Builder<'g, 'a> {
         for device in devices {
             identity::confirm(self.guard.system, &device.consent)?;
         }
-        self.try_act(undo, act)?.map_err(|error| cannot(act, &error))
+        self.try_act(undo, act)?.map_err(|error| act_failure(act, &error))
     }
 
     /// Records the undo entry of a side effect of the next step.
@@ -82,9 +81,9 @@ impl<'g, 'a> Builder<'g, 'a> {
 
     /// Takes one step inside a file system that this run made and mounted. Refused elsewhere.
     pub fn act_within(&mut self, directory: &Path, act: &Act) -> Outcome<()> {
-        let is_around =
+        let is_above =
             |undo: &&Undo| matches!(undo, Undo::Mount { point } if directory.starts_with(point));
-        let undo = self.guard.undos().iter().rev().find(is_around).cloned();
+        let undo = self.guard.undos().iter().rev().find(is_above).cloned();
         let undo = undo.ok_or_else(|| {
             Failure::refused(format!("{act}: this run created nothing at {}", directory.display()))
         })?;
@@ -94,13 +93,13 @@ impl<'g, 'a> Builder<'g, 'a> {
             let point = point.display();
             return Err(Failure::refused(format!("{act}: nothing is mounted at {point}")));
         }
-        self.guard.try_further(&undo, act)?.map_err(|error| cannot(act, &error))
+        self.guard.try_further(&undo, act)?.map_err(|error| act_failure(act, &error))
     }
 
     /// One step of a program that serves a directory of the tool's own, and does not touch a device.
     pub fn serve(&mut self, point: &Path, act: &Act) -> Outcome<()> {
         let served = Undo::Served { point: point.to_owned() };
-        self.try_act(served, act)?.map_err(|error| cannot(act, &error))
+        self.try_act(served, act)?.map_err(|error| act_failure(act, &error))
     }
 
     pub fn key(&self) -> Outcome<Key> {
@@ -124,7 +123,7 @@ impl<'g, 'a> Builder<'g, 'a> {
     pub fn file_of(&mut self, device: &Device) -> Outcome<PathBuf> {
         identity::confirm(self.guard.system, &device.consent)?;
         let disk = Mark::now(self.guard.system, &device.extent.device);
-        self.guard.device_of(&device.extent, &disk)
+        self.guard.file_of_extent(&device.extent, &disk)
     }
 
     pub fn files_of(&mut self, devices: &[&Device]) -> Outcome<Vec<PathBuf>> {
@@ -171,7 +170,7 @@ impl<'g, 'a> Builder<'g, 'a> {
         let path = self.unused_path("disk")?;
         let create = Act::CreateFile { path: path.clone(), bytes };
         self.act(Undo::File { path: path.clone() }, &create)?;
-        self.guard.system.canonical(&path).map_err(|error| cannot(&create, &error))
+        self.guard.system.canonical(&path).map_err(|error| act_failure(&create, &error))
     }
 
     /// Attaches a loop device; returns its device file and the undo entry. Refused for another device.
@@ -190,7 +189,7 @@ impl<'g, 'a> Builder<'g, 'a> {
             match self.try_act(undo.clone(), &attach)? {
                 Ok(()) => return self.record_attached(device, undo),
                 Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {}
-                Err(error) => return Err(cannot(&attach, &error)),
+                Err(error) => return Err(act_failure(&attach, &error)),
             }
         }
         Err(Failure::refused("other processes took every free loop device; try again"))
@@ -227,10 +226,10 @@ impl<'g, 'a> Builder<'g, 'a> {
                 let why = "another process is adding zram devices; try again";
                 return Err(Failure::refused(why));
             }
-            other => other.map_err(|error| cannot(&add, &error))?,
+            other => other.map_err(|error| act_failure(&add, &error))?,
         }
         let name = format!("zram{number}");
-        let mark = Mark::read(system, &name).map_err(|error| cannot(&add, &error))?;
+        let mark = Mark::read(system, &name).map_err(|error| act_failure(&add, &error))?;
         let Some(sequence) = mark.and_then(|mark| mark.sequence) else {
             let why = "cannot identify a new zram device: this kernel has no disk sequence numbers; use Linux 5.15 or \
                        later";
@@ -258,8 +257,7 @@ impl<'g, 'a> Builder<'g, 'a> {
     /// Changes a setting for this layer; removing the layer restores it.
     pub fn set(&mut self, setting: &Setting) -> Outcome<()> {
         let Setting { path, value, .. } = setting;
-        let read = || self.guard.read(path);
-        let original = read().map_err(|error| {
+        let original = self.guard.read(path).map_err(|error| {
             Failure::refused(format!("{}: {}", path.display(), sysfs::reason(&error)))
         })?;
         if original != *value {
@@ -272,7 +270,7 @@ impl<'g, 'a> Builder<'g, 'a> {
     /// not the device that `undo` removes, or uses anything else.
     pub fn made_device(&self, file: &Path, undo: &Undo, below: &[&Device]) -> Outcome<Device> {
         let system = self.guard.system;
-        let journal = self.guard.journal.as_ref().ok_or_else(closed)?;
+        let journal = self.guard.journal.as_ref().ok_or_else(journal_closed)?;
         let consents: Vec<_> = below.iter().map(|device| &device.consent).collect();
         let consent = identity::consent_of_made(system, journal, file, undo, &consents)?;
         let discard = below.iter().any(|device| device.discard);

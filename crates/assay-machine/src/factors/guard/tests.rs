@@ -108,7 +108,7 @@ fn a_partition_is_used_again_for_its_own_range_and_for_no_other() {
         let kept = fake.read_text(Path::new(&place)).unwrap();
         fake.put(&place, format!("{sectors}\n"));
         let before = fake.acted().len();
-        let number = guard.device_of(&half, &Mark::now(&fake, "loop0")).unwrap();
+        let number = guard.file_of_extent(&half, &Mark::now(&fake, "loop0")).unwrap();
         assert_ne!(number, Path::new("/dev/loop0p1"), "{file}");
         assert_eq!(steps(&fake, before).len(), 1, "{file}");
         fake.put(&place, kept);

@@ -1,5 +1,4 @@
-//! Fill level of a file system: Assay's own file allocates space until only a given share is free. The file is next to
-//! the test area; undoing removes only that file.
+//! Fill level of a filesystem: Assay's own file next to the test area allocates all but a given share.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +9,7 @@ use assay_core::failure::{Failure, Outcome};
 use assay_core::presence::Presence;
 use assay_core::quantity::{Bytes, Percent};
 
-use super::{Base, ByHand, Gives, Layer, Levels, Made, Recipe, Typed, Wish};
+use super::{Base, ByHand, Commands, Gives, Layer, Levels, Made, Recipe, Wish};
 use crate::factors::guard::Builder;
 use crate::factors::permanent::ANY_DIRECTORY;
 use crate::factors::{Choice, Factor};
@@ -127,7 +126,8 @@ fn fill_space(system: &dyn System, directory: &Path) -> Result<FillSpace, String
 }
 
 impl FillFile {
-    fn bytes(&self, place: &FillSpace) -> Result<u64, String> {
+    /// Size of the file, in whole pages; an error if the level is below the current usage or leaves too little free.
+    fn file_bytes(&self, place: &FillSpace) -> Result<u64, String> {
         let FillSpace { shown, space, is_root } = place;
         let left = (space.usable_bytes as f64 * (1.0 - self.share)) as u64;
         let level = Percent((self.share * 100.0).round());
@@ -167,7 +167,7 @@ impl Recipe for FillFile {
     }
 
     fn missing_beside(&self, system: &dyn System, directory: &Path) -> Option<String> {
-        fill_space(system, directory).and_then(|place| self.bytes(&place)).err()
+        fill_space(system, directory).and_then(|place| self.file_bytes(&place)).err()
     }
 
     fn make(&self, builder: &mut Builder<'_, '_>, below: &[Base]) -> Outcome<Base> {
@@ -179,7 +179,7 @@ impl Recipe for FillFile {
             .canonical(directory)
             .map_err(|error| Failure::refused(format!("{}: {error}", directory.display())))?;
         let place = fill_space(system, &directory_path).map_err(Failure::refused)?;
-        let bytes = self.bytes(&place).map_err(Failure::refused)?;
+        let bytes = self.file_bytes(&place).map_err(Failure::refused)?;
         let path = directory_path.join(format!(".assay-{}", builder.name(FILL)));
         builder.act(Undo::File { path: path.clone() }, &Act::AllocateFile { path, bytes })?;
         Ok(Base::Directory(directory.clone()))
@@ -198,14 +198,14 @@ impl Recipe for FillFile {
     }
 
     /// The size depends on the free space, so there is no fixed command.
-    fn typed(&self, below: &[PathBuf]) -> Typed {
+    fn commands(&self, below: &[PathBuf]) -> Commands {
         let out = below.first().cloned().unwrap_or_else(|| ANY_DIRECTORY.into());
-        Typed { acts: Vec::new(), out }
+        Commands { acts: Vec::new(), out }
     }
 
     fn by_hand(&self, below: &[PathBuf]) -> ByHand {
         let why = "assay fills filesystems only for measurements; keep this share free";
-        ByHand { typed: self.typed(below), why, lasting: None }
+        ByHand { commands: self.commands(below), why, lasting: None }
     }
 }
 
@@ -237,9 +237,9 @@ mod tests {
     #[test]
     fn a_file_takes_what_is_missing_to_the_level() {
         let half = FillFile { share: 0.5 };
-        assert_eq!(half.bytes(&place(90 * GIB, 100 * GIB, false)), Ok(40 * GIB));
-        assert_eq!(half.bytes(&place(100 * GIB, 100 * GIB, false)), Ok(50 * GIB));
-        let told = half.bytes(&place(40 * GIB, 100 * GIB, false)).unwrap_err();
+        assert_eq!(half.file_bytes(&place(90 * GIB, 100 * GIB, false)), Ok(40 * GIB));
+        assert_eq!(half.file_bytes(&place(100 * GIB, 100 * GIB, false)), Ok(50 * GIB));
+        let told = half.file_bytes(&place(40 * GIB, 100 * GIB, false)).unwrap_err();
         assert!(told.contains("is already 60% full; use a higher level"), "{told}");
     }
 
@@ -247,11 +247,11 @@ mod tests {
     fn what_the_machine_runs_on_keeps_a_reserve() {
         let full = FillFile { share: 0.95 };
         // 5% of 100 GiB are a twentieth, and more than 4 GiB; of 40 GiB they are less.
-        assert!(full.bytes(&place(90 * GIB, 100 * GIB + 20, true)).is_ok());
-        let told = full.bytes(&place(30 * GIB, 40 * GIB, true)).unwrap_err();
+        assert!(full.file_bytes(&place(90 * GIB, 100 * GIB + 20, true)).is_ok());
+        let told = full.file_bytes(&place(30 * GIB, 40 * GIB, true)).unwrap_err();
         assert!(told.contains("4 GiB must stay free on the root filesystem"), "{told}");
-        assert!(full.bytes(&place(30 * GIB, 40 * GIB, false)).is_ok(), "it is another one");
-        let told = FillFile { share: 0.99 }.bytes(&place(GIB, GIB, false)).unwrap_err();
+        assert!(full.file_bytes(&place(30 * GIB, 40 * GIB, false)).is_ok(), "it is another one");
+        let told = FillFile { share: 0.99 }.file_bytes(&place(GIB, GIB, false)).unwrap_err();
         assert!(told.contains("16 MiB must stay free; use a lower level"), "{told}");
     }
 

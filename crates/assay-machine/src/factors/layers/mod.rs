@@ -219,7 +219,7 @@ pub trait Recipe {
     }
 
     /// Commands that create it on the files of its inputs.
-    fn typed(&self, below: &[PathBuf]) -> Typed;
+    fn commands(&self, below: &[PathBuf]) -> Commands;
 
     fn by_hand(&self, below: &[PathBuf]) -> ByHand;
 
@@ -244,7 +244,7 @@ pub struct Made {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Typed {
+pub struct Commands {
     pub acts: Vec<Act>,
     pub out: PathBuf,
 }
@@ -252,7 +252,7 @@ pub struct Typed {
 /// Steps for the operator to apply something permanently.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ByHand {
-    pub typed: Typed,
+    pub commands: Commands,
     pub why: &'static str,
     /// Configuration line that restores it at each boot, and its file.
     pub lasting: Option<(String, &'static str)>,
@@ -334,7 +334,6 @@ pub(in crate::factors) fn missing_program(
     is_missing.then(|| format!("{program} is not installed; install the package {package}"))
 }
 
-/// Error message for too few devices.
 pub(in crate::factors) fn too_few(name: &str, least: usize, here: usize) -> String {
     let devices = if here == 1 { "is only one".to_owned() } else { format!("are only {here}") };
     format!(

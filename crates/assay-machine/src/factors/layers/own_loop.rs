@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::system::{Act, System};
 use assay_core::failure::Outcome;
 
-use super::{Base, ByHand, Layer, Made, Recipe, Takes, Typed, Wish};
+use super::{Base, ByHand, Commands, Layer, Made, Recipe, Takes, Wish};
 use crate::factors::Factor;
 use crate::factors::guard::Builder;
 
@@ -53,27 +53,27 @@ impl Recipe for OverZeros {
     }
 
     fn check(&self, system: &dyn System, made: &Made) -> Result<(), String> {
-        attached(system, made)
+        check_attached(system, made)
     }
 
-    fn typed(&self, _: &[PathBuf]) -> Typed {
+    fn commands(&self, _: &[PathBuf]) -> Commands {
         let file = PathBuf::from(FILE);
         let made = Act::CreateFile { path: file.clone(), bytes: self.bytes };
         let attached = Act::AttachLoop { device: LOOP.into(), file };
-        Typed { acts: vec![made, attached], out: LOOP.into() }
+        Commands { acts: vec![made, attached], out: LOOP.into() }
     }
 
     fn by_hand(&self, below: &[PathBuf]) -> ByHand {
         let why = "assay creates loop devices only for measurements";
-        ByHand { typed: self.typed(below), why, lasting: None }
+        ByHand { commands: self.commands(below), why, lasting: None }
     }
 }
 
 /// Checks that a loop device still has its backing file.
-pub(super) fn attached(system: &dyn System, made: &Made) -> Result<(), String> {
+pub(super) fn check_attached(system: &dyn System, made: &Made) -> Result<(), String> {
     let Base::Device(device) = &made.base else { return Ok(()) };
     let name = &device.extent.device;
-    if made.undo.iter().any(|undo| undo.takes_away(system, name)) {
+    if made.undo.iter().any(|undo| undo.removes_device(system, name)) {
         return Ok(());
     }
     Err(format!("{} is no longer attached to its file", device.file().display()))

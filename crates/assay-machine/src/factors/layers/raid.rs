@@ -11,7 +11,7 @@ use assay_core::presence::Presence;
 use assay_core::quantity::Bytes;
 
 use super::{
-    Base, ByHand, DEFAULTS, Device, Layer, Made, NONE, Recipe, Takes, Typed, Wish, devices_of,
+    Base, ByHand, Commands, DEFAULTS, Device, Layer, Made, NONE, Recipe, Takes, Wish, devices_of,
     missing_program, too_few,
 };
 use crate::factors::guard::Builder;
@@ -44,26 +44,11 @@ struct RaidLevel {
 }
 
 static LEVELS: [RaidLevel; 5] = [
-    RaidLevel {
-        name: "raid5",
-        module: "raid456",
-        least: 3,
-        capacity: |count, bytes| (count - 1) * bytes,
-    },
-    RaidLevel {
-        name: "raid6",
-        module: "raid456",
-        least: 4,
-        capacity: |count, bytes| (count - 2) * bytes,
-    },
-    RaidLevel {
-        name: "raid10",
-        module: "raid10",
-        least: 4,
-        capacity: |count, bytes| count * bytes / 2,
-    },
+    RaidLevel { name: "raid5", module: "raid456", least: 3, capacity: |n, bytes| (n - 1) * bytes },
+    RaidLevel { name: "raid6", module: "raid456", least: 4, capacity: |n, bytes| (n - 2) * bytes },
+    RaidLevel { name: "raid10", module: "raid10", least: 4, capacity: |n, bytes| n * bytes / 2 },
     RaidLevel { name: "raid1", module: "raid1", least: 2, capacity: |_, bytes| bytes },
-    RaidLevel { name: "raid0", module: "raid0", least: 2, capacity: |count, bytes| count * bytes },
+    RaidLevel { name: "raid0", module: "raid0", least: 2, capacity: |n, bytes| n * bytes },
 ];
 
 fn raid_level(name: &str) -> Option<&'static RaidLevel> {
@@ -173,17 +158,19 @@ static SYNC_FACTOR: Choice = Choice {
     },
     example: "[\"none\", \"100 MB/s\"]",
     judge: |level| {
-        let is_valid = [DEFAULTS, NONE].contains(&level) || rate(level).is_some();
+        let is_valid = [DEFAULTS, NONE].contains(&level) || parse_rate(level).is_some();
         let hint = "use none, or a rate of at least 1 MB/s, such as 100 MB/s";
         if is_valid { Ok(()) } else { Err(format!("`{level}`: {hint}")) }
     },
-    same: |one, other| one == other || rate(one).is_some() && rate(one) == rate(other),
+    same: |one, other| {
+        one == other || parse_rate(one).is_some() && parse_rate(one) == parse_rate(other)
+    },
     observe: |_| Presence::absent(NOT_READABLE),
     ..Choice::PLAIN
 };
 
 /// Bytes per second, in the KiB of the kernel.
-fn rate(level: &str) -> Option<u64> {
+fn parse_rate(level: &str) -> Option<u64> {
     let bytes: Bytes = level.strip_suffix("/s")?.parse().ok()?;
     (bytes.0 >= LEAST_SYNC).then_some(bytes.0 >> 10)
 }
@@ -203,7 +190,7 @@ impl Layer for RaidLayer {
             chunk: wish.asked(&CHUNK_FACTOR).and_then(|level| level.parse().ok()),
             bitmap: wish.asked(&BITMAP_FACTOR) == Some(INTERNAL),
             stripe_cache: wish.asked(&STRIPE_CACHE_FACTOR).and_then(|level| level.parse().ok()),
-            sync_kib_per_s: wish.asked(&SYNC_FACTOR).and_then(rate),
+            sync_kib_per_s: wish.asked(&SYNC_FACTOR).and_then(parse_rate),
         }))
     }
 
@@ -261,10 +248,10 @@ impl RaidArray {
         Act::Run { program: PROGRAM.to_owned(), arguments: words }
     }
 
-    fn commands(&self, below: &[PathBuf], lasting: bool) -> Typed {
+    fn create_commands(&self, below: &[PathBuf], lasting: bool) -> Commands {
         let mut acts = vec![self.create(Path::new(ANY_ARRAY), NAME, below, lasting)];
         acts.extend(self.settings("mdN"));
-        Typed { acts, out: ANY_ARRAY.into() }
+        Commands { acts, out: ANY_ARRAY.into() }
     }
 
     fn settings(&self, array: &str) -> Vec<Act> {
@@ -430,13 +417,13 @@ impl Recipe for RaidArray {
         self.check_array(system, &device.extent.device, members.unwrap_or(0))
     }
 
-    fn typed(&self, below: &[PathBuf]) -> Typed {
-        self.commands(below, self.sync_kib_per_s.is_some())
+    fn commands(&self, below: &[PathBuf]) -> Commands {
+        self.create_commands(below, self.sync_kib_per_s.is_some())
     }
 
     fn by_hand(&self, below: &[PathBuf]) -> ByHand {
         ByHand {
-            typed: self.commands(below, true),
+            commands: self.create_commands(below, true),
             why: "assay creates arrays only for measurements; resync a permanent array first",
             lasting: Some((
                 "mdadm --detail --scan >> /etc/mdadm/mdadm.conf".to_owned(),
@@ -570,7 +557,7 @@ mod tests {
             taken(&SYNC_FACTOR, &["1 MB/s", "999 KB/s", "1 MB", "none", "defaults"]),
             [true, false, false, true, true]
         );
-        assert_eq!(rate("1 MB/s"), Some(976), "in whole KiB");
+        assert_eq!(parse_rate("1 MB/s"), Some(976), "in whole KiB");
         assert!(SYNC_FACTOR.same("1 MB/s", "1000 KB/s") && !SYNC_FACTOR.same("none", "defaults"));
         assert!(!SYNC_FACTOR.same("1 MB/s", "2 MB/s") && !CHUNK_FACTOR.same("none", "other"));
         assert!(LEVEL_FACTOR.caution("raid0").is_some() && LEVEL_FACTOR.caution("raid1").is_none());

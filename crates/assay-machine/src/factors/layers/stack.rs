@@ -6,7 +6,7 @@ use crate::system::System;
 use assay_core::failure::{Failure, Outcome};
 
 use super::{
-    Base, ByHand, Gives, LAYERS, Layer, Made, PermanentLayer, Recipe, Takes, Typed, Wish,
+    Base, ByHand, Commands, Gives, LAYERS, Layer, Made, PermanentLayer, Recipe, Takes, Wish,
     goes_with, of_factor,
 };
 use crate::factors::Guard;
@@ -63,11 +63,13 @@ impl Stack {
 
     /// Returns what is missing for creating the stack on devices of these sizes; `None` if nothing.
     pub fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String> {
-        let mut sizes = self.used_of(below.to_vec());
+        let mut sizes = self.used_inputs(below.to_vec());
         for (_, recipe) in &self.steps {
-            let outputs = apply_layer(recipe.takes(), sizes, |below| {
-                recipe.missing(system, below).map_or_else(|| Ok(recipe.room(below)), Err)
-            });
+            let outputs =
+                apply_layer(recipe.takes(), sizes, |below| match recipe.missing(system, below) {
+                    Some(missing) => Err(missing),
+                    None => Ok(recipe.room(below)),
+                });
             match outputs {
                 Ok(outputs) => sizes = outputs,
                 Err(missing) => return Some(missing),
@@ -92,15 +94,16 @@ impl Stack {
             return vec![ANY_DIRECTORY.into()];
         }
         let least = self.steps.iter().map(|(_, recipe)| recipe.least()).max().unwrap_or(1);
-        match if self.takes_all() { members.max(least) } else { 1 } {
-            1 => vec![name.into()],
-            count => (1..=count).map(|at| format!("{name}{at}").into()).collect(),
+        let count = if self.takes_all() { members.max(least) } else { 1 };
+        if count == 1 {
+            return vec![name.into()];
         }
+        (1..=count).map(|number| format!("{name}{number}").into()).collect()
     }
 
     /// Sentence on the data lost by creating the stack; `None` if it is next to a directory.
     pub fn lost(&self, below: &[PathBuf]) -> Option<String> {
-        let used = self.used_of(below.to_vec());
+        let used = self.used_inputs(below.to_vec());
         if !self.needs_device() || used.is_empty() {
             return None;
         }
@@ -114,7 +117,7 @@ impl Stack {
     }
 
     /// The inputs that the stack uses: all, or only the first.
-    fn used_of<T>(&self, mut below: Vec<T>) -> Vec<T> {
+    fn used_inputs<T>(&self, mut below: Vec<T>) -> Vec<T> {
         if !self.takes_all() {
             below.truncate(1);
         }
@@ -124,19 +127,20 @@ impl Stack {
     /// Creates all layers, from the lowest up. A failure removes all of them.
     pub fn make(&self, guard: &mut Guard<'_>, below: Vec<Base>) -> Outcome<RaisedStack> {
         let mut made = Vec::new();
-        match self.raise(guard, below, &mut made) {
+        match self.make_layers(guard, below, &mut made) {
             Ok(base) => Ok(RaisedStack { base, made }),
             Err(failure) => Err(remove_layers(guard, &made).err().unwrap_or(failure)),
         }
     }
 
-    fn raise(
+    /// Creates the layers and adds each to `made`, also before a failure; returns the output of the uppermost.
+    fn make_layers(
         &self,
         guard: &mut Guard<'_>,
         below: Vec<Base>,
         made: &mut Vec<(usize, Made)>,
     ) -> Outcome<Base> {
-        let mut bases = self.used_of(below);
+        let mut bases = self.used_inputs(below);
         for (step, (_, recipe)) in self.steps.iter().enumerate() {
             bases = apply_layer(recipe.takes(), bases, |below| {
                 let (base, undo) = guard.build(|builder| recipe.make(builder, below))?;
@@ -165,17 +169,17 @@ impl Stack {
     }
 
     /// Commands that create all layers on these files, and their output.
-    pub fn typed(&self, below: Vec<PathBuf>) -> Typed {
+    pub fn commands(&self, below: Vec<PathBuf>) -> Commands {
         let mut acts = Vec::new();
-        let mut files = self.used_of(below);
+        let mut files = self.used_inputs(below);
         for (_, recipe) in &self.steps {
             files = apply_commands(recipe.takes(), files, |below| {
-                let typed = recipe.typed(below);
-                acts.extend(typed.acts);
-                typed.out
+                let commands = recipe.commands(below);
+                acts.extend(commands.acts);
+                commands.out
             });
         }
-        Typed { acts, out: files.pop().unwrap_or_default() }
+        Commands { acts, out: files.pop().unwrap_or_default() }
     }
 
     /// Parts that Assay can apply permanently, the lowest first.
@@ -186,11 +190,11 @@ impl Stack {
     /// Steps for the operator to create everything permanently, the lowest first.
     pub fn by_hand(&self, below: Vec<PathBuf>) -> Vec<ByHand> {
         let mut steps = Vec::new();
-        let mut files = self.used_of(below);
+        let mut files = self.used_inputs(below);
         for (_, recipe) in &self.steps {
             files = apply_commands(recipe.takes(), files, |below| {
                 let step = recipe.by_hand(below);
-                let out = step.typed.out.clone();
+                let out = step.commands.out.clone();
                 steps.push(step);
                 out
             });

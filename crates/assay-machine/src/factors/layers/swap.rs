@@ -1,5 +1,4 @@
-//! Swap: a file in the directory below, with or without zswap, or a zram device. It is next to the test area, which
-//! does not change.
+//! Swap next to the test area: a file in the directory below, with or without zswap, or a zram device.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +10,9 @@ use assay_core::presence::Presence;
 use assay_core::quantity::{Bytes, Percent};
 
 use super::zram::{self, ALGORITHMS};
-use super::{Base, ByHand, Gives, Layer, Levels, Made, NONE, PermanentLayer, Recipe, Typed, Wish};
+use super::{
+    Base, ByHand, Commands, Gives, Layer, Levels, Made, NONE, PermanentLayer, Recipe, Wish,
+};
 use crate::factors::guard::Builder;
 use crate::factors::{Choice, Factor, Setting, is_same_amount};
 
@@ -310,8 +311,10 @@ impl Recipe for SwapDevice {
     fn missing(&self, system: &dyn System, _: &[u64]) -> Option<String> {
         let lacks =
             |path: &str| matches!(sysfs::if_exists(system.status(Path::new(path))), Ok(None));
+        if lacks(swaps::TABLE) {
+            return Some("this kernel has no swap (CONFIG_SWAP)".to_owned());
+        }
         match &self.kind {
-            _ if lacks(swaps::TABLE) => Some("this kernel has no swap (CONFIG_SWAP)".to_owned()),
             SwapType::Zram(algorithm) => zram::missing_algorithm(system, algorithm),
             SwapType::Zswap(_) if lacks(PARAMETERS) => {
                 Some("this kernel has no zswap (CONFIG_ZSWAP)".to_owned())
@@ -364,16 +367,16 @@ impl Recipe for SwapDevice {
         }
         for (name, value) in self.parameters() {
             let path = Path::new(PARAMETERS).join(name);
-            let now = sysfs::text(system, &path);
-            match now.value().map(|now| now.trim()) {
-                Some(now) if now != value => return Err(format!("{} is {now}", path.display())),
-                _ => {}
+            if let Presence::Present(now) = sysfs::text(system, &path)
+                && now != value
+            {
+                return Err(format!("{} is {now}", path.display()));
             }
         }
         Ok(())
     }
 
-    fn typed(&self, below: &[PathBuf]) -> Typed {
+    fn commands(&self, below: &[PathBuf]) -> Commands {
         let out = below.first().cloned().unwrap_or_else(|| DIRECTORY.into());
         let set = |path: PathBuf, value: String| Act::Set { path, value };
         let parameters = self.parameters().into_iter();
@@ -395,7 +398,7 @@ impl Recipe for SwapDevice {
         };
         acts.push(Act::MakeSwap { path: path.clone() });
         acts.push(Act::SwapOn { path, priority: MOST_SWAP_PRIORITY });
-        Typed { acts, out }
+        Commands { acts, out }
     }
 
     /// A zram device by a file of zram-generator, zswap now and by tmpfiles.d. A swap file is the operator's.
@@ -442,7 +445,7 @@ impl Recipe for SwapDevice {
             }
         };
         ByHand {
-            typed: self.typed(below),
+            commands: self.commands(below),
             why: "assay adds swap only for measurements",
             lasting: Some(lasting),
         }

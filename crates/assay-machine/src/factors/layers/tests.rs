@@ -64,15 +64,15 @@ impl Recipe for OverDevice {
     }
 
     fn check(&self, system: &dyn System, made: &Made) -> Result<(), String> {
-        own_loop::attached(system, made)
+        own_loop::check_attached(system, made)
     }
 
-    fn typed(&self, below: &[PathBuf]) -> Typed {
-        Typed { acts: Vec::new(), out: below[0].clone() }
+    fn commands(&self, below: &[PathBuf]) -> Commands {
+        Commands { acts: Vec::new(), out: below[0].clone() }
     }
 
     fn by_hand(&self, below: &[PathBuf]) -> ByHand {
-        ByHand { typed: self.typed(below), why: "it is made for tests alone", lasting: None }
+        ByHand { commands: self.commands(below), why: "it is made for tests alone", lasting: None }
     }
 }
 
@@ -161,10 +161,10 @@ fn told(layer: &dyn Layer) -> String {
             None => vec!["DEVICE".into()],
             Some(_) => Vec::new(),
         };
-        let typed = stack.typed(files()).acts;
-        let mut lines: Vec<String> = typed.iter().map(|act| format!("typed    {act}")).collect();
+        let commands = stack.commands(files()).acts;
+        let mut lines: Vec<String> = commands.iter().map(|act| format!("typed    {act}")).collect();
         for own in stack.by_hand(files()) {
-            lines.extend(own.typed.acts.iter().map(|act| format!("by hand  {act}")));
+            lines.extend(own.commands.acts.iter().map(|act| format!("by hand  {act}")));
             lines.push(format!("because  {}", own.why));
             lines.extend(own.lasting.map(|(line, why)| format!("lasting  {line} ({why})")));
         }

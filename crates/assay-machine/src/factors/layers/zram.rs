@@ -8,7 +8,7 @@ use assay_core::failure::Outcome;
 use assay_core::presence::Presence;
 use assay_core::quantity::Bytes;
 
-use super::{Base, ByHand, Layer, Made, NONE, Recipe, Typed, Wish};
+use super::{Base, ByHand, Commands, Layer, Made, NONE, Recipe, Wish};
 use crate::factors::guard::Builder;
 use crate::factors::{Choice, Factor, is_same_amount};
 
@@ -165,27 +165,26 @@ impl Recipe for ZramLevel {
     fn check(&self, system: &dyn System, made: &Made) -> Result<(), String> {
         let Base::Device(device) = &made.base else { return Ok(()) };
         let name = &device.extent.device;
-        if !made.undo.iter().any(|undo| undo.takes_away(system, name)) {
+        if !made.undo.iter().any(|undo| undo.removes_device(system, name)) {
             return Err(format!("{} was removed", device.file().display()));
         }
         let file = sysfs::block(name).join("comp_algorithm");
         let now = sysfs::parsed(sysfs::text(system, &file), sysfs::chosen);
         let bytes = devices::size_of(system, name);
-        match now.value() {
-            Some(now) if *now != self.algorithm => {
-                Err(format!("{name} compresses with {now}, not with {}", self.algorithm))
-            }
-            _ if bytes != device.extent.range.end => Err(format!("{name} has {}", Bytes(bytes))),
-            Some(_) => Ok(()),
-            None => Err(now.reason().unwrap_or_default().to_owned()),
+        if let Some(now) = now.value().filter(|now| **now != self.algorithm) {
+            return Err(format!("{name} compresses with {now}, not with {}", self.algorithm));
         }
+        if bytes != device.extent.range.end {
+            return Err(format!("{name} has {}", Bytes(bytes)));
+        }
+        now.reason().map_or(Ok(()), |reason| Err(reason.to_owned()))
     }
 
-    fn typed(&self, _: &[PathBuf]) -> Typed {
+    fn commands(&self, _: &[PathBuf]) -> Commands {
         let bytes = self.size.map_or_else(|| "BYTES".to_owned(), |size| size.0.to_string());
         let mut acts = vec![add_act()];
         acts.extend(self.acts(ANY, &bytes));
-        Typed { acts, out: devices::file_of(ANY) }
+        Commands { acts, out: devices::file_of(ANY) }
     }
 
     fn by_hand(&self, below: &[PathBuf]) -> ByHand {
@@ -194,7 +193,7 @@ impl Recipe for ZramLevel {
         let algorithm = &self.algorithm;
         let line = format!("[zram0] zram-size = {size} compression-algorithm = {algorithm}");
         ByHand {
-            typed: self.typed(below),
+            commands: self.commands(below),
             why: "assay creates zram devices only for measurements",
             lasting: Some((line, "for /etc/systemd/zram-generator.conf, one line each")),
         }

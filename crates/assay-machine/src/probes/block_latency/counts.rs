@@ -1,5 +1,4 @@
-//! Requests that block devices completed in a span of time, by class, with their latencies: the record of the probe
-//! `block-latency`.
+//! Completed requests of block devices by class, with their latencies: the record of the probe `block-latency`.
 
 use std::collections::BTreeMap;
 
@@ -105,15 +104,15 @@ fn is_on(device: &str, disk: &str) -> bool {
 
 /// Lower bound of a bucket, nanoseconds; [`bucket_to_ns`] is the upper one.
 pub fn bucket_from_ns(index: u64) -> u64 {
-    latency_bucket_from_ns(position(index))
+    latency_bucket_from_ns(clamp_index(index))
 }
 
 pub fn bucket_to_ns(index: u64) -> u64 {
-    latency_bucket_from_ns(position(index) + 1)
+    latency_bucket_from_ns(clamp_index(index) + 1)
 }
 
 /// A bucket beyond the last one, which no version writes, is read as the last one.
-fn position(index: u64) -> usize {
+fn clamp_index(index: u64) -> usize {
     usize::try_from(index).unwrap_or(usize::MAX).min(LATENCY_BUCKETS - 1)
 }
 
@@ -137,11 +136,11 @@ fn span(before: &ClassTotals, after: &ClassTotals) -> ClassSpan {
 
 fn latencies(before: &LatencyTotals, after: &LatencyTotals) -> Latencies {
     let counts = before.buckets.iter().zip(&after.buckets).enumerate();
-    let grown =
+    let ended =
         counts.map(|(index, (before, after))| [index as u64, after.saturating_sub(*before)]);
     Latencies {
         sum_ns: after.sum_ns.saturating_sub(before.sum_ns),
-        buckets: grown.filter(|[_, count]| *count > 0).collect(),
+        buckets: ended.filter(|[_, count]| *count > 0).collect(),
     }
 }
 
@@ -181,7 +180,7 @@ impl Latencies {
         Some((squares.sum::<f64>() / (count - 1) as f64).sqrt())
     }
 
-    /// Quantile `q` (0 < q < 1), nanoseconds, evenly spread within a bucket. `None` of too few (R12).
+    /// Quantile `q` (0 < q < 1), nanoseconds, interpolated within its bucket. `None` for too few requests (R12).
     pub fn percentile_ns(&self, q: f64) -> Option<f64> {
         let count = self.len();
         if !assay_core::stats::percentile_is_supported(count, q) {
@@ -205,8 +204,7 @@ impl Latencies {
         self.buckets.last().map(|[index, _]| bucket_to_ns(*index))
     }
 
-    /// Counts by powers of two, from the lowest to the highest nonempty one, with zeros between: lower bound in
-    /// nanoseconds, and count.
+    /// Lower bound in nanoseconds and count for each power of two from the lowest to the highest nonempty one.
     pub fn by_doubling(&self) -> Vec<(u64, u64)> {
         let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
         for [index, count] in &self.buckets {

@@ -47,7 +47,7 @@ fn trial(tracer: &mut TracerProbe, fake: &Fake, site: &Site) -> Presence<BlockLa
     tracer.prepare(fake, site);
     let before = tracer.read_before(fake).unwrap();
     fake.sleep(std::time::Duration::from_millis(2));
-    tracer.since(fake, &before)
+    tracer.finish(fake, &before)
 }
 
 fn reads(seen: &Presence<BlockLatency>, disk: &str) -> u64 {
@@ -147,7 +147,7 @@ fn a_device_that_goes_away_is_absent_and_the_others_are_not() {
     let before = tracer.read_before(&fake).unwrap();
     // Another disk under the old name and number.
     fake.put("/sys/devices/pci/block/sda/diskseq", "8\n");
-    let seen = tracer.since(&fake, &before);
+    let seen = tracer.finish(&fake, &before);
     assert_eq!(reads(&seen, "sdb"), 4);
     let gone = seen.value().unwrap().devices["sda"].reason().unwrap().to_owned();
     assert_eq!(gone, "the device disappeared during the trial");

@@ -23,13 +23,12 @@ pub fn read(system: &dyn System, name: &str) -> Presence<Health> {
     if used.is_none() && spare.is_none() {
         return Presence::absent("SD cards and old MMC devices do not report their health");
     }
-    let worn = spare.map(|level| level >= SPARE_URGENT);
-    let beyond = used.map(|percent| percent > 100);
-    let bad = worn.into_iter().chain(beyond).reduce(|one, other| one || other);
+    let is_failing = spare.is_some_and(|level| level >= SPARE_URGENT)
+        || used.is_some_and(|percent| percent > 100);
     Presence::Present(Health {
         source: "mmc".to_owned(),
         used_percent: used,
-        passed: bad.map(|bad| !bad),
+        passed: Some(!is_failing),
         counters: spare
             .filter(|level| *level > SPARE_NORMAL)
             .map(|level| ("spare_blocks_warning".to_owned(), level))

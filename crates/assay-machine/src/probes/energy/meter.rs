@@ -99,8 +99,8 @@ fn columns_of(cells: &[&str]) -> Result<Option<Columns>, String> {
         Some((power, 1.0))
     });
     let others = lower.iter().enumerate().filter(|(column, _)| *column != time);
-    let mut scaled = others.filter_map(|(column, cell)| Some((column, watts_of_one(cell)?)));
-    match exact.or_else(|| scaled.next()) {
+    let mut similar = others.filter_map(|(column, cell)| Some((column, watts_of_one(cell)?)));
+    match exact.or_else(|| similar.next()) {
         Some((power, watts_of_one)) => Ok(Some(Columns { time, power, watts_of_one })),
         // A line before the header, or a second column with an unknown name.
         None if lower.len() < 2 => Ok(None),
@@ -147,13 +147,12 @@ fn parse_watts(text: &str) -> Option<f64> {
     number.is_finite().then_some(number)
 }
 
-/// Joules between two moments, with linear interpolation. Beyond the ends, the nearest sample counts.
-pub fn joules(samples: &[MeterSample], from_ns: u64, to_ns: u64) -> Result<f64, String> {
+/// Fails unless samples cover a span, with some tolerance at its ends, and several are in it.
+fn check_coverage(samples: &[MeterSample], from_ns: u64, to_ns: u64) -> Result<(), String> {
     let allowed_ns = usual_distance_ns(samples).saturating_mul(2);
     let (Some(first), Some(last)) = (samples.first(), samples.last()) else {
         return Err("the meter's file is empty".to_owned());
     };
-    let seconds = |ns: u64| ns as f64 / 1e9;
     if first.at_ns > from_ns.saturating_add(allowed_ns) {
         let late = seconds(first.at_ns - from_ns);
         return Err(format!("the meter's file starts {late:.1} s after the trial started"));
@@ -171,6 +170,12 @@ pub fn joules(samples: &[MeterSample], from_ns: u64, to_ns: u64) -> Result<f64, 
              more often, or use longer trials"
         ));
     }
+    Ok(())
+}
+
+/// Joules between two moments, with linear interpolation. Beyond the ends, the nearest sample counts.
+pub fn joules(samples: &[MeterSample], from_ns: u64, to_ns: u64) -> Result<f64, String> {
+    check_coverage(samples, from_ns, to_ns)?;
     let longest_ns = LONGEST_GAP_NS.max(usual_distance_ns(samples).saturating_mul(5));
     let mut joules = 0.0;
     for pair in samples.windows(2) {
@@ -185,9 +190,17 @@ pub fn joules(samples: &[MeterSample], from_ns: u64, to_ns: u64) -> Result<f64, 
         }
         joules += seconds(to - from) * (watts_at(pair, from) + watts_at(pair, to)) / 2.0;
     }
-    let before = first.at_ns.min(to_ns).saturating_sub(from_ns);
-    let after = to_ns.saturating_sub(last.at_ns.max(from_ns));
-    Ok(joules + seconds(before) * first.watts + seconds(after) * last.watts)
+    if let (Some(first), Some(last)) = (samples.first(), samples.last()) {
+        let before_ns = first.at_ns.min(to_ns).saturating_sub(from_ns);
+        let after_ns = to_ns.saturating_sub(last.at_ns.max(from_ns));
+        joules += seconds(before_ns) * first.watts;
+        joules += seconds(after_ns) * last.watts;
+    }
+    Ok(joules)
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
 }
 
 fn watts_at(pair: &[MeterSample], moment_ns: u64) -> f64 {
@@ -195,7 +208,7 @@ fn watts_at(pair: &[MeterSample], moment_ns: u64) -> f64 {
     pair[0].watts + share * (pair[1].watts - pair[0].watts)
 }
 
-/// Median distance between samples; `None` for a single sample.
+/// Median distance between samples; 0 for a single sample.
 fn usual_distance_ns(samples: &[MeterSample]) -> u64 {
     let mut distances: Vec<u64> =
         samples.windows(2).map(|pair| pair[1].at_ns - pair[0].at_ns).collect();

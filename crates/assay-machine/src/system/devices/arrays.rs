@@ -1,5 +1,4 @@
-//! Devices of arrays: mirrors, stripes and parity of md, of the device mapper, of btrfs and bcachefs. ZFS shows its
-//! devices only to its own tools.
+//! Devices of arrays: of md, device-mapper, btrfs and bcachefs. ZFS shows its devices only to its own tools.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -84,11 +83,11 @@ pub fn arrays_on(
     for array in names.into_iter().filter(|array| array.starts_with("md")) {
         let below = sysfs::if_exists(system.list(&sysfs::block(&array).join("slaves")))?;
         let below = below.unwrap_or_default();
-        let mut is_own = below.is_empty() && array == name;
+        let mut is_wanted = below.is_empty() && array == name;
         for member in &below {
-            is_own = is_own || places.contains(&place_of(system, member)?);
+            is_wanted = is_wanted || places.contains(&place_of(system, member)?);
         }
-        found.extend(is_own.then_some(array));
+        found.extend(is_wanted.then_some(array));
     }
     Ok(found)
 }
@@ -109,8 +108,9 @@ fn place_of(system: &dyn System, name: &str) -> io::Result<(PathBuf, u64)> {
 pub fn pool_of(system: &dyn System, device: &str) -> Option<PathBuf> {
     let root = Path::new("/sys/fs/btrfs");
     let pools = sysfs::names(system, root).into_iter().map(|pool| root.join(pool));
-    let has_it = |pool: &PathBuf| members_of(system, "btrfs", pool).iter().any(|m| m == device);
-    pools.into_iter().find(has_it)
+    let contains =
+        |pool: &PathBuf| members_of(system, "btrfs", pool).iter().any(|member| member == device);
+    pools.into_iter().find(contains)
 }
 
 /// btrfs links its devices by name; bcachefs has a directory each with a link to the device.

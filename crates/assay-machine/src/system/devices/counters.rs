@@ -29,7 +29,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Understands the text of a `stat` file; 11 numbers in old kernels, 17 in new ones.
+    /// Parses a `stat` file: 11 numbers in old kernels, 17 in new ones. `None` if it is invalid.
     pub fn parse(text: &str) -> Option<Self> {
         let numbers = sysfs::numbers(text)?;
         if numbers.len() < 11 {

@@ -54,15 +54,16 @@ fn rotation_rate(system: &dyn System, name: &str, bus: &Presence<String>) -> Pre
     let page = system.read_bytes(&block.join("device/vpd_pgb1")).unwrap_or_default();
     let rate = page.get(4..6).map(|rate| u16::from_be_bytes([rate[0], rate[1]]));
     let rotational = sysfs::flag(system, &block.join("queue/rotational"));
-    match (rate, rotational.value()) {
-        (Some(rate @ SLOWEST..=FASTEST), _) => Presence::Present(u64::from(rate)),
-        (Some(1), _) => Presence::absent("not rotational"),
-        (_, Some(false)) => Presence::absent("not rotational (kernel)"),
-        (Some(_), _) => Presence::absent("the drive does not report its rotation rate"),
-        (None, Some(true)) => {
+    match rate {
+        Some(rate @ SLOWEST..=FASTEST) => Presence::Present(u64::from(rate)),
+        Some(1) => Presence::absent("not rotational"),
+        _ if rotational.value() == Some(&false) => Presence::absent("not rotational (kernel)"),
+        Some(_) => Presence::absent("the drive does not report its rotation rate"),
+        None if rotational.value() == Some(&true) => {
             Presence::absent("page 0xb1 is missing (unsupported, or Linux before 5.18)")
         }
-        (None, None) => rotational.map(u64::from),
+        // Absent with the reason of the kernel.
+        None => rotational.map(u64::from),
     }
 }
 
@@ -87,7 +88,7 @@ fn card(system: &dyn System, name: &str) -> Presence<MemoryCard> {
     })
 }
 
-/// Ports of ATA and USB on the way to a device.
+/// Ports of ATA and USB on the way to a device: `ata1`, `2-1.4`.
 fn ports(place: &Path) -> Vec<String> {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|sign| sign.is_ascii_digit());
     let is_usb = |name: &str| {
@@ -158,13 +159,14 @@ fn serial(system: &dyn System, name: &str, bus: &Presence<String>) -> Presence<S
     let block = sysfs::block(name);
     let device = block.join("device");
     let text = |path: PathBuf| sysfs::text(system, &path);
-    let usb =
+    let usb_serial =
         if is_on(bus, "usb") { usb_text(system, name, "serial") } else { Presence::absent("") };
+    // The one that identifies the drive best comes first.
     let sources = [
-        usb,
+        usb_serial,
         text(device.join("serial")),
         text(block.join("serial")),
-        vital_product_data(system, &device.join("vpd_pg80")),
+        serial_page(system, &device.join("vpd_pg80")),
         text(device.join("wwid")).map(|wwid| serial_of_wwid(&wwid)),
         text(block.join("wwid")),
     ];
@@ -172,7 +174,7 @@ fn serial(system: &dyn System, name: &str, bus: &Presence<String>) -> Presence<S
 }
 
 /// Page 0x80 of a SCSI device: four bytes of header, then the serial number.
-fn vital_product_data(system: &dyn System, path: &Path) -> Presence<String> {
+fn serial_page(system: &dyn System, path: &Path) -> Presence<String> {
     let page = system.read_bytes(path).unwrap_or_default();
     let text = page.get(4..).map(String::from_utf8_lossy).unwrap_or_default();
     let text = text.trim_matches(|sign: char| sign.is_whitespace() || sign == '\0');

@@ -8,13 +8,14 @@ use super::{numbered_part, place};
 use crate::system::site::Link;
 use crate::system::{System, sysfs};
 
+/// Bus of a device; a part of the path decides before the name, because a USB drive has the name of a SCSI disk.
 pub fn bus(system: &dyn System, name: &str) -> Presence<String> {
+    const BY_PART: [(&str, &str); 4] =
+        [("usb", "usb"), ("ata", "sata"), ("virtio", "virtio"), ("mmc", "mmc")];
     let place = place(system, name);
-    let of_path = [("usb", "usb"), ("ata", "sata"), ("virtio", "virtio"), ("mmc", "mmc")]
-        .iter()
-        .find(|(word, _)| numbered_part(&place, word).is_some())
-        .map(|(_, bus)| *bus);
-    let bus = of_path.or_else(|| bus_of_name(name)).or_else(|| bus_of_parts(&place));
+    let by_part = BY_PART.iter().find(|(part, _)| numbered_part(&place, part).is_some());
+    let by_part = by_part.map(|(_, bus)| *bus);
+    let bus = by_part.or_else(|| bus_of_name(name)).or_else(|| bus_of_parts(&place));
     Presence::from_option(bus.map(str::to_owned), "the device's sysfs path does not show the bus")
 }
 
@@ -143,6 +144,7 @@ fn nvme_controller(system: &dyn System, place: &Path) -> PathBuf {
         .unwrap_or_else(|| place.to_path_buf())
 }
 
+/// The current PCIe link of a directory in sysfs; its name includes a faster link that the device supports.
 fn pcie_at(system: &dyn System, directory: &Path) -> Option<Link> {
     let read = |file: &str| system.read_text(&directory.join(file)).ok();
     let current = pcie_link(&read("current_link_speed")?, &read("current_link_width")?)?;

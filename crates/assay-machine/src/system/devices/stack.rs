@@ -36,7 +36,8 @@ fn devices_below(system: &dyn System, name: &str) -> Below {
     if is_partition(system, name) {
         let place = place(system, name);
         let drive = place.parent().and_then(Path::file_name);
-        return Below::Devices(drive.iter().map(|n| n.to_string_lossy().into_owned()).collect());
+        let drive = drive.map(|name| name.to_string_lossy().into_owned());
+        return Below::Devices(drive.into_iter().collect());
     }
     if let Some(file) = backing_file(system, name) {
         return Below::File(file);

@@ -192,9 +192,15 @@ impl Fake {
             ("cryptsetup", [word, name]) if word == "close" => return self.close(name),
             _ => {}
         }
-        let Some(made) = program.strip_prefix("mkfs.") else { return Ok(()) };
-        // What the kernel calls the file system of this program.
-        let filesystem = if made == "ntfs" { "ntfs3" } else { made };
+        match program.strip_prefix("mkfs.") {
+            Some(kind) => self.make_file_system(kind, arguments),
+            None => Ok(()),
+        }
+    }
+
+    fn make_file_system(&self, kind: &str, arguments: &[String]) -> io::Result<()> {
+        // The kernel's name of the file system.
+        let filesystem = if kind == "ntfs" { "ntfs3" } else { kind };
         let devices = arguments.iter().rev().take_while(|word| word.starts_with("/dev/"));
         let mut numbers = Vec::new();
         for device in devices.collect::<Vec<_>>().into_iter().rev() {
@@ -204,13 +210,13 @@ impl Fake {
         if numbers.iter().any(|number| self.is_busy(*number)) {
             return Err(Errno::BUSY.into());
         }
-        let named = |pair: &&[String]| ["-L", "-n", "-l"].contains(&pair[0].as_str());
-        let label = arguments.windows(2).find(named).map_or("", |pair| pair[1].as_str());
+        let is_label = |pair: &&[String]| ["-L", "-n", "-l"].contains(&pair[0].as_str());
+        let label = arguments.windows(2).find(is_label).map_or("", |pair| pair[1].as_str());
         for number in &numbers {
-            let (disk, start) = self.whole(*number);
-            self.put_marks(disk, start, &format!("{made} filesystem - {label}"))?;
+            let (disk, start) = self.disk_and_start(*number);
+            self.put_marks(disk, start, &format!("{kind} filesystem - {label}"))?;
         }
-        self.pooled(arguments, &numbers);
+        self.add_pool(arguments, &numbers);
         let mut state = self.lock();
         state.made.insert(first, filesystem.to_owned());
         state.encrypting.remove(&first);
@@ -229,7 +235,8 @@ impl Fake {
         let zeros = vec![0; (range.end - range.start) as usize];
         self.content(number)?.write_all_at(&zeros, range.start)?;
         let made: Vec<DeviceNumber> = self.lock().made.keys().copied().collect();
-        let gone = made.into_iter().filter(|own| self.whole(*own) == (number, range.start));
+        let gone =
+            made.into_iter().filter(|own| self.disk_and_start(*own) == (number, range.start));
         for own in gone.collect::<Vec<_>>() {
             let mut state = self.lock();
             state.made.remove(&own);
@@ -270,7 +277,7 @@ impl FakeState {
             return self.stop_array(&path);
         }
         let now = String::from_utf8_lossy(&self.read(&path)?).into_owned();
-        let kept = match self.manners.get(&path) {
+        let stored = match self.manners.get(&path) {
             Some(Manner::ReadOnly) => return Err(Errno::ACCESS.into()),
             Some(Manner::Ignores) => return Ok(()),
             Some(Manner::RoundsTo(step)) => {
@@ -284,13 +291,13 @@ impl FakeState {
                 self.tree.put(other, Node::File(vec![b"0\n".to_vec()]));
                 format!("{}\n", value.trim())
             }
-            None if now.contains('[') => chosen(&now, value.trim()).ok_or(Errno::INVAL)?,
+            None if now.contains('[') => choose(&now, value.trim()).ok_or(Errno::INVAL)?,
             Some(Manner::Rises) | None => format!("{}\n", value.trim()),
         };
-        let changed = kept != now;
+        let changed = stored != now;
         // As in the kernel: one setting of some pairs is 0, which is not an amount of bytes.
         if let Some(other) = excluded_by(&path) {
-            if kept == "0\n" && path.to_string_lossy().ends_with("bytes") {
+            if stored == "0\n" && path.to_string_lossy().ends_with("bytes") {
                 return Err(Errno::INVAL.into());
             }
             if changed && self.tree.nodes.contains_key(&other) {
@@ -299,7 +306,7 @@ impl FakeState {
         }
         // As in the kernel: without a scheduler no queue is longer than the device's.
         let scheduler = self.text(&path.with_file_name("scheduler"));
-        let is_too_long = kept.trim().parse().is_ok_and(|length: u64| length > 1023);
+        let is_too_long = stored.trim().parse().is_ok_and(|length: u64| length > 1023);
         if path.ends_with("queue/nr_requests") && scheduler.contains("[none]") && is_too_long {
             return Err(Errno::INVAL.into());
         }
@@ -309,11 +316,11 @@ impl FakeState {
             if self.text(&size) != "0" {
                 return Err(Errno::BUSY.into());
             }
-            let bytes: u64 = if path == size { kept.trim().parse().unwrap_or(0) } else { 0 };
+            let bytes: u64 = if path == size { stored.trim().parse().unwrap_or(0) } else { 0 };
             let sectors = format!("{}\n", bytes / 512);
             self.tree.put(&path.with_file_name("size"), Node::File(vec![sectors.into_bytes()]));
         }
-        self.tree.put(&path, Node::File(vec![kept.into_bytes()]));
+        self.tree.put(&path, Node::File(vec![stored.into_bytes()]));
         // As in the kernel: another scheduler begins with its own queue depth.
         let depth = path.with_file_name("nr_requests");
         if changed && path.ends_with("queue/scheduler") && self.tree.nodes.contains_key(&depth) {
@@ -328,22 +335,19 @@ impl FakeState {
         if self.is_served_from(&point) {
             return Err(Errno::BUSY.into());
         }
-        let shown = format!(" / {} ", point.display());
+        let at_point = format!(" / {} ", point.display());
         let table = self.text(Path::new(MOUNTS));
-        let gone = table.lines().filter(|line| line.contains(&shown));
-        let sources = gone.filter_map(|line| line.split(" - ").nth(1)?.split(' ').nth(1));
+        let gone: Vec<&str> = table.lines().filter(|line| line.contains(&at_point)).collect();
+        let sources = gone.iter().filter_map(|line| line.split(" - ").nth(1)?.split(' ').nth(1));
         for source in sources {
             self.hide_pool(Path::new(source));
         }
-        let mut found = false;
         self.change_text(Path::new(MOUNTS), |text| {
-            let (gone, left): (Vec<&str>, Vec<&str>) =
-                text.lines().partition(|line| line.contains(&shown));
-            found = !gone.is_empty();
-            left.iter().flat_map(|line| [*line, "\n"]).collect()
+            let left = text.lines().filter(|line| !line.contains(&at_point));
+            left.flat_map(|line| [line, "\n"]).collect()
         });
         self.tree.devices.remove(&point);
-        if !found {
+        if gone.is_empty() {
             return Err(Errno::INVAL.into());
         }
         self.forget_below(&point);
@@ -424,7 +428,7 @@ impl FakeState {
     }
 
     fn add_zram(&mut self, number: u32) -> io::Result<()> {
-        let (name, own) = (format!("zram{number}"), zram(number));
+        let (name, own) = (format!("zram{number}"), zram_number(number));
         self.tree.find(Path::new(ADD_ZRAM))?;
         if self.tree.nodes.contains_key(&place_of(&name).join("dev")) {
             return Err(Errno::BUSY.into());
@@ -441,7 +445,7 @@ impl FakeState {
     }
 
     fn remove_zram(&mut self, number: u32) -> io::Result<()> {
-        let (name, own) = (format!("zram{number}"), zram(number));
+        let (name, own) = (format!("zram{number}"), zram_number(number));
         let place = place_of(&name);
         if !self.tree.nodes.contains_key(&place.join("dev")) {
             return Err(Errno::NODEV.into());
@@ -514,8 +518,8 @@ impl FakeState {
         let disk_name = disk.file_name().ok_or(Errno::INVAL)?.to_string_lossy().into_owned();
         let name = devices::partition_name(&disk_name, number);
         let (place, _) = self.tree.find(&Path::new("/sys/class/block").join(&disk_name))?;
-        let whole = self.tree.number_of(disk)?;
-        let own = DeviceNumber { major: 259, minor: whole.minor * 256 + number };
+        let disk_number = self.tree.number_of(disk)?;
+        let own = DeviceNumber { major: 259, minor: disk_number.minor * 256 + number };
         Ok((name.clone(), place.join(&name), own))
     }
 
@@ -530,7 +534,7 @@ fn swap_line(path: &Path) -> String {
     format!("{} file 1024 0 {MOST_SWAP_PRIORITY}\n", path.display())
 }
 
-const fn zram(number: u32) -> DeviceNumber {
+const fn zram_number(number: u32) -> DeviceNumber {
     DeviceNumber { major: ZRAM_MAJOR, minor: number }
 }
 
@@ -546,7 +550,7 @@ pub(super) fn is_part(disk: &str, name: &str) -> bool {
 }
 
 /// The text of a setting with another choice in brackets; `None` if the choice is not listed.
-fn chosen(now: &str, wanted: &str) -> Option<String> {
+fn choose(now: &str, wanted: &str) -> Option<String> {
     let words: Vec<&str> =
         now.split_whitespace().map(|word| word.trim_matches(['[', ']'])).collect();
     words.contains(&wanted).then(|| {
@@ -559,7 +563,7 @@ fn chosen(now: &str, wanted: &str) -> Option<String> {
 
 impl Fake {
     /// Disk of a device, and the device's first byte on it; whole devices are their own disk.
-    pub(super) fn whole(&self, number: DeviceNumber) -> (DeviceNumber, u64) {
+    pub(super) fn disk_and_start(&self, number: DeviceNumber) -> (DeviceNumber, u64) {
         let own = (number, 0);
         let Some(name) = devices::name_of(self, number) else { return own };
         let Some(start) = devices::start_of(self, &name) else { return own };

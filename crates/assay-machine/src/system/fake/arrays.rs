@@ -11,7 +11,7 @@ use super::{Fake, FakeState};
 use crate::system::site::MD_MAJOR;
 use crate::system::{DeviceNumber, Errno, System as _, devices};
 
-/// What a superblock of version 1.2 takes of a member.
+/// Bytes that a superblock of version 1.2 uses of a member.
 const OWN: u64 = 1 << 20;
 pub(super) const BTRFS: &str = "/sys/fs/btrfs";
 
@@ -30,7 +30,7 @@ impl Fake {
     }
 
     pub(super) fn mdadm(&self, words: &[String]) -> io::Result<()> {
-        let said = |name: &str| {
+        let option = |name: &str| {
             let value = |word: &String| Some(word.strip_prefix(name)?.to_owned());
             words.iter().find_map(value)
         };
@@ -46,7 +46,7 @@ impl Fake {
         }
         let members: Vec<&String> =
             words.iter().skip(2).filter(|word| word.starts_with("/dev/")).collect();
-        if said("--raid-devices=") != Some(members.len().to_string()) {
+        if option("--raid-devices=") != Some(members.len().to_string()) {
             return complain("the number of devices differs".to_owned());
         }
         let mut numbers = Vec::new();
@@ -57,17 +57,17 @@ impl Fake {
             }
             numbers.push(found);
         }
-        let label = said("--name=").unwrap_or_default();
+        let label = option("--name=").unwrap_or_default();
         let smallest = numbers.iter().map(|number| self.device_bytes(*number)).min().unwrap_or(0);
         for number in &numbers {
-            let (disk, start) = self.whole(*number);
+            let (disk, start) = self.disk_and_start(*number);
             // As mdadm names it.
             let name = format!("any:{label}");
             self.put_marks(disk, start, &format!("linux_raid_member raid - {name}"))?;
         }
-        let level = said("--level=").unwrap_or_default();
+        let level = option("--level=").unwrap_or_default();
         let (count, bytes) = (numbers.len() as u64, smallest.saturating_sub(OWN));
-        let held = match level.as_str() {
+        let capacity = match level.as_str() {
             "raid0" => count * bytes,
             "raid1" => bytes,
             "raid5" => (count - 1) * bytes,
@@ -75,11 +75,12 @@ impl Fake {
             "raid10" => count * bytes / 2,
             other => return complain(format!("invalid raid level: {other}")),
         };
-        let chunk = said("--chunk=").and_then(|kib| kib.trim_end_matches('K').parse::<u64>().ok());
+        let chunk =
+            option("--chunk=").and_then(|kib| kib.trim_end_matches('K').parse::<u64>().ok());
         let chunk = if level == "raid1" { 0 } else { chunk.unwrap_or(512) << 10 };
-        let bitmap = if said("--bitmap=").as_deref() == Some("internal") { "+8" } else { "none" };
+        let bitmap = if option("--bitmap=").as_deref() == Some("internal") { "+8" } else { "none" };
         let mut texts = vec![
-            ("size", (held / 512).to_string()),
+            ("size", (capacity / 512).to_string()),
             ("md/level", level.clone()),
             ("md/raid_disks", count.to_string()),
             ("md/chunk_size", chunk.to_string()),
@@ -103,7 +104,7 @@ impl Fake {
         Ok(())
     }
 
-    pub(super) fn pooled(&self, words: &[String], numbers: &[DeviceNumber]) {
+    pub(super) fn add_pool(&self, words: &[String], numbers: &[DeviceNumber]) {
         let after = |option: &str| {
             let mut pairs = words.windows(2).filter(|pair| pair[0] == option);
             pairs.next().map(|pair| pair[1].clone())
@@ -137,7 +138,7 @@ impl FakeState {
         }
     }
 
-    /// What `clear` written to the state of an array does; its members stay as they are.
+    /// Stops an array, as `clear` written to its state does; its members do not change.
     pub(super) fn stop_array(&mut self, state: &Path) -> io::Result<()> {
         let name = state.iter().rev().nth(2).unwrap_or_default().to_string_lossy().into_owned();
         if self.is_held(&name) {
@@ -160,10 +161,11 @@ impl FakeState {
         let is_own = |part: Option<&OsStr>| {
             part.is_some_and(|part| is_part(name, part.to_string_lossy().as_ref()))
         };
+        // Holders are links `DEVICE/holders/HOLDER`.
         let below_array = self.tree.nodes.iter().any(|(path, node)| {
-            let among = path.parent().filter(|parent| parent.ends_with("holders"));
-            let own = among.and_then(Path::parent).and_then(Path::file_name);
-            matches!(node, Node::Link(_)) && is_own(own)
+            let holders = path.parent().filter(|parent| parent.ends_with("holders"));
+            let device = holders.and_then(Path::parent).and_then(Path::file_name);
+            matches!(node, Node::Link(_)) && is_own(device)
         });
         let in_pool = self.tree.nodes.below(Path::new(BTRFS)).any(|path| {
             path.parent().is_some_and(|at| at.ends_with("devices")) && is_own(path.file_name())

@@ -42,35 +42,30 @@ impl Fake {
         self
     }
 
-    pub(super) fn run_with(
-        &self,
-        program: &str,
-        arguments: &[String],
-        key: &Key,
-    ) -> io::Result<()> {
+    pub(super) fn run_with(&self, program: &str, words: &[String], key: &Key) -> io::Result<()> {
         self.check_installed(program)?;
-        let last = Path::new(arguments.last().ok_or(Errno::INVAL)?);
-        let has = |word: &str| arguments.iter().any(|argument| argument == word);
+        let last = Path::new(words.last().ok_or(Errno::INVAL)?);
+        let has = |word: &str| words.iter().any(|argument| argument == word);
         match program {
-            "gocryptfs" if has("-init") => self.lock().init(last, key),
+            "gocryptfs" if has("-init") => self.lock().init_gocryptfs(last, key),
             "gocryptfs" => {
-                let [.., cipher, _] = arguments else { return Err(Errno::INVAL.into()) };
-                self.lock().serve(Path::new(cipher), last, key)
+                let [.., cipher, _] = words else { return Err(Errno::INVAL.into()) };
+                self.lock().mount_gocryptfs(Path::new(cipher), last, key)
             }
             "cryptsetup" if has("luksFormat") || has("reencrypt") => {
-                self.format(last, arguments, key)
+                self.format_luks(last, words, key)
             }
-            "cryptsetup" if has("open") => self.open(arguments, key),
+            "cryptsetup" if has("open") => self.open_luks(words, key),
             _ => Err(Errno::INVAL.into()),
         }
     }
 
-    fn format(&self, device: &Path, arguments: &[String], key: &Key) -> io::Result<()> {
+    fn format_luks(&self, device: &Path, words: &[String], key: &Key) -> io::Result<()> {
         let number = self.lock().tree.number_of(device)?;
         let option = |name: &str| {
-            arguments.windows(2).find(|pair| pair[0] == name).map_or("", |pair| pair[1].as_str())
+            words.windows(2).find(|pair| pair[0] == name).map_or("", |pair| pair[1].as_str())
         };
-        let (disk, start) = self.whole(number);
+        let (disk, start) = self.disk_and_start(number);
         self.put_marks(disk, start, &format!("crypto_LUKS crypto - {}", option("--label")))?;
         self.put_content(disk, start + PASSPHRASE, &key.passphrase())?;
         let (cipher, sector) = (option("--cipher"), option("--sector-size"));
@@ -80,12 +75,12 @@ impl Fake {
         Ok(())
     }
 
-    fn open(&self, arguments: &[String], key: &Key) -> io::Result<()> {
-        let [.., device, name] = arguments else { return Err(Errno::INVAL.into()) };
+    fn open_luks(&self, words: &[String], key: &Key) -> io::Result<()> {
+        let [.., device, name] = words else { return Err(Errno::INVAL.into()) };
         let device = Path::new(device);
         let number = self.lock().tree.number_of(device)?;
         let below = devices::name_of(self, number).ok_or(Errno::NODEV)?;
-        let (disk, start) = self.whole(number);
+        let (disk, start) = self.disk_and_start(number);
         let mut passphrase = vec![0; key.passphrase().len()];
         self.content(disk)?.read_exact_at(&mut passphrase, start + PASSPHRASE)?;
         if passphrase != key.passphrase() {
@@ -93,13 +88,13 @@ impl Fake {
             return Err(io::Error::other(text));
         }
         let flags: Vec<&str> =
-            arguments.iter().filter_map(|word| word.strip_prefix("--perf-")).collect();
+            words.iter().filter_map(|word| word.strip_prefix("--perf-")).collect();
         let mut state = self.lock();
         let volume = state.made.get(&number).cloned().unwrap_or_default();
         let ["luks", cipher, sector] = volume.split(' ').collect::<Vec<_>>()[..] else {
             return Err(io::Error::other("cryptsetup: exit status: 1: not a LUKS device"));
         };
-        let told = format!(
+        let status = format!(
             "/dev/mapper/{name} is active.\n  type:    LUKS2\n  cipher:  {cipher}\n  device:  {}\n  \
              sector size:  {sector}\n  flags:   {}\n",
             device.display(),
@@ -109,8 +104,8 @@ impl Fake {
             return Ok(());
         }
         let bytes = state.bytes_of(number).saturating_sub(16 << 20);
-        state.map(name, &below, bytes)?;
-        state.encrypted.volumes.insert(name.clone(), told);
+        state.add_mapping(name, &below, bytes)?;
+        state.encrypted.volumes.insert(name.clone(), status);
         Ok(())
     }
 
@@ -124,12 +119,12 @@ impl Fake {
             let text = format!("cryptsetup: exit status: 5: Device {name} is still in use.");
             return Err(io::Error::other(text));
         }
-        state.unmap(&device)?;
+        state.remove_mapping(&device)?;
         state.encrypted.volumes.remove(name);
         Ok(())
     }
 
-    pub(super) fn volume(&self, line: &str) -> Option<String> {
+    pub(super) fn volume_status(&self, line: &str) -> Option<String> {
         let name = line.strip_prefix("cryptsetup status ")?;
         let known = self.lock().encrypted.volumes.get(name).cloned();
         Some(known.unwrap_or_else(|| format!("/dev/mapper/{name} is inactive.\n")))
@@ -137,17 +132,15 @@ impl Fake {
 
     /// Shows every volume with another cipher than requested.
     pub fn show_cipher(&self, cipher: &str) -> &Self {
-        let mut state = self.lock();
-        for told in state.encrypted.volumes.values_mut() {
-            *told = told.replace("aes-xts-plain64", cipher);
+        for status in self.lock().encrypted.volumes.values_mut() {
+            *status = status.replace("aes-xts-plain64", cipher);
         }
-        drop(state);
         self
     }
 }
 
 impl FakeState {
-    fn init(&mut self, cipher: &Path, key: &Key) -> io::Result<()> {
+    fn init_gocryptfs(&mut self, cipher: &Path, key: &Key) -> io::Result<()> {
         if !self.tree.list(cipher)?.is_empty() {
             return Err(io::Error::other("gocryptfs: exit status: 6: the directory is not empty"));
         }
@@ -157,7 +150,7 @@ impl FakeState {
         Ok(())
     }
 
-    fn serve(&mut self, cipher: &Path, point: &Path, key: &Key) -> io::Result<()> {
+    fn mount_gocryptfs(&mut self, cipher: &Path, point: &Path, key: &Key) -> io::Result<()> {
         let (point, _) = self.tree.find(point)?;
         if self.encrypted.passphrases.get(cipher) != Some(&key.passphrase()) {
             return Err(io::Error::other("gocryptfs: exit status: 12: Password incorrect."));
@@ -177,12 +170,12 @@ impl FakeState {
     /// Path below gocryptfs or fscrypt of a file created above, with its encrypted name.
     pub(super) fn below_name(&self, path: &Path) -> Option<PathBuf> {
         let cipher = self.encrypted.served.get(path.parent()?)?;
-        Some(cipher.join(hidden(path.file_name()?.to_string_lossy().as_ref())))
+        Some(cipher.join(encrypt_name(path.file_name()?.to_string_lossy().as_ref())))
     }
 
-    pub(super) fn seen(&self, directory: &Path, names: Vec<String>) -> Vec<String> {
+    pub(super) fn visible_names(&self, directory: &Path, names: Vec<String>) -> Vec<String> {
         match self.encrypted.directories.get(directory) {
-            Some((_, false)) => names.iter().map(|name| hidden(name)).collect(),
+            Some((_, false)) => names.iter().map(|name| encrypt_name(name)).collect(),
             _ => names,
         }
     }
@@ -236,7 +229,7 @@ impl FakeState {
         self.encrypted.directories.retain(|path, _| !path.starts_with(point));
     }
 
-    fn map(&mut self, name: &str, below: &str, bytes: u64) -> io::Result<()> {
+    fn add_mapping(&mut self, name: &str, below: &str, bytes: u64) -> io::Result<()> {
         let taken = |minor: &u32| {
             self.tree.nodes.contains_key(&place_of(&format!("dm-{minor}")).join("dev"))
         };
@@ -257,7 +250,7 @@ impl FakeState {
         Ok(())
     }
 
-    fn unmap(&mut self, device: &str) -> io::Result<()> {
+    fn remove_mapping(&mut self, device: &str) -> io::Result<()> {
         let place = place_of(device);
         let number = self.tree.number_of(&devices::file_of(device))?;
         for below in self.tree.list(&place.join("slaves"))? {
@@ -279,8 +272,8 @@ impl FakeState {
     }
 }
 
-/// A name as one sees it without the key.
-fn hidden(name: &str) -> String {
+/// A name as the kernel lists it without the key.
+fn encrypt_name(name: &str) -> String {
     let letters = name.bytes().map(|byte| format!("{:02x}", byte ^ 0x5a));
     format!("_{}", letters.collect::<String>())
 }

@@ -85,20 +85,18 @@ impl<T> FakeFiles<T> {
     }
 
     pub fn below(&self, directory: &Path) -> impl Iterator<Item = &PathBuf> + use<'_, T> {
-        self.after(PathKey::new(directory)).map(|(_, path)| path)
+        self.entries(PathKey::new(directory)).map(|(_, path)| path)
     }
 
     pub fn inside(&self, directory: &Path) -> impl Iterator<Item = &PathBuf> + use<'_, T> {
-        let all = self.after(PathKey::new(directory));
+        let all = self.entries(PathKey::new(directory));
         all.filter(|(rest, _)| !rest.contains(&BETWEEN)).map(|(_, path)| path)
     }
 
     /// Files below a directory, by relative path.
-    fn after(&self, directory: PathKey) -> impl Iterator<Item = (&[u8], &PathBuf)> + use<'_, T> {
-        let all = self.0.range(directory.clone()..).skip_while({
-            let own = directory.clone();
-            move |(key, _)| **key == own
-        });
+    fn entries(&self, directory: PathKey) -> impl Iterator<Item = (&[u8], &PathBuf)> + use<'_, T> {
+        let own = directory.clone();
+        let all = self.0.range(directory.clone()..).skip_while(move |(key, _)| **key == own);
         all.map_while(move |(key, (path, _))| Some((directory.rest(key)?, path)))
     }
 

@@ -1,5 +1,4 @@
-//! Power of a fake machine: it fails after a chosen acknowledged write by unwinding the running code; a test then
-//! checks what the drive retained.
+//! Power of a fake machine: it fails after a chosen acknowledged write, by unwinding the running code.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -1,5 +1,4 @@
-//! Signatures in memory for `wipefs` and `blkid`: lines of text at the start of a device, `TYPE USAGE UUID LABEL`, with
-//! `-` for none.
+//! Signatures for `wipefs` and `blkid`, as text at the start of a device: `TYPE USAGE UUID LABEL`, or `-`.
 
 use super::super::signatures::PROGRAMS;
 use std::fs::File;
@@ -23,45 +22,46 @@ impl Fake {
 }
 
 /// Result of `wipefs` or `blkid` on an open device; `None` for other command lines.
-pub(super) fn answer(program: &str, words: &[&str], device: &File) -> Option<ProgramOutput> {
+pub(super) fn output_of(program: &str, words: &[&str], device: &File) -> Option<ProgramOutput> {
     if !PROGRAMS.contains(&program) {
         return None;
     }
-    let after = |option: &str| {
+    let option = |option: &str| {
         let at = words.iter().position(|word| *word == option)?;
         words.get(at + 1).copied()
     };
     if words == ["-V"] {
-        return Some(ended(0, format!("{program} from util-linux 2.38.1\n")));
+        return Some(output(0, format!("{program} from util-linux 2.38.1\n")));
     }
-    let start = after("-O").and_then(|start| start.parse().ok()).unwrap_or(0);
+    let start = option("-O").and_then(|start| start.parse().ok()).unwrap_or(0);
     let mut marks = marks_at(device, start);
     if program == "wipefs" {
         let rows = marks.iter().map(|mark| {
-            let [name, usage, uuid, label] = mark.each_ref().map(|word| some(word));
+            let [name, usage, uuid, label] = mark.each_ref().map(|word| unless_dash(word));
             json!({"type": name, "usage": usage, "offset": "0x0", "uuid": uuid, "label": label})
         });
-        return Some(ended(0, json!({"signatures": rows.collect::<Vec<_>>()}).to_string()));
+        return Some(output(0, json!({"signatures": rows.collect::<Vec<_>>()}).to_string()));
     }
-    marks.retain(|mark| after("-n").is_none_or(|kind| kind == mark[0]));
+    marks.retain(|mark| option("-n").is_none_or(|kind| kind == mark[0]));
     let (tables, others): (Vec<_>, Vec<_>) =
         marks.iter().partition(|mark| mark[1] == "partition-table");
-    let text: String = tables.iter().chain(&others).map(|mark| exported(mark)).collect();
-    Some(match (others.len(), text.is_empty()) {
-        (_, true) => ended(2, String::new()),
-        (0 | 1, _) => ended(0, text),
-        _ => ended(8, String::new()),
+    let text: String = tables.iter().chain(&others).map(|mark| export(mark)).collect();
+    // As blkid: 2 if it recognizes nothing, 8 if more than one signature may be valid.
+    Some(match others.len() {
+        0 if text.is_empty() => output(2, text),
+        0 | 1 => output(0, text),
+        _ => output(8, String::new()),
     })
 }
 
 /// A mark as `blkid -o export` prints it.
-fn exported(mark: &[String; 4]) -> String {
+fn export(mark: &[String; 4]) -> String {
     let [name, usage, uuid, label] = mark;
     let (kind, id) =
         if usage == "partition-table" { ("PTTYPE", "PTUUID") } else { ("TYPE", "UUID") };
     let mut lines = vec![format!("{kind}={name}\nUSAGE={usage}\n")];
     for (key, value) in [(id, uuid), ("LABEL", label)] {
-        if let Some(value) = some(value) {
+        if let Some(value) = unless_dash(value) {
             lines.push(format!("{key}={}\n", value.replace(' ', "\\ ")));
         }
     }
@@ -80,10 +80,10 @@ fn marks_at(device: &File, start: u64) -> Vec<[String; 4]> {
     lines.unwrap_or_default().lines().filter_map(mark).collect()
 }
 
-fn some(word: &str) -> Option<&str> {
+fn unless_dash(word: &str) -> Option<&str> {
     Some(word).filter(|word| *word != "-")
 }
 
-fn ended(code: i32, text: String) -> ProgramOutput {
+fn output(code: i32, text: String) -> ProgramOutput {
     ProgramOutput { code: Some(code), text, complaint: String::new() }
 }

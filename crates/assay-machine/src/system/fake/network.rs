@@ -1,5 +1,4 @@
-//! The network of a fake machine: namespaces, disciplines of interfaces, and a link with a deep queue unless its egress
-//! is shaped.
+//! The network of a fake machine: namespaces, disciplines, and a link with a deep queue unless it is shaped.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,7 +11,9 @@ use crate::system::network::{
     HANDLE, LinkJob, LinkRun, Load, NetworkProbe, PeerAt, PhaseJob, PhaseRun, SLICE_NS, is_own,
 };
 
+/// What `tc` prints of an interface without a discipline of Assay.
 const USUAL: &str = "qdisc noqueue 0: root refcnt 2 \n";
+/// Round-trip times: without load, with a deep queue, and with a short one.
 const IDLE_NS: u64 = 100_000;
 const DEEP_NS: u64 = 600_000_000;
 const SHORT_NS: u64 = 18_000_000;
@@ -37,12 +38,10 @@ impl Fake {
     /// Sets the output of `tc` for an interface, or removes it.
     pub fn set_discipline(&self, name: &str, shown: Option<&str>) -> &Self {
         let key = (String::new(), name.to_owned());
-        let mut state = self.lock();
         match shown {
-            Some(text) => drop(state.network.shown.insert(key, text.to_owned())),
-            None => drop(state.network.shown.remove(&key)),
+            Some(text) => drop(self.lock().network.shown.insert(key, text.to_owned())),
+            None => drop(self.lock().network.shown.remove(&key)),
         }
-        drop(state);
         self
     }
 
@@ -57,8 +56,8 @@ impl Fake {
     }
 
     /// Output of `tc` for an interface and of `ip` for a namespace without processes.
-    pub(super) fn shown(&self, program: &str, arguments: &[&str]) -> Option<String> {
-        let (space, words) = split(arguments);
+    pub(super) fn network_output(&self, program: &str, arguments: &[&str]) -> Option<String> {
+        let (space, words) = split_namespace(arguments);
         let state = self.lock();
         if !state.programs.contains(program) {
             return None;
@@ -81,16 +80,16 @@ impl Fake {
 
     pub(super) fn tc(&self, arguments: &[String]) -> io::Result<()> {
         let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let (space, words) = split(&words);
+        let (space, words) = split_namespace(&words);
         let mut state = self.lock();
         let network = &mut state.network;
-        let at = |interface: &str| (space.to_owned(), interface.to_owned());
+        let key_of = |interface: &str| (space.to_owned(), interface.to_owned());
         match words {
             ["qdisc", "add", "dev", interface, "root", "handle", HANDLE, kind, ..] => {
                 if network.unknown.iter().any(|unknown| unknown == kind) {
                     return Err(io::Error::other("Error: Specified qdisc kind is unknown."));
                 }
-                let shown = network.shown.get_mut(&at(interface)).ok_or(Errno::NODEV)?;
+                let shown = network.shown.get_mut(&key_of(interface)).ok_or(Errno::NODEV)?;
                 if is_own(shown) {
                     return Err(Errno::EXIST.into());
                 }
@@ -103,7 +102,7 @@ impl Fake {
                 Err(io::Error::other("Error: Specified qdisc kind is unknown."))
             }
             ["qdisc", "del", "dev", interface, "root"] => {
-                let shown = network.shown.get_mut(&at(interface)).ok_or(Errno::NODEV)?;
+                let shown = network.shown.get_mut(&key_of(interface)).ok_or(Errno::NODEV)?;
                 USUAL.clone_into(shown);
                 Ok(())
             }
@@ -113,7 +112,7 @@ impl Fake {
 
     pub(super) fn ip(&self, arguments: &[String]) -> io::Result<()> {
         let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let (space, words) = split(&words);
+        let (space, words) = split_namespace(&words);
         let mut state = self.lock();
         let file = |name: &str| Path::new(lab::PLACE).join(name);
         match words {
@@ -140,7 +139,7 @@ impl Fake {
     }
 
     /// A run on a link with a deep queue unless its egress is shaped.
-    pub(super) fn linked(&self, job: &LinkJob<'_>) -> io::Result<LinkRun> {
+    pub(super) fn run_link(&self, job: &LinkJob<'_>) -> io::Result<LinkRun> {
         let mut state = self.lock();
         if let Some(why) = &state.network.lost {
             return Err(io::Error::other(why.clone()));
@@ -152,7 +151,7 @@ impl Fake {
         let shaped = state.network.shown.values().any(|shown| is_own(shown));
         let mut began_ns = 0;
         let phases = job.phases.iter().map(|phase| {
-            let run = phase_of(*phase, began_ns, job.probe_ns, shaped);
+            let run = simulate_phase(*phase, began_ns, job.probe_ns, shaped);
             began_ns += phase.whole_ns();
             run
         });
@@ -166,7 +165,7 @@ impl Fake {
     }
 }
 
-fn phase_of(job: PhaseJob, began_ns: u64, probe_ns: u64, shaped: bool) -> PhaseRun {
+fn simulate_phase(job: PhaseJob, began_ns: u64, probe_ns: u64, shaped: bool) -> PhaseRun {
     let rtt_ns = match (job.load, shaped) {
         (Load::Idle, _) => IDLE_NS,
         (Load::Down, _) | (_, true) => SHORT_NS,
@@ -188,8 +187,8 @@ fn phase_of(job: PhaseJob, began_ns: u64, probe_ns: u64, shaped: bool) -> PhaseR
     }
 }
 
-/// The name space that a line is about, and the words after it.
-fn split<'w>(words: &'w [&'w str]) -> (&'w str, &'w [&'w str]) {
+/// The namespace of a command line, and the words after it.
+fn split_namespace<'w>(words: &'w [&'w str]) -> (&'w str, &'w [&'w str]) {
     match words {
         ["-n", space, rest @ ..] => (space, rest),
         _ => ("", words),

@@ -59,7 +59,7 @@ pub struct FakeTree {
     pub health_logs: BTreeMap<PathBuf, Vec<u8>>,
     pub smartctl: BTreeMap<String, String>,
     /// Resolved paths, valid until a link appears, disappears or changes, because most lookups repeat.
-    led: RefCell<BTreeMap<PathKey, PathKey>>,
+    cache: RefCell<BTreeMap<PathKey, PathKey>>,
 }
 
 impl FakeTree {
@@ -76,14 +76,14 @@ impl FakeTree {
                 self.add_line(path, more.strip_prefix(' ').unwrap_or(more));
                 continue;
             }
-            open = self.entry(line).ok_or_else(wrong)?;
+            open = self.parse_entry(line).ok_or_else(wrong)?;
         }
         Ok(())
     }
 
-    /// Understands one entry; gives the path when its content follows.
+    /// Parses one entry; returns the path if its content follows.
     #[expect(clippy::option_option, reason = "outer: understood or not; inner: lines may follow")]
-    fn entry(&mut self, line: &str) -> Option<Option<PathBuf>> {
+    fn parse_entry(&mut self, line: &str) -> Option<Option<PathBuf>> {
         let (word, rest) = line.split_once(' ')?;
         let (name, value) = rest.split_once(' ').unwrap_or((rest, ""));
         let path = PathBuf::from(mounts::unescape(name));
@@ -100,13 +100,13 @@ impl FakeTree {
             "character" => Node::Character(mounts::parse_number(value)?),
             "other" => Node::Other,
             "closed" => Node::Closed,
-            _ => return self.fact(word, name, path, value).map(|()| None),
+            _ => return self.parse_fact(word, name, path, value).map(|()| None),
         };
         self.put(&path, node);
         Some(None)
     }
 
-    fn fact(&mut self, word: &str, name: &str, path: PathBuf, value: &str) -> Option<()> {
+    fn parse_fact(&mut self, word: &str, name: &str, path: PathBuf, value: &str) -> Option<()> {
         match word {
             "device" => drop(self.devices.insert(path, mounts::parse_number(value)?)),
             "owner" => drop(self.owners.insert(path, value.parse().ok()?)),
@@ -139,7 +139,7 @@ impl FakeTree {
         let is_way = matches!(node, Node::Link(_) | Node::Closed);
         let is_other = |old: &Node| discriminant(old) != discriminant(&node);
         if is_way || self.nodes.get(path).is_some_and(is_other) {
-            self.led.get_mut().clear();
+            self.cache.get_mut().clear();
         }
         // Existing files have parents.
         for parent in path.ancestors().skip(1) {
@@ -151,7 +151,8 @@ impl FakeTree {
         self.nodes.insert(path.to_path_buf(), node);
     }
 
-    pub fn give(&mut self, path: &Path) {
+    /// Makes the user the owner of a new file.
+    pub fn set_owner(&mut self, path: &Path) {
         if self.user != 0 && !self.nodes.contains_key(path) {
             self.owners.insert(path.to_path_buf(), self.user);
         }
@@ -159,7 +160,7 @@ impl FakeTree {
 
     pub fn remove(&mut self, path: &Path) {
         if self.nodes.remove(path).iter().any(|node| matches!(node, Node::Link(_))) {
-            self.led.get_mut().clear();
+            self.cache.get_mut().clear();
         }
     }
 
@@ -174,19 +175,19 @@ impl FakeTree {
 
     /// Returns the absolute path without links, and its node.
     pub fn find(&self, path: &Path) -> io::Result<(PathBuf, &Node)> {
-        let (_, (path, node)) = self.lead(PathKey::new(path), &mut 0)?;
+        let (_, (path, node)) = self.resolve(PathKey::new(path), &mut 0)?;
         Ok((path.clone(), node))
     }
 
     /// Resolves a path; `links` counts the links on the way.
-    fn lead(&self, asked: PathKey, links: &mut usize) -> io::Result<(PathKey, &(PathBuf, Node))> {
-        let known = self.led.borrow().get(&asked).cloned();
+    fn resolve(&self, path: PathKey, links: &mut usize) -> io::Result<(PathKey, &(PathBuf, Node))> {
+        let known = self.cache.borrow().get(&path).cloned();
         if let Some((at, found)) = known.and_then(|at| Some((at.clone(), self.nodes.at(&at)?))) {
             return Ok((at, found));
         }
         let here = |at: PathKey| self.nodes.at(&at).map(|found| (at, found)).ok_or(Errno::NOENT);
-        let Some((above, part)) = asked.split() else { return Ok(here(asked)?) };
-        let (directory, (_, node)) = self.lead(above, links)?;
+        let Some((above, part)) = path.split() else { return Ok(here(path)?) };
+        let (directory, (_, node)) = self.resolve(above, links)?;
         if *node != Node::Directory {
             return Err(Errno::NOTDIR.into());
         }
@@ -195,7 +196,7 @@ impl FakeTree {
             name => directory.with(name),
         };
         let (at, found) = here(next)?;
-        let led = match &found.1 {
+        let end = match &found.1 {
             Node::Closed => return Err(Errno::ACCESS.into()),
             Node::Link(target) => {
                 *links += 1;
@@ -203,12 +204,13 @@ impl FakeTree {
                     return Err(Errno::LOOP.into());
                 }
                 let below = PathKey::new(target);
-                self.lead(if target.is_absolute() { below } else { directory.join(&below) }, links)?
+                let next = if target.is_absolute() { below } else { directory.join(&below) };
+                self.resolve(next, links)?
             }
             _ => (at, found),
         };
-        self.led.borrow_mut().insert(asked, led.0.clone());
-        Ok(led)
+        self.cache.borrow_mut().insert(path, end.0.clone());
+        Ok(end)
     }
 
     pub fn number_of(&self, path: &Path) -> io::Result<DeviceNumber> {

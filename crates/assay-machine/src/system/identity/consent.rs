@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use assay_core::failure::{Failure, Outcome};
 
 use super::tables;
-use super::usage::{Family, cannot_tell};
+use super::usage::{Family, unknown_state};
 use crate::system::signatures::{self, Signature};
 use crate::system::site::{Site, TargetKind};
 use crate::system::{Caching, Consent, DeviceNumber, System, devices, sysfs};
@@ -67,8 +67,8 @@ impl Stake {
     /// Returns the error of a typed argument; `None` if it is correct.
     fn fault(&self, typed: &str, target: &str) -> Option<String> {
         let after_id = typed.strip_prefix(&self.id);
-        let is_list = |text: &&str| matches!(text.get(..1), None | Some("+"));
-        let Some(list) = after_id.filter(is_list) else {
+        let is_end_or_list = |text: &&str| matches!(text.get(..1), None | Some("+"));
+        let Some(list) = after_id.filter(is_end_or_list) else {
             return Some(format!("is not the ID of {target:?}"));
         };
         let given: Vec<&str> = list.split('+').skip(1).collect();
@@ -81,8 +81,7 @@ impl Stake {
                 missing.join(" and ")
             ));
         }
-        let spare = given.iter().find(|name| !wanted.contains(name));
-        if let Some(spare) = spare {
+        if let Some(spare) = given.iter().find(|name| !wanted.contains(name)) {
             return Some(format!("includes {spare:?}, which {target:?} does not contain"));
         }
         (given.len() > wanted.len()).then(|| "contains a name twice".to_owned())
@@ -98,14 +97,14 @@ pub fn stake(system: &dyn System, site: &Site) -> Outcome<Stake> {
     };
     let family = Family::read(system, name)?;
     let refuse = |reason: String| Failure::refused(format!("{:?} {reason}", site.target));
-    if !family.is(site.device) {
+    if !family.is_device(site.device) {
         return Err(refuse("is no longer the same device; give the ID again".to_owned()));
     }
     if let Some(reason) = family.in_use(system)? {
         return Err(refuse(reason));
     }
-    let losses = losses(system, site, &family)?;
-    if let Some(reason) = tables::expecting(system, &family, &losses)? {
+    let losses = find_losses(system, site, &family)?;
+    if let Some(reason) = tables::find(system, &family, &losses)? {
         return Err(refuse(reason));
     }
     let size_bytes = devices::size_of(system, name);
@@ -154,17 +153,16 @@ fn not_a_device(site: &Site) -> Failure {
     ))
 }
 
-/// The kernel's sequence number of a device's disk (Linux 5.15); a later disk gets another one, even under the same
-/// name.
+/// The kernel's sequence number of a device's disk (Linux 5.15); a later disk under the same name has another.
 pub fn disk_sequence(system: &dyn System, number: DeviceNumber) -> Option<u64> {
     let place = PathBuf::from(format!("/sys/dev/block/{number}"));
     let files = [place.join("diskseq"), place.join("../diskseq")];
     files.iter().find_map(|file| sysfs::number(system, file).value().copied())
 }
 
-/// Contents of the device and its partitions. A partition without a device node is read through the device.
-fn losses(system: &dyn System, site: &Site, family: &Family) -> Outcome<Vec<DataLoss>> {
-    let unread = |error: io::Error| cannot_tell("the contents", &site.path, &error);
+/// Finds contents of the device and its partitions, which are read through the device if they have no node.
+fn find_losses(system: &dyn System, site: &Site, family: &Family) -> Outcome<Vec<DataLoss>> {
+    let unread = |error: io::Error| unknown_state("the contents", &site.path, &error);
     let file = system.open_for_reading(&site.path, Caching::Buffered).map_err(unread)?;
     let length = system.length(&file).map_err(unread)?;
     let mut losses = Vec::new();
@@ -176,13 +174,9 @@ fn losses(system: &dyn System, site: &Site, family: &Family) -> Outcome<Vec<Data
         };
         let size_bytes = size.min(length.saturating_sub(start));
         let range = start..start + size_bytes;
-        let partition;
-        let node = if member.start.is_none() {
-            Some(&file)
-        } else {
-            partition = node_of(system, family, device)?;
-            partition.as_ref()
-        };
+        let partition_node =
+            if member.start.is_some() { node_of(system, family, device)? } else { None };
+        let node = if member.start.is_some() { partition_node.as_ref() } else { Some(&file) };
         let found = signatures::in_range(system, &file, &range, node).map_err(|error| {
             Failure::refused(format!("cannot check the contents of {device}: {error}"))
         })?;
@@ -198,11 +192,11 @@ fn losses(system: &dyn System, site: &Site, family: &Family) -> Outcome<Vec<Data
 /// Opens the device node of a partition, if it exists and leads to the device or a part of it.
 fn node_of(system: &dyn System, family: &Family, name: &str) -> Outcome<Option<File>> {
     let path = devices::file_of(name);
-    if !family.has(system, &path)? {
+    if !family.is_at(system, &path)? {
         return Ok(None);
     }
     let node = system.open_for_reading(&path, Caching::Buffered);
-    node.map(Some).map_err(|error| cannot_tell("the contents", &path, &error))
+    node.map(Some).map_err(|error| unknown_state("the contents", &path, &error))
 }
 
 fn size_words(bytes: u64) -> String {

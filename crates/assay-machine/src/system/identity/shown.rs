@@ -43,38 +43,35 @@ impl Witnessed {
             at: system.now(),
             sequence: disk_sequence(system, site.device),
             size_bytes,
-            content: content(system, &file, size_bytes)?,
+            content: hash_ends(system, &file, size_bytes)?,
         })
     }
 
     /// Returns a difference from the shown device; `None` if there is none.
-    fn differs_from(&self, now: &Self) -> Option<&'static str> {
-        let both = self.sequence.zip(now.sequence);
+    fn find_difference(&self, now: &Self) -> Option<&'static str> {
         if self.size_bytes != now.size_bytes {
             return Some("the size differs");
         }
-        match both {
-            Some((then, now)) if then != now => {
-                Some("the kernel reports a different disk sequence number")
-            }
-            // Without disk sequence numbers, only the content distinguishes devices of the same size.
-            None if !self.content.is_empty() && self.content != now.content => {
-                Some("the contents differ")
-            }
-            _ => None,
+        if let (Some(then), Some(now)) = (self.sequence, now.sequence) {
+            return (then != now).then_some("the kernel reports a different disk sequence number");
         }
+        // Without disk sequence numbers, only the content distinguishes devices of the same size.
+        if !self.content.is_empty() && self.content != now.content {
+            return Some("the contents differ");
+        }
+        None
     }
 }
 
 /// Notes the shown device. Devices with a serial number need no note.
 pub fn remember(system: &dyn System, site: &Site) -> io::Result<()> {
-    let Some(path) = note(system, site) else { return Ok(()) };
-    keep(system, &path, &Witnessed::now(system, site)?)
+    let Some(path) = note_path(system, site) else { return Ok(()) };
+    write_note(system, &path, &Witnessed::now(system, site)?)
 }
 
 /// Refuses to overwrite a device other than the shown one, if one was shown.
 pub fn as_shown(system: &dyn System, site: &Site) -> Outcome<()> {
-    let Some(path) = note(system, site) else { return Ok(()) };
+    let Some(path) = note_path(system, site) else { return Ok(()) };
     let text = system.read_text(&path).unwrap_or_default();
     let Ok(then) = serde_json::from_str::<Witnessed>(&text) else { return Ok(()) };
     if then.boot != journal::boot_id(system).unwrap_or_default() {
@@ -86,7 +83,7 @@ pub fn as_shown(system: &dyn System, site: &Site) -> Outcome<()> {
             "cannot determine whether {target:?} is the device that assay plan showed: {error}"
         ))
     })?;
-    if let Some(what) = then.differs_from(&now) {
+    if let Some(what) = then.find_difference(&now) {
         return Err(Failure::refused(format!(
             "{target:?} is not the device that assay plan showed at {}: {what}; run assay plan {target:?} again",
             then.at
@@ -94,12 +91,12 @@ pub fn as_shown(system: &dyn System, site: &Site) -> Outcome<()> {
     }
     if now.sequence.is_none() {
         // Writes from now on do not indicate another device; if the note cannot be updated, the next run refuses.
-        let _ = keep(system, &path, &Witnessed { content: String::new(), ..now });
+        let _ = write_note(system, &path, &Witnessed { content: String::new(), ..now });
     }
     Ok(())
 }
 
-fn keep(system: &dyn System, path: &std::path::Path, shown: &Witnessed) -> io::Result<()> {
+fn write_note(system: &dyn System, path: &std::path::Path, shown: &Witnessed) -> io::Result<()> {
     if let Some(directory) = path.parent() {
         system.create_own_directory(directory)?;
     }
@@ -107,7 +104,7 @@ fn keep(system: &dyn System, path: &std::path::Path, shown: &Witnessed) -> io::R
 }
 
 /// File of a device's note; `None` if it needs none.
-fn note(system: &dyn System, site: &Site) -> Option<PathBuf> {
+fn note_path(system: &dyn System, site: &Site) -> Option<PathBuf> {
     let name = site.counted.first()?;
     if devices::has_lasting_id(system, name) {
         return None;
@@ -115,11 +112,14 @@ fn note(system: &dyn System, site: &Site) -> Option<PathBuf> {
     Some(state_directory(system).ok()?.join(format!("shown-{name}.json")))
 }
 
-fn content(system: &dyn System, file: &File, size_bytes: u64) -> io::Result<String> {
+/// Hash of the first and the last bytes of a device.
+fn hash_ends(system: &dyn System, file: &File, size_bytes: u64) -> io::Result<String> {
     let mut hash = Sha256::new();
-    let tail = size_bytes.saturating_sub(END_BYTES).max(END_BYTES.min(size_bytes));
-    for range in [0..END_BYTES.min(size_bytes), tail..size_bytes] {
-        let (mut at, mut piece) = (range.start, vec![0; PIECE]);
+    let head_end = END_BYTES.min(size_bytes);
+    let tail_start = size_bytes.saturating_sub(END_BYTES).max(head_end);
+    for range in [0..head_end, tail_start..size_bytes] {
+        let mut at = range.start;
+        let mut piece = vec![0; PIECE];
         while at < range.end {
             let step = (range.end - at).min(PIECE as u64) as usize;
             match system.read_at(file, at, &mut piece[..step])? {

@@ -13,18 +13,14 @@ use crate::system::{System, mounts, sysfs};
 const TABLES: [(&str, usize); 2] = [("/etc/fstab", 0), ("/etc/crypttab", 1)];
 const WHAT: &str = "whether an entry names the device";
 
-/// Why the system needs a device, as the end of a sentence about it.
-pub fn expecting(
-    system: &dyn System,
-    family: &Family,
-    losses: &[DataLoss],
-) -> Outcome<Option<String>> {
+/// Returns why the system needs a device, as the end of a sentence about it; `None` if no table names it.
+pub fn find(system: &dyn System, family: &Family, losses: &[DataLoss]) -> Outcome<Option<String>> {
     for (table, column) in TABLES {
         let lines = text(system, Path::new(table), WHAT)?.unwrap_or_default();
         for line in lines.lines().filter(|line| !line.trim_start().starts_with('#')) {
-            for word in devices_in(line, column) {
-                if is_ours(system, family, losses, &word)? {
-                    return Ok(Some(format!("is in {table} as {word:?}; remove that line first")));
+            for name in devices_in(line, column) {
+                if is_ours(system, family, losses, &name)? {
+                    return Ok(Some(format!("is in {table} as {name:?}; remove that line first")));
                 }
             }
         }
@@ -43,14 +39,15 @@ fn devices_in(line: &str, column: usize) -> Vec<String> {
     devices.map(|device| mounts::unescape(device).replace('"', "")).collect()
 }
 
-fn is_ours(system: &dyn System, family: &Family, losses: &[DataLoss], word: &str) -> Outcome<bool> {
-    if word.starts_with('/') {
-        let path = Path::new(word);
+/// Returns whether a path, or a tag such as `UUID=...`, leads to the device or is written on it.
+fn is_ours(system: &dyn System, family: &Family, losses: &[DataLoss], name: &str) -> Outcome<bool> {
+    if name.starts_with('/') {
+        let path = Path::new(name);
         // The file may be missing now and be there after the next start.
         let by_name = |name: &str| path.parent() == Some(Path::new("/dev")) && path.ends_with(name);
-        return Ok(family.names().any(by_name) || family.has(system, path)?);
+        return Ok(family.names().any(by_name) || family.is_at(system, path)?);
     }
-    let Some((tag, value)) = word.split_once('=') else { return Ok(false) };
+    let Some((tag, value)) = name.split_once('=') else { return Ok(false) };
     let directory = match tag {
         "UUID" => "by-uuid",
         "LABEL" => "by-label",
@@ -64,7 +61,9 @@ fn is_ours(system: &dyn System, family: &Family, losses: &[DataLoss], word: &str
         "LABEL" => loss.signature.label.as_deref() == Some(value),
         _ => false,
     });
-    Ok(is_on_device || names_partition(system, family, tag, value)? || family.has(system, &link)?)
+    Ok(is_on_device
+        || names_partition(system, family, tag, value)?
+        || family.is_at(system, &link)?)
 }
 
 /// Whether a tag is the ID or name of a partition in the partition table, as far as the kernel shows them.
@@ -86,14 +85,14 @@ fn names_partition(system: &dyn System, family: &Family, tag: &str, value: &str)
 
 /// Escapes a name for `/dev/disk/by-*` like udev, with `\x20` for a space.
 fn escaped(value: &str) -> String {
-    let mut written = String::new();
+    let mut escaped = String::new();
     for sign in value.chars() {
         if sign.is_ascii_alphanumeric() || "#+-.:=@_".contains(sign) || !sign.is_ascii() {
-            written.push(sign);
+            escaped.push(sign);
         } else {
             // Writing to a string cannot fail.
-            let _ = write!(written, "\\x{:02x}", u32::from(sign));
+            let _ = write!(escaped, "\\x{:02x}", u32::from(sign));
         }
     }
-    written
+    escaped
 }

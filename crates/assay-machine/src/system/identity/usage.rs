@@ -10,7 +10,7 @@ use assay_core::failure::{Failure, Outcome};
 use crate::system::mounts::{self, MountEntry};
 use crate::system::{DeviceNumber, FileKind, FileStatus, System, devices, sysfs};
 
-pub fn cannot_tell(what: &str, path: &Path, error: &io::Error) -> Failure {
+pub fn unknown_state(what: &str, path: &Path, error: &io::Error) -> Failure {
     let reason = sysfs::reason(error);
     let path = path.display();
     let root =
@@ -22,29 +22,27 @@ pub fn cannot_tell(what: &str, path: &Path, error: &io::Error) -> Failure {
 
 /// Text of a file; `None` if it does not exist.
 pub fn text(system: &dyn System, path: &Path, what: &str) -> Outcome<Option<String>> {
-    optional(system.read_text(path), path, what)
+    if_present(system.read_text(path), path, what)
 }
 
 /// Names in a directory; none if it does not exist.
 fn list(system: &dyn System, path: &Path, what: &str) -> Outcome<Vec<String>> {
-    Ok(optional(system.list(path), path, what)?.unwrap_or_default())
+    Ok(if_present(system.list(path), path, what)?.unwrap_or_default())
 }
 
 /// Status of a path; `None` if it does not exist.
 fn status(system: &dyn System, path: &Path, what: &str) -> Outcome<Option<FileStatus>> {
-    optional(system.status(path), path, what)
+    if_present(system.status(path), path, what)
 }
 
-fn optional<T>(result: io::Result<T>, path: &Path, what: &str) -> Outcome<Option<T>> {
+fn if_present<T>(result: io::Result<T>, path: &Path, what: &str) -> Outcome<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
-        Err(error) if is_absence(&error) => Ok(None),
-        Err(error) => Err(cannot_tell(what, path, &error)),
+        Err(error) => match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
+            _ => Err(unknown_state(what, path, &error)),
+        },
     }
-}
-
-fn is_absence(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,7 +90,8 @@ impl Family {
         &self.members
     }
 
-    pub fn is(&self, number: DeviceNumber) -> bool {
+    /// Returns whether the device still has this number.
+    pub fn is_device(&self, number: DeviceNumber) -> bool {
         self.numbers.first() == Some(&number)
     }
 
@@ -104,7 +103,8 @@ impl Family {
         self.members.first().map_or("", |member| &member.name)
     }
 
-    pub fn has(&self, system: &dyn System, path: &Path) -> Outcome<bool> {
+    /// Returns whether a path leads to one of the devices.
+    pub fn is_at(&self, system: &dyn System, path: &Path) -> Outcome<bool> {
         let found = status(system, path, "what uses the device")?;
         let found = found.filter(|found| found.kind == FileKind::BlockDevice);
         let number = found.and_then(|found| found.own_device);
@@ -153,11 +153,11 @@ impl Family {
         let found = table.iter().find(|entry| self.numbers.contains(&entry.number));
         Ok(found.map(|entry| {
             let name = devices::name_of(system, entry.number).unwrap_or_default();
-            self.mounted_words(&name, entry)
+            self.describe_mount(&name, entry)
         }))
     }
 
-    fn mounted_words(&self, name: &str, entry: &MountEntry) -> String {
+    fn describe_mount(&self, name: &str, entry: &MountEntry) -> String {
         let part = if name.is_empty() || name == self.target() {
             String::new()
         } else {
@@ -174,8 +174,8 @@ impl Family {
             let named = options.iter().filter_map(|name| mounts::option(&entry.mount, name));
             let source = entry.mount.source.as_str();
             for path in named.chain([source]).filter(|path| path.starts_with("/dev/")) {
-                if self.has(system, Path::new(path))? {
-                    return Ok(Some(self.mounted_words("", &entry)));
+                if self.is_at(system, Path::new(path))? {
+                    return Ok(Some(self.describe_mount("", &entry)));
                 }
             }
         }
@@ -213,7 +213,7 @@ impl Family {
             let file_name = path.file_name().unwrap_or_default().to_string_lossy();
             let is_named = self.names().any(|name| name == file_name);
             let is_gone = status(system, &path, "the active swap")?.is_none();
-            if self.has(system, &path)? || (is_gone && is_named) {
+            if self.is_at(system, &path)? || (is_gone && is_named) {
                 return Ok(Some(format!("is used as swap ({}); disable it first", path.display())));
             }
         }
@@ -224,7 +224,8 @@ impl Family {
         for name in self.names() {
             let directory = sysfs::block(name).join("holders");
             let what = "the holders of the device";
-            let holders = system.list(&directory).map_err(|e| cannot_tell(what, &directory, &e))?;
+            let holders =
+                system.list(&directory).map_err(|e| unknown_state(what, &directory, &e))?;
             if let Some(holder) = holders.first() {
                 let kind = devices::layer(system, holder).0.kind;
                 return Ok(Some(format!("is part of {holder} ({kind}); stop {holder} first")));
@@ -263,27 +264,26 @@ impl Family {
     fn find_loop_above(&self, system: &dyn System) -> Outcome<Option<String>> {
         for (name, file) in loops(system)? {
             let is_own = self.names().any(|member| member == name);
-            if !is_own && self.has(system, &file)? {
+            if !is_own && self.is_at(system, &file)? {
                 return Ok(Some(format!("is below {name}; detach {name} first")));
             }
         }
         Ok(None)
     }
 
-    /// The file below a loop device may be reached in other ways.
+    /// Finds other users of the file below the loop device: another loop device, swap, or a mount without a device.
     fn find_sharer(&self, system: &dyn System) -> Outcome<Option<String>> {
         let loops = loops(system)?;
         let is_own = |name: &str| self.names().any(|member| member == name);
         let own_loop = loops.iter().find(|(name, _)| is_own(name));
         let Some((own_name, file)) = own_loop else { return Ok(None) };
         let what = "the users of the backing file";
-        let identity = |path: &Path| -> Outcome<Option<(DeviceNumber, u64)>> {
+        let inode_of = |path: &Path| -> Outcome<Option<(DeviceNumber, u64)>> {
             Ok(status(system, path, what)?.map(|found| (found.device, found.inode)))
         };
-        let own_identity = identity(file)?;
+        let inode = inode_of(file)?;
         let is_file = |path: &Path| -> Outcome<bool> {
-            let is_known = own_identity.is_some();
-            Ok(path == file.as_path() || (is_known && identity(path)? == own_identity))
+            Ok(path == file.as_path() || (inode.is_some() && inode_of(path)? == inode))
         };
         for (name, other) in &loops {
             if name != own_name && is_file(other)? {
@@ -308,7 +308,7 @@ impl Family {
             let file = sysfs::block(name).join("backing_dev");
             let device = text(system, &file, "the backing device of zram")?.unwrap_or_default();
             let device = device.trim();
-            if device.starts_with('/') && self.has(system, Path::new(device))? {
+            if device.starts_with('/') && self.is_at(system, Path::new(device))? {
                 return Ok(Some(format!("is the backing device of {name}; reset {name} first")));
             }
         }
@@ -318,7 +318,7 @@ impl Family {
 
 fn mount_table(system: &dyn System) -> Outcome<Vec<MountEntry>> {
     mounts::read(system)
-        .map_err(|error| cannot_tell("the mounts", Path::new("/proc/self/mountinfo"), &error))
+        .map_err(|error| unknown_state("the mounts", Path::new("/proc/self/mountinfo"), &error))
 }
 
 /// Active swap files and devices. A kernel without swap has no such table.
@@ -334,7 +334,7 @@ fn swaps(system: &dyn System) -> Outcome<Vec<PathBuf>> {
 
 fn block_devices(system: &dyn System) -> Outcome<Vec<String>> {
     let root = Path::new("/sys/block");
-    system.list(root).map_err(|error| cannot_tell("the devices above the device", root, &error))
+    system.list(root).map_err(|error| unknown_state("the devices above the device", root, &error))
 }
 
 fn loops(system: &dyn System) -> Outcome<Vec<(String, PathBuf)>> {
@@ -362,14 +362,14 @@ fn device_below_loop(system: &dyn System, name: &str) -> Outcome<Option<String>>
     let Some(number) = found.and_then(|found| found.own_device) else { return Ok(None) };
     match devices::name_of(system, number) {
         Some(below) => Ok(Some(below)),
-        None => Err(cannot_tell(what, &file, &io::ErrorKind::NotFound.into())),
+        None => Err(unknown_state(what, &file, &io::ErrorKind::NotFound.into())),
     }
 }
 
 fn partitions(system: &dyn System, name: &str) -> Outcome<Vec<String>> {
     let directory = sysfs::block(name);
     let what = "the partitions of the device";
-    let children = system.list(&directory).map_err(|e| cannot_tell(what, &directory, &e))?;
+    let children = system.list(&directory).map_err(|e| unknown_state(what, &directory, &e))?;
     let mut found = Vec::new();
     // Only partitions begin with their disk's name; `queue`, `holders` and the like do not.
     for child in children.into_iter().filter(|child| child.starts_with(name)) {
@@ -386,21 +386,21 @@ pub fn disk_of(system: &dyn System, name: &str) -> Outcome<Option<String>> {
     if text(system, &place.join("partition"), what)?.is_none() {
         return Ok(None);
     }
-    let place = system.canonical(&place).map_err(|error| cannot_tell(what, &place, &error))?;
+    let place = system.canonical(&place).map_err(|error| unknown_state(what, &place, &error))?;
     let disk = place.parent().and_then(Path::file_name);
     Ok(disk.map(|disk| disk.to_string_lossy().into_owned()))
 }
 
 fn number_in(system: &dyn System, name: &str, file: &str) -> Outcome<u64> {
     let path = sysfs::block(name).join(file);
-    let fail = |error: io::Error| cannot_tell("the state of the device", &path, &error);
+    let fail = |error: io::Error| unknown_state("the state of the device", &path, &error);
     let text = system.read_text(&path).map_err(fail)?;
     text.trim().parse().map_err(|_| fail(io::ErrorKind::InvalidData.into()))
 }
 
 fn number_of(system: &dyn System, name: &str) -> Outcome<DeviceNumber> {
     let path = sysfs::block(name).join("dev");
-    let fail = |error: io::Error| cannot_tell("the number of the device", &path, &error);
+    let fail = |error: io::Error| unknown_state("the number of the device", &path, &error);
     let text = system.read_text(&path).map_err(fail)?;
     mounts::parse_number(&text).ok_or_else(|| fail(io::ErrorKind::InvalidData.into()))
 }

@@ -53,7 +53,7 @@ pub(super) fn undo_all(system: &dyn System, warrant: Warrant, undos: &[Undo]) ->
         match undo_one(system, warrant, undo) {
             Ok(Restored::Done) => report.done.push(undo.to_string()),
             Ok(Restored::Nothing(why)) => report.nothing.push(format!("{undo}: {why}")),
-            // Another setting may forbid it as yet: the scheduler bfq ignores a write to wbt_lat_usec.
+            // Tried again below: another setting may still forbid it, as the scheduler bfq does for wbt_lat_usec.
             Err(_) if undo.setting().is_some() => {}
             Err(why) => report.failed.push(format!("{undo}: {why}")),
         }
@@ -62,12 +62,13 @@ pub(super) fn undo_all(system: &dyn System, warrant: Warrant, undos: &[Undo]) ->
     report
 }
 
-/// Writing one setting may change another that was right already.
+/// Restores settings again, because writing one may have changed another, and reports those that are still wrong.
 fn settle_settings(system: &dyn System, warrant: Warrant, undos: &[Undo], report: &mut Report) {
     let settings = || undos.iter().filter(|undo| matches!(undo, Undo::Setting { .. }));
     for _ in 0..ROUNDS {
-        let mut repeated = settings().map(|undo| undo_one(system, warrant, undo));
-        if !repeated.any(|restored| matches!(restored, Ok(Restored::Done))) {
+        // A round ends with the first setting that it changed.
+        let was_wrong = |undo| matches!(undo_one(system, warrant, undo), Ok(Restored::Done));
+        if !settings().any(was_wrong) {
             break;
         }
     }
@@ -132,8 +133,8 @@ impl Restorer<'_> {
         {
             return Ok(not_needed(format!("{} was removed", mark.id)));
         }
-        let read = || self.system.read_text(path).map(|text| setting_value(&text));
-        match read() {
+        let read_value = || self.system.read_text(path).map(|text| setting_value(&text));
+        match read_value() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Ok(not_needed("already removed"));
             }
@@ -143,7 +144,7 @@ impl Restorer<'_> {
         }
         let set = Act::Set { path: path.to_owned(), value: original.to_owned() };
         self.act(&set)?;
-        match read()? {
+        match read_value()? {
             now if now == original => Ok(Restored::Done),
             now => Err(io::Error::other(format!("the kernel set {now} instead"))),
         }
@@ -158,7 +159,7 @@ impl Restorer<'_> {
             return Ok(not_needed("nothing is mounted"));
         }
         while is_mounted()? {
-            self.patiently(&Act::Unmount { point: point.to_owned() })?;
+            self.retry_while_busy(&Act::Unmount { point: point.to_owned() })?;
         }
         Ok(Restored::Done)
     }
@@ -184,22 +185,21 @@ impl Restorer<'_> {
         let point = point.to_string_lossy();
         let names_point = |process: &String| {
             let line = self.system.read_text(&Path::new("/proc").join(process).join("cmdline"));
-            line.is_ok_and(|line| line.split('\0').any(|word| word == point))
+            line.is_ok_and(|line| line.split('\0').any(|argument| argument == point))
         };
-        let entries = sysfs::names(self.system, Path::new("/proc"));
-        let mut processes = entries.iter().filter(|name| name.bytes().all(|b| b.is_ascii_digit()));
-        processes.any(names_point)
+        let is_process = |name: &&String| name.bytes().all(|byte| byte.is_ascii_digit());
+        sysfs::names(self.system, Path::new("/proc")).iter().filter(is_process).any(names_point)
     }
 
     fn close_mapping(&self, name: &str) -> io::Result<Restored> {
         let is_open = || match devices::mapping(self.system, name) {
             Ok(mapping) => Ok(mapping.is_some()),
-            Err(error) => Err(because("cannot read the device-mapper state", &error)),
+            Err(error) => Err(with_context("cannot read the device-mapper state", &error)),
         };
         if !is_open()? {
             return Ok(not_needed("already closed"));
         }
-        self.until_gone(&Act::run("cryptsetup", &["close", name]), is_open)
+        self.remove_until_gone(&Act::run("cryptsetup", &["close", name]), is_open)
     }
 
     /// If the directory is gone, so is the file system with the key.
@@ -212,7 +212,7 @@ impl Restorer<'_> {
             }
             Some(Some(_)) => {}
         }
-        self.patiently(&Act::ForgetKey { directory: directory.to_owned() })?;
+        self.retry_while_busy(&Act::ForgetKey { directory: directory.to_owned() })?;
         Ok(Restored::Done)
     }
 
@@ -250,9 +250,9 @@ impl Restorer<'_> {
         }
     }
 
-    /// By file and device, because the file's name disappears with the mount namespace of a killed run.
+    /// Finds loop devices by file and mark, because the file's name disappears with the mount namespace of a killed run.
     fn detach_loop(&self, file: &Path, device: Option<&Mark>) -> io::Result<Restored> {
-        let users = || {
+        let find_users = || {
             let mut users = self.loops_of(file)?;
             if let Some(mark) = device.filter(|mark| mark.sequence.is_some())
                 && !users.contains(&mark.name)
@@ -263,11 +263,11 @@ impl Restorer<'_> {
             }
             Ok::<_, io::Error>(users)
         };
-        if users()?.is_empty() {
+        if find_users()?.is_empty() {
             return Ok(not_needed("no loop device uses the file"));
         }
         for _ in 0..ATTEMPTS {
-            for name in users()? {
+            for name in find_users()? {
                 let device = devices::file_of(&name);
                 match self.act(&Act::DetachLoop { device }) {
                     // Gone by itself, with its last user.
@@ -275,39 +275,40 @@ impl Restorer<'_> {
                     other => other?,
                 }
             }
-            if users()?.is_empty() {
+            if find_users()?.is_empty() {
                 return Ok(Restored::Done);
             }
             self.system.sleep(PAUSE);
         }
-        Err(io::Error::other(format!("{} is in use", users()?.join(", "))))
+        Err(io::Error::other(format!("{} is in use", find_users()?.join(", "))))
     }
 
     fn remove_zram(&self, number: u32, sequence: Option<u64>) -> io::Result<Restored> {
-        let name = format!("zram{number}");
-        let file =
-            sysfs::block(&name).join(if sequence.is_some() { "diskseq" } else { "disksize" });
-        let text = sysfs::if_exists(self.system.read_text(&file))?;
-        let Some(now) = text.map(|text| text.trim().parse::<u64>().ok()) else {
+        let (attribute, expected) = match sequence {
+            Some(sequence) => ("diskseq", sequence),
+            // A device that was to be added has no size yet; another program's would.
+            None => ("disksize", 0),
+        };
+        let file = sysfs::block(&format!("zram{number}")).join(attribute);
+        let Some(text) = sysfs::if_exists(self.system.read_text(&file))? else {
             return Ok(not_needed("already removed"));
         };
-        // A device that was to be added has no size yet; another program's would.
-        if now != Some(sequence.unwrap_or(0)) {
+        if text.trim().parse::<u64>() != Ok(expected) {
             return Ok(not_needed("another zram device has this number"));
         }
-        self.patiently(&Act::RemoveZram { number })?;
+        self.retry_while_busy(&Act::RemoveZram { number })?;
         Ok(Restored::Done)
     }
 
     fn disable_swap(&self, path: &Path) -> io::Result<Restored> {
         let in_use = || match sysfs::if_exists(swaps::has(self.system, path)) {
             Ok(found) => Ok(found.unwrap_or(false)),
-            Err(error) => Err(because(&format!("cannot read {}", swaps::TABLE), &error)),
+            Err(error) => Err(with_context(&format!("cannot read {}", swaps::TABLE), &error)),
         };
         if !in_use()? {
             return Ok(not_needed("not in use"));
         }
-        self.patiently(&Act::SwapOff { path: path.to_owned() })?;
+        self.retry_while_busy(&Act::SwapOff { path: path.to_owned() })?;
         Ok(Restored::Done)
     }
 
@@ -323,7 +324,7 @@ impl Restorer<'_> {
             return Ok(not_needed("already removed"));
         }
         let disk = devices::file_of(&disk.name);
-        self.patiently(&Act::RemovePartition { disk, number })?;
+        self.retry_while_busy(&Act::RemovePartition { disk, number })?;
         Ok(Restored::Done)
     }
 
@@ -338,16 +339,16 @@ impl Restorer<'_> {
         // The first superblock last: while it exists, this can be repeated.
         for at in found.copies {
             let range = at..at.saturating_add(WIPED_OF_COPY);
-            self.patiently(&Act::Wipe { device: device.clone(), range })?;
+            self.retry_while_busy(&Act::Wipe { device: device.clone(), range })?;
         }
         if found.has_original {
             let end = start.saturating_add(WIPED);
-            self.patiently(&Act::Wipe { device, range: start..end })?;
+            self.retry_while_busy(&Act::Wipe { device, range: start..end })?;
         }
         Ok(Restored::Done)
     }
 
-    /// Stopped first: as long as a member bears the name, this can be done again.
+    /// Stops an array before wiping its members: as long as a member has the name, this can be repeated.
     fn stop_array(&self, device: &str, name: &str, members: &[MemberMark]) -> io::Result<Restored> {
         let mut marked = Vec::new();
         for MemberMark { disk, start } in members {
@@ -359,7 +360,7 @@ impl Restorer<'_> {
         let has_stopped = self.stop_arrays(device, &marked)?;
         for (device, start) in &marked {
             let range = *start..start.saturating_add(WIPED);
-            self.patiently(&Act::Wipe { device: device.clone(), range })?;
+            self.retry_while_busy(&Act::Wipe { device: device.clone(), range })?;
         }
         let was_removed = marked.is_empty() && !has_stopped;
         Ok(if was_removed { not_needed("already removed") } else { Restored::Done })
@@ -370,7 +371,7 @@ impl Restorer<'_> {
         let mut was_there = false;
         for _ in 0..ATTEMPTS {
             let arrays = devices::arrays_on(self.system, members, device)
-                .map_err(|error| because("cannot list the arrays", &error))?;
+                .map_err(|error| with_context("cannot list the arrays", &error))?;
             if arrays.is_empty() {
                 return Ok(was_there);
             }
@@ -378,16 +379,13 @@ impl Restorer<'_> {
             for array in arrays {
                 let path = sysfs::block(&array).join("md/array_state");
                 match self.act(&Act::Set { path, value: "clear".to_owned() }) {
-                    // The array disappears a moment after it was stopped, or is in use.
-                    Err(error)
-                        if !matches!(
-                            error.kind(),
-                            io::ErrorKind::NotFound | io::ErrorKind::ResourceBusy
-                        ) && Errno::find(&error) != Some(Errno::NODEV) =>
-                    {
-                        return Err(error);
-                    }
-                    _ => {}
+                    Ok(()) => {}
+                    // Already stopped: it disappears a moment later.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    Err(error) if Errno::find(&error) == Some(Errno::NODEV) => {}
+                    // In use: tried again after the pause.
+                    Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {}
+                    Err(error) => return Err(error),
                 }
             }
             self.system.sleep(PAUSE);
@@ -395,7 +393,7 @@ impl Restorer<'_> {
         Err(io::Error::other("the array is in use"))
     }
 
-    /// Its interfaces, their queues and their addresses disappear with it.
+    /// Removes a namespace, with which its interfaces, their queues and their addresses disappear.
     fn remove_network_space(&self, name: &str, with_mount: bool) -> io::Result<Restored> {
         let place = Path::new(network::lab::PLACE);
         let removed = self.delete_space(name)?;
@@ -411,24 +409,24 @@ impl Restorer<'_> {
         if !exists()? {
             return Ok(not_needed("already removed"));
         }
-        self.until_gone(&network::lab::remove(name), exists)
+        self.remove_until_gone(&network::lab::remove(name), exists)
     }
 
-    fn until_gone(
+    /// Repeats a program until its object is gone, whatever it reports; fails with its last error.
+    fn remove_until_gone(
         &self,
         removal: &Act,
         is_there: impl Fn() -> io::Result<bool>,
     ) -> io::Result<Restored> {
-        let mut refused = io::Error::other("is busy");
+        let mut last_error = None;
         for _ in 0..ATTEMPTS {
-            let removed = self.act(removal);
+            last_error = self.act(removal).err();
             if !is_there()? {
                 return Ok(Restored::Done);
             }
-            refused = removed.err().unwrap_or_else(|| io::Error::other("is busy"));
             self.system.sleep(PAUSE);
         }
-        Err(refused)
+        Err(last_error.unwrap_or_else(|| io::Error::other("is busy")))
     }
 
     /// Removes only Assay's own discipline, identified by its handle.
@@ -444,11 +442,11 @@ impl Restorer<'_> {
                 return Ok(not_needed("the namespace was removed"));
             }
         }
-        let words = network::shown(namespace, interface);
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let arguments = network::shown(namespace, interface);
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let read_qdisc = || {
-            let output = self.system.output_of("tc", &words);
-            output.map_err(|error| because("tc does not report the qdisc", &error))
+            let output = self.system.output_of("tc", &arguments);
+            output.map_err(|error| with_context("tc does not report the qdisc", &error))
         };
         let now = read_qdisc()?;
         if now.trim().is_empty() {
@@ -460,6 +458,7 @@ impl Restorer<'_> {
         let root = ["qdisc", "del", "dev", interface, "root"].map(str::to_owned);
         let arguments = network::within(namespace).into_iter().chain(root).collect();
         let deleted = self.act(&Act::Run { program: "tc".to_owned(), arguments });
+        // If the interface was removed meanwhile, the error does not matter.
         let now = read_qdisc()?;
         if now.trim().is_empty() {
             return Ok(not_needed("the interface was removed"));
@@ -518,13 +517,14 @@ impl Restorer<'_> {
 
     fn is_same(&self, mark: &Mark) -> io::Result<bool> {
         let now = Mark::read(self.system, &mark.name);
-        let now = now.map_err(|error| because(&format!("cannot access {}", mark.name), &error))?;
+        let now =
+            now.map_err(|error| with_context(&format!("cannot access {}", mark.name), &error))?;
         Ok(now.is_some_and(|now| now.is_same(mark)))
     }
 
     fn loops_of(&self, file: &Path) -> io::Result<Vec<String>> {
         devices::loops_of(self.system, file)
-            .map_err(|error| because("cannot list the loop devices", &error))
+            .map_err(|error| with_context("cannot list the loop devices", &error))
     }
 
     /// The device file of a disk, which may have another name after a restart.
@@ -542,7 +542,7 @@ impl Restorer<'_> {
     }
 
     /// Repeats an act for a while if the kernel reports that the object is busy.
-    fn patiently(&self, act: &Act) -> io::Result<()> {
+    fn retry_while_busy(&self, act: &Act) -> io::Result<()> {
         for _ in 1..ATTEMPTS {
             match self.act(act) {
                 Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
@@ -559,6 +559,6 @@ fn not_needed(why: impl Into<String>) -> Restored {
     Restored::Nothing(why.into())
 }
 
-fn because(what: &str, error: &io::Error) -> io::Error {
+fn with_context(what: &str, error: &io::Error) -> io::Error {
     io::Error::other(format!("{what}: {error}"))
 }

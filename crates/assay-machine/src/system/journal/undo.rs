@@ -22,8 +22,9 @@ const PAIRS: [[&str; 2]; 3] = [
     ["/proc/sys/vm/overcommit_kbytes", "/proc/sys/vm/overcommit_ratio"],
 ];
 
+/// The setting that becomes 0 when this one is written; `None` if there is none.
 pub fn excluded_by(path: &Path) -> Option<PathBuf> {
-    let [bytes, ratio] = PAIRS.iter().find(|pair| pair.iter().any(|own| path == Path::new(own)))?;
+    let [bytes, ratio] = PAIRS.iter().find(|pair| pair.iter().any(|one| path == Path::new(one)))?;
     Some(PathBuf::from(if path == Path::new(bytes) { ratio } else { bytes }))
 }
 
@@ -58,18 +59,13 @@ impl Mark {
 
     /// The same; a read error must not look like a missing device.
     pub fn read(system: &dyn System, name: &str) -> io::Result<Option<Self>> {
-        let place = sysfs::block(name);
-        let Some(number) = sysfs::if_exists(system.read_text(&place.join("dev")))? else {
-            return Ok(None);
-        };
-        let place = PathBuf::from(format!("/sys/dev/block/{}", number.trim()));
-        let mut sequence = None;
-        for file in ["diskseq", "../diskseq"] {
-            let found = match sequence {
-                None => sysfs::if_exists(system.read_text(&place.join(file)))?,
-                found => found,
-            };
-            sequence = found;
+        let read = |path: PathBuf| sysfs::if_exists(system.read_text(&path));
+        let Some(number) = read(sysfs::block(name).join("dev"))? else { return Ok(None) };
+        let by_number = PathBuf::from(format!("/sys/dev/block/{}", number.trim()));
+        let mut sequence = read(by_number.join("diskseq"))?;
+        if sequence.is_none() {
+            // A partition has the number of its disk.
+            sequence = read(by_number.join("../diskseq"))?;
         }
         let sequence = sequence.and_then(|text| text.trim().parse().ok());
         Ok(Some(Self { sequence, ..Self::now(system, name) }))
@@ -77,23 +73,24 @@ impl Mark {
 
     /// Returns whether both are the same device. IDs count only if the kernel does not number its disks.
     pub fn is_same(&self, other: &Self) -> bool {
-        let same = match (self.sequence, other.sequence) {
-            (Some(one), Some(other)) => one == other,
+        let is_same_disk = match (self.sequence, other.sequence) {
+            (Some(own), Some(others)) => own == others,
             _ => self.id == other.id,
         };
-        self.name == other.name && same
+        self.name == other.name && is_same_disk
     }
 
-    /// Describes a device that is gone: its name is unused, or another device has it.
+    /// Describes a device that is gone: its name is unused, or another device has it. `None` if it is there.
     pub fn gone(&self, system: &dyn System) -> Option<String> {
-        let looked = || match Self::read(system, &self.name) {
+        let find_difference = || match Self::read(system, &self.name) {
             Ok(Some(now)) if now.is_same(self) => None,
             Ok(Some(_)) => Some(format!("{} was replaced by another device", self.name)),
             Ok(None) => Some(format!("{} was removed", self.name)),
             Err(_) => None,
         };
-        // Without a sequence number IDs decide; an unreadable part makes them differ.
-        looked().and_then(|_| looked())
+        // Looks twice: without a sequence number IDs decide, and a part that cannot be read for once makes them differ.
+        find_difference()?;
+        find_difference()
     }
 }
 
@@ -174,11 +171,11 @@ impl Undo {
                 Self::Setting { path, device, .. },
                 Self::Setting { path: other_path, device: other_device, .. },
             ) => {
-                let same = match (device, other_device) {
+                let is_same_device = match (device, other_device) {
                     (Some(one), Some(other)) => one.is_same(other),
                     (one, other) => one == other,
                 };
-                path == other_path && same
+                path == other_path && is_same_device
             }
             (Self::Text { path, .. }, Self::Text { path: other, .. }) => path == other,
             (
@@ -219,17 +216,16 @@ impl Undo {
     }
 
     /// Returns whether undoing removes this device, by kernel name.
-    pub fn takes_away(&self, system: &dyn System, device: &str) -> bool {
+    pub fn removes_device(&self, system: &dyn System, device: &str) -> bool {
         match self {
             Self::Loop { file, device: mark } => {
-                let same = |mark: &Mark| mark.is_same(&Mark::now(system, device));
-                let own = mark.as_ref().is_none_or(same);
-                own && devices::backing_file(system, device).as_ref() == Some(file)
+                let is_device = |mark: &Mark| mark.is_same(&Mark::now(system, device));
+                mark.as_ref().is_none_or(is_device)
+                    && devices::backing_file(system, device).as_ref() == Some(file)
             }
-            Self::Array { device: own, .. } => device == own,
-            Self::Mapping { name } => {
-                devices::mapping_name(system, device).is_ok_and(|own| own.as_ref() == Some(name))
-            }
+            Self::Array { device: array, .. } => device == array,
+            Self::Mapping { name } => devices::mapping_name(system, device)
+                .is_ok_and(|current| current.as_ref() == Some(name)),
             Self::Zram { number, sequence: Some(sequence) } => {
                 let now = Mark::now(system, device).sequence;
                 device == format!("zram{number}") && now == Some(*sequence)
@@ -290,7 +286,7 @@ impl fmt::Display for Undo {
                 format!("wipe the filesystem {label} on {}", disk.name)
             }
             Self::Array { device, members, .. } => {
-                let names: Vec<&str> = members.iter().map(|own| own.disk.name.as_str()).collect();
+                let names: Vec<&str> = members.iter().map(|part| part.disk.name.as_str()).collect();
                 format!("stop {device} and wipe it on {}", names.join(", "))
             }
             Self::Unit { name, .. } => format!("disable and remove {name}"),

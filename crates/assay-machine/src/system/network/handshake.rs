@@ -64,7 +64,7 @@ pub fn same(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len() && one.iter().zip(other).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0
 }
 
-/// A hash, or a number of its length, in hexadecimal.
+/// Parses a hash, or a number of its length, in hexadecimal.
 pub fn digest(text: &str) -> Option<Digest> {
     let mut found = [0; 32];
     if text.len() != 64 || !text.is_ascii() {
@@ -104,18 +104,22 @@ impl Use {
     pub fn read_greeting(&self, line: &str) -> Result<Digest, String> {
         let own = self.version;
         let mut words = line.split_whitespace();
-        let (first, riddle) = (words.next().unwrap_or_default(), words.next().and_then(digest));
-        let is_alike = name_of(first).is_some() && name_of(first) == name_of(own);
-        match (riddle, words.next()) {
-            (Some(riddle), None) if first == own => Ok(riddle),
-            _ if is_alike && first != own => Err(format!(
+        let version = words.next().unwrap_or_default();
+        let riddle = words.next().and_then(digest).filter(|_| words.next().is_none());
+        if version == own
+            && let Some(riddle) = riddle
+        {
+            return Ok(riddle);
+        }
+        if version != own && name_of(version).is_some() && name_of(version) == name_of(own) {
+            return Err(format!(
                 "{} uses {}, but this machine uses {own}; use the same assay version on {}",
                 self.listener,
-                assay_core::outside::spelled(first),
+                assay_core::outside::spelled(version),
                 self.ends
-            )),
-            _ => Err(format!("no {} responds", self.sort)),
+            ));
         }
+        Err(format!("no {} responds", self.sort))
     }
 
     /// Answer of the dialer: purpose, its own challenge, and the proof that it knows the token.
@@ -143,7 +147,7 @@ impl Use {
     }
 
     /// Proof that the listener knows the token, including its message.
-    fn shown(&self, token: &Token, riddle: &Digest, own: &Digest, said: &[u8]) -> Digest {
+    fn proof(&self, token: &Token, riddle: &Digest, own: &Digest, said: &[u8]) -> Digest {
         token.sign(&[self.labels[1], riddle, own, said])
     }
 
@@ -156,29 +160,31 @@ impl Use {
         said: &[u8],
         more: &str,
     ) -> String {
-        let mac = hexadecimal(&self.shown(token, riddle, own, said));
+        let mac = hexadecimal(&self.proof(token, riddle, own, said));
         let space = if more.is_empty() { "" } else { " " };
         format!("ok {mac}{space}{more}\n")
     }
 
     /// Parses the answer of a listener. Fails if it is invalid or the tokens differ.
     pub fn read_answer<'a>(&self, line: &'a str) -> Result<HandshakeAnswer<'a>, String> {
-        let mut words = line.split_whitespace();
-        let (first, second, third) = (words.next(), words.next(), words.next());
-        match (first, second, third, words.next()) {
-            (Some("ok"), Some(mac), more, None) => {
-                let shown = digest(mac).ok_or_else(|| self.strange())?;
-                Ok(HandshakeAnswer::Taken { shown, more })
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (mac, more) = match words[..] {
+            ["ok", mac] => (mac, None),
+            ["ok", mac, more] => (mac, Some(more)),
+            ["no", "token"] => {
+                return Err(format!(
+                    "{} has a different token; use the same token on {}",
+                    self.listener, self.ends
+                ));
             }
-            (Some("no"), Some("token"), None, None) => Err(format!(
-                "{} has a different token; use the same token on {}",
-                self.listener, self.ends
-            )),
-            (Some("no"), Some(why), None, None) => Ok(HandshakeAnswer::Refused(why)),
-            _ => Err(self.strange()),
-        }
+            ["no", why] => return Ok(HandshakeAnswer::Refused(why)),
+            _ => return Err(self.strange()),
+        };
+        let shown = digest(mac).ok_or_else(|| self.strange())?;
+        Ok(HandshakeAnswer::Taken { shown, more })
     }
 
+    /// Fails unless `shown` proves that the listener knows the token.
     pub fn check(
         &self,
         token: &Token,
@@ -187,7 +193,7 @@ impl Use {
         said: &[u8],
         shown: &Digest,
     ) -> Result<(), String> {
-        if same(&self.shown(token, riddle, own, said), shown) {
+        if same(&self.proof(token, riddle, own, said), shown) {
             Ok(())
         } else {
             Err(format!("{} does not know the token", self.listener))

@@ -1,5 +1,4 @@
-//! The network lab: a client, a router with a slow link and a deep buffer, and a server, each in a network namespace.
-//! It does not change the machine's network.
+//! The network lab: client, router with a slow link and a deep buffer, and server, each in its own namespace.
 
 use super::BitRate;
 use crate::system::Act;

@@ -43,8 +43,9 @@ impl Lines {
         Self { key, own, said: 0, heard: 0 }
     }
 
+    /// Returns the signed line to send.
     pub fn say(&mut self, text: &str) -> String {
-        let mac = signed(&self.key, self.own, self.said, text);
+        let mac = line_signature(&self.key, self.own, self.said, text);
         self.said += 1;
         format!("{text} {}\n", hexadecimal(&mac))
     }
@@ -53,7 +54,7 @@ impl Lines {
     pub fn hear<'l>(&mut self, line: &'l str) -> Option<&'l str> {
         let (text, mac) = line.trim_end().rsplit_once(' ')?;
         let other = if self.own == Side::Client { Side::Peer } else { Side::Client };
-        let wanted = signed(&self.key, other, self.heard, text);
+        let wanted = line_signature(&self.key, other, self.heard, text);
         if !same(&wanted, &digest(mac)?) {
             return None;
         }
@@ -62,7 +63,7 @@ impl Lines {
     }
 }
 
-fn signed(key: &Digest, side: Side, number: u64, text: &str) -> Digest {
+fn line_signature(key: &Digest, side: Side, number: u64, text: &str) -> Digest {
     let who: &[u8] = if side == Side::Client { b"ledger asks" } else { b"ledger says" };
     sign(key, &[who, &number.to_be_bytes(), text.as_bytes()])
 }

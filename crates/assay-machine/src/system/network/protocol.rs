@@ -195,7 +195,7 @@ impl ControlOrder {
     }
 }
 
-/// So many a second and no more, with a second's worth at once.
+/// Token bucket: permits `per_second` events per second, in bursts of at most one second's events.
 #[derive(Clone, Copy, Debug)]
 pub struct RateBucket {
     per_second: u64,
@@ -208,14 +208,17 @@ impl RateBucket {
         Self { per_second, tokens: per_second as f64, then_ns: now_ns }
     }
 
+    /// Takes a token; returns whether there was one.
     pub fn take(&mut self, now_ns: u64) -> bool {
         let passed = now_ns.saturating_sub(self.then_ns) as f64 / 1e9;
         let most = self.per_second as f64;
         self.tokens = (self.tokens + passed * most).min(most);
         self.then_ns = now_ns;
-        let there = self.tokens >= 1.0;
-        self.tokens -= f64::from(u8::from(there));
-        there
+        if self.tokens < 1.0 {
+            return false;
+        }
+        self.tokens -= 1.0;
+        true
     }
 }
 

@@ -1,5 +1,4 @@
-//! Traffic shaping of an interface's egress: a rate that the link certainly reaches, with a short queue. The rate alone
-//! does not help if the queue stays deep.
+//! Traffic shaping of an interface's egress: a rate that the link certainly reaches, with a short queue.
 
 use std::fmt;
 use std::str::FromStr;
@@ -170,24 +169,24 @@ impl Discipline {
 
     /// Acts that set it on an interface without one.
     pub fn acts(self, namespace: Option<&str>, interface: &str) -> Vec<Act> {
-        let words = self.words(interface, "add", HANDLE);
-        let within = || within(namespace).into_iter();
-        let act = |own: Vec<String>| Act::Run {
+        let to_act = |arguments: Vec<String>| Act::Run {
             program: "tc".to_owned(),
-            arguments: within().chain(own).collect(),
+            arguments: [within(namespace), arguments].concat(),
         };
-        words.into_iter().map(act).collect()
+        self.commands(interface, "add", HANDLE).into_iter().map(to_act).collect()
     }
 
-    /// Command that sets it permanently.
-    pub fn typed(self, interface: &str) -> String {
+    /// Shell command that sets it permanently.
+    pub fn by_hand(self, interface: &str) -> String {
         // Not with Assay's handle, so that Assay does not remove it.
-        let words = self.words(interface, "replace", "1:");
-        let lines: Vec<String> = words.iter().map(|own| format!("tc {}", own.join(" "))).collect();
+        let commands = self.commands(interface, "replace", "1:");
+        let lines: Vec<String> =
+            commands.iter().map(|arguments| format!("tc {}", arguments.join(" "))).collect();
         lines.join(" && ")
     }
 
-    fn words(self, interface: &str, verb: &str, handle: &str) -> Vec<Vec<String>> {
+    /// Arguments of the `tc` commands that add or replace the discipline.
+    fn commands(self, interface: &str, verb: &str, handle: &str) -> Vec<Vec<String>> {
         let rate = format!("{}bit", self.rate.0);
         let root = ["qdisc", verb, "dev", interface, "root", "handle", handle];
         let (burst, limit) = (self.burst_bytes().to_string(), self.queue_bytes().to_string());
@@ -206,8 +205,8 @@ impl Discipline {
                 vec![joined(&root, &["tbf", "rate", &rate, "burst", &burst, "limit", &limit])]
             }
         };
-        let owned = |own: Vec<&str>| own.into_iter().map(str::to_owned).collect();
-        calls.into_iter().map(owned).collect()
+        let to_owned = |words: Vec<&str>| words.into_iter().map(str::to_owned).collect();
+        calls.into_iter().map(to_owned).collect()
     }
 
     fn burst_bytes(self) -> u64 {
@@ -284,7 +283,7 @@ mod tests {
         );
         assert_eq!(lines(Means::FqCodel).len(), 3);
         assert!(lines(Means::Deep)[0].ends_with("limit 375000"));
-        let kept = Discipline { means: Means::FqCodel, rate: BitRate(4_000_000) }.typed("eth0");
+        let kept = Discipline { means: Means::FqCodel, rate: BitRate(4_000_000) }.by_hand("eth0");
         assert!(
             kept.starts_with("tc qdisc replace dev eth0 root handle 1: htb default 10 && tc class")
         );
@@ -322,7 +321,7 @@ mod tests {
             "tc -n ns qdisc add dev eth0 root handle a55a: tbf rate 100000000bit burst 12500 limit";
         assert_eq!(lines(Means::Tbf, 100_000_000), [format!("{tbf} 250000")]);
         assert_eq!(lines(Means::Deep, 100_000_000), [format!("{tbf} 9375000")]);
-        let typed = Discipline { means: Means::FqCodel, rate: BitRate(9) }.typed("eth0");
+        let typed = Discipline { means: Means::FqCodel, rate: BitRate(9) }.by_hand("eth0");
         assert_eq!(
             typed,
             "tc qdisc replace dev eth0 root handle 1: htb default 10 && tc class replace dev eth0 parent 1: \

@@ -109,7 +109,7 @@ fn copies_of_btrfs_lie_where_they_say() {
     for (offset, bytes) in &btrfs.rows {
         file.write_all_at(bytes, place + offset - 64 * KIB).unwrap();
     }
-    let found = || copies(&Fake::new(), &file, &(0..place + MIB)).unwrap();
+    let found = || find_copies(&Fake::new(), &file, &(0..place + MIB)).unwrap();
     assert_eq!(found(), []);
     file.write_all_at(&place.to_le_bytes(), place + 0x30).unwrap();
     let uuid = Some("e9d776ec-bbc0-4ae3-9cec-918ace88a4f4".to_owned());

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use super::super::latency_bucket;
-use super::super::{BlockClass, BlockTotals, ClassTotals, DeviceTotals, LatencyTotals};
+use super::super::{BlockClass, BlockTotals, ClassTotals, DeviceTotals};
 
 /// Maximum number of pending arrivals per device and operation: more belong to bios that never end, and are dropped.
 const MOST_ARRIVALS: usize = 1 << 16;
@@ -31,7 +31,7 @@ impl TracedNumbers {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             if entry.path().join("partition").exists() {
                 let text = fs::read_to_string(entry.path().join("dev")).unwrap_or_default();
-                numbers.extend(number(text.trim(), ':'));
+                numbers.extend(parse_number(text.trim(), ':'));
             }
         }
         let bio_based = folder.exists() && !folder.join("mq").exists();
@@ -39,13 +39,13 @@ impl TracedNumbers {
     }
 }
 
-/// What is written as the n-th mark.
+/// Text of the n-th mark.
 pub fn mark(number: u64) -> String {
     format!("{MARK}{number}\n")
 }
 
 /// Events that did not fit, from the `stats` of one processor.
-pub fn lost(stats: &str) -> u64 {
+pub fn parse_lost(stats: &str) -> u64 {
     let values = stats.lines().filter_map(|line| line.split_once(": "));
     let lost =
         values.filter(|(name, _)| ["overrun", "commit overrun", "dropped events"].contains(name));
@@ -53,7 +53,7 @@ pub fn lost(stats: &str) -> u64 {
 }
 
 /// `7,0` or `7:0`.
-fn number(text: &str, between: char) -> Option<(u32, u32)> {
+fn parse_number(text: &str, between: char) -> Option<(u32, u32)> {
     let (major, minor) = text.split_once(between)?;
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
@@ -78,7 +78,7 @@ struct Flags {
 }
 
 /// `WS`, `FF`, `FWFSM`: flushes before, the operation, flags.
-fn flags(text: &str) -> Option<Flags> {
+fn parse_flags(text: &str) -> Option<Flags> {
     let letters = text.as_bytes();
     let flushes_before = letters.len() > 1 && letters[0] == b'F' && b"RWDNFZ".contains(&letters[1]);
     let letters = &letters[usize::from(flushes_before)..];
@@ -97,14 +97,14 @@ fn flags(text: &str) -> Option<Flags> {
 }
 
 /// `  fio-9  [001] d..1.  123.456789: block_rq_issue: 7,0 R 4096 () 8 + 8 none,0,0 [fio]`
-fn event(line: &str) -> Option<TraceEvent<'_>> {
+fn parse_event(line: &str) -> Option<TraceEvent<'_>> {
     let at = line.find(": block_")?;
     let (before, after) = (&line[..at], &line[at + 2..]);
-    let at_ns = nanoseconds(before.rsplit(' ').next()?)?;
+    let at_ns = parse_seconds(before.rsplit(' ').next()?)?;
     let (name, text) = after.split_once(": ")?;
     let mut words = text.split(' ');
-    let device = number(words.next()?, ',')?;
-    let flags = flags(words.next()?)?;
+    let device = parse_number(words.next()?, ',')?;
+    let flags = parse_flags(words.next()?)?;
     // The bytes and the command of a request, which may contain spaces, precede its sector.
     let place = text.find(" + ").or_else(|| text.find(" / "))?;
     // Flushes have no offset: it is 0 in one event and -1 in another.
@@ -118,8 +118,8 @@ fn event(line: &str) -> Option<TraceEvent<'_>> {
     Some(TraceEvent { name, at_ns, device, flags, sector, sectors, failed })
 }
 
-/// Seconds with six digits behind the point.
-fn nanoseconds(text: &str) -> Option<u64> {
+/// Parses seconds with six digits behind the point.
+fn parse_seconds(text: &str) -> Option<u64> {
     let (seconds, parts) = text.split_once('.')?;
     let micros: u64 = parts.parse().ok().filter(|_| parts.len() == 6)?;
     Some(seconds.parse::<u64>().ok()? * 1_000_000_000 + micros * 1_000)
@@ -217,13 +217,13 @@ impl Matcher {
         }
     }
 
-    /// Takes the next line of the trace.
-    pub fn take(&mut self, line: &str) {
+    /// Parses and handles the next line of the trace.
+    pub fn read_line(&mut self, line: &str) {
         if let Some((_, number)) = line.split_once(MARK) {
             self.marks = number.trim().parse().unwrap_or(self.marks);
         } else if let Some(count) = lost_events(line) {
             self.lost += count;
-        } else if let Some(event) = event(line)
+        } else if let Some(event) = parse_event(line)
             && let Some(device) = self.devices.get(&event.device).copied()
         {
             self.handle(device, &event);
@@ -236,7 +236,7 @@ impl Matcher {
             "block_bio_remap" => self.add_arrival(queue, event, true),
             "block_bio_queue" => self.add_arrival(queue, event, false),
             "block_split" => self.split_arrival(queue, event),
-            "block_rq_issue" => self.issue(queue, event),
+            "block_rq_issue" => self.issue_request(queue, event),
             "block_rq_complete" => self.end_request(queue, event),
             "block_bio_complete" if self.bio_based[device] => self.end_bio(queue, event),
             _ => {}
@@ -252,6 +252,7 @@ impl Matcher {
         let at_sector = arrivals.by_sector.get_mut(&event.sector);
         let remapped = at_sector.and_then(|known| known.iter_mut().find(|arrival| arrival.early));
         if let Some(arrival) = remapped.filter(|_| !early) {
+            // This bio was already added when it was remapped.
             arrival.early = false;
         } else {
             let (at_ns, sectors) = (event.at_ns, event.sectors);
@@ -288,14 +289,14 @@ impl Matcher {
         first
     }
 
-    fn issue(&mut self, queue: Queue, event: &TraceEvent<'_>) {
+    fn issue_request(&mut self, queue: Queue, event: &TraceEvent<'_>) {
         let is_flush = event.flags.class == BlockClass::Flush;
         if event.sectors == 0 && !is_flush {
             return;
         }
         let place = (queue, event.sector);
-        let again = self.issues.get_mut(&place).filter(|_| !is_flush).and_then(VecDeque::front_mut);
-        if let Some(issue) = again {
+        let known = self.issues.get_mut(&place).filter(|_| !is_flush).and_then(VecDeque::front_mut);
+        if let Some(issue) = known {
             // The driver requeued the request and issues it again.
             issue.at_ns = event.at_ns;
             return;
@@ -316,11 +317,10 @@ impl Matcher {
         if self.issues.get(&place).is_some_and(VecDeque::is_empty) {
             self.issues.remove(&place);
         }
-        let to = &mut self.totals[queue.0][class as usize];
-        to.bytes += event.sectors * 512;
+        let totals = &mut self.totals[queue.0][class as usize];
+        totals.bytes += event.sectors * 512;
         let Some(issue) = issue else {
-            to.requests += 1;
-            to.failed += u64::from(event.failed);
+            count(totals, event, None, None);
             self.unseen += 1;
             return;
         };
@@ -330,11 +330,11 @@ impl Matcher {
             self.issues.entry(place).or_default().push_back(rest);
             return;
         }
-        count(to, event, issue.arrived_ns, Some(issue.at_ns));
+        count(totals, event, issue.arrived_ns, Some(issue.at_ns));
         self.unseen += u64::from(issue.arrived_ns.is_none());
     }
 
-    /// A bio-based device may have used the bio up: its sector is then the one behind it.
+    /// Counts a completed bio. If a device used the bio up, the sector is its end: looks among the arrivals before.
     fn end_bio(&mut self, queue: Queue, event: &TraceEvent<'_>) {
         let arrival = self.take_arrival(queue, event.sector, 1).or_else(|| {
             let before = self.arrivals.get(&queue)?.by_sector.range(..event.sector);
@@ -349,26 +349,23 @@ impl Matcher {
         if sectors == 0 && matches!(class, BlockClass::Write | BlockClass::Fua) {
             class = BlockClass::Flush;
         }
-        let to = &mut self.totals[queue.0][class as usize];
-        to.bytes += sectors * 512;
-        count(to, event, arrival.map(|arrival| arrival.at_ns), None);
+        let totals = &mut self.totals[queue.0][class as usize];
+        totals.bytes += sectors * 512;
+        count(totals, event, arrival.map(|arrival| arrival.at_ns), None);
         self.unseen += u64::from(arrival.is_none());
     }
 }
 
+/// Counts a request with the latencies since its arrival and its last issue, if observed (nanoseconds).
 fn count(to: &mut ClassTotals, event: &TraceEvent<'_>, arrived: Option<u64>, issued: Option<u64>) {
     to.requests += 1;
     to.failed += u64::from(event.failed);
-    for (latencies, from) in [(&mut to.queued, arrived), (&mut to.issued, issued)] {
-        if let Some(from) = from {
-            add(latencies, event.at_ns.saturating_sub(from));
-        }
+    for (latencies, from_ns) in [(&mut to.queued, arrived), (&mut to.issued, issued)] {
+        let Some(from_ns) = from_ns else { continue };
+        let ns = event.at_ns.saturating_sub(from_ns);
+        latencies.sum_ns += ns;
+        latencies.buckets[latency_bucket(ns)] += 1;
     }
-}
-
-fn add(to: &mut LatencyTotals, ns: u64) {
-    to.sum_ns += ns;
-    to.buckets[latency_bucket(ns)] += 1;
 }
 
 /// `CPU:1 [LOST 123 EVENTS]`

@@ -14,7 +14,7 @@ use super::{
 use crate::factors::Factor;
 use crate::factors::guard::Builder;
 use crate::factors::layers::{
-    Base, ByHand, Device, Layer, Made, Recipe, Typed, Wish, missing_program,
+    Base, ByHand, Commands, Device, Layer, Made, Recipe, Wish, missing_program,
 };
 
 const PROGRAM: &str = "cryptsetup";
@@ -39,8 +39,7 @@ struct EncryptedVolume {
     in_place: bool,
 }
 
-/// A dm-crypt option without dm-crypt.
-struct Misplaced(&'static str);
+struct MisplacedOption(&'static str);
 
 impl Layer for EncryptedDevices {
     fn noun(&self) -> &'static str {
@@ -63,7 +62,7 @@ impl Layer for EncryptedDevices {
         if wish.asked(&ENCRYPTION_FACTOR)? != DM_CRYPT {
             let options: [&dyn Factor; 3] = [&CIPHER_FACTOR, &SECTOR_FACTOR, &QUEUES_FACTOR];
             let misplaced = options.into_iter().find(|factor| wish.asked(*factor).is_some())?;
-            return Some(Box::new(Misplaced(misplaced.about().name)));
+            return Some(Box::new(MisplacedOption(misplaced.about().name)));
         }
         let cipher = wish.asked(&CIPHER_FACTOR).map(|level| {
             let (cipher, bits) = split_cipher(level);
@@ -240,14 +239,14 @@ impl Recipe for EncryptedVolume {
         })
     }
 
-    fn typed(&self, below: &[PathBuf]) -> Typed {
+    fn commands(&self, below: &[PathBuf]) -> Commands {
         let device = below.first().cloned().unwrap_or_default();
         let out = PathBuf::from(format!("/dev/mapper/{NAME}"));
         let acts = vec![
             self.format(LABEL, &device, Key::placeholder()),
             self.open(NAME, &device, Key::placeholder()),
         ];
-        Typed { acts, out }
+        Commands { acts, out }
     }
 
     fn by_hand(&self, below: &[PathBuf]) -> ByHand {
@@ -267,20 +266,20 @@ impl Recipe for EncryptedVolume {
         let line = format!("{NAME} {device} none {options}");
         let out = PathBuf::from(format!("/dev/mapper/{NAME}"));
         ByHand {
-            typed: Typed { acts: vec![run(making), run(opening)], out },
+            commands: Commands { acts: vec![run(making), run(opening)], out },
             why: "assay encrypts devices only for measurements and discards their keys",
             lasting: Some((line, "a line for /etc/crypttab, which assay does not edit")),
         }
     }
 }
 
-impl Misplaced {
+impl MisplacedOption {
     fn fault(&self) -> String {
         format!("{} requires {DM_CRYPT}; otherwise use {DEFAULTS}", self.0)
     }
 }
 
-impl Recipe for Misplaced {
+impl Recipe for MisplacedOption {
     fn words(&self) -> String {
         self.0.to_owned()
     }
@@ -293,11 +292,11 @@ impl Recipe for Misplaced {
         Err(Failure::refused(self.fault()))
     }
 
-    fn typed(&self, below: &[PathBuf]) -> Typed {
-        Typed { acts: Vec::new(), out: below.first().cloned().unwrap_or_default() }
+    fn commands(&self, below: &[PathBuf]) -> Commands {
+        Commands { acts: Vec::new(), out: below.first().cloned().unwrap_or_default() }
     }
 
     fn by_hand(&self, below: &[PathBuf]) -> ByHand {
-        ByHand { typed: self.typed(below), why: "nothing to create", lasting: None }
+        ByHand { commands: self.commands(below), why: "nothing to create", lasting: None }
     }
 }

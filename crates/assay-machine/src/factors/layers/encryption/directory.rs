@@ -1,5 +1,4 @@
-//! Encrypted directories above a file system: by the file system itself (fscrypt), or by a program
-//! that serves them (gocryptfs).
+//! Encrypted directories above a filesystem: by the filesystem itself (fscrypt), or by a program (gocryptfs).
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +12,7 @@ use crate::factors::Factor;
 use crate::factors::filesystem::{self, FileSystem};
 use crate::factors::guard::Builder;
 use crate::factors::layers::{
-    Base, ByHand, Gives, Layer, Levels, Made, Recipe, Typed, Wish, missing_program,
+    Base, ByHand, Commands, Gives, Layer, Levels, Made, Recipe, Wish, missing_program,
 };
 
 /// Programs that mount FUSE file systems; one is enough.
@@ -77,19 +76,23 @@ fn without_file_system(level: &str) -> String {
 }
 
 /// Checks that a directory hides the plain name of a file.
-fn is_hidden(system: &dyn System, directory: &Path, before: usize) -> Result<(), String> {
+fn check_hidden(system: &dyn System, directory: &Path, before: usize) -> Result<(), String> {
     let names = system
         .list(directory)
         .map_err(|error| format!("cannot list {}: {error}", directory.display()))?;
     if names.iter().any(|name| name == PLAIN) {
         return Err("not encrypted: file names are readable without the key".to_owned());
     }
-    let told = "a new file does not appear in the encrypted directory of this mount";
-    if names.len() > before { Ok(()) } else { Err(told.to_owned()) }
+    if names.len() <= before {
+        return Err(
+            "a new file does not appear in the encrypted directory of this mount".to_owned()
+        );
+    }
+    Ok(())
 }
 
 impl ByFileSystem {
-    fn see_at(system: &dyn System, directory: &Path) -> Result<(), String> {
+    fn check_policy(system: &dyn System, directory: &Path) -> Result<(), String> {
         let policy = system
             .encryption_of(directory)
             .map_err(|error| format!("cannot read the directory's policy: {error}"))?;
@@ -108,14 +111,14 @@ impl ByFileSystem {
     }
 
     /// Creates a file and checks its name while the key is absent.
-    fn prove(builder: &mut Builder<'_, '_>, directory: &Path, key: &Key) -> Outcome<()> {
+    fn check_names(builder: &mut Builder<'_, '_>, directory: &Path, key: &Key) -> Outcome<()> {
         let owned = directory.to_owned();
         let path = directory.join(PLAIN);
         builder.act_within(directory, &Act::CreateFile { path: path.clone(), bytes: 0 })?;
         let undo = Undo::DirectoryKey { directory: owned.clone() };
         let forget = Act::ForgetKey { directory: owned.clone() };
         builder.act(undo.clone(), &forget)?;
-        is_hidden(builder.system(), directory, 0).map_err(Failure::refused)?;
+        check_hidden(builder.system(), directory, 0).map_err(Failure::refused)?;
         let again = Act::EncryptDirectory { directory: owned, key: key.clone() };
         builder.act(undo, &again)?;
         builder.act_within(directory, &Act::RemoveFile { path })
@@ -139,8 +142,8 @@ impl Recipe for ByFileSystem {
         }
         // A module that is not loaded has no features file.
         let features = Path::new("/sys/fs").join(name).join("features");
-        let told = system.status(&features).is_ok();
-        let lacks = told && system.status(&features.join("encryption")).is_err();
+        let lacks = system.status(&features).is_ok()
+            && system.status(&features.join("encryption")).is_err();
         lacks.then(|| format!("this kernel's {name} has no encryption (CONFIG_FS_ENCRYPTION)"))
     }
 
@@ -151,35 +154,35 @@ impl Recipe for ByFileSystem {
         let undo = Undo::DirectoryKey { directory: directory.clone() };
         let encrypt = Act::EncryptDirectory { directory: directory.clone(), key: key.clone() };
         builder.act(undo, &encrypt)?;
-        Self::see_at(builder.system(), &directory).map_err(Failure::refused)?;
-        Self::prove(builder, &directory, &key)?;
-        Self::see_at(builder.system(), &directory).map_err(Failure::refused)?;
+        Self::check_policy(builder.system(), &directory).map_err(Failure::refused)?;
+        Self::check_names(builder, &directory, &key)?;
+        Self::check_policy(builder.system(), &directory).map_err(Failure::refused)?;
         Ok(Base::Directory(directory))
     }
 
     fn check(&self, system: &dyn System, made: &Made) -> Result<(), String> {
         match &made.base {
-            Base::Directory(directory) => Self::see_at(system, directory),
+            Base::Directory(directory) => Self::check_policy(system, directory),
             Base::Device(_) => Ok(()),
         }
     }
 
-    fn typed(&self, below: &[PathBuf]) -> Typed {
+    fn commands(&self, below: &[PathBuf]) -> Commands {
         let directory = below.first().cloned().unwrap_or_default().join(INSIDE);
         let acts = vec![
             Act::CreateDirectory { path: directory.clone() },
             Act::EncryptDirectory { directory: directory.clone(), key: Key::placeholder() },
         ];
-        Typed { acts, out: directory }
+        Commands { acts, out: directory }
     }
 
     fn by_hand(&self, below: &[PathBuf]) -> ByHand {
-        ByHand { typed: self.typed(below), why: WHY, lasting: None }
+        ByHand { commands: self.commands(below), why: WHY, lasting: None }
     }
 }
 
 impl ByProgram {
-    fn see_at(system: &dyn System, point: &Path, cipher: &Path) -> Result<(), String> {
+    fn check_mount(system: &dyn System, point: &Path, cipher: &Path) -> Result<(), String> {
         let Mount { filesystem, source, .. } = mounts::at(system, point)?.mount;
         let is_own = filesystem == SERVED && Path::new(&source).ends_with(cipher);
         if is_own { Ok(()) } else { Err(format!("{filesystem} of {source} is mounted instead")) }
@@ -198,14 +201,15 @@ impl ByProgram {
         Act::RunWithKey { program: GOCRYPTFS.to_owned(), arguments, key }
     }
 
-    fn prove(builder: &mut Builder<'_, '_>, point: &Path, cipher: &Path) -> Outcome<()> {
+    /// Creates a file and checks the name of its encrypted file.
+    fn check_names(builder: &mut Builder<'_, '_>, point: &Path, cipher: &Path) -> Outcome<()> {
         let system = builder.system();
         let count = system.list(cipher).map_or(0, |names| names.len());
         let path = point.join(PLAIN);
         builder.serve(point, &Act::CreateFile { path: path.clone(), bytes: 0 })?;
-        let hidden = is_hidden(system, cipher, count).map_err(Failure::refused);
+        let checked = check_hidden(system, cipher, count).map_err(Failure::refused);
         builder.serve(point, &Act::RemoveFile { path })?;
-        hidden
+        checked
     }
 }
 
@@ -242,20 +246,20 @@ impl Recipe for ByProgram {
         let undo = Undo::Directory { path: point.clone() };
         builder.act(undo, &Act::CreateDirectory { path: point.clone() })?;
         builder.serve(&point, &Self::mount(&cipher, &point, key))?;
-        Self::see_at(builder.system(), &point, &cipher)
+        Self::check_mount(builder.system(), &point, &cipher)
             .map_err(|how| Failure::refused(format!("cannot mount {GOCRYPTFS}: {how}")))?;
-        Self::prove(builder, &point, &cipher)?;
+        Self::check_names(builder, &point, &cipher)?;
         Ok(Base::Directory(point))
     }
 
     fn check(&self, system: &dyn System, made: &Made) -> Result<(), String> {
         match &made.base {
-            Base::Directory(point) => Self::see_at(system, point, Path::new(INSIDE)),
+            Base::Directory(point) => Self::check_mount(system, point, Path::new(INSIDE)),
             Base::Device(_) => Ok(()),
         }
     }
 
-    fn typed(&self, below: &[PathBuf]) -> Typed {
+    fn commands(&self, below: &[PathBuf]) -> Commands {
         let cipher = below.first().cloned().unwrap_or_default().join(INSIDE);
         let out = PathBuf::from(SHOWN);
         let acts = vec![
@@ -263,7 +267,7 @@ impl Recipe for ByProgram {
             Self::init(&cipher, Key::placeholder()),
             Self::mount(&cipher, &out, Key::placeholder()),
         ];
-        Typed { acts, out }
+        Commands { acts, out }
     }
 
     fn by_hand(&self, below: &[PathBuf]) -> ByHand {
@@ -275,7 +279,7 @@ impl Recipe for ByProgram {
             Act::run(GOCRYPTFS, &["-init", &named]),
             Act::run(GOCRYPTFS, &[&named, SHOWN]),
         ];
-        ByHand { typed: Typed { acts, out }, why: WHY, lasting: None }
+        ByHand { commands: Commands { acts, out }, why: WHY, lasting: None }
     }
 }
 
@@ -289,14 +293,14 @@ mod tests {
     fn a_name_that_can_be_read_and_one_that_is_not_there_hide_nothing() {
         let fake = Fake::new();
         let below = Path::new("/below");
-        assert!(is_hidden(&fake, below, 0).unwrap_err().contains("cannot list /below"));
+        assert!(check_hidden(&fake, below, 0).unwrap_err().contains("cannot list /below"));
         fake.put("/below/gocryptfs.conf", "");
-        assert!(is_hidden(&fake, below, 1).unwrap_err().contains("does not appear"));
+        assert!(check_hidden(&fake, below, 1).unwrap_err().contains("does not appear"));
         fake.put("/below/xYz0", "");
-        assert_eq!(is_hidden(&fake, below, 1), Ok(()));
-        assert!(is_hidden(&fake, below, 2).is_err(), "both were there before");
+        assert_eq!(check_hidden(&fake, below, 1), Ok(()));
+        assert!(check_hidden(&fake, below, 2).is_err(), "both were there before");
         fake.put("/below/assay-plain-name", "");
-        assert!(is_hidden(&fake, below, 1).unwrap_err().contains("not encrypted"));
+        assert!(check_hidden(&fake, below, 1).unwrap_err().contains("not encrypted"));
     }
 
     #[test]
@@ -306,7 +310,7 @@ mod tests {
         let seen = |filesystem: &str, source: &str| {
             let line = format!("27 1 0:25 / /plain rw - {filesystem} {source} rw\n");
             fake.put("/proc/self/mountinfo", line);
-            ByProgram::see_at(&fake, point, cipher)
+            ByProgram::check_mount(&fake, point, cipher)
         };
         assert_eq!(seen("fuse.gocryptfs", "/below/encrypted"), Ok(()));
         let told = "fuse.sshfs of /below/encrypted is mounted instead";
@@ -320,7 +324,7 @@ mod tests {
     fn a_directory_without_a_policy_is_not_encrypted() {
         let fake = Fake::new();
         fake.put("/mnt/encrypted/x", "");
-        let told = ByFileSystem::see_at(&fake, Path::new("/mnt/encrypted")).unwrap_err();
+        let told = ByFileSystem::check_policy(&fake, Path::new("/mnt/encrypted")).unwrap_err();
         assert!(told.contains("not encrypted") || told.contains("cannot read"), "{told}");
         let device = point_of(&[]).unwrap_err().message;
         assert_eq!(device, "directory encryption needs one filesystem");

@@ -1,5 +1,4 @@
-//! Encryption: one factor for two layers. dm-crypt encrypts a device below RAID and file system; fscrypt and gocryptfs
-//! encrypt a directory above the file system.
+//! Encryption: one factor for two layers, a device (dm-crypt) and a directory above it (fscrypt and gocryptfs).
 
 mod device;
 mod directory;

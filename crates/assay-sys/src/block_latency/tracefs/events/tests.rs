@@ -12,7 +12,7 @@ fn taken(bio_based: bool, events: &[&str]) -> BlockTotals {
     let mut matcher = matcher(bio_based);
     for (index, event) in events.iter().enumerate() {
         let line = format!("  my (odd) pr-77  [001] d..1.  100.0000{:02}: {event}", index + 10);
-        matcher.take(&line);
+        matcher.read_line(&line);
     }
     matcher.totals()
 }
@@ -23,7 +23,7 @@ fn of(totals: &BlockTotals, class: BlockClass) -> &ClassTotals {
 
 #[test]
 fn letters_name_the_class() {
-    let class = |text| flags(text).map(|flags| flags.class);
+    let class = |text| parse_flags(text).map(|flags| flags.class);
     for (text, expected) in [
         ("R", BlockClass::Read),
         ("RAM", BlockClass::Read),
@@ -173,7 +173,7 @@ fn a_flush_of_a_device_without_requests_keeps_its_beginning() {
 fn beginnings_that_nobody_takes_are_few_even_at_one_sector() {
     let mut matcher = matcher(false);
     for _ in 0..=MOST_ARRIVALS {
-        matcher.take("fio-7 [001] d..1. 100.000010: block_bio_queue: 7,0 W 8 + 8 [fio]");
+        matcher.read_line("fio-7 [001] d..1. 100.000010: block_bio_queue: 7,0 W 8 + 8 [fio]");
     }
     let arrivals = &matcher.arrivals[&(0, b'W')];
     let kept: usize = arrivals.by_sector.values().map(VecDeque::len).sum();
@@ -207,12 +207,12 @@ fn bios_count_themselves_where_a_device_makes_no_requests() {
 #[test]
 fn what_was_lost_is_told_by_the_trace_and_by_the_rings() {
     let mut matcher = matcher(false);
-    matcher.take("CPU:1 [LOST 123 EVENTS]");
-    matcher.take("<...>-9  [001] ..... 5.000001: tracing_mark_write: assay-mark 4");
+    matcher.read_line("CPU:1 [LOST 123 EVENTS]");
+    matcher.read_line("<...>-9  [001] ..... 5.000001: tracing_mark_write: assay-mark 4");
     assert_eq!((matcher.totals().lost_events, matcher.marks()), (123, 4));
     let stats = "entries: 7\noverrun: 40\ncommit overrun: 2\nbytes: 100\n\
                  oldest event ts:     1.0\nnow ts:     2.0\ndropped events: 1\nread events: 9\n";
-    assert_eq!(lost(stats), 43);
+    assert_eq!(parse_lost(stats), 43);
 }
 
 #[test]
