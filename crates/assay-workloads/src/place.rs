@@ -106,7 +106,7 @@ pub(super) fn own_program(system: &dyn System) -> Result<String, String> {
 }
 
 /// Runs a program with an empty input and no time limit.
-pub(super) fn patient_answer(
+pub(super) fn run_without_limit(
     system: &dyn System,
     program: &str,
     arguments: &[&str],

@@ -12,7 +12,7 @@ use assay_core::quantity::{Bytes, Metric, Time};
 use serde::{Deserialize, Serialize};
 
 use super::io::{self, Content};
-use super::keys::{choice, keys, names, runtime, word, work};
+use super::keys::{choice, keys, names, parse_choice, runtime, work};
 use super::measured::Counts;
 use super::place::Offer;
 use super::workload::{Basis, Needs, Touch, WorkloadKind, WorkloadSpec};
@@ -50,7 +50,7 @@ keys! {
             factor: work(
                 "`read` or `write`; a volume may count credits for reads, writes or both.",
                 "[\"read\", \"write\"]",
-                |own, text| Ok(own.mix = word(text, "read or write")?),
+                |own, text| Ok(own.mix = parse_choice(text, "read or write")?),
             ),
         }
 

@@ -54,7 +54,7 @@ pub(super) fn pauses(bucket: &Bucket, left_s: f64) -> Option<[Pause; 3]> {
 }
 
 impl PhaseRecord for BurstDetail {
-    fn ended(&mut self) -> &mut Option<String> {
+    fn end_reason(&mut self) -> &mut Option<String> {
         &mut self.ended
     }
 }
@@ -175,7 +175,7 @@ impl BurstRunner<'_> {
             ..io::IoSpec::default()
         };
         let from_s = self.phases.spent_ns() / SECOND_NS;
-        let outcome = self.phases.io(asked, time_ns)?;
+        let outcome = self.phases.run_io(asked, time_ns)?;
         self.phases.window_ns = self.phases.window_ns.saturating_add(outcome.window_ns);
         self.note(&outcome, from_s);
         Ok(by_second(&outcome))

@@ -7,7 +7,7 @@ use assay_machine::system::Executed;
 use assay_machine::system::execute::{Counting, Happened};
 
 /// From this share of the time on, a count is considered complete.
-const WHOLE: f64 = 0.99;
+const COMPLETE_SHARE: f64 = 0.99;
 
 // Reads from storage depend on caches, not on clock rates.
 const MINOR_FAULTS: Metric = lower("minor_faults", "minor page faults",
@@ -55,9 +55,9 @@ pub(super) const METRICS: &[Metric] =
     &[MINOR_FAULTS, MAJOR_FAULTS, VOLUNTARY, INVOLUNTARY, INSTRUCTIONS, CYCLES, CACHE_MISSES];
 
 /// Why trials of older versions lack a metric.
-pub(super) fn untold(metric: &str) -> Option<String> {
-    let is_own = METRICS.iter().any(|known| known.name == metric);
-    is_own.then(|| "not counted by the Assay version that ran the trial".to_owned())
+pub(super) fn missing_in_old_result(metric: &str) -> Option<String> {
+    let is_event = METRICS.iter().any(|known| known.name == metric);
+    is_event.then(|| "not counted by the Assay version that ran the trial".to_owned())
 }
 
 /// The sum of an amount over all runs; absent if a run lacks it.
@@ -133,7 +133,7 @@ pub(super) fn notes(how: Option<Counting>) -> impl Iterator<Item = &'static str>
         "instructions, cycles and cache misses exclude the kernel; to include it, run as root or set \
          kernel.perf_event_paranoid to 1 or lower",
     );
-    let scaled = how.is_some_and(|how| how.share < WHOLE).then_some(
+    let scaled = how.is_some_and(|how| how.share < COMPLETE_SHARE).then_some(
         "instructions, cycles or cache misses were counted for part of the time and scaled up, because other programs \
          use the counters or only some CPUs have them",
     );
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn of_older_results_it_is_told_why_there_are_none() {
-        assert!(METRICS.iter().all(|own| untold(own.name).is_some()));
-        assert_eq!(untold("read_bytes"), None);
+        assert!(METRICS.iter().all(|own| missing_in_old_result(own.name).is_some()));
+        assert_eq!(missing_in_old_result("read_bytes"), None);
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::line::Levels;
 use super::{ParseSpec, Produced, READS, REVISION};
-use crate::keys::{choice, keys, word, work};
+use crate::keys::{choice, keys, parse_choice, work};
 use crate::workload::WorkloadSpec as _;
 
 const MOST_RUNS: u64 = 1_000_000;
@@ -73,7 +73,7 @@ keys! {
                 "`true` writes back dirty data and drops clean pages, dentries and inodes before each run; `false` leaves the \
                  cache unchanged.",
                 "[false, true]",
-                |own, text| Ok(own.drop_caches = word(text, "true or false")?),
+                |own, text| Ok(own.drop_caches = parse_choice(text, "true or false")?),
             ),
         }
 
@@ -85,7 +85,7 @@ keys! {
             factor: choice(
                 "`true` runs lines through `sh -c`; `false` starts the program directly, with the line's words as arguments.",
                 "[true, false]",
-                |own, text| Ok(own.shell = word(text, "true or false")?),
+                |own, text| Ok(own.shell = parse_choice(text, "true or false")?),
             ),
         }
 

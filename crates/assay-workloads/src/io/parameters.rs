@@ -13,7 +13,7 @@ use super::{
     Access, Apart, Arrivals, AskedEngine, Content, Duplicates, Engine, IoPlan, Mix, Pattern, Poll,
     Size, WriteSync, fio_line, forms, operations, poll, size, verify, wait,
 };
-use crate::keys::{choice, keys, parse_whole, word, work};
+use crate::keys::{choice, keys, parse_choice, parse_whole, work};
 
 const MOST_OPERATIONS: u64 = 1_000_000_000;
 /// Maximum number of offsets of the pattern `spaced`: each service time is stored.
@@ -37,7 +37,7 @@ parameters! {
              key `stride` sets the distance between block starts. At the end of the area, the pattern restarts one \
              block further to reach every block. `spaced`: `operations` evenly spaced blocks in order.",
             "[\"sequential\", \"random\"]",
-            |io, text| Ok(io.pattern = word(text, "sequential, random, stride or spaced")?),
+            |io, text| Ok(io.pattern = parse_choice(text, "sequential, random, stride or spaced")?),
         ),
         fio: fio_line::random,
     }
@@ -120,7 +120,7 @@ parameters! {
         factor: choice(
             "`true` bypasses the page cache; `false` uses it.",
             "[true, false]",
-            |io, text| Ok(io.direct = word(text, "true or false")?),
+            |io, text| Ok(io.direct = parse_choice(text, "true or false")?),
         ),
     }
 
@@ -188,7 +188,7 @@ parameters! {
         factor: choice(
             "`auto`, `psync` or `io_uring`.",
             "[\"psync\", \"io_uring\"]",
-            |io, text| Ok(io.engine = word(text, "auto, psync or io_uring")?),
+            |io, text| Ok(io.engine = parse_choice(text, "auto, psync or io_uring")?),
         ),
     }
 
@@ -209,7 +209,7 @@ parameters! {
             rate::set,
         )
         .written(rate::written),
-        job: rate::tell,
+        job: rate::configure_job,
         told: rate::describe,
         fio: fio_line::rate,
         kept: arrival_rate,
@@ -225,7 +225,7 @@ parameters! {
             "`fixed`: equal intervals; `poisson`: random intervals, like many independent users. Requires \
              `arrival_rate`.",
             "[\"fixed\", \"poisson\"]",
-            |io, text| Ok(io.arrival_process = word(text, "fixed or poisson")?),
+            |io, text| Ok(io.arrival_process = parse_choice(text, "fixed or poisson")?),
         ),
         kept: arrival_process,
     }
@@ -253,7 +253,7 @@ parameters! {
         words: "minimum completions per wait; values above 1 save CPU time but increase latency; 1 by default",
         form: Form::Whole { least: 1, most: MOST_DEPTH as u64 },
         example: "batch_complete_min = 32",
-        job: wait::tell,
+        job: wait::configure_job,
         told: wait::describe,
         fio: wait::fio,
         kept: batch_complete_min,
@@ -270,9 +270,9 @@ parameters! {
              `iopoll`: the waiting thread polls the device (IOPOLL), which requires direct I/O and a device with poll \
              queues. Any of these levels, including `none`, selects `io_uring` unless you set the engine.",
             "[\"none\", \"sqpoll\", \"iopoll\"]",
-            |io, text| Ok(io.poll = Some(word(text, poll::CHOICES)?)),
+            |io, text| Ok(io.poll = Some(parse_choice(text, poll::CHOICES)?)),
         ),
-        job: poll::tell,
+        job: poll::configure_job,
         told: poll::describe,
         fio: poll::fio,
         kept: poll,
@@ -288,7 +288,7 @@ parameters! {
              and so on. If there are more threads than CPUs, the assignment wraps around, and the trial notes report \
              this. `false`: the kernel places the threads.",
             "[false, true]",
-            |io, text| Ok(io.pin = word(text, "true or false")?),
+            |io, text| Ok(io.pin = parse_choice(text, "true or false")?),
         ),
         job: |io, job| job.pin = io.pin,
         told: |io| io.pin.then(|| "threads pinned to CPUs".to_owned()),
@@ -386,7 +386,7 @@ parameters! {
             "`none`: reads and writes share one position; `positions`: reads and writes have separate positions in the \
              same area, as in fio; `halves`: reads use the first half of the area and writes the second.",
             "[\"none\", \"halves\"]",
-            |io, text| Ok(io.rw_split = word(text, "none, positions or halves")?),
+            |io, text| Ok(io.rw_split = parse_choice(text, "none, positions or halves")?),
         ),
         job: |io, job| job.apart = io.rw_split,
         told: |io| match io.rw_split {

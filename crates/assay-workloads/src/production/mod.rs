@@ -63,7 +63,7 @@ impl ProductionSpec {
         self.runtime.unwrap_or(PERIOD)
     }
 
-    fn left_out(&self) -> Time {
+    fn settling(&self) -> Time {
         self.settle_time.unwrap_or(SETTLE)
     }
 }
@@ -88,14 +88,16 @@ impl WorkloadSpec for ProductionSpec {
         format!(
             "production workload: {} per level, excluding the first {} after a change{}",
             self.period(),
-            self.left_out(),
+            self.settling(),
             self.rollback_threshold.words()
         )
     }
 
     fn complain(&self, _path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
-        for (name, text) in study.factors.keys().filter_map(|name| Some((name, refused(name)?))) {
-            to.key(&format!("factors/{name}"), text.to_owned(), None);
+        for name in study.factors.keys() {
+            if let Some(text) = unsupported_factor(name) {
+                to.key(&format!("factors/{name}"), text.to_owned(), None);
+            }
         }
     }
 
@@ -104,11 +106,12 @@ impl WorkloadSpec for ProductionSpec {
     }
 
     fn ramp(&self) -> Option<Time> {
-        Some(self.left_out())
+        Some(self.settling())
     }
 
     fn set_span(&mut self, time: Option<Time>, ramp: Option<Time>) {
-        (self.runtime, self.settle_time) = (time, ramp);
+        self.runtime = time;
+        self.settle_time = ramp;
     }
 
     fn ends_by_time(&self) -> bool {
@@ -117,12 +120,13 @@ impl WorkloadSpec for ProductionSpec {
     }
 
     fn settle(&mut self) {
-        (self.runtime, self.settle_time) = (Some(self.period()), Some(self.left_out()));
+        self.runtime = Some(self.period());
+        self.settle_time = Some(self.settling());
     }
 
     fn make_quick(&mut self, _area: Option<Bytes>) {
         self.runtime = Some(self.period().min(QUICK_PERIOD));
-        self.settle_time = Some(self.left_out().min(QUICK_SETTLE));
+        self.settle_time = Some(self.settling().min(QUICK_SETTLE));
     }
 
     fn plan(&self, offer: &Offer<'_>) -> Result<(super::WorkPlan, Option<String>), String> {
@@ -134,7 +138,7 @@ impl WorkloadSpec for ProductionSpec {
     }
 }
 
-fn refused(name: &str) -> Option<&'static str> {
+fn unsupported_factor(name: &str) -> Option<&'static str> {
     (name == "target").then_some(
         "cannot compare two targets, because their loads differ; use one target per study",
     )

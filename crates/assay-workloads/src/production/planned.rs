@@ -22,7 +22,7 @@ pub(super) fn plan(asked: &ProductionSpec, offer: &Offer<'_>) -> Result<Producti
             "a simulated drive has no production workload; use a directory or a device".to_owned()
         );
     }
-    Ok(ProductionPlan { settle: asked.left_out(), harm: asked.rollback_threshold })
+    Ok(ProductionPlan { settle: asked.settling(), harm: asked.rollback_threshold })
 }
 
 impl PlannedWork for ProductionPlan {
@@ -48,7 +48,7 @@ impl PlannedWork for ProductionPlan {
     }
 
     fn by_hand(&self, how: &ManualRun<'_>) -> ManualCommand {
-        by_hand::line(how)
+        by_hand::command_line(how)
     }
 
     fn not_said(&self) -> &'static [&'static str] {

@@ -21,7 +21,7 @@ use assay_load::Act;
 use serde::{Deserialize, Serialize};
 
 use super::io::Content;
-use super::keys::{choice, keys, names, parse_whole, word, work};
+use super::keys::{choice, keys, names, parse_choice, parse_whole, work};
 use super::place::Offer;
 use super::tell::OwnRule;
 use super::workload::{Basis, Complaints, InStudy, Needs, Touch, WorkloadKind, WorkloadSpec};
@@ -32,7 +32,7 @@ pub use planned::ReplayPlan;
 pub use scale::TimeScale;
 pub use source::{DevicePart, Recall, Scan, TraceSource, nothing, step_of};
 pub use tell::ReplayFacts;
-pub use waits::{Arrived, guessed};
+pub use waits::{ArrivedRequest, infer_waits};
 
 const MOST_DEPTH: u32 = 4096;
 const USUAL_DEPTH: u32 = 128;
@@ -41,12 +41,12 @@ const QUICK: Time = Time(5_000_000_000);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
-    /// When they did, whatever the target does.
+    /// Requests start at their recorded times, regardless of the target.
     #[default]
     Open,
-    /// So long after the end of what they plausibly waited for as when they were recorded.
+    /// Requests start at their recorded delay after the completion that they probably waited for.
     Dependent,
-    /// As soon as there is room for them.
+    /// Requests start as soon as a slot is free.
     Closed,
 }
 
@@ -56,7 +56,7 @@ keys! {
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct ReplaySpec {
-        /// The result that has it: its id, the beginning of that, or its title.
+        /// The result with the recording: its ID, the beginning of the ID, or its title.
         trace: String = "evening".to_owned() => {
             words: "result with the recorded trace: its ID, or its unique beginning or end, or its title",
             form: Form::Text,
@@ -76,7 +76,7 @@ keys! {
                  completion: the latest of the same type (reads, or changes) in the previous 100 ms, for one request only; \
                  otherwise, the previous start. `closed`: in recorded order, each request as soon as a slot is free.",
                 "[\"open\", \"dependent\", \"closed\"]",
-                |own, text| Ok(own.timing = word(text, "open, dependent or closed")?),
+                |own, text| Ok(own.timing = parse_choice(text, "open, dependent or closed")?),
             ),
         }
 
@@ -210,10 +210,10 @@ impl WorkloadSpec for ReplaySpec {
 
     fn time(&self) -> Option<Time> {
         let length_ns = self.source.as_ref()?.length_ns;
-        Some(Time(planned::time_ns(self.timing, self.speed, length_ns)))
+        Some(Time(planned::replay_ns(self.timing, self.speed, length_ns)))
     }
 
-    /// A time says how much of the recording is played, as long as it is not looked at.
+    /// Until the recording is read, a time sets how much of it is replayed.
     fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {
         if let (Some(time), None) = (time, &self.source) {
             self.trace_length = Some(Time(self.speed.recorded_ns(time.0)));

@@ -39,7 +39,7 @@ pub(super) fn io_of(test: Test, cell: PtsPoint, in_flight: [u32; 2]) -> io::IoSp
 }
 
 impl PhaseRecord for SteadyStateDetail {
-    fn ended(&mut self) -> &mut Option<String> {
+    fn end_reason(&mut self) -> &mut Option<String> {
         &mut self.ended
     }
 }
@@ -188,7 +188,7 @@ impl SteadyStateRunner<'_> {
         let mut seen = Vec::with_capacity(cells.len());
         for cell in cells {
             let asked = io_of(self.planned.test, cell, self.planned.in_flight);
-            let outcome = self.phases.io(asked, cell_ns)?;
+            let outcome = self.phases.run_io(asked, cell_ns)?;
             if self.phases.stopped {
                 return Ok(None);
             }

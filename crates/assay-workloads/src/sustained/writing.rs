@@ -92,7 +92,7 @@ fn lengths(ends_ns: &[u64]) -> Vec<u64> {
 }
 
 impl PhaseRecord for SustainedDetail {
-    fn ended(&mut self) -> &mut Option<String> {
+    fn end_reason(&mut self) -> &mut Option<String> {
         &mut self.ended
     }
 }
@@ -255,7 +255,7 @@ impl SustainedWriter<'_> {
             }),
             ..Job::base(Pattern::Sequential, Mix::WRITES, MIB as u32, area, seed)
         };
-        let outcome = self.phases.job(&job)?;
+        let outcome = self.phases.run_job(&job)?;
         let sync_ns = self.sync()?;
         let busy_ns = (outcome.totals.elapsed_ns + sync_ns).max(1);
         let mut slices_ns = lengths(&outcome.slice_ends_ns);
