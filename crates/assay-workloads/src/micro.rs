@@ -21,7 +21,7 @@ pub use assay_load::Micro as Operation;
 /// Time of a trial where neither the workload nor a budget sets one.
 const TRIAL: Time = Time(1_000_000_000);
 const QUICK: Time = Time(300_000_000);
-/// A process lasts so long at most: a longer trial has several, one after the other.
+/// Longest time of one process: a longer trial has several, one after the other.
 const PIECE_NS: u64 = 1_000_000_000;
 const LOOK_NS: u64 = 20_000_000;
 
@@ -36,7 +36,6 @@ keys! {
             need: Need::Always,
             example: "operation = \"syscall\"",
         }
-
         #[serde(default, skip_serializing_if = "Option::is_none")]
         runtime: Option<Time> = None => {
             words: "duration of a trial",
@@ -51,7 +50,6 @@ const RATE: Metric = higher(
     "operations per second",
     "operations per second of a micro-benchmark in a single thread",
 );
-
 const COST: Metric = lower(
     "micro_operation_ns",
     "time of an operation",

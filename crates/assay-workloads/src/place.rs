@@ -160,7 +160,6 @@ pub struct Run<'a> {
     pub lookout: Option<&'a dyn Lookout>,
     /// Stores intermediate results, in case of an abort.
     pub keep: Option<&'a (dyn Fn(&Measured) + Sync)>,
-    /// Limits beyond which the settings harm production work.
     pub limits: Option<&'a HarmLimits>,
     pub programs: Programs<'a>,
 }

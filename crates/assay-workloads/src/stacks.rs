@@ -37,7 +37,6 @@ keys! {
             form: Form::Whole { least: 1, most: MOST_THREADS },
             example: "threads = 200",
         }
-
         stack_size: Bytes = Bytes(8 << 20) => {
             words: "reserved stack size per thread (`ulimit -s`)",
             form: Form::Size { least: LEAST, most: MOST },
@@ -370,10 +369,7 @@ mod tests {
     fn a_process_that_cannot_have_them_is_told() {
         let fake = Fake::new();
         let planned = StacksPlan { threads: 9, limit_bytes: 1 << 30 };
-        assert!(
-            measure_in_child(&fake, &planned)
-                .unwrap_err()
-                .contains("cannot find the assay program")
-        );
+        let error = measure_in_child(&fake, &planned).unwrap_err();
+        assert!(error.contains("cannot find the assay program"));
     }
 }

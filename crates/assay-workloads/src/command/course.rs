@@ -123,7 +123,6 @@ struct CommandTrial<'a> {
     readers: Vec<OutputReader>,
     /// Values of the placeholders that only a trial knows.
     levels: Levels,
-    /// Whether lines run in the tree created for them.
     is_in_tree: bool,
 }
 
@@ -305,7 +304,6 @@ impl<'a> CommandTrial<'a> {
         self.run_aside(name, text, stopped.then_some(LAST_CLEANUP), stop)
     }
 
-    /// Runs a line that is not measured.
     fn run_aside(
         &mut self,
         name: &str,

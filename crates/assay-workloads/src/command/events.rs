@@ -14,7 +14,6 @@ const MINOR_FAULTS: Metric = lower("minor_faults", "minor page faults",
     "page faults without storage reads of a run and its children, mean of a trial's runs, excluding the shell",
 )
 .traffic();
-
 const MAJOR_FAULTS: Metric = lower("major_faults", "major page faults",
     "page faults with storage reads of a run and its children, mean of a trial's runs, excluding the shell",
 )
@@ -26,25 +25,21 @@ const VOLUNTARY: Metric = lower("voluntary_switches", "voluntary switches",
     "voluntary context switches of a run and its children, mean of a trial's runs, excluding the shell",
 )
 .may_be_zero();
-
 const INVOLUNTARY: Metric = lower("involuntary_switches", "involuntary switches",
     "involuntary context switches of a run and its children, mean of a trial's runs, excluding the shell",
 )
 .may_be_zero();
-
 const INSTRUCTIONS: Metric = lower(
     "instructions",
     "instructions",
     "instructions of a run and its children, mean of a trial's runs, excluding the shell",
 )
 .traffic();
-
 const CYCLES: Metric = lower(
     "cycles",
     "CPU cycles",
     "CPU cycles of a run and its children, mean of a trial's runs, excluding the shell",
 );
-
 const CACHE_MISSES: Metric = lower(
     "cache_misses",
     "cache misses",

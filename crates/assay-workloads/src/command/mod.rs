@@ -53,42 +53,35 @@ const COUNTED: Time = Time(86_400_000_000_000);
 
 pub(super) const DURATION: Metric =
     lower("duration_s", "time", "mean duration of the runs of a trial, excluding shell startup");
-
 const SHORTEST: Metric = lower(
     "duration_min_s",
     "shortest time",
     "shortest duration of a run in a trial, excluding shell startup",
 );
-
 const LONGEST: Metric = lower(
     "duration_max_s",
     "longest time",
     "longest duration of a run in a trial, excluding shell startup",
 );
-
 const USER: Metric = lower(
     "user_s",
     "user time",
     "user CPU time of a run and its children, mean of a trial's runs, excluding the shell",
 );
-
 const SYSTEM: Metric = lower(
     "system_s",
     "system time",
     "system CPU time of a run and its children, mean of a trial's runs, excluding the shell",
 );
-
 const PEAK_MEMORY: Metric =
     lower("peak_memory_bytes", "peak memory", "peak memory of a run, maximum of a trial's runs")
         .amount();
-
 const READ: Metric = lower(
     "read_bytes",
     "bytes from storage",
     "bytes read from storage per run, mean of a trial's runs",
 )
 .traffic();
-
 const WRITTEN: Metric = lower(
     "write_bytes",
     "bytes to storage",
@@ -116,10 +109,8 @@ impl CommandSpec {
     /// The commit at the level of its arm; `None` without a repository.
     fn revision(&self) -> Result<Option<Revision>, String> {
         let Some(repository) = &self.repository else { return Ok(None) };
-        let level = self
-            .levels
-            .get(REVISION)
-            .ok_or_else(|| format!("no revision of {repository} to run"))?;
+        let no_level = || format!("no revision of {repository} to run");
+        let level = self.levels.get(REVISION).ok_or_else(no_level)?;
         let commit = self.commits.get(level).ok_or_else(|| {
             format!("no commit in {repository} matches {}", outside::spelled(level))
         })?;
@@ -221,10 +212,9 @@ impl CommandSpec {
         let levels = study.factors.get("command");
         let is_level = |name: &String| levels.is_some_and(|levels| levels.contains(name));
         if let Some(name) = self.commands.keys().find(|name| !is_level(name)) {
-            let hint =
-                format!("add it below [factors]: command = [\"{}\"]", outside::spelled(name));
-            let message =
-                format!("{} is not a level of the factor command", outside::spelled(name));
+            let name = outside::spelled(name);
+            let hint = format!("add it below [factors]: command = [\"{name}\"]");
+            let message = format!("{name} is not a level of the factor command");
             to.key(&format!("{path}/commands"), message, Some(hint));
         }
     }

@@ -68,7 +68,6 @@ impl CommandPlan {
         if self.tree.is_some() { format!("cd {} && {line}", tree::NAME) } else { line.to_owned() }
     }
 
-    /// Short name: its line, quoted.
     pub(super) fn quoted(&self) -> String {
         format!("`{}`", self.run)
     }

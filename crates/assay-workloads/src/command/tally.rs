@@ -24,7 +24,6 @@ pub(super) struct StartSum {
     pub(super) count: u64,
     pub(super) sum_ns: u64,
     shortest_ns: Option<u64>,
-    /// CPU wait of the shortest start.
     waited_ns: u64,
     user_ns: u64,
     system_ns: u64,

@@ -57,7 +57,6 @@ fn unfit_level(io: &IoSpec, study: &InStudy<'_>) -> Option<Unfit> {
     })
 }
 
-/// A ramp needs an explicit runtime.
 fn check_ramp(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let is_wrong = ["runtime", "ramp_time"].iter().any(|key| to.is_wrong(&format!("{path}/{key}")));
     if io.ramp_time.is_some() && io.runtime.is_none() && study.has_budget && !is_wrong {
@@ -87,7 +86,6 @@ fn uses_spaced(io: &IoSpec, study: &InStudy<'_>) -> bool {
     }
 }
 
-/// The pattern `spaced` needs a known number of operations.
 fn check_spaced(io: &IoSpec, path: &str, to: &mut dyn Complaints) {
     let most = show::count(MOST_SAMPLES);
     match io.operations {

@@ -20,7 +20,7 @@ pub const NOT_SAID: &[&str] = &[
 ];
 
 /// The command for reads and writes; a file replaces the simulated drive.
-pub(super) fn command_line(io: &IoPlan, how: &ManualRun<'_>) -> ManualCommand {
+pub(super) fn command(io: &IoPlan, how: &ManualRun<'_>) -> ManualCommand {
     let mut command =
         job_command(io, &ManualRun { area: how.area.measured(how.background.is_some()), ..*how });
     if let Some(background) = how.background {
@@ -377,7 +377,7 @@ mod tests {
     }
 
     fn text(io: &IoPlan) -> String {
-        command_line(io, &how("dir/area")).words.join(" ")
+        command(io, &how("dir/area")).words.join(" ")
     }
 
     #[test]
@@ -417,14 +417,14 @@ mod tests {
     #[test]
     fn what_fio_does_not_have_is_told_with_the_nearest() {
         let rewrites = io(|io| (io.pattern, io.mix) = (Pattern::Sequential, Mix::Rewrite));
-        let found = command_line(&rewrites, &how("a"));
+        let found = command(&rewrites, &how("a"));
         assert!(found.words.join(" ").contains("--rw=rw --rwmixread=50"), "{:?}", found.words);
         assert!(found.remarks[0].contains("fio has no rewrite"), "{:?}", found.remarks);
         let spread = io(|io| {
             (io.pattern, io.block_size, io.operations) =
                 (Pattern::Spaced, Bytes(1 << 20).into(), Some(16));
         });
-        let found = command_line(&spread, &how("a"));
+        let found = command(&spread, &how("a"));
         let text = found.words.join(" ");
         assert!(text.contains("--rw=read:3m "), "{text}");
         assert!(text.contains("--size=64m --runtime=10s --io_size=16m --group"), "{text}");
@@ -434,7 +434,7 @@ mod tests {
     #[test]
     fn a_rate_is_that_of_a_thread_and_of_a_direction() {
         let rate = |threads: u32, mix: Mix, arrivals: Arrivals| {
-            command_line(
+            command(
                 &io(|io| {
                     io.arrival_rate = Some("5000/s".parse().unwrap());
                     (io.threads, io.mix, io.arrival_process) = (threads, mix, arrivals);
@@ -454,9 +454,9 @@ mod tests {
         let rests = io(|io| {
             (io.queue_depth, io.think_time) = (1, Some(assay_core::quantity::Time(1_500_000)));
         });
-        let found = command_line(&rests, &how("a"));
+        let found = command(&rests, &how("a"));
         assert!(found.words.contains(&"--thinktime=1500us".to_owned()) && found.remarks.is_empty());
-        let plain = command_line(&reads(), &how("a")).words.join(" ");
+        let plain = command(&reads(), &how("a")).words.join(" ");
         assert!(!plain.contains("rate_iops") && !plain.contains("think"), "{plain}");
     }
 
@@ -467,7 +467,7 @@ mod tests {
                 (io.mix, io.sync) = (mix.parse().unwrap(), WriteSync::EachNth(8));
                 io.duplicates = "30%".parse().unwrap();
             });
-            let found = command_line(&own, &how("/dev/sdx"));
+            let found = command(&own, &how("/dev/sdx"));
             (found.words.join(" "), found.remarks.join("; "))
         };
         let (words, remarks) = line_of("write");
@@ -500,7 +500,7 @@ mod tests {
                 let own = io(|io| {
                     (io.mix, io.sync) = (mix.parse().unwrap(), sync.parse().unwrap());
                 });
-                command_line(&own, &how("/dev/sdx")).words.join(" ")
+                command(&own, &how("/dev/sdx")).words.join(" ")
             };
             assert!(written("write").contains(word), "{sync}");
             assert!(!written("read").contains("sync="), "{sync}");
@@ -508,18 +508,17 @@ mod tests {
     }
 
     fn remarks_of_reads() -> String {
-        command_line(&reads(), &how("a")).remarks.join("; ")
+        command(&reads(), &how("a")).remarks.join("; ")
     }
 
     #[test]
     fn what_fio_does_otherwise_is_said() {
         let odd = io(|io| io.engine = Engine::Psync);
-        let remarks =
-            command_line(&odd, &ManualRun { note: Some("depth 32 of 64"), ..how("a") }).remarks;
-        assert_eq!(remarks.len(), 2);
-        assert!(remarks[0].contains("one operation in flight") && remarks[1].contains("32 of 64"));
+        let told = command(&odd, &ManualRun { note: Some("depth 32 of 64"), ..how("a") }).remarks;
+        assert_eq!(told.len(), 2);
+        assert!(told[0].contains("one operation in flight") && told[1].contains("32 of 64"));
         let simulated = io(|io| io.engine = Engine::Simulated);
-        assert!(command_line(&simulated, &how("FILE")).remarks[0].contains("no simulated drive"));
+        assert!(command(&simulated, &how("FILE")).remarks[0].contains("no simulated drive"));
     }
 
     #[test]
@@ -529,7 +528,7 @@ mod tests {
             io.distribution = "zipf:1.2".parse().unwrap();
             (io.align, io.operations) = (Some(Bytes(8192)), Some(1000));
         });
-        let found = command_line(&mixed, &how("a"));
+        let found = command(&mixed, &how("a"));
         let words = found.words.join(" ");
         for part in [
             "--bssplit=4k/70:64k/30",
@@ -549,7 +548,7 @@ mod tests {
         let stride = io(|io| {
             (io.pattern, io.stride, io.threads) = (Pattern::Stride, Some(Bytes(64 << 10)), 2);
         });
-        let found = command_line(&stride, &how("a"));
+        let found = command(&stride, &how("a"));
         let words = found.words.join(" ");
         assert!(words.contains("--rw=read:60k "), "{words}");
         assert!(words.contains("--size=32m --offset_increment=32m"), "{words}");
@@ -558,19 +557,16 @@ mod tests {
             io.block_size = "read 4 KiB; write 8 KiB".parse().unwrap();
             (io.mix, io.rw_split) = (Mix::Shares { read_percent: 50 }, Apart::Halves);
         });
-        let found = command_line(&apart, &how("a"));
+        let found = command(&apart, &how("a"));
         assert!(found.words.contains(&"--bs=4k,8k".to_owned()), "{:?}", found.words);
         assert!(found.remarks.iter().any(|remark| remark.contains("to use halves")));
         // Without any of it, there is no remark.
-        assert!(command_line(&reads(), &how("a")).remarks.is_empty());
+        assert!(command(&reads(), &how("a")).remarks.is_empty());
     }
 
     #[test]
     fn amounts_are_exact_in_the_units_of_fio() {
-        assert_eq!(
-            [fio_size(0), fio_size(512), fio_size(4096), fio_size(3 << 19)],
-            ["0", "512", "4k", "1536k"]
-        );
+        assert_eq!([0, 512, 4096, 3 << 19].map(fio_size), ["0", "512", "4k", "1536k"]);
         assert_eq!(
             [0, 1, 1_500_000, 2_220_114_286, 2_000_000_000].map(fio_time),
             ["0s", "1us", "1500us", "2221ms", "2s"]
@@ -580,7 +576,7 @@ mod tests {
     #[test]
     fn a_colon_in_a_path_is_no_second_file() {
         let area = Area { start: 4096, ..AREA };
-        let words = command_line(&reads(), &ManualRun { area, ..how("/dev/pci-0:1") }).words;
+        let words = command(&reads(), &ManualRun { area, ..how("/dev/pci-0:1") }).words;
         assert_eq!(words[2], "--filename=/dev/pci-0\\:1");
         assert!(words.contains(&"--offset=4k".to_owned()));
     }

@@ -31,11 +31,8 @@ pub(super) fn obstacle(io: &IoSpec) -> Option<Unfit> {
         return Some(unfit("distribution", message, Some(hint)));
     }
     if io.pattern == Pattern::Spaced && io.block_size.one().is_none() {
-        return Some(unfit(
-            "block_size",
-            "block_size: pattern spaced requires a single size",
-            None,
-        ));
+        let message = "block_size: pattern spaced requires a single size";
+        return Some(unfit("block_size", message, None));
     }
     if io.pattern == Pattern::Spaced && io.rw_split != Apart::None {
         let message = "rw_split does not work with pattern spaced";
@@ -114,11 +111,10 @@ pub(super) fn complain(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dy
     let arms = arms_to_check(io, study);
     for (arm, indices) in &arms {
         let Some(Unfit { key, message, hint }) = obstacle(arm) else { continue };
-        let level = indices.iter().find(|(name, _)| *name == key);
-        let path = level.map_or_else(
-            || format!("{path}/{key}"),
-            |(name, index)| format!("factors/{name}/{index}"),
-        );
+        let path = match indices.iter().find(|(name, _)| *name == key) {
+            Some((name, index)) => format!("factors/{name}/{index}"),
+            None => format!("{path}/{key}"),
+        };
         if !to.is_wrong(&path) {
             to.value(&path, message, hint.map(str::to_owned));
         }

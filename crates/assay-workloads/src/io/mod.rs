@@ -92,7 +92,6 @@ impl IoSpec {
             || self.rw_split != Apart::None
     }
 
-    /// The alignment of random offsets, if specified.
     fn aligned(&self) -> Option<Bytes> {
         self.align.filter(|_| self.pattern == Pattern::Random)
     }

@@ -73,7 +73,6 @@ pub(super) fn copies(io: &IoSpec) -> bool {
     io.duplicates != Duplicates::NONE && io.mix.percent(Class::Write) > 0
 }
 
-/// Words for duplicates; empty without any.
 pub(super) fn describe(io: &IoSpec) -> Option<String> {
     let has_some = io.duplicates != Duplicates::NONE;
     has_some.then(|| format!("{} duplicates", io.duplicates))

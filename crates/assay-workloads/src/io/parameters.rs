@@ -41,7 +41,6 @@ parameters! {
         ),
         fio: fio_line::random,
     }
-
     /// `read`, `write`, reads and writes in percent (`70/30`), `rewrite`, `trim`, `zero`, or shares of reads, writes,
     /// trims and zeroing.
     mix: Mix = Mix::READS => {
@@ -64,7 +63,6 @@ parameters! {
             |io, text| Ok(io.mix = text.parse()?),
         ),
     }
-
     /// Block size in bytes, or several sizes with their shares.
     block_size: Size = Bytes(4096).into() => {
         words: "block size, or several sizes with their shares of the operations",
@@ -82,7 +80,6 @@ parameters! {
         .written(|text| text.parse::<Size>().ok().map(String::from)),
         job: |io, job| job.sizes = io.block_size.sizes(),
     }
-
     #[serde(default = "one")]
     queue_depth: u32 = 1 => {
         words: "queue depth per thread",
@@ -96,7 +93,6 @@ parameters! {
         ),
         job: |io, job| job.depth = io.queue_depth,
     }
-
     #[serde(default = "one")]
     threads: u32 = 1 => {
         words: "threads, each with its own queue",
@@ -110,7 +106,6 @@ parameters! {
         ),
         job: |io, job| job.threads = io.threads,
     }
-
     #[serde(default = "yes")]
     direct: bool = true => {
         words: "direct I/O or buffered I/O",
@@ -123,7 +118,6 @@ parameters! {
             |io, text| Ok(io.direct = parse_choice(text, "true or false")?),
         ),
     }
-
     #[serde(default)]
     compressibility: Content = Content::Random => {
         words: "compressible share of the written data, or like:DIR",
@@ -140,7 +134,6 @@ parameters! {
         job: |io, job| job.content = io.compressibility,
         fio: fio_line::content,
     }
-
     #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     duplicates: Duplicates = Duplicates::NONE => {
         words: "share of duplicate blocks in the written data",
@@ -159,7 +152,6 @@ parameters! {
         fio: fio_line::duplicates,
         kept: duplicates,
     }
-
     #[serde(default)]
     sync: WriteSync = WriteSync::None => {
         words: "when a write counts as complete",
@@ -178,7 +170,6 @@ parameters! {
         job: |io, job| job.sync = io.sync,
         fio: fio_line::sync,
     }
-
     #[serde(default)]
     engine: AskedEngine = AskedEngine::Auto => {
         words: "I/O engine",
@@ -191,7 +182,6 @@ parameters! {
             |io, text| Ok(io.engine = parse_choice(text, "auto, psync or io_uring")?),
         ),
     }
-
     /// Arrival rate over all threads in operations per second; `None` in a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     arrival_rate: Option<ArrivalRate> = None => {
@@ -214,7 +204,6 @@ parameters! {
         fio: fio_line::rate,
         kept: arrival_rate,
     }
-
     #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     arrival_process: Arrivals = Arrivals::Fixed => {
         words: "arrival process of the operations; fixed by default",
@@ -229,7 +218,6 @@ parameters! {
         ),
         kept: arrival_process,
     }
-
     #[serde(default, skip_serializing_if = "Option::is_none")]
     think_time: Option<Time> = None => {
         words: "think time between an operation's completion and the next operation of its queue slot",
@@ -246,7 +234,6 @@ parameters! {
         fio: fio_line::think,
         kept: think_time,
     }
-
     /// Number of completions to wait for at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     batch_complete_min: Option<u32> = None => {
@@ -258,7 +245,6 @@ parameters! {
         fio: wait::fio,
         kept: batch_complete_min,
     }
-
     #[serde(default, skip_serializing_if = "Option::is_none")]
     poll: Option<Poll> = None => {
         words: "io_uring polling, instead of system calls and interrupts",
@@ -277,7 +263,6 @@ parameters! {
         fio: poll::fio,
         kept: poll,
     }
-
     #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pin: bool = false => {
         words: "pinning of each thread to one CPU",
@@ -294,7 +279,6 @@ parameters! {
         told: |io| io.pin.then(|| "threads pinned to CPUs".to_owned()),
         kept: pin,
     }
-
     /// Measured time; a share of the budget if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     runtime: Option<Time> = None => {
@@ -302,14 +286,12 @@ parameters! {
         form: Form::Time { least: Time(1) },
         example: "runtime = \"10 s\"",
     }
-
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ramp_time: Option<Time> = None => {
         words: "warm-up time before the measurement window",
         form: Form::Time { least: Time(0) },
         example: "ramp_time = \"2 s\"",
     }
-
     /// Operations after which a trial ends, over all threads, even if time is left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     operations: Option<u64> = None => {
@@ -320,7 +302,6 @@ parameters! {
         told: |io| io.operations.map(|count| format!("{} operations", show::count(count))),
         kept: operations,
     }
-
     #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     distribution: Access = Access::Uniform => {
         words: "distribution of random offsets",
@@ -342,7 +323,6 @@ parameters! {
         fio: fio_line::access,
         kept: distribution,
     }
-
     #[serde(default, skip_serializing_if = "Option::is_none")]
     align: Option<Bytes> = None => {
         words: "alignment of random offsets; the smallest block size by default",
@@ -359,7 +339,6 @@ parameters! {
         fio: fio_line::align,
         kept: align,
     }
-
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stride: Option<Bytes> = None => {
         words: "distance between block starts; required for pattern stride",
@@ -375,7 +354,6 @@ parameters! {
         told: |io| io.strides().map(|bytes| format!("one block per {bytes}")),
         kept: stride,
     }
-
     #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     rw_split: Apart = Apart::None => {
         words: "separation of reads and writes in a mixed workload",
@@ -396,7 +374,6 @@ parameters! {
         },
         kept: rw_split,
     }
-
     #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     verify: bool = false => {
         words: "read back and verify all written data after each trial, outside the measured time",

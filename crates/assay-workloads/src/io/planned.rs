@@ -8,7 +8,7 @@ use assay_core::presence::Presence;
 use assay_core::quantity::Bytes;
 use assay_core::quantity::metric::{BANDWIDTH, IOPS, RESPONSE_P99};
 use assay_core::quantity::units::show;
-use assay_load::{EngineKind, Job};
+use assay_load::{EngineKind, Job, Law};
 use serde::{Deserialize, Serialize};
 
 use super::parameters::{self, StoredIoPlan};
@@ -259,7 +259,7 @@ impl PlannedWork for IoPlan {
     }
 
     fn by_hand(&self, how: &ManualRun<'_>) -> ManualCommand {
-        fio_line::command_line(self, how)
+        fio_line::command(self, how)
     }
 
     fn not_said(&self) -> &'static [&'static str] {
@@ -285,14 +285,8 @@ pub fn plan(io: &IoSpec, offer: &Offer<'_>) -> Result<(IoPlan, Option<String>), 
     let no_direct = offer.direct.reason().filter(|_| io.direct);
     let direct_note = no_direct.map(|reason| format!("through the page cache: {reason}"));
     let planned = IoPlan { asked_depth: io.in_flight(), ..IoPlan::new(granted, engine) };
-    Ok((planned, join_notes(engine_note, direct_note)))
-}
-
-fn join_notes(first: Option<String>, second: Option<String>) -> Option<String> {
-    match (first, second) {
-        (Some(first), Some(second)) => Some(format!("{first}; {second}")),
-        (first, second) => first.or(second),
-    }
+    let notes: Vec<String> = engine_note.into_iter().chain(direct_note).collect();
+    Ok((planned, (!notes.is_empty()).then(|| notes.join("; "))))
 }
 
 /// Returns why the target cannot run the work.
@@ -388,10 +382,7 @@ fn choose_engine(io: &IoSpec, offer: &Offer<'_>) -> Engine {
 }
 
 /// The engine in terms of `assay-load`; a target with a model is simulated.
-pub(super) fn load_engine(
-    engine: Engine,
-    law: Option<assay_load::Law>,
-) -> Result<EngineKind, String> {
+pub(super) fn load_engine(engine: Engine, law: Option<Law>) -> Result<EngineKind, String> {
     match (law, engine) {
         (Some(law), _) => Ok(EngineKind::Simulated(law)),
         (None, Engine::Psync) => Ok(EngineKind::Psync),

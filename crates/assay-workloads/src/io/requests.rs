@@ -147,11 +147,10 @@ impl Shows for TraceFacts {
         }
         table.notes = LEGEND.map(str::to_owned).to_vec();
         let mut tables = vec![table];
-        tables.extend(
-            all.iter().flat_map(|facts| {
-                [facts.class_table(), facts.size_table(), facts.distance_table()]
-            }),
-        );
+        for facts in all {
+            let sizes = facts.share_table("sizes", |class| &class.sizes);
+            tables.extend([facts.class_table(), sizes, facts.distance_table()]);
+        }
         let figures = all.iter().flat_map(|facts| {
             requests::of_recording(FIGURE.about.name, &facts.workload, &facts.recorded)
         });
@@ -213,10 +212,6 @@ impl TraceFacts {
         table.add(shares("ahead"), &lines, |(_, class)| per_request(class, class.read_ahead));
         table.add(count("failed"), &lines, |(_, class)| class.failed);
         table
-    }
-
-    fn size_table(&self) -> Table {
-        self.share_table("sizes", |of| &of.sizes)
     }
 
     fn distance_table(&self) -> Table {

@@ -129,7 +129,6 @@ fn histograms(outcome: &Outcome) -> Histograms {
     histograms
 }
 
-/// Nonempty buckets: index and count.
 fn used_buckets(counts: &[u32]) -> Vec<[u32; 2]> {
     let all = counts.iter().enumerate();
     all.filter(|(_, count)| **count > 0).map(|(index, &count)| [index as u32, count]).collect()

@@ -11,7 +11,7 @@ use assay_machine::system::System;
 use super::fits::{Unfit, unfit};
 use super::{Content, Duplicates, IoDetail, IoPlan, IoSpec};
 use crate::measured::Measured;
-use crate::place::{Area, TestMedium};
+use crate::place::TestMedium;
 
 /// Bytes with a separate stamp.
 pub const SECTOR_BYTES: u64 = 512;
@@ -62,11 +62,6 @@ pub(super) fn run_stamp(planned: &IoPlan, system: &dyn System) -> Option<u64> {
     stamps(planned).then(|| system.wall_ns().max(1))
 }
 
-/// The job of a run with these writes, for its verification pass: its duration does not matter.
-fn verify_job(planned: &IoPlan, area: &Area, written: &Written) -> Job {
-    Job { verify: Some(written.run), ..planned.job(area, 0, 0, written.seed) }
-}
-
 /// Reads and checks what a trial wrote, if its work is verified.
 pub fn verify_trial(
     work: &crate::WorkPlan,
@@ -90,7 +85,7 @@ pub fn read_back(
     written: &Written,
     stop: &AtomicBool,
 ) -> Result<Verified, String> {
-    let job = verify_job(planned, &medium.area, written);
+    let job = Job { verify: Some(written.run), ..planned.job(&medium.area, 0, 0, written.seed) };
     Ok(assay_load::verify(&job, written, &medium.target(), stop)?)
 }
 

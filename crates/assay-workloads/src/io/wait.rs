@@ -25,10 +25,7 @@ pub(super) fn fio(io: &IoSpec) -> Vec<String> {
 /// Checks that enough operations are in flight, and that none has a start time.
 pub(super) fn complain(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let key_path = format!("{path}/batch_complete_min");
-    let Some(count) = wait_count(io) else { return };
-    if to.is_wrong(&key_path) {
-        return;
-    }
+    let Some(count) = wait_count(io).filter(|_| !to.is_wrong(&key_path)) else { return };
     let smallest_depth = match study.factors.get("queue_depth") {
         Some(levels) => levels.iter().filter_map(|level| level.parse::<u32>().ok()).min(),
         None => Some(io.queue_depth),
@@ -40,17 +37,13 @@ pub(super) fn complain(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dy
         let message = format!(
             "batch_complete_min: {count} operations cannot complete at once at queue depth {depth}"
         );
-        to.value(
-            &key_path,
-            message,
-            Some("increase queue_depth to at least this number".to_owned()),
-        );
+        let hint = "increase queue_depth to at least this number".to_owned();
+        to.value(&key_path, message, Some(hint));
     }
     let is_varied = |key: &str| study.factors.contains_key(key);
     let is_paced = io.is_held_back()
         || study.finds_rate
-        || is_varied("arrival_rate")
-        || is_varied("think_time");
+        || ["arrival_rate", "think_time"].into_iter().any(is_varied);
     if is_paced && !to.is_wrong(&key_path) {
         let message = "batch_complete_min does not work with arrival_rate or think_time, which need each completion \
                        immediately";

@@ -12,8 +12,7 @@ pub(super) const NOT_SAID: &[&str] = &[
     "restore the original value afterwards; Assay does this from its journal even after a kill",
 ];
 
-/// Prints the counters of the device before and after a period. `stat` has reads, merged, sectors and ms; the same of
-/// writes; in flight, busy ms, weighted ms; discards; flushes.
+/// Prints the counters of the device before and after a period.
 pub(super) fn command_line(how: &ManualRun<'_>) -> ManualCommand {
     let path = quoted(how.path);
     let device = format!(

@@ -84,7 +84,6 @@ assay_core::as_text!(Harm);
 pub struct ClassLimits {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_ns: Option<f64>,
-    /// p99 latency, nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_ns: Option<f64>,
 }

@@ -12,7 +12,6 @@ use crate::workload::{ManualCommand, ManualRun, PlannedWork};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProductionPlan {
     pub settle: Time,
-    /// Factor over the baseline's worst at which a level is rolled back.
     pub harm: Harm,
 }
 

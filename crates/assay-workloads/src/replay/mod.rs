@@ -32,7 +32,7 @@ pub use planned::ReplayPlan;
 pub use scale::TimeScale;
 pub use source::{DevicePart, Recall, Scan, TraceSource, nothing, step_of};
 pub use tell::ReplayFacts;
-pub use waits::{ArrivedRequest, infer_waits};
+pub use waits::{Arrival, infer_waits};
 
 const MOST_DEPTH: u32 = 4096;
 const USUAL_DEPTH: u32 = 128;
@@ -63,7 +63,6 @@ keys! {
             need: Need::Always,
             example: "trace = \"evening\"",
         }
-
         #[serde(default)]
         timing: Clock = Clock::Open => {
             words: "start of requests: open (as recorded), dependent (after predecessors) or closed (as fast as possible)",
@@ -79,7 +78,6 @@ keys! {
                 |own, text| Ok(own.timing = parse_choice(text, "open, dependent or closed")?),
             ),
         }
-
         #[serde(default)]
         speed: TimeScale = TimeScale::ONE => {
             words: "replay speed relative to the recording",
@@ -92,21 +90,18 @@ keys! {
                 |own, text| Ok(own.speed = text.parse()?),
             ),
         }
-
         #[serde(default, skip_serializing_if = "Option::is_none")]
         trace_length: Option<Time> = None => {
             words: "length of the trace to replay, from its start; the whole trace by default",
             form: Form::Time { least: Time(1_000_000) },
             example: "trace_length = \"60 s\"",
         }
-
         #[serde(default, skip_serializing_if = "Option::is_none")]
         device: Option<String> = None => {
             words: "device to replay if the trace has several; join devices with +, such as sda+sdb",
             form: Form::Text,
             example: "device = \"sda\"",
         }
-
         #[serde(default = "usual_depth")]
         queue_depth: u32 = USUAL_DEPTH => {
             words: "maximum queue depth; 128 by default",
@@ -118,7 +113,6 @@ keys! {
                 |own, text| Ok(own.queue_depth = parse_whole(text, MOST_DEPTH)?),
             ),
         }
-
         /// Which recording that is, once it is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         source: Option<TraceSource> = None => {

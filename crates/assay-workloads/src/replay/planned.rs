@@ -199,10 +199,6 @@ impl PlannedWork for ReplayPlan {
         Some(Self { length_ns: self.length_ns / 2, ..self.clone() }.into())
     }
 
-    fn asked_in_flight(&self) -> u32 {
-        self.depth
-    }
-
     fn in_flight(&self) -> u32 {
         self.depth
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::replay::{ArrivedRequest, Fitted, infer_waits};
+use crate::replay::{Arrival, Fitted, infer_waits};
 use assay_core::calc::requests::GatheredSides;
 use assay_load::{
     Act, Job, MOST_STEPS, Mix, Moved, Outcome, Pattern, Played, Step, Track, WaitCounts,
@@ -61,13 +61,13 @@ pub(super) fn play(planned: &ReplayPlan, run: &Run<'_>) -> Result<RunResult, Str
 }
 
 /// The requests of the recording in the order of arrival, with times from the first.
-fn read_requests(planned: &ReplayPlan, run: &Run<'_>) -> Result<Vec<ArrivedRequest>, String> {
+fn read_requests(planned: &ReplayPlan, run: &Run<'_>) -> Result<Vec<Arrival>, String> {
     let source = &planned.source;
     let count = source.requests().min(MOST_STEPS as u64);
     // Reserve space for all: a growing list temporarily needs it twice.
     let mut requests = Vec::with_capacity(usize::try_from(count + 1).unwrap_or_default());
     let mut collect = |begun_ns: u64, request: &BlockRequest| {
-        let arrived = ArrivedRequest::from_request(request, begun_ns, source.device_bytes);
+        let arrived = Arrival::from_request(request, begun_ns, source.device_bytes);
         let Some(arrived) = arrived.and_then(|arrived| arrived.since(source.first_ns)) else {
             return;
         };
@@ -89,7 +89,7 @@ fn read_requests(planned: &ReplayPlan, run: &Run<'_>) -> Result<Vec<ArrivedReque
     Ok(requests)
 }
 
-fn count_by_act(requests: &[ArrivedRequest]) -> [Moved; Act::ALL.len()] {
+fn count_by_act(requests: &[Arrival]) -> [Moved; Act::ALL.len()] {
     let mut counts = [Moved::default(); Act::ALL.len()];
     for request in requests {
         counts[request.step.act as usize].add(u64::from(request.step.bytes));
@@ -168,7 +168,7 @@ fn gather_sides(played: &Played, track: Option<&Track>, by_clock: bool) -> Gathe
     sides
 }
 
-fn span_ns(requests: &[ArrivedRequest]) -> u64 {
+fn span_ns(requests: &[Arrival]) -> u64 {
     let [first, .., last] = requests else { return 0 };
     last.step.at_ns.saturating_sub(first.step.at_ns)
 }

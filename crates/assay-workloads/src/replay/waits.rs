@@ -17,13 +17,13 @@ use super::{TimeScale, step_of};
 pub const MOST_GAP_NS: u64 = 100_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ArrivedRequest {
+pub struct Arrival {
     pub step: Step,
     pub ended_ns: u64,
     pub is_background: bool,
 }
 
-impl ArrivedRequest {
+impl Arrival {
     /// A request of a device of this size, with times from the beginning; `None` if it cannot be replayed.
     pub fn from_request(request: &BlockRequest, begun_ns: u64, device_bytes: u64) -> Option<Self> {
         let step = step_of(request, begun_ns, device_bytes)?;
@@ -50,7 +50,7 @@ impl ArrivedRequest {
 }
 
 /// Infers the dependency of each request in a replay of this scale; requests are in the order of arrival.
-pub fn infer_waits(requests: &[ArrivedRequest], scale: TimeScale) -> Vec<Wait> {
+pub fn infer_waits(requests: &[Arrival], scale: TimeScale) -> Vec<Wait> {
     let mut by_end: Vec<u32> = (0_u32..).zip(requests).map(|(index, _)| index).collect();
     by_end.sort_by_key(|index| (requests[*index as usize].ended_ns, *index));
     let mut completions = by_end.into_iter().peekable();
@@ -92,21 +92,17 @@ mod tests {
 
     const US: u64 = 1000;
 
-    fn arrived(act: Act, at_ns: u64, ended_ns: u64) -> ArrivedRequest {
+    fn arrived(act: Act, at_ns: u64, ended_ns: u64) -> Arrival {
         let bytes = if act == Act::Flush { 0 } else { 4096 };
-        ArrivedRequest {
-            step: Step { at_ns, offset: 0, bytes, act },
-            ended_ns,
-            is_background: false,
-        }
+        Arrival { step: Step { at_ns, offset: 0, bytes, act }, ended_ns, is_background: false }
     }
 
-    fn read(at_us: u64, ended_us: u64) -> ArrivedRequest {
+    fn read(at_us: u64, ended_us: u64) -> Arrival {
         arrived(Act::Read, at_us * US, ended_us * US)
     }
 
     /// By request, the one it depends on, and the microseconds after its completion.
-    fn told(requests: &[ArrivedRequest]) -> Vec<(Option<u32>, u64)> {
+    fn told(requests: &[Arrival]) -> Vec<(Option<u32>, u64)> {
         let waits = infer_waits(requests, TimeScale::ONE);
         waits.iter().map(|wait| (wait.end_of, wait.gap_ns / US)).collect()
     }
@@ -159,7 +155,7 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_what_is_read_ahead_or_written_back() {
-        let ahead = |own| ArrivedRequest { is_background: true, ..own };
+        let ahead = |own| Arrival { is_background: true, ..own };
         let all = [read(0, 50), ahead(read(10, 60)), read(70, 90), ahead(read(95, 99))];
         assert_eq!(told(&all), [(None, 0), (None, 10), (Some(0), 20), (None, 25)]);
         let request = |class, flags| BlockRequest {
@@ -180,7 +176,7 @@ mod tests {
             (BlockClass::Fua, 0, false),
             (BlockClass::Flush, 0, false),
         ] {
-            let own = ArrivedRequest::from_request(&request(class, flags), 0, 8192).unwrap();
+            let own = Arrival::from_request(&request(class, flags), 0, 8192).unwrap();
             assert_eq!(own.is_background, expected, "{class:?} {flags}");
         }
     }
@@ -197,12 +193,12 @@ mod tests {
         };
         for round in 0..300 {
             let wide = round % 7 + 1;
-            let mut all: Vec<ArrivedRequest> = (0..100)
+            let mut all: Vec<Arrival> = (0..100)
                 .map(|_| {
                     let at_ns = draw() % (40 * wide);
                     let act = Act::ALL[(draw() % 6) as usize];
                     let own = arrived(act, at_ns, at_ns + draw() % (3 * wide));
-                    ArrivedRequest { is_background: draw() % 9 == 0, ..own }
+                    Arrival { is_background: draw() % 9 == 0, ..own }
                 })
                 .collect();
             all.sort_by_key(|own| own.step.at_ns);
