@@ -82,10 +82,10 @@ pub(crate) fn verdict_words(detail: &CapacityDetail, found: &Finding) -> String 
 
 /// Text on further checks besides the reported one; `held` is their smallest and largest result.
 pub(super) fn passes_words(looks: &[(&CapacityDetail, Finding)], held: Option<[u64; 2]>) -> String {
-    let Some(((_, first), others)) = looks.split_first().filter(|(_, others)| !others.is_empty())
-    else {
+    let [(_, first), others @ ..] = looks else { return String::new() };
+    if others.is_empty() {
         return String::new();
-    };
+    }
     let count = looks.len();
     match held {
         Some([least, most]) if least < most => format!(
@@ -102,22 +102,22 @@ pub(super) fn passes_words(looks: &[(&CapacityDetail, Finding)], held: Option<[u
 
 fn usable_words(found: &Finding, outcome: &CapacityOutcome) -> String {
     let what = if found.verdict == Verdict::LosesRewrites { "stores rewrites in" } else { "holds" };
-    match (found.held_bytes, found.held_ci95_bytes) {
-        (Some(_), Some([low, high])) => format!(
-            "but {what} {} to {} (95% CI), with losses scattered over the device",
-            capacity_words(low),
-            capacity_words(high)
-        ),
-        (Some(bytes), None) => format!("but {what} about {}", capacity_words(bytes)),
-        (None, _) if found.verdict == Verdict::Refuses => format!(
-            "but stopped responding after {} of writes; the usable capacity is unknown",
-            capacity_words(outcome.written.0)
-        ),
-        (None, _) if outcome.shape.full && outcome.wraps_after_bytes.is_some() => {
-            "but maps addresses to wrong blocks; the usable capacity is unknown".to_owned()
+    let Some(bytes) = found.held_bytes else {
+        if found.verdict == Verdict::Refuses {
+            let written = capacity_words(outcome.written.0);
+            return format!(
+                "but stopped responding after {written} of writes; the usable capacity is unknown"
+            );
         }
-        (None, _) => "but has less; use --capacity=full to measure the usable capacity".to_owned(),
-    }
+        if outcome.shape.full && outcome.wraps_after_bytes.is_some() {
+            return "but maps addresses to wrong blocks; the usable capacity is unknown".to_owned();
+        }
+        return "but has less; use --capacity=full to measure the usable capacity".to_owned();
+    };
+    let Some([low, high]) = found.held_ci95_bytes.map(|ends| ends.map(capacity_words)) else {
+        return format!("but {what} about {}", capacity_words(bytes));
+    };
+    format!("but {what} {low} to {high} (95% CI), with losses scattered over the device")
 }
 
 fn example_words(verdict: Verdict, example: Option<WrongBlock>, refused: Option<&str>) -> String {

@@ -26,7 +26,7 @@ const FIRST_STARTS: u64 = 5;
 const MOST_STARTS: u64 = 50;
 /// Divisor: shell-only starts take at most this fraction of the runs' time, except the first ones.
 const STARTS_SHARE: u64 = 10;
-/// The variable that pads the environment, and its maximum bytes.
+/// A variable of random length for each run: the size of the environment affects its time.
 const PADDING: &str = "ASSAY_PADDING";
 const MOST_PADDING_BYTES: u64 = 4096;
 /// Number of lines to report of a program's error output.
@@ -287,8 +287,8 @@ impl<'a> CommandTrial<'a> {
         let planned = self.planned;
         let timeout = planned.timeout_ns.map(Duration::from_nanos);
         let before = self.stamps();
-        let how = self.with_output(RunOptions::silent(timeout, self.run.stop).counted());
-        let executed = self.execute(&planned.run, &how)?;
+        let options = self.with_output(RunOptions::silent(timeout, self.run.stop).counted());
+        let executed = self.execute(&planned.run, &options)?;
         let what = format!("run {count} of {}", planned.quoted());
         check_exit(&executed, &what, planned.ignore_failure, timeout)?;
         let output = self.read_output(&executed, &before).map_err(|why| why.prefix(&what))?;
@@ -316,13 +316,13 @@ impl<'a> CommandTrial<'a> {
         check_exit(&executed, &format!("{name} `{text}`"), false, timeout)
     }
 
-    fn execute(&mut self, text: &str, how: &RunOptions<'_>) -> Result<Executed, Break> {
-        if how.stop.load(Ordering::Relaxed) {
+    fn execute(&mut self, text: &str, options: &RunOptions<'_>) -> Result<Executed, Break> {
+        if options.stop.load(Ordering::Relaxed) {
             return Err(Break::Stopped);
         }
         let text = line::fill(text, &self.levels);
         // Lines that create, read and remove a tree need the shell.
-        let shell = how.shell || self.planned.shell || self.planned.tree.is_some();
+        let shell = options.shell || self.planned.shell || self.planned.tree.is_some();
         let words = line::words(&text, shell)?;
         let place = self.work_directory();
         let padding = "x".repeat(self.padding.below(MOST_PADDING_BYTES) as usize);
@@ -336,12 +336,12 @@ impl<'a> CommandTrial<'a> {
             environment: &environment,
             caller: self.run.caller,
             input: input.as_deref(),
-            timeout: how.timeout,
-            stop: how.stop,
+            timeout: options.timeout,
+            stop: options.stop,
             memory: None,
-            heard_bytes: how.heard_bytes,
-            hashed: how.hashed,
-            counted: how.counted,
+            heard_bytes: options.heard_bytes,
+            hashed: options.hashed,
+            counted: options.counted,
         };
         let executed = self.run.system.execute(&execution);
         executed.map_err(|error| Break::Failed(format!("`{text}`: {error}")))

@@ -130,17 +130,19 @@ impl Shows for ReplayFacts {
 
 /// The least faithful row of each workload, as pictures.
 fn figures(all: &[&ReplayFacts], rows: &dyn RowSource) -> Vec<Figure> {
-    let of_workloads = all.chunk_by(|one, next| one.workload == next.workload);
-    let worst = of_workloads.filter_map(|rows_of_one| {
-        let worst = rows_of_one.iter().max_by(|a, b| a.fidelity.by_faults(&b.fidelity))?;
-        let note = || format!("Lowest fidelity: the trial of {}.", rows.name(&worst.subject()));
-        Some((worst, (rows_of_one.len() > 1).then(note)))
-    });
-    let figures = worst.take(MOST_DRAWN).map(|(row, note)| {
-        let notes = note.into_iter().collect();
-        requests::of_play(FIGURE.about.name, &row.workload, &row.fidelity.drawn, notes)
-    });
-    figures.flatten().collect()
+    let mut figures = Vec::new();
+    let workloads = all.chunk_by(|one, next| one.workload == next.workload);
+    for configurations in workloads.take(MOST_DRAWN) {
+        let worst = configurations.iter().max_by(|a, b| a.fidelity.by_faults(&b.fidelity));
+        let Some(worst) = worst else { continue };
+        let mut notes = Vec::new();
+        if configurations.len() > 1 {
+            notes.push(format!("Lowest fidelity: the trial of {}.", rows.name(&worst.subject())));
+        }
+        let drawn = &worst.fidelity.drawn;
+        figures.extend(requests::of_play(FIGURE.about.name, &worst.workload, drawn, notes));
+    }
+    figures
 }
 
 fn timing_table(all: &[&ReplayFacts], rows: &dyn RowSource) -> Table {

@@ -110,8 +110,8 @@ pub fn course(detail: &SustainedDetail) -> Option<WriteTimeline> {
     if slices.is_empty() || detail.slice_bytes == 0 {
         return None;
     }
-    let logs: Vec<f64> = slices.iter().map(|ns| -((*ns).max(1) as f64).ln()).collect();
-    let changes = correlated_changes(&logs, MOST_P, STEP.ln());
+    let log_rates: Vec<f64> = slices.iter().map(|ns| -((*ns).max(1) as f64).ln()).collect();
+    let changes = correlated_changes(&log_rates, MOST_P, STEP.ln());
     let bounds: Vec<usize> = [0].into_iter().chain(changes).chain([slices.len()]).collect();
     let bytes_before = |slice: usize| match slice {
         0 => 0,
@@ -125,7 +125,7 @@ pub fn course(detail: &SustainedDetail) -> Option<WriteTimeline> {
         // The position of a change is searched between the neighboring changes.
         if index > 0 {
             let start = bounds[index - 1];
-            let ends = correlated_change_interval(&logs[start..to], ALPHA);
+            let ends = correlated_change_interval(&log_rates[start..to], ALPHA);
             from_ci95_bytes = ends.map(|ends| {
                 let [low, high] = ends.map(|slice| bytes_before(start + slice));
                 [low.min(from_bytes), high.max(from_bytes)]
@@ -136,7 +136,7 @@ pub fn course(detail: &SustainedDetail) -> Option<WriteTimeline> {
         levels.push(RateLevel { from_bytes, from_ci95_bytes, rate_bytes_per_s, rate_ci95 });
     }
     let written_bytes = bytes_before(slices.len());
-    let declines = if is_gradual(&logs, &bounds) { end_rates(detail) } else { None };
+    let declines = if is_gradual(&log_rates, &bounds) { end_rates(detail) } else { None };
     let mut course =
         WriteTimeline { written_bytes, levels, declines, rests: rests(detail), again: None };
     course.again = cause::judge_retry(detail, &course);

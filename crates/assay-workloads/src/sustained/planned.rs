@@ -79,7 +79,7 @@ fn value(metric: &str, detail: &SustainedDetail) -> Option<Result<f64, String>> 
     Some(drop_value(metric, &course))
 }
 
-/// The position of the drop, and the part known to be a cache.
+/// The position of the drop, or the bytes before it that are confirmed as a cache.
 fn drop_value(metric: &str, course: &WriteTimeline) -> Result<f64, String> {
     if course.declines.is_some() {
         return Err("the rate decreased gradually".to_owned());

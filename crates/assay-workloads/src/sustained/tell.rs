@@ -283,12 +283,12 @@ fn course_words(course: &WriteTimeline) -> String {
             0 | 1 => "",
             _ => " The rate changed, but did not drop permanently.",
         };
-        let final_rate = if changed.is_empty() { "" } else { " at the end" };
-        let unseen = match course.rests {
+        let at_end = if changed.is_empty() { "" } else { " at the end" };
+        let extent = match course.rests {
             Some(_) => ", excluding idle gaps.".to_owned(),
             None => format!("; the rate did not drop within {written}."),
         };
-        return format!("The write rate is {last}{final_rate}{unseen}{changed}");
+        return format!("The write rate is {last}{at_end}{extent}{changed}");
     };
     let place = fall.from_ci95_bytes.map(|ends| ends.map(show::bytes));
     let place = place.map_or_else(String::new, |[low, high]| format!(" (95% CI {low} to {high})"));

@@ -50,7 +50,7 @@ fn in_pieces(bytes: u64) -> u64 {
     bytes / piece * piece
 }
 
-/// Offsets of equal slices: one after the other, then from the beginning again.
+/// Offsets of slices of `bytes` in a range of `room` bytes: one after the other, then from the beginning again.
 struct SliceWalk {
     room: u64,
     bytes: u64,
@@ -73,6 +73,7 @@ impl SliceWalk {
         ((self.room - self.place) / self.bytes).max(1)
     }
 
+    /// Moves past the written slices; a job from the beginning may have written several passes.
     fn advance(&mut self, written: u64) {
         let after = if self.place == 0 { written % self.slices_left() } else { written };
         self.place += after * self.bytes;

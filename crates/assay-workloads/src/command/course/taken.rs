@@ -27,11 +27,11 @@ type Stamp = Option<(u64, u64, i64)>;
 
 impl<'a> CommandTrial<'a> {
     /// Adds the output that the readers and `same_output` need.
-    pub(super) fn with_output<'s>(&self, how: RunOptions<'s>) -> RunOptions<'s> {
+    pub(super) fn with_output<'s>(&self, options: RunOptions<'s>) -> RunOptions<'s> {
         let hashed = self.planned.same_output == Some(Produced::Printed(true));
         let is_read = self.readers.iter().any(|reader| reader.from().is_none());
         let heard_bytes = if is_read { READ_BYTES } else { 0 };
-        RunOptions { heard_bytes, hashed, ..how }
+        RunOptions { heard_bytes, hashed, ..options }
     }
 
     /// The files with numbers, by their names in this trial.
@@ -94,9 +94,9 @@ impl<'a> CommandTrial<'a> {
                 "the command did not write {shown}; the file is from another run"
             )));
         }
-        let how = RunOptions { heard_bytes: READ_BYTES, ..self.reading_options() };
+        let options = RunOptions { heard_bytes: READ_BYTES, ..self.reading_options() };
         let line = format!("cat -- {}", shell_words::quote(name));
-        self.read_aside(&line, &format!("reading {shown}"), &how)
+        self.read_aside(&line, &format!("reading {shown}"), &options)
     }
 
     /// All numbers, with unique names.
@@ -133,9 +133,9 @@ impl<'a> CommandTrial<'a> {
             Some(Produced::Printed(true)) => executed.heard.sha256,
             Some(Produced::At(path)) => {
                 let path = line::fill(path, &self.levels);
-                let how = RunOptions { hashed: true, ..self.reading_options() };
+                let options = RunOptions { hashed: true, ..self.reading_options() };
                 let what = format!("reading {} for same_output", outside::spelled(&path));
-                self.read_aside(&same::print_command(&path), &what, &how)?.heard.sha256
+                self.read_aside(&same::print_command(&path), &what, &options)?.heard.sha256
             }
         };
         Ok(hash.as_ref().map(hexadecimal))
@@ -152,11 +152,11 @@ impl<'a> CommandTrial<'a> {
         &mut self,
         text: &str,
         what: &str,
-        how: &RunOptions<'_>,
+        options: &RunOptions<'_>,
     ) -> Result<Executed, Break> {
-        let executed = self.execute(text, how)?;
+        let executed = self.execute(text, options)?;
         self.tally.add_aside(&executed);
-        check_exit(&executed, what, false, how.timeout)?;
+        check_exit(&executed, what, false, options.timeout)?;
         Ok(executed)
     }
 }
