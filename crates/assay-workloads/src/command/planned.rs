@@ -90,7 +90,7 @@ impl PlannedWork for CommandPlan {
         let mut text = self.quoted();
         if let Some(tree) = &self.tree {
             let primed = if self.drop_caches { "" } else { ", after Assay reads every file" };
-            text += &format!(" in {}{primed}", tree.words());
+            text = format!("{text} in {}{primed}", tree.words());
         }
         text.extend(self.revision.as_ref().map(|revision| revision.words()));
         text.extend(self.variables.iter().map(|(name, level)| format!(", {name}={level}")));
@@ -101,10 +101,10 @@ impl PlannedWork for CommandPlan {
         ] {
             text.extend(line.iter().map(|line| format!(", {when}: `{line}`")));
         }
-        text += &format!(", {way}, {cold}, {count}");
+        text = format!("{text}, {way}, {cold}, {count}");
         text.extend(self.parse.iter().map(|reading| format!(", parsing {}", reading.words())));
         if let Some(product) = self.same_output.as_ref().and_then(Produced::words) {
-            text += &format!(", requiring identical {product}");
+            text = format!("{text}, requiring identical {product}");
         }
         text
     }

@@ -111,12 +111,12 @@ pub fn example(wrong: &WrongData) -> String {
     };
     let mut text = format!("at byte {}, {fault}", show::count(wrong.at_bytes));
     if let Some(write) = &wrong.expected {
-        text += &format!("; expected {}", words(write));
+        text = format!("{text}; expected {}", words(write));
     }
     if let Some(write) = &wrong.found {
-        text += &format!("; found {}", words(write));
+        text = format!("{text}; found {}", words(write));
         if write.of_bytes != wrong.at_bytes {
-            text += &format!(" for byte {}", show::count(write.of_bytes));
+            text = format!("{text} for byte {}", show::count(write.of_bytes));
         }
     }
     text

@@ -62,7 +62,7 @@ fn words(fidelity: &Fidelity, trials: usize) -> String {
         (fidelity.adjusted.clipped, "were clipped"),
     ] {
         if count > 0 {
-            changed += &format!("; {} {what}", show::count(count));
+            changed = format!("{changed}; {} {what}", show::count(count));
         }
     }
     format!(

@@ -104,7 +104,7 @@ fn words(
     text += " ";
     text += &conformity_words(planned.test, &judged.departures);
     if let Some([trial, trials]) = trial {
-        text += &format!(" This is trial {trial} of {trials}.");
+        text = format!("{text} This is trial {trial} of {trials}.");
     }
     text
 }
