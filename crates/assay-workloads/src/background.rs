@@ -38,34 +38,33 @@ pub fn run(
     let Some(load) = background else { return work.run(run).map(|result| (result, None)) };
     // The simulated drive has a separate clock, on which both last equally long.
     let simulated = run.medium.law.is_some();
-    let over = AtomicBool::new(false);
-    let other = Run {
+    let stop_background = AtomicBool::new(false);
+    let background_run = Run {
         medium: TestMedium { file: load.file.as_ref(), area: load.area, ..run.medium },
         time_ns: if simulated { run.time_ns } else { run.time_ns.saturating_add(SLACK_NS) },
         seed: run.seed.rotate_left(32),
-        stop: &over,
+        stop: &stop_background,
         ..*run
     };
-    let (result, other) = thread::scope(|scope| {
-        let background = scope.spawn(|| load.work.run(&other));
+    let (result, background) = thread::scope(|scope| {
+        let thread = scope.spawn(|| load.work.run(&background_run));
         let result = work.run(run);
-        over.store(!simulated, Ordering::Relaxed);
-        let other = background.join();
-        (result, other.unwrap_or_else(|_| Err("the background load failed".to_owned())))
+        stop_background.store(!simulated, Ordering::Relaxed);
+        let background = thread.join();
+        (result, background.unwrap_or_else(|_| Err("the background load failed".to_owned())))
     });
-    let (result, measured) = apart(result?, other?);
+    let (result, measured) = split_cpu_time(result?, background?);
     Ok((result, Some(measured)))
 }
 
-/// Splits the CPU time of the process between the two.
-fn apart(mut result: RunResult, other: RunResult) -> (RunResult, Measured) {
-    let taken_ns = result.measured.cpu_ns.saturating_sub(other.threads_cpu_ns);
-    result.measured.cpu_ns = taken_ns.max(result.threads_cpu_ns);
-    let mut measured = Measured { cpu_ns: other.threads_cpu_ns, ..other.measured };
-    // Its single latencies are not needed.
-    if let Some(detail) = io::IoDetail::of(&measured) {
-        let silent = io::IoDetail { sample_latencies_ns: Vec::new(), ..detail.clone() };
-        measured.detail = silent.into();
+/// Removes the background's CPU time from the result, whose `cpu_ns` is that of the whole process.
+fn split_cpu_time(mut result: RunResult, background: RunResult) -> (RunResult, Measured) {
+    let remaining_ns = result.measured.cpu_ns.saturating_sub(background.threads_cpu_ns);
+    result.measured.cpu_ns = remaining_ns.max(result.threads_cpu_ns);
+    let mut measured = Measured { cpu_ns: background.threads_cpu_ns, ..background.measured };
+    // Nothing reads the background's single latencies.
+    if let Some(detail) = io::IoDetail::of_mut(&mut measured) {
+        detail.sample_latencies_ns = Vec::new();
     }
     (result, measured)
 }

@@ -16,7 +16,7 @@ pub(super) fn empty(system: &dyn System) -> Result<Option<[u64; 2]>, String> {
     Ok(before.zip(cached_bytes(system)).map(|(before, after)| [before, after]))
 }
 
-/// Bytes of files in the page cache, but for what programs have mapped: that stays.
+/// Bytes of files in the page cache, without mapped ones: the kernel does not drop those.
 fn cached_bytes(system: &dyn System) -> Option<u64> {
     let bytes = |name| machine::memory(system, name).value().copied();
     let all = bytes("Active(file)")?.saturating_add(bytes("Inactive(file)")?);

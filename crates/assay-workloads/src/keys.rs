@@ -46,8 +46,11 @@ impl<K> OwnFactor<K> {
     }
 }
 
-/// A value of a closed set, by the name that study files use.
-pub(super) fn word<T: serde::de::DeserializeOwned>(text: &str, choices: &str) -> Result<T, String> {
+/// Parses a value of a closed set (an enum or a flag) as study files spell it; `choices` is for the error.
+pub(super) fn parse_choice<T: serde::de::DeserializeOwned>(
+    text: &str,
+    choices: &str,
+) -> Result<T, String> {
     let json = match text {
         "true" | "false" => text.to_owned(),
         other => serde_json::json!(other).to_string(),
@@ -159,10 +162,10 @@ mod tests {
 
     #[test]
     fn a_word_is_one_of_its_set_and_says_what_to_write_otherwise() {
-        assert_eq!([word("true", ""), word("false", "")], [Ok(true), Ok(false)]);
-        let told = word::<bool>("maybe", "true or false").unwrap_err();
+        assert_eq!([parse_choice("true", ""), parse_choice("false", "")], [Ok(true), Ok(false)]);
+        let told = parse_choice::<bool>("maybe", "true or false").unwrap_err();
         assert_eq!(told, "unknown value `maybe`; use true or false");
-        assert_eq!(word("text", ""), Ok("text".to_owned()));
+        assert_eq!(parse_choice("text", ""), Ok("text".to_owned()));
     }
 
     #[test]

@@ -121,14 +121,14 @@ impl Measured {
     }
 }
 
-/// Returns a percentile of times, or what it lacks; `of` is the timed noun, in the plural.
+/// Returns quantile `q` of times, or how many times it lacks; `of` is the timed noun, in the plural.
 pub(super) fn percentile(times_ns: &Histogram<u64>, q: f64, of: &str) -> Presence<f64> {
-    let had = times_ns.len();
-    if percentile_is_supported(had, q) {
+    let count = times_ns.len();
+    if percentile_is_supported(count, q) {
         return Presence::Present(times_ns.value_at_quantile(q) as f64);
     }
     let needed = observations_needed(q).map_or_else(|| "more".to_owned(), show::count);
-    Presence::absent(format!("needs {needed} {of} per trial, but had only {}", show::count(had)))
+    Presence::absent(format!("needs {needed} {of} per trial, but had only {}", show::count(count)))
 }
 
 /// Metric values by name, and reasons of absent ones by name.

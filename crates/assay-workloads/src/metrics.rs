@@ -1,5 +1,7 @@
 //! Every metric by name: of the kinds of work, and common to all work.
 
+use std::collections::BTreeSet;
+
 use assay_core::quantity::metric::{CLASS_METRICS, Nature, OTHERS, SHARED, Side, metric};
 use assay_core::quantity::{Better, Metric, direction};
 
@@ -25,16 +27,15 @@ pub fn all() -> impl Iterator<Item = &'static Metric> {
 
 /// Metrics of trials, from their work and from the probes.
 pub fn of_work() -> impl Iterator<Item = &'static Metric> {
-    let first = |(at, metric): &(usize, &'static Metric)| {
-        of_kinds().position(|known| known.name == metric.name) == Some(*at)
-    };
-    of_kinds().enumerate().filter(first).map(|(_, metric)| metric).chain(SHARED)
+    let mut seen = BTreeSet::new();
+    of_kinds().filter(move |metric| seen.insert(metric.name)).chain(SHARED)
 }
 
 /// All metrics that trials of a kind of work may have.
 pub fn of_kind(kind: &'static KindEntry) -> impl Iterator<Item = &'static Metric> {
-    let claims_bytes = kind.judged.contains(&Basis::Bytes);
-    let shared = SHARED.iter().filter(move |metric| claims_bytes || is_of_energy(metric.name));
+    // Energy is measured for all work, the other shared metrics only for work that counts its bytes.
+    let counts_bytes = kind.judged.contains(&Basis::Bytes);
+    let shared = SHARED.iter().filter(move |metric| counts_bytes || is_of_energy(metric.name));
     kind.metrics.iter().copied().flatten().chain(shared)
 }
 
@@ -126,25 +127,25 @@ pub fn noun(name: &str) -> &str {
 
 /// Returns a ratio of a metric as a change: `68% more bandwidth`, `49.5% lower mean latency`, `25x the IOPS`.
 pub fn change(ratio: &str, metric: &str) -> String {
-    let bare =
-        is_told(metric) && ["ns", "us", "ms", "s", "bytes", "percent"].contains(&noun(metric));
-    let what = &*if bare { format!("value in {}", noun(metric)) } else { noun(metric).to_owned() };
+    let noun = noun(metric);
+    let is_unit = is_told(metric) && ["ns", "us", "ms", "s", "bytes", "percent"].contains(&noun);
+    let noun = &*if is_unit { format!("value in {noun}") } else { noun.to_owned() };
     let value: f64 = ratio.replace(',', "").parse().unwrap_or(f64::INFINITY);
     if value >= 10.0 {
-        return format!("{ratio}x the {what}");
+        return format!("{ratio}x the {noun}");
     }
-    let digits = ratio.split_once('.').map_or(0, |(_, digits)| digits.len().saturating_sub(2));
-    let percent = format!("{:.digits$}", (100.0 * (value - 1.0)).abs());
-    let [more, less] = match what {
-        "IOPS" => ["more", "fewer"],
+    // The percentage has the ratio's precision: two decimals fewer.
+    let decimals = ratio.split_once('.').map_or(0, |(_, digits)| digits.len().saturating_sub(2));
+    let percent = format!("{:.decimals$}", (100.0 * (value - 1.0)).abs());
+    if percent.parse::<f64>() == Ok(0.0) {
+        return format!("no change in {noun}");
+    }
+    let [more, less] = match noun {
         "bandwidth" => ["more", "less"],
-        _ if what.ends_with(" per second") => ["more", "fewer"],
+        _ if noun == "IOPS" || noun.ends_with(" per second") => ["more", "fewer"],
         _ => ["higher", "lower"],
     };
-    match percent.parse() {
-        Ok(0.0) => format!("no change in {what}"),
-        _ => format!("{percent}% {} {what}", if value > 1.0 { more } else { less }),
-    }
+    format!("{percent}% {} {noun}", if value > 1.0 { more } else { less })
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::keys::{keys, runtime};
 use super::measured::{Counts, Measured, RunResult};
-use super::place::{Offer, Run, own_program, patient_answer};
+use super::place::{Offer, Run, own_program, run_without_limit};
 use super::workload::{Basis, ManualCommand, ManualRun, PlannedWork, WorkloadKind, WorkloadSpec};
 use crate::metrics::{higher, lower};
 
@@ -21,7 +21,7 @@ pub use assay_load::Micro as Operation;
 /// Time of a trial where neither the workload nor a budget sets one.
 const TRIAL: Time = Time(1_000_000_000);
 const QUICK: Time = Time(300_000_000);
-/// A process lasts so long at most: a longer trial has several, one after the other.
+/// Longest time of one process: a longer trial has several, one after the other.
 const PIECE_NS: u64 = 1_000_000_000;
 const LOOK_NS: u64 = 20_000_000;
 
@@ -36,7 +36,6 @@ keys! {
             need: Need::Always,
             example: "operation = \"syscall\"",
         }
-
         #[serde(default, skip_serializing_if = "Option::is_none")]
         runtime: Option<Time> = None => {
             words: "duration of a trial",
@@ -51,7 +50,6 @@ const RATE: Metric = higher(
     "operations per second",
     "operations per second of a micro-benchmark in a single thread",
 );
-
 const COST: Metric = lower(
     "micro_operation_ns",
     "time of an operation",
@@ -88,7 +86,7 @@ impl WorkloadSpec for MicroSpec {
     }
 
     fn pilot(&self, run: &Run<'_>) -> Result<Option<u64>, String> {
-        let done = repeated(run, self.operation, LOOK_NS)?;
+        let done = repeat_in_child(run, self.operation, LOOK_NS)?;
         Ok(Some((done.elapsed_ns / done.operations.max(1)).max(1)))
     }
 
@@ -124,13 +122,13 @@ impl PlannedWork for MicroPlan {
         let began_ns = run.system.monotonic_ns();
         let time_ns = run.ramp_ns.saturating_add(run.time_ns);
         let pieces = time_ns.div_ceil(PIECE_NS).max(1);
-        let going = || !run.stop.load(Ordering::Relaxed);
-        let each = (0..pieces)
-            .take_while(|_| going())
-            .map(|_| repeated(run, self.operation, time_ns / pieces));
-        let done = each.collect::<Result<Vec<MicroOutcome>, String>>()?;
+        let is_stopped = || run.stop.load(Ordering::Relaxed);
+        let mut outcomes = Vec::new();
+        while (outcomes.len() as u64) < pieces && !is_stopped() {
+            outcomes.push(repeat_in_child(run, self.operation, time_ns / pieces)?);
+        }
         let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
-        Ok(run_result(&done, elapsed_ns, !going()))
+        Ok(run_result(&outcomes, elapsed_ns, is_stopped()))
     }
 
     fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
@@ -139,14 +137,14 @@ impl PlannedWork for MicroPlan {
 
     fn by_hand(&self, how: &ManualRun<'_>) -> ManualCommand {
         let seconds = how.seconds().to_string();
-        let stressed = |words: [&str; 2]| {
+        let stress_ng = |stressor: [&str; 2]| {
             let more = ["--timeout", seconds.as_str(), "--metrics-brief"];
-            ["stress-ng"].into_iter().chain(words).chain(more).map(str::to_owned).collect()
+            ["stress-ng"].into_iter().chain(stressor).chain(more).map(str::to_owned).collect()
         };
         let words = match self.operation {
-            Operation::Arithmetic => stressed(["--cpu-method=int64double", "--cpu=1"]),
-            Operation::PageFault => stressed(["--fault", "1"]),
-            Operation::ForkExit => stressed(["--fork", "1"]),
+            Operation::Arithmetic => stress_ng(["--cpu-method=int64double", "--cpu=1"]),
+            Operation::PageFault => stress_ng(["--fault", "1"]),
+            Operation::ForkExit => stress_ng(["--fork", "1"]),
             Operation::Syscall => ["perf", "bench", "syscall", "basic"].map(str::to_owned).to_vec(),
         };
         let remark = "this program runs another operation; do not compare its numbers with Assay's";
@@ -154,11 +152,12 @@ impl PlannedWork for MicroPlan {
     }
 }
 
-fn run_result(done: &[MicroOutcome], elapsed_ns: u64, stopped: bool) -> RunResult {
-    let sum = |pick: fn(&MicroOutcome) -> u64| done.iter().map(pick).fold(0, u64::saturating_add);
-    let (operations, window_ns, cpu_ns) =
-        (sum(|run| run.operations), sum(|run| run.elapsed_ns), sum(|run| run.cpu_ns));
-    let waited_ns = done.iter().map(|run| run.waited_ns).sum::<Option<u64>>();
+fn run_result(outcomes: &[MicroOutcome], elapsed_ns: u64, stopped: bool) -> RunResult {
+    let sum =
+        |pick: fn(&MicroOutcome) -> u64| outcomes.iter().map(pick).fold(0, u64::saturating_add);
+    let operations = sum(|run| run.operations);
+    let window_ns = sum(|run| run.elapsed_ns);
+    let waited_ns = outcomes.iter().map(|run| run.waited_ns).sum::<Option<u64>>();
     let mut values = BTreeMap::new();
     if operations > 0 && window_ns > 0 {
         let each_ns = window_ns as f64 / operations as f64;
@@ -169,19 +168,23 @@ fn run_result(done: &[MicroOutcome], elapsed_ns: u64, stopped: bool) -> RunResul
         Measured {
             window_ns,
             elapsed_ns,
-            cpu_ns,
+            cpu_ns: sum(|run| run.cpu_ns),
             waited_ns,
             values,
-            ..Measured::from_detail(MicroDetail { operations, processes: done.len() as u64 })
+            ..Measured::from_detail(MicroDetail { operations, processes: outcomes.len() as u64 })
         },
         stopped,
     )
 }
 
-fn repeated(run: &Run<'_>, operation: Operation, time_ns: u64) -> Result<MicroOutcome, String> {
+fn repeat_in_child(
+    run: &Run<'_>,
+    operation: Operation,
+    time_ns: u64,
+) -> Result<MicroOutcome, String> {
     let program = own_program(run.system)?;
     let words = ["micro", operation.name(), &time_ns.to_string()];
-    let answer = patient_answer(run.system, &program, &words)?;
+    let answer = run_without_limit(run.system, &program, &words)?;
     serde_json::from_str(&answer.text).map_err(|_| {
         let complaint = answer.complaint.trim().trim_start_matches("assay: ");
         format!("the system refused {}: {}", operation.name(), outside::spelled(complaint))

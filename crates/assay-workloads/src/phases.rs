@@ -12,7 +12,8 @@ use super::measured::{Claims, Measured, RunResult};
 use super::place::{Area, Run};
 
 pub(super) trait PhaseRecord: Clone + Into<WorkDetail> {
-    fn ended(&mut self) -> &mut Option<String>;
+    /// Why the trial ended early, if it did.
+    fn end_reason(&mut self) -> &mut Option<String>;
 }
 
 /// Runs the phases of one trial within its time, and counts their traffic.
@@ -27,7 +28,7 @@ pub(super) struct PhaseRunner<'a> {
     pub window_ns: u64,
     cpu_ns: u64,
     pub stopped: bool,
-    /// Jobs of `io` so far; each has a different seed.
+    /// Jobs of `run_io` so far; each has a different seed.
     jobs: u64,
     pub notes: Vec<String>,
 }
@@ -50,17 +51,17 @@ impl<'a> PhaseRunner<'a> {
         }
     }
 
-    /// Nanoseconds since the start: of the clock, or of a simulated drive, which has a separate time.
+    /// Nanoseconds since the start, by the clock or by a simulated drive's separate time.
     pub fn spent_ns(&self) -> u64 {
-        let passed = self.run.system.monotonic_ns().saturating_sub(self.began_ns);
-        passed.max(self.elapsed_ns)
+        let by_clock_ns = self.run.system.monotonic_ns().saturating_sub(self.began_ns);
+        by_clock_ns.max(self.elapsed_ns)
     }
 
     pub fn left_ns(&self) -> u64 {
         self.limit_ns.saturating_sub(self.spent_ns())
     }
 
-    /// Returns the end of a share of the time, in twentieths.
+    /// Returns when so many twentieths of the time are over.
     pub fn end_ns(&self, twentieths: u64) -> u64 {
         self.limit_ns / 20 * twentieths
     }
@@ -72,7 +73,7 @@ impl<'a> PhaseRunner<'a> {
         queue_depth: u32,
         time_ns: u64,
     ) -> Result<u64, String> {
-        let asked = io::IoSpec {
+        let writes = io::IoSpec {
             pattern: Pattern::Sequential,
             mix: io::Mix::WRITES,
             block_size: Bytes(block_bytes).into(),
@@ -82,17 +83,17 @@ impl<'a> PhaseRunner<'a> {
             ..io::IoSpec::default()
         };
         let before_bytes = self.claims.write.bytes;
-        self.io(asked, time_ns)?;
+        self.run_io(writes, time_ns)?;
         Ok(self.claims.write.bytes - before_bytes)
     }
 
-    pub fn io(&mut self, asked: io::IoSpec, time_ns: u64) -> Result<Outcome, String> {
+    pub fn run_io(&mut self, spec: io::IoSpec, time_ns: u64) -> Result<Outcome, String> {
         self.jobs += 1;
-        let planned = io::IoPlan::new(asked, self.engine);
-        self.job(&planned.job(&self.area, 0, time_ns.max(1), self.run.seed ^ self.jobs))
+        let planned = io::IoPlan::new(spec, self.engine);
+        self.run_job(&planned.job(&self.area, 0, time_ns.max(1), self.run.seed ^ self.jobs))
     }
 
-    pub fn job(&mut self, job: &Job) -> Result<Outcome, String> {
+    pub fn run_job(&mut self, job: &Job) -> Result<Outcome, String> {
         let run = self.run;
         let outcome = io::run_job(self.engine, job, &run.medium, run.bystanders, run.stop)?;
         self.claims = self.claims.plus(io::claims(&outcome));
@@ -112,14 +113,14 @@ impl<'a> PhaseRunner<'a> {
         let Some(keep) = self.run.keep else { return };
         let after = show::duration(self.spent_ns() as f64);
         let mut record = record.clone();
-        *record.ended() = Some(format!("Assay was killed after {after}{later}"));
+        *record.end_reason() = Some(format!("Assay was killed after {after}{later}"));
         keep(&self.measured(record));
     }
 
     pub fn finish(self, mut record: impl PhaseRecord) -> RunResult {
         if self.stopped {
             let after = show::duration(self.spent_ns() as f64);
-            *record.ended() = Some(format!("the user stopped the trial after {after}"));
+            *record.end_reason() = Some(format!("the user stopped the trial after {after}"));
         }
         RunResult::new(self.measured(record), self.stopped)
     }
@@ -130,7 +131,7 @@ impl<'a> PhaseRunner<'a> {
             elapsed_ns: self.elapsed_ns,
             cpu_ns: self.cpu_ns,
             claims: self.claims,
-            notes: record.ended().iter().chain(&self.notes).cloned().collect(),
+            notes: record.end_reason().iter().chain(&self.notes).cloned().collect(),
             ..Measured::from_detail(record)
         }
     }

@@ -106,7 +106,7 @@ pub(super) fn own_program(system: &dyn System) -> Result<String, String> {
 }
 
 /// Runs a program with an empty input and no time limit.
-pub(super) fn patient_answer(
+pub(super) fn run_without_limit(
     system: &dyn System,
     program: &str,
     arguments: &[&str],
@@ -160,7 +160,6 @@ pub struct Run<'a> {
     pub lookout: Option<&'a dyn Lookout>,
     /// Stores intermediate results, in case of an abort.
     pub keep: Option<&'a (dyn Fn(&Measured) + Sync)>,
-    /// Limits beyond which the settings harm production work.
     pub limits: Option<&'a HarmLimits>,
     pub programs: Programs<'a>,
 }

@@ -55,7 +55,6 @@ macro_rules! derefs {
     };
 }
 
-/// Common code of all kinds with facts.
 macro_rules! tells {
     ($($module:ident $variant:ident $facts:ident,)+) => {
         $(impl $module::$facts {

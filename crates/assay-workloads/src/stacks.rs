@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::keys::{choice, keys};
 use super::measured::{Counts, KnownAndAbsent, Measured, RunResult, known_and_absent};
-use super::place::{Offer, Run, own_program, patient_answer};
+use super::place::{Offer, Run, own_program, run_without_limit};
 use super::workload::{Basis, ManualCommand, ManualRun, PlannedWork, WorkloadKind, WorkloadSpec};
 use crate::metrics::lower;
 
@@ -37,7 +37,6 @@ keys! {
             form: Form::Whole { least: 1, most: MOST_THREADS },
             example: "threads = 200",
         }
-
         stack_size: Bytes = Bytes(8 << 20) => {
             words: "reserved stack size per thread (`ulimit -s`)",
             form: Form::Size { least: LEAST, most: MOST },
@@ -133,12 +132,13 @@ impl PlannedWork for StacksPlan {
 
     fn run(&self, run: &Run<'_>) -> Result<RunResult, String> {
         let began_ns = run.system.monotonic_ns();
-        let may_go_on = || !run.stop.load(Ordering::Relaxed);
-        let processes =
-            (0..PROCESSES).take_while(|_| may_go_on()).map(|_| measure(run.system, self));
-        let held = processes.collect::<Result<Vec<StackMemory>, String>>()?;
+        let is_stopped = || run.stop.load(Ordering::Relaxed);
+        let mut held = Vec::new();
+        while held.len() < PROCESSES && !is_stopped() {
+            held.push(measure_in_child(run.system, self)?);
+        }
         let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
-        let (values, absent) = values(&held);
+        let (values, absent) = mean_growth(&held);
         Ok(RunResult::new(
             Measured {
                 window_ns: held.iter().map(|memory| memory.start_ns).sum(),
@@ -147,7 +147,7 @@ impl PlannedWork for StacksPlan {
                 absent,
                 ..Measured::from_detail(StacksDetail { held })
             },
-            !may_go_on(),
+            is_stopped(),
         ))
     }
 
@@ -217,7 +217,7 @@ impl ProcessBytes {
         let status = |name| own_bytes(system, "/proc/self/status", name);
         Self {
             reserved: status("VmSize"),
-            // The other one has per-CPU counters, and is only accurate to some pages per CPU.
+            // VmRSS sums per-CPU counters, so it may be off by some pages per CPU.
             resident: sysfs::first(
                 [own_bytes(system, "/proc/self/smaps_rollup", "Rss"), status("VmRSS")],
                 "/proc has no such entry",
@@ -233,37 +233,36 @@ fn own_bytes(system: &dyn System, path: &str, name: &str) -> Presence<u64> {
     sysfs::parsed(sysfs::text(system, Path::new(path)), |text| machine::kilobytes(text, name))
 }
 
-/// The memory that the threads added, as the mean over processes, by metric, and reasons for missing ones.
-fn values(held: &[StackMemory]) -> KnownAndAbsent {
+/// Returns the memory that the threads added, by metric: the mean over processes.
+fn mean_growth(held: &[StackMemory]) -> KnownAndAbsent {
     let processes = held.len().max(1) as f64;
-    let grown = |pick: fn(&ProcessBytes) -> &Presence<u64>| {
-        let each = held.iter().map(|process| {
-            pick(&process.after)
-                .both(pick(&process.before), |after, before| after.saturating_sub(*before))
-        });
-        let sum = each.fold(Presence::Present(0_u64), |sum, added| {
-            sum.both(&added, |sum, added| sum.saturating_add(*added))
-        });
+    let growth = |pick: fn(&ProcessBytes) -> &Presence<u64>| {
+        let mut sum = Presence::Present(0_u64);
+        for StackMemory { before, after, .. } in held {
+            let added =
+                pick(after).both(pick(before), |after, before| after.saturating_sub(*before));
+            sum = sum.both(&added, |sum, added| sum.saturating_add(*added));
+        }
         sum.map(|sum| sum as f64 / processes)
     };
     let start_ns: u64 = held.iter().map(|process| process.start_ns).sum();
     let values = [
         (STARTING, Presence::Present(start_ns as f64 / processes / 1e9)),
-        (RESIDENT, grown(|memory| &memory.resident)),
-        (PROPORTIONAL, grown(|memory| &memory.proportional)),
-        (VIRTUAL, grown(|memory| &memory.reserved)),
-        (COMMITTED, grown(|memory| &memory.committed)),
-        (PAGE_TABLES, grown(|memory| &memory.page_tables)),
+        (RESIDENT, growth(|memory| &memory.resident)),
+        (PROPORTIONAL, growth(|memory| &memory.proportional)),
+        (VIRTUAL, growth(|memory| &memory.reserved)),
+        (COMMITTED, growth(|memory| &memory.committed)),
+        (PAGE_TABLES, growth(|memory| &memory.page_tables)),
     ];
     known_and_absent(values)
 }
 
-fn measure(system: &dyn System, planned: &StacksPlan) -> Result<StackMemory, String> {
+fn measure_in_child(system: &dyn System, planned: &StacksPlan) -> Result<StackMemory, String> {
     let program = own_program(system)?;
     let [threads, limit] = [u64::from(planned.threads), planned.limit_bytes].map(|n| n.to_string());
     // An allocator with one arena per thread would reserve more than the stacks.
     let words = ["MALLOC_ARENA_MAX=1", &program, "stacks", &threads, &limit];
-    let text = patient_answer(system, "env", &words)?.text;
+    let text = run_without_limit(system, "env", &words)?.text;
     serde_json::from_str(&text).map_err(|_| {
         format!("cannot start {threads} threads with a stack of {}", Bytes(planned.limit_bytes))
     })
@@ -272,21 +271,21 @@ fn measure(system: &dyn System, planned: &StacksPlan) -> Result<StackMemory, Str
 /// Starts threads with stacks in this process, and reads its memory while they run.
 pub fn hold(system: &dyn System, threads: u32, limit_bytes: u64) -> std::io::Result<StackMemory> {
     let before = ProcessBytes::now(system);
-    let all = Arc::new(Barrier::new(threads as usize + 1));
-    let over = Arc::new(Barrier::new(threads as usize + 1));
+    let all_started = Arc::new(Barrier::new(threads as usize + 1));
+    let may_end = Arc::new(Barrier::new(threads as usize + 1));
     let began_ns = system.monotonic_ns();
     for _ in 0..threads {
-        let (all, over) = (Arc::clone(&all), Arc::clone(&over));
-        let stack = thread::Builder::new().stack_size(limit_bytes as usize);
-        stack.spawn(move || {
-            all.wait();
-            over.wait();
+        let (all_started, may_end) = (Arc::clone(&all_started), Arc::clone(&may_end));
+        let thread = thread::Builder::new().stack_size(limit_bytes as usize);
+        thread.spawn(move || {
+            all_started.wait();
+            may_end.wait();
         })?;
     }
-    all.wait();
+    all_started.wait();
     let start_ns = system.monotonic_ns().saturating_sub(began_ns);
     let after = ProcessBytes::now(system);
-    over.wait();
+    may_end.wait();
     Ok(StackMemory { before, after, start_ns })
 }
 
@@ -316,7 +315,7 @@ mod tests {
             after: memory(reserved, resident),
             start_ns: 2_000_000_000,
         };
-        let (values, absent) = values(&[held(1100, 25), held(1300, 30)]);
+        let (values, absent) = mean_growth(&[held(1100, 25), held(1300, 30)]);
         assert_eq!(values["stacks_virtual_bytes"], 1100.0);
         assert_eq!(values["stacks_resident_bytes"], 7.5);
         assert_eq!(values["stacks_page_tables_bytes"], 0.0);
@@ -370,6 +369,7 @@ mod tests {
     fn a_process_that_cannot_have_them_is_told() {
         let fake = Fake::new();
         let planned = StacksPlan { threads: 9, limit_bytes: 1 << 30 };
-        assert!(measure(&fake, &planned).unwrap_err().contains("cannot find the assay program"));
+        let error = measure_in_child(&fake, &planned).unwrap_err();
+        assert!(error.contains("cannot find the assay program"));
     }
 }

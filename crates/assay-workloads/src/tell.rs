@@ -81,9 +81,7 @@ pub trait Shows: OfRow + Sized {
 /// A kind of figure of facts, contained in their exhibits.
 #[derive(Clone, Copy, Debug)]
 pub struct FactsFigure {
-    /// [`Shows::KEY`] of the facts.
     pub key: &'static str,
-    /// Its name, content, and how to read it.
     pub about: About,
     /// Whether it shows the purpose of such work: then it precedes verdicts by default.
     pub leads: bool,
@@ -132,7 +130,6 @@ pub struct ShownNumbers {
     /// The metric that identifies its rows: no other kind has it.
     pub known_by: &'static str,
     pub exhibit: fn(&StudyNumbers<'_>) -> Exhibit,
-    /// The figure of their seconds, if any.
     pub figure: Option<&'static OwnFigure>,
 }
 
@@ -154,9 +151,7 @@ pub struct NumberedRow<'a> {
 /// Lines over the seconds of trials with phases, one line per configuration.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnFigure {
-    /// Its name, content, and how to read it.
     pub about: About,
-    /// The metric that only workloads of the kind have.
     pub known_by: &'static str,
     pub along: &'static str,
     pub description: &'static str,

@@ -75,13 +75,11 @@ pub trait WorkloadKind:
 }
 
 pub struct KindEntry {
-    /// Its description; the name is its key in study files.
     pub about: About,
     pub keys: &'static Fields,
     pub metrics: &'static [&'static [Metric]],
     pub judged: &'static [Basis],
     pub runs_programs: bool,
-    /// The option of `assay check` that runs its bundled study.
     pub check_option: Option<&'static CheckOption>,
     pub recording: Option<&'static RecordingNames>,
     pub shown: Option<&'static ShownNumbers>,
@@ -294,7 +292,6 @@ impl ManualCommand {
     }
 }
 
-/// The plan of work.
 pub trait PlannedWork {
     fn words(&self) -> String;
 
@@ -348,7 +345,7 @@ pub trait PlannedWork {
 
     /// Requested number of operations in flight, over all threads.
     fn asked_in_flight(&self) -> u32 {
-        1
+        self.in_flight()
     }
 
     fn in_flight(&self) -> u32 {

@@ -181,7 +181,7 @@ fn verify(
 ) {
     let area = workload.own_part(&setting.surveyed.survey.area);
     let medium = TestMedium { area, ..setting.surveyed.medium() };
-    io::verify::after(&workload.work, &medium, &mut ran.measured, stop);
+    io::verify::verify_trial(&workload.work, &medium, &mut ran.measured, stop);
 }
 
 fn observe_production(

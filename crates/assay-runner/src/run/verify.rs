@@ -92,7 +92,7 @@ pub fn verify_area(system: &dyn System, path: &Path, stop: &AtomicBool) -> Outco
     let whole = 0..length / verify::SECTOR_BYTES * verify::SECTOR_BYTES;
     let Inspected { verified, runs } = inspect(&file, &whole, stop)
         .map_err(|error| Failure::refused(format!("{target}: {error}")))?;
-    let mut unverified = verify::untold(&verified, is_direct);
+    let mut unverified = verify::limitations(&verified, is_direct);
     unverified.push(
         "without the result of the run, Assay cannot detect stale and lost writes".to_owned(),
     );
@@ -144,9 +144,9 @@ pub fn verify_result(
         set.map_err(|error| read_failure(&site.target, &error))?;
     }
     let medium = medium_of(&file, workload.own_part(&area));
-    let verified = verify::pass(planned, &medium, &last.written, stop)
+    let verified = verify::read_back(planned, &medium, &last.written, stop)
         .map_err(|error| Failure::refused(format!("{}: {error}", site.target)))?;
-    let mut unverified = verify::untold(&verified, is_direct && planned.direct);
+    let mut unverified = verify::limitations(&verified, is_direct && planned.direct);
     unverified.push("data that other programs wrote since would look like lost data".to_owned());
     let of = OfTrial {
         result: stored.id.clone(),

@@ -12,7 +12,7 @@ use assay_core::quantity::{Bytes, Metric, Time};
 use serde::{Deserialize, Serialize};
 
 use super::io::{self, Content};
-use super::keys::{choice, keys, names, runtime, word, work};
+use super::keys::{choice, keys, names, parse_choice, runtime, work};
 use super::measured::Counts;
 use super::place::Offer;
 use super::workload::{Basis, Needs, Touch, WorkloadKind, WorkloadSpec};
@@ -50,10 +50,9 @@ keys! {
             factor: work(
                 "`read` or `write`; a volume may count credits for reads, writes or both.",
                 "[\"read\", \"write\"]",
-                |own, text| Ok(own.mix = word(text, "read or write")?),
+                |own, text| Ok(own.mix = parse_choice(text, "read or write")?),
             ),
         }
-
         block_size: Bytes = Bytes(4096) => {
             words: "block size",
             form: Form::Size { least: Bytes(512), most: LARGEST },
@@ -64,13 +63,11 @@ keys! {
                 |own, text| Ok(own.block_size = text.parse()?),
             ),
         }
-
         queue_depth: u32 = 32 => {
             words: "queue depth; 32 by default",
             form: Form::Whole { least: 1, most: MOST_DEPTH },
             example: "queue_depth = 32",
         }
-
         #[serde(skip_serializing_if = "Option::is_none")]
         runtime: Option<Time> = None => {
             words: "duration of a trial; 15 minutes by default; must be at least 2.5 times the burst duration",
@@ -85,31 +82,26 @@ const FIRST: Metric = higher(
     "burst rate",
     "burst IOPS before the rate dropped, or over the whole load if the rate did not drop",
 );
-
 const HELD: Metric = higher(
     "burst_duration_s",
     "burst duration",
     "seconds at the burst rate; absent if the rate did not drop",
 );
-
 const BASE: Metric = higher(
     "burst_baseline_iops",
     "baseline rate",
     "baseline IOPS after the rate dropped; absent if the rate did not drop",
 );
-
 const CREDIT: Metric = higher(
     "burst_credits",
     "burst credits",
     "available credits: operations above the baseline rate until the rate dropped",
 );
-
 const REFILL: Metric = higher(
     "burst_refill_iops",
     "credit refill rate",
     "credits refilled per second of idle time; absent if no refill was measured",
 );
-
 const BACK: Metric = lower(
     "burst_refill_s",
     "refill time",
@@ -138,15 +130,13 @@ impl WorkloadKind for BurstSpec {
 }
 
 impl BurstSpec {
-    fn io(&self) -> io::IoSpec {
+    fn io_spec(&self) -> io::IoSpec {
         let mix = if self.mix == BurstDirection::Read { io::Mix::READS } else { io::Mix::WRITES };
-        let (pattern, size, depth) =
-            (io::Pattern::Random, self.block_size.into(), self.queue_depth);
         io::IoSpec {
-            pattern,
+            pattern: io::Pattern::Random,
             mix,
-            block_size: size,
-            queue_depth: depth,
+            block_size: self.block_size.into(),
+            queue_depth: self.queue_depth,
             threads: 1,
             ..io::IoSpec::default()
         }
@@ -186,7 +176,7 @@ impl WorkloadSpec for BurstSpec {
     runtime!(TRIAL, QUICK);
 
     fn plan(&self, offer: &Offer<'_>) -> Result<(super::WorkPlan, Option<String>), String> {
-        let (granted, note) = io::plan(&self.io(), offer)?;
+        let (granted, note) = io::plan(&self.io_spec(), offer)?;
         let planned = BurstPlan {
             mix: self.mix,
             size_bytes: self.block_size.0,

@@ -103,7 +103,7 @@ fn value(metric: &str, detail: &BurstDetail) -> Option<Result<f64, String>> {
         }
         Some(Course::Fell(bucket)) => bucket,
     };
-    let unseen = || detail.ended.clone().unwrap_or_else(|| "no refill was measured".to_owned());
+    let no_refill = || detail.ended.clone().unwrap_or_else(|| "no refill was measured".to_owned());
     let estimate = match metric {
         _ if metric == FIRST.name => Some(bucket.burst_per_s),
         _ if metric == HELD.name => Some(bucket.burst_s),
@@ -112,5 +112,5 @@ fn value(metric: &str, detail: &BurstDetail) -> Option<Result<f64, String>> {
         _ if metric == REFILL.name => bucket.refill_per_s,
         _ => bucket.refill_s,
     };
-    Some(estimate.map(|estimate| estimate.value).ok_or_else(unseen))
+    Some(estimate.map(|estimate| estimate.value).ok_or_else(no_refill))
 }

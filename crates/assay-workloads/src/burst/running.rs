@@ -37,11 +37,12 @@ pub(super) struct Pause {
 }
 
 /// Rests that fit into the remaining time; `None` if they would be too short.
-pub(super) fn pauses(bucket: &Bucket, left_s: f64) -> Option<[Pause; 3]> {
-    let (first, base) = (bucket.burst_per_s.value, bucket.baseline_per_s.value);
+pub(super) fn plan_pauses(bucket: &Bucket, left_s: f64) -> Option<[Pause; 3]> {
+    let base = bucket.baseline_per_s.value;
     // Seconds of load that use up a second of rest, if credits refill at the baseline rate.
-    let load_per_rest = base / (first - base);
+    let load_per_rest = base / (bucket.burst_per_s.value - base);
     let rest_units: f64 = RESTS.iter().sum();
+    // The remaining time has the fixed part of the loads, and the rests with their part of the loads.
     let loads_s = (MORE_S + ROUNDED_S) * RESTS.len() as f64;
     let unit_s = (left_s - loads_s) / (rest_units * (1.0 + LONGER * load_per_rest));
     let most_s = MOST_BACK * bucket.credits.value / base / RESTS[RESTS.len() - 1];
@@ -54,7 +55,7 @@ pub(super) fn pauses(bucket: &Bucket, left_s: f64) -> Option<[Pause; 3]> {
 }
 
 impl PhaseRecord for BurstDetail {
-    fn ended(&mut self) -> &mut Option<String> {
+    fn end_reason(&mut self) -> &mut Option<String> {
         &mut self.ended
     }
 }
@@ -81,10 +82,10 @@ pub(super) fn run(planned: &BurstPlan, run: &Run<'_>) -> Result<RunResult, Strin
     runner.fill()?;
     let rest_ns = runner.phases.end_ns(RESTING).saturating_sub(runner.phases.spent_ns());
     runner.detail.before_ns = runner.phases.idle(rest_ns);
-    runner.phases.notes.extend(runner.filled());
+    runner.phases.notes.extend(runner.fill_note());
     runner.load()?;
     runner.measure_rests()?;
-    Ok(runner.ran())
+    Ok(runner.into_result())
 }
 
 impl BurstRunner<'_> {
@@ -115,7 +116,7 @@ impl BurstRunner<'_> {
         if self.phases.stopped || left_ns == 0 {
             return Ok(());
         }
-        self.detail.first = self.seconds(left_ns)?;
+        self.detail.first = self.run_load(left_ns)?;
         if self.detail.course().is_none() && !self.phases.stopped {
             let time = show::duration(left_ns as f64);
             return Err(format!("a load of {time} is too short to determine a rate"));
@@ -127,7 +128,7 @@ impl BurstRunner<'_> {
         let Some(Course::Fell(bucket)) = self.detail.course() else { return Ok(()) };
         self.phases.checkpoint(&self.detail, " or slightly later");
         let left_ns = self.phases.left_ns();
-        let Some(pauses) = pauses(&bucket, left_ns as f64 / 1e9) else {
+        let Some(pauses) = plan_pauses(&bucket, left_ns as f64 / 1e9) else {
             let left = show::duration(left_ns as f64);
             self.detail.ended =
                 Some(format!("the remaining {left} was too short to measure a refill"));
@@ -143,25 +144,26 @@ impl BurstRunner<'_> {
     }
 
     fn pause_and_load(&mut self, pause: Pause) -> Result<ControlFlow<()>, String> {
-        let (began_ns, busy_ns) = (self.phases.run.system.monotonic_ns(), self.phases.elapsed_ns);
+        let began_ns = self.phases.run.system.monotonic_ns();
+        let busy_before_ns = self.phases.elapsed_ns;
         self.phases.idle((pause.rest_s * 1e9) as u64);
         if self.phases.stopped {
             return Ok(ControlFlow::Break(()));
         }
         // The last second of a job is partial.
-        let operations = self.seconds((pause.load_s * 1e9) as u64 + SECOND_NS / 2)?;
+        let operations = self.run_load((pause.load_s * 1e9) as u64 + SECOND_NS / 2)?;
         if self.phases.stopped {
             return Ok(ControlFlow::Break(()));
         }
         // Credits also refill while a job starts and ends.
         let passed_ns = self.phases.run.system.monotonic_ns().saturating_sub(began_ns);
-        let rest_ns = passed_ns.saturating_sub(self.phases.elapsed_ns - busy_ns);
+        let rest_ns = passed_ns.saturating_sub(self.phases.elapsed_ns - busy_before_ns);
         self.detail.rests.push(Rested { rest_ns, operations });
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Operations of each whole second of a load.
-    fn seconds(&mut self, time_ns: u64) -> Result<Vec<u64>, String> {
+    /// Loads the volume for a time; returns the operations of each whole second.
+    fn run_load(&mut self, time_ns: u64) -> Result<Vec<u64>, String> {
         let planned = self.planned;
         let [threads, depth] = planned.in_flight;
         let mix =
@@ -175,13 +177,13 @@ impl BurstRunner<'_> {
             ..io::IoSpec::default()
         };
         let from_s = self.phases.spent_ns() / SECOND_NS;
-        let outcome = self.phases.io(asked, time_ns)?;
+        let outcome = self.phases.run_io(asked, time_ns)?;
         self.phases.window_ns = self.phases.window_ns.saturating_add(outcome.window_ns);
-        self.note(&outcome, from_s);
+        self.record(&outcome, from_s);
         Ok(by_second(&outcome))
     }
 
-    fn note(&mut self, outcome: &Outcome, from_s: u64) {
+    fn record(&mut self, outcome: &Outcome, from_s: u64) {
         for class in &outcome.classes {
             let name = class.class.name().to_owned();
             match self.histograms.get_mut(&name) {
@@ -198,20 +200,20 @@ impl BurstRunner<'_> {
     }
 
     /// Note on the credits that filling the file may have used.
-    fn filled(&self) -> Option<String> {
-        let (bytes, rested) = (Bytes(self.filled_bytes), self.detail.before_ns as f64);
+    fn fill_note(&self) -> Option<String> {
         (self.filled_bytes > 0).then(|| {
             format!(
-                "Assay wrote a file of {bytes} before the trial, then idled for {}; the measured credits exclude any \
+                "Assay wrote a file of {} before the trial, then idled for {}; the measured credits exclude any \
                  credits that were not refilled by then",
-                show::duration(rested)
+                Bytes(self.filled_bytes),
+                show::duration(self.detail.before_ns as f64)
             )
         })
     }
 
-    fn ran(self) -> RunResult {
-        let ran = self.phases.finish(self.detail);
-        RunResult { histograms: self.histograms, series: self.series, ..ran }
+    fn into_result(self) -> RunResult {
+        let result = self.phases.finish(self.detail);
+        RunResult { histograms: self.histograms, series: self.series, ..result }
     }
 }
 

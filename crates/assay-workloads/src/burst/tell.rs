@@ -38,19 +38,16 @@ impl Tells for BurstPlan {
         let trial = (seen.trials.len() > 1).then(|| [at + 1, seen.trials.len()]);
         let text = words(self, &course, ended, trial);
         let Subject { workload, arm } = seen.subject.clone();
-        let (mix, size_bytes) = (self.mix, self.size_bytes);
-        Some(
-            BurstFacts {
-                workload,
-                configuration: arm,
-                mix,
-                size_bytes,
-                timeline: course,
-                trial,
-                text,
-            }
-            .into(),
-        )
+        let facts = BurstFacts {
+            workload,
+            configuration: arm,
+            mix: self.mix,
+            size_bytes: self.size_bytes,
+            timeline: course,
+            trial,
+            text,
+        };
+        Some(facts.into())
     }
 }
 
@@ -74,15 +71,15 @@ fn words(
     ended: Option<&str>,
     trial: Option<[usize; 2]>,
 ) -> String {
-    let what = if planned.mix == BurstDirection::Read { "Reads" } else { "Writes" };
-    let of = format!("{what} of {}", Bytes(planned.size_bytes));
+    let direction = if planned.mix == BurstDirection::Read { "Reads" } else { "Writes" };
+    let load = format!("{direction} of {}", Bytes(planned.size_bytes));
     let mut sentences = match course {
         Course::Held { per_s, seconds: held } => vec![format!(
-            "{of}: the rate of {} lasted for the entire load period ({}); the burst credits did not run out.",
+            "{load}: the rate of {} lasted for the entire load period ({}); the burst credits did not run out.",
             estimate_words(per_s, rate),
             seconds(*held)
         )],
-        Course::Fell(bucket) => vec![fall_words(bucket, &of), back(bucket, ended)],
+        Course::Fell(bucket) => vec![fall_words(bucket, &load), refill_words(bucket, ended)],
     };
     if matches!(course, Course::Held { .. }) {
         sentences.extend(ended.map(|ended| format!("The trial ended early: {ended}.")));
@@ -93,9 +90,9 @@ fn words(
     sentences.join(" ")
 }
 
-fn fall_words(bucket: &Bucket, of: &str) -> String {
+fn fall_words(bucket: &Bucket, load: &str) -> String {
     format!(
-        "{of}: the burst rate of {} lasted for {}; after that, the baseline rate was {}. The burst credits were {} \
+        "{load}: the burst rate of {} lasted for {}; after that, the baseline rate was {}. The burst credits were {} \
          above the baseline rate.",
         estimate_words(&bucket.burst_per_s, rate),
         estimate_words(&bucket.burst_s, seconds),
@@ -104,15 +101,15 @@ fn fall_words(bucket: &Bucket, of: &str) -> String {
     )
 }
 
-fn back(bucket: &Bucket, ended: Option<&str>) -> String {
-    let (Some(refill), Some(back)) = (&bucket.refill_per_s, &bucket.refill_s) else {
+fn refill_words(bucket: &Bucket, ended: Option<&str>) -> String {
+    let (Some(refill), Some(full_refill)) = (&bucket.refill_per_s, &bucket.refill_s) else {
         let why = ended.unwrap_or("no refill was measured");
         return format!("The refill time is unknown: {why}.");
     };
     format!(
         "Idle time refills {}; a full refill takes {}.",
         estimate_words(refill, rate),
-        estimate_words(back, seconds)
+        estimate_words(full_refill, seconds)
     )
 }
 
@@ -134,7 +131,7 @@ impl Shows for BurstFacts {
             Column::new("full refill", Unit::Seconds),
         ];
         let sentence = |row: &&Self| Sentence { about: row.subject(), text: row.text.clone() };
-        let counted = credit_unit(all).map(|text| Sentence { about: all[0].subject(), text });
+        let unit = credit_unit(all).map(|text| Sentence { about: all[0].subject(), text });
         let table = Table {
             title: "bucket".to_owned(),
             columns,
@@ -144,7 +141,7 @@ impl Shows for BurstFacts {
         Exhibit {
             tables: vec![table],
             beside: Some("series"),
-            sentences: all.iter().map(sentence).chain(counted).collect(),
+            sentences: all.iter().map(sentence).chain(unit).collect(),
             leads: true,
             ..Exhibit::default()
         }
@@ -185,9 +182,10 @@ impl BurstFacts {
         Row::about(self.subject(), cells)
     }
 
-    fn credit(&self) -> Option<(Estimate, f64)> {
+    /// 95% CI of the credits in operations; `None` if they did not run out.
+    fn credits_ci95(&self) -> Option<[f64; 2]> {
         match &self.timeline {
-            Course::Fell(bucket) => Some((bucket.credits, self.size_bytes as f64)),
+            Course::Fell(bucket) => Some(bucket.credits.ci95),
             Course::Held { .. } => None,
         }
     }
@@ -198,13 +196,14 @@ fn credit_unit(all: &[&BurstFacts]) -> Option<String> {
     let (first, later) = all.split_first()?;
     let other =
         later.iter().find(|row| row.mix == first.mix && row.size_bytes != first.size_bytes)?;
-    let credits = [first.credit()?, other.credit()?];
-    let intervals = credits.map(|(credit, _)| credit.ci95);
-    let in_bytes = credits.map(|(credit, size_bytes)| credit.ci95.map(|end| end * size_bytes));
+    let in_operations = [first.credits_ci95()?, other.credits_ci95()?];
+    let mut in_bytes = in_operations;
+    for (interval, row) in in_bytes.iter_mut().zip([first, other]) {
+        *interval = interval.map(|end| end * row.size_bytes as f64);
+    }
     let overlap = |[a, b]: [[f64; 2]; 2]| a[0] <= b[1] && b[0] <= a[1];
-    let sizes =
-        [first.size_bytes, other.size_bytes].map(|size| Bytes(size).to_string()).join(" and ");
-    match (overlap(intervals), overlap(in_bytes)) {
+    let sizes = format!("{} and {}", Bytes(first.size_bytes), Bytes(other.size_bytes));
+    match (overlap(in_operations), overlap(in_bytes)) {
         (true, false) => Some(format!(
             "The volume counts operations: the burst credits for sizes of {sizes} are equal within their 95% CIs."
         )),

@@ -10,7 +10,7 @@ use assay_machine::system::clears::Clears;
 use assay_testkit::certain;
 use serde_json::json;
 
-use super::running::pauses;
+use super::running::plan_pauses;
 use super::*;
 use crate::io::Engine;
 use crate::measured::{Measured, RunResult};
@@ -156,17 +156,17 @@ fn two_sizes_tell_what_a_bucket_counts_and_one_does_not() {
 #[test]
 fn rests_fit_into_the_time_that_is_left_and_do_not_fill_the_bucket() {
     let Some(Course::Fell(bucket)) = emptied().course() else { panic!("it falls") };
-    let found = pauses(&bucket, 300.0).unwrap();
+    let found = plan_pauses(&bucket, 300.0).unwrap();
     let all: f64 = found.iter().map(|own| own.rest_s + own.load_s).sum();
     assert!(all <= 300.0, "{found:?}");
     let longest = found[2].rest_s;
     assert!(longest * bucket.baseline_per_s.value <= 0.81 * bucket.credits.value, "{found:?}");
     assert!((found[1].rest_s / found[0].rest_s - 2.0).abs() < 1e-9, "{found:?}");
     // With a long time, the credits limit them.
-    assert_eq!(pauses(&bucket, 3000.0), pauses(&bucket, 30_000.0));
-    let few = pauses(&bucket, 60.0).unwrap();
+    assert_eq!(plan_pauses(&bucket, 3000.0), plan_pauses(&bucket, 30_000.0));
+    let few = plan_pauses(&bucket, 60.0).unwrap();
     assert!(few.iter().map(|own| own.rest_s + own.load_s).sum::<f64>() <= 60.0, "{few:?}");
-    assert_eq!(pauses(&bucket, 10.0), None);
+    assert_eq!(plan_pauses(&bucket, 10.0), None);
 }
 
 /// A simulated drive of 64 MiB.

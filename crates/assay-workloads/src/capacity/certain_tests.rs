@@ -12,7 +12,7 @@ use assay_machine::system::between::Between;
 use assay_testkit::certain;
 use serde_json::json;
 
-use super::words::answer;
+use super::words::verdict_words;
 use super::{CapacityDetail, CapacityFacts, HELD, judge_look};
 use crate::tell::{Bare, Shows as _};
 
@@ -47,7 +47,7 @@ fn a_capacity_lies_within_its_interval_in_facts_and_in_words() {
             .unwrap_or_else(|error| panic!("{seed}: {error}: {found:?}"));
         let whole = found.held_bytes.is_none_or(|held| held <= look.outcome.claimed_bytes);
         assert!(whole, "{seed}: {found:?}");
-        let words = answer(&look, &found);
+        let words = verdict_words(&look, &found);
         certain::all_of(&words).unwrap_or_else(|error| panic!("{seed}: {error}: {words}"));
     }
     assert!(intervals > 10, "{intervals}");

@@ -32,36 +32,38 @@ impl DetectionLimit {
     /// share `p` of wrong blocks, this has a probability of at most `(1 - p)^n`: the product of `1 - p_i` over
     /// stretches with mean `p` is largest if all are equal.
     pub fn from_outcome(outcome: &CapacityOutcome, in_free_space: bool) -> Self {
-        let (looked_at, claimed) = (of_sample(outcome).max(1), outcome.claimed_bytes);
-        let blocks = claimed / BLOCK_BYTES;
-        let missed_of = |looked_at: u64, chance: f64| {
-            if looked_at >= blocks {
+        let sampled = sampled_blocks(outcome).max(1);
+        let blocks = outcome.claimed_bytes / BLOCK_BYTES;
+        // Bytes that `count` tested blocks miss with this chance.
+        let missed = |count: u64, chance: f64| {
+            if count >= blocks {
                 return 0;
             }
-            let share = 1.0 - chance.powf(1.0 / looked_at as f64);
-            (share * claimed as f64).ceil() as u64
+            let share = 1.0 - chance.powf(1.0 / count as f64);
+            (share * outcome.claimed_bytes as f64).ceil() as u64
         };
-        let missed = |chance| missed_of(looked_at, chance);
         let rewritten = Some(outcome.rewritten).filter(|blocks| *blocks > 0);
         let (gap, zone) = (outcome.widest_gap_bytes, outcome.zone_bytes);
         Self {
-            scattered_95_bytes: missed(0.05),
-            scattered_999_bytes: missed(0.001),
-            rewrites_95_bytes: rewritten.map(|rewritten| missed_of(rewritten, 0.05)),
-            stretch_bytes: if looked_at >= blocks { BLOCK_BYTES } else { gap + BLOCK_BYTES },
+            scattered_95_bytes: missed(sampled, 0.05),
+            scattered_999_bytes: missed(sampled, 0.001),
+            rewrites_95_bytes: rewritten.map(|rewritten| missed(rewritten, 0.05)),
+            stretch_bytes: if sampled >= blocks { BLOCK_BYTES } else { gap + BLOCK_BYTES },
             // The file system places a file: then only a full check detects wrapping.
-            wraps: looked_at >= blocks || (!in_free_space && gap <= zone && !outcome.cut_short),
+            wraps: sampled >= blocks || (!in_free_space && gap <= zone && !outcome.cut_short),
             cache_bytes: outcome.between_bytes,
             written_bytes: outcome.written.0,
         }
     }
 }
 
-pub(super) fn of_sample(outcome: &CapacityOutcome) -> u64 {
+pub(super) fn sampled_blocks(outcome: &CapacityOutcome) -> u64 {
     let all = outcome.first.all();
+    if outcome.shape.full {
+        return all;
+    }
     match outcome.sampled.all() {
-        _ if outcome.shape.full => all,
-        // Older versions counted them together.
+        // Older versions counted the blocks of sample and zone together.
         0 => all.min(outcome.samples),
         sampled => sampled,
     }

@@ -58,7 +58,6 @@ keys! {
             form: Form::Word(CapacityMode::names),
             example: "mode = \"full\"",
         }
-
         #[serde(skip_serializing_if = "Option::is_none")]
         runtime: Option<Time> = None => {
             words: "maximum duration of a trial; Assay then checks the data written so far; 10 minutes by default for fast",
@@ -74,20 +73,17 @@ pub const CLAIMED: Metric = higher(
     "announced capacity of the target, or free space of a filesystem",
 )
 .amount();
-
 pub const HELD: Metric = higher("capacity_usable_bytes", "capacity",
     "usable capacity, with a bound if sampled; absent if Assay could not locate its end or memory may have served the \
      reads",
 )
 .amount();
-
 const CHECKED: Metric = higher(
     "capacity_checked_blocks",
     "checked blocks",
     "number of 4 KiB blocks that Assay wrote and read back",
 )
 .amount();
-
 const WRONG: Metric = lower(
     "capacity_wrong_blocks",
     "wrong blocks",
@@ -168,9 +164,11 @@ impl WorkloadSpec for CapacitySpec {
         }
         let bytes = whole_blocks(area.length);
         let shape = CapacityShape::new(bytes, self.mode == CapacityMode::Full);
-        let job = planned::job(run, shape, 0);
-        let costs = capacity_costs(&job, &run.medium.target(), run.medium.law.as_ref())?;
-        Ok(Some((planned::whole_ns(&shape, costs.0, costs.1) / planned::steps(&shape)).max(1)))
+        let job = planned::capacity_job(run, shape, 0);
+        let (piece_ns, block_ns) =
+            capacity_costs(&job, &run.medium.target(), run.medium.law.as_ref())?;
+        let whole_ns = planned::whole_ns(&shape, piece_ns, block_ns);
+        Ok(Some((whole_ns / planned::count_steps(&shape)).max(1)))
     }
 
     fn costs_like(&self, other: &Work) -> bool {

@@ -39,7 +39,7 @@ impl CapacityPlan {
     }
 }
 
-pub(super) fn job(run: &Run<'_>, shape: CapacityShape, time_ns: u64) -> CapacityJob {
+pub(super) fn capacity_job(run: &Run<'_>, shape: CapacityShape, time_ns: u64) -> CapacityJob {
     let area = run.medium.area;
     let end = area.start + super::whole_blocks(area.length);
     let time = Duration::from_nanos(time_ns);
@@ -53,23 +53,24 @@ pub(super) fn whole_ns(shape: &CapacityShape, piece_ns: u64, block_ns: u64) -> u
 }
 
 /// Pieces of 1 MiB and single blocks of a whole check.
-pub(super) fn steps(shape: &CapacityShape) -> u64 {
+pub(super) fn count_steps(shape: &CapacityShape) -> u64 {
     let (bytes, blocks) = shape.costs();
     (bytes / MIB + blocks).max(1)
 }
 
 /// Duration of checks over this many bytes on a good and a poor card.
-fn times(bytes: u64) -> String {
-    let of = |full: bool| {
-        let share_ns =
-            SUPPOSED.map(|(_, costs)| whole_ns(&CapacityShape::new(bytes, full), costs.0, costs.1));
-        share_ns.map(|ns| show::duration(ns as f64)).join(" to ")
+fn duration_words(bytes: u64) -> String {
+    let range = |full: bool| {
+        let shape = CapacityShape::new(bytes, full);
+        let times_ns =
+            SUPPOSED.map(|(_, (piece_ns, block_ns))| whole_ns(&shape, piece_ns, block_ns));
+        times_ns.map(|ns| show::duration(ns as f64)).join(" to ")
     };
     let [good, poor] = SUPPOSED.map(|(words, _)| words);
     if CapacityShape::new(bytes, false).full {
-        return format!("about {} ({good}; {poor})", of(true));
+        return format!("about {} ({good}; {poor})", range(true));
     }
-    format!("fast: about {}, full: about {} ({good}; {poor})", of(false), of(true))
+    format!("fast: about {}, full: about {} ({good}; {poor})", range(false), range(true))
 }
 
 impl PlannedWork for CapacityPlan {
@@ -84,7 +85,7 @@ impl PlannedWork for CapacityPlan {
                 show::bytes(shape.zone_bytes)
             )
         };
-        format!("{how}; {}", times(self.bytes))
+        format!("{how}; {}", duration_words(self.bytes))
     }
 
     fn touches(&self) -> Touch {
@@ -92,13 +93,13 @@ impl PlannedWork for CapacityPlan {
     }
 
     fn run(&self, run: &Run<'_>) -> Result<RunResult, String> {
-        let job = job(run, self.shape(), run.time_ns);
+        let job = capacity_job(run, self.shape(), run.time_ns);
         let outcome = capacity(&job, &run.medium.target(), run.medium.law.as_ref(), run.stop)?;
         if outcome.first.all() == 0 && !outcome.stopped {
             return Err("the trial ended before Assay could read back a block".to_owned());
         }
         let in_free_space = run.medium.file.is_some() && !run.is_on_device();
-        Ok(ran(self, CapacityDetail { outcome, in_free_space }))
+        Ok(run_result(self, CapacityDetail { outcome, in_free_space }))
     }
 
     fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
@@ -115,14 +116,12 @@ impl PlannedWork for CapacityPlan {
     }
 
     fn expected_ns(&self, pilot_ns: u64) -> Option<u64> {
-        let [_, (_, poor)] = SUPPOSED;
         let shape = self.shape();
-        let has_pilot = pilot_ns > 0;
-        Some(if has_pilot {
-            steps(&shape).saturating_mul(pilot_ns)
-        } else {
-            whole_ns(&shape, poor.0, poor.1)
-        })
+        if pilot_ns > 0 {
+            return Some(count_steps(&shape).saturating_mul(pilot_ns));
+        }
+        let [_, (_, (piece_ns, block_ns))] = SUPPOSED;
+        Some(whole_ns(&shape, piece_ns, block_ns))
     }
 
     fn by_hand(&self, how: &ManualRun<'_>) -> ManualCommand {
@@ -139,7 +138,7 @@ impl PlannedWork for CapacityPlan {
     }
 }
 
-fn ran(planned: &CapacityPlan, detail: CapacityDetail) -> RunResult {
+fn run_result(planned: &CapacityPlan, detail: CapacityDetail) -> RunResult {
     let outcome = &detail.outcome;
     let finding = planned.judge_look(&detail);
     let (mut values, mut absent) = (BTreeMap::new(), BTreeMap::new());
@@ -227,8 +226,8 @@ mod tests {
         assert_eq!(fast.expected_ns(0), Some(128 * 104_857_600 + blocks * 10_000_000));
         assert_eq!(fast.expected_ns(7), Some((128 + blocks) * 7));
         assert_eq!(whole_ns(&CapacityShape::new(64 * GIB, false), 3, 2), 128 * 3 + blocks * 2);
-        assert_eq!(steps(&CapacityShape::new(0, true)), 1, "none is a step");
-        assert_eq!(steps(&CapacityShape::new(64 * GIB, false)), 128 + blocks);
+        assert_eq!(count_steps(&CapacityShape::new(0, true)), 1, "none is a step");
+        assert_eq!(count_steps(&CapacityShape::new(64 * GIB, false)), 128 + blocks);
         assert!(!fast.ends_by_time() && fast.primary(&|_| true) == HELD.name);
         assert!(!crate::WorkPlan::from(fast).is_of_speed());
     }

@@ -9,7 +9,7 @@ use assay_core::quantity::units::show;
 use assay_machine::system::between::Between;
 use serde::{Deserialize, Serialize};
 
-use super::words::{answer, limits, of_several};
+use super::words::{limit_words, passes_words, verdict_words};
 use super::{CapacityDetail, CapacityPlan, DetectionLimit, Finding, HELD, Verdict, judge_look};
 use crate::Measured;
 use crate::tell::{OfRow, Resting, RowSource, RowView, Shows, Tells, TriggeredRule};
@@ -82,10 +82,10 @@ impl Tells for CapacityPlan {
         let measured = seen.trials.iter().flatten();
         let mut looks: Vec<(&CapacityDetail, Finding)> =
             measured.filter_map(|measured| self.judge_check(measured, seen.spoken)).collect();
-        let held = held_of_several(&looks);
-        let several = of_several(&looks, held);
-        let (detail, mut found) = looks.swap_remove(gravest(&looks)?);
-        let text = answer(detail, &found) + &several;
+        let held = usable_range(&looks);
+        let several = passes_words(&looks, held);
+        let (detail, mut found) = looks.swap_remove(worst_check(&looks)?);
+        let text = verdict_words(detail, &found) + &several;
         if held.is_some_and(|[least, most]| least < most) {
             found.held_ci95_bytes = None;
         }
@@ -107,7 +107,7 @@ impl Tells for CapacityPlan {
             retried_blocks: [outcome.again.all(), outcome.again.wrong()],
             limit: found.limit,
             text,
-            limit_text: limits(detail, &found),
+            limit_text: limit_words(detail, &found),
             inconclusive_reason: found.not_told,
         };
         Some(facts.into())
@@ -131,16 +131,15 @@ impl Tells for CapacityPlan {
 }
 
 /// Index of the worst check; of equal ones, the last.
-fn gravest(looks: &[(&CapacityDetail, Finding)]) -> Option<usize> {
-    let grave = |at: &usize| {
-        let (_, found) = &looks[*at];
+fn worst_check(looks: &[(&CapacityDetail, Finding)]) -> Option<usize> {
+    (0..looks.len()).max_by_key(|index| {
+        let (_, found) = &looks[*index];
         (found.verdict.gravity(), Reverse(found.held_bytes.unwrap_or(u64::MAX)))
-    };
-    (0..looks.len()).max_by_key(grave)
+    })
 }
 
 /// The smallest and the largest result of several checks.
-fn held_of_several(looks: &[(&CapacityDetail, Finding)]) -> Option<[u64; 2]> {
+fn usable_range(looks: &[(&CapacityDetail, Finding)]) -> Option<[u64; 2]> {
     let held = || looks.iter().filter_map(|(_, found)| found.held_bytes);
     let ends = [held().min()?, held().max()?];
     (looks.len() > 1).then_some(ends)
@@ -349,22 +348,22 @@ mod tests {
             look(Verdict::Wraps, 9 << 30),
             look(Verdict::Genuine, 64 << 30),
         ];
-        assert_eq!(gravest(&looks), Some(0));
-        let held = held_of_several(&looks);
+        assert_eq!(worst_check(&looks), Some(0));
+        let held = usable_range(&looks);
         assert_eq!(held, Some([8 << 30, 64 << 30]));
         assert_eq!(
-            of_several(&looks, held),
+            passes_words(&looks, held),
             " This is the worst of 3 passes, which found capacities of 8.59 GB (8 GiB) to 68.7 GB (64 GiB)."
         );
         // A single check is reported as it is, and so are equal ones.
         assert_eq!(
-            (held_of_several(&looks[..1]), of_several(&looks[..1], None)),
+            (usable_range(&looks[..1]), passes_words(&looks[..1], None)),
             (None, String::new())
         );
         let alike = [look(Verdict::Genuine, 64 << 30), look(Verdict::Genuine, 64 << 30)];
-        let held = held_of_several(&alike);
-        assert_eq!((gravest(&alike), held), (Some(1), Some([64 << 30; 2])));
-        assert_eq!(of_several(&alike, held), " All 2 passes agree.");
+        let held = usable_range(&alike);
+        assert_eq!((worst_check(&alike), held), (Some(1), Some([64 << 30; 2])));
+        assert_eq!(passes_words(&alike, held), " All 2 passes agree.");
 
         let first = SeenCounts { as_written: 1500, zero: 500, ..NONE };
         let mut short = outcome(first, SeenCounts { zero: 30, ..NONE });

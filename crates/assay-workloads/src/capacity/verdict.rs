@@ -77,7 +77,6 @@ pub struct Finding {
     /// Whether this is a share of the checked blocks, rather than a found boundary.
     pub is_share: bool,
     pub example: Option<assay_load::WrongBlock>,
-    /// Detection limits, if nothing was wrong.
     pub limit: DetectionLimit,
 }
 
@@ -93,25 +92,28 @@ impl Finding {
 
 pub fn judge_look(detail: &CapacityDetail, between: Option<&Between>) -> Finding {
     let outcome = &detail.outcome;
-    let mut verdict = verdict(outcome);
-    let unknown = "the Assay version that created this result did not record whether memory could serve the reads";
-    let reason = between.map_or(Some(unknown), Between::reason);
-    let not_told = reason.filter(|_| verdict == Verdict::Genuine).map(str::to_owned);
+    let mut verdict = judge_blocks(outcome);
+    let mut not_told = None;
+    // Memory can only hide wrong blocks: if some are wrong, it does not matter.
+    if verdict == Verdict::Genuine {
+        let unknown = "the Assay version that created this result did not record whether memory could serve the reads";
+        not_told = between.map_or(Some(unknown), Between::reason).map(str::to_owned);
+    }
     if not_told.is_some() {
         verdict = Verdict::Inconclusive;
     }
-    let held = held(outcome, verdict, detail.in_free_space);
+    let usable = usable_capacity(outcome, verdict, detail.in_free_space);
     let limit = DetectionLimit::from_outcome(outcome, detail.in_free_space);
-    let is_share = held.is_some_and(|(_, is_share)| is_share);
+    let is_share = usable.is_some_and(|(_, is_share)| is_share);
     Finding {
         verdict,
         held_ci95_bytes: match verdict {
-            Verdict::Genuine => bound(outcome, &limit),
-            _ if is_share => shares(outcome, verdict).1,
+            Verdict::Genuine => genuine_interval(outcome, &limit),
+            _ if is_share => capacity_by_share(outcome, verdict).1,
             _ => None,
         },
         not_told,
-        held_bytes: held.map(|(bytes, _)| bytes),
+        held_bytes: usable.map(|(bytes, _)| bytes),
         is_share,
         example: wrong_example(outcome, verdict),
         limit,
@@ -119,19 +121,19 @@ pub fn judge_look(detail: &CapacityDetail, between: Option<&Between>) -> Finding
 }
 
 /// The CI of a sample in which nothing was wrong; `None` for a full check.
-fn bound(outcome: &CapacityOutcome, limit: &DetectionLimit) -> Option<[u64; 2]> {
+fn genuine_interval(outcome: &CapacityOutcome, limit: &DetectionLimit) -> Option<[u64; 2]> {
     let claimed = outcome.claimed_bytes;
     let missed = limit.scattered_95_bytes;
     (missed > 0).then(|| [claimed.saturating_sub(missed), claimed])
 }
 
 /// The usable capacity from the share of correct blocks in the sample, with its interval.
-fn shares(outcome: &CapacityOutcome, verdict: Verdict) -> (u64, Option<[u64; 2]>) {
+fn capacity_by_share(outcome: &CapacityOutcome, verdict: Verdict) -> (u64, Option<[u64; 2]>) {
     let sampled = match outcome.sampled.all() {
         0 => &outcome.first,
         _ => &outcome.sampled,
     };
-    let (right, of) = match verdict {
+    let (correct, all) = match verdict {
         // Blocks written once are correct and do not count.
         Verdict::LosesRewrites if outcome.rewritten > 0 => {
             (outcome.rewritten.saturating_sub(outcome.first.older), outcome.rewritten)
@@ -140,12 +142,12 @@ fn shares(outcome: &CapacityOutcome, verdict: Verdict) -> (u64, Option<[u64; 2]>
     };
     let bytes =
         |share: f64| (share * outcome.claimed_bytes as f64) as u64 / BLOCK_BYTES * BLOCK_BYTES;
-    let ends = binomial_interval(right, of, 0.05).map(|ends| ends.map(bytes));
-    (bytes(right as f64 / of.max(1) as f64), ends)
+    let interval = binomial_interval(correct, all, 0.05).map(|ends| ends.map(bytes));
+    (bytes(correct as f64 / all.max(1) as f64), interval)
 }
 
 /// Only blocks that were wrong twice count.
-fn verdict(outcome: &CapacityOutcome) -> Verdict {
+fn judge_blocks(outcome: &CapacityOutcome) -> Verdict {
     let SeenCounts { other, zero, foreign, older, flipped, failed, .. } = outcome.again;
     if outcome.first.wrong() == 0 {
         return Verdict::Genuine;
@@ -157,18 +159,23 @@ fn verdict(outcome: &CapacityOutcome) -> Verdict {
     if other > 0 {
         return Verdict::Wraps;
     }
-    let most = [
+    // The most frequent fault counts; of equally frequent ones, the last.
+    let faults = [
         (flipped, Verdict::Damaged),
         (failed, Verdict::Refuses),
         (zero, Verdict::Zeroes),
         (foreign, Verdict::Drops),
         (older, Verdict::LosesRewrites),
     ];
-    most.into_iter().max_by_key(|(count, _)| *count).map_or(Verdict::Unstable, |(_, kind)| kind)
+    faults.into_iter().max_by_key(|(count, _)| *count).map_or(Verdict::Unstable, |(_, kind)| kind)
 }
 
-/// The usable capacity, and whether it is only a share.
-fn held(outcome: &CapacityOutcome, verdict: Verdict, in_free_space: bool) -> Option<(u64, bool)> {
+/// The usable bytes, and whether they are a share of the sample instead of a found boundary; `None` if unknown.
+fn usable_capacity(
+    outcome: &CapacityOutcome,
+    verdict: Verdict,
+    in_free_space: bool,
+) -> Option<(u64, bool)> {
     let claimed = outcome.claimed_bytes;
     if verdict == Verdict::Genuine {
         return Some((claimed, false));
@@ -177,16 +184,16 @@ fn held(outcome: &CapacityOutcome, verdict: Verdict, in_free_space: bool) -> Opt
     if !verdict.is_short() {
         return None;
     }
-    let right_bytes = outcome.first.as_written.saturating_mul(BLOCK_BYTES);
+    let correct_bytes = outcome.first.as_written.saturating_mul(BLOCK_BYTES);
     if let Some(bytes) =
         outcome.wraps_after_bytes.filter(|_| verdict == Verdict::Wraps && !in_free_space)
     {
         // More correct blocks than one turn has: addresses do not wrap regularly, so the size is unknown.
-        return (right_bytes <= bytes).then_some((bytes.min(claimed), false));
+        return (correct_bytes <= bytes).then_some((bytes.min(claimed), false));
     }
     // A failure from the first byte on is a defect during the test, or bad blocks: it is not a boundary.
     if verdict == Verdict::Refuses && outcome.held_bytes == Some(0) {
-        return (right_bytes > 0).then(|| (shares(outcome, verdict).0, true));
+        return (correct_bytes > 0).then(|| (capacity_by_share(outcome, verdict).0, true));
     }
     if let Some(held) = outcome.held_bytes {
         return Some((held, false));
@@ -195,7 +202,7 @@ fn held(outcome: &CapacityOutcome, verdict: Verdict, in_free_space: bool) -> Opt
     if verdict == Verdict::Wraps {
         return None;
     }
-    Some((shares(outcome, verdict).0, true))
+    Some((capacity_by_share(outcome, verdict).0, true))
 }
 
 fn wrong_example(outcome: &CapacityOutcome, verdict: Verdict) -> Option<assay_load::WrongBlock> {

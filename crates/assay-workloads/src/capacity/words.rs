@@ -5,7 +5,7 @@ use assay_load::{CapacityOutcome, Seen, WrongBlock};
 
 use super::{CapacityDetail, DetectionLimit, Finding, Verdict};
 
-const WAY_ON: &str = "Test the drive as a device, with direct I/O, on the computer to which the drive is attached \
+const ADVICE: &str = "Test the drive as a device, with direct I/O, on the computer to which the drive is attached \
                       (this destroys the data on the drive).";
 
 fn blocks(count: u64) -> String {
@@ -13,14 +13,14 @@ fn blocks(count: u64) -> String {
 }
 
 /// A bound in percent, rounded up to two digits.
-fn at_most(share: f64) -> String {
+fn bound_words(share: f64) -> String {
     let percent = (100.0 * share).max(1e-9);
     let unit = 10_f64.powi(percent.log10().floor() as i32 - 1);
     format!("{}%", show::three_digits((percent / unit).ceil() * unit))
 }
 
 /// A capacity in decimal and binary units: `64.0 GB (59.6 GiB)`.
-fn sold(bytes: u64) -> String {
+fn capacity_words(bytes: u64) -> String {
     let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB")];
     let largest = units.into_iter().find(|(unit, _)| bytes as f64 >= *unit);
     largest.map_or_else(
@@ -31,16 +31,16 @@ fn sold(bytes: u64) -> String {
     )
 }
 
-pub(crate) fn answer(detail: &CapacityDetail, found: &Finding) -> String {
+pub(crate) fn verdict_words(detail: &CapacityDetail, found: &Finding) -> String {
     let outcome = &detail.outcome;
-    let (claimed, first) = (sold(outcome.claimed_bytes), outcome.first);
+    let (claimed, first) = (capacity_words(outcome.claimed_bytes), outcome.first);
     let whose = if detail.in_free_space { "The free space" } else { "The device" };
     let claims = if detail.in_free_space {
         format!("The filesystem reports {claimed} free")
     } else {
         format!("It claims {claimed}")
     };
-    let looked_at = format!("{} of 4 KiB", blocks(first.all()));
+    let tested = format!("{} of 4 KiB", blocks(first.all()));
     let (all, again) = (outcome.again.all(), outcome.again.wrong());
     match found.verdict {
         Verdict::Genuine if outcome.shape.full && !outcome.cut_short => format!(
@@ -49,49 +49,49 @@ pub(crate) fn answer(detail: &CapacityDetail, found: &Finding) -> String {
         Verdict::Genuine => {
             let missed = found.limit.scattered_95_bytes;
             format!(
-                "All {looked_at} tested (of {claimed}) were intact: at most {} of the capacity ({}) is bad (95% \
+                "All {tested} tested (of {claimed}) were intact: at most {} of the capacity ({}) is bad (95% \
                  confidence).",
-                at_most(missed as f64 / outcome.claimed_bytes.max(1) as f64),
+                bound_words(missed as f64 / outcome.claimed_bytes.max(1) as f64),
                 show::bytes(missed)
             )
         }
         Verdict::Inconclusive => format!(
-            "Inconclusive: memory may have served the reads ({}). All {looked_at} tested were intact, but Assay may \
-             not have read the medium. {WAY_ON}",
+            "Inconclusive: memory may have served the reads ({}). All {tested} tested were intact, but Assay may \
+             not have read the medium. {ADVICE}",
             found.not_told.as_deref().unwrap_or("the source of the data is unknown")
         ),
         Verdict::Unstable => format!(
-            "{whose} is unreliable: {} of {looked_at} were wrong, but intact after Assay rewrote {}. This does \
+            "{whose} is unreliable: {} of {tested} were wrong, but intact after Assay rewrote {}. This does \
              not indicate a fake capacity, but do not trust the device.",
             show::count(first.wrong()),
             show::count(all)
         ),
         Verdict::Damaged => format!(
-            "{whose} flips bits: {} of {looked_at} had flipped bits, and {again} of {all} had flipped bits again \
+            "{whose} flips bits: {} of {tested} had flipped bits, and {again} of {all} had flipped bits again \
              after a rewrite. The device is worn or faulty; this does not indicate a fake capacity.",
             show::count(first.wrong())
         ),
         verdict => format!(
             "{whose} does not have the claimed capacity. {claims}, {}{}; {again} of {all} wrong blocks were wrong \
              again after a rewrite.",
-            how_much(found, outcome),
-            example(verdict, found.example, outcome.refused.as_deref())
+            usable_words(found, outcome),
+            example_words(verdict, found.example, outcome.refused.as_deref())
         ),
     }
 }
 
 /// Text on further checks besides the reported one; `held` is their smallest and largest result.
-pub(super) fn of_several(looks: &[(&CapacityDetail, Finding)], held: Option<[u64; 2]>) -> String {
-    let Some(((_, first), others)) = looks.split_first().filter(|(_, others)| !others.is_empty())
-    else {
+pub(super) fn passes_words(looks: &[(&CapacityDetail, Finding)], held: Option<[u64; 2]>) -> String {
+    let [(_, first), others @ ..] = looks else { return String::new() };
+    if others.is_empty() {
         return String::new();
-    };
+    }
     let count = looks.len();
     match held {
         Some([least, most]) if least < most => format!(
             " This is the worst of {count} passes, which found capacities of {} to {}.",
-            sold(least),
-            sold(most)
+            capacity_words(least),
+            capacity_words(most)
         ),
         _ if others.iter().all(|(_, other)| other.verdict == first.verdict) => {
             format!(" All {count} passes agree.")
@@ -100,27 +100,27 @@ pub(super) fn of_several(looks: &[(&CapacityDetail, Finding)], held: Option<[u64
     }
 }
 
-fn how_much(found: &Finding, outcome: &CapacityOutcome) -> String {
+fn usable_words(found: &Finding, outcome: &CapacityOutcome) -> String {
     let what = if found.verdict == Verdict::LosesRewrites { "stores rewrites in" } else { "holds" };
-    match (found.held_bytes, found.held_ci95_bytes) {
-        (Some(_), Some([low, high])) => format!(
-            "but {what} {} to {} (95% CI), with losses scattered over the device",
-            sold(low),
-            sold(high)
-        ),
-        (Some(bytes), None) => format!("but {what} about {}", sold(bytes)),
-        (None, _) if found.verdict == Verdict::Refuses => format!(
-            "but stopped responding after {} of writes; the usable capacity is unknown",
-            sold(outcome.written.0)
-        ),
-        (None, _) if outcome.shape.full && outcome.wraps_after_bytes.is_some() => {
-            "but maps addresses to wrong blocks; the usable capacity is unknown".to_owned()
+    let Some(bytes) = found.held_bytes else {
+        if found.verdict == Verdict::Refuses {
+            let written = capacity_words(outcome.written.0);
+            return format!(
+                "but stopped responding after {written} of writes; the usable capacity is unknown"
+            );
         }
-        (None, _) => "but has less; use --capacity=full to measure the usable capacity".to_owned(),
-    }
+        if outcome.shape.full && outcome.wraps_after_bytes.is_some() {
+            return "but maps addresses to wrong blocks; the usable capacity is unknown".to_owned();
+        }
+        return "but has less; use --capacity=full to measure the usable capacity".to_owned();
+    };
+    let Some([low, high]) = found.held_ci95_bytes.map(|ends| ends.map(capacity_words)) else {
+        return format!("but {what} about {}", capacity_words(bytes));
+    };
+    format!("but {what} {low} to {high} (95% CI), with losses scattered over the device")
 }
 
-fn example(verdict: Verdict, example: Option<WrongBlock>, refused: Option<&str>) -> String {
+fn example_words(verdict: Verdict, example: Option<WrongBlock>, refused: Option<&str>) -> String {
     let Some(WrongBlock { at_bytes, seen }) = example else {
         return format!(" ({})", verdict.words());
     };
@@ -143,10 +143,10 @@ fn example(verdict: Verdict, example: Option<WrongBlock>, refused: Option<&str>)
     }
 }
 
-pub(super) fn limits(detail: &CapacityDetail, found: &Finding) -> String {
+pub(super) fn limit_words(detail: &CapacityDetail, found: &Finding) -> String {
     let outcome = &detail.outcome;
     let claimed = outcome.claimed_bytes.max(1) as f64;
-    let share = |bytes: u64| at_most(bytes as f64 / claimed);
+    let share = |bytes: u64| bound_words(bytes as f64 / claimed);
     let mut limits = Vec::new();
     if outcome.cut_short {
         limits.push("The trial ended before Assay had tested all blocks.".to_owned());
@@ -154,7 +154,7 @@ pub(super) fn limits(detail: &CapacityDetail, found: &Finding) -> String {
     if found.not_told.is_some() {
         limits.push("The smallest detectable loss is therefore unknown.".to_owned());
     } else {
-        would_have_found(outcome, &found.limit, &share, &mut limits);
+        add_detection_limits(outcome, &found.limit, &share, &mut limits);
     }
     if let Some(note) = &outcome.note {
         limits.push(format!("Note: {note}."));
@@ -162,7 +162,7 @@ pub(super) fn limits(detail: &CapacityDetail, found: &Finding) -> String {
     limits.join(" ")
 }
 
-fn would_have_found(
+fn add_detection_limits(
     outcome: &CapacityOutcome,
     limit: &DetectionLimit,
     share: &dyn Fn(u64) -> String,
@@ -217,17 +217,17 @@ mod tests {
     use super::*;
 
     fn said(detail: &CapacityDetail) -> String {
-        answer(detail, &judge_look(detail, Some(&Between::Nothing)))
+        verdict_words(detail, &judge_look(detail, Some(&Between::Nothing)))
     }
 
     #[test]
     fn sizes_are_told_as_they_are_sold_and_as_they_are_counted() {
-        assert_eq!(sold(64_000_000_000), "64 GB (59.6 GiB)");
-        assert_eq!(sold(1_000_000_000_000), "1 TB (931 GiB)");
-        assert_eq!(sold(999_999_999_999), "1000 GB (931 GiB)");
-        assert_eq!(sold(1_000_000), "1 MB (977 KiB)");
-        assert_eq!(sold(999_999), "977 KiB");
-        assert_eq!(sold(1_000_000_000), "1 GB (954 MiB)");
+        assert_eq!(capacity_words(64_000_000_000), "64 GB (59.6 GiB)");
+        assert_eq!(capacity_words(1_000_000_000_000), "1 TB (931 GiB)");
+        assert_eq!(capacity_words(999_999_999_999), "1000 GB (931 GiB)");
+        assert_eq!(capacity_words(1_000_000), "1 MB (977 KiB)");
+        assert_eq!(capacity_words(999_999), "977 KiB");
+        assert_eq!(capacity_words(1_000_000_000), "1 GB (954 MiB)");
     }
 
     #[test]
@@ -246,7 +246,7 @@ mod tests {
         own.outcome.cut_short = true;
         assert!(said(&own).starts_with("All 2,560 blocks"), "{}", said(&own));
         let between = Between::Memory("loop0 goes through the page cache".to_owned());
-        let memory = answer(&own, &judge_look(&own, Some(&between)));
+        let memory = verdict_words(&own, &judge_look(&own, Some(&between)));
         assert!(
             memory.starts_with("Inconclusive: memory may have served the reads (loop0 goes"),
             "{memory}"

@@ -26,7 +26,7 @@ const FIRST_STARTS: u64 = 5;
 const MOST_STARTS: u64 = 50;
 /// Divisor: shell-only starts take at most this fraction of the runs' time, except the first ones.
 const STARTS_SHARE: u64 = 10;
-/// The variable that pads the environment, and its maximum bytes.
+/// A variable of random length for each run: the size of the environment affects its time.
 const PADDING: &str = "ASSAY_PADDING";
 const MOST_PADDING_BYTES: u64 = 4096;
 /// Number of lines to report of a program's error output.
@@ -75,6 +75,7 @@ impl Break {
     }
 }
 
+/// Whether the user stopped the work; the error is that of a failure.
 fn is_stopped(done: Result<(), Break>) -> Result<bool, String> {
     match done {
         Ok(()) => Ok(false),
@@ -90,25 +91,26 @@ impl From<String> for Break {
 }
 
 pub(super) fn run(planned: &CommandPlan, run: &Run<'_>) -> Result<RunResult, String> {
-    let mut course = CommandTrial::new(planned, run)?;
-    let stopped = is_stopped(course.in_tree(CommandTrial::run_trial))?;
-    let elapsed_ns = course.elapsed_ns();
-    Ok(course.tally.into_result(planned, elapsed_ns, stopped))
+    let mut trial = CommandTrial::new(planned, run)?;
+    let stopped = is_stopped(trial.with_tree(CommandTrial::run_trial))?;
+    let elapsed_ns = trial.elapsed_ns();
+    Ok(trial.tally.into_result(planned, elapsed_ns, stopped))
 }
 
-pub(super) fn once(planned: &CommandPlan, run: &Run<'_>) -> Result<u64, String> {
-    let mut course = CommandTrial::new(planned, run)?;
-    is_stopped(course.in_tree(CommandTrial::run_first))?;
-    Ok(course.tally.wall_ns().max(1))
+/// Runs the command once, with its setup; returns its nanoseconds, including the start of the shell.
+pub(super) fn pilot(planned: &CommandPlan, run: &Run<'_>) -> Result<u64, String> {
+    let mut trial = CommandTrial::new(planned, run)?;
+    is_stopped(trial.with_tree(CommandTrial::run_first))?;
+    Ok(trial.tally.wall_ns().max(1))
 }
 
-/// Runs the preparing line again; returns it unless there is none or the user stops.
+/// Runs the `setup` line again; returns the line, or `None` without one or if the user stops.
 pub(super) fn ready_again(planned: &CommandPlan, run: &Run<'_>) -> Result<Option<String>, String> {
     if planned.setup.is_none() {
         return Ok(None);
     }
-    let mut course = CommandTrial::new(planned, run)?;
-    let stopped = is_stopped(course.in_tree(CommandTrial::set_up_once))?;
+    let mut trial = CommandTrial::new(planned, run)?;
+    let stopped = is_stopped(trial.with_tree(CommandTrial::set_up_once))?;
     Ok(planned.setup.clone().filter(|_| !stopped))
 }
 
@@ -121,7 +123,6 @@ struct CommandTrial<'a> {
     readers: Vec<OutputReader>,
     /// Values of the placeholders that only a trial knows.
     levels: Levels,
-    /// Whether lines run in the tree created for them.
     is_in_tree: bool,
 }
 
@@ -164,11 +165,11 @@ impl<'a> CommandTrial<'a> {
     }
 
     /// Works in a new tree, and always removes the tree.
-    fn in_tree(&mut self, work: fn(&mut Self) -> Result<(), Break>) -> Result<(), Break> {
+    fn with_tree(&mut self, work: fn(&mut Self) -> Result<(), Break>) -> Result<(), Break> {
         let Some(tree) = &self.planned.tree else { return work(self) };
-        let made = self.create_tree(tree);
-        self.is_in_tree = made.is_ok();
-        let done = made.and_then(|()| work(self)).map_err(|why| self.explain_full_disk(why));
+        let created = self.create_tree(tree);
+        self.is_in_tree = created.is_ok();
+        let done = created.and_then(|()| work(self)).map_err(|why| self.explain_full_disk(why));
         self.is_in_tree = false;
         let removed = self.remove_tree(matches!(done, Err(Break::Stopped)));
         done.and(removed)
@@ -176,13 +177,13 @@ impl<'a> CommandTrial<'a> {
 
     fn create_tree(&mut self, tree: &SourceTree) -> Result<(), Break> {
         let (system, path) = (self.run.system, self.run.path);
-        if tree::is_left(system, path)? {
-            self.run_aside("removing the tree:", &tree::removing(), None, self.run.stop)?;
+        if tree::check_left(system, path)? {
+            self.run_aside("removing the tree:", &tree::removal_line(), None, self.run.stop)?;
         }
-        if let Some(reason) = tree.lacks_room(system, path) {
+        if let Some(reason) = tree.space_shortage(system, path) {
             return Err(Break::Failed(reason));
         }
-        for line in tree.making(&own_program(system)?) {
+        for line in tree.creation_lines(&own_program(system)?) {
             self.run_aside("creating the tree:", &line, None, self.run.stop)?;
         }
         Ok(())
@@ -190,29 +191,26 @@ impl<'a> CommandTrial<'a> {
 
     /// Removes the tree, even a partial one, but no other directory of that name.
     fn remove_tree(&mut self, stopped: bool) -> Result<(), Break> {
-        if !tree::is_left(self.run.system, self.run.path).unwrap_or(false) {
+        if !tree::check_left(self.run.system, self.run.path).unwrap_or(false) {
             return Ok(());
         }
-        self.finish("removing the tree:", &tree::removing(), stopped)
+        self.run_cleanup("removing the tree:", &tree::removal_line(), stopped)
     }
 
     /// Adds the free space to a failure reason if there is almost none.
     fn explain_full_disk(&self, why: Break) -> Break {
-        let left = self.run.system.space(self.run.path).map(|space| space.available_bytes);
-        match (why, left) {
-            (Break::Failed(reason), Ok(left)) if left < NO_ROOM_BYTES => Break::Failed(format!(
-                "{} is full ({} free): {reason}",
-                self.run.path.display(),
-                show::bytes(left)
-            )),
-            (why, _) => why,
+        let Ok(space) = self.run.system.space(self.run.path) else { return why };
+        if space.available_bytes >= NO_ROOM_BYTES {
+            return why;
         }
+        let free = show::bytes(space.available_bytes);
+        why.prefix(&format!("{} is full ({free} free)", self.run.path.display()))
     }
 
     fn run_first(&mut self) -> Result<(), Break> {
         self.set_up_once()?;
         self.set_up()?;
-        self.once()
+        self.run_once()
     }
 
     fn set_up_once(&mut self) -> Result<(), Break> {
@@ -231,21 +229,25 @@ impl<'a> CommandTrial<'a> {
             self.start_shell()?;
         }
         loop {
-            self.once()?;
+            self.run_once()?;
             if self.planned.runs_per_trial == Some(self.tally.runs())
                 || self.elapsed_ns() >= self.run.time_ns
             {
                 return Ok(());
             }
-            let shell = &self.tally.shell;
-            let spent_ns = shell.sum_ns.saturating_mul(STARTS_SHARE);
-            let due = shell.count < MOST_STARTS && spent_ns < self.tally.wall_ns();
-            if self.planned.shell && due {
+            if self.planned.shell && self.is_start_due() {
                 self.start_shell()?;
             }
         }
     }
 
+    fn is_start_due(&self) -> bool {
+        let shell = &self.tally.shell;
+        shell.count < MOST_STARTS
+            && shell.sum_ns.saturating_mul(STARTS_SHARE) < self.tally.wall_ns()
+    }
+
+    /// Measures a start of the shell alone, which is subtracted from each run.
     fn start_shell(&mut self) -> Result<(), Break> {
         let executed = self.execute("", &RunOptions::silent(None, self.run.stop).counted())?;
         check_exit(&executed, "the empty shell command", false, None)?;
@@ -254,15 +256,16 @@ impl<'a> CommandTrial<'a> {
         Ok(())
     }
 
-    fn once(&mut self) -> Result<(), Break> {
-        // Nothing to clean up before the first run.
+    /// Prepares, runs and cleans up, even if the run failed.
+    fn run_once(&mut self) -> Result<(), Break> {
+        // Before the preparation, there is nothing to clean up.
         if self.run.stop.load(Ordering::Relaxed) {
             return Err(Break::Stopped);
         }
         let count = self.tally.runs() + 1;
         let done = self.prepare().and_then(|()| self.run_measured(count));
         let Some(text) = &self.planned.conclude else { return done };
-        let concluded = self.finish("conclude", text, matches!(done, Err(Break::Stopped)));
+        let concluded = self.run_cleanup("conclude", text, matches!(done, Err(Break::Stopped)));
         done.and(concluded)
     }
 
@@ -271,7 +274,7 @@ impl<'a> CommandTrial<'a> {
             self.run_aside("prepare", text, None, self.run.stop)?;
         }
         if self.planned.drop_caches {
-            self.tally.emptied(emptied::empty(self.run.system)?);
+            self.tally.add_emptied(emptied::empty(self.run.system)?);
             return Ok(());
         }
         if self.is_in_tree {
@@ -284,18 +287,18 @@ impl<'a> CommandTrial<'a> {
         let planned = self.planned;
         let timeout = planned.timeout_ns.map(Duration::from_nanos);
         let before = self.stamps();
-        let how = self.heard(RunOptions::silent(timeout, self.run.stop).counted());
-        let executed = self.execute(&planned.run, &how)?;
+        let options = self.with_output(RunOptions::silent(timeout, self.run.stop).counted());
+        let executed = self.execute(&planned.run, &options)?;
         let what = format!("run {count} of {}", planned.quoted());
         check_exit(&executed, &what, planned.ignore_failure, timeout)?;
-        let taken = self.take_output(&executed, &before).map_err(|why| why.prefix(&what))?;
+        let output = self.read_output(&executed, &before).map_err(|why| why.prefix(&what))?;
         self.tally.add(&executed);
-        self.tally.add_output(taken);
+        self.tally.add_output(output);
         Ok(())
     }
 
     /// Always runs a line, but with a short limit after a stop request.
-    fn finish(&mut self, name: &str, text: &str, stopped: bool) -> Result<(), Break> {
+    fn run_cleanup(&mut self, name: &str, text: &str, stopped: bool) -> Result<(), Break> {
         let never = AtomicBool::new(false);
         let stop = if stopped { &never } else { self.run.stop };
         self.run_aside(name, text, stopped.then_some(LAST_CLEANUP), stop)
@@ -313,13 +316,13 @@ impl<'a> CommandTrial<'a> {
         check_exit(&executed, &format!("{name} `{text}`"), false, timeout)
     }
 
-    fn execute(&mut self, text: &str, how: &RunOptions<'_>) -> Result<Executed, Break> {
-        if how.stop.load(Ordering::Relaxed) {
+    fn execute(&mut self, text: &str, options: &RunOptions<'_>) -> Result<Executed, Break> {
+        if options.stop.load(Ordering::Relaxed) {
             return Err(Break::Stopped);
         }
-        let text = line::filled(text, &self.levels);
+        let text = line::fill(text, &self.levels);
         // Lines that create, read and remove a tree need the shell.
-        let shell = how.shell || self.planned.shell || self.planned.tree.is_some();
+        let shell = options.shell || self.planned.shell || self.planned.tree.is_some();
         let words = line::words(&text, shell)?;
         let place = self.work_directory();
         let padding = "x".repeat(self.padding.below(MOST_PADDING_BYTES) as usize);
@@ -333,12 +336,12 @@ impl<'a> CommandTrial<'a> {
             environment: &environment,
             caller: self.run.caller,
             input: input.as_deref(),
-            timeout: how.timeout,
-            stop: how.stop,
+            timeout: options.timeout,
+            stop: options.stop,
             memory: None,
-            heard_bytes: how.heard_bytes,
-            hashed: how.hashed,
-            counted: how.counted,
+            heard_bytes: options.heard_bytes,
+            hashed: options.hashed,
+            counted: options.counted,
         };
         let executed = self.run.system.execute(&execution);
         executed.map_err(|error| Break::Failed(format!("`{text}`: {error}")))
@@ -359,7 +362,7 @@ fn check_exit(
                 format!(" within {}", Time(limit.as_nanos() as u64))
             });
             return Err(Break::Failed(format!(
-                "{what} did not finish{limit}; Assay killed it and its child processes"
+                "{what} did not run_cleanup{limit}; Assay killed it and its child processes"
             )));
         }
         Ending::Exited(_) | Ending::Signalled(_) if ignore_failure => return Ok(()),

@@ -6,7 +6,7 @@ use assay_core::quantity::units::show;
 use assay_machine::system::execute::{Counting, PeakBy};
 use serde::{Deserialize, Serialize};
 
-use crate::command::readings::{ImportEvidence, READ_BYTES};
+use crate::command::readings::{ImportEvidence, READ_BYTES, last_bytes};
 use crate::measured::{Counts, OwnMetric};
 
 /// Limit on runs per trial with stored times; later ones only count in the sums.
@@ -33,10 +33,9 @@ pub struct OutputTail {
 impl OutputTail {
     /// Stores the last bytes of the part of the output that was read.
     pub(super) fn new(file: Option<String>, read: &str, bytes: u64, most: usize) -> Self {
-        let from = read.len().saturating_sub(most);
-        let from = (from..=read.len()).find(|at| read.is_char_boundary(*at)).unwrap_or(read.len());
-        let is_cut = from > 0 || bytes > READ_BYTES;
-        Self { file, bytes, text: read[from..].to_owned(), is_cut }
+        let text = last_bytes(read, most);
+        let is_cut = text.len() < read.len() || bytes > READ_BYTES;
+        Self { file, bytes, text: text.to_owned(), is_cut }
     }
 
     pub(super) fn words(&self) -> Option<String> {
@@ -51,7 +50,7 @@ pub struct CommandDetail {
     pub runs: u64,
     /// Nanoseconds of the first thousand runs in order, including the start of the shell.
     pub wall_ns: Vec<u64>,
-    /// The longest and the shortest run, nanoseconds.
+    /// The shortest and the longest run, nanoseconds.
     pub span_ns: [u64; 2],
     /// Nanoseconds subtracted per run: the shell's shortest start (in older results, the mean).
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -7,14 +7,13 @@ use assay_machine::system::Executed;
 use assay_machine::system::execute::{Counting, Happened};
 
 /// From this share of the time on, a count is considered complete.
-const WHOLE: f64 = 0.99;
+const COMPLETE_SHARE: f64 = 0.99;
 
 // Reads from storage depend on caches, not on clock rates.
 const MINOR_FAULTS: Metric = lower("minor_faults", "minor page faults",
     "page faults without storage reads of a run and its children, mean of a trial's runs, excluding the shell",
 )
 .traffic();
-
 const MAJOR_FAULTS: Metric = lower("major_faults", "major page faults",
     "page faults with storage reads of a run and its children, mean of a trial's runs, excluding the shell",
 )
@@ -26,25 +25,21 @@ const VOLUNTARY: Metric = lower("voluntary_switches", "voluntary switches",
     "voluntary context switches of a run and its children, mean of a trial's runs, excluding the shell",
 )
 .may_be_zero();
-
 const INVOLUNTARY: Metric = lower("involuntary_switches", "involuntary switches",
     "involuntary context switches of a run and its children, mean of a trial's runs, excluding the shell",
 )
 .may_be_zero();
-
 const INSTRUCTIONS: Metric = lower(
     "instructions",
     "instructions",
     "instructions of a run and its children, mean of a trial's runs, excluding the shell",
 )
 .traffic();
-
 const CYCLES: Metric = lower(
     "cycles",
     "CPU cycles",
     "CPU cycles of a run and its children, mean of a trial's runs, excluding the shell",
 );
-
 const CACHE_MISSES: Metric = lower(
     "cache_misses",
     "cache misses",
@@ -55,9 +50,9 @@ pub(super) const METRICS: &[Metric] =
     &[MINOR_FAULTS, MAJOR_FAULTS, VOLUNTARY, INVOLUNTARY, INSTRUCTIONS, CYCLES, CACHE_MISSES];
 
 /// Why trials of older versions lack a metric.
-pub(super) fn untold(metric: &str) -> Option<String> {
-    let is_own = METRICS.iter().any(|known| known.name == metric);
-    is_own.then(|| "not counted by the Assay version that ran the trial".to_owned())
+pub(super) fn missing_in_old_result(metric: &str) -> Option<String> {
+    let is_event = METRICS.iter().any(|known| known.name == metric);
+    is_event.then(|| "not counted by the Assay version that ran the trial".to_owned())
 }
 
 /// The sum of an amount over all runs; absent if a run lacks it.
@@ -133,7 +128,7 @@ pub(super) fn notes(how: Option<Counting>) -> impl Iterator<Item = &'static str>
         "instructions, cycles and cache misses exclude the kernel; to include it, run as root or set \
          kernel.perf_event_paranoid to 1 or lower",
     );
-    let scaled = how.is_some_and(|how| how.share < WHOLE).then_some(
+    let scaled = how.is_some_and(|how| how.share < COMPLETE_SHARE).then_some(
         "instructions, cycles or cache misses were counted for part of the time and scaled up, because other programs \
          use the counters or only some CPUs have them",
     );
@@ -232,7 +227,7 @@ mod tests {
 
     #[test]
     fn of_older_results_it_is_told_why_there_are_none() {
-        assert!(METRICS.iter().all(|own| untold(own.name).is_some()));
-        assert_eq!(untold("read_bytes"), None);
+        assert!(METRICS.iter().all(|own| missing_in_old_result(own.name).is_some()));
+        assert_eq!(missing_in_old_result("read_bytes"), None);
     }
 }

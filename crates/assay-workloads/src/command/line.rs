@@ -17,17 +17,21 @@ fn is_of_shell(before: &str) -> bool {
 
 /// Replaces each `{NAME}` of a factor by its level, from left to right, without recursion. Other braces remain, and so
 /// does `${NAME}`, a shell variable.
-pub(super) fn filled(text: &str, levels: &Levels) -> String {
+pub(super) fn fill(text: &str, levels: &Levels) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find('{') {
         let (before, from) = rest.split_at(start);
         out.push_str(before);
         let end = from.find('}').filter(|_| !is_of_shell(before));
-        let named = end.and_then(|end| Some((levels.get(&from[1..end])?, end)));
-        let (put, taken) = named.map_or(("{", 1), |(level, end)| (level.as_str(), end + 1));
-        out.push_str(put);
-        rest = &from[taken..];
+        let level = end.and_then(|end| levels.get(&from[1..end]));
+        if let (Some(end), Some(level)) = (end, level) {
+            out.push_str(level);
+            rest = &from[end + 1..];
+        } else {
+            out.push('{');
+            rest = &from[1..];
+        }
     }
     out + rest
 }
@@ -66,7 +70,7 @@ mod tests {
             ("$${jobs} ${jobs}{jobs}", "$$8 ${jobs}8"),
             ("", ""),
         ] {
-            assert_eq!(filled(text, &levels), wanted);
+            assert_eq!(fill(text, &levels), wanted);
         }
         assert!(names("make -j{jobs}", "jobs") && !names("make -jobs", "jobs"));
         assert!(names("${jobs} {jobs}", "jobs") && !names("make -j${jobs}", "jobs"));

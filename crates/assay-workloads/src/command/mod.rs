@@ -53,42 +53,35 @@ const COUNTED: Time = Time(86_400_000_000_000);
 
 pub(super) const DURATION: Metric =
     lower("duration_s", "time", "mean duration of the runs of a trial, excluding shell startup");
-
 const SHORTEST: Metric = lower(
     "duration_min_s",
     "shortest time",
     "shortest duration of a run in a trial, excluding shell startup",
 );
-
 const LONGEST: Metric = lower(
     "duration_max_s",
     "longest time",
     "longest duration of a run in a trial, excluding shell startup",
 );
-
 const USER: Metric = lower(
     "user_s",
     "user time",
     "user CPU time of a run and its children, mean of a trial's runs, excluding the shell",
 );
-
 const SYSTEM: Metric = lower(
     "system_s",
     "system time",
     "system CPU time of a run and its children, mean of a trial's runs, excluding the shell",
 );
-
 const PEAK_MEMORY: Metric =
     lower("peak_memory_bytes", "peak memory", "peak memory of a run, maximum of a trial's runs")
         .amount();
-
 const READ: Metric = lower(
     "read_bytes",
     "bytes from storage",
     "bytes read from storage per run, mean of a trial's runs",
 )
 .traffic();
-
 const WRITTEN: Metric = lower(
     "write_bytes",
     "bytes to storage",
@@ -101,10 +94,11 @@ impl CommandSpec {
         Self { run: run.to_owned(), ..Self::default() }
     }
 
+    /// All texts that may contain placeholders, except those of `parse` and `same_output`.
     fn lines(&self) -> impl Iterator<Item = &str> {
-        let rest = [&self.prepare, &self.conclude, &self.input, &self.trial_setup, &self.setup];
-        let rest = rest.into_iter().flatten().chain(self.commands.values()).map(String::as_str);
-        [self.run.as_str()].into_iter().chain(rest)
+        let optional = [&self.prepare, &self.conclude, &self.input, &self.trial_setup, &self.setup];
+        let others = optional.into_iter().flatten().chain(self.commands.values());
+        [&self.run].into_iter().chain(others).map(String::as_str)
     }
 
     fn set_line(&mut self, level: &str) {
@@ -112,12 +106,11 @@ impl CommandSpec {
         self.run = line.to_owned();
     }
 
-    fn side(&self) -> Result<Option<Revision>, String> {
+    /// The commit at the level of its arm; `None` without a repository.
+    fn revision(&self) -> Result<Option<Revision>, String> {
         let Some(repository) = &self.repository else { return Ok(None) };
-        let level = self
-            .levels
-            .get(REVISION)
-            .ok_or_else(|| format!("no revision of {repository} to run"))?;
+        let no_level = || format!("no revision of {repository} to run");
+        let level = self.levels.get(REVISION).ok_or_else(no_level)?;
         let commit = self.commits.get(level).ok_or_else(|| {
             format!("no commit in {repository} matches {}", outside::spelled(level))
         })?;
@@ -140,36 +133,39 @@ impl CommandSpec {
     }
 
     pub(super) fn may_report(&self, metric: &str) -> bool {
-        let tells = |reading: &ParseSpec| {
+        // The metrics of a format depend on the output.
+        self.parse.iter().any(|reading| {
             reading.format.is_some() || reading.metrics().iter().any(|other| other == metric)
-        };
-        self.parse.iter().any(tells)
+        })
     }
 
-    fn filled(&self, text: &str) -> String {
+    /// Replaces the placeholders in a text.
+    fn fill(&self, text: &str) -> String {
         let mut levels = self.levels.clone();
         if let Some(jobs) = self.jobs {
             levels.entry(JOBS.to_owned()).or_insert_with(|| jobs.to_string());
         }
-        line::filled(text, &levels)
+        line::fill(text, &levels)
     }
 
-    fn filled_in(&self, reading: &ParseSpec) -> ParseSpec {
-        let from = reading.file.as_deref().map(|from| self.filled(from));
-        ParseSpec { file: from, ..reading.clone() }
+    fn fill_spec(&self, reading: &ParseSpec) -> ParseSpec {
+        let file = reading.file.as_deref().map(|file| self.fill(file));
+        ParseSpec { file, ..reading.clone() }
     }
 
-    fn filled_product(&self, product: &Produced) -> Produced {
+    fn fill_product(&self, product: &Produced) -> Produced {
         match product {
-            Produced::At(path) => Produced::At(self.filled(path)),
+            Produced::At(path) => Produced::At(self.fill(path)),
             Produced::Printed(_) => product.clone(),
         }
     }
 
-    fn given(&self) -> BTreeMap<String, String> {
-        let of =
-            |(name, level): (&String, &String)| Some((variable(name)?.to_owned(), level.clone()));
-        self.levels.iter().filter_map(of).collect()
+    /// The environment variables that factors set.
+    fn variables(&self) -> BTreeMap<String, String> {
+        let levels = self.levels.iter();
+        levels
+            .filter_map(|(name, level)| Some((variable(name)?.to_owned(), level.clone())))
+            .collect()
     }
 
     fn tree(&self) -> Option<SourceTree> {
@@ -214,12 +210,11 @@ impl CommandSpec {
             to.value(&format!("{path}/needs"), message, Some(hint.to_owned()));
         }
         let levels = study.factors.get("command");
-        let named = |name: &String| levels.is_some_and(|levels| levels.contains(name));
-        if let Some(name) = self.commands.keys().find(|name| !named(name)) {
-            let hint =
-                format!("add it below [factors]: command = [\"{}\"]", outside::spelled(name));
-            let message =
-                format!("{} is not a level of the factor command", outside::spelled(name));
+        let is_level = |name: &String| levels.is_some_and(|levels| levels.contains(name));
+        if let Some(name) = self.commands.keys().find(|name| !is_level(name)) {
+            let name = outside::spelled(name);
+            let hint = format!("add it below [factors]: command = [\"{name}\"]");
+            let message = format!("{name} is not a level of the factor command");
             to.key(&format!("{path}/commands"), message, Some(hint));
         }
     }
@@ -228,7 +223,7 @@ impl CommandSpec {
         let levels = study.factors.get(REVISION);
         if self.repository.is_none() {
             let alone = [("build", self.build.is_some()), ("commits", !self.commits.is_empty())];
-            let key = alone.into_iter().find(|(_, is_there)| *is_there).map(|(name, _)| name);
+            let key = alone.into_iter().find(|(_, is_set)| *is_set).map(|(name, _)| name);
             let at = key.map_or_else(|| path.to_owned(), |name| format!("{path}/{name}"));
             // A placeholder may have this name, too.
             if key.is_some() || (levels.is_some() && !self.names_factor(REVISION, study)) {
@@ -274,8 +269,8 @@ impl CommandSpec {
                 .to_owned();
             to.value(&format!("{path}/source"), message, Some(hint));
         }
-        let said = self.names_jobs() || study.factors.contains_key("command");
-        if self.jobs.is_some() && !said && !to.is_wrong(&format!("{path}/jobs")) {
+        let is_used = self.names_jobs() || study.factors.contains_key("command");
+        if self.jobs.is_some() && !is_used && !to.is_wrong(&format!("{path}/jobs")) {
             let hint = "example: run = \"make -j{jobs}\"".to_owned();
             to.key(&format!("{path}/jobs"), "no line contains {jobs}".to_owned(), Some(hint));
         }
@@ -286,13 +281,13 @@ impl CommandSpec {
         }
     }
 
-    fn planned(&self) -> Result<CommandPlan, String> {
-        let filled = |text: &Option<String>| text.as_deref().map(|text| self.filled(text));
+    fn make_plan(&self) -> Result<CommandPlan, String> {
+        let fill = |text: &Option<String>| text.as_deref().map(|text| self.fill(text));
         let planned = CommandPlan {
-            run: self.filled(&self.run),
-            prepare: filled(&self.prepare),
-            conclude: filled(&self.conclude),
-            input: filled(&self.input),
+            run: self.fill(&self.run),
+            prepare: fill(&self.prepare),
+            conclude: fill(&self.conclude),
+            input: fill(&self.input),
             drop_caches: self.drop_caches,
             shell: self.shell,
             ignore_failure: self.ignore_failure,
@@ -300,12 +295,12 @@ impl CommandSpec {
             runs_per_trial: self.runs_per_trial,
             tree: self.tree(),
             pass_env: self.pass_env.clone(),
-            trial_setup: filled(&self.trial_setup),
-            setup: filled(&self.setup),
-            variables: self.given(),
-            same_output: self.same_output.as_ref().map(|product| self.filled_product(product)),
-            parse: self.parse.iter().map(|reading| self.filled_in(reading)).collect(),
-            revision: self.side()?.map(Box::new),
+            trial_setup: fill(&self.trial_setup),
+            setup: fill(&self.setup),
+            variables: self.variables(),
+            same_output: self.same_output.as_ref().map(|product| self.fill_product(product)),
+            parse: self.parse.iter().map(|reading| self.fill_spec(reading)).collect(),
+            revision: self.revision()?.map(Box::new),
         };
         planned.check()?;
         Ok(planned)
@@ -369,8 +364,8 @@ impl WorkloadSpec for CommandSpec {
         {
             to.key(path, error, Some("quote the words as in a shell".to_owned()));
         }
-        let is_one = |name: &String| line::is_variable(name) && !is_secret(name);
-        if let Some(name) = self.pass_env.iter().find(|name| !is_one(name))
+        let is_allowed = |name: &String| line::is_variable(name) && !is_secret(name);
+        if let Some(name) = self.pass_env.iter().find(|name| !is_allowed(name))
             && !to.is_wrong(&format!("{path}/pass_env"))
         {
             let hint = "use variable names, such as \"CARGO_HOME\"".to_owned();
@@ -407,16 +402,16 @@ impl WorkloadSpec for CommandSpec {
     }
 
     fn plan(&self, _: &Offer<'_>) -> Result<(super::WorkPlan, Option<String>), String> {
-        Ok((self.planned()?.into(), None))
+        Ok((self.make_plan()?.into(), None))
     }
 
     /// One run: a missing or failing program is reported before the study begins.
     fn pilot(&self, run: &Run<'_>) -> Result<Option<u64>, String> {
-        course::once(&self.planned()?, run).map(Some)
+        course::pilot(&self.make_plan()?, run).map(Some)
     }
 
     fn costs_like(&self, other: &Work) -> bool {
-        let other = Self::of(other).map(Self::planned);
-        other.and_then(Result::ok).is_some_and(|other| self.planned() == Ok(other))
+        let other = Self::of(other).and_then(|other| other.make_plan().ok());
+        other.is_some_and(|other| self.make_plan() == Ok(other))
     }
 }

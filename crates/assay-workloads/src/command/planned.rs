@@ -54,17 +54,20 @@ pub struct CommandPlan {
 }
 
 impl CommandPlan {
+    /// Checks that every line has a program, and valid quotes if no shell reads it.
     pub(super) fn check(&self) -> Result<(), String> {
         let aside = [&self.prepare, &self.conclude, &self.trial_setup, &self.setup];
-        let lines = aside.into_iter().map(Option::as_ref).chain([Some(&self.run)]);
-        lines.flatten().try_for_each(|text| line::words(text, self.shell).map(drop))
+        for text in aside.into_iter().flatten().chain([&self.run]) {
+            line::words(text, self.shell)?;
+        }
+        Ok(())
     }
 
+    /// A line as a user runs it in the target's directory: in the source tree, if the plan has one.
     fn in_tree(&self, line: &str) -> String {
         if self.tree.is_some() { format!("cd {} && {line}", tree::NAME) } else { line.to_owned() }
     }
 
-    /// Short name: its line, quoted.
     pub(super) fn quoted(&self) -> String {
         format!("`{}`", self.run)
     }
@@ -85,8 +88,10 @@ impl PlannedWork for CommandPlan {
             None => "repeated until the end of the trial".to_owned(),
         };
         let mut text = self.quoted();
-        let primed = if self.drop_caches { "" } else { ", after Assay reads every file" };
-        text.extend(self.tree.as_ref().map(|tree| format!(" in {}{primed}", tree.words())));
+        if let Some(tree) = &self.tree {
+            let primed = if self.drop_caches { "" } else { ", after Assay reads every file" };
+            text = format!("{text} in {}{primed}", tree.words());
+        }
         text.extend(self.revision.as_ref().map(|revision| revision.words()));
         text.extend(self.variables.iter().map(|(name, level)| format!(", {name}={level}")));
         for (line, when) in [
@@ -96,10 +101,11 @@ impl PlannedWork for CommandPlan {
         ] {
             text.extend(line.iter().map(|line| format!(", {when}: `{line}`")));
         }
-        let mut text = format!("{text}, {way}, {cold}, {count}");
+        text = format!("{text}, {way}, {cold}, {count}");
         text.extend(self.parse.iter().map(|reading| format!(", parsing {}", reading.words())));
-        let same = self.same_output.as_ref().and_then(Produced::words);
-        text.extend(same.map(|what| format!(", requiring identical {what}")));
+        if let Some(product) = self.same_output.as_ref().and_then(Produced::words) {
+            text = format!("{text}, requiring identical {product}");
+        }
         text
     }
 
@@ -108,7 +114,7 @@ impl PlannedWork for CommandPlan {
     }
 
     fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
-        measured.value(metric).or_else(|| events::untold(metric).map(Err))
+        measured.value(metric).or_else(|| events::missing_in_old_result(metric).map(Err))
     }
 
     fn ready_again(&self, run: &Run<'_>) -> Result<Option<String>, String> {
@@ -140,11 +146,13 @@ impl PlannedWork for CommandPlan {
         if self.ignore_failure {
             words.push("--ignore-failure".to_owned());
         }
-        let emptied =
-            self.drop_caches.then_some("sync; echo 3 | sudo tee /proc/sys/vm/drop_caches");
-        let prime = self.tree.as_ref().map(|_| tree::PRIME);
-        let prepare: Vec<&str> =
-            self.prepare.as_deref().into_iter().chain(emptied).chain(prime).collect();
+        let mut prepare: Vec<&str> = self.prepare.as_deref().into_iter().collect();
+        if self.drop_caches {
+            prepare.push("sync; echo 3 | sudo tee /proc/sys/vm/drop_caches");
+        }
+        if self.tree.is_some() {
+            prepare.push(tree::PRIME);
+        }
         let options = [
             ("--prepare", (!prepare.is_empty()).then(|| self.in_tree(&prepare.join("; ")))),
             ("--conclude", self.conclude.as_deref().map(|line| self.in_tree(line))),
@@ -166,8 +174,8 @@ impl PlannedWork for CommandPlan {
             remarks.push("hyperfine does not read numbers from a program's output".to_owned());
         }
         if let Some(tree) = &self.tree {
-            words.extend(["--setup".to_owned(), tree.making("assay").join(" && ")]);
-            words.extend(["--cleanup".to_owned(), tree::removing()]);
+            words.extend(["--setup".to_owned(), tree.creation_lines("assay").join(" && ")]);
+            words.extend(["--cleanup".to_owned(), tree::removal_line()]);
         }
         words.push(self.in_tree(&self.run));
         if let Some(timeout) = self.timeout_ns {

@@ -2,7 +2,7 @@
 
 use assay_core::catalogue::keys::{Fields, Form, field, one_of};
 
-use crate::command::readings::{FORMATS, ParseSpec, compiled, slug};
+use crate::command::readings::{FORMATS, ParseSpec, compile, slug};
 use assay_core::outside;
 
 use crate::workload::Complaints;
@@ -52,7 +52,7 @@ pub static READS: Fields = Fields {
 };
 
 pub(super) fn complain(spec: &ParseSpec, path: &str, to: &mut dyn Complaints) {
-    let mut value = |key: &str, message: String, hint: &str| {
+    let mut report = |key: &str, message: String, hint: &str| {
         let path = format!("{path}/{key}");
         if !to.is_wrong(&path) {
             to.value(&path, message, Some(hint.to_owned()));
@@ -61,32 +61,32 @@ pub(super) fn complain(spec: &ParseSpec, path: &str, to: &mut dyn Complaints) {
     if let Some(format) = spec.format.as_ref().filter(|format| !FORMATS.contains(&format.as_str()))
     {
         let message = format!("unknown format \"{}\"", outside::spelled(format));
-        value("format", message, "see assay list importers; tables of trials are not supported");
+        report("format", message, "see assay list importers; tables of trials are not supported");
     }
-    if let Some(Err(error)) = spec.regex.as_deref().map(compiled) {
-        value("regex", error, "example: regex = '(?<ops>[0-9.]+) ops/s'");
+    if let Some(Err(error)) = spec.regex.as_deref().map(compile) {
+        report("regex", error, "example: regex = '(?<ops>[0-9.]+) ops/s'");
     }
     if spec.json_pointer.as_ref().is_some_and(|json| !json.is_empty() && !json.starts_with('/')) {
         let message = "a JSON pointer must begin with /".to_owned();
-        value("json_pointer", message, "write for example: json_pointer = \"/result/p99\"");
+        report("json_pointer", message, "write for example: json_pointer = \"/result/p99\"");
     }
     if spec.format.is_none() && spec.better.is_none() {
         let message = "no direction of the metric".to_owned();
-        value("better", message, "add better = \"higher\" or better = \"lower\"");
+        report("better", message, "add better = \"higher\" or better = \"lower\"");
     }
     let keys = [("name", spec.name.is_some()), ("unit", spec.unit.is_some())];
-    if let Some((key, _)) = keys.iter().find(|(_, is_there)| *is_there && spec.format.is_some()) {
-        value(key, format!("a format sets {key} itself"), &format!("remove {key}"));
+    if let Some((key, _)) = keys.iter().find(|(_, is_set)| *is_set && spec.format.is_some()) {
+        report(key, format!("a format sets {key} itself"), &format!("remove {key}"));
     }
     if spec.name.as_ref().is_some_and(|name| slug(name).is_empty()) {
-        value("name", "a name needs letters".to_owned(), "write for example: name = \"p99\"");
+        report("name", "a name needs letters".to_owned(), "write for example: name = \"p99\"");
     }
     if spec.name.is_some() && spec.metrics().len() > 1 {
         let message = "name does not work with several groups".to_owned();
-        value("name", message, "remove name, and name the groups in the pattern");
+        report("name", message, "remove name, and name the groups in the pattern");
     }
     if spec.file.as_ref().is_some_and(|from| from.starts_with('-') || from.contains('\0')) {
         let message = "file must be the path of a file".to_owned();
-        value("file", message, "write for example: file = \"result.json\"");
+        report("file", message, "write for example: file = \"result.json\"");
     }
 }

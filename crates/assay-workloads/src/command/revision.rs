@@ -27,10 +27,8 @@ impl Revision {
     }
 
     pub(super) fn words(&self) -> String {
-        let built = self.build.as_ref().map_or_else(String::new, |line| {
-            // It is created once, before the study.
-            format!(", built by `{line}`")
-        });
+        let built =
+            self.build.as_ref().map_or_else(String::new, |line| format!(", built by `{line}`"));
         format!(" in a tree of commit {} of {}{built}", self.commit, self.repository)
     }
 }
@@ -63,14 +61,14 @@ mod tests {
             commits: [("main".to_owned(), commit.clone())].into(),
             ..CommandSpec::new("true")
         };
-        assert!(asked.planned().unwrap_err().contains("no revision of /r"));
+        assert!(asked.make_plan().unwrap_err().contains("no revision of /r"));
         asked.levels.insert(REVISION.to_owned(), "other".to_owned());
-        assert!(asked.planned().unwrap_err().contains("no commit in /r matches other"));
+        assert!(asked.make_plan().unwrap_err().contains("no commit in /r matches other"));
         asked.levels.insert(REVISION.to_owned(), "main".to_owned());
-        let planned = asked.planned().unwrap();
+        let planned = asked.make_plan().unwrap();
         assert_eq!(planned.revision, Some(Box::new(Revision::new("/r", None, &commit))));
         assert!(planned.words().contains(&commit), "{}", planned.words());
-        assert_eq!(CommandSpec::new("true").planned().unwrap().revision, None);
+        assert_eq!(CommandSpec::new("true").make_plan().unwrap().revision, None);
     }
 
     #[test]

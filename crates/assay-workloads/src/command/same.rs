@@ -22,7 +22,7 @@ impl Produced {
 
 /// The line that prints the content at a path: a file as it is, a directory as its names and the hash of each file. It
 /// fails if a file is unreadable: a failure within a pipe is invisible, so only `sort` is in one.
-pub(super) fn reading(path: &str) -> String {
+pub(super) fn print_command(path: &str) -> String {
     let path = shell_words::quote(path);
     format!(
         "if test -d {path}; then cd {path} && names=$(find .) && sums=$(find . -type f -exec sha256sum {{}} +) && \
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn a_path_is_one_word_of_the_line() {
-        let line = reading("a'; rm -rf b");
+        let line = print_command("a'; rm -rf b");
         assert!(line.contains("test -d 'a'\\''; rm -rf b'"), "{line}");
         assert!(
             line.contains("sha256sum {} +)") && line.contains("printf '%s\\n' \"$names\""),

@@ -1,5 +1,6 @@
 //! Totals over the runs of one trial.
 
+use std::collections::BTreeMap;
 use std::mem;
 
 use crate::command::readings::{ParsedNumber, ToolOutput};
@@ -23,7 +24,6 @@ pub(super) struct StartSum {
     pub(super) count: u64,
     pub(super) sum_ns: u64,
     shortest_ns: Option<u64>,
-    /// CPU wait of the shortest start.
     waited_ns: u64,
     user_ns: u64,
     system_ns: u64,
@@ -44,16 +44,17 @@ impl StartSum {
     }
 
     /// Nanoseconds per start, from a sum over all.
-    fn each(&self, sum_ns: u64) -> f64 {
+    fn mean_ns(&self, sum_ns: u64) -> f64 {
         sum_ns as f64 / self.count.max(1) as f64
     }
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Taken {
-    pub(super) read: ToolOutput,
-    pub(super) written: Vec<OutputTail>,
-    pub(super) sum: Option<String>,
+pub(super) struct RunOutput {
+    pub(super) parsed: ToolOutput,
+    pub(super) tails: Vec<OutputTail>,
+    /// In hexadecimal, if all runs must produce the same.
+    pub(super) hash: Option<String>,
 }
 
 struct OwnMetricSum {
@@ -96,9 +97,10 @@ impl CommandTally {
             detail.wall_ns.push(wall_ns);
         }
         let [shortest, longest] = detail.span_ns;
-        let first = detail.runs == 0;
-        detail.span_ns =
-            [if first { wall_ns } else { shortest.min(wall_ns) }, longest.max(wall_ns)];
+        detail.span_ns = match detail.runs {
+            0 => [wall_ns; 2],
+            _ => [shortest.min(wall_ns), longest.max(wall_ns)],
+        };
         detail.runs += 1;
         detail.left_running += u64::from(executed.left_running);
         *detail.endings.entry(ending_words(executed.ending)).or_default() += 1;
@@ -120,32 +122,34 @@ impl CommandTally {
         });
     }
 
-    pub(super) fn add_output(&mut self, taken: Taken) {
-        for ParsedNumber { name, better, value } in taken.read.numbers {
+    pub(super) fn add_output(&mut self, output: RunOutput) {
+        for ParsedNumber { name, better, value } in output.parsed.numbers {
             if let Some(known) = self.own.iter_mut().find(|known| known.metric.name == name) {
-                (known.sum, known.runs) = (known.sum + value, known.runs + 1);
+                known.sum += value;
+                known.runs += 1;
             } else {
                 let metric = OwnMetric { name, better };
                 self.own.push(OwnMetricSum { metric, sum: value, runs: 1 });
             }
         }
-        self.detail.evidence = taken.read.evidence;
-        self.detail.written = taken.written;
-        taken.sum.into_iter().for_each(|sum| self.detail.count_produced(sum));
+        self.detail.evidence = output.parsed.evidence;
+        self.detail.written = output.tails;
+        if let Some(hash) = output.hash {
+            self.detail.count_produced(hash);
+        }
     }
 
     /// Adds a run that is not measured: its CPU time still belongs to the trial.
     pub(super) fn add_aside(&mut self, executed: &Executed) {
-        let both = executed.user_ns.saturating_add(executed.system_ns);
-        self.aside_ns = self.aside_ns.saturating_add(both);
+        let cpu_ns = executed.user_ns.saturating_add(executed.system_ns);
+        self.aside_ns = self.aside_ns.saturating_add(cpu_ns);
         self.aside_left |= executed.left_running > 0;
     }
 
-    /// Records that the page cache was emptied, with its bytes before and after.
-    pub(super) fn emptied(&mut self, seen: Option<[u64; 2]>) {
-        let Some([before, after]) = seen else { return };
-        let worst = self.detail.emptied_bytes.is_none_or(|[_, left]| after > left);
-        if worst {
+    /// Records the bytes of the page cache before and after a drop: the worst drop counts.
+    pub(super) fn add_emptied(&mut self, cached: Option<[u64; 2]>) {
+        let Some([before, after]) = cached else { return };
+        if self.detail.emptied_bytes.is_none_or(|[_, most_left]| after > most_left) {
             self.detail.emptied_bytes = Some([before, after]);
         }
     }
@@ -161,17 +165,7 @@ impl CommandTally {
         self.detail.peak_by = self.peak.as_ref().and_then(|peak| Some(peak.value()?.by));
         self.detail.counting = self.events.how(&self.shell.events);
         let (mut values, mut absent) = self.values();
-        for OwnMetricSum { metric, sum, runs } in mem::take(&mut self.own) {
-            let mean = sum / runs as f64;
-            if runs != self.detail.runs {
-                absent.insert(metric.name.clone(), "missing in some runs of a trial".to_owned());
-            } else if mean.is_finite() {
-                values.insert(metric.name.clone(), mean);
-            } else {
-                absent.insert(metric.name.clone(), "the mean is not finite".to_owned());
-            }
-            self.detail.told.push(metric);
-        }
+        self.add_own_metrics(&mut values, &mut absent);
         let cpu_ns = self.user_ns.saturating_add(self.system_ns).saturating_add(self.aside_ns);
         let notes = self.notes();
         let runs = self.detail.runs;
@@ -194,6 +188,25 @@ impl CommandTally {
             },
             stopped,
         )
+    }
+
+    /// Adds the means of the metrics from the output, and declares these metrics.
+    fn add_own_metrics(
+        &mut self,
+        values: &mut BTreeMap<String, f64>,
+        absent: &mut BTreeMap<String, String>,
+    ) {
+        for OwnMetricSum { metric, sum, runs } in mem::take(&mut self.own) {
+            let mean = sum / runs as f64;
+            if runs != self.detail.runs {
+                absent.insert(metric.name.clone(), "missing in some runs of a trial".to_owned());
+            } else if mean.is_finite() {
+                values.insert(metric.name.clone(), mean);
+            } else {
+                absent.insert(metric.name.clone(), "the mean is not finite".to_owned());
+            }
+            self.detail.told.push(metric);
+        }
     }
 
     fn duration_ns(&self) -> f64 {
@@ -228,7 +241,7 @@ impl CommandTally {
         };
         // CPU seconds per run without the shell's; both count in ticks, so the difference may be negative.
         let cpu_s = |sum_ns: u64, shell_ns: u64| {
-            (sum_ns as f64 / runs - self.shell.each(shell_ns)).max(0.0) / 1e9
+            (sum_ns as f64 / runs - self.shell.mean_ns(shell_ns)).max(0.0) / 1e9
         };
         let [shortest, longest] = self.detail.span_ns.map(|ns| self.without_shell(ns as f64));
         let peak = self.peak.clone().unwrap_or_else(|| Presence::absent("no run took place"));
@@ -247,8 +260,8 @@ impl CommandTally {
 
     /// Notes on the runs, identical in every trial.
     fn notes(&self) -> Vec<String> {
-        let short = self.detail.shell_ns.is_some() && self.duration_ns() < SHORT_NS;
-        let short = short.then_some(
+        let is_short = self.detail.shell_ns.is_some() && self.duration_ns() < SHORT_NS;
+        let short = is_short.then_some(
             "shell startup is a large part of such a short run; for a more precise time, run without the shell (--set \
              shell=false)",
         );
@@ -435,10 +448,10 @@ mod tests {
     fn without_a_shell_nothing_is_taken_off_and_a_short_run_is_no_news() {
         let mut tally = CommandTally::default();
         tally.add(&executed(2, 1, 1));
-        tally.emptied(Some([100, 5]));
-        tally.emptied(Some([90, 7]));
-        tally.emptied(Some([200, 6]));
-        tally.emptied(None);
+        tally.add_emptied(Some([100, 5]));
+        tally.add_emptied(Some([90, 7]));
+        tally.add_emptied(Some([200, 6]));
+        tally.add_emptied(None);
         let ran = tally.into_result(&planned(false), 0, false);
         assert_eq!(ran.measured.values["duration_s"], 0.002);
         let detail = CommandDetail::of(&ran.measured).unwrap();
@@ -454,10 +467,10 @@ mod tests {
             better: Better::Higher,
             value,
         };
-        let taken = |numbers: Vec<ParsedNumber>, sum: &str| Taken {
-            read: ToolOutput { numbers, evidence: Vec::new() },
-            written: vec![OutputTail::new(None, "text", 4, 100)],
-            sum: Some(sum.to_owned()),
+        let taken = |numbers: Vec<ParsedNumber>, sum: &str| RunOutput {
+            parsed: ToolOutput { numbers, evidence: Vec::new() },
+            tails: vec![OutputTail::new(None, "text", 4, 100)],
+            hash: Some(sum.to_owned()),
         };
         let mut tally = CommandTally::default();
         for (own, sum) in [

@@ -47,7 +47,7 @@ fn run_on(fake: &Fake, time_ns: u64) -> Run<'_> {
 }
 
 fn trial(fake: &Fake, asked: &CommandSpec, time_ns: u64) -> Result<RunResult, String> {
-    asked.planned().unwrap().run(&run_on(fake, time_ns))
+    asked.make_plan().unwrap().run(&run_on(fake, time_ns))
 }
 
 fn value(ran: &RunResult, metric: &str) -> f64 {
@@ -95,7 +95,7 @@ fn what_takes_no_longer_than_the_shell_has_no_time_and_says_why() {
     fake.put_executions("sh -c true", [took(MS)]);
     let asked = CommandSpec { runs_per_trial: Some(2), ..CommandSpec::new("true") };
     let ran = trial(&fake, &asked, 1000 * MS).unwrap();
-    let planned = asked.planned().unwrap();
+    let planned = asked.make_plan().unwrap();
     let told = planned.value("duration_s", &ran.measured).unwrap().unwrap_err();
     assert!(told.contains("--set shell=false"), "{told}");
     assert!(planned.value("user_s", &ran.measured).unwrap().is_ok());
@@ -167,7 +167,7 @@ fn a_run_that_was_never_begun_is_not_cleaned_up_after() {
         conclude: Some("after".to_owned()),
         ..CommandSpec::new("work")
     };
-    let planned = asked.planned().unwrap();
+    let planned = asked.make_plan().unwrap();
     fake.put_executions("after", [took(MS)]);
     let ran = planned.run(&Run { stop: testing::stop(true), ..run_on(&fake, MS) }).unwrap();
     assert!(ran.stopped && fake.executed().is_empty());
@@ -221,7 +221,7 @@ fn amounts_that_one_run_does_not_tell_are_told_of_none() {
     let asked = CommandSpec { runs_per_trial: Some(3), ..CommandSpec::new("work") };
     let ran = trial(&fake, &asked, 1000 * MS).unwrap();
     assert!(!ran.measured.values.contains_key("read_bytes"));
-    let planned = asked.planned().unwrap();
+    let planned = asked.make_plan().unwrap();
     let told = planned.value("read_bytes", &ran.measured).unwrap();
     assert_eq!(told, Err("not permitted".to_owned()));
 }
@@ -274,7 +274,7 @@ fn the_same_by_hand_is_a_line_of_hyperfine() {
         shell: false,
         ..CommandSpec::new("tar xf a.tar")
     };
-    let line = asked.planned().unwrap().by_hand(&testing::manual_run("command", "/home/me"));
+    let line = asked.make_plan().unwrap().by_hand(&testing::manual_run("command", "/home/me"));
     assert_eq!(
         line.words,
         [
@@ -354,15 +354,15 @@ fn a_tree_without_room_is_not_begun() {
 #[test]
 fn jobs_stand_for_a_number_unless_they_are_a_factor() {
     let mut asked = CommandSpec { jobs: Some(4), ..CommandSpec::new("make -j{jobs}") };
-    assert_eq!(asked.planned().unwrap().run, "make -j4");
+    assert_eq!(asked.make_plan().unwrap().run, "make -j4");
     asked.take("jobs", "16");
-    assert_eq!(asked.planned().unwrap().run, "make -j16");
+    assert_eq!(asked.make_plan().unwrap().run, "make -j16");
 }
 
 #[test]
 fn a_source_with_spaces_is_one_word() {
     let tree = SourceTree::Copied { source: "/home/me/the source".to_owned() };
-    let lines = tree.making("/opt/my assay");
+    let lines = tree.creation_lines("/opt/my assay");
     assert_eq!(lines[0], "'/opt/my assay' tree assay-tree");
     assert!(lines[1].starts_with("cp -a '/home/me/the source'/. assay-tree/"), "{lines:?}");
 }
@@ -488,7 +488,7 @@ fn a_tree_of_somebody_else_is_left_where_it_is() {
 fn half_of_the_runs_is_rounded_up() {
     let half = |runs: Option<u64>| {
         let planned =
-            CommandSpec { runs_per_trial: runs, ..CommandSpec::new("work") }.planned().unwrap();
+            CommandSpec { runs_per_trial: runs, ..CommandSpec::new("work") }.make_plan().unwrap();
         match crate::WorkPlan::from(planned).halved() {
             crate::WorkPlan::Command(own) => own.runs_per_trial,
             other => panic!("{other:?}"),
@@ -503,7 +503,7 @@ fn half_of_the_runs_is_rounded_up() {
 #[test]
 fn by_hand_a_tree_is_set_up_and_the_lines_are_typed_in_it() {
     let how = |asked: CommandSpec| {
-        asked.planned().unwrap().by_hand(&testing::manual_run("command", "/home/me"))
+        asked.make_plan().unwrap().by_hand(&testing::manual_run("command", "/home/me"))
     };
     let plain = how(CommandSpec::new("work"));
     assert_eq!(plain.words, ["hyperfine", "--min-runs", "2", "work"]);
@@ -576,7 +576,7 @@ fn prints(text: &str) -> Executed {
     Executed { heard: HeardOutput::from(text), ..took(11 * MS) }
 }
 
-fn reading(specification: &str) -> CommandSpec {
+fn print_command(specification: &str) -> CommandSpec {
     CommandSpec {
         runs_per_trial: Some(2),
         parse: vec![specification.parse().unwrap()],
@@ -619,7 +619,7 @@ fn a_list_of_readings_has_an_end() {
 fn numbers_that_runs_print_are_metrics_of_the_trial() {
     let fake = fake();
     fake.put_executions("sh -c work", [prints("1 ops/s\n"), prints("at first 9\r2 ops/s\n")]);
-    let ran = trial(&fake, &reading("([0-9]+) ops/s:ops/s:higher"), 1000 * MS).unwrap();
+    let ran = trial(&fake, &print_command("([0-9]+) ops/s:ops/s:higher"), 1000 * MS).unwrap();
     assert_eq!(value(&ran, "reported_ops_per_s"), 1.5);
     assert!((value(&ran, "duration_s") - 0.01).abs() < 1e-12);
     let detail = CommandDetail::of(&ran.measured).unwrap();
@@ -640,7 +640,7 @@ fn numbers_that_runs_print_are_metrics_of_the_trial() {
 fn a_run_whose_number_is_not_there_fails_its_trial_with_the_line() {
     let fake = fake();
     fake.put_executions("sh -c work", [prints("1 ops/s\n"), prints("no room\n\n")]);
-    let told = trial(&fake, &reading("([0-9]+) ops/s:ops/s:higher"), 1000 * MS).unwrap_err();
+    let told = trial(&fake, &print_command("([0-9]+) ops/s:ops/s:higher"), 1000 * MS).unwrap_err();
     assert_eq!(
         told,
         "run 2 of `work`: no line matches `([0-9]+) ops/s`; the last line is `no room`"
@@ -651,7 +651,7 @@ fn a_run_whose_number_is_not_there_fails_its_trial_with_the_line() {
 fn a_file_that_numbers_stand_in_is_read_by_a_line_of_who_runs_the_command() {
     let fake = fake();
     fake.put_executions("sh -c cat -- 'a b.json'", [prints("{\"a\": 3}")]);
-    let mut asked = reading("/a::lower");
+    let mut asked = print_command("/a::lower");
     asked.parse[0].file = Some("a b.json".to_owned());
     let ran = trial(&fake, &asked, 1000 * MS).unwrap();
     assert_eq!(value(&ran, "reported_a"), 3.0);
@@ -671,7 +671,7 @@ fn a_file_that_numbers_stand_in_is_read_by_a_line_of_who_runs_the_command() {
 /// A shell warns of a missing locale: only its exit code counts.
 #[test]
 fn what_is_complained_of_while_a_file_is_read_does_not_matter_and_a_failure_does() {
-    let mut asked = reading("/a::lower");
+    let mut asked = print_command("/a::lower");
     asked.parse[0].file = Some("a.json".to_owned());
     let warned = Executed { complaint: "cannot change locale".to_owned(), ..prints("{\"a\": 3}") };
     let failed = Executed { ending: Ending::Exited(1), ..warned.clone() };
@@ -693,27 +693,27 @@ fn what_cannot_be_hashed_is_told_in_the_words_that_were_typed() {
     };
     let fake = fake();
     let failed = ended(Ending::Exited(1), "/dev/zero is no file");
-    fake.put_executions(&format!("sh -c {}", same::reading("/dev/zero")), [failed]);
+    fake.put_executions(&format!("sh -c {}", same::print_command("/dev/zero")), [failed]);
     assert_eq!(
         trial(&fake, &at("/dev/zero"), 1000 * MS).unwrap_err(),
         "run 1 of `work`: reading /dev/zero for same_output exited with code 1; stderr: /dev/zero is no file"
     );
-    fake.put_executions(&format!("sh -c {}", same::reading("out")), [took(MS)]);
+    fake.put_executions(&format!("sh -c {}", same::print_command("out")), [took(MS)]);
     assert!(trial(&fake, &at("out"), 1000 * MS).is_ok());
 }
 
 #[test]
 fn levels_stand_in_the_names_of_what_is_written() {
-    let mut asked = reading("/a::lower");
+    let mut asked = print_command("/a::lower");
     asked.parse[0].file = Some("in-{size}".to_owned());
     asked.same_output = Some(Produced::At("out-{size}-{trial}".to_owned()));
     asked.take("size", "4k");
-    let planned = asked.planned().unwrap();
+    let planned = asked.make_plan().unwrap();
     assert_eq!(planned.parse[0].file.as_deref(), Some("in-4k"));
     assert_eq!(planned.same_output, Some(Produced::At("out-4k-{trial}".to_owned())));
     let printed =
         CommandSpec { same_output: Some(Produced::Printed(true)), ..CommandSpec::new("work") };
-    assert_eq!(printed.planned().unwrap().same_output, Some(Produced::Printed(true)));
+    assert_eq!(printed.make_plan().unwrap().same_output, Some(Produced::Printed(true)));
 }
 
 #[test]

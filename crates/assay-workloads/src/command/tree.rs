@@ -56,7 +56,7 @@ impl SourceTree {
     }
 
     /// The lines that create it in the target, run with the user of the command.
-    pub(super) fn making(&self, program: &str) -> Vec<String> {
+    pub(super) fn creation_lines(&self, program: &str) -> Vec<String> {
         let program = shell_words::quote(program);
         match self {
             Self::Generated { c_files, .. } => {
@@ -72,7 +72,7 @@ impl SourceTree {
         }
     }
 
-    pub(super) fn lacks_room(&self, system: &dyn System, target: &Path) -> Option<String> {
+    pub(super) fn space_shortage(&self, system: &dyn System, target: &Path) -> Option<String> {
         let Self::Generated { bytes, .. } = self else { return None };
         let space = system.space(target).ok()?;
         let needed = bytes.saturating_mul(BUILT_TIMES);
@@ -92,11 +92,12 @@ pub(super) fn place(target: &Path) -> PathBuf {
     target.join(NAME)
 }
 
-pub(super) fn removing() -> String {
+pub(super) fn removal_line() -> String {
     format!("rm -rf {NAME}")
 }
 
-pub(super) fn is_left(system: &dyn System, target: &Path) -> Result<bool, String> {
+/// Whether a tree of an earlier trial exists; fails if Assay did not create the directory.
+pub(super) fn check_left(system: &dyn System, target: &Path) -> Result<bool, String> {
     let place = place(target);
     if system.status(&place).is_err() {
         return Ok(false);

@@ -5,7 +5,7 @@ use assay_core::quantity::{Bytes, Time};
 use serde::{Deserialize, Serialize};
 
 use super::{FileSync, Pattern};
-use crate::keys::{choice, keys, parse_whole, word, work};
+use crate::keys::{choice, keys, parse_choice, parse_whole, work};
 
 const MOST_FILES: u32 = 1_000_000;
 const MOST_LEVELS: u32 = 16;
@@ -69,7 +69,7 @@ keys! {
             factor: work(
                 "`sequential` or `random`.",
                 "[\"sequential\", \"random\"]",
-                |own, text| Ok(own.pattern = word(text, "sequential or random")?),
+                |own, text| Ok(own.pattern = parse_choice(text, "sequential or random")?),
             ),
         }
 
@@ -92,7 +92,7 @@ keys! {
             factor: work(
                 "`none`, `each-phase` or `each-file`.",
                 "[\"each-phase\", \"each-file\"]",
-                |own, text| Ok(own.fsync = word(text, "none, each-phase or each-file")?),
+                |own, text| Ok(own.fsync = parse_choice(text, "none, each-phase or each-file")?),
             ),
         }
 
@@ -104,7 +104,7 @@ keys! {
             factor: work(
                 "`true` writes back dirty data and drops clean pages, dentries and inodes; `false` keeps the cache.",
                 "[false, true]",
-                |own, text| Ok(own.drop_caches = word(text, "true or false")?),
+                |own, text| Ok(own.drop_caches = parse_choice(text, "true or false")?),
             ),
         }
 

@@ -5,24 +5,23 @@ use assay_core::quantity::units::show;
 
 use super::fits::{self, Unfit};
 use super::parameters::MOST_SAMPLES;
-use super::verify as verifying;
-use super::{Arrivals, IoSpec, Mix, Pattern, Size, operations, poll, wait};
+use super::{Arrivals, IoSpec, Mix, Pattern, Size, operations, poll, verify, wait};
 use crate::workload::{Complaints, DeclaredKeys as _, InStudy};
 
 pub(super) fn complain(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
-    ramp(io, path, study, to);
-    count(io, path, study, to);
-    size(io, path, study, to);
-    paced(io, path, study, to);
+    check_ramp(io, path, study, to);
+    check_count(io, path, study, to);
+    check_size(io, path, study, to);
+    check_pacing(io, path, study, to);
     wait::complain(io, path, study, to);
     poll::complain(io, path, study, to);
     fits::complain(io, path, study, to);
     operations::complain(io, path, study, to);
-    verify(io, path, study, to);
+    check_verify(io, path, study, to);
 }
 
 /// Verified work needs whole sectors of random data, each block in one place.
-fn verify(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+fn check_verify(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let path = format!("{path}/verify");
     if !io.verify || to.is_wrong(&path) {
         return;
@@ -35,30 +34,30 @@ fn verify(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints)
         return;
     }
     let is_varied = |name: &str| study.factors.contains_key(name);
-    let unfit = verifying::obstacle(io).filter(|unfit| !is_varied(unfit.key));
-    // With several block sizes, planning checks the steps.
-    let is_known =
+    let unfit = verify::obstacle(io).filter(|unfit| !is_varied(unfit.key));
+    // Planning checks align and stride if the block size varies.
+    let is_checked_here =
         |unfit: &Unfit| !matches!(unfit.key, "align" | "stride") || !is_varied("block_size");
-    if let Some(unfit) = unfit.or_else(|| unfit_level(io, study)).filter(is_known) {
+    if let Some(unfit) = unfit.or_else(|| unfit_level(io, study)).filter(is_checked_here) {
         let hint = unfit.hint.map(str::to_owned);
         to.value(&path, format!("verify: {}", unfit.message), hint);
     }
 }
 
+/// The first level of any factor with which the work cannot be verified.
 fn unfit_level(io: &IoSpec, study: &InStudy<'_>) -> Option<Unfit> {
     IoSpec::FACTORS.iter().find_map(|factor| {
         let name = factor.about.about.name;
         let unfit = |level: &String| {
             let mut at_level = io.clone();
             (factor.set)(&mut at_level, level).ok()?;
-            verifying::obstacle(&at_level).filter(|unfit| unfit.key == name)
+            verify::obstacle(&at_level).filter(|unfit| unfit.key == name)
         };
         study.factors.get(name)?.iter().find_map(unfit)
     })
 }
 
-/// A ramp needs an explicit runtime.
-fn ramp(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+fn check_ramp(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let is_wrong = ["runtime", "ramp_time"].iter().any(|key| to.is_wrong(&format!("{path}/{key}")));
     if io.ramp_time.is_some() && io.runtime.is_none() && study.has_budget && !is_wrong {
         let message =
@@ -68,27 +67,26 @@ fn ramp(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     }
 }
 
-fn count(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+fn check_count(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let is_wrong = |key: &str| to.is_wrong(&format!("{path}/{key}"));
     let is_reported = is_wrong("operations") || is_wrong("pattern");
     if io.ramp_time.is_some() && io.operations.is_some() && !is_wrong("ramp_time") {
         let message = "ramp_time does not work with operations".to_owned();
         to.key(&format!("{path}/ramp_time"), message, Some("remove ramp_time".to_owned()));
     }
-    if !is_reported && goes_spread(io, study) {
-        spread(io, path, to);
+    if !is_reported && uses_spaced(io, study) {
+        check_spaced(io, path, to);
     }
 }
 
-fn goes_spread(io: &IoSpec, study: &InStudy<'_>) -> bool {
+fn uses_spaced(io: &IoSpec, study: &InStudy<'_>) -> bool {
     match study.factors.get("pattern") {
         Some(levels) => levels.iter().any(|level| level == Pattern::Spaced.name()),
         None => io.pattern == Pattern::Spaced,
     }
 }
 
-/// The pattern `spaced` needs a known number of operations.
-fn spread(io: &IoSpec, path: &str, to: &mut dyn Complaints) {
+fn check_spaced(io: &IoSpec, path: &str, to: &mut dyn Complaints) {
     let most = show::count(MOST_SAMPLES);
     match io.operations {
         None => {
@@ -115,31 +113,31 @@ fn spread(io: &IoSpec, path: &str, to: &mut dyn Complaints) {
 }
 
 /// An arrival rate determines the starts, so no other key may.
-fn paced(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+fn check_pacing(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let is_varied = |key: &str| study.factors.contains_key(key);
+    // Whether the study uses the key, and no mistake was reported for it yet.
     let has = |key: &str, is_set: bool| {
         (is_set || is_varied(key)) && !to.is_wrong(&format!("{path}/{key}"))
     };
     let has_rate_key = has("arrival_rate", io.arrival_rate.is_some());
     let has_rate = has_rate_key || study.finds_rate;
-    let think = has("think_time", io.think_time.is_some());
-    let arrivals = has("arrival_process", io.arrival_process != Arrivals::Fixed);
-    let spread = goes_spread(io, study);
+    let has_think_time = has("think_time", io.think_time.is_some());
+    let has_process = has("arrival_process", io.arrival_process != Arrivals::Fixed);
     let mut refuse = |key: &str, message: &str, hint: &str| {
         let at = if is_varied(key) { format!("factors/{key}/0") } else { format!("{path}/{key}") };
         to.value(&at, message.to_owned(), Some(hint.to_owned()));
     };
-    if has_rate && think {
+    if has_rate && has_think_time {
         let message = "think_time does not work with arrival_rate, which sets the start times";
         refuse("think_time", message, "remove think_time or arrival_rate");
     }
-    if has_rate && spread {
+    if has_rate && uses_spaced(io, study) {
         let message =
             "arrival_rate does not work with pattern spaced, which runs one operation at a time";
         let key = if has_rate_key { "arrival_rate" } else { "pattern" };
         refuse(key, message, "use pattern = \"random\"");
     }
-    if arrivals && !has_rate {
+    if has_process && !has_rate {
         let message = "arrival_process requires arrival_rate";
         refuse("arrival_process", message, "add arrival_rate = \"5000/s\"");
     }
@@ -152,7 +150,7 @@ fn paced(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) 
     }
 }
 
-fn size(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+fn check_size(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let Some(area) = study.area else { return };
     let message = |size: Bytes| format!("block_size {size} is larger than the area of {area}");
     let levels = study.factors.get("block_size");

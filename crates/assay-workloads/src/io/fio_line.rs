@@ -20,11 +20,11 @@ pub const NOT_SAID: &[&str] = &[
 ];
 
 /// The command for reads and writes; a file replaces the simulated drive.
-pub(super) fn line(io: &IoPlan, how: &ManualRun<'_>) -> ManualCommand {
-    let mut line =
-        job(io, &ManualRun { area: how.area.measured(how.background.is_some()), ..*how });
+pub(super) fn command(io: &IoPlan, how: &ManualRun<'_>) -> ManualCommand {
+    let mut command =
+        job_command(io, &ManualRun { area: how.area.measured(how.background.is_some()), ..*how });
     if let Some(background) = how.background {
-        let lasts = ManualRun {
+        let background_run = ManualRun {
             name: "background",
             area: how.area.halves()[1],
             ramp_ns: 0,
@@ -32,26 +32,28 @@ pub(super) fn line(io: &IoPlan, how: &ManualRun<'_>) -> ManualCommand {
             note: background.note.as_deref(),
             ..*how
         };
-        let other = job(&background.work, &lasts);
-        line.words.extend(other.words.into_iter().skip(1));
-        line.remarks.extend(other.remarks);
+        let other = job_command(&background.work, &background_run);
+        // A second job of the same fio: without the program.
+        command.words.extend(other.words.into_iter().skip(1));
+        command.remarks.extend(other.remarks);
     }
-    line
+    command
 }
 
-fn job(io: &IoPlan, how: &ManualRun<'_>) -> ManualCommand {
-    let (engine, area) = (engine(io), &how.area);
+fn job_command(io: &IoPlan, how: &ManualRun<'_>) -> ManualCommand {
+    let engine = fio_engine(io);
+    let area = &how.area;
     let mut words = vec![
         "fio".to_owned(),
-        format!("--name={}", name(how.name)),
+        format!("--name={}", job_name(how.name)),
         format!("--filename={}", how.path.replace(':', "\\:")),
-        format!("--rw={}{}", pattern(io), step(io, area)),
+        format!("--rw={}{}", rw_value(io), gap_suffix(io, area)),
     ];
     if io.mix.reads() && io.mix.carries() {
         words.push(format!("--rwmixread={}", read_percent(io.mix)));
     }
     words.extend([
-        io.block_size.fio(size),
+        io.block_size.fio(fio_size),
         format!("--iodepth={}", io.queue_depth),
         format!("--numjobs={}", io.threads),
     ]);
@@ -59,14 +61,14 @@ fn job(io: &IoPlan, how: &ManualRun<'_>) -> ManualCommand {
         words.push("--thread".to_owned());
     }
     words.extend([format!("--direct={}", u8::from(io.direct)), format!("--ioengine={engine}")]);
-    words.extend(span(io, area));
-    words.extend(end(io, how));
+    words.extend(range_options(io, area));
+    words.extend(end_options(io, how));
     words.extend(parameters::FIO.iter().flat_map(|option| option(io)));
     words.push("--group_reporting".to_owned());
     ManualCommand { words, remarks: remarks(io, engine, how.note) }
 }
 
-fn engine(io: &IoPlan) -> Engine {
+fn fio_engine(io: &IoPlan) -> Engine {
     match io.engine {
         Engine::Simulated if io.queue_depth > 1 => Engine::IoUring,
         Engine::Simulated => Engine::Psync,
@@ -74,12 +76,13 @@ fn engine(io: &IoPlan) -> Engine {
     }
 }
 
-fn name(name: &str) -> String {
+/// The name without spaces, and with `-` for other special characters.
+fn job_name(name: &str) -> String {
     let plain = name.chars().filter(|c| !c.is_whitespace());
     plain.map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()
 }
 
-fn pattern(io: &IoPlan) -> String {
+fn rw_value(io: &IoPlan) -> String {
     let random = if is_random(io) { "rand" } else { "" };
     let mix = match (io.mix.reads(), io.mix.carries()) {
         (true, true) => "rw",
@@ -90,15 +93,18 @@ fn pattern(io: &IoPlan) -> String {
     format!("{random}{mix}")
 }
 
-/// Percentage of reads in fio's mix of reads and writes.
+/// Percentage of reads in fio's mix of reads and writes, which has no other operations.
 fn read_percent(mix: Mix) -> u32 {
     let [reads, writes] = [Class::Read, Class::Write].map(|class| u32::from(mix.percent(class)));
     let both = reads + writes;
-    let share = (100 * reads + both / 2).checked_div(both);
-    share.unwrap_or_else(|| u32::from(mix.read_percent()))
+    if both == 0 {
+        return u32::from(mix.read_percent());
+    }
+    // Rounded to the nearest percent.
+    (100 * reads + both / 2) / both
 }
 
-fn unmixed(mix: Mix) -> Option<&'static str> {
+fn mix_remark(mix: Mix) -> Option<&'static str> {
     let [trims, zeroes] = [Class::Trim, Class::Zero].map(|class| mix.percent(class));
     match (trims, zeroes) {
         (0, 0) => None,
@@ -115,30 +121,30 @@ fn is_random(io: &IoSpec) -> bool {
     io.pattern == Pattern::Random
 }
 
-/// fio's gap between two offsets: of a stride, or of evenly spaced ones, in whole pages.
-fn step(io: &IoPlan, area: &Area) -> String {
-    if let Some(stride) = io.strides() {
-        let gap = stride.0.saturating_sub(io.block_size.largest().0);
-        return if gap == 0 { String::new() } else { format!(":{}", size(gap)) };
-    }
-    let Some(places) = io.operations.filter(|_| io.pattern == Pattern::Spaced) else {
-        return String::new();
+/// Suffix of `--rw`: the gap between two blocks of a stride, or of evenly spaced ones in whole pages.
+fn gap_suffix(io: &IoPlan, area: &Area) -> String {
+    let step = match io.operations {
+        Some(operations) if io.pattern == Pattern::Spaced => {
+            area.length / operations.max(1) / PAGE * PAGE
+        }
+        _ => io.strides().unwrap_or_default().0,
     };
-    let step = area.length / places.max(1) / PAGE * PAGE;
     let gap = step.saturating_sub(io.block_size.largest().0);
-    if gap == 0 { String::new() } else { format!(":{}", size(gap)) }
+    if gap == 0 { String::new() } else { format!(":{}", fio_size(gap)) }
 }
 
 /// When a trial ends: by time, or by its operations if they are done before.
-fn end(io: &IoPlan, how: &ManualRun<'_>) -> Vec<String> {
-    let runtime = format!("--runtime={}", time(how.time_ns));
-    let ramp = format!("--ramp_time={}", time(how.ramp_ns));
+fn end_options(io: &IoPlan, how: &ManualRun<'_>) -> Vec<String> {
+    let runtime = format!("--runtime={}", fio_time(how.time_ns));
+    let ramp = format!("--ramp_time={}", fio_time(how.ramp_ns));
     match io.operations {
         None => vec![runtime, "--time_based".to_owned(), ramp],
         Some(operations) => {
             let each = operations.div_ceil(u64::from(io.threads).max(1));
             let end = match io.block_size.one() {
-                Some(one_size) => format!("--io_size={}", size(each.saturating_mul(one_size.0))),
+                Some(one_size) => {
+                    format!("--io_size={}", fio_size(each.saturating_mul(one_size.0)))
+                }
                 None => format!("--number_ios={each}"),
             };
             vec![runtime, end]
@@ -147,19 +153,19 @@ fn end(io: &IoPlan, how: &ManualRun<'_>) -> Vec<String> {
 }
 
 /// The offset range. Each sequential thread has a slice.
-fn span(io: &IoPlan, area: &Area) -> Vec<String> {
+fn range_options(io: &IoPlan, area: &Area) -> Vec<String> {
     let mut words = Vec::new();
     if area.start > 0 {
-        words.push(format!("--offset={}", size(area.start)));
+        words.push(format!("--offset={}", fio_size(area.start)));
     }
     let block = io.block_size.largest().0.max(1);
     let threads = u64::from(io.threads).max(1);
     if matches!(io.pattern, Pattern::Sequential | Pattern::Stride) && threads > 1 {
         let slice = area.length / block / threads * block;
-        words.push(format!("--size={}", size(slice)));
-        words.push(format!("--offset_increment={}", size(slice)));
+        words.push(format!("--size={}", fio_size(slice)));
+        words.push(format!("--offset_increment={}", fio_size(slice)));
     } else {
-        words.push(format!("--size={}", size(area.length / block * block)));
+        words.push(format!("--size={}", fio_size(area.length / block * block)));
     }
     words
 }
@@ -183,13 +189,17 @@ pub(super) fn access(io: &IoSpec) -> Vec<String> {
 }
 
 pub(super) fn align(io: &IoSpec) -> Vec<String> {
-    io.aligned().map(|bytes| format!("--blockalign={}", size(bytes.0))).into_iter().collect()
+    io.aligned().map(|bytes| format!("--blockalign={}", fio_size(bytes.0))).into_iter().collect()
 }
 
 pub(super) fn content(io: &IoSpec) -> Vec<String> {
+    if io.mix.percent(Class::Zero) == 100 {
+        return vec!["--zero_buffers".to_owned()];
+    }
+    if !io.mix.carries() {
+        return Vec::new();
+    }
     match io.compressibility {
-        _ if io.mix.percent(Class::Zero) == 100 => vec!["--zero_buffers".to_owned()],
-        _ if !io.mix.carries() => Vec::new(),
         Content::Zero => vec!["--zero_buffers".to_owned()],
         Content::Random => vec!["--refill_buffers".to_owned()],
         Content::Partly(_) => vec![
@@ -201,8 +211,10 @@ pub(super) fn content(io: &IoSpec) -> Vec<String> {
 }
 
 pub(super) fn sync(io: &IoSpec) -> Vec<String> {
-    let word = match io.sync {
-        _ if !io.mix.carries() => return Vec::new(),
+    if !io.mix.carries() {
+        return Vec::new();
+    }
+    let option = match io.sync {
         WriteSync::None => return Vec::new(),
         WriteSync::EachWrite => "--fdatasync=1".to_owned(),
         WriteSync::EachNth(every) => format!("--fdatasync={every}"),
@@ -210,7 +222,7 @@ pub(super) fn sync(io: &IoSpec) -> Vec<String> {
         WriteSync::DataSynced => "--sync=o_dsync".to_owned(),
         WriteSync::Synced => "--sync=sync".to_owned(),
     };
-    vec![word]
+    vec![option]
 }
 
 pub(super) fn duplicates(io: &IoSpec) -> Vec<String> {
@@ -221,13 +233,12 @@ pub(super) fn duplicates(io: &IoSpec) -> Vec<String> {
 
 pub(super) fn rate(io: &IoSpec) -> Vec<String> {
     let Some(rate) = io.arrival_rate else { return Vec::new() };
-    let each = rate.per_s().div_ceil(u64::from(io.threads).max(1));
-    let reads = u64::from(io.mix.read_percent());
+    let per_thread = rate.per_s().div_ceil(u64::from(io.threads).max(1));
     let number = if io.mix.reads() && io.mix.writes() {
-        let read = (each * reads).div_ceil(100).max(1);
-        format!("{read},{}", each.saturating_sub(read).max(1))
+        let reads = (per_thread * u64::from(io.mix.read_percent())).div_ceil(100).max(1);
+        format!("{reads},{}", per_thread.saturating_sub(reads).max(1))
     } else {
-        each.to_string()
+        per_thread.to_string()
     };
     let law = match io.arrival_process {
         Arrivals::Fixed => "linear",
@@ -310,22 +321,22 @@ fn remarks(io: &IoPlan, engine: Engine, note: Option<&str>) -> Vec<String> {
         verify::stamps(io),
         "fio writes its own header into each block; if two writes overlapped in flight, Assay accepts either",
     );
-    remarks.extend(unmixed(io.mix).map(str::to_owned));
+    remarks.extend(mix_remark(io.mix).map(str::to_owned));
     remarks.extend(note.map(str::to_owned));
     remarks
 }
 
 /// Bytes in fio's format: exact, in powers of 1024.
-fn size(bytes: u64) -> String {
+fn fio_size(bytes: u64) -> String {
     let units = [(1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k")];
     let unit = units.into_iter().find(|(unit, _)| bytes > 0 && bytes.is_multiple_of(*unit));
     unit.map_or_else(|| bytes.to_string(), |(unit, name)| format!("{}{name}", bytes / unit))
 }
 
-/// A time in fio's format: microseconds; shares of a budget in whole milliseconds.
-fn time(ns: u64) -> String {
-    let unit = if ns < 100_000_000 { 1000 } else { 1_000_000 };
-    let us = ns.div_ceil(unit) * (unit / 1000);
+/// A time in fio's format, in whole microseconds; from 100 ms on in whole milliseconds, which are shorter.
+fn fio_time(ns: u64) -> String {
+    let step_ns = if ns < 100_000_000 { 1000 } else { 1_000_000 };
+    let us = ns.div_ceil(step_ns) * (step_ns / 1000);
     let units = [(1_000_000, "s"), (1000, "ms"), (1, "us")];
     let (unit, name) =
         units.into_iter().find(|(unit, _)| us.is_multiple_of(*unit)).unwrap_or((1, "us"));
@@ -366,7 +377,7 @@ mod tests {
     }
 
     fn text(io: &IoPlan) -> String {
-        line(io, &how("dir/area")).words.join(" ")
+        command(io, &how("dir/area")).words.join(" ")
     }
 
     #[test]
@@ -406,14 +417,14 @@ mod tests {
     #[test]
     fn what_fio_does_not_have_is_told_with_the_nearest() {
         let rewrites = io(|io| (io.pattern, io.mix) = (Pattern::Sequential, Mix::Rewrite));
-        let found = line(&rewrites, &how("a"));
+        let found = command(&rewrites, &how("a"));
         assert!(found.words.join(" ").contains("--rw=rw --rwmixread=50"), "{:?}", found.words);
         assert!(found.remarks[0].contains("fio has no rewrite"), "{:?}", found.remarks);
         let spread = io(|io| {
             (io.pattern, io.block_size, io.operations) =
                 (Pattern::Spaced, Bytes(1 << 20).into(), Some(16));
         });
-        let found = line(&spread, &how("a"));
+        let found = command(&spread, &how("a"));
         let text = found.words.join(" ");
         assert!(text.contains("--rw=read:3m "), "{text}");
         assert!(text.contains("--size=64m --runtime=10s --io_size=16m --group"), "{text}");
@@ -423,7 +434,7 @@ mod tests {
     #[test]
     fn a_rate_is_that_of_a_thread_and_of_a_direction() {
         let rate = |threads: u32, mix: Mix, arrivals: Arrivals| {
-            line(
+            command(
                 &io(|io| {
                     io.arrival_rate = Some("5000/s".parse().unwrap());
                     (io.threads, io.mix, io.arrival_process) = (threads, mix, arrivals);
@@ -443,9 +454,9 @@ mod tests {
         let rests = io(|io| {
             (io.queue_depth, io.think_time) = (1, Some(assay_core::quantity::Time(1_500_000)));
         });
-        let found = line(&rests, &how("a"));
+        let found = command(&rests, &how("a"));
         assert!(found.words.contains(&"--thinktime=1500us".to_owned()) && found.remarks.is_empty());
-        let plain = line(&reads(), &how("a")).words.join(" ");
+        let plain = command(&reads(), &how("a")).words.join(" ");
         assert!(!plain.contains("rate_iops") && !plain.contains("think"), "{plain}");
     }
 
@@ -456,7 +467,7 @@ mod tests {
                 (io.mix, io.sync) = (mix.parse().unwrap(), WriteSync::EachNth(8));
                 io.duplicates = "30%".parse().unwrap();
             });
-            let found = line(&own, &how("/dev/sdx"));
+            let found = command(&own, &how("/dev/sdx"));
             (found.words.join(" "), found.remarks.join("; "))
         };
         let (words, remarks) = line_of("write");
@@ -489,7 +500,7 @@ mod tests {
                 let own = io(|io| {
                     (io.mix, io.sync) = (mix.parse().unwrap(), sync.parse().unwrap());
                 });
-                line(&own, &how("/dev/sdx")).words.join(" ")
+                command(&own, &how("/dev/sdx")).words.join(" ")
             };
             assert!(written("write").contains(word), "{sync}");
             assert!(!written("read").contains("sync="), "{sync}");
@@ -497,17 +508,17 @@ mod tests {
     }
 
     fn remarks_of_reads() -> String {
-        line(&reads(), &how("a")).remarks.join("; ")
+        command(&reads(), &how("a")).remarks.join("; ")
     }
 
     #[test]
     fn what_fio_does_otherwise_is_said() {
         let odd = io(|io| io.engine = Engine::Psync);
-        let remarks = line(&odd, &ManualRun { note: Some("depth 32 of 64"), ..how("a") }).remarks;
-        assert_eq!(remarks.len(), 2);
-        assert!(remarks[0].contains("one operation in flight") && remarks[1].contains("32 of 64"));
+        let told = command(&odd, &ManualRun { note: Some("depth 32 of 64"), ..how("a") }).remarks;
+        assert_eq!(told.len(), 2);
+        assert!(told[0].contains("one operation in flight") && told[1].contains("32 of 64"));
         let simulated = io(|io| io.engine = Engine::Simulated);
-        assert!(line(&simulated, &how("FILE")).remarks[0].contains("no simulated drive"));
+        assert!(command(&simulated, &how("FILE")).remarks[0].contains("no simulated drive"));
     }
 
     #[test]
@@ -517,7 +528,7 @@ mod tests {
             io.distribution = "zipf:1.2".parse().unwrap();
             (io.align, io.operations) = (Some(Bytes(8192)), Some(1000));
         });
-        let found = line(&mixed, &how("a"));
+        let found = command(&mixed, &how("a"));
         let words = found.words.join(" ");
         for part in [
             "--bssplit=4k/70:64k/30",
@@ -537,7 +548,7 @@ mod tests {
         let stride = io(|io| {
             (io.pattern, io.stride, io.threads) = (Pattern::Stride, Some(Bytes(64 << 10)), 2);
         });
-        let found = line(&stride, &how("a"));
+        let found = command(&stride, &how("a"));
         let words = found.words.join(" ");
         assert!(words.contains("--rw=read:60k "), "{words}");
         assert!(words.contains("--size=32m --offset_increment=32m"), "{words}");
@@ -546,18 +557,18 @@ mod tests {
             io.block_size = "read 4 KiB; write 8 KiB".parse().unwrap();
             (io.mix, io.rw_split) = (Mix::Shares { read_percent: 50 }, Apart::Halves);
         });
-        let found = line(&apart, &how("a"));
+        let found = command(&apart, &how("a"));
         assert!(found.words.contains(&"--bs=4k,8k".to_owned()), "{:?}", found.words);
         assert!(found.remarks.iter().any(|remark| remark.contains("to use halves")));
         // Without any of it, there is no remark.
-        assert!(line(&reads(), &how("a")).remarks.is_empty());
+        assert!(command(&reads(), &how("a")).remarks.is_empty());
     }
 
     #[test]
     fn amounts_are_exact_in_the_units_of_fio() {
-        assert_eq!([size(0), size(512), size(4096), size(3 << 19)], ["0", "512", "4k", "1536k"]);
+        assert_eq!([0, 512, 4096, 3 << 19].map(fio_size), ["0", "512", "4k", "1536k"]);
         assert_eq!(
-            [0, 1, 1_500_000, 2_220_114_286, 2_000_000_000].map(time),
+            [0, 1, 1_500_000, 2_220_114_286, 2_000_000_000].map(fio_time),
             ["0s", "1us", "1500us", "2221ms", "2s"]
         );
     }
@@ -565,7 +576,7 @@ mod tests {
     #[test]
     fn a_colon_in_a_path_is_no_second_file() {
         let area = Area { start: 4096, ..AREA };
-        let words = line(&reads(), &ManualRun { area, ..how("/dev/pci-0:1") }).words;
+        let words = command(&reads(), &ManualRun { area, ..how("/dev/pci-0:1") }).words;
         assert_eq!(words[2], "--filename=/dev/pci-0\\:1");
         assert!(words.contains(&"--offset=4k".to_owned()));
     }

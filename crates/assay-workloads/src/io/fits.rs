@@ -5,9 +5,9 @@ use assay_core::quantity::Bytes;
 use super::{Apart, IoSpec, Mix, Pattern};
 use crate::workload::{Complaints, DeclaredKeys as _, InStudy};
 
-const LOOKED_AT: [&str; 7] =
+const CHECKED_KEYS: [&str; 7] =
     ["pattern", "mix", "block_size", "distribution", "align", "stride", "rw_split"];
-/// Limit on checked arms: more differ in nothing relevant.
+/// Limit on checked arms, to bound the time of the check.
 const MOST_ARMS: usize = 4096;
 
 pub(super) struct Unfit {
@@ -31,11 +31,8 @@ pub(super) fn obstacle(io: &IoSpec) -> Option<Unfit> {
         return Some(unfit("distribution", message, Some(hint)));
     }
     if io.pattern == Pattern::Spaced && io.block_size.one().is_none() {
-        return Some(unfit(
-            "block_size",
-            "block_size: pattern spaced requires a single size",
-            None,
-        ));
+        let message = "block_size: pattern spaced requires a single size";
+        return Some(unfit("block_size", message, None));
     }
     if io.pattern == Pattern::Spaced && io.rw_split != Apart::None {
         let message = "rw_split does not work with pattern spaced";
@@ -49,10 +46,10 @@ pub(super) fn obstacle(io: &IoSpec) -> Option<Unfit> {
         let message = "rw_split does not work with mix rewrite";
         return Some(unfit("rw_split", message, Some("remove rw_split")));
     }
-    no_stride(io)
+    stride_obstacle(io)
 }
 
-fn no_stride(io: &IoSpec) -> Option<Unfit> {
+fn stride_obstacle(io: &IoSpec) -> Option<Unfit> {
     if io.pattern != Pattern::Stride {
         return None;
     }
@@ -68,7 +65,7 @@ fn no_stride(io: &IoSpec) -> Option<Unfit> {
 }
 
 /// Why a stride exceeds the range of a thread, or the alignment leaves one offset.
-pub(super) fn too_long(io: &IoSpec, area_bytes: u64) -> Option<String> {
+pub(super) fn oversized_step(io: &IoSpec, area_bytes: u64) -> Option<String> {
     if let Some(align) = io.aligned().filter(|align| align.0 > area_bytes) {
         let area = Bytes(area_bytes);
         return Some(format!("align {align} leaves only one offset in an area of {area}"));
@@ -82,20 +79,20 @@ pub(super) fn too_long(io: &IoSpec, area_bytes: u64) -> Option<String> {
 /// An arm, and the indices of its levels by factor.
 type Arm<'a> = (IoSpec, Vec<(&'a str, usize)>);
 
-/// The work under each arm, reduced to the checked keys. Invalid levels are reported elsewhere.
-fn arms<'a>(io: &IoSpec, study: &'a InStudy<'_>) -> Vec<Arm<'a>> {
+/// The work under each combination of levels of the checked keys. Invalid levels are reported elsewhere.
+fn arms_to_check<'a>(io: &IoSpec, study: &'a InStudy<'_>) -> Vec<Arm<'a>> {
     let mut arms: Vec<Arm<'a>> = vec![(io.clone(), Vec::new())];
-    let is_checked = |name: &&str| LOOKED_AT.contains(name);
+    let is_checked = |name: &&str| CHECKED_KEYS.contains(name);
     for name in study.factors.keys().map(String::as_str).filter(is_checked) {
         let factor = IoSpec::FACTORS.iter().find(|factor| factor.about.about.name == name);
         let (Some(factor), Some(levels)) = (factor, study.factors.get(name)) else { continue };
         let mut next = Vec::new();
-        for (arm, at) in &arms {
+        for (arm, indices) in &arms {
             for (index, level) in levels.iter().enumerate() {
                 let mut arm = arm.clone();
                 if (factor.set)(&mut arm, level).is_ok() {
-                    let at = at.iter().copied().chain([(name, index)]).collect();
-                    next.push((arm, at));
+                    let indices = indices.iter().copied().chain([(name, index)]).collect();
+                    next.push((arm, indices));
                 }
             }
         }
@@ -105,37 +102,36 @@ fn arms<'a>(io: &IoSpec, study: &'a InStudy<'_>) -> Vec<Arm<'a>> {
     arms
 }
 
-/// Reports each conflict of some arm once, and those of every arm.
+/// Reports each conflict once, at the level or key that causes it, and keys without effect in all arms.
 pub(super) fn complain(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let is_wrong = |key: &&str| to.is_wrong(&format!("{path}/{key}"));
-    if LOOKED_AT.iter().any(is_wrong) {
+    if CHECKED_KEYS.iter().any(is_wrong) {
         return;
     }
-    let arms = arms(io, study);
-    for (arm, at) in &arms {
+    let arms = arms_to_check(io, study);
+    for (arm, indices) in &arms {
         let Some(Unfit { key, message, hint }) = obstacle(arm) else { continue };
-        let level = at.iter().find(|(name, _)| *name == key);
-        let path = level.map_or_else(
-            || format!("{path}/{key}"),
-            |(name, index)| format!("factors/{name}/{index}"),
-        );
+        let path = match indices.iter().find(|(name, _)| *name == key) {
+            Some((name, index)) => format!("factors/{name}/{index}"),
+            None => format!("{path}/{key}"),
+        };
         if !to.is_wrong(&path) {
             to.value(&path, message, hint.map(str::to_owned));
         }
     }
-    let mut idle = |key: &str, message: &str| {
+    let mut report_unused = |key: &str, message: &str| {
         let hint = Some(format!("remove {key}"));
         to.key(&format!("{path}/{key}"), message.to_owned(), hint);
     };
     if io.stride.is_some() && arms.iter().all(|(arm, _)| arm.pattern != Pattern::Stride) {
-        idle("stride", "stride requires pattern stride");
+        report_unused("stride", "stride requires pattern stride");
     }
     if io.align.is_some() && arms.iter().all(|(arm, _)| arm.pattern != Pattern::Random) {
-        idle("align", "align requires random offsets");
+        report_unused("align", "align requires random offsets");
     }
     let is_mixed = |(arm, _): &Arm<'_>| arm.mix.reads() && arm.mix.writes();
     if io.rw_split != Apart::None && !arms.iter().any(is_mixed) {
-        idle("rw_split", "rw_split requires a mix of reads and writes");
+        report_unused("rw_split", "rw_split requires a mix of reads and writes");
     }
 }
 
@@ -246,12 +242,12 @@ mod tests {
             threads: 4,
             ..IoSpec::default()
         };
-        assert!(too_long(&io, 4 << 20).is_none());
-        let told = too_long(&io, 3 << 20).unwrap();
+        assert!(oversized_step(&io, 4 << 20).is_none());
+        let told = oversized_step(&io, 3 << 20).unwrap();
         assert!(told.contains("exceeds the area of 768 KiB"), "{told}");
-        assert!(too_long(&IoSpec { pattern: Pattern::Sequential, ..io }, 1).is_none());
+        assert!(oversized_step(&IoSpec { pattern: Pattern::Sequential, ..io }, 1).is_none());
         let aligned = IoSpec { align: Some(Bytes(1 << 20)), ..IoSpec::default() };
-        assert!(too_long(&aligned, 1 << 20).is_none());
-        assert!(too_long(&aligned, 1 << 19).unwrap().contains("in an area of 512 KiB"));
+        assert!(oversized_step(&aligned, 1 << 20).is_none());
+        assert!(oversized_step(&aligned, 1 << 19).unwrap().contains("in an area of 512 KiB"));
     }
 }

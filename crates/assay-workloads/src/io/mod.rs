@@ -43,7 +43,7 @@ pub use planned::{Engine, IoPlan, plan, random_offsets, sample_offset};
 pub use rate::{ArrivalRate, tolerance};
 pub use requests::TraceFacts;
 pub use run::{claims, of_response, run_job};
-pub(crate) use run::{class_counts, ran, series};
+pub(crate) use run::{class_counts, run_result, series};
 pub use size::Size;
 
 const TRIAL: Time = Time(5_000_000_000);
@@ -92,7 +92,6 @@ impl IoSpec {
             || self.rw_split != Apart::None
     }
 
-    /// The alignment of random offsets, if specified.
     fn aligned(&self) -> Option<Bytes> {
         self.align.filter(|_| self.pattern == Pattern::Random)
     }
@@ -126,7 +125,7 @@ impl WorkloadSpec for IoSpec {
             "{pattern} {mix} of {}{}, {}{} in flight{sync}{}",
             self.block_size,
             content_words(self.compressibility),
-            most_words(self),
+            depth_prefix(self),
             self.in_flight(),
             describe(self)
         )
@@ -153,7 +152,8 @@ impl WorkloadSpec for IoSpec {
     }
 
     fn set_span(&mut self, time: Option<Time>, ramp: Option<Time>) {
-        (self.runtime, self.ramp_time) = (time, ramp);
+        self.runtime = time;
+        self.ramp_time = ramp;
     }
 
     fn ends_by_time(&self) -> bool {
@@ -203,13 +203,14 @@ fn quick_time(rate: ArrivalRate) -> Time {
     Time((REQUESTS * 1_000_000_000 / rate.per_s()).clamp(QUICK.0, QUICK_BOUND.0))
 }
 
+/// Returns words for all other settings that are not the default, each after `, `.
 fn describe(io: &IoSpec) -> String {
     let parts = parameters::TOLD.iter().filter_map(|words| words(io));
     parts.fold(String::new(), |text, part| text + ", " + &part)
 }
 
 /// Prefix of the queue depth: in an open loop it is a limit.
-fn most_words(io: &IoSpec) -> &'static str {
+fn depth_prefix(io: &IoSpec) -> &'static str {
     if io.arrival_rate.is_some() { "at most " } else { "" }
 }
 

@@ -12,17 +12,19 @@ const SECTOR: u64 = 512;
 /// Rejects duplicates if no arm writes any blocks.
 pub(super) fn complain(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let varies = |key: &str| study.factors.contains_key(key);
-    let is_unread = |key: &str| to.is_wrong(&format!("{path}/{key}"));
+    let is_wrong = |key: &str| to.is_wrong(&format!("{path}/{key}"));
     let has_some = io.duplicates != Duplicates::NONE && !varies("duplicates");
-    if !has_some || ["mix", "compressibility", "duplicates"].into_iter().any(is_unread) {
+    if !has_some || ["mix", "compressibility", "duplicates"].into_iter().any(is_wrong) {
         return;
     }
-    let is_fresh = varies("mix") || io.mix.percent(Class::Write) > 0;
+    let has_writes = varies("mix") || io.mix.percent(Class::Write) > 0;
     let is_zero = io.compressibility == Content::Zero && !varies("compressibility");
-    let message = match (is_fresh, is_zero) {
-        (true, false) => return,
-        (true, true) => "duplicates has no effect on blocks of zeros".to_owned(),
-        (false, _) => format!("duplicates has no effect on {}", io.mix.words()),
+    let message = if !has_writes {
+        format!("duplicates has no effect on {}", io.mix.words())
+    } else if is_zero {
+        "duplicates has no effect on blocks of zeros".to_owned()
+    } else {
+        return;
     };
     to.key(&format!("{path}/duplicates"), message, Some("remove duplicates".to_owned()));
 }
@@ -31,12 +33,14 @@ pub(super) fn obstacle(io: &IoSpec, offer: &Offer<'_>) -> Option<String> {
     if !io.mix.clears() {
         return None;
     }
-    let used =
-        |class, reason: &Option<String>| reason.clone().filter(|_| io.mix.percent(class) > 0);
-    let impossible = used(Class::Trim, &offer.clears.no_trim)
-        .or_else(|| used(Class::Zero, &offer.clears.no_zeroing));
-    if impossible.is_some() || io.block_size.is_multiple_of(SECTOR) {
-        return impossible;
+    let reasons = [(Class::Trim, &offer.clears.no_trim), (Class::Zero, &offer.clears.no_zeroing)];
+    for (class, reason) in reasons {
+        if io.mix.percent(class) > 0 && reason.is_some() {
+            return reason.clone();
+        }
+    }
+    if io.block_size.is_multiple_of(SECTOR) {
+        return None;
     }
     Some(format!("trims and zeroing need multiples of 512 B; block_size is {}", io.block_size))
 }
@@ -69,7 +73,6 @@ pub(super) fn copies(io: &IoSpec) -> bool {
     io.duplicates != Duplicates::NONE && io.mix.percent(Class::Write) > 0
 }
 
-/// Words for duplicates; empty without any.
 pub(super) fn describe(io: &IoSpec) -> Option<String> {
     let has_some = io.duplicates != Duplicates::NONE;
     has_some.then(|| format!("{} duplicates", io.duplicates))

@@ -13,7 +13,7 @@ use super::{
     Access, Apart, Arrivals, AskedEngine, Content, Duplicates, Engine, IoPlan, Mix, Pattern, Poll,
     Size, WriteSync, fio_line, forms, operations, poll, size, verify, wait,
 };
-use crate::keys::{choice, keys, parse_whole, word, work};
+use crate::keys::{choice, keys, parse_choice, parse_whole, work};
 
 const MOST_OPERATIONS: u64 = 1_000_000_000;
 /// Maximum number of offsets of the pattern `spaced`: each service time is stored.
@@ -37,11 +37,10 @@ parameters! {
              key `stride` sets the distance between block starts. At the end of the area, the pattern restarts one \
              block further to reach every block. `spaced`: `operations` evenly spaced blocks in order.",
             "[\"sequential\", \"random\"]",
-            |io, text| Ok(io.pattern = word(text, "sequential, random, stride or spaced")?),
+            |io, text| Ok(io.pattern = parse_choice(text, "sequential, random, stride or spaced")?),
         ),
         fio: fio_line::random,
     }
-
     /// `read`, `write`, reads and writes in percent (`70/30`), `rewrite`, `trim`, `zero`, or shares of reads, writes,
     /// trims and zeroing.
     mix: Mix = Mix::READS => {
@@ -64,7 +63,6 @@ parameters! {
             |io, text| Ok(io.mix = text.parse()?),
         ),
     }
-
     /// Block size in bytes, or several sizes with their shares.
     block_size: Size = Bytes(4096).into() => {
         words: "block size, or several sizes with their shares of the operations",
@@ -82,7 +80,6 @@ parameters! {
         .written(|text| text.parse::<Size>().ok().map(String::from)),
         job: |io, job| job.sizes = io.block_size.sizes(),
     }
-
     #[serde(default = "one")]
     queue_depth: u32 = 1 => {
         words: "queue depth per thread",
@@ -96,7 +93,6 @@ parameters! {
         ),
         job: |io, job| job.depth = io.queue_depth,
     }
-
     #[serde(default = "one")]
     threads: u32 = 1 => {
         words: "threads, each with its own queue",
@@ -110,7 +106,6 @@ parameters! {
         ),
         job: |io, job| job.threads = io.threads,
     }
-
     #[serde(default = "yes")]
     direct: bool = true => {
         words: "direct I/O or buffered I/O",
@@ -120,10 +115,9 @@ parameters! {
         factor: choice(
             "`true` bypasses the page cache; `false` uses it.",
             "[true, false]",
-            |io, text| Ok(io.direct = word(text, "true or false")?),
+            |io, text| Ok(io.direct = parse_choice(text, "true or false")?),
         ),
     }
-
     #[serde(default)]
     compressibility: Content = Content::Random => {
         words: "compressible share of the written data, or like:DIR",
@@ -140,7 +134,6 @@ parameters! {
         job: |io, job| job.content = io.compressibility,
         fio: fio_line::content,
     }
-
     #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     duplicates: Duplicates = Duplicates::NONE => {
         words: "share of duplicate blocks in the written data",
@@ -159,7 +152,6 @@ parameters! {
         fio: fio_line::duplicates,
         kept: duplicates,
     }
-
     #[serde(default)]
     sync: WriteSync = WriteSync::None => {
         words: "when a write counts as complete",
@@ -178,7 +170,6 @@ parameters! {
         job: |io, job| job.sync = io.sync,
         fio: fio_line::sync,
     }
-
     #[serde(default)]
     engine: AskedEngine = AskedEngine::Auto => {
         words: "I/O engine",
@@ -188,10 +179,9 @@ parameters! {
         factor: choice(
             "`auto`, `psync` or `io_uring`.",
             "[\"psync\", \"io_uring\"]",
-            |io, text| Ok(io.engine = word(text, "auto, psync or io_uring")?),
+            |io, text| Ok(io.engine = parse_choice(text, "auto, psync or io_uring")?),
         ),
     }
-
     /// Arrival rate over all threads in operations per second; `None` in a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     arrival_rate: Option<ArrivalRate> = None => {
@@ -209,12 +199,11 @@ parameters! {
             rate::set,
         )
         .written(rate::written),
-        job: rate::tell,
+        job: rate::configure_job,
         told: rate::describe,
         fio: fio_line::rate,
         kept: arrival_rate,
     }
-
     #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     arrival_process: Arrivals = Arrivals::Fixed => {
         words: "arrival process of the operations; fixed by default",
@@ -225,11 +214,10 @@ parameters! {
             "`fixed`: equal intervals; `poisson`: random intervals, like many independent users. Requires \
              `arrival_rate`.",
             "[\"fixed\", \"poisson\"]",
-            |io, text| Ok(io.arrival_process = word(text, "fixed or poisson")?),
+            |io, text| Ok(io.arrival_process = parse_choice(text, "fixed or poisson")?),
         ),
         kept: arrival_process,
     }
-
     #[serde(default, skip_serializing_if = "Option::is_none")]
     think_time: Option<Time> = None => {
         words: "think time between an operation's completion and the next operation of its queue slot",
@@ -246,19 +234,17 @@ parameters! {
         fio: fio_line::think,
         kept: think_time,
     }
-
     /// Number of completions to wait for at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     batch_complete_min: Option<u32> = None => {
         words: "minimum completions per wait; values above 1 save CPU time but increase latency; 1 by default",
         form: Form::Whole { least: 1, most: MOST_DEPTH as u64 },
         example: "batch_complete_min = 32",
-        job: wait::tell,
+        job: wait::configure_job,
         told: wait::describe,
         fio: wait::fio,
         kept: batch_complete_min,
     }
-
     #[serde(default, skip_serializing_if = "Option::is_none")]
     poll: Option<Poll> = None => {
         words: "io_uring polling, instead of system calls and interrupts",
@@ -270,14 +256,13 @@ parameters! {
              `iopoll`: the waiting thread polls the device (IOPOLL), which requires direct I/O and a device with poll \
              queues. Any of these levels, including `none`, selects `io_uring` unless you set the engine.",
             "[\"none\", \"sqpoll\", \"iopoll\"]",
-            |io, text| Ok(io.poll = Some(word(text, poll::CHOICES)?)),
+            |io, text| Ok(io.poll = Some(parse_choice(text, poll::CHOICES)?)),
         ),
-        job: poll::tell,
+        job: poll::configure_job,
         told: poll::describe,
         fio: poll::fio,
         kept: poll,
     }
-
     #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pin: bool = false => {
         words: "pinning of each thread to one CPU",
@@ -288,13 +273,12 @@ parameters! {
              and so on. If there are more threads than CPUs, the assignment wraps around, and the trial notes report \
              this. `false`: the kernel places the threads.",
             "[false, true]",
-            |io, text| Ok(io.pin = word(text, "true or false")?),
+            |io, text| Ok(io.pin = parse_choice(text, "true or false")?),
         ),
         job: |io, job| job.pin = io.pin,
         told: |io| io.pin.then(|| "threads pinned to CPUs".to_owned()),
         kept: pin,
     }
-
     /// Measured time; a share of the budget if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     runtime: Option<Time> = None => {
@@ -302,14 +286,12 @@ parameters! {
         form: Form::Time { least: Time(1) },
         example: "runtime = \"10 s\"",
     }
-
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ramp_time: Option<Time> = None => {
         words: "warm-up time before the measurement window",
         form: Form::Time { least: Time(0) },
         example: "ramp_time = \"2 s\"",
     }
-
     /// Operations after which a trial ends, over all threads, even if time is left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     operations: Option<u64> = None => {
@@ -320,7 +302,6 @@ parameters! {
         told: |io| io.operations.map(|count| format!("{} operations", show::count(count))),
         kept: operations,
     }
-
     #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     distribution: Access = Access::Uniform => {
         words: "distribution of random offsets",
@@ -342,7 +323,6 @@ parameters! {
         fio: fio_line::access,
         kept: distribution,
     }
-
     #[serde(default, skip_serializing_if = "Option::is_none")]
     align: Option<Bytes> = None => {
         words: "alignment of random offsets; the smallest block size by default",
@@ -359,7 +339,6 @@ parameters! {
         fio: fio_line::align,
         kept: align,
     }
-
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stride: Option<Bytes> = None => {
         words: "distance between block starts; required for pattern stride",
@@ -375,7 +354,6 @@ parameters! {
         told: |io| io.strides().map(|bytes| format!("one block per {bytes}")),
         kept: stride,
     }
-
     #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     rw_split: Apart = Apart::None => {
         words: "separation of reads and writes in a mixed workload",
@@ -386,7 +364,7 @@ parameters! {
             "`none`: reads and writes share one position; `positions`: reads and writes have separate positions in the \
              same area, as in fio; `halves`: reads use the first half of the area and writes the second.",
             "[\"none\", \"halves\"]",
-            |io, text| Ok(io.rw_split = word(text, "none, positions or halves")?),
+            |io, text| Ok(io.rw_split = parse_choice(text, "none, positions or halves")?),
         ),
         job: |io, job| job.apart = io.rw_split,
         told: |io| match io.rw_split {
@@ -396,7 +374,6 @@ parameters! {
         },
         kept: rw_split,
     }
-
     #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     verify: bool = false => {
         words: "read back and verify all written data after each trial, outside the measured time",

@@ -17,7 +17,7 @@ const PILOT_SHARE: u64 = 100;
 
 /// Nanoseconds of one operation; `None` if the target does not fit it or does not support it.
 pub(super) fn pilot(io: &IoSpec, run: &Run<'_>) -> Result<Option<u64>, String> {
-    let Some(job) = job(io, &run.medium.area, run.seed) else { return Ok(None) };
+    let Some(job) = pilot_job(io, &run.medium.area, run.seed) else { return Ok(None) };
     let outcome = match run_job(Engine::Psync, &job, &run.medium, run.bystanders, run.stop) {
         // If the reason is known, the plan excludes the workload, otherwise its trials report it. A target without
         // trims can still run other work.
@@ -29,49 +29,53 @@ pub(super) fn pilot(io: &IoSpec, run: &Run<'_>) -> Result<Option<u64>, String> {
 }
 
 pub(super) fn costs_like(first: &IoSpec, second: &IoSpec) -> bool {
-    pattern(first) == pattern(second)
+    equivalent_pattern(first) == equivalent_pattern(second)
         && first.mix == second.mix
         && first.block_size == second.block_size
         && first.sync == second.sync
 }
 
 /// Evenly spaced offsets cost the same as random ones, and strides about the same.
-fn pattern(io: &IoSpec) -> Pattern {
+fn equivalent_pattern(io: &IoSpec) -> Pattern {
     match io.pattern {
         Pattern::Spaced | Pattern::Stride => Pattern::Random,
         other => other,
     }
 }
 
-fn operations(io: &IoSpec, length: u64) -> u64 {
+fn most_operations(io: &IoSpec, length: u64) -> u64 {
+    if !io.mix.clears() {
+        return PILOT_OPERATIONS;
+    }
     let blocks = length / io.block_size.largest().0.max(1);
-    let most = if io.mix.clears() { (blocks / PILOT_SHARE).max(1) } else { PILOT_OPERATIONS };
-    most.min(PILOT_OPERATIONS)
+    (blocks / PILOT_SHARE).clamp(1, PILOT_OPERATIONS)
 }
 
 /// Alignment of direct I/O, which pilots use.
 const WHOLE_BYTES: u64 = 4096;
 
-fn job(io: &IoSpec, area: &Area, seed: u64) -> Option<Job> {
-    // Odd sizes need the page cache; the next aligned one costs about as much.
-    let is_whole = |bytes: u32| u64::from(bytes).is_multiple_of(WHOLE_BYTES);
-    let (mut block, mut sizes) = (io.size_bytes(), io.block_size.sizes());
-    let shares = sizes.reads.iter().chain(&sizes.writes);
-    if !io.direct && !shares.map(|share| share.bytes).chain([block]).all(is_whole) {
+fn pilot_job(io: &IoSpec, area: &Area, seed: u64) -> Option<Job> {
+    let mut block = io.size_bytes();
+    let mut sizes = io.block_size.sizes();
+    if !io.direct && !io.block_size.is_multiple_of(WHOLE_BYTES) {
+        // Odd sizes need the page cache; the next aligned one costs about as much.
         block = block.next_multiple_of(WHOLE_BYTES as u32);
         sizes = Sizes::ONE;
     }
     let size = u64::from(block);
-    let is_possible = size <= area.length && (!io.mix.writes() || area.written);
+    if size > area.length || (io.mix.writes() && !area.written) {
+        return None;
+    }
     let length = area.length / size.max(1) * size;
-    is_possible.then(|| Job {
+    let range = area.start..area.start + length;
+    Some(Job {
         sync: io.sync,
         content: io.compressibility,
         sizes,
         duplicates: io.duplicates,
         time: Duration::from_millis(PILOT_MS),
-        operations: Some(operations(io, length)),
-        ..Job::base(pattern(io), io.mix, block, area.start..area.start + length, seed)
+        operations: Some(most_operations(io, length)),
+        ..Job::base(equivalent_pattern(io), io.mix, block, range, seed)
     })
 }
 
@@ -83,7 +87,7 @@ mod tests {
     fn a_pilot_takes_little_of_the_area_away() {
         let of = |mix: &str, length| {
             let io = IoSpec { mix: mix.parse().unwrap(), ..IoSpec::default() };
-            operations(&io, length)
+            most_operations(&io, length)
         };
         assert_eq!(of("trim", 1 << 20), 2);
         assert_eq!(of("read/90:zero/10", 4096), 1);
@@ -97,7 +101,7 @@ mod tests {
             let io = IoSpec { block_size: size.parse().unwrap(), direct, ..IoSpec::default() };
             let length = 1 << 20;
             let area = Area { start: 0, length, asked: length, written: true, fill_ns: 0 };
-            let job = job(&io, &area, 1).unwrap();
+            let job = pilot_job(&io, &area, 1).unwrap();
             (job.size_bytes, job.sizes.reads.len())
         };
         assert_eq!(block("2300 B", false), (4096, 0));

@@ -8,12 +8,12 @@ use assay_core::presence::Presence;
 use assay_core::quantity::Bytes;
 use assay_core::quantity::metric::{BANDWIDTH, IOPS, RESPONSE_P99};
 use assay_core::quantity::units::show;
-use assay_load::{EngineKind, Job};
+use assay_load::{EngineKind, Job, Law};
 use serde::{Deserialize, Serialize};
 
 use super::parameters::{self, StoredIoPlan};
 use super::{
-    Apart, AskedEngine, IoSpec, Pattern, content_words, describe, fio_line, fits, most_words,
+    Apart, AskedEngine, IoSpec, Pattern, content_words, depth_prefix, describe, fio_line, fits,
     operations, poll, run, touch, verify,
 };
 use crate::keys::names;
@@ -81,8 +81,7 @@ impl IoPlan {
 
     pub fn new(asked: IoSpec, engine: Engine) -> Self {
         let asked_depth = asked.in_flight();
-        let mut granted = asked;
-        (granted.engine, granted.runtime, granted.ramp_time) = (AskedEngine::Auto, None, None);
+        let granted = IoSpec { engine: AskedEngine::Auto, runtime: None, ramp_time: None, ..asked };
         Self { granted, engine, asked_depth }
     }
 
@@ -110,8 +109,8 @@ impl IoPlan {
             time: Duration::from_nanos(time_ns),
             ..Job::base(self.pattern, self.mix, self.size_bytes(), self.whole_blocks(area), seed)
         };
-        for tell in parameters::JOB {
-            tell(self, &mut job);
+        for set_parameter in parameters::JOB {
+            set_parameter(self, &mut job);
         }
         job
     }
@@ -131,17 +130,18 @@ pub fn sample_offset(planned: &IoPlan, area: &Area, index: u64) -> Option<u64> {
     Some(assay_load::spread_offset(&area, planned.size_bytes(), samples, index))
 }
 
-/// The offsets of a random trial with one thread, one operation at a time.
+/// The offsets of a random trial with one thread, one operation at a time; `None` for other trials.
 pub fn random_offsets(
     planned: &IoPlan,
     area: &Area,
     seed: u64,
 ) -> Option<impl Iterator<Item = u64> + use<>> {
-    let alone = planned.threads == 1 && planned.queue_depth == 1;
-    let drawn =
-        planned.pattern == Pattern::Random && !planned.is_shaped() && planned.operations.is_some();
-    let area = planned.whole_blocks(area);
-    (alone && drawn).then(|| assay_load::random_offsets(&area, planned.size_bytes(), seed))
+    let is_single = planned.threads == 1 && planned.queue_depth == 1;
+    let is_uniform = planned.pattern == Pattern::Random && !planned.is_shaped();
+    if !is_single || !is_uniform || planned.operations.is_none() {
+        return None;
+    }
+    Some(assay_load::random_offsets(&planned.whole_blocks(area), planned.size_bytes(), seed))
 }
 
 impl PlannedWork for IoPlan {
@@ -158,7 +158,7 @@ impl PlannedWork for IoPlan {
             "{} {mix} of {}{sync}{content}, {}{} in flight{}, {}, {way}",
             self.pattern.name(),
             self.block_size,
-            most_words(self),
+            depth_prefix(self),
             show::count(u64::from(self.in_flight())),
             describe(self),
             self.engine
@@ -171,9 +171,9 @@ impl PlannedWork for IoPlan {
 
     fn run(&self, run: &Run<'_>) -> Result<RunResult, String> {
         let job = self.job(&run.medium.area, run.ramp_ns, run.time_ns, run.seed);
-        let job = Job { verify: verify::number(self, run.system), ..job };
+        let job = Job { verify: verify::run_stamp(self, run.system), ..job };
         let outcome = run::run_job(self.engine, &job, &run.medium, run.bystanders, run.stop)?;
-        Ok(run::ran(&outcome))
+        Ok(run::run_result(&outcome))
     }
 
     fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
@@ -233,11 +233,13 @@ impl PlannedWork for IoPlan {
         trial_ns: u64,
         is_level: &dyn Fn(&str) -> bool,
     ) -> Option<String> {
+        // One operation after the other: so many complete within the trial.
         let affordable = (trial_ns / operation_ns.max(1)).clamp(1, u64::from(u32::MAX)) as u32;
-        let (asked, ms) = (self.in_flight(), operation_ns as f64 / 1e6);
+        let asked = self.in_flight();
         if asked <= affordable {
             return None;
         }
+        let ms = operation_ns as f64 / 1e6;
         if ["queue_depth", "threads"].into_iter().any(is_level) {
             // The trial ends late instead.
             return Some(format!(
@@ -257,7 +259,7 @@ impl PlannedWork for IoPlan {
     }
 
     fn by_hand(&self, how: &ManualRun<'_>) -> ManualCommand {
-        fio_line::line(self, how)
+        fio_line::command(self, how)
     }
 
     fn not_said(&self) -> &'static [&'static str] {
@@ -270,23 +272,24 @@ pub fn plan(io: &IoSpec, offer: &Offer<'_>) -> Result<(IoPlan, Option<String>), 
     if let Some(reason) = obstacle(io, offer) {
         return Err(reason);
     }
-    let (engine, threads, depth, engine_note) = engine_of(io, offer);
-    let direct = io.direct && offer.direct.value().is_some();
-    let direct_note = (io.direct && !direct)
-        .then(|| offer.direct.reason().map(|reason| format!("through the page cache: {reason}")))
-        .flatten();
-    let granted = IoSpec { queue_depth: depth, threads, direct, ..io.clone() };
-    let planned = IoPlan { asked_depth: io.in_flight(), ..IoPlan::new(granted, engine) };
-    Ok((planned, join_notes(engine_note, direct_note)))
-}
-
-fn join_notes(first: Option<String>, second: Option<String>) -> Option<String> {
-    match (first, second) {
-        (Some(first), Some(second)) => Some(format!("{first}; {second}")),
-        (first, second) => first.or(second),
+    let mut granted = io.clone();
+    let engine = choose_engine(io, offer);
+    let mut engine_note = None;
+    if engine == Engine::Psync && io.engine == AskedEngine::Auto && needs_ring(io) {
+        // Threads provide the operations in flight instead of the ring.
+        granted.threads = io.in_flight();
+        granted.queue_depth = 1;
+        engine_note.clone_from(&offer.engine.note);
     }
+    granted.direct = io.direct && offer.direct.value().is_some();
+    let no_direct = offer.direct.reason().filter(|_| io.direct);
+    let direct_note = no_direct.map(|reason| format!("through the page cache: {reason}"));
+    let planned = IoPlan { asked_depth: io.in_flight(), ..IoPlan::new(granted, engine) };
+    let notes: Vec<String> = engine_note.into_iter().chain(direct_note).collect();
+    Ok((planned, (!notes.is_empty()).then(|| notes.join("; "))))
 }
 
+/// Returns why the target cannot run the work.
 fn obstacle(io: &IoSpec, offer: &Offer<'_>) -> Option<String> {
     if io.mix.writes() && !offer.area.written {
         return Some(ONLY_READ.to_owned());
@@ -300,16 +303,16 @@ fn obstacle(io: &IoSpec, offer: &Offer<'_>) -> Option<String> {
             Bytes(needed)
         ));
     }
-    no_spread(io, offer.area.length)
+    spread_obstacle(io, offer.area.length)
         .or_else(|| fits::obstacle(io).map(|unfit| unfit.message))
-        .or_else(|| fits::too_long(io, offer.area.length / parts))
-        .or_else(|| unaligned(io, offer.direct))
+        .or_else(|| fits::oversized_step(io, offer.area.length / parts))
+        .or_else(|| alignment_obstacle(io, offer.direct))
         .or_else(|| operations::obstacle(io, offer))
         .or_else(|| poll::obstacle(io, offer))
-        .or_else(|| unverifiable(io, offer))
+        .or_else(|| verify_obstacle(io, offer))
 }
 
-fn unverifiable(io: &IoSpec, offer: &Offer<'_>) -> Option<String> {
+fn verify_obstacle(io: &IoSpec, offer: &Offer<'_>) -> Option<String> {
     if !verify::stamps(io) {
         return None;
     }
@@ -325,11 +328,11 @@ fn unverifiable(io: &IoSpec, offer: &Offer<'_>) -> Option<String> {
     verify::obstacle(io).map(|unfit| unfit.message)
 }
 
-fn unaligned(io: &IoSpec, direct: &Presence<DirectUse>) -> Option<String> {
-    let unit = direct.value().map_or(1, |direct| u64::from(direct.offset_alignment));
+fn alignment_obstacle(io: &IoSpec, direct: &Presence<DirectUse>) -> Option<String> {
     if !io.direct {
         return None;
     }
+    let unit = direct.value().map_or(1, |direct| u64::from(direct.offset_alignment));
     let needs = format!("direct I/O requires multiples of {}", Bytes(unit));
     if !io.block_size.is_multiple_of(unit) {
         return Some(format!("{needs}, but block_size is {}", io.block_size));
@@ -340,46 +343,46 @@ fn unaligned(io: &IoSpec, direct: &Presence<DirectUse>) -> Option<String> {
     Some(format!("{needs}, but {name} is {step}"))
 }
 
-fn no_spread(io: &IoSpec, area_bytes: u64) -> Option<String> {
+fn spread_obstacle(io: &IoSpec, area_bytes: u64) -> Option<String> {
     if io.pattern != Pattern::Spaced {
         return None;
     }
-    let Some(places) = io.operations else {
+    let Some(operations) = io.operations else {
         return Some("pattern spaced requires operations".to_owned());
     };
     if io.in_flight() > 1 {
         return Some("pattern spaced runs one operation at a time".to_owned());
     }
     let blocks = area_bytes / io.block_size.largest().0.max(1);
-    (blocks < places).then(|| {
+    (blocks < operations).then(|| {
         format!(
             "the area of {} has only {} blocks of {}, too few for {} operations",
             Bytes(area_bytes),
             show::count(blocks),
             io.block_size,
-            show::count(places)
+            show::count(operations)
         )
     })
 }
 
-/// Engine, threads and depth: without `io_uring`, threads provide the operations in flight.
-fn engine_of(io: &IoSpec, offer: &Offer<'_>) -> (Engine, u32, u32, Option<String>) {
-    // Polling is a property of the ring.
-    let takes_ring = io.queue_depth > 1 || io.poll.is_some();
-    let chosen = match io.engine {
-        _ if offer.engine.name == Engine::Simulated => Engine::Simulated,
-        AskedEngine::Auto if takes_ring => offer.engine.name,
-        AskedEngine::Auto | AskedEngine::Psync => Engine::Psync,
-        AskedEngine::IoUring => Engine::IoUring,
-    };
-    if chosen == Engine::Psync && io.engine == AskedEngine::Auto && takes_ring {
-        return (chosen, io.in_flight(), 1, offer.engine.note.clone());
-    }
-    (chosen, io.threads, io.queue_depth, None)
+/// Whether only `io_uring` can do it in one thread; polling is a property of the ring.
+fn needs_ring(io: &IoSpec) -> bool {
+    io.queue_depth > 1 || io.poll.is_some()
 }
 
-/// The engine in terms of `assay-load`; the simulated one needs its target's model.
-pub(super) fn kind(engine: Engine, law: Option<assay_load::Law>) -> Result<EngineKind, String> {
+fn choose_engine(io: &IoSpec, offer: &Offer<'_>) -> Engine {
+    if offer.engine.name == Engine::Simulated {
+        return Engine::Simulated;
+    }
+    match io.engine {
+        AskedEngine::Auto if needs_ring(io) => offer.engine.name,
+        AskedEngine::Auto | AskedEngine::Psync => Engine::Psync,
+        AskedEngine::IoUring => Engine::IoUring,
+    }
+}
+
+/// The engine in terms of `assay-load`; a target with a model is simulated.
+pub(super) fn load_engine(engine: Engine, law: Option<Law>) -> Result<EngineKind, String> {
     match (law, engine) {
         (Some(law), _) => Ok(EngineKind::Simulated(law)),
         (None, Engine::Psync) => Ok(EngineKind::Psync),

@@ -5,7 +5,7 @@ use assay_load::{Job, Poll};
 
 use super::fits::{Unfit, unfit};
 use super::{AskedEngine, Engine, IoSpec, WriteSync};
-use crate::keys::word;
+use crate::keys::parse_choice;
 use crate::place::Offer;
 use crate::workload::{Complaints, InStudy};
 
@@ -18,7 +18,7 @@ impl IoSpec {
     }
 }
 
-pub(super) fn tell(io: &IoSpec, job: &mut Job) {
+pub(super) fn configure_job(io: &IoSpec, job: &mut Job) {
     job.poll = io.polled();
 }
 
@@ -31,12 +31,11 @@ pub(super) fn describe(io: &IoSpec) -> Option<String> {
 }
 
 pub(super) fn fio(io: &IoSpec) -> Vec<String> {
-    let word = match io.polled() {
-        Poll::None => None,
-        Poll::Sqpoll => Some("--sqthread_poll=1".to_owned()),
-        Poll::Iopoll => Some("--hipri=1".to_owned()),
-    };
-    word.into_iter().collect()
+    match io.polled() {
+        Poll::None => Vec::new(),
+        Poll::Sqpoll => vec!["--sqthread_poll=1".to_owned()],
+        Poll::Iopoll => vec!["--hipri=1".to_owned()],
+    }
 }
 
 fn conflict(io: &IoSpec) -> Option<Unfit> {
@@ -60,17 +59,17 @@ fn conflict(io: &IoSpec) -> Option<Unfit> {
 }
 
 pub(super) fn complain(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
-    let path_here = format!("{path}/{NAME}");
-    if to.is_wrong(&path_here) {
+    let key_path = format!("{path}/{NAME}");
+    if to.is_wrong(&key_path) {
         return;
     }
     let at_level = |(index, level): (usize, &String)| {
-        let poll = Some(word(level, CHOICES).ok()?);
+        let poll = Some(parse_choice(level, CHOICES).ok()?);
         Some((format!("factors/{NAME}/{index}"), IoSpec { poll, ..io.clone() }))
     };
     let variants: Vec<(String, IoSpec)> = match study.factors.get(NAME) {
         Some(levels) => levels.iter().enumerate().filter_map(at_level).collect(),
-        None => vec![(path_here, io.clone())],
+        None => vec![(key_path, io.clone())],
     };
     for (path, io) in variants {
         let Some(Unfit { key, message, hint }) = conflict(&io) else { continue };
@@ -81,6 +80,7 @@ pub(super) fn complain(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dy
     }
 }
 
+/// Returns why this target does not support the requested polling.
 pub(super) fn obstacle(io: &IoSpec, offer: &Offer<'_>) -> Option<String> {
     let poll = io.polled();
     if poll == Poll::None {
@@ -102,17 +102,17 @@ pub(super) fn obstacle(io: &IoSpec, offer: &Offer<'_>) -> Option<String> {
     if poll != Poll::Iopoll {
         return None;
     }
-    let no_direct = offer.direct.reason();
-    no_direct
-        .map(|why| format!("iopoll needs direct I/O: {why}"))
-        .or_else(|| offer.clears.no_polling.clone())
+    if let Some(why) = offer.direct.reason() {
+        return Some(format!("iopoll needs direct I/O: {why}"));
+    }
+    offer.clears.no_polling.clone()
 }
 
-/// Words for the CPU time of the kernel's submission threads.
-pub(super) fn taken(share: f64) -> String {
-    /// A polling thread uses more than this, if counted.
-    const COUNTED: f64 = 0.001;
-    if share < COUNTED {
+/// Returns a note on the share of kernel threads in the CPU time, with SQPOLL.
+pub(super) fn cpu_words(share: f64) -> String {
+    /// A polling thread always uses more, if the kernel counts its time.
+    const LEAST_IF_COUNTED: f64 = 0.001;
+    if share < LEAST_IF_COUNTED {
         return "CPU time excludes the kernel's submission threads, which this kernel does not attribute to the process \
                 (Linux 5.12 and later do)"
             .to_owned();
@@ -237,7 +237,7 @@ mod tests {
     fn engines_and_fio_and_readers_are_told() {
         let job = |io: &IoSpec| {
             let mut job = Job::base(io.pattern, io.mix, 4096, 0..1 << 20, 1);
-            tell(io, &mut job);
+            configure_job(io, &mut job);
             job.poll
         };
         for (poll, word) in [(Poll::Sqpoll, "--sqthread_poll=1"), (Poll::Iopoll, "--hipri=1")] {
@@ -247,6 +247,6 @@ mod tests {
         for none in [IoSpec::default(), polls(Poll::None)] {
             assert!(job(&none) == Poll::None && fio(&none).is_empty() && describe(&none).is_none());
         }
-        assert!(taken(0.42).contains("42") && taken(0.0).contains("CPU time excludes"));
+        assert!(cpu_words(0.42).contains("42") && cpu_words(0.0).contains("CPU time excludes"));
     }
 }

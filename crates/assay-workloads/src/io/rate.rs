@@ -62,7 +62,7 @@ pub(super) fn set(io: &mut IoSpec, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-pub(super) fn tell(io: &IoSpec, job: &mut Job) {
+pub(super) fn configure_job(io: &IoSpec, job: &mut Job) {
     job.schedule =
         io.arrival_rate.map(|rate| Schedule { rate_per_s: rate.0, arrivals: io.arrival_process });
 }

@@ -44,12 +44,13 @@ fn words(recorded: &Recorded) -> String {
         ns => format!("in {}", show::duration(ns as f64)),
     };
     let count = show::count(recorded.requests);
-    let classes = by_class(recorded);
-    let all = classes.iter().fold(0_u64, |all, (_, of)| all.saturating_add(of.requests));
-    let classes: Vec<String> =
-        classes.iter().map(|(name, of)| class_words(name, of, all)).collect();
-    let classes =
-        if classes.is_empty() { String::new() } else { format!(": {}", classes.join("; ")) };
+    let classes = sum_by_class(recorded);
+    let all = classes.iter().fold(0_u64, |all, (_, class)| all.saturating_add(class.requests));
+    let mut class_texts = String::new();
+    for (index, (name, class)) in classes.iter().enumerate() {
+        class_texts += if index == 0 { ": " } else { "; " };
+        class_texts += &class_words(name, class, all);
+    }
     let missing = match recorded.dropped {
         0 => String::new(),
         lost => format!(
@@ -59,48 +60,50 @@ fn words(recorded: &Recorded) -> String {
             show::share(recorded.missing())
         ),
     };
-    format!("Recorded {count} requests of {} {span}{classes}.{missing}", names.join(" "))
+    format!("Recorded {count} requests of {} {span}{class_texts}.{missing}", names.join(" "))
 }
 
-/// Classes over all devices, in the order of their names.
-fn by_class(recorded: &Recorded) -> Vec<(&str, OfClass)> {
-    let mut found: Vec<(&str, OfClass)> = Vec::new();
-    for (name, of) in recorded.devices.values().flat_map(|device| &device.classes) {
+/// Classes over all devices, the one with the most requests first.
+fn sum_by_class(recorded: &Recorded) -> Vec<(&str, OfClass)> {
+    let mut sums: Vec<(&str, OfClass)> = Vec::new();
+    for (name, class) in recorded.devices.values().flat_map(|device| &device.classes) {
         let name = name.as_str();
-        match found.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, all)) => add(all, of),
-            None => found.push((name, of.clone())),
+        match sums.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, sum)) => add_to(sum, class),
+            None => sums.push((name, class.clone())),
         }
     }
-    found.sort_by_key(|(_, of)| std::cmp::Reverse(of.requests));
-    found
+    sums.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.requests));
+    sums
 }
 
-fn add(sum: &mut OfClass, of: &OfClass) {
-    sum.requests = sum.requests.saturating_add(of.requests);
-    sum.bytes = sum.bytes.saturating_add(of.bytes);
-    sum.in_order = sum.in_order.saturating_add(of.in_order);
-    sum.touched_bytes = sum.touched_bytes.saturating_add(of.touched_bytes);
-    for (size, many) in &of.sizes {
-        let all = sum.sizes.entry(*size).or_default();
-        *all = all.saturating_add(*many);
+/// Adds the counts of a class that [`class_words`] needs.
+fn add_to(sum: &mut OfClass, class: &OfClass) {
+    sum.requests = sum.requests.saturating_add(class.requests);
+    sum.bytes = sum.bytes.saturating_add(class.bytes);
+    sum.in_order = sum.in_order.saturating_add(class.in_order);
+    sum.touched_bytes = sum.touched_bytes.saturating_add(class.touched_bytes);
+    for (size, requests) in &class.sizes {
+        let sum = sum.sizes.entry(*size).or_default();
+        *sum = sum.saturating_add(*requests);
     }
 }
 
-fn class_words(name: &str, of: &OfClass, all: u64) -> String {
-    let share = show::share(of.requests as f64 / all.max(1) as f64);
-    if of.bytes == 0 {
+fn class_words(name: &str, class: &OfClass, all_requests: u64) -> String {
+    let share = show::share(class.requests as f64 / all_requests.max(1) as f64);
+    if class.bytes == 0 {
         return format!("{share} {name}");
     }
-    let half = |size: u64| format!(", median below {}", show::bytes(size.saturating_mul(2)));
-    let size = match of.sizes.len() {
-        1 => format!(", {} each", show::bytes(of.bytes / of.requests.max(1))),
-        _ => of.median_size().map_or_else(String::new, half),
+    // Sizes are counted in powers of two.
+    let median = |size: u64| format!(", median below {}", show::bytes(size.saturating_mul(2)));
+    let size = match class.sizes.len() {
+        1 => format!(", {} each", show::bytes(class.bytes / class.requests.max(1))),
+        _ => class.median_size().map_or_else(String::new, median),
     };
-    let order = show::share(of.in_order as f64 / of.requests.max(1) as f64);
+    let order = show::share(class.in_order as f64 / class.requests.max(1) as f64);
     format!(
         "{share} {name}{size}, {order} sequential, working set {}",
-        show::bytes(of.touched_bytes)
+        show::bytes(class.touched_bytes)
     )
 }
 
@@ -144,9 +147,10 @@ impl Shows for TraceFacts {
         }
         table.notes = LEGEND.map(str::to_owned).to_vec();
         let mut tables = vec![table];
-        tables.extend(
-            all.iter().flat_map(|facts| [facts.classes(), facts.sizes(), facts.distances()]),
-        );
+        for facts in all {
+            let sizes = facts.share_table("sizes", |class| &class.sizes);
+            tables.extend([facts.class_table(), sizes, facts.distance_table()]);
+        }
         let figures = all.iter().flat_map(|facts| {
             requests::of_recording(FIGURE.about.name, &facts.workload, &facts.recorded)
         });
@@ -164,18 +168,18 @@ impl Shows for TraceFacts {
 impl OfRow for TraceFacts {}
 
 impl TraceFacts {
-    fn lines(&self) -> impl Iterator<Item = (String, &OfClass)> {
+    fn class_lines(&self) -> impl Iterator<Item = (String, &OfClass)> {
         self.recorded.devices.iter().flat_map(|(name, device)| {
             device.classes.iter().map(move |(class, of)| (format!("{name} {class}"), of))
         })
     }
 
-    fn classes(&self) -> Table {
-        let lines: Vec<(String, &OfClass)> = self.lines().collect();
+    fn class_table(&self) -> Table {
+        let lines: Vec<(String, &OfClass)> = self.class_lines().collect();
         let span_ns = self.recorded.span_ns;
         let seconds = span_ns as f64 / 1e9;
         // Requests without bytes, such as flushes, have no offset either.
-        let where_bytes = |class: &OfClass, number: f64| (class.bytes > 0).then_some(number);
+        let if_bytes = |class: &OfClass, number: f64| (class.bytes > 0).then_some(number);
         let per_request = |class: &OfClass, part: u64| part as f64 / class.requests.max(1) as f64;
         let bytes = |title| Column::new(title, Unit::Bytes);
         let shares = |title| Column::new(title, Unit::Share);
@@ -186,18 +190,18 @@ impl TraceFacts {
         table.add(Column::right("per second"), &lines, |(_, class)| {
             (seconds > 0.0).then(|| show::per_second(class.requests as f64 / seconds))
         });
-        table.add(bytes("bytes"), &lines, |(_, class)| where_bytes(class, class.bytes as f64));
+        table.add(bytes("bytes"), &lines, |(_, class)| if_bytes(class, class.bytes as f64));
         table.add(bytes("mean size"), &lines, |(_, class)| {
-            where_bytes(class, per_request(class, class.bytes))
+            if_bytes(class, per_request(class, class.bytes))
         });
         table.add(shares("sequential"), &lines, |(_, class)| {
-            where_bytes(class, per_request(class, class.in_order))
+            if_bytes(class, per_request(class, class.in_order))
         });
         table.add(bytes("working set"), &lines, |(_, class)| {
-            where_bytes(class, class.touched_bytes as f64)
+            if_bytes(class, class.touched_bytes as f64)
         });
         table.add(shares("reused"), &lines, |(_, class)| {
-            where_bytes(class, class.reused_bytes as f64 / class.bytes.max(1) as f64)
+            if_bytes(class, class.reused_bytes as f64 / class.bytes.max(1) as f64)
         });
         // Empty if completion times are unknown.
         table.add(Column::right("in flight"), &lines, |(_, class)| {
@@ -210,12 +214,8 @@ impl TraceFacts {
         table
     }
 
-    fn sizes(&self) -> Table {
-        self.shares("sizes", |of| &of.sizes)
-    }
-
-    fn distances(&self) -> Table {
-        let mut table = self.shares("distances", |of| &of.distances);
+    fn distance_table(&self) -> Table {
+        let mut table = self.share_table("distances", |of| &of.distances);
         table.notes.push(
             "Distance from the end of the previous completed request of the class to the start of the request, in \
              either direction; 0 B: sequential."
@@ -225,9 +225,13 @@ impl TraceFacts {
     }
 
     /// One column per class, one row per power of two: the share of its requests.
-    fn shares(&self, title: &str, sizes_of: impl Fn(&OfClass) -> &BTreeMap<u64, u64>) -> Table {
+    fn share_table(
+        &self,
+        title: &str,
+        sizes_of: impl Fn(&OfClass) -> &BTreeMap<u64, u64>,
+    ) -> Table {
         let lines: Vec<(String, &OfClass)> =
-            self.lines().filter(|(_, class)| class.bytes > 0).take(MOST_LINES).collect();
+            self.class_lines().filter(|(_, class)| class.bytes > 0).take(MOST_LINES).collect();
         let powers: BTreeSet<u64> =
             lines.iter().flat_map(|(_, class)| sizes_of(class).keys().copied()).collect();
         let powers: Vec<u64> = powers.into_iter().collect();

@@ -7,13 +7,13 @@ use assay_core::quantity::metric::FDATASYNCS;
 use assay_core::quantity::units::show;
 use assay_load::{Bystanders, ClassOutcome, Job, LoadError, Outcome};
 
-use super::planned::{Engine, kind};
+use super::planned::{Engine, load_engine};
 use super::{IoDetail, Poll, poll};
 use crate::measured::{Claims, Count, Histograms, Measured, RunResult, SeriesRow};
 use crate::place::TestMedium;
 
 /// Smallest share of CPU time at which the kernel's worker threads are mentioned.
-const TOLD_SHARE: f64 = 0.05;
+const NOTED_SHARE: f64 = 0.05;
 
 /// Runs a job on a medium; work of bystanders does not count.
 pub fn run_job(
@@ -23,8 +23,8 @@ pub fn run_job(
     bystanders: &Bystanders,
     stop: &AtomicBool,
 ) -> Result<Outcome, LoadError> {
-    let kind = kind(engine, medium.law).map_err(LoadError::Invalid)?;
-    assay_load::run_beside(bystanders, job, &kind, &medium.target(), stop)
+    let engine = load_engine(engine, medium.law).map_err(LoadError::Invalid)?;
+    assay_load::run_beside(bystanders, job, &engine, &medium.target(), stop)
 }
 
 /// Suffix of a class whose histogram contains response times.
@@ -35,7 +35,7 @@ pub fn of_response(name: &str) -> Option<&str> {
     name.strip_suffix(RESPONSE)
 }
 
-pub(crate) fn ran(outcome: &Outcome) -> RunResult {
+pub(crate) fn run_result(outcome: &Outcome) -> RunResult {
     RunResult {
         measured: measured(outcome),
         histograms: histograms(outcome),
@@ -53,7 +53,7 @@ fn measured(outcome: &Outcome) -> Measured {
         cpu_ns: outcome.process_cpu_ns,
         waited_ns: outcome.waited_ns,
         claims: claims(outcome),
-        notes: outcome.engine.notes.iter().cloned().chain(workers(outcome)).collect(),
+        notes: outcome.engine.notes.iter().cloned().chain(worker_note(outcome)).collect(),
         ..Measured::from_detail(detail(outcome))
     }
 }
@@ -70,11 +70,11 @@ pub fn claims(outcome: &Outcome) -> Claims {
 }
 
 pub(crate) fn class_counts(outcome: &Outcome) -> BTreeMap<String, Count> {
-    let count = |class: &ClassOutcome| {
-        let counted = Count { operations: class.operations, bytes: class.bytes };
-        (class.class.name().to_owned(), counted)
+    let count_of = |class: &ClassOutcome| {
+        let count = Count { operations: class.operations, bytes: class.bytes };
+        (class.class.name().to_owned(), count)
     };
-    outcome.classes.iter().map(count).collect()
+    outcome.classes.iter().map(count_of).collect()
 }
 
 fn detail(outcome: &Outcome) -> IoDetail {
@@ -82,7 +82,7 @@ fn detail(outcome: &Outcome) -> IoDetail {
         classes: class_counts(outcome),
         submitting_ns: outcome.totals.submitting_ns,
         longest_ns: outcome.series.iter().map(|row| row.latency_max_ns).max(),
-        still_s: still_s(outcome),
+        still_s: idle_seconds(outcome),
         looked_at: outcome.queue.looked_at,
         already_complete: outcome.queue.already_complete,
         pace: outcome.pace,
@@ -93,20 +93,20 @@ fn detail(outcome: &Outcome) -> IoDetail {
 }
 
 /// Whole seconds between the first and the last completion without one.
-fn still_s(outcome: &Outcome) -> Option<u32> {
+fn idle_seconds(outcome: &Outcome) -> Option<u32> {
     let seconds: BTreeSet<u32> = outcome.series.iter().map(|row| row.second).collect();
     let [first, last] = [seconds.first()?, seconds.last()?];
     Some(last - first + 1 - seconds.len() as u32)
 }
 
 /// Words for kernel workers with a considerable share.
-fn workers(outcome: &Outcome) -> Option<String> {
+fn worker_note(outcome: &Outcome) -> Option<String> {
     let workers_ns = outcome.process_cpu_ns.saturating_sub(outcome.cpu_ns);
     let share = workers_ns as f64 / outcome.process_cpu_ns.max(1) as f64;
     if outcome.engine.poll == Poll::Sqpoll {
-        return Some(poll::taken(share));
+        return Some(poll::cpu_words(share));
     }
-    (share >= TOLD_SHARE).then(|| {
+    (share >= NOTED_SHARE).then(|| {
         format!(
             "kernel workers used {} of the CPU time, because io_uring passed operations to kernel workers",
             show::percent(100.0 * share)
@@ -115,18 +115,20 @@ fn workers(outcome: &Outcome) -> Option<String> {
 }
 
 fn histograms(outcome: &Outcome) -> Histograms {
-    let of_class = |class: &ClassOutcome| {
+    let mut histograms = Histograms::new();
+    for class in &outcome.classes {
         let name = class.class.name();
-        let service =
-            (!class.latency_ns.is_empty()).then(|| (name.to_owned(), class.latency_ns.clone()));
-        let response = class.response_ns.clone().map(|times| (format!("{name}{RESPONSE}"), times));
-        service.into_iter().chain(response)
-    };
-    let syncs = outcome.sync_ns.clone().map(|times| (FDATASYNCS.to_owned(), times));
-    outcome.classes.iter().flat_map(of_class).chain(syncs).collect()
+        if !class.latency_ns.is_empty() {
+            histograms.insert(name.to_owned(), class.latency_ns.clone());
+        }
+        if let Some(times) = &class.response_ns {
+            histograms.insert(format!("{name}{RESPONSE}"), times.clone());
+        }
+    }
+    histograms.extend(outcome.sync_ns.clone().map(|times| (FDATASYNCS.to_owned(), times)));
+    histograms
 }
 
-/// Nonempty buckets: index and count.
 fn used_buckets(counts: &[u32]) -> Vec<[u32; 2]> {
     let all = counts.iter().enumerate();
     all.filter(|(_, count)| **count > 0).map(|(index, &count)| [index as u32, count]).collect()

@@ -8,7 +8,7 @@ use assay_load::{SizeShare, Sizes};
 use serde::{Deserialize, Serialize};
 
 pub(super) const LARGEST: Bytes = Bytes(1 << 30);
-const MOST: usize = 16;
+const MOST_SIZES: usize = 16;
 
 /// A size, and its share of the operations in percent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,13 +70,9 @@ impl Size {
         if self.one().is_some() {
             return Sizes::ONE;
         }
-        let shares = |parts: &[SizeFraction]| -> Vec<SizeShare> {
-            let share = |part: &SizeFraction| SizeShare {
-                bytes: part.bytes.0 as u32,
-                percent: part.percent,
-            };
-            parts.iter().map(share).collect()
-        };
+        let share =
+            |part: &SizeFraction| SizeShare { bytes: part.bytes.0 as u32, percent: part.percent };
+        let shares = |parts: &[SizeFraction]| parts.iter().map(share).collect();
         let writes = if self.is_by_direction() { &self.writes } else { &self.reads };
         Sizes { reads: shares(&self.reads), writes: shares(writes) }
     }
@@ -84,8 +80,8 @@ impl Size {
     /// fio's option for it: `--bs=4k`, `--bs=4k,64k`, or `--bssplit=4k/70:64k/30`.
     pub(super) fn fio(&self, amount: fn(u64) -> String) -> String {
         let split = |parts: &[SizeFraction]| {
-            let part = |part: &SizeFraction| format!("{}/{}", amount(part.bytes.0), part.percent);
-            parts.iter().map(part).collect::<Vec<_>>().join(":")
+            let words = |part: &SizeFraction| format!("{}/{}", amount(part.bytes.0), part.percent);
+            parts.iter().map(words).collect::<Vec<_>>().join(":")
         };
         match (self.reads.as_slice(), self.writes.as_slice()) {
             ([all], []) => format!("--bs={}", amount(all.bytes.0)),
@@ -126,49 +122,49 @@ impl FromStr for Size {
             return Ok(text.parse::<Bytes>()?.into());
         }
         let Some((reads, writes)) = text.split_once(';') else {
-            return Ok(Self { reads: shares(text)?, writes: Vec::new() });
+            return Ok(Self { reads: parse_shares(text)?, writes: Vec::new() });
         };
-        let (reads, writes) =
-            (reads.trim().strip_prefix("read "), writes.trim().strip_prefix("write "));
-        let (Some(reads), Some(writes)) = (reads, writes) else {
-            return Err(format!("`{text}`: use a form such as read 4 KiB; write 64 KiB"));
-        };
-        let (reads, writes) = (shares(reads)?, shares(writes)?);
-        // Equal sizes of both are stored once.
-        let writes = if reads == writes { Vec::new() } else { writes };
+        let advice = || format!("`{text}`: use a form such as read 4 KiB; write 64 KiB");
+        let reads = reads.trim().strip_prefix("read ").ok_or_else(advice)?;
+        let writes = writes.trim().strip_prefix("write ").ok_or_else(advice)?;
+        let (reads, mut writes) = (parse_shares(reads)?, parse_shares(writes)?);
+        if reads == writes {
+            // Equal sizes of both are stored once.
+            writes.clear();
+        }
         Ok(Self { reads, writes })
     }
 }
 
 /// `4KiB/70:64KiB/30`, or a single size.
-fn shares(text: &str) -> Result<Vec<SizeFraction>, String> {
+fn parse_shares(text: &str) -> Result<Vec<SizeFraction>, String> {
     if !text.contains('/') {
-        return Ok(vec![SizeFraction { bytes: within(text)?, percent: 100 }]);
+        return Ok(vec![SizeFraction { bytes: parse_size(text)?, percent: 100 }]);
     }
-    let parts: Vec<SizeFraction> = text.split(':').map(part).collect::<Result<_, _>>()?;
+    let parts: Vec<SizeFraction> = text.split(':').map(parse_share).collect::<Result<_, _>>()?;
     let sum: u32 = parts.iter().map(|part| u32::from(part.percent)).sum();
     if sum != 100 {
         return Err(format!("`{text}`: the shares add up to {sum}%, not to 100%"));
     }
-    if parts.len() > MOST {
-        return Err(format!("`{text}`: {} sizes; the maximum is {MOST}", parts.len()));
+    if parts.len() > MOST_SIZES {
+        return Err(format!("`{text}`: {} sizes; the maximum is {MOST_SIZES}", parts.len()));
     }
-    let mut seen: Vec<Bytes> = parts.iter().map(|part| part.bytes).collect();
-    seen.sort_unstable();
-    if let Some(twice) = seen.iter().zip(&seen[1..]).find(|(one, next)| one == next) {
-        return Err(format!("`{text}`: duplicate size {}", twice.0));
+    let mut sorted: Vec<Bytes> = parts.iter().map(|part| part.bytes).collect();
+    sorted.sort_unstable();
+    if let Some(equal) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(format!("`{text}`: duplicate size {}", equal[0]));
     }
     Ok(parts)
 }
 
-fn part(text: &str) -> Result<SizeFraction, String> {
+fn parse_share(text: &str) -> Result<SizeFraction, String> {
     let advice = || format!("`{text}` is not a size with a share; example: 4KiB/70:64KiB/30");
     let (bytes, percent) = text.split_once('/').ok_or_else(advice)?;
     let percent = percent.trim().parse::<u8>().ok().filter(|percent| (1..=100).contains(percent));
-    Ok(SizeFraction { bytes: within(bytes)?, percent: percent.ok_or_else(advice)? })
+    Ok(SizeFraction { bytes: parse_size(bytes)?, percent: percent.ok_or_else(advice)? })
 }
 
-fn within(text: &str) -> Result<Bytes, String> {
+fn parse_size(text: &str) -> Result<Bytes, String> {
     let bytes: Bytes = text.trim().parse()?;
     if (Bytes(1)..=LARGEST).contains(&bytes) {
         return Ok(bytes);

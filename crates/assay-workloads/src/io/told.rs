@@ -2,7 +2,6 @@
 
 use crate::workload::Complaints;
 
-/// Complaints in order: path and message.
 #[derive(Default)]
 pub(super) struct Told(pub(super) Vec<(String, String)>);
 

@@ -11,7 +11,7 @@ use assay_machine::system::System;
 use super::fits::{Unfit, unfit};
 use super::{Content, Duplicates, IoDetail, IoPlan, IoSpec};
 use crate::measured::Measured;
-use crate::place::{Area, TestMedium};
+use crate::place::TestMedium;
 
 /// Bytes with a separate stamp.
 pub const SECTOR_BYTES: u64 = 512;
@@ -58,17 +58,12 @@ pub fn stamps(io: &IoSpec) -> bool {
 }
 
 /// The stamp of a run in its writes: its start time; `None` without verification.
-pub(super) fn number(planned: &IoPlan, system: &dyn System) -> Option<u64> {
+pub(super) fn run_stamp(planned: &IoPlan, system: &dyn System) -> Option<u64> {
     stamps(planned).then(|| system.wall_ns().max(1))
 }
 
-/// The job of a run with these writes, for its verification pass: its duration does not matter.
-fn job(planned: &IoPlan, area: &Area, written: &Written) -> Job {
-    Job { verify: Some(written.run), ..planned.job(area, 0, 0, written.seed) }
-}
-
 /// Reads and checks what a trial wrote, if its work is verified.
-pub fn after(
+pub fn verify_trial(
     work: &crate::WorkPlan,
     medium: &TestMedium<'_>,
     measured: &mut Measured,
@@ -77,19 +72,20 @@ pub fn after(
     let Some(planned) = IoPlan::of(work) else { return };
     let Some(detail) = IoDetail::of_mut(measured) else { return };
     let Some(written) = &detail.written else { return };
-    match pass(planned, medium, written, stop) {
-        Ok(found) => detail.verified = Some(found),
+    match read_back(planned, medium, written, stop) {
+        Ok(verified) => detail.verified = Some(verified),
         Err(reason) => detail.unverified = Some(reason),
     }
 }
 
-pub fn pass(
+/// Reads what a trial wrote and compares it, outside its measured time.
+pub fn read_back(
     planned: &IoPlan,
     medium: &TestMedium<'_>,
     written: &Written,
     stop: &AtomicBool,
 ) -> Result<Verified, String> {
-    let job = job(planned, &medium.area, written);
+    let job = Job { verify: Some(written.run), ..planned.job(&medium.area, 0, 0, written.seed) };
     Ok(assay_load::verify(&job, written, &medium.target(), stop)?)
 }
 
@@ -108,25 +104,22 @@ pub fn example(wrong: &WrongData) -> String {
         (Fault::Flipped, Some(bits)) => format!("{bits} bits are flipped"),
         (fault, _) => fault_words(fault).to_owned(),
     };
+    // Numbers from 1. Those on the medium may have any value.
     let words = |write: &Stood| {
-        // An untrusted number may have any value.
         let (number, thread) = (write.operation.saturating_add(1), write.thread.saturating_add(1));
         format!("operation {} of thread {thread}", show::count(number))
     };
-    let expected = wrong.expected.as_ref().map(|write| format!("; expected {}", words(write)));
-    let found = wrong.found.as_ref().map(|write| {
-        let place = match write.of_bytes {
-            at_bytes if at_bytes == wrong.at_bytes => String::new(),
-            at_bytes => format!(" for byte {}", show::count(at_bytes)),
-        };
-        format!("; found {}{place}", words(write))
-    });
-    format!(
-        "at byte {}, {fault}{}{}",
-        show::count(wrong.at_bytes),
-        expected.unwrap_or_default(),
-        found.unwrap_or_default()
-    )
+    let mut text = format!("at byte {}, {fault}", show::count(wrong.at_bytes));
+    if let Some(write) = &wrong.expected {
+        text = format!("{text}; expected {}", words(write));
+    }
+    if let Some(write) = &wrong.found {
+        text = format!("{text}; found {}", words(write));
+        if write.of_bytes != wrong.at_bytes {
+            text = format!("{text} for byte {}", show::count(write.of_bytes));
+        }
+    }
+    text
 }
 
 const fn fault_words(fault: Fault) -> &'static str {
@@ -141,8 +134,8 @@ const fn fault_words(fault: Fault) -> &'static str {
     }
 }
 
-/// What a pass could not verify, as clauses.
-pub fn untold(found: &Verified, is_direct: bool) -> Vec<String> {
+/// What a verification could not check, as clauses.
+pub fn limitations(found: &Verified, is_direct: bool) -> Vec<String> {
     let mut reasons = Vec::new();
     if found.cut_short {
         reasons.push(format!("the verification stopped after {} blocks", show::count(found.read)));
@@ -212,10 +205,10 @@ mod tests {
         assert_eq!(faults(&found), "");
         found.corrupt = FaultCounts { torn: 3, zeroed: 1, ..FaultCounts::default() };
         assert_eq!(faults(&found), "3 torn, 1 zeroed");
-        assert_eq!(untold(&found, true), Vec::<String>::new());
-        assert_eq!(untold(&found, false).len(), 1);
+        assert_eq!(limitations(&found, true), Vec::<String>::new());
+        assert_eq!(limitations(&found, false).len(), 1);
         let found = Verified { ambiguous: 2, settled: Some(7), cut_short: true, ..found };
-        assert_eq!(untold(&found, true).len(), 3);
+        assert_eq!(limitations(&found, true).len(), 3);
     }
 
     #[test]

@@ -1,50 +1,49 @@
-//! Several completions that are waited for at once: an opt-in that saves processor time and lengthens
-//! latencies.
+//! Waiting for several completions at once: an opt-in that saves CPU time and increases latencies.
 
 use assay_load::Job;
 
 use super::IoSpec;
 use crate::workload::{Complaints, InStudy};
 
-fn several(io: &IoSpec) -> Option<u32> {
+fn wait_count(io: &IoSpec) -> Option<u32> {
     io.batch_complete_min.filter(|count| *count > 1)
 }
 
-pub(super) fn tell(io: &IoSpec, job: &mut Job) {
-    job.wait_for = several(io).unwrap_or(1);
+pub(super) fn configure_job(io: &IoSpec, job: &mut Job) {
+    job.wait_for = wait_count(io).unwrap_or(1);
 }
 
 pub(super) fn describe(io: &IoSpec) -> Option<String> {
-    several(io).map(|count| format!("waits for {count} completions at once (higher latencies)"))
+    wait_count(io).map(|count| format!("waits for {count} completions at once (higher latencies)"))
 }
 
 pub(super) fn fio(io: &IoSpec) -> Vec<String> {
-    let words = several(io).map(|count| format!("--iodepth_batch_complete_min={count}"));
+    let words = wait_count(io).map(|count| format!("--iodepth_batch_complete_min={count}"));
     words.into_iter().collect()
 }
 
-/// As many are in flight, and no operation waits for its time.
+/// Checks that enough operations are in flight, and that none has a start time.
 pub(super) fn complain(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let key_path = format!("{path}/batch_complete_min");
-    let Some(count) = several(io).filter(|_| !to.is_wrong(&key_path)) else { return };
-    let levels = study.factors.get("queue_depth");
-    let depths = levels.into_iter().flatten().filter_map(|level| level.parse::<u32>().ok());
-    let depth = if levels.is_some() { depths.min() } else { Some(io.queue_depth) };
-    if let Some(depth) = depth.filter(|depth| *depth < count)
+    let Some(count) = wait_count(io).filter(|_| !to.is_wrong(&key_path)) else { return };
+    let smallest_depth = match study.factors.get("queue_depth") {
+        Some(levels) => levels.iter().filter_map(|level| level.parse::<u32>().ok()).min(),
+        None => Some(io.queue_depth),
+    };
+    if let Some(depth) = smallest_depth
+        && depth < count
         && !to.is_wrong(&format!("{path}/queue_depth"))
     {
         let message = format!(
             "batch_complete_min: {count} operations cannot complete at once at queue depth {depth}"
         );
-        to.value(
-            &key_path,
-            message,
-            Some("increase queue_depth to at least this number".to_owned()),
-        );
+        let hint = "increase queue_depth to at least this number".to_owned();
+        to.value(&key_path, message, Some(hint));
     }
-    let varied = |key: &str| study.factors.contains_key(key);
-    let is_paced =
-        io.is_held_back() || study.finds_rate || varied("arrival_rate") || varied("think_time");
+    let is_varied = |key: &str| study.factors.contains_key(key);
+    let is_paced = io.is_held_back()
+        || study.finds_rate
+        || ["arrival_rate", "think_time"].into_iter().any(is_varied);
     if is_paced && !to.is_wrong(&key_path) {
         let message = "batch_complete_min does not work with arrival_rate or think_time, which need each completion \
                        immediately";
@@ -104,7 +103,7 @@ mod tests {
     fn engines_and_fio_and_readers_are_told_of_more_than_one() {
         let job = |io: &IoSpec| {
             let mut job = Job::base(io.pattern, io.mix, 4096, 0..1 << 20, 1);
-            tell(io, &mut job);
+            configure_job(io, &mut job);
             job.wait_for
         };
         let several = waits(64, 32);

@@ -22,7 +22,7 @@ pub struct ChildJob {
 }
 
 impl ChildJob {
-    fn of_pages(&self) -> PageJob {
+    fn page_job(&self) -> PageJob {
         PageJob {
             bytes: self.pages.set_bytes,
             content: self.pages.content,
@@ -71,16 +71,17 @@ impl ChildCounters {
         let text = |path: &str| sysfs::text(system, Path::new(path));
         Self {
             major_faults: sysfs::parsed(text("/proc/self/stat"), |stat| {
+                // Field 12; the name in parentheses (field 2) may contain spaces.
                 stat.rsplit(')').next()?.split_whitespace().nth(9)?.parse().ok()
             }),
-            swapped: sysfs::parsed(text("/proc/vmstat"), swapped),
-            waited_ns: sysfs::parsed(text("/proc/pressure/memory"), waited),
+            swapped: sysfs::parsed(text("/proc/vmstat"), parse_swapped),
+            waited_ns: sysfs::parsed(text("/proc/pressure/memory"), parse_waited),
         }
     }
 }
 
-/// zswap has separate counters.
-fn swapped(vmstat: &str) -> Option<[u64; 2]> {
+/// Pages swapped in and out; zswap has separate counters.
+fn parse_swapped(vmstat: &str) -> Option<[u64; 2]> {
     let counts: BTreeMap<&str, u64> = vmstat
         .lines()
         .filter_map(|line| line.split_once(' '))
@@ -91,7 +92,7 @@ fn swapped(vmstat: &str) -> Option<[u64; 2]> {
     Some([both("pswpin", "zswpin")?, both("pswpout", "zswpout")?])
 }
 
-fn waited(text: &str) -> Option<[u64; 2]> {
+fn parse_waited(text: &str) -> Option<[u64; 2]> {
     let total = |kind: &str| {
         let line = text.lines().find(|line| line.starts_with(kind))?;
         line.rsplit_once("total=")?.1.trim().parse::<u64>().ok()?.checked_mul(1000)
@@ -137,21 +138,21 @@ fn zram(system: &dyn System) -> [u64; 2] {
 
 /// Allocates and accesses the pages; prints each line immediately.
 pub fn hold(system: &dyn System, job: &ChildJob, say: &mut dyn FnMut(&str)) -> io::Result<()> {
-    let mut line = |line: &ChildLine| say(&serde_json::to_string(line).unwrap_or_default());
-    let page_job = job.of_pages();
+    let mut print = |line: &ChildLine| say(&serde_json::to_string(line).unwrap_or_default());
+    let page_job = job.page_job();
     let others = read_held_memory(system);
     let mut set = PageSet::new(&page_job)?;
     let began_ns = system.monotonic_ns();
-    set.fill(&page_job, &mut |bytes| line(&ChildLine::Filled(bytes)));
+    set.fill(&page_job, &mut |bytes| print(&ChildLine::Filled(bytes)));
     let fill_ns = system.monotonic_ns().saturating_sub(began_ns);
-    line(&ChildLine::Touching);
+    print(&ChildLine::Touching);
     let before = ChildCounters::now(system);
     let done = set.touch(&page_job);
-    let (after, held) = (ChildCounters::now(system), read_held_memory(system).since(&others));
-    let latency_ns = done.latency_ns.iter_recorded();
-    let latency_ns =
-        latency_ns.map(|bin| (bin.value_iterated_to(), bin.count_at_value())).collect();
-    line(&ChildLine::Done(Box::new(ChildResult {
+    let after = ChildCounters::now(system);
+    let held = read_held_memory(system).since(&others);
+    let bins = done.latency_ns.iter_recorded();
+    let latency_ns = bins.map(|bin| (bin.value_iterated_to(), bin.count_at_value())).collect();
+    print(&ChildLine::Done(Box::new(ChildResult {
         window_ns: done.window_ns,
         cpu_ns: done.cpu_ns,
         waited_ns: done.waited_ns,

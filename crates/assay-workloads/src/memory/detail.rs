@@ -58,12 +58,13 @@ impl HeldMemory {
     /// The same minus what other programs used before.
     #[must_use]
     pub fn since(self, before: &Self) -> Self {
-        let grown = |now: &Presence<u64>, before: &Presence<u64>| {
+        let growth = |now: &Presence<u64>, before: &Presence<u64>| {
             now.both(before, |now, before| now.saturating_sub(*before))
         };
         let swapped = self.swapped_bytes.value().copied().unwrap_or(0);
         // The swap cache contains pages with a copy in swap, and pages that were only read ahead.
         let cached = self.swap_cached_bytes.saturating_sub(before.swap_cached_bytes);
+        // More swap than the set's own pages explain, or less: others moved pages to or from swap.
         let moved = |now: &u64, before: &u64| match now.checked_sub(before + swapped) {
             Some(more) => more.saturating_sub(cached),
             None => before + swapped - now,
@@ -73,8 +74,8 @@ impl HeldMemory {
                 .zram_original_bytes
                 .saturating_sub(before.zram_original_bytes),
             zram_used_bytes: self.zram_used_bytes.saturating_sub(before.zram_used_bytes),
-            zswap_original_bytes: grown(&self.zswap_original_bytes, &before.zswap_original_bytes),
-            zswap_used_bytes: grown(&self.zswap_used_bytes, &before.zswap_used_bytes),
+            zswap_original_bytes: growth(&self.zswap_original_bytes, &before.zswap_original_bytes),
+            zswap_used_bytes: growth(&self.zswap_used_bytes, &before.zswap_used_bytes),
             others_moved_bytes: self.others_moved_bytes.both(&before.others_moved_bytes, moved),
             ..self
         }

@@ -25,7 +25,6 @@ keys! {
                 set_memory_limit,
             ),
         }
-
         working_set: SetSize = SetSize::Percent(150) => {
             words: "working set: bytes of the accessed pages, or a share of memory_limit",
             form: Form::Text,
@@ -37,7 +36,6 @@ keys! {
                 |own, text| Ok(own.working_set = text.parse()?),
             ),
         }
-
         #[serde(default)]
         compressibility: Content = Content::Random => {
             words: "compressible share of each page",
@@ -49,7 +47,6 @@ keys! {
                 |own, text| Ok(own.compressibility = text.parse()?),
             ),
         }
-
         #[serde(default)]
         distribution: Skew = Skew::Uniform => {
             words: "distribution of the accesses",
@@ -61,7 +58,6 @@ keys! {
                 |own, text| Ok(own.distribution = text.parse()?),
             ),
         }
-
         #[serde(default = "usual_writes")]
         write_share: u8 = usual_writes() => {
             words: "share of write accesses, in percent",
@@ -73,14 +69,12 @@ keys! {
                 set_writes,
             ),
         }
-
         #[serde(default, skip_serializing_if = "Option::is_none")]
         runtime: Option<Time> = None => {
             words: "measurement window of a trial",
             form: Form::Time { least: Time(1) },
             example: "runtime = \"3 s\"",
         }
-
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ramp_time: Option<Time> = None => {
             words: "warm-up time before the measurement window; by default, a fifth of the window",

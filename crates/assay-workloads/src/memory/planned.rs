@@ -1,4 +1,4 @@
-//! Pages as they will be gone to.
+//! The plan of page accesses.
 
 use assay_core::calc::zram::{Question, ZramSize, compute};
 use assay_core::quantity::Bytes;
@@ -47,21 +47,21 @@ impl MemoryPlan {
 }
 
 /// Bytes of the set per byte of a process that was killed at its limit.
-fn killed_with(detail: &MemoryDetail, limit: MemoryLimit) -> Option<f64> {
+fn ratio_at_kill(detail: &MemoryDetail, limit: MemoryLimit) -> Option<f64> {
     let within = detail.killed.is_some() && (1..=limit.bytes).contains(&detail.reached_bytes);
     within.then(|| detail.reached_bytes as f64 / limit.bytes as f64)
 }
 
-/// Bytes that take one of memory, as the kernel's documentation expects it of zram.
+/// Compression ratio of zram that the kernel's documentation expects.
 const USUAL_RATIO: f64 = 2.0;
 
-/// Bytes of the set per byte of memory, where what was packed takes what the arithmetic of zram says.
-fn expected(detail: &MemoryDetail) -> Result<f64, String> {
-    let nothing = || "no compressed pages in memory".to_owned();
+/// Bytes of the set per byte of memory, if the compressed pages take the memory that `assay calc zram` computes.
+fn expected_ratio(detail: &MemoryDetail) -> Result<f64, String> {
+    let no_pages = || "no compressed pages in memory".to_owned();
     let held = detail.held.as_ref();
-    let held = held.ok_or_else(|| detail.kill_words().unwrap_or_else(nothing))?;
-    let [original, _] = held.packed().ok_or_else(nothing)?;
-    let resident = held.resident_bytes.value().copied().ok_or_else(nothing)?;
+    let held = held.ok_or_else(|| detail.kill_words().unwrap_or_else(no_pages))?;
+    let [original, _] = held.packed().ok_or_else(no_pages)?;
+    let resident = held.resident_bytes.value().copied().ok_or_else(no_pages)?;
     let question = Question {
         memory_bytes: detail.set_bytes,
         ratio: USUAL_RATIO,
@@ -94,12 +94,13 @@ impl PlannedWork for MemoryPlan {
     fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
         let detail = MemoryDetail::of(measured)?;
         if metric == EXPECTED.name {
-            return Some(expected(detail));
+            return Some(expected_ratio(detail));
         }
-        if let Some(held) =
-            self.limit.filter(|_| metric == HELD.name).and_then(|limit| killed_with(detail, limit))
+        if metric == HELD.name
+            && let Some(limit) = self.limit
+            && let Some(ratio) = ratio_at_kill(detail, limit)
         {
-            return Some(Ok(held));
+            return Some(Ok(ratio));
         }
         measured.value(metric)
     }

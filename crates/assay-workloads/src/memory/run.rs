@@ -36,12 +36,12 @@ pub(super) fn run(planned: &MemoryPlan, run: &Run<'_>) -> Result<RunResult, Stri
     let page_bytes = run.system.page_bytes();
     match executed.ending {
         Ending::Exited(0) => {
-            let done = lines.into_iter().find_map(|line| match line {
-                ChildLine::Done(done) => Some(done),
-                _ => None,
-            });
-            let done = done.ok_or("the process with the test pages reported no result")?;
-            Ok(ran(planned, &done, executed.wall_ns, page_bytes))
+            let Some(ChildLine::Done(done)) =
+                lines.into_iter().find(|line| matches!(line, ChildLine::Done(_)))
+            else {
+                return Err("the process with the test pages reported no result".to_owned());
+            };
+            Ok(finished_result(planned, &done, executed.wall_ns, page_bytes))
         }
         Ending::Stopped => Ok(unfinished_result(planned, &lines, None, &executed)),
         _ if is_killed(&executed, planned) => {
@@ -76,8 +76,9 @@ pub(super) fn pilot(planned: &MemoryPlan, run: &Run<'_>) -> Result<u64, String> 
     let pages = MemoryPlan { set_bytes: TRIED_BYTES, ..planned.clone() };
     let job = ChildJob { pages, ramp_ns: 0, time_ns: TRIED_NS, seed: run.seed };
     let done = self::run(&job.pages, &Run { ramp_ns: 0, time_ns: TRIED_NS, ..*run })?;
-    let detail = MemoryDetail::of(&done.measured).and_then(MemoryDetail::kill_words);
-    detail.map_or(Ok(()), Err)?;
+    if let Some(killed) = MemoryDetail::of(&done.measured).and_then(MemoryDetail::kill_words) {
+        return Err(killed);
+    }
     Ok((done.measured.window_ns / done.measured.operations().max(1)).max(1))
 }
 
@@ -135,12 +136,12 @@ fn unfinished_result(
     let why = detail.kill_words().unwrap_or_else(|| "it was stopped".to_owned());
     let reached = Presence::Present(detail.reached_bytes as f64);
     let is_killed = Presence::Present(if killed.is_some() { 1.0 } else { 0.0 });
-    let of = |metric: &Metric| match metric.name {
+    let with_value = |metric: &Metric| match metric.name {
         name if name == metrics::REACHED.name => (*metric, reached.clone()),
         name if name == metrics::KILLED.name => (*metric, is_killed.clone()),
         _ => (*metric, Presence::absent(why.clone())),
     };
-    let (values, absent) = known_and_absent(metrics::METRICS.iter().map(of));
+    let (values, absent) = known_and_absent(metrics::METRICS.iter().map(with_value));
     let cpu_ns = executed.user_ns.saturating_add(executed.system_ns);
     RunResult::new(
         Measured {
@@ -154,12 +155,17 @@ fn unfinished_result(
     )
 }
 
-fn ran(planned: &MemoryPlan, done: &ChildResult, elapsed_ns: u64, page_bytes: u64) -> RunResult {
+fn finished_result(
+    planned: &MemoryPlan,
+    done: &ChildResult,
+    elapsed_ns: u64,
+    page_bytes: u64,
+) -> RunResult {
     let mut latency_ns = new_histogram();
     for (value, count) in &done.latency_ns {
         latency_ns.saturating_record_n(*value, *count);
     }
-    let (values, absent) = values(planned, done, &latency_ns, page_bytes);
+    let (values, absent) = metric_values(planned, done, &latency_ns, page_bytes);
     let detail = MemoryDetail {
         set_bytes: planned.set_bytes,
         reached_bytes: planned.set_bytes,
@@ -183,7 +189,7 @@ fn ran(planned: &MemoryPlan, done: &ChildResult, elapsed_ns: u64, page_bytes: u6
     }
 }
 
-fn values(
+fn metric_values(
     planned: &MemoryPlan,
     done: &ChildResult,
     latency_ns: &hdrhistogram::Histogram<u64>,
@@ -196,13 +202,13 @@ fn values(
         _ => Presence::Present(amount / accesses as f64),
     };
     let ChildCounters { major_faults, swapped, waited_ns } = &done.after;
-    let faults = grown(&done.before.major_faults, major_faults);
+    let faults = difference(&done.before.major_faults, major_faults);
     let swapped = |which: usize| {
-        let pages = growth(&done.before.swapped, swapped, which);
+        let pages = difference_at(&done.before.swapped, swapped, which);
         pages.map(|pages| pages as f64 * page_bytes as f64 / window_s)
     };
     let waited = |which: usize| {
-        let ns = growth(&done.before.waited_ns, waited_ns, which);
+        let ns = difference_at(&done.before.waited_ns, waited_ns, which);
         ns.map(|ns| (ns as f64 / done.window_ns.max(1) as f64).min(1.0))
     };
     let memory = done.held.memory_bytes().map(|bytes| bytes.max(1) as f64);
@@ -223,10 +229,14 @@ fn values(
     ])
 }
 
-fn grown(before: &Presence<u64>, after: &Presence<u64>) -> Presence<u64> {
+fn difference(before: &Presence<u64>, after: &Presence<u64>) -> Presence<u64> {
     before.both(after, |before, after| after.saturating_sub(*before))
 }
 
-fn growth(before: &Presence<[u64; 2]>, after: &Presence<[u64; 2]>, which: usize) -> Presence<u64> {
+fn difference_at(
+    before: &Presence<[u64; 2]>,
+    after: &Presence<[u64; 2]>,
+    which: usize,
+) -> Presence<u64> {
     before.both(after, |before, after| after[which].saturating_sub(before[which]))
 }

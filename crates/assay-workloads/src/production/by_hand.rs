@@ -12,9 +12,8 @@ pub(super) const NOT_SAID: &[&str] = &[
     "restore the original value afterwards; Assay does this from its journal even after a kill",
 ];
 
-/// Counters of a device in a period. In `stat`: reads, merged, sectors, ms; the same of writes; in
-/// flight, busy ms, weighted ms; discards; flushes.
-pub(super) fn line(how: &ManualRun<'_>) -> ManualCommand {
+/// Prints the counters of the device before and after a period.
+pub(super) fn command_line(how: &ManualRun<'_>) -> ManualCommand {
     let path = quoted(how.path);
     let device = format!(
         "[ -b {path} ] && s={path} || s=$(findmnt -no SOURCE -T {path}); d=$(basename \"$s\")"
@@ -44,7 +43,7 @@ mod tests {
             time_ns: 120_000_000_000,
             ..crate::testing::manual_run("live", "/srv/my data")
         };
-        let line = line(&how);
+        let line = command_line(&how);
         let script = &line.words[2];
         assert!(script.contains("findmnt -no SOURCE -T '/srv/my data'"), "{script}");
         let steps: Vec<&str> = script.split("; ").collect();

@@ -21,7 +21,6 @@ pub struct ProductionDetail {
     /// Limits beyond which the level would have been rolled back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<HarmLimits>,
-    /// Why it was rolled back, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub harm: Option<Breach>,
 }

@@ -84,7 +84,6 @@ assay_core::as_text!(Harm);
 pub struct ClassLimits {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_ns: Option<f64>,
-    /// p99 latency, nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_ns: Option<f64>,
 }
@@ -101,30 +100,21 @@ pub struct HarmLimits {
 impl HarmLimits {
     /// Limits from the baseline's worst values; `None` if no stretch is long enough.
     pub fn from_baseline(factor: f64, baseline: &[&[Second]]) -> Option<Self> {
-        let worst = |of: &dyn Fn(&Second) -> Option<f64>| {
-            let all = baseline.iter().filter_map(|stretch| sustained_value(stretch, of));
-            all.max_by(f64::total_cmp)
+        let limit = |value_of: &dyn Fn(&Second) -> Option<f64>, least: f64| {
+            let all = baseline.iter().filter_map(|stretch| sustained_value(stretch, value_of));
+            all.max_by(f64::total_cmp).map(|worst| factor * worst.max(least))
         };
-        let oldest = worst(&|second| Some(second.oldest_ns as f64))?;
-        let names = baseline.iter().copied().flatten().flat_map(|second| second.classes.keys());
-        let classes = names.map(|class| {
-            let limits = ClassLimits {
-                mean_ns: worst(&|second| mean(second, class))
-                    .map(|worst| factor * worst.max(LEAST_MEAN_NS)),
-                p99_ns: worst(&|second| p99(second, class))
-                    .map(|worst| factor * worst.max(LEAST_P99_NS)),
-            };
-            (class.clone(), limits)
-        });
-        let pressure = worst(&|second| second.pressure);
-        Some(Self {
-            classes: classes.collect(),
-            oldest_ns: factor * oldest.max(LEAST_AGE_NS),
-            // A limit above 100% can never be exceeded.
-            pressure: pressure
-                .map(|worst| factor * worst.max(LEAST_PRESSURE))
-                .filter(|limit| *limit < 1.0),
-        })
+        let oldest_ns = limit(&|second| Some(second.oldest_ns as f64), LEAST_AGE_NS)?;
+        let mut classes = BTreeMap::new();
+        for class in baseline.iter().copied().flatten().flat_map(|second| second.classes.keys()) {
+            let mean_ns = limit(&|second| mean(second, class), LEAST_MEAN_NS);
+            let p99_ns = limit(&|second| p99(second, class), LEAST_P99_NS);
+            classes.insert(class.clone(), ClassLimits { mean_ns, p99_ns });
+        }
+        // A limit above 100% can never be exceeded.
+        let pressure =
+            limit(&|second| second.pressure, LEAST_PRESSURE).filter(|limit| *limit < 1.0);
+        Some(Self { classes, oldest_ns, pressure })
     }
 
     /// The limit that a second exceeds by the largest factor, if any.
@@ -132,34 +122,31 @@ impl HarmLimits {
         if second.span_ns < SHORTEST_NS {
             return None;
         }
-        let of_class = self.classes.iter().flat_map(|(class, limits)| {
-            let pair = |what, seen: Option<f64>, limit: Option<f64>| {
-                Some(Breach { what, class: class.clone(), seen: seen?, limit: limit? })
-            };
-            [
-                pair(HarmKind::Mean, mean(second, class), limits.mean_ns),
-                pair(HarmKind::P99, p99(second, class), limits.p99_ns),
-            ]
-        });
-        let of_all = |what, seen, limit| Breach { what, class: String::new(), seen, limit };
-        let oldest = of_all(HarmKind::Age, second.oldest_ns as f64, self.oldest_ns);
-        let pressure = second.pressure.zip(self.pressure);
-        let pressure = pressure.map(|(seen, limit)| of_all(HarmKind::Pressure, seen, limit));
-        let pairs = of_class.chain([Some(oldest), pressure]).flatten();
-        pairs
-            .filter(|pair| pair.seen > pair.limit)
-            .max_by(|a, b| (a.seen / a.limit).total_cmp(&(b.seen / b.limit)))
+        let mut breaches = Vec::new();
+        let mut check = |what, class: &str, seen: Option<f64>, limit: Option<f64>| {
+            if let (Some(seen), Some(limit)) = (seen, limit)
+                && seen > limit
+            {
+                breaches.push(Breach { what, class: class.to_owned(), seen, limit });
+            }
+        };
+        for (class, limits) in &self.classes {
+            check(HarmKind::Mean, class, mean(second, class), limits.mean_ns);
+            check(HarmKind::P99, class, p99(second, class), limits.p99_ns);
+        }
+        check(HarmKind::Age, "", Some(second.oldest_ns as f64), Some(self.oldest_ns));
+        check(HarmKind::Pressure, "", second.pressure, self.pressure);
+        breaches.into_iter().max_by(|a, b| (a.seen / a.limit).total_cmp(&(b.seen / b.limit)))
     }
 }
 
 /// The largest value that three consecutive seconds reach; a second without a value interrupts them.
-fn sustained_value(stretch: &[Second], of: &dyn Fn(&Second) -> Option<f64>) -> Option<f64> {
-    let least = |row: &[Second]| {
-        row.iter()
-            .map(of)
-            .try_fold(f64::INFINITY, |least, value| value.map(|value| least.min(value)))
+fn sustained_value(stretch: &[Second], value_of: &dyn Fn(&Second) -> Option<f64>) -> Option<f64> {
+    let smallest = |row: &[Second]| {
+        let values: Vec<f64> = row.iter().map(value_of).collect::<Option<_>>()?;
+        Some(values.into_iter().fold(f64::INFINITY, f64::min))
     };
-    stretch.windows(IN_A_ROW).filter_map(least).max_by(f64::total_cmp)
+    stretch.windows(IN_A_ROW).filter_map(smallest).max_by(f64::total_cmp)
 }
 
 fn mean(second: &Second, class: &str) -> Option<f64> {
@@ -227,9 +214,9 @@ impl<'a> HarmJudge<'a> {
 
     /// Adds the next second; returns a breach with the third consecutive one.
     pub fn take(&mut self, second: &Second) -> Option<Breach> {
-        let passed = self.limits?.largest_breach(second);
-        self.in_a_row = if passed.is_some() { self.in_a_row + 1 } else { 0 };
-        passed.filter(|_| self.in_a_row >= IN_A_ROW)
+        let breach = self.limits?.largest_breach(second);
+        self.in_a_row = if breach.is_some() { self.in_a_row + 1 } else { 0 };
+        breach.filter(|_| self.in_a_row >= IN_A_ROW)
     }
 }
 

@@ -56,11 +56,12 @@ pub(super) fn value(name: &str, period: &Period) -> Option<Result<f64, String>> 
     let pressure = |pick: fn(&DevicePressure) -> u64| {
         value_of(&period.pressure.clone().map(|waited| pick(&waited) as f64 / 1e9)).and_then(per_s)
     };
-    let [began, ended] = period.in_flight.map(|count| count as f64);
+    let [in_flight_before, in_flight_after] = period.in_flight.map(|count| count as f64);
+    let arrivals = (served.requests as f64 + in_flight_after - in_flight_before).max(0.0);
     Some(match name {
         "device_latency_mean_ns" => share(served.sum_ns as f64, served.requests, IDLE),
         "device_requests_per_s" => per_s(served.requests as f64),
-        ARRIVALS => per_s((served.requests as f64 + ended - began).max(0.0)),
+        ARRIVALS => per_s(arrivals),
         "device_bytes_per_s" => per_s(moving.bytes as f64),
         "device_request_bytes" => share(moving.bytes as f64, moving.requests, IDLE),
         "device_read_share" => share(class_of("read").requests as f64, moving.requests, IDLE),

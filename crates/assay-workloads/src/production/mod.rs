@@ -41,14 +41,12 @@ keys! {
             form: Form::Time { least: SHORTEST },
             example: "runtime = \"2 min\"",
         }
-
         #[serde(skip_serializing_if = "Option::is_none")]
         settle_time: Option<Time> = None => {
             words: "settling time after a change; 5 s by default",
             form: Form::Time { least: Time(0) },
             example: "settle_time = \"5 s\"",
         }
-
         rollback_threshold: Harm = Harm::default() => {
             words: "roll a level back if it exceeds the baseline's worst value by this factor for three seconds in a row; or \
                     off",
@@ -63,7 +61,7 @@ impl ProductionSpec {
         self.runtime.unwrap_or(PERIOD)
     }
 
-    fn left_out(&self) -> Time {
+    fn settling(&self) -> Time {
         self.settle_time.unwrap_or(SETTLE)
     }
 }
@@ -88,14 +86,16 @@ impl WorkloadSpec for ProductionSpec {
         format!(
             "production workload: {} per level, excluding the first {} after a change{}",
             self.period(),
-            self.left_out(),
+            self.settling(),
             self.rollback_threshold.words()
         )
     }
 
     fn complain(&self, _path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
-        for (name, text) in study.factors.keys().filter_map(|name| Some((name, refused(name)?))) {
-            to.key(&format!("factors/{name}"), text.to_owned(), None);
+        if study.factors.contains_key("target") {
+            let message =
+                "cannot compare two targets, because their loads differ; use one target per study";
+            to.key("factors/target", message.to_owned(), None);
         }
     }
 
@@ -104,11 +104,12 @@ impl WorkloadSpec for ProductionSpec {
     }
 
     fn ramp(&self) -> Option<Time> {
-        Some(self.left_out())
+        Some(self.settling())
     }
 
     fn set_span(&mut self, time: Option<Time>, ramp: Option<Time>) {
-        (self.runtime, self.settle_time) = (time, ramp);
+        self.runtime = time;
+        self.settle_time = ramp;
     }
 
     fn ends_by_time(&self) -> bool {
@@ -117,12 +118,13 @@ impl WorkloadSpec for ProductionSpec {
     }
 
     fn settle(&mut self) {
-        (self.runtime, self.settle_time) = (Some(self.period()), Some(self.left_out()));
+        self.runtime = Some(self.period());
+        self.settle_time = Some(self.settling());
     }
 
     fn make_quick(&mut self, _area: Option<Bytes>) {
         self.runtime = Some(self.period().min(QUICK_PERIOD));
-        self.settle_time = Some(self.left_out().min(QUICK_SETTLE));
+        self.settle_time = Some(self.settling().min(QUICK_SETTLE));
     }
 
     fn plan(&self, offer: &Offer<'_>) -> Result<(super::WorkPlan, Option<String>), String> {
@@ -132,10 +134,4 @@ impl WorkloadSpec for ProductionSpec {
     fn costs_like(&self, other: &Work) -> bool {
         Self::of(other).is_some()
     }
-}
-
-fn refused(name: &str) -> Option<&'static str> {
-    (name == "target").then_some(
-        "cannot compare two targets, because their loads differ; use one target per study",
-    )
 }

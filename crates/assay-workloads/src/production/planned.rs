@@ -12,7 +12,6 @@ use crate::workload::{ManualCommand, ManualRun, PlannedWork};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProductionPlan {
     pub settle: Time,
-    /// Factor over the baseline's worst at which a level is rolled back.
     pub harm: Harm,
 }
 
@@ -22,7 +21,7 @@ pub(super) fn plan(asked: &ProductionSpec, offer: &Offer<'_>) -> Result<Producti
             "a simulated drive has no production workload; use a directory or a device".to_owned()
         );
     }
-    Ok(ProductionPlan { settle: asked.left_out(), harm: asked.rollback_threshold })
+    Ok(ProductionPlan { settle: asked.settling(), harm: asked.rollback_threshold })
 }
 
 impl PlannedWork for ProductionPlan {
@@ -48,7 +47,7 @@ impl PlannedWork for ProductionPlan {
     }
 
     fn by_hand(&self, how: &ManualRun<'_>) -> ManualCommand {
-        by_hand::line(how)
+        by_hand::command_line(how)
     }
 
     fn not_said(&self) -> &'static [&'static str] {

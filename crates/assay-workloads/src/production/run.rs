@@ -17,7 +17,7 @@ pub(super) fn run(run: &Run<'_>) -> Result<RunResult, String> {
     let lookout = run.lookout.ok_or("no device observer is available")?;
     let began_ns = run.system.monotonic_ns();
     let first = lookout.glance()?;
-    let mut post = ProductionWatch {
+    let mut watch = ProductionWatch {
         run,
         lookout,
         began_ns,
@@ -26,15 +26,16 @@ pub(super) fn run(run: &Run<'_>) -> Result<RunResult, String> {
         seconds: Vec::new(),
         rows: Vec::new(),
     };
-    let mut left_out = Period::default();
-    let mut harm = post.watch(run.ramp_ns, &mut left_out)?;
-    let before = post.seconds.len();
+    // Only the seconds of the settling time are stored, and they may also show harm.
+    let mut settling = Period::default();
+    let mut harm = watch.observe(run.ramp_ns, &mut settling)?;
+    let settling_seconds = watch.seconds.len();
     lookout.begin();
-    let mut period = Period::beginning(post.in_flight);
+    let mut period = Period::beginning(watch.in_flight);
     if harm.is_none() {
-        harm = post.watch(run.time_ns, &mut period)?;
+        harm = watch.observe(run.time_ns, &mut period)?;
     }
-    Ok(post.ran(period, before, harm))
+    Ok(watch.into_result(period, settling_seconds, harm))
 }
 
 struct ProductionWatch<'a> {
@@ -49,7 +50,7 @@ struct ProductionWatch<'a> {
 
 impl ProductionWatch<'_> {
     /// Observes for this time, or until a breach or a stop request.
-    fn watch(&mut self, time_ns: u64, into: &mut Period) -> Result<Option<Breach>, String> {
+    fn observe(&mut self, time_ns: u64, period: &mut Period) -> Result<Option<Breach>, String> {
         let end_ns = self.run.system.monotonic_ns().saturating_add(time_ns);
         loop {
             let now_ns = self.run.system.monotonic_ns();
@@ -58,8 +59,8 @@ impl ProductionWatch<'_> {
             }
             self.wait_until(end_ns.min(now_ns.saturating_add(GLANCE_NS)));
             let glance = self.lookout.glance()?;
-            into.add(&glance);
-            if let Some(breach) = self.keep(glance) {
+            period.add(&glance);
+            if let Some(breach) = self.record(glance) {
                 return Ok(Some(breach));
             }
         }
@@ -80,19 +81,21 @@ impl ProductionWatch<'_> {
         self.run.stop.load(Ordering::Relaxed)
     }
 
-    fn keep(&mut self, glance: Glance) -> Option<Breach> {
+    /// Stores a second; returns a breach if it is the last of three in a row.
+    fn record(&mut self, glance: Glance) -> Option<Breach> {
         let second = Second::from(&glance);
-        let passed = self.judge.take(&second);
+        let breach = self.judge.take(&second);
         self.in_flight = glance.in_flight;
-        let at_ns = self.run.system.monotonic_ns().saturating_sub(self.began_ns);
-        let middle_ns = at_ns.saturating_sub(glance.span_ns / 2);
+        let end_ns = self.run.system.monotonic_ns().saturating_sub(self.began_ns);
+        // The middle is in the right second, even if the glance came slightly late.
+        let middle_ns = end_ns.saturating_sub(glance.span_ns / 2);
         let number = u32::try_from(middle_ns / GLANCE_NS).unwrap_or(u32::MAX);
         self.rows.extend(glance.rows.into_iter().map(|row| SeriesRow { second: number, ..row }));
         self.seconds.push(second);
-        passed
+        breach
     }
 
-    fn ran(self, period: Period, left_out: usize, harm: Option<Breach>) -> RunResult {
+    fn into_result(self, period: Period, left_out: usize, harm: Option<Breach>) -> RunResult {
         let stopped = self.is_stopped();
         let measured = Measured {
             window_ns: period.span_ns,

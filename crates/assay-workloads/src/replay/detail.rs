@@ -117,7 +117,7 @@ pub struct WaitFidelity {
     pub overtaken: u64,
 }
 
-fn apart(played: u64, recorded: u64) -> f64 {
+fn relative_difference(played: u64, recorded: u64) -> f64 {
     played.abs_diff(recorded) as f64 / recorded.max(1) as f64
 }
 
@@ -138,48 +138,54 @@ impl Fidelity {
 
     /// Differences that make it other work, as clauses; empty if it is the same.
     pub fn faults(&self) -> Vec<String> {
-        let counts = self.requests.iter().filter_map(|(name, counts_here)| {
-            let ReplayCounts { recorded, replayed: played } = counts_here;
-            if apart(played.operations, recorded.operations) > MOST_BYTES_SHARE {
-                let [played, recorded] =
-                    [played, recorded].map(|count| show::count(count.operations));
-                return Some(format!("{played} of {recorded} requests ({name}) were replayed"));
+        let mut faults = Vec::new();
+        for (name, ReplayCounts { recorded, replayed }) in &self.requests {
+            let [all, played] = [recorded, replayed].map(|count| count.operations);
+            let [all_bytes, played_bytes] = [recorded, replayed].map(|count| count.bytes);
+            if relative_difference(played, all) > MOST_BYTES_SHARE {
+                let [all, played] = [all, played].map(show::count);
+                faults.push(format!("{played} of {all} requests ({name}) were replayed"));
+            } else if relative_difference(played_bytes, all_bytes) > MOST_BYTES_SHARE {
+                let [all, played] = [all_bytes, played_bytes].map(Bytes);
+                faults.push(format!("{played} of {all} ({name}) were replayed"));
             }
-            (apart(played.bytes, recorded.bytes) > MOST_BYTES_SHARE).then(|| {
-                let [played, recorded] = [played, recorded].map(|count| Bytes(count.bytes));
-                format!("{played} of {recorded} ({name}) were replayed")
-            })
-        });
-        let rest = [self.timing(), self.pacing(), self.places(), self.lacking()];
-        counts.chain(rest.into_iter().flatten()).collect()
+        }
+        let others =
+            [self.timing_fault(), self.wait_fault(), self.placing_fault(), self.skipped_fault()];
+        faults.extend(others.into_iter().flatten());
+        faults
     }
 
-    fn timing(&self) -> Option<String> {
+    /// Open loop: a clause if the requests did not start at their times.
+    fn timing_fault(&self) -> Option<String> {
         let distance = self.ks_distance?;
         // With few requests, a single late one has a large share: allow for it.
-        let resolution =
-            Some(self.recorded()).filter(|all| *all > 0).map(|all| (1.0 + 1e-9) / all as f64);
-        let most = MOST_ARRIVAL_DISTANCE.max(resolution.unwrap_or_default());
+        let most = match self.recorded() {
+            0 => MOST_ARRIVAL_DISTANCE,
+            all => MOST_ARRIVAL_DISTANCE.max((1.0 + 1e-9) / all as f64),
+        };
         if distance > most {
             return Some(format!(
                 "the arrival times differ from the trace: KS distance {distance:.3} (limit {most:.3})"
             ));
         }
-        if self.recorded_ns > 0 && apart(self.replayed_ns, self.recorded_ns) > MOST_DURATION_SHARE {
+        if self.recorded_ns > 0
+            && relative_difference(self.replayed_ns, self.recorded_ns) > MOST_DURATION_SHARE
+        {
             let [played, recorded] =
                 [self.replayed_ns, self.recorded_ns].map(|span| show::duration(span as f64));
             return Some(format!("the replay took {played} instead of {recorded}"));
         }
-        self.lateness()
+        self.late_fault()
     }
 
-    fn lateness(&self) -> Option<String> {
+    fn late_fault(&self) -> Option<String> {
         let late = self.late_share.filter(|share| *share > MOST_LATE_SHARE)?;
         Some(format!("{} of the requests started late", show::share(late)))
     }
 
     /// Dependent clock: a clause if the recorded gaps were not reproduced.
-    fn pacing(&self) -> Option<String> {
+    fn wait_fault(&self) -> Option<String> {
         let added = self.dependent?.added_share;
         if added > MOST_ADDED_SHARE {
             return Some(format!(
@@ -187,10 +193,10 @@ impl Fidelity {
                 show::share(added)
             ));
         }
-        self.lateness()
+        self.late_fault()
     }
 
-    fn places(&self) -> Option<String> {
+    fn placing_fault(&self) -> Option<String> {
         let changed = self.adjusted.distances_changed;
         (changed > MOST_JUMPS_CHANGED).then(|| {
             format!(
@@ -205,7 +211,7 @@ impl Fidelity {
         self.requests.values().fold(0, |sum, counts| sum.saturating_add(counts.recorded.operations))
     }
 
-    fn lacking(&self) -> Option<String> {
+    fn skipped_fault(&self) -> Option<String> {
         let all = self.recorded().saturating_add(self.skipped);
         let share = self.skipped as f64 / all.max(1) as f64;
         (share > MOST_LEFT_OUT)

@@ -21,7 +21,7 @@ use assay_load::Act;
 use serde::{Deserialize, Serialize};
 
 use super::io::Content;
-use super::keys::{choice, keys, names, parse_whole, word, work};
+use super::keys::{choice, keys, names, parse_choice, parse_whole, work};
 use super::place::Offer;
 use super::tell::OwnRule;
 use super::workload::{Basis, Complaints, InStudy, Needs, Touch, WorkloadKind, WorkloadSpec};
@@ -32,7 +32,7 @@ pub use planned::ReplayPlan;
 pub use scale::TimeScale;
 pub use source::{DevicePart, Recall, Scan, TraceSource, nothing, step_of};
 pub use tell::ReplayFacts;
-pub use waits::{Arrived, guessed};
+pub use waits::{Arrival, infer_waits};
 
 const MOST_DEPTH: u32 = 4096;
 const USUAL_DEPTH: u32 = 128;
@@ -41,12 +41,12 @@ const QUICK: Time = Time(5_000_000_000);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
-    /// When they did, whatever the target does.
+    /// Requests start at their recorded times, regardless of the target.
     #[default]
     Open,
-    /// So long after the end of what they plausibly waited for as when they were recorded.
+    /// Requests start at their recorded delay after the completion that they probably waited for.
     Dependent,
-    /// As soon as there is room for them.
+    /// Requests start as soon as a slot is free.
     Closed,
 }
 
@@ -56,14 +56,13 @@ keys! {
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct ReplaySpec {
-        /// The result that has it: its id, the beginning of that, or its title.
+        /// The result with the recording: its ID, the beginning of the ID, or its title.
         trace: String = "evening".to_owned() => {
             words: "result with the recorded trace: its ID, or its unique beginning or end, or its title",
             form: Form::Text,
             need: Need::Always,
             example: "trace = \"evening\"",
         }
-
         #[serde(default)]
         timing: Clock = Clock::Open => {
             words: "start of requests: open (as recorded), dependent (after predecessors) or closed (as fast as possible)",
@@ -76,10 +75,9 @@ keys! {
                  completion: the latest of the same type (reads, or changes) in the previous 100 ms, for one request only; \
                  otherwise, the previous start. `closed`: in recorded order, each request as soon as a slot is free.",
                 "[\"open\", \"dependent\", \"closed\"]",
-                |own, text| Ok(own.timing = word(text, "open, dependent or closed")?),
+                |own, text| Ok(own.timing = parse_choice(text, "open, dependent or closed")?),
             ),
         }
-
         #[serde(default)]
         speed: TimeScale = TimeScale::ONE => {
             words: "replay speed relative to the recording",
@@ -92,21 +90,18 @@ keys! {
                 |own, text| Ok(own.speed = text.parse()?),
             ),
         }
-
         #[serde(default, skip_serializing_if = "Option::is_none")]
         trace_length: Option<Time> = None => {
             words: "length of the trace to replay, from its start; the whole trace by default",
             form: Form::Time { least: Time(1_000_000) },
             example: "trace_length = \"60 s\"",
         }
-
         #[serde(default, skip_serializing_if = "Option::is_none")]
         device: Option<String> = None => {
             words: "device to replay if the trace has several; join devices with +, such as sda+sdb",
             form: Form::Text,
             example: "device = \"sda\"",
         }
-
         #[serde(default = "usual_depth")]
         queue_depth: u32 = USUAL_DEPTH => {
             words: "maximum queue depth; 128 by default",
@@ -118,7 +113,6 @@ keys! {
                 |own, text| Ok(own.queue_depth = parse_whole(text, MOST_DEPTH)?),
             ),
         }
-
         /// Which recording that is, once it is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         source: Option<TraceSource> = None => {
@@ -210,10 +204,10 @@ impl WorkloadSpec for ReplaySpec {
 
     fn time(&self) -> Option<Time> {
         let length_ns = self.source.as_ref()?.length_ns;
-        Some(Time(planned::time_ns(self.timing, self.speed, length_ns)))
+        Some(Time(planned::replay_ns(self.timing, self.speed, length_ns)))
     }
 
-    /// A time says how much of the recording is played, as long as it is not looked at.
+    /// Until the recording is read, a time sets how much of it is replayed.
     fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {
         if let (Some(time), None) = (time, &self.source) {
             self.trace_length = Some(Time(self.speed.recorded_ns(time.0)));

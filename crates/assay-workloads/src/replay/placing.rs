@@ -104,23 +104,23 @@ impl ReplayFit {
         scale: TimeScale,
     ) -> (Vec<Step>, Fitted) {
         let mut fitted = Fitted::default();
-        let mut jumps = [Jumps::default(), Jumps::default()];
+        let [mut recorded_jumps, mut placed_jumps] = [Jumps::default(), Jumps::default()];
         let recorded = recorded.into_iter();
         let mut steps = Vec::with_capacity(recorded.size_hint().0);
         for step in recorded {
             let Some(mut placed) = self.place_step(step, &mut fitted) else { continue };
             if step.act != Act::Flush {
-                jumps[0].add(step);
-                jumps[1].add(&placed);
+                recorded_jumps.add(step);
+                placed_jumps.add(&placed);
             }
             placed.at_ns = scale.time_ns(step.at_ns);
             steps.push(placed);
         }
-        fitted.distances_changed = jumps[0].distance(&jumps[1]);
+        fitted.distances_changed = recorded_jumps.differing_share(&placed_jumps);
         (steps, fitted)
     }
 
-    pub fn holds(&self, step: &Step) -> bool {
+    pub fn has_place(&self, step: &Step) -> bool {
         self.place_step(step, &mut Fitted::default()).is_some()
     }
 
@@ -130,17 +130,18 @@ impl ReplayFit {
             return Some(*step);
         }
         let unit = self.unit.max(1);
-        let (at, room) = self.placing.space_at(step.offset, self.length);
-        let room = room.min(self.length) / unit * unit;
-        let asked = u64::from(step.bytes);
+        let (at, space) = self.placing.space_at(step.offset, self.length);
+        let space = space.min(self.length) / unit * unit;
+        let recorded = u64::from(step.bytes);
         let most = if step.act.carries() { MOST_CARRIED } else { MOST_CLEARED };
-        let bytes = asked.min(most);
+        let clipped = recorded.min(most);
+        // Rounded outwards, and moved back if it would exceed the space.
         let from = at / unit * unit;
-        let size = at.checked_add(bytes)?.checked_next_multiple_of(unit)? - from;
-        let offset = from.min(room.checked_sub(size)?);
-        fitted.rounded += u64::from(from != at || size != bytes);
-        fitted.clipped += u64::from(bytes != asked);
-        fitted.clipped_bytes += asked - bytes;
+        let size = at.checked_add(clipped)?.checked_next_multiple_of(unit)? - from;
+        let offset = from.min(space.checked_sub(size)?);
+        fitted.rounded += u64::from(from != at || size != clipped);
+        fitted.clipped += u64::from(clipped != recorded);
+        fitted.clipped_bytes += recorded - clipped;
         fitted.moved += u64::from(offset != from);
         let offset = self.start.checked_add(offset)?;
         Some(Step { offset, bytes: u32::try_from(size).ok()?, ..*step })
@@ -166,13 +167,14 @@ impl Jumps {
     }
 
     /// The differing share: 0 if both have equal counts.
-    fn distance(&self, other: &Self) -> f64 {
+    fn differing_share(&self, other: &Self) -> f64 {
         let all: u64 = self.counts.values().sum();
-        let more = |(length, count): (&i32, &u64)| {
-            count.saturating_sub(other.counts.get(length).copied().unwrap_or_default())
-        };
-        let apart: u64 = self.counts.iter().map(more).sum();
-        apart as f64 / all.max(1) as f64
+        let mut differing = 0;
+        for (length, count) in &self.counts {
+            let other_count = other.counts.get(length).copied().unwrap_or_default();
+            differing += count.saturating_sub(other_count);
+        }
+        differing as f64 / all.max(1) as f64
     }
 }
 

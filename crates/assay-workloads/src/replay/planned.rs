@@ -1,4 +1,4 @@
-//! A recorded load as it will be played.
+//! The plan of a replay.
 
 use crate::replay::{Placing, ReplayFit, slot_bytes};
 use assay_core::quantity::Bytes;
@@ -14,11 +14,11 @@ use crate::measured::{Measured, RunResult};
 use crate::place::{Area, ONLY_READ, Offer, Run};
 use crate::workload::{ManualCommand, ManualRun, PlannedWork, Touch};
 
-/// Sectors: what trims and zeroing are multiples of, and the least that is rounded to.
+/// The smallest unit of rounding: trims and zeroing are multiples of sectors.
 const SECTOR: u64 = 512;
 const MOST_MEMORY: u64 = 1 << 30;
-/// Without a clock, and paced, a play may take so many times as long as was recorded, and this at least.
-const SLOWER: u64 = 4;
+/// Time limit of closed and dependent replays: a multiple of the recorded time, but at least [`LEAST_LIMIT_NS`].
+const LIMIT_FACTOR: u64 = 4;
 const LEAST_LIMIT_NS: u64 = 60_000_000_000;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,7 +26,7 @@ pub struct ReplayPlan {
     pub source: TraceSource,
     pub clock: Clock,
     pub scale: TimeScale,
-    /// Nanoseconds of the recording that are played, from its first request.
+    /// Nanoseconds of the recording to replay, from its first request.
     pub length_ns: u64,
     pub engine: Engine,
     pub depth: u32,
@@ -35,13 +35,15 @@ pub struct ReplayPlan {
     pub placing: Placing,
 }
 
-/// Nanoseconds that a play of so much of a recording takes; at most, where it goes by what ends.
-pub(super) fn time_ns(clock: Clock, scale: TimeScale, length_ns: u64) -> u64 {
+/// Duration of a replay of so much of a recording; for other clocks than `Open`, its time limit.
+pub(super) fn replay_ns(clock: Clock, scale: TimeScale, length_ns: u64) -> u64 {
     match clock {
-        // The last request starts inside of it.
+        // The last request must start within this time.
         Clock::Open => scale.time_ns(length_ns).saturating_add(1),
-        Clock::Dependent => scale.time_ns(length_ns).saturating_mul(SLOWER).max(LEAST_LIMIT_NS),
-        Clock::Closed => length_ns.saturating_mul(SLOWER).max(LEAST_LIMIT_NS),
+        Clock::Dependent => {
+            scale.time_ns(length_ns).saturating_mul(LIMIT_FACTOR).max(LEAST_LIMIT_NS)
+        }
+        Clock::Closed => length_ns.saturating_mul(LIMIT_FACTOR).max(LEAST_LIMIT_NS),
     }
 }
 
@@ -60,11 +62,12 @@ pub(super) fn plan(
     if source.changes() && !offer.area.written {
         return Err(ONLY_READ.to_owned());
     }
-    let lacks = |act: Act, reason: &Option<String>| reason.clone().filter(|_| source.has(act));
-    let lacking = lacks(Act::Discard, &offer.clears.no_trim)
-        .or_else(|| lacks(Act::WriteZeroes, &offer.clears.no_zeroing));
-    if let Some(reason) = lacking {
-        return Err(reason);
+    for (act, reason) in
+        [(Act::Discard, &offer.clears.no_trim), (Act::WriteZeroes, &offer.clears.no_zeroing)]
+    {
+        if let Some(reason) = reason.as_ref().filter(|_| source.has(act)) {
+            return Err(reason.clone());
+        }
     }
     let alignment = offer.direct.value().map_or(1, |direct| u64::from(direct.offset_alignment));
     let unit_bytes = alignment.max(SECTOR);
@@ -151,23 +154,26 @@ impl PlannedWork for ReplayPlan {
         playing::play(self, run)
     }
 
-    /// Makes sure that the recording is still there, and the same.
+    /// Checks that the recording still exists unchanged, by reading it.
     fn ready_again(&self, run: &Run<'_>) -> Result<Option<String>, String> {
         (run.programs.recall)(run.system, &self.source, &mut |_, _| {}).map(|()| None)
     }
 
     fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
         let detail = ReplayDetail::of(measured)?;
-        match metric {
-            _ if metric == IOPS.name => Some(measured.per_second(measured.operations())),
-            _ if metric == BANDWIDTH.name => Some(measured.per_second(detail.bytes())),
-            _ => Some(detail.amount(metric)?.and_then(|amount| measured.per_second(amount))),
-        }
+        let amount = if metric == IOPS.name {
+            Ok(measured.operations())
+        } else if metric == BANDWIDTH.name {
+            Ok(detail.bytes())
+        } else {
+            detail.amount(metric)?
+        };
+        Some(amount.and_then(|amount| measured.per_second(amount)))
     }
 
     fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
         match self.clock {
-            // How many there are per second is that of the recording.
+            // The recording determines the rate.
             Clock::Open => RESPONSE_P99,
             Clock::Dependent | Clock::Closed => IOPS.name,
         }
@@ -183,7 +189,7 @@ impl PlannedWork for ReplayPlan {
 
     fn expected_ns(&self, _: u64) -> Option<u64> {
         Some(match self.clock {
-            Clock::Open => time_ns(self.clock, self.scale, self.length_ns),
+            Clock::Open => replay_ns(self.clock, self.scale, self.length_ns),
             Clock::Dependent => self.scale.time_ns(self.length_ns),
             Clock::Closed => self.length_ns,
         })
@@ -191,10 +197,6 @@ impl PlannedWork for ReplayPlan {
 
     fn half(&self) -> Option<crate::WorkPlan> {
         Some(Self { length_ns: self.length_ns / 2, ..self.clone() }.into())
-    }
-
-    fn asked_in_flight(&self) -> u32 {
-        self.depth
     }
 
     fn in_flight(&self) -> u32 {

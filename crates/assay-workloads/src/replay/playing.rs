@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::replay::{Arrived, Fitted, guessed};
+use crate::replay::{Arrival, Fitted, infer_waits};
 use assay_core::calc::requests::GatheredSides;
 use assay_load::{
     Act, Job, MOST_STEPS, Mix, Moved, Outcome, Pattern, Played, Step, Track, WaitCounts,
@@ -16,93 +16,94 @@ use crate::io;
 use crate::measured::{Count, Histograms, RunResult};
 use crate::place::Run;
 
-struct Was {
+struct Recording {
     counts: [Moved; Act::ALL.len()],
     span_ns: u64,
     drawn: GatheredSides,
 }
 
 pub(super) fn play(planned: &ReplayPlan, run: &Run<'_>) -> Result<RunResult, String> {
-    let mut recorded = recorded(planned, run)?;
-    let was = Was {
-        counts: counted(&recorded),
-        span_ns: span_ns(&recorded),
-        drawn: sides(
-            recorded.iter().map(|Arrived { step, .. }| (planned.scale.time_ns(step.at_ns), step)),
-        ),
+    let mut requests = read_requests(planned, run)?;
+    let starts =
+        requests.iter().map(|request| (planned.scale.time_ns(request.step.at_ns), &request.step));
+    let recording = Recording {
+        counts: count_by_act(&requests),
+        span_ns: span_ns(&requests),
+        drawn: gather_starts(starts),
     };
     let fit = planned.fit(&run.medium.area);
     if planned.clock == Clock::Dependent {
         // No request may wait for one that is not replayed.
-        recorded.retain(|planned| fit.holds(&planned.step));
+        requests.retain(|request| fit.has_place(&request.step));
     }
-    let (steps, fitted) = fit.place(recorded.iter().map(|planned| &planned.step), planned.scale);
+    let (steps, fitted) = fit.place(requests.iter().map(|request| &request.step), planned.scale);
     if steps.is_empty() {
         return Err("no request of the trace is within the area".to_owned());
     }
     let track = match planned.clock {
         Clock::Open => Track::new(steps, true),
         Clock::Closed => Track::new(steps, false),
-        Clock::Dependent => Track::paced(steps, guessed(&recorded, planned.scale)),
+        Clock::Dependent => Track::paced(steps, infer_waits(&requests, planned.scale)),
     };
     // Frees half of the memory: the steps exist by now.
-    drop(recorded);
-    let job = job(planned, run, track);
+    drop(requests);
+    let job = replay_job(planned, run, track);
     let outcome = io::run_job(planned.engine, &job, &run.medium, run.bystanders, run.stop)?;
-    let mut ran = io::ran(&outcome);
-    ran.measured.detail = ReplayDetail {
+    let mut result = io::run_result(&outcome);
+    let track = job.track.as_deref();
+    result.measured.detail = ReplayDetail {
         classes: io::class_counts(&outcome),
         pace: outcome.pace,
-        fidelity: fidelity(planned, was, fitted, &outcome, job.track.as_deref(), &ran.histograms),
+        fidelity: fidelity(planned, recording, fitted, &outcome, track, &result.histograms),
     }
     .into();
-    Ok(ran)
+    Ok(result)
 }
 
 /// The requests of the recording in the order of arrival, with times from the first.
-fn recorded(planned: &ReplayPlan, run: &Run<'_>) -> Result<Vec<Arrived>, String> {
+fn read_requests(planned: &ReplayPlan, run: &Run<'_>) -> Result<Vec<Arrival>, String> {
     let source = &planned.source;
     let count = source.requests().min(MOST_STEPS as u64);
     // Reserve space for all: a growing list temporarily needs it twice.
-    let mut steps = Vec::with_capacity(usize::try_from(count + 1).unwrap_or_default());
-    let mut keep = |begun_ns: u64, request: &BlockRequest| {
-        let arrived = Arrived::from_request(request, begun_ns, source.device_bytes);
-        let inside = arrived.and_then(|arrived| arrived.since(source.first_ns));
-        let inside = inside.filter(|arrived| arrived.step.at_ns <= planned.length_ns);
-        // The plan limits memory, for any file.
-        if (steps.len() as u64) <= count {
-            steps.extend(inside);
+    let mut requests = Vec::with_capacity(usize::try_from(count + 1).unwrap_or_default());
+    let mut collect = |begun_ns: u64, request: &BlockRequest| {
+        let arrived = Arrival::from_request(request, begun_ns, source.device_bytes);
+        let Some(arrived) = arrived.and_then(|arrived| arrived.since(source.first_ns)) else {
+            return;
+        };
+        // The plan limits memory, even if the file has more; one more shows that below.
+        if arrived.step.at_ns <= planned.length_ns && requests.len() as u64 <= count {
+            requests.push(arrived);
         }
     };
-    (run.programs.recall)(run.system, source, &mut keep)?;
-    steps.sort_by_key(|arrived| arrived.step.at_ns);
-    let found = counted(&steps);
-    let is_more = Act::ALL.into_iter().any(|act| {
-        let (here, there) = (found[act as usize], source.acts[act as usize]);
-        here.operations > there.operations || (planned.is_whole() && here != there)
+    (run.programs.recall)(run.system, source, &mut collect)?;
+    requests.sort_by_key(|request| request.step.at_ns);
+    let counts = count_by_act(&requests);
+    let is_other = Act::ALL.into_iter().any(|act| {
+        let (found, planned_for) = (counts[act as usize], source.acts[act as usize]);
+        found.operations > planned_for.operations || (planned.is_whole() && found != planned_for)
     });
-    if is_more {
+    if is_other {
         return Err(format!("the trace {} is not the planned one", source.id));
     }
-    Ok(steps)
+    Ok(requests)
 }
 
-fn counted(recorded: &[Arrived]) -> [Moved; Act::ALL.len()] {
-    let mut found = [Moved::default(); Act::ALL.len()];
-    for Arrived { step, .. } in recorded {
-        found[step.act as usize].add(u64::from(step.bytes));
+fn count_by_act(requests: &[Arrival]) -> [Moved; Act::ALL.len()] {
+    let mut counts = [Moved::default(); Act::ALL.len()];
+    for request in requests {
+        counts[request.step.act as usize].add(u64::from(request.step.bytes));
     }
-    found
+    counts
 }
 
-fn job(planned: &ReplayPlan, run: &Run<'_>, track: Track) -> Job {
+fn replay_job(planned: &ReplayPlan, run: &Run<'_>, track: Track) -> Job {
     let area = &run.medium.area;
-    let end = area
-        .start
-        .saturating_add(area.length / planned.unit_bytes.max(1) * planned.unit_bytes.max(1));
+    let unit_bytes = planned.unit_bytes.max(1);
+    let end = area.start.saturating_add(area.length / unit_bytes * unit_bytes);
     let by_clock = planned.clock == Clock::Open;
     let time_ns = if by_clock {
-        planned::time_ns(planned.clock, planned.scale, planned.length_ns)
+        planned::replay_ns(planned.clock, planned.scale, planned.length_ns)
     } else {
         run.time_ns
     };
@@ -117,7 +118,7 @@ fn job(planned: &ReplayPlan, run: &Run<'_>, track: Track) -> Job {
 
 fn fidelity(
     planned: &ReplayPlan,
-    was: Was,
+    recording: Recording,
     fitted: Fitted,
     outcome: &Outcome,
     track: Option<&Track>,
@@ -128,26 +129,26 @@ fn fidelity(
     let by_clock = planned.clock == Clock::Open;
     let share = |part: u64, all: u64| part as f64 / all.max(1) as f64;
     Fidelity {
-        requests: by_name(&was.counts, played),
-        recorded_ns: planned.scale.time_ns(was.span_ns),
+        requests: counts_by_name(&recording.counts, played),
+        recorded_ns: planned.scale.time_ns(recording.span_ns),
         replayed_ns: played.took_ns,
         ks_distance: by_clock.then_some(played.arrival_distance),
         late_share: outcome.pace.map(|pace| share(pace.late + pace.unissued(), pace.scheduled)),
         max_delay_ns: outcome.pace.map(|pace| pace.max_delay_ns),
-        dependent: played.waited.as_ref().map(paced),
+        dependent: played.waited.as_ref().map(wait_fidelity),
         in_flight: [
             share(planned.source.queued_ns, planned.source.length_ns),
-            in_flight(histograms, played.took_ns),
+            mean_in_flight(histograms, played.took_ns),
         ],
         skipped: planned.source.left_out,
         placing: planned.placing,
         adjusted: fitted,
-        drawn: was.drawn.beside(gather_sides(played, track, by_clock)),
+        drawn: recording.drawn.beside(gather_sides(played, track, by_clock)),
     }
 }
 
 /// Requests at their start times, as far as figures show them.
-fn sides<'s>(steps: impl Iterator<Item = (u64, &'s Step)>) -> GatheredSides {
+fn gather_starts<'s>(steps: impl Iterator<Item = (u64, &'s Step)>) -> GatheredSides {
     let mut sides = GatheredSides::default();
     for (at_ns, step) in steps {
         let place = (step.act != Act::Flush).then_some((step.offset, u64::from(step.bytes)));
@@ -158,20 +159,22 @@ fn sides<'s>(steps: impl Iterator<Item = (u64, &'s Step)>) -> GatheredSides {
 
 fn gather_sides(played: &Played, track: Option<&Track>, by_clock: bool) -> GatheredSides {
     let issued = track.map(|track| played.issued(track)).unwrap_or_default();
-    let mut lines = sides(issued.iter().copied());
-    for (at_ns, step) in issued.into_iter().filter(|_| by_clock) {
-        lines.behind(step.act.name(), step.at_ns, at_ns.saturating_sub(step.at_ns));
+    let mut sides = gather_starts(issued.iter().copied());
+    if by_clock {
+        for (at_ns, step) in issued {
+            sides.behind(step.act.name(), step.at_ns, at_ns.saturating_sub(step.at_ns));
+        }
     }
-    lines
+    sides
 }
 
-fn span_ns(recorded: &[Arrived]) -> u64 {
-    let ends = recorded.first().zip(recorded.last());
-    ends.map_or(0, |(first, last)| last.step.at_ns.saturating_sub(first.step.at_ns))
+fn span_ns(requests: &[Arrival]) -> u64 {
+    let [first, .., last] = requests else { return 0 };
+    last.step.at_ns.saturating_sub(first.step.at_ns)
 }
 
 /// Accuracy of the waits in a replay with a dependent clock.
-fn paced(waited: &WaitCounts) -> WaitFidelity {
+fn wait_fidelity(waited: &WaitCounts) -> WaitFidelity {
     let WaitCounts { requests, gaps_ns, behind_ns, served_ns, overtaken } = *waited;
     let mean = |sum: u64| sum as f64 / requests.max(1) as f64;
     let whole = gaps_ns.saturating_add(behind_ns).saturating_add(served_ns);
@@ -184,24 +187,34 @@ fn paced(waited: &WaitCounts) -> WaitFidelity {
 }
 
 /// Recorded and replayed counts by kind of request; kinds without any are left out.
-fn by_name(recorded: &[Moved; Act::ALL.len()], played: &Played) -> BTreeMap<String, ReplayCounts> {
+fn counts_by_name(
+    recorded: &[Moved; Act::ALL.len()],
+    played: &Played,
+) -> BTreeMap<String, ReplayCounts> {
     let count = |moved: Moved| Count { operations: moved.operations, bytes: moved.bytes };
-    let there = Act::ALL.into_iter().map(|act| {
-        let (recorded, played) = (recorded[act as usize], played.acts[act as usize]);
-        let pair = ReplayCounts { recorded: count(recorded), replayed: count(played) };
-        (act.name().to_owned(), pair)
-    });
-    there.filter(|(_, pair)| pair.recorded.operations + pair.replayed.operations > 0).collect()
+    let mut counts = BTreeMap::new();
+    for act in Act::ALL {
+        let (recorded, replayed) =
+            (count(recorded[act as usize]), count(played.acts[act as usize]));
+        if recorded.operations + replayed.operations > 0 {
+            counts.insert(act.name().to_owned(), ReplayCounts { recorded, replayed });
+        }
+    }
+    counts
 }
 
-/// Mean operations in flight by Little's law.
-fn in_flight(histograms: &Histograms, took_ns: u64) -> f64 {
-    let sum = |responses: bool| {
-        let latencies =
-            histograms.iter().filter(|(name, _)| io::of_response(name).is_some() == responses);
-        latencies.map(|(_, latencies)| latencies.mean() * latencies.len() as f64).sum::<f64>()
-    };
-    let responses = sum(true);
-    let all = if responses > 0.0 { responses } else { sum(false) };
-    all / took_ns.max(1) as f64
+/// Mean operations in flight by Little's law: from response times, or from service times without a schedule.
+fn mean_in_flight(histograms: &Histograms, took_ns: u64) -> f64 {
+    let mut responses_ns = 0.0;
+    let mut services_ns = 0.0;
+    for (name, latencies) in histograms {
+        let sum_ns = latencies.mean() * latencies.len() as f64;
+        if io::of_response(name).is_some() {
+            responses_ns += sum_ns;
+        } else {
+            services_ns += sum_ns;
+        }
+    }
+    let all_ns = if responses_ns > 0.0 { responses_ns } else { services_ns };
+    all_ns / took_ns.max(1) as f64
 }

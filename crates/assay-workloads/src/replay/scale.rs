@@ -50,20 +50,22 @@ impl FromStr for TimeScale {
     fn from_str(text: &str) -> Result<Self, String> {
         let bare = text.trim();
         let bare = bare.strip_suffix('x').unwrap_or(bare).trim_end();
-        let (whole, part) = bare.split_once('.').unwrap_or((bare, ""));
-        let is_number =
-            |text: &str| text.len() <= 3 && text.bytes().all(|sign| sign.is_ascii_digit());
-        let read = || {
-            if whole.is_empty() || !is_number(whole) || !is_number(part) {
-                return None;
-            }
-            let thousandths = format!("{part:0<3}").parse::<u32>().ok()?;
-            Some(whole.parse::<u32>().ok()? * 1000 + thousandths)
-        };
-        read().filter(|scale| (LEAST..=MOST).contains(scale)).map(Self).ok_or_else(|| {
+        let scale = parse_thousandths(bare).filter(|scale| (LEAST..=MOST).contains(scale));
+        scale.map(Self).ok_or_else(|| {
             format!("`{text}` is not a speed; use a factor from 0.01x to 100x, such as 2x")
         })
     }
+}
+
+/// A number with at most three digits before and after its point.
+fn parse_thousandths(text: &str) -> Option<u32> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let is_number = |text: &str| text.len() <= 3 && text.bytes().all(|sign| sign.is_ascii_digit());
+    if whole.is_empty() || !is_number(whole) || !is_number(part) {
+        return None;
+    }
+    let thousandths = format!("{part:0<3}").parse::<u32>().ok()?;
+    Some(whole.parse::<u32>().ok()? * 1000 + thousandths)
 }
 
 assay_core::as_text!(TimeScale);

@@ -68,7 +68,14 @@ impl DevicePart {
         self.to_bytes.saturating_sub(self.from_bytes).div_ceil(MIB).saturating_mul(MIB)
     }
 
-    fn read(text: &str) -> Option<Self> {
+    /// Offset of a request from the start of the part; `None` if the request is not inside.
+    fn offset_of(self, request: &BlockRequest) -> Option<u64> {
+        let end = request.offset_bytes.checked_add(u64::from(request.bytes))?;
+        let offset = request.offset_bytes.checked_sub(self.from_bytes)?;
+        (end <= self.to_bytes).then_some(offset)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
         let (from, to) = text.split_once('-')?;
         Some(Self { from_bytes: from.parse().ok()?, to_bytes: to.parse().ok()? })
     }
@@ -82,15 +89,11 @@ impl TraceSource {
         if self.parts.is_empty() {
             return *request;
         }
-        let before = self.parts.iter().take(nth).copied().map(DevicePart::length);
-        let base = before.fold(0, u64::saturating_add);
-        let place = || {
-            let part = self.parts.get(nth)?;
-            let end = request.offset_bytes.checked_add(u64::from(request.bytes))?;
-            let inside = request.offset_bytes.checked_sub(part.from_bytes)?;
-            (end <= part.to_bytes).then_some(base.checked_add(inside)?)
-        };
-        BlockRequest { offset_bytes: place().unwrap_or(u64::MAX), ..*request }
+        let parts_before = self.parts.iter().take(nth).copied().map(DevicePart::length);
+        let base = parts_before.fold(0, u64::saturating_add);
+        let part = self.parts.get(nth);
+        let offset = part.and_then(|part| base.checked_add(part.offset_of(request)?));
+        BlockRequest { offset_bytes: offset.unwrap_or(u64::MAX), ..*request }
     }
 
     pub fn requests(&self) -> u64 {
@@ -124,6 +127,7 @@ impl TraceSource {
         ]
     }
 
+    /// Why the recording is invalid, in a few words.
     fn fault(&self) -> Option<&'static str> {
         let is_plain = |text: &str| {
             let sign = |sign: char| sign.is_ascii_alphanumeric() || "-_.!".contains(sign);
@@ -176,43 +180,46 @@ impl FromStr for TraceSource {
         let mut source = Self::default();
         for word in words {
             let (name, value) = word.split_once('=').ok_or_else(|| wrong("a value is missing"))?;
-            if !source.take(name, value) {
+            if !source.set_field(name, value) {
                 return Err(wrong("a value is invalid"));
             }
         }
-        source.fault().map_or(Ok(source), |fault| Err(wrong(fault)))
+        match source.fault() {
+            Some(fault) => Err(wrong(fault)),
+            None => Ok(source),
+        }
     }
 }
 
 impl TraceSource {
     /// Sets a field by name; returns whether it was valid.
-    fn take(&mut self, name: &str, value: &str) -> bool {
-        let to = match name {
+    fn set_field(&mut self, name: &str, value: &str) -> bool {
+        let field = match name {
             "id" => &mut self.id,
             "sha256" => &mut self.sha256,
             "device" => &mut self.device,
             "parts" => {
                 let parts: Option<Vec<DevicePart>> =
-                    value.split(AND).map(DevicePart::read).collect();
-                let is_well = parts.is_some();
+                    value.split(AND).map(DevicePart::parse).collect();
+                let is_valid = parts.is_some();
                 self.parts = parts.unwrap_or_default();
-                return is_well;
+                return is_valid;
             }
-            _ => return self.take_number(name, value).is_some(),
+            _ => return self.set_number(name, value).is_some(),
         };
-        value.clone_into(to);
+        value.clone_into(field);
         true
     }
 
-    fn take_number(&mut self, name: &str, value: &str) -> Option<()> {
+    fn set_number(&mut self, name: &str, value: &str) -> Option<()> {
         if let Some(act) = Act::find(name) {
             let (operations, bytes) = value.split_once('/')?;
             let (operations, bytes) = (operations.parse().ok()?, bytes.parse().ok()?);
             self.acts[act as usize] = Moved { operations, bytes };
             return Some(());
         }
-        let (_, to) = self.numbers().into_iter().find(|(key, _)| *key == name)?;
-        *to = value.parse().ok()?;
+        let (_, number) = self.numbers().into_iter().find(|(key, _)| *key == name)?;
+        *number = value.parse().ok()?;
         Some(())
     }
 }
@@ -253,8 +260,8 @@ pub fn step_of(request: &BlockRequest, begun_ns: u64, device_bytes: u64) -> Opti
         return Some(Step { at_ns, offset: 0, bytes: 0, act });
     }
     let end = request.offset_bytes.checked_add(u64::from(request.bytes))?;
-    let is_there = request.bytes > 0 && end <= device_bytes;
-    is_there.then_some(Step { at_ns, offset: request.offset_bytes, bytes: request.bytes, act })
+    let is_on_device = request.bytes > 0 && end <= device_bytes;
+    is_on_device.then_some(Step { at_ns, offset: request.offset_bytes, bytes: request.bytes, act })
 }
 
 /// Totals of a recording, counted request by request.
@@ -302,34 +309,34 @@ impl Scan {
     }
 
     /// Joins several devices: the used part of each follows that of the previous one.
-    pub fn joined(scans: Vec<Self>) -> Self {
+    pub fn join(scans: Vec<Self>) -> Self {
         let mut all = Self::new("", 0, None);
-        let file = &mut all.source;
+        let joined = &mut all.source;
         for Self { source, last_ns, .. } in scans {
             let part = DevicePart {
                 from_bytes: source.from_bytes.min(source.to_bytes) / MIB * MIB,
                 to_bytes: source.to_bytes,
             };
-            let base = file.device_bytes;
+            let base = joined.device_bytes;
             if part.to_bytes > 0 {
                 let from = base.saturating_add(source.from_bytes - part.from_bytes);
-                file.from_bytes = file.from_bytes.min(from);
-                file.to_bytes = base.saturating_add(part.to_bytes - part.from_bytes);
+                joined.from_bytes = joined.from_bytes.min(from);
+                joined.to_bytes = base.saturating_add(part.to_bytes - part.from_bytes);
             }
-            file.device_bytes = base.saturating_add(part.length());
-            if !file.parts.is_empty() {
-                file.device.push(AND);
+            joined.device_bytes = base.saturating_add(part.length());
+            if !joined.parts.is_empty() {
+                joined.device.push(AND);
             }
-            file.device.push_str(&source.device);
-            file.parts.push(part);
-            for (sum, moved) in file.acts.iter_mut().zip(source.acts) {
+            joined.device.push_str(&source.device);
+            joined.parts.push(part);
+            for (sum, moved) in joined.acts.iter_mut().zip(source.acts) {
                 sum.operations = sum.operations.saturating_add(moved.operations);
                 sum.bytes = sum.bytes.saturating_add(moved.bytes);
             }
-            file.first_ns = file.first_ns.min(source.first_ns);
-            file.largest_bytes = file.largest_bytes.max(source.largest_bytes);
-            file.left_out = file.left_out.saturating_add(source.left_out);
-            file.queued_ns = file.queued_ns.saturating_add(source.queued_ns);
+            joined.first_ns = joined.first_ns.min(source.first_ns);
+            joined.largest_bytes = joined.largest_bytes.max(source.largest_bytes);
+            joined.left_out = joined.left_out.saturating_add(source.left_out);
+            joined.queued_ns = joined.queued_ns.saturating_add(source.queued_ns);
             all.last_ns = all.last_ns.max(last_ns);
         }
         all
@@ -349,7 +356,11 @@ impl Scan {
         }
         source.length_ns = last_ns - source.first_ns;
         source.from_bytes = source.from_bytes.min(source.to_bytes);
-        (source.id, source.sha256) = (id.to_owned(), sha256.to_owned());
-        source.fault().map_or(Ok(source), |fault| Err(fault.to_owned()))
+        id.clone_into(&mut source.id);
+        sha256.clone_into(&mut source.sha256);
+        match source.fault() {
+            Some(fault) => Err(fault.to_owned()),
+            None => Ok(source),
+        }
     }
 }

@@ -36,7 +36,7 @@ impl Tells for ReplayPlan {
 }
 
 fn words(fidelity: &Fidelity, trials: usize) -> String {
-    let of = if trials > 1 {
+    let trial = if trials > 1 {
         format!("the trial with the lowest fidelity of {trials}")
     } else {
         "the trial".to_owned()
@@ -48,24 +48,25 @@ fn words(fidelity: &Fidelity, trials: usize) -> String {
     let [recorded, played] =
         [fidelity.recorded_ns, fidelity.replayed_ns].map(|span| show::duration(span as f64));
     let timing = fidelity.ks_distance.map_or_else(String::new, |distance| {
-        let behind = fidelity.max_delay_ns.unwrap_or_default();
+        let delay_ns = fidelity.max_delay_ns.unwrap_or_default();
         format!(
             ", KS distance of arrival times {distance:.3}, at most {} late",
-            show::duration(behind as f64)
+            show::duration(delay_ns as f64)
         )
     });
     let pacing = fidelity.dependent.as_ref().map_or_else(String::new, pacing_words);
-    let changed = [
+    let mut changed = String::new();
+    for (count, what) in [
         (fidelity.skipped, "cannot be replayed"),
         (fidelity.adjusted.rounded, "were rounded for direct I/O"),
         (fidelity.adjusted.clipped, "were clipped"),
-    ];
-    let changed = changed.iter().filter(|(count, _)| *count > 0);
-    let changed = changed.fold(String::new(), |text, (count, what)| {
-        format!("{text}; {} {what}", show::count(*count))
-    });
+    ] {
+        if count > 0 {
+            changed = format!("{changed}; {} {what}", show::count(count));
+        }
+    }
     format!(
-        "Replay in {of}: {} of {} requests in {played} (recorded at this speed: {recorded}){timing}{pacing}; {}{changed}.",
+        "Replay in {trial}: {} of {} requests in {played} (recorded at this speed: {recorded}){timing}{pacing}; {}{changed}.",
         sum(|counts| counts.replayed.operations),
         sum(|counts| counts.recorded.operations),
         fidelity.placing.words()
@@ -114,8 +115,8 @@ impl Shows for ReplayFacts {
             rows: all.iter().flat_map(|row| row.rows()).collect(),
             notes: vec![LEGEND.to_owned()],
         };
-        let mut tables = vec![table, timing(all, rows)];
-        tables.extend(pacing(all, rows));
+        let mut tables = vec![table, timing_table(all, rows)];
+        tables.extend(waits_table(all, rows));
         let sentence = |row: &&Self| Sentence { about: row.subject(), text: row.text.clone() };
         Exhibit {
             tables,
@@ -129,20 +130,22 @@ impl Shows for ReplayFacts {
 
 /// The least faithful row of each workload, as pictures.
 fn figures(all: &[&ReplayFacts], rows: &dyn RowSource) -> Vec<Figure> {
-    let of_workloads = all.chunk_by(|one, next| one.workload == next.workload);
-    let worst = of_workloads.filter_map(|rows_of_one| {
-        let worst = rows_of_one.iter().max_by(|a, b| a.fidelity.by_faults(&b.fidelity))?;
-        let note = || format!("Lowest fidelity: the trial of {}.", rows.name(&worst.subject()));
-        Some((worst, (rows_of_one.len() > 1).then(note)))
-    });
-    let figures = worst.take(MOST_DRAWN).map(|(row, note)| {
-        let notes = note.into_iter().collect();
-        requests::of_play(FIGURE.about.name, &row.workload, &row.fidelity.drawn, notes)
-    });
-    figures.flatten().collect()
+    let mut figures = Vec::new();
+    let workloads = all.chunk_by(|one, next| one.workload == next.workload);
+    for configurations in workloads.take(MOST_DRAWN) {
+        let worst = configurations.iter().max_by(|a, b| a.fidelity.by_faults(&b.fidelity));
+        let Some(worst) = worst else { continue };
+        let mut notes = Vec::new();
+        if configurations.len() > 1 {
+            notes.push(format!("Lowest fidelity: the trial of {}.", rows.name(&worst.subject())));
+        }
+        let drawn = &worst.fidelity.drawn;
+        figures.extend(requests::of_play(FIGURE.about.name, &worst.workload, drawn, notes));
+    }
+    figures
 }
 
-fn timing(all: &[&ReplayFacts], rows: &dyn RowSource) -> Table {
+fn timing_table(all: &[&ReplayFacts], rows: &dyn RowSource) -> Table {
     let ns = |title| Column::new(title, Unit::Nanoseconds);
     let mut table = Table::new("replay timing");
     table.add(Column::left("replay"), all, |row| rows.name(&row.subject()));
@@ -161,9 +164,9 @@ fn timing(all: &[&ReplayFacts], rows: &dyn RowSource) -> Table {
 }
 
 /// Dependencies in replays with a dependent clock, if any.
-fn pacing(all: &[&ReplayFacts], rows: &dyn RowSource) -> Option<Table> {
-    let named = |row: &&ReplayFacts| Some((rows.name(&row.subject()), row.fidelity.dependent?));
-    let paced: Vec<(String, WaitFidelity)> = all.iter().filter_map(named).collect();
+fn waits_table(all: &[&ReplayFacts], rows: &dyn RowSource) -> Option<Table> {
+    let waits = |row: &&ReplayFacts| Some((rows.name(&row.subject()), row.fidelity.dependent?));
+    let paced: Vec<(String, WaitFidelity)> = all.iter().filter_map(waits).collect();
     let ns = |title| Column::new(title, Unit::Nanoseconds);
     let mut table = Table::new("waits in replays with timing = \"dependent\"");
     table.add(Column::left("replay"), &paced, |(name, _)| name);

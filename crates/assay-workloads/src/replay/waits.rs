@@ -17,13 +17,13 @@ use super::{TimeScale, step_of};
 pub const MOST_GAP_NS: u64 = 100_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrived {
+pub struct Arrival {
     pub step: Step,
     pub ended_ns: u64,
     pub is_background: bool,
 }
 
-impl Arrived {
+impl Arrival {
     /// A request of a device of this size, with times from the beginning; `None` if it cannot be replayed.
     pub fn from_request(request: &BlockRequest, begun_ns: u64, device_bytes: u64) -> Option<Self> {
         let step = step_of(request, begun_ns, device_bytes)?;
@@ -50,33 +50,36 @@ impl Arrived {
 }
 
 /// Infers the dependency of each request in a replay of this scale; requests are in the order of arrival.
-pub fn guessed(requests: &[Arrived], scale: TimeScale) -> Vec<Wait> {
+pub fn infer_waits(requests: &[Arrival], scale: TimeScale) -> Vec<Wait> {
     let mut by_end: Vec<u32> = (0_u32..).zip(requests).map(|(index, _)| index).collect();
     by_end.sort_by_key(|index| (requests[*index as usize].ended_ns, *index));
-    let mut ended = by_end.into_iter().peekable();
+    let mut completions = by_end.into_iter().peekable();
     // By lane, completed requests without a dependent, the latest on top.
     let mut free = [Vec::<u32>::new(), Vec::new()];
-    let mut before_ns = 0;
+    let mut previous_start_ns = 0;
     let mut waits = Vec::with_capacity(requests.len());
     for (index, request) in (0_u32..).zip(requests) {
         let at_ns = request.step.at_ns;
         let has_ended = |other: &u32| *other < index && requests[*other as usize].ended_ns <= at_ns;
-        while let Some(other) = ended.next_if(has_ended) {
+        while let Some(other) = completions.next_if(has_ended) {
             let done = &requests[other as usize];
             if !done.is_background {
                 free[done.lane()].push(other);
             }
         }
         let latest = if request.is_background { None } else { free[request.lane()].pop() };
-        let gap_ns = |other: &u32| at_ns.saturating_sub(requests[*other as usize].ended_ns);
-        let end_of = latest.filter(|other| gap_ns(other) <= MOST_GAP_NS);
+        let since_end_ns = |other: u32| at_ns.saturating_sub(requests[other as usize].ended_ns);
+        let end_of = latest.filter(|other| since_end_ns(*other) <= MOST_GAP_NS);
         if latest.is_some() && end_of.is_none() {
             // All below it completed even earlier.
             free[request.lane()].clear();
         }
-        let gap_ns = end_of.as_ref().map_or_else(|| at_ns.saturating_sub(before_ns), gap_ns);
+        let gap_ns = match end_of {
+            Some(other) => since_end_ns(other),
+            None => at_ns.saturating_sub(previous_start_ns),
+        };
         waits.push(Wait { end_of, gap_ns: scale.time_ns(gap_ns) });
-        before_ns = at_ns;
+        previous_start_ns = at_ns;
     }
     waits
 }
@@ -89,18 +92,18 @@ mod tests {
 
     const US: u64 = 1000;
 
-    fn arrived(act: Act, at_ns: u64, ended_ns: u64) -> Arrived {
+    fn arrived(act: Act, at_ns: u64, ended_ns: u64) -> Arrival {
         let bytes = if act == Act::Flush { 0 } else { 4096 };
-        Arrived { step: Step { at_ns, offset: 0, bytes, act }, ended_ns, is_background: false }
+        Arrival { step: Step { at_ns, offset: 0, bytes, act }, ended_ns, is_background: false }
     }
 
-    fn read(at_us: u64, ended_us: u64) -> Arrived {
+    fn read(at_us: u64, ended_us: u64) -> Arrival {
         arrived(Act::Read, at_us * US, ended_us * US)
     }
 
     /// By request, the one it depends on, and the microseconds after its completion.
-    fn told(requests: &[Arrived]) -> Vec<(Option<u32>, u64)> {
-        let waits = guessed(requests, TimeScale::ONE);
+    fn told(requests: &[Arrival]) -> Vec<(Option<u32>, u64)> {
+        let waits = infer_waits(requests, TimeScale::ONE);
         waits.iter().map(|wait| (wait.end_of, wait.gap_ns / US)).collect()
     }
 
@@ -108,7 +111,7 @@ mod tests {
     fn one_after_the_other_each_waits_for_the_end_of_the_last() {
         let all = [read(0, 80), read(100, 180), read(200, 290)];
         assert_eq!(told(&all), [(None, 0), (Some(0), 20), (Some(1), 20)]);
-        let twice = guessed(&all, "2x".parse().unwrap());
+        let twice = infer_waits(&all, "2x".parse().unwrap());
         assert_eq!(twice[2], Wait { end_of: Some(1), gap_ns: 10 * US });
     }
 
@@ -152,7 +155,7 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_what_is_read_ahead_or_written_back() {
-        let ahead = |own| Arrived { is_background: true, ..own };
+        let ahead = |own| Arrival { is_background: true, ..own };
         let all = [read(0, 50), ahead(read(10, 60)), read(70, 90), ahead(read(95, 99))];
         assert_eq!(told(&all), [(None, 0), (None, 10), (Some(0), 20), (None, 25)]);
         let request = |class, flags| BlockRequest {
@@ -173,7 +176,7 @@ mod tests {
             (BlockClass::Fua, 0, false),
             (BlockClass::Flush, 0, false),
         ] {
-            let own = Arrived::from_request(&request(class, flags), 0, 8192).unwrap();
+            let own = Arrival::from_request(&request(class, flags), 0, 8192).unwrap();
             assert_eq!(own.is_background, expected, "{class:?} {flags}");
         }
     }
@@ -190,17 +193,17 @@ mod tests {
         };
         for round in 0..300 {
             let wide = round % 7 + 1;
-            let mut all: Vec<Arrived> = (0..100)
+            let mut all: Vec<Arrival> = (0..100)
                 .map(|_| {
                     let at_ns = draw() % (40 * wide);
                     let act = Act::ALL[(draw() % 6) as usize];
                     let own = arrived(act, at_ns, at_ns + draw() % (3 * wide));
-                    Arrived { is_background: draw() % 9 == 0, ..own }
+                    Arrival { is_background: draw() % 9 == 0, ..own }
                 })
                 .collect();
             all.sort_by_key(|own| own.step.at_ns);
             let mut taken = vec![false; all.len()];
-            for (index, wait) in guessed(&all, TimeScale::ONE).iter().enumerate() {
+            for (index, wait) in infer_waits(&all, TimeScale::ONE).iter().enumerate() {
                 let Some(other) = wait.end_of.map(|other| other as usize) else { continue };
                 assert!(other < index && !taken[other]);
                 assert!(all[other].ended_ns <= all[index].step.at_ns);

@@ -50,13 +50,16 @@ pub fn window(tracked: &[f64]) -> Option<SteadyWindow> {
 
 /// The measurement window. A fresh drive looks steady while it has blocks that were never written: a test without a
 /// fill uses the last five rounds, and continues until every block was written once.
-pub(super) fn counted(planned: &SteadyStatePlan, tracked: &[f64]) -> Option<SteadyWindow> {
+pub(super) fn measurement_window(
+    planned: &SteadyStatePlan,
+    tracked: &[f64],
+) -> Option<SteadyWindow> {
     if planned.fill_bytes.is_some() {
         return window(tracked);
     }
-    let before = tracked.len().checked_sub(SNIA_ROUNDS)?;
-    let found = window(&tracked[before..])?;
-    Some(SteadyWindow { first: found.first + before, last: found.last + before, ..found })
+    let skipped = tracked.len().checked_sub(SNIA_ROUNDS)?;
+    let last = window(&tracked[skipped..])?;
+    Some(SteadyWindow { first: last.first + skipped, last: last.last + skipped, ..last })
 }
 
 /// A cell in the window.
@@ -80,14 +83,17 @@ pub fn cell_means(
         Some(window) => detail.rounds.get(window.first - 1..window.last).unwrap_or_default(),
         None => detail.rounds.as_slice(),
     };
-    let mean_of_cell = |(place, cell): (usize, &PtsPoint)| {
-        let points: Vec<_> = rounds.iter().filter_map(|round| round.cells.get(place)).collect();
-        let values: Vec<f64> = points.iter().filter_map(|seen| seen.value(measure)).collect();
-        let slowest_ns = points.iter().map(|seen| seen.most_ns).max()?;
+    let mut means = Vec::new();
+    for (index, cell) in detail.cells.iter().enumerate() {
+        let results = || rounds.iter().filter_map(|round| round.cells.get(index));
+        let Some(slowest_ns) = results().map(|result| result.most_ns).max() else { continue };
+        let values: Vec<f64> = results().filter_map(|result| result.value(measure)).collect();
         let mean = values.iter().sum::<f64>() / values.len() as f64;
-        mean.is_finite().then_some(InWindow { cell: *cell, mean, slowest_ns })
-    };
-    detail.cells.iter().enumerate().filter_map(mean_of_cell).collect()
+        if mean.is_finite() {
+            means.push(InWindow { cell: *cell, mean, slowest_ns });
+        }
+    }
+    means
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -104,25 +110,16 @@ pub fn judge_trial(
     detail: &SteadyStateDetail,
 ) -> Option<SteadyJudgement> {
     let tracked = detail.course(planned.tracked(), planned.test.measure())?;
-    let window = counted(planned, &tracked);
-    let departures = departures(planned, detail, window.as_ref());
+    let window = measurement_window(planned, &tracked);
+    // As far as the text of the specification was available.
+    let mut departures = target_departures(planned, detail);
+    departures.extend(fill_departure(planned, detail));
+    departures.extend(cell_departures(planned, detail));
+    departures.extend(round_departures(planned, detail, window.as_ref()));
     Some(SteadyJudgement { tracked, window, departures })
 }
 
-/// Deviations of a trial from the specification, as far as its text was available.
-fn departures(
-    planned: &SteadyStatePlan,
-    detail: &SteadyStateDetail,
-    window: Option<&SteadyWindow>,
-) -> Vec<String> {
-    let mut found = of_target(planned, detail);
-    found.extend(of_fill(planned, detail));
-    found.extend(of_cells(planned, detail));
-    found.extend(of_rounds(planned, detail, window));
-    found
-}
-
-fn of_target(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Vec<String> {
+fn target_departures(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Vec<String> {
     let prepared = &detail.prepared;
     let mut found = Vec::new();
     if planned.is_simulated() {
@@ -144,7 +141,7 @@ fn of_target(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Vec<Strin
         found.push(format!("the target was not purged ({why})"));
     }
     if prepared.is_device {
-        found.extend(of_cache(planned, prepared.write_cache.as_deref()));
+        found.extend(cache_departure(planned, prepared.write_cache.as_deref()));
     }
     if !planned.direct {
         found.push("I/O used the page cache".to_owned());
@@ -152,7 +149,7 @@ fn of_target(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Vec<Strin
     found
 }
 
-fn of_cache(planned: &SteadyStatePlan, answer: Option<&str>) -> Option<String> {
+fn cache_departure(planned: &SteadyStatePlan, answer: Option<&str>) -> Option<String> {
     let wanted = planned.class.has_write_cache();
     let (class, on) = (planned.class.name(), if wanted { "on" } else { "off" });
     match answer {
@@ -165,7 +162,7 @@ fn of_cache(planned: &SteadyStatePlan, answer: Option<&str>) -> Option<String> {
     }
 }
 
-fn of_fill(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Option<String> {
+fn fill_departure(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Option<String> {
     planned.fill_bytes?;
     let prepared = &detail.prepared;
     let wanted = FILLS * prepared.wanted_bytes;
@@ -179,7 +176,7 @@ fn of_fill(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Option<Stri
     })
 }
 
-fn of_cells(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Vec<String> {
+fn cell_departures(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Vec<String> {
     let mut found = planned.left_out.clone();
     let (run, planned_cells) = (detail.cells.len(), planned.cells.len());
     if run < planned_cells {
@@ -194,7 +191,7 @@ fn of_cells(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Vec<String
     found
 }
 
-fn of_rounds(
+fn round_departures(
     planned: &SteadyStatePlan,
     detail: &SteadyStateDetail,
     window: Option<&SteadyWindow>,
@@ -236,14 +233,14 @@ mod tests {
         use super::super::tests::planned;
         let rounds = [900.0, 900.0, 900.0, 900.0, 900.0, 500.0, 100.0, 100.0, 101.0, 100.0, 99.0];
         let of = |test: Test, count: usize| {
-            let own = counted(&planned(test), &rounds[..count]).unwrap();
+            let own = measurement_window(&planned(test), &rounds[..count]).unwrap();
             (own.first, own.last, own.steady)
         };
         assert_eq!(of(Test::Iops, rounds.len()), (1, 5, true));
         assert_eq!(of(Test::WriteSaturation, 5), (1, 5, true));
         assert_eq!(of(Test::WriteSaturation, 9), (5, 9, false));
         assert_eq!(of(Test::WriteSaturation, rounds.len()), (7, 11, true));
-        assert_eq!(counted(&planned(Test::WriteSaturation), &rounds[..4]), None);
+        assert_eq!(measurement_window(&planned(Test::WriteSaturation), &rounds[..4]), None);
     }
 
     /// The test vectors of the protocol (R9 b), round by round.

@@ -48,7 +48,6 @@ keys! {
             need: Need::Always,
             example: "test = \"iops\"",
         }
-
         #[serde(default)]
         class: PtsClass = PtsClass::Enterprise => {
             words: "enterprise: whole drive, write cache off, 4 threads at queue depth 32; client: three quarters of the \
@@ -56,35 +55,30 @@ keys! {
             form: Form::Word(|| vec!["enterprise", "client"]),
             example: "class = \"client\"",
         }
-
         #[serde(default, skip_serializing_if = "Option::is_none")]
         block_size: Option<Bytes> = None => {
             words: "block size for the throughput test; 128 KiB by default",
             form: Form::Size { least: Bytes(512), most: Bytes(PIECE) },
             example: "block_size = \"1 MiB\"",
         }
-
         #[serde(default, skip_serializing_if = "Option::is_none")]
         threads: Option<u32> = None => {
             words: "number of threads; the class sets the default",
             form: Form::Whole { least: 1, most: MOST_THREADS },
             example: "threads = 2",
         }
-
         #[serde(default, skip_serializing_if = "Option::is_none")]
         queue_depth: Option<u32> = None => {
             words: "queue depth of each thread; the class sets the default",
             form: Form::Whole { least: 1, most: MOST_DEPTH },
             example: "queue_depth = 16",
         }
-
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cell_time: Option<Time> = None => {
             words: "duration of each cell in a round; a minute by default, as in the specification",
             form: Form::Time { least: Time(1_000_000) },
             example: "cell_time = \"10 s\"",
         }
-
         #[serde(default, skip_serializing_if = "Option::is_none")]
         runtime: Option<Time> = None => {
             words: "maximum duration of a trial; to fit seven rounds, Assay shortens or drops cells; no limit by default",
@@ -99,19 +93,16 @@ const IOPS: Metric = higher(
     "steady-state IOPS",
     "IOPS of the tracking cell (4 KiB writes), mean over the measurement window",
 );
-
 const BANDWIDTH: Metric = higher(
     "steady_bytes_per_s",
     "steady bandwidth",
     "sequential write bandwidth, mean over the measurement window",
 );
-
 const LATENCY: Metric = lower(
     "steady_latency_mean_ns",
     "steady latency",
     "mean service time of 4 KiB writes at queue depth 1, mean over the measurement window",
 );
-
 const ROUNDS: Metric = lower(
     "rounds_until_steady",
     "rounds until steady state",
@@ -159,30 +150,27 @@ impl SteadyStateSpec {
         [self.threads.unwrap_or(threads), self.queue_depth.unwrap_or(depth)]
     }
 
-    fn io_of(&self, cell: PtsPoint) -> io::IoSpec {
-        running::io_of(self.test, cell, self.in_flight())
-    }
-
-    /// The supported cells of a target, why others are not, and the plan of one of them.
-    fn granted(&self, offer: &Offer<'_>) -> (Vec<PtsPoint>, Vec<String>, Option<io::IoPlan>) {
-        let (mut cells, mut left_out, mut known) = (Vec::new(), Vec::new(), None);
+    /// The supported cells of a target, notes on the others, and the plan of one cell.
+    fn plan_cells(&self, offer: &Offer<'_>) -> (Vec<PtsPoint>, Vec<String>, Option<io::IoPlan>) {
+        let mut cells = Vec::new();
+        let mut notes: Vec<String> = Vec::new();
+        let mut plan = None;
         for cell in self.test.cells(self.block_size) {
-            match io::plan(&self.io_of(cell), offer) {
+            match io::plan(&running::cell_io(self.test, cell, self.in_flight()), offer) {
                 Ok((planned, _)) => {
                     cells.push(cell);
-                    known = Some(planned);
+                    plan = Some(planned);
                 }
-                Err(why) => left_out.push((cell.size_bytes, why)),
+                Err(why) => {
+                    let size = Bytes(cell.size_bytes);
+                    let note = format!("cells of {size} were skipped ({why})");
+                    if !notes.contains(&note) {
+                        notes.push(note);
+                    }
+                }
             }
         }
-        let mut notes: Vec<String> = Vec::new();
-        for (size_bytes, why) in left_out {
-            let text = format!("cells of {} were skipped ({why})", Bytes(size_bytes));
-            if !notes.contains(&text) {
-                notes.push(text);
-            }
-        }
-        (cells, notes, known)
+        (cells, notes, plan)
     }
 }
 
@@ -207,11 +195,10 @@ impl WorkloadSpec for SteadyStateSpec {
 
     fn complain(&self, path: &str, _: &InStudy<'_>, to: &mut dyn Complaints) {
         if self.block_size.is_some() && self.test != Test::Throughput {
-            to.key(
-                &format!("{path}/block_size"),
-                format!("the specification sets the block sizes of test {}", self.test.name()),
-                Some("remove block_size, or use test = \"throughput\"".to_owned()),
-            );
+            let message =
+                format!("the specification sets the block sizes of test {}", self.test.name());
+            let hint = "remove block_size, or use test = \"throughput\"".to_owned();
+            to.key(&format!("{path}/block_size"), message, Some(hint));
         }
         if let Some(size) = self.block_size.filter(|size| !size.0.is_power_of_two()) {
             let message = format!("{size} is not a power of two");
@@ -225,9 +212,9 @@ impl WorkloadSpec for SteadyStateSpec {
         if !offer.area.written {
             return Err("cannot overwrite the whole target: no consent given".to_owned());
         }
-        let (cells, left_out, known) = self.granted(offer);
+        let (cells, left_out, cell_plan) = self.plan_cells(offer);
         let tracked = self.test.tracked(self.block_size);
-        let Some(known) = known.filter(|_| cells.contains(&tracked)) else {
+        let Some(cell_plan) = cell_plan.filter(|_| cells.contains(&tracked)) else {
             let why = left_out.last().cloned().unwrap_or_default();
             return Err(format!("cannot run the tracking cell: {why}"));
         };
@@ -236,12 +223,13 @@ impl WorkloadSpec for SteadyStateSpec {
             return Err(format!("{} is too small; the minimum is 16 MiB", Bytes(range_bytes)));
         }
         let [threads, depth] = self.in_flight();
-        let note = left_out.first().map(|_| left_out.join("; "));
+        let notes: Vec<String> =
+            left_out.iter().cloned().chain(offer.engine.note.clone()).collect();
         let planned = SteadyStatePlan {
             test: self.test,
             class: self.class,
-            engine: known.engine,
-            in_flight: [known.threads, known.queue_depth],
+            engine: cell_plan.engine,
+            in_flight: [cell_plan.threads, cell_plan.queue_depth],
             asked_in_flight: threads.saturating_mul(depth),
             cells,
             left_out,
@@ -251,7 +239,6 @@ impl WorkloadSpec for SteadyStateSpec {
             fill_bytes: self.test.fill_bytes(self.block_size),
             direct: offer.direct.value().is_some(),
         };
-        let note = [note, offer.engine.note.clone()].into_iter().flatten().collect::<Vec<_>>();
-        Ok((planned.into(), (!note.is_empty()).then(|| note.join("; "))))
+        Ok((planned.into(), (!notes.is_empty()).then(|| notes.join("; "))))
     }
 }

@@ -174,14 +174,18 @@ fn value(
     if !window.steady {
         return Some(Err(format!("no steady state within {rounds} rounds")));
     }
-    let last = detail.rounds.get(window.last - 1);
-    Some(match last.filter(|_| metric == WRITTEN.name) {
-        Some(round) => Ok(round.written_bytes as f64),
-        None => Ok(window.last as f64),
-    })
+    if metric == WRITTEN.name
+        && let Some(round) = detail.rounds.get(window.last - 1)
+    {
+        return Some(Ok(round.written_bytes as f64));
+    }
+    Some(Ok(window.last as f64))
 }
 
-pub(super) fn in_window(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Vec<InWindow> {
+pub(super) fn cells_in_window(
+    planned: &SteadyStatePlan,
+    detail: &SteadyStateDetail,
+) -> Vec<InWindow> {
     let window = judge_trial(planned, detail).and_then(|judgement| judgement.window);
     cell_means(detail, planned.test.measure(), window.as_ref())
 }

@@ -9,7 +9,7 @@ use assay_load::{Outcome, Pattern};
 use assay_machine::system::System;
 
 use super::detail::{CellResult, Prepared, Round, SteadyStateDetail};
-use super::judge::{FILLS, counted};
+use super::judge::{FILLS, measurement_window};
 use super::schedule::RoundSchedule;
 use super::{PIECE, SteadyStatePlan};
 use crate::io;
@@ -23,23 +23,22 @@ const FILL_DEPTH: u32 = 32;
 /// Largest share of a limited time for the full writes, in percent.
 const FILL_SHARE: u64 = 40;
 
-pub(super) fn io_of(test: Test, cell: PtsPoint, in_flight: [u32; 2]) -> io::IoSpec {
-    let pattern = if test.is_sequential() { Pattern::Sequential } else { Pattern::Random };
-    // All mixes of the tests are valid percentages.
-    let mix = cell.mix().parse().unwrap_or(io::Mix::WRITES);
-    let size = Bytes(cell.size_bytes).into();
+/// The operations of a cell; `in_flight` has the threads, and the queue depth of each.
+pub(super) fn cell_io(test: Test, cell: PtsPoint, in_flight: [u32; 2]) -> io::IoSpec {
+    let [threads, queue_depth] = in_flight;
     io::IoSpec {
-        pattern,
-        mix,
-        block_size: size,
-        queue_depth: in_flight[1],
-        threads: in_flight[0],
+        pattern: if test.is_sequential() { Pattern::Sequential } else { Pattern::Random },
+        // All mixes of the tests are valid percentages.
+        mix: cell.mix().parse().unwrap_or(io::Mix::WRITES),
+        block_size: Bytes(cell.size_bytes).into(),
+        queue_depth,
+        threads,
         ..io::IoSpec::default()
     }
 }
 
 impl PhaseRecord for SteadyStateDetail {
-    fn ended(&mut self) -> &mut Option<String> {
+    fn end_reason(&mut self) -> &mut Option<String> {
         &mut self.ended
     }
 }
@@ -65,19 +64,19 @@ pub(super) fn run(planned: &SteadyStatePlan, run: &Run<'_>) -> Result<RunResult,
     runner.detail.prepared = prepared_state(run, range_bytes);
     runner.purge();
     runner.fill()?;
-    runner.rounds()?;
+    runner.run_rounds()?;
     Ok(runner.phases.finish(runner.detail))
 }
 
 fn prepared_state(run: &Run<'_>, range_bytes: u64) -> Prepared {
     let device = run.system.status(run.path).ok().and_then(|status| status.own_device);
-    let of_device = device.map(|number| PathBuf::from(format!("/sys/dev/block/{number}")));
+    let directory = device.map(|number| PathBuf::from(format!("/sys/dev/block/{number}")));
     let attribute =
-        |name: &str| of_device.as_ref().and_then(|path| read(run.system, &path.join(name)));
+        |name: &str| directory.as_ref().and_then(|path| read_line(run.system, &path.join(name)));
     // A partition has the cache of its disk.
     let write_cache = attribute("queue/write_cache").or_else(|| attribute("../queue/write_cache"));
     Prepared {
-        is_device: of_device.is_some(),
+        is_device: directory.is_some(),
         device_bytes: attribute("size")
             .and_then(|sectors| sectors.parse::<u64>().ok()?.checked_mul(512)),
         write_cache,
@@ -87,7 +86,7 @@ fn prepared_state(run: &Run<'_>, range_bytes: u64) -> Prepared {
     }
 }
 
-fn read(system: &dyn System, path: &Path) -> Option<String> {
+fn read_line(system: &dyn System, path: &Path) -> Option<String> {
     Some(system.read_text(path).ok()?.trim().to_owned())
 }
 
@@ -95,14 +94,13 @@ impl SteadyStateRunner<'_> {
     /// Discards the whole target, including bytes outside the rounds.
     fn purge(&mut self) {
         let whole = self.phases.run.medium.area;
-        let refused = match self.phases.run.medium.file {
+        self.detail.prepared.not_purged = match self.phases.run.medium.file {
             None => Some("a simulated drive has nothing to purge".to_owned()),
             Some(file) => {
                 let area = whole.start..whole.start + whole.length;
                 assay_load::discard(file.as_fd(), &area).err()
             }
         };
-        self.detail.prepared.not_purged = refused;
         if let Some(file) = self.phases.run.medium.file.filter(|_| !self.detail.prepared.is_device)
         {
             // Preallocation avoids block allocation during writes; it is optional.
@@ -142,11 +140,11 @@ impl SteadyStateRunner<'_> {
         self.detail.prepared.range_bytes = self.phases.area.length;
     }
 
-    fn rounds(&mut self) -> Result<(), String> {
-        let RoundSchedule { cells, cell_ns } =
-            RoundSchedule::new(self.planned, self.phases.left_ns());
+    fn run_rounds(&mut self) -> Result<(), String> {
+        let schedule = RoundSchedule::new(self.planned, self.phases.left_ns());
+        self.detail.cells = schedule.cells;
+        self.detail.cell_ns = schedule.cell_ns;
         let (tracked, measure) = (self.planned.tracked(), self.planned.test.measure());
-        (self.detail.cells, self.detail.cell_ns) = (cells, cell_ns);
         let began_ns = self.phases.spent_ns();
         for _ in 0..self.planned.most_rounds {
             if self.phases.stopped {
@@ -157,17 +155,18 @@ impl SteadyStateRunner<'_> {
                 self.detail.ended = Some(format!("the runtime ended after {after}"));
                 break;
             }
-            let Some(cells) = self.round()? else { break };
+            let Some(cells) = self.run_round()? else { break };
             let ended_ns = self.phases.spent_ns().saturating_sub(began_ns);
-            for seen in &cells {
-                self.phases.window_ns = self.phases.window_ns.saturating_add(seen.window_ns);
+            for cell in &cells {
+                self.phases.window_ns = self.phases.window_ns.saturating_add(cell.window_ns);
             }
             let written_bytes = self.phases.claims.write.bytes;
             self.detail.rounds.push(Round { cells, written_bytes, ended_ns });
             self.phases.checkpoint(&self.detail, ", or up to one round later");
             let course = self.detail.course(tracked, measure).unwrap_or_default();
-            let is_steady = counted(self.planned, &course).is_some_and(|window| window.steady);
-            if is_steady && self.was_written() {
+            let is_steady =
+                measurement_window(self.planned, &course).is_some_and(|window| window.steady);
+            if is_steady && self.is_range_written() {
                 break;
             }
         }
@@ -177,42 +176,39 @@ impl SteadyStateRunner<'_> {
         Ok(())
     }
 
-    fn was_written(&self) -> bool {
+    /// Whether every block was written: until then, a fresh drive looks steady.
+    fn is_range_written(&self) -> bool {
         self.planned.fill_bytes.is_some()
             || self.phases.claims.write.bytes >= self.phases.area.length
     }
 
     /// One pass over the cells; `None` if it was stopped earlier.
-    fn round(&mut self) -> Result<Option<Vec<CellResult>>, String> {
-        let (cells, cell_ns) = (self.detail.cells.clone(), self.detail.cell_ns);
-        let mut seen = Vec::with_capacity(cells.len());
-        for cell in cells {
-            let asked = io_of(self.planned.test, cell, self.planned.in_flight);
-            let outcome = self.phases.io(asked, cell_ns)?;
+    fn run_round(&mut self) -> Result<Option<Vec<CellResult>>, String> {
+        let mut results = Vec::with_capacity(self.detail.cells.len());
+        for cell in self.detail.cells.clone() {
+            let spec = cell_io(self.planned.test, cell, self.planned.in_flight);
+            let outcome = self.phases.run_io(spec, self.detail.cell_ns)?;
             if self.phases.stopped {
                 return Ok(None);
             }
-            seen.push(of_outcome(&outcome));
+            results.push(cell_result(&outcome));
         }
-        Ok(Some(seen))
+        Ok(Some(results))
     }
 }
 
 /// The result of a run for its cell, reads and writes together.
-fn of_outcome(outcome: &Outcome) -> CellResult {
-    let (mut operations, mut bytes, mut sum_ns, mut most_ns) = (0_u64, 0_u64, 0.0, 0);
+fn cell_result(outcome: &Outcome) -> CellResult {
+    let mut result = CellResult { window_ns: outcome.window_ns, ..CellResult::default() };
+    let mut sum_ns = 0.0;
     for class in &outcome.classes {
-        operations += class.operations;
-        bytes += class.bytes;
+        result.operations += class.operations;
+        result.bytes += class.bytes;
+        result.most_ns = result.most_ns.max(class.latency_ns.max());
         sum_ns += class.latency_ns.mean() * class.latency_ns.len() as f64;
-        most_ns = most_ns.max(class.latency_ns.max());
     }
-    let mean_ns = if operations == 0 { 0.0 } else { sum_ns / operations as f64 };
-    CellResult {
-        operations,
-        bytes,
-        window_ns: outcome.window_ns,
-        mean_ns: mean_ns.round() as u64,
-        most_ns,
+    if result.operations > 0 {
+        result.mean_ns = (sum_ns / result.operations as f64).round() as u64;
     }
+    result
 }

@@ -1,12 +1,11 @@
-//! How rounds fit into a time that is too short for all of them: cells are shorter first, then fewer. The cell
-//! that is tracked stays.
+//! Fits rounds into a short time: first shortens the cells, then drops cells, but never the tracking cell.
 
 use super::SteadyStatePlan;
 use assay_core::calc::pts::PtsPoint;
 
-/// The time is to be enough for so many rounds: five are judged, and the first are seldom steady.
+/// Rounds that must fit into the time: five are judged, and the first ones are rarely steady.
 const ROUNDS: u64 = 7;
-/// A cell is not shorter than that, as long as there are several.
+/// Shortest time of a cell while there are several.
 const SHORTEST_NS: u64 = 1_000_000_000;
 /// Minimum time of the only remaining cell.
 const LEAST_NS: u64 = 10_000_000;
@@ -28,11 +27,11 @@ impl RoundSchedule {
             ((left_ns / (ROUNDS * shortest_ns.max(1))) as usize).clamp(1, all)
         };
         let cell_ns = each_ns(count).clamp(LEAST_NS.min(planned.cell_ns), planned.cell_ns);
-        Self { cells: evenly_chosen(&planned.cells, count, planned.tracked()), cell_ns }
+        Self { cells: choose_evenly(&planned.cells, count, planned.tracked()), cell_ns }
     }
 }
 
-fn evenly_chosen(all: &[PtsPoint], count: usize, tracked: PtsPoint) -> Vec<PtsPoint> {
+fn choose_evenly(all: &[PtsPoint], count: usize, tracked: PtsPoint) -> Vec<PtsPoint> {
     if count >= all.len() {
         return all.to_vec();
     }

@@ -14,7 +14,7 @@ use assay_core::quantity::Bytes;
 use assay_core::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
-use super::planned::in_window;
+use super::planned::cells_in_window;
 use super::{
     BANDWIDTH, IOPS, InWindow, LATENCY, SteadyJudgement, SteadyStateDetail, SteadyStatePlan,
     SteadyWindow, judge_trial,
@@ -77,7 +77,7 @@ impl Tells for SteadyStatePlan {
             written_bytes: detail.rounds.iter().map(|round| round.written_bytes).collect(),
             ended_s: detail.rounds.iter().map(|round| round.ended_ns as f64 / 1e9).collect(),
             measurement_window: judged.window,
-            cells: in_window(self, &detail),
+            cells: cells_in_window(self, &detail),
             deviations: judged.departures,
             trial,
             text,
@@ -100,15 +100,20 @@ fn words(
     judged: &SteadyJudgement,
     trial: Option<[usize; 2]>,
 ) -> String {
-    let mut said =
-        vec![seen(planned, detail, judged), conforming(planned.test, &judged.departures)];
+    let mut text = result_words(planned, detail, judged);
+    text += " ";
+    text += &conformity_words(planned.test, &judged.departures);
     if let Some([trial, trials]) = trial {
-        said.push(format!("This is trial {trial} of {trials}."));
+        text = format!("{text} This is trial {trial} of {trials}.");
     }
-    said.join(" ")
+    text
 }
 
-fn seen(planned: &SteadyStatePlan, detail: &SteadyStateDetail, judged: &SteadyJudgement) -> String {
+fn result_words(
+    planned: &SteadyStatePlan,
+    detail: &SteadyStateDetail,
+    judged: &SteadyJudgement,
+) -> String {
     let (measure, tracked) = (planned.test.measure(), planned.tracked().words());
     let rounds = judged.tracked.len();
     let written = detail.rounds.last().map_or(0, |round| round.written_bytes);
@@ -138,7 +143,7 @@ fn seen(planned: &SteadyStatePlan, detail: &SteadyStateDetail, judged: &SteadyJu
     )
 }
 
-fn conforming(test: Test, departures: &[String]) -> String {
+fn conformity_words(test: Test, departures: &[String]) -> String {
     let title = test.title();
     if departures.is_empty() {
         return format!("No deviation from PTS {title} detected.");
@@ -208,7 +213,8 @@ impl SteadyStateFacts {
         self.test.measure()
     }
 
-    fn called(&self, what: &str) -> String {
+    /// A title with the workload and its levels.
+    fn title(&self, what: &str) -> String {
         let names: Vec<&str> = [&self.workload]
             .into_iter()
             .chain(self.configuration.values())
@@ -247,14 +253,15 @@ impl SteadyStateFacts {
     }
 
     fn deviations(&self) -> Option<List> {
-        let title = self.called(&format!("deviations from PTS {}", self.test.title()));
+        let title = self.title(&format!("deviations from PTS {}", self.test.title()));
         let items = self.deviations.clone();
         (!items.is_empty()).then_some(List { title, items })
     }
 
     /// One row per size, one column per mix.
     fn table_of_cells(&self, title: &str, slowest: bool) -> Table {
-        let (mut mixes, mut sizes): (Vec<u8>, Vec<u64>) = (Vec::new(), Vec::new());
+        let mut mixes: Vec<u8> = Vec::new();
+        let mut sizes: Vec<u64> = Vec::new();
         for found in &self.cells {
             if !mixes.contains(&found.cell.read_percent) {
                 mixes.push(found.cell.read_percent);
@@ -276,7 +283,7 @@ impl SteadyStateFacts {
             Unit::Iops => Unit::Count,
             unit => unit,
         };
-        let mut table = Table::new(self.called(title));
+        let mut table = Table::new(self.title(title));
         table.add(Column::left("size"), &sizes, |size_bytes| Bytes(*size_bytes).to_string());
         for read_percent in mixes {
             let mix = PtsPoint { read_percent, size_bytes: 0 }.mix();
@@ -295,15 +302,14 @@ impl SteadyStateFacts {
     fn table_of_rounds(&self) -> Table {
         const MOST: usize = 30;
         let all = self.rounds.len();
-        let counts = |round: usize| {
-            self.measurement_window
-                .as_ref()
-                .is_some_and(|window| (window.first..=window.last).contains(&(round + 1)))
+        let window = self.measurement_window;
+        let is_counted = |round: usize| {
+            window.is_some_and(|window| (window.first..=window.last).contains(&(round + 1)))
         };
         let step = all.div_ceil(MOST).max(1);
-        let shown = (0..all).filter(|round| round.is_multiple_of(step) || counts(*round));
-        let shown: Vec<usize> = shown.collect();
-        let mut table = Table::new(self.called("rounds"));
+        let is_shown = |round: &usize| round.is_multiple_of(step) || is_counted(*round);
+        let shown: Vec<usize> = (0..all).filter(is_shown).collect();
+        let mut table = Table::new(self.title("rounds"));
         table.add(Column::left("round"), &shown, |round| (round + 1).to_string());
         table.add(Column::left("tracking cell"), &shown, |round| {
             unit(self.measure()).alone(self.rounds[*round])
@@ -314,7 +320,7 @@ impl SteadyStateFacts {
         table.add(Column::new("written", Unit::Bytes), &shown, |round| {
             self.written_bytes.get(*round).copied()
         });
-        table.add(Column::left("window"), &shown, |round| counts(*round).then_some("counts"));
+        table.add(Column::left("window"), &shown, |round| is_counted(*round).then_some("counts"));
         if step > 1 {
             table.notes.push(format!("Every {step}th round, and the measurement window."));
         }

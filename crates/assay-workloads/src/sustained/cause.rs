@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::SustainedDetail;
-use super::judge::{Rated, STEP, WriteTimeline, rated};
+use super::judge::{Rated, STEP, WriteTimeline, rate_of_slices};
 
 /// Slices to evaluate after the rest: a short rest only frees a little space.
 const RESTED: usize = 4;
@@ -50,24 +50,25 @@ impl Again {
 }
 
 /// Result of the retry after a drop; `None` without a retry, or with too few slices.
-pub(super) fn again(detail: &SustainedDetail, course: &WriteTimeline) -> Option<Again> {
+pub(super) fn judge_retry(detail: &SustainedDetail, course: &WriteTimeline) -> Option<Again> {
     let (retried, fall) = (detail.retried.as_ref()?, course.fall()?);
     let first = course.levels.first()?.rate_bytes_per_s;
+    // The geometric mean of the rates before and after the drop separates fast from slow.
     let between = (first * fall.rate_bytes_per_s).sqrt();
     let rested_ns = &retried.rested_ns[..retried.rested_ns.len().min(RESTED)];
     let at_once_ns = &retried.at_once_ns;
     if at_once_ns.len() < FEWEST_AT_ONCE || rested_ns.len() < FEWEST_RESTED {
         return None;
     }
-    let at_once = rated(retried.slice_bytes, at_once_ns)?;
-    let rested = rated(retried.slice_bytes, rested_ns)?;
+    let at_once = rate_of_slices(retried.slice_bytes, at_once_ns)?;
+    let rested = rate_of_slices(retried.slice_bytes, rested_ns)?;
     let (fastest, slowest) = (at_once_ns.iter().min()?, rested_ns.iter().max()?);
-    let apart = *slowest as f64 * STEP < *fastest as f64;
+    let is_separated = *slowest as f64 * STEP < *fastest as f64;
     Some(Again {
         at_once,
         rest_ns: retried.rest_ns,
         rested,
         slow_at_once: at_once.rate_bytes_per_s < between,
-        back_after_rest: apart && rested.rate_bytes_per_s > between,
+        back_after_rest: is_separated && rested.rate_bytes_per_s > between,
     })
 }

@@ -10,8 +10,8 @@ use super::cause::{self, Again};
 use super::rests::{Rests, rests};
 
 /// Largest p of a change: rare long pauses are not normally distributed, which makes p too small.
-const SURE: f64 = 1e-4;
-const SURE_OF_LINE: f64 = 0.001;
+const MOST_P: f64 = 1e-4;
+const MOST_LINE_P: f64 = 0.001;
 pub(super) const STEP: f64 = 1.25;
 /// Number of batches for the interval of a rate (R9 d), and fewest slices per batch.
 const BATCHES: usize = 10;
@@ -58,7 +58,10 @@ impl WriteTimeline {
     /// The first level from which the rate stays below the initial one. A rate that recovers was limited by something
     /// else; a gradual decline has no such level.
     pub fn fall(&self) -> Option<&RateLevel> {
-        let (first, later) = self.levels.split_first().filter(|_| self.declines.is_none())?;
+        if self.declines.is_some() {
+            return None;
+        }
+        let (first, later) = self.levels.split_first()?;
         let is_slower = |level: &RateLevel| level.rate_bytes_per_s * STEP < first.rate_bytes_per_s;
         let at = later.iter().position(is_slower)?;
         later[at..].iter().all(is_slower).then(|| &later[at])
@@ -76,7 +79,7 @@ impl WriteTimeline {
     /// Bytes that fit into a fast cache, if a cache was detected.
     pub fn fast_cache_bytes(&self) -> Option<u64> {
         let fall = self.fall()?;
-        self.again.as_ref().filter(|again| again.is_cache()).map(|_| fall.from_bytes)
+        self.again.as_ref().is_some_and(Again::is_cache).then_some(fall.from_bytes)
     }
 }
 
@@ -92,7 +95,7 @@ pub struct Rated {
 }
 
 /// The rate of slices of one size. Its interval is that of the ratio, over batches of neighboring slices.
-pub(super) fn rated(slice_bytes: u64, slices_ns: &[u64]) -> Option<Rated> {
+pub(super) fn rate_of_slices(slice_bytes: u64, slices_ns: &[u64]) -> Option<Rated> {
     let times: Vec<f64> = slices_ns.iter().map(|ns| (*ns).max(1) as f64 / 1e9).collect();
     let bytes = vec![slice_bytes as f64; times.len()];
     let batches = (times.len() / IN_A_BATCH).clamp(1, BATCHES);
@@ -107,48 +110,49 @@ pub fn course(detail: &SustainedDetail) -> Option<WriteTimeline> {
     if slices.is_empty() || detail.slice_bytes == 0 {
         return None;
     }
-    let logs: Vec<f64> = slices.iter().map(|ns| -((*ns).max(1) as f64).ln()).collect();
-    let changes = correlated_changes(&logs, SURE, STEP.ln());
+    let log_rates: Vec<f64> = slices.iter().map(|ns| -((*ns).max(1) as f64).ln()).collect();
+    let changes = correlated_changes(&log_rates, MOST_P, STEP.ln());
     let bounds: Vec<usize> = [0].into_iter().chain(changes).chain([slices.len()]).collect();
-    let place_of = |slices: usize| match slices {
+    let bytes_before = |slice: usize| match slice {
         0 => 0,
-        _ => detail.before_bytes + slices as u64 * detail.slice_bytes,
+        _ => detail.before_bytes + slice as u64 * detail.slice_bytes,
     };
-    let level = |(index, pair): (usize, &[usize])| {
+    let mut levels = Vec::new();
+    for (index, pair) in bounds.windows(2).enumerate() {
         let (from, to) = (pair[0], pair[1]);
-        // Searches its position between the neighboring changes.
-        let around = index.checked_sub(1).map(|before| bounds[before]);
-        let place = around.and_then(|start| {
-            let ends = correlated_change_interval(&logs[start..to], ALPHA)?;
-            Some(ends.map(|index| place_of(start + index)))
-        });
-        let rated = rated(detail.slice_bytes, &slices[from..to])?;
-        Some(RateLevel {
-            from_bytes: place_of(from),
-            from_ci95_bytes: place
-                .map(|[low, high]| [low.min(place_of(from)), high.max(place_of(from))]),
-            rate_bytes_per_s: rated.rate_bytes_per_s,
-            rate_ci95: rated.rate_ci95,
-        })
-    };
-    let levels = bounds.windows(2).enumerate().map(level).collect::<Option<Vec<_>>>()?;
-    let written_bytes = place_of(slices.len());
-    let declines = if declines(&logs, &bounds) { ends(detail) } else { None };
+        let from_bytes = bytes_before(from);
+        let mut from_ci95_bytes = None;
+        // The position of a change is searched between the neighboring changes.
+        if index > 0 {
+            let start = bounds[index - 1];
+            let ends = correlated_change_interval(&log_rates[start..to], ALPHA);
+            from_ci95_bytes = ends.map(|ends| {
+                let [low, high] = ends.map(|slice| bytes_before(start + slice));
+                [low.min(from_bytes), high.max(from_bytes)]
+            });
+        }
+        let Rated { rate_bytes_per_s, rate_ci95 } =
+            rate_of_slices(detail.slice_bytes, &slices[from..to])?;
+        levels.push(RateLevel { from_bytes, from_ci95_bytes, rate_bytes_per_s, rate_ci95 });
+    }
+    let written_bytes = bytes_before(slices.len());
+    let declines = if is_gradual(&log_rates, &bounds) { end_rates(detail) } else { None };
     let mut course =
         WriteTimeline { written_bytes, levels, declines, rests: rests(detail), again: None };
-    course.again = cause::again(detail, &course);
+    course.again = cause::judge_retry(detail, &course);
     Some(course)
 }
 
-fn ends(detail: &SustainedDetail) -> Option<[Rated; 2]> {
+/// The rates of the first and the last fifth.
+fn end_rates(detail: &SustainedDetail) -> Option<[Rated; 2]> {
     let slices = &detail.slices_ns;
     let fifth = slices.len() / 5;
-    let of = |part: &[u64]| rated(detail.slice_bytes, part);
-    Some([of(&slices[..fifth])?, of(&slices[slices.len() - fifth..])?])
+    let rate = |part: &[u64]| rate_of_slices(detail.slice_bytes, part);
+    Some([rate(&slices[..fifth])?, rate(&slices[slices.len() - fifth..])?])
 }
 
 /// Whether the rate declines along a line that fits better than its levels, tested over batches.
-fn declines(logs: &[f64], bounds: &[usize]) -> bool {
+fn is_gradual(logs: &[f64], bounds: &[usize]) -> bool {
     let squares = |part: &[f64]| {
         let mean = part.iter().sum::<f64>() / part.len().max(1) as f64;
         part.iter().map(|log| (log - mean).powi(2)).sum::<f64>()
@@ -165,7 +169,7 @@ fn declines(logs: &[f64], bounds: &[usize]) -> bool {
     }
     // Neighboring slices are correlated: only batches are independent.
     let Some(batches) = batch_means(logs, BATCHES) else { return false };
-    slope(&positions(batches.len()), &batches).is_some_and(|line| line.p <= SURE_OF_LINE)
+    slope(&positions(batches.len()), &batches).is_some_and(|line| line.p <= MOST_LINE_P)
 }
 
 /// Means of batches of neighboring values, with lengths as equal as possible.

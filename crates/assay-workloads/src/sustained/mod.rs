@@ -67,7 +67,6 @@ pub const SUSTAINED: Metric = higher(
     "sustained write rate",
     "write bandwidth after the last rate change",
 );
-
 const BURST: Metric = higher(
     "burst_bytes_per_s",
     "initial write rate",
@@ -80,7 +79,6 @@ const FALL: Metric = higher(
     "bytes before the drop",
     "bytes written before the rate dropped permanently; absent if the rate did not drop, or only gradually",
 );
-
 const CACHE: Metric = higher(
     "fast_cache_bytes",
     "fast cache",

@@ -46,10 +46,6 @@ impl PlannedWork for SustainedPlan {
         SUSTAINED.name
     }
 
-    fn asked_in_flight(&self) -> u32 {
-        DEPTH
-    }
-
     fn in_flight(&self) -> u32 {
         DEPTH
     }
@@ -80,11 +76,11 @@ fn value(metric: &str, detail: &SustainedDetail) -> Option<Result<f64, String>> 
     if metric == BURST.name {
         return rate(course.levels.first());
     }
-    Some(bytes(metric, &course))
+    Some(drop_value(metric, &course))
 }
 
-/// The position of the drop, and the part known to be a cache.
-fn bytes(metric: &str, course: &WriteTimeline) -> Result<f64, String> {
+/// The position of the drop, or the bytes before it that are confirmed as a cache.
+fn drop_value(metric: &str, course: &WriteTimeline) -> Result<f64, String> {
     if course.declines.is_some() {
         return Err("the rate decreased gradually".to_owned());
     }

@@ -13,7 +13,7 @@ use crate::tell::{Doubt, OwnRule};
 use crate::{Basis, Measured};
 
 /// Smaller shares of the time are not reported.
-const TOLD: f64 = 0.05;
+const LEAST_SHARE: f64 = 0.05;
 
 pub(super) const RESTED: OwnRule = OwnRule {
     about: About {
@@ -53,7 +53,7 @@ pub(super) fn rests(detail: &SustainedDetail) -> Option<Rests> {
     let whole_ns = rests_ns + detail.slices_ns.iter().map(|ns| *ns as f64).sum::<f64>();
     let bytes = detail.slice_bytes as f64 * detail.slices_ns.len() as f64;
     let share = rests_ns / whole_ns;
-    (share > TOLD).then(|| Rests { share, whole_bytes_per_s: bytes / (whole_ns / 1e9) })
+    (share > LEAST_SHARE).then(|| Rests { share, whole_bytes_per_s: bytes / (whole_ns / 1e9) })
 }
 
 fn doubt(_: &crate::WorkPlan, trials: &[&Measured]) -> Option<Doubt> {

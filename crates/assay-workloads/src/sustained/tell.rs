@@ -46,15 +46,15 @@ pub struct Several {
 impl Tells for SustainedPlan {
     /// Of several trials, uses the worst, because courses cannot be averaged.
     fn facts(&self, seen: &RowView<'_>) -> Option<crate::WorkFacts> {
-        let mut trials = trials(seen);
-        let gravest = gravest(&trials)?;
-        let several = several(&trials, trials[gravest].at, seen.trials.len());
-        let SustainedTrial { at, course, ended } = trials.swap_remove(gravest);
+        let mut trials = judged_trials(seen);
+        let worst = worst_trial(&trials)?;
+        let several = summarize(&trials, trials[worst].at, seen.trials.len());
+        let SustainedTrial { at, course, ended } = trials.swap_remove(worst);
         let throttled =
             seen.spoken.iter().find(|rule| rule.rule == THROTTLED).map(|rule| rule.text);
         let near_limit = seen.near_limits.get(at).and_then(Option::as_ref);
         let mut text = words(&course, ended);
-        if let Some(heat) = heat(throttled, near_limit, course.fell()) {
+        if let Some(heat) = throttling_words(throttled, near_limit, course.fell()) {
             text = format!("{text} {heat}");
         }
         let Subject { workload, arm } = seen.subject.clone();
@@ -72,12 +72,12 @@ struct SustainedTrial<'a> {
 
 impl SustainedTrial<'_> {
     /// Its final rate, bytes per second.
-    fn at_last(&self) -> f64 {
+    fn final_rate(&self) -> f64 {
         self.course.last().map_or(0.0, |level| level.rate_bytes_per_s)
     }
 }
 
-fn trials<'a>(seen: &RowView<'a>) -> Vec<SustainedTrial<'a>> {
+fn judged_trials<'a>(seen: &RowView<'a>) -> Vec<SustainedTrial<'a>> {
     let of = |(at, measured): (usize, Option<&'a Measured>)| {
         let detail = SustainedDetail::of(measured?)?;
         Some(SustainedTrial { at, course: course(detail)?, ended: detail.ended.as_deref() })
@@ -86,17 +86,17 @@ fn trials<'a>(seen: &RowView<'a>) -> Vec<SustainedTrial<'a>> {
 }
 
 /// The index of the trial with the worst result, then with the lowest final rate.
-fn gravest(trials: &[SustainedTrial<'_>]) -> Option<usize> {
+fn worst_trial(trials: &[SustainedTrial<'_>]) -> Option<usize> {
     (0..trials.len()).max_by(|one, other| {
         let [one, other] = [one, other].map(|at| &trials[*at]);
-        let slower = other.at_last().total_cmp(&one.at_last());
+        let slower = other.final_rate().total_cmp(&one.final_rate());
         one.course.fell().cmp(&other.course.fell()).then(slower)
     })
 }
 
 /// Totals over several trials besides the one at `at`; `None` for a single one.
-fn several(trials: &[SustainedTrial<'_>], at: usize, all: usize) -> Option<Several> {
-    let rates = || trials.iter().map(SustainedTrial::at_last);
+fn summarize(trials: &[SustainedTrial<'_>], at: usize, all: usize) -> Option<Several> {
+    let rates = || trials.iter().map(SustainedTrial::final_rate);
     let ends = [rates().reduce(f64::min)?, rates().reduce(f64::max)?];
     (all > 1).then(|| Several {
         trial: at + 1,
@@ -131,7 +131,7 @@ const LEGEND: &str = "From: bytes written before the change to this rate; the CI
                       there are several trials, the table shows the worst: a trial with a drop, or else the slowest \
                       trial at the end.";
 
-const OF_RESTS: &str = "With gaps: all bytes divided by the time of slices and gaps, shown if gaps took more than 5% \
+const RESTS_LEGEND: &str = "With gaps: all bytes divided by the time of slices and gaps, shown if gaps took more than 5% \
                         of the time. With such gaps, the rate may drop later or not at all. The figure omits gaps.";
 
 impl Shows for SustainedFacts {
@@ -146,7 +146,7 @@ impl Shows for SustainedFacts {
         ];
         let sentence = |row: &&Self| Sentence { about: row.subject(), text: row.text.clone() };
         let rested = all.iter().any(|row| row.timeline.rests.is_some());
-        let notes = [LEGEND].into_iter().chain(rested.then_some(OF_RESTS));
+        let notes = [LEGEND].into_iter().chain(rested.then_some(RESTS_LEGEND));
         let table = Table {
             title: "sustained writes".to_owned(),
             columns,
@@ -190,18 +190,24 @@ impl SustainedFacts {
             ];
             Row::about(self.subject(), cells)
         };
-        self.timeline.levels.iter().map(row).chain(self.of_rests()).chain(self.of_all()).collect()
+        self.timeline
+            .levels
+            .iter()
+            .map(row)
+            .chain(self.rests_row())
+            .chain(self.all_trials_row())
+            .collect()
     }
 
     /// The row of the whole time, if the drive rested during it.
-    fn of_rests(&self) -> Option<Row> {
+    fn rests_row(&self) -> Option<Row> {
         let rests = self.timeline.rests?;
         let what = format!("with gaps, {} of the time", rests.percent());
         let rate = rests.whole_bytes_per_s.into();
         Some(Row::about(self.subject(), [what.into(), Value::Missing, rate, Value::Missing]))
     }
 
-    fn of_all(&self) -> Option<Row> {
+    fn all_trials_row(&self) -> Option<Row> {
         let several = self.several?;
         let what = format!("all {} trials, at the end", several.trials);
         let rate = several.sustained_bytes_per_s.into();
@@ -213,7 +219,7 @@ const THROTTLED: &str = "throttled";
 
 /// Whether heat slowed it down: the rule's remark; without it, the distance of the hottest part from its throttling
 /// temperature. A constant rate needs no cause.
-fn heat(
+fn throttling_words(
     throttled: Option<&str>,
     near_limit: Option<&Presence<NearLimit>>,
     fell: bool,
@@ -232,31 +238,29 @@ fn heat(
     })
 }
 
-fn rate(bytes_per_s: f64, ends: Option<[f64; 2]>) -> String {
+fn rate_words(bytes_per_s: f64, ends: Option<[f64; 2]>) -> String {
     let interval = ends.map(|ends| ends.map(show::rate));
     let interval =
         interval.map_or_else(String::new, |[low, high]| format!(" (95% CI {low} to {high})"));
     format!("{}{interval}", show::rate(bytes_per_s))
 }
 
-fn of_level(level: &RateLevel) -> String {
-    rate(level.rate_bytes_per_s, level.rate_ci95)
+fn level_words(level: &RateLevel) -> String {
+    rate_words(level.rate_bytes_per_s, level.rate_ci95)
 }
 
-fn of_rated(rated: &Rated) -> String {
-    rate(rated.rate_bytes_per_s, rated.rate_ci95)
+fn rated_words(rated: &Rated) -> String {
+    rate_words(rated.rate_bytes_per_s, rated.rate_ci95)
 }
 
 pub(crate) fn words(course: &WriteTimeline, ended: Option<&str>) -> String {
-    let mut sentences = vec![seen(course)];
-    sentences.extend(course.rests.as_ref().map(|rests| rested(course, rests)));
+    let mut sentences = vec![course_words(course)];
+    sentences.extend(course.rests.as_ref().map(|rests| rests_words(course, rests)));
     if course.fall().is_some() {
-        sentences.push(
-            course
-                .again
-                .as_ref()
-                .map_or_else(|| "The reason for the drop is unknown.".to_owned(), cause),
-        );
+        sentences.push(match &course.again {
+            Some(again) => cause_words(again),
+            None => "The reason for the drop is unknown.".to_owned(),
+        });
     }
     if let Some(ended) = ended {
         sentences.push(format!("The trial ended early: {ended}."));
@@ -264,27 +268,27 @@ pub(crate) fn words(course: &WriteTimeline, ended: Option<&str>) -> String {
     sentences.join(" ")
 }
 
-fn seen(course: &WriteTimeline) -> String {
+fn course_words(course: &WriteTimeline) -> String {
     let written = show::bytes(course.written_bytes);
     if let Some([first, last]) = &course.declines {
         return format!(
             "The write rate decreases gradually over {written}: from {} in the first fifth to {} in the last fifth.",
-            of_rated(first),
-            of_rated(last)
+            rated_words(first),
+            rated_words(last)
         );
     }
-    let last = course.last().map_or_else(String::new, of_level);
+    let last = course.last().map_or_else(String::new, level_words);
     let (Some(first), Some(fall)) = (course.levels.first(), course.fall()) else {
         let changed = match course.levels.len() {
             0 | 1 => "",
             _ => " The rate changed, but did not drop permanently.",
         };
-        let at_last = if changed.is_empty() { "" } else { " at the end" };
-        let unseen = match course.rests {
+        let at_end = if changed.is_empty() { "" } else { " at the end" };
+        let extent = match course.rests {
             Some(_) => ", excluding idle gaps.".to_owned(),
             None => format!("; the rate did not drop within {written}."),
         };
-        return format!("The write rate is {last}{at_last}{unseen}{changed}");
+        return format!("The write rate is {last}{at_end}{extent}{changed}");
     };
     let place = fall.from_ci95_bytes.map(|ends| ends.map(show::bytes));
     let place = place.map_or_else(String::new, |[low, high]| format!(" (95% CI {low} to {high})"));
@@ -295,14 +299,14 @@ fn seen(course: &WriteTimeline) -> String {
     };
     format!(
         "The write rate is {} at first and dropped to {} after {}{place}; it did not recover within {written}.{more}",
-        of_level(first),
-        of_level(fall),
+        level_words(first),
+        level_words(fall),
         show::bytes(fall.from_bytes)
     )
 }
 
 /// Effect of rests between slices on the result.
-fn rested(course: &WriteTimeline, rests: &Rests) -> String {
+fn rests_words(course: &WriteTimeline, rests: &Rests) -> String {
     let percent = rests.percent();
     let written = show::bytes(course.written_bytes);
     let fall = if course.fell() {
@@ -316,8 +320,8 @@ fn rested(course: &WriteTimeline, rests: &Rests) -> String {
     )
 }
 
-fn cause(again: &Again) -> String {
-    let (at_once, rested) = (of_rated(&again.at_once), of_rated(&again.rested));
+fn cause_words(again: &Again) -> String {
+    let (at_once, rested) = (rated_words(&again.at_once), rated_words(&again.rested));
     let rest = show::duration(again.rest_ns as f64);
     match (again.slow_at_once, again.back_after_rest) {
         (true, true) => format!(
@@ -444,19 +448,19 @@ mod tests {
         let near =
             NearLimit { name: "nvme0 Composite".to_owned(), most_mc: 61_000, limit_mc: 82_000 };
         let near = Presence::Present(near);
-        let said = heat(Some("the CPU throttled once for heat"), Some(&near), false);
+        let said = throttling_words(Some("the CPU throttled once for heat"), Some(&near), false);
         assert_eq!(said.as_deref(), Some("Thermal throttling: the CPU throttled once for heat."));
         assert_eq!(
-            heat(None, Some(&near), true).as_deref(),
+            throttling_words(None, Some(&near), true).as_deref(),
             Some(
                 "No thermal throttling detected: nvme0 Composite reached 61 \u{b0}C at the end and throttles at 82 \
                  \u{b0}C."
             )
         );
-        assert_eq!(heat(None, Some(&near), false), None, "nothing fell");
-        assert_eq!(heat(None, None, true), None, "nobody looked");
+        assert_eq!(throttling_words(None, Some(&near), false), None, "nothing fell");
+        assert_eq!(throttling_words(None, None, true), None, "nobody looked");
         let none = Presence::absent("the kernel reports no temperature sensor");
-        let told = heat(None, Some(&none), true).unwrap();
+        let told = throttling_words(None, Some(&none), true).unwrap();
         assert!(told.ends_with("is unknown: the kernel reports no temperature sensor."));
     }
 

@@ -1,8 +1,7 @@
-//! Slice after slice, until the time is over: the time decides, never the amount.
+//! Writes slices until the time is over: the time decides, never the amount.
 //!
-//! A drive with rests between slices can free cache space, and looks too fast. Therefore slices follow each other in
-//! one job of about 1 s, which replaces each completed write immediately; the time between two jobs (creating threads
-//! and rings, storing results) counts as rest.
+//! A drive that rests between slices can free cache space, and looks too fast. Therefore, a job of about 1 s writes
+//! consecutive slices; the time between two jobs (creating threads and rings, storing results) counts as rest.
 
 use std::ops::Range;
 use std::os::fd::AsFd;
@@ -51,7 +50,7 @@ fn in_pieces(bytes: u64) -> u64 {
     bytes / piece * piece
 }
 
-/// Offsets of equal slices: one after the other, then from the beginning again.
+/// Offsets of slices of `bytes` in a range of `room` bytes: one after the other, then from the beginning again.
 struct SliceWalk {
     room: u64,
     bytes: u64,
@@ -64,35 +63,37 @@ impl SliceWalk {
         if self.place + self.bytes > self.room {
             self.place = 0;
         }
-        let (start, fits) = (self.place, self.fits());
-        let slices = if start == 0 { wanted } else { wanted.min(fits) };
-        (start..start + slices.min(fits) * self.bytes, slices)
+        let (start, left) = (self.place, self.slices_left());
+        // From the beginning, a job may write the whole range several times.
+        let slices = if start == 0 { wanted } else { wanted.min(left) };
+        (start..start + slices.min(left) * self.bytes, slices)
     }
 
-    fn fits(&self) -> u64 {
+    fn slices_left(&self) -> u64 {
         ((self.room - self.place) / self.bytes).max(1)
     }
 
-    fn pass(&mut self, written: u64) {
-        let after = if self.place == 0 { written % self.fits() } else { written };
+    /// Moves past the written slices; a job from the beginning may have written several passes.
+    fn advance(&mut self, written: u64) {
+        let after = if self.place == 0 { written % self.slices_left() } else { written };
         self.place += after * self.bytes;
     }
 }
 
-struct Leg {
+struct WrittenSlices {
     /// Nanoseconds of each complete slice.
     slices_ns: Vec<u64>,
     /// Nanoseconds since the end of the previous job without writes.
     rest_ns: u64,
 }
 
-fn lengths(ends_ns: &[u64]) -> Vec<u64> {
+fn durations(ends_ns: &[u64]) -> Vec<u64> {
     let begins = std::iter::once(0).chain(ends_ns.iter().copied());
     ends_ns.iter().zip(begins).map(|(end, begin)| (end - begin).max(1)).collect()
 }
 
 impl PhaseRecord for SustainedDetail {
-    fn ended(&mut self) -> &mut Option<String> {
+    fn end_reason(&mut self) -> &mut Option<String> {
         &mut self.ended
     }
 }
@@ -134,50 +135,48 @@ pub(super) fn run(planned: &SustainedPlan, run: &Run<'_>) -> Result<RunResult, S
     if let Some(first_ns) = first.slices_ns.first() {
         let wanted = FIRST_BYTES as f64 * SLICE_NS as f64 / *first_ns as f64;
         writer.detail.slice_bytes = in_pieces(wanted as u64).clamp(MIB, most_of_slice(room));
-        writer.laps(room)?;
+        writer.write_and_retry(room)?;
     }
     Ok(writer.phases.finish(writer.detail))
 }
 
 impl SustainedWriter<'_> {
-    fn may_go_on(&self, twentieths: u64) -> bool {
+    fn has_time(&self, twentieths: u64) -> bool {
         !self.phases.stopped && self.phases.spent_ns() < self.phases.end_ns(twentieths)
     }
 
     /// Writes pass after pass, and after a permanent drop, the beginning again.
-    fn laps(&mut self, room: u64) -> Result<(), String> {
-        let place = self.write(room, FIRST_BYTES, WRITING)?;
-        let fall = course(&self.detail).and_then(|course| {
-            let fall = course.fall()?;
-            let (after, first) = (fall.rate_bytes_per_s, course.levels.first()?.rate_bytes_per_s);
-            Some((fall.from_bytes, after / first))
-        });
-        match fall {
-            Some((from_bytes, share)) if self.phases.run.medium.law.is_none() => {
-                self.retry(from_bytes.min(room), share)
-            }
-            _ => self.write(room, place, TWENTIETHS).map(drop),
+    fn write_and_retry(&mut self, room: u64) -> Result<(), String> {
+        let place = self.write_until(room, FIRST_BYTES, WRITING)?;
+        // A simulated drive cannot rest.
+        let course = course(&self.detail).filter(|_| self.phases.run.medium.law.is_none());
+        if let Some(course) = course
+            && let (Some(first), Some(fall)) = (course.levels.first(), course.fall())
+        {
+            let share = fall.rate_bytes_per_s / first.rate_bytes_per_s;
+            return self.retry(fall.from_bytes.min(room), share);
         }
+        self.write_until(room, place, TWENTIETHS).map(drop)
     }
 
     /// Writes slices up to a share of the time; returns the next offset.
-    fn write(&mut self, room: u64, from: u64, twentieths: u64) -> Result<u64, String> {
+    fn write_until(&mut self, room: u64, from: u64, twentieths: u64) -> Result<u64, String> {
         let mut walk = SliceWalk { room, bytes: self.detail.slice_bytes, place: from };
-        while self.may_go_on(twentieths) {
+        while self.has_time(twentieths) {
             let until_ns = self.phases.end_ns(twentieths).min(self.kept_ns.saturating_add(KEEP_NS));
-            let leg = self.leg(&mut walk, until_ns)?;
-            if !leg.slices_ns.is_empty() {
-                let rests_ns = self.detail.rests_ns.unwrap_or(0) + leg.rest_ns;
+            let written = self.write_slices(&mut walk, until_ns)?;
+            if !written.slices_ns.is_empty() {
+                let rests_ns = self.detail.rests_ns.unwrap_or(0) + written.rest_ns;
                 self.detail.rests_ns = Some(rests_ns);
-                self.detail.slices_ns.extend(leg.slices_ns);
-                self.keep();
+                self.detail.slices_ns.extend(written.slices_ns);
+                self.checkpoint();
             }
         }
         Ok(walk.place)
     }
 
     /// Stores the slices so far, in case of an abort; not after each one, because storing writes, too.
-    fn keep(&mut self) {
+    fn checkpoint(&mut self) {
         let spent_ns = self.phases.spent_ns();
         if spent_ns.saturating_sub(self.kept_ns) < KEEP_NS {
             return;
@@ -205,24 +204,28 @@ impl SustainedWriter<'_> {
     /// Nanoseconds of the slices written again up to a share of the time.
     fn rewrite(&mut self, walk: &mut SliceWalk, twentieths: u64) -> Result<Vec<u64>, String> {
         let mut slices_ns = Vec::new();
-        while self.may_go_on(twentieths) {
+        while self.has_time(twentieths) {
             let until_ns = self.phases.end_ns(twentieths);
-            slices_ns.extend(self.leg(walk, until_ns)?.slices_ns);
+            slices_ns.extend(self.write_slices(walk, until_ns)?.slices_ns);
         }
         Ok(slices_ns)
     }
 
     /// Writes consecutive slices until about that time, as many as one job takes.
-    fn leg(&mut self, walk: &mut SliceWalk, until_ns: u64) -> Result<Leg, String> {
+    fn write_slices(
+        &mut self,
+        walk: &mut SliceWalk,
+        until_ns: u64,
+    ) -> Result<WrittenSlices, String> {
         let within_ns = until_ns.saturating_sub(self.phases.spent_ns()).min(JOB_NS);
-        let (part, slices) = walk.next(self.in_a_row(walk.bytes, within_ns));
-        let leg = self.run_job(part, walk.bytes, slices, within_ns)?;
-        walk.pass(leg.slices_ns.len() as u64);
-        Ok(leg)
+        let (part, slices) = walk.next(self.slices_per_job(walk.bytes, within_ns));
+        let written = self.run_job(part, walk.bytes, slices, within_ns)?;
+        walk.advance(written.slices_ns.len() as u64);
+        Ok(written)
     }
 
     /// Slices per job: one if each is synced or several are in flight.
-    fn in_a_row(&self, bytes: u64, within_ns: u64) -> u64 {
+    fn slices_per_job(&self, bytes: u64, within_ns: u64) -> u64 {
         if self.planned.synced || bytes < SMALLEST_SLICE {
             return 1;
         }
@@ -237,7 +240,7 @@ impl SustainedWriter<'_> {
         bytes: u64,
         slices: u64,
         within_ns: u64,
-    ) -> Result<Leg, String> {
+    ) -> Result<WrittenSlices, String> {
         let run = self.phases.run;
         let of_slice = bytes / MIB;
         let start = run.medium.area.start;
@@ -255,10 +258,10 @@ impl SustainedWriter<'_> {
             }),
             ..Job::base(Pattern::Sequential, Mix::WRITES, MIB as u32, area, seed)
         };
-        let outcome = self.phases.job(&job)?;
+        let outcome = self.phases.run_job(&job)?;
         let sync_ns = self.sync()?;
         let busy_ns = (outcome.totals.elapsed_ns + sync_ns).max(1);
-        let mut slices_ns = lengths(&outcome.slice_ends_ns);
+        let mut slices_ns = durations(&outcome.slice_ends_ns);
         if let Some(last_ns) = slices_ns.last_mut() {
             *last_ns += sync_ns;
         }
@@ -275,9 +278,9 @@ impl SustainedWriter<'_> {
         let cut_bytes = written - slices_ns.len() as u64 * bytes;
         if cut_bytes > 0 && !self.phases.stopped {
             let cut_ns = busy_ns - slices_ns.iter().sum::<u64>().min(busy_ns);
-            self.cut(cut_bytes, bytes, cut_ns, &slices_ns);
+            self.note_hung_slice(cut_bytes, bytes, cut_ns, &slices_ns);
         }
-        Ok(Leg { slices_ns, rest_ns: passed_ns.saturating_sub(busy_ns) })
+        Ok(WrittenSlices { slices_ns, rest_ns: passed_ns.saturating_sub(busy_ns) })
     }
 
     /// Syncs the writes if they use the page cache; returns nanoseconds.
@@ -291,7 +294,7 @@ impl SustainedWriter<'_> {
     }
 
     /// The time ended within a slice: this only gets a note if the slice hung.
-    fn cut(&mut self, written: u64, bytes: u64, cut_ns: u64, beside_ns: &[u64]) {
+    fn note_hung_slice(&mut self, written: u64, bytes: u64, cut_ns: u64, beside_ns: &[u64]) {
         let before_ns = &self.detail.slices_ns;
         let all = || before_ns.iter().chain(beside_ns);
         let usual_ns = all().sum::<u64>() / (all().count() as u64).max(1);
@@ -390,7 +393,7 @@ mod tests {
         // Ten fit after the offset, and the rest at the end is not a slice.
         let mut next = |wanted: u64, written: u64| {
             let found = walk.next(wanted);
-            walk.pass(written);
+            walk.advance(written);
             found
         };
         assert_eq!(next(4, 4), (16..48, 4));
@@ -403,12 +406,12 @@ mod tests {
         assert_eq!(walk.place, 16);
         let mut whole = SliceWalk { room: 96, bytes: 8, place: 96 };
         assert_eq!(whole.next(24), (0..96, 24));
-        whole.pass(24);
+        whole.advance(24);
         assert_eq!((whole.next(3), whole.place), ((0..24, 3), 0));
-        whole.pass(3);
+        whole.advance(3);
         assert_eq!(whole.place, 24);
-        assert_eq!(lengths(&[5, 9, 9]), [5, 4, 1]);
-        assert!(lengths(&[]).is_empty());
+        assert_eq!(durations(&[5, 9, 9]), [5, 4, 1]);
+        assert!(durations(&[]).is_empty());
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub fn source(
             scans[nth].add(begun_ns, &request);
         }
     }
-    let scan = if scans.len() > 1 { Scan::joined(scans) } else { scans.swap_remove(0) };
+    let scan = if scans.len() > 1 { Scan::join(scans) } else { scans.swap_remove(0) };
     scan.finish(&id.unwrap_or_default(), &sha256)
 }
 

@@ -13,7 +13,7 @@ use crate::command::detail::{KEPT_BYTES, OutputTail};
 use crate::command::line;
 use crate::command::readings::{OutputText, READ_BYTES, ToolOutput, plain};
 use crate::command::same::{self, Produced};
-use crate::command::tally::Taken;
+use crate::command::tally::RunOutput;
 
 /// Texts with their bytes, by file; `None` is standard output.
 type Texts = BTreeMap<Option<String>, (String, u64)>;
@@ -26,22 +26,25 @@ const STEP: Duration = Duration::from_millis(20);
 type Stamp = Option<(u64, u64, i64)>;
 
 impl<'a> CommandTrial<'a> {
-    pub(super) fn heard<'s>(&self, how: RunOptions<'s>) -> RunOptions<'s> {
+    /// Adds the output that the readers and `same_output` need.
+    pub(super) fn with_output<'s>(&self, options: RunOptions<'s>) -> RunOptions<'s> {
         let hashed = self.planned.same_output == Some(Produced::Printed(true));
         let is_read = self.readers.iter().any(|reader| reader.from().is_none());
         let heard_bytes = if is_read { READ_BYTES } else { 0 };
-        RunOptions { heard_bytes, hashed, ..how }
+        RunOptions { heard_bytes, hashed, ..options }
     }
 
     /// The files with numbers, by their names in this trial.
-    fn files(&self) -> BTreeSet<String> {
-        let named = self.readers.iter().filter_map(|reader| reader.from());
-        named.map(|from| line::filled(from, &self.levels)).collect()
+    fn output_files(&self) -> BTreeSet<String> {
+        let files = self.readers.iter().filter_map(|reader| reader.from());
+        files.map(|file| line::fill(file, &self.levels)).collect()
     }
 
+    /// The states of the output files before a run; waits if there are any, so that a rewritten file has another time.
     pub(super) fn stamps(&self) -> BTreeMap<String, Stamp> {
+        let files = self.output_files().into_iter();
         let stamps: BTreeMap<String, Stamp> =
-            self.files().into_iter().map(|name| (name.clone(), self.stamp(&name))).collect();
+            files.map(|name| (name.clone(), self.stamp(&name))).collect();
         if stamps.values().any(Option::is_some) {
             self.run.system.sleep(STEP);
         }
@@ -54,60 +57,67 @@ impl<'a> CommandTrial<'a> {
     }
 
     /// Whether a path is not a regular file: reading it might block or never end.
-    fn is_no_file(&self, name: &str) -> bool {
+    fn is_special(&self, name: &str) -> bool {
         let status = self.run.system.status(&self.work_directory().join(name));
         status.is_ok_and(|status| status.kind != FileKind::File)
     }
 
-    pub(super) fn take_output(
+    pub(super) fn read_output(
         &mut self,
         executed: &Executed,
         before: &BTreeMap<String, Stamp>,
-    ) -> Result<Taken, Break> {
+    ) -> Result<RunOutput, Break> {
         let mut texts: Texts = BTreeMap::new();
         if self.readers.iter().any(|reader| reader.from().is_none()) {
             texts.insert(None, (plain(&executed.heard.end), executed.heard.bytes));
         }
         for (name, stamp) in before {
-            let shown = outside::spelled(name);
-            if self.is_no_file(name) {
-                return Err(Break::Failed(format!("{shown} is not a readable file")));
-            }
-            if stamp.is_some() && *stamp == self.stamp(name) {
-                return Err(Break::Failed(format!(
-                    "the command did not write {shown}; the file is from another run"
-                )));
-            }
-            let how = RunOptions { heard_bytes: READ_BYTES, ..self.reading_options() };
-            let line = format!("cat -- {}", shell_words::quote(name));
-            let read = self.read_aside(&line, &format!("reading {shown}"), &how)?;
+            let read = self.read_file(name, *stamp)?;
             texts.insert(Some(name.clone()), (plain(&read.heard.end), read.heard.bytes));
         }
-        let read = self.numbers(&texts)?;
+        let parsed = self.parse_numbers(&texts)?;
         let most = KEPT_BYTES / texts.len().max(1);
-        let written = texts
+        let tails = texts
             .into_iter()
-            .map(|(from, (text, bytes))| OutputTail::new(from, &text, bytes, most));
-        let written = written.collect();
-        Ok(Taken { read, written, sum: self.output_hash(executed)? })
+            .map(|(file, (text, bytes))| OutputTail::new(file, &text, bytes, most));
+        Ok(RunOutput { parsed, tails: tails.collect(), hash: self.output_hash(executed)? })
+    }
+
+    /// Reads a file that the run must have written.
+    fn read_file(&mut self, name: &str, before: Stamp) -> Result<Executed, Break> {
+        let shown = outside::spelled(name);
+        if self.is_special(name) {
+            return Err(Break::Failed(format!("{shown} is not a readable file")));
+        }
+        if before.is_some() && before == self.stamp(name) {
+            return Err(Break::Failed(format!(
+                "the command did not write {shown}; the file is from another run"
+            )));
+        }
+        let options = RunOptions { heard_bytes: READ_BYTES, ..self.reading_options() };
+        let line = format!("cat -- {}", shell_words::quote(name));
+        self.read_aside(&line, &format!("reading {shown}"), &options)
     }
 
     /// All numbers, with unique names.
-    fn numbers(&self, texts: &Texts) -> Result<ToolOutput, Break> {
+    fn parse_numbers(&self, texts: &Texts) -> Result<ToolOutput, Break> {
         let mut output = ToolOutput::default();
         for reader in &self.readers {
-            let from = reader.from().map(|from| line::filled(from, &self.levels));
-            let Some((text, bytes)) = texts.get(&from) else { continue };
+            let file = reader.from().map(|file| line::fill(file, &self.levels));
+            let Some((text, bytes)) = texts.get(&file) else { continue };
             let text = OutputText { text, bytes: *bytes };
             let stop = self.run.stop;
-            let failed = |why: String| match &from {
-                _ if stop.load(Ordering::Relaxed) => Break::Stopped,
-                Some(from) => Break::Failed(format!("{from}: {why}")),
-                None => Break::Failed(why),
-            };
-            let read = reader.read(&text, self.run.programs.formats, stop).map_err(failed)?;
-            output.evidence.extend(read.evidence);
-            for number in read.numbers {
+            let parsed = reader.read(&text, self.run.programs.formats, stop).map_err(|why| {
+                if stop.load(Ordering::Relaxed) {
+                    return Break::Stopped;
+                }
+                match &file {
+                    Some(file) => Break::Failed(format!("{file}: {why}")),
+                    None => Break::Failed(why),
+                }
+            })?;
+            output.evidence.extend(parsed.evidence);
+            for number in parsed.numbers {
                 if output.numbers.iter().any(|known| known.name == number.name) {
                     return Err(Break::Failed(format!("two numbers are named {}", number.name)));
                 }
@@ -118,17 +128,17 @@ impl<'a> CommandTrial<'a> {
     }
 
     fn output_hash(&mut self, executed: &Executed) -> Result<Option<String>, Break> {
-        let sum = match &self.planned.same_output {
+        let hash = match &self.planned.same_output {
             None | Some(Produced::Printed(false)) => return Ok(None),
             Some(Produced::Printed(true)) => executed.heard.sha256,
             Some(Produced::At(path)) => {
-                let path = line::filled(path, &self.levels);
-                let how = RunOptions { hashed: true, ..self.reading_options() };
+                let path = line::fill(path, &self.levels);
+                let options = RunOptions { hashed: true, ..self.reading_options() };
                 let what = format!("reading {} for same_output", outside::spelled(&path));
-                self.read_aside(&same::reading(&path), &what, &how)?.heard.sha256
+                self.read_aside(&same::print_command(&path), &what, &options)?.heard.sha256
             }
         };
-        Ok(sum.as_ref().map(hexadecimal))
+        Ok(hash.as_ref().map(hexadecimal))
     }
 
     /// How to read output files: with the user of the command, who may see no more.
@@ -142,11 +152,11 @@ impl<'a> CommandTrial<'a> {
         &mut self,
         text: &str,
         what: &str,
-        how: &RunOptions<'_>,
+        options: &RunOptions<'_>,
     ) -> Result<Executed, Break> {
-        let executed = self.execute(text, how)?;
+        let executed = self.execute(text, options)?;
         self.tally.add_aside(&executed);
-        check_exit(&executed, what, false, how.timeout)?;
+        check_exit(&executed, what, false, options.timeout)?;
         Ok(executed)
     }
 }

@@ -9,8 +9,7 @@ use regex_lite::{Captures, Regex};
 use serde_json::Value;
 
 use super::{
-    MOST_NUMBERS, ParseSpec, ParsedNumber, READ_BYTES, ReadFormat, TOLD, ToolOutput, compiled,
-    named,
+    MOST_NUMBERS, ParseSpec, ParsedNumber, READ_BYTES, ReadFormat, TOLD, ToolOutput, compile, named,
 };
 
 /// Bytes at the end of a text that a pattern searches; more would take many seconds.
@@ -28,14 +27,16 @@ pub struct OutputText<'t> {
 }
 
 impl OutputText<'_> {
-    fn lacks_a_beginning(&self) -> Option<String> {
-        (self.bytes > READ_BYTES).then(|| {
-            format!(
-                "the output has {}, but this format allows at most {}",
-                show::bytes(self.bytes),
-                show::bytes(READ_BYTES)
-            )
-        })
+    /// Fails if the output was longer than the text, whose beginning is missing then.
+    fn check_complete(&self) -> Result<(), String> {
+        if self.bytes <= READ_BYTES {
+            return Ok(());
+        }
+        Err(format!(
+            "the output has {}, but this format allows at most {}",
+            show::bytes(self.bytes),
+            show::bytes(READ_BYTES)
+        ))
     }
 }
 
@@ -60,8 +61,8 @@ impl OutputReader {
         let how = match (&reading.format, &reading.regex, &reading.json_pointer) {
             (Some(format), ..) => ParseMethod::Format(format.clone()),
             (_, Some(pattern), _) => {
-                let regex = compiled(pattern)?;
-                let groups = named::groups(&regex);
+                let regex = compile(pattern)?;
+                let groups = named::group_names(&regex);
                 ParseMethod::Pattern(regex, groups)
             }
             (_, _, Some(json)) => ParseMethod::Json(json.clone()),
@@ -81,45 +82,47 @@ impl OutputReader {
         stop: &AtomicBool,
     ) -> Result<ToolOutput, String> {
         let mut evidence = Vec::new();
-        let found: Vec<ParsedNumber> = match &self.how {
+        let numbers = match &self.how {
             ParseMethod::Format(format) => {
-                text.lacks_a_beginning().map_or(Ok(()), Err)?;
-                let output = formats(format, text.text)?;
+                text.check_complete()?;
+                let mut output = formats(format, text.text)?;
+                for number in &mut output.numbers {
+                    number.name.insert_str(0, TOLD);
+                    if !number.better.is_known() {
+                        number.better = self.reading.better.unwrap_or(Better::Unknown);
+                    }
+                }
                 evidence = output.evidence;
-                let stated = self.reading.better.unwrap_or(Better::Unknown);
-                let with_prefix =
-                    |ParsedNumber { name, better, value }: ParsedNumber| ParsedNumber {
-                        name: format!("{TOLD}{name}"),
-                        better: if better.is_known() { better } else { stated },
-                        value,
-                    };
-                output.numbers.into_iter().map(with_prefix).collect()
+                output.numbers
             }
             ParseMethod::Pattern(regex, groups) => {
-                self.named(by_pattern(regex, groups, text, stop)?)
+                self.name_values(find_by_pattern(regex, groups, text, stop)?)
             }
             ParseMethod::Json(pointer) => {
-                text.lacks_a_beginning().map_or(Ok(()), Err)?;
-                self.named(vec![by_pointer(pointer, text.text)?])
+                text.check_complete()?;
+                self.name_values(vec![find_by_pointer(pointer, text.text)?])
             }
         };
-        if found.len() > MOST_NUMBERS {
-            return Err(format!("found {} numbers; the limit is {MOST_NUMBERS}", found.len()));
+        if numbers.len() > MOST_NUMBERS {
+            return Err(format!("found {} numbers; the limit is {MOST_NUMBERS}", numbers.len()));
         }
-        found.iter().try_for_each(|number| sound(&number.name, number.value))?;
-        Ok(ToolOutput { numbers: found, evidence })
+        for number in &numbers {
+            check_number(&number.name, number.value)?;
+        }
+        Ok(ToolOutput { numbers, evidence })
     }
 
-    fn named(&self, values: Vec<f64>) -> Vec<ParsedNumber> {
+    /// Gives each value the name of its group.
+    fn name_values(&self, values: Vec<f64>) -> Vec<ParsedNumber> {
         let better = self.reading.better.unwrap_or(Better::Unknown);
-        let of = |(name, value): (&String, f64)| ParsedNumber { name: name.clone(), better, value };
-        self.names.iter().zip(values).map(of).collect()
+        let named = self.names.iter().cloned().zip(values);
+        named.map(|(name, value)| ParsedNumber { name, better, value }).collect()
     }
 }
 
-fn sound(name: &str, value: f64) -> Result<(), String> {
+fn check_number(name: &str, value: f64) -> Result<(), String> {
     if name.len() > NAME_BYTES {
-        return Err(format!("the name of a number is too long: {}", quoted(name)));
+        return Err(format!("the name of a number is too long: {}", quote(name)));
     }
     if !value.is_finite() {
         return Err(format!("{name} is not a finite number"));
@@ -133,29 +136,31 @@ fn sound(name: &str, value: f64) -> Result<(), String> {
 }
 
 /// The numbers of the last match, searching from the last line backwards.
-fn by_pattern(
+fn find_by_pattern(
     regex: &Regex,
     groups: &[Option<String>],
     text: &OutputText<'_>,
     stop: &AtomicBool,
 ) -> Result<Vec<f64>, String> {
-    let searched = end_of(text.text, SEARCHED_BYTES);
+    let searched = last_bytes(text.text, SEARCHED_BYTES);
     for line in searched.rsplit(['\n', '\r']) {
-        let end = end_of(line, LINE_BYTES);
-        if let Some(found) = last_match(regex, end, stop)? {
-            let number = |group: &Option<String>| captured_number(&found, group.as_deref(), end);
+        let line_end = last_bytes(line, LINE_BYTES);
+        if let Some(found) = last_match(regex, line_end, stop)? {
+            let number =
+                |group: &Option<String>| captured_number(&found, group.as_deref(), line_end);
             return groups.iter().map(number).collect();
         }
     }
     let last = last_line(text.text).map_or_else(
         || "the output is empty".to_owned(),
-        |line| format!("the last line is `{}`", quoted(line)),
+        |line| format!("the last line is `{}`", quote(line)),
     );
-    let left_out = not_searched(text, searched);
-    Err(format!("no line matches `{}`{left_out}; {last}", regex.as_str()))
+    let limits = search_limits(text, searched);
+    Err(format!("no line matches `{}`{limits}; {last}", regex.as_str()))
 }
 
-fn not_searched(text: &OutputText<'_>, searched: &str) -> String {
+/// Words for the searched part of a text; empty for the whole text.
+fn search_limits(text: &OutputText<'_>, searched: &str) -> String {
     let is_cut = searched.len() < text.text.len() || text.bytes > READ_BYTES;
     let is_line_cut = searched.split(['\n', '\r']).any(|line| line.len() > LINE_BYTES);
     let [all, each] = [SEARCHED_BYTES, LINE_BYTES].map(|bytes| show::bytes(bytes as u64));
@@ -176,21 +181,23 @@ fn last_match<'l>(
     if stop.load(Ordering::Relaxed) {
         return Err("not read because the study was stopped".to_owned());
     }
-    let (mut last, mut from, mut looked_at) = (None, 0, 0);
+    let mut last_start = None;
+    let mut searched_from = 0;
+    let mut searched_bytes = 0;
     for found in regex.find_iter(line) {
-        looked_at += line.len() - from;
-        if looked_at > SEARCHED_BYTES {
+        searched_bytes += line.len() - searched_from;
+        if searched_bytes > SEARCHED_BYTES {
             return Err(format!(
                 "`{}` matches too often in one long line; add text before or after the number to the pattern; the \
                  line is `{}`",
                 regex.as_str(),
-                quoted(line)
+                quote(line)
             ));
         }
-        from = found.end();
-        last = Some(found.start());
+        searched_from = found.end();
+        last_start = Some(found.start());
     }
-    Ok(last.and_then(|start| regex.captures_at(line, start)))
+    Ok(last_start.and_then(|start| regex.captures_at(line, start)))
 }
 
 /// The number in a named group, else in the first group, or in the whole match of a pattern without groups.
@@ -201,41 +208,39 @@ fn captured_number(found: &Captures<'_>, group: Option<&str>, line: &str) -> Res
         None => found.get(0),
     };
     let text = captured.map(|captured| captured.as_str());
-    text.and_then(number).ok_or_else(|| {
-        let what = text.map_or_else(|| "nothing".to_owned(), |text| format!("`{}`", quoted(text)));
-        format!("{what} is not a number in the line `{}`", quoted(line))
+    text.and_then(parse_number).ok_or_else(|| {
+        let what = text.map_or_else(|| "nothing".to_owned(), |text| format!("`{}`", quote(text)));
+        format!("{what} is not a number in the line `{}`", quote(line))
     })
 }
 
 /// The number at a pointer in the last document that has it.
-fn by_pointer(pointer: &str, text: &str) -> Result<f64, String> {
+fn find_by_pointer(pointer: &str, text: &str) -> Result<f64, String> {
     let Some(start) = start_of_json(text) else {
         let last = last_line(text)
-            .map_or_else(String::new, |line| format!("; the last line is `{}`", quoted(line)));
+            .map_or_else(String::new, |line| format!("; the last line is `{}`", quote(line)));
         return Err(format!("no JSON found{last}"));
     };
     let mut documents_read = 0_u64;
-    let (mut latest, mut first_error): (Option<Value>, Option<String>) = (None, None);
+    let mut latest: Option<Value> = None;
+    let mut first_error: Option<String> = None;
     let mut rest = Some(&text[start..]);
-    while let Some(unread) = rest {
+    while let Some(unread) = rest.take() {
         let mut documents = serde_json::Deserializer::from_str(unread).into_iter::<Value>();
-        let mut failed = None;
-        for document in documents.by_ref() {
+        while let Some(document) = documents.next() {
             match document {
                 Ok(document) => {
                     documents_read += 1;
                     latest = document.pointer(pointer).cloned().or(latest);
                 }
                 Err(error) => {
-                    failed = Some(error);
+                    // Other lines between two documents are skipped.
+                    rest = after_other_line(unread, documents.byte_offset(), error.line());
+                    first_error = first_error.or_else(|| Some(error.to_string()));
                     break;
                 }
             }
         }
-        // Offset of the broken document.
-        let at = documents.byte_offset();
-        rest = failed.as_ref().and_then(|error| beyond(unread, at, error.line()));
-        first_error = first_error.or(failed.map(|error| error.to_string()));
     }
     let Some(found) = latest else {
         return Err(match first_error {
@@ -243,16 +248,17 @@ fn by_pointer(pointer: &str, text: &str) -> Result<f64, String> {
             _ => format!("the JSON has no value at {pointer}"),
         });
     };
-    let value = found.as_f64().or_else(|| number(found.as_str()?));
+    let value = found.as_f64().or_else(|| parse_number(found.as_str()?));
     value.ok_or_else(|| {
-        format!("the value at {pointer} is not a number: `{}`", quoted(&found.to_string()))
+        format!("the value at {pointer} is not a number: `{}`", quote(&found.to_string()))
     })
 }
 
-/// The text after a line that is not JSON; `None` inside a broken document.
-fn beyond(text: &str, at: usize, line: usize) -> Option<&str> {
+/// The next JSON after a line that is not JSON, at a byte offset; `None` if the error is in a later line: then a document
+/// is broken.
+fn after_other_line(text: &str, at: usize, error_line: usize) -> Option<&str> {
     let (before, from) = text.split_at_checked(at)?;
-    if before.matches('\n').count() + 1 != line {
+    if before.matches('\n').count() + 1 != error_line {
         return None;
     }
     let (_, after) = from.split_once('\n')?;
@@ -273,7 +279,7 @@ fn start_of_json(text: &str) -> Option<usize> {
 }
 
 /// Parses a number in a program's output; removes thousands separators.
-fn number(text: &str) -> Option<f64> {
+fn parse_number(text: &str) -> Option<f64> {
     let text = text.trim();
     let parts: Vec<&str> = text.split(',').collect();
     let [first, groups @ ..] = parts.as_slice() else { return None };
@@ -292,7 +298,7 @@ fn number(text: &str) -> Option<f64> {
 }
 
 /// The end of a text with at most this many bytes.
-fn end_of(text: &str, most: usize) -> &str {
+pub(in crate::command) fn last_bytes(text: &str, most: usize) -> &str {
     let from = text.len().saturating_sub(most);
     let from = (from..=text.len()).find(|at| text.is_char_boundary(*at));
     &text[from.unwrap_or(text.len())..]
@@ -302,7 +308,7 @@ fn last_line(text: &str) -> Option<&str> {
     text.rsplit(['\n', '\r']).map(str::trim).find(|line| !line.is_empty())
 }
 
-fn quoted(line: &str) -> String {
+fn quote(line: &str) -> String {
     let line = line.trim();
     let cut = line.char_indices().nth(QUOTED).map_or(line, |(end, _)| &line[..end]);
     let more = if cut.len() < line.len() { "..." } else { "" };
@@ -413,7 +419,7 @@ mod tests {
             ("infinity", None),
             ("", None),
         ] {
-            assert_eq!(number(text), told, "{text}");
+            assert_eq!(parse_number(text), told, "{text}");
         }
     }
 

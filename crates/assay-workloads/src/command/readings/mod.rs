@@ -11,6 +11,7 @@ use assay_core::quantity::Better;
 use regex_lite::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 
+pub(super) use found::last_bytes;
 pub use found::{OutputReader, OutputText};
 pub use named::slug;
 pub use plain::plain;
@@ -114,7 +115,8 @@ impl FromStr for ParseSpec {
             Some("lower") => Some(Better::Lower),
             _ => None,
         };
-        let (unit, source) = (parts.next(), parts.next().filter(|source| !source.is_empty()));
+        let unit = parts.next();
+        let source = parts.next().filter(|source| !source.is_empty());
         let (Some(unit), Some(source), Some(better)) = (unit, source, better) else {
             return Err(format!(
                 "`{text}` is not a format and does not end in :UNIT:higher or :UNIT:lower; example: 'tps = \
@@ -152,26 +154,27 @@ impl ParseSpec {
         what + &from.unwrap_or_default()
     }
 
-    /// Names of its metrics; empty if they depend on the output.
+    /// Names of its metrics; empty if they depend on the output, or the pattern is invalid.
     pub fn metrics(&self) -> Vec<String> {
-        let key = |name: &str| format!("{TOLD}{}", named::metric(name, self.unit.as_deref()));
+        // The study may set the name; otherwise it comes from the pointer or the group.
+        let metric = |found: &str| {
+            let name = self.name.as_deref().unwrap_or(found);
+            format!("{TOLD}{}", named::metric_name(name, self.unit.as_deref()))
+        };
         if let Some(json) = &self.json_pointer {
-            return vec![key(self.name.as_deref().unwrap_or_else(|| named::last_token(json)))];
+            return vec![metric(named::last_token(json))];
         }
-        let regex = self.regex.as_deref().and_then(|pattern| compiled(pattern).ok());
-        let groups = regex.as_ref().map(named::groups).unwrap_or_default();
-        groups
-            .iter()
-            .map(|group| key(self.name.as_deref().or(group.as_deref()).unwrap_or_default()))
-            .collect()
+        let regex = self.regex.as_deref().and_then(|pattern| compile(pattern).ok());
+        let groups = regex.as_ref().map(named::group_names).unwrap_or_default();
+        groups.iter().map(|group| metric(group.as_deref().unwrap_or_default())).collect()
     }
 }
 
 /// Compiles a pattern, with matching in linear time.
-pub fn compiled(pattern: &str) -> Result<Regex, String> {
-    let built = RegexBuilder::new(pattern).size_limit(PATTERN_BYTES).build();
-    let regex = built.map_err(|error| format!("invalid regular expression: {error}"))?;
-    // The whole match is a group, too.
+pub fn compile(pattern: &str) -> Result<Regex, String> {
+    let regex = RegexBuilder::new(pattern).size_limit(PATTERN_BYTES).build();
+    let regex = regex.map_err(|error| format!("invalid regular expression: {error}"))?;
+    // `captures_len` counts the whole match, too.
     let groups = regex.captures_len() - 1;
     if groups > MOST_NUMBERS {
         return Err(format!("the pattern has {groups} groups; the limit is {MOST_NUMBERS}"));
@@ -215,11 +218,11 @@ mod tests {
     #[test]
     fn what_a_pattern_costs_is_bounded_by_its_size_and_its_groups() {
         let groups = |count| "(a)".repeat(count);
-        assert!(compiled(&groups(MOST_NUMBERS)).is_ok());
-        let told = compiled(&groups(MOST_NUMBERS + 1)).unwrap_err();
+        assert!(compile(&groups(MOST_NUMBERS)).is_ok());
+        let told = compile(&groups(MOST_NUMBERS + 1)).unwrap_err();
         assert!(told.contains("65 groups; the limit is 64"), "{told}");
-        assert!(compiled("[0-9.]{1,100} ops/s").is_ok());
-        let told = compiled("(a{100}){100}").unwrap_err();
+        assert!(compile("[0-9.]{1,100} ops/s").is_ok());
+        let told = compile("(a{100}){100}").unwrap_err();
         assert!(told.contains("size limit"), "{told}");
     }
 

@@ -32,19 +32,20 @@ pub fn slug(text: &str) -> String {
 }
 
 /// The name of a metric from the name and unit of its number.
-pub(super) fn metric(name: &str, unit: Option<&str>) -> String {
+pub(super) fn metric_name(name: &str, unit: Option<&str>) -> String {
     let stem = slug(name);
     let end = unit.map(unit_end).unwrap_or_default();
-    let has = |end: &str| stem == end || stem.ends_with(&format!("_{end}"));
-    match (stem.is_empty(), end.is_empty()) {
-        (true, true) => UNNAMED.to_owned(),
-        (true, false) => end,
-        (false, true) => stem,
-        _ if has(&end) => stem,
-        // `ops` in `ops/s` is one word.
-        _ if end.starts_with(&format!("{stem}_")) => end,
-        _ => format!("{stem}_{end}"),
+    if stem.is_empty() && end.is_empty() {
+        return UNNAMED.to_owned();
     }
+    if end.is_empty() || stem == end || stem.ends_with(&format!("_{end}")) {
+        return stem;
+    }
+    // `ops` in `ops/s` is one word.
+    if stem.is_empty() || end.starts_with(&format!("{stem}_")) {
+        return end;
+    }
+    format!("{stem}_{end}")
 }
 
 fn unit_end(unit: &str) -> String {
@@ -52,8 +53,8 @@ fn unit_end(unit: &str) -> String {
     known.map_or_else(|| slug(unit), |(end, _)| (*end).to_owned())
 }
 
-/// Names of the numeric groups of a pattern: all named ones, else the first, else all.
-pub(super) fn groups(regex: &Regex) -> Vec<Option<String>> {
+/// Names of the numeric groups of a pattern; one `None` for a pattern without names.
+pub(super) fn group_names(regex: &Regex) -> Vec<Option<String>> {
     let named: Vec<Option<String>> =
         regex.capture_names().flatten().map(|name| Some(name.to_owned())).collect();
     if named.is_empty() { vec![None] } else { named }
@@ -85,13 +86,13 @@ mod tests {
             ("", None, "number"),
             ("\u{202e}\u{1b}[31m", None, "31m"),
         ] {
-            assert_eq!(metric(name, unit), told);
+            assert_eq!(metric_name(name, unit), told);
         }
     }
 
     #[test]
     fn groups_with_names_are_the_numbers_else_the_first_else_the_whole() {
-        let of = |pattern: &str| groups(&Regex::new(pattern).unwrap());
+        let of = |pattern: &str| group_names(&Regex::new(pattern).unwrap());
         assert_eq!(of("([0-9]) ([a-z])"), [None]);
         assert_eq!(of("[0-9]"), [None]);
         assert_eq!(of("(x)(?<b>[0-9])(?<a>[0-9])"), [Some("b".to_owned()), Some("a".to_owned())]);

@@ -11,7 +11,7 @@ pub fn plain(bytes: &[u8]) -> String {
     let mut rest = bytes;
     while let Some(at) = rest.iter().position(|byte| *byte == ESCAPE) {
         kept.extend_from_slice(&rest[..at]);
-        rest = &rest[at + sequence(&rest[at..])..];
+        rest = &rest[at + sequence_length(&rest[at..])..];
     }
     kept.extend_from_slice(rest);
     let is_text = |sign: &char| !sign.is_control() || matches!(sign, '\n' | '\r' | '\t');
@@ -19,7 +19,7 @@ pub fn plain(bytes: &[u8]) -> String {
 }
 
 /// Length of the escape sequence at the start of a text; 1 if it is not a sequence.
-fn sequence(text: &[u8]) -> usize {
+fn sequence_length(text: &[u8]) -> usize {
     match text.get(1) {
         Some(b'[') => {
             let parameters =
@@ -28,11 +28,11 @@ fn sequence(text: &[u8]) -> usize {
             2 + parameters + usize::from(ends)
         }
         Some(b']' | b'P' | b'X' | b'^' | b'_') => {
-            let most = &text[..text.len().min(LONGEST_TITLE)];
-            let end = (2..most.len()).find(|at| matches!(most[*at], BELL | ESCAPE));
-            match end.map(|at| (at, most[at], most.get(at + 1))) {
-                Some((at, BELL, _)) => at + 1,
-                Some((at, _, Some(b'\\'))) => at + 2,
+            // Ends with BEL or with `ESC \`.
+            let title = &text[..text.len().min(LONGEST_TITLE)];
+            match (2..title.len()).find(|at| matches!(title[*at], BELL | ESCAPE)) {
+                Some(end) if title[end] == BELL => end + 1,
+                Some(end) if title.get(end + 1) == Some(&b'\\') => end + 2,
                 _ => 2,
             }
         }

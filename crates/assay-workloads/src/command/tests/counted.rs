@@ -43,7 +43,7 @@ fn faults_and_what_processors_count_are_told_without_the_shells() {
 fn results_of_older_versions_say_why_they_have_no_counts() {
     let asked = CommandSpec { runs_per_trial: Some(1), ..CommandSpec::new("work") };
     let mut ran = trial(&fake(), &asked, 1000 * MS).unwrap();
-    let planned = asked.planned().unwrap();
+    let planned = asked.make_plan().unwrap();
     assert_eq!(planned.value("minor_faults", &ran.measured), Some(Ok(0.0)));
     ran.measured.values.remove("minor_faults");
     let told = planned.value("minor_faults", &ran.measured).unwrap().unwrap_err();
