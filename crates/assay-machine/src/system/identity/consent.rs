@@ -67,7 +67,7 @@ impl Stake {
     /// Returns the error of a typed argument; `None` if it is correct.
     fn fault(&self, typed: &str, target: &str) -> Option<String> {
         let after_id = typed.strip_prefix(&self.id);
-        let is_end_or_list = |text: &&str| matches!(text.get(..1), None | Some("+"));
+        let is_end_or_list = |text: &&str| text.is_empty() || text.starts_with('+');
         let Some(list) = after_id.filter(is_end_or_list) else {
             return Some(format!("is not the ID of {target:?}"));
         };

@@ -201,6 +201,7 @@ fn mistaken() -> Vec<Situation> {
         ("the id of its partition", ("/dev/sdb", "SERIAL-B-part1+ext4"), nothing(), "is not the ID of"),
         ("only the beginning of an id", ("/dev/sdc", "SERIAL"), nothing(), "is not the ID of"),
         ("other letters", ("/dev/sdc", "serial-c"), nothing(), "is not the ID of"),
+        ("a letter more, of two bytes", ("/dev/sdc", "SERIAL-C\u{e9}"), nothing(), "is not the ID of"),
         ("what it carries is not named", ("/dev/sdb", "SERIAL-B"), nothing(), "does not include gpt and ext4 and vfat"),
         ("one thing is not named", ("/dev/sdb", "SERIAL-B+vfat+gpt"), nothing(), "does not include ext4"),
         ("a thing that is not there", ("/dev/sdc", "SERIAL-C+xfs"), nothing(), "includes \"xfs\""),
