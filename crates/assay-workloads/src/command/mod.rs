@@ -359,7 +359,9 @@ impl WorkloadSpec for CommandSpec {
             let message = "the command is set twice: by run and by the factor command".to_owned();
             to.key(&format!("{path}/run"), message, Some(hint));
         }
-        if let Some(error) = self.lines().find_map(|text| line::words(text, self.shell).err())
+        // The input is a path, which may contain quotes.
+        let mut commands = self.lines().filter(|text| self.input.as_deref() != Some(*text));
+        if let Some(error) = commands.find_map(|text| line::words(text, self.shell).err())
             && !self.run.is_empty()
         {
             to.key(path, error, Some("quote the words as in a shell".to_owned()));

@@ -66,7 +66,8 @@ pub(super) fn undo_all(system: &dyn System, warrant: Warrant, undos: &[Undo]) ->
 fn settle_settings(system: &dyn System, warrant: Warrant, undos: &[Undo], report: &mut Report) {
     let settings = || undos.iter().filter(|undo| matches!(undo, Undo::Setting { .. }));
     for _ in 0..ROUNDS {
-        let was_wrong = |undo: &&Undo| matches!(undo_one(system, warrant, undo), Ok(Restored::Done));
+        let was_wrong =
+            |undo: &&Undo| matches!(undo_one(system, warrant, undo), Ok(Restored::Done));
         if settings().filter(was_wrong).count() == 0 {
             break;
         }
