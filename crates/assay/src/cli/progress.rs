@@ -59,8 +59,10 @@ impl ProgressLine {
     pub fn new(quiet: bool) -> Self {
         let terminal = !quiet && std::io::stderr().is_terminal();
         let bar = terminal.then(bar);
-        let course =
-            ProgressBarState { strip: StudyProgress::own(""), ..ProgressBarState::default() };
+        let course = ProgressBarState {
+            strip: StudyProgress::of_this_process(""),
+            ..ProgressBarState::default()
+        };
         Self { quiet, bar, course, filling: None, waited_min: None, out_of_time: false }
     }
 

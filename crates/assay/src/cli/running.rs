@@ -127,7 +127,7 @@ pub fn run_on_page(system: &dyn System, mut request: Request<'_>) -> Outcome<Une
     let made = revisions::make(system, &mut request, &stop, &mut |event| before.show(&event));
     before.finish();
     let _trees = made?;
-    let strip = Mutex::new(StudyProgress::own(&request.study.title));
+    let strip = Mutex::new(StudyProgress::of_this_process(&request.study.title));
     let (done, left) = (AtomicBool::new(false), AtomicBool::new(false));
     let targets = request.targets.clone();
     let screen = Screen::open(stream, watch::looks(system))?;

@@ -70,11 +70,14 @@ pub fn run(system: &dyn System, arguments: &WatchArguments) -> Outcome<()> {
     let time = arguments.duration.as_deref().map(|it| interval("--duration", it)).transpose()?;
     let to = arguments.record.as_deref().or(arguments.record_trace.as_deref());
     let wish = to.map(|to| record_wish(system, to)).transpose()?;
-    let disks = disks::named(system, &arguments.devices)?;
+    let disks = disks::choose_each(system, &arguments.devices)?;
     let stop = running::stop_on_signals(&running::LOOKS)?;
     let is_trace = arguments.record_trace.is_some();
-    let tracing =
-        if is_trace { Tracing::record(system, &disks)? } else { Tracing::begin(system, &disks) };
+    let tracing = if is_trace {
+        Tracing::begin_recording(system, &disks)?
+    } else {
+        Tracing::begin(system, &disks)
+    };
     let at_end = arguments.json || time.is_some() || arguments.quiet;
     let stream = stream(system, at_end).filter(|_| !arguments.quiet);
     let screen = stream.map(|stream| Screen::open(stream, looks(system))).transpose()?;
@@ -148,7 +151,7 @@ fn record_wish(system: &dyn System, to: &str) -> Outcome<RecordWish> {
     }
     if to.contains('/') {
         let directory = PathBuf::from(to);
-        record::may_be_made(system, &directory)?;
+        record::check_unused(system, &directory)?;
         let name = directory.file_name().map_or(to.into(), |name| name.to_string_lossy());
         return Ok(RecordWish { title: name.into_owned(), directory });
     }

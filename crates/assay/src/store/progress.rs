@@ -41,13 +41,13 @@ pub struct StudyProgress {
     /// Warnings, the latest last.
     pub warnings: Vec<String>,
     /// Whether it is a study of this process.
-    pub own: bool,
+    pub is_own: bool,
 }
 
 impl StudyProgress {
-    pub fn own(title: &str) -> Self {
+    pub fn of_this_process(title: &str) -> Self {
         let now = "checking the target".to_owned();
-        Self { title: title.to_owned(), now, own: true, ..Self::default() }
+        Self { title: title.to_owned(), now, is_own: true, ..Self::default() }
     }
 
     pub fn take(&mut self, event: &Event) {
@@ -386,7 +386,7 @@ mod tests {
 
     #[test]
     fn the_events_of_a_study_end_in_its_strip() {
-        let mut strip = StudyProgress::own("Depth");
+        let mut strip = StudyProgress::of_this_process("Depth");
         strip.take(&Event::Planned { trials: 9, warm_ups: 3, done: 0, expected_ns: 9_500_000_000 });
         assert_eq!((strip.done, strip.planned, strip.left_s), (0, 9, Some(10)));
         let (workload, target) = ("read".to_owned(), "/mnt".to_owned());

@@ -152,7 +152,7 @@ fn write_recording(
     let mut latencies = LatenciesByClass::new();
     let recorded = write_requests(system, text, info, &mut latencies, &mut writer, &refused)?;
     let latencies = block_latency(latencies, recorded.span_ns);
-    record::write_brought(system, wish, started, recorded, latencies, &info.notes)
+    record::write_imported(system, wish, started, recorded, latencies, &info.notes)
 }
 
 fn write_requests(

@@ -89,15 +89,15 @@ pub struct Screen {
     stream: TerminalStream,
     /// Columns and rows of the last page.
     size: (u16, u16),
-    pub looks: PageStyle,
+    pub style: PageStyle,
     keys: bool,
 }
 
 impl Screen {
-    pub fn open(stream: TerminalStream, looks: PageStyle) -> Outcome<Self> {
+    pub fn open(stream: TerminalStream, style: PageStyle) -> Outcome<Self> {
         put_back_on_panic();
         let size = stream.size();
-        let screen = Self { stream, size, looks, keys: true };
+        let screen = Self { stream, size, style, keys: true };
         match stream.open() {
             Ok(()) => Ok(screen),
             Err(error) => Err(refused!("cannot draw on the terminal: {error}")),

@@ -101,11 +101,11 @@ impl WatchSession<'_, '_> {
         screen: &mut Screen,
         view: &PageView,
         still: Option<&State>,
-        strip: Option<&StudyProgress>,
+        progress: Option<&StudyProgress>,
     ) -> std::io::Result<()> {
-        let looks = screen.looks;
+        let style = screen.style;
         let state = still.unwrap_or(self.state);
-        screen.draw(&Page { state, strip, view, looks, length_s: self.length_s() })
+        screen.draw(&Page { state, progress, view, style, length_s: self.length_s() })
     }
 
     /// Returns the total duration in seconds, if limited.
@@ -172,7 +172,10 @@ impl WatchSession<'_, '_> {
                     return;
                 }
                 lines += 1;
-                if !output::line(&words::line(&self.state.last, &self.state.last.disks[disk])) {
+                if !output::line(&words::device_line(
+                    &self.state.last,
+                    &self.state.last.disks[disk],
+                )) {
                     return;
                 }
             }
@@ -216,12 +219,12 @@ impl WatchSession<'_, '_> {
     }
 
     fn look(&mut self) {
-        self.state.look(self.sampler);
+        self.state.update(self.sampler);
         if let Some(rows) = &mut self.rows {
             rows.add(self.state);
         }
         if let Some(requests) = &mut self.requests {
-            requests.take(self.sampler);
+            requests.write_completed(self.sampler);
         }
     }
 }
@@ -242,7 +245,7 @@ pub fn show_study(system: &dyn System, view: &StudyView<'_>, mut screen: Screen)
         let planned = || is_planned(view.strip);
         let before = planned();
         let Ok(disks) = disks_of(system, view.targets) else { break };
-        let mut sampler = Sampler::beside(system, disks, Tracing::Off(NOT_TRACED.to_owned()));
+        let mut sampler = Sampler::during_study(system, disks, Tracing::Off(NOT_TRACED.to_owned()));
         let mut state = State::begin(&mut sampler);
         // Devices that the study creates exist once it is planned.
         let stop = || is_over(view) || planned() != before;
@@ -324,9 +327,9 @@ mod tests {
         assert!(!session.look_for(&view), "a page that stands still is not drawn");
         assert_eq!(still.as_ref().map(|state| state.whole.span_ns), Some(0));
         assert_eq!(session.state.whole.span_ns, 10_000_000_000);
-        assert!(session.rows.as_ref().is_some_and(|rows| !rows.kept().is_empty()));
+        assert!(session.rows.as_ref().is_some_and(|rows| !rows.rows().is_empty()));
         session.apply_key(Key::Reset, &mut view, &mut still);
-        assert!(session.rows.as_ref().is_some_and(|rows| rows.kept().is_empty()));
+        assert!(session.rows.as_ref().is_some_and(|rows| rows.rows().is_empty()));
         session.apply_key(Key::Pause, &mut view, &mut still);
         assert!(still.is_none() && session.look_for(&view));
         assert_ne!(state.started(), began);
