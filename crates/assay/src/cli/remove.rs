@@ -41,8 +41,8 @@ pub fn run(system: &dyn System, arguments: &RemoveArguments) -> Outcome<()> {
 fn remove_builds(system: &dyn System) -> Outcome<()> {
     let home = identity::state_directory(system)?;
     let mut left = Vec::new();
-    let complete = revisions::kept(system, &home);
-    for tree in complete.into_iter().chain(revisions::unfinished(system, &home)) {
+    let complete = revisions::complete_trees(system, &home);
+    for tree in complete.into_iter().chain(revisions::incomplete_trees(system, &home)) {
         let path = tree.path.display();
         match revisions::remove(system, &tree) {
             Removal::Removed => output::message(&format!("{path} removed")),

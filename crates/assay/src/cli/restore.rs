@@ -8,7 +8,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{output, resume};
-use crate::revisions::{self, Lying, Removal};
+use crate::revisions::{self, Removal, StoredTree};
 use crate::store;
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::factors::{guard, network};
@@ -158,7 +158,7 @@ fn network_spaces(
 
 /// Removes incomplete revision trees of killed processes.
 fn remove_unfinished_trees(system: &dyn System, home: &Path, report: &mut RestoreDocument) {
-    for tree in revisions::unfinished(system, home) {
+    for tree in revisions::incomplete_trees(system, home) {
         let path = tree.path.display();
         let action = format!("remove the unfinished tree {path}");
         if report.dry_run {
@@ -200,7 +200,7 @@ fn files_of_crash_points(system: &dyn System) -> Outcome<Vec<String>> {
 }
 
 /// Removes a tree after waiting for a process that was just killed.
-fn remove_tree(system: &dyn System, tree: &Lying) -> Removal {
+fn remove_tree(system: &dyn System, tree: &StoredTree) -> Removal {
     for _ in 1..ATTEMPTS {
         match revisions::remove(system, tree) {
             Removal::InUse => system.sleep(PAUSE),

@@ -61,7 +61,7 @@ pub fn resolved(system: &dyn System, mut study: Study) -> Outcome<Study> {
 /// Resolves the levels that have no commit yet.
 fn resolve(system: &dyn System, work: &mut command::CommandSpec, levels: &[String]) -> Outcome<()> {
     let Some(named) = &work.repository else { return Ok(()) };
-    let repository = Repository::on(system, Path::new(named))?;
+    let repository = Repository::open_on(system, Path::new(named))?;
     for level in levels {
         if !work.commits.contains_key(level) {
             let commit = repository.resolve(level)?;
@@ -74,7 +74,7 @@ fn resolve(system: &dyn System, work: &mut command::CommandSpec, levels: &[Strin
     let path = repository.path().display().to_string();
     // No message if every level is a commit ID, which cannot mean the work tree.
     let by_digits = |(level, id): (&String, &String)| id.starts_with(level.as_str());
-    if !work.commits.iter().all(by_digits) && repository.is_changed()? {
+    if !work.commits.iter().all(by_digits) && repository.has_changes()? {
         output::message(&format!(
             "Assay measures commits only, without the uncommitted changes in {path}"
         ));
@@ -148,7 +148,7 @@ pub fn make_trees<'s>(
     for (work, named) in works(study) {
         let home = identity::state_directory(system)?;
         let caller = if as_root { None } else { identity::caller(system) };
-        let repository = Repository::on(system, Path::new(named))?;
+        let repository = Repository::open_on(system, Path::new(named))?;
         let repository = repository.run_by(caller).stopped_by(stop);
         let trees = Trees::below(&home, &repository, work.build.as_deref());
         let mut built = Vec::new();
@@ -160,7 +160,7 @@ pub fn make_trees<'s>(
                 let text = describe(name, id, work.build.as_deref());
                 tell(Event::Waiting { text, waited_ns: 0 });
             }
-            built.push(trees.tree(&commit)?);
+            built.push(trees.get_or_create(&commit)?);
         }
         let beside = [&work.prepare, &work.conclude, &work.trial_setup, &work.setup, &work.input];
         let mut lines = vec![work.run.as_str()];
