@@ -185,10 +185,10 @@ pub fn run(system: &dyn System, arguments: &CompareArguments) -> Outcome<()> {
         return Err(mistake!("{} is given twice; give two different results", twice.study.id));
     }
     // Only a gate judges the later results of a side.
-    earlier.iter().chain(&later).try_for_each(store::comparable)?;
+    earlier.iter().chain(&later).try_for_each(store::check_comparable)?;
     let days = match given {
         Some(days) => days,
-        None => store::days::apart(system, &[&earlier[..], &later[..]].concat()),
+        None => store::days::variation(system, &[&earlier[..], &later[..]].concat()),
     };
     let asked = arguments.gating.gate(days)?;
     let mut found = compare_sides(&earlier, &later, arguments, asked.as_ref(), days)?;
@@ -255,7 +255,7 @@ fn compare_sides(
 ) -> Outcome<Findings> {
     if gate::are_sessions([earlier.len(), later.len()]) && !arguments.against.is_empty() {
         let given = read_share("--margin", arguments.margin.as_deref())?;
-        return store::compared_sides(earlier, later, given.or(asked.map(|it| it.max_regression)));
+        return store::compare_sides(earlier, later, given.or(asked.map(|it| it.max_regression)));
     }
     if earlier.len() > 1 && asked.is_none() {
         return Err(mistake!(
@@ -270,7 +270,7 @@ fn compare_sides(
     }
     let baseline = earlier.first().cloned();
     let all: Vec<Findings> = baseline.into_iter().chain(later.iter().cloned()).collect();
-    store::compared(&all, days)
+    store::compare(&all, days)
 }
 
 /// Parses a percentage; `name` is its option.

@@ -114,7 +114,7 @@ fn attach(command: Command, values: &Values<'_>) -> Command {
 }
 
 fn results(system: &dyn System) -> Vec<String> {
-    let kept = store::kept(system).unwrap_or_default();
+    let kept = store::all_results(system).unwrap_or_default();
     kept.iter().filter_map(|path| Some(path.file_name()?.to_str()?.to_owned())).collect()
 }
 

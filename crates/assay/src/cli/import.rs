@@ -200,7 +200,7 @@ fn numbers_option(arguments: &ImportArguments, has_several: bool) -> Option<&'st
 }
 
 fn bring(system: &dyn System, arguments: &ImportArguments, parcels: &[PathBuf]) -> Outcome<()> {
-    add::bring(system, parcels, |id, file, how| {
+    add::add_files(system, parcels, |id, file, how| {
         if arguments.json {
             let findings = store::findings_at(system, &store::find(system, Some(id))?)?;
             output::document(&assay_report::json(&findings));

@@ -179,7 +179,7 @@ fn earlier(system: &dyn System, study: &Study, plan: &Plan, sites: &[Site]) -> [
     let work = |plan: &Plan| -> Vec<(String, WorkPlan)> {
         plan.workloads.iter().map(|planned| (planned.name.clone(), planned.work.clone())).collect()
     };
-    let Ok(kept) = store::kept(system) else { return [None, None] };
+    let Ok(kept) = store::all_results(system) else { return [None, None] };
     let stored = kept
         .iter()
         .filter(|directory| !foreign::is_one(system, directory))

@@ -39,7 +39,7 @@ struct ProgressBarState {
 impl ProgressBarState {
     /// Processes an event at a time since the first fill; returns the current activity and the remaining time.
     fn take(&mut self, event: &Event, elapsed_ns: u64) -> String {
-        self.strip.take(event);
+        self.strip.apply(event);
         if let Some(left_s) = self.strip.left_s.take() {
             self.total_ns = elapsed_ns.saturating_add(left_s.saturating_mul(1_000_000_000));
         }

@@ -105,7 +105,7 @@ fn write_site(system: &dyn System, folder: &Path) -> Outcome<()> {
     }
     output::may_be_folder(system, folder)?;
     let mut entries: Vec<SiteEntry> = Vec::new();
-    for directory in store::kept(system)? {
+    for directory in store::all_results(system)? {
         let id = bundle::id_of(&directory);
         // The user's result precedes root's result with the same ID.
         if entries.last().is_some_and(|last| last.id == id) {
@@ -159,8 +159,8 @@ fn evidence(system: &dyn System, words: &[String], places: &ByPlace) -> Outcome<
     } else if results.len() > 1 && results.iter().all(|it| it.findings.race.is_none()) {
         // A race appears next to the fresh trials of its winner, without a comparison.
         let findings: Vec<_> = results.iter().map(|result| result.findings.clone()).collect();
-        let days = store::days::apart(system, &findings);
-        let compared = store::compared(&findings, days)?;
+        let days = store::days::variation(system, &findings);
+        let compared = store::compare(&findings, days)?;
         results.insert(0, Evidence::compared(compared, &results));
     }
     Ok(results)

@@ -37,14 +37,14 @@ pub fn resolved(system: &dyn System, mut study: Study) -> Outcome<Study> {
         return Ok(study);
     }
     let place = trees_directory(system)?;
-    let other = match &study.target {
+    let surplus = match &study.target {
         Some(Target::Directory(path)) if Path::new(path) == place => None,
         None => study.factors.get(TARGET).map(|_| "the factor target"),
         Some(_) => Some("its target"),
     };
-    if let Some(other) = other {
+    if let Some(surplus) = surplus {
         return Err(mistake!(
-            "this study runs in checked-out commits, in {}; remove {other}",
+            "this study runs in checked-out commits, in {}; remove {surplus}",
             place.display()
         ));
     }
@@ -85,10 +85,13 @@ fn resolve(system: &dyn System, work: &mut command::CommandSpec, levels: &[Strin
 
 /// Returns two names of one commit, if any.
 fn same_commit(revisions: &BTreeMap<String, String>) -> Option<[&str; 2]> {
-    let mut known: BTreeMap<&str, &str> = BTreeMap::new();
-    revisions
-        .iter()
-        .find_map(|(name, commit)| known.insert(commit, name).map(|other| [other, name.as_str()]))
+    let mut names: BTreeMap<&str, &str> = BTreeMap::new();
+    for (name, commit) in revisions {
+        if let Some(other) = names.insert(commit, name) {
+            return Some([other, name]);
+        }
+    }
+    None
 }
 
 fn trees_directory(system: &dyn System) -> Outcome<PathBuf> {
@@ -141,9 +144,8 @@ pub fn make_trees<'s>(
     tell: &mut dyn FnMut(Event),
 ) -> Outcome<MadeTrees<'s>> {
     let mut made = MadeTrees { trees: Vec::new(), identical: None };
-    let mut are_identical = true;
-    let varies = |(name, levels): (&String, &Vec<String>)| name != REVISION && levels.len() > 1;
-    let is_alone = !study.factors.iter().any(varies);
+    let mut other_factors = study.factors.iter().filter(|(name, _)| *name != REVISION);
+    let mut are_identical = !other_factors.any(|(_, levels)| levels.len() > 1);
     let levels = study.factors.get(REVISION).map(Vec::as_slice).unwrap_or_default();
     for (work, named) in works(study) {
         let home = identity::state_directory(system)?;
@@ -162,10 +164,10 @@ pub fn make_trees<'s>(
             }
             built.push(trees.get_or_create(&commit)?);
         }
-        let beside = [&work.prepare, &work.conclude, &work.trial_setup, &work.setup, &work.input];
+        let others = [&work.prepare, &work.conclude, &work.trial_setup, &work.setup, &work.input];
         let mut lines = vec![work.run.as_str()];
-        lines.extend(beside.into_iter().flatten().map(String::as_str));
-        are_identical &= is_alone && trees.are_identical(&built, &lines)?;
+        lines.extend(others.into_iter().flatten().map(String::as_str));
+        are_identical = are_identical && trees.are_identical(&built, &lines)?;
         made.identical = work.run.split_whitespace().next().map(str::to_owned);
         made.trees.push(trees);
     }

@@ -130,9 +130,9 @@ pub fn run_on_page(system: &dyn System, mut request: Request<'_>) -> Outcome<Une
     let strip = Mutex::new(StudyProgress::of_this_process(&request.study.title));
     let (done, left) = (AtomicBool::new(false), AtomicBool::new(false));
     let targets = request.targets.clone();
-    let screen = Screen::open(stream, watch::looks(system))?;
+    let screen = Screen::open(stream, watch::page_style(system))?;
     let beside =
-        StudyView { strip: &strip, targets: &targets, stop: &stop, done: &done, left: &left };
+        StudyView { progress: &strip, targets: &targets, stop: &stop, done: &done, left: &left };
     let mut progress = ProgressLine::new(false);
     let finished = std::thread::scope(|scope| {
         let _end = RaisedFlag(&done);
@@ -146,7 +146,7 @@ pub fn run_on_page(system: &dyn System, mut request: Request<'_>) -> Outcome<Une
             ..request
         };
         run::run(system, request, &stop, &mut |event| {
-            strip.lock().unwrap_or_else(PoisonError::into_inner).take(&event);
+            strip.lock().unwrap_or_else(PoisonError::into_inner).apply(&event);
             if left.load(Ordering::SeqCst) {
                 progress.show(&event);
             }
@@ -430,8 +430,10 @@ fn early_end(plan: &Plan, environment: &Environment, trials: &[Trial]) -> Option
     let first_runs = trials.iter().filter(|trial| trial.repeats.is_none());
     let trials: Vec<Trial> = first_runs.cloned().collect();
     // Evaluates the study as if it ended here: unfinished studies are not evaluated.
-    let facts =
-        StudyFacts { stopped_by: Some("a look".to_owned()), ..store::unnamed(plan, environment) };
+    let facts = StudyFacts {
+        stopped_by: Some("a look".to_owned()),
+        ..store::unnamed_facts(plan, environment)
+    };
     let findings = inference::findings(facts, plan, environment, &trials);
     let replicates = trials.iter().map(|trial| trial.replicate).max().unwrap_or(0);
     let why = match inference::enough(&findings, &plan.design.stopping)? {

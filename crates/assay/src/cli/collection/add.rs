@@ -90,7 +90,7 @@ fn rows_of(system: &dyn System, source: &str, extra: &Extra) -> Outcome<Vec<Coll
             let added = parcel::add(system, path)?;
             of_result(system, &added.id, extra)
         }
-        Some("json") => collection::sent(system, path).map(|row| vec![row]),
+        Some("json") => collection::read_received(system, path).map(|row| vec![row]),
         _ if system.status(path).is_ok_and(|status| status.kind != FileKind::Directory) => {
             Err(mistake!("{source} is not a result, a bundle (.assay) or a row (.json)"))
         }

@@ -57,7 +57,7 @@ fn two_windows_are_compared_with_who_waited_for_processors() {
     let before = kept("before", 200_000);
     let compared = |waited_us| {
         let both = [before.clone(), kept("after", waited_us)];
-        store::compared(&both, assay_analysis::inference::days::Days::default()).unwrap()
+        store::compare(&both, assay_analysis::inference::days::Days::default()).unwrap()
     };
     let [alike, apart] = [300_000, 4_500_000].map(compared);
     for (found, unequal) in [(&alike, false), (&apart, true)] {

@@ -25,19 +25,19 @@ impl CountersBefore {
     }
 
     /// Returns the increase since then.
-    pub fn increase(&self, system: &dyn System) -> CounterIncrease {
+    pub fn increase(&self, system: &dyn System) -> Increase {
         let increase_of = |before: &Option<(String, Counters)>| {
             let (name, before) = before.as_ref()?;
             Some(devices::counters(system, name).value()?.sub(before))
         };
-        CounterIncrease(self.0.iter().map(increase_of).collect())
+        Increase(self.0.iter().map(increase_of).collect())
     }
 }
 
 /// Increase of the counters of each device; `None` for devices without requests or that are gone.
-pub struct CounterIncrease(Vec<Option<Counters>>);
+pub struct Increase(Vec<Option<Counters>>);
 
-impl CounterIncrease {
+impl Increase {
     /// Returns the number of missing requests: from the missing bytes and the mean size of recorded requests of the
     /// same kind, at least one if bytes are missing.
     pub fn missing_requests(&self, recorded: &[DeviceTotals]) -> u64 {
@@ -85,10 +85,10 @@ mod tests {
         all
     }
 
-    fn gained(read_bytes: u64, written_bytes: u64, discarded_bytes: u64) -> CounterIncrease {
+    fn gained(read_bytes: u64, written_bytes: u64, discarded_bytes: u64) -> Increase {
         let counters =
             Counters { read_bytes, written_bytes, discarded_bytes, ..Counters::default() };
-        CounterIncrease(vec![Some(counters)])
+        Increase(vec![Some(counters)])
     }
 
     #[test]
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_device_without_requests_or_that_is_gone_says_nothing() {
-        assert_eq!(CounterIncrease(vec![None]).missing_requests(&[told(&[])]), 0);
+        assert_eq!(Increase(vec![None]).missing_requests(&[told(&[])]), 0);
         assert_eq!(gained(4096, 0, 0).missing_requests(&[]), 0);
     }
 }
