@@ -6,8 +6,7 @@ use crate::store::parcel;
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::System;
 
-/// Adds each file separately; `print` gets the ID, the file, and how it was added. Fails with the first failure and the
-/// messages of all.
+/// Adds each file separately; `print` gets its ID and how it was added. Fails with the messages of all failures.
 pub fn add_files(
     system: &dyn System,
     files: &[PathBuf],

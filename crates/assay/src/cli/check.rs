@@ -148,12 +148,8 @@ fn study(system: &dyn System, arguments: &CheckArguments) -> Outcome<Study> {
 fn mixed(text: &str) -> Outcome<Workload> {
     let mix: Mix = text.parse().map_err(|error| mistake!("--mix: {error}"))?;
     let io = io::IoSpec { mix, queue_depth: 32, ..io::IoSpec::default() };
-    Ok(Workload {
-        name: "random-mixed-q32".to_owned(),
-        work: io.into(),
-        background: None,
-        optional: false,
-    })
+    let name = "random-mixed-q32".to_owned();
+    Ok(Workload { name, work: io.into(), background: None, optional: false })
 }
 
 fn area(text: &str) -> Outcome<Bytes> {

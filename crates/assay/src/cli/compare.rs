@@ -17,9 +17,8 @@ use assay_core::quantity::Percent;
 use assay_machine::system::System;
 use assay_report::document::Detail;
 use assay_study::file::{StopRule, Study};
-use assay_study::findings::Check;
-use assay_study::findings::Findings;
 use assay_study::findings::gate::GateAnswer;
+use assay_study::findings::{Check, Findings};
 use assay_workloads::metrics;
 
 /// Compare results from different days or machines
@@ -228,7 +227,7 @@ fn by_place(system: &dyn System, arguments: &CompareArguments, days: Option<Days
     Ok(())
 }
 
-fn show(system: &dyn System, found: &Findings, json: bool) {
+pub(super) fn show(system: &dyn System, found: &Findings, json: bool) {
     if json {
         output::document(&assay_report::json(found));
     } else {

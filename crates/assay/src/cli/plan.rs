@@ -137,8 +137,8 @@ pub fn run(system: &dyn System, arguments: &PlanArguments) -> Outcome<()> {
         unavailable: lacks,
         power_analysis: foresight,
         ..preview::make(study, plan, sites, changes, stakes)
-    };
-    let preview = preview.with_hosts(hosts.collect());
+    }
+    .with_hosts(hosts.collect());
     if arguments.json {
         output::json(&preview);
         return Ok(());
@@ -179,8 +179,8 @@ fn earlier(system: &dyn System, study: &Study, plan: &Plan, sites: &[Site]) -> [
     let work = |plan: &Plan| -> Vec<(String, WorkPlan)> {
         plan.workloads.iter().map(|planned| (planned.name.clone(), planned.work.clone())).collect()
     };
-    let Ok(kept) = store::all_results(system) else { return [None, None] };
-    let stored = kept
+    let Ok(results) = store::all_results(system) else { return [None, None] };
+    let stored = results
         .iter()
         .filter(|directory| !foreign::is_one(system, directory))
         .take(MOST_LOOKED_AT)

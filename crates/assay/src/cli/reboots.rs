@@ -1,7 +1,6 @@
 //! Trials by rebooting: `--reboots`, and how such a study continues.
 
-use super::output;
-use super::running;
+use super::{output, running};
 use crate::store;
 use crate::store::acting;
 use assay_core::failure::Outcome;

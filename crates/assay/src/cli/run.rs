@@ -3,11 +3,10 @@
 use clap::Args;
 
 use super::compare::Against;
-use super::confirm;
 use super::fleet::FleetArguments;
 use super::recorded::{self, RebootArguments};
 use super::study_arguments::StudyArguments;
-use super::{gate, race, reboots, running, vm};
+use super::{confirm, gate, race, reboots, running, vm};
 use assay_analysis::inference;
 use assay_core::failure::Outcome;
 use assay_machine::system::System;
@@ -35,8 +34,6 @@ Examples:
 const LAST: &str = "  assay run small-memory --help          show the options of this study
   assay list factors                     list what can vary";
 
-/// Target of studies that need none.
-const HERE: &str = ".";
 const LINE_COLUMNS: usize = 39;
 
 fn examples() -> String {
@@ -108,7 +105,7 @@ pub fn run(system: &dyn System, mut arguments: RunArguments) -> Outcome<()> {
         }
         vm::check_machines(system, &study)?;
         // Virtual machines need no target; they run in sequence from here.
-        targets = vec![HERE.to_owned()];
+        targets = vec![".".to_owned()];
     }
     conduct(system, arguments, study, targets)
 }

@@ -73,8 +73,7 @@ impl<'s> ProgramRunner<'s> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Runs a program in a directory, and returns the last `heard_bytes` of its output. Passes the named variables of
-    /// the environment, too.
+    /// Runs a program with the named variables passed, too, and returns the last `heard_bytes` of its output.
     pub(super) fn execute(
         &self,
         directory: &Path,

@@ -136,8 +136,7 @@ impl<'s> Trees<'s> {
         Ok(true)
     }
 
-    /// Returns a hash of all programs of a tree and of the files among the words; `None` unless the first word is a
-    /// built program.
+    /// Returns a hash of a tree's programs and the files among the words; `None` unless the first is a built program.
     fn programs_hash(&self, tree: &CommitTree, words: &[&str]) -> Result<Option<Digest>, Error> {
         let Some(program) = words.first() else { return Ok(None) };
         // A tracked file is a source, which may read others.

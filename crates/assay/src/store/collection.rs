@@ -46,10 +46,7 @@ impl Index {
 
 /// Returns the named folder, or else the user's.
 pub fn folder(system: &dyn System, named: Option<&Path>) -> Outcome<PathBuf> {
-    match named {
-        Some(folder) => Ok(folder.to_owned()),
-        None => default_folder(system),
-    }
+    named.map_or_else(|| default_folder(system), |folder| Ok(folder.to_owned()))
 }
 
 fn default_folder(system: &dyn System) -> Outcome<PathBuf> {

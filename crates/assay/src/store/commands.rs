@@ -99,8 +99,7 @@ fn describe(study: &Study, workload: &PlannedWorkload) -> String {
     adapted.map_or_else(|| workload.words(), |adapted| adapted.words())
 }
 
-/// Returns the devices, or the directory, on which the setup lines create layers. Names stored devices only by a
-/// placeholder.
+/// Returns the devices, or the directory, for the setup lines; a stored device is not named.
 fn layer_base(study: &Study, site: Option<&Site>, names: NameForm) -> LayerBase {
     if !arms::makes_on_device(study) {
         let directory = site.filter(|site| site.kind == TargetKind::Directory);

@@ -27,15 +27,9 @@ fn other_results_of_study(system: &dyn System, compared: &[Findings]) -> Outcome
             && bundle::frame(system, directory)
                 .is_ok_and(|stored| !is_compared(&stored.id) && is_same_study(&stored, &wanted))
     });
-    let mut others = Vec::new();
-    for directory in directories.take(MOST_READ) {
-        if let Ok(findings) = super::findings_at(system, &directory)
-            && is_same_target(&findings, first)
-        {
-            others.push(findings);
-        }
-    }
-    Ok(others)
+    let newest = directories.take(MOST_READ);
+    let findings = newest.filter_map(|directory| super::findings_at(system, &directory).ok());
+    Ok(findings.filter(|findings| is_same_target(findings, first)).collect())
 }
 
 /// Returns whether two results have the same study, ignoring the seed.

@@ -10,10 +10,9 @@ use assay_machine::system::{System, quoted};
 use assay_report::evidence::{self, Commands, Evidence, RowLatencies, TrialEvidence};
 use assay_study::findings::Findings;
 use assay_study::results::bundle::{self, Stored};
-use assay_study::results::foreign;
 use assay_study::results::record::Trial;
 use assay_study::results::trials::Trials;
-use assay_study::results::{cut, imported, series};
+use assay_study::results::{cut, foreign, imported, series};
 
 /// Files of a bundle that document the run, in reading order.
 const FILES: [&str; 2] = ["study.toml", "environment.json"];

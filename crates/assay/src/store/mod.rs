@@ -20,9 +20,8 @@ use assay_core::failure::{Failure, Outcome};
 use assay_core::outside;
 use assay_machine::system::{System, identity};
 use assay_runner::run::Finished;
-use assay_study::findings::Findings;
 use assay_study::findings::facts::Unknown;
-use assay_study::findings::{Check, EnvironmentFacts, StudyFacts};
+use assay_study::findings::{Check, EnvironmentFacts, Findings, StudyFacts};
 use assay_study::results::bundle::{self, Stored};
 use assay_study::results::environment::Environment;
 use assay_study::results::foreign::{self, ImportMark};
@@ -143,7 +142,15 @@ pub fn is_short_for(wanted: &str, id: &str) -> bool {
 }
 
 pub fn findings_at(system: &dyn System, directory: &Path) -> Outcome<Findings> {
-    let mut findings = evaluate(system, directory)?;
+    let mut findings = if imported::is_one(system, directory) {
+        let mut stored = imported::read(system, directory)?;
+        let contents = std::mem::take(&mut stored.contents);
+        let imported = read_import(&stored.about, contents, &stored.id)?;
+        findings_of_import(&stored, imported)
+    } else {
+        let stored = bundle::frame(system, directory)?;
+        evidence::each_workload(system, directory, &stored, |_| Ok(()))?
+    };
     findings.checks.extend(foreign::mark(system, directory).as_ref().map(foreign_check));
     Ok(findings)
 }
@@ -158,17 +165,6 @@ fn foreign_check(mark: &ImportMark) -> Check {
         mark.added.chars().take(10).collect::<String>()
     );
     Check::new("foreign", text)
-}
-
-fn evaluate(system: &dyn System, directory: &Path) -> Outcome<Findings> {
-    if imported::is_one(system, directory) {
-        let mut stored = imported::read(system, directory)?;
-        let contents = std::mem::take(&mut stored.contents);
-        let imported = read_import(&stored.about, contents, &stored.id)?;
-        return Ok(findings_of_import(&stored, imported));
-    }
-    let stored = bundle::frame(system, directory)?;
-    evidence::each_workload(system, directory, &stored, |_| Ok(()))
 }
 
 pub fn findings_of(stored: &Stored) -> Findings {

@@ -400,25 +400,20 @@ mod tests {
 
     #[test]
     fn the_events_of_a_study_end_in_its_strip() {
-        let mut strip = StudyProgress::of_this_process("Depth");
-        strip.apply(&Event::Planned {
-            trials: 9,
-            warm_ups: 3,
-            done: 0,
-            expected_ns: 9_500_000_000,
-        });
-        assert_eq!((strip.done, strip.planned, strip.left_s), (0, 9, Some(10)));
+        let mut own = StudyProgress::of_this_process("Depth");
+        own.apply(&Event::Planned { trials: 9, warm_ups: 3, done: 0, expected_ns: 9_500_000_000 });
+        assert_eq!((own.done, own.planned, own.left_s), (0, 9, Some(10)));
         let (workload, target) = ("read".to_owned(), "/mnt".to_owned());
-        strip.apply(&Event::TrialStarted {
+        own.apply(&Event::TrialStarted {
             index: 4,
             workload,
             target,
             turn: PlanTurn { replicate: 2, lead_in: false },
             remaining_ns: 5_000_000_000,
         });
-        assert_eq!((strip.done, strip.now.as_str()), (4, "read, trial 5 of 9"));
-        strip.apply(&Event::TrialEnded { index: 4, result: Err("gone".to_owned()) });
-        assert_eq!((strip.done, strip.left_s), (5, Some(5)));
-        assert_eq!(strip.warnings, ["trial 4 failed: gone"]);
+        assert_eq!((own.done, own.now.as_str()), (4, "read, trial 5 of 9"));
+        own.apply(&Event::TrialEnded { index: 4, result: Err("gone".to_owned()) });
+        assert_eq!((own.done, own.left_s), (5, Some(5)));
+        assert_eq!(own.warnings, ["trial 4 failed: gone"]);
     }
 }

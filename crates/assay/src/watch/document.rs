@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::State;
-use super::members;
 use super::sampler::{CpuShares, MemoryState, PressureShares, SensorValue, Span, User};
 use super::words::USUAL;
+use super::{State, members};
 use assay_core::presence::Presence;
 use assay_machine::probes::block_latency::counts::{
     ClassSpan, Latencies, Means, bucket_from_ns, bucket_to_ns,

@@ -13,14 +13,12 @@ use super::sampler::Span;
 use assay_core::calc::requests::Recorded;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::presence::Presence;
-use assay_machine::probes::block_latency;
 use assay_machine::probes::block_latency::counts::{BlockLatency, ClassSpan};
 use assay_machine::probes::pressure::{Pressure, PressureObservation, WaitTime};
-use assay_machine::probes::processors;
-use assay_machine::system::devices;
+use assay_machine::probes::{block_latency, processors};
 use assay_machine::system::machine::Machine;
 use assay_machine::system::site::Site;
-use assay_machine::system::{System, machine, resolve};
+use assay_machine::system::{System, devices, machine, resolve};
 use assay_study::file::{self, Study};
 use assay_study::findings::WATCHED;
 use assay_study::plan;
@@ -112,8 +110,7 @@ fn merge(known: &mut SeriesRow, row: &SeriesRow) {
     known.latency_buckets = buckets.into_iter().map(|(bucket, count)| [bucket, count]).collect();
 }
 
-/// Creates the bundle with everything but its trial. A recording does so twice: at its start, with duration 0, and at
-/// its end.
+/// Creates the bundle without its trial. A recording does so twice: at its start, with duration 0, and at its end.
 pub fn begin<'s>(
     system: &'s dyn System,
     wish: &RecordWish,
@@ -213,7 +210,10 @@ fn plan(target: &str, span_ns: u64, probes: &[&str]) -> Plan {
         gap_ns: 0,
         budget_ns: None,
         deadline_ns: span_ns,
-        surveys: vec![survey(target)],
+        surveys: vec![Survey {
+            engine: EngineUse { name: io::Engine::None, note: None },
+            ..Survey::untaken(target, NOTHING_RUN)
+        }],
         workloads: vec![workload(span_ns)],
         absent: Vec::new(),
         trials: vec![planned_trial()],
@@ -231,13 +231,6 @@ fn planned_trial() -> PlannedTrial {
         workload: 0,
         arm: Arm::new(),
         seed: 0,
-    }
-}
-
-fn survey(target: &str) -> Survey {
-    Survey {
-        engine: EngineUse { name: io::Engine::None, note: None },
-        ..Survey::untaken(target, NOTHING_RUN)
     }
 }
 

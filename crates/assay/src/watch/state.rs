@@ -55,11 +55,11 @@ impl State {
         let first = sampler.read();
         let empty = sampler.between(&first, &first);
         Self {
-            disks: sampler.disks().to_vec(),
-            arrays: sampler.arrays().to_vec(),
+            disks: sampler.disks.clone(),
+            arrays: sampler.arrays.clone(),
             whole: empty.clone(),
             last: empty,
-            deepest: vec![0.0; sampler.disks().len()],
+            deepest: vec![0.0; sampler.disks.len()],
             past: VecDeque::with_capacity(HISTORY),
             users: BTreeMap::new(),
             latest: first.clone(),
@@ -109,7 +109,7 @@ impl State {
     }
 
     pub fn started(&self) -> &str {
-        self.first.at()
+        &self.first.at
     }
 
     /// Returns programs by bytes since the start: those with open files on a watched disk, then the others, each the
@@ -124,8 +124,7 @@ impl State {
     pub fn shown(&self) -> Vec<usize> {
         let is_shown = |i: &usize| self.disks[*i].named || self.whole.disks[*i].was_active();
         let shown: Vec<usize> = (0..self.disks.len()).filter(is_shown).collect();
-        let first = 0..self.disks.len().min(1);
-        if shown.is_empty() { first.collect() } else { shown }
+        if shown.is_empty() { (0..self.disks.len().min(1)).collect() } else { shown }
     }
 
     /// Returns the positions of disks in the final summary: active ones, or else the shown ones.

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::State;
-use super::members;
 use super::sampler::{DiskSpan, Span};
 use super::words::{classes, clock, counted_means, depth, percent};
+use super::{State, members};
 use assay_core::exhibit::{Column, Row, Table, Unit, Value};
 use assay_core::presence::Presence;
 use assay_core::quantity::units::show;

@@ -1,8 +1,7 @@
 //! Sentences and short forms shared by page, lines and text.
 
-use super::State;
-use super::members;
 use super::sampler::{DiskSpan, Span};
+use super::{State, members};
 use crate::store::progress::StudyProgress;
 use assay_core::quantity::units::show;
 use assay_machine::system::devices::Counters;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 
-use super::{ImportArguments, file_name, joined_failure, numbers_option, output, show};
+use super::{ImportArguments, add_failure, compare, file_name, numbers_option, output};
 use crate::store;
 use crate::watch::record::{self, RecordWish};
 use assay_analysis::import::requests::{self, Begin, TraceDevice, TraceInfo};
@@ -84,7 +84,7 @@ pub(super) fn import_files(
     let mut failed = None;
     for text in texts {
         if let Err(failure) = import_file(system, arguments, text) {
-            failed = Some(joined_failure(failed.take(), failure));
+            add_failure(&mut failed, failure);
         }
     }
     failed.map_or(Ok(()), Err)
@@ -105,7 +105,7 @@ fn import_file(system: &dyn System, arguments: &ImportArguments, text: &Text) ->
     let findings = store::findings_at(system, &wish.directory)?;
     // A failure only removes one line from lists.
     let _ = headline::keep(system, &wish.directory, &assay_report::document::headline(&findings));
-    show(system, arguments, &findings);
+    compare::show(system, &findings, arguments.json);
     if !arguments.quiet {
         for note in &info.notes {
             output::message(&format!("{}: {note}", text.file));

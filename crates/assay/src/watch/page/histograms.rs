@@ -139,8 +139,7 @@ fn doublings(columns: &[HistogramColumn]) -> Vec<u64> {
     (low.ilog2()..=high.ilog2()).map(|power| 1 << power).collect()
 }
 
-/// Returns the range of each row in nanoseconds, upper end exclusive. All rows cover the same number of powers of two to
-/// preserve the shape: the fewest with which the rows fit.
+/// Returns the range of each row in nanoseconds, end exclusive: the same number of powers of two, the fewest that fit.
 fn row_ranges(columns: &[HistogramColumn], most_rows: usize) -> Vec<(u64, u64)> {
     let mut doublings = doublings(columns);
     if doublings.is_empty() {

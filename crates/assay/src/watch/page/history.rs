@@ -3,8 +3,8 @@
 use super::{CYAN, Page, cut};
 use crate::watch::words::{clock, rate};
 
-/// Width of a line's heading, the same as in the machine's lines.
-const HEAD: usize = 11;
+/// Width of a line's heading.
+pub(super) const HEAD: usize = 11;
 const TAIL: usize = 23;
 
 /// Returns a character for a share: a bar as high as the share, or its first decimal.

@@ -1,6 +1,6 @@
 //! The machine around the devices: CPUs, pressure, memory, temperature, programs.
 
-use super::history::{level_char, sparkline};
+use super::history::{HEAD, level_char, sparkline};
 use super::{DIM, GREEN, LineShares, Page, cut, paint};
 use crate::watch::sampler::{CpuShares, User};
 use crate::watch::words::{percent, rate};
@@ -17,8 +17,6 @@ pub(super) fn has_temperature(page: &Page<'_>) -> bool {
     let throttle_events = page.state.whole.throttle_events.value();
     throttle_events.is_some_and(|events| *events > 0) || page.state.last.sensors.value().is_some()
 }
-
-const HEAD: usize = 11;
 
 pub(super) fn processor_lines(page: &Page<'_>) -> usize {
     page.state.last.processors.value().map_or(0, |all| all.len().div_ceil(2))

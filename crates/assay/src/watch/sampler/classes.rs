@@ -27,8 +27,7 @@ impl Tracing {
     pub fn begin(system: &dyn System, disks: &[Disk]) -> Self {
         let untraced: Vec<&str> =
             disks.iter().filter_map(|disk| disk.untraced.as_deref()).collect();
-        let can_trace_none = !disks.is_empty() && untraced.len() == disks.len();
-        if can_trace_none {
+        if !disks.is_empty() && untraced.len() == disks.len() {
             return Self::Off(untraced.join("; "));
         }
         let numbers: Vec<DeviceNumber> = disks.iter().map(|disk| disk.number).collect();

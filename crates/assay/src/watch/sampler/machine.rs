@@ -4,11 +4,10 @@ use serde::Serialize;
 
 use assay_core::presence::Presence;
 use assay_core::quantity::units::show;
-use assay_machine::probes::load;
 use assay_machine::probes::memory::{Levels, MachineMemory};
 use assay_machine::probes::pressure::{Resources, WaitTime};
-use assay_machine::probes::temperature;
 use assay_machine::probes::ticks::Ticks;
+use assay_machine::probes::{load, temperature};
 use assay_machine::system::System;
 
 /// Shares of a CPU's time, 0 to 1.

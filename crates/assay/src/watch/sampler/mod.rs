@@ -23,8 +23,8 @@ pub use users::{User, Users};
 
 pub struct Sampler<'a> {
     system: &'a dyn System,
-    disks: Vec<Disk>,
-    arrays: Vec<WatchedArray>,
+    pub disks: Vec<Disk>,
+    pub arrays: Vec<WatchedArray>,
     tracing: Tracing,
     watcher: users::Watcher,
     ask_drives: bool,
@@ -35,7 +35,7 @@ pub struct Reading {
     /// Time in nanoseconds of the monotonic clock.
     at_ns: u64,
     /// Time, RFC 3339.
-    at: String,
+    pub at: String,
     counters: Vec<Presence<Counters>>,
     classes: Presence<BlockTotals>,
     means: Option<Means>,
@@ -91,14 +91,6 @@ impl<'a> Sampler<'a> {
         Self { system, disks, arrays, tracing, watcher, ask_drives: false }
     }
 
-    pub fn disks(&self) -> &[Disk] {
-        &self.disks
-    }
-
-    pub fn arrays(&self) -> &[WatchedArray] {
-        &self.arrays
-    }
-
     pub fn read(&mut self) -> Reading {
         let system = self.system;
         Reading {
@@ -116,10 +108,7 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// Calls a function with each request completed since the last call.
-    ///
-    /// # Errors
-    /// Fails like [`Tracing::requests`].
+    /// Calls a function with each request completed since the last call; fails like [`Tracing::requests`].
     pub fn requests(&mut self, each: &mut dyn FnMut(BlockRequest)) -> io::Result<()> {
         self.tracing.requests(each)
     }
@@ -130,36 +119,25 @@ impl<'a> Sampler<'a> {
     }
 
     pub fn between(&self, before: &Reading, after: &Reading) -> Span {
-        between(&self.disks, before, after)
-    }
-}
-
-impl Reading {
-    /// Returns when it was taken, RFC 3339.
-    pub fn at(&self) -> &str {
-        &self.at
-    }
-}
-
-fn between(disks: &[Disk], before: &Reading, after: &Reading) -> Span {
-    let span_ns = after.at_ns.saturating_sub(before.at_ns);
-    let increase = |before: &u64, after: &u64| after.saturating_sub(*before);
-    let unseen_beginnings = before.classes.both(&after.classes, |before, after| {
-        increase(&before.unseen_beginnings, &after.unseen_beginnings)
-    });
-    let disks = disks.iter().enumerate();
-    Span {
-        span_ns,
-        disks: disks.map(|(index, disk)| disk_span(index, disk, before, after)).collect(),
-        means: after.means,
-        unseen_beginnings: unseen_beginnings.value().copied().unwrap_or_default(),
-        notes: notes(before, after),
-        processors: machine::loads(&before.processors, &after.processors),
-        throttle_events: before.throttle_events.both(&after.throttle_events, increase),
-        pressure: machine::pressure(&before.pressure, &after.pressure, span_ns),
-        sensors: after.sensors.clone(),
-        memory: machine::memory(&before.memory, &after.memory),
-        users: after.users.clone(),
+        let span_ns = after.at_ns.saturating_sub(before.at_ns);
+        let increase = |before: &u64, after: &u64| after.saturating_sub(*before);
+        let unseen_beginnings = before.classes.both(&after.classes, |before, after| {
+            increase(&before.unseen_beginnings, &after.unseen_beginnings)
+        });
+        let disks = self.disks.iter().enumerate();
+        Span {
+            span_ns,
+            disks: disks.map(|(index, disk)| disk_span(index, disk, before, after)).collect(),
+            means: after.means,
+            unseen_beginnings: unseen_beginnings.value().copied().unwrap_or_default(),
+            notes: notes(before, after),
+            processors: machine::loads(&before.processors, &after.processors),
+            throttle_events: before.throttle_events.both(&after.throttle_events, increase),
+            pressure: machine::pressure(&before.pressure, &after.pressure, span_ns),
+            sensors: after.sensors.clone(),
+            memory: machine::memory(&before.memory, &after.memory),
+            users: after.users.clone(),
+        }
     }
 }
 

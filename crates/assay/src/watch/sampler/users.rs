@@ -9,8 +9,7 @@ use serde::Serialize;
 
 use super::Disk;
 use assay_core::quantity::units::show;
-use assay_machine::system::devices;
-use assay_machine::system::{DeviceNumber, System, sysfs};
+use assay_machine::system::{DeviceNumber, System, devices, sysfs};
 
 const MOST_NAMED: usize = 16;
 const OPEN_FILES: usize = 64;
