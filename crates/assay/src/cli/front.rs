@@ -64,8 +64,7 @@ pub(super) fn wrap<'w>(
     indent: usize,
     width: usize,
 ) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut line = first.to_owned();
+    let (mut lines, mut line) = (Vec::new(), first.to_owned());
     let mut has_word = false;
     for word in words {
         if has_word && line.chars().count() + 1 + word.chars().count() > width {

@@ -107,8 +107,7 @@ pub fn run(system: &dyn System, arguments: &ImportArguments) -> Outcome<()> {
         return requests::import_files(system, arguments, &texts);
     }
     let (baseline, margin) = (baseline(&arguments.baseline)?, margin(arguments.margin.as_deref())?);
-    let mut files = Vec::new();
-    let mut failed: Option<Failure> = None;
+    let (mut files, mut failed) = (Vec::new(), None);
     for (path, arm) in named_arms(arguments)? {
         match read_file(system, &path, arm) {
             Ok(file) => files.push(file),
@@ -132,8 +131,17 @@ pub fn run(system: &dyn System, arguments: &ImportArguments) -> Outcome<()> {
             return Err(mistake!("{option} supports only one file; import the files one by one"));
         }
     }
+    store_and_show(system, arguments, read)
+}
+
+/// Shows each study, also if it cannot be stored.
+fn store_and_show(
+    system: &dyn System,
+    arguments: &ImportArguments,
+    studies: Vec<(StoredImport, Imported)>,
+) -> Outcome<()> {
     let mut unstored = None;
-    for (mut stored, imported) in read {
+    for (mut stored, imported) in studies {
         let written = write(system, &mut stored);
         let findings = store::findings_of_import(&stored, imported);
         if let (Ok(()), Ok(results)) = (&written, identity::results_directory(system)) {

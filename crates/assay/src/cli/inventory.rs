@@ -72,9 +72,8 @@ fn graphics_words(device: &Graphics) -> String {
         Presence::Present(driver) => format!("driver {driver}"),
         Presence::Absent(reason) => reason.clone(),
     });
-    parts.extend(
-        device.memory_bytes.value().map(|bytes| format!("{} of memory", show::bytes(*bytes))),
-    );
+    let memory = device.memory_bytes.value();
+    parts.extend(memory.map(|bytes| format!("{} of memory", show::bytes(*bytes))));
     parts.extend(device.link.value().map(|link| link.name.clone()));
     let outputs = device.outputs.value().filter(|outputs| !outputs.is_empty());
     parts.extend(outputs.map(|outputs| format!("connected: {}", outputs.join(", "))));

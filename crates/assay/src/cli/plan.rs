@@ -99,9 +99,8 @@ pub fn run(system: &dyn System, arguments: &PlanArguments) -> Outcome<()> {
     let consented = permitted.consented(destroy)?;
     let quick = arguments.of_study.quick();
     let study = vm::in_machines(study, arguments.of_study.names_places())?;
-    arguments
-        .of_fleet
-        .refuse_with_others(&[(study.makes_machines(), "a study in virtual machines")])?;
+    let in_machines = [(study.makes_machines(), "a study in virtual machines")];
+    arguments.of_fleet.refuse_with_others(&in_machines)?;
     let targets = if study.makes_machines() { vec![".".to_owned()] } else { targets };
     let host = arguments.of_fleet.own_host(system, study.hosts)?;
     let seen = match &host {

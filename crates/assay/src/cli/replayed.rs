@@ -1,7 +1,5 @@
 //! Work that replays a recording: finds the recording before planning.
 
-use std::path::PathBuf;
-
 use crate::store;
 use assay_core::failure::Outcome;
 use assay_core::quantity::Bytes;
@@ -36,7 +34,7 @@ fn find(system: &dyn System, work: &mut replay::ReplaySpec) -> Outcome<()> {
     let trace = &work.trace;
     let directory = store::find(system, Some(trace))?;
     let parent = directory.parent();
-    let is_parent = |results: &PathBuf| {
+    let is_parent = |results: &std::path::PathBuf| {
         parent == Some(&**results) || system.canonical(results).ok().as_deref() == parent
     };
     // A study names no recording at another path, which could change.

@@ -186,8 +186,8 @@ pub fn resume(
 }
 
 pub fn conclude(system: &dyn System, ran: Unended, how: Printing) -> Outcome<()> {
-    end(system, ran, |findings, is_kept| {
-        tell(system, findings, is_kept, how);
+    end(system, ran, |findings, is_stored| {
+        print_result(system, findings, is_stored, how);
         Ok(())
     })
 }
@@ -220,7 +220,7 @@ pub fn end(
         // Among equally severe problems, reports lost trials last, because that message names the stored result.
         problems.splice(0..0, of_findings.into_iter().flatten());
     }
-    gravest(problems).map_err(|failure| failure.blind_by(inconclusive_code))
+    report_problems(problems).map_err(|failure| failure.blind_by(inconclusive_code))
 }
 
 /// Fails if a trial read data that differs from the data written (exit code 1).
@@ -247,8 +247,8 @@ fn unanswered(findings: &Findings) -> Option<Failure> {
 }
 
 /// Returns the most severe failure, and prints the others before it.
-pub fn gravest(mut problems: Vec<Failure>) -> Outcome<()> {
-    problems.sort_by_key(|failure| gravity(failure.kind));
+pub fn report_problems(mut problems: Vec<Failure>) -> Outcome<()> {
+    problems.sort_by_key(|failure| severity(failure.kind));
     let Some(worst) = problems.pop() else { return Ok(()) };
     for other in &problems {
         output::message(&other.message);
@@ -258,7 +258,7 @@ pub fn gravest(mut problems: Vec<Failure>) -> Outcome<()> {
 
 /// Returns the severity: an unrestored machine precedes an incomplete study; a failed gate is certain even with lost
 /// trials.
-pub(super) const fn gravity(kind: Kind) -> u8 {
+pub(super) const fn severity(kind: Kind) -> u8 {
     match kind {
         Kind::Needless | Kind::Partial | Kind::Blind(_) => 0,
         Kind::Mistake => 1,
@@ -281,7 +281,7 @@ fn problems(finished: &mut Finished) -> Vec<Failure> {
     [lost, ending, unrestored].into_iter().flatten().collect()
 }
 
-pub fn tell(system: &dyn System, findings: &Findings, is_kept: bool, how: Printing) {
+pub fn print_result(system: &dyn System, findings: &Findings, is_stored: bool, how: Printing) {
     if how.json {
         output::document(&assay_report::json(findings));
         return;
@@ -291,7 +291,7 @@ pub fn tell(system: &dyn System, findings: &Findings, is_kept: bool, how: Printi
         return;
     }
     output::result(system, findings, Detail::Usual);
-    if is_kept && !how.quiet {
+    if is_stored && !how.quiet {
         output::message(&format!(
             "stored as {}; to show this result: assay show",
             findings.study.id
@@ -564,8 +564,8 @@ mod tests {
     }
 
     fn code_and_words(mut finished: Finished) -> (u8, String) {
-        let gravest = gravest(problems(&mut finished)).err();
-        gravest.map_or((0, String::new()), |it| (it.kind.exit_code(), it.message))
+        let report_problems = report_problems(problems(&mut finished)).err();
+        report_problems.map_or((0, String::new()), |it| (it.kind.exit_code(), it.message))
     }
 
     #[test]
@@ -667,7 +667,7 @@ mod tests {
             [Failure::partial("lost"), Failure::gate("worse"), Failure::not_restored("left")];
         let code = |problems: &[&Failure]| {
             let problems = problems.iter().map(|one| (*one).clone()).collect();
-            gravest(problems).map_or_else(|failure| failure.kind.exit_code(), |()| 0)
+            report_problems(problems).map_or_else(|failure| failure.kind.exit_code(), |()| 0)
         };
         assert_eq!(code(&[]), 0);
         assert_eq!(code(&[&lost]), 5);

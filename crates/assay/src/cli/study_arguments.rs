@@ -325,7 +325,7 @@ impl StudyArguments {
         }
         study.replicates = self.replicates.unwrap_or(study.replicates);
         study.seed = self.seed.or(study.seed);
-        self.gate.put(&mut study)?;
+        self.gate.apply_to(&mut study)?;
         if let Some(key) = keys.iter().find(|key| key.key.starts_with("gate."))
             && study.gate.is_none()
             && key.key != "gate.max_regression"

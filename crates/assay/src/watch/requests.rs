@@ -80,8 +80,7 @@ impl<'s> Recording<'s> {
         let increase = self.before.increase(self.system);
         self.write_completed(sampler);
         let span_ns = self.system.monotonic_ns().saturating_sub(self.begun_ns);
-        let mut after_truncation = 0;
-        let mut reasons = Vec::new();
+        let (mut after_truncation, mut reasons) = (0, Vec::new());
         if let Some(truncation) = self.truncation.take() {
             after_truncation = truncation.missing;
             reasons.push(truncation.reason);

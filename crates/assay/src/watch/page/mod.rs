@@ -221,8 +221,7 @@ fn cut(text: &str, columns: usize) -> String {
 /// Cuts a line at the terminal's width, without breaking an escape sequence.
 fn clip(line: &str, columns: usize) -> String {
     let mut clipped = String::new();
-    let mut used = 0;
-    let mut is_escape = false;
+    let (mut used, mut is_escape) = (0, false);
     for character in line.chars() {
         if character == '\x1b' {
             is_escape = true;
