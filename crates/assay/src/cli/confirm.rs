@@ -188,7 +188,7 @@ fn confirming_study(stored: Stored, best: &Best, asked: &Confirmation<'_>) -> St
     // The trials compare the winner with the baseline; they test no gate.
     study.gate = None;
     study.aa_control = Some(false);
-    study.baseline = baseline.clone();
+    study.baseline.clone_from(&baseline);
     study.configurations = vec![baseline, arm];
     // Exclusions do not apply to two settings.
     study.exclude.clear();

@@ -64,15 +64,12 @@ fn texts(matches: &ArgMatches, name: &str) -> Vec<String> {
 }
 
 fn describe(study: &Study) -> String {
-    let mut text = format!("{}\n\nWorkloads:", study.title);
-    for workload in &study.workload {
-        text += &format!("\n  {}: {}", workload.name, workload.words());
-    }
+    let mut lines = vec![study.title.clone(), String::new(), "Workloads:".to_owned()];
+    lines.extend(study.workload.iter().map(|work| format!("  {}: {}", work.name, work.words())));
     if !study.factors.is_empty() {
-        text += "\n\nFactors (--set changes the levels):";
+        lines.push("\nFactors (--set changes the levels):".to_owned());
     }
-    for (name, levels) in &study.factors {
-        text += &format!("\n  {name} = {}", levels.join(", "));
-    }
-    text
+    let factors = study.factors.iter();
+    lines.extend(factors.map(|(name, levels)| format!("  {name} = {}", levels.join(", "))));
+    lines.join("\n")
 }

@@ -115,9 +115,8 @@ fn report_text(report: &VerifyReport, is_markdown: bool) -> String {
     lines.extend(verified.first.iter().map(words::example));
     lines.extend(report.unverified.iter().map(|reason| format!("unknown: {reason}")));
     let mut text = if is_markdown { format!("**{head}**\n\n") } else { format!("{head}\n") };
-    for line in lines {
-        text += &format!("{}{line}\n", if is_markdown { "- " } else { "  " });
-    }
+    let mark = if is_markdown { "- " } else { "  " };
+    text.extend(lines.iter().map(|line| format!("{mark}{line}\n")));
     text
 }
 

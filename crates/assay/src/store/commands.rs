@@ -78,9 +78,7 @@ pub fn for_plan(
 
 fn manual_command(workload: &PlannedWorkload, survey: &Survey, path: &str) -> ManualCommand {
     let mut name = workload.name.clone();
-    for (factor, level) in &workload.arm {
-        name += &format!("-{factor}-{level}");
-    }
+    name.extend(workload.arm.iter().map(|(factor, level)| format!("-{factor}-{level}")));
     workload.work.by_hand(&ManualRun {
         name: &name,
         area: survey.area,
