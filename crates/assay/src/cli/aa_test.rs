@@ -50,10 +50,10 @@ pub fn run(system: &dyn System, arguments: AaTestArguments) -> Outcome<()> {
     if !(2..=26).contains(&arguments.copies) {
         return Err(mistake!("--copies {}: use 2 to 26", arguments.copies));
     }
-    if !(3..=1000).contains(&arguments.replicates) {
+    let replicates = arguments.replicates;
+    if !(3..=1000).contains(&replicates) {
         return Err(mistake!(
-            "--replicates {}: use 3 to 1000; fewer give no confidence interval",
-            arguments.replicates
+            "--replicates {replicates}: use 3 to 1000; fewer give no confidence interval"
         ));
     }
     let study = with_copies(studies::load(system, &arguments.study)?, &arguments);

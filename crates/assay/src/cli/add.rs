@@ -6,11 +6,11 @@ use crate::store::{self, parcel};
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::{System, identity};
 
-/// Adds each file separately, and prints its ID and how it was added.
-pub fn bring(
+/// Adds each file separately; `print` gets its ID and how it was added. Fails with the messages of all failures.
+pub fn add_files(
     system: &dyn System,
     files: &[PathBuf],
-    mut tell: impl FnMut(&str, &Path, &str) -> Outcome<()>,
+    mut print: impl FnMut(&str, &Path, &str) -> Outcome<()>,
 ) -> Outcome<()> {
     let mut failed: Vec<Failure> = Vec::new();
     for file in files {
@@ -24,18 +24,11 @@ pub fn bring(
                 }
                 "added as foreign"
             };
-            tell(&added.id, file, how)
+            print(&added.id, file, how)
         });
-        match added {
-            Ok(()) => {}
-            Err(failure) => failed.push(failure),
-        }
+        failed.extend(added.err());
     }
-    match failed.as_slice() {
-        [] => Ok(()),
-        several => {
-            let messages: Vec<&str> = several.iter().map(|it| it.message.as_str()).collect();
-            Err(Failure { kind: several[0].kind, message: messages.join("\n") })
-        }
-    }
+    let Some(first) = failed.first() else { return Ok(()) };
+    let messages: Vec<&str> = failed.iter().map(|failure| failure.message.as_str()).collect();
+    Err(Failure { kind: first.kind, message: messages.join("\n") })
 }

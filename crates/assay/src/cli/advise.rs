@@ -61,9 +61,8 @@ pub fn run(system: &dyn System, arguments: &AdviseArguments) -> Outcome<()> {
 
 /// Adds a suggestion if the word resembles a subcommand.
 fn with_suggestion(failure: Failure, word: Option<&str>) -> Failure {
-    let meant = word.and_then(|word| words::did_you_mean(word, &["confirm", "apply", "undo"]));
-    match meant {
-        Some(meant) => Failure { message: format!("{}; {meant}", failure.message), ..failure },
+    match word.and_then(|word| words::did_you_mean(word, &["confirm", "apply", "undo"])) {
+        Some(hint) => Failure { message: format!("{}; {hint}", failure.message), ..failure },
         None => failure,
     }
 }
@@ -74,11 +73,9 @@ fn advise(system: &dyn System, arguments: &AdviseArguments) -> Outcome<()> {
     let findings = store::findings_at(system, &directory)?;
     let is_import = imported::is_one(system, &directory);
     let stored = (!is_import).then(|| bundle::read(system, &directory)).transpose()?;
-    let entries: Vec<AdviceEntry<'_>> = findings
-        .advice
-        .iter()
-        .map(|advice| entry(system, stored.as_ref(), &findings, advice))
-        .collect();
+    let advice = findings.advice.iter();
+    let entries: Vec<AdviceEntry<'_>> =
+        advice.map(|advice| entry(system, stored.as_ref(), &findings, advice)).collect();
     if arguments.json {
         output::json(&advised::AdviceDocument {
             format: "assay-advice/1",
@@ -92,7 +89,9 @@ fn advise(system: &dyn System, arguments: &AdviseArguments) -> Outcome<()> {
     for entry in &entries {
         entry.write_to(&mut text, &findings);
     }
-    if let (true, Some(race)) = (text.is_empty(), &findings.race) {
+    if let Some(race) = &findings.race
+        && text.is_empty()
+    {
         text = format!("{}\n", race.text);
     }
     if text.is_empty() {
@@ -102,15 +101,11 @@ fn advise(system: &dyn System, arguments: &AdviseArguments) -> Outcome<()> {
             "no advice from {id}: {reason}; see all comparisons with assay show --full {id}\n"
         );
         // Answers the questions of a grid, too.
-        text.extend(conclusions(&findings).map(|conclusion| format!("{conclusion}\n")));
+        let conclusions = findings.summary.iter().filter(|it| it.role == SentenceRole::Conclusion);
+        text.extend(conclusions.map(|sentence| format!("{}\n", sentence.text)));
     }
     output::text(&text);
     Ok(())
-}
-
-fn conclusions(findings: &Findings) -> impl Iterator<Item = &String> {
-    let conclusions = findings.summary.iter().filter(|it| it.role == SentenceRole::Conclusion);
-    conclusions.map(|sentence| &sentence.text)
 }
 
 struct AdviceEntry<'a> {
@@ -205,19 +200,17 @@ pub fn propose(system: &dyn System, stored: &Stored, best: &Comparison) -> Outco
 
 impl AdviceEntry<'_> {
     fn advised(&self) -> advised::Advised<'_> {
-        let comparisons = self.comparisons.iter();
-        let comparisons = comparisons.map(|(one, standing)| advised::Compared {
-            trust: standing.trust,
-            virtual_device: standing.is_lent,
-            reasons: &standing.reasons,
-            comparison: one,
-        });
+        let mut comparisons = Vec::new();
+        for (comparison, PairTrust { trust, is_lent, reasons }) in &self.comparisons {
+            let (trust, virtual_device) = (*trust, *is_lent);
+            comparisons.push(advised::Compared { trust, virtual_device, reasons, comparison });
+        }
         advised::Advised {
             kind: self.advice.kind,
             status: self.advice.status,
             text: &self.advice.text,
             lines: &self.advice.lines,
-            comparisons: comparisons.collect(),
+            comparisons,
             effects: &self.effects,
             permanent: self.permanent.as_ref().map(|proposal| match proposal {
                 Ok(proposal) => advised::PermanentAdvice::Possible(advised::proposed(proposal)),
@@ -244,18 +237,16 @@ impl AdviceEntry<'_> {
             Some(Ok(proposal)) => {
                 text.push_str(&proposal_text(proposal));
                 let id = &findings.study.id;
-                let _ = match self.advice.status {
-                    _ if proposal.settings.is_empty() && proposal.files.is_empty() => Ok(()),
+                let next = match self.advice.status {
+                    _ if proposal.settings.is_empty() && proposal.files.is_empty() => return,
                     AdviceStatus::Confirmed => {
-                        writeln!(text, "  to apply permanently: assay advise apply {id}")
+                        format!("to apply permanently: assay advise apply {id}")
                     }
-                    AdviceStatus::Candidate => {
-                        writeln!(
-                            text,
-                            "  next: assay advise confirm {id}, then assay advise apply with the new result ID"
-                        )
-                    }
+                    AdviceStatus::Candidate => format!(
+                        "next: assay advise confirm {id}, then assay advise apply with the new result ID"
+                    ),
                 };
+                let _ = writeln!(text, "  {next}");
             }
             Some(Err(failure)) => {
                 let _ = writeln!(text, "  cannot apply permanently here: {}", failure.message);
@@ -299,6 +290,7 @@ pub fn confirmed<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<
              assay advise confirm {id}, then apply the new result"
         ));
     }
+    // A trade-off needs the user's choice of a workload.
     let is_wanted = |advice: &&Advice| match advice.kind {
         AdviceKind::Use => true,
         AdviceKind::TradeOff => workload.is_some(),

@@ -74,18 +74,12 @@ struct AdvisedManual<'a> {
 }
 
 pub fn proposed(proposal: &Proposal) -> Proposed<'_> {
-    let files = proposal.files.iter().map(|(path, text)| File { path, text });
-    let settings = proposal.settings.iter();
-    let settings = settings.map(|(setting, now)| AdvisedSetting {
-        path: &setting.path,
-        value: &setting.value,
-        now,
-    });
-    let by_hand = proposal.by_hand.iter().map(|(line, why)| AdvisedManual { line, why });
-    Proposed {
-        files: files.collect(),
-        settings: settings.collect(),
-        manual: by_hand.collect(),
-        unmeasured: &proposal.unmeasured,
+    let mut settings = Vec::new();
+    for (setting, now) in &proposal.settings {
+        settings.push(AdvisedSetting { path: &setting.path, value: &setting.value, now });
     }
+    let files = proposal.files.iter().map(|(path, text)| File { path, text });
+    let manual = proposal.by_hand.iter().map(|(line, why)| AdvisedManual { line, why });
+    let (files, manual) = (files.collect(), manual.collect());
+    Proposed { files, settings, manual, unmeasured: &proposal.unmeasured }
 }

@@ -50,38 +50,40 @@ impl ByPlace {
         margin: Option<f64>,
         days: Option<Days>,
     ) -> Outcome<Findings> {
-        let mut brought =
-            words.iter().map(|word| store::brought(system, word)).collect::<Outcome<Vec<_>>>()?;
+        let results = words.iter().map(|word| store::find_labeled(system, word));
+        let mut results = results.collect::<Outcome<Vec<_>>>()?;
         for label in &self.platform {
-            set_label(words, &mut brought, label)?;
+            set_label(words, &mut results, label)?;
         }
         let published = self.published.as_deref().map(beside);
-        let found: Vec<Findings> = brought.iter().map(|it| it.findings.clone()).collect();
-        let days = days.unwrap_or_else(|| store::days::apart(system, &found));
-        let question = PlatformQuery {
-            days,
+        let found: Vec<Findings> = results.iter().map(|it| it.findings.clone()).collect();
+        let query = PlatformQuery {
+            days: days.unwrap_or_else(|| store::days::variation(system, &found)),
             baseline: self.baseline.clone(),
             margin,
             beside: published.transpose()?.into_iter().collect(),
         };
-        places::by_place(&brought, question)
+        places::by_place(&results, query)
     }
 }
 
-/// Names the platform of one result by `ID=NAME`.
-fn set_label(words: &[String], brought: &mut [LabeledResult], label: &str) -> Outcome<()> {
+/// Names the platform of one result by `ID=NAME`; `words` are the results as typed.
+fn set_label(words: &[String], results: &mut [LabeledResult], label: &str) -> Outcome<()> {
     let mistake = |reason: &str| mistake!("--platform {label}: {reason}");
     // IDs contain no `=`; names may.
-    let parts = label.split_once('=').map(|(id, name)| (id.trim(), name.trim()));
-    let (id, name) = parts
-        .filter(|(id, name)| !id.is_empty() && !name.is_empty())
-        .ok_or_else(|| mistake("use ID=NAME, such as 20261120-1031=\"KVM guest\""))?;
-    let is_meant = |index: &usize| {
-        words[*index] == id || store::is_short_for(id, &brought[*index].findings.study.id)
-    };
-    let matches: Vec<usize> = (0..words.len()).filter(is_meant).collect();
-    match matches.as_slice() {
-        [index] => brought[*index].label = Some(name.to_owned()),
+    let (id, name) = label.split_once('=').unwrap_or_default();
+    let (id, name) = (id.trim(), name.trim());
+    if id.is_empty() || name.is_empty() {
+        return Err(mistake("use ID=NAME, such as 20261120-1031=\"KVM guest\""));
+    }
+    let mut matching: Vec<&mut LabeledResult> = Vec::new();
+    for (word, result) in words.iter().zip(results) {
+        if word == id || store::is_short_for(id, &result.findings.study.id) {
+            matching.push(result);
+        }
+    }
+    match matching.as_mut_slice() {
+        [result] => result.label = Some(name.to_owned()),
         [] => return Err(mistake("no compared result has this ID")),
         _ => return Err(mistake("several results match this ID; use more of the ID")),
     }

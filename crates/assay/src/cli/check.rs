@@ -104,8 +104,8 @@ pub fn run(system: &dyn System, arguments: CheckArguments) -> Outcome<()> {
         ));
     }
     // A budget would end before the replicates that a bound needs; a pilot chooses shorter trials instead.
-    let quick = arguments.quick && arguments.of_check.fit.is_some();
-    let quick = quick.then_some(Quick { replicates: None });
+    let needs_pilot = arguments.quick && arguments.of_check.fit.is_some();
+    let quick = needs_pilot.then_some(Quick { replicates: None });
     let study = study(system, &arguments)?;
     let targets =
         if arguments.targets.is_empty() { vec![".".to_owned()] } else { arguments.targets };
@@ -128,13 +128,13 @@ pub(super) fn set_replicates(study: &mut Study, targets: usize) {
 
 fn study(system: &dyn System, arguments: &CheckArguments) -> Outcome<Study> {
     let mut study = arguments.of_check.study(system)?;
-    let is_fit = arguments.of_check.fit.is_some();
-    if arguments.quick && is_fit {
+    let has_bounds = arguments.of_check.fit.is_some();
+    if arguments.quick && has_bounds {
         study = study.quick();
     }
-    let quick = (arguments.quick && !is_fit).then(|| QUICK_BUDGET.to_owned());
-    if let Some(text) = arguments.budget.clone().or(quick) {
-        study.budget = Some(study_arguments::budget(&text)?);
+    let quick_budget = (arguments.quick && !has_bounds).then_some(QUICK_BUDGET);
+    if let Some(text) = arguments.budget.as_deref().or(quick_budget) {
+        study.budget = Some(study_arguments::budget(text)?);
     }
     set_replicates(&mut study, arguments.targets.len());
     study.seed = arguments.seed.or(study.seed);
@@ -148,12 +148,8 @@ fn study(system: &dyn System, arguments: &CheckArguments) -> Outcome<Study> {
 fn mixed(text: &str) -> Outcome<Workload> {
     let mix: Mix = text.parse().map_err(|error| mistake!("--mix: {error}"))?;
     let io = io::IoSpec { mix, queue_depth: 32, ..io::IoSpec::default() };
-    Ok(Workload {
-        name: "random-mixed-q32".to_owned(),
-        work: io.into(),
-        background: None,
-        optional: false,
-    })
+    let name = "random-mixed-q32".to_owned();
+    Ok(Workload { name, work: io.into(), background: None, optional: false })
 }
 
 fn area(text: &str) -> Outcome<Bytes> {

@@ -9,10 +9,8 @@ use super::{running, studies};
 use assay_core::failure::{Failure, Outcome};
 use assay_study::file::{Order, Study, presets};
 use assay_study::findings::OfKinds;
-use assay_workloads::check_option::{
-    self, CheckOption, OptionExample, OptionGate, Values, by_option,
-};
-use assay_workloads::{KindEntry, WorkFacts};
+use assay_workloads::KindEntry;
+use assay_workloads::check_option::{self, CheckOption, OptionExample, Values, by_option};
 
 /// Options that apply only to the speed study.
 const OF_SPEED: [&str; 3] = ["quick", "mix", "for"];
@@ -44,11 +42,12 @@ const LAST: OptionExample =
 pub(super) fn examples() -> String {
     let of_kinds = by_option().flat_map(|(_, option)| option.examples);
     let all = FIRST.iter().chain(of_kinds).chain([&LAST]);
-    std::iter::once("Examples:".to_owned()).chain(all.map(shown)).collect::<Vec<_>>().join("\n")
+    let lines = std::iter::once("Examples:".to_owned()).chain(all.map(example_lines));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Formats an example; a long command puts its description on the next line.
-fn shown(OptionExample { line, does }: &OptionExample) -> String {
+fn example_lines(OptionExample { line, does }: &OptionExample) -> String {
     if line.len() < LINE_COLUMNS {
         return format!("{MARGIN}{line:LINE_COLUMNS$}{does}");
     }
@@ -68,7 +67,7 @@ struct GivenOption {
 
 impl Args for KindOptions {
     fn augment_args(command: Command) -> Command {
-        by_option().fold(command, |command, (kind, option)| command.arg(arg(kind, option)))
+        command.args(by_option().map(|(kind, option)| clap_argument(kind, option)))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -76,7 +75,7 @@ impl Args for KindOptions {
     }
 }
 
-fn arg(kind: &KindEntry, option: &CheckOption) -> Arg {
+fn clap_argument(kind: &KindEntry, option: &CheckOption) -> Arg {
     let name = kind.about.name;
     let arg = Arg::new(name).long(name).help(option.help).conflicts_with_all(OF_SPEED);
     match &option.values {
@@ -92,7 +91,8 @@ fn arg(kind: &KindEntry, option: &CheckOption) -> Arg {
 
 impl FromArgMatches for KindOptions {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        Ok(Self(by_option().filter_map(|(kind, option)| given(kind, option, matches)).collect()))
+        let given = by_option().filter_map(|(kind, option)| given_option(kind, option, matches));
+        Ok(Self(given.collect()))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -101,18 +101,18 @@ impl FromArgMatches for KindOptions {
     }
 }
 
-fn given(
+/// Returns an option with its value; `None` if the line does not contain it.
+fn given_option(
     kind: &'static KindEntry,
     option: &'static CheckOption,
     matches: &ArgMatches,
 ) -> Option<GivenOption> {
     let name = kind.about.name;
-    let value = match option.values {
-        None if matches.get_flag(name) => None,
-        None => return None,
-        Some(_) => Some(matches.get_one::<String>(name)?.clone()),
-    };
-    Some(GivenOption { kind, option, value })
+    if option.values.is_some() {
+        let value = Some(matches.get_one::<String>(name)?.clone());
+        return Some(GivenOption { kind, option, value });
+    }
+    matches.get_flag(name).then_some(GivenOption { kind, option, value: None })
 }
 
 impl KindOptions {
@@ -152,15 +152,15 @@ impl GivenOption {
         let name = self.kind.about.name;
         let mut study = studies::preset(name)?;
         if let (Some(values), Some(value)) = (&self.option.values, &self.value) {
-            set(values, value, &mut study)
-                .map_err(|hint| mistake!("--{name}={value}: use {hint}"))?;
+            apply_value(values, value, &mut study)
+                .map_err(|valid| mistake!("--{name}={value}: use {valid}"))?;
         }
         Ok(study)
     }
 }
 
 /// Applies a value to the study; fails with the list of valid values.
-fn set(values: &Values, value: &str, study: &mut Study) -> Result<(), String> {
+fn apply_value(values: &Values, value: &str, study: &mut Study) -> Result<(), String> {
     if !values.all().any(|known| known == value) {
         return Err(values.all().collect::<Vec<_>>().join(" or "));
     }
@@ -170,18 +170,19 @@ fn set(values: &Values, value: &str, study: &mut Study) -> Result<(), String> {
 
 /// Returns the most severe failure among the findings. `only` is the target if just one was given.
 pub(super) fn gate(work: &OfKinds, only: &str) -> Option<Failure> {
-    let target_of = |facts: &WorkFacts| {
-        let target = facts.subject().arm.get("target").cloned();
-        target.unwrap_or_else(|| only.to_owned())
-    };
-    let failure = |gate: &OptionGate| {
+    let mut failures = Vec::new();
+    for gate in by_option().flat_map(|(_, option)| option.gates) {
         let met = work.all().filter(|facts| (gate.is_met)(facts));
-        let mut names: Vec<String> = met.map(target_of).collect();
-        names.dedup();
-        (!names.is_empty()).then(|| (gate.failure)(&names.join(", ")))
-    };
-    let gates = by_option().flat_map(|(_, option)| option.gates);
-    gates.filter_map(failure).min_by_key(|failure| Reverse(running::gravity(failure.kind)))
+        let targets = met.map(|facts| facts.subject().arm.get("target").cloned());
+        let mut targets: Vec<String> =
+            targets.map(|target| target.unwrap_or_else(|| only.to_owned())).collect();
+        targets.dedup();
+        if !targets.is_empty() {
+            failures.push((gate.failure)(&targets.join(", ")));
+        }
+    }
+    // The first of equally severe ones.
+    failures.into_iter().min_by_key(|failure| Reverse(running::severity(failure.kind)))
 }
 
 #[cfg(test)]
@@ -283,7 +284,7 @@ mod tests {
             assert!(line.starts_with(MARGIN) && !line.ends_with(' '), "{line:?}");
         }
         for (_, option) in by_option() {
-            assert!(option.examples.iter().all(|one| text.contains(&shown(one))));
+            assert!(option.examples.iter().all(|one| text.contains(&example_lines(one))));
         }
     }
 }

@@ -51,7 +51,7 @@ pub fn run(system: &dyn System, arguments: &CollectionArguments) -> Outcome<()> 
     }
 }
 
-fn tell_refused(index: &Index) {
+fn print_refused(index: &Index) {
     for (file, why) in &index.refused {
         output::message(&format!("skipped {file}: {why}"));
     }

@@ -1,7 +1,5 @@
 //! A study of commands given on the command line, without a study file.
 
-use std::collections::BTreeMap;
-
 use clap::Args;
 use serde_json::{Map, Value, json};
 
@@ -90,8 +88,11 @@ impl CommandArguments {
         if self.levels_of_revisions().contains(&text) {
             return Some((REVISION.to_owned(), text.to_owned()));
         }
-        let is_one = |index: &usize| self.lines[*index] == text || self.level(*index) == text;
-        let index = (0..self.lines.len()).find(is_one).filter(|_| self.lines.len() > 1)?;
+        if self.lines.len() < 2 {
+            return None;
+        }
+        let is_named = |index: &usize| self.lines[*index] == text || self.level(*index) == text;
+        let index = (0..self.lines.len()).find(is_named)?;
         Some((COMMAND.to_owned(), self.level(index).to_owned()))
     }
 
@@ -109,12 +110,15 @@ impl CommandArguments {
         (0..self.lines.len()).map(|index| self.level(index)).collect()
     }
 
+    /// Returns the study of the commands; with `has_check`, of acknowledged writes that must survive a power loss.
     pub fn study(&self, has_check: bool) -> Outcome<Study> {
         if has_check {
             return self.crash_study();
         }
-        if let Some(line) = self.repeated_line() {
-            return Err(mistake!("--command '{line}' is given twice; remove one"));
+        for (index, line) in self.lines.iter().enumerate() {
+            if self.lines[..index].contains(line) {
+                return Err(mistake!("--command '{line}' is given twice; remove one"));
+            }
         }
         self.check_names()?;
         let mut factors = self.factors()?;
@@ -154,36 +158,37 @@ impl CommandArguments {
         }))
     }
 
-    /// Returns the typed options with the keys that they set.
+    /// Returns the options as typed, each with the path of the key that it sets, for messages about that key.
     pub fn typed(&self) -> Vec<TypedWords> {
-        let path = |index: usize| match self.lines.len() {
-            1 => "workload/*/*/run".to_owned(),
-            _ => format!("factors/{COMMAND}/{index}"),
-        };
-        let lines = self.lines.iter().enumerate();
-        let lines =
-            lines.map(|(index, line)| TypedWords::new(format!("--command '{line}'"), path(index)));
-        let levels = self.levels.chunks_exact(2).map(|pair| {
-            TypedWords::new(format!("-L {} {}", pair[0], pair[1]), format!("factors/{}", pair[0]))
-        });
+        let mut typed = Vec::new();
+        let mut add = |words: String, path: String| typed.push(TypedWords::new(words, path));
+        for (index, line) in self.lines.iter().enumerate() {
+            let is_only = self.lines.len() == 1;
+            let level = format!("factors/{COMMAND}/{index}");
+            let path = if is_only { "workload/*/*/run".to_owned() } else { level };
+            add(format!("--command '{line}'"), path);
+        }
+        for pair in self.levels.chunks_exact(2) {
+            add(format!("-L {} {}", pair[0], pair[1]), format!("factors/{}", pair[0]));
+        }
         let options = [
             ("prepare", &self.prepare),
             ("conclude", &self.conclude),
             ("setup", &self.setup),
             ("build", &self.build),
         ];
-        let options = options.into_iter().filter_map(|(name, text)| {
-            let words = format!("--{name} '{}'", text.as_ref()?);
-            Some(TypedWords::new(words, format!("workload/*/command/{name}")))
-        });
-        let reads = self.reads.iter().enumerate().map(|(index, text)| {
-            let path = format!("workload/*/command/parse/{index}");
-            TypedWords::new(format!("--parse '{text}'"), path)
-        });
-        let revisions = self.revisions.as_ref();
-        let revisions = revisions
-            .map(|text| TypedWords::new(format!("--rev {text}"), format!("factors/{REVISION}")));
-        lines.chain(levels).chain(options).chain(reads).chain(revisions).collect()
+        for (name, line) in options {
+            if let Some(line) = line {
+                add(format!("--{name} '{line}'"), format!("workload/*/command/{name}"));
+            }
+        }
+        for (index, text) in self.reads.iter().enumerate() {
+            add(format!("--parse '{text}'"), format!("workload/*/command/parse/{index}"));
+        }
+        if let Some(text) = &self.revisions {
+            add(format!("--rev {text}"), format!("factors/{REVISION}"));
+        }
+        typed
     }
 
     fn title(&self) -> String {
@@ -192,11 +197,12 @@ impl CommandArguments {
             let best = if self.reads.is_empty() { "is fastest" } else { "is best" };
             return format!("Which of {revisions} revisions {best}: {}", self.lines[0]);
         }
-        match (self.lines.as_slice(), self.reads.is_empty()) {
-            ([one], true) => format!("How long does this command take: {one}"),
-            ([one], false) => format!("What does this command report: {one}"),
-            (several, true) => format!("Which of {} commands is fastest?", several.len()),
-            (several, false) => format!("Which of {} commands is best?", several.len()),
+        let is_timed = self.reads.is_empty();
+        match self.lines.as_slice() {
+            [one] if is_timed => format!("How long does this command take: {one}"),
+            [one] => format!("What does this command report: {one}"),
+            several if is_timed => format!("Which of {} commands is fastest?", several.len()),
+            several => format!("Which of {} commands is best?", several.len()),
         }
     }
 
@@ -222,38 +228,27 @@ impl CommandArguments {
         Ok(())
     }
 
-    fn named_lines(&self) -> BTreeMap<String, String> {
-        self.names.iter().cloned().zip(self.lines.iter().cloned()).collect()
-    }
-
-    fn parse_specs(&self) -> Outcome<Vec<ParseSpec>> {
-        let reading = |text: &String| -> Outcome<ParseSpec> {
-            text.parse().map_err(|error| mistake!("--parse: {error}"))
-        };
-        self.reads.iter().map(reading).collect()
-    }
-
     fn work(&self) -> Outcome<command::CommandSpec> {
         let run = match self.lines.as_slice() {
             [one] => one.as_str(),
+            // The factor sets the line.
             _ => "",
         };
+        let mut parse: Vec<ParseSpec> = Vec::new();
+        for text in &self.reads {
+            parse.push(text.parse().map_err(|error| mistake!("--parse: {error}"))?);
+        }
         Ok(command::CommandSpec {
             setup: self.setup.clone(),
             build: self.build.clone(),
-            commands: self.named_lines(),
+            commands: self.names.iter().cloned().zip(self.lines.iter().cloned()).collect(),
             // The repository of the current directory, unless the line names another one.
             repository: self.revisions.as_ref().map(|_| ".".to_owned()),
-            parse: self.parse_specs()?,
+            parse,
             prepare: self.prepare.clone(),
             conclude: self.conclude.clone(),
             ..command::CommandSpec::new(run)
         })
-    }
-
-    fn repeated_line(&self) -> Option<&String> {
-        let mut lines = self.lines.iter().enumerate();
-        lines.find(|(index, line)| self.lines[..*index].contains(line)).map(|(_, line)| line)
     }
 
     fn factors(&self) -> Outcome<Map<String, Value>> {

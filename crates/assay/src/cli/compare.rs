@@ -17,9 +17,8 @@ use assay_core::quantity::Percent;
 use assay_machine::system::System;
 use assay_report::document::Detail;
 use assay_study::file::{StopRule, Study};
-use assay_study::findings::Check;
-use assay_study::findings::Findings;
 use assay_study::findings::gate::GateAnswer;
+use assay_study::findings::{Check, Findings};
 use assay_workloads::metrics;
 
 /// Compare results from different days or machines
@@ -78,8 +77,8 @@ impl Gating {
         let Some(allowed) = read_share("--gate", self.gate.as_deref())? else { return Ok(None) };
         let metric = self.metric.as_deref().map(metrics::full);
         let gate = GateRequest { days, metric, ..GateRequest::new(allowed) };
-        let sees = read_share("--must-detect", self.must_detect.as_deref())?;
-        Ok(Some(GateRequest { must_detect: sees.unwrap_or(gate.must_detect), ..gate }))
+        let must_detect = read_share("--must-detect", self.must_detect.as_deref())?;
+        Ok(Some(GateRequest { must_detect: must_detect.unwrap_or(gate.must_detect), ..gate }))
     }
 
     fn check_metric<'a>(&self, results: impl Iterator<Item = &'a Findings>) -> Outcome<()> {
@@ -110,9 +109,9 @@ pub struct Against {
 impl Against {
     /// Takes the gate of the command line if an earlier result is given; fails before any trial if that result does not
     /// exist.
-    pub fn check(&mut self, system: &dyn System, line: &mut StudyArguments) -> Outcome<()> {
+    pub fn take_gate(&mut self, system: &dyn System, line: &mut StudyArguments) -> Outcome<()> {
         let Some(word) = &self.earlier else { return Ok(()) };
-        self.gating = line.gate.give_away(&mut line.set)?;
+        self.gating = line.gate.move_to_comparison(&mut line.set)?;
         self.gating.gate(Days::default())?;
         store::find(system, Some(word)).map(drop)
     }
@@ -132,35 +131,38 @@ impl Against {
     }
 
     /// Returns the exit code that replaces 5, if given.
-    pub fn blind(&self) -> Option<u8> {
+    pub fn inconclusive_code(&self) -> Option<u8> {
         self.gating.exit_inconclusive
     }
 
     /// Prints the findings and their comparison with the earlier result. `--json` prints one document, that of the
     /// comparison.
-    pub fn tell(
+    pub fn print(
         self,
         system: &dyn System,
         findings: &Findings,
-        is_kept: bool,
+        is_stored: bool,
         how: running::Printing,
     ) -> Outcome<()> {
-        let compares = self.earlier.is_some() && is_kept;
+        let compares = self.earlier.is_some() && is_stored;
         if !(compares && how.json) {
-            running::tell(system, findings, is_kept, how);
+            running::print_result(system, findings, is_stored, how);
         }
+        let mut problems = Vec::new();
         // A gate of the command line belongs to the comparison, which reports it.
-        let is_own = self.gating.gate.is_none();
-        let junit = if is_own { self.junit.write(system, findings) } else { Ok(()) };
-        let compared =
-            if compares { self.run(system, findings.study.id.clone(), how.json) } else { Ok(()) };
-        running::gravest([junit, compared].into_iter().filter_map(Result::err).collect())
+        if self.gating.gate.is_none() {
+            problems.extend(self.junit.write(system, findings).err());
+        }
+        if compares {
+            problems.extend(self.compare(system, findings.study.id.clone(), how.json).err());
+        }
+        running::report_problems(problems)
     }
 
-    fn run(self, system: &dyn System, id: String, json: bool) -> Outcome<()> {
-        let Self { earlier: against, gating, junit } = self;
+    fn compare(self, system: &dyn System, id: String, json: bool) -> Outcome<()> {
+        let Self { earlier, gating, junit } = self;
         let junit = if gating.gate.is_some() { junit } else { Junit::default() };
-        let (results, against) = (vec![id], against.into_iter().collect());
+        let (results, against) = (vec![id], earlier.into_iter().collect());
         let rest = CompareArguments::default();
         run(system, &CompareArguments { results, against, gating, junit, json, ..rest })
     }
@@ -185,10 +187,10 @@ pub fn run(system: &dyn System, arguments: &CompareArguments) -> Outcome<()> {
         return Err(mistake!("{} is given twice; give two different results", twice.study.id));
     }
     // Only a gate judges the later results of a side.
-    earlier.iter().chain(&later).try_for_each(store::comparable)?;
+    earlier.iter().chain(&later).try_for_each(store::check_comparable)?;
     let days = match given {
         Some(days) => days,
-        None => store::days::apart(system, &[&earlier[..], &later[..]].concat()),
+        None => store::days::variation(system, &[&earlier[..], &later[..]].concat()),
     };
     let asked = arguments.gating.gate(days)?;
     let mut found = compare_sides(&earlier, &later, arguments, asked.as_ref(), days)?;
@@ -198,21 +200,20 @@ pub fn run(system: &dyn System, arguments: &CompareArguments) -> Outcome<()> {
         let answer =
             GateAnswer::new(asked.max_regression, asked.must_detect, allow_inconclusive, rows)
                 .of_study(asked.metric, None, None);
-        let head = answer.head().replacen("gate ", "", 1);
-        let sides = [earlier.len(), later.len()];
-        let pooled = (sides[0] > 1 && !gate::are_sessions(sides)).then(|| {
-            let ([before, after], first) = (sides, &earlier[0].study.id);
-            format!("pools {before} earlier and {after} later results; the table compares only with {first}")
-        });
-        let lines = std::iter::once(head).chain(pooled).chain(answer.lines());
-        found.checks.extend(lines.map(|line| Check::new("gate", line)));
+        let mut lines = vec![answer.head().replacen("gate ", "", 1)];
+        let (before, after, first) = (earlier.len(), later.len(), &earlier[0].study.id);
+        if before > 1 && !gate::are_sessions([before, after]) {
+            lines.push(format!("pools {before} earlier and {after} later results; the table compares only with {first}"));
+        }
+        lines.extend(answer.lines());
+        found.checks.extend(lines.into_iter().map(|line| Check::new("gate", line)));
         found.answers.gate = Some(answer);
     }
     show(system, &found, arguments.json);
     let ended = found.answers.gate.as_ref().map_or(Ok(()), gates::ended);
     let ended = ended.map_err(|failure| failure.blind_by(arguments.gating.exit_inconclusive));
     let written = arguments.junit.write(system, &found);
-    running::gravest([written, ended].into_iter().filter_map(Result::err).collect())
+    running::report_problems([written, ended].into_iter().filter_map(Result::err).collect())
 }
 
 fn by_place(system: &dyn System, arguments: &CompareArguments, days: Option<Days>) -> Outcome<()> {
@@ -228,7 +229,7 @@ fn by_place(system: &dyn System, arguments: &CompareArguments, days: Option<Days
     Ok(())
 }
 
-fn show(system: &dyn System, found: &Findings, json: bool) {
+pub(super) fn show(system: &dyn System, found: &Findings, json: bool) {
     if json {
         output::document(&assay_report::json(found));
     } else {
@@ -255,7 +256,7 @@ fn compare_sides(
 ) -> Outcome<Findings> {
     if gate::are_sessions([earlier.len(), later.len()]) && !arguments.against.is_empty() {
         let given = read_share("--margin", arguments.margin.as_deref())?;
-        return store::compared_sides(earlier, later, given.or(asked.map(|it| it.max_regression)));
+        return store::compare_sides(earlier, later, given.or(asked.map(|it| it.max_regression)));
     }
     if earlier.len() > 1 && asked.is_none() {
         return Err(mistake!(
@@ -270,7 +271,7 @@ fn compare_sides(
     }
     let baseline = earlier.first().cloned();
     let all: Vec<Findings> = baseline.into_iter().chain(later.iter().cloned()).collect();
-    store::compared(&all, days)
+    store::compare(&all, days)
 }
 
 /// Parses a percentage; `name` is its option.

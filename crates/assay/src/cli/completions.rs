@@ -42,8 +42,7 @@ pub fn run(arguments: &CompletionsArguments) -> Outcome<()> {
 
 fn script(shell: &str) -> Outcome<String> {
     let shells = Shells::builtins();
-    let completer = shells.completer(shell);
-    let completer = completer.ok_or_else(|| mistake!("unknown shell `{shell}`"))?;
+    let completer = shells.completer(shell).ok_or_else(|| mistake!("unknown shell `{shell}`"))?;
     let mut text = Vec::new();
     // Without this, the first completion after zsh loads `_assay` finds nothing.
     let autoload = "[[ $funcstack[1] == _assay ]] && _clap_dynamic_completer_assay\n";
@@ -114,8 +113,8 @@ fn attach(command: Command, values: &Values<'_>) -> Command {
 }
 
 fn results(system: &dyn System) -> Vec<String> {
-    let kept = store::kept(system).unwrap_or_default();
-    kept.iter().filter_map(|path| Some(path.file_name()?.to_str()?.to_owned())).collect()
+    let paths = store::all_results(system).unwrap_or_default();
+    paths.iter().filter_map(|path| Some(path.file_name()?.to_str()?.to_owned())).collect()
 }
 
 /// Returns factors and study keys as `--set` takes them.

@@ -101,10 +101,10 @@ struct Best {
     baseline: Arm,
     arm: Arm,
     workloads: Vec<String>,
-    /// The ratio to the baseline that a race estimated.
-    promised: Option<f64>,
+    /// Ratio to the baseline that a race estimated.
+    estimated_ratio: Option<f64>,
     /// Whether it won a race, whose replicates do not set the number of fresh ones.
-    raced: bool,
+    has_raced: bool,
 }
 
 fn winner_of_race(race: &RaceAnswer, findings: &Findings) -> Outcome<Best> {
@@ -112,40 +112,42 @@ fn winner_of_race(race: &RaceAnswer, findings: &Findings) -> Outcome<Best> {
     let arm = winner
         .ok_or_else(|| mistake!("nothing to confirm in {}: {}", findings.study.id, race.text))?;
     let (baseline, workloads) = (race.baseline.clone(), vec![race.workload.clone()]);
-    Ok(Best { baseline, arm, workloads, promised: race.winner_ratio, raced: true })
+    Ok(Best { baseline, arm, workloads, estimated_ratio: race.winner_ratio, has_raced: true })
 }
 
 fn best_of_advice(findings: &Findings, workload: Option<&str>) -> Outcome<Best> {
     let best = best_comparison(findings, workload)?;
-    let is_named = |comparison: &&Comparison| {
-        let mut advised = findings.advice.iter().filter(|it| is_for(it));
-        advised.any(|advice| advice.evidence.contains(&comparison.id))
-            && comparison.configuration == best.configuration
-    };
-    let workloads = findings.comparisons.iter().filter(is_named).map(|it| it.workload.clone());
-    Ok(Best {
-        baseline: best.baseline.clone(),
-        arm: best.configuration.clone(),
-        workloads: workloads.collect(),
-        promised: None,
-        raced: false,
-    })
+    // The study confirms all workloads for which the advice names this configuration.
+    let mut workloads = Vec::new();
+    for comparison in &findings.comparisons {
+        let mut advised = findings.advice.iter().filter(|advice| is_positive(advice));
+        if comparison.configuration == best.configuration
+            && advised.any(|advice| advice.evidence.contains(&comparison.id))
+        {
+            workloads.push(comparison.workload.clone());
+        }
+    }
+    let (baseline, arm) = (best.baseline.clone(), best.configuration.clone());
+    Ok(Best { baseline, arm, workloads, estimated_ratio: None, has_raced: false })
 }
 
 /// Returns the first better comparison that the advice names.
 fn best_comparison<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<&'a Comparison> {
-    let advised = findings.advice.iter().filter(|one| is_for(one)).flat_map(|it| &it.evidence);
-    let by_id = |id: &String| findings.comparisons.iter().find(|comparison| comparison.id == *id);
-    let is_better = |comparison: &&Comparison| comparison.verdict == Some(Verdict::Better);
-    let mut candidates = advised.filter_map(by_id).filter(is_better);
-    let is_wanted = |it: &&Comparison| workload.is_none_or(|name| it.workload == *name);
-    candidates.find(is_wanted).ok_or_else(|| {
-        let place = workload.map_or_else(String::new, |name| format!(" in {name}"));
-        mistake!("nothing to confirm: {} recommends no configuration{place}", findings.study.id)
-    })
+    let is_wanted = |comparison: &&Comparison| {
+        comparison.verdict == Some(Verdict::Better)
+            && workload.is_none_or(|name| comparison.workload == name)
+    };
+    for id in findings.advice.iter().filter(|it| is_positive(it)).flat_map(|it| &it.evidence) {
+        let named = findings.comparisons.iter().find(|comparison| comparison.id == *id);
+        if let Some(best) = named.filter(is_wanted) {
+            return Ok(best);
+        }
+    }
+    let place = workload.map_or_else(String::new, |name| format!(" in {name}"));
+    Err(mistake!("nothing to confirm: {} recommends no configuration{place}", findings.study.id))
 }
 
-fn is_for(advice: &Advice) -> bool {
+fn is_positive(advice: &Advice) -> bool {
     advice.kind != AdviceKind::Avoid
 }
 
@@ -159,41 +161,39 @@ fn targets(stored: &Stored, best: &Best) -> Vec<String> {
 
 /// Returns the study reduced to the two arms and to the workloads in which the arm is recommended.
 fn confirming_study(stored: Stored, best: &Best, asked: &Confirmation<'_>) -> Study {
-    let has_targets = best.baseline.get(TARGET) != best.arm.get(TARGET);
-    let arm_of = |arm: &Arm| {
-        let mut arm = arm.clone();
-        if !has_targets {
-            arm.remove(TARGET);
-        }
-        arm
-    };
+    let compares_targets = best.baseline.get(TARGET) != best.arm.get(TARGET);
+    let (mut baseline, mut arm) = (best.baseline.clone(), best.arm.clone());
+    if !compares_targets {
+        baseline.remove(TARGET);
+        arm.remove(TARGET);
+    }
     let least = assay_study::file::DEFAULT_REPLICATES;
     let id = stored.id;
     let mut study = stored.study;
-    if best.raced {
+    if best.has_raced {
         set_durations(&mut study, &stored.plan);
     }
-    let winner = if best.raced { "winner" } else { "best setting" };
+    let winner = if best.has_raced { "winner" } else { "best setting" };
     study.title = format!("Fresh trials of the {winner} of {id}");
     study.confirms = Some(id);
-    study.race_ratio = best.promised.map(|ratio| ratio.to_string());
+    study.race_ratio = best.estimated_ratio.map(|ratio| ratio.to_string());
     study.preset = None;
     study.question.clear();
     study.requirements = None;
     study.card = None;
-    let usual = if best.raced { least } else { study.replicates.max(least) };
+    let usual = if best.has_raced { least } else { study.replicates.max(least) };
     study.replicates = asked.replicates.unwrap_or(usual);
     study.seed = asked.seed;
     study.stop = assay_study::file::Stop::default();
     // The trials compare the winner with the baseline; they test no gate.
     study.gate = None;
     study.aa_control = Some(false);
-    study.baseline = arm_of(&best.baseline);
-    study.configurations = vec![arm_of(&best.baseline), arm_of(&best.arm)];
+    study.baseline.clone_from(&baseline);
+    study.configurations = vec![baseline, arm];
     // Exclusions do not apply to two settings.
     study.exclude.clear();
     study.workload.retain(|workload| best.workloads.contains(&workload.name));
-    if !has_targets {
+    if !compares_targets {
         study.factors.remove(TARGET);
     }
     study

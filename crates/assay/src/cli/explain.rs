@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::study_arguments::StudyArguments;
-use super::{output, studies};
+use super::{front, output, studies};
 use crate::store::{
     self,
     commands::{self, NameForm, WorkloadCommand},
@@ -53,14 +53,16 @@ fn print(
             identity::stake(system, site)?;
         }
     }
-    let commands = commands::of_plan(system, &study, &plan, &sites, names);
+    let commands = commands::for_plan(system, &study, &plan, &sites, names);
     let remarks = remarks(&study, &plan);
     if is_json {
+        let absent = plan.absent.iter();
+        let absent = absent.map(|it| AbsentWorkload { reason: it.words(), ..it.clone() });
         output::json(&CommandsDocument {
             format: "assay-explain/1",
             title: &study.title,
             commands: &commands,
-            absent: plan.absent.iter().map(left_out).collect(),
+            absent: absent.collect(),
             notes: &remarks,
         });
         return Ok(());
@@ -106,11 +108,14 @@ pub(super) fn source(system: &dyn System, word: &str, target: Option<&str>) -> O
 
 pub(super) fn planned(
     system: &dyn System,
-    study: Study,
+    mut study: Study,
     targets: &[String],
     names: NameForm,
 ) -> Explained {
-    let study = without_now(study);
+    // Current values need no command: the other levels replace them.
+    for name in now::asked(&study) {
+        now::drop_of(&mut study, &name);
+    }
     let plan = plan_of(system, &study, targets);
     let sites = commands::sites(system, &plan);
     Explained { study, plan, sites, names }
@@ -119,18 +124,11 @@ pub(super) fn planned(
 /// Returns the plan of a study, with every operation permitted.
 pub(super) fn plan_of(system: &dyn System, study: &Study, targets: &[String]) -> Plan {
     let layout = ArmLayout::new(study, targets);
-    let pairs =
-        targets.iter().flat_map(|target| layout.bases.iter().map(move |base| (target, base)));
-    let surveys = pairs.map(|(target, base)| survey(system, study, target, base)).collect();
-    plan::make(study, surveys, study.seed.unwrap_or_default())
-}
-
-/// Replaces current values, which need no command, by the other levels.
-fn without_now(mut study: Study) -> Study {
-    for name in now::asked(&study) {
-        now::drop_of(&mut study, &name);
+    let mut surveys = Vec::new();
+    for target in targets {
+        surveys.extend(layout.bases.iter().map(|base| survey(system, study, target, base)));
     }
-    study
+    plan::make(study, surveys, study.seed.unwrap_or_default())
 }
 
 fn stored(system: &dyn System, directory: &Path, target: Option<&str>) -> Outcome<Explained> {
@@ -147,11 +145,10 @@ fn targets(study: &Study, wanted: Option<&str>) -> Vec<String> {
     if let Some(wanted) = wanted {
         return vec![wanted.to_owned()];
     }
-    study
-        .factors
-        .get(TARGET_FACTOR)
-        .cloned()
-        .unwrap_or_else(|| vec![study.target.as_ref().map_or_else(|| ".".to_owned(), Target::word)])
+    if let Some(levels) = study.factors.get(TARGET_FACTOR) {
+        return levels.clone();
+    }
+    vec![study.target.as_ref().map_or_else(|| ".".to_owned(), Target::word)]
 }
 
 fn survey(system: &dyn System, study: &Study, target: &str, base: &Arm) -> Survey {
@@ -174,12 +171,11 @@ fn survey(system: &dyn System, study: &Study, target: &str, base: &Arm) -> Surve
 }
 
 fn remarks(study: &Study, plan: &Plan) -> Vec<String> {
+    let mut remarks = Vec::new();
     let shares_time = study.workload.iter().any(|workload| workload.work.time().is_none());
-    let budget = study.budget.filter(|_| shares_time);
-    let budget = budget.map(|budget| {
-        format!("--runtime is a share of the budget of {budget}; Assay uses part of the budget to fill the test area")
-    });
-    let mut remarks: Vec<String> = budget.into_iter().collect();
+    if let Some(budget) = study.budget.filter(|_| shares_time) {
+        remarks.push(format!("--runtime is a share of the budget of {budget}; Assay uses part of the budget to fill the test area"));
+    }
     for text in plan.workloads.iter().flat_map(|workload| workload.work.not_said()) {
         if !remarks.iter().any(|known| known == text) {
             remarks.push((*text).to_owned());
@@ -196,10 +192,6 @@ struct CommandsDocument<'a> {
     commands: &'a [WorkloadCommand],
     absent: Vec<AbsentWorkload>,
     notes: &'a [String],
-}
-
-fn left_out(absent: &AbsentWorkload) -> AbsentWorkload {
-    AbsentWorkload { reason: absent.words(), ..absent.clone() }
 }
 
 fn lines(command: &WorkloadCommand, width: usize) -> Vec<String> {
@@ -230,23 +222,11 @@ fn wrapped<'w>(
     more: &str,
     width: usize,
 ) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    let mut line = indent.to_owned();
-    let mut is_empty = true;
-    for word in words {
-        let room = width.saturating_sub(more.len());
-        if !is_empty && line.chars().count() + 1 + word.chars().count() > room {
-            lines.push(format!("{line}{more}"));
-            line = format!("{indent}  {word}");
-            continue;
-        }
-        if !is_empty {
-            line.push(' ');
-        }
-        line.push_str(word);
-        is_empty = false;
+    let room = width.saturating_sub(more.len());
+    let mut lines = front::wrap(indent, words, indent.len() + 2, room);
+    if let Some((_last, earlier)) = lines.split_last_mut() {
+        earlier.iter_mut().for_each(|line| line.push_str(more));
     }
-    lines.push(line);
     lines
 }
 

@@ -59,30 +59,28 @@ impl fmt::Display for OwnHost<'_> {
 impl FleetArguments {
     /// Refuses requested options of a study on one host if there are other hosts.
     pub fn refuse_with_others(&self, options: &[(bool, &str)]) -> Outcome<()> {
-        let Some((_, option)) = options.iter().find(|(is_asked, _)| *is_asked) else {
-            return Ok(());
-        };
-        match self.fleet {
-            Some(_) => Err(mistake!("{option} is for one host; remove one of the two options")),
-            None => Ok(()),
+        match options.iter().find(|(is_asked, _)| *is_asked) {
+            Some((_, option)) if self.fleet.is_some() => {
+                Err(mistake!("{option} is for one host; remove one of the two options"))
+            }
+            _ => Ok(()),
         }
     }
 
+    /// Refuses other hosts for a study of recorded trials.
     pub fn refuse_records(&self) -> Outcome<()> {
-        match self.fleet {
-            Some(_) => Err(mistake!(
+        if self.fleet.is_some() {
+            return Err(mistake!(
                 "this study reads the records of one machine; remove --coordinator, and use assay compare"
-            )),
-            None => Ok(()),
+            ));
         }
+        Ok(())
     }
 
     /// Returns this host's rank; `None` for a single host.
     pub fn own_host(&self, system: &dyn System, hosts: Hosts) -> Outcome<Option<OwnHost<'_>>> {
         let Some(address) = &self.fleet else { return Ok(None) };
-        let variable = |name: &str| system.variable(name);
-        let place = ranks::place(&variable);
-        let place = place.map_err(Failure::mistake)?;
+        let place = ranks::place(&|name: &str| system.variable(name)).map_err(Failure::mistake)?;
         let name = system.read_text(Path::new(NAME)).unwrap_or_default();
         let name = outside::spelled(name.trim()).into_owned();
         Ok(Some(OwnHost { hosts, address, place, name }))
@@ -135,10 +133,9 @@ impl OwnHost<'_> {
                 "--coordinator: no shared token; set {FLEET_TOKEN_VARIABLE} or {FLEET_TOKEN_FILE_VARIABLE}"
             )
         })?;
-        let span =
-            |time: Option<Time>, usual| time.map_or(usual, |time| Duration::from_nanos(time.0));
-        let wait = span(self.hosts.join_timeout, WAIT);
-        let RankPlace { ranks, .. } = self.place;
+        let or_default =
+            |time: Option<Time>, default| time.map_or(default, |Time(ns)| Duration::from_nanos(ns));
+        let wait = or_default(self.hosts.join_timeout, WAIT);
         if !quiet {
             output::message(&if self.place.leads() {
                 format!("{self} is waiting for the other hosts at {}", self.address)
@@ -147,20 +144,20 @@ impl OwnHost<'_> {
             });
         }
         let line = if self.place.leads() {
-            sockets::listen(self.address, &token, ranks, wait, stop)
+            sockets::listen(self.address, &token, self.place.ranks, wait, stop)
         } else {
             sockets::dial(self.address, &token, self.place, wait, stop)
         };
         let is_stopped = stop.load(Ordering::Relaxed);
-        let ended = if is_stopped { Failure::interrupted } else { Failure::refused };
-        let line = line.map_err(ended)?;
+        let line =
+            line.map_err(if is_stopped { Failure::interrupted } else { Failure::refused })?;
         Ok(FleetMember {
             line: Box::new(line),
             place: self.place,
             purpose,
             name: self.name.clone(),
             on_failure: self.hosts.on_failure,
-            grace: span(self.hosts.barrier_timeout, GRACE),
+            grace: or_default(self.hosts.barrier_timeout, GRACE),
             wait,
         })
     }

@@ -25,51 +25,58 @@ const GUIDE: &str = concat!("Guide: docs/SUMMARY.md in ", env!("CARGO_PKG_REPOSI
 
 pub(super) fn page(definition: &Command, width: usize) -> String {
     let about = definition.get_about().map(ToString::to_string).unwrap_or_default();
-    let mut lines = wrapped("", &about, 0, width);
+    let mut lines = wrap("", about.split(' '), 0, width);
     lines.push(String::new());
     let usage = "assay COMMAND [OPTIONS] (assay COMMAND --help: options and examples)";
-    lines.extend(wrapped("Usage: ", usage, 7, width));
+    lines.extend(wrap("Usage: ", usage.split(' '), 7, width));
     for (heading, names) in GROUPS {
         lines.extend([String::new(), format!("{heading}:")]);
         for command in names.iter().filter_map(|name| definition.find_subcommand(name)) {
             let about = command.get_about().map(ToString::to_string).unwrap_or_default();
             let first = format!("  {:<1$}", command.get_name(), INDENT - 2);
             let indent = if width < NARROW { 4 } else { INDENT };
-            lines.extend(wrapped(&first, &about, indent, width));
+            lines.extend(wrap(&first, about.split(' '), indent, width));
         }
     }
     lines.push(String::new());
-    lines.extend(wrapped("Other: ", &OTHER.join(", "), 2, width));
-    lines.extend(wrapped("", CODES, 0, width));
-    lines.extend(wrapped("", GUIDE, 0, width));
+    lines.extend(wrap("Other: ", OTHER.join(", ").split(' '), 2, width));
+    lines.extend(wrap("", CODES.split(' '), 0, width));
+    lines.extend(wrap("", GUIDE.split(' '), 0, width));
     lines.join("\n") + "\n"
 }
 
 /// Wraps a message; a command in backticks stays on one line.
 pub(super) fn in_lines(text: &str, width: usize) -> String {
-    const UNBROKEN: &str = "\u{a0}";
-    let parts = text.split('`').enumerate();
-    let parts = parts.map(|(at, part)| match at % 2 {
-        0 => part.to_owned(),
-        _ => part.replace(' ', UNBROKEN),
-    });
-    let whole = parts.collect::<Vec<_>>().join("`");
-    wrapped("", &whole, 0, width).join("\n").replace(UNBROKEN, " ")
+    const NO_BREAK_SPACE: &str = "\u{a0}";
+    let mut parts: Vec<String> = text.split('`').map(str::to_owned).collect();
+    // Every second part is between backticks.
+    for part in parts.iter_mut().skip(1).step_by(2) {
+        *part = part.replace(' ', NO_BREAK_SPACE);
+    }
+    let lines = wrap("", parts.join("`").split(' '), 0, width);
+    lines.join("\n").replace(NO_BREAK_SPACE, " ")
 }
 
 /// Wraps words to lines of a width, the first line after `first`, the others after `indent` columns.
-fn wrapped(first: &str, text: &str, indent: usize, width: usize) -> Vec<String> {
-    let (mut lines, mut line, mut is_bare) = (Vec::new(), first.to_owned(), true);
-    for word in text.split(' ') {
-        if !is_bare && line.chars().count() + 1 + word.chars().count() > width {
-            lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
-            is_bare = true;
+pub(super) fn wrap<'w>(
+    first: &str,
+    words: impl Iterator<Item = &'w str>,
+    indent: usize,
+    width: usize,
+) -> Vec<String> {
+    let (mut lines, mut line) = (Vec::new(), first.to_owned());
+    let mut has_word = false;
+    for word in words {
+        if has_word && line.chars().count() + 1 + word.chars().count() > width {
+            lines.push(line);
+            line = " ".repeat(indent);
+            has_word = false;
         }
-        if !is_bare {
+        if has_word {
             line.push(' ');
         }
         line.push_str(word);
-        is_bare = false;
+        has_word = true;
     }
     lines.push(line);
     lines

@@ -7,6 +7,7 @@ use clap::Args;
 use super::{export, output};
 use assay_core::failure::{Failure, Kind, Outcome};
 use assay_core::quantity::Loss;
+
 use assay_machine::system::System;
 use assay_report::exporters::JUNIT;
 use assay_study::file::text::TypedWords;
@@ -108,13 +109,9 @@ impl GateArguments {
     ///
     /// # Errors
     /// Fails if the comparison does not support an option.
-    pub fn give_away(&mut self, set: &mut Vec<String>) -> Outcome<Gating> {
-        let arguments = std::mem::take(self);
-        let mut gating = Gating {
-            gate: arguments.gate,
-            exit_inconclusive: arguments.exit_inconclusive,
-            ..Gating::default()
-        };
+    pub fn move_to_comparison(&mut self, set: &mut Vec<String>) -> Outcome<Gating> {
+        let Self { gate, exit_inconclusive } = std::mem::take(self);
+        let mut gating = Gating { gate, exit_inconclusive, ..Gating::default() };
         if gating.gate.is_none() {
             return Ok(gating);
         }
@@ -133,11 +130,11 @@ impl GateArguments {
         Ok(gating)
     }
 
-    pub fn put(&self, study: &mut Study) -> Outcome<()> {
+    /// Sets the gate of a study if the line has one.
+    pub fn apply_to(&self, study: &mut Study) -> Outcome<()> {
         let Some(text) = &self.gate else { return Ok(()) };
-        let max_regression = text.parse::<Loss>();
         study.gate = Some(file::GateKeys {
-            max_regression: max_regression.map_err(|error| mistake!("--gate: {error}"))?,
+            max_regression: text.parse::<Loss>().map_err(|error| mistake!("--gate: {error}"))?,
             must_detect: None,
             metric: None,
             allow_inconclusive: false,
@@ -176,7 +173,7 @@ pub fn check(study: &Study, targets: &[String]) -> Outcome<()> {
     ))
 }
 
-const WAY_ON: &str = "next: measure again on a quiet machine, with more replicates if trials are too few or too \
+const NEXT_STEP: &str = "next: measure again on a quiet machine, with more replicates if trials are too few or too \
                       variable (gate.allow_inconclusive passes inconclusive rows)";
 
 /// Returns how a gate ends a command: with 1 if a row failed, otherwise with 5 if a row is inconclusive.
@@ -186,18 +183,14 @@ pub fn ended(gate: &GateAnswer) -> Outcome<()> {
         GateEnd::Fail => Err(Failure::gate(gate.text.clone())),
         // Without comparisons, nothing is missing either.
         GateEnd::Inconclusive if gate.rows.is_empty() => Err(Failure::partial(gate.text.clone())),
-        GateEnd::Inconclusive => Err(Failure::partial(format!("{}; {WAY_ON}", gate.text))),
+        GateEnd::Inconclusive => Err(Failure::partial(format!("{}; {NEXT_STEP}", gate.text))),
     }
 }
 
 /// Returns how a study ends that could not start: its gate is inconclusive if a build or the first run fails.
-pub fn unmeasured(failure: Failure, gate: Option<&file::GateKeys>) -> Failure {
-    match gate {
-        Some(gate) if failure.kind == Kind::Broken => {
-            Failure::partial(failure.message).blind_by(gate.exit_inconclusive)
-        }
-        _ => failure,
-    }
+pub fn inconclusive_if_broken(failure: Failure, gate: Option<&file::GateKeys>) -> Failure {
+    let Some(gate) = gate.filter(|_| failure.kind == Kind::Broken) else { return failure };
+    Failure::partial(failure.message).blind_by(gate.exit_inconclusive)
 }
 
 #[cfg(test)]
@@ -228,12 +221,12 @@ mod tests {
     fn the_line_is_the_gate_of_the_study() {
         let words = ["--gate", "2.5%", "--exit-inconclusive", "125"];
         let mut study = depth();
-        line(&words).unwrap().put(&mut study).unwrap();
+        line(&words).unwrap().apply_to(&mut study).unwrap();
         let gate = study.gate.unwrap();
         assert_eq!(gate.max_regression, Loss::Share(Percent(2.5)));
         assert_eq!(gate.exit_inconclusive, Some(125));
         let mut study = depth();
-        line(&[]).unwrap().put(&mut study).unwrap();
+        line(&[]).unwrap().apply_to(&mut study).unwrap();
         assert_eq!(study.gate, None);
     }
 
@@ -247,11 +240,11 @@ mod tests {
             assert!(line(words).is_err(), "{words:?}");
         }
         let mut counted = depth();
-        line(&["--gate", "+10"]).unwrap().put(&mut counted).unwrap();
+        line(&["--gate", "+10"]).unwrap().apply_to(&mut counted).unwrap();
         assert_eq!(counted.gate.unwrap().max_regression, Loss::Amount(10.0));
-        let told = line(&["--gate", "+much"]).unwrap().put(&mut depth()).unwrap_err();
+        let told = line(&["--gate", "+much"]).unwrap().apply_to(&mut depth()).unwrap_err();
         assert!(told.message.starts_with("--gate: `+much` is not an increase"), "{told}");
-        let told = line(&["--gate", "much"]).unwrap().put(&mut depth()).unwrap_err();
+        let told = line(&["--gate", "much"]).unwrap().apply_to(&mut depth()).unwrap_err();
         assert!(told.message.starts_with("--gate: "), "{told}");
     }
 
@@ -259,17 +252,17 @@ mod tests {
     fn with_an_earlier_result_the_study_has_none() {
         let mut given = line(&["--gate", "5%"]).unwrap();
         let mut set = vec!["queue_depth=1".to_owned(), "gate.must_detect=9%".to_owned()];
-        let gating = given.give_away(&mut set).unwrap();
+        let gating = given.move_to_comparison(&mut set).unwrap();
         assert_eq!(
             (gating.gate.as_deref(), gating.must_detect.as_deref()),
             (Some("5%"), Some("9%"))
         );
         assert_eq!(set, ["queue_depth=1"]);
         let mut study = depth();
-        given.put(&mut study).unwrap();
+        given.apply_to(&mut study).unwrap();
         assert_eq!((study.gate, given), (None, GateArguments::default()));
         let mut set = vec!["gate.metrik=iops".to_owned()];
-        let told = line(&["--gate", "5%"]).unwrap().give_away(&mut set);
+        let told = line(&["--gate", "5%"]).unwrap().move_to_comparison(&mut set);
         assert!(told.unwrap_err().message.contains("--against"));
     }
 
@@ -277,7 +270,7 @@ mod tests {
     fn one_setting_has_nothing_to_be_compared_with() {
         let here = [".".to_owned()];
         let mut study = depth();
-        line(&["--gate", "5%"]).unwrap().put(&mut study).unwrap();
+        line(&["--gate", "5%"]).unwrap().apply_to(&mut study).unwrap();
         assert_eq!(check(&study, &here), Ok(()));
         study.factors.clear();
         assert!(check(&study, &here).unwrap_err().message.contains("--against"));
@@ -286,7 +279,7 @@ mod tests {
         assert_eq!(check(&study, &here), Ok(()));
         if let Some((entry, recording)) = assay_workloads::recorded::kind() {
             let mut recorded = presets::find(entry.about.name).unwrap().unwrap();
-            line(&["--gate", "5%"]).unwrap().put(&mut recorded).unwrap();
+            line(&["--gate", "5%"]).unwrap().apply_to(&mut recorded).unwrap();
             assert!(check(&recorded, &here).unwrap_err().message.contains(recording.many));
         }
     }
@@ -315,13 +308,13 @@ mod tests {
     fn gate_is_inconclusive_on_what_is_broken_alone() {
         let gate = |words: &[&str]| {
             let mut study = depth();
-            line(words).unwrap().put(&mut study).unwrap();
+            line(words).unwrap().apply_to(&mut study).unwrap();
             study.gate
         };
         let plain = gate(&["--gate", "5%"]);
         let blind = gate(&["--gate", "5%", "--exit-inconclusive", "125"]);
         let code = |failure: Failure, gate: Option<&file::GateKeys>| {
-            unmeasured(failure, gate).kind.exit_code()
+            inconclusive_if_broken(failure, gate).kind.exit_code()
         };
         let broken = || Failure::broken("it does not build");
         assert_eq!(code(broken(), plain.as_ref()), 5);

@@ -56,7 +56,7 @@ fn a_stranger_is_seen() {
 fn of_explain(system: &Fake, name: &str, target: Option<&str>) -> Vec<String> {
     let Ok(explained) = explain::source(system, name, target) else { return Vec::new() };
     let Explained { study, plan, sites, names } = explained;
-    let commands = commands::of_plan(system, &study, &plan, &sites, names);
+    let commands = commands::for_plan(system, &study, &plan, &sites, names);
     let lines = commands
         .into_iter()
         .flat_map(|own| own.setup.into_iter().chain([own.command.join(" ")]).chain(own.notes));
@@ -219,7 +219,7 @@ fn a_stored_result_names_no_device_that_would_lose_its_data() {
         explain::planned(&fake, study.clone(), &[DISK.to_owned()], commands::NameForm::Typed);
     let sites: Vec<Option<Site>> = plan.surveys.iter().map(|_| Some(site.clone())).collect();
     let lines = |names| {
-        let commands = commands::of_plan(&fake, &study, &plan, &sites, names);
+        let commands = commands::for_plan(&fake, &study, &plan, &sites, names);
         commands.into_iter().flat_map(|own| own.setup).collect::<Vec<String>>().join("\n")
     };
     assert!(lines(commands::NameForm::Typed).contains(DISK));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, Args, FromArgMatches};
 
-use super::{add, output};
+use super::{add, compare, output};
 use crate::store::{self, parcel};
 use assay_analysis::import::{
     self, HEAD_BYTES, Imported, ImportedFile, Importer, LARGEST_RUNS_BYTES, Options, Reads,
@@ -18,7 +18,6 @@ use assay_core::failure::{Failure, Kind, Outcome};
 use assay_core::quantity::{Better, Bytes, Percent};
 use assay_machine::system::{Caching, FileKind, System, identity};
 use assay_report::document::Detail;
-use assay_study::findings::Findings;
 use assay_study::results::bundle::Label;
 use assay_study::results::id;
 use assay_study::results::imported::{
@@ -108,12 +107,11 @@ pub fn run(system: &dyn System, arguments: &ImportArguments) -> Outcome<()> {
         return requests::import_files(system, arguments, &texts);
     }
     let (baseline, margin) = (baseline(&arguments.baseline)?, margin(arguments.margin.as_deref())?);
-    let mut files = Vec::new();
-    let mut failed: Option<Failure> = None;
+    let (mut files, mut failed) = (Vec::new(), None);
     for (path, arm) in named_arms(arguments)? {
         match read_file(system, &path, arm) {
             Ok(file) => files.push(file),
-            Err(failure) => failed = Some(joined_failure(failed, failure)),
+            Err(failure) => add_failure(&mut failed, failure),
         }
     }
     let mut read = Vec::new();
@@ -122,7 +120,7 @@ pub fn run(system: &dyn System, arguments: &ImportArguments) -> Outcome<()> {
             .and_then(|about| read_numbers(about, study));
         match numbers {
             Ok(file) => read.push(file),
-            Err(failure) => failed = Some(joined_failure(failed, failure)),
+            Err(failure) => add_failure(&mut failed, failure),
         }
     }
     if let Some(failure) = failed {
@@ -133,29 +131,38 @@ pub fn run(system: &dyn System, arguments: &ImportArguments) -> Outcome<()> {
             return Err(mistake!("{option} supports only one file; import the files one by one"));
         }
     }
-    let mut unkept = None;
-    for (mut stored, imported) in read {
-        let kept = keep(system, &mut stored);
+    store_and_show(system, arguments, read)
+}
+
+/// Shows each study, also if it cannot be stored.
+fn store_and_show(
+    system: &dyn System,
+    arguments: &ImportArguments,
+    studies: Vec<(StoredImport, Imported)>,
+) -> Outcome<()> {
+    let mut unstored = None;
+    for (mut stored, imported) in studies {
+        let written = write(system, &mut stored);
         let findings = store::findings_of_import(&stored, imported);
-        if let (Ok(()), Ok(results)) = (&kept, identity::results_directory(system)) {
+        if let (Ok(()), Ok(results)) = (&written, identity::results_directory(system)) {
             let directory = results.join(&stored.id);
             store::keep_headline(system, &directory, &findings);
             let screen = || Ok(output::screen(system, &findings, Detail::Usual));
             let _ = super::show::stored(system, &directory, Detail::Usual, screen);
         }
-        show(system, arguments, &findings);
-        match kept {
+        compare::show(system, &findings, arguments.json);
+        match written {
             Ok(()) if arguments.quiet => {}
             Ok(()) => output::message(&format!("stored as {}", stored.id)),
             // The printed output is then the only copy, as for trials measured here.
             Err(failure) => {
                 let (file, why) = (&stored.about.file, &failure.message);
                 let failure = Failure::partial(format!("cannot store the result of {file}: {why}"));
-                unkept = Some(joined_failure(unkept.take(), failure));
+                add_failure(&mut unstored, failure);
             }
         }
     }
-    unkept.map_or(Ok(()), Err)
+    unstored.map_or(Ok(()), Err)
 }
 
 /// Returns the files if they are complete results; `None` if they contain numbers.
@@ -197,7 +204,7 @@ fn numbers_option(arguments: &ImportArguments, has_several: bool) -> Option<&'st
 }
 
 fn bring(system: &dyn System, arguments: &ImportArguments, parcels: &[PathBuf]) -> Outcome<()> {
-    add::bring(system, parcels, |id, file, how| {
+    add::add_files(system, parcels, |id, file, how| {
         if arguments.json {
             let findings = store::findings_at(system, &store::find(system, Some(id))?)?;
             output::document(&assay_report::json(&findings));
@@ -226,45 +233,42 @@ fn studies(files: Vec<ImportedFile>, failed: &mut Option<Failure>) -> Vec<Import
                 studies.push(ImportedStudy { importer, files: vec![file] });
             }
             Ok(_) => runs.push(file),
-            Err(failure) => *failed = Some(joined_failure(failed.take(), failure)),
+            Err(failure) => add_failure(failed, failure),
         }
     }
     if runs.is_empty() {
         return studies;
     }
     if let Some(ImportedStudy { importer, files: tables }) = studies.first() {
-        *failed = Some(joined_failure(
-            failed.take(),
-            mistake!(
-                "{} has the format {} and {} does not; import the files separately",
-                tables[0].name,
-                importer.about.name,
-                runs[0].name
-            ),
-        ));
+        let (table, run, format) = (&tables[0].name, &runs[0].name, importer.about.name);
+        let failure = mistake!(
+            "{table} has the format {format} and {run} does not; import the files separately"
+        );
+        add_failure(failed, failure);
         return Vec::new();
     }
     if let Some((first, again)) = same_run(&runs) {
-        *failed = Some(joined_failure(
-            failed.take(),
-            mistake!("{first} and {again} contain the same run; remove one of the two files"),
-        ));
+        let failure =
+            mistake!("{first} and {again} contain the same run; remove one of the two files");
+        add_failure(failed, failure);
         return Vec::new();
     }
     match import::of_all(&runs) {
         Ok(importer) => studies.push(ImportedStudy { importer, files: runs }),
-        Err(failure) => *failed = Some(joined_failure(failed.take(), failure)),
+        Err(failure) => add_failure(failed, failure),
     }
     studies
 }
 
 /// Returns two files with the same contents: as two trials they would agree perfectly, and show nothing.
 fn same_run(runs: &[ImportedFile]) -> Option<(&str, &str)> {
-    let mut seen: BTreeMap<[u8; 32], &str> = BTreeMap::new();
-    runs.iter().find_map(|run| {
-        let first = seen.insert(sha256(&run.bytes), &run.name)?;
-        Some((first, run.name.as_str()))
-    })
+    let mut names: BTreeMap<[u8; 32], &str> = BTreeMap::new();
+    for run in runs {
+        if let Some(first) = names.insert(sha256(&run.bytes), &run.name) {
+            return Some((first, &run.name));
+        }
+    }
+    None
 }
 
 /// Returns the files with their levels from `--set` and `--filename-pattern`.
@@ -292,16 +296,16 @@ fn file_name(path: &str) -> String {
     name.map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-/// Joins the messages of two failures; one that the machine caused prevails over a mistake.
-fn joined_failure(first: Option<Failure>, second: Failure) -> Failure {
-    match first {
-        None => second,
-        Some(first) => {
-            let refused = [first.kind, second.kind].contains(&Kind::Refused);
-            let kind = if refused { Kind::Refused } else { first.kind };
-            Failure { kind, message: format!("{}\n{}", first.message, second.message) }
-        }
+/// Joins a failure to earlier ones; the kind of one that the machine caused prevails over that of a mistake.
+fn add_failure(failed: &mut Option<Failure>, failure: Failure) {
+    let Some(first) = failed else {
+        *failed = Some(failure);
+        return;
+    };
+    if failure.kind == Kind::Refused {
+        first.kind = Kind::Refused;
     }
+    first.message = format!("{}\n{}", first.message, failure.message);
 }
 
 /// Parses `FACTOR=VALUE`.
@@ -451,7 +455,8 @@ fn read_numbers(mut about: Import, study: ImportedStudy) -> Outcome<(StoredImpor
     Ok((StoredImport { id: String::new(), about, contents, label }, imported))
 }
 
-fn keep(system: &dyn System, stored: &mut StoredImport) -> Outcome<()> {
+/// Stores an import under a new ID.
+fn write(system: &dyn System, stored: &mut StoredImport) -> Outcome<()> {
     let results = identity::results_directory(system)?;
     stored.id = id::unused_id(system, &results, &stored.about.imported);
     let directory = results.join(&stored.id);
@@ -461,14 +466,6 @@ fn keep(system: &dyn System, stored: &mut StoredImport) -> Outcome<()> {
             directory.display()
         )
     })
-}
-
-fn show(system: &dyn System, arguments: &ImportArguments, findings: &Findings) {
-    if arguments.json {
-        output::document(&assay_report::json(findings));
-        return;
-    }
-    output::result(system, findings, Detail::Usual);
 }
 
 /// Files with the levels of the `--set` options before each.
@@ -509,6 +506,7 @@ fn positioned(matches: &ArgMatches, name: &str) -> Vec<(usize, String)> {
 
 impl FromArgMatches for NamedFiles {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        // Files and levels in the order of the command line.
         let mut words: Vec<(usize, bool, String)> = Vec::new();
         words.extend(positioned(matches, FILE).into_iter().map(|(at, word)| (at, true, word)));
         words.extend(positioned(matches, ARM).into_iter().map(|(at, word)| (at, false, word)));
@@ -521,9 +519,10 @@ impl FromArgMatches for NamedFiles {
                 files.push((word, arm.clone()));
                 continue;
             }
-            // The first level after files starts a new arm.
-            if std::mem::take(&mut is_arm_used) {
+            // The first level after files starts a new configuration.
+            if is_arm_used {
                 arm.clear();
+                is_arm_used = false;
             }
             let Some((name, level)) = parse_level(&word) else {
                 let message = format!("--set {word}: use FACTOR=VALUE, such as scheduler=bfq\n");

@@ -47,16 +47,17 @@ impl Inventory {
     }
 
     pub fn rows(&self) -> Vec<Vec<String>> {
-        let graphics = self.graphics.iter().map(|it| row("graphics", &it.slot, graphics_words(it)));
-        let none = self
-            .graphics
-            .is_empty()
-            .then(|| row("graphics", "-", "no graphics device found".to_owned()));
-        let no_drives =
-            self.drives.is_empty().then(|| row("drive", "-", "no drive found".to_owned()));
-        let drives = self.drives.iter().map(|it| row("drive", &it.drive.name, drive_words(it)));
-        let arrays = self.arrays.iter().map(|it| row("array", &it.name, it.words()));
-        graphics.chain(none).chain(drives).chain(no_drives).chain(arrays).collect()
+        let mut rows = Vec::new();
+        rows.extend(self.graphics.iter().map(|it| row("graphics", &it.slot, graphics_words(it))));
+        if self.graphics.is_empty() {
+            rows.push(row("graphics", "-", "no graphics device found".to_owned()));
+        }
+        rows.extend(self.drives.iter().map(|it| row("drive", &it.drive.name, drive_words(it))));
+        if self.drives.is_empty() {
+            rows.push(row("drive", "-", "no drive found".to_owned()));
+        }
+        rows.extend(self.arrays.iter().map(|it| row("array", &it.name, it.words())));
+        rows
     }
 }
 
@@ -71,9 +72,8 @@ fn graphics_words(device: &Graphics) -> String {
         Presence::Present(driver) => format!("driver {driver}"),
         Presence::Absent(reason) => reason.clone(),
     });
-    parts.extend(
-        device.memory_bytes.value().map(|bytes| format!("{} of memory", show::bytes(*bytes))),
-    );
+    let memory = device.memory_bytes.value();
+    parts.extend(memory.map(|bytes| format!("{} of memory", show::bytes(*bytes))));
     parts.extend(device.link.value().map(|link| link.name.clone()));
     let outputs = device.outputs.value().filter(|outputs| !outputs.is_empty());
     parts.extend(outputs.map(|outputs| format!("connected: {}", outputs.join(", "))));

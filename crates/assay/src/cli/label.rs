@@ -65,21 +65,15 @@ pub fn note(system: &dyn System, arguments: NoteArguments) -> Outcome<()> {
         };
         return recorded::note(system, entry, recording, which, &text);
     }
-    change(system, &arguments.result, |label| {
-        label.notes.extend(arguments.text);
-        if arguments.title.is_some() {
-            label.title = arguments.title;
-        }
-        if let Some(name) = arguments.platform {
-            label.place = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
-        }
-    })
-}
-
-fn change(system: &dyn System, result: &str, edit: impl FnOnce(&mut bundle::Label)) -> Outcome<()> {
-    let directory = store::find(system, Some(result))?;
+    let directory = store::find(system, Some(&arguments.result))?;
     let mut label = bundle::label(system, &directory);
-    edit(&mut label);
+    label.notes.extend(arguments.text);
+    if arguments.title.is_some() {
+        label.title = arguments.title;
+    }
+    if let Some(name) = arguments.platform {
+        label.place = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
+    }
     bundle::set_label(system, &directory, &label)?;
     output::message(&format!("{} changed", directory.display()));
     Ok(())

@@ -185,25 +185,26 @@ pub fn parse(
 /// Returns the parsed arguments, or the text to print, in the given width.
 fn read(words: &[OsString], columns: usize) -> Result<CommandLine, clap::Error> {
     // Only help and mistakes need the pages of all commands.
-    let arranged = |error: clap::Error| match error.kind() {
+    let with_pages = |error: clap::Error| match error.kind() {
         ErrorKind::DisplayVersion => Err(error),
         _ => full_definition(columns).try_get_matches_from(words),
     };
-    let matches = CommandLine::command().try_get_matches_from(words).or_else(arranged)?;
+    let matches = CommandLine::command().try_get_matches_from(words).or_else(with_pages)?;
     CommandLine::from_arg_matches(&matches)
         .map_err(|error| error.format(&mut full_definition(columns)))
 }
 
 /// Returns the command-line definition, with help in the given width.
 fn full_definition(columns: usize) -> clap::Command {
-    let command = CommandLine::command().term_width(columns);
-    let command = ["run", "plan"]
-        .into_iter()
-        .fold(command, |command, name| command.mut_subcommand(name, options::arranged));
+    let mut command = CommandLine::command().term_width(columns);
+    for name in ["run", "plan"] {
+        command = command.mut_subcommand(name, options::arrange);
+    }
     let page = front::page(&command, columns);
     command.override_help(page)
 }
 
+/// Returns the message for a mistake on the command line, with a suggestion or the help to see.
 fn explained(error: &clap::Error, words: &[OsString]) -> String {
     let definition = CommandLine::command();
     let (_, path) = meant::named(words, &definition);

@@ -149,6 +149,7 @@ fn all() -> impl Iterator<Item = (&'static str, OptionRow)> {
     ALL.iter().flat_map(|(heading, rows)| rows.iter().map(move |row| (*heading, *row)))
 }
 
+/// Returns heading, position and row of an option.
 fn find(option: &Arg) -> Option<(&'static str, usize, OptionRow)> {
     let long = option.get_long()?;
     let is_of_kind = by_option().any(|(kind, _)| kind.about.name == long);
@@ -158,7 +159,7 @@ fn find(option: &Arg) -> Option<(&'static str, usize, OptionRow)> {
 }
 
 /// Returns `run` or `plan` with its options under headings, the rare ones only in the long help.
-pub(super) fn arranged(command: Command) -> Command {
+pub(super) fn arrange(command: Command) -> Command {
     let help = Arg::new("help").short('h').long("help").action(ArgAction::Help);
     let version = Arg::new("version").short('V').long("version").action(ArgAction::Version);
     let command = command.version(VERSION).disable_help_flag(true).disable_version_flag(true);
@@ -174,8 +175,8 @@ pub(super) fn arranged(command: Command) -> Command {
     })
 }
 
-/// Returns the same with only the options of one study; the short help includes those of its kind.
-pub(super) fn fitting(command: Command, of: &LineSubject) -> Command {
+/// Shows only the options of one study; the short help includes those of its kind.
+pub(super) fn show_fitting(command: Command, of: &LineSubject) -> Command {
     command.mut_args(|arg| match find(&arg) {
         Some((_, _, row)) if !(row.fits)(of) => arg.hide(true),
         Some((_, _, row)) => arg.hide_short_help(row.shown == HelpShown::Never),
@@ -204,8 +205,8 @@ mod tests {
     fn of(name: &str) -> BTreeSet<String> {
         let study = presets::find(name).unwrap().unwrap();
         let subject = LineSubject { study, of_commands: false, word: name.to_owned() };
-        let fitting = fitting(commands().remove(0), &subject);
-        let shown = options(&fitting).filter(|arg| !arg.is_hide_set());
+        let show_fitting = show_fitting(commands().remove(0), &subject);
+        let shown = options(&show_fitting).filter(|arg| !arg.is_hide_set());
         shown.filter_map(|arg| arg.get_long().map(str::to_owned)).collect()
     }
 

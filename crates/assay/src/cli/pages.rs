@@ -69,8 +69,8 @@ fn describe(page: &mut String, title: &str, command: &clap::Command, same: Optio
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ").lines().map(str::trim).collect::<Vec<_>>();
     let about = command.get_long_about().or(command.get_about()).map(ToString::to_string);
-    let about: Vec<String> = about.unwrap_or_default().split("\n\n").map(sentence).collect();
-    let (about, usage) = (about.join("\n\n"), usage.join("\n"));
+    let paragraphs: Vec<String> = about.unwrap_or_default().split("\n\n").map(sentence).collect();
+    let (about, usage) = (paragraphs.join("\n\n"), usage.join("\n"));
     let _ = write!(page, "\n{title}\n\n{about}\n\n```text\n{usage}\n```\n");
     if let Some(same) = same {
         page.push_str("\nOptions as for [`assay run`](#assay-run)");
@@ -160,11 +160,8 @@ fn formats() -> String {
     };
     entries(&mut page, "Reads", &mut IMPORTERS.iter().map(|importer| importer.about));
     page.push_str("\n## Out: `assay export ID --format FORMAT`\n");
-    entries(
-        &mut page,
-        "Writes",
-        &mut EXPORTERS.iter().map(|exporter| exporter.about).chain(FORMATS_OF_FILES),
-    );
+    let exporters = EXPORTERS.iter().map(|exporter| exporter.about);
+    entries(&mut page, "Writes", &mut exporters.chain(FORMATS_OF_FILES));
     page.push_str(
         "\n## Job files of fio: `assay run JOBS.fio`\n\nAssay shows the study that results from a job file, and all \
          differences from fio. If a key is unsupported, Assay reports the line and the meaning of the key, and runs \
@@ -212,13 +209,8 @@ fn workloads() -> Outcome<String> {
     for kind in assay_workloads::KINDS {
         let About { name, summary, text } = kind.about;
         let metrics = kind.metrics.iter().copied().flatten().map(|metric| metric.name);
-        let metrics: Vec<&str> = metrics.collect();
-        let _ = write!(
-            page,
-            "\n### {name}\n\n{}. {text}\nMetrics: `{}`.\n",
-            capitalized(summary),
-            metrics.join("`, `")
-        );
+        let (summary, metrics) = (capitalized(summary), metrics.collect::<Vec<_>>().join("`, `"));
+        let _ = write!(page, "\n### {name}\n\n{summary}. {text}\nMetrics: `{metrics}`.\n");
     }
     page.push_str("\n## Presets\n\n| preset | question |\n|---|---|\n");
     let mut rows = String::new();

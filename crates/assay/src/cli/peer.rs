@@ -11,7 +11,7 @@ use super::output;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::Time;
 use assay_machine::system::System;
-use assay_machine::system::network::{BitRate, Token, protocol, token};
+use assay_machine::system::network::{BitRate, protocol, token};
 use assay_runner::real::link::peer::{Peer, PeerLimits};
 use assay_runner::real::signals;
 
@@ -56,33 +56,29 @@ pub fn run(system: &dyn System, arguments: &PeerArguments) -> Outcome<()> {
     let time: Time = arguments.duration.parse().map_err(|error| mistake!("--duration: {error}"))?;
     let most: BitRate =
         arguments.max_rate.parse().map_err(|error| mistake!("--max-rate: {error}"))?;
-    let token = read_token(system, arguments)?;
-    let limits = PeerLimits { bytes_per_s: (most.0 / 8).max(1) };
-    let refused = |error| refused!("cannot listen on {address}: {error}");
-    let peer = Peer::bind(address, token, limits).map_err(refused)?;
-    let bound = peer.address().map_err(refused)?;
-    let caught = signals::catch(|times| (times > 1).then_some(130));
-    let asked = caught.map_err(|error| refused!("cannot catch signals: {error}"))?;
-    output::text(&format!("listening on {bound}; press Ctrl-C to stop\n"));
-    let over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let until_ns = system.monotonic_ns().saturating_add(time.ns());
-            let is_time = || system.monotonic_ns() >= until_ns;
-            while !asked.load(Ordering::Relaxed) && !is_time() {
-                system.sleep(Duration::from_millis(100));
-            }
-            over.store(true, Ordering::Relaxed);
-        });
-        peer.serve(&over);
-    });
-    Ok(())
-}
-
-fn read_token(system: &dyn System, arguments: &PeerArguments) -> Outcome<Token> {
     let token = match &arguments.token_file {
         Some(file) => token::in_file(system, file),
         None => token::of_environment(system),
     };
-    token.map_err(Failure::mistake)
+    let token = token.map_err(Failure::mistake)?;
+    let limits = PeerLimits { bytes_per_s: (most.0 / 8).max(1) };
+    let refused = |error| refused!("cannot listen on {address}: {error}");
+    let peer = Peer::bind(address, token, limits).map_err(refused)?;
+    let bound = peer.address().map_err(refused)?;
+    // A second signal ends the process.
+    let interrupted = signals::catch(|times| (times > 1).then_some(130))
+        .map_err(|error| refused!("cannot catch signals: {error}"))?;
+    output::text(&format!("listening on {bound}; press Ctrl-C to stop\n"));
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let until_ns = system.monotonic_ns().saturating_add(time.ns());
+            while !interrupted.load(Ordering::Relaxed) && system.monotonic_ns() < until_ns {
+                system.sleep(Duration::from_millis(100));
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+        peer.serve(&stop);
+    });
+    Ok(())
 }

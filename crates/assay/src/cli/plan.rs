@@ -99,9 +99,8 @@ pub fn run(system: &dyn System, arguments: &PlanArguments) -> Outcome<()> {
     let consented = permitted.consented(destroy)?;
     let quick = arguments.of_study.quick();
     let study = vm::in_machines(study, arguments.of_study.names_places())?;
-    arguments
-        .of_fleet
-        .refuse_with_others(&[(study.makes_machines(), "a study in virtual machines")])?;
+    let in_machines = [(study.makes_machines(), "a study in virtual machines")];
+    arguments.of_fleet.refuse_with_others(&in_machines)?;
     let targets = if study.makes_machines() { vec![".".to_owned()] } else { targets };
     let host = arguments.of_fleet.own_host(system, study.hosts)?;
     let seen = match &host {
@@ -137,8 +136,8 @@ pub fn run(system: &dyn System, arguments: &PlanArguments) -> Outcome<()> {
         unavailable: lacks,
         power_analysis: foresight,
         ..preview::build(study, plan, sites, changes, stakes)
-    };
-    let preview = preview.with_hosts(hosts.collect());
+    }
+    .with_hosts(hosts.collect());
     if arguments.json {
         output::json(&preview);
         return Ok(());
@@ -182,8 +181,8 @@ fn earlier(system: &dyn System, study: &Study, plan: &Plan, sites: &[Site]) -> [
     let work = |plan: &Plan| -> Vec<(String, WorkPlan)> {
         plan.workloads.iter().map(|planned| (planned.name.clone(), planned.work.clone())).collect()
     };
-    let Ok(kept) = store::kept(system) else { return [None, None] };
-    let stored = kept
+    let Ok(results) = store::all_results(system) else { return [None, None] };
+    let stored = results
         .iter()
         .filter(|directory| !foreign::is_one(system, directory))
         .take(MOST_LOOKED_AT)

@@ -19,7 +19,7 @@ const MINUTE_NS: u64 = 60_000_000_000;
 pub struct ProgressLine {
     quiet: bool,
     bar: Option<ProgressBar>,
-    course: ProgressBarState,
+    state: ProgressBarState,
     filling: Option<String>,
     /// Minutes of waiting in the last plain line.
     waited_min: Option<u64>,
@@ -29,7 +29,7 @@ pub struct ProgressLine {
 
 #[derive(Default)]
 struct ProgressBarState {
-    strip: StudyProgress,
+    progress: StudyProgress,
     /// Time from the first fill to the end, in nanoseconds.
     total_ns: u64,
     /// Step that the bar shows; it never decreases.
@@ -38,16 +38,16 @@ struct ProgressBarState {
 
 impl ProgressBarState {
     /// Processes an event at a time since the first fill; returns the current activity and the remaining time.
-    fn take(&mut self, event: &Event, elapsed_ns: u64) -> String {
-        self.strip.take(event);
-        if let Some(left_s) = self.strip.left_s.take() {
+    fn apply(&mut self, event: &Event, elapsed_ns: u64) -> String {
+        self.progress.apply(event);
+        if let Some(left_s) = self.progress.left_s.take() {
             self.total_ns = elapsed_ns.saturating_add(left_s.saturating_mul(1_000_000_000));
         }
         // Reserves the last step for the end.
         let done = u128::from(elapsed_ns) * u128::from(STEPS);
         let now = done.checked_div(u128::from(self.total_ns)).unwrap_or(0);
         self.step = u64::try_from(now).unwrap_or(STEPS).clamp(self.step, STEPS - 1);
-        let now = &self.strip.now;
+        let now = &self.progress.now;
         match self.total_ns.saturating_sub(elapsed_ns) {
             0 => now.clone(),
             left_ns => format!("{} left, {now}", show::clock(left_ns)),
@@ -59,9 +59,11 @@ impl ProgressLine {
     pub fn new(quiet: bool) -> Self {
         let terminal = !quiet && std::io::stderr().is_terminal();
         let bar = terminal.then(bar);
-        let course =
-            ProgressBarState { strip: StudyProgress::own(""), ..ProgressBarState::default() };
-        Self { quiet, bar, course, filling: None, waited_min: None, out_of_time: false }
+        let state = ProgressBarState {
+            progress: StudyProgress::of_this_process(""),
+            ..ProgressBarState::default()
+        };
+        Self { quiet, bar, state, filling: None, waited_min: None, out_of_time: false }
     }
 
     pub fn show(&mut self, event: &Event) {
@@ -69,11 +71,12 @@ impl ProgressLine {
             Event::Warning(text) => self.warn(text),
             _ if self.quiet => {}
             Event::Foreseen { text } => self.warn(text),
-            Event::TrialEnded { result: Err(reason), .. }
-                if reason == OUT_OF_TIME && self.out_of_time => {}
             Event::TrialEnded { result: Err(reason), .. } if reason == OUT_OF_TIME => {
+                // One message for all of these trials.
+                if !self.out_of_time {
+                    self.warn("the time budget ended; the remaining trials do not run");
+                }
                 self.out_of_time = true;
-                self.warn("the time budget ended; the remaining trials do not run");
             }
             Event::TrialEnded { index, result: Err(reason) } => {
                 self.warn(&format!("trial {index} failed: {reason}"));
@@ -110,8 +113,8 @@ impl ProgressLine {
             bar.reset_elapsed();
         }
         let elapsed_ns = u64::try_from(bar.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let line = self.course.take(event, elapsed_ns);
-        bar.set_position(self.course.step);
+        let line = self.state.apply(event, elapsed_ns);
+        bar.set_position(self.state.step);
         bar.set_message(outside::page(&line).into_owned());
         bar.tick();
     }
@@ -172,7 +175,7 @@ mod tests {
         fn bar_never_goes_back_and_ends_at_the_end(
             moments in proptest::collection::vec((0_u8..5, 0..1_u64 << 40, 0..1_u64 << 40), 1..40),
         ) {
-            let (mut course, mut elapsed_ns, mut before) = (ProgressBarState::default(), 0_u64, 0);
+            let (mut state, mut elapsed_ns, mut before) = (ProgressBarState::default(), 0_u64, 0);
             for (index, (kind, later_ns, ns)) in moments.into_iter().enumerate() {
                 elapsed_ns += later_ns;
                 let event = match kind {
@@ -184,8 +187,8 @@ mod tests {
                     3 => Event::Repeating { trials: 2, warm_ups: 1, expected_ns: ns },
                     _ => started(index, ns),
                 };
-                let _ = course.take(&event, elapsed_ns);
-                let step = course.step;
+                let _ = state.apply(&event, elapsed_ns);
+                let step = state.step;
                 prop_assert!(step >= before && step < STEPS, "{before} to {step}");
                 before = step;
             }
@@ -194,14 +197,14 @@ mod tests {
 
     #[test]
     fn line_names_the_time_left_and_the_trial() {
-        let mut course = ProgressBarState::default();
+        let mut state = ProgressBarState::default();
         let planned = Event::Planned { trials: 40, warm_ups: 1, done: 0, expected_ns: 9 };
-        let _ = course.take(&planned, 0);
-        let line = course.take(&started(11, 80_000_000_000), 20_000_000_000);
+        let _ = state.apply(&planned, 0);
+        let line = state.apply(&started(11, 80_000_000_000), 20_000_000_000);
         assert_eq!(line, "1 min 20 s left, read, trial 12 of 40");
-        assert_eq!(course.step, STEPS / 5);
-        let _ = course.take(&Event::TrialEnded { index: 11, result: Ok(1) }, 0);
-        let _ = course.take(&Event::Repeating { trials: 2, warm_ups: 0, expected_ns: 1 }, 0);
-        assert!(course.take(&started(12, 1), 0).ends_with("read, trial 13 of 14"));
+        assert_eq!(state.step, STEPS / 5);
+        let _ = state.apply(&Event::TrialEnded { index: 11, result: Ok(1) }, 0);
+        let _ = state.apply(&Event::Repeating { trials: 2, warm_ups: 0, expected_ns: 1 }, 0);
+        assert!(state.apply(&started(12, 1), 0).ends_with("read, trial 13 of 14"));
     }
 }

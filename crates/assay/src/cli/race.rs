@@ -30,9 +30,9 @@ pub fn make(study: &mut Study, replicates: Option<u32>) -> Outcome<()> {
 }
 
 /// Returns the race whose winner `stop.confirm` now confirms: it must have a winner and be stored.
-pub fn to_confirm(findings: &Findings, is_kept: bool) -> Option<String> {
+pub fn to_confirm(findings: &Findings, is_stored: bool) -> Option<String> {
     let race = findings.race.as_ref()?;
-    if !is_kept || !race.can_be_confirmed() {
+    if !is_stored || !race.can_be_confirmed() {
         output::message(&format!("nothing to confirm: {}", race.text));
         return None;
     }

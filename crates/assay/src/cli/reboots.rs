@@ -1,7 +1,6 @@
 //! Trials by rebooting: `--reboots`, and how such a study continues.
 
-use super::output;
-use super::running;
+use super::{output, running};
 use crate::store;
 use crate::store::acting;
 use assay_core::failure::Outcome;
@@ -33,16 +32,17 @@ pub fn run(system: &dyn System, study: Study, boots: u32, is_sure: bool) -> Outc
         output::text("nothing was changed; see `assay run --help`");
         return Ok(());
     }
-    let mut tell = |event| {
-        if let Event::Warning(text) = event {
-            output::message(&text);
-        }
-    };
     let id = proposal.id.clone();
-    let mut context = Context { system, runs_as: None, stop: &stop, tell: &mut tell };
+    let mut context = Context { system, runs_as: None, stop: &stop, tell: &mut print_warning };
     reboots::start(system, proposal, &mut context)?;
     output::message(&format!("restarting; when finished, run: assay show {id}"));
     Ok(())
+}
+
+fn print_warning(event: Event) {
+    if let Event::Warning(text) = event {
+        output::message(&text);
+    }
 }
 
 /// Continues a study of boots: adds the boots since then and, as the unit, reboots for the next one.
@@ -53,12 +53,7 @@ pub fn resume(
     how: running::Printing,
 ) -> Outcome<()> {
     let stop = running::stop_on_signals(&running::RESTORES)?;
-    let mut tell = |event| {
-        if let Event::Warning(text) = event {
-            output::message(&text);
-        }
-    };
-    let mut context = Context { system, runs_as: None, stop: &stop, tell: &mut tell };
+    let mut context = Context { system, runs_as: None, stop: &stop, tell: &mut print_warning };
     let Some(id) = id.filter(|_| after_boot) else {
         let acting = acting::open(system, id, Purpose::GoOn)?;
         let recorded = reboots::record(system, acting, &mut context)?;

@@ -29,9 +29,8 @@ pub fn run(system: &dyn System, arguments: &RemoveArguments) -> Outcome<()> {
     let directories: Outcome<Vec<_>> =
         arguments.results.iter().map(|id| store::find_kept(system, id)).collect();
     for directory in directories? {
-        system
-            .remove_directory(&directory)
-            .map_err(|error| refused!("cannot remove {}: {error}", directory.display()))?;
+        let removed = system.remove_directory(&directory);
+        removed.map_err(|error| refused!("cannot remove {}: {error}", directory.display()))?;
         output::message(&format!("{} removed", directory.display()));
     }
     if arguments.builds { remove_builds(system) } else { Ok(()) }
@@ -40,19 +39,21 @@ pub fn run(system: &dyn System, arguments: &RemoveArguments) -> Outcome<()> {
 /// Removes the cached builds of revisions that no process uses.
 fn remove_builds(system: &dyn System) -> Outcome<()> {
     let home = identity::state_directory(system)?;
-    let mut left = Vec::new();
-    let complete = revisions::kept(system, &home);
-    for tree in complete.into_iter().chain(revisions::unfinished(system, &home)) {
+    let mut remaining = Vec::new();
+    let complete = revisions::complete_trees(system, &home);
+    for tree in complete.into_iter().chain(revisions::incomplete_trees(system, &home)) {
         let path = tree.path.display();
         match revisions::remove(system, &tree) {
             Removal::Removed => output::message(&format!("{path} removed")),
-            Removal::InUse => left.push(format!("{path} is in use")),
-            Removal::Failed(why) => left.push(format!("cannot remove {path}: {why}")),
+            Removal::InUse => remaining.push(format!("{path} is in use")),
+            Removal::Failed(why) => remaining.push(format!("cannot remove {path}: {why}")),
         }
     }
-    match left.first() {
-        None => Ok(()),
-        Some(first) if left.len() == 1 => Err(Failure::refused(first.clone())),
-        Some(first) => Err(refused!("{first}; {} more results were not removed", left.len() - 1)),
+    match remaining.as_slice() {
+        [] => Ok(()),
+        [only] => Err(Failure::refused(only.clone())),
+        [first, more @ ..] => {
+            Err(refused!("{first}; {} more results were not removed", more.len()))
+        }
     }
 }

@@ -31,26 +31,22 @@ pub fn resolved(system: &dyn System, mut study: Study) -> Outcome<Study> {
 }
 
 fn find(system: &dyn System, work: &mut replay::ReplaySpec) -> Outcome<()> {
-    let directory = store::find(system, Some(&work.trace))?;
-    let mut is_kept = false;
-    for results in identity::results_directories(system)? {
-        let parent = directory.parent();
-        is_kept |=
-            parent == Some(&*results) || system.canonical(&results).ok().as_deref() == parent;
-    }
-    if !is_kept {
-        return Err(mistake!(
-            "no stored trace {}; choose a trace from assay list results",
-            work.trace
-        ));
+    let trace = &work.trace;
+    let directory = store::find(system, Some(trace))?;
+    let parent = directory.parent();
+    let is_parent = |results: &std::path::PathBuf| {
+        parent == Some(&**results) || system.canonical(results).ok().as_deref() == parent
+    };
+    // A study names no recording at another path, which could change.
+    if !identity::results_directories(system)?.iter().any(is_parent) {
+        return Err(mistake!("no stored trace {trace}; choose a trace from assay list results"));
     }
     let until_ns = work.trace_length.map(|span| span.0);
     let found = requests::source(system, &directory, work.device.as_deref(), until_ns)
-        .map_err(|why| mistake!("trace {}: {why}", work.trace))?;
-    if work.source.as_ref().is_some_and(|meant| *meant != found) {
+        .map_err(|why| mistake!("trace {trace}: {why}"))?;
+    if work.source.as_ref().is_some_and(|expected| *expected != found) {
         return Err(refused!(
-            "trace {} differs from the trace of the study; to use this trace, remove source",
-            work.trace
+            "trace {trace} differs from the trace of the study; to use this trace, remove source"
         ));
     }
     work.source = Some(found);

@@ -56,47 +56,37 @@ enum ReportFormat {
 }
 
 pub fn run(system: &dyn System, arguments: &ReportArguments) -> Outcome<()> {
-    if let (true, Some(folder)) = (arguments.all, &arguments.output) {
+    if let Some(folder) = arguments.output.as_ref().filter(|_| arguments.all) {
         return write_site(system, folder);
     }
     let results = evidence(system, &arguments.results, &arguments.places)?;
-    let standard = arguments.output.as_deref() == Some(Path::new("-"));
-    match arguments.format {
-        ReportFormat::Html => {
-            let path = path(arguments, &results, "html");
-            let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let place = if standard { PagePlace::Alone } else { PagePlace::Beside(&stem) };
-            let page = html::pages(&results, place);
-            if !standard {
-                output::may_be_written(system, &path)?;
-                let large = results.iter().filter(|it| html::is_large(&it.findings));
-                for one in large {
-                    let name = html::every_trial_name(&stem, &one.findings.study.id);
-                    let table = store::every_trial(system, one)?;
-                    output::file(system, &path.with_file_name(name), table.as_bytes())?;
-                }
-            }
-            output::page(system, &path, &page)?;
-        }
-        ReportFormat::Markdown if standard => {
-            let mut text = String::new();
-            for line in markdown::report(&results, "-").text.split_inclusive('\n') {
-                text.push_str(if line.starts_with("![") { "" } else { line });
-            }
-            output::page(system, Path::new("-"), &text)?;
-        }
-        ReportFormat::Markdown => {
-            let path = path(arguments, &results, "md");
-            output::may_be_written(system, &path)?;
-            let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let report = markdown::report(&results, &stem);
-            for (name, text) in &report.figures {
-                output::file(system, &path.with_file_name(name), text.as_bytes())?;
-            }
-            output::page(system, &path, &report.text)?;
-        }
+    let is_piped = arguments.output.as_deref() == Some(Path::new("-"));
+    let is_html = arguments.format == ReportFormat::Html;
+    let path = path(arguments, &results, if is_html { "html" } else { "md" });
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    if !is_piped {
+        output::may_be_written(system, &path)?;
     }
-    Ok(())
+    if is_html {
+        let place = if is_piped { PagePlace::Alone } else { PagePlace::Beside(&stem) };
+        let page = html::pages(&results, place);
+        for large in results.iter().filter(|it| !is_piped && html::is_large(&it.findings)) {
+            let name = html::every_trial_name(&stem, &large.findings.study.id);
+            let table = store::every_trial(system, large)?;
+            output::file(system, &path.with_file_name(name), table.as_bytes())?;
+        }
+        return output::page(system, &path, &page);
+    }
+    let report = markdown::report(&results, &stem);
+    if is_piped {
+        // Figures would be separate files.
+        let lines = report.text.split_inclusive('\n').filter(|line| !line.starts_with("!["));
+        return output::page(system, &path, &lines.collect::<String>());
+    }
+    for (name, text) in &report.figures {
+        output::file(system, &path.with_file_name(name), text.as_bytes())?;
+    }
+    output::page(system, &path, &report.text)
 }
 
 fn write_site(system: &dyn System, folder: &Path) -> Outcome<()> {
@@ -105,7 +95,7 @@ fn write_site(system: &dyn System, folder: &Path) -> Outcome<()> {
     }
     output::may_be_folder(system, folder)?;
     let mut entries: Vec<SiteEntry> = Vec::new();
-    for directory in store::kept(system)? {
+    for directory in store::all_results(system)? {
         let id = bundle::id_of(&directory);
         // The user's result precedes root's result with the same ID.
         if entries.last().is_some_and(|last| last.id == id) {
@@ -159,17 +149,17 @@ fn evidence(system: &dyn System, words: &[String], places: &ByPlace) -> Outcome<
     } else if results.len() > 1 && results.iter().all(|it| it.findings.race.is_none()) {
         // A race appears next to the fresh trials of its winner, without a comparison.
         let findings: Vec<_> = results.iter().map(|result| result.findings.clone()).collect();
-        let days = store::days::apart(system, &findings);
-        let compared = store::compared(&findings, days)?;
+        let days = store::days::variation(system, &findings);
+        let compared = store::compare(&findings, days)?;
         results.insert(0, Evidence::compared(compared, &results));
     }
     Ok(results)
 }
 
-fn path(arguments: &ReportArguments, results: &[Evidence], end: &str) -> PathBuf {
-    let id = || match results {
+fn path(arguments: &ReportArguments, results: &[Evidence], extension: &str) -> PathBuf {
+    let id = match results {
         [one] => one.findings.study.id.as_str(),
         _ => "comparison",
     };
-    arguments.output.clone().unwrap_or_else(|| PathBuf::from(format!("assay-{}.{end}", id())))
+    arguments.output.clone().unwrap_or_else(|| format!("assay-{id}.{extension}").into())
 }

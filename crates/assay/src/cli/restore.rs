@@ -8,7 +8,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{output, resume};
-use crate::revisions::{self, Lying, Removal};
+use crate::revisions::{self, Removal};
 use crate::store;
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::factors::{guard, network};
@@ -17,7 +17,7 @@ use assay_machine::system::network::lab;
 use assay_machine::system::{Hold, HoldError, System, identity, journal, mains};
 use assay_study::results::{bundle, foreign};
 
-/// Attempts to lock a journal: a process that was just killed may still hold it.
+/// Attempts to take a lock, for half a second in all.
 const ATTEMPTS: u32 = 25;
 const PAUSE: Duration = Duration::from_millis(20);
 /// ID of the journal for leftover network namespaces.
@@ -67,7 +67,11 @@ struct RestoreDocument {
 
 pub fn run(system: &dyn System, arguments: &RestoreArguments) -> Outcome<()> {
     let home = identity::state_directory(system)?;
-    let journals = read_journals(system, &guard::journals(&home))?;
+    let is_busy = |journals: &Outcome<Journals>| {
+        journals.as_ref().is_ok_and(|journals| !journals.busy.is_empty())
+    };
+    let directory = guard::journals(&home);
+    let journals = retry_while(system, is_busy, || journal::list_journals(system, &directory))?;
     let mut report = RestoreDocument {
         format: "assay-restore/1",
         dry_run: arguments.dry_run,
@@ -113,14 +117,8 @@ fn laboratory(system: &dyn System, journal: &Unfinished) -> Result<Option<Hold>,
     if !journal.undos().iter().any(is_of_it) {
         return Ok(None);
     }
-    // A process that was just killed may still hold it.
-    for _ in 1..ATTEMPTS {
-        match system.hold(lab::LOCK) {
-            Err(HoldError::Held { .. }) => system.sleep(PAUSE),
-            free => return Ok(free.ok()),
-        }
-    }
-    match system.hold(lab::LOCK) {
+    let is_held = |hold: &Result<Hold, HoldError>| matches!(hold, Err(HoldError::Held { .. }));
+    match retry_while(system, is_held, || system.hold(lab::LOCK)) {
         Err(HoldError::Held { process, .. }) => {
             let process = process.map_or_else(String::new, |id| format!(" (process {id})"));
             let id = &journal.id;
@@ -158,14 +156,15 @@ fn network_spaces(
 
 /// Removes incomplete revision trees of killed processes.
 fn remove_unfinished_trees(system: &dyn System, home: &Path, report: &mut RestoreDocument) {
-    for tree in revisions::unfinished(system, home) {
+    for tree in revisions::incomplete_trees(system, home) {
         let path = tree.path.display();
         let action = format!("remove the unfinished tree {path}");
         if report.dry_run {
             report.items.push(action);
             continue;
         }
-        match remove_tree(system, &tree) {
+        let is_in_use = |removal: &Removal| *removal == Removal::InUse;
+        match retry_while(system, is_in_use, || revisions::remove(system, &tree)) {
             Removal::Removed => report.items.push(action),
             Removal::InUse => {
                 report.running.push(format!("another assay process is creating the tree {path}"));
@@ -179,7 +178,7 @@ fn remove_unfinished_trees(system: &dyn System, home: &Path, report: &mut Restor
 /// `assay resume` knows which writes were acknowledged.
 fn files_of_crash_points(system: &dyn System) -> Outcome<Vec<String>> {
     let mut ids_by_path = BTreeMap::new();
-    for directory in store::kept(system)? {
+    for directory in store::all_results(system)? {
         let Ok(stored) = bundle::frame(system, &directory) else { continue };
         if foreign::is_one(system, &directory) || resume::unfinished(&stored).is_err() {
             continue;
@@ -199,26 +198,20 @@ fn files_of_crash_points(system: &dyn System) -> Outcome<Vec<String>> {
     Ok(lines.collect())
 }
 
-/// Removes a tree after waiting for a process that was just killed.
-fn remove_tree(system: &dyn System, tree: &Lying) -> Removal {
+/// Repeats an action while a lock is in use: a process that was just killed may still have it.
+fn retry_while<T>(
+    system: &dyn System,
+    is_in_use: impl Fn(&T) -> bool,
+    action: impl Fn() -> T,
+) -> T {
     for _ in 1..ATTEMPTS {
-        match revisions::remove(system, tree) {
-            Removal::InUse => system.sleep(PAUSE),
-            done => return done,
-        }
-    }
-    revisions::remove(system, tree)
-}
-
-fn read_journals(system: &dyn System, directory: &Path) -> Outcome<Journals> {
-    for _ in 1..ATTEMPTS {
-        let found = journal::list_journals(system, directory)?;
-        if found.busy.is_empty() {
-            return Ok(found);
+        let result = action();
+        if !is_in_use(&result) {
+            return result;
         }
         system.sleep(PAUSE);
     }
-    journal::list_journals(system, directory)
+    action()
 }
 
 fn running_text(busy: &Busy) -> String {

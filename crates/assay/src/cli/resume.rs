@@ -64,11 +64,10 @@ pub fn run(system: &dyn System, arguments: &ResumeArguments) -> Outcome<()> {
 }
 
 pub(super) fn unfinished(stored: &Stored) -> Outcome<()> {
+    let id = &stored.id;
     if stored.ended.is_some() || has_all_trials(&stored.plan, &stored.trials) {
         return Err(mistake!(
-            "{} has ended; use assay show {}, or run the study again with assay run",
-            stored.id,
-            stored.id
+            "{id} has ended; use assay show {id}, or run the study again with assay run"
         ));
     }
     Ok(())

@@ -37,14 +37,14 @@ pub fn resolved(system: &dyn System, mut study: Study) -> Outcome<Study> {
         return Ok(study);
     }
     let place = trees_directory(system)?;
-    let other = match &study.target {
+    let surplus = match &study.target {
         Some(Target::Directory(path)) if Path::new(path) == place => None,
         None => study.factors.get(TARGET).map(|_| "the factor target"),
         Some(_) => Some("its target"),
     };
-    if let Some(other) = other {
+    if let Some(surplus) = surplus {
         return Err(mistake!(
-            "this study runs in checked-out commits, in {}; remove {other}",
+            "this study runs in checked-out commits, in {}; remove {surplus}",
             place.display()
         ));
     }
@@ -61,7 +61,7 @@ pub fn resolved(system: &dyn System, mut study: Study) -> Outcome<Study> {
 /// Resolves the levels that have no commit yet.
 fn resolve(system: &dyn System, work: &mut command::CommandSpec, levels: &[String]) -> Outcome<()> {
     let Some(named) = &work.repository else { return Ok(()) };
-    let repository = Repository::on(system, Path::new(named))?;
+    let repository = Repository::open_on(system, Path::new(named))?;
     for level in levels {
         if !work.commits.contains_key(level) {
             let commit = repository.resolve(level)?;
@@ -74,7 +74,7 @@ fn resolve(system: &dyn System, work: &mut command::CommandSpec, levels: &[Strin
     let path = repository.path().display().to_string();
     // No message if every level is a commit ID, which cannot mean the work tree.
     let by_digits = |(level, id): (&String, &String)| id.starts_with(level.as_str());
-    if !work.commits.iter().all(by_digits) && repository.is_changed()? {
+    if !work.commits.iter().all(by_digits) && repository.has_changes()? {
         output::message(&format!(
             "Assay measures commits only, without the uncommitted changes in {path}"
         ));
@@ -85,10 +85,13 @@ fn resolve(system: &dyn System, work: &mut command::CommandSpec, levels: &[Strin
 
 /// Returns two names of one commit, if any.
 fn same_commit(revisions: &BTreeMap<String, String>) -> Option<[&str; 2]> {
-    let mut known: BTreeMap<&str, &str> = BTreeMap::new();
-    revisions
-        .iter()
-        .find_map(|(name, commit)| known.insert(commit, name).map(|other| [other, name.as_str()]))
+    let mut names: BTreeMap<&str, &str> = BTreeMap::new();
+    for (name, commit) in revisions {
+        if let Some(other) = names.insert(commit, name) {
+            return Some([other, name]);
+        }
+    }
+    None
 }
 
 fn trees_directory(system: &dyn System) -> Outcome<PathBuf> {
@@ -141,14 +144,13 @@ pub fn make_trees<'s>(
     tell: &mut dyn FnMut(Event),
 ) -> Outcome<MadeTrees<'s>> {
     let mut made = MadeTrees { trees: Vec::new(), identical: None };
-    let mut are_identical = true;
-    let varies = |(name, levels): (&String, &Vec<String>)| name != REVISION && levels.len() > 1;
-    let is_alone = !study.factors.iter().any(varies);
+    let mut other_factors = study.factors.iter().filter(|(name, _)| *name != REVISION);
+    let mut are_identical = !other_factors.any(|(_, levels)| levels.len() > 1);
     let levels = study.factors.get(REVISION).map(Vec::as_slice).unwrap_or_default();
     for (work, named) in works(study) {
         let home = identity::state_directory(system)?;
         let caller = if as_root { None } else { identity::caller(system) };
-        let repository = Repository::on(system, Path::new(named))?;
+        let repository = Repository::open_on(system, Path::new(named))?;
         let repository = repository.run_by(caller).stopped_by(stop);
         let trees = Trees::below(&home, &repository, work.build.as_deref());
         let mut built = Vec::new();
@@ -160,12 +162,12 @@ pub fn make_trees<'s>(
                 let text = describe(name, id, work.build.as_deref());
                 tell(Event::Waiting { text, waited_ns: 0 });
             }
-            built.push(trees.tree(&commit)?);
+            built.push(trees.get_or_create(&commit)?);
         }
-        let beside = [&work.prepare, &work.conclude, &work.trial_setup, &work.setup, &work.input];
+        let others = [&work.prepare, &work.conclude, &work.trial_setup, &work.setup, &work.input];
         let mut lines = vec![work.run.as_str()];
-        lines.extend(beside.into_iter().flatten().map(String::as_str));
-        are_identical &= is_alone && trees.are_identical(&built, &lines)?;
+        lines.extend(others.into_iter().flatten().map(String::as_str));
+        are_identical = are_identical && trees.are_identical(&built, &lines)?;
         made.identical = work.run.split_whitespace().next().map(str::to_owned);
         made.trees.push(trees);
     }

@@ -3,11 +3,10 @@
 use clap::Args;
 
 use super::compare::Against;
-use super::confirm;
 use super::fleet::FleetArguments;
 use super::recorded::{self, RebootArguments};
 use super::study_arguments::StudyArguments;
-use super::{gate, race, reboots, running, vm};
+use super::{confirm, gate, race, reboots, running, vm};
 use assay_analysis::inference;
 use assay_core::failure::Outcome;
 use assay_machine::system::System;
@@ -35,8 +34,6 @@ Examples:
 const LAST: &str = "  assay run small-memory --help          show the options of this study
   assay list factors                     list what can vary";
 
-/// Target of studies that need none.
-const HERE: &str = ".";
 const LINE_COLUMNS: usize = 39;
 
 fn examples() -> String {
@@ -77,7 +74,7 @@ pub struct RunArguments {
 }
 
 pub fn run(system: &dyn System, mut arguments: RunArguments) -> Outcome<()> {
-    arguments.against.check(system, &mut arguments.of_study)?;
+    arguments.against.take_gate(system, &mut arguments.of_study)?;
     let (study, mut targets) = arguments.of_study.study(system)?;
     arguments.against.check_junit(system, &study)?;
     arguments.against.check_race(&study)?;
@@ -108,7 +105,7 @@ pub fn run(system: &dyn System, mut arguments: RunArguments) -> Outcome<()> {
         }
         vm::check_machines(system, &study)?;
         // Virtual machines need no target; they run in sequence from here.
-        targets = vec![HERE.to_owned()];
+        targets = vec![".".to_owned()];
     }
     conduct(system, arguments, study, targets)
 }
@@ -139,36 +136,37 @@ fn conduct(
         None if arguments.watch => running::run_on_page(system, request),
         None => running::run(system, request, quiet),
     };
-    let ran = ran.map_err(|failure| gate::unmeasured(failure, gate.as_ref()))?;
+    let ran = ran.map_err(|failure| gate::inconclusive_if_broken(failure, gate.as_ref()))?;
     if let Some(host) = host.filter(|host| !host.place.leads()) {
         return host.ended(system, ran, quiet);
     }
     let (how, against) = (arguments.how, arguments.against);
-    let blind = against.blind();
-    let ended =
-        running::end(system, ran, |findings, is_kept| against.tell(system, findings, is_kept, how));
-    ended.map_err(|failure| failure.blind_by(blind))
+    let code = against.inconclusive_code();
+    let ended = running::end(system, ran, |findings, is_stored| {
+        against.print(system, findings, is_stored, how)
+    });
+    ended.map_err(|failure| failure.blind_by(code))
 }
 
 /// Runs a race and then fresh trials of its winner, which give the result.
 fn race_and_confirm(system: &dyn System, request: Request<'_>, given: RunArguments) -> Outcome<()> {
     let RunArguments { how, against, .. } = given;
-    let blind = against.blind();
+    let code = against.inconclusive_code();
     let consented = request.consented.clone();
     let stop = running::stop_on_signals(&running::RESTORES)?;
     let ran = running::run_with(system, request, &stop, how.quiet)?;
     let mut wanted = None;
-    let ended = running::end(system, ran, |findings, is_kept| {
-        wanted = race::to_confirm(findings, is_kept);
+    let ended = running::end(system, ran, |findings, is_stored| {
+        wanted = race::to_confirm(findings, is_stored);
         // Prints only the document of the fresh trials.
         if how.json && wanted.is_some() {
             return Ok(());
         }
-        against.tell(system, findings, is_kept, how)
+        against.print(system, findings, is_stored, how)
     });
-    let ended = ended.map_err(|failure| failure.blind_by(blind));
+    let ended = ended.map_err(|failure| failure.blind_by(code));
     let Some(id) = wanted else { return ended };
     let asked = confirm::Confirmation { result: Some(&id), ..confirm::Confirmation::default() };
     let confirmed = confirm::confirm(system, &asked, consented, &stop, how);
-    running::gravest([ended, confirmed].into_iter().filter_map(Result::err).collect())
+    running::report_problems([ended, confirmed].into_iter().filter_map(Result::err).collect())
 }

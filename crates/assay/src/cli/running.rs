@@ -10,8 +10,7 @@ use super::resume::has_all_trials;
 use super::watch::screen::{self, Screen};
 use super::watch::{self, StudyView};
 use super::{check_options, fitness, gate, output, progress::ProgressLine, revisions};
-use crate::store;
-use crate::store::acting::Acting;
+use crate::store::{self, acting::Acting, progress::StudyProgress};
 use assay_analysis::inference::{self, StopReason};
 use assay_analysis::rules::WRONG_DATA;
 use assay_core::failure::{Failure, Kind, Outcome};
@@ -19,15 +18,13 @@ use assay_core::quantity::Time;
 use assay_core::quantity::units::show;
 use assay_machine::system::{System, identity};
 use assay_report::document::Detail;
+use assay_runner::real::signals;
 use assay_runner::run::{self, Consented, Event, Finished, LogOf, Looks, Request, trial};
 use assay_study::findings::answers::Answer;
 use assay_study::findings::{Findings, StudyFacts, Trust};
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::Plan;
 use assay_study::results::record::{Status, Trial};
-
-use crate::store::progress::StudyProgress;
-use assay_runner::real::signals;
 
 /// Note in a result measured with `run --watch`.
 const WITH_PAGE: &str = "this process updated the page of assay watch once per second during trials, which used CPU time";
@@ -89,7 +86,7 @@ pub fn run(system: &dyn System, request: Request<'_>, quiet: bool) -> Outcome<Un
     run_with(system, request, &stop, quiet)
 }
 
-/// Does the same if the command already catches signals.
+/// Runs a study for a command that already catches signals.
 pub(super) fn run_with(
     system: &dyn System,
     request: Request<'_>,
@@ -102,7 +99,7 @@ pub(super) fn run_with(
     ran
 }
 
-/// Does the same if the caller already catches signals.
+/// Runs a study that the flag stops; the caller gets the events.
 pub(super) fn run_stoppable(
     system: &dyn System,
     mut request: Request<'_>,
@@ -110,50 +107,48 @@ pub(super) fn run_stoppable(
     tell: &mut dyn FnMut(Event),
 ) -> Outcome<Unended> {
     let _trees = revisions::make(system, &mut request, stop, tell)?;
-    let log = Some(inference::race_log as LogOf);
-    let request = Request { interim: Some(&early_end), log, foresee: Some(&foreseen), ..request };
-    run::run(system, request, stop, tell).map(Unended)
+    run::run(system, with_analysis(request), stop, tell).map(Unended)
 }
 
-/// Does the same with the page of `watch` on the terminal. The page runs in another thread; when the user leaves it,
+/// Adds the functions of the analysis that the runner needs.
+fn with_analysis(request: Request<'_>) -> Request<'_> {
+    let log = Some(inference::race_log as LogOf);
+    Request { interim: Some(&early_end), log, foresee: Some(&foreseen), ..request }
+}
+
+/// Runs a study with the page of `watch` on the terminal. The page runs in another thread; when the user leaves it,
 /// normal progress output follows.
 pub fn run_on_page(system: &dyn System, mut request: Request<'_>) -> Outcome<Unended> {
     let stream = watch::stream(system, true).ok_or_else(|| {
         mistake!("--watch needs a terminal; remove --watch, or run assay watch in another terminal")
     })?;
     let stop = stop_on_signals(&RESTORES)?;
-    let mut before = ProgressLine::new(false);
-    let made = revisions::make(system, &mut request, &stop, &mut |event| before.show(&event));
-    before.finish();
-    let _trees = made?;
-    let strip = Mutex::new(StudyProgress::own(&request.study.title));
+    let mut line = ProgressLine::new(false);
+    let trees = revisions::make(system, &mut request, &stop, &mut |event| line.show(&event));
+    line.finish();
+    let _trees = trees?;
+    let progress = Mutex::new(StudyProgress::of_this_process(&request.study.title));
     let (done, left) = (AtomicBool::new(false), AtomicBool::new(false));
     let targets = request.targets.clone();
-    let screen = Screen::open(stream, watch::looks(system))?;
-    let beside =
-        StudyView { strip: &strip, targets: &targets, stop: &stop, done: &done, left: &left };
-    let mut progress = ProgressLine::new(false);
+    let screen = Screen::open(stream, watch::page_style(system))?;
+    let view =
+        StudyView { progress: &progress, targets: &targets, stop: &stop, done: &done, left: &left };
+    let mut line = ProgressLine::new(false);
     let finished = std::thread::scope(|scope| {
         let _end = RaisedFlag(&done);
-        scope.spawn(|| watch::show_study(system, &beside, screen));
-        let (observer, log) = (Some(WITH_PAGE.to_owned()), Some(inference::race_log as LogOf));
-        let request = Request {
-            interim: Some(&early_end),
-            log,
-            foresee: Some(&foreseen),
-            observer,
-            ..request
-        };
+        scope.spawn(|| watch::show_study(system, &view, screen));
+        let request = Request { observer: Some(WITH_PAGE.to_owned()), ..with_analysis(request) };
         run::run(system, request, &stop, &mut |event| {
-            strip.lock().unwrap_or_else(PoisonError::into_inner).take(&event);
+            progress.lock().unwrap_or_else(PoisonError::into_inner).apply(&event);
             if left.load(Ordering::SeqCst) {
-                progress.show(&event);
+                line.show(&event);
             }
         })
     });
-    progress.finish();
-    let strip = strip.into_inner().unwrap_or_else(PoisonError::into_inner);
-    strip.warnings.iter().for_each(|text| output::message(text));
+    line.finish();
+    let progress = progress.into_inner().unwrap_or_else(PoisonError::into_inner);
+    // The page showed only the latest one.
+    progress.warnings.iter().for_each(|text| output::message(text));
     finished.map(Unended)
 }
 
@@ -190,8 +185,8 @@ pub fn resume(
 }
 
 pub fn conclude(system: &dyn System, ran: Unended, how: Printing) -> Outcome<()> {
-    end(system, ran, |findings, is_kept| {
-        tell(system, findings, is_kept, how);
+    end(system, ran, |findings, is_stored| {
+        print_result(system, findings, is_stored, how);
         Ok(())
     })
 }
@@ -208,19 +203,23 @@ pub fn end(
     show: impl FnOnce(&Findings, bool) -> Outcome<()>,
 ) -> Outcome<()> {
     let mut problems = problems(&mut finished);
-    let blind = finished.study.gate.as_ref().and_then(|gate| gate.exit_inconclusive);
+    let inconclusive_code = finished.study.gate.as_ref().and_then(|gate| gate.exit_inconclusive);
     if !finished.interrupted {
-        let is_kept = finished.directory.is_some();
+        let is_stored = finished.directory.is_some();
         let findings = findings_of(system, finished);
-        let shown = show(&findings, is_kept).err();
-        let gate = findings.answers.gate.as_ref().and_then(|gate| gate::ended(gate).err());
-        let fit = findings.answers.requirements.as_ref().and_then(|fit| fitness::ended(fit).err());
-        let wrong = wrong_data(&findings).into_iter().chain(failed_by_kind(&findings));
-        let wrong = wrong.chain(unanswered(&findings));
+        let answers = &findings.answers;
+        let of_findings = [
+            show(&findings, is_stored).err(),
+            answers.requirements.as_ref().and_then(|fit| fitness::ended(fit).err()),
+            answers.gate.as_ref().and_then(|gate| gate::ended(gate).err()),
+            wrong_data(&findings),
+            failed_by_kind(&findings),
+            unanswered(&findings),
+        ];
         // Among equally severe problems, reports lost trials last, because that message names the stored result.
-        problems.splice(0..0, shown.into_iter().chain(fit).chain(gate).chain(wrong));
+        problems.splice(0..0, of_findings.into_iter().flatten());
     }
-    gravest(problems).map_err(|failure| failure.blind_by(blind))
+    report_problems(problems).map_err(|failure| failure.blind_by(inconclusive_code))
 }
 
 /// Fails if a trial read data that differs from the data written (exit code 1).
@@ -247,8 +246,8 @@ fn unanswered(findings: &Findings) -> Option<Failure> {
 }
 
 /// Returns the most severe failure, and prints the others before it.
-pub fn gravest(mut problems: Vec<Failure>) -> Outcome<()> {
-    problems.sort_by_key(|failure| gravity(failure.kind));
+pub fn report_problems(mut problems: Vec<Failure>) -> Outcome<()> {
+    problems.sort_by_key(|failure| severity(failure.kind));
     let Some(worst) = problems.pop() else { return Ok(()) };
     for other in &problems {
         output::message(&other.message);
@@ -258,7 +257,7 @@ pub fn gravest(mut problems: Vec<Failure>) -> Outcome<()> {
 
 /// Returns the severity: an unrestored machine precedes an incomplete study; a failed gate is certain even with lost
 /// trials.
-pub(super) const fn gravity(kind: Kind) -> u8 {
+pub(super) const fn severity(kind: Kind) -> u8 {
     match kind {
         Kind::Needless | Kind::Partial | Kind::Blind(_) => 0,
         Kind::Mistake => 1,
@@ -281,7 +280,7 @@ fn problems(finished: &mut Finished) -> Vec<Failure> {
     [lost, ending, unrestored].into_iter().flatten().collect()
 }
 
-pub fn tell(system: &dyn System, findings: &Findings, is_kept: bool, how: Printing) {
+pub fn print_result(system: &dyn System, findings: &Findings, is_stored: bool, how: Printing) {
     if how.json {
         output::document(&assay_report::json(findings));
         return;
@@ -291,7 +290,7 @@ pub fn tell(system: &dyn System, findings: &Findings, is_kept: bool, how: Printi
         return;
     }
     output::result(system, findings, Detail::Usual);
-    if is_kept && !how.quiet {
+    if is_stored && !how.quiet {
         output::message(&format!(
             "stored as {}; to show this result: assay show",
             findings.study.id
@@ -428,8 +427,10 @@ fn early_end(plan: &Plan, environment: &Environment, trials: &[Trial]) -> Option
     let first_runs = trials.iter().filter(|trial| trial.repeats.is_none());
     let trials: Vec<Trial> = first_runs.cloned().collect();
     // Evaluates the study as if it ended here: unfinished studies are not evaluated.
-    let facts =
-        StudyFacts { stopped_by: Some("a look".to_owned()), ..store::unnamed(plan, environment) };
+    let facts = StudyFacts {
+        stopped_by: Some("a look".to_owned()),
+        ..store::unnamed_facts(plan, environment)
+    };
     let findings = inference::findings(facts, plan, environment, &trials);
     let replicates = trials.iter().map(|trial| trial.replicate).max().unwrap_or(0);
     let why = match inference::enough(&findings, &plan.design.stopping)? {
@@ -498,7 +499,7 @@ pub(super) fn stop_on_signals(patience: &'static Patience) -> Outcome<Arc<Atomic
             None
         }
         SignalAnswer::End(failure) => {
-            screen::put_back();
+            screen::restore_terminal();
             Some(output::exit_code(&failure))
         }
     });
@@ -561,8 +562,8 @@ mod tests {
     }
 
     fn code_and_words(mut finished: Finished) -> (u8, String) {
-        let gravest = gravest(problems(&mut finished)).err();
-        gravest.map_or((0, String::new()), |it| (it.kind.exit_code(), it.message))
+        let report_problems = report_problems(problems(&mut finished)).err();
+        report_problems.map_or((0, String::new()), |it| (it.kind.exit_code(), it.message))
     }
 
     #[test]
@@ -664,7 +665,7 @@ mod tests {
             [Failure::partial("lost"), Failure::gate("worse"), Failure::not_restored("left")];
         let code = |problems: &[&Failure]| {
             let problems = problems.iter().map(|one| (*one).clone()).collect();
-            gravest(problems).map_or_else(|failure| failure.kind.exit_code(), |()| 0)
+            report_problems(problems).map_or_else(|failure| failure.kind.exit_code(), |()| 0)
         };
         assert_eq!(code(&[]), 0);
         assert_eq!(code(&[&lost]), 5);

@@ -60,8 +60,8 @@ pub(super) fn stored(
     make: impl FnOnce() -> Outcome<String>,
 ) -> Outcome<String> {
     // Assay writes nothing next to files at other paths.
-    let is_kept = identity::results_directory(system).is_ok_and(|it| directory.starts_with(it));
-    if !is_kept || !imported::is_one(system, directory) {
+    let is_stored = identity::results_directory(system).is_ok_and(|it| directory.starts_with(it));
+    if !is_stored || !imported::is_one(system, directory) {
         return make();
     }
     let mut cache = Cache::open(system, &directory.join(SCREEN));

@@ -44,16 +44,15 @@ fn find_study(
     }
     let text = system.read_text(Path::new(word)).map_err(|error| match error.kind() {
         ErrorKind::NotFound => unknown_study(word),
-        ErrorKind::IsADirectory => {
-            mistake!("`{word}` is a directory; give a study file")
-        }
+        ErrorKind::IsADirectory => mistake!("`{word}` is a directory; give a study file"),
         ErrorKind::InvalidData => not_text_failure(system, word),
         ErrorKind::InvalidInput | ErrorKind::FileTooLarge => {
             mistake!("`{word}` is not a study file: {error}")
         }
         _ => refused!("{word}: {error}"),
     })?;
-    if is_binary(&text) {
+    // U+FFFD replaces invalid bytes.
+    if text.contains(['\0', char::REPLACEMENT_CHARACTER]) {
         return Err(not_text_failure(system, word));
     }
     if is_fio_job(word) {
@@ -68,11 +67,6 @@ fn find_study(
 
 /// Maximum size of a study file or fio job file, in bytes.
 const LARGEST_STUDY: u64 = 1 << 20;
-
-/// Returns whether a file is not text: it contains U+FFFD, which replaces invalid bytes.
-fn is_binary(text: &str) -> bool {
-    text.contains(['\0', char::REPLACEMENT_CHARACTER])
-}
 
 /// Execute permission for anybody.
 const ANY_MAY_RUN: u32 = 0o111;
@@ -100,12 +94,11 @@ fn translate_fio_job(
     report: &mut dyn FnMut(&str),
 ) -> Outcome<Study> {
     let translated = fio_job::translate(word, text, options).map_err(|failure| {
-        let advice = if options.partly {
-            ""
-        } else {
-            "\n--set ignore_unsupported=true skips the unsupported parts"
-        };
-        Failure { message: format!("{}{advice}", failure.message), ..failure }
+        if options.partly {
+            return failure;
+        }
+        let advice = "--set ignore_unsupported=true skips the unsupported parts";
+        Failure { message: format!("{}\n{advice}", failure.message), ..failure }
     })?;
     for line in translated.study.lines().filter(|line| !line.is_empty()) {
         report(line);

@@ -303,6 +303,7 @@ impl StudyArguments {
             let varies = study.factors.contains_key(&name)
                 || name == TARGET
                 || levels.len() > 1 && (is_factor(&name) || is_taken(&study, &name));
+            // A name that is no key becomes a factor: the check of the study then reports an unknown name.
             if !varies && text::is_key(&study, &name) {
                 let value = if is_content { levels.join(",") } else { value };
                 keys.push(KeyValue { key: name, value });
@@ -324,7 +325,7 @@ impl StudyArguments {
         }
         study.replicates = self.replicates.unwrap_or(study.replicates);
         study.seed = self.seed.or(study.seed);
-        self.gate.put(&mut study)?;
+        self.gate.apply_to(&mut study)?;
         if let Some(key) = keys.iter().find(|key| key.key.starts_with("gate."))
             && study.gate.is_none()
             && key.key != "gate.max_regression"
@@ -419,29 +420,26 @@ impl StudyArguments {
     /// Returns the targets: of the factor, the command line or the study, or this directory.
     fn targets_of(&self, study: &Study) -> Vec<String> {
         let study_target = study.target.as_ref().map(assay_study::file::Target::word);
-        match (study.factors.get(TARGET), self.targets().into_iter().next()) {
-            (Some(targets), _) => targets.clone(),
-            _ if matches!(study.target, Some(assay_study::file::Target::Devices(_))) => {
-                study_target.into_iter().collect()
-            }
-            (None, Some(target)) => vec![target],
-            (None, None) => vec![study_target.unwrap_or_else(|| ".".to_owned())],
+        if let Some(targets) = study.factors.get(TARGET) {
+            return targets.clone();
         }
+        // The devices of one array are one target.
+        let is_array = matches!(study.target, Some(assay_study::file::Target::Devices(_)));
+        let line_target = self.targets().into_iter().next().filter(|_| !is_array);
+        vec![line_target.or(study_target).unwrap_or_else(|| ".".to_owned())]
     }
 }
 
 /// Makes the power meter's path absolute, because a resumed study may run in another directory.
 fn with_absolute_meter(system: &dyn System, mut study: Study) -> Outcome<Study> {
     let Some(file) = &study.power_meter else { return Ok(study) };
-    let path = match system.canonical(Path::new(file)) {
-        Ok(path) => path,
-        Err(error) => {
-            output::message(&format!(
-                "power_meter {file}: {error}; trials before the first line have no energy values"
-            ));
-            Path::new(file).to_owned()
-        }
-    };
+    // The meter's program may create the file later.
+    let path = system.canonical(Path::new(file)).unwrap_or_else(|error| {
+        output::message(&format!(
+            "power_meter {file}: {error}; trials before the first line have no energy values"
+        ));
+        PathBuf::from(file)
+    });
     if let Some(reason) = meter::mistaken(system, &path) {
         return Err(mistake!("power_meter {file}: {reason}"));
     }
@@ -473,13 +471,9 @@ fn assignment(option: &str, text: &str, example: &str) -> Outcome<(String, Strin
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
-fn parse<T: std::str::FromStr<Err: std::fmt::Display>>(option: &str, text: &str) -> Outcome<T> {
-    text.parse().map_err(|error| mistake!("{option}: {error}"))
-}
-
 /// Parses a budget, and refuses one without time to measure.
 pub fn budget(text: &str) -> Outcome<Time> {
-    let budget: Time = parse("--budget", text)?;
+    let budget: Time = text.parse().map_err(|error| mistake!("--budget: {error}"))?;
     if budget < SMALLEST_BUDGET {
         return Err(mistake!("--budget {text}: too short to measure; use at least 2 s"));
     }

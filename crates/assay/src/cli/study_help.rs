@@ -25,7 +25,7 @@ pub(super) fn page(
     let takes_target = options::trials(&of);
     let target = if takes_target { " [TARGET]..." } else { "" };
     let word = if of.of_commands { "--command LINE..." } else { of.word.as_str() };
-    let mut own = options::fitting(command.clone(), &of)
+    let mut own = options::show_fitting(command.clone(), &of)
         .term_width(columns)
         .mut_arg("study", |arg| arg.hide(true))
         .mut_arg("targets", |arg| arg.hide(!takes_target))
@@ -64,16 +64,12 @@ fn texts(matches: &ArgMatches, name: &str) -> Vec<String> {
 }
 
 fn describe(study: &Study) -> String {
-    let work: Vec<String> =
-        study.workload.iter().map(|work| format!("  {}: {}", work.name, work.words())).collect();
-    let factors: Vec<String> = study
-        .factors
-        .iter()
-        .map(|(name, levels)| format!("  {name} = {}", levels.join(", ")))
-        .collect();
-    let work = format!("{}\n\nWorkloads:\n{}", study.title, work.join("\n"));
-    if factors.is_empty() {
-        return work;
+    let mut lines = vec![study.title.clone(), String::new(), "Workloads:".to_owned()];
+    lines.extend(study.workload.iter().map(|work| format!("  {}: {}", work.name, work.words())));
+    if !study.factors.is_empty() {
+        lines.push("\nFactors (--set changes the levels):".to_owned());
     }
-    format!("{work}\n\nFactors (--set changes the levels):\n{}", factors.join("\n"))
+    let factors = study.factors.iter();
+    lines.extend(factors.map(|(name, levels)| format!("  {name} = {}", levels.join(", "))));
+    lines.join("\n")
 }

@@ -54,10 +54,10 @@ fn find<'a>(standing: &'a [Unfinished], wanted: Option<&str>) -> Outcome<Option<
         standing.iter().filter(|result| store::is_short_for(wanted, &result.id)).collect();
     match matching.as_slice() {
         [result] if !wanted.is_empty() => Ok(Some(result)),
-        [_, _, ..] => Err(mistake!(
-            "`{wanted}` matches {} applied results; use more of the ID",
-            matching.len()
-        )),
+        [_, _, ..] => {
+            let count = matching.len();
+            Err(mistake!("`{wanted}` matches {count} applied results; use more of the ID"))
+        }
         _ => Err(mistake!("no applied result matches `{wanted}`")),
     }
 }

@@ -10,7 +10,7 @@ use crate::store::acting;
 use assay_core::failure::Outcome;
 use assay_core::quantity::units::show;
 use assay_machine::system::{FileKind, System};
-use assay_runner::run::verify::{self, VerifyReport};
+use assay_runner::run::verify::{self, FoundStamps, VerifyReport};
 use assay_study::results::bundle;
 use assay_workloads::io::verify as words;
 
@@ -82,43 +82,42 @@ fn report_text(report: &VerifyReport, is_markdown: bool) -> String {
     let verified = &report.verified;
     let unit = if report.trial.is_some() { "blocks" } else { "sectors" };
     let is_wrong = verified.corrupt.all() > 0;
+    let (target, read) = (&report.target, show::count(verified.read));
     let head = if is_wrong {
         format!(
-            "WRONG DATA on {}: {} of {} {unit} differ from the written data ({})",
-            report.target,
+            "WRONG DATA on {target}: {} of {read} {unit} differ from the written data ({})",
             show::count(verified.corrupt.all()),
-            show::count(verified.read),
             words::faults(verified)
         )
     } else {
         format!(
-            "{}: {} of {} {unit} contain the written data, and no block is wrong",
-            report.target,
-            show::count(verified.intact),
-            show::count(verified.read)
+            "{target}: {} of {read} {unit} contain the written data, and no block is wrong",
+            show::count(verified.intact)
         )
     };
-    let head = if is_markdown { format!("**{head}**\n") } else { head };
-    let written = report.trial.iter().map(|trial| {
+    let mut lines = Vec::new();
+    if let Some(trial) = &report.trial {
         let how = if trial.ended { "" } else { ", during which the study was interrupted" };
-        format!(
+        lines.push(format!(
             "written by trial {} of {} ({}, replicate {}){how}",
             trial.trial, trial.result, trial.workload, trial.replicate
-        )
-    });
-    let runs = report.runs.iter().filter(|_| report.trial.is_none()).map(|run| {
-        format!(
-            "{} bytes by the run that began {} ns after the Unix epoch, seed {}",
-            show::count(run.bytes),
-            run.run,
-            run.seed
-        )
-    });
-    let example = verified.first.iter().map(words::example);
-    let unknown = report.unverified.iter().map(|reason| format!("unknown: {reason}"));
-    let lines = written.chain(runs).chain(example).chain(unknown);
+        ));
+    } else {
+        // Without a plan, the stamps in the blocks name the runs.
+        lines.extend(report.runs.iter().map(|run| {
+            let bytes = show::count(run.bytes);
+            let FoundStamps { run, seed, .. } = run;
+            format!(
+                "{bytes} bytes by the run that began {run} ns after the Unix epoch, seed {seed}"
+            )
+        }));
+    }
+    lines.extend(verified.first.iter().map(words::example));
+    lines.extend(report.unverified.iter().map(|reason| format!("unknown: {reason}")));
+    let mut text = if is_markdown { format!("**{head}**\n\n") } else { format!("{head}\n") };
     let mark = if is_markdown { "- " } else { "  " };
-    lines.fold(head, |text, line| text + "\n" + mark + &line) + "\n"
+    text.extend(lines.iter().map(|line| format!("{mark}{line}\n")));
+    text
 }
 
 #[cfg(test)]

@@ -66,20 +66,23 @@ pub struct WatchArguments {
 }
 
 pub fn run(system: &dyn System, arguments: &WatchArguments) -> Outcome<()> {
-    let every = interval("--interval", &arguments.interval)?;
-    let time = arguments.duration.as_deref().map(|it| interval("--duration", it)).transpose()?;
+    let every = parse_time("--interval", &arguments.interval)?;
+    let time = arguments.duration.as_deref().map(|it| parse_time("--duration", it)).transpose()?;
     let to = arguments.record.as_deref().or(arguments.record_trace.as_deref());
     let wish = to.map(|to| record_wish(system, to)).transpose()?;
-    let disks = disks::named(system, &arguments.devices)?;
+    let disks = disks::choose_each(system, &arguments.devices)?;
     let stop = running::stop_on_signals(&running::LOOKS)?;
     let is_trace = arguments.record_trace.is_some();
-    let tracing =
-        if is_trace { Tracing::record(system, &disks)? } else { Tracing::begin(system, &disks) };
+    let tracing = if is_trace {
+        Tracing::begin_recording(system, &disks)?
+    } else {
+        Tracing::begin(system, &disks)
+    };
     let at_end = arguments.json || time.is_some() || arguments.quiet;
     let stream = stream(system, at_end).filter(|_| !arguments.quiet);
-    let screen = stream.map(|stream| Screen::open(stream, looks(system))).transpose()?;
-    let into = wish.as_ref().filter(|_| is_trace);
-    let recording = into.map(|wish| Recording::begin(system, wish, &disks));
+    let screen = stream.map(|stream| Screen::open(stream, page_style(system))).transpose()?;
+    let trace_wish = wish.as_ref().filter(|_| is_trace);
+    let recording = trace_wish.map(|wish| Recording::begin(system, wish, &disks));
     let mut recording = recording.transpose()?;
     let mut sampler = Sampler::new(system, disks, tracing);
     let mut state = State::begin(&mut sampler);
@@ -91,6 +94,7 @@ pub fn run(system: &dyn System, arguments: &WatchArguments) -> Outcome<()> {
         every: every.duration(),
         until_ns: time.map(|time| system.monotonic_ns().saturating_add(time.ns())),
         stop: &|| stop.load(Ordering::Relaxed),
+        // A series has one row per second.
         rows: (wish.is_some() && every == Time(1_000_000_000)).then_some(&mut rows),
         requests: recording.as_mut(),
     };
@@ -100,20 +104,22 @@ pub fn run(system: &dyn System, arguments: &WatchArguments) -> Outcome<()> {
         None => session.in_lines(),
     }
     let (requests, truncated) = recording.map(|recording| recording.finish(&mut sampler)).unzip();
-    let concluded = conclude(arguments, &state);
-    // The recording already exists: writes its summary even if the reader is gone.
-    let wish = wish.filter(|_| is_trace || concluded.is_ok());
-    let Some(wish) = wish else { return concluded };
+    let printed = print_summary(arguments, &state);
+    // The recording already exists: writes its summary even if the reader of the output is gone.
+    let wish = wish.filter(|_| is_trace || printed.is_ok());
+    let Some(wish) = wish else { return printed };
     record::write(system, &wish, &state, &rows, requests)?;
-    print_place(system, &wish, arguments.quiet);
-    concluded?;
+    if !arguments.quiet {
+        print_place(system, &wish);
+    }
+    printed?;
     match truncated.flatten() {
         None => Ok(()),
         Some(why) => Err(Failure::partial(format!("the request trace is truncated: {why}"))),
     }
 }
 
-fn conclude(arguments: &WatchArguments, state: &State) -> Outcome<()> {
+fn print_summary(arguments: &WatchArguments, state: &State) -> Outcome<()> {
     if arguments.json {
         output::json(&document::document(state));
     } else {
@@ -122,23 +128,15 @@ fn conclude(arguments: &WatchArguments, state: &State) -> Outcome<()> {
     output::check_written()
 }
 
-fn print_place(system: &dyn System, wish: &RecordWish, quiet: bool) {
-    if quiet {
-        return;
-    }
-    let id = wish.directory.file_name().map(|name| name.to_string_lossy().into_owned());
-    let shown = if is_kept(system, wish) {
-        id.unwrap_or_default()
+fn print_place(system: &dyn System, wish: &RecordWish) {
+    let results = identity::results_directory(system).ok();
+    let name = if wish.directory.parent() == results.as_deref() {
+        // Among the results, the ID suffices.
+        wish.directory.file_name().unwrap_or_default().to_string_lossy().into_owned()
     } else {
         wish.directory.display().to_string()
     };
-    output::message(&format!("stored as {shown}; to show this result: assay show {shown}"));
-}
-
-/// Returns whether a bundle is among the results, where its ID suffices.
-fn is_kept(system: &dyn System, wish: &RecordWish) -> bool {
-    identity::results_directory(system)
-        .is_ok_and(|results| wish.directory.parent() == Some(results.as_path()))
+    output::message(&format!("stored as {name}; to show this result: assay show {name}"));
 }
 
 /// Returns where to store the recording: a path if the name contains a slash, otherwise a title.
@@ -148,7 +146,7 @@ fn record_wish(system: &dyn System, to: &str) -> Outcome<RecordWish> {
     }
     if to.contains('/') {
         let directory = PathBuf::from(to);
-        record::may_be_made(system, &directory)?;
+        record::check_unused(system, &directory)?;
         let name = directory.file_name().map_or(to.into(), |name| name.to_string_lossy());
         return Ok(RecordWish { title: name.into_owned(), directory });
     }
@@ -157,7 +155,7 @@ fn record_wish(system: &dyn System, to: &str) -> Outcome<RecordWish> {
     Ok(RecordWish { directory: results.join(id), title: to.to_owned() })
 }
 
-fn interval(option: &str, text: &str) -> Outcome<Time> {
+fn parse_time(option: &str, text: &str) -> Outcome<Time> {
     let time: Time = text.parse().map_err(|error| mistake!("{option}: {error}"))?;
     if time < SHORTEST {
         return Err(mistake!("{option} {text}: use at least 100 ms"));
@@ -177,12 +175,13 @@ pub fn stream(system: &dyn System, at_end: bool) -> Option<TerminalStream> {
     (at_end && std::io::stderr().is_terminal()).then_some(TerminalStream::Errors)
 }
 
-pub fn looks(system: &dyn System) -> crate::watch::page::PageStyle {
-    let set = |name: &str| system.variable(name).filter(|value| !value.is_empty());
-    let locale = set("LC_ALL").or_else(|| set("LC_CTYPE")).or_else(|| set("LANG"));
+/// Returns the style that the environment asks for: colors, and block characters in a UTF-8 locale.
+pub fn page_style(system: &dyn System) -> crate::watch::page::PageStyle {
+    let variable = |name: &str| system.variable(name).filter(|value| !value.is_empty());
+    let locale = variable("LC_ALL").or_else(|| variable("LC_CTYPE")).or_else(|| variable("LANG"));
     let locale = locale.unwrap_or_default().to_ascii_lowercase();
     crate::watch::page::PageStyle {
-        colour: set("NO_COLOR").is_none(),
+        colour: variable("NO_COLOR").is_none(),
         blocks: locale.contains("utf-8") || locale.contains("utf8"),
     }
 }

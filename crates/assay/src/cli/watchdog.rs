@@ -32,7 +32,7 @@ pub fn run(system: &dyn System, arguments: &WatchdogArguments) -> Outcome<()> {
     if !watchdog::is_left_alone().map_err(refused)? {
         return Ok(());
     }
-    let report = put_back(system, &arguments.id)?;
+    let report = restore(system, &arguments.id)?;
     if !report.failed.is_empty() {
         return Err(Failure::not_restored(format!(
             "{} was killed, and some changes remain: {}; stop the programs that use them, then run assay restore",
@@ -45,7 +45,7 @@ pub fn run(system: &dyn System, arguments: &WatchdogArguments) -> Outcome<()> {
 }
 
 /// Undoes a run's journal after the kernel has released its lock; does nothing if the run restored everything.
-fn put_back(system: &dyn System, id: &str) -> Outcome<Report> {
+fn restore(system: &dyn System, id: &str) -> Outcome<Report> {
     let directory = journals(&identity::state_directory(system)?);
     for _ in 0..ATTEMPTS {
         let runs = journal::list_journals(system, &directory)?;
@@ -81,11 +81,11 @@ mod tests {
             let path = format!("/made-by-{id}").into();
             journal.record(&fake, Undo::File { path }).unwrap();
         }
-        let report = put_back(&fake, "mine").unwrap();
+        let report = restore(&fake, "mine").unwrap();
         assert_eq!((report.done.len(), report.failed.len()), (1, 0));
         let left: Vec<_> = fake.files().into_keys().collect();
         assert!(left.iter().any(|path| path.ends_with("made-by-other")), "{left:?}");
         assert!(!left.iter().any(|path| path.ends_with("made-by-mine")), "{left:?}");
-        assert_eq!(put_back(&fake, "mine").unwrap(), Report::default());
+        assert_eq!(restore(&fake, "mine").unwrap(), Report::default());
     }
 }

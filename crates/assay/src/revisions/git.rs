@@ -13,12 +13,12 @@ use assay_machine::system::{Executed, Execution, System};
 
 use super::Error;
 
-/// Stored bytes of an answer.
+/// Maximum size of git's output.
 pub(super) const SHORT: u64 = 64 << 10;
 /// The same for a list of commits or files.
 pub(super) const LONG: u64 = 16 << 20;
-/// Options before each git command: no background processes, no hooks.
-const BEFORE: [&str; 11] = [
+/// Words before each git command: no background processes, no hooks.
+const GIT: [&str; 11] = [
     "git",
     "-c",
     "core.fsmonitor=false",
@@ -49,19 +49,22 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// How to run programs: the machine, the user, and the stop flag.
 #[derive(Clone, Copy)]
-pub(super) struct Hands<'s> {
+pub(super) struct ProgramRunner<'s> {
     pub(super) system: &'s dyn System,
     pub(super) caller: Option<Caller>,
     pub(super) stop: &'s AtomicBool,
 }
 
-impl fmt::Debug for Hands<'_> {
+impl fmt::Debug for ProgramRunner<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Hands").field("caller", &self.caller).finish_non_exhaustive()
+        formatter
+            .debug_struct("ProgramRunner")
+            .field("caller", &self.caller)
+            .finish_non_exhaustive()
     }
 }
 
-impl<'s> Hands<'s> {
+impl<'s> ProgramRunner<'s> {
     pub(super) fn new(system: &'s dyn System) -> Self {
         Self { system, caller: identity::caller(system), stop: &NEVER }
     }
@@ -70,22 +73,22 @@ impl<'s> Hands<'s> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Runs a program in a directory, and returns the last `heard` bytes of its output.
+    /// Runs a program with the named variables passed, too, and returns the last `heard_bytes` of its output.
     pub(super) fn execute(
         &self,
-        at: &Path,
+        directory: &Path,
         words: &[String],
         environment: &[(String, String)],
-        named: &[String],
+        passed_names: &[String],
         heard_bytes: u64,
     ) -> Result<Executed, Error> {
         if self.is_stopped() {
             return Err(Error::Stopped);
         }
-        let passed = execute::passed(self.system, named);
+        let passed = execute::passed(self.system, passed_names);
         let execution = Execution {
             words,
-            directory: at,
+            directory,
             passed: &passed,
             environment,
             caller: self.caller,
@@ -105,18 +108,19 @@ impl<'s> Hands<'s> {
         }
     }
 
-    /// Runs git in a directory, with any exit code.
-    pub(super) fn git(&self, at: &Path, words: &[&str], heard: u64) -> Result<Executed, Error> {
-        let words: Vec<String> = BEFORE.iter().chain(words).map(|&word| word.to_owned()).collect();
+    /// Runs git in a directory; the caller checks the exit code.
+    pub(super) fn git(&self, at: &Path, words: &[&str], most: u64) -> Result<Executed, Error> {
+        let words: Vec<String> = GIT.iter().chain(words).map(|&word| word.to_owned()).collect();
         let environment = ENVIRONMENT.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        self.execute(at, &words, &environment, &PASSED.map(str::to_owned), heard)
+        self.execute(at, &words, &environment, &PASSED.map(str::to_owned), most)
     }
 
-    pub(super) fn output(&self, at: &Path, words: &[&str], heard: u64) -> Result<String, Error> {
-        let executed = self.git_checked(at, words, heard)?;
-        if executed.heard.bytes > heard {
+    /// Returns git's output in a directory; fails if git fails, or prints more than `most` bytes.
+    pub(super) fn git_output(&self, at: &Path, words: &[&str], most: u64) -> Result<String, Error> {
+        let executed = self.git_checked(at, words, most)?;
+        if executed.heard.bytes > most {
             return Err(Error::Refused(format!(
-                "git {} printed more than {heard} bytes in {}; Assay ignores the output",
+                "git {} printed more than {most} bytes in {}; Assay ignores the output",
                 subcommand(words),
                 at.display()
             )));
@@ -125,23 +129,23 @@ impl<'s> Hands<'s> {
     }
 
     /// Returns a hash of git's output in a directory, of any length.
-    pub(super) fn hash(&self, at: &Path, words: &[&str]) -> Result<String, Error> {
+    pub(super) fn git_output_hash(&self, at: &Path, words: &[&str]) -> Result<String, Error> {
         let executed = self.git_checked(at, words, 0)?;
         Ok(executed.heard.sha256.as_ref().map(hexadecimal).unwrap_or_default())
     }
 
     /// Runs git in a directory, and fails if git fails.
-    fn git_checked(&self, at: &Path, words: &[&str], heard: u64) -> Result<Executed, Error> {
-        let executed = self.git(at, words, heard)?;
-        if ended(&executed).is_none() {
-            return Ok(executed);
+    fn git_checked(&self, at: &Path, words: &[&str], most: u64) -> Result<Executed, Error> {
+        let executed = self.git(at, words, most)?;
+        if has_failed(&executed) {
+            return Err(Error::Refused(format!(
+                "cannot run git {} in {}: {}",
+                subcommand(words),
+                at.display(),
+                error_lines(&executed)
+            )));
         }
-        Err(Error::Refused(format!(
-            "cannot run git {} in {}: {}",
-            subcommand(words),
-            at.display(),
-            complaint(&executed)
-        )))
+        Ok(executed)
     }
 }
 
@@ -149,7 +153,12 @@ fn subcommand<'w>(words: &[&'w str]) -> &'w str {
     words.first().copied().unwrap_or_default()
 }
 
-pub(super) fn ended(executed: &Executed) -> Option<String> {
+pub(super) fn has_failed(executed: &Executed) -> bool {
+    failure_of(executed).is_some()
+}
+
+/// Returns how a program failed, as a verb phrase; `None` if it succeeded.
+pub(super) fn failure_of(executed: &Executed) -> Option<String> {
     match executed.ending {
         Ending::Exited(0) => None,
         Ending::Exited(code) => Some(format!("ended with exit code {code}")),
@@ -158,9 +167,12 @@ pub(super) fn ended(executed: &Executed) -> Option<String> {
     }
 }
 
-pub(super) fn complaint(executed: &Executed) -> String {
+/// Returns the last lines of a program's standard error, or else how it failed.
+pub(super) fn error_lines(executed: &Executed) -> String {
     let lines = executed.complaint.lines().map(str::trim).filter(|line| !line.is_empty());
     let lines: Vec<String> = lines.map(|line| outside::spelled(line).into_owned()).collect();
-    let last = lines[lines.len().saturating_sub(LAST_LINES)..].join("; ");
-    if last.is_empty() { ended(executed).unwrap_or_default() } else { last }
+    if lines.is_empty() {
+        return failure_of(executed).unwrap_or_default();
+    }
+    lines[lines.len().saturating_sub(LAST_LINES)..].join("; ")
 }

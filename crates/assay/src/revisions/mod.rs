@@ -16,7 +16,9 @@ use std::fmt;
 use assay_core::failure::Failure;
 
 pub use repository::{Commit, Repository};
-pub use trees::{CommitTree, Lying, Removal, Trees, directory, kept, remove, unfinished};
+pub use trees::{
+    CommitTree, Removal, StoredTree, Trees, complete_trees, directory, incomplete_trees, remove,
+};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {

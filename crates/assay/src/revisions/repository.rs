@@ -9,7 +9,7 @@ use assay_machine::system::identity::Caller;
 use serde::{Deserialize, Serialize};
 
 use super::Error;
-use super::git::{Hands, LONG, SHORT, complaint, ended};
+use super::git::{LONG, ProgramRunner, SHORT, error_lines, has_failed};
 use assay_runner::real::Real;
 
 static MACHINE: Real = Real::new();
@@ -27,11 +27,11 @@ pub struct Commit {
 
 #[derive(Clone, Debug)]
 pub struct Repository<'s> {
-    pub(super) hands: Hands<'s>,
+    pub(super) runner: ProgramRunner<'s>,
     /// Path of its work tree, or of a bare repository.
     path: PathBuf,
     has_files: bool,
-    /// Directories with the user's repositories of submodules.
+    /// Directories that may contain the user's repositories of submodules.
     pub(super) modules: Vec<PathBuf>,
 }
 
@@ -39,56 +39,59 @@ impl Repository<'static> {
     /// Opens the repository that contains a directory of this machine.
     ///
     /// # Errors
-    /// Fails if git finds no repository, or is not installed.
-    pub fn at(directory: &Path) -> Result<Self, Error> {
-        Self::on(&MACHINE, directory)
+    /// Fails like [`Repository::open_on`].
+    pub fn open(directory: &Path) -> Result<Self, Error> {
+        Self::open_on(&MACHINE, directory)
     }
 }
 
 impl<'s> Repository<'s> {
-    /// Does the same for any machine.
+    /// Opens the repository that contains a directory of any machine.
     ///
     /// # Errors
     /// Fails if git finds no repository, or is not installed.
-    pub fn on(system: &'s dyn System, directory: &Path) -> Result<Self, Error> {
-        let hands = Hands::new(system);
+    pub fn open_on(system: &'s dyn System, directory: &Path) -> Result<Self, Error> {
+        let runner = ProgramRunner::new(system);
         let no_repository = |why: &dyn std::fmt::Display| {
             let directory = directory.display();
             Error::Mistake(format!("{directory} is not in a git repository: {why}"))
         };
         let place = system.canonical(directory).map_err(|error| no_repository(&error))?;
-        let ask = ["rev-parse", "--is-inside-work-tree", "--absolute-git-dir", "--git-common-dir"];
-        let executed = hands.git(&place, &ask, SHORT)?;
-        if ended(&executed).is_some() {
-            return Err(no_repository(&complaint(&executed)));
+        let query =
+            ["rev-parse", "--is-inside-work-tree", "--absolute-git-dir", "--git-common-dir"];
+        let executed = runner.git(&place, &query, SHORT)?;
+        if has_failed(&executed) {
+            return Err(no_repository(&error_lines(&executed)));
         }
+        // One line per question.
         let text = executed.heard.text();
         let mut lines = text.lines();
         let has_files = lines.next() == Some("true");
-        // The second path may be relative to the directory.
-        let mut next_path = || place.join(lines.next().unwrap_or_default());
-        let (own_git, common) = (next_path(), next_path());
+        let git_directory = PathBuf::from(lines.next().unwrap_or_default());
+        // This path may be relative to the directory.
+        let common = place.join(lines.next().unwrap_or_default());
         let common = system.canonical(&common).map_err(|error| no_repository(&error))?;
         let path = if has_files {
-            let top = hands.output(&place, &["rev-parse", "--show-toplevel"], SHORT)?;
+            let top = runner.git_output(&place, &["rev-parse", "--show-toplevel"], SHORT)?;
             PathBuf::from(top.trim_end_matches('\n'))
         } else {
             common.clone()
         };
-        let modules = [own_git, common].map(|directory| directory.join(MODULES)).into();
-        Ok(Self { hands, path, has_files, modules })
+        // A linked work tree has a git directory of its own.
+        let modules = vec![git_directory.join(MODULES), common.join(MODULES)];
+        Ok(Self { runner, path, has_files, modules })
     }
 
     /// Runs git as this user instead of the caller of sudo; `None` is the user of this process.
     #[must_use]
     pub fn run_by(mut self, caller: Option<Caller>) -> Self {
-        self.hands.caller = caller;
+        self.runner.caller = caller;
         self
     }
 
     #[must_use]
     pub fn stopped_by(mut self, stop: &'s AtomicBool) -> Self {
-        self.hands.stop = stop;
+        self.runner.stop = stop;
         self
     }
 
@@ -108,31 +111,26 @@ impl<'s> Repository<'s> {
             return Err(no_commit("give a branch, a tag or a commit"));
         }
         let commit = format!("{rev}^{{commit}}");
-        let executed = self.hands.git(&self.path, &["rev-parse", "--verify", &commit], SHORT)?;
-        if ended(&executed).is_some() {
-            return Err(no_commit(&complaint(&executed)));
+        let executed = self.runner.git(&self.path, &["rev-parse", "--verify", &commit], SHORT)?;
+        if has_failed(&executed) {
+            return Err(no_commit(&error_lines(&executed)));
         }
         let id = executed.heard.text().trim().to_owned();
-        let commits = self.commits_of(&["rev-list", "--max-count=1", FORMAT, &id])?;
-        commits.into_iter().next().ok_or_else(|| no_commit("git does not list the commit"))
+        let query = ["rev-list", "--max-count=1", FORMAT, &id];
+        let text = self.runner.git_output(&self.path, &query, LONG)?;
+        // Git prints a line without a tab first.
+        let Some((id, subject)) = text.lines().find_map(|line| line.split_once('\t')) else {
+            return Err(no_commit("git does not list the commit"));
+        };
+        Ok(Commit { id: id.to_owned(), subject: outside::spelled(subject).into_owned() })
     }
 
-    /// Returns whether tracked files differ from the commit.
-    pub fn is_changed(&self) -> Result<bool, Error> {
+    /// Returns whether tracked files differ from the checked-out commit.
+    pub fn has_changes(&self) -> Result<bool, Error> {
         if !self.has_files {
             return Ok(false);
         }
-        let ask = ["status", "--porcelain", "--untracked-files=no"];
-        self.hands.output(&self.path, &ask, LONG).map(|text| !text.is_empty())
-    }
-
-    fn commits_of(&self, words: &[&str]) -> Result<Vec<Commit>, Error> {
-        let text = self.hands.output(&self.path, words, LONG)?;
-        let commit = |line: &str| {
-            // Before each commit comes a line with only its ID.
-            let (id, subject) = line.split_once('\t')?;
-            Some(Commit { id: id.to_owned(), subject: outside::spelled(subject).into_owned() })
-        };
-        Ok(text.lines().filter_map(commit).collect())
+        let query = ["status", "--porcelain", "--untracked-files=no"];
+        self.runner.git_output(&self.path, &query, LONG).map(|text| !text.is_empty())
     }
 }

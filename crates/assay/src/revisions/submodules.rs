@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::Error;
-use super::git::{Hands, LONG, SHORT, complaint, ended};
+use super::git::{LONG, ProgramRunner, SHORT, error_lines, has_failed};
 use super::repository::MODULES;
 
-const LISTED: &str = ".gitmodules";
+const GITMODULES: &str = ".gitmodules";
 /// Separates answers that may contain newlines.
 const NUL: char = '\0';
 
@@ -17,32 +17,36 @@ struct Submodule {
 }
 
 /// Fetches the submodules of a tree recursively; `modules` are directories with the user's repositories of them.
-pub(super) fn fetch(hands: &Hands<'_>, tree: &Path, modules: &[PathBuf]) -> Result<(), Error> {
-    if hands.system.status(&tree.join(LISTED)).is_err() {
+pub(super) fn fetch(
+    runner: &ProgramRunner<'_>,
+    tree: &Path,
+    modules: &[PathBuf],
+) -> Result<(), Error> {
+    if runner.system.status(&tree.join(GITMODULES)).is_err() {
         return Ok(());
     }
-    for submodule in submodules_of(hands, tree)? {
-        let known = modules.iter().map(|directory| directory.join(&submodule.name));
-        let known: Vec<PathBuf> =
-            known.filter(|path| hands.system.status(&path.join("HEAD")).is_ok()).collect();
+    for submodule in submodules_of(runner, tree)? {
+        let mut repositories: Vec<PathBuf> =
+            modules.iter().map(|directory| directory.join(&submodule.name)).collect();
+        repositories.retain(|path| runner.system.status(&path.join("HEAD")).is_ok());
         let mut words = Vec::new();
-        if let Some(known) = known.first() {
+        if let Some(repository) = repositories.first() {
             let key = format!("submodule.{}.url", submodule.name);
-            hands.output(tree, &["config", &key, &address(known)], SHORT)?;
-            // The path is the user's own, not from the commit.
+            runner.git_output(tree, &["config", &key, &address(repository)], SHORT)?;
+            // Safe, because this path is not from the commit.
             words.extend(["-c", "protocol.file.allow=always"]);
         }
         words.extend(["submodule", "--quiet", "update", "--init", "--", submodule.path.as_str()]);
-        let executed = hands.git(tree, &words, SHORT)?;
-        if ended(&executed).is_some() {
+        let executed = runner.git(tree, &words, SHORT)?;
+        if has_failed(&executed) {
             return Err(Error::Refused(format!(
                 "cannot fetch submodule {}: {}; run git submodule update --init --recursive in the repository",
                 submodule.path,
-                complaint(&executed)
+                error_lines(&executed)
             )));
         }
-        let theirs: Vec<PathBuf> = known.iter().map(|path| path.join(MODULES)).collect();
-        fetch(hands, &tree.join(&submodule.path), &theirs)?;
+        let nested: Vec<PathBuf> = repositories.iter().map(|path| path.join(MODULES)).collect();
+        fetch(runner, &tree.join(&submodule.path), &nested)?;
     }
     Ok(())
 }
@@ -52,28 +56,27 @@ fn address(path: &Path) -> String {
     format!("file://{}", path.display().to_string().replace('%', "%25"))
 }
 
-fn submodules_of(hands: &Hands<'_>, tree: &Path) -> Result<Vec<Submodule>, Error> {
+/// Returns the submodules that `.gitmodules` lists and the commit contains.
+fn submodules_of(runner: &ProgramRunner<'_>, tree: &Path) -> Result<Vec<Submodule>, Error> {
     let pattern = r"^submodule\..*\.path$";
-    let ask = ["config", "--file", LISTED, "--null", "--get-regexp", pattern];
-    let executed = hands.git(tree, &ask, LONG)?;
-    // Fails if no submodule has a path.
-    if ended(&executed).is_some() {
+    let query = ["config", "--file", GITMODULES, "--null", "--get-regexp", pattern];
+    let executed = runner.git(tree, &query, LONG)?;
+    // Git fails if no submodule has a path.
+    if has_failed(&executed) {
         return Ok(Vec::new());
     }
     let text = executed.heard.text().into_owned();
-    let submodules = text.split(NUL).filter_map(|pair| {
+    let listed = text.split(NUL).filter_map(|pair| {
         let (key, path) = pair.split_once('\n')?;
         let name = key.strip_prefix("submodule.")?.strip_suffix(".path")?;
         Some(Submodule { name: name.to_owned(), path: path.to_owned() })
     });
-    let stages = hands.output(tree, &["ls-files", "--stage", "-z"], LONG)?;
-    let is_link = |submodule: &Submodule| {
-        stages.split(NUL).any(|entry| {
-            let parts = entry.split_once('\t');
-            parts.is_some_and(|(mode, path)| mode.starts_with("160000 ") && path == submodule.path)
-        })
-    };
-    Ok(submodules.filter(is_link).collect())
+    let stages = runner.git_output(tree, &["ls-files", "--stage", "-z"], LONG)?;
+    // Git stores a submodule as an entry of mode 160000.
+    let entries = stages.split(NUL).filter_map(|entry| entry.split_once('\t'));
+    let paths: Vec<&str> =
+        entries.filter(|(mode, _)| mode.starts_with("160000 ")).map(|(_, path)| path).collect();
+    Ok(listed.filter(|submodule| paths.contains(&submodule.path.as_str())).collect())
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ impl Bench {
     }
 
     fn repository(&self) -> Repository<'static> {
-        Repository::at(self.lab.path()).unwrap()
+        Repository::open(self.lab.path()).unwrap()
     }
 
     fn trees(&self, build: Option<&str>) -> Trees<'static> {
@@ -72,7 +72,7 @@ fn a_revision_is_what_git_calls_one_and_what_is_none_is_the_users_mistake() {
         let told = repository.resolve(rev).unwrap_err();
         assert!(rev.contains('\0') || matches!(&told, Error::Mistake(_)), "{rev}: {told:?}");
     }
-    let told = Repository::at(bench.scratch.path()).unwrap_err();
+    let told = Repository::open(bench.scratch.path()).unwrap_err();
     assert!(
         matches!(&told, Error::Mistake(text) if text.contains("not in a git repository")),
         "{told:?}"
@@ -91,9 +91,9 @@ fn a_tree_is_built_once_and_the_repository_is_only_read() {
     let commit = bench.repository().resolve("HEAD").unwrap();
     let built = || {
         let trees = bench.trees(Some(&build));
-        let tree = trees.tree(&commit).unwrap();
+        let tree = trees.get_or_create(&commit).unwrap();
         // The second request returns the same tree, even while it is in use.
-        assert_eq!(trees.tree(&commit).unwrap(), tree);
+        assert_eq!(trees.get_or_create(&commit).unwrap(), tree);
         (tree.path, fs::read_to_string(&count).unwrap().lines().count())
     };
     let (path, times) = built();
@@ -105,10 +105,10 @@ fn a_tree_is_built_once_and_the_repository_is_only_read() {
     assert_eq!(fs::read_to_string(path.join("file")).unwrap(), "1");
     // Other parts of this process use it, too.
     let kept = bench.trees(Some(&build));
-    assert_eq!(kept.tree(&commit).unwrap().path, built().0);
+    assert_eq!(kept.get_or_create(&commit).unwrap().path, built().0);
     drop(kept);
     // Another build line gives another tree.
-    let other = bench.trees(None).tree(&commit).unwrap();
+    let other = bench.trees(None).get_or_create(&commit).unwrap();
     assert!(other.path != path && !other.path.join("made").exists());
     assert!(bench.lab.everything().unwrap() == before, "the repository was written to");
 }
@@ -119,7 +119,7 @@ fn a_commit_that_does_not_build_is_told_with_its_last_lines_and_nothing_of_it_st
     let id = bench.lab.commit("file", "1").unwrap();
     let commit = bench.repository().resolve("HEAD").unwrap();
     let build = "seq 1 30; echo far too bad >&2; exit 3";
-    let told = bench.trees(Some(build)).tree(&commit).unwrap_err();
+    let told = bench.trees(Some(build)).get_or_create(&commit).unwrap_err();
     let Error::DoesNotBuild { commit: own, ending, lines, .. } = &told else {
         panic!("{told:?}");
     };
@@ -129,7 +129,7 @@ fn a_commit_that_does_not_build_is_told_with_its_last_lines_and_nothing_of_it_st
     let text = told.to_string();
     assert!(text.contains(&id) && text.contains("(file: 1)") && text.ends_with("far too bad"));
     assert!(bench.names().is_empty());
-    assert!(bench.trees(Some("exit 0")).tree(&commit).is_ok());
+    assert!(bench.trees(Some("exit 0")).get_or_create(&commit).is_ok());
 }
 
 #[test]
@@ -137,9 +137,9 @@ fn changes_that_are_not_committed_are_seen() {
     let Some(bench) = Bench::new("revisions-changed") else { return };
     bench.lab.commit("file", "1").unwrap();
     fs::write(bench.lab.path().join("new"), "of nobody").unwrap();
-    assert!(!bench.repository().is_changed().unwrap());
+    assert!(!bench.repository().has_changes().unwrap());
     fs::write(bench.lab.path().join("file"), "two").unwrap();
-    assert!(bench.repository().is_changed().unwrap());
+    assert!(bench.repository().has_changes().unwrap());
 }
 
 #[test]
@@ -154,11 +154,11 @@ fn submodules_come_from_what_the_user_has_of_them_or_are_refused() {
     // Their origin no longer exists.
     fs::rename(&origin, bench.scratch.path().join("elsewhere")).unwrap();
     let before = bench.lab.everything().unwrap();
-    let tree = bench.trees(None).tree(&commit).unwrap();
+    let tree = bench.trees(None).get_or_create(&commit).unwrap();
     assert_eq!(fs::read_to_string(tree.path.join("sub/inner")).unwrap(), "of the submodule");
     assert!(bench.lab.everything().unwrap() == before, "the repository was written to");
     fs::remove_dir_all(bench.lab.path().join(".git/modules")).unwrap();
-    let told = bench.trees(Some("true")).tree(&commit).unwrap_err();
+    let told = bench.trees(Some("true")).get_or_create(&commit).unwrap_err();
     let is_told = |text: &str| text.contains("cannot fetch submodule sub");
     assert!(matches!(&told, Error::Refused(text) if is_told(text)), "{told:?}");
 }
@@ -171,9 +171,9 @@ fn few_trees_are_kept_and_those_in_use_stay() {
     let repository = bench.repository();
     let commits: Vec<Commit> = ids.iter().map(|id| repository.resolve(id).unwrap()).collect();
     let used = bench.trees(None);
-    used.tree(&commits[0]).unwrap();
+    used.get_or_create(&commits[0]).unwrap();
     for commit in &commits[1..] {
-        bench.trees(None).tree(commit).unwrap();
+        bench.trees(None).get_or_create(commit).unwrap();
     }
     let there: Vec<bool> = commits.iter().map(|commit| used.has(commit)).collect();
     assert!(there[0] && !there[1] && !there[2], "{there:?}");
@@ -186,21 +186,21 @@ fn what_is_unfinished_is_known_from_what_is_whole() {
     bench.lab.commit("file", "1").unwrap();
     let commit = bench.repository().resolve("HEAD").unwrap();
     let trees = bench.trees(None);
-    let tree = trees.tree(&commit).unwrap();
+    let tree = trees.get_or_create(&commit).unwrap();
     let home = bench.scratch.path().join("home");
     let half = directory(&home).join("0".repeat(32));
     fs::create_dir(&half).unwrap();
     fs::create_dir(directory(&home).join("mine")).unwrap();
-    let paths = |all: Vec<Lying>| -> Vec<_> { all.into_iter().map(|one| one.path).collect() };
-    assert_eq!(paths(unfinished(&Real, &home)), [half]);
-    assert_eq!(paths(kept(&Real, &home)), [tree.path]);
-    assert_eq!(remove(&Real, &unfinished(&Real, &home)[0]), Removal::Removed);
-    assert_eq!(remove(&Real, &kept(&Real, &home)[0]), Removal::InUse);
+    let paths = |all: Vec<StoredTree>| -> Vec<_> { all.into_iter().map(|one| one.path).collect() };
+    assert_eq!(paths(incomplete_trees(&Real, &home)), [half]);
+    assert_eq!(paths(complete_trees(&Real, &home)), [tree.path]);
+    assert_eq!(remove(&Real, &incomplete_trees(&Real, &home)[0]), Removal::Removed);
+    assert_eq!(remove(&Real, &complete_trees(&Real, &home)[0]), Removal::InUse);
     drop(trees);
     // A child process of a parallel test holds the lock, too, until it calls exec.
     let is_removed = |_: &u32| {
         std::thread::sleep(Duration::from_millis(20));
-        remove(&Real, &kept(&Real, &home)[0]) == Removal::Removed
+        remove(&Real, &complete_trees(&Real, &home)[0]) == Removal::Removed
     };
     assert!((0..100).find(is_removed).is_some());
     assert_eq!(bench.names(), ["mine"]);
@@ -220,7 +220,7 @@ fn identical_builds_are_known_from_different_ones() {
     let repository = bench.repository();
     let mut all: Vec<CommitTree> = Vec::new();
     for id in ids.iter().map(String::as_str).chain(["HEAD~1", "HEAD"]) {
-        all.push(trees.tree(&repository.resolve(id).unwrap()).unwrap());
+        all.push(trees.get_or_create(&repository.resolve(id).unwrap()).unwrap());
     }
     let same = |which: [usize; 2], lines: &[&str]| {
         trees.are_identical(&which.map(|at| all[at].clone()), lines).unwrap()
@@ -236,7 +236,7 @@ fn identical_builds_are_known_from_different_ones() {
     assert!(!same([3, 4], &["sh run.sh"]) && !same([0, 1], &["cat prog"]));
     assert!(!same([0, 1], &["./notes"]), "no program");
     let unbuilt = bench.trees(None);
-    let plain = [0, 1].map(|at| unbuilt.tree(&all[at].commit).unwrap());
+    let plain = [0, 1].map(|at| unbuilt.get_or_create(&all[at].commit).unwrap());
     assert!(!unbuilt.are_identical(&plain, &["./prog"]).unwrap());
     assert!(!trees.are_identical(&all[..1], &["./prog"]).unwrap());
 }

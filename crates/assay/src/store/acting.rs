@@ -17,7 +17,7 @@ use assay_study::results::vouch::{Purpose, vouch};
 /// Fails like [`super::find`] and [`vouch`], before anything is written.
 pub fn open(system: &dyn System, wanted: Option<&str>, purpose: Purpose) -> Outcome<Acting> {
     if let Some(path) = wanted.map(Path::new).filter(|path| bundle::is_bundle(system, path)) {
-        // Without a trailing slash, which would follow a link.
+        // Drops a trailing slash, with which the check would follow a link.
         let bare: PathBuf = path.components().collect();
         bundle::unlinked(system, &bare)?;
     }
@@ -26,26 +26,26 @@ pub fn open(system: &dyn System, wanted: Option<&str>, purpose: Purpose) -> Outc
     Ok(Acting { stored, voucher, directory })
 }
 
-/// Refuses a result if one of the named targets is now on another drive.
+/// Refuses a result if one of these targets (all if empty) is now on another drive.
 pub fn on_the_same_drives(system: &dyn System, stored: &Stored, targets: &[String]) -> Outcome<()> {
     let is_loop = matches!(stored.study.target, Some(Target::Loop(_)));
     if is_loop || stored.environment.sites.iter().all(|site| site.kind == TargetKind::Simulated) {
         return Ok(());
     }
-    let surveyed = stored.environment.sites.iter().zip(&stored.plan.surveys);
-    let wanted = surveyed.filter(|(site, survey)| {
+    let mut has_checked = false;
+    for (site, survey) in stored.environment.sites.iter().zip(&stored.plan.surveys) {
         let path = site.path.display().to_string();
-        targets.is_empty() || targets.contains(&survey.target) || targets.contains(&path)
-    });
-    let checked: Vec<_> = wanted.collect();
-    if checked.is_empty() {
+        if targets.is_empty() || targets.contains(&survey.target) || targets.contains(&path) {
+            let has_layers = !survey.under.is_empty();
+            site_now(system, stored.study.target.as_ref(), site, has_layers)?;
+            has_checked = true;
+        }
+    }
+    if !has_checked {
         return Err(refused!(
             "{}: the result does not record the devices below the targets; run the study again",
             stored.id
         ));
     }
-    checked.into_iter().try_for_each(|(site, survey)| {
-        let has_layers = !survey.under.is_empty();
-        site_now(system, stored.study.target.as_ref(), site, has_layers).map(|_| ())
-    })
+    Ok(())
 }

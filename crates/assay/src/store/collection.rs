@@ -35,12 +35,18 @@ pub struct Index {
     pub refused_in_all: usize,
 }
 
+impl Index {
+    fn refuse(&mut self, file: &str, why: String) {
+        self.refused_in_all += 1;
+        if self.refused.len() < MOST_NAMED {
+            self.refused.push((outside::spelled(file).into_owned(), why));
+        }
+    }
+}
+
 /// Returns the named folder, or else the user's.
 pub fn folder(system: &dyn System, named: Option<&Path>) -> Outcome<PathBuf> {
-    match named {
-        Some(folder) => Ok(folder.to_owned()),
-        None => default_folder(system),
-    }
+    named.map_or_else(|| default_folder(system), |folder| Ok(folder.to_owned()))
 }
 
 fn default_folder(system: &dyn System) -> Outcome<PathBuf> {
@@ -65,7 +71,7 @@ fn write(system: &dyn System, path: &Path, text: &str) -> Outcome<()> {
 ///
 /// # Errors
 /// Fails if there is no collection, or one of a newer format.
-pub fn known(system: &dyn System, folder: &Path) -> Outcome<()> {
+pub fn check_format(system: &dyn System, folder: &Path) -> Outcome<()> {
     let path = folder.join(ABOUT);
     match system.read_text(&path) {
         Ok(text) if text.split_whitespace().eq(ABOUT_TEXT.split_whitespace()) => Ok(()),
@@ -79,12 +85,12 @@ pub fn known(system: &dyn System, folder: &Path) -> Outcome<()> {
             }
             Err(mistake!("{} is not a collection yet; run assay collection add", folder.display()))
         }
-        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Err(no_folder(folder)),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Err(not_a_directory(folder)),
         Err(error) => Err(unreadable(&path, &error)),
     }
 }
 
-fn no_folder(path: &Path) -> Failure {
+fn not_a_directory(path: &Path) -> Failure {
     mistake!("{} is not a directory; use a directory", path.display())
 }
 
@@ -95,16 +101,17 @@ pub fn add(
     rows: &[CollectionRow],
 ) -> Outcome<Vec<(String, bool)>> {
     if system.status(folder).is_ok_and(|status| status.kind != FileKind::Directory) {
-        return Err(no_folder(folder));
+        return Err(not_a_directory(folder));
     }
     if system.status(&folder.join(ABOUT)).is_err() {
         system.create_directory(folder).map_err(|error| unwritable(folder, &error))?;
-        for (name, text) in [(ATTRIBUTES, ATTRIBUTES_TEXT), (ABOUT, ABOUT_TEXT)] {
-            write(system, &folder.join(name), text)?;
-        }
+        // The file that marks a collection comes last.
+        write(system, &folder.join(ATTRIBUTES), ATTRIBUTES_TEXT)?;
+        write(system, &folder.join(ABOUT), ABOUT_TEXT)?;
     }
-    known(system, folder)?;
-    let add_row = |row: &CollectionRow| {
+    check_format(system, folder)?;
+    let mut added = Vec::new();
+    for row in rows {
         let (name, text) = file::write(row).map_err(Failure::mistake)?;
         let path = folder.join(ROWS).join(&name);
         let was_there = system.status(&path).is_ok();
@@ -113,13 +120,13 @@ pub fn add(
             system.create_directory(directory).map_err(|error| unwritable(directory, &error))?;
             write(system, &path, &text)?;
         }
-        Ok((format!("{ROWS}/{name}"), was_there))
-    };
-    rows.iter().map(add_row).collect()
+        added.push((format!("{ROWS}/{name}"), was_there));
+    }
+    Ok(added)
 }
 
-/// Returns the names below the rows; empty before the first row.
-fn shelves(system: &dyn System, folder: &Path) -> Outcome<Vec<String>> {
+/// Returns the names of the directories with rows; empty before the first row.
+fn row_directories(system: &dyn System, folder: &Path) -> Outcome<Vec<String>> {
     let path = folder.join(ROWS);
     match system.list(&path) {
         Ok(names) => Ok(names),
@@ -128,21 +135,24 @@ fn shelves(system: &dyn System, folder: &Path) -> Outcome<Vec<String>> {
     }
 }
 
-fn shelf_files(system: &dyn System, shelf: &Path) -> Result<Vec<String>, String> {
-    if system.read_link(shelf).is_ok() {
+fn row_files(system: &dyn System, directory: &Path) -> Result<Vec<String>, String> {
+    if system.read_link(directory).is_ok() {
         return Err("it is a symbolic link".to_owned());
     }
-    system.list(shelf).map_err(|_| "not a row: the file is outside the rows directory".to_owned())
+    let files = system.list(directory);
+    files.map_err(|_| "not a row: the file is outside the rows directory".to_owned())
 }
 
-fn row(system: &dyn System, path: &Path, name: &str) -> Result<CollectionRow, String> {
+/// Reads the row in a file of the collection, whose name must be its hash.
+fn read_row(system: &dyn System, path: &Path, name: &str) -> Result<CollectionRow, String> {
     if system.read_link(path).is_ok() {
         return Err("it is a symbolic link".to_owned());
     }
-    file::read_named(name, &text(system, path)?)
+    file::read_named(name, &read_limited(system, path)?)
 }
 
-fn text(system: &dyn System, path: &Path) -> Result<String, String> {
+/// Reads a regular file that is not larger than any row.
+fn read_limited(system: &dyn System, path: &Path) -> Result<String, String> {
     let status = system.status(path).map_err(|error| error.to_string())?;
     if status.kind != FileKind::File {
         return Err("it is not a regular file".to_owned());
@@ -155,41 +165,36 @@ fn text(system: &dyn System, path: &Path) -> Result<String, String> {
 }
 
 /// Reads the row in a received file, with any name.
-pub fn sent(system: &dyn System, path: &Path) -> Outcome<CollectionRow> {
-    let read = text(system, path).and_then(|text| file::read(&text));
+pub fn read_received(system: &dyn System, path: &Path) -> Outcome<CollectionRow> {
+    let read = read_limited(system, path).and_then(|text| file::read(&text));
     read.map_err(|why| mistake!("{}: {why}", path.display()))
 }
 
-/// Makes the index of every file. Files that have not changed since the last index are not read.
-pub fn build(system: &dyn System, folder: &Path) -> Outcome<Index> {
-    known(system, folder)?;
-    let mut cache = Cache::open(system, &cache_of(system, folder).unwrap_or_default());
-    let (mut refused, mut refused_in_all, mut count) = (Vec::new(), 0, 0_usize);
-    let mut refuse = |file: String, why: String| {
-        refused_in_all += 1;
-        if refused.len() < MOST_NAMED {
-            refused.push((outside::spelled(&file).into_owned(), why));
-        }
-    };
-    for shelf in shelves(system, folder)? {
-        let files = match shelf_files(system, &folder.join(ROWS).join(&shelf)) {
+/// Returns the index of every file. Does not read files that have not changed since the last index.
+pub fn read_index(system: &dyn System, folder: &Path) -> Outcome<Index> {
+    check_format(system, folder)?;
+    let mut cache = Cache::open(system, &cache_path(system, folder).unwrap_or_default());
+    let mut index = Index::default();
+    let mut count = 0_usize;
+    for directory in row_directories(system, folder)? {
+        let files = match row_files(system, &folder.join(ROWS).join(&directory)) {
             Ok(files) => files,
             Err(why) => {
-                refuse(format!("{ROWS}/{shelf}"), why);
+                index.refuse(&format!("{ROWS}/{directory}"), why);
                 continue;
             }
         };
         for file in files {
-            let name = format!("{shelf}/{file}");
+            let name = format!("{directory}/{file}");
             let place = format!("{ROWS}/{name}");
             let path = folder.join(&place);
             let read = || {
-                let row = row(system, &path, &name).map_err(Failure::mistake)?;
+                let row = read_row(system, &path, &name).map_err(Failure::mistake)?;
                 Ok(Flat::new(&place, &row))
             };
             let stamp = cache::stamp(system, [&path]);
             if let Err(failure) = cache.add(name.clone(), stamp, read) {
-                refuse(place, failure.message);
+                index.refuse(&place, failure.message);
             }
             count += 1;
             if count > MOST_ROWS {
@@ -197,27 +202,28 @@ pub fn build(system: &dyn System, folder: &Path) -> Outcome<Index> {
             }
         }
     }
-    let published = published_rows().map(|(file, row)| Flat::new(&file, &row));
-    Ok(Index { rows: published.chain(cache.keep()).collect(), refused, refused_in_all })
+    index.rows.extend(published_rows().map(|(file, row)| Flat::new(&file, &row)));
+    index.rows.extend(cache.keep());
+    Ok(index)
 }
 
-/// Where the index of a folder is stored: not in the folder, which may be under version control.
-fn cache_of(system: &dyn System, folder: &Path) -> Option<PathBuf> {
+/// Returns where the index of a folder is stored: not in the folder, which may be under version control.
+fn cache_path(system: &dyn System, folder: &Path) -> Option<PathBuf> {
     let hash = sha256(system.canonical(folder).ok()?.as_os_str().as_encoded_bytes());
     let name = format!("collection-{}.json", &hexadecimal(&hash)[..16]);
     Some(identity::results_directory(system).ok()?.with_file_name(name))
 }
 
+/// Returns the published rows, each with a numbered name in place of a file.
 fn published_rows() -> impl Iterator<Item = (String, CollectionRow)> {
-    let placed = |(index, row): (usize, CollectionRow)| (format!("{PUBLISHED}{}", index + 1), row);
-    published::rows().into_iter().enumerate().map(placed)
+    (1..).zip(published::rows()).map(|(number, row)| (format!("{PUBLISHED}{number}"), row))
 }
 
 /// Returns the complete row of an index line; `None` if its file is gone or was changed.
-pub fn whole(system: &dyn System, folder: &Path, flat: &Flat) -> Option<CollectionRow> {
+pub fn full_row(system: &dyn System, folder: &Path, flat: &Flat) -> Option<CollectionRow> {
     if let Some((_, row)) = published_rows().find(|(file, _)| *file == flat.file) {
         return Some(row);
     }
     let name = flat.file.strip_prefix(ROWS)?.strip_prefix('/')?;
-    row(system, &folder.join(&flat.file), name).ok()
+    read_row(system, &folder.join(&flat.file), name).ok()
 }

@@ -45,38 +45,40 @@ pub enum NameForm {
 
 /// Returns the command lines of a plan, one for each workload and arm. Names a device that would lose data only if the
 /// user named it, and otherwise prints a placeholder.
-pub fn of_plan(
+pub fn for_plan(
     system: &dyn System,
     study: &Study,
     plan: &Plan,
     sites: &[Option<Site>],
     names: NameForm,
 ) -> Vec<WorkloadCommand> {
-    // The A/A control repeats the same line.
-    let workloads = plan.workloads.iter();
-    let workloads = workloads.filter(|planned| !planned.control && !planned.work.is_only_watched());
-    workloads
-        .map(|workload| {
-            let survey = &plan.surveys[workload.target];
-            let site = sites.get(workload.target).and_then(Option::as_ref);
-            let view = site.map(|site| View { system, site });
-            let line = manual_command(workload, survey, &place(workload, survey, site));
-            WorkloadCommand {
-                workload: workload.name.clone(),
-                configuration: workload.arm.clone(),
-                target: survey.target.clone(),
-                description: workload_words(study, workload),
-                setup: lines(&workload.arm, view.as_ref(), &layer_base(study, site, names)),
-                command: line.words,
-                notes: line.remarks,
-            }
-        })
-        .collect()
+    let mut commands = Vec::new();
+    for workload in &plan.workloads {
+        // The A/A control would repeat a line, and watching has no command line.
+        if workload.control || workload.work.is_only_watched() {
+            continue;
+        }
+        let survey = &plan.surveys[workload.target];
+        let site = sites.get(workload.target).and_then(Option::as_ref);
+        let view = site.map(|site| View { system, site });
+        let path = target_path(workload, survey, site);
+        let manual = manual_command(workload, survey, &path);
+        commands.push(WorkloadCommand {
+            workload: workload.name.clone(),
+            configuration: workload.arm.clone(),
+            target: survey.target.clone(),
+            description: describe(study, workload),
+            setup: lines(&workload.arm, view.as_ref(), &layer_base(study, site, names)),
+            command: manual.words,
+            notes: manual.remarks,
+        });
+    }
+    commands
 }
 
 fn manual_command(workload: &PlannedWorkload, survey: &Survey, path: &str) -> ManualCommand {
-    let levels = workload.arm.iter().map(|(factor, level)| format!("-{factor}-{level}"));
-    let name = levels.fold(workload.name.clone(), |name, level| name + &level);
+    let mut name = workload.name.clone();
+    name.extend(workload.arm.iter().map(|(factor, level)| format!("-{factor}-{level}")));
     workload.work.by_hand(&ManualRun {
         name: &name,
         area: survey.area,
@@ -88,12 +90,14 @@ fn manual_command(workload: &PlannedWorkload, survey: &Survey, path: &str) -> Ma
     })
 }
 
-fn workload_words(study: &Study, workload: &PlannedWorkload) -> String {
+/// Describes a workload as the study defines it with the settings, or else as planned.
+fn describe(study: &Study, workload: &PlannedWorkload) -> String {
     let defined = study.workload.iter().find(|defined| defined.name == workload.name);
     let adapted = defined.and_then(|defined| defined.under(&workload.arm).ok());
     adapted.map_or_else(|| workload.words(), |adapted| adapted.words())
 }
 
+/// Returns the devices, or the directory, for the setup lines; a stored device is not named.
 fn layer_base(study: &Study, site: Option<&Site>, names: NameForm) -> LayerBase {
     if !arms::makes_on_device(study) {
         let directory = site.filter(|site| site.kind == TargetKind::Directory);
@@ -112,30 +116,36 @@ fn layer_base(study: &Study, site: Option<&Site>, names: NameForm) -> LayerBase 
 }
 
 /// Returns the target of the lines: the target itself, or a file on it. Observed work has no test file.
-fn place(workload: &PlannedWorkload, survey: &Survey, site: Option<&Site>) -> String {
+fn target_path(workload: &PlannedWorkload, survey: &Survey, site: Option<&Site>) -> String {
     if workload.work.is_others() {
         return survey.target.clone();
     }
     let is_device = site.is_some_and(|site| site.kind == TargetKind::Device);
-    if survey.under.is_empty() && is_device && survey.area.written {
-        // An earlier consent does not permit typing it again.
-        return DEVICE.to_owned();
-    }
     if survey.under.is_empty() {
-        return file(&survey.target, survey.area.written);
+        if is_device && survey.area.written {
+            // A placeholder: the consent to an earlier run does not permit typing the device again.
+            return DEVICE.to_owned();
+        }
+        return file_path(&survey.target, survey.area.written);
     }
-    let Ok(stack) = Stack::new(&Wish::new(&survey.under)) else { return file(MOUNT_POINT, true) };
-    let out = stack.commands(vec![survey.target.clone().into()]).out;
-    if is_device && out.as_os_str() == survey.target.as_str() {
-        // A directory's path does not tell where one is on this device.
-        return file(ANY_DIRECTORY, true);
+    let Ok(stack) = Stack::new(&Wish::new(&survey.under)) else {
+        return file_path(MOUNT_POINT, true);
+    };
+    let top = stack.commands(vec![survey.target.clone().into()]).out;
+    if is_device && top.as_os_str() == survey.target.as_str() {
+        // The layers need a directory on this device, whose path is unknown.
+        return file_path(ANY_DIRECTORY, true);
     }
-    file(&out.to_string_lossy(), stack.gives() == Some(Gives::Directory))
+    file_path(&top.to_string_lossy(), stack.gives() == Some(Gives::Directory))
 }
 
-fn file(target: &str, written: bool) -> String {
+/// Returns the path of the test file in a target, or the target itself without one.
+fn file_path(target: &str, has_test_file: bool) -> String {
     if target.starts_with(simulated::PREFIX) {
         return "FILE".to_owned();
     }
-    if written { format!("{}/{FILE}", target.trim_end_matches('/')) } else { target.to_owned() }
+    if !has_test_file {
+        return target.to_owned();
+    }
+    format!("{}/{FILE}", target.trim_end_matches('/'))
 }

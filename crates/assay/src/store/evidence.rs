@@ -10,10 +10,9 @@ use assay_machine::system::{System, quoted};
 use assay_report::evidence::{self, Commands, Evidence, RowLatencies, TrialEvidence};
 use assay_study::findings::Findings;
 use assay_study::results::bundle::{self, Stored};
-use assay_study::results::foreign;
 use assay_study::results::record::Trial;
 use assay_study::results::trials::Trials;
-use assay_study::results::{cut, imported, series};
+use assay_study::results::{cut, foreign, imported, series};
 
 /// Files of a bundle that document the run, in reading order.
 const FILES: [&str; 2] = ["study.toml", "environment.json"];
@@ -32,7 +31,8 @@ pub fn evidence_at(system: &dyn System, directory: &Path) -> Outcome<Evidence> {
     let mut findings = each_workload(system, directory, &stored, |trials| {
         records.add(system, directory, &stored, trials)
     })?;
-    findings.checks.extend(foreign::mark(system, directory).as_ref().map(super::brought_here));
+    findings.checks.extend(foreign::mark(system, directory).as_ref().map(super::foreign_check));
+    // The analysis read them by workload, not in their order.
     records.trials.sort_by_key(|(line, _)| *line);
     let files = FILES.iter().filter_map(|&name| {
         let text = system.read_text(&directory.join(name)).ok()?;
@@ -56,8 +56,8 @@ pub fn every_trial(system: &dyn System, evidence: &Evidence) -> Outcome<String> 
     system.read_text(table).map_err(|error| refused!("cannot read {}: {error}", table.display()))
 }
 
-/// Returns the findings of a stored study, reading the trials of one workload at a time; `receive` gets those of each,
-/// with their line numbers.
+/// Returns the findings of a stored study, reading the trials of one workload at a time to save memory; `receive` gets
+/// the trials of each with their line numbers.
 pub(super) fn each_workload(
     system: &dyn System,
     directory: &Path,
@@ -77,7 +77,7 @@ pub(super) fn each_workload(
 
 #[derive(Default)]
 struct Records {
-    /// With line numbers, which give their order.
+    /// With their line numbers.
     trials: Vec<(usize, TrialEvidence)>,
     latencies: Vec<RowLatencies>,
 }
@@ -96,33 +96,28 @@ impl Records {
         let series = trials.iter().map(|trial| series::read(system, directory, trial));
         let series = series.collect::<Outcome<Vec<_>>>()?;
         let evidence = evidence::trial_evidence(planned, &trials, series);
-        self.trials.extend(records.iter().map(|(line, _)| *line).zip(evidence));
-        let latencies = evidence::latencies(&stored.plan, &stored.environment, &trials);
-        self.latencies.extend(latencies);
+        let lines = records.iter().map(|(line, _)| *line);
+        self.trials.extend(lines.zip(evidence));
+        self.latencies.extend(evidence::latencies(&stored.plan, &stored.environment, &trials));
         Ok(())
     }
 }
 
 fn command_lines(system: &dyn System, stored: &Stored) -> Vec<Commands> {
-    let recorded: Vec<Option<Site>> = stored.environment.sites.iter().cloned().map(Some).collect();
-    let commands = commands::of_plan(
-        system,
-        &stored.study,
-        &stored.plan,
-        &recorded,
-        commands::NameForm::Stored,
-    );
-    let lines_of_arms = commands.into_iter().map(|command| {
+    let (study, plan) = (&stored.study, &stored.plan);
+    let sites: Vec<Option<Site>> = stored.environment.sites.iter().cloned().map(Some).collect();
+    let mut all = Vec::new();
+    for command in commands::for_plan(system, study, plan, &sites, commands::NameForm::Stored) {
         let words: Vec<String> = command.command.iter().map(|word| quoted(word)).collect();
         let mut lines = command.setup;
         lines.push(words.join(" "));
-        Commands {
+        all.push(Commands {
             workload: command.workload,
             arm: command.configuration,
             words: command.description,
             lines,
             remarks: command.notes,
-        }
-    });
-    lines_of_arms.collect()
+        });
+    }
+    all
 }

@@ -20,25 +20,38 @@ pub const ENTRY: About = About {
            requests with an unknown arrival time.",
 };
 
-const FIRST: &str = "fio version 3 iolog\n";
-/// Requests are recorded at completion: one with a higher latency comes after some that arrived later.
+const FIRST_LINE: &str = "fio version 3 iolog\n";
+/// Assumed maximum latency: requests are recorded at completion, and a slow one comes after some that arrived later.
 const WINDOW_NS: u64 = 10_000_000_000;
 /// Maximum number of buffered requests, about 50 MB.
-const MOST_WAITING: usize = 1 << 20;
+const MOST_QUEUED: usize = 1 << 20;
 const PIECE_BYTES: usize = 1 << 16;
 
-/// Nanoseconds since the start, sequence number, device, action, offset and size.
-type QueuedRequest = (u64, u64, u16, &'static str, u64, u32);
+/// A buffered request; compares by arrival, then by order in the recording.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct QueuedRequest {
+    /// Since the start.
+    arrived_ns: u64,
+    sequence: u64,
+    device: u16,
+    action: &'static str,
+    offset: u64,
+    bytes: u32,
+}
 
 pub struct Iolog<'s> {
     reader: TraceReader<'s>,
-    waiting: BinaryHeap<Reverse<QueuedRequest>>,
-    count: u64,
+    queue: BinaryHeap<Reverse<QueuedRequest>>,
+    queued_in_all: u64,
+    /// Completion of the latest read request.
     latest_ns: u64,
+    /// Time of the last line; times never decrease.
     last_us: u64,
+    /// Generated text, read up to `text_read`.
     text: Vec<u8>,
-    at: usize,
-    over: bool,
+    text_read: usize,
+    has_ended: bool,
+    /// Requests that the log excludes.
     pub left_out: u64,
 }
 
@@ -52,37 +65,35 @@ impl<'s> Iolog<'s> {
             io::ErrorKind::NotFound => mistake!("the result has no recorded requests; record some with assay watch DEVICE --record-trace NAME"),
             _ => refused!("cannot read {FILE}: {error}"),
         })?;
-        let mut text = FIRST.as_bytes().to_vec();
+        let mut text = FIRST_LINE.as_bytes().to_vec();
         for device in &reader.header.devices {
-            let name = file_of(&device.name);
-            for act in ["add", "open"] {
-                text.extend(format!("0 {name} {act}\n").as_bytes());
-            }
+            let path = device_path(&device.name);
+            text.extend(format!("0 {path} add\n0 {path} open\n").as_bytes());
         }
-        let waiting = BinaryHeap::new();
         Ok(Self {
             reader,
-            waiting,
-            count: 0,
+            queue: BinaryHeap::new(),
+            queued_in_all: 0,
             latest_ns: 0,
             last_us: 0,
             text,
-            at: 0,
-            over: false,
+            text_read: 0,
+            has_ended: false,
             left_out: 0,
         })
     }
 
-    fn fill(&mut self) -> io::Result<()> {
+    /// Generates the next piece of text; none after the end.
+    fn generate_text(&mut self) -> io::Result<()> {
         self.text.clear();
-        self.at = 0;
-        while self.text.len() < PIECE_BYTES && !self.over {
-            if self.is_ready() {
+        self.text_read = 0;
+        while self.text.len() < PIECE_BYTES && !self.has_ended {
+            if self.is_first_ready() {
                 self.write_first()?;
                 continue;
             }
             match self.reader.next() {
-                Some(request) => self.queue(&request?),
+                Some(request) => self.enqueue(&request?),
                 None => self.write_end()?,
             }
         }
@@ -90,57 +101,62 @@ impl<'s> Iolog<'s> {
     }
 
     /// Returns whether the first buffered request is the next one, assuming the maximum delay, or the buffer is full.
-    fn is_ready(&self) -> bool {
-        let first = self.waiting.peek();
-        self.waiting.len() >= MOST_WAITING
-            || first.is_some_and(|Reverse(line)| line.0.saturating_add(WINDOW_NS) <= self.latest_ns)
+    fn is_first_ready(&self) -> bool {
+        let Some(Reverse(first)) = self.queue.peek() else { return false };
+        self.queue.len() >= MOST_QUEUED
+            || first.arrived_ns.saturating_add(WINDOW_NS) <= self.latest_ns
     }
 
-    fn queue(&mut self, request: &BlockRequest) {
-        let since = |ns: u64| ns.saturating_sub(self.reader.header.begun_ns);
-        self.latest_ns = self.latest_ns.max(since(request.ended_ns));
-        let arrived = request.arrived_ns.or(request.issued_ns).map(since);
-        let (Some(arrived_ns), Some(act)) = (arrived, fio_action(request.class)) else {
+    fn enqueue(&mut self, request: &BlockRequest) {
+        let since_start = |ns: u64| ns.saturating_sub(self.reader.header.begun_ns);
+        self.latest_ns = self.latest_ns.max(since_start(request.ended_ns));
+        let arrived = request.arrived_ns.or(request.issued_ns).map(since_start);
+        let (Some(arrived_ns), Some(action)) = (arrived, fio_action(request.class)) else {
             self.left_out += 1;
             return;
         };
         let is_flush = request.class == BlockClass::Flush;
-        let (offset, bytes) = if is_flush { (0, 0) } else { (request.offset_bytes, request.bytes) };
-        self.count += 1;
-        self.waiting.push(Reverse((arrived_ns, self.count, request.device, act, offset, bytes)));
+        self.queued_in_all += 1;
+        self.queue.push(Reverse(QueuedRequest {
+            arrived_ns,
+            sequence: self.queued_in_all,
+            device: request.device,
+            action,
+            offset: if is_flush { 0 } else { request.offset_bytes },
+            bytes: if is_flush { 0 } else { request.bytes },
+        }));
     }
 
     fn write_first(&mut self) -> io::Result<()> {
-        let Some(Reverse((arrived_ns, _, device, act, offset, bytes))) = self.waiting.pop() else {
-            return Ok(());
-        };
-        self.last_us = self.last_us.max(arrived_ns / 1000);
-        let name =
-            self.reader.header.devices.get(usize::from(device)).map(|device| file_of(&device.name));
-        let name = name.unwrap_or_default();
-        writeln!(self.text, "{} {name} {act} {offset} {bytes}", self.last_us)
+        let Some(Reverse(first)) = self.queue.pop() else { return Ok(()) };
+        self.last_us = self.last_us.max(first.arrived_ns / 1000);
+        let device = self.reader.header.devices.get(usize::from(first.device));
+        let path = device.map(|device| device_path(&device.name)).unwrap_or_default();
+        let QueuedRequest { action, offset, bytes, .. } = first;
+        writeln!(self.text, "{} {path} {action} {offset} {bytes}", self.last_us)
     }
 
     fn write_end(&mut self) -> io::Result<()> {
-        while !self.waiting.is_empty() {
+        while !self.queue.is_empty() {
             self.write_first()?;
         }
         for device in &self.reader.header.devices {
-            writeln!(self.text, "{} {} close", self.last_us, file_of(&device.name))?;
+            writeln!(self.text, "{} {} close", self.last_us, device_path(&device.name))?;
         }
-        self.over = true;
+        self.has_ended = true;
         Ok(())
     }
 }
 
 impl Read for Iolog<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if self.at == self.text.len() {
-            self.fill()?;
+        if self.text_read == self.text.len() {
+            self.generate_text()?;
         }
-        let count = into.len().min(self.text.len() - self.at);
-        into[..count].copy_from_slice(&self.text[self.at..self.at + count]);
-        self.at += count;
+        let unread = &self.text[self.text_read..];
+        let count = into.len().min(unread.len());
+        into[..count].copy_from_slice(&unread[..count]);
+        self.text_read += count;
         Ok(count)
     }
 }
@@ -157,9 +173,9 @@ fn fio_action(class: BlockClass) -> Option<&'static str> {
 }
 
 /// Returns a path without spaces for any device name of an imported recording.
-fn file_of(name: &str) -> String {
-    let sign = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '_' };
-    format!("/dev/{}", name.chars().map(sign).collect::<String>())
+fn device_path(name: &str) -> String {
+    let name = name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "_");
+    format!("/dev/{name}")
 }
 
 #[cfg(test)]

@@ -20,9 +20,8 @@ use assay_core::failure::{Failure, Outcome};
 use assay_core::outside;
 use assay_machine::system::{System, identity};
 use assay_runner::run::Finished;
-use assay_study::findings::Findings;
 use assay_study::findings::facts::Unknown;
-use assay_study::findings::{Check, EnvironmentFacts, StudyFacts};
+use assay_study::findings::{Check, EnvironmentFacts, Findings, StudyFacts};
 use assay_study::results::bundle::{self, Stored};
 use assay_study::results::environment::Environment;
 use assay_study::results::foreign::{self, ImportMark};
@@ -37,50 +36,52 @@ pub const FORMATS_OF_FILES: [About; 2] = [parcel::ENTRY, iolog::ENTRY];
 /// Maximum number of results listed for one title.
 const NAMED: usize = 5;
 
-/// Returns the directory of a result by a path, an ID or the start of one, or of the newest.
+/// Returns the directory of a result by a path, an ID, the start or end of one, or a title; by default the newest.
 pub fn find(system: &dyn System, wanted: Option<&str>) -> Outcome<PathBuf> {
-    if let Some(path) = wanted.map(Path::new).filter(|path| bundle::is_bundle(system, path)) {
+    let Some(wanted) = wanted else { return newest(system) };
+    let path = Path::new(wanted);
+    if bundle::is_bundle(system, path) {
         return system.canonical(path).map_err(|error| refused!("{}: {error}", path.display()));
     }
-    match wanted {
-        Some(id) => match find_kept(system, id) {
-            Ok(directory) => Ok(directory),
-            Err(failure) => titled(system, id).unwrap_or(Err(failure)),
-        },
-        None => newest(system),
+    let by_id = find_kept(system, wanted);
+    if by_id.is_ok() {
+        return by_id;
     }
+    // If no title matches either, the error is about the ID.
+    find_by_title(system, wanted).unwrap_or(by_id)
 }
 
 /// Returns a result by the user's input, with the user's name for its platform.
 ///
 /// # Errors
 /// Fails like [`find`], and for invalid results.
-pub fn brought(system: &dyn System, word: &str) -> Outcome<places::LabeledResult> {
+pub fn find_labeled(system: &dyn System, word: &str) -> Outcome<places::LabeledResult> {
     let directory = find(system, Some(word))?;
     let findings = findings_at(system, &directory)?;
-    comparable(&findings)?;
+    check_comparable(&findings)?;
     Ok(places::LabeledResult { findings, label: bundle::label(system, &directory).place })
 }
 
 /// Returns all result directories that this user sees, newest first, for equal IDs the user's own first.
-pub fn kept(system: &dyn System) -> Outcome<Vec<PathBuf>> {
+pub fn all_results(system: &dyn System) -> Outcome<Vec<PathBuf>> {
     let mut directories = Vec::new();
     for results in identity::results_directories(system)? {
         for id in bundle::ids(system, &results) {
             directories.push(results.join(id));
         }
     }
+    // IDs begin with the date; the sort is stable.
     directories.sort_by(|left, right| right.file_name().cmp(&left.file_name()));
     Ok(directories)
 }
 
-/// Returns the result with a title; `None` if there is none.
-fn titled(system: &dyn System, wanted: &str) -> Option<Outcome<PathBuf>> {
-    let has_title = |directory: &PathBuf| {
+/// Returns the result with a title, or an error if several have this title; `None` if there is none.
+fn find_by_title(system: &dyn System, wanted: &str) -> Option<Outcome<PathBuf>> {
+    let mut matching = all_results(system).ok()?;
+    matching.retain(|directory| {
         bundle::listed(system, directory).is_ok_and(|listed| listed.title == wanted)
-    };
-    let matching: Vec<PathBuf> = kept(system).ok()?.into_iter().filter(has_title).collect();
-    match ours_first(system, matching).as_slice() {
+    });
+    match prefer_local(system, matching).as_slice() {
         [] => None,
         [directory] => Some(Ok(directory.clone())),
         several => {
@@ -95,38 +96,38 @@ fn titled(system: &dyn System, wanted: &str) -> Option<Outcome<PathBuf>> {
     }
 }
 
-/// Returns only results measured here if one matches: an imported result hides none of them.
-fn ours_first(system: &dyn System, matching: Vec<PathBuf>) -> Vec<PathBuf> {
-    let (brought, ours): (Vec<_>, Vec<_>) =
+/// Returns the results measured here, or else all: an imported result does not make the name of a local one ambiguous.
+fn prefer_local(system: &dyn System, matching: Vec<PathBuf>) -> Vec<PathBuf> {
+    let (imported, local): (Vec<_>, Vec<_>) =
         matching.into_iter().partition(|directory| foreign::is_one(system, directory));
-    if ours.is_empty() { brought } else { ours }
+    if local.is_empty() { imported } else { local }
 }
 
+/// Returns the newest result that was measured here.
 fn newest(system: &dyn System) -> Outcome<PathBuf> {
-    let kept = kept(system)?;
-    let newest = kept.iter().find(|directory| !foreign::is_one(system, directory));
-    let results = identity::results_directory(system)?;
-    newest.cloned().ok_or_else(|| {
-        let place = results.display();
-        Failure::mistake(if kept.is_empty() {
-            format!("no result in {place} yet; run assay check")
-        } else {
-            format!("{place} contains only foreign results; give a result ID (see assay list)")
-        })
-    })
+    let results = all_results(system)?;
+    if let Some(newest) = results.iter().find(|directory| !foreign::is_one(system, directory)) {
+        return Ok(newest.clone());
+    }
+    let place = identity::results_directory(system)?;
+    let place = place.display();
+    Err(Failure::mistake(if results.is_empty() {
+        format!("no result in {place} yet; run assay check")
+    } else {
+        format!("{place} contains only foreign results; give a result ID (see assay list)")
+    }))
 }
 
 /// Returns the directory of a stored result by its ID, or the start or end of one. Accepts no paths, which could name
 /// something outside the results.
 pub fn find_kept(system: &dyn System, wanted: &str) -> Outcome<PathBuf> {
-    let kept = kept(system)?;
-    if let Some(directory) = kept.iter().find(|directory| bundle::id_of(directory) == wanted) {
+    let mut results = all_results(system)?;
+    if let Some(directory) = results.iter().find(|directory| bundle::id_of(directory) == wanted) {
         return Ok(directory.clone());
     }
-    let mut matching = kept;
-    matching.retain(|directory| is_short_for(wanted, &bundle::id_of(directory)));
-    let matching = ours_first(system, matching);
-    match matching.as_slice() {
+    results.retain(|directory| is_short_for(wanted, &bundle::id_of(directory)));
+    match prefer_local(system, results).as_slice() {
+        // An empty name matches each result.
         [directory] if !wanted.is_empty() => Ok(directory.clone()),
         several @ [_, _, ..] => {
             Err(mistake!("`{wanted}` matches {} results; use more of the ID", several.len()))
@@ -142,8 +143,16 @@ pub fn is_short_for(wanted: &str, id: &str) -> bool {
 }
 
 pub fn findings_at(system: &dyn System, directory: &Path) -> Outcome<Findings> {
-    let mut findings = judged_at(system, directory)?;
-    findings.checks.extend(foreign::mark(system, directory).as_ref().map(brought_here));
+    let mut findings = if imported::is_one(system, directory) {
+        let mut stored = imported::read(system, directory)?;
+        let contents = std::mem::take(&mut stored.contents);
+        let imported = read_import(&stored.about, contents, &stored.id)?;
+        findings_of_import(&stored, imported)
+    } else {
+        let stored = bundle::frame(system, directory)?;
+        evidence::each_workload(system, directory, &stored, |_| Ok(()))?
+    };
+    findings.checks.extend(foreign::mark(system, directory).as_ref().map(foreign_check));
     Ok(findings)
 }
 
@@ -152,25 +161,16 @@ pub fn keep_headline(system: &dyn System, directory: &Path, findings: &Findings)
     let _ = headline::keep(system, directory, &assay_report::document::headline(findings));
 }
 
-fn brought_here(mark: &ImportMark) -> Check {
+/// Returns the check that marks the findings of a foreign result.
+fn foreign_check(mark: &ImportMark) -> Check {
     let [id, file] = [&mark.id, &mark.file].map(|text| outside::spelled(text));
     let text = format!(
         "foreign: measured on another machine as {id} and added from {file} on {}; the numbers are \
          unverified, and Assay does not apply the settings",
+        // The date of an RFC 3339 time.
         mark.added.chars().take(10).collect::<String>()
     );
     Check::new("foreign", text)
-}
-
-fn judged_at(system: &dyn System, directory: &Path) -> Outcome<Findings> {
-    if imported::is_one(system, directory) {
-        let mut stored = imported::read(system, directory)?;
-        let contents = std::mem::take(&mut stored.contents);
-        let imported = read_import(&stored.about, contents, &stored.id)?;
-        return Ok(findings_of_import(&stored, imported));
-    }
-    let stored = bundle::frame(system, directory)?;
-    evidence::each_workload(system, directory, &stored, |_| Ok(()))
 }
 
 pub fn findings_of(stored: &Stored) -> Findings {
@@ -188,14 +188,13 @@ fn facts_of(stored: &Stored) -> StudyFacts {
         race_ratio: race_ratio.filter(|ratio: &f64| ratio.is_finite() && *ratio > 0.0),
         lead_figure: stored.study.lead_figure.clone(),
         stopped_by: stored.ended.clone().filter(|why| !why.is_empty()),
-        ..unnamed(&stored.plan, &stored.environment)
+        ..unnamed_facts(&stored.plan, &stored.environment)
     }
 }
 
-pub fn unnamed(plan: &Plan, environment: &Environment) -> StudyFacts {
+/// Returns the facts of a study without a stored result.
+pub fn unnamed_facts(plan: &Plan, environment: &Environment) -> StudyFacts {
     StudyFacts {
-        id: String::new(),
-        title: String::new(),
         kind: "study".to_owned(),
         plan_sha256: plan.sha256.clone(),
         started: environment.started.clone(),
@@ -216,7 +215,7 @@ pub fn findings_of_run(finished: Finished) -> Findings {
     })
 }
 
-/// Reads the numbers of imported files; messages call a table `name`.
+/// Reads the numbers of imported files; `name` is that of a file without a recorded name.
 fn read_import(about: &Import, contents: Vec<Vec<u8>>, name: &str) -> Outcome<Imported> {
     let importer = import::find(&about.importer).ok_or_else(|| {
         mistake!(
@@ -224,15 +223,15 @@ fn read_import(about: &Import, contents: Vec<Vec<u8>>, name: &str) -> Outcome<Im
             about.importer
         )
     })?;
-    let imported_file = |(index, bytes): (usize, Vec<u8>)| {
-        let file = about.files.get(index);
-        ImportedFile {
-            name: file.map_or_else(|| name.to_owned(), |file| file.file.clone()),
-            arm: file.map(|file| file.arm.clone()).unwrap_or_default(),
+    let mut files = Vec::new();
+    for (index, bytes) in contents.into_iter().enumerate() {
+        let recorded = about.files.get(index);
+        files.push(ImportedFile {
+            name: recorded.map_or_else(|| name.to_owned(), |file| file.file.clone()),
+            arm: recorded.map(|file| file.arm.clone()).unwrap_or_default(),
             bytes,
-        }
-    };
-    let files: Vec<ImportedFile> = contents.into_iter().enumerate().map(imported_file).collect();
+        });
+    }
     import::read(importer, &files, &import::Options::of(about))
 }
 
@@ -244,7 +243,6 @@ pub fn findings_of_import(stored: &StoredImport, imported: Imported) -> Findings
         kind: "import".to_owned(),
         plan_sha256: stored.about.sha256.clone(),
         started: stored.about.imported.clone(),
-        seed: 0,
         notes: stored.label.notes.clone(),
         ..StudyFacts::default()
     };
@@ -264,7 +262,7 @@ pub fn findings_of_import(stored: &StoredImport, imported: Imported) -> Findings
 }
 
 /// Compares later results with the first one, with the given day-to-day variation.
-pub fn compared(results: &[Findings], days: Days) -> Outcome<Findings> {
+pub fn compare(results: &[Findings], days: Days) -> Outcome<Findings> {
     let Some((first, later)) = results.split_first() else {
         return Err(mistake!("nothing to compare; give two results"));
     };
@@ -274,16 +272,18 @@ pub fn compared(results: &[Findings], days: Days) -> Outcome<Findings> {
             same.study.id
         ));
     }
-    results.iter().try_for_each(comparable)?;
-    not_empty(inference::compare(first, later, days), later.first().map(|other| (first, other)))
+    results.iter().try_for_each(check_comparable)?;
+    let findings = inference::compare(first, later, days);
+    check_comparisons(&findings, Some(first), later.first())?;
+    Ok(findings)
 }
 
 /// Refuses a race: selection favors lucky settings, and a comparison across days would not show it.
-pub fn comparable(found: &Findings) -> Outcome<()> {
-    if found.race.is_none() {
+pub fn check_comparable(findings: &Findings) -> Outcome<()> {
+    if findings.race.is_none() {
         return Ok(());
     }
-    let id = &found.study.id;
+    let id = &findings.study.id;
     Err(mistake!(
         "cannot compare {id}, because it is a race; run assay advise confirm {id} and compare the \
          fresh trials of the winner"
@@ -291,40 +291,47 @@ pub fn comparable(found: &Findings) -> Outcome<()> {
 }
 
 /// Compares several results per side; `margin` is a share.
-pub fn compared_sides(
+pub fn compare_sides(
     earlier: &[Findings],
     later: &[Findings],
     margin: Option<f64>,
 ) -> Outcome<Findings> {
-    earlier.iter().chain(later).try_for_each(comparable)?;
+    earlier.iter().chain(later).try_for_each(check_comparable)?;
     let findings = inference::compare_sides(earlier, later, margin);
     let findings = findings.ok_or_else(|| mistake!("nothing to compare"))?;
-    not_empty(findings, earlier.first().zip(later.first()))
-}
-
-fn not_empty(findings: Findings, sides: Option<(&Findings, &Findings)>) -> Outcome<Findings> {
-    if findings.comparisons.is_empty() {
-        let apart = sides.and_then(|(one, other)| first_difference(one, other)).unwrap_or_default();
-        return Err(mistake!(
-            "nothing to compare: the results have no common workload with the same settings{apart}"
-        ));
-    }
+    check_comparisons(&findings, earlier.first(), later.first())?;
     Ok(findings)
 }
 
-/// Returns the first setting in which a common workload of two results differs, or else a workload that only one has.
+/// Fails without comparisons; the message names a difference of two compared results.
+fn check_comparisons(
+    findings: &Findings,
+    first: Option<&Findings>,
+    second: Option<&Findings>,
+) -> Outcome<()> {
+    if !findings.comparisons.is_empty() {
+        return Ok(());
+    }
+    let difference = first.zip(second).and_then(|(first, second)| first_difference(first, second));
+    Err(mistake!(
+        "nothing to compare: the results have no common workload with the same settings{}",
+        difference.unwrap_or_default()
+    ))
+}
+
+/// Returns the first difference of two results: a workload that only the first has, or a setting of a common workload.
 fn first_difference(first: &Findings, second: &Findings) -> Option<String> {
-    for cell in first.measurements.iter().filter(|cell| cell.primary) {
-        let name = &cell.workload;
-        let mut primary = second.measurements.iter().filter(|cell| cell.primary);
-        let Some(later) = primary.find(|later| later.workload == *name) else {
+    for measured in first.measurements.iter().filter(|cell| cell.primary) {
+        let name = &measured.workload;
+        let mut candidates = second.measurements.iter().filter(|cell| cell.primary);
+        let Some(other) = candidates.find(|cell| cell.workload == *name) else {
             return Some(format!("; only {} has {name}", first.study.id));
         };
-        let [left, right] = [cell, later].map(|cell| &cell.configuration);
-        for setting in left.keys().chain(right.keys()) {
-            let [was, is] = [left, right].map(|arm| arm.get(setting).map_or("unset", |set| set));
-            if was != is {
-                return Some(format!("; {name}: {setting} is {was} and {is}"));
+        for setting in measured.configuration.keys().chain(other.configuration.keys()) {
+            let [left, right] = [measured, other]
+                .map(|cell| cell.configuration.get(setting).map_or("unset", |level| level));
+            if left != right {
+                return Some(format!("; {name}: {setting} is {left} and {right}"));
             }
         }
     }

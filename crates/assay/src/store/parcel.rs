@@ -45,7 +45,7 @@ const HEADS_BYTES: u64 = 4096;
 const BUFFER_BYTES: usize = 1 << 16;
 /// Additional unpacked bytes for the headers and padding of tar.
 const TAR_BYTES: u64 = 1 << 20;
-/// Either file marks a directory as a result: both are written last.
+/// Either file marks a directory as a result, of a study or imported: both are written last.
 const LAST: [&str; 2] = ["plan.json", "import.json"];
 /// First file of another tool in an imported result.
 const FIRST_SOURCE: &str = "source-0001";
@@ -87,9 +87,9 @@ pub fn pack(system: &dyn System, directory: &Path) -> Outcome<Packed> {
         id: foreign::mark(system, directory).map_or(id, |mark| mark.id),
         assay: env!("CARGO_PKG_VERSION").to_owned(),
     };
-    let failed = |error: io::Error| refused!("cannot pack the bundle: {error}");
+    let pack_failure = |error: io::Error| refused!("cannot pack the bundle: {error}");
     let about = serde_json::to_vec_pretty(&about).unwrap_or_default();
-    append(&mut archive, ABOUT, &about).map_err(failed)?;
+    append(&mut archive, ABOUT, &about).map_err(pack_failure)?;
     let mut unpacked_bytes = 0;
     for name in &names {
         let path = directory.join(name);
@@ -97,9 +97,9 @@ pub fn pack(system: &dyn System, directory: &Path) -> Outcome<Packed> {
         let bytes = bytes.map_err(|error| refused!("cannot read {}: {error}", path.display()))?;
         unpacked_bytes += bytes.len() as u64;
         limits::fits(name, bytes.len() as u64).map_err(|why| rejected(&why))?;
-        append(&mut archive, name, &bytes).map_err(failed)?;
+        append(&mut archive, name, &bytes).map_err(pack_failure)?;
     }
-    let bytes = archive.into_inner().and_then(GzEncoder::finish).map_err(failed)?;
+    let bytes = archive.into_inner().and_then(GzEncoder::finish).map_err(pack_failure)?;
     let most = limits::unpacked(bytes.len() as u64);
     if unpacked_bytes > most || names.len() > MOST_FILES {
         return Err(rejected(&format!("it has more than {} or {MOST_FILES} files", Bytes(most))));
@@ -164,44 +164,44 @@ pub struct Added {
 pub fn add(system: &dyn System, path: &Path) -> Outcome<Added> {
     let results = identity::results_directory(system)?;
     sweep(system, &results);
-    let seen = read_through(system, path, &mut |_, _| Ok(()))?;
-    let added_as = |directory: &Path, was_there| Added {
+    // The first pass only checks the bundle.
+    let checked = read_through(system, path, &mut |_, _| Ok(()))?;
+    let added = |directory: &Path, was_there| Added {
         id: directory.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         was_there,
     };
-    let directory = match foreign::place(system, &results, &seen.about.id, &seen.sha256)? {
-        ImportPath::There(directory) => return Ok(added_as(&directory, true)),
+    let directory = match foreign::place(system, &results, &checked.about.id, &checked.sha256)? {
+        ImportPath::There(directory) => return Ok(added(&directory, true)),
         ImportPath::Free(directory) => directory,
     };
     let mark = ImportMark {
         format: foreign::FORMAT.to_owned(),
-        id: outside::spelled(&seen.about.id).into_owned(),
+        id: outside::spelled(&checked.about.id).into_owned(),
         file: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        sha256: seen.sha256.clone(),
+        sha256: checked.sha256.clone(),
         added: system.now(),
     };
-    let stored = incoming::store_incoming(system, &directory, &mark, &mut |below| {
-        let second_pass = read_through(system, path, &mut |name, from| {
-            let file = below.join(name);
-            system
-                .write_stream(&file, from)
-                .map(drop)
-                .map_err(|error| refused!("cannot write {}: {error}", file.display()))
+    let stored = incoming::store_incoming(system, &directory, &mark, &mut |incoming| {
+        let unpacked = read_through(system, path, &mut |name, content| {
+            let file = incoming.join(name);
+            let written = system.write_stream(&file, content).map(drop);
+            written.map_err(|error| refused!("cannot write {}: {error}", file.display()))
         })?;
-        if second_pass.sha256 == seen.sha256 {
-            return Ok(());
+        if unpacked.sha256 != checked.sha256 {
+            return Err(Failure::mistake("the bundle changed during reading".to_owned()));
         }
-        Err(Failure::mistake("the bundle changed during reading".to_owned()))
+        Ok(())
     });
     // Messages name the user's file instead of the temporary one.
     stored.map_err(|failure| Failure {
         message: format!("{}: {}; nothing was added", path.display(), failure.message),
         ..failure
     })?;
-    Ok(added_as(&directory, false))
+    Ok(added(&directory, false))
 }
 
-struct SeenParcel {
+/// A completely read bundle, with a hash of its files.
+struct CheckedParcel {
     about: ParcelAbout,
     sha256: String,
 }
@@ -211,9 +211,10 @@ pub fn is_one(system: &dyn System, path: &Path) -> bool {
     if path.extension().is_some_and(|ending| ending == ENDING) {
         return true;
     }
-    let is_file = system.status(path).is_ok_and(|status| status.kind == FileKind::File);
-    let file = is_file.then(|| system.open_for_reading(path, Caching::Buffered).ok());
-    let Some(file) = file.flatten() else { return false };
+    if !system.status(path).is_ok_and(|status| status.kind == FileKind::File) {
+        return false;
+    }
+    let Ok(file) = system.open_for_reading(path, Caching::Buffered) else { return false };
     let unpacked =
         LimitedReader { from: GzDecoder::new(Stream::new(system, file)), left: HEADS_BYTES };
     let mut archive = Archive::new(unpacked);
@@ -221,23 +222,22 @@ pub fn is_one(system: &dyn System, path: &Path) -> bool {
     first.and_then(Result::ok).is_some_and(|entry| *entry.path_bytes() == *ABOUT.as_bytes())
 }
 
-fn bad(path: &Path, how: &str) -> Failure {
-    mistake!("{}: {how}; nothing was added", path.display())
+fn rejection(path: &Path, why: &str) -> Failure {
+    mistake!("{}: {why}; nothing was added", path.display())
 }
 
-/// Reads a file completely, and calls a function with each file of its result.
+/// Reads and checks a bundle completely, and calls `receive` with the name and content of each file of its result.
 fn read_through(
     system: &dyn System,
     path: &Path,
-    take: &mut dyn FnMut(&str, &mut dyn Read) -> Outcome<()>,
-) -> Outcome<SeenParcel> {
-    let bad = |how: &str| bad(path, how);
+    receive: &mut dyn FnMut(&str, &mut dyn Read) -> Outcome<()>,
+) -> Outcome<CheckedParcel> {
     let status = system.status(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => mistake!("there is no file {}", path.display()),
         _ => refused!("cannot read {}: {error}", path.display()),
     })?;
     if status.kind != FileKind::File {
-        return Err(bad("not an assay export bundle"));
+        return Err(rejection(path, "not an assay export bundle"));
     }
     let file = system
         .open_for_reading(path, Caching::Buffered)
@@ -250,70 +250,63 @@ fn read_through(
         if error.kind() == io::ErrorKind::QuotaExceeded {
             return too_large(path, limit);
         }
-        bad(&format!("damaged, or not an assay export bundle ({error})"))
+        rejection(path, &format!("damaged, or not an assay export bundle ({error})"))
     };
-    let mut reading = ParcelReader::default();
+    let mut parcel = ParcelReader::default();
     // Raw: refuses archives with links, long names or sparse files.
     for entry in archive.entries().map_err(|error| unreadable(&error))?.raw(true) {
         let mut entry = entry.map_err(|error| unreadable(&error))?;
         let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-        let shown = outside::spelled(&name).into_owned();
         if entry.header().entry_type() != EntryType::Regular {
-            return Err(bad(&format!("it contains {shown}, which is not a regular file")));
+            let why =
+                format!("it contains {}, which is not a regular file", outside::spelled(&name));
+            return Err(rejection(path, &why));
         }
         let size = entry.header().entry_size().map_err(|error| unreadable(&error))?;
-        if name == ABOUT && reading.about.is_none() && reading.names.is_empty() {
-            reading.about = Some(about(path, &mut entry, size)?);
+        if name == ABOUT && parcel.about.is_none() && parcel.names.is_empty() {
+            parcel.about = Some(read_about(path, &mut entry, size)?);
             continue;
         }
-        limits::fits(&name, size).map_err(|why| bad(&why))?;
-        reading.bytes = reading.bytes.saturating_add(size);
-        if reading.bytes > limit || reading.names.len() >= MOST_FILES {
-            return Err(too_large(path, limit));
-        }
-        if reading.about.is_none() {
-            return Err(bad("not an assay export bundle: it has no format"));
-        }
-        if !reading.names.insert(name.clone()) {
-            return Err(bad(&format!("the bundle contains {name} twice")));
-        }
+        parcel.admit(path, limit, &name, size)?;
         let mut summed = Summed { from: &mut entry, sum: Sum::default(), bytes: 0 };
-        take(&name, &mut summed)?;
+        receive(&name, &mut summed)?;
+        // Hashes the rest, too, if `receive` did not read all.
         io::copy(&mut summed, &mut io::sink()).map_err(|error| unreadable(&error))?;
         if summed.bytes != size {
-            return Err(bad("the bundle is truncated"));
+            return Err(rejection(path, "the bundle is truncated"));
         }
-        reading.add(&name, size, &summed.sum.finish());
+        parcel.add_hash(&name, size, &summed.sum.finish());
     }
     // Reads to the end, where gzip stores its checksum.
     io::copy(&mut archive.into_inner(), &mut io::sink()).map_err(|error| unreadable(&error))?;
-    reading.seen(path)
+    parcel.finish(path)
 }
 
 fn too_large(path: &Path, most: u64) -> Failure {
-    bad(path, &format!("the bundle contains more than {} or {MOST_FILES} files", Bytes(most)))
+    rejection(path, &format!("the bundle contains more than {} or {MOST_FILES} files", Bytes(most)))
 }
 
-fn about(path: &Path, entry: &mut dyn Read, size: u64) -> Outcome<ParcelAbout> {
+fn read_about(path: &Path, entry: &mut dyn Read, size: u64) -> Outcome<ParcelAbout> {
+    let reject = |why: &str| rejection(path, why);
     let mut bytes = Vec::new();
     let read = entry.take(MOST_ABOUT_BYTES).read_to_end(&mut bytes);
-    read.map_err(|error| bad(path, &format!("cannot read {ABOUT} in the bundle: {error}")))?;
+    read.map_err(|error| reject(&format!("cannot read {ABOUT} in the bundle: {error}")))?;
     if bytes.len() as u64 != size {
-        return Err(bad(path, &format!("{ABOUT} in the bundle is truncated or too long")));
+        return Err(reject(&format!("{ABOUT} in the bundle is truncated or too long")));
     }
     let about: ParcelAbout = json::from_slice(&bytes)
-        .map_err(|error| bad(path, &format!("cannot read {ABOUT} in the bundle: {error}")))?;
+        .map_err(|error| reject(&format!("cannot read {ABOUT} in the bundle: {error}")))?;
     if about.format != FORMAT {
         let [written, version] = [&about.format, &about.assay].map(|text| outside::spelled(text));
-        let how = format!(
+        return Err(reject(&format!(
             "the bundle has format {written} of assay {version}, but this version reads {FORMAT}; use \
              the version that wrote the bundle, or a newer one"
-        );
-        return Err(bad(path, &how));
+        )));
     }
     Ok(about)
 }
 
+/// What was read of a bundle so far.
 #[derive(Default)]
 struct ParcelReader {
     about: Option<ParcelAbout>,
@@ -324,24 +317,42 @@ struct ParcelReader {
 }
 
 impl ParcelReader {
-    fn add(&mut self, name: &str, bytes: u64, hash: &Digest) {
+    /// Checks name and size of a file before it is read.
+    fn admit(&mut self, path: &Path, limit: u64, name: &str, size: u64) -> Outcome<()> {
+        limits::fits(name, size).map_err(|why| rejection(path, &why))?;
+        self.bytes = self.bytes.saturating_add(size);
+        if self.bytes > limit || self.names.len() >= MOST_FILES {
+            return Err(too_large(path, limit));
+        }
+        if self.about.is_none() {
+            return Err(rejection(path, "not an assay export bundle: it has no format"));
+        }
+        if !self.names.insert(name.to_owned()) {
+            return Err(rejection(path, &format!("the bundle contains {name} twice")));
+        }
+        Ok(())
+    }
+
+    fn add_hash(&mut self, name: &str, bytes: u64, hash: &Digest) {
         self.hashes.add(format!("{name} {bytes} {}\n", hexadecimal(hash)));
     }
 
-    fn seen(self, path: &Path) -> Outcome<SeenParcel> {
+    /// Checks that the files of a result, of a study or imported, are complete.
+    fn finish(self, path: &Path) -> Outcome<CheckedParcel> {
         let has = |name: &str| self.names.contains(name);
         let Some(about) = self.about else {
-            return Err(bad(path, "not an assay export bundle: it is empty"));
+            return Err(rejection(path, "not an assay export bundle: it is empty"));
         };
         let is_complete = match LAST.map(has) {
             [true, false] => has("study.toml") && has("environment.json"),
+            // Either one table, or numbered files.
             [false, true] => has("trials.csv") != has(FIRST_SOURCE),
             _ => false,
         };
         if !is_complete {
-            return Err(bad(path, "a file of the result is missing"));
+            return Err(rejection(path, "a file of the result is missing"));
         }
-        Ok(SeenParcel { about, sha256: hexadecimal(&self.hashes.finish()) })
+        Ok(CheckedParcel { about, sha256: hexadecimal(&self.hashes.finish()) })
     }
 }
 
@@ -406,7 +417,7 @@ mod tests {
                 ParcelAbout { format: FORMAT.to_owned(), id: String::new(), assay: String::new() };
             let names = names.iter().map(|name| (*name).to_owned()).collect();
             let reading = ParcelReader { about: Some(about), names, ..ParcelReader::default() };
-            reading.seen(Path::new("x.assay")).is_ok()
+            reading.finish(Path::new("x.assay")).is_ok()
         };
         assert!(whole(&["plan.json", "study.toml", "environment.json"]));
         assert!(whole(&["import.json", "trials.csv"]));
@@ -417,7 +428,7 @@ mod tests {
         assert!(!whole(&["import.json"]) && !whole(&["trials.csv"]) && !whole(&[]));
         let both = ["plan.json", "study.toml", "environment.json", "import.json", "trials.csv"];
         assert!(!whole(&both), "of which kind?");
-        let nothing = ParcelReader::default().seen(Path::new("x.assay")).err().unwrap();
+        let nothing = ParcelReader::default().finish(Path::new("x.assay")).err().unwrap();
         assert!(nothing.message.contains("it is empty"), "{}", nothing.message);
     }
 
@@ -430,7 +441,7 @@ mod tests {
                 let mut summed = Summed { from: &mut from, sum, bytes: 0 };
                 io::copy(&mut summed, &mut io::sink()).unwrap();
                 assert_eq!(summed.bytes, bytes.len() as u64);
-                own.add(name, summed.bytes, &summed.sum.finish());
+                own.add_hash(name, summed.bytes, &summed.sum.finish());
             }
             own.hashes.finish()
         };

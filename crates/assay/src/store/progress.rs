@@ -37,28 +37,30 @@ pub struct StudyProgress {
     pub left_s: Option<u64>,
     /// Expected time of all trials in seconds, until they are planned.
     pub trials_s: Option<u64>,
+    /// Current activity.
     pub now: String,
     /// Warnings, the latest last.
     pub warnings: Vec<String>,
-    /// Whether it is a study of this process.
-    pub own: bool,
+    /// Whether this process runs the study.
+    pub is_own: bool,
 }
 
 impl StudyProgress {
-    pub fn own(title: &str) -> Self {
+    pub fn of_this_process(title: &str) -> Self {
         let now = "checking the target".to_owned();
-        Self { title: title.to_owned(), now, own: true, ..Self::default() }
+        Self { title: title.to_owned(), now, is_own: true, ..Self::default() }
     }
 
-    pub fn take(&mut self, event: &Event) {
+    pub fn apply(&mut self, event: &Event) {
         match event {
             Event::Warning(text) => self.warnings.push(text.clone()),
             Event::Filling { done_bytes, of_bytes, remaining_ns, .. } => {
-                // Later fills are part of a trial.
-                let trials_s = self.trials_s.map(|trials_s| trials_s + seconds(*remaining_ns));
-                self.left_s = trials_s.or(self.left_s);
-                let (done, of) = (Bytes(done_bytes >> 20 << 20), Bytes(*of_bytes));
-                self.now = format!("filling test area {done} of {of}");
+                // Before the first trial; the time of a later fill is part of a trial.
+                if let Some(trials_s) = self.trials_s {
+                    self.left_s = Some(trials_s + seconds(*remaining_ns));
+                }
+                let done_whole_mib = Bytes(done_bytes >> 20 << 20);
+                self.now = format!("filling test area {done_whole_mib} of {}", Bytes(*of_bytes));
             }
             Event::Estimated { expected_ns } => {
                 self.trials_s = Some(seconds(*expected_ns)).filter(|trials_s| *trials_s > 0);
@@ -69,7 +71,9 @@ impl StudyProgress {
             Event::Making { what } => self.now = format!("preparing {what}"),
             Event::Pilot { target } => self.now = format!("pilot trial on {target}"),
             Event::Planned { trials, done, expected_ns, .. } => {
-                (self.planned, self.done, self.trials_s) = (*trials, *done, None);
+                self.planned = *trials;
+                self.done = *done;
+                self.trials_s = None;
                 self.left_s = Some(seconds(*expected_ns));
             }
             Event::Repeating { trials, expected_ns, .. } => {
@@ -78,7 +82,9 @@ impl StudyProgress {
                 "repeating disturbed trials".clone_into(&mut self.now);
             }
             Event::Racing { text, trials, done, most_ns, .. } => {
-                (self.planned, self.done, self.trials_s) = (done + trials, *done, None);
+                self.planned = done + trials;
+                self.done = *done;
+                self.trials_s = None;
                 self.left_s = Some(seconds(*most_ns));
                 text.clone_into(&mut self.now);
             }
@@ -103,29 +109,32 @@ fn seconds(ns: u64) -> u64 {
 }
 
 #[derive(Debug, Default)]
-struct Ahead {
-    trials: usize,
+struct RemainingTrials {
+    count: usize,
     expected_ns: u64,
-    /// Current trial, in words.
+    /// Description of the first one, which runs now.
     first: Option<String>,
 }
 
 #[derive(Debug, Default)]
-struct Odd {
+struct FaultyTrials {
     count: usize,
-    last: Option<String>,
+    last_reason: Option<String>,
 }
 
-impl Odd {
+impl FaultyTrials {
     fn add(&mut self, reason: Option<&String>) {
         self.count += 1;
-        self.last = reason.cloned();
+        self.last_reason = reason.cloned();
     }
 
-    fn sentence(&self, words: &str, all: usize) -> Option<String> {
-        let last = self.last.as_deref().unwrap_or("no reason was recorded");
-        let text = || format!("{} of {all} trials {words}; the last: {last}", self.count);
-        (self.count > 0).then(text)
+    /// Returns a warning with a verb phrase for what happened to the trials; `None` without such trials.
+    fn warning(&self, verb_phrase: &str, all_trials: usize) -> Option<String> {
+        if self.count == 0 {
+            return None;
+        }
+        let last = self.last_reason.as_deref().unwrap_or("no reason was recorded");
+        Some(format!("{} of {all_trials} trials {verb_phrase}; the last: {last}", self.count))
     }
 }
 
@@ -139,11 +148,13 @@ pub struct WatchedStudy {
     /// The same trials in a race's form, if it is a race.
     runs: Vec<race::Run>,
     pace: TrialPace,
-    disturbed: Odd,
-    failed: Odd,
-    ahead: Ahead,
+    disturbed: FaultyTrials,
+    failed: FaultyTrials,
+    remaining: RemainingTrials,
+    /// Bytes of `trials.jsonl` that were read.
     read_bytes: u64,
-    damaged: Option<String>,
+    /// Warning about unreadable trials.
+    damage: Option<String>,
     log: Vec<LogEntry>,
     log_bytes: u64,
 }
@@ -159,15 +170,15 @@ impl WatchedStudy {
             ran: Vec::new(),
             runs: Vec::new(),
             pace: TrialPace::default(),
-            disturbed: Odd::default(),
-            failed: Odd::default(),
-            ahead: Ahead::default(),
+            disturbed: FaultyTrials::default(),
+            failed: FaultyTrials::default(),
+            remaining: RemainingTrials::default(),
             read_bytes: 0,
-            damaged: None,
+            damage: None,
             log: Vec::new(),
             log_bytes: 0,
         };
-        watched.look(system);
+        watched.update(system);
         Ok(watched)
     }
 
@@ -176,31 +187,33 @@ impl WatchedStudy {
         self.plan.is_only_watched()
     }
 
-    pub fn look(&mut self, system: &dyn System) {
+    /// Reads what the study wrote since the last call.
+    pub fn update(&mut self, system: &dyn System) {
         let before = (self.ran.len(), self.log.len());
-        self.look_at_log(system);
-        self.look_at_trials(system);
-        if before != (self.ran.len(), self.log.len()) || self.ahead.trials == 0 {
-            self.ahead = self.look_ahead();
+        self.update_log(system);
+        self.update_trials(system);
+        if before != (self.ran.len(), self.log.len()) || self.remaining.count == 0 {
+            self.remaining = self.remaining_trials();
         }
     }
 
-    fn look_at_log(&mut self, system: &dyn System) {
-        let log = system.status(&self.directory.join("log.jsonl")).map(|status| status.size_bytes);
-        if log.as_ref().is_ok_and(|bytes| *bytes != self.log_bytes) {
+    fn update_log(&mut self, system: &dyn System) {
+        if let Ok(status) = system.status(&self.directory.join("log.jsonl"))
+            && status.size_bytes != self.log_bytes
+        {
             self.log = bundle::log(system, &self.directory);
-            self.log_bytes = log.unwrap_or_default();
+            self.log_bytes = status.size_bytes;
         }
     }
 
-    fn look_at_trials(&mut self, system: &dyn System) {
+    fn update_trials(&mut self, system: &dyn System) {
         loop {
-            match self.unread_lines(system) {
+            match self.read_lines(system) {
                 Ok(text) if text.is_empty() => return,
                 Ok(text) => self.add_lines(system, &text),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return,
                 Err(error) => {
-                    self.damaged = Some(format!("cannot read trials.jsonl: {error}"));
+                    self.damage = Some(format!("cannot read trials.jsonl: {error}"));
                     return;
                 }
             }
@@ -213,66 +226,69 @@ impl WatchedStudy {
             title: self.title.clone(),
             running,
             done: self.ran.len(),
-            planned: self.ran.len() + self.ahead.trials,
-            left_s: running.then_some(self.ahead.expected_ns.div_ceil(1_000_000_000)),
-            now: self.ahead.first.clone().filter(|_| running).unwrap_or_default(),
+            planned: self.ran.len() + self.remaining.count,
+            left_s: running.then_some(seconds(self.remaining.expected_ns)),
+            now: self.remaining.first.clone().filter(|_| running).unwrap_or_default(),
             warnings: self.warnings(),
             ..StudyProgress::default()
         }
     }
 
-    /// Returns why it ended, empty if with its last trial; `None` while it runs.
-    fn end(&self) -> Option<&str> {
+    /// Returns whether the log contains a reason why the study ended; the reason is empty after the last trial.
+    fn has_ended_early(&self) -> bool {
         let ended = self.log.iter().rev().find(|entry| entry.event == ENDED);
-        ended.map(|entry| entry.text.as_str())
+        ended.is_some_and(|entry| !entry.text.is_empty())
     }
 
-    fn look_ahead(&self) -> Ahead {
+    fn remaining_trials(&self) -> RemainingTrials {
         if race::is_one(&self.plan) {
-            return self.look_ahead_in_race();
+            return self.remaining_of_race();
         }
-        let repeated_count = self.ran.iter().filter(|record| record.repeats.is_some()).count();
-        let ended_early = self.end().is_some_and(|why| !why.is_empty());
-        let first = if ended_early { usize::MAX } else { self.ran.len() - repeated_count };
-        let planned = self.plan.trials.iter().skip(first);
-        let repeated = repeats::repeats(&self.plan, &self.ran);
-        let repeated = repeated.iter().skip(repeated_count).map(|(planned, _)| planned);
-        let left: Vec<&PlannedTrial> = planned.chain(repeated).collect();
-        let expected = left.iter().map(|planned| self.pace.expected_ns(&self.plan, planned));
-        Ahead {
-            trials: left.len(),
-            expected_ns: expected.fold(0, u64::saturating_add),
-            first: left.first().map(|planned| self.words(planned)),
+        let repeated_count = self.ran.iter().filter(|trial| trial.repeats.is_some()).count();
+        let mut remaining: Vec<&PlannedTrial> = Vec::new();
+        if !self.has_ended_early() {
+            remaining.extend(self.plan.trials.iter().skip(self.ran.len() - repeated_count));
+        }
+        let repeats = repeats::repeats(&self.plan, &self.ran);
+        remaining.extend(repeats.iter().skip(repeated_count).map(|(planned, _)| planned));
+        RemainingTrials {
+            count: remaining.len(),
+            expected_ns: self.expected_ns(remaining.iter().copied()),
+            first: remaining.first().map(|planned| self.describe(planned)),
         }
     }
 
     /// Returns the trials left in this replicate of a race, and the maximum time including later ones.
-    fn look_ahead_in_race(&self) -> Ahead {
-        let ended_early = self.end().is_some_and(|why| !why.is_empty());
-        let Some(state) = race::race(&self.plan, &self.runs).filter(|_| !ended_early) else {
-            return Ahead::default();
+    fn remaining_of_race(&self) -> RemainingTrials {
+        let state = race::race(&self.plan, &self.runs);
+        let Some(state) = state.filter(|_| !self.has_ended_early()) else {
+            return RemainingTrials::default();
         };
-        let next = state.next.iter().map(|(planned, _)| planned);
-        let expected = next.map(|planned| self.pace.expected_ns(&self.plan, planned));
-        let next_ns = expected.fold(0, u64::saturating_add);
-        Ahead {
-            trials: state.next.len(),
+        let next_ns = self.expected_ns(state.next.iter().map(|(planned, _)| planned));
+        RemainingTrials {
+            count: state.next.len(),
             expected_ns: next_ns.saturating_add(state.later_ns(&self.plan, next_ns)),
-            first: state.next.first().map(|(planned, _)| self.words(planned)),
+            first: state.next.first().map(|(planned, _)| self.describe(planned)),
         }
     }
 
-    /// Reads part of `trials.jsonl` that was not read yet.
-    fn unread_lines(&mut self, system: &dyn System) -> io::Result<String> {
+    fn expected_ns<'t>(&self, trials: impl Iterator<Item = &'t PlannedTrial>) -> u64 {
+        let expected = trials.map(|planned| self.pace.expected_ns(&self.plan, planned));
+        expected.fold(0, u64::saturating_add)
+    }
+
+    /// Returns the next complete lines of `trials.jsonl` that were not read yet; empty if there are none.
+    fn read_lines(&mut self, system: &dyn System) -> io::Result<String> {
         let path = self.directory.join("trials.jsonl");
         let status = system.status(&path)?;
         if status.kind != FileKind::File {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a regular file"));
         }
         if status.size_bytes < self.read_bytes {
-            // Truncated: no longer the same file.
+            // No longer the same file: reads it from the start.
             self.read_bytes = 0;
-            (self.disturbed, self.failed) = (Odd::default(), Odd::default());
+            self.disturbed = FaultyTrials::default();
+            self.failed = FaultyTrials::default();
             self.ran.clear();
             self.runs.clear();
             self.pace = TrialPace::default();
@@ -282,18 +298,19 @@ impl WatchedStudy {
             return Ok(String::new());
         }
         let file = system.open_for_reading(&path, Caching::Buffered)?;
-        let mut part = PART_BYTES;
+        let mut limit = PART_BYTES;
         loop {
-            let text = self.complete_lines(system, &file, unread_bytes.min(part))?;
-            if !text.is_empty() || unread_bytes <= part {
-                self.read_bytes += text.len() as u64;
-                return Ok(String::from_utf8_lossy(&text).into_owned());
+            let lines = self.complete_lines(system, &file, unread_bytes.min(limit))?;
+            if !lines.is_empty() || unread_bytes <= limit {
+                self.read_bytes += lines.len() as u64;
+                return Ok(String::from_utf8_lossy(&lines).into_owned());
             }
-            if part >= MOST_BYTES {
+            // The next line is longer.
+            if limit >= MOST_BYTES {
                 let message = "a line of the file is truncated";
                 return Err(io::Error::new(io::ErrorKind::InvalidData, message));
             }
-            part *= 4;
+            limit *= 4;
         }
     }
 
@@ -320,8 +337,8 @@ impl WatchedStudy {
                 Ok(record) if record.workload < self.plan.workloads.len() => {
                     self.add(system, &record);
                 }
-                Ok(_) => self.damaged = Some("a trial is not in the plan".to_owned()),
-                Err(error) => self.damaged = Some(format!("cannot read a trial: {error}")),
+                Ok(_) => self.damage = Some("a trial is not in the plan".to_owned()),
+                Err(error) => self.damage = Some(format!("cannot read a trial: {error}")),
             }
         }
     }
@@ -335,13 +352,13 @@ impl WatchedStudy {
             Status::Ok | Status::Warmup => {}
         }
         if race::is_one(&self.plan) {
-            let log = self.with_latencies(system, record).ok();
-            let log = log.and_then(|it| inference::race_log(&self.plan, &self.environment, &it));
+            let trial = self.with_latencies(system, record).ok();
+            let log = trial.and_then(|it| inference::race_log(&self.plan, &self.environment, &it));
             self.runs.push(race::Run::new(record, log));
         }
     }
 
-    /// Returns a trial with its latencies if its value is one of them.
+    /// Returns a trial with its latencies if the primary metric needs them.
     fn with_latencies(&self, system: &dyn System, record: &Trial) -> Outcome<Trial> {
         let workload = self.plan.workloads.get(record.workload);
         let default_metric = || workload.map(|workload| workload.work.primary(&|_| false));
@@ -355,28 +372,25 @@ impl WatchedStudy {
         Ok(trial)
     }
 
-    fn words(&self, planned: &PlannedTrial) -> String {
+    /// Returns workload, settings, target and position of a trial.
+    fn describe(&self, planned: &PlannedTrial) -> String {
         let workload = &self.plan.workloads[planned.workload];
-        let arm = levels(&workload.arm, workload.control);
-        let arm = if arm.is_empty() { arm } else { format!(" with {arm}") };
+        let mut settings = arm_words(&workload.arm);
+        if workload.control {
+            settings = format!("{settings} (control)").trim().to_owned();
+        }
+        if !settings.is_empty() {
+            settings = format!(" with {settings}");
+        }
         let target = &self.plan.surveys[workload.target].target;
-        format!("{}{arm} on {target}, {}", workload.name, planned.turn())
+        format!("{}{settings} on {target}, {}", workload.name, planned.turn())
     }
 
     fn warnings(&self) -> Vec<String> {
-        let trials = self.ran.len();
-        let sentences = [
-            self.disturbed.sentence("were disturbed", trials),
-            self.failed.sentence("failed", trials),
-            self.damaged.clone(),
-        ];
-        sentences.into_iter().flatten().collect()
+        let disturbed = self.disturbed.warning("were disturbed", self.ran.len());
+        let failed = self.failed.warning("failed", self.ran.len());
+        [disturbed, failed, self.damage.clone()].into_iter().flatten().collect()
     }
-}
-
-fn levels(arm: &assay_study::results::plan::Arm, control: bool) -> String {
-    let words = arm_words(arm);
-    if control { format!("{words} (control)").trim().to_owned() } else { words }
 }
 
 #[cfg(test)]
@@ -386,20 +400,20 @@ mod tests {
 
     #[test]
     fn the_events_of_a_study_end_in_its_strip() {
-        let mut strip = StudyProgress::own("Depth");
-        strip.take(&Event::Planned { trials: 9, warm_ups: 3, done: 0, expected_ns: 9_500_000_000 });
-        assert_eq!((strip.done, strip.planned, strip.left_s), (0, 9, Some(10)));
+        let mut own = StudyProgress::of_this_process("Depth");
+        own.apply(&Event::Planned { trials: 9, warm_ups: 3, done: 0, expected_ns: 9_500_000_000 });
+        assert_eq!((own.done, own.planned, own.left_s), (0, 9, Some(10)));
         let (workload, target) = ("read".to_owned(), "/mnt".to_owned());
-        strip.take(&Event::TrialStarted {
+        own.apply(&Event::TrialStarted {
             index: 4,
             workload,
             target,
             turn: PlanTurn { replicate: 2, lead_in: false },
             remaining_ns: 5_000_000_000,
         });
-        assert_eq!((strip.done, strip.now.as_str()), (4, "read, trial 5 of 9"));
-        strip.take(&Event::TrialEnded { index: 4, result: Err("gone".to_owned()) });
-        assert_eq!((strip.done, strip.left_s), (5, Some(5)));
-        assert_eq!(strip.warnings, ["trial 4 failed: gone"]);
+        assert_eq!((own.done, own.now.as_str()), (4, "read, trial 5 of 9"));
+        own.apply(&Event::TrialEnded { index: 4, result: Err("gone".to_owned()) });
+        assert_eq!((own.done, own.left_s), (5, Some(5)));
+        assert_eq!(own.warnings, ["trial 4 failed: gone"]);
     }
 }

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::State;
-use super::members;
-use super::sampler::{CpuShares, DiskSpan, MemoryState, PressureShares, SensorValue, Span, User};
+use super::sampler::{CpuShares, MemoryState, PressureShares, SensorValue, Span, User};
 use super::words::USUAL;
+use super::{State, members};
 use assay_core::presence::Presence;
 use assay_machine::probes::block_latency::counts::{
     ClassSpan, Latencies, Means, bucket_from_ns, bucket_to_ns,
@@ -50,7 +49,7 @@ struct DeviceDocument<'a> {
 }
 
 /// Completed requests of a class.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct ClassDocument {
     count: u64,
@@ -131,14 +130,18 @@ fn device<'a>(state: &'a State, index: usize, whole: &Span) -> DeviceDocument<'a
     let disk = state.disk(index);
     let mut absent: BTreeMap<&str, &str> = BTreeMap::new();
     let mut classes: BTreeMap<&str, Option<ClassDocument>> = BTreeMap::new();
-    for name in USUAL {
-        classes.insert(name, class(disk, name));
-    }
     match &disk.classes {
         Presence::Present(spans) => {
-            classes.extend(spans.iter().map(|(name, span)| (name.as_str(), Some(of_class(span)))));
+            let idle = class_document(&ClassSpan::default());
+            classes.extend(USUAL.map(|name| (name, Some(idle.clone()))));
+            for (name, span) in spans {
+                classes.insert(name, Some(class_document(span)));
+            }
         }
-        Presence::Absent(reason) => absent.extend(USUAL.map(|name| (name, reason.as_str()))),
+        Presence::Absent(reason) => {
+            classes.extend(USUAL.map(|name| (name, None)));
+            absent.extend(USUAL.map(|name| (name, reason.as_str())));
+        }
     }
     let counters = disk.counters.value().map(|counters| CountersDocument {
         reads: counters.reads_completed,
@@ -167,13 +170,7 @@ fn device<'a>(state: &'a State, index: usize, whole: &Span) -> DeviceDocument<'a
     }
 }
 
-/// Returns a class with or without completed requests; `None` if untraced.
-fn class(disk: &DiskSpan, name: &str) -> Option<ClassDocument> {
-    let spans = disk.classes.value()?;
-    Some(of_class(spans.get(name).unwrap_or(&ClassSpan::default())))
-}
-
-fn of_class(span: &ClassSpan) -> ClassDocument {
+fn class_document(span: &ClassSpan) -> ClassDocument {
     ClassDocument {
         count: span.requests,
         failed: span.failed,
@@ -189,7 +186,7 @@ fn of_class(span: &ClassSpan) -> ClassDocument {
 }
 
 /// A histogram bucket; its upper end is exclusive.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct BucketDocument {
     from_ns: u64,
@@ -198,12 +195,12 @@ struct BucketDocument {
 }
 
 fn histogram(latencies: &Latencies) -> Vec<BucketDocument> {
-    let bucket = |[index, count]: &[u64; 2]| BucketDocument {
-        from_ns: bucket_from_ns(*index),
-        to_ns: bucket_to_ns(*index),
-        count: *count,
-    };
-    latencies.buckets.iter().map(bucket).collect()
+    let mut buckets = Vec::new();
+    for [index, count] in &latencies.buckets {
+        let (from_ns, to_ns) = (bucket_from_ns(*index), bucket_to_ns(*index));
+        buckets.push(BucketDocument { from_ns, to_ns, count: *count });
+    }
+    buckets
 }
 
 fn probes<'a>(state: &'a State, whole: &'a Span) -> ProbesDocument<'a> {

@@ -20,17 +20,21 @@ pub struct WatchedArray {
 
 /// Returns the arrays of this machine with members among the given disks.
 pub fn arrays(system: &dyn System, disks: &[Disk]) -> Vec<WatchedArray> {
-    let position = |name: &String| {
+    let position_of_member = |name: &String| {
         let whole_disk = disk_of(system, name);
         disks.iter().position(|disk| disk.name == whole_disk)
     };
-    let watched = devices::arrays(system).into_iter().map(|array| {
-        let mut members: Vec<usize> = array.members.iter().filter_map(position).collect();
+    let mut watched = Vec::new();
+    for array in devices::arrays(system) {
+        let mut members: Vec<usize> = array.members.iter().filter_map(position_of_member).collect();
+        // Two partitions of a disk may be members.
         members.sort_unstable();
         members.dedup();
-        WatchedArray { words: array.words(), members }
-    });
-    watched.filter(|array| array.members.len() > 1).collect()
+        if members.len() > 1 {
+            watched.push(WatchedArray { words: array.words(), members });
+        }
+    }
+    watched
 }
 
 /// Returns the disk of a partition; a disk itself.
@@ -43,56 +47,61 @@ pub(super) fn disk_of(system: &dyn System, name: &str) -> String {
     }
 }
 
+/// Returns the slowest member by time in the driver if known for all members, otherwise by the kernel's counters.
 pub fn slowest_of(array: &WatchedArray, span: &Span) -> Presence<Slowest> {
     let disks = || array.members.iter().filter_map(|index| span.disks.get(*index));
-    let counted: Option<Vec<Work>> = disks().map(work).collect();
-    let Some(counted) = counted else {
+    let by_counters: Option<Vec<Work>> = disks().map(counted_work).collect();
+    let Some(by_counters) = by_counters else {
         return Presence::absent("the counters of a member are unavailable");
     };
-    let timed: Option<Vec<Work>> =
-        disks().zip(&counted).map(|(disk, work)| with_driver_times(disk, work)).collect();
+    let by_driver: Option<Vec<Work>> = disks().map(traced_work).collect();
     Presence::from_option(
-        slowest(&timed.unwrap_or(counted)),
+        slowest(&by_driver.unwrap_or(by_counters)),
         format!("fewer than two members completed {FEWEST_REQUESTS} reads or writes"),
     )
 }
 
-fn work(disk: &DiskSpan) -> Option<Work> {
+fn counted_work(disk: &DiskSpan) -> Option<Work> {
     disk.counters.value().map(|counters| Work::of_counters(&disk.name, counters))
 }
 
-/// The work of a disk with its time in the driver; `None` if a class lacks that time, as on bio-based devices.
-fn with_driver_times(disk: &DiskSpan, work: &Work) -> Option<Work> {
+/// Returns the work of a disk with its time in the driver; `None` if a class lacks that time, as on bio-based devices.
+fn traced_work(disk: &DiskSpan) -> Option<Work> {
     let classes = disk.classes.value()?;
-    let [read, write] = ["read", "write"].map(|class| classes.get(class));
-    let are_timed = [read, write].into_iter().flatten().all(|class| !class.issued.is_empty());
-    are_timed.then(|| work.clone().with_traced(read, write))
+    let (read, write) = (classes.get("read"), classes.get("write"));
+    if [read, write].into_iter().flatten().any(|class| class.issued.is_empty()) {
+        return None;
+    }
+    Some(counted_work(disk)?.with_traced(read, write))
 }
 
 /// Returns a sentence on each array in a span:
 /// `slowest member: sdc, 38 ms per write, 4.1 times the median of the others`, or that none is slow. Omits arrays with
 /// too little activity.
 pub fn sentences(state: &State, span: &Span) -> Vec<String> {
-    let sentences = state.arrays.iter().filter_map(|array| {
-        let slowest = slowest_of(array, span);
-        let slowest = slowest.value()?;
-        Some(if slowest.is_slow {
+    let mut sentences = Vec::new();
+    for array in &state.arrays {
+        let Presence::Present(slowest) = slowest_of(array, span) else { continue };
+        sentences.push(if slowest.is_slow {
             format!("slowest member: {} (in {})", slowest.words(), array.words)
         } else {
             format!("no slow member in {}: the slowest is {}", array.words, slowest.words())
-        })
-    });
-    sentences.collect()
+        });
+    }
+    sentences
 }
 
+/// Returns a warning for each array with a slow member since the start.
 pub fn warnings(state: &State) -> Vec<String> {
-    let slow = |array: &WatchedArray| {
-        slowest_of(array, &state.whole)
-            .value()
-            .filter(|slowest| slowest.is_slow)
-            .map(Slowest::words)
-    };
-    state.arrays.iter().filter_map(slow).map(|words| format!("slowest member: {words}")).collect()
+    let mut warnings = Vec::new();
+    for array in &state.arrays {
+        if let Presence::Present(slowest) = slowest_of(array, &state.whole)
+            && slowest.is_slow
+        {
+            warnings.push(format!("slowest member: {}", slowest.words()));
+        }
+    }
+    warnings
 }
 
 /// An array in the document.
@@ -167,7 +176,7 @@ mod tests {
         for (at, name) in ["sda", "sdb"].into_iter().enumerate() {
             put(at, name, stat(100, took_ms[at]));
         }
-        state.look(&mut sampler);
+        state.update(&mut sampler);
         state
     }
 

@@ -1,9 +1,9 @@
 //! A recording as a bundle: a study of one trial that ran nothing, with the classes as evidence. `show`, `compare` and
 //! `report` read it like any other.
 
-mod brought;
+mod imported;
 
-pub use brought::write_brought;
+pub use imported::write_imported;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,14 +13,12 @@ use super::sampler::Span;
 use assay_core::calc::requests::Recorded;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::presence::Presence;
-use assay_machine::probes::block_latency;
 use assay_machine::probes::block_latency::counts::{BlockLatency, ClassSpan};
 use assay_machine::probes::pressure::{Pressure, PressureObservation, WaitTime};
-use assay_machine::probes::processors;
-use assay_machine::system::devices;
+use assay_machine::probes::{block_latency, processors};
 use assay_machine::system::machine::Machine;
 use assay_machine::system::site::Site;
-use assay_machine::system::{System, machine, resolve};
+use assay_machine::system::{System, devices, machine, resolve};
 use assay_study::file::{self, Study};
 use assay_study::findings::WATCHED;
 use assay_study::plan;
@@ -47,7 +45,7 @@ pub struct RecordWish {
 }
 
 impl RecordWish {
-    pub fn unwritten(&self, error: &std::io::Error) -> Failure {
+    pub fn write_failure(&self, error: &std::io::Error) -> Failure {
         refused!("cannot write {}: {error}", self.directory.display())
     }
 }
@@ -72,10 +70,11 @@ impl Rows {
         }
     }
 
-    /// Late readings may share a second.
+    /// Merges a row with that of the same second and class, because late readings may share a second.
     fn merge_or_push(&mut self, row: SeriesRow) {
-        let mut same = self.rows.iter_mut().rev().take_while(|known| known.second == row.second);
-        match same.find(|known| known.class == row.class) {
+        let latest = self.rows.iter_mut().rev();
+        let mut of_second = latest.take_while(|known| known.second == row.second);
+        match of_second.find(|known| known.class == row.class) {
             Some(known) => merge(known, &row),
             None => self.rows.push(row),
         }
@@ -85,7 +84,7 @@ impl Rows {
         self.rows.clear();
     }
 
-    pub fn kept(&self) -> &[SeriesRow] {
+    pub fn rows(&self) -> &[SeriesRow] {
         &self.rows
     }
 }
@@ -111,8 +110,7 @@ fn merge(known: &mut SeriesRow, row: &SeriesRow) {
     known.latency_buckets = buckets.into_iter().map(|(bucket, count)| [bucket, count]).collect();
 }
 
-/// Creates the bundle with everything but its trial. A recording does so twice: at its start, with unknown duration,
-/// and at its end.
+/// Creates the bundle without its trial. A recording does so twice: at its start, with duration 0, and at its end.
 pub fn begin<'s>(
     system: &'s dyn System,
     wish: &RecordWish,
@@ -125,7 +123,7 @@ pub fn begin<'s>(
     let plan = plan(&site.target, span_ns, &probes);
     let environment = environment(started, machine::machine(system), site);
     let begun = Bundle::create(system, &wish.directory, &study, &plan, &environment);
-    begun.map_err(|error| wish.unwritten(&error))
+    begun.map_err(|error| wish.write_failure(&error))
 }
 
 pub fn write(
@@ -142,16 +140,28 @@ pub fn write(
     let site = Site { counted, ..site(system, &names)? };
     let bundle = begin(system, wish, started, site, state.whole.span_ns)?;
     let evidence = evidence(&state.whole, &names);
-    let mut record = record(started, state.whole.span_ns, requests, evidence);
-    let refused = |error| wish.unwritten(&error);
-    bundle.append(&mut record, &Histograms::new(), rows.kept()).map_err(refused)?;
-    bundle.log(&LogEntry::new(system, ENDED, "")).map_err(refused)
+    let mut trial = trial(started, state.whole.span_ns, requests, evidence);
+    append_only_trial(system, wish, &bundle, &mut trial, rows.rows())
+}
+
+/// Appends the only trial of a recording, and the log entry of its end.
+fn append_only_trial(
+    system: &dyn System,
+    wish: &RecordWish,
+    bundle: &Bundle<'_>,
+    trial: &mut Trial,
+    rows: &[SeriesRow],
+) -> Outcome<()> {
+    let appended = bundle.append(trial, &Histograms::new(), rows);
+    appended.map_err(|error| wish.write_failure(&error))?;
+    let logged = bundle.log(&LogEntry::new(system, ENDED, ""));
+    logged.map_err(|error| wish.write_failure(&error))
 }
 
 /// Checks that a bundle can be created: the path does not exist or is an empty directory.
-pub fn may_be_made(system: &dyn System, directory: &Path) -> Outcome<()> {
-    let empty = system.list(directory).is_ok_and(|names| names.is_empty());
-    if empty || system.status(directory).is_err() {
+pub fn check_unused(system: &dyn System, directory: &Path) -> Outcome<()> {
+    let is_empty = system.list(directory).is_ok_and(|names| names.is_empty());
+    if is_empty || system.status(directory).is_err() {
         return Ok(());
     }
     Err(mistake!("{} already exists; use a new directory", directory.display()))
@@ -200,16 +210,19 @@ fn plan(target: &str, span_ns: u64, probes: &[&str]) -> Plan {
         gap_ns: 0,
         budget_ns: None,
         deadline_ns: span_ns,
-        surveys: vec![survey(target)],
+        surveys: vec![Survey {
+            engine: EngineUse { name: io::Engine::None, note: None },
+            ..Survey::untaken(target, NOTHING_RUN)
+        }],
         workloads: vec![workload(span_ns)],
         absent: Vec::new(),
-        trials: vec![trial()],
+        trials: vec![planned_trial()],
     };
     plan.sha256 = plan::hash(&plan);
     plan
 }
 
-fn trial() -> PlannedTrial {
+fn planned_trial() -> PlannedTrial {
     PlannedTrial {
         order: 1,
         host: 0,
@@ -218,13 +231,6 @@ fn trial() -> PlannedTrial {
         workload: 0,
         arm: Arm::new(),
         seed: 0,
-    }
-}
-
-fn survey(target: &str) -> Survey {
-    Survey {
-        engine: EngineUse { name: io::Engine::None, note: None },
-        ..Survey::untaken(target, NOTHING_RUN)
     }
 }
 
@@ -242,7 +248,7 @@ fn workload(span_ns: u64) -> PlannedWorkload {
     }
 }
 
-fn record(started: &str, span_ns: u64, requests: Option<Recorded>, evidence: Evidence) -> Trial {
+fn trial(started: &str, span_ns: u64, requests: Option<Recorded>, evidence: Evidence) -> Trial {
     let requests = requests.map(Box::new);
     Trial {
         started: started.to_owned(),
@@ -255,14 +261,14 @@ fn record(started: &str, span_ns: u64, requests: Option<Recorded>, evidence: Evi
                 ..io::IoDetail::default()
             })
         }),
-        ..Trial::new(&trial(), evidence)
+        ..Trial::new(&planned_trial(), evidence)
     }
 }
 
 fn evidence(whole: &Span, names: &[String]) -> Evidence {
     Evidence {
         disk: traffic(whole, names),
-        block_latency: classes(whole, names),
+        block_latency: block_latency(whole, names),
         processors: Presence::Present(processors::ThrottleObservation {
             ticks: Presence::absent(NOTHING_RUN),
             throttle_events: whole.throttle_events.clone(),
@@ -279,15 +285,14 @@ fn pressure(whole: &Span) -> Presence<PressureObservation> {
         Presence::Present(shares) => shares,
         Presence::Absent(reason) => return Presence::absent(reason.clone()),
     };
-    let ns = |share: f64| (share * whole.span_ns as f64).round() as u64;
+    let to_ns = |share: f64| (share * whole.span_ns as f64).round() as u64;
+    let wait_time =
+        |some: f64, full: Option<f64>| WaitTime { some_ns: to_ns(some), full_ns: full.map(to_ns) };
     let waited = [
-        ("cpu", shares.cpu, None),
-        ("io", shares.io, Some(shares.io_full)),
-        ("memory", shares.memory, Some(shares.memory_full)),
+        ("cpu".to_owned(), wait_time(shares.cpu, None)),
+        ("io".to_owned(), wait_time(shares.io, Some(shares.io_full))),
+        ("memory".to_owned(), wait_time(shares.memory, Some(shares.memory_full))),
     ];
-    let waited = waited.map(|(name, some, full)| {
-        (name.to_owned(), WaitTime { some_ns: ns(some), full_ns: full.map(ns) })
-    });
     Presence::Present(Pressure { span_ns: whole.span_ns, waited: waited.into() }.into())
 }
 
@@ -300,10 +305,10 @@ fn traffic(whole: &Span, names: &[String]) -> Presence<BTreeMap<String, DeviceEv
     Presence::Present(evidence.collect())
 }
 
-fn classes(whole: &Span, names: &[String]) -> Presence<BlockLatency> {
+fn block_latency(whole: &Span, names: &[String]) -> Presence<BlockLatency> {
     let disks = || whole.disks.iter().filter(|disk| names.contains(&disk.name));
-    let reason = disks().find_map(|disk| disk.classes.reason());
     let Some(means) = whole.means else {
+        let reason = disks().find_map(|disk| disk.classes.reason());
         return Presence::absent(reason.unwrap_or("requests were not traced"));
     };
     Presence::Present(BlockLatency {

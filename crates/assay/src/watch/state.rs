@@ -55,11 +55,11 @@ impl State {
         let first = sampler.read();
         let empty = sampler.between(&first, &first);
         Self {
-            disks: sampler.disks().to_vec(),
-            arrays: sampler.arrays().to_vec(),
+            disks: sampler.disks.clone(),
+            arrays: sampler.arrays.clone(),
             whole: empty.clone(),
             last: empty,
-            deepest: vec![0.0; sampler.disks().len()],
+            deepest: vec![0.0; sampler.disks.len()],
             past: VecDeque::with_capacity(HISTORY),
             users: BTreeMap::new(),
             latest: first.clone(),
@@ -67,7 +67,8 @@ impl State {
         }
     }
 
-    pub fn look(&mut self, sampler: &mut Sampler<'_>) {
+    /// Takes a reading, and adds the activity since the previous one.
+    pub fn update(&mut self, sampler: &mut Sampler<'_>) {
         let now = sampler.read();
         self.last = sampler.between(&self.latest, &now);
         self.whole = sampler.between(&self.first, &now);
@@ -76,9 +77,10 @@ impl State {
             self.past.pop_front();
         }
         self.past.push_back(HistoryPoint::new(&self.last));
-        for (most, disk) in self.deepest.iter_mut().zip(&self.last.disks) {
-            let queue = disk.counters.value().map_or(0.0, |counters| self.last.queue(counters));
-            *most = most.max(queue);
+        for (deepest, disk) in self.deepest.iter_mut().zip(&self.last.disks) {
+            if let Some(counters) = disk.counters.value() {
+                *deepest = deepest.max(self.last.queue(counters));
+            }
         }
         for user in &self.last.users.busiest {
             add_user(&mut self.users, user);
@@ -94,20 +96,20 @@ impl State {
 
     /// Returns recent throughput of a disk in bytes per second, oldest first.
     pub fn past_of_disk(&self, disk: usize) -> Vec<f64> {
-        self.past.iter().filter_map(|moment| moment.disks.get(disk).copied()).collect()
+        self.past.iter().filter_map(|point| point.disks.get(disk).copied()).collect()
     }
 
     /// Returns recent load of a CPU, oldest first.
     pub fn past_of_processor(&self, processor: usize) -> Vec<f64> {
-        self.past.iter().filter_map(|moment| moment.processors.get(processor).copied()).collect()
+        self.past.iter().filter_map(|point| point.processors.get(processor).copied()).collect()
     }
 
     pub fn past_seconds(&self) -> f64 {
-        self.past.iter().map(|moment| moment.seconds).sum()
+        self.past.iter().map(|point| point.seconds).sum()
     }
 
     pub fn started(&self) -> &str {
-        self.first.at()
+        &self.first.at
     }
 
     /// Returns programs by bytes since the start: those with open files on a watched disk, then the others, each the
@@ -118,9 +120,9 @@ impl State {
         users
     }
 
-    /// Returns the positions of shown disks: named ones and active ones.
+    /// Returns the positions of shown disks: named ones and active ones, or else the first one.
     pub fn shown(&self) -> Vec<usize> {
-        let is_shown = |i: &usize| self.disks[*i].named || self.whole.disks[*i].did_something();
+        let is_shown = |i: &usize| self.disks[*i].named || self.whole.disks[*i].was_active();
         let shown: Vec<usize> = (0..self.disks.len()).filter(is_shown).collect();
         if shown.is_empty() { (0..self.disks.len().min(1)).collect() } else { shown }
     }
@@ -128,8 +130,8 @@ impl State {
     /// Returns the positions of disks in the final summary: active ones, or else the shown ones.
     pub fn active(&self) -> Vec<usize> {
         let shown = self.shown();
-        let active = shown.iter().filter(|at| self.whole.disks[**at].did_something());
-        let active: Vec<usize> = active.copied().collect();
+        let active = shown.iter().copied().filter(|index| self.whole.disks[*index].was_active());
+        let active: Vec<usize> = active.collect();
         if active.is_empty() { shown } else { active }
     }
 
@@ -143,14 +145,17 @@ fn add_user(users: &mut BTreeMap<(u32, String), User>, user: &User) {
     if let Some(known) = users.get_mut(&key) {
         known.read_bytes = known.read_bytes.saturating_add(user.read_bytes);
         known.written_bytes = known.written_bytes.saturating_add(user.written_bytes);
+        // Remembers the disks of files that are closed by now.
         if !user.on.is_empty() {
             known.on.clone_from(&user.on);
         }
     } else {
         users.insert(key, user.clone());
     }
-    if users.len() > MOST_USERS {
-        let least = users.iter().min_by_key(|(_, user)| user.bytes()).map(|(key, _)| key.clone());
-        least.map(|key| users.remove(&key));
+    if users.len() > MOST_USERS
+        && let Some((key, _)) = users.iter().min_by_key(|(_, user)| user.bytes())
+    {
+        let least_busy = key.clone();
+        users.remove(&least_busy);
     }
 }

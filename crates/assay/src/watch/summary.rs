@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::State;
-use super::members;
 use super::sampler::{DiskSpan, Span};
 use super::words::{classes, clock, counted_means, depth, percent};
+use super::{State, members};
 use assay_core::exhibit::{Column, Row, Table, Unit, Value};
 use assay_core::presence::Presence;
 use assay_core::quantity::units::show;
@@ -15,20 +14,20 @@ use assay_report::text;
 
 const WIDTH: usize = 80;
 /// Columns of the bars of a histogram, as DTrace prints them.
-const BAR: usize = 40;
+const BAR_COLUMNS: usize = 40;
 const MOST_USERS: usize = 8;
 const LONGEST_NAME: usize = 17;
 
-/// Everything since the beginning, at most 80 columns wide.
+/// Returns everything since the beginning, at most 80 columns wide.
 pub fn render(state: &State) -> String {
     let whole = &state.whole;
     let mut sections = Vec::new();
-    let shown = state.active();
-    for disk in &shown {
-        sections.extend(device(state, *disk));
+    let active = state.active();
+    for disk in &active {
+        sections.extend(device_sections(state, *disk));
     }
     let idle: Vec<&str> = (0..state.disks.len())
-        .filter(|disk| !shown.contains(disk))
+        .filter(|disk| !active.contains(disk))
         .map(|disk| state.disks[disk].name.as_str())
         .collect();
     if !idle.is_empty() {
@@ -45,8 +44,8 @@ pub fn render(state: &State) -> String {
              between two samples are missing"
         ));
     }
-    if state.last.users.hidden > 0 {
-        let hidden = state.last.users.hidden;
+    let hidden = state.last.users.hidden;
+    if hidden > 0 {
         notes.push(format!("{hidden} programs of other users are hidden; run as root to see all"));
     }
     notes.extend(tracing_notes(whole));
@@ -58,7 +57,7 @@ fn sentence(text: String) -> Section {
     Section::new(Block::Text(vec![text]))
 }
 
-fn device(state: &State, index: usize) -> Vec<Section> {
+fn device_sections(state: &State, index: usize) -> Vec<Section> {
     let (whole, disk) = (&state.whole, state.disk(index));
     let watched = clock(whole.seconds().round() as u64);
     let heading = format!("{} ({}): {watched} watched", disk.name, state.disks[index].words);
@@ -73,38 +72,41 @@ fn device(state: &State, index: usize) -> Vec<Section> {
     };
     let mut sections = vec![Section::titled(heading, vec![Block::Text(vec![load])])];
     match &disk.classes {
-        Presence::Present(classes) => sections.extend(traced(whole, disk, classes)),
-        Presence::Absent(reason) => sections.push(counted(whole, disk, reason)),
+        Presence::Present(classes) => sections.extend(traced_sections(whole, disk, classes)),
+        Presence::Absent(reason) => sections.push(counter_section(whole, disk, reason)),
     }
     sections
 }
 
-fn traced(whole: &Span, disk: &DiskSpan, spans: &BTreeMap<String, ClassSpan>) -> Vec<Section> {
+/// Returns a histogram per class with completed requests, the names of the other classes, and a table of the numbers.
+fn traced_sections(
+    whole: &Span,
+    disk: &DiskSpan,
+    spans: &BTreeMap<String, ClassSpan>,
+) -> Vec<Section> {
     if spans.is_empty() {
         return vec![sentence(format!("no request completed on {}", disk.name))];
     }
     let (mut sections, mut idle) = (Vec::new(), Vec::new());
-    let mut table = Table::default();
+    let (mut in_device, mut failed) = (Vec::new(), Vec::new());
     let times = ["avg", "stddev", "p50", "p99"].map(|title| Column::new(title, Unit::Nanoseconds));
+    let mut table = Table::default();
     table.columns.extend([Column::key(""), Column::new("requests", Unit::Count)]);
     table.columns.extend(times);
     table.columns.extend(rate_columns());
-    let (mut in_device, mut failed) = (Vec::new(), Vec::new());
     for class in classes(disk) {
         let Some(span) = spans.get(class) else {
             idle.push(class);
             continue;
         };
         sections.push(histogram(&format!("{}: {class}", disk.name), &span.queued).into());
-        let queued = &span.queued;
-        let percentiles = [0.5, 0.99].map(|share| queued.percentile_ns(share));
         table.rows.push(Row::new([
             Value::from(class),
             span.requests.into(),
-            queued.mean_ns().into(),
-            queued.sd_ns().into(),
-            percentiles[0].into(),
-            percentiles[1].into(),
+            span.queued.mean_ns().into(),
+            span.queued.sd_ns().into(),
+            span.queued.percentile_ns(0.5).into(),
+            span.queued.percentile_ns(0.99).into(),
             whole.per_s(span.requests).into(),
             whole.per_s(span.bytes).round().into(),
         ]));
@@ -118,10 +120,11 @@ fn traced(whole: &Span, disk: &DiskSpan, spans: &BTreeMap<String, ClassSpan>) ->
     if !idle.is_empty() {
         sections.push(sentence(format!("none completed: {}", idle.join(", "))));
     }
-    for (name, texts) in [("avg in the device itself", in_device), ("failed", failed)] {
-        if !texts.is_empty() {
-            table.notes.push(format!("{name}: {}", texts.join(", ")));
-        }
+    if !in_device.is_empty() {
+        table.notes.push(format!("avg in the device itself: {}", in_device.join(", ")));
+    }
+    if !failed.is_empty() {
+        table.notes.push(format!("failed: {}", failed.join(", ")));
     }
     sections.push(table.into());
     sections
@@ -135,13 +138,15 @@ fn rate_columns() -> [Column; 2] {
 fn histogram(name: &str, latencies: &Latencies) -> Table {
     let count = latencies.len();
     let mut table = Table::new(format!("{name}, {} requests", show::count(count)));
-    let dashes = "-".repeat((BAR - " Distribution ".len()) / 2);
+    let dashes = "-".repeat((BAR_COLUMNS - " Distribution ".len()) / 2);
     let bars = Column::left(format!(" {dashes} Distribution {dashes}"));
     table.columns = vec![Column::new("value", Unit::Nanoseconds), bars, Column::left("count")];
     let rows = latencies.by_doubling();
-    let low = rows.first().and_then(|(from_ns, _)| (*from_ns > 1).then_some((from_ns / 2, 0)));
-    let high = rows.last().map(|(from_ns, _)| (from_ns.saturating_mul(2), 0));
-    for (from_ns, requests) in low.into_iter().chain(rows).chain(high) {
+    // An empty row on each side, as DTrace prints.
+    let below =
+        rows.first().filter(|(from_ns, _)| *from_ns > 1).map(|(from_ns, _)| (from_ns / 2, 0));
+    let above = rows.last().map(|(from_ns, _)| (from_ns.saturating_mul(2), 0));
+    for (from_ns, requests) in below.into_iter().chain(rows).chain(above) {
         let bar = format!("|{}", bar(requests, count));
         table.rows.push(Row::new([Value::from(from_ns), bar.into(), requests.to_string().into()]));
     }
@@ -149,13 +154,14 @@ fn histogram(name: &str, latencies: &Latencies) -> Table {
 }
 
 fn bar(requests: u64, total: u64) -> String {
-    let length = (requests as f64 / (total as f64).max(1.0) * BAR as f64).round() as usize;
-    "@".repeat(length.min(BAR))
+    let length = (requests as f64 / (total as f64).max(1.0) * BAR_COLUMNS as f64).round() as usize;
+    "@".repeat(length.min(BAR_COLUMNS))
 }
 
-fn counted(whole: &Span, disk: &DiskSpan, reason: &str) -> Section {
+/// Returns why requests are not traced, and a table of the kernel's counters if the disk was active.
+fn counter_section(whole: &Span, disk: &DiskSpan, reason: &str) -> Section {
     let mut section = sentence(format!("latency by class unavailable: {reason}"));
-    let Some(counters) = disk.counters.value().filter(|_| disk.did_something()) else {
+    let Some(counters) = disk.counters.value().filter(|_| disk.was_active()) else {
         return section;
     };
     let mut table = Table::default();
@@ -178,11 +184,11 @@ fn counted(whole: &Span, disk: &DiskSpan, reason: &str) -> Section {
     section
 }
 
-/// Explains dashes, and lists what distorts or lacks in histograms and tables.
+/// Explains dashes, and lists what distorts the histograms and tables or is missing there.
 fn tracing_notes(whole: &Span) -> Vec<String> {
     let mut notes = Vec::new();
-    let traced = whole.disks.iter().filter_map(|disk| disk.classes.value());
-    if traced.flat_map(BTreeMap::values).any(|span| span.queued.percentile_ns(0.99).is_none()) {
+    let classes = whole.disks.iter().filter_map(|disk| disk.classes.value());
+    if classes.flat_map(BTreeMap::values).any(|span| span.queued.percentile_ns(0.99).is_none()) {
         notes.push("\"-\": p50 needs 20 requests, p99 1,000".to_owned());
     }
     if whole.means == Some(Means::Tracefs) {

@@ -171,7 +171,7 @@ pub fn state_after(fake: &Fake, tracing: Tracing) -> State {
     let mut sampler = Sampler::new(fake, disks, tracing);
     let mut state = State::begin(&mut sampler);
     ten_seconds(fake);
-    state.look(&mut sampler);
+    state.update(&mut sampler);
     state
 }
 

@@ -1,8 +1,7 @@
 //! Sentences and short forms shared by page, lines and text.
 
-use super::State;
-use super::members;
 use super::sampler::{DiskSpan, Span};
+use super::{State, members};
 use crate::store::progress::StudyProgress;
 use assay_core::quantity::units::show;
 use assay_machine::system::devices::Counters;
@@ -12,46 +11,49 @@ pub(super) const USUAL: [&str; 4] = ["read", "write", "flush", "discard"];
 /// Classes shown only if requests of them completed.
 pub(super) const RARE: [&str; 2] = ["fua", "write-zeroes"];
 /// Throughput below which a program is not worth a warning, in bytes per second.
-const WORTH_BYTES_PER_S: f64 = 1e6;
-/// Share of stolen time that is worth a warning.
-const WORTH_STOLEN: f64 = 0.05;
+const LEAST_BYTES_PER_S: f64 = 1e6;
+/// Share of stolen time above which to warn.
+const MOST_STOLEN: f64 = 0.05;
 
+/// Returns the classes to show of a disk.
 pub(super) fn classes(disk: &DiskSpan) -> Vec<&'static str> {
-    let is_seen = |class: &&str| disk.classes.value().is_some_and(|it| it.contains_key(*class));
-    USUAL.into_iter().chain(RARE.into_iter().filter(is_seen)).collect()
+    let has_class = |class: &&str| disk.classes.value().is_some_and(|it| it.contains_key(*class));
+    USUAL.into_iter().chain(RARE.into_iter().filter(has_class)).collect()
 }
 
 /// Returns warnings, the most severe first.
-pub fn warnings(state: &State, strip: Option<&StudyProgress>) -> Vec<String> {
+pub fn warnings(state: &State, progress: Option<&StudyProgress>) -> Vec<String> {
     let last = &state.last;
     let mut texts = Vec::new();
     if last.throttle_events.value().is_some_and(|events| *events > 0) {
         texts.push("a CPU was throttled by heat".to_owned());
     }
     if let Some(memory) = last.memory.value() {
-        let moved = memory.swapped_in_bytes + memory.swapped_out_bytes;
-        if moved > 0 {
-            texts.push(format!("memory pressure: {} swapped", rate(last.per_s(moved))));
+        let swapped = memory.swapped_in_bytes + memory.swapped_out_bytes;
+        if swapped > 0 {
+            texts.push(format!("memory pressure: {} swapped", rate(last.per_s(swapped))));
         }
     }
-    if let Some(load) = last.load().filter(|load| load.steal > WORTH_STOLEN) {
+    if let Some(load) = last.load().filter(|load| load.steal > MOST_STOLEN) {
         texts.push(format!("the hypervisor stole {} of CPU time", percent(load.steal)));
     }
     texts.extend(members::warnings(state));
-    texts.extend(strip.and_then(|strip| disturber(state, strip)));
-    texts.extend(strip.and_then(|strip| strip.warnings.last().cloned()));
+    if let Some(progress) = progress {
+        texts.extend(disturbance(state, progress));
+        texts.extend(progress.warnings.last().cloned());
+    }
     texts
 }
 
-fn disturber(state: &State, strip: &StudyProgress) -> Option<String> {
+/// Returns a warning about the busiest other program on the watched disks during a study.
+fn disturbance(state: &State, progress: &StudyProgress) -> Option<String> {
     let last = &state.last;
-    let others = last.users.busiest.iter().filter(|user| user.name != "assay");
-    let disturbs = |bytes: u64| last.per_s(bytes) >= WORTH_BYTES_PER_S;
-    // A program without open files on a watched disk is probably active elsewhere; during a study of this process, open
-    // files are not read.
-    let user = others
-        .filter(|user| strip.own || !user.on.is_empty())
-        .find(|user| disturbs(user.bytes()))?;
+    let user = last.users.busiest.iter().find(|user| {
+        // A program without open files on a watched disk is probably active elsewhere; during a study of this process,
+        // open files are not read.
+        let may_use_disk = progress.is_own || !user.on.is_empty();
+        user.name != "assay" && may_use_disk && last.per_s(user.bytes()) >= LEAST_BYTES_PER_S
+    })?;
     let (verb, bytes) = if user.written_bytes >= user.read_bytes {
         ("writes", user.written_bytes)
     } else {
@@ -66,10 +68,10 @@ fn disturber(state: &State, strip: &StudyProgress) -> Option<String> {
     Some(format!("{} (PID {}) {verb} {speed} {place} during the study", user.name, user.pid))
 }
 
-/// Heading above the lines of [`line`].
+/// Heading above the lines of [`device_line`].
 pub const LINE_HEADING: &str = "device     reads/s      bytes/s     mean      max  writes/s      bytes/s     mean      max  queue   busy";
 
-pub fn line(span: &Span, disk: &DiskSpan) -> String {
+pub fn device_line(span: &Span, disk: &DiskSpan) -> String {
     let Some(counters) = disk.counters.value() else {
         return format!("{:<10} {}", disk.name, disk.counters.reason().unwrap_or_default());
     };
@@ -78,8 +80,8 @@ pub fn line(span: &Span, disk: &DiskSpan) -> String {
             "{:>7} {:>12} {:>8} {:>8}",
             show::per_second(span.per_s(count)),
             rate(span.per_s(bytes)),
-            mean(disk, class, count, ms),
-            max(disk, class)
+            mean_latency(disk, class, count, ms),
+            max_latency(disk, class)
         )
     };
     format!(
@@ -92,27 +94,30 @@ pub fn line(span: &Span, disk: &DiskSpan) -> String {
     )
 }
 
-/// Returns the mean latency of a class from tracing, or else from the kernel's counters.
-fn mean(disk: &DiskSpan, class: &str, count: u64, ms: u64) -> String {
+/// Returns the mean latency of a class from tracing, or else from the kernel's counters of requests and their time.
+fn mean_latency(disk: &DiskSpan, class: &str, count: u64, total_ms: u64) -> String {
     let traced = disk.classes.value().and_then(|spans| spans.get(class)?.queued.mean_ns());
-    let counted = (count > 0).then(|| ms as f64 * 1e6 / count as f64);
-    traced.or(counted).map_or_else(|| "-".to_owned(), show::duration)
+    traced.or(mean_ns(total_ms, count)).map_or_else(|| "-".to_owned(), show::duration)
 }
 
-fn max(disk: &DiskSpan, class: &str) -> String {
+/// Returns the maximum latency of a class, which only tracing knows.
+fn max_latency(disk: &DiskSpan, class: &str) -> String {
     let traced = disk.classes.value().and_then(|spans| spans.get(class)?.queued.highest_ns());
     traced.map_or_else(|| "-".to_owned(), |ns| show::duration(ns as f64))
 }
 
-/// Returns mean latencies from the kernel's counters: class, requests, nanoseconds. Excludes discards.
+fn mean_ns(total_ms: u64, count: u64) -> Option<f64> {
+    (count > 0).then(|| total_ms as f64 * 1e6 / count as f64)
+}
+
+/// Returns class, requests, and mean latency in nanoseconds from the kernel's counters. Discards have no latency here.
 pub(super) fn counted_means(counters: &Counters) -> [(&'static str, u64, Option<f64>); 4] {
-    let mean = |ms: u64, count: u64| (count > 0).then(|| ms as f64 * 1e6 / count as f64);
     let (reads, writes) = (counters.reads_completed, counters.writes_completed);
     let flushes = counters.flushes_completed;
     [
-        ("read", reads, mean(counters.read_ms, reads)),
-        ("write", writes, mean(counters.write_ms, writes)),
-        ("flush", flushes, mean(counters.flush_ms, flushes)),
+        ("read", reads, mean_ns(counters.read_ms, reads)),
+        ("write", writes, mean_ns(counters.write_ms, writes)),
+        ("flush", flushes, mean_ns(counters.flush_ms, flushes)),
         ("discard", counters.discards_completed, None),
     ]
 }

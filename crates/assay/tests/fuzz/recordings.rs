@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use assay::store;
 use assay::store::iolog::Iolog;
-use assay::watch::requests::counted;
+use assay::watch::requests::relative_request;
 use assay_core::calc::requests::{Recorded, RequestCounter};
 use assay_core::presence::Presence;
 use assay_load::{Bystanders, Law, LawShape};
@@ -121,7 +121,7 @@ fn counted_of(fake: &Fake) -> Option<Recorded> {
         let ended_ns = request.ended_ns.saturating_sub(begun_ns);
         if ended_ns < HOUR_NS {
             last_ns = ended_ns.max(last_ns);
-            counter.add(&counted(&request, begun_ns));
+            counter.add(&relative_request(&request, begun_ns));
         }
     }
     Some(counter.finish(last_ns, 1, 1))

@@ -81,14 +81,13 @@ fn page(answer: &FlashTime) -> CalcPage {
     }
     page.facts(facts);
     let rows = answer.speeds.iter().map(|speed| {
-        let cells = vec![
+        Row::new([
             format!("{} IOPS", show::per_second(speed.iops)),
             show::rate(speed.bytes_per_s),
             seconds(speed.pass_s),
             decimal(speed.operations_per_trial, 1),
             show::percent(speed.trial_percent),
-        ];
-        Row::new(cells)
+        ])
     });
     let titles = [">speed", ">rate", ">whole pass", ">operations per trial", ">share of the area"];
     page.table("Time", &titles, rows.collect());

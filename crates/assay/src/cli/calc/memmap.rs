@@ -66,12 +66,8 @@ fn page(answer: &Memmap) -> CalcPage {
     if !answer.frame_buffers.is_empty() {
         let rows = answer.frame_buffers.iter().map(|buffer| {
             let FrameBuffer { width, height, bits_per_pixel, bytes } = buffer;
-            let cells = vec![
-                format!("{width}x{height}@{bits_per_pixel}"),
-                kib(*bytes),
-                show::bytes(*bytes),
-            ];
-            Row::new(cells)
+            let picture = format!("{width}x{height}@{bits_per_pixel}");
+            Row::new([picture, kib(*bytes), show::bytes(*bytes)])
         });
         let sum = answer.frame_buffer_bytes;
         let sum = Row::new(["all".to_owned(), kib(sum), show::bytes(sum)]);
@@ -116,21 +112,19 @@ fn region_rows(answer: &Memmap) -> Vec<Row> {
         ("gap", &answer.gaps, Tone::Doubtful),
         ("claimed twice", &answer.overlaps, Tone::Bad),
     ];
-    let named = kinds
-        .into_iter()
-        .flat_map(|(name, regions, tone)| regions.iter().map(move |region| (name, *region, tone)));
-    let mut all: Vec<(&str, Region, Tone)> = named.collect();
-    all.sort_by_key(|(_, region, _)| region.start_bytes);
-    all.iter().map(|(name, region, tone)| region_row(name, region).toned(*tone)).collect()
-}
-
-fn region_row(name: &str, region: &Region) -> Row {
-    let cells = vec![
-        name.to_owned(),
-        kib(region.length_bytes),
-        kib(region.start_bytes),
-        kib(region.end()),
-        region.words(),
-    ];
-    Row::new(cells)
+    let mut rows = Vec::new();
+    for (name, regions, tone) in kinds {
+        for region in regions {
+            let row = Row::new([
+                name.to_owned(),
+                kib(region.length_bytes),
+                kib(region.start_bytes),
+                kib(region.end()),
+                region.words(),
+            ]);
+            rows.push((region.start_bytes, row.toned(tone)));
+        }
+    }
+    rows.sort_by_key(|(start_bytes, _)| *start_bytes);
+    rows.into_iter().map(|(_, row)| row).collect()
 }

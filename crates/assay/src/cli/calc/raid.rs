@@ -86,14 +86,13 @@ fn levels_page(arguments: &RaidArguments, levels: &[Raid]) -> CalcPage {
     let rows = levels.iter().map(|answer| {
         let is_linux = |model: &&Model| ["md-pages", "copies"].contains(&model.model);
         let linux = answer.models.iter().find(is_linux).and_then(|model| model.moved.value());
-        let cells = vec![
+        Row::new([
             u8::from(answer.level).to_string(),
             bytes(answer.usable_bytes),
             tolerated_failures(answer),
             answer.rebuild_s.map_or_else(|| "-".to_owned(), |s| show::duration(s * 1e9)),
             linux.map_or_else(|| "-".to_owned(), |moved| decimal(moved.moved_kib, 1)),
-        ];
-        Row::new(cells)
+        ])
     });
     let write = show::bytes(arguments.write.0);
     let rebuild = if arguments.rate.is_none() { "; for the rebuild time, give --rate" } else { "" };
@@ -142,12 +141,10 @@ fn facts(answer: &Raid) -> Vec<(&'static str, String)> {
     let chunk = answer.chunk_bytes.map(|chunk| ("chunk", show::bytes(chunk)));
     let stripe = answer.stripe_data_bytes;
     let stripe = stripe.map(|bytes| ("stripe", format!("{} of data", show::bytes(bytes))));
+    let usable_percent = decimal(answer.usable_percent, 1);
     let facts = [
         ("disks", format!("{} of {}", answer.disks, bytes(answer.disk_bytes))),
-        (
-            "usable",
-            format!("{}, {}%", bytes(answer.usable_bytes), decimal(answer.usable_percent, 1)),
-        ),
+        ("usable", format!("{}, {usable_percent}%", bytes(answer.usable_bytes))),
         ("may fail", tolerated_failures(answer)),
         ("rebuild", rebuild),
     ];

@@ -77,36 +77,24 @@ fn page(answer: &Zram) -> CalcPage {
     let mut page = CalcPage::new(format!("assay calc: zram of {}", show::bytes(answer.size_bytes)));
     let gain = answer.gain_bytes.unsigned_abs();
     let sign = if answer.gain_bytes < 0 { "-" } else { "" };
+    let (cost, percent) = (show::bytes(answer.cost_bytes), decimal(answer.cost_percent, 1));
+    let usual_size = show::bytes(answer.generator_default_bytes);
     page.facts(vec![
         ("memory", bytes(answer.memory_bytes)),
         ("ratio", format!("{} (assumed, not measured)", decimal(answer.ratio, 2))),
-        (
-            "cost when full",
-            format!(
-                "{}, {}% of memory",
-                show::bytes(answer.cost_bytes),
-                decimal(answer.cost_percent, 1)
-            ),
-        ),
+        ("cost when full", format!("{cost}, {percent}% of memory")),
         ("gain when full", format!("{sign}{}", show::bytes(gain))),
-        (
-            "usual size",
-            format!(
-                "{} (zram-generator: min(ram / 2, 4096))",
-                show::bytes(answer.generator_default_bytes)
-            ),
-        ),
+        ("usual size", format!("{usual_size} (zram-generator: min(ram / 2, 4096))")),
     ]);
     page.list("Warnings", answer.warnings.clone());
     let rows = answer.examples.iter().map(|example| {
         let ratio = example.ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"));
-        let cells = vec![
+        Row::new([
             example.content.to_owned(),
             example.algorithm.unwrap_or("any").to_owned(),
             ratio,
             show::bytes(example.cost_bytes),
-        ];
-        Row::new(cells)
+        ])
     });
     let titles = ["content", "algorithm", ">ratio", ">cost"];
     page.table("Full device, same size", &titles, rows.collect());

@@ -61,17 +61,13 @@ pub(super) fn run(
 }
 
 fn stated_facts(arguments: &CollectionAddArguments) -> Outcome<Extra> {
-    let claimed = match &arguments.rated {
-        None => Vec::new(),
-        Some(text) => {
-            let parsed: Result<Claimed, String> = text.parse();
-            let parsed = parsed.map_err(|error| mistake!("--rated: {error}"))?;
-            parsed.claims.into_iter().map(|(text, _)| text).collect()
-        }
-    };
+    let mut claimed = Vec::new();
+    if let Some(text) = &arguments.rated {
+        let rated: Claimed = text.parse().map_err(|error| mistake!("--rated: {error}"))?;
+        claimed.extend(rated.claims.into_iter().map(|(text, _)| text));
+    }
     if let Some(price) = &arguments.price {
-        let parsed: Result<Price, String> = price.parse();
-        parsed.map_err(|error| mistake!("--price: {error}"))?;
+        price.parse::<Price>().map_err(|error| mistake!("--price: {error}"))?;
     }
     Ok(Extra {
         device: arguments.device.clone(),
@@ -90,7 +86,7 @@ fn rows_of(system: &dyn System, source: &str, extra: &Extra) -> Outcome<Vec<Coll
             let added = parcel::add(system, path)?;
             of_result(system, &added.id, extra)
         }
-        Some("json") => collection::sent(system, path).map(|row| vec![row]),
+        Some("json") => collection::read_received(system, path).map(|row| vec![row]),
         _ if system.status(path).is_ok_and(|status| status.kind != FileKind::Directory) => {
             Err(mistake!("{source} is not a result, a bundle (.assay) or a row (.json)"))
         }

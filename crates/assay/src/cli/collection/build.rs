@@ -38,12 +38,12 @@ pub(super) fn run(
     if !is_page {
         output::may_be_folder(system, output)?;
     }
-    let index = collection::build(system, folder)?;
-    let read = |flat: &Flat| Some((flat.clone(), collection::whole(system, folder, flat)?));
+    let index = collection::read_index(system, folder)?;
+    let read = |flat: &Flat| Some((flat.clone(), collection::full_row(system, folder, flat)?));
     // A page of more rows has no evidence.
     let shown = index.rows.iter().filter(|_| index.rows.len() <= MOST_TOLD);
     let whole: Vec<(Flat, CollectionRow)> = shown.filter_map(read).collect();
-    super::tell_refused(&index);
+    super::print_refused(&index);
     let contents = Contents {
         rows: &index.rows,
         whole: &whole,
@@ -68,7 +68,7 @@ fn write_devices(system: &dyn System, folder: &Path, index: &Index, output: &Pat
         for (part, range) in pages::device_parts(device.rows.len()).into_iter().enumerate() {
             // Skips files removed since the index was built.
             let rows = device.rows[range].iter().filter_map(|flat| {
-                Some(((*flat).clone(), collection::whole(system, folder, flat)?))
+                Some(((*flat).clone(), collection::full_row(system, folder, flat)?))
             });
             let (name, page) = pages::device(&device, part, &rows.collect::<Vec<_>>());
             output::page_below(system, output, &name, &page)?;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::super::output;
 use crate::store::collection;
@@ -47,8 +47,8 @@ pub(super) fn run(
     if output.as_path() != Path::new("-") {
         output::may_be_written(system, output)?;
     }
-    let index = collection::build(system, folder)?;
-    super::tell_refused(&index);
+    let index = collection::read_index(system, folder)?;
+    super::print_refused(&index);
     let text = match arguments.format {
         TableFormat::Csv => flat::table(&index.rows),
         TableFormat::Markdown => pages::markdown(&index.rows.iter().collect::<Vec<_>>()),
@@ -61,15 +61,21 @@ pub(super) fn run(
 
 /// The fields of each row by the names of their columns, without empty ones.
 fn document(rows: &[Flat]) -> Value {
-    let columns = flat::columns();
-    let item = |row: &Flat| -> Value {
-        let fields = columns.iter().zip(row.fields()).filter(|(_, field)| !field.is_empty());
-        let named_fields = fields.map(|(column, field)| {
-            let number = || field.parse().map_or(Value::Null, |number: f64| json!(number));
-            ((*column).to_owned(), if flat::is_number(column) { number() } else { json!(field) })
-        });
-        Value::Object(named_fields.collect())
-    };
-    let rows: Vec<Value> = rows.iter().map(item).collect();
-    json!({ "format": "assay-collection-rows/1", "rows": rows })
+    let mut objects = Vec::new();
+    for row in rows {
+        let mut object = Map::new();
+        for (column, field) in flat::columns().iter().zip(row.fields()) {
+            if field.is_empty() {
+                continue;
+            }
+            let value = if flat::is_number(column) {
+                field.parse().map_or(Value::Null, |number: f64| json!(number))
+            } else {
+                json!(field)
+            };
+            object.insert((*column).to_owned(), value);
+        }
+        objects.push(Value::Object(object));
+    }
+    json!({ "format": "assay-collection-rows/1", "rows": objects })
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 
-use super::{ImportArguments, file_name, joined_failure, numbers_option, output, show};
+use super::{ImportArguments, add_failure, compare, file_name, numbers_option, output};
 use crate::store;
 use crate::watch::record::{self, RecordWish};
 use assay_analysis::import::requests::{self, Begin, TraceDevice, TraceInfo};
@@ -84,7 +84,7 @@ pub(super) fn import_files(
     let mut failed = None;
     for text in texts {
         if let Err(failure) = import_file(system, arguments, text) {
-            failed = Some(joined_failure(failed.take(), failure));
+            add_failure(&mut failed, failure);
         }
     }
     failed.map_or(Ok(()), Err)
@@ -104,7 +104,7 @@ fn import_file(system: &dyn System, arguments: &ImportArguments, text: &Text) ->
     })?;
     let findings = store::findings_at(system, &wish.directory)?;
     store::keep_headline(system, &wish.directory, &findings);
-    show(system, arguments, &findings);
+    compare::show(system, &findings, arguments.json);
     if !arguments.quiet {
         for note in &info.notes {
             output::message(&format!("{}: {note}", text.file));
@@ -151,7 +151,7 @@ fn write_recording(
     let mut latencies = LatenciesByClass::new();
     let recorded = write_requests(system, text, info, &mut latencies, &mut writer, &refused)?;
     let latencies = block_latency(latencies, recorded.span_ns);
-    record::write_brought(system, wish, started, recorded, latencies, &info.notes)
+    record::write_imported(system, wish, started, recorded, latencies, &info.notes)
 }
 
 fn write_requests(

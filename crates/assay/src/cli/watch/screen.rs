@@ -59,7 +59,7 @@ impl TerminalStream {
         }
     }
 
-    /// Stores the terminal's modes before the first change: `put_back` restores them after any failure or signal.
+    /// Stores the terminal's modes before the first change: `restore_terminal` restores them after any failure or signal.
     fn open(self) -> io::Result<()> {
         let modes = tcgetattr(self.keys())?;
         let mut raw = modes.clone();
@@ -89,15 +89,15 @@ pub struct Screen {
     stream: TerminalStream,
     /// Columns and rows of the last page.
     size: (u16, u16),
-    pub looks: PageStyle,
+    pub style: PageStyle,
     keys: bool,
 }
 
 impl Screen {
-    pub fn open(stream: TerminalStream, looks: PageStyle) -> Outcome<Self> {
-        put_back_on_panic();
+    pub fn open(stream: TerminalStream, style: PageStyle) -> Outcome<Self> {
+        restore_on_panic();
         let size = stream.size();
-        let screen = Self { stream, size, looks, keys: true };
+        let screen = Self { stream, size, style, keys: true };
         match stream.open() {
             Ok(()) => Ok(screen),
             Err(error) => Err(refused!("cannot draw on the terminal: {error}")),
@@ -148,7 +148,7 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        put_back();
+        restore_terminal();
     }
 }
 
@@ -187,7 +187,7 @@ fn key_of_byte(byte: u8) -> Key {
 }
 
 /// Restores the terminal if it shows a page, also for exits that drop nothing.
-pub fn put_back() {
+pub fn restore_terminal() {
     let opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some((stream, modes)) = opened {
         // If the terminal is gone, nobody can read an error.
@@ -197,12 +197,12 @@ pub fn put_back() {
 }
 
 /// Restores the terminal before a panic prints its message.
-fn put_back_on_panic() {
+fn restore_on_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let previous_hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
-            put_back();
+            restore_terminal();
             previous_hook(info);
         }));
     });

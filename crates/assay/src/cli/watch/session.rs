@@ -20,9 +20,9 @@ use assay_runner::real::signals;
 /// Maximum time between two checks of the flags.
 const PATIENCE: Duration = Duration::from_millis(100);
 /// Lines between repeated headings.
-const LINES_A_HEADING: usize = 24;
+const LINES_PER_HEADING: usize = 24;
 /// Time between two pages during a study.
-const BESIDE: Duration = Duration::from_secs(1);
+const STUDY_INTERVAL: Duration = Duration::from_secs(1);
 /// Why the page of a study shows no classes.
 const NOT_TRACED: &str = "this page does not show request classes (the result contains the recorded classes); to see \
                           classes, run `assay watch` in another terminal";
@@ -52,8 +52,8 @@ impl WatchSession<'_, '_> {
     /// Draws until a key, a signal or the time ends it.
     pub fn on_page(&mut self, screen: &mut Screen) {
         let mut studies = Studies::new(self.system);
-        self.draw_until_end(screen, &mut |system| studies.look(system));
-        self.look();
+        self.draw_until_end(screen, &mut |system| studies.update(system));
+        self.read();
     }
 
     fn draw_until_end(
@@ -71,7 +71,7 @@ impl WatchSession<'_, '_> {
             }
             if self.system.monotonic_ns() >= next_ns {
                 next_ns = self.next_ns(next_ns);
-                if self.look_for(&view) {
+                if self.read_for(&view) {
                     progress = read_progress(self.system);
                     draw = true;
                 }
@@ -91,8 +91,8 @@ impl WatchSession<'_, '_> {
     }
 
     /// Reads, also while the page is paused, because a recording continues. Returns whether to draw.
-    fn look_for(&mut self, view: &PageView) -> bool {
-        self.look();
+    fn read_for(&mut self, view: &PageView) -> bool {
+        self.read();
         !view.paused
     }
 
@@ -100,12 +100,12 @@ impl WatchSession<'_, '_> {
         &self,
         screen: &mut Screen,
         view: &PageView,
-        still: Option<&State>,
-        strip: Option<&StudyProgress>,
+        paused_state: Option<&State>,
+        progress: Option<&StudyProgress>,
     ) -> std::io::Result<()> {
-        let looks = screen.looks;
-        let state = still.unwrap_or(self.state);
-        screen.draw(&Page { state, strip, view, looks, length_s: self.length_s() })
+        let style = screen.style;
+        let state = paused_state.unwrap_or(self.state);
+        screen.draw(&Page { state, progress, view, style, length_s: self.length_s() })
     }
 
     /// Returns the total duration in seconds, if limited.
@@ -115,7 +115,9 @@ impl WatchSession<'_, '_> {
     }
 
     fn apply_key(&mut self, key: Key, view: &mut PageView, paused_state: &mut Option<State>) {
-        if std::mem::take(&mut view.help) {
+        if view.help {
+            // Any key closes the help.
+            view.help = false;
             return;
         }
         match key {
@@ -126,20 +128,16 @@ impl WatchSession<'_, '_> {
             // A recording cannot be restarted.
             Key::Reset if self.requests.is_some() => {}
             Key::Reset => {
-                self.reset();
+                self.state.reset(self.sampler);
+                if let Some(rows) = &mut self.rows {
+                    rows.clear();
+                }
                 *paused_state = view.paused.then(|| self.state.clone());
             }
             Key::Class => view.next_class(),
             Key::Device => view.next_disk(self.state),
             Key::Help => view.help = true,
             Key::Quit | Key::Interrupt | Key::Other => {}
-        }
-    }
-
-    fn reset(&mut self) {
-        self.state.reset(self.sampler);
-        if let Some(rows) = &mut self.rows {
-            rows.clear();
         }
     }
 
@@ -150,14 +148,13 @@ impl WatchSession<'_, '_> {
             self.system.sleep(wait);
             return None;
         }
-        // Without keys, only the time or a signal ends it.
         screen.key(wait)
     }
 
+    /// Returns how long to wait for the next reading or the end, at most until the next check of the flags.
     fn wait_until(&self, next_ns: u64) -> Duration {
-        let left_ns = next_ns.saturating_sub(self.system.monotonic_ns());
-        let left = self.until_ns.map(|end| end.saturating_sub(self.system.monotonic_ns()));
-        let left_ns = left.map_or(left_ns, |left| left.min(left_ns));
+        let until_ns = self.until_ns.unwrap_or(u64::MAX).min(next_ns);
+        let left_ns = until_ns.saturating_sub(self.system.monotonic_ns());
         Duration::from_nanos(left_ns).min(PATIENCE)
     }
 
@@ -166,18 +163,19 @@ impl WatchSession<'_, '_> {
         let mut lines = 0;
         let mut next_ns = self.system.monotonic_ns();
         while self.sleep_until_next(&mut next_ns) {
-            self.look();
+            self.read();
+            let last = &self.state.last;
             for disk in self.state.shown() {
-                if lines % LINES_A_HEADING == 0 && !output::line(words::LINE_HEADING) {
+                if lines % LINES_PER_HEADING == 0 && !output::line(words::LINE_HEADING) {
                     return;
                 }
                 lines += 1;
-                if !output::line(&words::line(&self.state.last, &self.state.last.disks[disk])) {
+                if !output::line(&words::device_line(last, &last.disks[disk])) {
                     return;
                 }
             }
         }
-        self.look();
+        self.read();
         output::line("");
     }
 
@@ -185,9 +183,9 @@ impl WatchSession<'_, '_> {
     pub fn silently(&mut self) {
         let mut next_ns = self.system.monotonic_ns();
         while self.sleep_until_next(&mut next_ns) {
-            self.look();
+            self.read();
         }
-        self.look();
+        self.read();
     }
 
     /// Waits for the next reading; returns false if the end comes first.
@@ -215,19 +213,19 @@ impl WatchSession<'_, '_> {
         (self.stop)() || self.until_ns.is_some_and(|end| self.system.monotonic_ns() >= end)
     }
 
-    fn look(&mut self) {
-        self.state.look(self.sampler);
+    fn read(&mut self) {
+        self.state.update(self.sampler);
         if let Some(rows) = &mut self.rows {
             rows.add(self.state);
         }
         if let Some(requests) = &mut self.requests {
-            requests.take(self.sampler);
+            requests.write_completed(self.sampler);
         }
     }
 }
 
 pub struct StudyView<'a> {
-    pub strip: &'a Mutex<StudyProgress>,
+    pub progress: &'a Mutex<StudyProgress>,
     pub targets: &'a [String],
     /// Set by a signal, and by Ctrl-C on the page.
     pub stop: &'a AtomicBool,
@@ -239,26 +237,26 @@ pub struct StudyView<'a> {
 /// requests, because that would slow down the measured ones.
 pub fn show_study(system: &dyn System, view: &StudyView<'_>, mut screen: Screen) {
     loop {
-        let planned = || is_planned(view.strip);
-        let before = planned();
+        let is_planned = || lock(view.progress).planned > 0;
+        let was_planned = is_planned();
         let Ok(disks) = disks_of(system, view.targets) else { break };
-        let mut sampler = Sampler::beside(system, disks, Tracing::Off(NOT_TRACED.to_owned()));
+        let mut sampler = Sampler::during_study(system, disks, Tracing::Off(NOT_TRACED.to_owned()));
         let mut state = State::begin(&mut sampler);
         // Devices that the study creates exist once it is planned.
-        let stop = || is_over(view) || planned() != before;
+        let stop = || is_over(view) || is_planned() != was_planned;
         let mut session = WatchSession {
             system,
             sampler: &mut sampler,
             state: &mut state,
-            every: BESIDE,
+            every: STUDY_INTERVAL,
             until_ns: None,
             stop: &stop,
             rows: None,
             requests: None,
         };
-        let mut strip = |_: &dyn System| Some(lock(view.strip).clone());
-        match session.draw_until_end(&mut screen, &mut strip) {
-            SessionEnd::Over if planned() != before && !is_over(view) => {}
+        let mut read_progress = |_: &dyn System| Some(lock(view.progress).clone());
+        match session.draw_until_end(&mut screen, &mut read_progress) {
+            SessionEnd::Over if is_planned() != was_planned && !is_over(view) => {}
             SessionEnd::Over | SessionEnd::Quit => break,
             SessionEnd::Interrupted => {
                 // Counted as a signal, like Ctrl-C outside the page.
@@ -271,12 +269,8 @@ pub fn show_study(system: &dyn System, view: &StudyView<'_>, mut screen: Screen)
     view.left.store(true, Ordering::SeqCst);
 }
 
-fn lock(strip: &Mutex<StudyProgress>) -> MutexGuard<'_, StudyProgress> {
-    strip.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn is_planned(strip: &Mutex<StudyProgress>) -> bool {
-    lock(strip).planned > 0
+fn lock(progress: &Mutex<StudyProgress>) -> MutexGuard<'_, StudyProgress> {
+    progress.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn is_over(view: &StudyView<'_>) -> bool {
@@ -321,14 +315,14 @@ mod tests {
         let (mut view, mut still) = (PageView::default(), None);
         session.apply_key(Key::Pause, &mut view, &mut still);
         ten_seconds(&fake);
-        assert!(!session.look_for(&view), "a page that stands still is not drawn");
+        assert!(!session.read_for(&view), "a page that stands still is not drawn");
         assert_eq!(still.as_ref().map(|state| state.whole.span_ns), Some(0));
         assert_eq!(session.state.whole.span_ns, 10_000_000_000);
-        assert!(session.rows.as_ref().is_some_and(|rows| !rows.kept().is_empty()));
+        assert!(session.rows.as_ref().is_some_and(|rows| !rows.rows().is_empty()));
         session.apply_key(Key::Reset, &mut view, &mut still);
-        assert!(session.rows.as_ref().is_some_and(|rows| rows.kept().is_empty()));
+        assert!(session.rows.as_ref().is_some_and(|rows| rows.rows().is_empty()));
         session.apply_key(Key::Pause, &mut view, &mut still);
-        assert!(still.is_none() && session.look_for(&view));
+        assert!(still.is_none() && session.read_for(&view));
         assert_ne!(state.started(), began);
     }
 }

@@ -24,12 +24,12 @@ impl Studies {
         Self { results, watched: None, searched_ns: None }
     }
 
-    pub fn look(&mut self, system: &dyn System) -> Option<StudyProgress> {
+    pub fn update(&mut self, system: &dyn System) -> Option<StudyProgress> {
         if self.watched.is_none() {
             self.watched = self.search(system);
         }
         let watched = self.watched.as_mut()?;
-        watched.look(system);
+        watched.update(system);
         let progress = watched.progress(system);
         if !progress.running {
             self.watched = None;

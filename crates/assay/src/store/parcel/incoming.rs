@@ -23,7 +23,7 @@ const MOST_READ_BYTES: u64 = 2 << 20;
 /// A directory without a lock that did not change for this time is abandoned.
 const UNTOUCHED: Duration = Duration::from_secs(60);
 
-/// Creates a result from what `fill` writes to a directory, marked as foreign.
+/// Creates a result, marked as foreign, from what `fill` writes to the directory that it gets.
 ///
 /// # Errors
 /// Fails, and stores nothing, if it cannot be written or is not a result.
@@ -98,14 +98,14 @@ fn check_readable(system: &dyn System, directory: &Path) -> Outcome<()> {
 pub fn sweep(system: &dyn System, results: &Path) {
     for name in system.list(results).unwrap_or_default() {
         let directory = results.join(&name);
-        if is_left_over(system, &name, &directory) && !is_worked_on(system, &directory) {
+        if is_incoming(system, &name, &directory) && !is_in_use(system, &directory) {
             // Ignores files that cannot be removed, for example another user's.
             let _ = system.remove_directory(&directory);
         }
     }
 }
 
-fn is_left_over(system: &dyn System, name: &str, directory: &Path) -> bool {
+fn is_incoming(system: &dyn System, name: &str, directory: &Path) -> bool {
     let is_directory = || {
         system.read_link(directory).is_err()
             && system.status(directory).is_ok_and(|status| status.kind == FileKind::Directory)
@@ -113,13 +113,15 @@ fn is_left_over(system: &dyn System, name: &str, directory: &Path) -> bool {
     if name.starts_with(BEGINNING) {
         return is_directory();
     }
-    let is_half = |directory: &Path| {
-        !bundle::is_bundle(system, directory) && foreign::mark(system, directory).is_some()
-    };
-    foreign::is_name(name) && is_directory() && is_half(directory)
+    // Older versions unpacked in the final place, and wrote the mark first.
+    foreign::is_name(name)
+        && is_directory()
+        && !bundle::is_bundle(system, directory)
+        && foreign::mark(system, directory).is_some()
 }
 
-fn is_worked_on(system: &dyn System, directory: &Path) -> bool {
+/// Returns whether a running process fills a directory.
+fn is_in_use(system: &dyn System, directory: &Path) -> bool {
     match system.lock_file(&directory.join(foreign::FILE), Locking::Mark) {
         Ok(_) => false,
         Err(HoldError::Held { .. }) => true,

@@ -31,7 +31,7 @@ const MOST_BYTES: u64 = 1 << 30;
 /// Unpacked size that is always permitted, for small files.
 const ALWAYS_BYTES: u64 = 16 * MIB;
 /// Maximum unpacked bytes per compressed byte; results have five to fifteen.
-const MOST_FOR_ONE: u64 = 50;
+const MOST_RATIO: u64 = 50;
 
 /// Returns the maximum size of a file of a result; `None` for unknown names.
 pub fn limit(name: &str) -> Option<u64> {
@@ -51,7 +51,7 @@ pub fn limit(name: &str) -> Option<u64> {
 
 /// Returns the maximum unpacked size for a compressed size.
 pub fn unpacked(packed_bytes: u64) -> u64 {
-    let most = packed_bytes.saturating_mul(MOST_FOR_ONE).saturating_add(ALWAYS_BYTES);
+    let most = packed_bytes.saturating_mul(MOST_RATIO).saturating_add(ALWAYS_BYTES);
     most.min(MOST_BYTES).next_multiple_of(MIB)
 }
 

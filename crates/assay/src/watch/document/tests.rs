@@ -76,7 +76,7 @@ fn a_document_of_whatever_happened_is_no_more_certain_than_it_can_be() {
         let mut draws = Draws::new(seed, "watched");
         let [queued, issued] = [(); 2].map(|()| latencies(&mut draws));
         let span = ClassSpan { requests: queued.len(), failed: 0, bytes: 0, queued, issued };
-        let made = json!({ "classes": { "read": of_class(&span) } });
+        let made = json!({ "classes": { "read": class_document(&span) } });
         seen += certain::document_of(&made).unwrap_or_else(|error| panic!("{seed}: {error}"));
     }
     assert!(seen > 1000, "{seen}");

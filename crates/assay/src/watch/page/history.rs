@@ -3,11 +3,12 @@
 use super::{CYAN, Page, cut};
 use crate::watch::words::{clock, rate};
 
-/// Width of a line's heading, the same as in the machine's lines.
-const HEAD: usize = 11;
+/// Width of a line's heading.
+pub(super) const HEAD: usize = 11;
 const TAIL: usize = 23;
 
-pub(super) fn level(share: f64, blocks: bool) -> char {
+/// Returns a character for a share: a bar as high as the share, or its first decimal.
+pub(super) fn level_char(share: f64, blocks: bool) -> char {
     const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     if blocks {
         return BLOCKS[((share * 7.0).round() as usize).min(7)];
@@ -17,39 +18,39 @@ pub(super) fn level(share: f64, blocks: bool) -> char {
 
 /// Returns shares as characters, the latest at the right; with more shares than columns, each shows the mean of
 /// several.
-pub(super) fn signs(shares: &[f64], columns: usize, blocks: bool) -> String {
+pub(super) fn sparkline(shares: &[f64], columns: usize, blocks: bool) -> String {
     let columns = columns.max(1);
-    let each = shares.len().div_ceil(columns).max(1);
-    // The latest character covers as many readings as the others.
-    let parts = shares.rchunks(each).map(|part| part.iter().sum::<f64>() / part.len() as f64);
-    let mut signs: Vec<char> = parts.map(|share| level(share, blocks)).collect();
-    signs.reverse();
-    let signs: String = signs.into_iter().collect();
-    format!("{signs:>columns$}")
+    let group_size = shares.len().div_ceil(columns).max(1);
+    // Groups from the right, because the latest character covers as many readings as the others.
+    let groups = shares.rchunks(group_size);
+    let means = groups.map(|group| group.iter().sum::<f64>() / group.len() as f64);
+    let latest_first: Vec<char> = means.map(|mean| level_char(mean, blocks)).collect();
+    let sparkline: String = latest_first.into_iter().rev().collect();
+    format!("{sparkline:>columns$}")
 }
 
-/// Returns throughput of the shown disks, one line each, scaled to its maximum.
-pub(super) fn of_disks(
+/// Returns the recent throughput of the shown disks, one line each, scaled to its maximum.
+pub(super) fn disk_lines(
     page: &Page<'_>,
     shown: &[usize],
-    chosen: usize,
-    wide: usize,
+    selected: usize,
+    width: usize,
     lines: usize,
 ) -> Vec<String> {
-    let columns = wide.saturating_sub(HEAD + TAIL + 1);
-    let reach = clock(page.state.past_seconds().round() as u64);
-    let line = |disk: &usize| {
+    let columns = width.saturating_sub(HEAD + TAIL + 1);
+    let duration = clock(page.state.past_seconds().round() as u64);
+    let disk_line = |disk: &usize| {
         let past = page.state.past_of_disk(*disk);
         let most = past.iter().copied().fold(0.0, f64::max);
-        let shares: Vec<f64> = past.iter().map(|value| value / most.max(1.0)).collect();
+        let shares: Vec<f64> = past.iter().map(|rate| rate / most.max(1.0)).collect();
         let name = format!(" {}", cut(&page.state.disks[*disk].name, HEAD - 2));
-        let signs = page.tint(CYAN, &signs(&shares, columns, page.looks.blocks));
-        let tail = format!("{} top, {reach}", rate(most));
-        format!("{name:<HEAD$}{signs} {tail:<TAIL$}")
+        let sparkline = page.tint(CYAN, &sparkline(&shares, columns, page.style.blocks));
+        let tail = format!("{} top, {duration}", rate(most));
+        format!("{name:<HEAD$}{sparkline} {tail:<TAIL$}")
     };
     // With space for one line, it shows the selected disk.
-    let drawn = shown.iter().filter(|disk| lines > 1 || **disk == chosen);
-    drawn.take(lines).map(line).collect()
+    let drawn = shown.iter().filter(|disk| lines > 1 || **disk == selected);
+    drawn.take(lines).map(disk_line).collect()
 }
 
 #[cfg(test)]
@@ -58,8 +59,8 @@ mod tests {
 
     #[test]
     fn the_latest_is_at_the_right_and_many_become_means() {
-        assert_eq!(signs(&[0.0, 1.0], 4, true), "  ▁█");
-        assert_eq!(signs(&[0.0, 1.0, 1.0, 0.0, 0.0], 3, false), "090");
-        assert_eq!(signs(&[], 2, true), "  ");
+        assert_eq!(sparkline(&[0.0, 1.0], 4, true), "  ▁█");
+        assert_eq!(sparkline(&[0.0, 1.0, 1.0, 0.0, 0.0], 3, false), "090");
+        assert_eq!(sparkline(&[], 2, true), "  ");
     }
 }

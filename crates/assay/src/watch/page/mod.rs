@@ -54,89 +54,93 @@ impl PageView {
 
 pub struct Page<'a> {
     pub state: &'a State,
-    pub strip: Option<&'a StudyProgress>,
+    /// A running study.
+    pub progress: Option<&'a StudyProgress>,
     pub view: &'a PageView,
-    pub looks: PageStyle,
+    pub style: PageStyle,
     /// Total duration in seconds, if limited.
     pub length_s: Option<u64>,
 }
 
 impl Page<'_> {
     /// Returns the lines of a terminal, one per row, with escape sequences for colors.
-    pub fn draw(&self, wide: usize, high: usize) -> Vec<String> {
+    pub fn draw(&self, width: usize, height: usize) -> Vec<String> {
         let (columns, rows) = SMALLEST;
-        let mut lines = if wide < columns || high < rows {
+        let mut lines = if width < columns || height < rows {
             vec![format!("terminal too small: needs {columns} x {rows}")]
         } else if self.view.help {
-            help_lines(high)
+            help_lines(height)
         } else {
-            self.lines(wide, high)
+            self.activity_lines(width, height)
         };
-        lines.resize(high, String::new());
-        lines.iter().map(|line| clip(line, wide)).collect()
+        lines.resize(height, String::new());
+        lines.iter().map(|line| clip(line, width)).collect()
     }
 
-    fn lines(&self, wide: usize, high: usize) -> Vec<String> {
+    fn activity_lines(&self, width: usize, height: usize) -> Vec<String> {
         let shown = self.state.shown();
-        let chosen = shown.get(self.view.disk).or(shown.first()).copied().unwrap_or_default();
-        let mut lines = vec![self.title(chosen, wide)];
-        lines.extend(self.study(wide));
-        let room = high - lines.len() - 2;
-        let shares = Shares::new(self, &shown, chosen, room);
-        lines.extend(devices::table(self, &shown, chosen, wide, shares.devices));
-        if shares.apart {
+        let selected = shown.get(self.view.disk).or(shown.first()).copied().unwrap_or_default();
+        let mut lines = vec![self.title(selected, width)];
+        lines.extend(self.study_lines(width));
+        // The last two lines are for warnings and keys.
+        let room = height - lines.len() - 2;
+        let shares = LineShares::new(self, &shown, selected, room);
+        lines.extend(devices::table(self, &shown, selected, width, shares.devices));
+        if shares.blank_lines {
             lines.push(String::new());
         }
-        lines.extend(histograms::section(self, chosen, wide, shares.latency));
-        if shares.apart {
+        lines.extend(histograms::section(self, selected, width, shares.latency));
+        if shares.blank_lines {
             lines.push(String::new());
         }
-        lines.extend(history::of_disks(self, &shown, chosen, wide, shares.history));
-        lines.extend(machine::section(self, wide, &shares));
-        lines.truncate(high - 2);
-        lines.resize(high - 2, String::new());
-        lines.push(self.warning(wide));
-        lines.push(self.keys(wide));
+        lines.extend(history::disk_lines(self, &shown, selected, width, shares.history));
+        lines.extend(machine::section(self, width, &shares));
+        lines.truncate(height - 2);
+        lines.resize(height - 2, String::new());
+        lines.push(self.warning(width));
+        lines.push(self.keys(width));
         lines
     }
 
-    fn title(&self, chosen: usize, wide: usize) -> String {
-        let disk = &self.state.disks[chosen];
+    fn title(&self, selected: usize, width: usize) -> String {
+        let disk = &self.state.disks[selected];
         let time = clock(self.state.whole.seconds().round() as u64);
-        let left = self.length_s.map(|length| format!(" of {}", clock(length))).unwrap_or_default();
-        let right = format!("{}{time}{left} ", if self.view.paused { "PAUSED  " } else { "" });
-        let room = wide.saturating_sub(right.chars().count() + 1);
+        let length = self.length_s.map(|length| format!(" of {}", clock(length)));
+        let paused = if self.view.paused { "PAUSED  " } else { "" };
+        let right = format!("{paused}{time}{} ", length.unwrap_or_default());
+        let room = width.saturating_sub(right.chars().count() + 1);
         let left = cut(&format!(" assay watch  {}  ({})", disk.name, disk.words), room);
         paint(REVERSED, &format!("{left:<room$} {right}"))
     }
 
     /// Returns lines on a running study: title and progress, then the current activity.
-    fn study(&self, wide: usize) -> Vec<String> {
-        let Some(strip) = self.strip else { return Vec::new() };
-        let left = strip.left_s.map(|left| format!(", {} left", clock(left))).unwrap_or_default();
-        let position = match strip.planned {
+    fn study_lines(&self, width: usize) -> Vec<String> {
+        let Some(progress) = self.progress else { return Vec::new() };
+        let left =
+            progress.left_s.map(|left| format!(", {} left", clock(left))).unwrap_or_default();
+        let position = match progress.planned {
             0 => String::new(),
-            planned => format!("trial {} of {planned}{left}  ", (strip.done + 1).min(planned)),
+            planned => format!("trial {} of {planned}{left}  ", (progress.done + 1).min(planned)),
         };
-        let title = cut(&strip.title, wide.saturating_sub(position.len() + 9));
+        let title = cut(&progress.title, width.saturating_sub(position.len() + 9));
         let title = self.bold(CYAN, &format!("{title}  "));
-        vec![format!(" study  {title}{position}"), cut(&format!("        {}", strip.now), wide)]
+        vec![format!(" study  {title}{position}"), cut(&format!("        {}", progress.now), width)]
     }
 
-    fn warning(&self, wide: usize) -> String {
-        let warnings = words::warnings(self.state, self.strip);
+    fn warning(&self, width: usize) -> String {
+        let warnings = words::warnings(self.state, self.progress);
         let [first, more @ ..] = warnings.as_slice() else { return String::new() };
         let more = if more.is_empty() { "" } else { &format!(" (and {} more)", more.len()) };
-        self.bold(RED, &cut(&format!(" ! {first}{more}"), wide))
+        self.bold(RED, &cut(&format!(" ! {first}{more}"), width))
     }
 
-    fn keys(&self, wide: usize) -> String {
-        let text = if self.strip.is_some_and(|strip| strip.own) {
+    fn keys(&self, width: usize) -> String {
+        let text = if self.progress.is_some_and(|progress| progress.is_own) {
             " Ctrl-C end the study  q leave the page  p pause  r reset  c class  d device  ? help"
         } else {
             " q quit  p pause  r reset  c class  d device  ? help"
         };
-        paint(DIM, &cut(text, wide))
+        paint(DIM, &cut(text, width))
     }
 
     fn bold(&self, colour: &str, text: &str) -> String {
@@ -144,27 +148,28 @@ impl Page<'_> {
     }
 
     fn tint(&self, colour: &str, text: &str) -> String {
-        if self.looks.colour { paint(colour, text) } else { text.to_owned() }
+        if self.style.colour { paint(colour, text) } else { text.to_owned() }
     }
 }
 
 /// Page height from which the history gets lines before the histograms are complete.
 const ROOM_FOR_HISTORY: usize = 20;
 
-struct Shares {
+/// Number of lines of each part of the page.
+struct LineShares {
     devices: usize,
     latency: usize,
     history: usize,
     processors: usize,
     users: usize,
-    heat: bool,
-    apart: bool,
+    temperature: bool,
+    blank_lines: bool,
 }
 
-impl Shares {
+impl LineShares {
     /// Assigns lines by importance: one for the machine and a few for devices, then the histograms as far as they have
     /// rows, then users, CPUs and all devices.
-    fn new(page: &Page<'_>, shown: &[usize], chosen: usize, room: usize) -> Self {
+    fn new(page: &Page<'_>, shown: &[usize], selected: usize, room: usize) -> Self {
         let fixed = machine::fixed_lines(page);
         let mut left = room.saturating_sub(fixed);
         let mut take = |wanted: usize| {
@@ -178,21 +183,22 @@ impl Shares {
         let early = usize::from(room >= ROOM_FOR_HISTORY);
         let mut history = take(early);
         let mut processors = take(early.min(machine::processor_lines(page)));
-        let latency = take(histograms::wanted_lines(page, chosen));
+        let latency = take(histograms::wanted_lines(page, selected));
         users += take(machine::user_lines(page).saturating_sub(users).min(7));
         devices += take(shown.len().saturating_sub(3));
-        let heat = machine::has_heat(page) || take(1) == 1;
+        // The fixed lines include a known temperature; with room left, a line explains an unknown one.
+        let temperature = machine::has_temperature(page) || take(1) == 1;
         processors += take(machine::processor_lines(page).saturating_sub(processors));
         history += take(shown.len().saturating_sub(history));
-        let apart = take(2) == 2;
-        Self { devices, latency, history, processors, users, heat, apart }
+        let blank_lines = take(2) == 2;
+        Self { devices, latency, history, processors, users, temperature, blank_lines }
     }
 }
 
 /// Returns the explanation of the keys, as far as it fits.
-fn help_lines(high: usize) -> Vec<String> {
+fn help_lines(height: usize) -> Vec<String> {
     let mut lines: Vec<String> = HELP.lines().map(str::to_owned).collect();
-    lines.resize(high - 1, String::new());
+    lines.resize(height - 1, String::new());
     lines.push(paint(DIM, " any key: back"));
     lines
 }
@@ -201,45 +207,48 @@ fn paint(code: &str, text: &str) -> String {
     format!("\x1b[{code}m{text}\x1b[0m")
 }
 
-/// Shortens a text, whose remaining characters do not move the cursor.
+/// Shortens a text to a number of columns, and removes control characters, which could move the cursor.
 fn cut(text: &str, columns: usize) -> String {
     let mut text = show::clean(text);
     if let Some((end, _)) = text.char_indices().nth(columns) {
-        let kept = text[..end].char_indices().nth_back(1).map_or(0, |(index, _)| index);
-        text.replace_range(kept.., "..");
+        // Two dots replace the last two characters that fit.
+        let dots = text[..end].char_indices().nth_back(1).map_or(0, |(index, _)| index);
+        text.replace_range(dots.., "..");
     }
     text
 }
 
 /// Cuts a line at the terminal's width, without breaking an escape sequence.
 fn clip(line: &str, columns: usize) -> String {
-    let (mut clipped, mut used, mut is_escape) = (String::new(), 0, false);
-    for sign in line.chars() {
-        is_escape |= sign == '\x1b';
-        if is_escape || used < columns {
-            clipped.push(sign);
+    let mut clipped = String::new();
+    let (mut used, mut is_escape) = (0, false);
+    for character in line.chars() {
+        if character == '\x1b' {
+            is_escape = true;
         }
-        used += usize::from(!is_escape);
-        is_escape &= sign != 'm';
+        if is_escape || used < columns {
+            clipped.push(character);
+        }
+        if !is_escape {
+            used += 1;
+        } else if character == 'm' {
+            is_escape = false;
+        }
     }
     clipped
 }
 
 /// Returns a bar for a share, with at least one mark if it is not zero.
 fn bar(share: f64, columns: usize, blocks: bool) -> String {
-    const PARTS: [char; 7] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
     if !blocks {
         let full = (share * columns as f64).round() as usize;
-        let trace = if full == 0 && share > 0.0 { "." } else { "" };
-        return "#".repeat(full) + trace;
+        return if full == 0 && share > 0.0 { ".".to_owned() } else { "#".repeat(full) };
     }
-    let eighths = ((share * columns as f64 * 8.0).round() as usize).max(usize::from(share > 0.0));
-    let mut bar = "█".repeat(eighths / 8);
-    if let Some(part) = (eighths % 8).checked_sub(1) {
-        bar.push(PARTS[part]);
-    }
-    bar
+    let eighths = (share * columns as f64 * 8.0).round() as usize;
+    let eighths = if share > 0.0 { eighths.max(1) } else { 0 };
+    "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
 }
 
 const HELP: &str = " assay watch: live activity of block devices

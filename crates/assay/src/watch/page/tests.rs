@@ -11,7 +11,7 @@ fn drawn(page: &Page<'_>, width: usize, height: usize) -> String {
 }
 
 fn page<'a>(state: &'a State, view: &'a PageView) -> Page<'a> {
-    Page { state, strip: None, view, looks: PLAIN, length_s: None }
+    Page { state, progress: None, view, style: PLAIN, length_s: None }
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn without_a_tracing_the_page_has_means_and_the_reason() {
 #[test]
 fn a_study_that_runs_has_its_strip_and_its_warning() {
     let (state, view) = (state(), PageView::default());
-    let strip = StudyProgress {
+    let progress = StudyProgress {
         running: true,
         trials_s: None,
         title: "Which file system suits this card?".to_owned(),
@@ -53,17 +53,17 @@ fn a_study_that_runs_has_its_strip_and_its_warning() {
         now: "random-read with filesystem=ext4 on /mnt/card, replicate 2".to_owned(),
         left_s: Some(312),
         warnings: vec!["trial 3 failed: it was full".to_owned()],
-        own: false,
+        is_own: false,
     };
-    let page = Page { strip: Some(&strip), ..page(&state, &view) };
+    let page = Page { progress: Some(&progress), ..page(&state, &view) };
     expect("page-study", &drawn(&page, 80, 24));
 }
 
 #[test]
 fn the_plain_page_has_no_signs_but_ascii() {
     let (state, view) = (state(), PageView::default());
-    let looks = PageStyle { colour: false, blocks: false };
-    let text = drawn(&Page { looks, ..page(&state, &view) }, 80, 24);
+    let style = PageStyle { colour: false, blocks: false };
+    let text = drawn(&Page { style, ..page(&state, &view) }, 80, 24);
     assert!(text.is_ascii(), "{text}");
 }
 
@@ -93,7 +93,7 @@ fn no_size_and_no_view_breaks_the_page() {
 fn colour_is_never_needed() {
     let (state, view) = (state(), PageView::default());
     let plain = page(&state, &view);
-    let colourful = Page { looks: PageStyle { colour: true, blocks: true }, ..page(&state, &view) };
+    let colourful = Page { style: PageStyle { colour: true, blocks: true }, ..page(&state, &view) };
     assert_eq!(drawn(&plain, 80, 24), drawn(&colourful, 80, 24));
     let painted = |page: &Page<'_>| page.draw(80, 24).concat().contains("\x1b[3");
     assert_eq!((painted(&plain), painted(&colourful)), (false, true));

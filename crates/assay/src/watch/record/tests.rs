@@ -45,7 +45,7 @@ fn kept(title: &str, waited_us: u64) -> assay_study::findings::Findings {
         "/proc/pressure/cpu",
         format!("some avg10=0.00 total={waited_us}\nfull avg10=0.00 total=0\n"),
     );
-    state.look(&mut sampler);
+    state.update(&mut sampler);
     let directory = PathBuf::from("/results").join(title);
     let wish = RecordWish { directory: directory.clone(), title: title.to_owned() };
     write(&fake, &wish, &state, &Rows::default(), None).unwrap();
@@ -57,7 +57,7 @@ fn two_windows_are_compared_with_who_waited_for_processors() {
     let before = kept("before", 200_000);
     let compared = |waited_us| {
         let both = [before.clone(), kept("after", waited_us)];
-        store::compared(&both, assay_analysis::inference::days::Days::default()).unwrap()
+        store::compare(&both, assay_analysis::inference::days::Days::default()).unwrap()
     };
     let [alike, apart] = [300_000, 4_500_000].map(compared);
     for (found, unequal) in [(&alike, false), (&apart, true)] {
@@ -74,8 +74,8 @@ fn two_windows_are_compared_with_who_waited_for_processors() {
 #[test]
 fn nothing_takes_the_place_of_what_is_there() {
     let fake = machine();
-    assert!(may_be_made(&fake, Path::new("/new")).is_ok());
-    assert!(may_be_made(&fake, Path::new("/sys")).unwrap_err().message.contains("already exists"));
+    assert!(check_unused(&fake, Path::new("/new")).is_ok());
+    assert!(check_unused(&fake, Path::new("/sys")).unwrap_err().message.contains("already exists"));
 }
 
 #[test]
@@ -96,13 +96,13 @@ fn rows_stand_at_the_second_of_the_clock() {
     // The third reading is two seconds late, the fourth is the rest of its second.
     for ms in [1100, 900, 3000, 100] {
         fake.sleep(std::time::Duration::from_millis(ms));
-        state.look(&mut sampler);
+        state.update(&mut sampler);
         rows.add(&state);
     }
-    let found: Vec<_> = rows.kept().iter().map(|row| (row.second, row.operations)).collect();
+    let found: Vec<_> = rows.rows().iter().map(|row| (row.second, row.operations)).collect();
     assert_eq!(found, [(0, 1), (1, 2), (3, 4), (5, 8)]);
     rows.add(&state);
-    let last = rows.kept().last().unwrap();
-    assert_eq!((rows.kept().len(), last.operations, last.latency_sum_ns), (4, 16, 16_000));
+    let last = rows.rows().last().unwrap();
+    assert_eq!((rows.rows().len(), last.operations, last.latency_sum_ns), (4, 16, 16_000));
     assert_eq!(last.latency_buckets.iter().map(|[_, many]| many).sum::<u32>(), 16);
 }

@@ -5,69 +5,71 @@
 //! by a later time are therefore missing, or a lower bound of these. Excludes devices without requests (zram, device
 //! mapper), which count bios at submission.
 
-use assay_core::presence::Presence;
 use assay_machine::system::devices::{self, Counters};
-use assay_machine::system::{BlockClass, ClassTotals, DeviceTotals, System, sysfs};
+use assay_machine::system::{BlockClass, DeviceTotals, System, sysfs};
 
 use super::super::sampler::Disk;
 
 /// Counters of the devices before the recording, in their order; `None` for devices without requests.
-pub struct Before(Vec<Option<(String, Counters)>>);
+pub struct CountersBefore(Vec<Option<(String, Counters)>>);
 
-impl Before {
+impl CountersBefore {
     pub fn read(system: &dyn System, disks: &[Disk]) -> Self {
-        let counted = |disk: &Disk| {
-            let makes_requests = system.status(&sysfs::block(&disk.name).join("mq")).is_ok();
+        let counters_of = |disk: &Disk| {
+            // Only devices with requests have hardware queues.
+            system.status(&sysfs::block(&disk.name).join("mq")).ok()?;
             let counters = devices::counters(system, &disk.name);
-            counters.value().filter(|_| makes_requests).map(|known| (disk.name.clone(), *known))
+            Some((disk.name.clone(), *counters.value()?))
         };
-        Self(disks.iter().map(counted).collect())
+        Self(disks.iter().map(counters_of).collect())
     }
 
-    /// Returns the increase since then; `None` for devices that are gone.
-    pub fn gained(&self, system: &dyn System) -> Gained {
-        let increase = |known: &Option<(String, Counters)>| {
-            let (name, before) = known.as_ref()?;
-            match devices::counters(system, name) {
-                Presence::Present(now) => Some(now.sub(before)),
-                Presence::Absent(_) => None,
-            }
+    /// Returns the increase since then.
+    pub fn increase(&self, system: &dyn System) -> Increase {
+        let increase_of = |before: &Option<(String, Counters)>| {
+            let (name, before) = before.as_ref()?;
+            Some(devices::counters(system, name).value()?.sub(before))
         };
-        Gained(self.0.iter().map(increase).collect())
+        Increase(self.0.iter().map(increase_of).collect())
     }
 }
 
-pub struct Gained(Vec<Option<Counters>>);
+/// Increase of the counters of each device; `None` for devices without requests or that are gone.
+pub struct Increase(Vec<Option<Counters>>);
 
-impl Gained {
+impl Increase {
     /// Returns the number of missing requests: from the missing bytes and the mean size of recorded requests of the
     /// same kind, at least one if bytes are missing.
     pub fn missing_requests(&self, recorded: &[DeviceTotals]) -> u64 {
-        let pairs = self.0.iter().zip(recorded);
-        pairs.filter_map(|(gained, recorded)| Some(of_device(gained.as_ref()?, recorded))).sum()
+        let devices = self.0.iter().zip(recorded);
+        devices
+            .filter_map(|(counted, recorded)| Some(missing_of(counted.as_ref()?, recorded)))
+            .sum()
     }
 }
 
-/// The kernel counts write-zeroes requests as writes.
-fn of_device(gained: &Counters, recorded: &DeviceTotals) -> u64 {
+fn missing_of(counted: &Counters, recorded: &DeviceTotals) -> u64 {
     use BlockClass::{Discard, Fua, Read, Write, WriteZeroes};
-    let groups: [(u64, &[BlockClass]); 3] = [
-        (gained.read_bytes, &[Read]),
-        (gained.written_bytes, &[Write, Fua, WriteZeroes]),
-        (gained.discarded_bytes, &[Discard]),
-    ];
-    groups.into_iter().map(|(bytes, classes)| of_group(bytes, classes, recorded)).sum()
+    missing_of_classes(counted.read_bytes, &[Read], recorded)
+        // The kernel counts write-zeroes requests as writes.
+        + missing_of_classes(counted.written_bytes, &[Write, Fua, WriteZeroes], recorded)
+        + missing_of_classes(counted.discarded_bytes, &[Discard], recorded)
 }
 
-fn of_group(gained_bytes: u64, classes: &[BlockClass], recorded: &DeviceTotals) -> u64 {
-    let of_classes = || {
-        let pairs = BlockClass::ALL.iter().zip(recorded);
-        pairs.filter(|(class, _)| classes.contains(class)).map(|(_, totals)| totals)
-    };
-    let sum = |number: fn(&ClassTotals) -> u64| of_classes().map(number).sum::<u64>();
-    let missing = gained_bytes.saturating_sub(sum(|totals| totals.bytes));
-    let mean_bytes = sum(|totals| totals.bytes).checked_div(sum(|totals| totals.requests));
-    missing.div_ceil(mean_bytes.filter(|bytes| *bytes > 0).unwrap_or(missing.max(1)))
+fn missing_of_classes(counted_bytes: u64, classes: &[BlockClass], recorded: &DeviceTotals) -> u64 {
+    let (mut recorded_bytes, mut recorded_requests) = (0, 0);
+    for (class, totals) in BlockClass::ALL.iter().zip(recorded) {
+        if classes.contains(class) {
+            recorded_bytes += totals.bytes;
+            recorded_requests += totals.requests;
+        }
+    }
+    let missing_bytes = counted_bytes.saturating_sub(recorded_bytes);
+    match recorded_bytes.checked_div(recorded_requests) {
+        Some(mean_bytes) if mean_bytes > 0 => missing_bytes.div_ceil(mean_bytes),
+        // Without a mean, missing bytes count as one request.
+        _ => missing_bytes.min(1),
+    }
 }
 
 #[cfg(test)]
@@ -83,10 +85,10 @@ mod tests {
         all
     }
 
-    fn gained(read_bytes: u64, written_bytes: u64, discarded_bytes: u64) -> Gained {
+    fn gained(read_bytes: u64, written_bytes: u64, discarded_bytes: u64) -> Increase {
         let counters =
             Counters { read_bytes, written_bytes, discarded_bytes, ..Counters::default() };
-        Gained(vec![Some(counters)])
+        Increase(vec![Some(counters)])
     }
 
     #[test]
@@ -116,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_device_without_requests_or_that_is_gone_says_nothing() {
-        assert_eq!(Gained(vec![None]).missing_requests(&[told(&[])]), 0);
+        assert_eq!(Increase(vec![None]).missing_requests(&[told(&[])]), 0);
         assert_eq!(gained(4096, 0, 0).missing_requests(&[]), 0);
     }
 }

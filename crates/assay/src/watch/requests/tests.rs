@@ -74,8 +74,8 @@ fn every_request_is_kept_and_what_they_come_to_is_shown() {
     let mut sampler = Sampler::new(&fake, disks, tracing);
     let mut state = State::begin(&mut sampler);
     ten_seconds(&fake);
-    state.look(&mut sampler);
-    recording.take(&mut sampler);
+    state.update(&mut sampler);
+    recording.write_completed(&mut sampler);
     let (recorded, cut) = recording.finish(&mut sampler);
     assert_eq!((recorded.requests, recorded.dropped, cut), (100, 7, None));
     assert_eq!(recorded.devices["loop3"].classes["write"].requests, 25);
@@ -101,7 +101,7 @@ fn cut_recording_is_listed_and_shown_as_cut() {
     let many: Vec<BlockRequest> = (1..300_000).map(request).collect();
     let mut sampler = Sampler::new(&fake, disks.clone(), told(vec![many], 0));
     let mut recording = Recording::begin(&fake, &wish(), &disks).unwrap();
-    recording.take(&mut sampler);
+    recording.write_completed(&mut sampler);
     drop(recording);
     let listed = bundle::listed(&fake, &place()).unwrap();
     assert_eq!((listed.title.as_str(), listed.trials, listed.planned), ("busy", 0, 1));
@@ -125,7 +125,7 @@ fn without_a_recording_nothing_is_told_of_one() {
     );
     let mut state = State::begin(&mut sampler);
     ten_seconds(&fake);
-    state.look(&mut sampler);
+    state.update(&mut sampler);
     record::write(&fake, &wish(), &state, &Rows::default(), None).unwrap();
     let text = serde_json::to_string(&store::findings_at(&fake, &place()).unwrap()).unwrap();
     assert!(!text.contains("Recorded ") && TraceReader::open(&fake, &place()).is_err());
@@ -133,7 +133,7 @@ fn without_a_recording_nothing_is_told_of_one() {
     let disks = disks::choose(&fake, Some("loop3")).unwrap();
     let two = RecordWish { directory: PathBuf::from("/results/two"), ..wish() };
     let mut recording = Recording::begin(&fake, &two, &disks).unwrap();
-    recording.take(&mut sampler);
+    recording.write_completed(&mut sampler);
     let (recorded, cut) = recording.finish(&mut sampler);
     assert_eq!(recorded.requests, 0);
     assert!(cut.unwrap().starts_with("cannot read further requests"));
@@ -148,7 +148,7 @@ fn what_cannot_be_written_is_counted_and_said() {
     let mut sampler = Sampler::new(&fake, disks.clone(), told(vec![many], 0));
     let mut recording = Recording::begin(&fake, &wish(), &disks).unwrap();
     fake.remove_directory(&place()).unwrap();
-    recording.take(&mut sampler);
+    recording.write_completed(&mut sampler);
     let (recorded, cut) = recording.finish(&mut sampler);
     let why = cut.unwrap();
     assert!(why.contains("cannot write the request"), "{why}");
@@ -161,14 +161,14 @@ fn a_machine_that_tells_no_requests_refuses_and_leaves_nothing() {
     let fake = machine();
     let disks = disks::choose(&fake, Some("loop3")).unwrap();
     fake.traces(TraceMeans::BpfRequests, Err("this kernel has no BTF".to_owned()));
-    let refusal = Tracing::record(&fake, &disks).map(|_| ()).unwrap_err();
+    let refusal = Tracing::begin_recording(&fake, &disks).map(|_| ()).unwrap_err();
     assert!(refusal.message.contains("this kernel has no BTF"), "{}", refusal.message);
     // A counting tracer returns no requests.
     let counting = machine();
     counting.traces(TraceMeans::Bpf, Ok(vec![Ok(nothing())]));
-    assert!(Tracing::record(&counting, &disks).is_err());
+    assert!(Tracing::begin_recording(&counting, &disks).is_err());
     counting.traces(TraceMeans::BpfRequests, Ok(vec![Ok(nothing())]));
-    assert!(Tracing::record(&counting, &disks).is_ok());
+    assert!(Tracing::begin_recording(&counting, &disks).is_ok());
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn that_the_kernel_lost_events_is_said() {
     let tracing = Tracing::On { tracer: Box::new(lost), means: Means::Bpf, instead: None };
     let mut recording = Recording::begin(&fake, &wish(), &disks).unwrap();
     let mut sampler = Sampler::new(&fake, disks, tracing);
-    recording.take(&mut sampler);
+    recording.write_completed(&mut sampler);
     let (recorded, cut) = recording.finish(&mut sampler);
     assert_eq!(recorded.requests, 1);
     assert!(cut.unwrap().contains("the kernel lost 3 events"));

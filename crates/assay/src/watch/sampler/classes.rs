@@ -25,29 +25,29 @@ pub enum Tracing {
 impl Tracing {
     /// Starts tracing: with a BPF program, or else with the kernel's trace events.
     pub fn begin(system: &dyn System, disks: &[Disk]) -> Self {
-        let unseen: Vec<&str> = disks.iter().filter_map(|disk| disk.unseen.as_deref()).collect();
-        if !disks.is_empty() && unseen.len() == disks.len() {
-            return Self::Off(unseen.join("; "));
+        let untraced: Vec<&str> =
+            disks.iter().filter_map(|disk| disk.untraced.as_deref()).collect();
+        if !disks.is_empty() && untraced.len() == disks.len() {
+            return Self::Off(untraced.join("; "));
         }
         let numbers: Vec<DeviceNumber> = disks.iter().map(|disk| disk.number).collect();
-        let mut reasons = Vec::new();
-        for (wanted, means) in
-            [(TraceMeans::Bpf, Means::Bpf), (TraceMeans::Tracefs, Means::Tracefs)]
-        {
+        let best_first = [(TraceMeans::Bpf, Means::Bpf), (TraceMeans::Tracefs, Means::Tracefs)];
+        let mut failures = Vec::new();
+        for (wanted, means) in best_first {
             match system.trace_block(&numbers, wanted) {
                 Ok(tracer) => {
-                    let instead = block_latency::second_best(&reasons);
+                    let instead = block_latency::second_best(&failures);
                     return Self::On { tracer, means, instead };
                 }
-                Err(error) => reasons.push(format!("{}: {}", name(means), reason(&error))),
+                Err(error) => failures.push(format!("{}: {}", name(means), reason(&error))),
             }
         }
-        Self::Off(reasons.join("; "))
+        Self::Off(failures.join("; "))
     }
 
-    /// Starts tracing with the method that returns each request.
-    pub fn record(system: &dyn System, disks: &[Disk]) -> Outcome<Self> {
-        if let Some(reason) = disks.iter().find_map(|disk| disk.unseen.as_deref()) {
+    /// Starts tracing with the method that returns each request, for `--record-trace`.
+    pub fn begin_recording(system: &dyn System, disks: &[Disk]) -> Outcome<Self> {
+        if let Some(reason) = disks.iter().find_map(|disk| disk.untraced.as_deref()) {
             return Err(refused!("--record-trace: {reason}"));
         }
         let numbers: Vec<DeviceNumber> = disks.iter().map(|disk| disk.number).collect();
@@ -63,7 +63,7 @@ impl Tracing {
     /// Calls a function with each request completed since the last call.
     ///
     /// # Errors
-    /// Fails if [`Tracing::record`] did not start it, or if tracing ended.
+    /// Fails if [`Tracing::begin_recording`] did not start it, or if tracing ended.
     pub fn requests(&mut self, each: &mut dyn FnMut(BlockRequest)) -> io::Result<()> {
         match self {
             Self::On { tracer, .. } => tracer.requests(each),

@@ -20,20 +20,20 @@ pub struct Disk {
     /// Shown even if idle.
     pub named: bool,
     /// Why its requests cannot be traced, if known.
-    pub unseen: Option<String>,
+    pub untraced: Option<String>,
 }
 
 /// Returns the named disks, each once, in order; without names, all disks.
 ///
 /// # Errors
 /// Fails like [`choose`].
-pub fn named(system: &dyn System, wanted: &[String]) -> Outcome<Vec<Disk>> {
+pub fn choose_each(system: &dyn System, wanted: &[String]) -> Outcome<Vec<Disk>> {
     if wanted.is_empty() {
         return all_disks(system);
     }
     let mut disks = Vec::<Disk>::new();
-    for word in wanted {
-        for disk in choose(system, Some(word))? {
+    for name in wanted {
+        for disk in choose(system, Some(name))? {
             if !disks.iter().any(|other| other.name == disk.name) {
                 disks.push(disk);
             }
@@ -48,16 +48,17 @@ pub fn named(system: &dyn System, wanted: &[String]) -> Outcome<Vec<Disk>> {
 /// Fails if the name is unknown or there is no block device below it.
 pub fn choose(system: &dyn System, wanted: Option<&str>) -> Outcome<Vec<Disk>> {
     let Some(wanted) = wanted else { return all_disks(system) };
-    let is_plain = !wanted.is_empty() && !wanted.contains('/') && !wanted.starts_with('.');
-    let names = if is_plain && system.status(&sysfs::block(wanted)).is_ok() {
+    let is_path = wanted.is_empty() || wanted.contains('/') || wanted.starts_with('.');
+    let names = if !is_path && system.status(&sysfs::block(wanted)).is_ok() {
         vec![wanted.to_owned()]
     } else {
         devices_below(system, wanted)?
     };
-    let whole: BTreeSet<String> = names.iter().map(|name| members::disk_of(system, name)).collect();
-    let disks: Vec<Disk> = whole.iter().filter_map(|name| disk(system, name, true)).collect();
+    let whole_disks: BTreeSet<String> =
+        names.iter().map(|name| members::disk_of(system, name)).collect();
+    let disks: Vec<Disk> = whole_disks.iter().filter_map(|name| disk(system, name, true)).collect();
     if disks.is_empty() {
-        let names = whole.into_iter().collect::<Vec<_>>().join(" ");
+        let names = whole_disks.into_iter().collect::<Vec<_>>().join(" ");
         return Err(refused!(
             "{names}: the device has no number (for example a multipath path); use the name of the drive (see ls /dev)"
         ));
@@ -68,12 +69,13 @@ pub fn choose(system: &dyn System, wanted: Option<&str>) -> Outcome<Vec<Disk>> {
 fn all_disks(system: &dyn System) -> Outcome<Vec<Disk>> {
     let mut drives = devices::drives(system);
     if drives.len() > MOST_TRACED {
-        drives.retain(|drive| !comes_and_goes(&drive.name) || was_used(system, &drive.name));
+        drives.retain(|drive| !is_often_unused(&drive.name) || was_used(system, &drive.name));
     }
-    let disks: Vec<Disk> = drives
-        .iter()
-        .filter_map(|drive| disk(system, &drive.name, !comes_and_goes(&drive.name)))
-        .collect();
+    let mut disks = Vec::new();
+    for drive in &drives {
+        // Often unused ones are shown only when active.
+        disks.extend(disk(system, &drive.name, !is_often_unused(&drive.name)));
+    }
     if disks.is_empty() {
         return Err(refused!("nothing to watch: sysfs shows no block device"));
     }
@@ -81,11 +83,11 @@ fn all_disks(system: &dyn System) -> Outcome<Vec<Disk>> {
 }
 
 /// Returns whether most machines have many unused devices of this type.
-fn comes_and_goes(name: &str) -> bool {
+fn is_often_unused(name: &str) -> bool {
     ["loop", "zram", "ram", "nbd", "fd", "sr"].iter().any(|start| name.starts_with(start))
 }
 
-/// Returns whether a device has completed any request.
+/// Returns whether a device has completed any request, or its counters are unavailable.
 fn was_used(system: &dyn System, name: &str) -> bool {
     devices::counters(system, name).value().is_none_or(|counters| *counters != Counters::default())
 }
@@ -104,31 +106,37 @@ fn devices_below(system: &dyn System, wanted: &str) -> Outcome<Vec<String>> {
     Err(refused!("cannot watch {wanted}: {why}; see `assay list drives`"))
 }
 
+/// Returns a disk by its kernel name; `None` if it has no device number.
 fn disk(system: &dyn System, name: &str, named: bool) -> Option<Disk> {
-    let number = devices::number_of(system, name)?;
-    let (words, unseen) = (words(system, name), block_latency::why_unseen(system, name));
-    Some(Disk { name: name.to_owned(), number, words, named, unseen })
+    Some(Disk {
+        name: name.to_owned(),
+        number: devices::number_of(system, name)?,
+        words: describe(system, name),
+        named,
+        untraced: block_latency::why_unseen(system, name),
+    })
 }
 
-fn words(system: &dyn System, name: &str) -> String {
+/// Returns model or type, size, and what the disk is on: `loop, 512 MiB, on vda`.
+fn describe(system: &dyn System, name: &str) -> String {
     let drive = devices::drive(system, name);
     let (layer, below) = devices::layer(system, name);
     let kind = drive.model.value().cloned().unwrap_or(layer.kind);
     let base = match below {
         Below::Devices(names) if names.is_empty() => String::new(),
         Below::Devices(names) => format!(", on {}", names.join(" ")),
-        Below::File(file) => file_words(system, &file),
+        Below::File(file) => describe_file(system, &file),
     };
     show::clean(&format!("{kind}, {}{base}", show::bytes(drive.size_bytes)))
 }
 
-fn file_words(system: &dyn System, file: &Path) -> String {
+/// Returns where the file of a loop device is; empty if unknown.
+fn describe_file(system: &dyn System, file: &Path) -> String {
     let site = file.to_str().and_then(|file| resolve(system, file).ok());
-    let name = site.as_ref().and_then(|site| site.counted.first().cloned());
-    let in_memory = site.is_some_and(|site| site.backing == Backing::Memory);
-    match name {
+    let Some(site) = site else { return String::new() };
+    match site.counted.first() {
         Some(name) => format!(", file on {name}"),
-        None if in_memory => ", file in memory".to_owned(),
+        None if site.backing == Backing::Memory => ", file in memory".to_owned(),
         None => String::new(),
     }
 }

@@ -4,11 +4,10 @@ use serde::Serialize;
 
 use assay_core::presence::Presence;
 use assay_core::quantity::units::show;
-use assay_machine::probes::load;
 use assay_machine::probes::memory::{Levels, MachineMemory};
 use assay_machine::probes::pressure::{Resources, WaitTime};
-use assay_machine::probes::temperature;
 use assay_machine::probes::ticks::Ticks;
+use assay_machine::probes::{load, temperature};
 use assay_machine::system::System;
 
 /// Shares of a CPU's time, 0 to 1.
@@ -28,14 +27,14 @@ impl CpuShares {
     /// Returns the shares of the time between two readings.
     fn between(before: &Ticks, after: &Ticks) -> Self {
         let increase = |pick: fn(&Ticks) -> u64| pick(after).saturating_sub(pick(before)) as f64;
-        let load = Self {
+        let ticks = Self {
             user: increase(|ticks| ticks.user + ticks.nice),
             system: increase(|ticks| ticks.system + ticks.irq + ticks.softirq),
             iowait: increase(|ticks| ticks.iowait),
             steal: increase(|ticks| ticks.steal),
         };
-        let used = load.user + load.system + load.iowait + load.steal;
-        load.divided_by((used + increase(|ticks| ticks.idle)).max(1.0))
+        let used = ticks.user + ticks.system + ticks.iowait + ticks.steal;
+        ticks.divided_by((used + increase(|ticks| ticks.idle)).max(1.0))
     }
 
     pub fn busy(&self) -> f64 {
@@ -90,28 +89,27 @@ pub struct PressureShares {
 
 /// Returns the pressure between two readings of the probe `pressure`, only if all values are known.
 pub fn pressure(before: &Resources, after: &Resources, span_ns: u64) -> Presence<PressureShares> {
-    let missing = after.values().chain(before.values()).find_map(Presence::reason);
-    if let Some(reason) = missing {
+    if let Some(reason) = after.values().chain(before.values()).find_map(Presence::reason) {
         let advice = "some kernels require the boot option psi=1";
         return Presence::absent(format!("/proc/pressure: {reason}; {advice}"));
     }
-    let waited = |name: &str| {
-        let (early, late) = (before.get(name)?.value()?, after.get(name)?.value()?);
-        Some(late.since(early))
+    let shares = pressure_shares(before, after, span_ns);
+    Presence::from_option(shares, "/proc/pressure has an unknown form")
+}
+
+fn pressure_shares(before: &Resources, after: &Resources, span_ns: u64) -> Option<PressureShares> {
+    let waited = |name: &str| -> Option<WaitTime> {
+        Some(after.get(name)?.value()?.since(before.get(name)?.value()?))
     };
     let share = |ns: u64| (ns as f64 / (span_ns as f64).max(1.0)).min(1.0);
-    let full = |waited: WaitTime| waited.full_ns.map(share);
-    let shares = || {
-        let (cpu, io, memory) = (waited("cpu")?, waited("io")?, waited("memory")?);
-        Some(PressureShares {
-            cpu: share(cpu.some_ns),
-            io: share(io.some_ns),
-            io_full: full(io)?,
-            memory: share(memory.some_ns),
-            memory_full: full(memory)?,
-        })
-    };
-    Presence::from_option(shares(), "/proc/pressure has an unknown form")
+    let (cpu, io, memory) = (waited("cpu")?, waited("io")?, waited("memory")?);
+    Some(PressureShares {
+        cpu: share(cpu.some_ns),
+        io: share(io.some_ns),
+        io_full: share(io.full_ns?),
+        memory: share(memory.some_ns),
+        memory_full: share(memory.full_ns?),
+    })
 }
 
 /// One temperature.
@@ -124,27 +122,26 @@ pub struct SensorValue {
     pub celsius: f64,
 }
 
-/// Returns the sensors of the probe `temperature`; those of drives only if `ask_drives`.
+/// Returns the sensors of the probe `temperature`, or else the thermal zones; sensors of drives only if `ask_drives`.
 pub fn sensors(system: &dyn System, ask_drives: bool) -> Presence<Vec<SensorValue>> {
-    let value = |monitor: temperature::Monitor, name: String| SensorValue {
-        name: show::clean(&name),
-        celsius: monitor.now_mc as f64 / 1e3,
+    let mut values = Vec::new();
+    let mut add = |name: &str, now_mc: i64| {
+        values.push(SensorValue { name: show::clean(name), celsius: now_mc as f64 / 1e3 });
     };
-    let monitors = temperature::monitors(system, ask_drives).into_iter();
-    let mut values: Vec<SensorValue> = monitors
-        .map(|monitor| {
-            let name = format!("{} {}", monitor.kind.as_deref().unwrap_or("sensor"), monitor.label);
-            value(monitor, name)
-        })
-        .collect();
-    if values.is_empty() {
-        let zones = temperature::zones(system).into_iter();
-        values.extend(zones.map(|monitor| {
-            let name = monitor.kind.clone().unwrap_or_else(|| "zone".to_owned());
-            value(monitor, name)
-        }));
+    let monitors = temperature::monitors(system, ask_drives);
+    for monitor in &monitors {
+        let kind = monitor.kind.as_deref().unwrap_or("sensor");
+        add(&format!("{kind} {}", monitor.label), monitor.now_mc);
     }
-    Presence::from_option((!values.is_empty()).then_some(values), "no sensor reports a temperature")
+    if monitors.is_empty() {
+        for zone in temperature::zones(system) {
+            add(zone.kind.as_deref().unwrap_or("zone"), zone.now_mc);
+        }
+    }
+    if values.is_empty() {
+        return Presence::absent("no sensor reports a temperature");
+    }
+    Presence::Present(values)
 }
 
 /// Current memory, and swapping since an earlier reading.
@@ -176,20 +173,22 @@ impl MemoryState {
 /// Returns memory from two readings of the probe `memory`.
 pub fn memory(before: &MachineMemory, after: &MachineMemory) -> Presence<MemoryState> {
     let bytes = |pages: u64| pages.saturating_mul(after.page_bytes);
-    let swapped = before.counters.both(&after.counters, |before, after| {
+    let swapped_bytes = before.counters.both(&after.counters, |before, after| {
         [
             bytes(after.swapped_in.saturating_sub(before.swapped_in)),
             bytes(after.swapped_out.saturating_sub(before.swapped_out)),
         ]
     });
-    let read = after.levels.both(&swapped, memory_of_levels);
-    match read {
-        Presence::Present(read) => Presence::from_option(read, "/proc/meminfo has an unknown form"),
+    match after.levels.both(&swapped_bytes, memory_state) {
+        Presence::Present(state) => {
+            Presence::from_option(state, "/proc/meminfo has an unknown form")
+        }
         Presence::Absent(reason) => Presence::Absent(reason),
     }
 }
 
-fn memory_of_levels(levels: &Levels, swapped: &[u64; 2]) -> Option<MemoryState> {
+/// Returns memory from current levels, and bytes swapped in and out; `None` without the total or available memory.
+fn memory_state(levels: &Levels, swapped_bytes: &[u64; 2]) -> Option<MemoryState> {
     let (total, available) = levels.total_and_available?;
     Some(MemoryState {
         total_bytes: total,
@@ -198,8 +197,8 @@ fn memory_of_levels(levels: &Levels, swapped: &[u64; 2]) -> Option<MemoryState> 
         writeback_bytes: levels.writeback,
         swap_bytes: levels.swap,
         swap_used_bytes: levels.swap_used,
-        swapped_in_bytes: swapped[0],
-        swapped_out_bytes: swapped[1],
+        swapped_in_bytes: swapped_bytes[0],
+        swapped_out_bytes: swapped_bytes[1],
     })
 }
 

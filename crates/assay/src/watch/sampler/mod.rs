@@ -23,10 +23,10 @@ pub use users::{User, Users};
 
 pub struct Sampler<'a> {
     system: &'a dyn System,
-    disks: Vec<Disk>,
-    arrays: Vec<WatchedArray>,
+    pub disks: Vec<Disk>,
+    pub arrays: Vec<WatchedArray>,
     tracing: Tracing,
-    others: users::Watcher,
+    watcher: users::Watcher,
     ask_drives: bool,
 }
 
@@ -35,7 +35,7 @@ pub struct Reading {
     /// Time in nanoseconds of the monotonic clock.
     at_ns: u64,
     /// Time, RFC 3339.
-    at: String,
+    pub at: String,
     counters: Vec<Presence<Counters>>,
     classes: Presence<BlockTotals>,
     means: Option<Means>,
@@ -78,25 +78,17 @@ pub struct DiskSpan {
 
 impl<'a> Sampler<'a> {
     pub fn new(system: &'a dyn System, disks: Vec<Disk>, tracing: Tracing) -> Self {
-        let others = users::Watcher::new(system, &disks);
+        let watcher = users::Watcher::new(system, &disks);
         let arrays = members::arrays(system, &disks);
-        Self { system, disks, arrays, tracing, others, ask_drives: true }
+        Self { system, disks, arrays, tracing, watcher, ask_drives: true }
     }
 
-    /// Does the same during a study of this process, without reading drive temperatures, or open files, which could
-    /// block on a hanging mount.
-    pub fn beside(system: &'a dyn System, disks: Vec<Disk>, tracing: Tracing) -> Self {
-        let others = users::Watcher::new(system, &[]);
+    /// Creates a sampler for use during a study of this process: does not read drive temperatures, or open files, which
+    /// could block on a hanging mount.
+    pub fn during_study(system: &'a dyn System, disks: Vec<Disk>, tracing: Tracing) -> Self {
+        let watcher = users::Watcher::new(system, &[]);
         let arrays = members::arrays(system, &disks);
-        Self { system, disks, arrays, tracing, others, ask_drives: false }
-    }
-
-    pub fn disks(&self) -> &[Disk] {
-        &self.disks
-    }
-
-    pub fn arrays(&self) -> &[WatchedArray] {
-        &self.arrays
+        Self { system, disks, arrays, tracing, watcher, ask_drives: false }
     }
 
     pub fn read(&mut self) -> Reading {
@@ -112,11 +104,11 @@ impl<'a> Sampler<'a> {
             pressure: pressure::machine(system),
             sensors: machine::sensors(system, self.ask_drives),
             memory: memory::machine(system),
-            users: self.others.look(system),
+            users: self.watcher.active_programs(system),
         }
     }
 
-    /// Calls a function with each request completed since the last call, if recorded.
+    /// Calls a function with each request completed since the last call; fails like [`Tracing::requests`].
     pub fn requests(&mut self, each: &mut dyn FnMut(BlockRequest)) -> io::Result<()> {
         self.tracing.requests(each)
     }
@@ -127,67 +119,54 @@ impl<'a> Sampler<'a> {
     }
 
     pub fn between(&self, before: &Reading, after: &Reading) -> Span {
-        between(&self.disks, before, after)
-    }
-}
-
-impl Reading {
-    /// Returns when it was taken, RFC 3339.
-    pub fn at(&self) -> &str {
-        &self.at
-    }
-}
-
-fn between(disks: &[Disk], before: &Reading, after: &Reading) -> Span {
-    let span_ns = after.at_ns.saturating_sub(before.at_ns);
-    let unseen = before.classes.both(&after.classes, |before, after| {
-        after.unseen_beginnings.saturating_sub(before.unseen_beginnings)
-    });
-    Span {
-        span_ns,
-        disks: disks
-            .iter()
-            .enumerate()
-            .map(|(index, disk)| disk_span(index, disk, before, after))
-            .collect(),
-        means: after.means,
-        unseen_beginnings: unseen.value().copied().unwrap_or_default(),
-        notes: notes(before, after),
-        processors: machine::loads(&before.processors, &after.processors),
-        throttle_events: before
-            .throttle_events
-            .both(&after.throttle_events, |before, after| after.saturating_sub(*before)),
-        pressure: machine::pressure(&before.pressure, &after.pressure, span_ns),
-        sensors: after.sensors.clone(),
-        memory: machine::memory(&before.memory, &after.memory),
-        users: after.users.clone(),
+        let span_ns = after.at_ns.saturating_sub(before.at_ns);
+        let increase = |before: &u64, after: &u64| after.saturating_sub(*before);
+        let unseen_beginnings = before.classes.both(&after.classes, |before, after| {
+            increase(&before.unseen_beginnings, &after.unseen_beginnings)
+        });
+        let disks = self.disks.iter().enumerate();
+        Span {
+            span_ns,
+            disks: disks.map(|(index, disk)| disk_span(index, disk, before, after)).collect(),
+            means: after.means,
+            unseen_beginnings: unseen_beginnings.value().copied().unwrap_or_default(),
+            notes: notes(before, after),
+            processors: machine::loads(&before.processors, &after.processors),
+            throttle_events: before.throttle_events.both(&after.throttle_events, increase),
+            pressure: machine::pressure(&before.pressure, &after.pressure, span_ns),
+            sensors: after.sensors.clone(),
+            memory: machine::memory(&before.memory, &after.memory),
+            users: after.users.clone(),
+        }
     }
 }
 
 fn disk_span(index: usize, disk: &Disk, before: &Reading, after: &Reading) -> DiskSpan {
-    let gone = Presence::absent("the device is gone");
-    let at_both = (before.counters.get(index), after.counters.get(index));
-    let counters = match at_both {
+    let counters = match (before.counters.get(index), after.counters.get(index)) {
         (Some(before), Some(after)) => before.both(after, |before, after| after.sub(before)),
-        _ => gone,
+        _ => Presence::absent("the device is gone"),
     };
-    let classes = match &disk.unseen {
+    let classes = match &disk.untraced {
         Some(reason) => Presence::absent(reason.clone()),
         None => class_spans(index, before, after),
     };
     DiskSpan { name: disk.name.clone(), counters, classes }
 }
 
-fn missed_events(before: &Reading, after: &Reading) -> Result<Option<String>, String> {
+/// Returns a note on lost events if there are any; fails with the reason if too many for reliable counts were lost.
+fn check_lost_events(before: &Reading, after: &Reading) -> Result<Option<String>, String> {
     match (after.means, before.classes.value(), after.classes.value()) {
         (Some(means), Some(before), Some(after)) => block_latency::lost_note(means, before, after),
+        // Without tracing, no events are lost.
         _ => Ok(None),
     }
 }
 
 fn notes(before: &Reading, after: &Reading) -> Vec<String> {
-    let tracing_notes = after.classes.value().map_or_else(Vec::new, |totals| totals.notes.clone());
-    tracing_notes.into_iter().chain(missed_events(before, after).ok().flatten()).collect()
+    let mut notes = after.classes.value().map_or_else(Vec::new, |totals| totals.notes.clone());
+    // If too many were lost, the classes are absent with this reason.
+    notes.extend(check_lost_events(before, after).ok().flatten());
+    notes
 }
 
 /// Returns completed requests by class; absent if too many events were lost for reliable counts.
@@ -196,7 +175,7 @@ fn class_spans(
     before: &Reading,
     after: &Reading,
 ) -> Presence<BTreeMap<String, ClassSpan>> {
-    if let Err(reason) = missed_events(before, after) {
+    if let Err(reason) = check_lost_events(before, after) {
         return Presence::Absent(reason);
     }
     let devices = before.classes.both(&after.classes, |before, after| {
@@ -219,6 +198,7 @@ impl Span {
         count as f64 / self.seconds()
     }
 
+    /// Returns the mean number of requests in flight.
     pub fn queue(&self, counters: &Counters) -> f64 {
         counters.weighted_ms as f64 / 1e3 / self.seconds()
     }
@@ -229,23 +209,23 @@ impl Span {
         (counters.io_ticks_ms as f64 / 1e3 / self.seconds()).min(1.0)
     }
 
+    /// Returns the mean load of all CPUs; `None` if unknown.
     pub fn load(&self) -> Option<CpuShares> {
-        let all = self.processors.value()?;
-        let sum = all.iter().fold(CpuShares::default(), |sum, cpu| sum.plus(cpu));
-        (!all.is_empty()).then(|| sum.divided_by(all.len() as f64))
+        let cpus = self.processors.value().filter(|cpus| !cpus.is_empty())?;
+        let sum = cpus.iter().fold(CpuShares::default(), |sum, cpu| sum.plus(cpu));
+        Some(sum.divided_by(cpus.len() as f64))
     }
 }
 
 impl DiskSpan {
-    pub fn did_something(&self) -> bool {
-        let counted = self.counters.value().is_some_and(|counters| {
-            let ended = counters.reads_completed
-                + counters.writes_completed
-                + counters.discards_completed
-                + counters.flushes_completed;
-            ended > 0
+    pub fn was_active(&self) -> bool {
+        let by_counters = self.counters.value().is_some_and(|counters| {
+            counters.reads_completed > 0
+                || counters.writes_completed > 0
+                || counters.discards_completed > 0
+                || counters.flushes_completed > 0
         });
-        counted || self.classes.value().is_some_and(|classes| !classes.is_empty())
+        by_counters || self.classes.value().is_some_and(|classes| !classes.is_empty())
     }
 }
 

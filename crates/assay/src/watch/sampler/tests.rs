@@ -49,9 +49,9 @@ fn an_id_that_is_used_again_is_another_program() {
     let fake = machine();
     program(&fake, 77, "old", 9000, 9000);
     let mut watcher = users::Watcher::new(&fake, &[]);
-    assert!(watcher.look(&fake).busiest.is_empty());
+    assert!(watcher.active_programs(&fake).busiest.is_empty());
     program(&fake, 77, "new", 500, 0);
-    let found = watcher.look(&fake).busiest;
+    let found = watcher.active_programs(&fake).busiest;
     assert_eq!((found[0].name.as_str(), found[0].read_bytes), ("new", 500));
 }
 
@@ -155,7 +155,7 @@ fn a_device_that_goes_away_is_absent() {
     let mut sampler = Sampler::new(&fake, disks, Tracing::Off("no".to_owned()));
     let mut state = State::begin(&mut sampler);
     fake.remove("/sys/devices/virtual/block/loop3");
-    state.look(&mut sampler);
+    state.update(&mut sampler);
     assert!(state.disk(0).counters.reason().unwrap().contains("not found"));
     assert_eq!(state.shown(), [0]);
 }
@@ -173,7 +173,7 @@ fn disks_are_named_by_name_path_and_nothing() {
     assert!(failure.message.contains("does not exist"), "{failure}");
     let several = |words: &[&str]| {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        let found = disks::named(&fake, &words)?;
+        let found = disks::choose_each(&fake, &words)?;
         Ok::<_, assay_core::failure::Failure>(
             found.into_iter().map(|disk| disk.name).collect::<Vec<_>>(),
         )
@@ -202,7 +202,7 @@ fn beginning_anew_empties_what_grows() {
     let mut sampler = Sampler::new(&fake, disks, tracing(vec![Ok(nothing()), Ok(article())]));
     let mut state = State::begin(&mut sampler);
     crate::watch::testing::ten_seconds(&fake);
-    state.look(&mut sampler);
+    state.update(&mut sampler);
     assert!(!state.users().is_empty() && state.deepest[0] > 8.0);
     state.reset(&sampler);
     assert!(classes(&state).value().unwrap().is_empty() && state.users().is_empty());
@@ -220,23 +220,23 @@ fn names_from_elsewhere_do_not_move_the_cursor() {
     assert_eq!(state.last.sensors.value().unwrap()[0].name, "nvme Compo?site");
     program(&fake, 4123, "f\u{1b}[31m\nio", 0, 0);
     let mut watcher = users::Watcher::new(&fake, &[]);
-    watcher.look(&fake);
+    watcher.active_programs(&fake);
     program(&fake, 4123, "f\u{1b}[31m\nio", 0, 8192);
-    assert_eq!(watcher.look(&fake).busiest[0].name, "f?[31m?io");
+    assert_eq!(watcher.active_programs(&fake).busiest[0].name, "f?[31m?io");
 }
 
 #[test]
 fn beside_a_study_neither_drives_nor_open_files_are_asked() {
     let fake = machine();
     let disks = disks::choose(&fake, None).unwrap();
-    let mut sampler = Sampler::beside(&fake, disks, Tracing::Off("no".to_owned()));
+    let mut sampler = Sampler::during_study(&fake, disks, Tracing::Off("no".to_owned()));
     let mut state = State::begin(&mut sampler);
     crate::watch::testing::ten_seconds(&fake);
-    state.look(&mut sampler);
+    state.update(&mut sampler);
     assert!(state.last.sensors.reason().unwrap().contains("no sensor"));
     let users = &state.last.users.busiest;
     assert_eq!((users[0].name.as_str(), users[0].on.len()), ("fio", 0));
-    let own = crate::store::progress::StudyProgress::own("Depth");
+    let own = crate::store::progress::StudyProgress::of_this_process("Depth");
     let warnings = crate::watch::words::warnings(&state, Some(&own)).join(" ");
     assert!(warnings.contains("fio (PID 4123) writes 33.5 MiB/s somewhere during"), "{warnings}");
 }

@@ -9,8 +9,7 @@ use serde::Serialize;
 
 use super::Disk;
 use assay_core::quantity::units::show;
-use assay_machine::system::devices;
-use assay_machine::system::{DeviceNumber, System, sysfs};
+use assay_machine::system::{DeviceNumber, System, devices, sysfs};
 
 const MOST_NAMED: usize = 16;
 const OPEN_FILES: usize = 64;
@@ -44,6 +43,7 @@ impl User {
     }
 }
 
+/// IDs of process and thread.
 type Thread = (u32, u32);
 
 /// I/O of a thread or program, in bytes.
@@ -65,11 +65,11 @@ impl Moved {
 }
 
 pub(super) struct Watcher {
+    /// I/O of each thread at the last call.
     before: Option<BTreeMap<Thread, Moved>>,
     /// Watched disk by the number of each device on it; empty if open files are not read.
     disks: BTreeMap<DeviceNumber, String>,
-    /// Whether every drive of the machine is watched.
-    all: bool,
+    watches_all_drives: bool,
 }
 
 impl Watcher {
@@ -78,36 +78,42 @@ impl Watcher {
         for disk in disks {
             for name in devices_on(system, &disk.name) {
                 if let Some(number) = devices::number_of(system, &name) {
-                    // A named disk retains its number.
                     by_number.entry(number).or_insert_with(|| disk.name.clone());
                 }
             }
+            // A watched disk counts as itself, even if it is on another watched one.
             by_number.insert(disk.number, disk.name.clone());
         }
         let is_watched = |name: &String| disks.iter().any(|disk| disk.name == *name);
-        let all = devices::drives(system).iter().all(|drive| is_watched(&drive.name));
-        Self { before: None, disks: by_number, all }
+        let watches_all_drives =
+            devices::drives(system).iter().all(|drive| is_watched(&drive.name));
+        Self { before: None, disks: by_number, watches_all_drives }
     }
 
-    /// Returns the programs that did I/O since the last call.
-    pub fn look(&mut self, system: &dyn System) -> Users {
-        let (now, hidden) = thread_io(system);
-        // If root cannot read it, nobody can.
-        let hidden = if system.user().id == 0 { 0 } else { hidden };
+    /// Returns the programs that did I/O since the last call; none on the first call.
+    pub fn active_programs(&mut self, system: &dyn System) -> Users {
+        let (now, unreadable) = thread_io(system);
+        // What root cannot read is not hidden: nobody can read it.
+        let hidden = if system.user().id == 0 { 0 } else { unreadable };
         let Some(before) = self.before.replace(now.clone()) else {
             return Users { busiest: Vec::new(), hidden };
         };
         let mut sums: BTreeMap<u32, Moved> = BTreeMap::new();
-        for (thread, late) in now {
-            sums.entry(thread.0).or_default().add(moved_since(before.get(&thread), late));
+        for (thread, moved) in now {
+            let (process, _) = thread;
+            sums.entry(process).or_default().add(moved_since(before.get(&thread), moved));
         }
-        let mut moved: Vec<_> = sums.into_iter().filter(|(_, moved)| moved.sum() > 0).collect();
-        moved.sort_by_key(|(process, moved)| (std::cmp::Reverse(moved.sum()), *process));
-        moved.truncate(MOST_NAMED);
-        let user = |(process, moved)| self.describe(system, process, moved);
-        let mut busiest: Vec<User> = moved.into_iter().map(user).collect();
-        // Programs active only elsewhere do not load the shown disks.
-        busiest.retain(|user| self.all || self.disks.is_empty() || !user.on.is_empty());
+        let mut active: Vec<_> = sums.into_iter().filter(|(_, moved)| moved.sum() > 0).collect();
+        active.sort_by_key(|(process, moved)| (std::cmp::Reverse(moved.sum()), *process));
+        active.truncate(MOST_NAMED);
+        let mut busiest = Vec::new();
+        for (process, moved) in active {
+            let user = self.describe(system, process, moved);
+            // Programs active only elsewhere do not load the shown disks.
+            if self.watches_all_drives || self.disks.is_empty() || !user.on.is_empty() {
+                busiest.push(user);
+            }
+        }
         // Programs with open files on a watched disk come first.
         busiest.sort_by_key(|user| user.on.is_empty());
         Users { busiest, hidden }
@@ -118,35 +124,34 @@ impl Watcher {
         let name = sysfs::text(system, &folder.join("comm"));
         User {
             pid: process,
-            // It may have ended since.
             name: name.value().map_or_else(|| "(ended)".to_owned(), |name| show::clean(name)),
             read_bytes: moved.read_bytes,
             written_bytes: moved.written_bytes,
-            on: self.open_on(system, &folder),
+            on: self.disks_with_open_files(system, &folder),
         }
     }
 
     /// Returns the watched disks on which a program has open files.
-    fn open_on(&self, system: &dyn System, folder: &Path) -> Vec<String> {
+    fn disks_with_open_files(&self, system: &dyn System, folder: &Path) -> Vec<String> {
         if self.disks.is_empty() {
             return Vec::new();
         }
-        let files = sysfs::names(system, &folder.join("fd"));
-        let on = |file: &String| -> Option<&String> {
-            let status = system.status(&folder.join("fd").join(file)).ok()?;
-            self.disks.get(&status.own_device.unwrap_or(status.device))
-        };
-        let on: BTreeSet<&String> = files.iter().take(OPEN_FILES).filter_map(on).collect();
-        on.into_iter().cloned().collect()
+        let mut disks = BTreeSet::new();
+        for file in sysfs::names(system, &folder.join("fd")).iter().take(OPEN_FILES) {
+            let Ok(status) = system.status(&folder.join("fd").join(file)) else { continue };
+            // A device file counts as the device, and another file as the device of its filesystem.
+            disks.extend(self.disks.get(&status.own_device.unwrap_or(status.device)));
+        }
+        disks.into_iter().cloned().collect()
     }
 }
 
-/// A decreased number belongs to another program with a reused ID.
 fn moved_since(before: Option<&Moved>, now: Moved) -> Moved {
     let before = before.copied().unwrap_or_default();
     Moved {
+        // A decreased number belongs to another thread with a reused ID.
         read_bytes: now.read_bytes.checked_sub(before.read_bytes).unwrap_or(now.read_bytes),
-        // Canceled writes are subtracted later.
+        // Written bytes may also decrease because canceled writes are subtracted later.
         written_bytes: now.written_bytes.saturating_sub(before.written_bytes),
     }
 }
@@ -164,9 +169,9 @@ fn devices_on(system: &dyn System, disk: &str) -> BTreeSet<String> {
     devices
 }
 
-/// Returns the I/O of each thread, and the number of programs that do not report it.
+/// Returns the I/O of each thread, and the number of programs that this user may not read.
 fn thread_io(system: &dyn System) -> (BTreeMap<Thread, Moved>, usize) {
-    let (mut threads, mut hidden) = (BTreeMap::new(), 0);
+    let (mut threads, mut unreadable) = (BTreeMap::new(), 0);
     let names = sysfs::names(system, Path::new("/proc"));
     for process in names.iter().filter_map(|name| name.parse::<u32>().ok()) {
         let folder: PathBuf = ["/proc", &process.to_string(), "task"].iter().collect();
@@ -175,7 +180,7 @@ fn thread_io(system: &dyn System) -> (BTreeMap<Thread, Moved>, usize) {
             match system.read_text(&folder.join(thread.to_string()).join("io")) {
                 Ok(text) => threads.extend(parse(&text).map(|moved| ((process, thread), moved))),
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                    hidden += 1;
+                    unreadable += 1;
                     break;
                 }
                 // The thread ended meanwhile.
@@ -183,7 +188,7 @@ fn thread_io(system: &dyn System) -> (BTreeMap<Thread, Moved>, usize) {
             }
         }
     }
-    (threads, hidden)
+    (threads, unreadable)
 }
 
 /// Parses the accounting; subtracts canceled writes.

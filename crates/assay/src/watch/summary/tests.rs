@@ -36,7 +36,7 @@ fn note_on_programs_appears_only_with_programs() {
     let mut sampler = Sampler::new(&fake, disks, tracing(vec![Ok(nothing())]));
     let mut state = State::begin(&mut sampler);
     fake.sleep(Duration::from_secs(10));
-    state.look(&mut sampler);
+    state.update(&mut sampler);
     let text = render(&state);
     assert!(!text.contains(SAID) && !text.contains("files open on"), "{text}");
 }

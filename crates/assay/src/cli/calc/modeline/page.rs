@@ -62,20 +62,22 @@ fn timing_row(tried: &TimingRow, best: Option<&str>) -> Row {
     let Figures { h_khz, v_hz, total_pixels: h, total_lines: v, .. } = &found.figures;
     let exceeded = found.limits.iter().filter(|limit| !limit.fits).map(CheckedLimit::verdict);
     let exceeded: Vec<String> = exceeded.collect();
-    let cells = vec![
+    let verdict = if found.limits.is_empty() {
+        "-".to_owned()
+    } else if exceeded.is_empty() {
+        "fits".to_owned()
+    } else {
+        exceeded.join(", ")
+    };
+    let row = Row::new([
         tried.timing.to_owned(),
         rate(found.nominal_hz),
         format!("{v_hz:.3}"),
         format!("{h_khz:.3}"),
         found.mode.clock_text(),
         format!("{h} x {v}"),
-        match () {
-            () if found.limits.is_empty() => "-".to_owned(),
-            () if exceeded.is_empty() => "fits".to_owned(),
-            () => exceeded.join(", "),
-        },
-    ];
-    let row = Row::new(cells);
+        verdict,
+    ]);
     if best == Some(tried.timing) { row.toned(Tone::Good) } else { row }
 }
 
@@ -196,27 +198,21 @@ fn scan_words(check: &ModeCheck) -> &'static str {
 fn verdict(check: &ModeCheck) -> String {
     let Figures { h_khz, v_hz, .. } = &check.figures;
     let figures = format!("{h_khz:.3} kHz, {v_hz:.3} Hz");
-    let broken: Vec<String> = check
-        .limits
-        .iter()
-        .filter(|judged| !judged.fits)
-        .map(|judged| format!("{} by {}", judged.limit, judged.verdict()))
-        .collect();
-    match () {
-        () if check.limits.is_empty() => format!("{figures}. No limits given."),
-        () if broken.is_empty() => format!("{figures}. The mode is within the limits."),
-        () => format!("{figures}. The mode exceeds the limits: {}.", broken.join(", ")),
+    if check.limits.is_empty() {
+        return format!("{figures}. No limits given.");
     }
+    let exceeded = check.limits.iter().filter(|limit| !limit.fits);
+    let exceeded: Vec<String> =
+        exceeded.map(|limit| format!("{} by {}", limit.limit, limit.verdict())).collect();
+    if exceeded.is_empty() {
+        return format!("{figures}. The mode is within the limits.");
+    }
+    format!("{figures}. The mode exceeds the limits: {}.", exceeded.join(", "))
 }
 
 fn limit_row(judged: &CheckedLimit) -> Row {
-    let cells = vec![
-        format!("--{}", judged.limit),
-        judged.allowed(),
-        format!("{} {}", decimal(judged.has, 3), judged.unit),
-        judged.verdict(),
-    ];
-    let row = Row::new(cells);
+    let has = format!("{} {}", decimal(judged.has, 3), judged.unit);
+    let row = Row::new([format!("--{}", judged.limit), judged.allowed(), has, judged.verdict()]);
     if judged.fits { row } else { row.toned(Tone::Bad) }
 }
 

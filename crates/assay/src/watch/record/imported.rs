@@ -7,17 +7,16 @@ use assay_machine::probes::block_latency::{self, counts::BlockLatency};
 use assay_machine::system::System;
 use assay_machine::system::machine::Machine;
 use assay_study::plan::recorded;
-use assay_study::results::bundle::{Bundle, Histograms};
-use assay_study::results::log::{ENDED, LogEntry};
+use assay_study::results::bundle::Bundle;
 use assay_study::results::record::Evidence;
 
-use super::{RecordWish, environment, plan, record, study};
+use super::{RecordWish, append_only_trial, environment, plan, study, trial};
 
 /// Why machine data is absent.
 const ELSEWHERE: &str = "the requests were imported from a text file; no other data is available";
 
 /// Writes the bundle for imported requests, with the assumptions made.
-pub fn write_brought(
+pub fn write_imported(
     system: &dyn System,
     wish: &RecordWish,
     started: &str,
@@ -33,18 +32,16 @@ pub fn write_brought(
         Presence::Absent(_) => &[],
     };
     let study = study(&wish.title, probes)?;
-    let mut own = plan(&target, span_ns, probes);
-    for survey in &mut own.surveys {
+    let mut plan = plan(&target, span_ns, probes);
+    for survey in &mut plan.surveys {
         survey.notes = notes.to_vec();
     }
-    own.sha256 = plan::hash(&own);
+    plan.sha256 = plan::hash(&plan);
     let site = recorded::elsewhere(&target, ELSEWHERE);
     let environment = environment(started, Machine::elsewhere(ELSEWHERE), site);
     let evidence = Evidence { block_latency: latencies, ..Evidence::absent(ELSEWHERE) };
-    let mut record = record(started, span_ns, Some(requests), evidence);
-    let refused = |error| wish.unwritten(&error);
-    let bundle =
-        Bundle::create(system, &wish.directory, &study, &own, &environment).map_err(refused)?;
-    bundle.append(&mut record, &Histograms::new(), &[]).map_err(refused)?;
-    bundle.log(&LogEntry::new(system, ENDED, "")).map_err(refused)
+    let mut trial = trial(started, span_ns, Some(requests), evidence);
+    let bundle = Bundle::create(system, &wish.directory, &study, &plan, &environment)
+        .map_err(|error| wish.write_failure(&error))?;
+    append_only_trial(system, wish, &bundle, &mut trial, &[])
 }
