@@ -1,5 +1,4 @@
-//! Latencies of trials as non-empty histogram buckets: a whole histogram needs a third of a
-//! megabyte.
+//! Latencies of trials as non-empty histogram buckets: a whole histogram needs a third of a megabyte.
 
 use std::cmp::Ordering;
 
