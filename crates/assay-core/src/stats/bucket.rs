@@ -149,7 +149,7 @@ fn find_drop(seconds: &[f64]) -> Option<LoadChange> {
     let burst_mean = mean(0, first_change);
     let ends = changes.iter().skip(1).copied().chain([seconds.len()]);
     let mut later_means = changes.iter().zip(ends).map(|(from, to)| mean(*from, to));
-    if later_means.any(|later| later * STEP >= burst_mean) {
+    if !later_means.all(|later| later * STEP < burst_mean) {
         return None;
     }
     // The second in which the rate drops belongs to neither rate.
