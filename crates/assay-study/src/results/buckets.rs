@@ -32,8 +32,9 @@ impl BucketLayout {
         if low == 0 || low > u64::MAX / 2 || high < 2 * low || digits > MOST_DIGITS {
             return None;
         }
-        let single = 2 * 10_u32.pow(u32::from(digits));
-        let (unit, half) = (low.ilog2(), single.next_power_of_two().ilog2() - 1);
+        // Values up to this have a bucket each, in units.
+        let largest_single = 2 * 10_u32.pow(u32::from(digits));
+        let (unit, half) = (low.ilog2(), largest_single.next_power_of_two().ilog2() - 1);
         if unit + half + 1 > 63 {
             return None;
         }
