@@ -85,7 +85,7 @@ impl Study {
         if layers.peek().is_none() {
             return 0;
         }
-        // From the innermost layer outward.
+        // From the uppermost layer down.
         let bytes = layers.fold(area.0, |bytes, layer| layer.ample(bytes));
         let share_behind_offset = match self.area.offset {
             Some(super::Start::Share(share)) => 1.0 - share.fraction(),

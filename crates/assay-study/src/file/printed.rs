@@ -44,16 +44,11 @@ const fn writes(name: &'static str, write_mb_s: f64) -> SpeedClass {
     SpeedClass { name, write_mb_s, iops: [0.0; 2] }
 }
 
+#[rustfmt::skip]
 pub static FAMILIES: [&[SpeedClass]; 4] = [
     &[writes("C2", 2.0), writes("C4", 4.0), writes("C6", 6.0), writes("C10", 10.0)],
     &[writes("U1", 10.0), writes("U3", 30.0)],
-    &[
-        writes("V6", 6.0),
-        writes("V10", 10.0),
-        writes("V30", 30.0),
-        writes("V60", 60.0),
-        writes("V90", 90.0),
-    ],
+    &[writes("V6", 6.0), writes("V10", 10.0), writes("V30", 30.0), writes("V60", 60.0), writes("V90", 90.0)],
     &[
         SpeedClass { name: "A1", write_mb_s: 10.0, iops: [1500.0, 500.0] },
         SpeedClass { name: "A2", write_mb_s: 10.0, iops: [4000.0, 2000.0] },

@@ -1,5 +1,7 @@
 //! The result of a gate: a study against its baseline, or a later side against an earlier one.
 
+use std::fmt::Write as _;
+
 use assay_core::json::is_default;
 use assay_core::quantity::units::show;
 use assay_workloads::metrics::noun;
@@ -140,14 +142,14 @@ impl Gated {
         if let Some((loss, words)) = share.or(amount) {
             let direction = if loss >= 0.0 { "worse" } else { "better" };
             let bound = self.bound().map(|(_, words)| format!(", 95% bound {words}"));
-            text += &format!(" ({words} {direction}{})", bound.unwrap_or_default());
+            let _ = write!(text, " ({words} {direction}{})", bound.unwrap_or_default());
         }
         if let Some(least) = self.min_detectable {
             let least = percent(least);
-            text += &format!("; smallest detectable regression {least} (one-sided)");
+            let _ = write!(text, "; smallest detectable regression {least} (one-sided)");
         }
         if let Some(why) = &self.suspect {
-            text += &format!("; {why}");
+            let _ = write!(text, "; {why}");
         }
         text
     }

@@ -34,21 +34,13 @@ pub const ALWAYS_ACTIVE: [&str; 11] = [
 ];
 
 /// Values that equal fio's default or Assay's behavior, so Assay ignores them.
+#[rustfmt::skip]
 const USUAL: [(&str, &[&str]); 14] = [
-    ("offset", &["0", "0%"]),
-    ("offset_increment", &["0"]),
-    ("startdelay", &["0"]),
-    ("nrfiles", &["1"]),
-    ("end_fsync", &["0"]),
-    ("percentage_random", &["100"]),
-    ("iodepth_batch", &["1"]),
-    ("iodepth_batch_complete_min", &["1"]),
-    ("cpus_allowed_policy", &["shared"]),
-    ("io_submit_mode", &["inline"]),
-    ("scramble_buffers", &["1"]),
-    ("create_on_open", &["0"]),
-    ("allow_file_create", &["1"]),
-    ("buffer_compress_chunk", &["4k", "4096"]),
+    ("offset", &["0", "0%"]), ("offset_increment", &["0"]), ("startdelay", &["0"]), ("nrfiles", &["1"]),
+    ("end_fsync", &["0"]), ("percentage_random", &["100"]), ("iodepth_batch", &["1"]),
+    ("iodepth_batch_complete_min", &["1"]), ("cpus_allowed_policy", &["shared"]),
+    ("io_submit_mode", &["inline"]), ("scramble_buffers", &["1"]), ("create_on_open", &["0"]),
+    ("allow_file_create", &["1"]), ("buffer_compress_chunk", &["4k", "4096"]),
 ];
 
 pub(super) fn is_usual(key: &str, value: &str) -> bool {

@@ -26,10 +26,10 @@ pub(super) fn polled(
         "sqthread_poll is also set; Assay supports only one of the two"
     } else if !direct {
         "polled completions need direct I/O; use direct=1"
-    } else if !is_plain {
-        "polled completions support only reads and writes; remove syncs and trims"
-    } else {
+    } else if is_plain {
         return Some("iopoll");
+    } else {
+        "polled completions support only reads and writes; remove syncs and trims"
     };
     notes.refuse_key(line_of(job, key), format!("{key}: {why}"));
     None
