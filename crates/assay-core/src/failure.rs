@@ -52,31 +52,17 @@ pub struct Failure {
 
 pub type Outcome<T> = Result<T, Failure>;
 
+macro_rules! constructors {
+    ($($name:ident $kind:ident),+) => {$(
+        pub fn $name(message: impl Into<String>) -> Self {
+            Self { kind: Kind::$kind, message: message.into() }
+        }
+    )+};
+}
+
 impl Failure {
-    pub fn mistake(message: impl Into<String>) -> Self {
-        Self { kind: Kind::Mistake, message: message.into() }
-    }
-
-    pub fn refused(message: impl Into<String>) -> Self {
-        Self { kind: Kind::Refused, message: message.into() }
-    }
-
-    /// A program under test does not build or fails at once.
-    pub fn broken(message: impl Into<String>) -> Self {
-        Self { kind: Kind::Broken, message: message.into() }
-    }
-
-    pub fn not_restored(message: impl Into<String>) -> Self {
-        Self { kind: Kind::NotRestored, message: message.into() }
-    }
-
-    pub fn gate(message: impl Into<String>) -> Self {
-        Self { kind: Kind::Gate, message: message.into() }
-    }
-
-    pub fn partial(message: impl Into<String>) -> Self {
-        Self { kind: Kind::Partial, message: message.into() }
-    }
+    constructors!(mistake Mistake, refused Refused, broken Broken, not_restored NotRestored);
+    constructors!(gate Gate, partial Partial, needless Needless, interrupted Interrupted);
 
     /// Replaces exit code 5 by `code`; other exit codes do not change.
     #[must_use]
@@ -85,14 +71,6 @@ impl Failure {
             (Kind::Partial, Some(code)) => Self { kind: Kind::Blind(code), ..self },
             _ => self,
         }
-    }
-
-    pub fn needless(message: impl Into<String>) -> Self {
-        Self { kind: Kind::Needless, message: message.into() }
-    }
-
-    pub fn interrupted(message: impl Into<String>) -> Self {
-        Self { kind: Kind::Interrupted, message: message.into() }
     }
 }
 

@@ -40,6 +40,7 @@ impl Splitter {
         Self { reader, bytes: Vec::new(), ends: Vec::new(), count: 0 }
     }
 
+    /// Divides one line; fails if a quotation mark is open at its end.
     pub fn split(&mut self, line: &str) -> Result<(), OpenQuote> {
         self.reader.reset();
         // A field is at most as long as the line, and a line has at most as many fields as bytes.
@@ -47,6 +48,7 @@ impl Splitter {
         self.ends.resize(self.ends.len().max(line.len() + 2), 0);
         let (_, _, written, ended) =
             self.reader.read_record(line.as_bytes(), &mut self.bytes, &mut self.ends);
+        // Only the line end completes the last field.
         let (result, _, _, last) =
             self.reader.read_record(b"\n", &mut self.bytes[written..], &mut self.ends[ended..]);
         self.count = ended + last;
@@ -67,7 +69,7 @@ impl Splitter {
         // The parser only removed whole quotation marks, so the rest is valid UTF-8.
         let text = std::str::from_utf8(&self.bytes[start..self.ends[index]]).unwrap_or_default();
         let text = text.trim();
-        text.strip_prefix(NO_FORMULA).filter(|rest| calculates(rest)).unwrap_or(text)
+        text.strip_prefix(NO_FORMULA).filter(|rest| is_formula(rest)).unwrap_or(text)
     }
 }
 
@@ -77,7 +79,7 @@ const NO_FORMULA: char = '\'';
 /// Quotes a text as a CSV field that a spreadsheet does not evaluate. Assay writes all CSV fields with it.
 pub fn field(text: &str) -> String {
     let clean = clean(text);
-    let text = if calculates(&clean) { format!("{NO_FORMULA}{clean}").into() } else { clean };
+    let text = if is_formula(&clean) { format!("{NO_FORMULA}{clean}").into() } else { clean };
     // A number sign would begin a comment.
     if text.contains([',', '"', '\n', '\r', '#']) {
         return format!("\"{}\"", text.replace('"', "\"\""));
@@ -90,15 +92,15 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     if !text.chars().any(outside::is_unseen) {
         return Cow::Borrowed(text);
     }
-    let seen = text.chars().filter_map(|sign| match sign {
+    let visible = text.chars().filter_map(|sign| match sign {
         sign if sign.is_control() => Some(' '),
         sign => (!outside::is_unseen(sign)).then_some(sign),
     });
-    Cow::Owned(seen.collect())
+    Cow::Owned(visible.collect())
 }
 
 /// Returns whether a spreadsheet would evaluate the text. A signed number is not a formula.
-fn calculates(text: &str) -> bool {
+fn is_formula(text: &str) -> bool {
     let text = text.trim_start();
     match text.chars().next() {
         // Spreadsheets treat the full-width forms of these characters alike.

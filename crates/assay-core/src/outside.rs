@@ -19,17 +19,17 @@ pub fn plain(what: &str, name: &str) -> Result<(), String> {
     Err(format!("{what} has the name {}; names cannot contain control characters", spelled(name)))
 }
 
-/// A text as it would be typed, with signs that cannot be seen spelled out and its end cut off.
+/// Returns an untrusted text with invisible characters escaped, cut after [`LONGEST`] characters.
 pub fn spelled(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(LONGEST) {
-        None => spelled_but(text, |_| false),
-        Some((end, _)) => Cow::Owned(format!("{}...", spelled_but(&text[..end], |_| false))),
+        None => escape_except(text, |_| false),
+        Some((end, _)) => Cow::Owned(format!("{}...", escape_except(&text[..end], |_| false))),
     }
 }
 
 /// Returns text for a terminal: keeps newlines and tabs, escapes other invisible characters.
 pub fn page(text: &str) -> Cow<'_, str> {
-    spelled_but(text, |sign| sign == '\n' || sign == '\t')
+    escape_except(text, |sign| sign == '\n' || sign == '\t')
 }
 
 /// Returns a page that Assay has colored for a terminal: like [`page`], but keeps the escape sequences of [`PAINT`].
@@ -37,14 +37,18 @@ pub fn painted(text: &str) -> Cow<'_, str> {
     if !text.chars().any(|sign| is_unseen(sign) && sign != '\n') {
         return Cow::Borrowed(text);
     }
-    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
     while let Some(at) = rest.find('\u{1b}') {
         out.push_str(&page(&rest[..at]));
         rest = &rest[at..];
-        let paint = PAINT.iter().find(|paint| rest.starts_with(**paint));
-        let length = paint.map_or(1, |paint| paint.len());
-        out.push_str(&paint.map_or_else(|| spelled("\u{1b}"), |paint| Cow::Borrowed(*paint)));
-        rest = &rest[length..];
+        if let Some(paint) = PAINT.iter().find(|paint| rest.starts_with(**paint)) {
+            out.push_str(paint);
+            rest = &rest[paint.len()..];
+        } else {
+            out.push_str(&spelled("\u{1b}"));
+            rest = &rest[1..];
+        }
     }
     out.push_str(&page(rest));
     Cow::Owned(out)
@@ -80,14 +84,14 @@ pub fn json(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-fn spelled_but(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
-    let goes = |sign: char| is_unseen(sign) && !stays(sign);
-    if !text.chars().any(goes) {
+fn escape_except(text: &str, is_allowed: impl Fn(char) -> bool) -> Cow<'_, str> {
+    let is_escaped = |sign: char| is_unseen(sign) && !is_allowed(sign);
+    if !text.chars().any(is_escaped) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
     for sign in text.chars() {
-        if goes(sign) {
+        if is_escaped(sign) {
             out.extend(sign.escape_default());
         } else {
             out.push(sign);

@@ -41,7 +41,7 @@ impl<T> Presence<T> {
         value.map_or_else(|| Self::Absent(reason.into()), Self::Present)
     }
 
-    /// A part of the value that may be absent itself, with the first reason.
+    /// Picks a part of the value that may be absent itself; absent with the reason of the value, or of the part.
     pub fn part<U: Clone>(&self, pick: impl FnOnce(&T) -> &Presence<U>) -> Presence<U> {
         match self {
             Self::Present(value) => pick(value).clone(),

@@ -28,6 +28,7 @@ const RANGE: u8 = 0xFD;
 /// First revision whose range limits have offsets and a finer clock.
 const WITH_OFFSETS: u8 = 4;
 
+/// Reads name and limits of a monitor; fails for bytes that are not an EDID and for a wrong checksum.
 pub fn read(bytes: &[u8]) -> Outcome<EdidMonitor> {
     let wrong = |what: &str| Err(Failure::mistake(what));
     let Some(block) = bytes.get(..BLOCK).filter(|block| block.starts_with(&MARK)) else {
@@ -41,21 +42,21 @@ pub fn read(bytes: &[u8]) -> Outcome<EdidMonitor> {
         );
     }
     let (version, revision) = (block[18], block[19]);
-    let tagged = |tag: u8| {
-        let all = DESCRIPTORS.iter().map(|at| &block[*at..*at + DESCRIPTOR]);
-        all.into_iter().find(|one| one.starts_with(&[0, 0, 0]) && one[3] == tag)
+    let descriptor_with = |tag: u8| {
+        let mut descriptors = DESCRIPTORS.iter().map(|at| &block[*at..*at + DESCRIPTOR]);
+        descriptors.find(|bytes| bytes.starts_with(&[0, 0, 0]) && bytes[3] == tag)
     };
-    let limits = tagged(RANGE).map(|range| limits(range, revision >= WITH_OFFSETS));
+    let limits = descriptor_with(RANGE).map(|range| read_limits(range, revision >= WITH_OFFSETS));
     let (limits, doubt) = match limits {
         None => (Limits::default(), Some("the EDID has no range limits (tag 0xFD)".to_owned())),
         Some(limits) if !is_possible(&limits) => {
             let doubt = "the EDID's range limits contradict themselves";
             (Limits::default(), Some(doubt.to_owned()))
         }
-        Some(limits) => (limits, beyond(block, &limits)),
+        Some(limits) => (limits, describe_modes_beyond(block, &limits)),
     };
     Ok(EdidMonitor {
-        name: tagged(NAME).and_then(name),
+        name: descriptor_with(NAME).and_then(read_name),
         version: format!("{version}.{revision}"),
         limits,
         doubt,
@@ -67,8 +68,8 @@ fn is_possible(limits: &Limits) -> bool {
     ranges.all(|[low, high]| low > 0.0 && low <= high)
 }
 
-/// Which of the monitor's own modes are beyond the limits that it states, if any is.
-fn beyond(block: &[u8], limits: &Limits) -> Option<String> {
+/// Names the monitor's own modes that exceed its stated limits; `None` if there are none.
+fn describe_modes_beyond(block: &[u8], limits: &Limits) -> Option<String> {
     // Limits are whole kHz and Hz; modes are not.
     const ROUNDING: f64 = 1.0;
     let outside = |value: f64, range: Option<[f64; 2]>| {
@@ -76,7 +77,7 @@ fn beyond(block: &[u8], limits: &Limits) -> Option<String> {
     };
     let mut modes = Vec::new();
     for offset in DESCRIPTORS {
-        let Some(mode) = mode(&block[offset..offset + DESCRIPTOR]) else { continue };
+        let Some(mode) = read_timing(&block[offset..offset + DESCRIPTOR]) else { continue };
         let [clock_mhz, h_khz, v_hz] = mode.rates;
         let is_fast = limits.clock_max_mhz.is_some_and(|most| clock_mhz > most);
         if is_fast || outside(h_khz, limits.h_khz) || outside(v_hz, limits.v_hz) {
@@ -90,59 +91,60 @@ fn beyond(block: &[u8], limits: &Limits) -> Option<String> {
         .then(|| format!("the EDID lists a mode outside its range limits ({})", modes.join("; ")))
 }
 
-struct Detailed {
+struct DetailedTiming {
     size: [u32; 2],
     /// Pixel clock in MHz, lines in kHz and fields in Hz.
     rates: [f64; 3],
 }
 
 /// The detailed timing of a descriptor; `None` for other descriptors.
-fn mode(bytes: &[u8]) -> Option<Detailed> {
+fn read_timing(bytes: &[u8]) -> Option<DetailedTiming> {
     const INTERLACED: u8 = 0x80;
     let tens_khz = u32::from(u16::from_le_bytes([bytes[0], bytes[1]]));
-    // The upper four bits of the active part precede those of the blanking.
-    let pair = |low: usize| {
+    // Active and blank part, 12 bits each: two low bytes, then a byte with the upper four bits of both.
+    let active_and_blank = |low: usize| {
         let high = u32::from(bytes[low + 2]);
         [u32::from(bytes[low]) | (high >> 4) << 8, u32::from(bytes[low + 1]) | (high & 15) << 8]
     };
-    let ([width, h_blank], [lines, v_blank]) = (pair(2), pair(5));
-    let (across, down) = (width + h_blank, lines + v_blank);
+    let [width, h_blank] = active_and_blank(2);
+    let [lines, v_blank] = active_and_blank(5);
     if tens_khz == 0 || width == 0 || lines == 0 {
         return None;
     }
     let clock_mhz = f64::from(tens_khz) / 100.0;
-    let h_khz = clock_mhz * 1000.0 / f64::from(across);
+    let h_khz = clock_mhz * 1000.0 / f64::from(width + h_blank);
     let is_interlaced = bytes[17] & INTERLACED != 0;
     let height = if is_interlaced { 2 * lines } else { lines };
-    let rates = [clock_mhz, h_khz, h_khz * 1000.0 / f64::from(down)];
-    Some(Detailed { size: [width, height], rates })
+    let rates = [clock_mhz, h_khz, h_khz * 1000.0 / f64::from(lines + v_blank)];
+    Some(DetailedTiming { size: [width, height], rates })
 }
 
-/// Limits of a descriptor; `offsets` if its flags may add 255 to a rate.
-fn limits(range: &[u8], offsets: bool) -> Limits {
-    let flags = if offsets { range[4] } else { 0 };
+/// Reads a range limits descriptor; `has_offsets` if its flags may add 255 to a rate.
+fn read_limits(range: &[u8], has_offsets: bool) -> Limits {
+    let flags = if has_offsets { range[4] } else { 0 };
     // Two bits each: 2 adds to the highest, 3 to both.
     let rates = |flags: u8, low: u8, high: u8| {
         let add = |is_set: bool| if is_set { 255.0 } else { 0.0 };
         [f64::from(low) + add(flags == 3), f64::from(high) + add(flags >= 2)]
     };
     Limits {
-        clock_max_mhz: clock_mhz(range, offsets),
+        clock_max_mhz: read_max_clock_mhz(range, has_offsets),
         h_khz: Some(rates(flags >> 2 & 3, range[7], range[8])),
         v_hz: Some(rates(flags & 3, range[5], range[6])),
     }
 }
 
-/// Highest pixel clock in tens of MHz, minus quarters in a CVT descriptor.
-fn clock_mhz(range: &[u8], quarters: bool) -> Option<f64> {
+/// Reads the highest pixel clock, stored in tens of MHz; a CVT descriptor subtracts quarters of 1 MHz.
+fn read_max_clock_mhz(range: &[u8], has_quarters: bool) -> Option<f64> {
     const CVT: u8 = 4;
     let tens = range[9];
-    let less = if quarters && range[10] == CVT { f64::from(range[12] >> 2) / 4.0 } else { 0.0 };
-    (tens != 0).then(|| 10.0 * f64::from(tens) - less)
+    let is_finer = has_quarters && range[10] == CVT;
+    let subtracted = if is_finer { f64::from(range[12] >> 2) / 4.0 } else { 0.0 };
+    (tens != 0).then(|| 10.0 * f64::from(tens) - subtracted)
 }
 
-/// A name: up to 13 letters, ended by a line feed.
-fn name(descriptor: &[u8]) -> Option<String> {
+/// Reads a name: up to 13 letters, ended by a line feed.
+fn read_name(descriptor: &[u8]) -> Option<String> {
     let letters = descriptor[5..].iter().take_while(|byte| **byte != b'\n');
     let text: String =
         letters.filter(|byte| (b' '..=b'~').contains(byte)).map(|b| *b as char).collect();

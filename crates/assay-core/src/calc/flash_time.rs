@@ -70,24 +70,24 @@ pub fn compute(question: &FlashTimeQuestion) -> Outcome<FlashTime> {
         trial_s,
         budget_s,
         replicates: budget_s.map(|budget| (budget / trial_s) as u64),
-        speeds: question.speeds.iter().map(|speed| at(question, operations, *speed)).collect(),
+        speeds: question.speeds.iter().map(|speed| time_at(question, operations, *speed)).collect(),
     })
 }
 
-fn at(question: &FlashTimeQuestion, operations: u64, speed: Speed) -> TimeAtSpeed {
+fn time_at(question: &FlashTimeQuestion, operations: u64, speed: Speed) -> TimeAtSpeed {
     let block = question.block_bytes as f64;
     let iops = match speed {
         Speed::Iops(iops) => iops,
         Speed::Rate(bytes_per_s) => bytes_per_s / block,
     };
-    let done = iops * question.trial_s;
+    let per_trial = iops * question.trial_s;
     TimeAtSpeed {
         iops,
         bytes_per_s: iops * block,
         pass_s: operations as f64 / iops,
-        operations_per_trial: done,
-        trial_percent: (100.0 * done / operations as f64).min(100.0),
-        longer_trial_s: (done < FEW_OPERATIONS).then(|| FEW_OPERATIONS / iops),
+        operations_per_trial: per_trial,
+        trial_percent: (100.0 * per_trial / operations as f64).min(100.0),
+        longer_trial_s: (per_trial < FEW_OPERATIONS).then(|| FEW_OPERATIONS / iops),
     }
 }
 

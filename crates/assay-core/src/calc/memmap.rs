@@ -46,14 +46,18 @@ impl Region {
 
     /// `448M@0M` as the kernel writes it.
     pub fn words(&self) -> String {
-        format!("{}@{}", kernel(self.length_bytes), kernel(self.start_bytes))
+        format!("{}@{}", kernel_size(self.length_bytes), kernel_size(self.start_bytes))
     }
 }
 
-fn kernel(bytes: u64) -> String {
-    let units = [(30, "G"), (20, "M"), (10, "K")];
-    let fitting = units.into_iter().find(|(bits, _)| bytes != 0 && bytes.is_multiple_of(1 << bits));
-    fitting.map_or_else(|| bytes.to_string(), |(shift, unit)| format!("{}{unit}", bytes >> shift))
+/// Formats bytes in the largest unit of the kernel that divides them: `448M`.
+fn kernel_size(bytes: u64) -> String {
+    for (shift, unit) in [(30, "G"), (20, "M"), (10, "K")] {
+        if bytes != 0 && bytes.is_multiple_of(1 << shift) {
+            return format!("{}{unit}", bytes >> shift);
+        }
+    }
+    bytes.to_string()
 }
 
 /// Reads `1920x1080@32`.
@@ -74,16 +78,16 @@ pub fn frame_buffer(text: &str) -> Result<FrameBuffer, String> {
 
 /// Reads the regions of one argument: `mem=448M@0M`, also several with blanks between them.
 pub fn regions(text: &str) -> Outcome<Vec<Region>> {
-    text.split_whitespace().map(region).collect()
+    text.split_whitespace().map(parse_region).collect()
 }
 
-fn region(word: &str) -> Outcome<Region> {
+fn parse_region(word: &str) -> Outcome<Region> {
     let wrong = |why: &str| {
         Failure::mistake(format!("`{word}` is not a region: {why}use a value such as mem=448M@0M"))
     };
     let bare = word.strip_prefix("mem=").unwrap_or(word);
     let (length, start) = bare.split_once('@').unwrap_or((bare, "0"));
-    let read = |text: &str| amount(text).map_err(|why| wrong(&format!("{why}; ")));
+    let read = |text: &str| parse_bytes(text).map_err(|why| wrong(&format!("{why}; ")));
     let region = Region { length_bytes: read(length)?, start_bytes: read(start)? };
     if region.length_bytes == 0 {
         return Err(wrong("it is empty; "));
@@ -94,8 +98,8 @@ fn region(word: &str) -> Outcome<Region> {
     Ok(region)
 }
 
-/// An amount as the kernel reads it: `448M`, `0x1c000000`, plain bytes.
-fn amount(text: &str) -> Result<u64, String> {
+/// Parses an amount as the kernel does: `448M`, `0x1c000000`, plain bytes.
+fn parse_bytes(text: &str) -> Result<u64, String> {
     let hex = text.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
     if let Some(bytes) = hex.or_else(|| text.parse().ok()) {
         return Ok(bytes);
@@ -118,24 +122,25 @@ pub fn compute(
     regions.sort_by_key(|region| (region.start_bytes, region.length_bytes));
     let end = regions.iter().map(Region::end).max().unwrap_or(0);
     if let Some(memory) = memory_bytes.filter(|memory| *memory < end) {
-        let all = kernel(memory);
+        let all = kernel_size(memory);
         return Err(Failure::mistake(format!(
             "the regions end at {}, {} above --memory {all}; shorten the last region",
-            kernel(end),
-            kernel(end - memory)
+            kernel_size(end),
+            kernel_size(end - memory)
         )));
     }
     if before_bytes == Some(0) {
         return Err(Failure::mistake("--before is 0; give the previous size, such as 448M"));
     }
-    let Swept { gaps, overlaps, covered_bytes: region_bytes } = sweep(&regions, memory_bytes);
+    let Coverage { gaps, overlaps, covered_bytes: region_bytes } =
+        find_gaps_and_overlaps(&regions, memory_bytes);
     let total = frame_buffers.iter().fold(0_u64, |sum, buffer| sum.saturating_add(buffer.bytes));
-    let gain = |before: u64| 100.0 * (region_bytes as f64 / before as f64 - 1.0);
-    let largest = gaps.iter().map(|gap| gap.length_bytes).max();
+    let gain_percent = |before: u64| 100.0 * (region_bytes as f64 / before as f64 - 1.0);
+    let largest_gap = gaps.iter().map(|gap| gap.length_bytes).max();
     Ok(Memmap {
         frame_buffer_bytes: total,
-        buffers_fit: largest.filter(|_| !frame_buffers.is_empty()).map(|gap| total <= gap),
-        gain_percent: before_bytes.filter(|_| !regions.is_empty()).map(gain),
+        buffers_fit: largest_gap.filter(|_| !frame_buffers.is_empty()).map(|gap| total <= gap),
+        gain_percent: before_bytes.filter(|_| !regions.is_empty()).map(gain_percent),
         region_bytes,
         gaps,
         overlaps,
@@ -144,41 +149,42 @@ pub fn compute(
     })
 }
 
-struct Swept {
+struct Coverage {
     gaps: Vec<Region>,
     overlaps: Vec<Region>,
     covered_bytes: u64,
 }
 
-fn sweep(regions: &[Region], memory_bytes: Option<u64>) -> Swept {
-    let mut swept = Swept { gaps: Vec::new(), overlaps: Vec::new(), covered_bytes: 0 };
-    // The byte behind all that was seen so far.
+/// Compares regions in ascending order of their starts.
+fn find_gaps_and_overlaps(regions: &[Region], memory_bytes: Option<u64>) -> Coverage {
+    let mut coverage = Coverage { gaps: Vec::new(), overlaps: Vec::new(), covered_bytes: 0 };
+    // The highest end of the previous regions.
     let mut reached = 0;
     for region in regions {
         let (start, end) = (region.start_bytes, region.end());
         if start > reached {
-            swept.gaps.push(Region { start_bytes: reached, length_bytes: start - reached });
+            coverage.gaps.push(Region { start_bytes: reached, length_bytes: start - reached });
         }
-        overlap(&mut swept.overlaps, start, end.min(reached));
-        swept.covered_bytes += end.saturating_sub(start.max(reached));
+        add_overlap(&mut coverage.overlaps, start, end.min(reached));
+        coverage.covered_bytes += end.saturating_sub(start.max(reached));
         reached = reached.max(end);
     }
-    let behind = memory_bytes.unwrap_or(0).saturating_sub(reached);
-    if behind > 0 {
-        swept.gaps.push(Region { start_bytes: reached, length_bytes: behind });
+    let last_gap = memory_bytes.unwrap_or(0).saturating_sub(reached);
+    if last_gap > 0 {
+        coverage.gaps.push(Region { start_bytes: reached, length_bytes: last_gap });
     }
-    swept
+    coverage
 }
 
-/// Adds bytes that were claimed before, each only once. Starts never fall.
-fn overlap(overlaps: &mut Vec<Region>, start: u64, end: u64) {
-    let told = overlaps.last().map_or(0, Region::end);
-    let from = start.max(told);
+/// Adds bytes that two regions claim, each byte only once. Starts never decrease from call to call.
+fn add_overlap(overlaps: &mut Vec<Region>, start: u64, end: u64) {
+    let known_end = overlaps.last().map_or(0, Region::end);
+    let from = start.max(known_end);
     if from >= end {
         return;
     }
     match overlaps.last_mut() {
-        Some(last) if told == from => last.length_bytes = end - last.start_bytes,
+        Some(last) if known_end == from => last.length_bytes = end - last.start_bytes,
         _ => overlaps.push(Region { start_bytes: from, length_bytes: end - from }),
     }
 }

@@ -112,20 +112,25 @@ impl Test {
     /// Cells of a round in their order: all sizes of a mix, then the next mix. `size` is the block size of the
     /// throughput test, which runs once per size.
     pub fn cells(self, size: Option<Bytes>) -> Vec<PtsPoint> {
-        let size = size.filter(|_| self == Self::Throughput).map(|size| [size.0]);
-        let sizes: &[u64] = size.as_ref().map_or(self.sizes(), |own| own.as_slice());
-        let of_mix = |read_percent: &u8| {
-            let read_percent = *read_percent;
-            sizes.iter().map(move |size_bytes| PtsPoint { read_percent, size_bytes: *size_bytes })
+        let sizes = match size {
+            Some(size) if self == Self::Throughput => vec![size.0],
+            _ => self.sizes().to_vec(),
         };
-        self.mixes().iter().flat_map(of_mix).collect()
+        let mut cells = Vec::new();
+        for read_percent in self.mixes().iter().copied() {
+            cells.extend(sizes.iter().map(|size| PtsPoint { read_percent, size_bytes: *size }));
+        }
+        cells
     }
 
     /// The cell that determines steady state: writes only, 4 KiB unless the test has one size.
     pub fn tracked(self, size: Option<Bytes>) -> PtsPoint {
-        let usual = if self == Self::Throughput { 128 * KIB } else { 4 * KIB };
-        let size = size.filter(|_| self == Self::Throughput);
-        PtsPoint { read_percent: 0, size_bytes: size.map_or(usual, |size| size.0) }
+        let size_bytes = match (self, size) {
+            (Self::Throughput, Some(size)) => size.0,
+            (Self::Throughput, None) => 128 * KIB,
+            _ => 4 * KIB,
+        };
+        PtsPoint { read_percent: 0, size_bytes }
     }
 
     /// Maximum number of rounds. For write saturation the limit of the specification was not available; Assay stops
@@ -145,8 +150,6 @@ impl Test {
             _ => Some(128 * KIB),
         }
     }
-
-    /// Returns whether offsets are sequential.
     pub const fn is_sequential(self) -> bool {
         matches!(self, Self::Throughput)
     }
@@ -171,8 +174,6 @@ impl PtsClass {
             Self::Client => "client",
         }
     }
-
-    /// How much of a drive is used, percent.
     pub const fn range_percent(self) -> u64 {
         match self {
             Self::Enterprise => 100,

@@ -7,6 +7,7 @@ use serde::Serialize;
 pub use models::{Model, RaidTraffic, Source};
 
 use crate::failure::{Failure, Outcome};
+use crate::quantity::units::show;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(into = "u8")]
@@ -42,9 +43,9 @@ impl std::str::FromStr for Level {
     fn from_str(text: &str) -> Result<Self, String> {
         let bare = text.trim().to_ascii_lowercase();
         let all = [Self::Raid0, Self::Raid1, Self::Raid4, Self::Raid5, Self::Raid6, Self::Raid10];
-        let named = |level: &Self| bare.trim_start_matches("raid").parse() == Ok(u8::from(*level));
+        let number = bare.trim_start_matches("raid").parse();
         all.into_iter()
-            .find(named)
+            .find(|level| number == Ok(u8::from(*level)))
             .ok_or_else(|| format!("unsupported RAID level `{text}`; use 0, 1, 4, 5, 6 or 10"))
     }
 }
@@ -108,7 +109,6 @@ pub struct Raid {
     pub usable_bytes: u64,
     /// The same as a share of all disks, in percent.
     pub usable_percent: f64,
-    /// Number of arbitrary disks that may fail.
     pub survives_disks: u32,
     /// Seconds to rebuild a whole disk at the rate; absent without a rate or redundancy.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -119,7 +119,7 @@ pub struct Raid {
 }
 
 pub fn compute(question: &Question) -> Outcome<Raid> {
-    refuse(question)?;
+    check(question)?;
     let Question { level, disks, disk_bytes, chunk_bytes, write_bytes, rate_bytes_per_s } =
         *question;
     let total_bytes = u128::from(disk_bytes) * u128::from(disks);
@@ -131,7 +131,8 @@ pub fn compute(question: &Question) -> Outcome<Raid> {
             u128::from(disk_bytes) * u128::from(disks - level.parities())
         }
     };
-    let rebuild = rate_bytes_per_s.filter(|_| level != Level::Raid0);
+    // RAID 0 has no redundancy to rebuild from.
+    let rebuild_rate = rate_bytes_per_s.filter(|_| level != Level::Raid0);
     Ok(Raid {
         level,
         disks,
@@ -143,14 +144,14 @@ pub fn compute(question: &Question) -> Outcome<Raid> {
         usable_bytes: u64::try_from(usable).unwrap_or(u64::MAX),
         usable_percent: 100.0 * usable as f64 / total_bytes as f64,
         survives_disks: level.survives(disks),
-        rebuild_s: rebuild.map(|rate| disk_bytes as f64 / rate),
+        rebuild_s: rebuild_rate.map(|rate| disk_bytes as f64 / rate),
         write_bytes,
         models: models::all(question),
         advice: advice(question),
     })
 }
 
-fn refuse(question: &Question) -> Outcome<()> {
+fn check(question: &Question) -> Outcome<()> {
     const MOST_DISKS: u32 = 1000;
     const MOST_WRITE: u64 = 1 << 40;
     let Question { level, disks, disk_bytes, chunk_bytes, write_bytes, .. } = *question;
@@ -176,6 +177,7 @@ fn refuse(question: &Question) -> Outcome<()> {
     Ok(())
 }
 
+/// Data chunks per stripe.
 fn data_chunks(question: &Question) -> u64 {
     let Question { level, disks, .. } = *question;
     u64::from(match level {
@@ -202,26 +204,22 @@ fn advice(question: &Question) -> Vec<String> {
     }
     let data = data_chunks(question);
     let n = format!("(n-{})", question.level.parities());
-    let cost = crate::quantity::units::show::three_digits(f64::from(question.disks) / data as f64);
+    let cost = show::three_digits(f64::from(question.disks) / data as f64);
     let mut advice = vec![format!(
         "Choose a chunk size so that a typical write fills {n} chunks, here {data}; an aligned write \
          then moves {cost} times its size. The chunk size does not affect small random writes."
     )];
-    let each = question.write_bytes / data;
-    let whole = question.write_bytes.is_multiple_of(data) && each.is_power_of_two();
-    if whole && each >= LEAST_CHUNK {
+    let fitting_chunk = question.write_bytes / data;
+    let is_chunk_size =
+        question.write_bytes.is_multiple_of(data) && fitting_chunk.is_power_of_two();
+    if is_chunk_size && fitting_chunk >= LEAST_CHUNK {
         advice.push(format!(
             "A {} write fills one stripe of {} chunks.",
-            kib(question.write_bytes),
-            kib(each)
+            show::bytes(question.write_bytes),
+            show::bytes(fitting_chunk)
         ));
     }
     advice
-}
-
-/// Formats KiB, without decimals if whole.
-pub(super) fn kib(bytes: u64) -> String {
-    crate::quantity::units::show::bytes(bytes)
 }
 
 #[cfg(test)]

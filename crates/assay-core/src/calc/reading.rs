@@ -5,10 +5,12 @@ use crate::quantity::Bytes;
 /// A number above zero, with its unit or without: `165`, `165 MHz`.
 pub fn number(text: &str, unit: &str) -> Result<f64, String> {
     let text = text.trim();
-    let bare = text.len().checked_sub(unit.len()).and_then(|at| text.split_at_checked(at));
-    let bare =
-        bare.filter(|(_, end)| end.eq_ignore_ascii_case(unit)).map_or(text, |(bare, _)| bare);
-    let value: f64 = bare.trim().parse().map_err(|_| {
+    let unit_start = text.len().saturating_sub(unit.len());
+    let digits = match text.split_at_checked(unit_start) {
+        Some((digits, end)) if end.eq_ignore_ascii_case(unit) => digits,
+        _ => text,
+    };
+    let value: f64 = digits.trim().parse().map_err(|_| {
         format!("`{text}` is not a number of {unit}; use a value such as 60 {unit}")
     })?;
     if value.is_finite() && value > 0.0 {

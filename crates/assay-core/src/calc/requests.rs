@@ -82,13 +82,13 @@ pub struct OfClass {
     pub meta: u64,
     pub read_ahead: u64,
     /// Number of requests by size, rounded down to a power of two.
-    #[serde(deserialize_with = "by_power")]
+    #[serde(deserialize_with = "read_by_power")]
     pub sizes: BTreeMap<u64, u64>,
     /// Requests that begin at the end of one of the last requests of the class.
     pub in_order: u64,
     /// Number of requests by distance from the end of the previous one, in either direction, rounded down to a power of
     /// two (0: adjacent).
-    #[serde(deserialize_with = "by_power")]
+    #[serde(deserialize_with = "read_by_power")]
     pub distances: BTreeMap<u64, u64>,
     /// Bytes of the units that were touched.
     pub touched_bytes: u64,
@@ -115,12 +115,15 @@ fn floor_power(number: u64) -> u64 {
 }
 
 /// For serde: JSON keys are strings, and stay strings in findings below the keys of kinds.
-fn by_power<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<u64, u64>, D::Error> {
-    let told = BTreeMap::<String, u64>::deserialize(deserializer)?;
-    let read = |(power, many): (String, u64)| {
-        power.parse::<u64>().map(|power| (power, many)).map_err(D::Error::custom)
-    };
-    told.into_iter().map(read).collect()
+fn read_by_power<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<u64, u64>, D::Error> {
+    let by_text = BTreeMap::<String, u64>::deserialize(deserializer)?;
+    let mut counts = BTreeMap::new();
+    for (power, count) in by_text {
+        counts.insert(power.parse().map_err(D::Error::custom)?, count);
+    }
+    Ok(counts)
 }
 
 /// Returns the sum of all counts, saturating, because imported counts may overflow.
@@ -132,11 +135,14 @@ impl OfClass {
     /// Median size, rounded down to a power of two.
     pub fn median_size(&self) -> Option<u64> {
         let half = sum(&self.sizes).div_ceil(2);
-        let mut below = 0_u64;
-        self.sizes.iter().find_map(|(size, many)| {
-            below = below.saturating_add(*many);
-            (below >= half).then_some(*size)
-        })
+        let mut so_far = 0_u64;
+        for (size, count) in &self.sizes {
+            so_far = so_far.saturating_add(*count);
+            if so_far >= half {
+                return Some(*size);
+            }
+        }
+        None
     }
 
     /// How many were under way, on average over the span: the law of Little.

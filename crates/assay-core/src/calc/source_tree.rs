@@ -5,7 +5,7 @@ use crate::draws::Draws;
 
 /// Fixed seed, independent of the seed of the study, so the tree is always the same.
 const SEED: u64 = 20_121_019;
-const OF_A_MODULE: u64 = 8;
+const FILES_PER_MODULE: u64 = 8;
 /// Functions per file, without the one that calls them.
 const FUNCTIONS: usize = 12;
 
@@ -14,17 +14,17 @@ pub type TreeFile = (String, String);
 /// Returns a tree with `count` C files, plus the main program.
 pub fn files(count: u64) -> Vec<TreeFile> {
     let mut draws = Draws::new(SEED, "tree");
-    let modules: Vec<u64> = (0..count.div_ceil(OF_A_MODULE)).collect();
-    let of = |module: u64| OF_A_MODULE.min(count - module * OF_A_MODULE);
+    let modules: Vec<u64> = (0..count.div_ceil(FILES_PER_MODULE)).collect();
+    let files_in = |module: u64| FILES_PER_MODULE.min(count - module * FILES_PER_MODULE);
     let mut tree = vec![file("Makefile", MAKEFILE), file("include/common.h", COMMON)];
     for module in &modules {
-        tree.push((format!("include/m{module}.h"), header(*module, of(*module))));
-        for index in 0..of(*module) {
+        tree.push((format!("include/m{module}.h"), header(*module, files_in(*module))));
+        for index in 0..files_in(*module) {
             let text = source(*module, index, &mut draws);
             tree.push((format!("src/m{module}/f{index}.c"), text));
         }
     }
-    tree.push(("src/main.c".to_owned(), program(&modules, of)));
+    tree.push(("src/main.c".to_owned(), program(&modules, files_in)));
     tree
 }
 
@@ -49,7 +49,7 @@ fn header(module: u64, count: u64) -> String {
     )
 }
 
-/// One file: private functions, and two public ones.
+/// Returns the text of one C file: private functions, and two public ones.
 fn source(module: u64, index: u64, draws: &mut Draws) -> String {
     let mut kinds: Vec<usize> = (0..FUNCTIONS).map(|number| number % TEMPLATES.len()).collect();
     draws.shuffle(&mut kinds);
@@ -85,7 +85,7 @@ fn source(module: u64, index: u64, draws: &mut Draws) -> String {
 const WORDS: [&str; 10] =
     ["count", "= 17;", "name", "\\\"text\\\"", "(a + b)", "* 3", "while", "0x1f", "// end", "{ }"];
 
-/// A function of one of the kinds, with random numbers, tables and words.
+/// Fills a template with random numbers, and with a table or words.
 fn function(template: &str, name: &str, draws: &mut Draws) -> String {
     let mut number = |least: u64, most: u64| (least + draws.below(most - least + 1)).to_string();
     let sized = template

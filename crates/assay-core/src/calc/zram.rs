@@ -86,19 +86,19 @@ pub fn compute(question: &Question) -> Outcome<Zram> {
     if ratio < 1.0 {
         return wrong("--ratio is below 1; use 1: zram stores incompressible data unchanged");
     }
-    let size_bytes = match wanted {
+    let exact_bytes = match wanted {
         ZramSize::Size(bytes) => bytes,
         ZramSize::Share(share) if share > 0.0 && share <= 1.0 => {
             (share * memory_bytes as f64 / (1.0 / ratio + OVERHEAD)) as u64
         }
         ZramSize::Share(_) => return wrong("--share: use 1% to 100% of memory"),
-    } / PAGE
-        * PAGE;
+    };
+    let size_bytes = exact_bytes / PAGE * PAGE;
     if size_bytes == 0 {
         return wrong("the device would be smaller than a page; use a larger --size or --share");
     }
     let cost_bytes = cost(size_bytes, Some(ratio));
-    let (generator_file, commands) = settings(question, size_bytes);
+    let (generator_file, commands) = file_and_commands(question, size_bytes);
     Ok(Zram {
         memory_bytes,
         ratio,
@@ -114,6 +114,7 @@ pub fn compute(question: &Question) -> Outcome<Zram> {
     })
 }
 
+/// Memory of the full device; `ratio` is `None` for zeros, which take no space.
 fn cost(size_bytes: u64, ratio: Option<f64>) -> u64 {
     let stored = ratio.map_or(0.0, |ratio| size_bytes as f64 / ratio);
     (stored + OVERHEAD * size_bytes as f64).round() as u64
@@ -147,7 +148,7 @@ fn warnings(memory: u64, size: u64, cost: u64) -> Vec<String> {
     warnings
 }
 
-fn settings(question: &Question, size: u64) -> (String, Vec<String>) {
+fn file_and_commands(question: &Question, size: u64) -> (String, Vec<String>) {
     let Question { algorithm, device, .. } = question;
     let mib = (size >> 20).max(1);
     let file = format!(

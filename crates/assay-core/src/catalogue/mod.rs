@@ -22,16 +22,16 @@ pub fn nearest<'a>(word: &str, choices: impl IntoIterator<Item = &'a str>) -> Op
         return None;
     }
     let length = word.chars().count();
-    let rated = choices.into_iter().filter_map(|choice| {
+    let similar = choices.into_iter().filter_map(|choice| {
         let lower = choice.to_lowercase();
         let distance = strsim::damerau_levenshtein(&word, &lower);
         let longer = length.max(lower.chars().count());
-        let begun = length >= BEGINNING && lower.starts_with(&word);
-        let alike = begun || (distance <= longer.div_ceil(3) && distance < longer);
-        alike.then_some((distance, choice))
+        let is_prefix = length >= BEGINNING && lower.starts_with(&word);
+        let is_similar = is_prefix || (distance <= longer.div_ceil(3) && distance < longer);
+        is_similar.then_some((distance, choice))
     });
     // The first of equals, so the message is deterministic.
-    rated.min_by_key(|(distance, _)| *distance).map(|(_, choice)| choice)
+    similar.min_by_key(|(distance, _)| *distance).map(|(_, choice)| choice)
 }
 
 #[cfg(test)]

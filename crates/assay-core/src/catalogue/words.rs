@@ -16,9 +16,9 @@ impl Word {
 
     /// Its name as part of an address: letters and digits, joined by `-`.
     pub fn anchor(&self) -> String {
-        let kept = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
-        let joined: String = self.about.name.to_lowercase().chars().map(kept).collect();
-        joined.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
+        let name = self.about.name.to_lowercase();
+        let parts = name.split(|letter: char| !letter.is_ascii_alphanumeric());
+        parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
     }
 }
 

@@ -107,10 +107,7 @@ pub enum Colour {
 }
 
 pub const HEAT_STEPS: usize = 8;
-/// Colours of [`Colour::Series`], and shapes.
 pub const SERIES_COLOURS: usize = 8;
-
-/// Meaning of intervals, unless a figure has another.
 const INTERVAL: &str = "95% CI";
 
 /// Lines of one figure up to which intervals are bands; more would hide each other.
@@ -421,8 +418,6 @@ pub fn joined(texts: &[&str]) -> String {
     let present: Vec<&str> = texts.iter().copied().filter(|text| !text.is_empty()).collect();
     present.join(", ")
 }
-
-/// Maximum number of drawn steps.
 const MOST_STEPS: usize = 120;
 
 /// A line with a value per step, or bars with a value per name.

@@ -56,7 +56,7 @@ pub fn by_sort<K: PartialEq>(
     with_marks(sorted.into_iter().map(|(_, series)| series).collect()).unwrap_or_default()
 }
 
-/// Rows of bars from zero to at most `times` the longest: intervals of few trials may be endless.
+/// Rows of bars on an axis from zero to `times` the longest bar: intervals of few trials may be endless.
 pub fn of_bars(
     rows: Axis,
     title: String,
@@ -73,7 +73,7 @@ pub fn of_bars(
     Some(Figure { notes, ..Figure::lying(rows, value, series) })
 }
 
-/// Value axis with minimum and maximum: linear from zero, or logarithmic for a wide range.
+/// Value axis, linear from zero or logarithmic for a wide range, with the smallest and largest value.
 pub fn as_wide(title: &str, unit: Unit, series: &[Series]) -> (Axis, [f64; 2]) {
     let values = || series.iter().flat_map(|one| &one.points).map(|point| point.value);
     let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
@@ -101,8 +101,8 @@ pub fn merged_point(trials: &[(u32, f64)], mean: f64) -> Point {
     for (_, ratio) in trials {
         ends = [ends[0].min(*ratio), ends[1].max(*ratio)];
     }
-    let order = |trial: Option<&(u32, f64)>| trial.map_or(0, |(order, _)| *order);
-    let (first, last) = (order(trials.first()), order(trials.last()));
+    let order_of = |trial: Option<&(u32, f64)>| trial.map_or(0, |(order, _)| *order);
+    let (first, last) = (order_of(trials.first()), order_of(trials.last()));
     let name = if first == last { first.to_string() } else { format!("{first} to {last}") };
     Point::new(mean_order, Unit::Ratio, &name, mean, Some(ends))
 }
@@ -150,9 +150,9 @@ pub fn parted<T: Copy, K: PartialEq>(
 pub fn clipped(series: &[Series], value: &Axis) -> Option<String> {
     let [least, most] = value.limits?;
     let points = series.iter().flat_map(|one| &one.points);
-    let beyond =
-        points.filter_map(|point| point.interval).flatten().any(|end| end < least || end > most);
-    beyond.then(|| "Some intervals extend beyond the figure; see the table.".to_owned())
+    let mut ends = points.filter_map(|point| point.interval).flatten();
+    let is_beyond = ends.any(|end| end < least || end > most);
+    is_beyond.then(|| "Some intervals extend beyond the figure; see the table.".to_owned())
 }
 
 /// Returns at most `most` figures; a note in the last one counts the omitted ones. `one` is the noun of a figure.

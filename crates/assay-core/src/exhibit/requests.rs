@@ -15,8 +15,6 @@ const MOST_KINDS: usize = 3;
 const SIZES: &str = "Each bar is the share of requests from this size up to twice this size.";
 const DISTANCES: &str = "Each bar is the share of requests by distance from the end of the previous request, \
                          in either direction (from this distance to twice this distance); 0 B: sequential.";
-
-/// Figures of a workload as they are gathered.
 struct TraceFigures<'a> {
     kind: &'a str,
     workload: &'a str,
@@ -33,67 +31,68 @@ impl TraceFigures<'_> {
     }
 }
 
-fn values(title: &str, unit: Unit) -> Axis {
+fn value_axis(title: &str, unit: Unit) -> Axis {
     Axis::new(title, AxisScale::Linear, unit).from_zero()
 }
 
 type Named<'a> = (String, &'a OfClass);
 
 pub fn of_recording(kind: &str, workload: &str, recording: &Recorded) -> Vec<Figure> {
-    let (classes, more) = classes(recording);
-    let class_count = classes.len() + more;
-    let notes = (more > 0).then(|| {
-        format!(
+    let (classes, omitted) = busiest_classes(recording);
+    let mut notes = Vec::new();
+    if omitted > 0 {
+        let class_count = classes.len() + omitted;
+        notes.push(format!(
             "The figure shows the {MOST_CLASSES} of {class_count} classes with the most requests."
-        )
-    });
-    let notes = notes.into_iter().collect();
+        ));
+    }
     let mut figures = TraceFigures { kind, workload, notes, drawn: Vec::new() };
     let read =
         "Each point is the mean arrival rate in one time step; the last step may be shorter.";
-    figures.add("rates by class", read, rates(&classes));
+    figures.add("rates by class", read, rate_lines(&classes));
     let read = "Distinct bytes of the device that requests of the class have accessed so far; flat \
                 where they access the same bytes again, or where no requests arrive.";
-    figures.add("working set by class", read, touched(&classes));
-    figures.add("sizes", SIZES, shares(&classes, |class| &class.sizes));
+    figures.add("working set by class", read, working_set_lines(&classes));
+    figures.add("sizes", SIZES, class_share_bars(&classes, |class| &class.sizes));
     let title = "distances between consecutive requests";
-    figures.add(title, DISTANCES, shares(&classes, |class| &class.distances));
+    figures.add(title, DISTANCES, class_share_bars(&classes, |class| &class.distances));
     let read = "Sequential: requests that begin where one of the last 64 requests of their class \
                 ended; all others are random. Accessed before: bytes that requests of the class \
                 had accessed earlier. Synchronous: requests that the kernel marks as sync.";
-    figures.add("order and reuse by class", read, orders(&classes));
+    figures.add("order and reuse by class", read, order_bars(&classes));
     let read = "Variance divided by mean of the arrivals per 100 ms: 1 for independent arrivals, \
                 higher for bursts.";
-    figures.add("bursts by class", read, bursts(&classes));
+    figures.add("bursts by class", read, burst_bars(&classes));
     figures.drawn
 }
 
 /// The classes with the most requests, named with their devices if there are several; and the number of the others.
-fn classes(recording: &Recorded) -> (Vec<Named<'_>>, usize) {
-    let alone = recording.devices.len() == 1;
+fn busiest_classes(recording: &Recorded) -> (Vec<Named<'_>>, usize) {
+    let has_one_device = recording.devices.len() == 1;
     let mut named: Vec<Named<'_>> = Vec::new();
     for (device, requests) in &recording.devices {
-        let full_name =
-            |name: &str| if alone { name.to_owned() } else { format!("{device} {name}") };
-        named.extend(requests.classes.iter().map(|(name, class)| (full_name(name), class)));
+        for (name, class) in &requests.classes {
+            let name = if has_one_device { name.clone() } else { format!("{device} {name}") };
+            named.push((name, class));
+        }
     }
     named.sort_by_key(|(_, class)| std::cmp::Reverse(class.requests));
-    let more = named.len().saturating_sub(MOST_CLASSES);
+    let omitted = named.len().saturating_sub(MOST_CLASSES);
     named.truncate(MOST_CLASSES);
-    (named, more)
+    (named, omitted)
 }
 
-fn rates(classes: &[Named<'_>]) -> Option<Figure> {
+fn rate_lines(classes: &[Named<'_>]) -> Option<Figure> {
     let arrivals =
         classes.iter().filter_map(|(name, class)| Some((name.clone(), class.arrivals.as_ref()?)));
     per_second(arrivals.collect())
 }
 
-fn touched(classes: &[Named<'_>]) -> Option<Figure> {
+fn working_set_lines(classes: &[Named<'_>]) -> Option<Figure> {
     let touches = classes
         .iter()
         .filter_map(|(name, class)| Some((name.clone(), class.first_touch.as_ref()?)));
-    let (step_ns, mut lines) = levelled(touches.collect(), OverTime::sums_of);
+    let (step_ns, mut lines) = with_equal_steps(touches.collect(), OverTime::sums_of);
     for line in &mut lines {
         let mut so_far = 0.0;
         for value in &mut line.values {
@@ -101,10 +100,10 @@ fn touched(classes: &[Named<'_>]) -> Option<Figure> {
             *value = so_far;
         }
     }
-    lines_over_time(seconds(step_ns), values("bytes accessed", Unit::Bytes), &lines)
+    lines_over_time(seconds(step_ns), value_axis("bytes accessed", Unit::Bytes), &lines)
 }
 
-fn orders(classes: &[Named<'_>]) -> Option<Figure> {
+fn order_bars(classes: &[Named<'_>]) -> Option<Figure> {
     let classes: Vec<&Named<'_>> = classes.iter().filter(|(_, class)| class.bytes > 0).collect();
     let names: Vec<String> = classes.iter().map(|(name, _)| name.clone()).collect();
     let group = |name: &str, share_of: fn(&OfClass) -> f64| NamedValues {
@@ -116,74 +115,74 @@ fn orders(classes: &[Named<'_>]) -> Option<Figure> {
         group("accessed before", |class| share(class.reused_bytes, class.bytes)),
         group("synchronous", |class| share(class.sync, class.requests)),
     ];
-    grouped_bars("class", &names, values("share", Unit::Share), &groups)
+    grouped_bars("class", &names, value_axis("share", Unit::Share), &groups)
 }
 
-fn bursts(classes: &[Named<'_>]) -> Option<Figure> {
-    let (mut names, mut values) = (Vec::new(), Vec::new());
-    for (name, of) in classes {
-        if let Some(dispersion) = of.dispersion {
+fn burst_bars(classes: &[Named<'_>]) -> Option<Figure> {
+    let mut names = Vec::new();
+    let mut group = NamedValues { name: String::new(), values: Vec::new() };
+    for (name, class) in classes {
+        if let Some(dispersion) = class.dispersion {
             names.push(name.clone());
-            values.push(dispersion);
+            group.values.push(dispersion);
         }
     }
-    let group = NamedValues { name: String::new(), values };
-    grouped_bars("class", &names, self::values("variance / mean", Unit::Number), &[group])
+    grouped_bars("class", &names, value_axis("variance / mean", Unit::Number), &[group])
 }
 
 /// Figures of replayed next to recorded requests, by kind of request.
 pub fn of_play(
     kind: &str,
     workload: &str,
-    of: &BTreeMap<String, TracePair>,
+    by_kind: &BTreeMap<String, TracePair>,
     notes: Vec<String>,
 ) -> Vec<Figure> {
     let mut figures = TraceFigures { kind, workload, notes, drawn: Vec::new() };
-    let mut pairs: Vec<(&String, &TracePair)> = of.iter().collect();
+    let mut pairs: Vec<(&String, &TracePair)> = by_kind.iter().collect();
     pairs.sort_by_key(|(_, pair)| std::cmp::Reverse(pair.recorded.starts.sum()));
     pairs.truncate(MOST_KINDS);
     let read = "Each point is the mean rate of starts in one time step, counted from the first \
                 request; the last step may be shorter.";
     for (name, pair) in &pairs {
-        let starts = two(pair, |side| &side.starts);
+        let starts = both_sides(pair, |side| &side.starts);
         figures.add(&format!("starts ({name}), recorded and replayed"), read, per_second(starts));
     }
     let read = "Each point is the largest delay after the intended start in one time step.";
-    figures.add("behind the schedule", read, behind(&pairs));
+    figures.add("behind the schedule", read, delay_lines(&pairs));
     for (name, pair) in &pairs {
         let title = format!("sizes ({name}), recorded and replayed");
-        figures.add(&title, SIZES, share_bars(&two(pair, |side| &side.sizes)));
+        figures.add(&title, SIZES, share_bars(&both_sides(pair, |side| &side.sizes)));
     }
     for (name, pair) in &pairs {
         let title = format!("distances ({name}), recorded and replayed");
-        figures.add(&title, DISTANCES, share_bars(&two(pair, |side| &side.distances)));
+        figures.add(&title, DISTANCES, share_bars(&both_sides(pair, |side| &side.distances)));
     }
     figures.drawn
 }
 
-fn behind(pairs: &[(&String, &TracePair)]) -> Option<Figure> {
+fn delay_lines(pairs: &[(&String, &TracePair)]) -> Option<Figure> {
     let delays =
         pairs.iter().filter_map(|(name, pair)| Some(((*name).clone(), pair.delays_ns.as_ref()?)));
-    let (step_ns, lines) = levelled(delays.collect(), OverTime::mosts_of);
-    lines_over_time(seconds(step_ns), values("behind", Unit::Nanoseconds), &lines)
+    let (step_ns, lines) = with_equal_steps(delays.collect(), OverTime::mosts_of);
+    lines_over_time(seconds(step_ns), value_axis("behind", Unit::Nanoseconds), &lines)
 }
 
-fn two<T>(pair: &TracePair, part: fn(&TraceSide) -> &T) -> Vec<(String, &T)> {
+fn both_sides<T>(pair: &TracePair, part: fn(&TraceSide) -> &T) -> Vec<(String, &T)> {
     let sides = [("recorded", &pair.recorded), ("replayed", &pair.replayed)];
     sides.map(|(name, side)| (name.to_owned(), part(side))).into()
 }
 
 fn per_second(lines_in: Vec<(String, &OverTime)>) -> Option<Figure> {
-    let (step_ns, mut lines) = levelled(lines_in, OverTime::sums_of);
+    let (step_ns, mut lines) = with_equal_steps(lines_in, OverTime::sums_of);
     let step_s = seconds(step_ns);
     for value in lines.iter_mut().flat_map(|line| &mut line.values) {
         *value /= step_s;
     }
-    lines_over_time(step_s, values("requests per second", Unit::Number), &lines)
+    lines_over_time(step_s, value_axis("requests per second", Unit::Number), &lines)
 }
 
-/// Lines of steps of one length, each as long as the longest.
-fn levelled(
+/// Widens all lines to the longest step, and pads them with zeros to the longest line; returns the step and the lines.
+fn with_equal_steps(
     lines: Vec<(String, &OverTime)>,
     widen: fn(OverTime, u64) -> OverTime,
 ) -> (u64, Vec<NamedValues>) {
@@ -203,7 +202,10 @@ fn seconds(step_ns: u64) -> f64 {
     step_ns.max(1) as f64 / 1e9
 }
 
-fn shares(classes: &[Named<'_>], counts: fn(&OfClass) -> &BTreeMap<u64, u64>) -> Option<Figure> {
+fn class_share_bars(
+    classes: &[Named<'_>],
+    counts: fn(&OfClass) -> &BTreeMap<u64, u64>,
+) -> Option<Figure> {
     let classes = classes.iter().filter(|(_, class)| class.bytes > 0);
     let groups: Vec<(String, &BTreeMap<u64, u64>)> =
         classes.map(|(name, class)| (name.clone(), counts(class))).collect();
@@ -212,7 +214,7 @@ fn shares(classes: &[Named<'_>], counts: fn(&OfClass) -> &BTreeMap<u64, u64>) ->
 
 /// Rows per power of two, including empty ones between; a bar is a share of its group.
 fn share_bars(groups: &[(String, &BTreeMap<u64, u64>)]) -> Option<Figure> {
-    let rows = rows(groups.iter().flat_map(|(_, counts)| counts.keys().copied()));
+    let rows = power_rows(groups.iter().flat_map(|(_, counts)| counts.keys().copied()));
     let group = |(name, counts): &(String, &BTreeMap<u64, u64>)| {
         let total = sum(counts);
         let share_of = |row: &u64| share(counts.get(row).copied().unwrap_or_default(), total);
@@ -220,18 +222,21 @@ fn share_bars(groups: &[(String, &BTreeMap<u64, u64>)]) -> Option<Figure> {
     };
     let names: Vec<String> = rows.iter().map(|row| show::bytes(*row)).collect();
     let groups: Vec<NamedValues> = groups.iter().map(group).collect();
-    grouped_bars("from", &names, values("share of requests", Unit::Share), &groups)
+    grouped_bars("from", &names, value_axis("share of requests", Unit::Share), &groups)
 }
 
 /// All powers of two from the smallest to the largest key, and 0 if it occurs.
-fn rows(keys: impl Iterator<Item = u64>) -> Vec<u64> {
-    let known: BTreeSet<u64> = keys.filter(|own| own.is_power_of_two() || *own == 0).collect();
-    let mut powers = known.iter().filter_map(|own| own.checked_ilog2());
-    let least = powers.next();
-    let most = powers.next_back().or(least);
-    let between = least.zip(most).into_iter().flat_map(|(least, most)| least..=most);
-    let zero = known.first().copied().filter(|first| *first == 0);
-    zero.into_iter().chain(between.map(|bit| 1_u64 << bit)).collect()
+fn power_rows(keys: impl Iterator<Item = u64>) -> Vec<u64> {
+    let known: BTreeSet<u64> = keys.filter(|key| key.is_power_of_two() || *key == 0).collect();
+    let mut rows = Vec::new();
+    if known.contains(&0) {
+        rows.push(0);
+    }
+    let powers = || known.iter().filter_map(|key| key.checked_ilog2());
+    if let (Some(least), Some(most)) = (powers().min(), powers().max()) {
+        rows.extend((least..=most).map(|bit| 1_u64 << bit));
+    }
+    rows
 }
 
 fn share(part: u64, all: u64) -> f64 {

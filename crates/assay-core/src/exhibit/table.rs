@@ -119,8 +119,6 @@ impl Table {
             }
         }
     }
-
-    /// Returns the texts of a row.
     pub fn texts(&self, row: &Row) -> Vec<String> {
         let cells = self.columns.iter().zip(&row.cells);
         cells.map(|(column, cell)| cell.text(column.unit)).collect()
@@ -130,8 +128,6 @@ impl Table {
         let mut cells = self.rows.iter().flat_map(|row| &row.cells);
         cells.any(|cell| cell.text(Unit::Words) == NONE)
     }
-
-    /// Returns the name of a row.
     pub fn name_of(&self, row: &Row) -> String {
         if !row.name.is_empty() {
             return row.name.clone();
@@ -240,40 +236,23 @@ impl<T: Into<Value>> From<T> for Cell {
     }
 }
 
-impl From<String> for Value {
-    fn from(text: String) -> Self {
-        Self::Text(text)
-    }
+macro_rules! convert_to_value {
+    ($($source:ty: $name:ident => $value:expr;)*) => {$(
+        impl From<$source> for Value {
+            fn from($name: $source) -> Self {
+                $value
+            }
+        }
+    )*};
 }
 
-impl From<&String> for Value {
-    fn from(text: &String) -> Self {
-        Self::Text(text.clone())
-    }
-}
-
-impl From<&str> for Value {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
-}
-
-impl From<f64> for Value {
-    fn from(number: f64) -> Self {
-        Self::Number(number)
-    }
-}
-
-impl From<u64> for Value {
-    fn from(number: u64) -> Self {
-        Self::Number(number as f64)
-    }
-}
-
-impl From<[f64; 2]> for Value {
-    fn from(ends: [f64; 2]) -> Self {
-        Self::Range(ends)
-    }
+convert_to_value! {
+    String: text => Self::Text(text);
+    &String: text => Self::Text(text.clone());
+    &str: text => Self::Text(text.to_owned());
+    f64: number => Self::Number(number);
+    u64: number => Self::Number(number as f64);
+    [f64; 2]: ends => Self::Range(ends);
 }
 
 impl<T: Into<Self>> From<Option<T>> for Value {

@@ -7,14 +7,15 @@ use super::Better;
 /// Lists of words, each line `LIST: WORDS`.
 const LISTS: &str = include_str!("direction.txt");
 
-fn has(list: &str, word: &str) -> bool {
+fn list_has(list: &str, word: &str) -> bool {
     let lines = LISTS.lines().filter_map(|line| line.split_once(": "));
-    let mut own = lines.filter(|(name, _)| *name == list);
-    own.any(|(_, words)| words.split_whitespace().any(|known| known == word))
+    let mut matching = lines.filter(|(name, _)| *name == list);
+    matching.any(|(_, words)| words.split_whitespace().any(|known| known == word))
 }
 
-/// The words of a name: `p99LatencyMs`, `ops/sec` and `read_bytes_per_s` alike.
-fn words(name: &str) -> Vec<String> {
+/// Splits a name into words: `p99LatencyMs`, `ops/sec` and `read_bytes_per_s` alike.
+fn split_words(name: &str) -> Vec<String> {
+    // The capital B of KiB and kB does not begin a word.
     let plain = name.replace("iB", "ib").replace("kB", "kb").replace('/', " per ");
     let mut spaced = String::new();
     let mut before = ' ';
@@ -31,52 +32,53 @@ fn words(name: &str) -> Vec<String> {
 }
 
 /// Splits the words of a name into quantity and divisor.
-fn parts(words: &[String]) -> (&[String], &[String]) {
+fn split_at_per(words: &[String]) -> (&[String], &[String]) {
     match words.iter().position(|word| word == "per") {
         Some(at) => (&words[..at], &words[at + 1..]),
         None => (words, &[]),
     }
 }
 
-fn any(list: &str, words: &[String]) -> bool {
-    words.iter().any(|word| has(list, word))
+fn list_has_any(list: &str, words: &[String]) -> bool {
+    words.iter().any(|word| list_has(list, word))
 }
 
+/// Returns the better direction of a number with this name; unknown if the words contradict each other.
 pub fn of_name(name: &str) -> Better {
-    let words = words(name);
-    let (counted, per) = parts(&words);
-    if any("turns", &words) {
+    let words = split_words(name);
+    let (counted, per) = split_at_per(&words);
+    if list_has_any("turns", &words) {
         return Better::Unknown;
     }
-    let per_time = per.first().is_some_and(|word| has("short", word) || has("long", word));
-    let per_operation = per.first().is_some_and(|word| has("operation", word));
-    let per_work = per.first().is_some_and(|word| has("work", word));
-    let harm = any("harm", &words);
-    let timed = any("times", counted)
-        || counted.last().is_some_and(|last| {
-            // A bare `s` may be of anything; `s/op` is a time.
-            has("short", last) || per_work && has("long", last)
-        });
-    let paid = any("costs", counted) || per_operation && any("spent", counted);
-    let rate = any("rates", counted) || per_time && any("work", counted);
-    match () {
+    let is_per = |list: &str| per.first().is_some_and(|word| list_has(list, word));
+    let is_last = |list: &str| counted.last().is_some_and(|word| list_has(list, word));
+    let is_harm = list_has_any("harm", &words);
+    // A bare `s` may be of anything; `s/op` is a time.
+    let is_time =
+        list_has_any("times", counted) || is_last("short") || is_per("work") && is_last("long");
+    let is_cost =
+        list_has_any("costs", counted) || is_per("operation") && list_has_any("spent", counted);
+    let is_per_time = is_per("short") || is_per("long");
+    let is_rate = list_has_any("rates", counted) || is_per_time && list_has_any("work", counted);
+    if is_harm {
         // Retransmitted packets per second are harmful in any unit.
-        () if harm && (timed || any("rates", counted)) => Better::Unknown,
-        () if harm => Better::Lower,
-        () if (timed || paid) && rate => Better::Unknown,
-        () if timed || paid => Better::Lower,
-        () if rate => Better::Higher,
-        () => Better::Unknown,
+        let is_unclear = is_time || list_has_any("rates", counted);
+        return if is_unclear { Better::Unknown } else { Better::Lower };
+    }
+    match (is_time || is_cost, is_rate) {
+        (true, false) => Better::Lower,
+        (false, true) => Better::Higher,
+        (true, true) | (false, false) => Better::Unknown,
     }
 }
 
 /// Returns whether a name is that of a measured time.
 pub fn is_time(name: &str) -> bool {
-    let words = words(name);
-    let (counted, per) = parts(&words);
-    let per_time = per.first().is_some_and(|word| has("short", word) || has("long", word));
-    let last = counted.last().is_some_and(|last| has("short", last) || has("long", last));
-    !per_time && (last || any("times", counted))
+    let words = split_words(name);
+    let (counted, per) = split_at_per(&words);
+    let is_time_unit = |word: &String| list_has("short", word) || list_has("long", word);
+    let is_rate = per.first().is_some_and(is_time_unit);
+    !is_rate && (counted.last().is_some_and(is_time_unit) || list_has_any("times", counted))
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ pub enum LatencyPoint {
 }
 
 /// Statistics of each class, in the order of its metrics.
-const TOLD: [PlayedMetric; 10] = [
+const STATISTICS: [PlayedMetric; 10] = [
     PlayedMetric::Rate,
     PlayedMetric::Response(LatencyPoint::Mean),
     PlayedMetric::Response(LatencyPoint::P50),
@@ -47,7 +47,6 @@ const TOLD: [PlayedMetric; 10] = [
 ];
 
 impl PlayedMetric {
-    /// Returns whether it is a response time.
     pub const fn is_response(self) -> bool {
         matches!(self, Self::Response(_))
     }
@@ -137,17 +136,20 @@ pub static CLASSES: [PlayedClass; 5] = [
 ];
 
 impl PlayedClass {
-    pub fn metric(&self, told: PlayedMetric) -> Option<&'static Metric> {
-        self.metrics.iter().zip(TOLD).find(|(_, own)| *own == told).map(|(metric, _)| metric)
+    pub fn metric(&self, wanted: PlayedMetric) -> Option<&'static Metric> {
+        let index = STATISTICS.iter().position(|statistic| *statistic == wanted)?;
+        self.metrics.get(index)
     }
 }
 
 /// Returns class and statistic of a metric; `None` for other metrics.
 pub fn find(name: &str) -> Option<(&'static PlayedClass, PlayedMetric)> {
-    CLASSES.iter().find_map(|class| {
-        let mut own = class.metrics.iter().zip(TOLD);
-        own.find(|(metric, _)| metric.name == name).map(|(_, told)| (class, told))
-    })
+    for class in &CLASSES {
+        if let Some(index) = class.metrics.iter().position(|metric| metric.name == name) {
+            return Some((class, STATISTICS[index]));
+        }
+    }
+    None
 }
 
 #[cfg(test)]

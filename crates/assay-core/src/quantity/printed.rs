@@ -3,11 +3,11 @@
 /// Returns whether an amount rounds, or is truncated, to printed digits: published numbers are both.
 pub fn says(printed: f64, decimals: usize, amount: f64) -> bool {
     let unit = 10_f64.powi(decimals as i32);
-    // Products of decimals can miss the whole number by a rounding error.
     let scaled = amount * unit;
-    let nudge = scaled.abs() * 1e-12;
+    // Products of decimals can miss the whole number by a rounding error.
+    let nudged = scaled + scaled.abs() * 1e-12;
     let wanted = (printed * unit).round();
-    (scaled + nudge).round() == wanted || (scaled + nudge).trunc() == wanted
+    nudged.round() == wanted || nudged.trunc() == wanted
 }
 
 /// Decimals that a number needs to be written: those that were printed, without zeros at the end.

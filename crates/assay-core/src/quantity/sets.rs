@@ -16,17 +16,18 @@ const MOST_EXPONENT: f64 = 4.0;
 #[serde(try_from = "String", into = "String")]
 pub enum SetSize {
     Bytes(Bytes),
-    /// So many percent of the limit.
+    /// Percentage of the limit.
     Percent(u32),
 }
 
 impl SetSize {
+    /// Bytes of the set; a percentage needs the memory limit.
     pub fn bytes(self, limit: Option<Bytes>) -> Result<u64, String> {
         match (self, limit) {
             (Self::Bytes(bytes), _) => Ok(bytes.0),
             (Self::Percent(percent), Some(limit)) => {
                 let share = u128::from(limit.0) * u128::from(percent) / 100;
-                // Whole pages of any machine.
+                // Whole pages of any machine: at most 64 KiB.
                 Ok((share >> 16 << 16) as u64)
             }
             (Self::Percent(percent), None) => Err(format!(

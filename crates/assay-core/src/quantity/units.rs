@@ -108,12 +108,12 @@ impl FromStr for Loss {
         let Some(amount) = text.trim().strip_prefix('+') else {
             return text.parse().map(Self::Share);
         };
-        let is_plain = |sign: char| sign.is_ascii_digit() || sign == '.';
-        let read = Some(amount).filter(|amount| amount.chars().all(is_plain));
-        let read = read.and_then(|amount| amount.parse::<f64>().ok());
-        read.filter(|amount| amount.is_finite()).map(Self::Amount).ok_or_else(|| {
-            UnitError(format!("`{text}` is not an increase; use a value such as +10"))
-        })
+        // Digits only: `parse` alone also accepts `inf`, `1e3` and a second sign.
+        let is_plain = amount.chars().all(|sign| sign.is_ascii_digit() || sign == '.');
+        match amount.parse::<f64>() {
+            Ok(amount) if is_plain && amount.is_finite() => Ok(Self::Amount(amount)),
+            _ => Err(UnitError(format!("`{text}` is not an increase; use a value such as +10"))),
+        }
     }
 }
 

@@ -37,24 +37,24 @@ impl Sheet {
     pub fn read(name: &str, text: &str) -> Outcome<Self> {
         let broken = |line: usize, what: &str| Failure::mistake(format!("{name}:{line}: {what}"));
         let mut splitter = Splitter::new();
-        let mut read = Vec::new();
+        let mut rows: Vec<(usize, Vec<String>)> = Vec::new();
         for (line, text) in lines(text) {
             splitter.split(text).map_err(|OpenQuote(_)| {
                 broken(line, "unclosed quotation mark; add the closing mark")
             })?;
             let fields = (0..splitter.count()).map(|index| splitter.field(index).to_owned());
-            read.push((line, fields.collect::<Vec<_>>()));
+            rows.push((line, fields.collect()));
         }
-        let mut read = read.into_iter();
-        let Some((head, columns)) = read.next() else {
+        if rows.is_empty() {
             return Err(broken(1, "the table is empty; restore its header and rows"));
-        };
-        if let Some(twice) = columns.iter().enumerate().find_map(|(index, column)| {
-            columns[..index].contains(column).then(|| format!("column `{column}` appears twice"))
-        }) {
-            return Err(broken(head, &format!("{twice}; rename one")));
         }
-        let rows: Vec<(usize, Vec<String>)> = read.collect();
+        let (head, columns) = rows.remove(0);
+        for (index, column) in columns.iter().enumerate() {
+            if columns[..index].contains(column) {
+                let what = format!("column `{column}` appears twice; rename one");
+                return Err(broken(head, &what));
+            }
+        }
         if rows.is_empty() {
             return Err(broken(head, "no rows below the header; restore the rows"));
         }
@@ -79,7 +79,7 @@ impl Sheet {
     /// Statistic of the numbers according to the remark: `mean of 5`, `best of 3`, `one run`.
     pub fn statistic(&self) -> String {
         for phrase in ["mean of ", "best of "] {
-            if let Some(runs) = self.behind(phrase) {
+            if let Some(runs) = self.number_after(phrase) {
                 return format!("{phrase}{runs} runs, spread not published");
             }
         }
@@ -87,7 +87,7 @@ impl Sheet {
         if one { "one run" } else { "published number, number of runs not stated" }.to_owned()
     }
 
-    fn behind(&self, phrase: &str) -> Option<&str> {
+    fn number_after(&self, phrase: &str) -> Option<&str> {
         let (_, rest) = self.remark.split_once(phrase)?;
         rest.split(|c: char| !c.is_ascii_digit()).next().filter(|digits| !digits.is_empty())
     }
@@ -96,7 +96,7 @@ impl Sheet {
         self.rows.iter().map(|(line, fields)| SheetRow { sheet: self, line: *line, fields })
     }
 
-    /// The one row that has these words in these columns.
+    /// Returns the only row that has these words in these columns; fails if there is none or a second one.
     pub fn one(&self, wanted: &[(&str, &str)]) -> Outcome<SheetRow<'_>> {
         for (column, _) in wanted {
             self.column(column)?;
@@ -164,18 +164,19 @@ impl<'a> SheetRow<'a> {
 
     pub fn printed(&self, column: &str) -> Outcome<RoundedNumber> {
         let text = self.text(column)?;
-        let told = || self.broken(&format!("{column} is `{text}`; write a number such as 12.5"));
-        RoundedNumber::parse(text).ok_or_else(told)
+        RoundedNumber::parse(text).ok_or_else(|| {
+            self.broken(&format!("{column} is `{text}`; write a number such as 12.5"))
+        })
     }
 
     /// Parses a positive number, such as a time, rate or divisor.
     pub fn positive(&self, column: &str) -> Outcome<f64> {
         let value = self.printed(column)?.value;
-        let told = || self.broken(&format!("{column} is {value}; write a number above zero"));
-        (value > 0.0).then_some(value).ok_or_else(told)
+        if value > 0.0 {
+            return Ok(value);
+        }
+        Err(self.broken(&format!("{column} is {value}; write a number above zero")))
     }
-
-    /// A whole number from zero on.
     pub fn count(&self, column: &str) -> Outcome<u64> {
         let value = self.printed(column)?.value;
         if value.fract() != 0.0 || value < 0.0 {
@@ -192,11 +193,13 @@ impl<'a> SheetRow<'a> {
 impl RoundedNumber {
     /// Parses a plain number; `None` for anything else, including `NaN` and `inf`.
     pub fn parse(text: &str) -> Option<Self> {
-        let plain = |c: char| c.is_ascii_digit() || c == '.' || c == '-';
-        let value: f64 = text.parse().ok().filter(|_| text.chars().all(plain))?;
+        if !text.chars().all(|sign| sign.is_ascii_digit() || sign == '.' || sign == '-') {
+            return None;
+        }
+        let value: f64 = text.parse().ok()?;
         let decimals = text.split_once('.').map_or(0, |(_, digits)| digits.len());
-        let sane = value.abs() <= LARGEST && decimals <= MOST_DECIMALS;
-        sane.then_some(Self { value, decimals })
+        let is_plausible = value.abs() <= LARGEST && decimals <= MOST_DECIMALS;
+        is_plausible.then_some(Self { value, decimals })
     }
 
     /// Returns whether an amount rounds, or is truncated, to the printed digits: published numbers are both.

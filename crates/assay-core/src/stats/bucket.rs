@@ -95,12 +95,12 @@ impl RateEstimate {
         let sums = batch_sums(seconds, batches)?;
         let lengths = batch_sums(&vec![1.0; seconds.len()], batches)?;
         let mean = seconds.iter().sum::<f64>() / seconds.len() as f64;
-        let apart = sums.iter().zip(&lengths).map(|(sum, length)| (sum / length - mean).powi(2));
-        let sd = (apart.sum::<f64>() / (batches - 1) as f64).sqrt();
+        let squares = sums.iter().zip(&lengths).map(|(sum, length)| (sum / length - mean).powi(2));
+        let freedom = (batches - 1) as f64;
+        let sd = (squares.sum::<f64>() / freedom).sqrt();
         let error = sd / (batches as f64).sqrt();
-        let found =
-            Self { mean, error, freedom: (batches - 1) as f64, seconds: seconds.len() as f64 };
-        (mean.is_finite() && error.is_finite()).then_some(found)
+        let rate = Self { mean, error, freedom, seconds: seconds.len() as f64 };
+        (mean.is_finite() && error.is_finite()).then_some(rate)
     }
 
     fn estimate(&self) -> Option<Estimate> {
@@ -122,84 +122,85 @@ fn estimate(value: f64, error: f64, freedom: f64) -> Option<Estimate> {
 
 /// An uninterrupted load, split at its permanent drop.
 struct LoadChange {
-    first: RateEstimate,
+    burst: RateEstimate,
     base: RateEstimate,
     /// Seconds until the last level begins.
     until: usize,
+    /// Operations of these seconds.
     operations: f64,
 }
 
 /// Estimates the course of a load and the refill after rests; `None` if there are too few seconds for a rate.
 pub fn course(first: &[f64], rests: &[AfterRest]) -> Option<Course> {
-    let Some(load) = fallen(first) else {
+    let Some(load) = find_drop(first) else {
         let per_s = RateEstimate::from_seconds(first)?.estimate()?;
         return Some(Course::Held { per_s, seconds: first.len() as f64 });
     };
-    bucket(&load, rests).map(Course::Fell)
+    estimate_bucket(&load, rests).map(Course::Fell)
 }
 
 /// Returns the load split at its drop; `None` if a later level is not lower than the first by [`STEP`].
-fn fallen(seconds: &[f64]) -> Option<LoadChange> {
+fn find_drop(seconds: &[f64]) -> Option<LoadChange> {
     // The logarithm of an idle second would be infinite.
     let logs: Vec<f64> = seconds.iter().map(|one| one.max(0.5).ln()).collect();
     let changes = correlated_changes(&logs, SURE, STEP.ln());
-    let bounds: Vec<usize> = [0].into_iter().chain(changes).chain([seconds.len()]).collect();
-    let means: Vec<f64> = bounds
-        .windows(2)
-        .map(|pair| seconds[pair[0]..pair[1]].iter().sum::<f64>() / (pair[1] - pair[0]) as f64)
-        .collect();
-    let (level, later) = means.split_first()?;
-    let is_slower = |mean: &f64| mean * STEP < *level;
-    if later.is_empty() || !later.iter().all(is_slower) {
+    let (first_change, last_change) = (*changes.first()?, *changes.last()?);
+    let mean = |from: usize, to: usize| seconds[from..to].iter().sum::<f64>() / (to - from) as f64;
+    let burst_mean = mean(0, first_change);
+    let ends = changes.iter().skip(1).copied().chain([seconds.len()]);
+    let mut later_means = changes.iter().zip(ends).map(|(from, to)| mean(*from, to));
+    if !later_means.all(|later| later * STEP < burst_mean) {
         return None;
     }
-    let (fall, last) = (bounds[1], *bounds.get(bounds.len() - 2)?);
-    // The second in which it falls is of neither rate.
-    let until = (last + 1).min(seconds.len());
-    let first = RateEstimate::from_seconds(&seconds[..fall.saturating_sub(1)])?;
+    // The second in which the rate drops belongs to neither rate.
+    let until = (last_change + 1).min(seconds.len());
+    let burst = RateEstimate::from_seconds(&seconds[..first_change.saturating_sub(1)])?;
     let base = RateEstimate::from_seconds(&seconds[until..])?;
-    Some(LoadChange { first, base, until, operations: seconds[..until].iter().sum() })
+    Some(LoadChange { burst, base, until, operations: seconds[..until].iter().sum() })
 }
 
-fn bucket(load: &LoadChange, rests: &[AfterRest]) -> Option<Bucket> {
-    let LoadChange { first, base, until, operations } = load;
-    let (seconds, above) = (*until as f64, first.mean - base.mean);
-    if above <= 0.0 {
+/// Computes the bucket; errors propagate as those of independent estimates.
+fn estimate_bucket(load: &LoadChange, rests: &[AfterRest]) -> Option<Bucket> {
+    let LoadChange { burst, base, until, operations } = load;
+    let (seconds, above_base) = (*until as f64, burst.mean - base.mean);
+    if above_base <= 0.0 {
         return None;
     }
-    let freedom = first.freedom.min(base.freedom);
-    let held = operations - base.mean * seconds;
-    let error = (seconds * base.error).hypot(seconds * first.error);
-    let held_s = held / above;
-    let relative = (error / held).hypot(first.error.hypot(base.error) / above);
-    let refill = refill(load, held, rests);
-    let back = refill.map(|(rate, of_rate)| {
-        let back_s = held / rate;
-        (back_s, back_s * (error / held).hypot(of_rate / rate))
+    let freedom = burst.freedom.min(base.freedom);
+    let credits = operations - base.mean * seconds;
+    let credits_error = (seconds * base.error).hypot(seconds * burst.error);
+    let burst_s = credits / above_base;
+    let relative_error =
+        (credits_error / credits).hypot(burst.error.hypot(base.error) / above_base);
+    let refill = estimate_refill(load, credits, rests);
+    let refill_s = refill.and_then(|(rate, rate_error)| {
+        let refill_s = credits / rate;
+        let error = refill_s * (credits_error / credits).hypot(rate_error / rate);
+        estimate(refill_s, error, freedom)
     });
     Some(Bucket {
-        burst_per_s: first.estimate()?,
-        burst_s: estimate(held_s, held_s * relative, freedom)?,
+        burst_per_s: burst.estimate()?,
+        burst_s: estimate(burst_s, burst_s * relative_error, freedom)?,
         baseline_per_s: base.estimate()?,
-        credits: estimate(held, error, freedom)?,
+        credits: estimate(credits, credits_error, freedom)?,
         refill_per_s: refill.and_then(|(rate, error)| estimate(rate, error, freedom)),
-        refill_s: back.and_then(|(back_s, error)| estimate(back_s, error, freedom)),
+        refill_s,
     })
 }
 
 /// Credits that return per second of idle time, with the standard error: weighted least squares through the origin,
 /// each rest weighted by its variance. Rests that filled the bucket are skipped.
-fn refill(load: &LoadChange, held: f64, rests: &[AfterRest]) -> Option<(f64, f64)> {
-    let noise = load.first.variance_of_second().max(load.base.variance_of_second());
+fn estimate_refill(load: &LoadChange, full: f64, rests: &[AfterRest]) -> Option<(f64, f64)> {
+    let noise = load.burst.variance_of_second().max(load.base.variance_of_second());
     // Without scatter all rests have the same weight.
-    let least = (1e-9 * held).powi(2);
+    let least = (1e-9 * full).powi(2);
     let mut points: Vec<(f64, f64, f64, f64)> = Vec::new();
     for rest in rests {
         let seconds = rest.operations.len() as f64;
         let credits = rest.operations.iter().sum::<f64>() - load.base.mean * seconds;
         let variance = (seconds * noise).max(least);
         let is_used_up = rest.operations.last().is_some_and(|last| *last < STEP * load.base.mean);
-        if rest.rest_s > 0.0 && is_used_up && credits < NEARLY_FULL * held {
+        if rest.rest_s > 0.0 && is_used_up && credits < NEARLY_FULL * full {
             points.push((rest.rest_s, credits, seconds, 1.0 / variance));
         }
     }

@@ -45,8 +45,6 @@ pub struct FTest {
     /// Smallest sum of squares, over the tested labels, that an effect of 1 adds after adjusting for other columns.
     pub weight: f64,
 }
-
-/// Upper limit of the search for the noncentrality.
 const MOST_NONCENTRAL: f64 = 1e4;
 /// Halvings of a range: eight digits.
 const STEPS: u32 = 30;
@@ -64,16 +62,16 @@ impl FTest {
         }
         let [a, b] = [self.df1, self.df2].map(|df| df as f64 / 2.0);
         let critical = crossing(0.0, 1.0, |x| beta_reg(a, b, x) >= 1.0 - alpha);
-        let finds = |noncentral| power_of_f(a, b, critical, noncentral) >= power;
-        // Few effects are large, and large ones take long.
+        let is_detected = |noncentral| power_of_f(a, b, critical, noncentral) >= power;
+        // Doubles from a small bound, because large noncentralities take long and are rarely needed.
         let mut most = 16.0;
-        while !finds(most) {
+        while !is_detected(most) {
             most *= 2.0;
             if most > MOST_NONCENTRAL {
                 return None;
             }
         }
-        let noncentral = crossing(0.0, most, finds);
+        let noncentral = crossing(0.0, most, is_detected);
         Some((noncentral * self.residual / self.weight).sqrt())
     }
 }
@@ -93,38 +91,38 @@ fn power_of_f(a: f64, b: f64, critical: f64, noncentral: f64) -> f64 {
     if mean == 0.0 {
         return 1.0 - beta_reg(a, b, critical);
     }
+    // Poisson weights beyond this distance from the mean are negligible.
     let reach = 8.0 * mean.sqrt() + 12.0;
     let first = (mean - reach).max(0.0).floor() as u32;
-    let mut below = 0.0;
-    for step in first..=(mean + reach) as u32 {
-        let step = f64::from(step);
-        let weight = (step * mean.ln() - mean - ln_gamma(step + 1.0)).exp();
-        below += weight * beta_reg(a + step, b, critical);
+    let mut below_critical = 0.0;
+    for count in first..=(mean + reach) as u32 {
+        let count = f64::from(count);
+        let poisson_weight = (count * mean.ln() - mean - ln_gamma(count + 1.0)).exp();
+        below_critical += poisson_weight * beta_reg(a + count, b, critical);
     }
-    1.0 - below
+    1.0 - below_critical
 }
 
 /// Least squares line of `y` (any unit) on `x` (any unit), with the t test of its slope.
 ///
-/// Source: R10; Montgomery, Peck and Vining, "Introduction to Linear Regression Analysis",
-/// chapter 2; scipy `linregress`. On an exact fit p is 0, or 1 where the slope is 0. `None` for
-/// slices of unequal length, below three points, for a constant x and for values that are not
-/// finite.
+/// Source: R10; Montgomery, Peck and Vining, "Introduction to Linear Regression Analysis", chapter 2; scipy
+/// `linregress`. On an exact fit p is 0, or 1 where the slope is 0. `None` for slices of unequal length, below three
+/// points, for a constant x and for values that are not finite.
 pub fn slope(x: &[f64], y: &[f64]) -> Option<Slope> {
-    let (n, across, up) = (x.len(), Sample::of(x)?, Sample::of(y)?);
+    let (n, x_sample, y_sample) = (x.len(), Sample::of(x)?, Sample::of(y)?);
     if n < 3 || n != y.len() {
         return None;
     }
     let freedom = (n - 2) as f64;
-    let centred = || x.iter().zip(y).map(|(x, y)| (x - across.mean, y - up.mean));
-    let wide: f64 = centred().map(|(x, _)| x * x).sum();
-    let slope = centred().map(|(x, y)| x * y).sum::<f64>() / wide;
+    let centred = || x.iter().zip(y).map(|(x, y)| (x - x_sample.mean, y - y_sample.mean));
+    let x_squares: f64 = centred().map(|(x, _)| x * x).sum();
+    let slope = centred().map(|(x, y)| x * y).sum::<f64>() / x_squares;
     let residual: f64 = centred().map(|(x, y)| (y - slope * x).powi(2)).sum();
     let total: f64 = centred().map(|(_, y)| y * y).sum();
-    let left = if residual <= EXACT * total { 0.0 } else { residual };
-    let standard_error = (left / freedom / wide).sqrt();
-    let intercept = up.mean - slope * across.mean;
-    if !(wide > 0.0 && slope.is_finite() && intercept.is_finite()) {
+    let residual = if residual <= EXACT * total { 0.0 } else { residual };
+    let standard_error = (residual / freedom / x_squares).sqrt();
+    let intercept = y_sample.mean - slope * x_sample.mean;
+    if !(x_squares > 0.0 && slope.is_finite() && intercept.is_finite()) {
         return None;
     }
     let p = two_sided_p(slope, standard_error, freedom)?;
@@ -186,14 +184,14 @@ fn extra_sum_of_squares(values: &[f64], given: &[&[usize]], tested: &[&[usize]])
     let first_tested = 1 + given.iter().map(|labels| levels(labels).len()).sum::<usize>();
     let design = DesignMatrix::new(n, given.iter().chain(tested).copied())?;
     let mut equations = design.normal_equations(values, centre);
-    let total = equations.left();
+    let total = equations.residual_squares();
     let given_rank = equations.eliminate(0..first_tested);
-    let before = equations.left();
-    let weight = equations.smallest(first_tested..design.columns);
+    let before = equations.residual_squares();
+    let weight = equations.smallest_column(first_tested..design.columns);
     let df1 = equations.eliminate(first_tested..design.columns);
-    let after = equations.left();
+    let after = equations.residual_squares();
     let df2 = n.checked_sub(given_rank + df1)?;
-    // The elimination leaves rounding of the size of the whole, not of its root as a fit does.
+    // The elimination has rounding errors relative to the total sum of squares.
     if df1 == 0 || df2 == 0 || after <= 1e-12 * total {
         return None;
     }
@@ -251,7 +249,7 @@ impl DesignMatrix {
     }
 }
 
-/// Symmetric matrix of products, swept one column after the other.
+/// Symmetric matrix of products, eliminated one column after the other.
 struct Equations {
     products: Vec<Vec<f64>>,
     /// The diagonal before any elimination.
@@ -260,26 +258,27 @@ struct Equations {
 
 impl Equations {
     /// Sum of squares of the values that the eliminated columns leave.
-    fn left(&self) -> f64 {
+    fn residual_squares(&self) -> f64 {
         let last = self.diagonal.len();
         self.products[last][last]
     }
 
-    /// Eliminates the columns of `range` in their order; gives how many were not aliased.
+    /// Eliminates the columns of `range` in their order; returns how many were not aliased.
     fn eliminate(&mut self, range: std::ops::Range<usize>) -> usize {
-        range.filter(|column| self.pivot(*column)).count()
+        range.filter(|column| self.eliminate_column(*column)).count()
     }
 
     /// Smallest remaining sum of squares of the columns in `range`, without aliased ones.
-    fn smallest(&self, range: std::ops::Range<usize>) -> f64 {
-        let left = |column: usize| {
-            let left = self.products[column][column];
-            (left > ALIASED * self.diagonal[column]).then_some(left)
+    fn smallest_column(&self, range: std::ops::Range<usize>) -> f64 {
+        let remaining = |column: usize| {
+            let squares = self.products[column][column];
+            (squares > ALIASED * self.diagonal[column]).then_some(squares)
         };
-        range.filter_map(left).reduce(f64::min).unwrap_or(0.0)
+        range.filter_map(remaining).reduce(f64::min).unwrap_or(0.0)
     }
 
-    fn pivot(&mut self, column: usize) -> bool {
+    /// Subtracts the column from all later ones; returns false, without a change, for an aliased column.
+    fn eliminate_column(&mut self, column: usize) -> bool {
         let row = self.products[column].clone();
         if row[column] <= ALIASED * self.diagonal[column] {
             return false;

@@ -1,7 +1,7 @@
 //! Least squares for sums of effects, one per group: main effects of the levels if all factors vary at once (R15).
 
 /// Effects with less than this share of their own information left are aliased with others.
-const NOT_TOLD_APART: f64 = 1e-9;
+const ALIASED: f64 = 1e-9;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct FittedEffects {
@@ -36,7 +36,7 @@ pub fn fit_effects(count: usize, rows: &[Vec<usize>], values: &[f64]) -> Option<
         }
     }
     let factor = cholesky(&normal)?;
-    let effects = backward(&factor, forward(&factor, &right));
+    let effects = solve_transposed(&factor, solve_lower(&factor, &right));
     let residual = |(row, value): (&Vec<usize>, &f64)| {
         value - row.iter().map(|effect| effects[*effect]).sum::<f64>()
     };
@@ -56,7 +56,7 @@ impl FittedEffects {
                 *weights.get_mut(effect)? += weight;
             }
         }
-        let solved = forward(&self.factor, &weights);
+        let solved = solve_lower(&self.factor, &weights);
         let error = (self.variance * product(&solved, &solved)).sqrt();
         Some((product(&weights, &self.effects), error))
     }
@@ -65,15 +65,15 @@ impl FittedEffects {
 /// Lower Cholesky factor, or `None` if the matrix is not positive definite.
 fn cholesky(matrix: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
     let mut lines: Vec<Vec<f64>> = Vec::with_capacity(matrix.len());
-    for (row, own) in matrix.iter().enumerate() {
+    for (row, entries) in matrix.iter().enumerate() {
         let mut line: Vec<f64> = Vec::with_capacity(row + 1);
-        for (entry, before) in own.iter().zip(&lines) {
-            let rest = entry - product(&line, before);
-            line.push(rest / before.last()?);
+        for (entry, earlier) in entries.iter().zip(&lines) {
+            let rest = entry - product(&line, earlier);
+            line.push(rest / earlier.last()?);
         }
-        let diagonal = own.get(row)?;
+        let diagonal = entries.get(row)?;
         let rest = diagonal - product(&line, &line);
-        if rest.is_nan() || rest <= NOT_TOLD_APART * diagonal {
+        if rest.is_nan() || rest <= ALIASED * diagonal {
             return None;
         }
         line.push(rest.sqrt());
@@ -81,9 +81,7 @@ fn cholesky(matrix: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
     }
     Some(lines)
 }
-
-/// Solves a lower triangle.
-fn forward(lines: &[Vec<f64>], right: &[f64]) -> Vec<f64> {
+fn solve_lower(lines: &[Vec<f64>], right: &[f64]) -> Vec<f64> {
     let mut solved: Vec<f64> = Vec::with_capacity(right.len());
     for (line, value) in lines.iter().zip(right) {
         let rest = value - product(line, &solved);
@@ -91,14 +89,12 @@ fn forward(lines: &[Vec<f64>], right: &[f64]) -> Vec<f64> {
     }
     solved
 }
-
-/// Solves the transpose of a lower triangle.
-fn backward(lines: &[Vec<f64>], mut right: Vec<f64>) -> Vec<f64> {
+fn solve_transposed(lines: &[Vec<f64>], mut right: Vec<f64>) -> Vec<f64> {
     for (row, line) in lines.iter().enumerate().rev() {
-        let own = right[row] / line[row];
-        right[row] = own;
+        let solved = right[row] / line[row];
+        right[row] = solved;
         for (value, entry) in right.iter_mut().zip(line).take(row) {
-            *value -= own * entry;
+            *value -= solved * entry;
         }
     }
     right

@@ -63,18 +63,23 @@ pub fn sign_flip(differences: &[f64]) -> Option<f64> {
     let mut sums = signed_sums(right);
     sums.sort_unstable_by(f64::total_cmp);
     // Every sum is one of the left half plus one of the right, which are found by bisection.
-    let extreme: usize = signed_sums(left).iter().map(|sum| outside(&sums, *sum, least)).sum();
+    let extreme: usize =
+        signed_sums(left).iter().map(|sum| count_extreme(&sums, *sum, least)).sum();
     Some(extreme as f64 / (1_u64 << n) as f64)
 }
 
 /// How many of `sorted` have `|sum + value| >= least`.
-fn outside(sorted: &[f64], sum: f64, least: f64) -> usize {
+fn count_extreme(sorted: &[f64], sum: f64, least: f64) -> usize {
+    // If `least` is not positive, every value counts, exactly once.
+    if least <= 0.0 {
+        return sorted.len();
+    }
     let not_above = sorted.partition_point(|value| sum + value < least);
     let below = sorted.partition_point(|value| sum + value <= -least);
-    // If `least` is not positive, every observation counts, exactly once.
-    if least <= 0.0 { sorted.len() } else { sorted.len() - not_above + below }
+    sorted.len() - not_above + below
 }
 
+/// The sums of all 2^n choices of signs.
 fn signed_sums(values: &[f64]) -> Vec<f64> {
     let mut sums = vec![0.0];
     for value in values {

@@ -43,10 +43,9 @@ pub fn geometric_mean(values: &[f64]) -> Option<GeometricMean> {
 
 /// Ratio `arm / baseline` of paired values, `baseline[i]` with `arm[i]`, with its 95% CI.
 ///
-/// `None` for slices of unequal length, for no pair, for a value without a logarithm, and for a
-/// ratio beyond the range of numbers. Source: R3, R4; Student's paired t on ln arm - ln baseline.
-/// At three to ten pairs it covers 94.7 to 95.1% for normal differences, where the percentile
-/// bootstrap covers 73 to 90%.
+/// `None` for slices of unequal length, for no pair, for a value without a logarithm, and for a ratio beyond the range
+/// of numbers. Source: R3, R4; Student's paired t on ln arm - ln baseline. At three to ten pairs it covers 94.7 to
+/// 95.1% for normal differences, where the percentile bootstrap covers 73 to 90%.
 pub fn paired_ratio(baseline: &[f64], arm: &[f64]) -> Option<PairedRatio> {
     let sample = Sample::of(&log_ratios(baseline, arm)?)?;
     let ratio = sample.mean.exp();

@@ -4,13 +4,15 @@
 ///
 /// Source: R5; Holm, Scandinavian Journal of Statistics 6 (1979). An entry outside 0 to 1 counts as 1.
 pub fn holm(p: &[f64]) -> Vec<f64> {
-    let (mut found, mut highest) = (vec![1.0; p.len()], 0.0_f64);
+    let mut adjusted = vec![1.0; p.len()];
+    let mut highest = 0.0_f64;
     for (rank, position) in ascending(p).into_iter().enumerate() {
         let weighted = probability(p[position]) * (p.len() - rank) as f64;
+        // Never below a smaller p value's.
         highest = highest.max(weighted).min(1.0);
-        found[position] = highest;
+        adjusted[position] = highest;
     }
-    found
+    adjusted
 }
 
 /// Alpha of each of `comparisons`, for a family-wise error of `alpha`.

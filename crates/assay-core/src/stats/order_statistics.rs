@@ -24,11 +24,9 @@ pub fn median(values: &[f64]) -> Option<f64> {
     }
 }
 
-/// Whether `count` observations are enough to report quantile `q` (0 < q < 1) of one trial:
-/// `count * (1 - q) >= 10`.
+/// Whether `count` observations are enough to report quantile `q` (0 < q < 1) of one trial: `count * (1 - q) >= 10`.
 ///
-/// Exact at the borders for quantiles of up to nine decimals. False outside 0 < q < 1.
-/// Source: R12.
+/// Exact at the borders for quantiles of up to nine decimals. False outside 0 < q < 1. Source: R12.
 pub fn percentile_is_supported(count: u64, q: f64) -> bool {
     observations_needed(q).is_some_and(|needed| count >= needed)
 }

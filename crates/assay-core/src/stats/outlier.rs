@@ -38,21 +38,20 @@ pub fn leave_one_out(values: &[f64]) -> Vec<Sample> {
     if values.len() < 2 || Sample::of(values).is_none() {
         return Vec::new();
     }
-    let mut after = running(values.iter().rev());
+    let mut after = moments_before_each(values.iter().rev());
     after.reverse();
-    let before = running(values.iter());
+    let before = moments_before_each(values.iter());
     before.into_iter().zip(after).map(|(before, after)| before.merged(after).sample()).collect()
 }
 
-fn running<'a>(values: impl Iterator<Item = &'a f64>) -> Vec<Moments> {
+fn moments_before_each<'a>(values: impl Iterator<Item = &'a f64>) -> Vec<Moments> {
     let mut so_far = Moments::default();
-    values
-        .map(|value| {
-            let before = so_far;
-            so_far = so_far.merged(Moments { n: 1, mean: *value, squares: 0.0 });
-            before
-        })
-        .collect()
+    let mut before = Vec::new();
+    for value in values {
+        before.push(so_far);
+        so_far = so_far.merged(Moments { n: 1, mean: *value, squares: 0.0 });
+    }
+    before
 }
 
 /// Count, mean and sum of squared distances from the mean.

@@ -15,8 +15,6 @@ const WANTED_POWER: f64 = 0.8;
 
 /// Confidence of the upper bound of a standard deviation that a plan starts from (R6).
 const SD_CONFIDENCE: f64 = 0.8;
-
-/// Most replicates that a plan may ask for.
 const MOST_REPLICATES: usize = 10_000;
 
 /// Points where the logarithm of the density is this far below its peak are left out.
@@ -25,13 +23,14 @@ const NEGLIGIBLE: f64 = 34.0;
 /// Power of the two-sided paired (one-sample) t test with `n` replicates at level `alpha`, where
 /// the true mean is `shift_in_sd` standard deviations of the differences from 0.
 ///
-/// Counts rejections in both tails, so it is `alpha` at no shift. Source: R4; the noncentral t
-/// distribution with n - 1 degrees of freedom and noncentrality sqrt(n) shift (Johnson, Kotz and
-/// Balakrishnan, "Continuous Univariate Distributions" 2, chapter 31), by the trapezoidal rule
-/// over the observed standard deviation. `None` below two replicates, for a shift that is not finite
-/// and for an alpha outside 0 to 1.
+/// Counts rejections in both tails, so it is `alpha` at no shift. Source: R4; the noncentral t distribution with n - 1
+/// degrees of freedom and noncentrality sqrt(n) shift (Johnson, Kotz and Balakrishnan, "Continuous Univariate
+/// Distributions" 2, chapter 31), by the trapezoidal rule over the observed standard deviation. `None` below two
+/// replicates, for a shift that is not finite and for an alpha outside 0 to 1.
 pub fn t_test_power(n: usize, shift_in_sd: f64, alpha: f64) -> Option<f64> {
-    shift_in_sd.is_finite().then_some(())?;
+    if !shift_in_sd.is_finite() {
+        return None;
+    }
     Some(power_beyond(n, shift_in_sd, critical(n, alpha)?))
 }
 
@@ -48,6 +47,7 @@ fn power_beyond(n: usize, shift_in_sd: f64, critical: f64) -> f64 {
     // error of the trapezoidal rule on smooth functions vanishes exponentially below that.
     let step = (0.5 / (2.0 * freedom + noncentrality.min(200.0).powi(2)).sqrt()).min(0.15);
     let (mut weights, mut rejected) = (0.0, 0.0);
+    // Adds a point of the integral; false once the density is negligible.
     let mut add = |u: f64| {
         let log_density = freedom * (u - (2.0 * u).exp_m1() / 2.0);
         if log_density < -NEGLIGIBLE {
@@ -69,8 +69,6 @@ fn power_beyond(n: usize, shift_in_sd: f64, critical: f64) -> f64 {
     }
     (rejected / weights).clamp(0.0, 1.0)
 }
-
-/// Distribution function of the standard normal.
 fn normal_cdf(z: f64) -> f64 {
     if z < -9.0 { 0.0 } else { 0.5 * erfc(-z / std::f64::consts::SQRT_2) }
 }
@@ -78,17 +76,16 @@ fn normal_cdf(z: f64) -> f64 {
 /// Smallest shift, in standard deviations of the differences, that the two-sided t test with `n`
 /// replicates at level `alpha` finds with probability `power`.
 ///
-/// Source: R4's last column; inverts [`t_test_power`] to 1e-9. `None` below two replicates, for an
-/// alpha outside 0 to 1, for a power that is not between alpha and 1, and for a shift of a million
-/// standard deviations or more.
+/// Source: R4's last column; inverts [`t_test_power`] to 1e-9. `None` below two replicates, for an alpha outside 0 to
+/// 1, for a power that is not between alpha and 1, and for a shift of a million standard deviations or more.
 pub fn smallest_detectable_shift(n: usize, alpha: f64, power: f64) -> Option<f64> {
     let critical = critical(n, alpha)?;
     if !(power > alpha && power < 1.0) {
         return None;
     }
-    let short = |shift: f64| power_beyond(n, shift, critical) < power;
+    let is_too_small = |shift: f64| power_beyond(n, shift, critical) < power;
     let (mut low, mut high) = (0.0, 4.0 / (n as f64).sqrt());
-    while short(high) {
+    while is_too_small(high) {
         (low, high) = (high, 2.0 * high);
         if high > 1e6 {
             return None;
@@ -96,7 +93,7 @@ pub fn smallest_detectable_shift(n: usize, alpha: f64, power: f64) -> Option<f64
     }
     while high - low > 1e-9 * high {
         let middle = f64::midpoint(low, high);
-        if short(middle) { low = middle } else { high = middle }
+        if is_too_small(middle) { low = middle } else { high = middle }
     }
     Some(high)
 }
@@ -110,9 +107,9 @@ pub fn replicates_for(shift_in_sd: f64, alpha: f64, power: f64) -> Option<usize>
     if !(shift_in_sd.is_finite() && shift_in_sd != 0.0 && power > 0.0 && power < 1.0) {
         return None;
     }
-    let enough = |n: usize| t_test_power(n, shift_in_sd, alpha).map(|found| found >= power);
+    let is_enough = |n: usize| t_test_power(n, shift_in_sd, alpha).map(|found| found >= power);
     let (mut low, mut high) = (FEWEST_FOR_INTERVAL, FEWEST_FOR_INTERVAL);
-    while !enough(high)? {
+    while !is_enough(high)? {
         if high == MOST_REPLICATES {
             return None;
         }
@@ -120,7 +117,7 @@ pub fn replicates_for(shift_in_sd: f64, alpha: f64, power: f64) -> Option<usize>
     }
     while low < high {
         let middle = low + (high - low) / 2;
-        if enough(middle)? { high = middle } else { low = middle + 1 }
+        if is_enough(middle)? { high = middle } else { low = middle + 1 }
     }
     Some(low)
 }
@@ -153,7 +150,10 @@ pub fn replicates_to_resolve(sd: f64, n: usize, margin: f64, alpha: f64) -> Opti
     if !(sd.is_finite() && sd >= 0.0 && alpha > 0.0 && alpha < 1.0) {
         return None;
     }
+    if sd == 0.0 {
+        return Some(FEWEST_FOR_INTERVAL);
+    }
     // A shift beyond this needs only the minimum number of replicates.
     let shift = (bound / (sd * factor)).min(1e6);
-    if sd == 0.0 { Some(FEWEST_FOR_INTERVAL) } else { replicates_for(shift, alpha, WANTED_POWER) }
+    replicates_for(shift, alpha, WANTED_POWER)
 }

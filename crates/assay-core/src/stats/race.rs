@@ -1,13 +1,13 @@
 //! Statistics of a race of many arms (R15): a moderated variance, and a confidence sequence for all interim analyses.
 
 /// Prior degrees of freedom of the mean variance over all arms.
-const LENT: f64 = 6.0;
+const PRIOR_FREEDOM: f64 = 6.0;
 
 /// The variance of the paired differences of one arm, moderated by the mean over all arms (the form of limma:
 /// Smyth 2004): `(6 mean + (n - 1) own) / (n + 5)`.
 pub fn moderated_variance(own: f64, n: usize, mean: f64) -> f64 {
     let own_freedom = n.saturating_sub(1) as f64;
-    (LENT * mean + own_freedom * own) / (LENT + own_freedom)
+    (PRIOR_FREEDOM * mean + own_freedom * own) / (PRIOR_FREEDOM + own_freedom)
 }
 
 /// Half-width of the confidence sequence of a mean of `n` values with this variance: a normal mixture (Robbins 1970)

@@ -24,15 +24,15 @@ pub fn ratio_of_sums(counted: &[f64], within: &[f64], alpha: f64) -> Option<Rati
     if n == 0 || n != within.len() || !(alpha > 0.0 && alpha < 1.0) {
         return None;
     }
-    let (up, down): (f64, f64) = (counted.iter().sum(), within.iter().sum());
-    let ratio = up / down;
-    if !(up > 0.0 && down > 0.0 && ratio.is_finite() && ratio > 0.0) {
+    let (numerator, denominator): (f64, f64) = (counted.iter().sum(), within.iter().sum());
+    let ratio = numerator / denominator;
+    if !(numerator > 0.0 && denominator > 0.0 && ratio.is_finite() && ratio > 0.0) {
         return None;
     }
     let interval = || {
-        let apart = counted.iter().zip(within).map(|(y, x)| (y - ratio * x).powi(2));
-        let sd = (apart.sum::<f64>() / (n - 1) as f64).sqrt();
-        let error = sd / (n as f64).sqrt() / (up / n as f64);
+        let squares = counted.iter().zip(within).map(|(y, x)| (y - ratio * x).powi(2));
+        let sd = (squares.sum::<f64>() / (n - 1) as f64).sqrt();
+        let error = sd / (n as f64).sqrt() / (numerator / n as f64);
         let half = t_quantile(1.0 - alpha / 2.0, (n - 1) as f64)? * error;
         finite([ratio * (-half).exp(), ratio * half.exp()])
     };

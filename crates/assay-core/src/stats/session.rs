@@ -38,11 +38,11 @@ pub struct BetweenSessions {
 pub fn between_sessions(first: &Sample, second: &Sample, variance: f64) -> Option<BetweenSessions> {
     let parts = [variance_of_mean(first)?, variance_of_mean(second)?];
     let total = parts[0] + parts[1] + variance;
-    let of_trials =
+    let denominator =
         parts[0].powi(2) / (first.n + 1) as f64 + parts[1].powi(2) / (second.n + 1) as f64;
-    // Underflows if trials do not scatter.
+    // The denominator is zero if trials do not scatter.
     let degrees_of_freedom =
-        if of_trials > 0.0 { total.powi(2) / of_trials - 2.0 } else { f64::INFINITY };
+        if denominator > 0.0 { total.powi(2) / denominator - 2.0 } else { f64::INFINITY };
     let difference = second.mean - first.mean;
     (total.is_finite() && total >= 0.0 && difference.is_finite()).then(|| BetweenSessions {
         difference,
@@ -86,10 +86,10 @@ impl BetweenSessions {
             return t_quantile(probability, self.degrees_of_freedom);
         }
         let z = normal_quantile(probability)?;
-        let each = 1.0 / self.degrees_of_freedom;
+        let inverse = 1.0 / self.degrees_of_freedom;
         let first = (z.powi(3) + z) / 4.0;
         let second = (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / 96.0;
         let third = (3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z) / 384.0;
-        Some(z + each * (first + each * (second + each * third)))
+        Some(z + inverse * (first + inverse * (second + inverse * third)))
     }
 }

@@ -11,7 +11,7 @@ pub const SNIA_ROUNDS: usize = 5;
 const FEWEST_IN_SEGMENT: usize = 8;
 
 /// Maximum correlation of neighbors; a stronger one leaves too few independent values.
-const MOST_ALIKE: f64 = 0.99;
+const MOST_CORRELATED: f64 = 0.99;
 
 /// Maximum depth of the recursion, and of consecutive insignificant splits.
 const DEEPEST: u32 = 6;
@@ -45,10 +45,8 @@ impl SniaWindow {
         let mean = Sample::of(rounds)?.mean;
         let positions: Vec<f64> = (0..rounds.len()).map(|position| position as f64).collect();
         let slope_per_round = slope(&positions, rounds)?.slope;
-        let (least, most) =
-            rounds.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
-                (low.min(*value), high.max(*value))
-            });
+        let least = rounds.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = rounds.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let rise = slope_per_round.abs() * (SNIA_ROUNDS - 1) as f64;
         Some(Self { mean, range: most - least, rise, slope_per_round })
     }
@@ -99,9 +97,9 @@ pub fn correlated_change_point(series: &[f64]) -> Option<ChangePoint> {
 pub fn correlated_changes(series: &[f64], sure: f64, step: f64) -> Vec<usize> {
     let search = Search { sure, step };
     let mut found = Vec::new();
-    search.grow(series, 0, Halvings { all: DEEPEST, unsure: UNSURE }, &mut found);
+    search.add_changes(series, 0, Depth { all: DEEPEST, unsure: UNSURE }, &mut found);
     found.sort_unstable();
-    while let Some(worst) = search.least_sure(series, &found) {
+    while let Some(worst) = search.least_significant(series, &found) {
         found.remove(worst);
     }
     found
@@ -109,12 +107,13 @@ pub fn correlated_changes(series: &[f64], sure: f64, step: f64) -> Vec<usize> {
 
 /// Remaining depth of a part, and of insignificant splits.
 #[derive(Clone, Copy)]
-struct Halvings {
+struct Depth {
     all: u32,
     unsure: u32,
 }
 
-impl Halvings {
+impl Depth {
+    /// Returns what remains after a split; `None` if that split was too deep.
     fn after(self, is_sure: bool) -> Option<Self> {
         let unsure = if is_sure { UNSURE } else { self.unsure.checked_sub(1)? };
         Some(Self { all: self.all.checked_sub(1)?, unsure })
@@ -133,22 +132,23 @@ impl Search {
     }
 
     /// Adds the changes of a part, within the remaining depth; returns whether there is one.
-    fn grow(&self, part: &[f64], start: usize, left: Halvings, into: &mut Vec<usize>) -> bool {
+    fn add_changes(&self, part: &[f64], start: usize, depth: Depth, into: &mut Vec<usize>) -> bool {
         let Some(found) = correlated_change_point(part) else { return false };
         let is_sure = self.is_change(&found);
-        let Some(left) = left.after(is_sure) else { return false };
+        let Some(depth) = depth.after(is_sure) else { return false };
         let (before, after) = part.split_at(found.index);
         let middle = start + found.index;
-        let sides = [self.grow(before, start, left, into), self.grow(after, middle, left, into)];
-        let is_kept = is_sure || sides.contains(&true);
-        if is_kept {
+        let is_before = self.add_changes(before, start, depth, into);
+        let is_after = self.add_changes(after, middle, depth, into);
+        let is_retained = is_sure || is_before || is_after;
+        if is_retained {
             into.push(middle);
         }
-        is_kept
+        is_retained
     }
 
     /// Returns the position of the least significant change between its neighbors, if one is not significant.
-    fn least_sure(&self, series: &[f64], found: &[usize]) -> Option<usize> {
+    fn least_significant(&self, series: &[f64], found: &[usize]) -> Option<usize> {
         let bounds: Vec<usize> =
             [0].into_iter().chain(found.iter().copied()).chain([series.len()]).collect();
         let mut least: Option<(usize, f64, f64)> = None;
@@ -163,14 +163,14 @@ impl Search {
                 None => (0.0, 1.0),
             };
             // Of several, the smallest step below the limit counts, else the largest p.
-            let is_less_sure = least.is_none_or(|(_, least_step, largest_p)| {
+            let is_less_significant = least.is_none_or(|(_, least_step, largest_p)| {
                 match (step < self.step, least_step < self.step) {
                     (true, true) => step.total_cmp(&least_step).is_le(),
                     (false, false) => p.total_cmp(&largest_p).is_ge(),
                     (is_small, _) => is_small,
                 }
             });
-            if is_less_sure {
+            if is_less_significant {
                 least = Some((index, step, p));
             }
         }
@@ -190,7 +190,7 @@ impl Search {
 /// wide. The set always contains the best split. `None` as for [`correlated_change_point`], and outside 0 < alpha < 1.
 pub fn correlated_change_interval(series: &[f64], alpha: f64) -> Option<[usize; 2]> {
     let split = Split::from_series(series)?;
-    split.set(series, change_criterion(alpha)? * split.likeness(series))
+    split.confidence_set(series, change_criterion(alpha)? * split.likeness(series))
 }
 
 /// The best split of a nonconstant series, or the split at a given position.
@@ -251,27 +251,30 @@ impl Split {
         };
         let products = products(left, self.before.mean) + products(right, self.after.mean);
         let rough = products / self.within;
-        let r = (rough + (1.0 + 4.0 * rough) / series.len() as f64).clamp(0.0, MOST_ALIKE);
+        let r = (rough + (1.0 + 4.0 * rough) / series.len() as f64).clamp(0.0, MOST_CORRELATED);
         (1.0 + r) / (1.0 - r)
     }
 
     /// Returns the first and last split with a likelihood ratio to the best one of at most `most`.
-    fn set(&self, series: &[f64], most: f64) -> Option<[usize; 2]> {
+    fn confidence_set(&self, series: &[f64], most: f64) -> Option<[usize; 2]> {
         let (n, centre) = (series.len(), Sample::of(series)?.mean);
         let mut sum = 0.0;
-        let within: Vec<(usize, f64)> = (1..n)
-            .map(|index| {
-                sum += series[index - 1] - centre;
-                let between = sum * sum * n as f64 / (index as f64 * (n - index) as f64);
-                (index, (self.total - between).max(EXACT * self.total))
-            })
-            .filter(|(index, _)| (FEWEST_IN_SEGMENT..=n - FEWEST_IN_SEGMENT).contains(index))
-            .collect();
-        let best = self.index;
-        let least = within.iter().find(|(index, _)| *index == best)?.1;
-        let near = |(_, squares): &&(usize, f64)| n as f64 * (squares / least).ln() <= most;
-        let inside = || within.iter().filter(near).map(|(index, _)| *index);
-        Some([inside().min().unwrap_or(best).min(best), inside().max().unwrap_or(best).max(best)])
+        let mut within: Vec<(usize, f64)> = Vec::new();
+        for index in 1..n {
+            sum += series[index - 1] - centre;
+            let between = sum * sum * n as f64 / (index as f64 * (n - index) as f64);
+            if (FEWEST_IN_SEGMENT..=n - FEWEST_IN_SEGMENT).contains(&index) {
+                within.push((index, (self.total - between).max(EXACT * self.total)));
+            }
+        }
+        let least = within.iter().find(|(index, _)| *index == self.index)?.1;
+        let mut ends = [self.index; 2];
+        for (index, squares) in within {
+            if n as f64 * (squares / least).ln() <= most {
+                ends = [ends[0].min(index), ends[1].max(index)];
+            }
+        }
+        Some(ends)
     }
 }
 
@@ -290,15 +293,16 @@ fn squares(sample: &Sample) -> Option<f64> {
 /// Split with the largest sum of squares between the two sides; the first among equals.
 fn best_split(series: &[f64], centre: f64) -> usize {
     let n = series.len();
-    let (mut sum, mut best) = (0.0, (f64::NEG_INFINITY, FEWEST_IN_SEGMENT));
+    let (mut largest, mut best) = (f64::NEG_INFINITY, FEWEST_IN_SEGMENT);
+    let mut sum = 0.0;
     for (position, value) in series.iter().enumerate() {
         let index = position + 1;
         sum += value - centre;
         // The deviations from the mean add up to 0, so the sum of one side determines both means.
         let between = sum * sum * n as f64 / (index as f64 * (n - index).max(1) as f64);
-        if (FEWEST_IN_SEGMENT..=n - FEWEST_IN_SEGMENT).contains(&index) && between > best.0 {
-            best = (between, index);
+        if (FEWEST_IN_SEGMENT..=n - FEWEST_IN_SEGMENT).contains(&index) && between > largest {
+            (largest, best) = (between, index);
         }
     }
-    best.1
+    best
 }

@@ -35,16 +35,19 @@ pub fn judge(
     margin: f64,
     higher_is_better: bool,
 ) -> Judgement {
-    let small =
+    let is_within =
         margin_on_log_scale(margin).is_some_and(|bound| inside(equivalence_interval, bound));
-    let (above, below) =
-        (interval[0] > 0.0 && interval[1] > 0.0, interval[0] < 0.0 && interval[1] < 0.0);
-    let verdict = match (above, below) {
-        (true, _) if higher_is_better => StatVerdict::Better,
-        (_, true) if !higher_is_better => StatVerdict::Better,
-        (false, false) if small => StatVerdict::Equivalent,
-        (false, false) => StatVerdict::Inconclusive,
-        _ => StatVerdict::Worse,
+    let is_above = interval.iter().all(|end| *end > 0.0);
+    let is_below = interval.iter().all(|end| *end < 0.0);
+    let is_different = is_above || is_below;
+    let verdict = if is_different && is_above == higher_is_better {
+        StatVerdict::Better
+    } else if is_different {
+        StatVerdict::Worse
+    } else if is_within {
+        StatVerdict::Equivalent
+    } else {
+        StatVerdict::Inconclusive
     };
-    Judgement { verdict, within_margin: small && (above || below) }
+    Judgement { verdict, within_margin: is_within && is_different }
 }

@@ -64,18 +64,9 @@ pub enum AskKind {
 }
 
 impl AskKind {
+    #[rustfmt::skip]
     pub const WORDS: [&'static str; 12] = [
-        "peak",
-        "linear",
-        "flat",
-        "best",
-        "worst",
-        "better",
-        "equivalent",
-        "bound",
-        "ratio",
-        "knee",
-        "enough",
+        "peak", "linear", "flat", "best", "worst", "better", "equivalent", "bound", "ratio", "knee", "enough",
         "max-rate",
     ];
 
@@ -96,18 +87,19 @@ impl AskKind {
 }
 
 impl Ask {
+    /// Returns all levels of a factor that the question names: the fixed one, and those of its own factor.
     pub fn levels_of(&mut self, factor: &str) -> impl Iterator<Item = &mut String> {
-        let is_own = self.factor.as_deref() == Some(factor);
-        let over =
+        let is_own_factor = self.factor.as_deref() == Some(factor);
+        let compared =
             [&mut self.level, &mut self.versus].into_iter().flatten().chain(&mut self.between);
-        self.at.get_mut(factor).into_iter().chain(over.filter(move |_| is_own))
+        self.at.get_mut(factor).into_iter().chain(compared.filter(move |_| is_own_factor))
     }
 
     /// Returns whether no level is named: the second level of the varied factor is then compared with the first.
     pub fn is_of_any_two(&self) -> bool {
-        let named = self.level.is_some() || self.versus.is_some();
-        let open = self.kind == AskKind::Ratio || self.factor.is_none();
-        self.kind.is_of_two() && open && !named
+        let names_level = self.level.is_some() || self.versus.is_some();
+        let may_omit_levels = self.kind == AskKind::Ratio || self.factor.is_none();
+        self.kind.is_of_two() && may_omit_levels && !names_level
     }
 
     /// Returns the first key that this kind of question needs and that is missing.
@@ -119,17 +111,21 @@ impl Ask {
             "slo" => self.slo.is_some(),
             _ => self.between.len() == 2,
         };
-        let needs = match self.kind.is_of_two() {
-            true if self.is_of_any_two() => &[][..],
-            true => &["factor", "level", "versus"],
-            false => self.kind.needs(),
+        let needs = if self.is_of_any_two() {
+            &[][..]
+        } else if self.kind.is_of_two() {
+            &["factor", "level", "versus"]
+        } else {
+            self.kind.needs()
         };
         if let Some(key) = needs.iter().copied().find(|key| !is_given(key)) {
             return Some(key);
         }
-        match (self.kind, &self.min, &self.max) {
-            (AskKind::Knee, _, None) => Some("max"),
-            (AskKind::Bound | AskKind::Ratio, None, None) => Some("min"),
+        match self.kind {
+            AskKind::Knee if self.max.is_none() => Some("max"),
+            AskKind::Bound | AskKind::Ratio if self.min.is_none() && self.max.is_none() => {
+                Some("min")
+            }
             _ => None,
         }
     }
@@ -141,7 +137,7 @@ impl Amount {
     }
 
     pub fn is_ratio(&self) -> bool {
-        ratio(&self.text).is_some()
+        parse_ratio(&self.text).is_some()
     }
 
     /// Returns the amount in the unit of a metric; seconds if the metric is in seconds.
@@ -169,33 +165,36 @@ impl FromStr for Amount {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let text = text.trim();
-        if let Some(value) = ratio(text) {
-            return Ok(Self { text: text.to_owned(), value });
+        let value = if let Some(ratio) = parse_ratio(text) {
+            ratio
+        } else if let Some(iops) = text.strip_suffix("IOPS").or_else(|| text.strip_suffix("iops")) {
+            iops.trim().parse().map_err(|_| wrong(text))?
+        } else if let Some(bytes) = text.strip_suffix("/s") {
+            let bytes = bytes.parse::<Bytes>();
+            bytes.map_err(|error| format!("{error}/s, as in 95 MB/s"))?.0 as f64
+        } else {
+            text.parse::<Time>().map_err(|_| wrong(text))?.0 as f64
+        };
+        if !value.is_finite() || value <= 0.0 {
+            return Err(wrong(text));
         }
-        let plain = text.strip_suffix("IOPS").or_else(|| text.strip_suffix("iops"));
-        let value = match (plain, text.strip_suffix("/s")) {
-            (Some(number), _) => number.trim().parse().map_err(|_| wrong(text)),
-            (None, Some(bytes)) => bytes
-                .parse::<Bytes>()
-                .map(|bytes| bytes.0 as f64)
-                .map_err(|error| format!("{error}/s, as in 95 MB/s")),
-            (None, None) => text.parse::<Time>().map(|time| time.0 as f64).map_err(|_| wrong(text)),
-        }?;
-        let fine = value.is_finite() && value > 0.0;
-        fine.then(|| Self { text: text.to_owned(), value }).ok_or_else(|| wrong(text))
+        Ok(Self { text: text.to_owned(), value })
     }
 }
 
-fn ratio(text: &str) -> Option<f64> {
+/// Parses `4.5 times` or `1/3`; `None` for other texts, such as `95 MB/s`.
+fn parse_ratio(text: &str) -> Option<f64> {
     let number = |text: &str| text.trim().parse::<f64>().ok();
-    let value = match (text.strip_suffix("times"), text.split_once('/')) {
-        (Some(times), _) => number(times)?,
-        (None, Some((above, below))) => number(above)? / number(below)?,
-        (None, None) => return None,
+    let value = if let Some(times) = text.strip_suffix("times") {
+        number(times)?
+    } else {
+        let (above, below) = text.split_once('/')?;
+        number(above)? / number(below)?
     };
     (value.is_finite() && value > 0.0).then_some(value)
 }
 
+/// The error for a text that is not an amount.
 fn wrong(text: &str) -> String {
     format!(
         "`{text}` is not an amount; use a number with a unit, such as 90 IOPS, 95 MB/s or 100 us"
@@ -242,10 +241,10 @@ impl FromStr for Price {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("`{text}` is not a price; example: 12.50 GBP");
         let (amount, currency) = text.trim().split_once(' ').ok_or_else(wrong)?;
-        let (amount, currency): (f64, &str) =
-            (amount.parse().map_err(|_| wrong())?, currency.trim());
-        let code = currency.len() == 3 && currency.chars().all(|c| c.is_ascii_uppercase());
-        if !code || !amount.is_finite() || amount <= 0.0 {
+        let amount: f64 = amount.parse().map_err(|_| wrong())?;
+        let currency = currency.trim();
+        let is_code = currency.len() == 3 && currency.chars().all(|c| c.is_ascii_uppercase());
+        if !is_code || !amount.is_finite() || amount <= 0.0 {
             return Err(wrong());
         }
         Ok(Self { amount, currency: currency.to_owned(), text: text.trim().to_owned() })

@@ -19,25 +19,25 @@ const BLOCK_LATENCY: &str = "block-latency";
 /// Maximum number of arms of a study; more would take too long.
 const MOST_ARMS: usize = 1000;
 
-/// Judges a study; levels of baseline and arms become the factors' own words for them.
+/// Checks a study, and replaces the levels of baseline and configurations by the spelling of their factors.
 pub fn check(study: &mut Study, places: &ValuePlaces, mistakes: &mut Mistakes) {
     let mut checker = Checker { places, mistakes };
-    checker.stop(&study.stop, study.replicates);
+    checker.check_stop(&study.stop, study.replicates);
     checker.check_gate(study);
-    checker.order(study);
-    checker.workloads(study);
-    checker.factors(study);
-    spell(study);
+    checker.check_order(study);
+    checker.check_workload_names(study);
+    checker.check_factors(study);
+    normalize_levels(study);
     let factors = study.factors.clone();
     checker.check_arm(&mut study.baseline, "baseline", &factors);
     for (index, arm) in study.configurations.iter_mut().enumerate().take(MOST_ARMS) {
         checker.check_arm(arm, &format!("configurations/{index}"), &factors);
     }
     checker.check_arms(study);
-    checker.costly(study);
+    checker.check_hard_to_change(study);
     without::check(study, places, checker.mistakes);
     checker.check_layers(study);
-    checker.work(study);
+    checker.check_workloads(study);
     super::claims::check(study, places, mistakes);
     super::published::check(study, places, mistakes);
     super::race::check(study, places, mistakes);
@@ -49,30 +49,31 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
+    /// Adds a mistake at the value of a key.
     fn value(&mut self, path: &str, message: impl Into<String>, hint: Option<String>) {
         self.mistakes.add(path, self.places.find(path).value, message, hint);
     }
 
+    /// Adds a mistake at the key itself.
     fn key(&mut self, path: &str, message: impl Into<String>, hint: Option<String>) {
         self.mistakes.add(path, self.places.find(path).key, message, hint);
     }
 
-    fn stop(&mut self, stop: &Stop, replicates: u32) {
-        let looks = stop.rule == StopRule::Interim;
+    fn check_stop(&mut self, stop: &Stop, replicates: u32) {
         if self.mistakes.is_wrong("stop/rule") {
             return;
         }
-        if looks && stop.interim_at.is_empty() {
+        let is_interim = stop.rule == StopRule::Interim;
+        if is_interim && stop.interim_at.is_empty() {
             let hint = "example: interim_at = [6, 12, 24]".to_owned();
             self.key("stop", "rule interim requires interim_at", Some(hint));
         }
-        let last = stop.interim_at.last().copied();
-        if looks && replicates != DEFAULT_REPLICATES && last.is_some_and(|last| last != replicates)
-        {
+        let conflicts = stop.interim_at.last().is_some_and(|last| *last != replicates);
+        if is_interim && replicates != DEFAULT_REPLICATES && conflicts {
             let hint = "remove replicates; the last interim analysis sets the number".to_owned();
             self.key("replicates", "replicates and interim_at conflict", Some(hint));
         }
-        if !looks && !stop.interim_at.is_empty() {
+        if !is_interim && !stop.interim_at.is_empty() {
             let hint = "add rule = \"interim\", or remove interim_at".to_owned();
             self.key("stop/interim_at", "interim_at requires rule interim", Some(hint));
         }
@@ -87,12 +88,11 @@ impl Checker<'_> {
             self.key("stop/ci_half_width", message, Some(hint));
         }
         for (index, pair) in stop.interim_at.windows(2).enumerate() {
-            let (before, after) =
-                (format!("stop/interim_at/{index}"), format!("stop/interim_at/{}", index + 1));
-            if pair[1] <= pair[0] && !self.mistakes.is_wrong(&before) {
+            let is_wrong = self.mistakes.is_wrong(&format!("stop/interim_at/{index}"));
+            if pair[1] <= pair[0] && !is_wrong {
                 let message =
                     format!("interim_at must increase, but {} follows {}", pair[1], pair[0]);
-                self.value(&after, message, None);
+                self.value(&format!("stop/interim_at/{}", index + 1), message, None);
             }
         }
     }
@@ -160,9 +160,9 @@ impl Checker<'_> {
     }
 
     /// Early stopping needs an order in which one replicate ends before the next begins.
-    fn order(&mut self, study: &Study) {
-        let mixed = matches!(study.order, Order::Crd | Order::Sequential);
-        if mixed && study.stop.rule != StopRule::Fixed && !self.mistakes.is_wrong("order") {
+    fn check_order(&mut self, study: &Study) {
+        let overlaps = matches!(study.order, Order::Crd | Order::Sequential);
+        if overlaps && study.stop.rule != StopRule::Fixed && !self.mistakes.is_wrong("order") {
             let message = format!(
                 "a study in {} order cannot end early, because its replicates overlap",
                 study.order.name()
@@ -172,7 +172,7 @@ impl Checker<'_> {
         }
     }
 
-    fn workloads(&mut self, study: &Study) {
+    fn check_workload_names(&mut self, study: &Study) {
         if study.workload.is_empty() {
             let hint = "add a table [[workload]] with name and io".to_owned();
             self.key("workload", "the study has no workload", Some(hint));
@@ -191,12 +191,12 @@ impl Checker<'_> {
         }
     }
 
-    fn factors(&mut self, study: &Study) {
+    fn check_factors(&mut self, study: &Study) {
         for (name, levels) in &study.factors {
             let path = format!("factors/{name}");
             let taken = is_taken(study, name);
             if let Some(hint) = reader::unknown_factor(name).filter(|_| !taken) {
-                let hint = if runs_programs(study) { unnamed(name) } else { hint };
+                let hint = if runs_programs(study) { placeholder_hint(name) } else { hint };
                 self.key(&path, format!("unknown factor \"{name}\""), Some(hint));
             } else if taken && assay_workloads::is_work(name) {
                 let message = format!(
@@ -258,7 +258,7 @@ impl Checker<'_> {
                 self.key(
                     &path,
                     format!("{name} is not a factor of this study"),
-                    Some(no_factor(name, factors)),
+                    Some(unknown_factor_hint(name, factors)),
                 );
                 continue;
             };
@@ -325,7 +325,7 @@ impl Checker<'_> {
     fn check_grid(&mut self, study: &Study) {
         let lengths: Vec<usize> = study.factors.values().map(Vec::len).collect();
         let product = lengths.iter().fold(1_usize, |product, count| product.saturating_mul(*count));
-        let arms = left_of(study, product);
+        let arms = count_allowed(study, product);
         if arms > MOST_ARMS {
             let factors: Vec<String> = lengths.iter().map(ToString::to_string).collect();
             let note = if arms < product { ", some excluded" } else { "" };
@@ -340,7 +340,7 @@ impl Checker<'_> {
         }
     }
 
-    fn costly(&mut self, study: &Study) {
+    fn check_hard_to_change(&mut self, study: &Study) {
         if self.mistakes.is_wrong("factors") {
             return;
         }
@@ -348,32 +348,33 @@ impl Checker<'_> {
             let path = format!("costly/{index}");
             if !study.factors.contains_key(name) {
                 let message = format!("\"{name}\" is not a factor of this study");
-                self.value(&path, message, Some(no_factor(name, &study.factors)));
+                self.value(&path, message, Some(unknown_factor_hint(name, &study.factors)));
             } else if study.hard_to_change[..index].contains(name) {
                 self.value(&path, format!("hard_to_change lists \"{name}\" twice"), None);
             }
         }
     }
 
+    /// A factor of a layer, such as mount options, needs the factor that creates the layer.
     fn check_layers(&mut self, study: &Study) {
         for name in study.factors.keys() {
-            let Some((layer, first)) = layers::of_factor(name).zip(layers::goes_with(name)) else {
+            let Some((layer, creator)) = layers::of_factor(name).zip(layers::goes_with(name))
+            else {
                 continue;
             };
-            let is_reported = self.mistakes.is_wrong(&format!("factors/{name}"));
-            if !study.factors.contains_key(first) && !is_reported {
+            let path = format!("factors/{name}");
+            if !study.factors.contains_key(creator) && !self.mistakes.is_wrong(&path) {
                 let what = layers::with_article(layer.noun());
                 let message = format!("{name} requires {what} created by the study");
-                let level = reader::example(first);
-                let level = level.split_once(',').map_or(level, |(level, _)| level);
+                let levels = reader::example(creator);
+                let level = levels.split_once(',').map_or(levels, |(first, _)| first);
                 let level = level.trim_matches(['[', ']']);
-                let hint = format!("add {first} = [{level}] below [factors]");
-                self.key(&format!("factors/{name}"), message, Some(hint));
+                let hint = format!("add {creator} = [{level}] below [factors]");
+                self.key(&path, message, Some(hint));
             }
         }
-        let mut several = study.factors.iter().filter(|(_, levels)| levels.len() > 1);
-        let several = several.find_map(|(name, _)| layers::of_factor(name));
-        if let Some(layer) = several
+        let mut varied = study.factors.iter().filter(|(_, levels)| levels.len() > 1);
+        if let Some(layer) = varied.find_map(|(name, _)| layers::of_factor(name))
             && study.recreate_per == super::Fresh::Study
             && !self.mistakes.is_wrong("recreate_per")
         {
@@ -386,7 +387,7 @@ impl Checker<'_> {
         }
     }
 
-    fn work(&mut self, study: &Study) {
+    fn check_workloads(&mut self, study: &Study) {
         let area = study.area.size.filter(|_| !self.mistakes.is_wrong("area/size"));
         let has_budget = study.budget.is_some();
         let finds_rate = study.finds_rate();
@@ -395,12 +396,10 @@ impl Checker<'_> {
         for (index, workload) in study.workload.iter().enumerate() {
             let path = format!("workload/{index}/{}", workload.work.kind().about.name);
             workload.work.complain(&path, &around, self);
-            self.others(study, index);
-            let background = workload.background.as_ref();
-            let needed = background.map(|io| io.block_size.largest().0 * u64::from(io.threads));
-            if let Some((needed, area)) =
-                needed.zip(area).filter(|(needed, area)| *needed > area.0 / 2)
-            {
+            self.check_others(study, index);
+            let (Some(io), Some(area)) = (&workload.background, area) else { continue };
+            let needed = io.block_size.largest().0 * u64::from(io.threads);
+            if needed > area.0 / 2 {
                 let message = format!(
                     "the background load needs {}, more than half of the area of {area}",
                     Bytes(needed)
@@ -426,7 +425,7 @@ impl Checker<'_> {
     }
 
     /// A workload that only observes other processes must be the only workload.
-    fn others(&mut self, study: &Study, index: usize) {
+    fn check_others(&mut self, study: &Study, index: usize) {
         let workload = &study.workload[index];
         if !workload.work.is_others() {
             return;
@@ -460,8 +459,8 @@ impl Complaints for Checker<'_> {
     }
 }
 
-/// Number of combinations left by the constraints of a study; all if there are too many to check.
-fn left_of(study: &Study, all: usize) -> usize {
+/// Counts the combinations that the constraints of a study allow; all if there are too many to check.
+fn count_allowed(study: &Study, all: usize) -> usize {
     let constraints = without::constraints(study);
     if all <= MOST_ARMS || all > without::MOST_TRIED || constraints.is_empty() {
         return all;
@@ -471,11 +470,11 @@ fn left_of(study: &Study, all: usize) -> usize {
 
 fn metrics_of(study: &Study) -> Vec<&'static str> {
     let of_work = study.workload.iter().flat_map(|workload| metrics::of_kind(workload.work.kind()));
-    let by_class = study.workload.iter().any(|workload| workload.work.is_others())
+    let has_classes = study.workload.iter().any(|workload| workload.work.is_others())
         || study.probes.iter().any(|probe| probe == BLOCK_LATENCY);
-    let classes = CLASS_METRICS.iter().filter(|_| by_class);
+    let of_classes = CLASS_METRICS.iter().filter(|_| has_classes);
     let mut names: Vec<&str> = Vec::new();
-    for metric in of_work.chain(classes) {
+    for metric in of_work.chain(of_classes) {
         if !names.contains(&metric.name) {
             names.push(metric.name);
         }
@@ -492,7 +491,7 @@ fn runs_programs(study: &Study) -> bool {
     study.workload.iter().any(|workload| workload.work.kind().runs_programs)
 }
 
-fn unnamed(factor: &str) -> String {
+fn placeholder_hint(factor: &str) -> String {
     if factor.starts_with("env:") {
         return "use the name of an environment variable, such as env:THREADS".to_owned();
     }
@@ -506,7 +505,7 @@ pub fn is_taken(study: &Study, factor: &str) -> bool {
 }
 
 /// Gives each level its canonical spelling, in the questions too.
-fn spell(study: &mut Study) {
+fn normalize_levels(study: &mut Study) {
     let is_plain = |name: &str| is_taken(study, name) && factors::find(name).is_none();
     let names: Vec<String> = study.factors.keys().filter(|name| !is_plain(name)).cloned().collect();
     for name in names {
@@ -519,7 +518,7 @@ fn spell(study: &mut Study) {
     }
 }
 
-fn no_factor(name: &str, factors: &BTreeMap<String, Vec<String>>) -> String {
+fn unknown_factor_hint(name: &str, factors: &BTreeMap<String, Vec<String>>) -> String {
     let known: Vec<&str> = factors.keys().map(String::as_str).collect();
     words::did_you_mean(name, &known).unwrap_or_else(|| {
         if reader::unknown_factor(name).is_none() {

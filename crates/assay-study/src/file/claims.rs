@@ -17,7 +17,7 @@ pub fn check(study: &Study, places: &ValuePlaces, mistakes: &mut Mistakes) {
         {
             continue;
         }
-        if let Some((key, message, hint)) = mistake(study, ask) {
+        if let Some((key, message, hint)) = find_mistake(study, ask) {
             let place = places.find(&path);
             let path = if key.is_empty() { path } else { format!("{path}/{key}") };
             let span = if key.is_empty() { place.key } else { places.find(&path).value };
@@ -46,10 +46,12 @@ fn check_bounds(study: &Study, places: &ValuePlaces, mistakes: &mut Mistakes) {
     }
 }
 
-fn mistake(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<String>)> {
+/// Returns key (empty for the question itself), message and hint of the first mistake.
+fn find_mistake(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<String>)> {
     // A source of requirements may give a scale instead of a limit.
-    let scale = study.requirements.is_some() && ask.published.is_some();
-    if let Some(key) = ask.lacks().filter(|_| !(scale && ask.kind == AskKind::Bound)) {
+    let may_lack_limit = study.requirements.is_some() && ask.published.is_some();
+    let is_exempt = may_lack_limit && ask.kind == AskKind::Bound;
+    if let Some(key) = ask.lacks().filter(|_| !is_exempt) {
         let hint = example(key).map(|example| format!("add {example}"));
         return Some(("", format!("this kind of question needs {key}"), hint));
     }

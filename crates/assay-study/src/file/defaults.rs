@@ -33,8 +33,9 @@ impl Study {
     /// A quick check: all levels, short trials, small areas; `plan::allocation` divides it.
     #[must_use]
     pub fn quick(mut self) -> Self {
-        let many = self.cells() > MANY_CELLS;
-        let area = self.area.size.map(|size| size.min(if many { SMALL_AREA } else { QUICK_AREA }));
+        let has_many_cells = self.cells() > MANY_CELLS;
+        let most_area = if has_many_cells { SMALL_AREA } else { QUICK_AREA };
+        let area = self.area.size.map(|size| size.min(most_area));
         self.area.size = area;
         for workload in &mut self.workload {
             workload.work.make_quick(area);
@@ -42,17 +43,19 @@ impl Study {
         if let Some(prime) = &mut self.precondition {
             prime.passes = 1;
         }
-        self.repeat_disturbed &= !many;
+        self.repeat_disturbed &= !has_many_cells;
         self
     }
 
     /// Time to rest before the first trial if the study measures energy; shorter with short trials.
     pub fn idle_ns(&self) -> Option<u64> {
-        let asked = ProbeRequest { probes: &self.probes, meter: self.power_meter.as_deref() };
-        let asked = energy::is_asked(asked);
+        let request = ProbeRequest { probes: &self.probes, meter: self.power_meter.as_deref() };
+        if !energy::is_asked(request) {
+            return None;
+        }
         let is_short = |time: Option<Time>| time.is_some_and(|time| time <= LONGEST_QUICK);
-        let quick = self.workload.iter().all(|workload| is_short(workload.work.time()));
-        asked.then_some(if quick { QUICK_IDLE.0 } else { IDLE.0 })
+        let is_quick = self.workload.iter().all(|workload| is_short(workload.work.time()));
+        Some(if is_quick { QUICK_IDLE.0 } else { IDLE.0 })
     }
 
     pub fn cells(&self) -> usize {
@@ -64,31 +67,31 @@ impl Study {
     /// Returns the study with a new loop device as target, large enough for a file system with the area.
     #[must_use]
     pub fn in_lab(mut self) -> Self {
-        let mut moved = false;
+        let mut has_own_lab = false;
         for workload in &mut self.workload {
-            moved |= workload.work.move_to_lab();
+            has_own_lab |= workload.work.move_to_lab();
         }
-        if moved {
-            // The workload uses network namespaces instead of a loop device.
-            return self;
-        }
-        if !matches!(self.target, Some(Target::Loop(_))) {
-            self.target = Some(Target::Loop(Bytes(LAB.0.max(self.room()))));
+        // Workloads with network namespaces need no loop device.
+        if !has_own_lab && !matches!(self.target, Some(Target::Loop(_))) {
+            self.target = Some(Target::Loop(Bytes(LAB.0.max(self.bytes_for_layers()))));
         }
         self
     }
 
-    /// Bytes of device that the layers of the study need to contain the area.
-    fn room(&self) -> u64 {
-        let mut made = layers::chosen(self.factors.keys()).rev().peekable();
-        let is_made = made.peek().is_some();
-        let Some(size) = self.area.size.filter(|_| is_made) else { return 0 };
-        let held = made.fold(size.0, |bytes, layer| layer.ample(bytes));
-        let share = match self.area.offset {
+    /// Bytes of device that the layers of the study need to contain the area; 0 without layers.
+    fn bytes_for_layers(&self) -> u64 {
+        let mut layers = layers::chosen(self.factors.keys()).rev().peekable();
+        let Some(area) = self.area.size else { return 0 };
+        if layers.peek().is_none() {
+            return 0;
+        }
+        // From the uppermost layer down.
+        let bytes = layers.fold(area.0, |bytes, layer| layer.ample(bytes));
+        let share_behind_offset = match self.area.offset {
             Some(super::Start::Share(share)) => 1.0 - share.fraction(),
             _ => 1.0,
         };
-        ((held as f64 / share) as u64).next_multiple_of(1 << 20)
+        ((bytes as f64 / share_behind_offset) as u64).next_multiple_of(1 << 20)
     }
 }
 

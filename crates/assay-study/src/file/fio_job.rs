@@ -133,18 +133,19 @@ pub fn translate(name: &str, text: &str, way: PortOptions<'_>) -> Outcome<Transl
         notes.refuse(1, "the file has no job; add a section such as [read]");
     }
     let mut first = None;
-    let works: Vec<Vec<FioWork>> = together::groups(&jobs, &mut notes)
-        .into_iter()
-        .map(|group| at_once(group, &mut first, &mut notes))
-        .filter(|group| !group.is_empty())
-        .collect();
+    let mut works: Vec<Vec<FioWork>> = Vec::new();
+    for group in together::groups(&jobs, &mut notes) {
+        works.push(translate_group(group, &mut first, &mut notes));
+    }
+    works.retain(|group| !group.is_empty());
     if works.is_empty() && notes.refused.is_empty() {
-        let why = notes.remarks.iter().filter(|remark| remark.contains(" ignored: "));
-        let why: Vec<&str> = why.map(String::as_str).collect();
-        notes.refuse(1, format!("Assay does not support any of the jobs: {}", why.join("; ")));
+        // The remarks of `leave_out` contain the reasons.
+        let reasons = notes.remarks.iter().filter(|remark| remark.contains(" ignored: "));
+        let reasons: Vec<&str> = reasons.map(String::as_str).collect();
+        notes.refuse(1, format!("Assay does not support any of the jobs: {}", reasons.join("; ")));
     }
     if notes.refused.is_empty() {
-        let study = study(name, &works, &mut notes);
+        let study = write_study(name, &works, &mut notes);
         return Ok(Translated { study, remarks: notes.remarks });
     }
     notes.refused.sort();
@@ -153,8 +154,9 @@ pub fn translate(name: &str, text: &str, way: PortOptions<'_>) -> Outcome<Transl
     Err(Failure::mistake(lines.join("\n")))
 }
 
-/// Returns the works of concurrent jobs: at most a measured one and a background load.
-fn at_once<'j>(
+/// Translates concurrent jobs: at most a measured one and a background load. `first` is the first translated job of the
+/// file, with its target.
+fn translate_group<'j>(
     group: Vec<&'j Job>,
     first: &mut Option<(&'j Job, String)>,
     notes: &mut PortNotes,
@@ -163,7 +165,7 @@ fn at_once<'j>(
     for job in group {
         // A skipped job causes no further remarks.
         let mut new_notes = PortNotes { partly: notes.partly, ..PortNotes::default() };
-        if let Some(work) = work_in_place(job, first, &mut new_notes) {
+        if let Some(work) = translate_job(job, first, &mut new_notes) {
             new_notes.remarks.into_iter().for_each(|remark| notes.remark(remark));
             works.push(work);
             continue;
@@ -188,7 +190,8 @@ fn at_once<'j>(
     works
 }
 
-fn work_in_place<'j>(
+/// Translates a job; `None` if it is refused, or if its target differs from that of the first job.
+fn translate_job<'j>(
     job: &'j Job,
     first: &mut Option<(&'j Job, String)>,
     notes: &mut PortNotes,
@@ -201,10 +204,12 @@ fn work_in_place<'j>(
     if !notes.refused.is_empty() {
         return None;
     }
-    let work = work(job, notes);
+    let work = translate_settings(job, notes);
     if notes.refused.is_empty() {
         match first {
-            Some((of, place)) if *place != work.place => elsewhere(job, of, notes),
+            Some((first_job, place)) if *place != work.place => {
+                refuse_other_target(job, first_job, notes);
+            }
             Some(_) => {}
             None => *first = Some((job, work.place.clone())),
         }
@@ -212,18 +217,18 @@ fn work_in_place<'j>(
     notes.refused.is_empty().then_some(work)
 }
 
-fn work(job: &Job, notes: &mut PortNotes) -> FioWork {
+fn translate_settings(job: &Job, notes: &mut PortNotes) -> FioWork {
     let text = |key: &str| job.settings.get(key).map(|setting| setting.value.as_str());
     let Direction { mut pattern, mix, gap } = direction(job, notes);
     let writes = mix != "read";
-    let sized = places::sizes(job, reads(&mix), notes);
+    let sized = places::sizes(job, read_percent(&mix), notes);
     let access = places::access(job, pattern, notes);
     let align = places::align(job, pattern, &sized, notes);
     let stride = gap.and_then(|gap| places::stride(job, gap, &sized, notes));
     if stride.is_some() {
         pattern = "stride";
     }
-    let engine = engine(job, notes);
+    let engine = translate_engine(job, notes);
     let mut depth = number(job, "iodepth", notes).unwrap_or(1).max(1);
     if engine == "psync" && depth > 1 {
         notes.remark(format!(
@@ -238,31 +243,31 @@ fn work(job: &Job, notes: &mut PortNotes) -> FioWork {
     let buffered = text("buffered").map(|value| value == "0");
     let direct = text("direct").map(|value| value != "0").or(buffered).unwrap_or(false);
     let time = duration(job, "runtime", notes);
-    let (place, own_files) = place(job, writes, notes);
+    let (place, own_files) = translate_target(job, writes, notes);
     let is_device = place.starts_with("device");
-    let span = span(job, is_device, notes);
-    let once = Once { bytes: amount(job, "io_size", notes).or(span), size: sized.mean, time };
+    let covered = covered_bytes(job, is_device, notes);
+    let bytes = amount(job, "io_size", notes).or(covered);
     let drops_cache = !direct && mix != "write";
-    let operations = operations(job, once, drops_cache, notes)
-        .map(|operations| operations.saturating_mul(threads));
-    if span.is_none() {
+    let round = Round { bytes, size: sized.mean, time, drops_cache };
+    let operations = count_operations(job, round, notes).map(|count| count.saturating_mul(threads));
+    if covered.is_none() {
         unsized_area(job, is_device, notes);
     }
     // Reads of a device find its existing data.
     let content = if writes || !is_device { content(job, notes) } else { None };
     let files = if own_files { threads } else { 1 };
-    let area = span.map(|span| span.saturating_mul(files));
-    tell_differences(job, pattern, access.is_none(), threads, own_files, notes);
-    let carries = writes && mix != TRIM;
-    let sync = operations::sync(job, carries, notes);
+    let area = covered.map(|bytes| bytes.saturating_mul(files));
+    remark_on_differences(job, pattern, access.is_none(), threads, own_files, notes);
+    let writes_data = writes && mix != TRIM;
+    let sync = operations::sync(job, writes_data, notes);
     let is_plain = sync == WriteSync::None && !mix.contains(TRIM);
     let poll = polled::polled(job, direct, is_plain, notes);
-    let is_fresh = carries && content.as_deref() != Some("100%");
+    let is_fresh = writes_data && content.as_deref() != Some("100%");
     let duplicates = operations::duplicates(job, is_fresh, notes);
-    let bare = unstamped(content.as_deref(), duplicates);
-    let whole = is_on_sectors(sized.size.one(), [align, stride]);
-    let verify = verify(job, carries, bare, whole, notes);
-    let paced = Paced::new(job, reads(&mix), time, depth, threads, notes);
+    let no_header = reason_without_headers(content.as_deref(), duplicates);
+    let is_whole = is_on_sectors(sized.size.one(), [align, stride]);
+    let verify = verify(job, writes_data, no_header, is_whole, notes);
+    let paced = Paced::new(job, read_percent(&mix), time, depth, threads, notes);
     let mut ramp = duration(job, "ramp_time", notes).unwrap_or(0);
     if ramp > 0 && operations.is_some() {
         notes.refuse_key(
@@ -300,7 +305,7 @@ fn work(job: &Job, notes: &mut PortNotes) -> FioWork {
 }
 
 /// Bytes that a job covers; `None` for a whole device.
-fn span(job: &Job, is_device: bool, notes: &mut PortNotes) -> Option<u64> {
+fn covered_bytes(job: &Job, is_device: bool, notes: &mut PortNotes) -> Option<u64> {
     let is_whole = job.settings.get("size").is_some_and(|setting| setting.value == "100%");
     if is_device && is_whole {
         return None;
@@ -310,32 +315,33 @@ fn span(job: &Job, is_device: bool, notes: &mut PortNotes) -> Option<u64> {
 
 /// What a thread does in one round of a job.
 #[derive(Clone, Copy)]
-struct Once {
+struct Round {
     bytes: Option<u64>,
     /// Bytes of one operation, as a mean.
     size: u64,
     time: Option<u64>,
+    drops_cache: bool,
 }
 
 /// Operations per thread before it ends; `None` if only its time ends it.
-fn operations(job: &Job, once: Once, drops_cache: bool, notes: &mut PortNotes) -> Option<u64> {
-    if once.time.is_some() && is_on(job, "time_based") {
+fn count_operations(job: &Job, round: Round, notes: &mut PortNotes) -> Option<u64> {
+    if round.time.is_some() && is_on(job, "time_based") {
         return None;
     }
-    let rounds = rounds(job, drops_cache, notes);
-    let count = number(job, "number_ios", notes).filter(|count| *count > 0);
-    let of_bytes = once.bytes.map(|bytes| (bytes / once.size).max(1));
-    let least = of_bytes.into_iter().chain(count).min();
-    if least.is_none() && rounds > 1 {
+    let rounds = count_rounds(job, round.drops_cache, notes);
+    let limit = number(job, "number_ios", notes).filter(|count| *count > 0);
+    let of_bytes = round.bytes.map(|bytes| (bytes / round.size).max(1));
+    let per_round = of_bytes.into_iter().chain(limit).min();
+    if per_round.is_none() && rounds > 1 {
         notes.refuse_key(
             line_of(job, "loops"),
             "loops: the amount of I/O per loop is undefined; add size",
         );
     }
-    least.map(|operations| operations.saturating_mul(rounds))
+    per_round.map(|operations| operations.saturating_mul(rounds))
 }
 
-fn rounds(job: &Job, drops_cache: bool, notes: &mut PortNotes) -> u64 {
+fn count_rounds(job: &Job, drops_cache: bool, notes: &mut PortNotes) -> u64 {
     let rounds = number(job, "loops", notes).unwrap_or(1);
     let why = match rounds {
         0 => "loops: 0 never runs the job; remove loops",
@@ -357,6 +363,7 @@ fn is_on(job: &Job, flag: &str) -> bool {
     job.settings.get(flag).is_some_and(|setting| setting.value != "0")
 }
 
+/// Compressible share of the data as in a study; `None` for random data.
 fn content(job: &Job, notes: &mut PortNotes) -> Option<String> {
     let share = percent(job, "buffer_compress_percentage", notes).unwrap_or(0);
     let share = if is_on(job, "zero_buffers") { 100 } else { share };
@@ -373,7 +380,8 @@ fn content(job: &Job, notes: &mut PortNotes) -> Option<String> {
     }
 }
 
-fn unstamped(content: Option<&str>, duplicates: u64) -> Option<&'static str> {
+/// Returns why blocks of such data cannot contain a header for verification, if so.
+fn reason_without_headers(content: Option<&str>, duplicates: u64) -> Option<&'static str> {
     if content.is_some() {
         return Some("each block needs a header, which compressible data cannot contain");
     }
@@ -391,32 +399,33 @@ fn is_on_sectors(size: Option<Bytes>, steps: [Option<u64>; 2]) -> bool {
 fn verify(
     job: &Job,
     writes: bool,
-    bare: Option<&'static str>,
+    no_header: Option<&'static str>,
     is_on_sectors: bool,
     notes: &mut PortNotes,
 ) -> bool {
-    let asked =
-        job.settings.get("verify").filter(|setting| !["0", "none"].contains(&&*setting.value));
-    let reads_again = job.settings.get("do_verify").is_none_or(|setting| setting.value != "0");
-    let Some(asked) = asked.filter(|_| reads_again) else { return false };
+    let Some(setting) = job.settings.get("verify") else { return false };
+    let reads_back = job.settings.get("do_verify").is_none_or(|setting| setting.value != "0");
+    if !reads_back || setting.value == "0" || setting.value == "none" {
+        return false;
+    }
     let why = if !writes {
         "fio compares each block with data that another job wrote"
-    } else if asked.value == "pattern" || asked.value == "pattern_hdr" {
+    } else if setting.value == "pattern" || setting.value == "pattern_hdr" {
         "fio compares each block with a pattern from the job file"
-    } else if let Some(bare) = bare {
-        bare
+    } else if let Some(no_header) = no_header {
+        no_header
     } else if is_on_sectors {
         notes.remark(format!(
             "[{}]: verify={}: Assay writes a header and a checksum into each sector, and reads the data back after \
              each trial, outside the measured time",
-            job.name, asked.value
+            job.name, setting.value
         ));
         return true;
     } else {
         "each block needs a header, so all blocks must have the same size, a multiple of 512 bytes, and must not \
          overlap"
     };
-    notes.refuse_key(asked.line, format!("{}: {why}; not supported", asked.written));
+    notes.refuse_key(setting.line, format!("{}: {why}; not supported", setting.written));
     false
 }
 
@@ -440,7 +449,7 @@ fn unsized_area(job: &Job, is_device: bool, notes: &mut PortNotes) {
     );
 }
 
-fn tell_differences(
+fn remark_on_differences(
     job: &Job,
     pattern: &str,
     is_uniform: bool,
@@ -472,7 +481,7 @@ struct Direction {
 }
 
 /// Percent of reads in a mix; 0 for writes and trims.
-fn reads(mix: &str) -> u64 {
+fn read_percent(mix: &str) -> u64 {
     match mix {
         "read" => 100,
         mixed => mixed.split_once('/').and_then(|(read, _)| read.parse().ok()).unwrap_or(0),
@@ -486,7 +495,8 @@ fn direction(job: &Job, notes: &mut PortNotes) -> Direction {
         Some((word, step)) => (word, Some(step)),
         None => (value, None),
     };
-    let (read, write) = (percent(job, "rwmixread", notes), percent(job, "rwmixwrite", notes));
+    let read = percent(job, "rwmixread", notes);
+    let write = percent(job, "rwmixwrite", notes);
     let mixed = || mix_of(read.or(write.map(|write| 100 - write)).unwrap_or(50));
     let (pattern, mix) = match word {
         "read" => ("sequential", "read".to_owned()),
@@ -512,7 +522,10 @@ fn direction(job: &Job, notes: &mut PortNotes) -> Direction {
         }
     };
     let gap = step.and_then(values::bytes).filter(|_| pattern == "sequential");
-    if let (Some(_), None, Some(setting)) = (step, gap, setting) {
+    if step.is_some()
+        && gap.is_none()
+        && let Some(setting) = setting
+    {
         let written = &setting.written;
         notes.refuse(
             setting.line,
@@ -533,7 +546,7 @@ fn mix_of(read: u64) -> String {
     }
 }
 
-fn engine(job: &Job, notes: &mut PortNotes) -> &'static str {
+fn translate_engine(job: &Job, notes: &mut PortNotes) -> &'static str {
     let setting = job.settings.get("ioengine");
     match setting.map_or("psync", |setting| setting.value.as_str()) {
         "psync" | "sync" | "pvsync" | "pvsync2" | "vsync" => "psync",
@@ -551,7 +564,8 @@ fn engine(job: &Job, notes: &mut PortNotes) -> &'static str {
     }
 }
 
-fn place(job: &Job, writes: bool, notes: &mut PortNotes) -> (String, bool) {
+/// Returns the target of a study, and whether fio would create a separate file per thread.
+fn translate_target(job: &Job, writes: bool, notes: &mut PortNotes) -> (String, bool) {
     let directory = job.settings.get("directory");
     let Some(file) = job.settings.get("filename") else {
         let place = directory.map_or(".", |setting| setting.value.as_str());
@@ -573,12 +587,11 @@ fn place(job: &Job, writes: bool, notes: &mut PortNotes) -> (String, bool) {
         }
         return (format!("device = {}", quoted(name)), false);
     }
-    let folder_name = name.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let root = if name.starts_with('/') { "/" } else { "." };
-    let folder = match (directory, folder_name) {
+    let folder = match (directory, name.rsplit_once('/')) {
         (Some(directory), _) => directory.value.as_str(),
-        (None, "") => root,
-        (None, folder_name) => folder_name,
+        (None, None) => ".",
+        (None, Some(("", _))) => "/",
+        (None, Some((folder, _))) => folder,
     };
     notes.remark(format!(
         "Assay does not use {name}; it creates another file in {folder} and removes that file afterwards"
@@ -586,10 +599,10 @@ fn place(job: &Job, writes: bool, notes: &mut PortNotes) -> (String, bool) {
     (format!("directory = {}", quoted(folder)), false)
 }
 
-fn elsewhere(job: &Job, first: &Job, notes: &mut PortNotes) {
-    let line = job.settings.get("filename").or(job.settings.get("directory"));
+fn refuse_other_target(job: &Job, first: &Job, notes: &mut PortNotes) {
+    let setting = job.settings.get("filename").or(job.settings.get("directory"));
     notes.refuse(
-        line.map_or(job.line, |setting| setting.line),
+        setting.map_or(job.line, |setting| setting.line),
         format!(
             "[{}]: the target differs from that of [{}], but a study has one target; split the job file",
             job.name, first.name
@@ -597,16 +610,17 @@ fn elsewhere(job: &Job, first: &Job, notes: &mut PortNotes) {
     );
 }
 
-fn study(name: &str, works: &[Vec<FioWork>], notes: &mut PortNotes) -> String {
+/// Writes the study: each group is a workload, and its second work the background load.
+fn write_study(name: &str, works: &[Vec<FioWork>], notes: &mut PortNotes) -> String {
     let jobs: Vec<&FioWork> = works.iter().flatten().collect();
-    let area = area(&jobs, notes);
+    let area = area_line(&jobs, notes);
     notes.remark("fio runs each job once; a study runs each workload once per replicate");
-    let last = name.rsplit('/').next().unwrap_or(name);
+    let title = name.rsplit('/').next().unwrap_or(name);
     let place = jobs.first().map_or("directory = \".\"", |work| work.place.as_str());
     let mut text = format!(
         "format     = \"{FORMAT}\"\ntitle      = {}\ntarget     = {{ {place} }}\n\
          {area}replicates = 3\n",
-        quoted(last),
+        quoted(title),
     );
     let mut names: Vec<String> = Vec::new();
     for group in works {
@@ -615,7 +629,7 @@ fn study(name: &str, works: &[Vec<FioWork>], notes: &mut PortNotes) -> String {
         while names.contains(&name) {
             name.push_str("-again");
         }
-        let _ = write!(text, "\n[[workload]]\nname = {}\nio = {{ {}", quoted(&name), words(work));
+        let _ = write!(text, "\n[[workload]]\nname = {}\nio = {{ {}", quoted(&name), io_keys(work));
         if let Some(time) = work.time {
             let _ = write!(text, ", runtime = \"{}\"", Time(time));
         }
@@ -633,7 +647,7 @@ fn study(name: &str, works: &[Vec<FioWork>], notes: &mut PortNotes) -> String {
         }
         text.push_str(" }\n");
         if let Some(load) = group.get(1) {
-            let _ = writeln!(text, "background = {{ {} }}", words(load));
+            let _ = writeln!(text, "background = {{ {} }}", io_keys(load));
             notes.remark(format!(
                 "[{}] runs concurrently with [{}], as its background load; Assay does not report the performance of \
                  the load",
@@ -655,7 +669,7 @@ fn study(name: &str, works: &[Vec<FioWork>], notes: &mut PortNotes) -> String {
 }
 
 /// Returns the line of the area, which all jobs share; empty for the default area.
-fn area(works: &[&FioWork], notes: &mut PortNotes) -> String {
+fn area_line(works: &[&FioWork], notes: &mut PortNotes) -> String {
     let wanted = works.iter().map(|work| work.area).max().flatten();
     if works.iter().any(|work| work.area != wanted) {
         notes.remark("all jobs share one test area, as large as the largest job needs");
@@ -674,7 +688,7 @@ fn area(works: &[&FioWork], notes: &mut PortNotes) -> String {
     format!("area       = {{ size = \"{}\" }}\n", Bytes(area))
 }
 
-fn words(work: &FioWork) -> String {
+fn io_keys(work: &FioWork) -> String {
     let mut text = format!(
         "pattern = \"{}\", mix = \"{}\", block_size = \"{}\", queue_depth = {}, threads = {}, direct = {}, \
          engine = \"{}\"",

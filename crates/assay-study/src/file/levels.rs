@@ -3,6 +3,7 @@
 use assay_core::catalogue::keys::Form;
 use assay_core::quantity::{Bytes, Percent, Time};
 use assay_machine::factors;
+use assay_workloads::Work;
 
 use super::fields::TARGET_FACTOR;
 use super::text::reader;
@@ -30,33 +31,36 @@ pub(super) fn check_level(name: &str, level: &str) -> Result<(), (String, Option
     if let Some(law) = level.strip_prefix(simulated::PREFIX).filter(|_| name == TARGET_FACTOR) {
         return reader::law_mistake(law).map_or(Ok(()), |message| Err((message, None)));
     }
-    let parsed =
-        assay_workloads::KINDS.iter().find_map(|kind| assay_workloads::at_level(kind, name, level));
-    let Some(parsed) = parsed else {
-        let other = factors::find(name).map_or(Ok(()), |factor| factor.judge(level));
-        return other.map_err(|message| (format!("{name}: {}", quoted(&message)), None));
+    let Some(parsed) = parse_for_workload(name, level) else {
+        let judged = factors::find(name).map_or(Ok(()), |factor| factor.judge(level));
+        return judged.map_err(|message| (format!("{name}: {}", quoted(&message)), None));
     };
-    let size = match assay_workloads::key(name).map(|key| &key.form) {
+    let limits = match assay_workloads::key(name).map(|key| &key.form) {
         Some(Form::Size { least, most } | Form::Sizes { least, most }) => Some(*least..=*most),
         _ => None,
     };
     if let Err(message) = parsed {
-        let bytes = level.parse::<u64>().ok().filter(|bytes| size.is_some() && *bytes >= 512);
-        return Err(match bytes {
-            Some(bytes) => (
-                format!("{name}: \"{level}\" has no unit"),
-                Some(format!("for bytes, use \"{}\"", Bytes(bytes))),
-            ),
-            None => (format!("{name}: {}", quoted(&message)), near_word(name, level)),
-        });
-    }
-    match size.zip(level.parse::<Bytes>().ok()) {
-        Some((size, bytes)) if !size.contains(&bytes) => {
-            let message = format!("{name} must be {} to {}, not {level}", size.start(), size.end());
-            Err((message, None))
+        // A bare number this large was probably meant in bytes.
+        if let Ok(bytes @ 512..) = level.parse::<u64>()
+            && limits.is_some()
+        {
+            let hint = format!("for bytes, use \"{}\"", Bytes(bytes));
+            return Err((format!("{name}: \"{level}\" has no unit"), Some(hint)));
         }
-        _ => Ok(()),
+        return Err((format!("{name}: {}", quoted(&message)), near_word(name, level)));
     }
+    if let Some(limits) = limits
+        && level.parse::<Bytes>().is_ok_and(|bytes| !limits.contains(&bytes))
+    {
+        let message = format!("{name} must be {} to {}, not {level}", limits.start(), limits.end());
+        return Err((message, None));
+    }
+    Ok(())
+}
+
+/// Parses a level as a parameter of any workload; `None` if no workload has the parameter.
+fn parse_for_workload(name: &str, level: &str) -> Option<Result<Work, String>> {
+    assay_workloads::KINDS.iter().find_map(|kind| assay_workloads::at_level(kind, name, level))
 }
 
 fn near_word(name: &str, level: &str) -> Option<String> {
@@ -71,6 +75,7 @@ fn is_number(name: &str) -> bool {
     matches!(form, Some(Form::Whole { .. } | Form::Size { .. } | Form::Sizes { .. }))
 }
 
+/// Returns whether two texts are the same level of a factor.
 pub(super) fn same(name: &str, first: &str, second: &str) -> bool {
     if first == second {
         return true;
@@ -92,10 +97,8 @@ pub(super) fn same(name: &str, first: &str, second: &str) -> bool {
     {
         return true;
     }
-    let set = |level: &str| {
-        assay_workloads::KINDS.iter().find_map(|kind| assay_workloads::at_level(kind, name, level))
-    };
-    matches!((set(first), set(second)), (Some(Ok(first)), Some(Ok(second))) if first == second)
+    let parse = |level: &str| parse_for_workload(name, level).and_then(Result::ok);
+    parse(first).is_some_and(|work| parse(second) == Some(work))
 }
 
 /// Splits a text at commas. A level may contain commas itself; `["a,b", "c"]` delimits levels.
@@ -103,12 +106,7 @@ pub fn levels_in(name: &str, text: &str) -> Vec<String> {
     if let Ok(levels) = serde_json::from_str(text) {
         return levels;
     }
-    let is_level = |text: &str| {
-        let known = assay_workloads::KINDS
-            .iter()
-            .find_map(|kind| assay_workloads::at_level(kind, name, text));
-        known.is_none_or(|known| known.is_ok())
-    };
+    let is_level = |text: &str| parse_for_workload(name, text).is_none_or(|level| level.is_ok());
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
     let (mut rest, mut levels) = (parts.as_slice(), Vec::new());
     while let Some(first) = rest.first() {

@@ -180,39 +180,43 @@ impl Study {
 
     /// Returns whether a workload, or a level of a factor, starts virtual machines.
     pub fn makes_machines(&self) -> bool {
-        self.works().any(|work| work.makes_machines())
+        self.works().iter().any(Work::makes_machines)
     }
 
     pub fn machines(&self) -> Vec<VmNeeds> {
-        self.works().filter_map(|work| work.vm_needs()).collect()
+        self.works().iter().filter_map(Work::vm_needs).collect()
     }
 
     pub fn outlives_cuts(&self) -> bool {
-        self.works().any(|work| work.outlives_cuts())
+        self.works().iter().any(Work::outlives_cuts)
     }
 
-    /// Its workload, unchanged and with each level of its factors.
-    fn works(&self) -> impl Iterator<Item = Work> {
-        let levels = self
-            .factors
-            .iter()
-            .flat_map(|(name, levels)| levels.iter().map(move |level| (name, level)));
-        let at_levels = levels.flat_map(|(name, level)| {
-            let arm = BTreeMap::from([(name.clone(), level.clone())]);
-            self.workload.iter().filter_map(move |workload| Some(workload.under(&arm).ok()?.work))
-        });
-        self.workload.iter().map(|workload| workload.work.clone()).chain(at_levels)
+    /// Returns each workload, unchanged and with each single level of each factor.
+    fn works(&self) -> Vec<Work> {
+        let mut works: Vec<Work> = self.workload.iter().map(|load| load.work.clone()).collect();
+        for (name, levels) in &self.factors {
+            for level in levels {
+                let arm = BTreeMap::from([(name.clone(), level.clone())]);
+                works.extend(
+                    self.workload.iter().filter_map(|load| Some(load.under(&arm).ok()?.work)),
+                );
+            }
+        }
+        works
     }
 
     /// The study with single levels applied to workloads in virtual machines, without a target.
     #[must_use]
     pub fn in_machines(mut self) -> Self {
-        let alike = self.factors.iter().filter(|(_, levels)| levels.len() == 1);
-        let alike: BTreeMap<String, String> =
-            alike.map(|(name, levels)| (name.clone(), levels[0].clone())).collect();
+        let mut single_levels = BTreeMap::new();
+        for (name, levels) in &self.factors {
+            if let [level] = levels.as_slice() {
+                single_levels.insert(name.clone(), level.clone());
+            }
+        }
         for workload in &mut self.workload {
-            match workload.under(&alike) {
-                Ok(made) if made.work.makes_machines() => *workload = made,
+            match workload.under(&single_levels) {
+                Ok(changed) if changed.work.makes_machines() => *workload = changed,
                 _ => {}
             }
         }
@@ -323,6 +327,7 @@ impl Workload {
         [self.work.touches()].into_iter().chain(background)
     }
 
+    /// Returns the workload with the levels of a configuration; ignores levels of other factors.
     pub fn under(&self, arm: &BTreeMap<String, String>) -> Result<Self, String> {
         let mut workload = self.clone();
         for (name, level) in arm {

@@ -15,14 +15,17 @@ pub(super) fn may_be(factor: &str) -> bool {
     factors::has_role(factor, Role::Setting)
 }
 
+/// Returns the factors that have the level `current`, in the grid or in a configuration.
 pub fn asked(study: &Study) -> Vec<String> {
-    let is_now = |level: &String| level == NOW;
-    let named = study.factors.iter().filter(|(name, levels)| {
-        let in_arms =
-            study.configurations.iter().chain([&study.baseline]).filter_map(|arm| arm.get(*name));
-        may_be(name) && levels.iter().chain(in_arms).any(is_now)
-    });
-    named.map(|(name, _)| name.clone()).collect()
+    let mut asked = Vec::new();
+    for (name, levels) in &study.factors {
+        let arms = study.configurations.iter().chain([&study.baseline]);
+        let mut levels = levels.iter().chain(arms.filter_map(|arm| arm.get(name)));
+        if may_be(name) && levels.any(|level| level == NOW) {
+            asked.push(name.clone());
+        }
+    }
+    asked
 }
 
 /// Replaces `current` by the level that was read. A factor without a readable level is omitted.
@@ -30,9 +33,9 @@ pub fn put(study: &mut Study, name: &str, seen: Result<String, String>) {
     match seen {
         Ok(level) => {
             let level = spelled(name, &level);
-            become_level(study, name, &level);
+            replace_level(study, name, &level);
         }
-        Err(reason) => leave_out(study, name, reason),
+        Err(reason) => remove_factor(study, name, reason),
     }
 }
 
@@ -41,12 +44,13 @@ pub fn drop_of(study: &mut Study, name: &str) {
     let levels = study.factors.get(name).cloned().unwrap_or_default();
     match levels.into_iter().find(|level| level != NOW) {
         // The first of the others stands for it.
-        Some(first) => become_level(study, name, &first),
-        None => leave_out(study, name, "a device of the study has no current value".to_owned()),
+        Some(first) => replace_level(study, name, &first),
+        None => remove_factor(study, name, "a device of the study has no current value".to_owned()),
     }
 }
 
-fn become_level(study: &mut Study, name: &str, level: &str) {
+/// Replaces `current`, and other spellings of the level, wherever the study names the factor.
+fn replace_level(study: &mut Study, name: &str, level: &str) {
     let is_current = |text: &String| text == NOW || same(name, text, level);
     if let Some(levels) = study.factors.get_mut(name) {
         for text in levels.iter_mut().filter(|text| is_current(text)) {
@@ -59,7 +63,7 @@ fn become_level(study: &mut Study, name: &str, level: &str) {
     for text in arms.filter_map(|arm| arm.get_mut(name)).filter(|text| is_current(text)) {
         level.clone_into(text);
     }
-    each_once(study);
+    remove_duplicates(study);
     for text in &mut study.exclude {
         let constraint = text.parse::<Constraint>().ok();
         if let Some(resolved) = constraint.and_then(|it| it.replaced(name, NOW, level)) {
@@ -72,8 +76,8 @@ fn become_level(study: &mut Study, name: &str, level: &str) {
     }
 }
 
-/// Merges listed settings that became equal.
-fn each_once(study: &mut Study) {
+/// Removes listed configurations that became empty or equal to an earlier one.
+fn remove_duplicates(study: &mut Study) {
     let mut arms = Vec::new();
     for arm in study.configurations.drain(..) {
         if !arm.is_empty() && !arms.contains(&arm) {
@@ -83,11 +87,11 @@ fn each_once(study: &mut Study) {
     study.configurations = arms;
 }
 
-fn leave_out(study: &mut Study, name: &str, reason: String) {
+fn remove_factor(study: &mut Study, name: &str, reason: String) {
     study.factors.remove(name);
     study.baseline.remove(name);
     study.configurations.iter_mut().for_each(|arm| drop(arm.remove(name)));
-    each_once(study);
+    remove_duplicates(study);
     study.hard_to_change.retain(|factor| factor != name);
     let is_other = |text: &String| text.parse::<Constraint>().is_ok_and(|it| !it.names(name));
     study.exclude.retain(is_other);

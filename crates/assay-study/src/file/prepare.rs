@@ -45,10 +45,10 @@ impl FromStr for Start {
     fn from_str(text: &str) -> Result<Self, String> {
         if text.contains('%') {
             let share: Percent = text.parse().map_err(|error| format!("{error}"))?;
-            let inside = (0.0..100.0).contains(&share.0);
-            return inside
-                .then_some(Self::Share(share))
-                .ok_or_else(|| format!("`{text}` is beyond the end; use 0% to less than 100%"));
+            if !(0.0..100.0).contains(&share.0) {
+                return Err(format!("`{text}` is beyond the end; use 0% to less than 100%"));
+            }
+            return Ok(Self::Share(share));
         }
         text.parse().map(Self::At).map_err(|error| format!("{error}"))
     }

@@ -65,9 +65,11 @@ pub fn is_title(title: &str) -> bool {
 }
 
 pub fn find(name: &str) -> Option<Outcome<Study>> {
-    let preset = PRESETS.iter().chain(FITNESS).find(|preset| preset.name == name).map(read);
-    let class = || named_classes().find(|(class, _)| class.eq_ignore_ascii_case(name));
-    preset.or_else(|| class().map(|(name, class)| of_class(name, class)))
+    if let Some(preset) = PRESETS.iter().chain(FITNESS).find(|preset| preset.name == name) {
+        return Some(read(preset));
+    }
+    let (name, class) = named_classes().find(|(known, _)| known.eq_ignore_ascii_case(name))?;
+    Some(read_class(name, class))
 }
 
 pub fn group(name: &str) -> Option<&'static str> {
@@ -76,27 +78,34 @@ pub fn group(name: &str) -> Option<&'static str> {
 
 pub fn fitness() -> impl Iterator<Item = (&'static str, Outcome<Study>)> {
     let files = FITNESS.iter().map(|preset| (preset.name, read(preset)));
-    files.chain(named_classes().map(|(name, class)| (name, of_class(name, class))))
+    files.chain(named_classes().map(|(name, class)| (name, read_class(name, class))))
 }
 
+/// Classes of SD cards by the names of their studies; `boot-drive` is another name of a class.
 fn named_classes() -> impl Iterator<Item = (&'static str, &'static SpeedClass)> {
     let classes = || FAMILIES.iter().copied().flatten();
     let (name, class) = BOOT_DRIVE;
-    let boot = classes().filter(move |study| study.name == class).map(move |study| (name, study));
-    boot.chain(classes().map(|study| (study.name, study)))
+    let boot = classes().filter(move |known| known.name == class).map(move |known| (name, known));
+    boot.chain(classes().map(|known| (known.name, known)))
 }
 
-fn of_class(name: &'static str, class: &'static SpeedClass) -> Outcome<Study> {
+/// Fills in the study of a class of SD cards.
+fn read_class(name: &'static str, class: &'static SpeedClass) -> Outcome<Study> {
     let [reads, writes] = class.iops;
+    // The limits of A2 assume a command queue.
     let depth = if class.name == "A2" { 32 } else { 1 };
-    let every = SD_CLASS.split(APPLICATION_CLASSES).next().unwrap_or_default();
-    let text = if reads > 0.0 { SD_CLASS } else { every };
-    let text = text.replace("{CLASS}", class.name).replace("{NAME}", name);
+    let without_iops = SD_CLASS.split(APPLICATION_CLASSES).next().unwrap_or_default();
+    let template = if reads > 0.0 { SD_CLASS } else { without_iops };
     let purpose = if name == BOOT_DRIVE.0 { ", enough for a boot drive" } else { "" };
-    let text = text.replace("{PURPOSE}", purpose);
-    let text = text.replace("{SOURCE}", class.source()).replace("{DEPTH}", &depth.to_string());
-    let text = text.replace("{WRITE}", &class.write_mb_s.to_string());
-    let text = text.replace("{READS}", &reads.to_string()).replace("{WRITES}", &writes.to_string());
+    let text = template
+        .replace("{CLASS}", class.name)
+        .replace("{NAME}", name)
+        .replace("{PURPOSE}", purpose)
+        .replace("{SOURCE}", class.source())
+        .replace("{DEPTH}", &depth.to_string())
+        .replace("{WRITE}", &class.write_mb_s.to_string())
+        .replace("{READS}", &reads.to_string())
+        .replace("{WRITES}", &writes.to_string());
     text::parse("studies/fitness/sd-class.toml", &text)
 }
 

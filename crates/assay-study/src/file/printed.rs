@@ -44,16 +44,11 @@ const fn writes(name: &'static str, write_mb_s: f64) -> SpeedClass {
     SpeedClass { name, write_mb_s, iops: [0.0; 2] }
 }
 
+#[rustfmt::skip]
 pub static FAMILIES: [&[SpeedClass]; 4] = [
     &[writes("C2", 2.0), writes("C4", 4.0), writes("C6", 6.0), writes("C10", 10.0)],
     &[writes("U1", 10.0), writes("U3", 30.0)],
-    &[
-        writes("V6", 6.0),
-        writes("V10", 10.0),
-        writes("V30", 30.0),
-        writes("V60", 60.0),
-        writes("V90", 90.0),
-    ],
+    &[writes("V6", 6.0), writes("V10", 10.0), writes("V30", 30.0), writes("V60", 60.0), writes("V90", 90.0)],
     &[
         SpeedClass { name: "A1", write_mb_s: 10.0, iops: [1500.0, 500.0] },
         SpeedClass { name: "A2", write_mb_s: 10.0, iops: [4000.0, 2000.0] },
@@ -75,17 +70,19 @@ impl FromStr for RatedClaim {
         if let Some(class) = classes.find(|class| class.name.eq_ignore_ascii_case(text)) {
             return Ok(Self::Class(class));
         }
-        let way = [(" read", false), (" write", true)];
-        let (amount, unit) = way
-            .into_iter()
-            .find_map(|(end, writes)| Some((text.strip_suffix(end)?, Some(writes))))
-            .unwrap_or((text, None));
+        let (amount, writes) = match text.strip_suffix(" write") {
+            Some(amount) => (amount, true),
+            None => (text.strip_suffix(" read").unwrap_or(text), false),
+        };
         let value = amount.parse::<Amount>().map_err(|_| wrong())?.value;
         if amount.to_ascii_uppercase().ends_with("IOPS") {
-            return Ok(Self::Operations { iops: value, writes: unit.unwrap_or(false) });
+            return Ok(Self::Operations { iops: value, writes });
         }
-        let is_rate = amount.ends_with("/s") && unit != Some(true);
-        if is_rate { Ok(Self::Rate(value)) } else { Err(wrong()) }
+        // A rate is compared with reads.
+        if amount.ends_with("/s") && !writes {
+            return Ok(Self::Rate(value));
+        }
+        Err(wrong())
     }
 }
 
@@ -110,8 +107,8 @@ impl FromStr for Claimed {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let number = |text: &str| Ok((text.trim().to_owned(), text.parse()?));
-        let claims = text.split([',', ';']).map(number).collect::<Result<_, String>>()?;
+        let claim = |text: &str| Ok((text.trim().to_owned(), text.parse()?));
+        let claims = text.split([',', ';']).map(claim).collect::<Result<_, String>>()?;
         Ok(Self { text: text.trim().to_owned(), claims })
     }
 }

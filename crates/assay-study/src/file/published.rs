@@ -52,10 +52,13 @@ impl Pointer {
         Ok(found)
     }
 
+    /// Returns the number in a row as printed: the whole cell, or its part; empty if the cell lacks the part.
     pub fn digits<'r>(&self, row: &SheetRow<'r>) -> Outcome<&'r str> {
         let text = row.text(&self.column)?;
-        let part = self.part.map(|part| part.saturating_sub(1) as usize);
-        Ok(part.map_or(text, |part| text.split('/').nth(part).unwrap_or_default().trim()))
+        let Some(part) = self.part else { return Ok(text) };
+        // Parts are numbered from 1.
+        let index = part.saturating_sub(1) as usize;
+        Ok(text.split('/').nth(index).unwrap_or_default().trim())
     }
 
     pub fn unit<'r>(&'r self, row: &SheetRow<'r>) -> &'r str {
@@ -68,12 +71,13 @@ impl Pointer {
             return None;
         }
         let one_unit = format!("1 {unit}");
-        let amount =
-            || one_unit.parse::<Amount>().ok().map(|amount| amount.in_unit_of(&self.metric));
-        let bytes = || one_unit.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64);
-        amount().or_else(bytes)
+        if let Ok(amount) = one_unit.parse::<Amount>() {
+            return Some(amount.in_unit_of(&self.metric));
+        }
+        one_unit.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64)
     }
 
+    /// Returns the label of a row, with its cells in place of `{column}`.
     pub fn called(&self, row: &SheetRow<'_>) -> String {
         let Some(name) = &self.name else { return self.row.join(", ") };
         let mut text = name.clone();
@@ -92,7 +96,7 @@ pub fn check(study: &Study, places: &ValuePlaces, mistakes: &mut Mistakes) {
         if keys.any(|key| mistakes.is_wrong(&format!("{path}/{key}"))) {
             continue;
         }
-        if let Some((key, message, hint)) = mistake(study, pointer, &library) {
+        if let Some((key, message, hint)) = find_mistake(study, pointer, &library) {
             let path = format!("{path}/{key}");
             let span = places.find(&path).value;
             mistakes.add(&path, span, message, hint);
@@ -100,16 +104,18 @@ pub fn check(study: &Study, places: &ValuePlaces, mistakes: &mut Mistakes) {
     }
 }
 
-fn mistake(
+/// Returns key, message and hint of the first mistake.
+fn find_mistake(
     study: &Study,
     pointer: &Pointer,
     library: &Library,
 ) -> Option<(&'static str, String, Option<String>)> {
     let names: Vec<&str> = study.workload.iter().map(|work| work.name.as_str()).collect();
-    let beside = pointer.workload.split(", ").next().unwrap_or_default();
-    if !names.contains(&beside) {
-        let hint = words::did_you_mean(beside, &names);
-        return Some(("workload", format!("unknown workload \"{beside}\""), hint));
+    // A row of a class of requests is called `WORKLOAD, CLASS`.
+    let workload = pointer.workload.split(", ").next().unwrap_or_default();
+    if !names.contains(&workload) {
+        let hint = words::did_you_mean(workload, &names);
+        return Some(("workload", format!("unknown workload \"{workload}\""), hint));
     }
     let tables: Vec<&str> = library.names().collect();
     let Ok(sheet) = library.sheet(&pointer.table) else {

@@ -23,7 +23,7 @@ pub fn check(study: &Study, places: &ValuePlaces, mistakes: &mut Mistakes) {
         return;
     }
     let found = if study.stop.rule == StopRule::Best {
-        mistake(study)
+        find_mistake(study)
     } else {
         let Stop { indifference_zone, screen, confirm, .. } = study.stop;
         let keys = [
@@ -31,20 +31,21 @@ pub fn check(study: &Study, places: &ValuePlaces, mistakes: &mut Mistakes) {
             ("stop/screen", screen),
             ("stop/confirm", confirm),
         ];
-        keys.into_iter().find(|(_, is_set)| *is_set).map(|(path, _)| of_races_only(path))
+        keys.into_iter().find(|(_, is_set)| *is_set).map(|(path, _)| requires_race(path))
     };
     if let Some((path, message, hint)) = found.filter(|(path, ..)| !mistakes.is_wrong(path)) {
         mistakes.add(path, places.find(path).value, message, Some(hint));
     }
 }
 
-fn of_races_only(path: &'static str) -> (&'static str, String, String) {
+fn requires_race(path: &'static str) -> (&'static str, String, String) {
     let key = path.trim_start_matches("stop/");
     let hint = format!("add rule = \"best\" (--until best), or remove {key}");
     (path, format!("{key} requires rule best"), hint)
 }
 
-fn mistake(study: &Study) -> Option<(&'static str, String, String)> {
+/// Returns path, message and hint of the first mistake.
+fn find_mistake(study: &Study) -> Option<(&'static str, String, String)> {
     let fail = |path, message: &str, hint: &str| Some((path, message.to_owned(), hint.to_owned()));
     if study.workload.len() > 1 {
         let names: Vec<&str> =

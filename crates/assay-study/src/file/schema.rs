@@ -24,7 +24,7 @@ const RANGE: &str = r"^\s*\S.*\.\..*\S\s+in\s+(doublings|steps of\s+\S.*)\s*$";
 const TUNABLE: &str = "^tunable:/(sys|proc/sys)/";
 const NAMED: &str = "^[A-Za-z][A-Za-z0-9_-]*$";
 const NOT_EMPTY: &str = r"\S";
-const TOLD: &str = "^reported_[a-z0-9_]+$";
+const REPORTED: &str = "^reported_[a-z0-9_]+$";
 const READING: &str = "^([a-z-]+|.+:[^:]*:(higher|lower))$";
 
 pub fn schema() -> Value {
@@ -74,7 +74,7 @@ fn properties<'n>(rows: impl Iterator<Item = (&'n str, Value)>) -> Value {
 }
 
 fn field_schema(field: &Field) -> Value {
-    let mut schema = of_form(&field.form);
+    let mut schema = form_schema(&field.form);
     let unless = if field.need == Need::UnlessFactor {
         "; required unless a factor has this name"
     } else {
@@ -84,7 +84,7 @@ fn field_schema(field: &Field) -> Value {
     schema
 }
 
-fn of_form(form: &Form) -> Value {
+fn form_schema(form: &Form) -> Value {
     match form {
         Form::Text | Form::Claims => text(NOT_EMPTY),
         Form::Name => text("^[a-z0-9-]+$"),
@@ -94,7 +94,7 @@ fn of_form(form: &Form) -> Value {
         }
         Form::Flag => json!({ "type": "boolean" }),
         Form::FlagOrPath => json!({ "anyOf": [{ "type": "boolean" }, text(NOT_EMPTY)] }),
-        Form::Metric => json!({ "anyOf": [{ "enum": metrics::names() }, text(TOLD)] }),
+        Form::Metric => json!({ "anyOf": [{ "enum": metrics::names() }, text(REPORTED)] }),
         Form::Size { .. } => text(SIZE),
         Form::Sizes { .. } => text(Size::LOOKS),
         Form::Time { .. } => text(TIME),
@@ -194,9 +194,9 @@ fn level(name: &str) -> Value {
         return any_level();
     };
     match field.form {
-        Form::Whole { .. } => json!({ "anyOf": [of_form(&field.form), text("^[0-9]+$")] }),
+        Form::Whole { .. } => json!({ "anyOf": [form_schema(&field.form), text("^[0-9]+$")] }),
         Form::Flag => json!({ "enum": [true, false, "true", "false"] }),
-        _ => of_form(&field.form),
+        _ => form_schema(&field.form),
     }
 }
 

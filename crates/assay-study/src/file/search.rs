@@ -13,38 +13,37 @@ const MOST_LEVELS: usize = 1000;
 const LIKE: &str = "use the form \"16 KiB .. 4 MiB in doublings\" or \"32 .. 256 in steps of 32\"";
 
 pub fn is_range(text: &str) -> bool {
-    text.contains("..") && (text.contains(" in ") || ends(text).is_some())
+    text.contains("..") && (text.contains(" in ") || parse_ends(text).is_some())
 }
 
+/// Returns the levels of a range; the error names the first problem.
 pub fn levels(name: &str, text: &str) -> Result<Vec<String>, Complaint> {
     let complaint = |what: &str| Complaint::new(format!("{name}: \"{text}\" {what}"), LIKE);
-    let Some((range, way)) = text.split_once(" in ") else {
-        return Err(match ends(text) {
-            Some(_) => Complaint::new(
-                format!("{name}: \"{text}\" has no step size"),
-                format!("example: {name} = \"{} in doublings\"", text.trim()),
-            ),
-            None => complaint("is not a range"),
-        });
+    let Some((range, steps)) = text.split_once(" in ") else {
+        if parse_ends(text).is_none() {
+            return Err(complaint("is not a range"));
+        }
+        let hint = format!("example: {name} = \"{} in doublings\"", text.trim());
+        return Err(Complaint::new(format!("{name}: \"{text}\" has no step size"), hint));
     };
     let (unit, first, last) =
-        ends(range).ok_or_else(|| complaint("is not a range between two amounts"))?;
+        parse_ends(range).ok_or_else(|| complaint("is not a range between two amounts"))?;
     if first >= last {
         return Err(complaint("starts with the larger amount"));
     }
-    let amounts = match way.trim() {
+    let amounts = match steps.trim() {
         "doublings" if first <= 0.0 => {
             let hint =
                 format!("list zero separately: {name} = [\"0\", \"16 KiB .. 4 MiB in doublings\"]");
             return Err(Complaint::new(format!("{name}: cannot double zero"), hint));
         }
-        "doublings" => up(first, last, |amount| amount * 2.0),
+        "doublings" => amounts_between(first, last, |amount| amount * 2.0),
         other => {
             let step = other.strip_prefix("steps of ").and_then(|step| unit.read(step.trim()));
             let step = step.filter(|step| *step > 0.0);
             let step =
                 step.ok_or_else(|| complaint("requires `in doublings` or `in steps of AMOUNT`"))?;
-            up(first, last, |amount| unit.decimal(amount + step))
+            amounts_between(first, last, |amount| unit.rounded(amount + step))
         }
     };
     let amounts = amounts.ok_or_else(|| {
@@ -59,7 +58,7 @@ pub fn levels(name: &str, text: &str) -> Result<Vec<String>, Complaint> {
 }
 
 /// Amounts from `first` to `last`, inclusive; `None` if there are too many.
-fn up(first: f64, last: f64, next: impl Fn(f64) -> f64) -> Option<Vec<f64>> {
+fn amounts_between(first: f64, last: f64, next: impl Fn(f64) -> f64) -> Option<Vec<f64>> {
     let mut found = vec![first];
     let mut amount = next(first);
     while amount < last && found.len() < MOST_LEVELS {
@@ -94,8 +93,8 @@ impl ValueUnit {
         }
     }
 
-    /// A sum of shares as one writes it: 1.2% and 0.2% are 1.4%, to the last digit.
-    fn decimal(self, amount: f64) -> f64 {
+    /// Rounds a sum of shares, so 1.2% and 0.2% are exactly 1.4%.
+    fn rounded(self, amount: f64) -> f64 {
         if self == Self::Share { (amount * 1e6).round() / 1e6 } else { amount }
     }
 
@@ -111,7 +110,7 @@ impl ValueUnit {
 }
 
 /// Parses `16 KiB .. 4 MiB` into unit and ends.
-fn ends(text: &str) -> Option<(ValueUnit, f64, f64)> {
+fn parse_ends(text: &str) -> Option<(ValueUnit, f64, f64)> {
     let (first, last) = text.split_once("..")?;
     let (first, last) = (first.trim(), last.trim());
     UNITS.iter().find_map(|unit| Some((*unit, unit.read(first)?, unit.read(last)?)))
@@ -243,7 +242,7 @@ mod tests {
             levels("dirty_ratio", "5% .. 15% in steps of 5%").unwrap(),
             ["5%", "10%", "15%"]
         );
-        let shares = up(1.0, 2.0, |amount| ValueUnit::Share.decimal(amount + 0.2)).unwrap();
+        let shares = amounts_between(1.0, 2.0, |sum| ValueUnit::Share.rounded(sum + 0.2)).unwrap();
         let shares = shares.into_iter().map(|amount| ValueUnit::Share.written(amount));
         assert_eq!(shares.collect::<Vec<_>>(), ["1%", "1.2%", "1.4%", "1.6%", "1.8%", "2%"]);
         assert_eq!(levels("arrival_rate", "1000/s .. 4000/s in doublings").unwrap().len(), 3);

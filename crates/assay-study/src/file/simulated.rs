@@ -8,9 +8,9 @@ pub const PREFIX: &str = "simulated:";
 
 pub fn law(text: &str) -> Outcome<Law> {
     let mut parts = text.split(',');
-    let shape = parts.next().unwrap_or_default();
+    let distribution = parts.next().unwrap_or_default();
     let (mut mean, mut p99, mut servers) = (None, None, 1);
-    let (mut size, mut holds, mut lie) = (None, None, None);
+    let (mut announced, mut usable, mut fault) = (None, None, None);
     for part in parts {
         match part.split_once('=') {
             Some(("mean", value)) => mean = Some(time(value)?),
@@ -19,17 +19,17 @@ pub fn law(text: &str) -> Outcome<Law> {
                 servers =
                     value.parse().map_err(|_| mistake(text, "servers must be a whole number"))?;
             }
-            Some(("announced_size", value)) => size = Some(blocks(text, value)?),
-            Some(("usable_size", value)) => holds = Some(blocks(text, value)?),
+            Some(("announced_size", value)) => announced = Some(whole_blocks(text, value)?),
+            Some(("usable_size", value)) => usable = Some(whole_blocks(text, value)?),
             Some(("fault", value)) => {
                 let words = "fault must be wraps, drops or zeroes";
-                lie = Some(Lie::find(value).ok_or_else(|| mistake(text, words))?);
+                fault = Some(Lie::find(value).ok_or_else(|| mistake(text, words))?);
             }
             _ => return Err(mistake(text, &format!("unknown part `{part}`"))),
         }
     }
     let mean_ns = mean.ok_or_else(|| mistake(text, "mean is missing"))?;
-    let shape = match (shape, p99) {
+    let shape = match (distribution, p99) {
         ("fixed", None) => LawShape::Fixed { ns: mean_ns as u64 },
         ("lognormal", Some(p99_ns)) => LawShape::Lognormal { mean_ns, p99_ns },
         ("lognormal", None) => return Err(mistake(text, "p99 is missing")),
@@ -40,24 +40,23 @@ pub fn law(text: &str) -> Outcome<Law> {
         ("fixed", Some(_)) => return Err(mistake(text, "a fixed law has no p99; remove p99")),
         _ => return Err(mistake(text, "distribution must be lognormal, exponential or fixed")),
     };
-    let store = match (size, holds, lie) {
-        (None, None, None) => None,
-        (None, ..) => {
+    let law = Law::new(shape, servers).map_err(|error| mistake(text, &error.to_string()));
+    let Some(claimed_bytes) = announced else {
+        if usable.is_some() || fault.is_some() {
             return Err(mistake(text, "announced_size is missing; add announced_size=8GB"));
         }
-        (Some(size), holds, lie) if holds.unwrap_or(size) <= size => Some(Store {
-            claimed_bytes: size,
-            held_bytes: holds.unwrap_or(size),
-            lie: lie.unwrap_or(Lie::Wraps),
-        }),
-        _ => return Err(mistake(text, "usable_size cannot exceed announced_size")),
+        return law;
     };
-    let law = Law::new(shape, servers).map_err(|error| mistake(text, &error.to_string()))?;
-    Ok(Law { store, ..law })
+    let held_bytes = usable.unwrap_or(claimed_bytes);
+    if held_bytes > claimed_bytes {
+        return Err(mistake(text, "usable_size cannot exceed announced_size"));
+    }
+    let store = Store { claimed_bytes, held_bytes, lie: fault.unwrap_or(Lie::Wraps) };
+    Ok(Law { store: Some(store), ..law? })
 }
 
 /// Parses a size in whole blocks, at least sixteen.
-fn blocks(text: &str, size: &str) -> Outcome<u64> {
+fn whole_blocks(text: &str, size: &str) -> Outcome<u64> {
     let bytes = size.parse::<Bytes>().map_err(|error| mistake(text, &error.0))?;
     let whole = bytes.0 / BLOCK_BYTES * BLOCK_BYTES;
     if whole < 16 * BLOCK_BYTES {

@@ -44,7 +44,7 @@ pub fn changed(
 
 fn read(text: &str) -> Result<Study, Mistakes> {
     let mut mistakes = Mistakes::default();
-    if let Some((at, kind)) = too_deep(text) {
+    if let Some((at, kind)) = find_too_deep(text) {
         let message = match kind {
             TokenKind::Dot => {
                 format!("this key has more than {MOST_OPEN} parts, more than any study key")
@@ -57,12 +57,13 @@ fn read(text: &str) -> Result<Study, Mistakes> {
     let (root, errors) = DeTable::parse_recoverable(text);
     for (index, error) in errors.iter().enumerate() {
         let span = error.span().unwrap_or_default();
-        let (message, hint) = syntax(error.message(), text.get(span.clone()).unwrap_or_default());
+        let found = text.get(span.clone()).unwrap_or_default();
+        let (message, hint) = reword_syntax_error(error.message(), found);
         mistakes.add(&format!("syntax {index}"), span, message, hint);
     }
     let root = root.get_ref();
     if mistakes.is_empty() {
-        another_format(root, &mut mistakes);
+        check_format(root, &mut mistakes);
     } else if !errors.iter().all(|error| error.message() == REPEATED) {
         // Errors after broken TOML would be guesses.
         return Err(mistakes);
@@ -91,9 +92,10 @@ fn read(text: &str) -> Result<Study, Mistakes> {
 const MOST_OPEN: usize = 100;
 
 /// Finds brackets or dotted keys nested deeper than in any study, by the library's own tokens.
-fn too_deep(text: &str) -> Option<(usize, TokenKind)> {
+fn find_too_deep(text: &str) -> Option<(usize, TokenKind)> {
+    // The closing token of each open bracket, and the dots of the current key.
     let mut open = Vec::new();
-    let mut parts = 0;
+    let mut dots = 0;
     for token in Source::new(text).lex() {
         let kind = token.kind();
         match kind {
@@ -102,15 +104,15 @@ fn too_deep(text: &str) -> Option<(usize, TokenKind)> {
             _ if open.last() == Some(&kind) => drop(open.pop()),
             _ => {}
         }
-        parts = match kind {
-            TokenKind::Dot => parts + 1,
+        dots = match kind {
+            TokenKind::Dot => dots + 1,
             TokenKind::Whitespace
             | TokenKind::Atom
             | TokenKind::LiteralString
-            | TokenKind::BasicString => parts,
+            | TokenKind::BasicString => dots,
             _ => 0,
         };
-        if open.len().max(parts) > MOST_OPEN {
+        if open.len().max(dots) > MOST_OPEN {
             return Some((token.span().start(), kind));
         }
     }
@@ -123,15 +125,15 @@ pub fn stored(name: &str, text: &str) -> Outcome<Study> {
     let json: serde_json::Value = toml::from_str(text).map_err(|error| wrong(error.message()))?;
     let study: Study = from_value(&json).map_err(|error| wrong(&error.to_string()))?;
     if study.format == FORMAT {
-        return plain(&study)
-            .map(|()| study)
-            .map_err(|how| Failure::mistake(format!("{name}: {how}; the study is damaged")));
+        check_names(&study)
+            .map_err(|how| Failure::mistake(format!("{name}: {how}; the study is damaged")))?;
+        return Ok(study);
     }
     Err(Failure::mistake(format!("{name}: {}; {READS}", unknown_format(&study.format))))
 }
 
 /// Rejects names with control characters, because factors and levels appear in files of the machine.
-fn plain(study: &Study) -> Result<(), String> {
+fn check_names(study: &Study) -> Result<(), String> {
     for (factor, levels) in &study.factors {
         outside::plain("a factor", factor)?;
         levels.iter().try_for_each(|level| outside::plain("a level", level))?;
@@ -159,8 +161,8 @@ fn unknown_format(format: &str) -> String {
     format!("unknown format \"{format}\"")
 }
 
-/// A file of another version is judged by that version alone.
-fn another_format(root: &DeTable<'_>, mistakes: &mut Mistakes) {
+/// Adds a mistake for a file of another version; only that version can check its keys.
+fn check_format(root: &DeTable<'_>, mistakes: &mut Mistakes) {
     let Some(value) = root.get("format") else { return };
     if let Some(format) = value.get_ref().as_str()
         && format.starts_with(FAMILY)
@@ -172,16 +174,18 @@ fn another_format(root: &DeTable<'_>, mistakes: &mut Mistakes) {
 
 const REPEATED: &str = "duplicate key";
 
-/// Rewords a message of the parser for users; `at` is the text that it refers to.
-fn syntax(message: &str, at: &str) -> (String, Option<String>) {
-    let word = at.trim();
-    let bare = word.starts_with(char::is_alphabetic) && !word.contains(['"', '\n']);
-    let (ours, hint) = match message {
+/// Rewords a message of the parser for users; `found` is the text that it refers to. Returns message and hint.
+fn reword_syntax_error(message: &str, found: &str) -> (String, Option<String>) {
+    let word = found.trim();
+    let is_bare = word.starts_with(char::is_alphabetic) && !word.contains(['"', '\n']);
+    let (reworded, hint) = match message {
         REPEATED => ("duplicate key", None),
         _ if message.starts_with("string values must be quoted") && word.is_empty() => {
             ("the value is missing", None)
         }
-        _ if bare && (message.starts_with("string values") || message.starts_with("invalid ")) => {
+        _ if is_bare
+            && (message.starts_with("string values") || message.starts_with("invalid ")) =>
+        {
             match words::did_you_mean(word, &["true", "false"]) {
                 Some(flag) => ("this text is not a value", Some(flag.replace('"', ""))),
                 None => ("text needs quotes", Some(format!("write \"{word}\""))),
@@ -190,7 +194,7 @@ fn syntax(message: &str, at: &str) -> (String, Option<String>) {
         "invalid basic string, expected `\"`" => ("this text has no closing quote", None),
         other => (other, None),
     };
-    (ours.to_owned(), hint)
+    (reworded.to_owned(), hint)
 }
 
 #[cfg(test)]

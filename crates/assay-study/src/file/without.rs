@@ -58,19 +58,21 @@ impl FromStr for Constraint {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let conditions = text.split(" and ").map(condition).collect::<Option<Vec<_>>>();
+        let conditions = text.split(" and ").map(parse_condition).collect::<Option<Vec<_>>>();
         let conditions = conditions.ok_or_else(|| format!("\"{text}\" is not a constraint"))?;
         Ok(Self { text: text.trim().to_owned(), conditions })
     }
 }
 
-fn condition(text: &str) -> Option<Condition> {
-    let (factor, sign, than) = SIGNS.iter().find_map(|(word, sign)| {
-        let (factor, than) = text.split_once(word)?;
-        Some((factor.trim(), *sign, than.trim()))
-    })?;
-    let is_whole = !factor.is_empty() && !than.is_empty() && !than.starts_with(['=', '<', '>']);
-    is_whole.then(|| Condition { factor: factor.to_owned(), sign, than: than.to_owned() })
+/// Parses `nr_requests > 256`; `None` without a sign or a side, and for a second sign.
+fn parse_condition(text: &str) -> Option<Condition> {
+    let (word, sign) = SIGNS.iter().find(|(word, _)| text.contains(word))?;
+    let (factor, than) = text.split_once(word)?;
+    let (factor, than) = (factor.trim(), than.trim());
+    if factor.is_empty() || than.is_empty() || than.starts_with(['=', '<', '>']) {
+        return None;
+    }
+    Some(Condition { factor: factor.to_owned(), sign: *sign, than: than.to_owned() })
 }
 
 impl Constraint {
@@ -84,17 +86,18 @@ impl Constraint {
             .any(|condition| condition.factor == factor || condition.than == factor)
     }
 
-    /// The constraint with one level replaced by another; `None` if it does not name the level.
+    /// Returns the constraint with a level of a factor replaced by another; `None` if it does not name the level.
     pub(super) fn replaced(&self, factor: &str, level: &str, by: &str) -> Option<String> {
-        let is_named =
+        let names_level =
             |condition: &Condition| condition.factor == factor && condition.than == level;
-        self.conditions.iter().any(is_named).then(|| {
-            let renamed = |condition: &Condition| {
-                let than: &str = if is_named(condition) { by } else { &condition.than };
-                format!("{} {} {than}", condition.factor, condition.sign.word())
-            };
-            self.conditions.iter().map(renamed).collect::<Vec<_>>().join(" and ")
-        })
+        if !self.conditions.iter().any(names_level) {
+            return None;
+        }
+        let replace = |condition: &Condition| {
+            let than: &str = if names_level(condition) { by } else { &condition.than };
+            format!("{} {} {than}", condition.factor, condition.sign.word())
+        };
+        Some(self.conditions.iter().map(replace).collect::<Vec<_>>().join(" and "))
     }
 
     fn holds(&self, arm: &Levels) -> bool {
@@ -111,10 +114,11 @@ impl Relation {
 impl Condition {
     fn holds(&self, arm: &Levels) -> bool {
         let Some(level) = arm.get(&self.factor) else { return false };
+        // The level of another factor, or the text itself.
         let than = arm.get(&self.than).unwrap_or(&self.than);
         let is_same = || same(&self.factor, level, than);
-        let order =
-            number(level).zip(number(than)).and_then(|(level, than)| level.partial_cmp(&than));
+        let amounts = number(level).zip(number(than));
+        let order = amounts.and_then(|(level, than)| level.partial_cmp(&than));
         match self.sign {
             Relation::Is => is_same(),
             Relation::IsNot => !is_same(),
@@ -129,9 +133,9 @@ impl Condition {
         if !factors.contains_key(&self.factor) {
             return Some(format!("{} is not a factor of this study", self.factor));
         }
-        let orders = !matches!(self.sign, Relation::Is | Relation::IsNot);
+        let needs_amount = !matches!(self.sign, Relation::Is | Relation::IsNot);
         let is_amount = factors.contains_key(&self.than) || number(&self.than).is_some();
-        (orders && !is_amount)
+        (needs_amount && !is_amount)
             .then(|| format!("\"{}\" is neither an amount nor a factor of this study", self.than))
     }
 }
@@ -149,17 +153,23 @@ pub fn constraints(study: &Study) -> Vec<Constraint> {
 
 /// Every combination of levels, the first factor changing slowest.
 pub fn grid<'f>(factors: impl IntoIterator<Item = (&'f String, &'f Vec<String>)>) -> Vec<Levels> {
-    factors.into_iter().fold(vec![Levels::new()], |arms, (name, levels)| {
-        let with = |arm: &Levels, level: &String| {
-            let mut arm = arm.clone();
-            arm.insert(name.clone(), level.clone());
-            arm
-        };
-        arms.iter().flat_map(|arm| levels.iter().map(move |level| with(arm, level))).collect()
-    })
+    let mut arms = vec![Levels::new()];
+    for (name, levels) in factors {
+        let mut extended = Vec::new();
+        for arm in &arms {
+            for level in levels {
+                let mut arm = arm.clone();
+                arm.insert(name.clone(), level.clone());
+                extended.push(arm);
+            }
+        }
+        arms = extended;
+    }
+    arms
 }
 
-/// Applies constraints to combinations; returns the rest and the counts. The baseline is never excluded.
+/// Applies constraints to combinations; returns the rest, and how many each constraint excluded. The baseline, on any
+/// target, is never excluded.
 pub fn exclude(
     all: Vec<Levels>,
     constraints: &[Constraint],
@@ -169,18 +179,18 @@ pub fn exclude(
         |arm: &Levels| baseline.iter().all(|(name, level)| arm.get(name) == Some(level));
     let base = all.iter().find(|arm| has_levels(arm)).cloned().unwrap_or_default();
     let mut counts = vec![0; constraints.len()];
-    let mut kept = Vec::with_capacity(all.len());
+    let mut rest = Vec::with_capacity(all.len());
     for arm in all {
-        let is_baseline = placeless(&arm).eq(placeless(&base));
+        let is_baseline = without_target(&arm).eq(without_target(&base));
         match constraints.iter().position(|constraint| constraint.holds(&arm)) {
             Some(index) if !is_baseline => counts[index] += 1,
-            _ => kept.push(arm),
+            _ => rest.push(arm),
         }
     }
-    (kept, counts)
+    (rest, counts)
 }
 
-fn placeless(arm: &Levels) -> impl Iterator<Item = (&String, &String)> {
+fn without_target(arm: &Levels) -> impl Iterator<Item = (&String, &String)> {
     arm.iter().filter(|(name, _)| *name != TARGET_FACTOR)
 }
 

@@ -3,35 +3,16 @@
 use assay_core::catalogue;
 
 /// What other tools call a key of ours.
+#[rustfmt::skip]
 const ELSEWHERE: &[(&str, &str)] = &[
-    ("blocksize", "block_size"),
-    ("bs", "block_size"),
-    ("depth", "queue_depth"),
-    ("dev", "device"),
-    ("dir", "directory"),
-    ("disk", "device"),
-    ("duration", "runtime"),
-    ("fdatasync", "sync"),
-    ("filename", "target"),
-    ("fsync", "sync"),
-    ("iodepth", "queue_depth"),
-    ("ioengine", "engine"),
-    ("jobs", "threads"),
-    ("numjobs", "threads"),
-    ("path", "directory"),
-    ("path", "target"),
-    ("qd", "queue_depth"),
-    ("ramp", "ramp_time"),
-    ("random_distribution", "distribution"),
-    ("rate", "arrival_rate"),
-    ("rate_iops", "arrival_rate"),
-    ("repeats", "replicates"),
-    ("runs", "replicates"),
-    ("rwmixread", "mix"),
-    ("size", "block_size"),
-    ("thinktime", "think_time"),
-    ("time", "runtime"),
-    ("warmup", "ramp_time"),
+    ("blocksize", "block_size"), ("bs", "block_size"), ("depth", "queue_depth"), ("dev", "device"),
+    ("dir", "directory"), ("disk", "device"), ("duration", "runtime"), ("fdatasync", "sync"),
+    ("filename", "target"), ("fsync", "sync"), ("iodepth", "queue_depth"), ("ioengine", "engine"),
+    ("jobs", "threads"), ("numjobs", "threads"), ("path", "directory"), ("path", "target"),
+    ("qd", "queue_depth"), ("ramp", "ramp_time"), ("random_distribution", "distribution"),
+    ("rate", "arrival_rate"), ("rate_iops", "arrival_rate"), ("repeats", "replicates"),
+    ("runs", "replicates"), ("rwmixread", "mix"), ("size", "block_size"), ("thinktime", "think_time"),
+    ("time", "runtime"), ("warmup", "ramp_time"),
 ];
 
 /// The most similar word of `known`, if any is similar enough.

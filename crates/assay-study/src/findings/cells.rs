@@ -53,24 +53,21 @@ impl Findings {
         if comparisons.iter().all(|comparison| comparison.means.is_none()) {
             return;
         }
-        let measured = cells.iter().filter(|cell| !cell.control);
-        let rows: BTreeMap<(&str, &str, &Arm), f64> = measured
-            .filter_map(|cell| {
-                Some((
-                    (cell.workload.as_str(), cell.metric.as_str(), &cell.configuration),
-                    cell.value()?,
-                ))
-            })
-            .collect();
+        let mut rows: BTreeMap<(&str, &str, &Arm), f64> = BTreeMap::new();
+        for cell in cells.iter().filter(|cell| !cell.control) {
+            if let Some(value) = cell.value() {
+                rows.insert((&cell.workload, &cell.metric, &cell.configuration), value);
+            }
+        }
         for comparison in comparisons {
             let Some(means) = comparison.means else { continue };
-            let row = |arm| {
-                rows.get(&(comparison.workload.as_str(), comparison.metric.as_str(), arm)).copied()
+            let differs = |arm: &Arm, mean: f64| {
+                let row = rows.get(&(comparison.workload.as_str(), &comparison.metric, arm));
+                row.is_some_and(|row| (mean - row).abs() > ROUNDING * (1.0 + row.abs()))
             };
-            let sides =
-                [row(&comparison.configuration), row(&comparison.baseline)].into_iter().zip(means);
-            let mut pairs = sides.filter_map(|(row, mean)| Some((row?, mean)));
-            if pairs.any(|(row, mean)| (mean - row).abs() > ROUNDING * (1.0 + row.abs())) {
+            if differs(&comparison.configuration, means[0])
+                || differs(&comparison.baseline, means[1])
+            {
                 (comparison.means, comparison.compared_means) = (None, Some(means));
             }
         }

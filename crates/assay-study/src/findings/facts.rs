@@ -75,10 +75,13 @@ impl TargetFacts {
 
     /// Filesystem names for titles, up to the first with options; `None` without a filesystem.
     pub fn filesystem_name(&self) -> Option<String> {
-        let plain = self.filesystems.iter().position(|entry| !entry.options.is_empty());
-        let count = plain.map_or(self.filesystems.len(), |at| at + 1);
-        let names: Vec<&str> =
-            self.filesystems.iter().take(count).map(|entry| entry.name.as_str()).collect();
+        let mut names = Vec::new();
+        for filesystem in &self.filesystems {
+            names.push(filesystem.name.as_str());
+            if !filesystem.options.is_empty() {
+                break;
+            }
+        }
         (!names.is_empty()).then(|| names.join(" on "))
     }
 }

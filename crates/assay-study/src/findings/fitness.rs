@@ -25,10 +25,12 @@ impl Fit {
     /// Combines several results: one failure (95% confidence) is enough to fail.
     pub fn of_all(all: impl IntoIterator<Item = Self>) -> Self {
         let all: Vec<Self> = all.into_iter().collect();
-        match () {
-            () if all.contains(&Self::Fail) => Self::Fail,
-            () if all.is_empty() || all.contains(&Self::Inconclusive) => Self::Inconclusive,
-            () => Self::Pass,
+        if all.contains(&Self::Fail) {
+            Self::Fail
+        } else if all.is_empty() || all.contains(&Self::Inconclusive) {
+            Self::Inconclusive
+        } else {
+            Self::Pass
         }
     }
 }
@@ -62,19 +64,19 @@ pub struct Fitness {
 
 impl Fitness {
     pub fn new(purpose: String, bounds: Vec<FitBound>) -> Self {
-        let ended = Fit::of_all(bounds.iter().map(|bound| bound.outcome));
-        let decided = bounds.iter().filter(|bound| bound.outcome == ended);
-        let firsts: Vec<&str> = decided.filter_map(|bound| bound.first()).collect();
+        let outcome = Fit::of_all(bounds.iter().map(|bound| bound.outcome));
+        let deciding = bounds.iter().filter(|bound| bound.outcome == outcome);
+        let reasons: Vec<&str> = deciding.filter_map(|bound| bound.first_reason()).collect();
         let why =
-            if firsts.is_empty() { "nothing was measured".to_owned() } else { firsts.join("; ") };
-        let text = format!("good enough for {purpose}: {} ({why})", ended.words());
-        Self { purpose, outcome: ended, text, bounds }
+            if reasons.is_empty() { "nothing was measured".to_owned() } else { reasons.join("; ") };
+        let text = format!("good enough for {purpose}: {} ({why})", outcome.words());
+        Self { purpose, outcome, text, bounds }
     }
 }
 
 impl FitBound {
     /// The first reason, without its final period.
-    fn first(&self) -> Option<&str> {
+    fn first_reason(&self) -> Option<&str> {
         self.reasons.first().map(|text| text.trim_end_matches('.'))
     }
 }

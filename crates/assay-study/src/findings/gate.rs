@@ -1,5 +1,7 @@
 //! The result of a gate: a study against its baseline, or a later side against an earlier one.
 
+use std::fmt::Write as _;
+
 use assay_core::json::is_default;
 use assay_core::quantity::units::show;
 use assay_workloads::metrics::noun;
@@ -134,18 +136,22 @@ impl Gated {
                 return format!("{}: inconclusive ({reason})", self.name);
             }
         };
+        let mut text = format!("{} {word}", self.name);
         let share = self.loss.map(|loss| (loss, percent(loss.abs())));
         let amount = self.amount.map(|amount| (amount.loss, show::three_digits(amount.loss.abs())));
-        let loss = share.or(amount).map_or_else(String::new, |(loss, words)| {
-            let way = if loss >= 0.0 { "worse" } else { "better" };
+        if let Some((loss, words)) = share.or(amount) {
+            let direction = if loss >= 0.0 { "worse" } else { "better" };
             let bound = self.bound().map(|(_, words)| format!(", 95% bound {words}"));
-            format!(" ({words} {way}{})", bound.unwrap_or_default())
-        });
-        let seen = self.min_detectable.map_or_else(String::new, |seen| {
-            format!("; smallest detectable regression {} (one-sided)", percent(seen))
-        });
-        let suspect = self.suspect.as_ref().map_or_else(String::new, |why| format!("; {why}"));
-        format!("{} {word}{loss}{seen}{suspect}", self.name)
+            let _ = write!(text, " ({words} {direction}{})", bound.unwrap_or_default());
+        }
+        if let Some(least) = self.min_detectable {
+            let least = percent(least);
+            let _ = write!(text, "; smallest detectable regression {least} (one-sided)");
+        }
+        if let Some(why) = &self.suspect {
+            let _ = write!(text, "; {why}");
+        }
+        text
     }
 
     /// The loss on the safe side of its interval, also in words.
@@ -179,16 +185,15 @@ impl GateAnswer {
         } else {
             GateEnd::Pass
         };
-        let (more, metric, replicates, text) = (None, None, None, String::new());
         Self {
             max_regression,
-            max_increase: more,
+            max_increase: None,
             must_detect,
-            metric,
-            replicates,
+            metric: None,
+            replicates: None,
             allow_inconclusive,
             outcome: ended,
-            text,
+            text: String::new(),
             rows,
         }
         .with_text()
@@ -225,9 +230,9 @@ impl GateAnswer {
         let metric = self.metric.as_deref().map(|name| format!(" on {}", noun(name)));
         let metric = metric.unwrap_or_default();
         let after = self.replicates.map(|count| format!(" after {count} replicates"));
-        let open = self.possible().map(|text| format!("; {text}")).unwrap_or_default();
-        let (how, limit) = (self.outcome.word(), self.allowance());
-        format!("gate {how}{metric}{} (limit {limit}){open}", after.unwrap_or_default())
+        let possible = self.possible().map(|text| format!("; {text}")).unwrap_or_default();
+        let (outcome, limit) = (self.outcome.word(), self.allowance());
+        format!("gate {outcome}{metric}{} (limit {limit}){possible}", after.unwrap_or_default())
     }
 
     /// The largest loss above the limit that a gate that passed does not exclude, in words.
@@ -278,7 +283,7 @@ impl GateAnswer {
             GateEnd::Pass => true,
         };
         // An inconclusive gate does not repeat that per row; a passed gate names its inconclusive rows.
-        let described = |row: &Gated| match (&row.outcome, self.outcome) {
+        let describe = |row: &Gated| match (&row.outcome, self.outcome) {
             (Ended::Inconclusive(reason), GateEnd::Inconclusive) => {
                 format!("{}: {reason}", row.name)
             }
@@ -287,7 +292,7 @@ impl GateAnswer {
             }
             _ => row.text(),
         };
-        let rows: Vec<String> = self.rows.iter().filter(explains).map(described).collect();
+        let rows: Vec<String> = self.rows.iter().filter(explains).map(describe).collect();
         let named = rows.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
         match rows.len().saturating_sub(NAMED) {
             _ if rows.is_empty() => "nothing to compare".to_owned(),

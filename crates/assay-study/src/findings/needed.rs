@@ -27,23 +27,22 @@ impl Comparison {
 impl Needed {
     /// Range of all counts; `None` if there are none.
     pub fn from_counts(counts: impl IntoIterator<Item = u32>, margin: f64) -> Option<Self> {
-        let mut found: Option<Self> = None;
-        for count in counts {
-            let known = found.get_or_insert(Self { least: count, most: count, margin });
-            (known.least, known.most) = (known.least.min(count), known.most.max(count));
-        }
-        found
+        let counts: Vec<u32> = counts.into_iter().collect();
+        let (least, most) = (*counts.iter().min()?, *counts.iter().max()?);
+        Some(Self { least, most, margin })
     }
 
     /// Replicates for undecided comparisons; `None` if the order prevents verdicts.
     pub fn of_comparisons<'a>(all: impl IntoIterator<Item = &'a Comparison>) -> Option<Self> {
         let mut margin = 0.0;
-        let open = all.into_iter().filter(|found| found.is_open()).filter_map(|found| {
-            let count = found.replicates_needed?;
-            margin = found.margin.unwrap_or(margin);
-            Some(count)
-        });
-        let counts: Vec<u32> = open.collect();
+        let mut counts = Vec::new();
+        for comparison in all.into_iter().filter(|comparison| comparison.is_open()) {
+            if let Some(count) = comparison.replicates_needed {
+                // All comparisons of a study have one margin.
+                margin = comparison.margin.unwrap_or(margin);
+                counts.push(count);
+            }
+        }
         Self::from_counts(counts, margin)
     }
 

@@ -139,10 +139,10 @@ impl Comparison {
     }
 
     pub fn keep_notes(&mut self, wanted: impl Fn(&Note) -> bool) {
-        let known = std::mem::take(&mut self.note_facts);
-        let words = std::mem::take(&mut self.notes);
-        for (note, words) in known.into_iter().zip(words).filter(|(note, _)| wanted(note)) {
-            self.add(note, words);
+        let notes = std::mem::take(&mut self.note_facts);
+        let texts = std::mem::take(&mut self.notes);
+        for (note, text) in notes.into_iter().zip(texts).filter(|(note, _)| wanted(note)) {
+            self.add(note, text);
         }
     }
 

@@ -77,10 +77,10 @@ fn number(cell: &Measurement) -> RowNumber<'_> {
 
 impl From<Vec<WorkFacts>> for OfKinds {
     fn from(mut list: Vec<WorkFacts>) -> Self {
-        let name = |facts: &WorkFacts| facts.kind().about.name;
-        let position =
-            |facts: &WorkFacts| KINDS.iter().position(|kind| kind.about.name == name(facts));
-        list.sort_by_key(position);
+        list.sort_by_key(|facts| {
+            let name = facts.kind().about.name;
+            KINDS.iter().position(|kind| kind.about.name == name)
+        });
         Self(list)
     }
 }

@@ -64,20 +64,20 @@ pub struct Names {
 impl Names {
     pub fn from_findings(findings: &Findings) -> Self {
         let mut levels: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        let measured = findings.measurements.iter().map(|cell| &cell.configuration);
         let compared =
             findings.comparisons.iter().flat_map(|found| [&found.configuration, &found.baseline]);
-        for (factor, level) in
-            findings.measurements.iter().map(|cell| &cell.configuration).chain(compared).flatten()
-        {
+        for (factor, level) in measured.chain(compared).flatten() {
             levels.entry(factor).or_default().insert(level);
         }
+        // Declared factors first, in their order.
         let declared = findings.study.factors.iter().map(|factor| factor.name.as_str());
         let mut order: Vec<&str> = declared.collect();
-        order.extend(
-            levels
-                .keys()
-                .filter(|name| !findings.study.factors.iter().any(|known| known.name == **name)),
-        );
+        for name in levels.keys() {
+            if !order.contains(name) {
+                order.push(name);
+            }
+        }
         let varies = |name: &&str| levels.get(name).is_some_and(|levels| levels.len() > 1);
         let varied = order.into_iter().filter(varies).map(str::to_owned).collect();
         Self { varied }

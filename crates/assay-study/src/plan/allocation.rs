@@ -28,9 +28,9 @@ const ALLOWED: Time = Time(300_000 * MILLISECOND);
 const SHORTEST_TRIAL_NS: u64 = 150 * MILLISECOND;
 const LONGEST_TRIAL_NS: u64 = 1_000 * MILLISECOND;
 /// Open-loop operations that a trial needs for its p99: a thousand, plus the scatter of random arrivals.
-const OF_A_P99: u64 = 1_200;
+const OPERATIONS_FOR_P99: u64 = 1_200;
 /// The longest trial that is taken for their sake.
-const LONGEST_BY_CLOCK_NS: u64 = 5_000 * MILLISECOND;
+const LONGEST_OPEN_LOOP_NS: u64 = 5_000 * MILLISECOND;
 /// Replicates of a quick check: as many as a distribution-free test needs (R4).
 const WANTED: u32 = 6;
 const FEWEST: u32 = 3;
@@ -41,6 +41,7 @@ pub struct Quick {
     pub replicates: Option<u32>,
 }
 
+/// Sets the replicates and the trial lengths of a quick study; other studies stay unchanged.
 pub fn settle(study: Study, quick: Quick, surveys: &[Survey]) -> Study {
     // A pass over a whole target runs once and takes its own time.
     if study.budget.is_some() || study.stop.rule != StopRule::Fixed || study.needs_whole() {
@@ -49,7 +50,7 @@ pub fn settle(study: Study, quick: Quick, surveys: &[Survey]) -> Study {
     if super::most_load::limit(&study).is_some() {
         return super::most_load::quick(study, quick);
     }
-    let time = time_of(&study);
+    let time = usual_time(&study);
     let with_replicates = |replicates: u32| divide(&study, replicates, time, surveys);
     if let Some(replicates) = quick.replicates {
         return with_replicates(replicates).0;
@@ -67,30 +68,39 @@ pub fn settle(study: Study, quick: Quick, surveys: &[Survey]) -> Study {
         return study.clone();
     }
     // Fewer replicates than wanted decide little, so a longer check is tried first.
-    let longer = LONGER.map(|time| (time, divide(&study, WANTED, time, surveys)));
-    if let Some((_, (study, _))) = longer.into_iter().find(|(time, (_, plan))| fits(plan, *time)) {
-        return study;
+    for time in LONGER {
+        let (longer, plan) = divide(&study, WANTED, time, surveys);
+        if fits(&plan, time) {
+            return longer;
+        }
     }
-    let with_fewer = |replicates: u32| divide(&study, replicates, ALLOWED, surveys);
-    let fewer: Vec<(Study, Plan)> = (FEWEST..WANTED).rev().map(with_fewer).collect();
-    let fitting = fewer.iter().find(|(_, plan)| fits(plan, ALLOWED)).or(fewer.last());
-    fitting.map_or(study, |(study, _)| study.clone())
+    let mut fewest = study.clone();
+    for replicates in (FEWEST..WANTED).rev() {
+        let (fewer, plan) = divide(&study, replicates, ALLOWED, surveys);
+        if fits(&plan, ALLOWED) {
+            return fewer;
+        }
+        fewest = fewer;
+    }
+    fewest
 }
 
 /// Returns whether the trials are long enough and end within the time per target. Warm-ups vary in length.
 fn fits(plan: &Plan, time: Time) -> bool {
     let targets: BTreeSet<&str> =
         plan.surveys.iter().map(|survey| survey.target.as_str()).collect();
+    // 10% more for the variation of warm-ups.
     let most = (time.0 / 10 * 11).saturating_mul(targets.len() as u64);
     let each = plan.trials.iter().map(|trial| budget::expected_ns(plan, trial));
-    trial_ns(plan) >= SHORTEST_TRIAL_NS && each.fold(0, u64::saturating_add) <= most
+    shortest_trial_ns(plan) >= SHORTEST_TRIAL_NS && each.fold(0, u64::saturating_add) <= most
 }
 
-fn time_of(study: &Study) -> Time {
+fn usual_time(study: &Study) -> Time {
     let cells = study.cells() as u64;
     Time((cells * TIME_OF_A_CELL.0).clamp(SHORTEST.0, LONGEST.0))
 }
 
+/// Divides a time into trials of as many replicates; returns the study with fixed lengths, and its plan.
 fn divide(study: &Study, replicates: u32, time: Time, surveys: &[Survey]) -> (Study, Plan) {
     let mut study = Study { replicates, budget: Some(time), ..study.clone() };
     let is_timed = |workload: &&mut Workload| workload.work.ends_by_time();
@@ -103,33 +113,34 @@ fn divide(study: &Study, replicates: u32, time: Time, surveys: &[Survey]) -> (St
         let in_plan = plan.workloads.iter().find(|planned| planned.name == workload.name);
         let (time_ns, ramp_ns) =
             in_plan.map_or((SHORTEST_TRIAL_NS, 0), |in_plan| (in_plan.time_ns, in_plan.ramp_ns));
-        let time_ns = whole(time_ns).clamp(SHORTEST_TRIAL_NS, LONGEST_TRIAL_NS);
-        let time = Time(time_ns.max(by_clock_ns(&plan, &workload.name)));
-        workload.work.set_span(Some(time), Some(Time(whole(ramp_ns).max(10 * MILLISECOND))));
+        let time_ns = floor_to_ms(time_ns).clamp(SHORTEST_TRIAL_NS, LONGEST_TRIAL_NS);
+        let time = Time(time_ns.max(open_loop_ns(&plan, &workload.name)));
+        workload.work.set_span(Some(time), Some(Time(floor_to_ms(ramp_ns).max(10 * MILLISECOND))));
     }
     study.budget = None;
-    let is_paced = plan.workloads.iter().any(|planned| by_clock_ns(&plan, &planned.name) > 0);
-    // Its trials may be longer than the time that they were given.
+    let is_paced = plan.workloads.iter().any(|planned| open_loop_ns(&plan, &planned.name) > 0);
+    // Trials of an open loop may now be longer than planned.
     let plan = if is_paced { plan::make(&study, surveys.to_vec(), 0) } else { plan };
     (study, plan)
 }
 
 /// Returns the trial length that an open loop needs for a p99; 0 for other workloads.
-fn by_clock_ns(plan: &Plan, workload: &str) -> u64 {
+fn open_loop_ns(plan: &Plan, workload: &str) -> u64 {
     let of_name = plan.workloads.iter().filter(|planned| planned.name == workload);
     let rates = of_name.filter_map(|planned| io::IoPlan::of(&planned.work)?.arrival_rate);
-    let needed =
-        rates.map(|rate| (OF_A_P99 * SECOND_NS / rate.per_s().max(1)).div_ceil(MILLISECOND));
-    let needed = needed.map(|milliseconds| milliseconds * MILLISECOND);
-    needed.filter(|needed| *needed <= LONGEST_BY_CLOCK_NS).max().unwrap_or_default()
+    let needed = rates.map(|rate| {
+        let ns = OPERATIONS_FOR_P99 * SECOND_NS / rate.per_s().max(1);
+        ns.div_ceil(MILLISECOND) * MILLISECOND
+    });
+    needed.filter(|needed| *needed <= LONGEST_OPEN_LOOP_NS).max().unwrap_or_default()
 }
 
-fn whole(ns: u64) -> u64 {
+fn floor_to_ms(ns: u64) -> u64 {
     ns / MILLISECOND * MILLISECOND
 }
 
 /// Shortest time of a trial that shares the budget; `u64::MAX` without such trials.
-fn trial_ns(plan: &Plan) -> u64 {
+fn shortest_trial_ns(plan: &Plan) -> u64 {
     let shared = plan.workloads.iter().filter(|planned| planned.work.ends_by_time());
     shared.map(|planned| planned.time_ns).min().unwrap_or(u64::MAX)
 }

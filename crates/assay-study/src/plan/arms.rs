@@ -56,7 +56,7 @@ impl ArmLayout {
         } else {
             study.configurations.clone()
         };
-        let (arms, omitted) = not_excluded(study, combinations);
+        let (arms, omitted) = exclude(study, combinations);
         let varies = |name: &String| {
             factors.iter().any(|factor| factor.name == *name && factor.levels.len() > 1)
         };
@@ -66,10 +66,11 @@ impl ArmLayout {
         } else {
             arms.first().map(settable).unwrap_or_default()
         };
-        let wanted = study.margin.is_some() && arms.len() >= ARMS_FOR_CONTROL;
-        // A second copy of the baseline would take part.
+        let wants_control = study.margin.is_some() && arms.len() >= ARMS_FOR_CONTROL;
+        let wants_control = study.aa_control.unwrap_or(wants_control) && arms.len() > 1;
+        // The control of a race would compete; searched rates are not compared with each other.
         let is_race = study.stop.rule == StopRule::Best;
-        let control = study.aa_control.unwrap_or(wanted) && arms.len() > 1 && !is_race;
+        let control = wants_control && !is_race && limit.is_none();
         let stopping = stopping(study, &factors, arms.len());
         let replicates = replicates(study) + stopping.passes();
         let design = Design {
@@ -96,22 +97,22 @@ impl ArmLayout {
             fresh: study.recreate_per,
         };
         let bases = bases(&arms);
-        // Steps need no control: their rates distinguish them.
-        let control = control && limit.is_none();
         Self { design, replicates, arms, omitted, bases, control }
     }
 
+    /// Returns the arms with their targets; the A/A control, a copy of the first possible baseline, is last.
     pub fn placed(&self, surveys: &[Survey]) -> Vec<PlannedArm> {
-        let had = |arm: &&Arm| !surveys.iter().any(|survey| is_refused(survey, arm));
-        let copy = self.arms.iter().filter(had).find(|arm| matches(arm, &self.design.baseline));
-        let copy = copy.filter(|_| self.control).map(|arm| (arm, true));
-        let placed = self.arms.iter().map(|arm| (arm, false)).chain(copy);
-        let placed = placed.map(|(levels, control)| PlannedArm {
-            target: target_of(levels, surveys),
-            levels: levels.clone(),
-            control,
-        });
-        placed.collect()
+        let place = |levels: &Arm, control: bool| {
+            let target = target_of(levels, surveys);
+            PlannedArm { levels: levels.clone(), control, target }
+        };
+        let mut placed: Vec<PlannedArm> = self.arms.iter().map(|arm| place(arm, false)).collect();
+        let is_possible = |arm: &Arm| !surveys.iter().any(|survey| is_refused(survey, arm));
+        let is_baseline = |arm: &&Arm| matches(arm, &self.design.baseline) && is_possible(arm);
+        if self.control {
+            placed.extend(self.arms.iter().find(is_baseline).map(|arm| place(arm, true)));
+        }
+        placed
     }
 }
 
@@ -121,11 +122,11 @@ pub fn targets(surveys: &[Survey]) -> Vec<String> {
 }
 
 fn published(study: &Study) -> Vec<Pointer> {
-    let of = |pointer: &Pointer| Pointer {
+    let with_article = |pointer: &Pointer| Pointer {
         article: pointer.article.clone().or_else(|| study.articles.first().cloned()),
         ..pointer.clone()
     };
-    study.published.iter().map(of).collect()
+    study.published.iter().map(with_article).collect()
 }
 
 /// Replicates of all arms: up to the last interim analysis, if there are any.
@@ -142,16 +143,13 @@ pub fn matches(arm: &Arm, named: &Arm) -> bool {
     named.iter().all(|(factor, level)| arm.get(factor) == Some(level))
 }
 
+/// Returns the levels whose change is costly; arms with equal parts run together. The control has a separate visit.
 pub fn costly_part(study: &Study, arm: &PlannedArm) -> (bool, Arm) {
-    let costly = |name: &String| {
+    let is_costly = |name: &String| {
         COSTLY.contains(&name.as_str()) || is_layer(name) || study.hard_to_change.contains(name)
     };
-    let part: Arm = arm
-        .levels
-        .iter()
-        .filter(|(name, _)| costly(name))
-        .map(|(name, level)| (name.clone(), level.clone()))
-        .collect();
+    let mut part = arm.levels.clone();
+    part.retain(|name, _| is_costly(name));
     // The A/A control makes the same costly change as any other arm.
     (arm.control && !part.is_empty(), part)
 }
@@ -211,28 +209,28 @@ fn factors(study: &Study, targets: &[String]) -> Vec<Factor> {
     several.into_iter().chain(others).collect()
 }
 
-fn not_excluded(study: &Study, all: Vec<Arm>) -> (Vec<Arm>, Vec<Omitted>) {
+/// Applies the constraints of the study; returns the remaining arms, and how many each constraint omitted.
+fn exclude(study: &Study, all: Vec<Arm>) -> (Vec<Arm>, Vec<Omitted>) {
     let (constraints, of) = (without::constraints(study), all.len());
     if constraints.is_empty() {
         return (all, Vec::new());
     }
     let (arms, counts) = without::exclude(all, &constraints, &study.baseline);
-    let used = constraints.iter().zip(counts).filter(|(_, count)| *count > 0);
-    let omitted = |(constraint, count): (&without::Constraint, usize)| Omitted {
-        count,
-        of,
-        constraint: constraint.text().to_owned(),
-    };
-    (arms, used.map(omitted).collect())
+    let mut omitted = Vec::new();
+    for (constraint, count) in constraints.iter().zip(counts).filter(|(_, count)| *count > 0) {
+        omitted.push(Omitted { count, of, constraint: constraint.text().to_owned() });
+    }
+    (arms, omitted)
 }
 
+/// Returns the index of an arm's survey: of its target, and of its layers if surveyed.
 fn target_of(arm: &Arm, surveys: &[Survey]) -> usize {
     let name = arm.get(TARGET);
-    let is_there = |survey: &&Survey| name.is_none_or(|name| survey.target == *name);
     let base = layer_part(arm);
+    let is_on_target = |survey: &Survey| name.is_none_or(|name| survey.target == *name);
     let has_layers = |survey: &Survey| survey.under.is_empty() || survey.under == base;
-    let of_arm = surveys.iter().position(|survey| is_there(&survey) && has_layers(survey));
-    of_arm.or_else(|| surveys.iter().position(|survey| is_there(&survey))).unwrap_or(0)
+    let exact = surveys.iter().position(|survey| is_on_target(survey) && has_layers(survey));
+    exact.or_else(|| surveys.iter().position(is_on_target)).unwrap_or(0)
 }
 
 fn stopping(study: &Study, factors: &[Factor], arms: usize) -> Stopping {

@@ -45,12 +45,13 @@ pub fn whole_ns(study: &Study, targets: usize) -> u64 {
 pub fn expected_ns(plan: &Plan, planned: &PlannedTrial) -> u64 {
     let workload = plan.work_of(planned);
     let survey = &plan.surveys[workload.target];
-    let made = made_ns(plan, planned);
     let operation_ns = survey.pilot.operation_ns(&workload);
     // A pass over a whole target has no pending operations at its end.
-    let under_way = workload.work.expected_ns(operation_ns).map_or(operation_ns, |_| 0);
-    let parts = [run_ns(&workload, survey), under_way, OVERHEAD_NS];
-    parts.iter().fold(plan.gap_ns.saturating_add(made), |sum, part| sum.saturating_add(*part))
+    let is_pass = workload.work.expected_ns(operation_ns).is_some();
+    let pending_ns = if is_pass { 0 } else { operation_ns };
+    let trial_ns = run_ns(&workload, survey);
+    let parts = [plan.gap_ns, made_ns(plan, planned), trial_ns, pending_ns, OVERHEAD_NS];
+    parts.iter().fold(0, |sum: u64, part| sum.saturating_add(*part))
 }
 
 /// Nanoseconds to create layers and area before a planned trial, as measured in the survey.
@@ -70,11 +71,11 @@ fn run_ns(workload: &PlannedWorkload, survey: &Survey) -> u64 {
     if let Some(expected) = workload.expected_ns(survey.pilot.operation_ns(workload), most) {
         return expected;
     }
-    let counted = workload
-        .work
-        .operations()
-        .zip(Some(survey.pilot.operation_ns(workload)).filter(|cost| *cost > 0));
-    counted.map_or(most, |(count, cost)| count.saturating_mul(cost).min(most))
+    let operation_ns = survey.pilot.operation_ns(workload);
+    match workload.work.operations() {
+        Some(count) if operation_ns > 0 => count.saturating_mul(operation_ns).min(most),
+        _ => most,
+    }
 }
 
 pub struct Turns<'a> {
@@ -95,6 +96,7 @@ impl Turns<'_> {
     }
 }
 
+/// Sets the times of the workloads without one, the rest between trials, and the end of the study.
 pub fn timed(
     study: &Study,
     surveys: &[Survey],
@@ -108,6 +110,7 @@ pub fn timed(
     let fixed_ns = workloads_ns(surveys, &workloads, replicates, turns)
         + made_in_replicates_ns(study, surveys, &workloads, replicates, turns);
     let left_ns = total_ns.saturating_sub(fixed_ns);
+    // The rest depends on the shortest trial, and a trial on the rests: starts from the longest rest.
     let least_ns = share_ns(surveys, &workloads, replicates, turns, left_ns, LONGEST_GAP_NS);
     let gap_ns = gap_ns(surveys, &workloads, least_ns);
     let each_ns = share_ns(surveys, &workloads, replicates, turns, left_ns, gap_ns);
@@ -137,6 +140,7 @@ fn gap_ns(surveys: &[Survey], workloads: &[PlannedWorkload], share_ns: u64) -> u
     (shortest / GAP_SHARE).clamp(SHORTEST_GAP_NS, LONGEST_GAP_NS)
 }
 
+/// Nanoseconds to create the layers of all visited groups, in all replicates.
 fn made_in_replicates_ns(
     study: &Study,
     surveys: &[Survey],
@@ -145,8 +149,8 @@ fn made_in_replicates_ns(
     turns: &Turns<'_>,
 ) -> u64 {
     let visited = turns.groups.iter().filter_map(|group| group.first());
-    let standing = visited.map(|index| &surveys[workloads[*index].target]);
-    let made = standing.filter(|survey| !survey.under.is_empty()).map(cost_of_making).sum::<u64>();
+    let layered = visited.map(|index| &surveys[workloads[*index].target]);
+    let made = layered.filter(|survey| !survey.under.is_empty()).map(cost_of_making).sum::<u64>();
     if study.recreate_per == Fresh::Replicate { made.saturating_mul(replicates) } else { made }
 }
 
@@ -159,7 +163,7 @@ fn share_ns(
     whole: u64,
     gap_ns: u64,
 ) -> u64 {
-    let sharing = workloads.iter().filter(|workload| workload.time_ns == 0).count() as f64;
+    let untimed = workloads.iter().filter(|workload| workload.time_ns == 0).count() as f64;
     let trials = workloads.len() as u64 * replicates + turns.lead_ins(replicates);
     let spent: u64 = surveys
         .iter()
@@ -169,8 +173,9 @@ fn share_ns(
     let waits: u64 =
         workloads.iter().map(|workload| operation_ns(workload, surveys) * replicates).sum();
     let rests = trials * (gap_ns + OVERHEAD_NS);
-    let each = sharing / workloads.len().max(1) as f64;
-    let shares = sharing * replicates as f64 + each * turns.lead_ins_as_trials(replicates);
+    // The workload of a warm-up is random: it takes a share with this probability.
+    let untimed_share = untimed / workloads.len().max(1) as f64;
+    let shares = untimed * replicates as f64 + untimed_share * turns.lead_ins_as_trials(replicates);
     let share = whole.saturating_sub(spent + waits + rests) as f64 / shares.max(1.0);
     (share as u64).max(SHORTEST_TRIAL_NS)
 }

@@ -268,6 +268,7 @@ impl Filled {
         let touches = || study.workload.iter().flat_map(Workload::touches);
         let found = touches().find_map(|touch| touch.finds);
         let written = || touches().find_map(|touch| touch.writes);
+        // What the first read needs, or else what the writes write.
         let content = found.or_else(written).unwrap_or_default();
         let leaves_content = |touch: Touch| touch.writes.is_none_or(|written| written == content);
         let is_clearing = |level: &String| level.parse::<Mix>().is_ok_and(Mix::clears);
@@ -302,16 +303,17 @@ impl Network {
 impl PermanentChanges {
     fn from_study(study: &Study, ground: &TargetGround, network: &Network) -> Self {
         let names = || study.factors.keys().map(String::as_str);
-        let works = study.workload.iter().any(|workload| {
-            let uses =
+        let uses_target = study.workload.iter().any(|workload| {
+            let has_area =
                 workload.work.needs() != Needs::Nothing && !workload.work.kind().runs_programs;
-            uses || workload.background.is_some() || workload.work.is_others()
+            has_area || workload.background.is_some() || workload.work.is_others()
         });
-        let touches = works || names().any(factors::is_of_device) || study.precondition.is_some();
+        let uses_drives =
+            uses_target || names().any(factors::is_of_device) || study.precondition.is_some();
         let is_own = matches!(ground, TargetGround::Own { .. });
         Self {
             settings: network.changes && !network.makes_link || names().any(factors::is_of_machine),
-            drives: !is_own && touches,
+            drives: !is_own && uses_drives,
         }
     }
 }
@@ -332,12 +334,16 @@ impl<'d> ResolvedDesign<'d> {
 
     /// Every workload under every arm, on any target, by its key, and whether it is optional.
     pub fn all_work(&self) -> BTreeMap<String, (Work, bool)> {
-        let under = |workload: &Workload, levels: &Arm| {
-            let work_there = workload.under(levels).ok()?;
-            Some((pilot_key(&workload.name, levels), (work_there.work, work_there.optional)))
-        };
-        let (arms, work) = (self.layout.arms.iter(), &self.demands.work);
-        arms.flat_map(|arm| work.iter().filter_map(|work_there| under(work_there, arm))).collect()
+        let mut all = BTreeMap::new();
+        for arm in &self.layout.arms {
+            for workload in &self.demands.work {
+                if let Ok(changed) = workload.under(arm) {
+                    let key = pilot_key(&workload.name, arm);
+                    all.insert(key, (changed.work, changed.optional));
+                }
+            }
+        }
+        all
     }
 
     pub fn under_baseline(&self, survey: &Survey) -> Vec<PlannedWorkload> {

@@ -32,24 +32,20 @@ pub fn make(study: &Study, surveys: Vec<Survey>, seed: u64) -> Plan {
     let layout = ArmLayout::new(study, &arms::targets(&surveys));
     let arms = layout.placed(&surveys);
     let (workloads, mut absent) = planned_workloads(&study.workload, &arms, &surveys);
-    absent.extend(not_there(study, &layout));
+    absent.extend(absent_by_design(study, &layout));
     let groups = groups(study, &arms, &workloads);
     let rules = rules(study, &arms);
     let replicates = layout.replicates;
     let turns = budget::Turns { rules, groups: &groups, replicates };
-    let timed = match layout.design.stopping {
+    let sharing_replicates = match layout.design.stopping {
         // Few arms of a race run in the maximum number of replicates.
-        Stopping::Race { screen, .. } => {
-            let usual = replicates.min(race::usual_replicates(screen > 0));
-            budget::timed(study, &surveys, workloads, &budget::Turns { replicates: usual, ..turns })
-        }
-        // One that its budget ends has more replicates than it will need: they make no trial shorter.
-        Stopping::Open { .. } if study.budget.is_some() => {
-            let usual = replicates.min(budget::MOST_SHARING);
-            budget::timed(study, &surveys, workloads, &budget::Turns { replicates: usual, ..turns })
-        }
-        _ => budget::timed(study, &surveys, workloads, &turns),
+        Stopping::Race { screen, .. } => replicates.min(race::usual_replicates(screen > 0)),
+        // Its budget ends the study before the maximum number, which would make trials too short.
+        Stopping::Open { .. } if study.budget.is_some() => replicates.min(budget::MOST_SHARING),
+        _ => replicates,
     };
+    let sharing = budget::Turns { replicates: sharing_replicates, ..turns };
+    let timed = budget::timed(study, &surveys, workloads, &sharing);
     let trials = trials(&turns, &layout.design, &timed.workloads, seed);
     let mut plan = Plan {
         format: FORMAT.to_owned(),
@@ -99,7 +95,11 @@ fn planned_workloads(
             let survey = &surveys[arm.target];
             let refusal =
                 refusal_of(survey, &arm.levels).or_else(|| refused_by_pilot(survey, workload, arm));
-            match refusal.map_or_else(|| planned_workload(workload, arm, survey), Err) {
+            let result = match refusal {
+                Some(reason) => Err(reason),
+                None => planned_workload(workload, arm, survey),
+            };
+            match result {
                 Ok(possible) => planned.push(possible),
                 Err(reason) => absent.push(AbsentWorkload {
                     name: workload.name.clone(),
@@ -133,7 +133,8 @@ fn share_engine(workload: &Workload, workloads: &mut [PlannedWorkload]) {
     }
 }
 
-fn not_there(study: &Study, layout: &ArmLayout) -> Vec<AbsentWorkload> {
+/// Unavailable settings and excluded combinations, as absent workloads.
+fn absent_by_design(study: &Study, layout: &ArmLayout) -> Vec<AbsentWorkload> {
     let absent = |name: String, reason: String| AbsentWorkload {
         name,
         configuration: Arm::new(),
@@ -181,7 +182,9 @@ fn planned_workload(
     survey: &Survey,
 ) -> Result<PlannedWorkload, String> {
     let at_levels = workload.under(&arm.levels)?;
-    unsuited(at_levels.needs(), survey).map_or(Ok(()), Err)?;
+    if let Some(reason) = unsuited(at_levels.needs(), survey) {
+        return Err(reason);
+    }
     let offer = |area| Offer {
         area,
         direct: &survey.direct,
@@ -214,6 +217,7 @@ fn join(first: Option<String>, second: Option<String>) -> Option<String> {
     }
 }
 
+/// Groups the workloads, by index, whose arms share a costly change.
 fn groups(study: &Study, arms: &[PlannedArm], workloads: &[PlannedWorkload]) -> Vec<Vec<usize>> {
     let mut groups: Vec<((bool, Arm), Vec<usize>)> = Vec::new();
     // Maps each arm to the first equal one; a lookup per workload would be slow for a thousand arms.
@@ -248,8 +252,10 @@ fn trials(
     let replicates = turns.replicates.saturating_sub(passes) as usize;
     let screen = race::screen::turns(turns, design, workloads, seed);
     let order = order::turns(turns.rules, turns.groups, replicates, &mut Draws::new(seed, "order"));
-    let later = |turn: order::Turn| order::Turn { replicate: turn.replicate + passes, ..turn };
-    let turns = screen.into_iter().chain(order.into_iter().map(later));
+    // The passes of a screen are the first replicates.
+    let after_screen =
+        |turn: order::Turn| order::Turn { replicate: turn.replicate + passes, ..turn };
+    let turns = screen.into_iter().chain(order.into_iter().map(after_screen));
     let trial = |(order, turn): (u32, order::Turn)| PlannedTrial {
         order,
         host: 0,

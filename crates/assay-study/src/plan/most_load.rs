@@ -1,6 +1,5 @@
-//! The highest load under a limit (R16): search trials, five rates around the result, and more if
-//! one side of the limit is missing. The course follows only from the plan and the trials so far,
-//! so a resumed study continues the same way.
+//! The highest load under a limit (R16): search trials, five rates around the result, and more if one side of the limit
+//! is missing. The course follows only from the plan and the trials so far, so a resumed study continues the same way.
 
 #[cfg(test)]
 mod tests;
@@ -83,18 +82,17 @@ pub fn quick(mut study: Study, quick: Quick) -> Study {
 pub fn trials(rules: Rules, replicates: usize, seed: u64) -> Vec<PlannedTrial> {
     let mut seeds = Draws::new(seed, "trials");
     let draws = &mut Draws::new(seed, "order");
-    let searching = std::iter::once(None).chain((0..SEARCHES).map(Some));
-    let mut turns: Vec<(order::Turn, Arm)> = searching
-        .map(|search| {
-            (order::Turn { replicate: 0, item: 0, lead_in: false }, course::search(search))
-        })
-        .collect();
-    // One step alone follows itself: a lead-in before its first trial is enough.
-    let alone = Rules { compared: false, ..rules };
-    let more = (FIRST..STEPS).map(|step| (alone, vec![step]));
-    for (rules, steps) in std::iter::once((rules, (0..FIRST).collect::<Vec<usize>>())).chain(more) {
+    let search_turn = order::Turn { replicate: 0, item: 0, lead_in: false };
+    let mut turns: Vec<(order::Turn, Arm)> = vec![(search_turn, course::search(None))];
+    turns.extend((0..SEARCHES).map(|search| (search_turn, course::search(Some(search)))));
+    let mut add_steps = |rules: Rules, steps: Vec<usize>| {
         let drawn = order::turns(rules, &[steps], replicates, draws);
         turns.extend(drawn.into_iter().map(|turn| (turn, course::step(turn.item))));
+    };
+    add_steps(rules, (0..FIRST).collect());
+    // One step alone follows itself: a warm-up before its first trial is enough.
+    for step in FIRST..STEPS {
+        add_steps(Rules { compared: false, ..rules }, vec![step]);
     }
     let trial = |(order, (turn, arm)): (u32, (order::Turn, Arm))| PlannedTrial {
         order,
@@ -190,18 +188,16 @@ pub fn rate(ran: &[RateTrial], trial: &PlannedTrial, aim: Aim) -> Result<Option<
 /// Rate of a search trial, numbered from 0: each trial halves the remaining interval on a log scale.
 fn search_rate(ran: &[RateTrial], number: u32, aim: Aim) -> Result<f64, SearchEnd> {
     let search = |order: u32| ran.iter().find(|trial| trial.order == order && trial.replicate == 0);
+    // The first trial, a closed loop, shows the highest rate.
     let most = search(0).and_then(|trial| trial.seen.done_per_s).filter(|most| *most > 0.0);
-    let most = most.ok_or(SearchEnd::NoRate)?.min(FASTEST);
-    let low = (most * LOWEST_SHARE).max(aim.slowest().max(SLOWEST) / DOWN_TO);
-    if low >= most {
-        return Err(SearchEnd::TooSlow { per_s: most, percentile: aim.limit.percentile() });
+    let mut high = most.ok_or(SearchEnd::NoRate)?.min(FASTEST);
+    let mut low = (high * LOWEST_SHARE).max(aim.slowest().max(SLOWEST) / DOWN_TO);
+    if low >= high {
+        return Err(SearchEnd::TooSlow { per_s: high, percentile: aim.limit.percentile() });
     }
-    let (mut low, mut high) = (low, most);
-    for before in 0..number {
+    for earlier in 1..=number {
         let rate = rounded((low * high).sqrt());
-        let passes =
-            search(before + 1).is_some_and(|trial| trial.seen.passes(rate, aim.limit_ns()));
-        if passes {
+        if search(earlier).is_some_and(|trial| trial.seen.passes(rate, aim.limit_ns())) {
             low = rate;
         } else {
             high = rate;
@@ -210,27 +206,27 @@ fn search_rate(ran: &[RateTrial], number: u32, aim: Aim) -> Result<f64, SearchEn
     Ok(rounded((low * high).sqrt()))
 }
 
+/// Rate of a step, from 0: five around the search result, then further ones until both sides of the limit are found.
 fn step_rate(ran: &[RateTrial], number: usize, aim: Aim) -> Result<f64, SearchEnd> {
     let middle = search_rate(ran, SEARCHES, aim)?;
     let mut rates: Vec<f64> = AROUND.map(|share| rounded(middle * share)).to_vec();
     // Alternates between both directions if both sides are missing.
     let mut last_was_lower = false;
     while rates.len() <= number {
-        let bracket = Bracket::from_outcomes(&standings(ran, &rates, aim.limit_ns()));
+        let bracket = Bracket::from_outcomes(&ascending_standings(ran, &rates, aim.limit_ns()));
         if bracket.is_whole() {
             return Err(SearchEnd::Whole { rates: rates.len() });
         }
         let is_lower = bracket.holds.is_none() && (bracket.fails.is_some() || !last_was_lower);
-        let (lowest, highest) = rates
-            .iter()
-            .fold((f64::INFINITY, 0.0_f64), |(low, high), rate| (low.min(*rate), high.max(*rate)));
+        let lowest = rates.iter().copied().fold(f64::INFINITY, f64::min);
+        let highest = rates.iter().copied().fold(0.0, f64::max);
         rates.push(rounded(if is_lower { lowest * LOWER } else { highest * HIGHER }));
         last_was_lower = is_lower;
     }
     Ok(rates[number])
 }
 
-fn standings(ran: &[RateTrial], rates: &[f64], limit_ns: f64) -> Vec<Standing> {
+fn ascending_standings(ran: &[RateTrial], rates: &[f64], limit_ns: f64) -> Vec<Standing> {
     let mut by_rate: Vec<(f64, Standing)> = Vec::with_capacity(rates.len());
     for (step, rate) in rates.iter().enumerate() {
         let counting = ran.iter().filter(|trial| trial.replicate > 0 && trial.counts);

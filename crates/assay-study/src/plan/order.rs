@@ -43,9 +43,8 @@ impl Rules {
     }
 }
 
-/// Orders the trials, for groups that share a costly change: the groups once per replicate in the
-/// chosen order, the items of a group in a new random order. In a single group, the items are
-/// ordered.
+/// Orders the trials, for groups that share a costly change: the groups once per replicate in the chosen order, the
+/// items of a group in a new random order. In a single group, the items are ordered.
 pub fn turns(
     rules: Rules,
     groups: &[Vec<usize>],
@@ -53,18 +52,18 @@ pub fn turns(
     draws: &mut Draws,
 ) -> Vec<Turn> {
     let turns = match (rules.order, groups) {
-        (Order::Crd, _) => complete(&groups.concat(), replicates, draws),
-        (Order::Sequential, _) => lumps(groups, replicates),
+        (Order::Crd, _) => completely_random(&groups.concat(), replicates, draws),
+        (Order::Sequential, _) => sequential(groups, replicates),
         (order, [items]) => {
             let rows = match (order, items.len()) {
                 (Order::Random, 2) => balanced(replicates, draws),
-                (order, count) => in_order(order, count, replicates, draws),
+                (order, count) => draw_rows(order, count, replicates, draws),
             };
             let row = |row: Vec<usize>| vec![row.into_iter().map(|item| items[item]).collect()];
             row_turns(rules, rows.into_iter().map(row))
         }
         (order, groups) => {
-            let rows = in_order(order, groups.len(), replicates, draws);
+            let rows = draw_rows(order, groups.len(), replicates, draws);
             let mut visits = |row: Vec<usize>| -> Vec<Visit> {
                 row.into_iter().map(|group| shuffled(&groups[group], draws)).collect()
             };
@@ -72,10 +71,11 @@ pub fn turns(
             row_turns(rules, rows.into_iter())
         }
     };
-    led_in(rules, turns)
+    with_first_warmup(rules, turns)
 }
 
-fn in_order(order: Order, arms: usize, replicates: usize, draws: &mut Draws) -> Vec<Vec<usize>> {
+/// Draws an order of the arms for each replicate.
+fn draw_rows(order: Order, arms: usize, replicates: usize, draws: &mut Draws) -> Vec<Vec<usize>> {
     match order {
         Order::Chained => chained(arms, replicates, draws),
         _ => permutations(arms, replicates, draws),
@@ -92,8 +92,9 @@ fn balanced(replicates: usize, draws: &mut Draws) -> Vec<Vec<usize>> {
     let wanted = replicates.div_ceil(3)..=2 * replicates / 3;
     loop {
         let rows = permutations(2, replicates, draws);
-        let first = rows.iter().filter(|row| row[0] == 0).count();
-        if wanted.is_empty() || wanted.contains(&first) {
+        let times_first = rows.iter().filter(|row| row[0] == 0).count();
+        // A single replicate cannot be balanced.
+        if wanted.is_empty() || wanted.contains(&times_first) {
             return rows;
         }
     }
@@ -109,45 +110,42 @@ fn row_turns(rules: Rules, rows: impl Iterator<Item = Vec<Visit>>) -> Vec<Turn> 
     let mut turns = Vec::new();
     for (visits, replicate) in rows.zip(1..) {
         for visit in visits {
-            turns.extend(led(rules.leads_each(), replicate, visit));
+            // The warm-up of a visit has the workload of its first trial.
+            if let Some(first) = visit.first().filter(|_| rules.leads_each()) {
+                turns.push(Turn { replicate, item: *first, lead_in: true });
+            }
+            turns.extend(visit.iter().map(|item| Turn { replicate, item: *item, lead_in: false }));
         }
     }
     turns
 }
 
-fn led(lead_in: bool, replicate: u32, visit: Visit) -> Vec<Turn> {
-    let lead = visit.first().filter(|_| lead_in).copied();
-    let lead = lead.map(|item| Turn { replicate, item, lead_in: true });
-    let trials = visit.into_iter().map(|item| Turn { replicate, item, lead_in: false });
-    lead.into_iter().chain(trials).collect()
-}
-
-/// Adds a warm-up before the first trial, or none if not wanted.
-fn led_in(rules: Rules, mut turns: Vec<Turn>) -> Vec<Turn> {
+/// Adds a warm-up before the first trial if there is none; removes all if none is wanted.
+fn with_first_warmup(rules: Rules, mut turns: Vec<Turn>) -> Vec<Turn> {
     if rules.lead_in == LeadIn::None {
         turns.retain(|turn| !turn.lead_in);
-        return turns;
+    } else if let Some(first) = turns.first().filter(|turn| !turn.lead_in).copied() {
+        turns.insert(0, Turn { lead_in: true, ..first });
     }
-    let first = turns.first().filter(|turn| !turn.lead_in).copied();
-    let lead = first.map(|turn| Turn { lead_in: true, ..turn });
-    lead.into_iter().chain(turns).collect()
+    turns
 }
 
 /// All trials in one random order; the n-th trial of an item belongs to replicate n.
-fn complete(items: &[usize], replicates: usize, draws: &mut Draws) -> Vec<Turn> {
+fn completely_random(items: &[usize], replicates: usize, draws: &mut Draws) -> Vec<Turn> {
     let mut all: Vec<usize> = (0..replicates).flat_map(|_| items.iter().copied()).collect();
     draws.shuffle(&mut all);
-    let mut seen = std::collections::BTreeMap::new();
-    all.into_iter()
-        .map(|item| {
-            let replicate = seen.entry(item).or_insert(0);
-            *replicate += 1;
-            Turn { replicate: *replicate, item, lead_in: false }
-        })
-        .collect()
+    let mut counts = std::collections::BTreeMap::new();
+    let mut turns = Vec::new();
+    for item in all {
+        let replicate = counts.entry(item).or_insert(0);
+        *replicate += 1;
+        turns.push(Turn { replicate: *replicate, item, lead_in: false });
+    }
+    turns
 }
 
-fn lumps(groups: &[Vec<usize>], replicates: usize) -> Vec<Turn> {
+/// All trials of an item, then those of the next.
+fn sequential(groups: &[Vec<usize>], replicates: usize) -> Vec<Turn> {
     let mut turns = Vec::new();
     for &item in groups.iter().flatten() {
         let replicates = 1..=replicates as u32;
@@ -156,6 +154,7 @@ fn lumps(groups: &[Vec<usize>], replicates: usize) -> Vec<Turn> {
     turns
 }
 
+/// Returns the rows of the most balanced of many candidates.
 pub fn chained(arms: usize, replicates: usize, draws: &mut Draws) -> Vec<Vec<usize>> {
     let mut best = candidate(arms, replicates, draws);
     let mut best_score = unevenness(&best, arms);
@@ -175,6 +174,7 @@ fn permutation(items: usize, draws: &mut Draws) -> Vec<usize> {
     order
 }
 
+/// Draws random rows, each beginning with the last arm of the previous one.
 fn candidate(arms: usize, replicates: usize, draws: &mut Draws) -> Vec<Vec<usize>> {
     let mut rows: Vec<Vec<usize>> = Vec::with_capacity(replicates);
     for _ in 0..replicates {

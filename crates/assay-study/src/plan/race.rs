@@ -165,6 +165,7 @@ impl Race {
     }
 }
 
+/// Derives the state of a race from its trials so far; `None` for a plan that is not a race.
 pub fn race(plan: &Plan, runs: &[Run]) -> Option<Race> {
     let rules = rules(plan)?;
     let done: BTreeSet<u32> = runs.iter().map(|run| run.order).collect();
@@ -183,31 +184,33 @@ pub fn race(plan: &Plan, runs: &[Run]) -> Option<Race> {
         let most = rules.replicates.saturating_add(passes);
         let Some(number) = number.filter(|number| *number <= most) else { break };
         let runs_here = by_replicate.get(&number).map_or(&[][..], Vec::as_slice);
-        let first = course::left_of(plan, replicate, &at.standing);
-        let again = course::repeats(plan, &first, runs_here);
-        let planned = first.into_iter().map(|trial| (trial, None));
-        let repeats = again.into_iter().map(|(trial, of)| (trial, Some(of)));
-        let is_left = |(trial, _): &Next| !done.contains(&trial.order);
-        let mut next: Vec<Next> = planned.filter(is_left).collect();
+        let planned = course::remaining(plan, replicate, &at.standing);
+        let repeats = course::repeats(plan, &planned, runs_here);
+        let mut next: Vec<Next> = planned.into_iter().map(|trial| (trial, None)).collect();
+        next.retain(|(trial, _)| !done.contains(&trial.order));
+        // Repeats follow the planned trials.
         if next.is_empty() {
-            next = repeats.filter(is_left).collect();
+            next.extend(repeats.into_iter().map(|(trial, of)| (trial, Some(of))));
+            next.retain(|(trial, _)| !done.contains(&trial.order));
         }
         if !next.is_empty() {
             // The study may end here, and an arm that did harm must not win.
-            harm::leave(runs_here, number.saturating_sub(passes), rules.baseline, &mut at.standing);
-            rule::lead_again(&at.logs, &mut at.standing);
+            let after = number.saturating_sub(passes);
+            harm::drop_harmful(runs_here, after, rules.baseline, &mut at.standing);
+            rule::replace_dropped_leader(&at.logs, &mut at.standing);
             return Some(Race { next, begins: runs_here.is_empty(), ..at });
         }
         at.complete = number;
         let Some(raced) = number.checked_sub(passes).filter(|raced| *raced > 0) else {
-            harm::leave(runs_here, 0, rules.baseline, &mut at.standing);
+            // A pass of the screen.
+            harm::drop_harmful(runs_here, 0, rules.baseline, &mut at.standing);
             at.end_pass(plan, &rules, &by_replicate);
             continue;
         };
         for run in runs_here {
             at.logs.take(raced, run.arm, counted(run));
         }
-        harm::leave(runs_here, raced, rules.baseline, &mut at.standing);
+        harm::drop_harmful(runs_here, raced, rules.baseline, &mut at.standing);
         at.standing = rule::look(&rules, &at.logs, raced, at.standing);
         if at.standing.over.is_some() {
             break;

@@ -32,8 +32,9 @@ impl BucketLayout {
         if low == 0 || low > u64::MAX / 2 || high < 2 * low || digits > MOST_DIGITS {
             return None;
         }
-        let single = 2 * 10_u32.pow(u32::from(digits));
-        let (unit, half) = (low.ilog2(), single.next_power_of_two().ilog2() - 1);
+        // Values up to this have a bucket each, in units.
+        let largest_single = 2 * 10_u32.pow(u32::from(digits));
+        let (unit, half) = (low.ilog2(), largest_single.next_power_of_two().ilog2() - 1);
         if unit + half + 1 > 63 {
             return None;
         }
@@ -43,7 +44,7 @@ impl BucketLayout {
     }
 
     /// The lowest value of a bucket, and how many values fall into it.
-    fn place(self, index: u32) -> (u64, u64) {
+    fn lowest_and_width(self, index: u32) -> (u64, u64) {
         let new = 1_u32 << self.half;
         let within = index & (new - 1);
         let (doubling, step) = match index >> self.half {
@@ -55,12 +56,12 @@ impl BucketLayout {
     }
 
     pub fn highest(self, index: u32) -> u64 {
-        let (lowest, width) = self.place(index);
+        let (lowest, width) = self.lowest_and_width(index);
         lowest + (width - 1)
     }
 
     pub fn middle(self, index: u32) -> u64 {
-        let (lowest, width) = self.place(index);
+        let (lowest, width) = self.lowest_and_width(index);
         lowest + width / 2
     }
 
@@ -94,7 +95,7 @@ pub(super) fn unpacked(bytes: &[u8]) -> Result<(Settings, Vec<(u32, u64)>), Stri
     if read.map_err(|error| error.to_string())? < length {
         return Err("truncated data".to_owned());
     }
-    Ok((settings, steps(&counts, layout)?))
+    Ok((settings, read_counts(&counts, layout)?))
 }
 
 fn settings(head: &[u8]) -> Result<(Settings, usize), String> {
@@ -108,30 +109,31 @@ fn settings(head: &[u8]) -> Result<(Settings, usize), String> {
 }
 
 fn word(bytes: &[u8], at: usize) -> Result<u32, String> {
-    let four = bytes.get(at..at + 4).and_then(|four| four.try_into().ok());
-    four.map(u32::from_be_bytes).ok_or_else(|| "truncated data".to_owned())
+    let word = bytes.get(at..at + 4).and_then(|word| word.try_into().ok());
+    word.map(u32::from_be_bytes).ok_or_else(|| "truncated data".to_owned())
 }
 
-/// Counts one after the other; a negative one stands for as many empty buckets.
-fn steps(counts: &[u8], layout: BucketLayout) -> Result<Vec<(u32, u64)>, String> {
-    let (mut steps, mut at, mut index) = (Vec::new(), 0, 0_u32);
+/// Reads the non-empty buckets with their counts. The data has a count per bucket; a negative one stands for as many
+/// empty buckets.
+fn read_counts(counts: &[u8], layout: BucketLayout) -> Result<Vec<(u32, u64)>, String> {
     let beyond = || "more data than the settings allow".to_owned();
+    let (mut at, mut index) = (0, 0_u32);
+    let mut buckets = Vec::new();
     while at < counts.len() {
-        let (number, bytes) = number(&counts[at..])?;
+        let (count, bytes) = number(&counts[at..])?;
         at += bytes;
-        let empty = u32::try_from(number.unsigned_abs()).ok().filter(|_| number < 0);
-        let on = match (number, empty) {
-            (..0, empty) => empty.ok_or_else(beyond)?,
-            (0, _) => 1,
-            _ if index >= layout.length => return Err(beyond()),
-            _ => {
-                steps.push((index, number as u64));
-                1
+        let mut passed = 1;
+        if count < 0 {
+            passed = u32::try_from(count.unsigned_abs()).map_err(|_| beyond())?;
+        } else if count > 0 {
+            if index >= layout.length {
+                return Err(beyond());
             }
-        };
-        index = index.checked_add(on).ok_or_else(beyond)?;
+            buckets.push((index, count as u64));
+        }
+        index = index.checked_add(passed).ok_or_else(beyond)?;
     }
-    Ok(steps)
+    Ok(buckets)
 }
 
 /// A number in the form "LEB128-64b9B", its sign in the lowest bit; and the bytes that it takes.

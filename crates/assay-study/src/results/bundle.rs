@@ -110,13 +110,13 @@ impl<'a> Bundle<'a> {
         plan: &Plan,
         environment: &Environment,
     ) -> io::Result<Self> {
-        let there = system.status(directory).is_ok();
-        let begun = Self::begin(system, directory, study, plan, environment);
-        if begun.is_err() && !there {
+        let existed = system.status(directory).is_ok();
+        let bundle = Self::begin(system, directory, study, plan, environment);
+        if bundle.is_err() && !existed {
             // Report the first error.
             let _ = system.remove_directory(directory);
         }
-        begun
+        bundle
     }
 
     fn begin(
@@ -139,8 +139,7 @@ impl<'a> Bundle<'a> {
         Ok(Self { system, directory, so_far, _running: running })
     }
 
-    /// Opens a bundle to resume it, after removing a truncated last line; `WouldBlock` if it is in
-    /// use.
+    /// Opens a bundle to resume it, after removing a truncated last line; `WouldBlock` if it is in use.
     pub fn reopen(system: &'a dyn System, directory: &Path) -> io::Result<Self> {
         let running = lock_busy(system, directory)?;
         let path = directory.join(TRIALS);
@@ -304,11 +303,11 @@ fn study(directory: &Path, text: &str) -> Outcome<Study> {
 fn plan(directory: &Path, text: &str) -> Outcome<Plan> {
     let path = directory.join(PLAN);
     let plan: Plan = of_version(&path, text, super::plan::FORMAT)?;
-    let targets = plan.workloads.iter().map(|workload| workload.target);
-    let targets = targets.chain(plan.absent.iter().map(|absent| absent.target)).max();
-    let workload = plan.trials.iter().map(|trial| trial.workload).max();
-    let beyond = |found: Option<usize>, there: usize| found.is_some_and(|most| most >= there);
-    if beyond(targets, plan.surveys.len()) || beyond(workload, plan.workloads.len()) {
+    let mut targets = plan.workloads.iter().map(|workload| workload.target);
+    let has_targets = targets.all(|target| target < plan.surveys.len())
+        && plan.absent.iter().all(|absent| absent.target < plan.surveys.len());
+    let has_workloads = plan.trials.iter().all(|trial| trial.workload < plan.workloads.len());
+    if !has_targets || !has_workloads {
         return Err(Failure::mistake(format!(
             "{}: unknown target or workload number; the bundle is damaged",
             path.display()
@@ -560,18 +559,14 @@ pub fn listed(system: &dyn System, directory: &Path) -> Outcome<Listed> {
 }
 
 pub(super) fn bytes_below(system: &dyn System, directory: &Path) -> u64 {
-    let names = system.list(directory).unwrap_or_default();
-    names
-        .iter()
-        .map(|name| {
-            let path = directory.join(name);
-            match system.status(&path) {
-                Ok(status) if status.kind == assay_machine::system::FileKind::Directory => {
-                    bytes_below(system, &path)
-                }
-                Ok(status) => status.size_bytes,
-                Err(_) => 0,
-            }
-        })
-        .sum()
+    let mut bytes = 0;
+    for name in system.list(directory).unwrap_or_default() {
+        let path = directory.join(name);
+        bytes += match system.status(&path) {
+            Ok(status) if status.kind == FileKind::Directory => bytes_below(system, &path),
+            Ok(status) => status.size_bytes,
+            Err(_) => 0,
+        };
+    }
+    bytes
 }

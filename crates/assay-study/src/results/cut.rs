@@ -19,9 +19,9 @@ pub fn text(text: &str) -> Cow<'_, str> {
     if text.len() <= LONGEST {
         return Cow::Borrowed(text);
     }
-    let kept: String = text.chars().take(KEPT).collect();
+    let beginning: String = text.chars().take(KEPT).collect();
     let digits = &hexadecimal(&sha256(text))[..DIGITS];
-    Cow::Owned(format!("{kept} [... cut: {} bytes, {digits}]", text.len()))
+    Cow::Owned(format!("{beginning} [... cut: {} bytes, {digits}]", text.len()))
 }
 
 pub fn lines(whole: &str) -> Cow<'_, str> {

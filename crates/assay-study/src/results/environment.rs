@@ -45,11 +45,11 @@ impl Environment {
             let known = &mut places[at].1;
             known.extend(filesystem.filter(|filesystem| !known.contains(filesystem)));
         }
-        let words = |(place, filesystem): (String, Vec<String>)| match filesystem.as_slice() {
+        let describe = |(place, filesystems): (String, Vec<String>)| match filesystems.as_slice() {
             [] => place,
             [one] => format!("{place}, {one}"),
             many => format!("{place}: {}", many.join(", ")),
         };
-        places.into_iter().map(words).collect()
+        places.into_iter().map(describe).collect()
     }
 }

@@ -114,12 +114,12 @@ impl Share {
 impl Together {
     /// Rate of all hosts over the common window; `None` for a metric that is not a sum of rates.
     pub fn rate(&self, metric: &str) -> Option<f64> {
-        let of: fn(&Share) -> f64 = match metric {
+        let rate_of: fn(&Share) -> f64 = match metric {
             "iops" => |share| share.operations_per_s,
             "bandwidth_bytes_per_s" => |share| share.bytes_per_s,
             _ => return None,
         };
-        (!self.hosts.is_empty()).then(|| self.hosts.iter().map(of).sum())
+        (!self.hosts.is_empty()).then(|| self.hosts.iter().map(rate_of).sum())
     }
 
     /// Common window as a share of the longest one; `None` for one host.

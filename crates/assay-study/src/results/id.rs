@@ -22,9 +22,9 @@ pub fn new_id(started: &str, bits: u64) -> String {
 pub fn is_one(name: &str) -> bool {
     let parts: Vec<&str> = name.split('-').collect();
     let [day, time, bits] = parts.as_slice() else { return false };
-    let digits = |text: &str, many| text.len() == many && text.bytes().all(|b| b.is_ascii_digit());
-    let bits = bits.len() == 4 && bits.bytes().all(|b| b"0123456789abcdef".contains(&b));
-    digits(day, 8) && digits(time, 6) && bits
+    let has_digits = |text: &str, n| text.len() == n && text.bytes().all(|b| b.is_ascii_digit());
+    let has_bits = bits.len() == 4 && bits.bytes().all(|b| b"0123456789abcdef".contains(&b));
+    has_digits(day, 8) && has_digits(time, 6) && has_bits
 }
 
 /// Share of a second's remaining numbers per ID: some two hundred IDs sort by time.
@@ -49,10 +49,11 @@ pub fn unused_id(system: &dyn System, results: &Path, started: &str) -> String {
         .filter(|name| is_one(name))
         .filter_map(|name| u64::from_str_radix(name.strip_prefix(second)?, 16).ok());
     let from = suffixes.max().map_or(0, |last| last + 1);
-    let step = (0x1_0000_u64.saturating_sub(from) / SHARE).max(1);
-    let ids = (0..=0xffff).map(|more| new_id(started, from + bits % step + more));
-    let free = |id: &String| system.status(&results.join(id)).is_err();
-    ids.into_iter().find(free).unwrap_or_else(|| new_id(started, bits))
+    // A random gap, so two processes hardly choose the same ID.
+    let most_gap = (0x1_0000_u64.saturating_sub(from) / SHARE).max(1);
+    let mut ids = (0..=0xffff).map(|more| new_id(started, from + bits % most_gap + more));
+    let is_free = |id: &String| system.status(&results.join(id)).is_err();
+    ids.find(is_free).unwrap_or_else(|| new_id(started, bits))
 }
 
 #[cfg(test)]

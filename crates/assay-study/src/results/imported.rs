@@ -59,13 +59,13 @@ pub struct SourceFile {
     pub arm: Arm,
 }
 
-fn source(at: usize) -> String {
-    format!("source-{:04}", at + 1)
+fn source(index: usize) -> String {
+    format!("source-{:04}", index + 1)
 }
 
 pub fn is_source(name: &str) -> bool {
     let number = name.strip_prefix("source-").and_then(|digits| digits.parse::<usize>().ok());
-    number.and_then(|number| number.checked_sub(1)).is_some_and(|at| source(at) == name)
+    number.and_then(|number| number.checked_sub(1)).is_some_and(|index| source(index) == name)
 }
 
 pub fn hash_of_all(files: &[SourceFile]) -> String {
@@ -117,18 +117,20 @@ pub fn read(system: &dyn System, directory: &Path) -> Outcome<StoredImport> {
     bundle::plain_id(&bundle::id_of(directory))?;
     let about = about(system, directory)?;
     let contents = if about.files.is_empty() {
-        vec![checked(system, &directory.join(SOURCE), &about.sha256)?]
+        vec![read_unchanged(system, &directory.join(SOURCE), &about.sha256)?]
     } else {
-        let files = about.files.iter().enumerate();
-        files
-            .map(|(at, file)| checked(system, &directory.join(source(at)), &file.sha256))
-            .collect::<Outcome<_>>()?
+        let mut contents = Vec::new();
+        for (at, file) in about.files.iter().enumerate() {
+            let path = directory.join(source(at));
+            contents.push(read_unchanged(system, &path, &file.sha256)?);
+        }
+        contents
     };
     let label = bundle::label(system, directory);
     Ok(StoredImport { id: bundle::id_of(directory), about, contents, label })
 }
 
-fn checked(system: &dyn System, path: &Path, hash: &str) -> Outcome<Vec<u8>> {
+fn read_unchanged(system: &dyn System, path: &Path, hash: &str) -> Outcome<Vec<u8>> {
     let bytes = system
         .read_bytes(path)
         .map_err(|error| Failure::mistake(format!("cannot read {}: {error}", path.display())))?;
@@ -143,8 +145,9 @@ fn checked(system: &dyn System, path: &Path, hash: &str) -> Outcome<Vec<u8>> {
 
 fn about(system: &dyn System, directory: &Path) -> Outcome<Import> {
     let path = directory.join(ABOUT);
-    let found = bundle::versioned(system, &path, FORMAT_OF_FILES);
-    found.or_else(|failure| bundle::versioned(system, &path, FORMAT).map_err(|_| failure))
+    // If neither format fits, the error is about the newer one.
+    let newer = bundle::versioned(system, &path, FORMAT_OF_FILES);
+    newer.or_else(|failure| bundle::versioned(system, &path, FORMAT).map_err(|_| failure))
 }
 
 pub(super) fn listed(system: &dyn System, directory: &Path, id: String) -> Outcome<Listed> {

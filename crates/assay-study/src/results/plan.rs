@@ -132,9 +132,9 @@ pub fn arm_words(arm: &Arm) -> String {
 
 /// Formats a level, with its factor if necessary: `ext4`, `threads 32`.
 pub fn level_words(factor: &str, level: &str) -> String {
-    const SILENT: [&str; 8] = ["on", "off", "true", "false", "yes", "no", "none", "default"];
-    let speaks = level.starts_with(|first: char| first.is_alphabetic()) && !SILENT.contains(&level);
-    if speaks && level.len() > 1 || factor == "target" {
+    const VAGUE: [&str; 8] = ["on", "off", "true", "false", "yes", "no", "none", "default"];
+    let is_word = level.starts_with(|first: char| first.is_alphabetic()) && level.len() > 1;
+    if is_word && !VAGUE.contains(&level) || factor == "target" {
         level.to_owned()
     } else {
         format!("{factor} {level}")
@@ -376,18 +376,18 @@ impl Plan {
 
     /// Returns whether the filesystem of a trial is created again before it.
     pub fn is_remade_before(&self, index: usize) -> bool {
-        let target = |trial: &PlannedTrial| self.workloads[trial.workload].target;
+        let target_of = |trial: &PlannedTrial| self.workloads[trial.workload].target;
         let Some(trial) = self.trials.get(index) else { return false };
-        if self.surveys[target(trial)].under.is_empty() {
+        if self.surveys[target_of(trial)].under.is_empty() {
             return false;
         }
         let Some(before) = index.checked_sub(1).map(|index| &self.trials[index]) else {
             return true;
         };
-        // The lead-in and the first replicate share it.
-        let fresh = self.design.fresh == Fresh::Replicate
-            && before.replicate.max(1) != trial.replicate.max(1);
-        fresh || target(before) != target(trial)
+        // A warm-up in replicate 0 shares the filesystem of the first replicate.
+        let is_new_replicate = before.replicate.max(1) != trial.replicate.max(1);
+        self.design.fresh == Fresh::Replicate && is_new_replicate
+            || target_of(before) != target_of(trial)
     }
 }
 

@@ -1,5 +1,4 @@
-//! Latencies of trials as non-empty histogram buckets: a whole histogram needs a third of a
-//! megabyte.
+//! Latencies of trials as non-empty histogram buckets: a whole histogram needs a third of a megabyte.
 
 use std::cmp::Ordering;
 
@@ -84,13 +83,17 @@ impl Tally {
     pub fn percentile_ns(&self, q: f64) -> Option<u64> {
         let total = self.len();
         let rank = ((q * total as f64).ceil() as u64).max(1);
-        let mut below = 0_u64;
-        let reached = self.steps.iter().find(|(_, count)| {
-            below = below.saturating_add(*count);
-            below >= rank
-        });
-        let reached = reached.filter(|_| percentile_is_supported(total, q));
-        reached.map(|(index, _)| self.layout.highest(*index))
+        if !percentile_is_supported(total, q) {
+            return None;
+        }
+        let mut so_far = 0_u64;
+        for (index, count) in &self.steps {
+            so_far = so_far.saturating_add(*count);
+            if so_far >= rank {
+                return Some(self.layout.highest(*index));
+            }
+        }
+        None
     }
 
     /// Returns a whole histogram; fails if the settings differ from those of this version.

@@ -88,19 +88,23 @@ impl<'a> Trials<'a> {
             text.clear();
             let read = stream.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut text);
             let count = read.map_err(|error| self.unreadable(&error))? as u64;
+            if count == 0 {
+                break;
+            }
             match text.strip_suffix(b"\n") {
-                _ if count == 0 => break,
+                Some(whole) => self.add(whole, at, line, true)?,
                 None if count == LONGEST_LINE => {
                     return Err(self.damaged(line, "the line is too long"));
                 }
-                whole => self.add(whole.unwrap_or(&text), at, line, whole.is_some())?,
+                None => self.add(&text, at, line, false)?,
             }
             at += count;
         }
         Ok(())
     }
 
-    fn add(&mut self, bytes: &[u8], at: u64, line: usize, whole: bool) -> Outcome<()> {
+    /// Indexes a line; ignores a damaged one that is not whole.
+    fn add(&mut self, bytes: &[u8], at: u64, line: usize, is_whole: bool) -> Outcome<()> {
         #[derive(Deserialize)]
         struct TrialHead {
             workload: usize,
@@ -117,7 +121,7 @@ impl<'a> Trials<'a> {
                 let why = format!("workload {} is not in the plan", head.workload);
                 Err(self.damaged(line, &why))
             }
-            _ if !whole => Ok(()),
+            _ if !is_whole => Ok(()),
             Ok(Err(error)) => Err(self.damaged(line, &error.to_string())),
             Err(error) => Err(self.damaged(line, &error.to_string())),
         }
@@ -133,7 +137,7 @@ impl<'a> Trials<'a> {
         let changed = || self.damaged(place.line, "the file changed while Assay read it");
         let file = self.file.as_ref().ok_or_else(changed)?;
         let mut bytes = vec![0; place.bytes];
-        let read = filled(self.system, file, place.at, &mut bytes);
+        let read = read_fully(self.system, file, place.at, &mut bytes);
         if read.map_err(|error| self.unreadable(&error))? < bytes.len() {
             return Err(changed());
         }
@@ -155,14 +159,14 @@ impl<'a> Trials<'a> {
     }
 }
 
-/// Reads until the bytes are full or the file ends; how many there were.
-fn filled(system: &dyn System, file: &File, at: u64, into: &mut [u8]) -> io::Result<usize> {
-    let mut there = 0;
-    while there < into.len() {
-        match system.read_at(file, at + there as u64, &mut into[there..])? {
+/// Reads until the bytes are full or the file ends; returns how many it read.
+fn read_fully(system: &dyn System, file: &File, at: u64, into: &mut [u8]) -> io::Result<usize> {
+    let mut total = 0;
+    while total < into.len() {
+        match system.read_at(file, at + total as u64, &mut into[total..])? {
             0 => break,
-            count => there += count,
+            count => total += count,
         }
     }
-    Ok(there)
+    Ok(total)
 }

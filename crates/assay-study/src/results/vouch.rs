@@ -13,14 +13,9 @@ use super::{foreign, id as ids, imported};
 use crate::file::simulated;
 
 /// Files and directories of a bundle that must not be links if Assay acts on the bundle.
+#[rustfmt::skip]
 const PARTS: [&str; 8] = [
-    "study.toml",
-    "plan.json",
-    "environment.json",
-    "trials.jsonl",
-    "log.jsonl",
-    "label.json",
-    "histograms",
+    "study.toml", "plan.json", "environment.json", "trials.jsonl", "log.jsonl", "label.json", "histograms",
     "series",
 ];
 
@@ -89,7 +84,7 @@ pub fn vouch(
         )));
     }
     if is_simulated(&stored) {
-        may_be_simulated(system, &stored, purpose)?;
+        check_simulated(system, &stored, purpose)?;
         return Ok((stored, voucher));
     }
     if system.user().id != 0 && !runs_programs(&stored) {
@@ -118,12 +113,11 @@ fn is_out_of_reach(system: &dyn System, directory: &Path) -> Outcome<()> {
             )));
         }
     }
-    let way = trust::fault_on_way(system, directory, user);
-    let found = match way {
+    let fault = match trust::fault_on_way(system, directory, user) {
         Ok(None) => trust::fault_below(system, directory, user),
         fault => fault,
     };
-    match found {
+    match fault {
         Ok(None) => Ok(()),
         Ok(Some(fault)) => Err(Failure::refused(format!(
             "{id}: another user could have changed the result: {fault}; run the study again where only {} can write",
@@ -134,35 +128,37 @@ fn is_out_of_reach(system: &dyn System, directory: &Path) -> Outcome<()> {
 }
 
 fn runs_programs(stored: &Stored) -> bool {
-    let asked = stored.study.workload.iter().map(|workload| workload.work.kind());
-    let planned = stored.plan.workloads.iter().map(|workload| workload.work.kind());
-    asked.chain(planned).any(|kind| kind.runs_programs)
+    let in_study = stored.study.workload.iter().map(|workload| workload.work.kind());
+    let in_plan = stored.plan.workloads.iter().map(|workload| workload.work.kind());
+    in_study.chain(in_plan).any(|kind| kind.runs_programs)
 }
 
 fn is_simulated(stored: &Stored) -> bool {
-    let sites = stored.environment.sites.iter();
-    sites.clone().any(|site| site.kind == TargetKind::Simulated)
-        || words(stored).any(|word| word.starts_with(simulated::PREFIX))
+    let mut sites = stored.environment.sites.iter();
+    sites.any(|site| site.kind == TargetKind::Simulated)
+        || all_targets(stored).any(|target| target.starts_with(simulated::PREFIX))
 }
 
-fn words(stored: &Stored) -> impl Iterator<Item = String> {
+/// All targets that the study, the plan or the environment names.
+fn all_targets(stored: &Stored) -> impl Iterator<Item = String> {
     let sites = stored.environment.sites.iter().map(|site| site.target.clone());
     let surveys = stored.plan.surveys.iter().map(|survey| survey.target.clone());
     stored.study.targets().into_iter().chain(sites).chain(surveys)
 }
 
 /// Simulated studies are never applied, and resumed only if they change no settings.
-fn may_be_simulated(system: &dyn System, stored: &Stored, purpose: Purpose) -> Outcome<()> {
+fn check_simulated(system: &dyn System, stored: &Stored, purpose: Purpose) -> Outcome<()> {
     let id = &stored.id;
     if purpose == Purpose::Apply {
         return Err(Failure::refused(format!(
             "cannot apply {id}: it was simulated and does not describe this machine"
         )));
     }
-    let simulated = words(stored).all(|word| word.starts_with(simulated::PREFIX))
+    let is_all_simulated = all_targets(stored).all(|target| target.starts_with(simulated::PREFIX))
         && stored.environment.sites.iter().all(|site| site.kind == TargetKind::Simulated);
-    let reads = stored.study.power_meter.is_some() || stored.plan.meter.is_some();
-    if !simulated || changes(stored) || reads && system.user().id == 0 {
+    // A power meter is a file of the real machine, and root can read any file.
+    let reads_meter = stored.study.power_meter.is_some() || stored.plan.meter.is_some();
+    if !is_all_simulated || changes_settings(stored) || reads_meter && system.user().id == 0 {
         return Err(Failure::refused(format!(
             "{id} was simulated, but also uses the real machine; run the study again"
         )));
@@ -170,7 +166,7 @@ fn may_be_simulated(system: &dyn System, stored: &Stored, purpose: Purpose) -> O
     Ok(())
 }
 
-fn changes(stored: &Stored) -> bool {
+fn changes_settings(stored: &Stored) -> bool {
     let (study, plan) = (&stored.study, &stored.plan);
     let arms = study.configurations.iter().chain([&study.baseline, &plan.design.baseline]);
     let arms = arms.chain(plan.workloads.iter().map(|workload| &workload.arm));

@@ -76,16 +76,14 @@ impl Timing {
     pub fn mode(self, size: [u32; 2], rate_hz: f64) -> Option<Mode> {
         let [width, height] = size;
         let mode = match self {
-            Self::Rb1 => reduced(width, height, rate_hz, true),
-            Self::Rb2 => reduced_2(width, height, rate_hz),
-            Self::Cvt => standard(width, height, rate_hz),
-            Self::CvtR => reduced(width, height, rate_hz, false),
-            Self::Fixed(blanking) => Some(fixed(width, height, rate_hz, blanking)),
+            Self::Rb1 => reduced_mode(width, height, rate_hz, true),
+            Self::Rb2 => reduced_2_mode(width, height, rate_hz),
+            Self::Cvt => standard_mode(width, height, rate_hz),
+            Self::CvtR => reduced_mode(width, height, rate_hz, false),
+            Self::Fixed(blanking) => Some(fixed_mode(width, height, rate_hz, blanking)),
         };
-        mode.filter(|mode| mode.clock_khz > 0 && [mode.h, mode.v].into_iter().all(is_whole))
+        mode.filter(|mode| mode.clock_khz > 0 && [mode.h, mode.v].into_iter().all(is_valid))
     }
-
-    /// Remarks on a mode at a nominal rate.
     pub fn remarks(self, size: [u32; 2], rate_hz: f64) -> Vec<String> {
         let mut remarks = Vec::new();
         if matches!(self, Self::Rb1 | Self::CvtR) && rate_hz % 60.0 != 0.0 {
@@ -107,13 +105,13 @@ impl Timing {
                     .to_owned(),
             );
         }
-        let own = matches!(self, Self::Rb2 | Self::Fixed(_));
-        if !own && !size[0].is_multiple_of(CELL_PIXELS) {
+        let accepts_any_width = matches!(self, Self::Rb2 | Self::Fixed(_));
+        if !accepts_any_width && !size[0].is_multiple_of(CELL_PIXELS) {
             remarks.push(format!(
                 "{}: {} pixels are rounded up to {}, a multiple of 8, as cvt does.",
                 self.name(),
                 size[0],
-                cells(size[0])
+                round_up_to_cells(size[0])
             ));
         }
         remarks
@@ -121,44 +119,42 @@ impl Timing {
 }
 
 /// Returns whether the blanking contains a sync, in numbers that drivers support.
-pub(super) fn is_whole(timings: [u32; 4]) -> bool {
+pub(super) fn is_valid(timings: [u32; 4]) -> bool {
     let [shown, begin, end, total] = timings;
     shown <= begin && begin < end && end <= total && total <= MOST_COUNT
 }
 
-fn cells(width: u32) -> u32 {
+fn round_up_to_cells(width: u32) -> u32 {
     width.div_ceil(CELL_PIXELS) * CELL_PIXELS
 }
 
 /// Lines of vertical sync; they encode the aspect ratio.
 fn sync_lines(width: u32, height: u32) -> u32 {
-    let has = |of: u32, by: u32| height.is_multiple_of(by) && height * of / by == width;
-    match () {
-        () if has(4, 3) => 4,
-        () if has(16, 9) => 5,
-        () if has(16, 10) => 6,
-        () if has(5, 4) || has(15, 9) => 7,
-        () => 10,
+    for (x, y, lines) in [(4, 3, 4), (16, 9, 5), (16, 10, 6), (5, 4, 7), (15, 9, 7)] {
+        if height.is_multiple_of(y) && height * x / y == width {
+            return lines;
+        }
     }
+    10
 }
 
 /// Whole steps of a clock, tolerating a rounding error of one bit.
-fn stepped(clock_khz: f64, step_khz: f64) -> u64 {
+fn round_down_to_step(clock_khz: f64, step_khz: f64) -> u64 {
     ((clock_khz + 1e-6) / step_khz).floor() as u64 * step_khz as u64
 }
 
 /// Time of a line as `cvt` estimates it: single precision between the steps.
-fn estimated_us(rate_hz: f64, blank_us: f64, lines: u32) -> f64 {
+fn line_us_as_cvt(rate_hz: f64, blank_us: f64, lines: u32) -> f64 {
     let lines_us = (1e6 / f64::from(rate_hz as f32) - blank_us) as f32;
     f64::from(lines_us / lines as f32)
 }
 
-fn standard(wanted: u32, height: u32, rate_hz: f64) -> Option<Mode> {
-    let line_us = estimated_us(rate_hz, SYNC_AND_BACK_US, height + FRONT_PORCH_LINES);
+fn standard_mode(wanted: u32, height: u32, rate_hz: f64) -> Option<Mode> {
+    let line_us = line_us_as_cvt(rate_hz, SYNC_AND_BACK_US, height + FRONT_PORCH_LINES);
     if line_us <= 0.0 {
         return None;
     }
-    let width = cells(wanted);
+    let width = round_up_to_cells(wanted);
     let sync = sync_lines(width, height);
     let sync_and_back = ((SYNC_AND_BACK_US / line_us) as u32 + 1).max(sync + FRONT_PORCH_LINES);
     // Ideal blanking: a duty cycle of 30% minus 0.3% per us of a line, at least 20%; 8% sync.
@@ -171,9 +167,9 @@ fn standard(wanted: u32, height: u32, rate_hz: f64) -> Option<Mode> {
     // Adds one cell even at a cell boundary, as cvt does.
     let sync_begin = sync_begin + CELL_PIXELS - sync_begin % CELL_PIXELS;
     Some(Mode {
-        clock_khz: stepped(f64::from(total) * 1000.0 / line_us, CLOCK_STEP_KHZ),
+        clock_khz: round_down_to_step(f64::from(total) * 1000.0 / line_us, CLOCK_STEP_KHZ),
         h: [width, sync_begin, sync_end, total],
-        v: vertical(height, FRONT_PORCH_LINES, sync, FRONT_PORCH_LINES + sync_and_back),
+        v: vertical_timings(height, FRONT_PORCH_LINES, sync, FRONT_PORCH_LINES + sync_and_back),
         hsync: Some(Sign::Negative),
         vsync: Some(Sign::Positive),
         interlace: false,
@@ -181,31 +177,30 @@ fn standard(wanted: u32, height: u32, rate_hz: f64) -> Option<Mode> {
     })
 }
 
-/// Version 1: 48 + 32 + 80 pixels, at least 6 lines of back porch. The clock follows the rate, or the estimated line
-/// time in single precision.
-fn reduced(wanted: u32, height: u32, rate_hz: f64, by_rate: bool) -> Option<Mode> {
+/// Version 1: 48 + 32 + 80 pixels, at least 6 lines of back porch. The clock follows the rate (`by_rate`), or the
+/// estimated line time as `cvt -r` rounds it.
+fn reduced_mode(wanted: u32, height: u32, rate_hz: f64, by_rate: bool) -> Option<Mode> {
     const BACK_LINES: u32 = 6;
     let line_us = if by_rate {
         (1e6 / rate_hz - REDUCED_BLANK_US) / f64::from(height)
     } else {
-        estimated_us(rate_hz, REDUCED_BLANK_US, height)
+        line_us_as_cvt(rate_hz, REDUCED_BLANK_US, height)
     };
     if line_us <= 0.0 {
         return None;
     }
-    let width = cells(wanted);
+    let width = round_up_to_cells(wanted);
     let sync = sync_lines(width, height);
     let least = FRONT_PORCH_LINES + sync + BACK_LINES;
     let blank = ((REDUCED_BLANK_US / line_us) as u32).saturating_add(1).max(least);
     let h = [width, width + 48, width + 80, width + 160];
-    let v = vertical(height, FRONT_PORCH_LINES, sync, blank);
-    let clock_khz =
-        if by_rate { product_khz(h, v, rate_hz) } else { f64::from(h[3]) * 1000.0 / line_us };
-    Some(digital(stepped(clock_khz, CLOCK_STEP_KHZ), h, v))
+    let v = vertical_timings(height, FRONT_PORCH_LINES, sync, blank);
+    let clock = if by_rate { clock_khz(h, v, rate_hz) } else { f64::from(h[3]) * 1000.0 / line_us };
+    Some(reduced_blanking_mode(round_down_to_step(clock, CLOCK_STEP_KHZ), h, v))
 }
 
 /// Version 2: 8 + 32 + 40 pixels, 8 lines of sync, 6 of back porch; the front porch gets the rest.
-fn reduced_2(width: u32, height: u32, rate_hz: f64) -> Option<Mode> {
+fn reduced_2_mode(width: u32, height: u32, rate_hz: f64) -> Option<Mode> {
     const FRONT: u32 = 1;
     const SYNC: u32 = 8;
     const BACK: u32 = 6;
@@ -215,32 +210,32 @@ fn reduced_2(width: u32, height: u32, rate_hz: f64) -> Option<Mode> {
     }
     let blank = ((REDUCED_BLANK_US / line_us) as u32).saturating_add(1).max(FRONT + SYNC + BACK);
     let h = [width, width + 8, width + 40, width + 80];
-    let v = vertical(height, blank - SYNC - BACK, SYNC, blank);
-    Some(digital(stepped(product_khz(h, v, rate_hz), 1.0), h, v))
+    let v = vertical_timings(height, blank - SYNC - BACK, SYNC, blank);
+    Some(reduced_blanking_mode(round_down_to_step(clock_khz(h, v, rate_hz), 1.0), h, v))
 }
 
 /// A custom blanking, divided as version 1 divides its pixels: 3/10 front porch, 2/10 sync, the rest back porch.
-fn fixed(width: u32, height: u32, rate_hz: f64, blanking: Blanking) -> Mode {
-    let divided = |shown: u32, blank: u32| {
+fn fixed_mode(width: u32, height: u32, rate_hz: f64, blanking: Blanking) -> Mode {
+    let divide = |shown: u32, blank: u32| {
         let [front, sync] = [(3 * blank / 10).max(1), (blank / 5).max(1)];
         [shown, shown + front, shown + front + sync, shown + blank]
     };
-    let h = divided(width, blanking.pixels);
-    let v = divided(height, blanking.lines);
-    digital(stepped(product_khz(h, v, rate_hz), OWN_STEP_KHZ), h, v)
+    let h = divide(width, blanking.pixels);
+    let v = divide(height, blanking.lines);
+    reduced_blanking_mode(round_down_to_step(clock_khz(h, v, rate_hz), OWN_STEP_KHZ), h, v)
 }
 
-fn product_khz(h: [u32; 4], v: [u32; 4], rate_hz: f64) -> f64 {
+fn clock_khz(h: [u32; 4], v: [u32; 4], rate_hz: f64) -> f64 {
     rate_hz * f64::from(h[3]) * f64::from(v[3]) / 1e3
 }
 
-fn vertical(shown: u32, front: u32, sync: u32, blank: u32) -> [u32; 4] {
+fn vertical_timings(shown: u32, front: u32, sync: u32, blank: u32) -> [u32; 4] {
     let begin = shown + front;
     [shown, begin, begin + sync, shown.saturating_add(blank)]
 }
 
 /// A mode with the sync polarities of reduced blanking.
-fn digital(clock_khz: u64, h: [u32; 4], v: [u32; 4]) -> Mode {
+fn reduced_blanking_mode(clock_khz: u64, h: [u32; 4], v: [u32; 4]) -> Mode {
     let (hsync, vsync) = (Some(Sign::Positive), Some(Sign::Negative));
     Mode { clock_khz, h, v, hsync, vsync, interlace: false, doublescan: false }
 }

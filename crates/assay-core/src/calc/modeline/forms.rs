@@ -21,16 +21,16 @@ pub struct Forms {
 const DISPLAY: &str = "DP-1";
 
 impl Forms {
-    /// Formats a mode; `made` is its timing and nominal rate.
-    pub fn new(mode: &Mode, name: Option<&str>, made: Option<(Timing, f64)>) -> Self {
+    /// Formats a mode; `origin` is the timing and nominal rate that a computed mode comes from.
+    pub fn new(mode: &Mode, name: Option<&str>, origin: Option<(Timing, f64)>) -> Self {
         let numbers = numbers(mode);
-        let rate = made.map_or_else(|| mode.figures().v_hz, |(_, rate)| rate);
+        let rate = origin.map_or_else(|| mode.figures().v_hz, |(_, rate)| rate);
         let [width, height] = [mode.h[0], mode.v[0]];
         let name = name.map_or_else(|| format!("{width}x{height}_{rate:.2}"), str::to_owned);
         let (signs, quoted) = (signs(mode, ""), signs(mode, "\""));
-        let scan = [(mode.interlace, " interlace"), (mode.doublescan, " doublescan")];
-        let scan: String = scan.into_iter().filter(|(has, _)| *has).map(|(_, word)| word).collect();
-        let (kernel, loss) = kernel(mode, made.map(|(timing, _)| timing), rate);
+        let interlace = if mode.interlace { " interlace" } else { "" };
+        let scan = format!("{interlace}{}", if mode.doublescan { " doublescan" } else { "" });
+        let (kernel, loss) = kernel_option(mode, origin.map(|(timing, _)| timing), rate);
         let mut remarks = vec![format!("Replace {DISPLAY} with the name of your output.")];
         if !scan.is_empty() {
             remarks.push(format!("The syntax of sway and niri does not support{scan}."));
@@ -72,8 +72,8 @@ fn signs(mode: &Mode, quote: &str) -> String {
     format!(" {quote}{h}hsync{quote} {quote}{v}vsync{quote}")
 }
 
-/// Returns the kernel's word for a mode, and a remark on its limits.
-fn kernel(mode: &Mode, timing: Option<Timing>, rate_hz: f64) -> (String, String) {
+/// Returns the kernel option that is nearest to a mode, and a remark on what the option cannot express.
+fn kernel_option(mode: &Mode, timing: Option<Timing>, rate_hz: f64) -> (String, String) {
     let reduced = match timing {
         Some(Timing::Cvt) => "",
         Some(_) => "R",

@@ -55,19 +55,16 @@ impl Limits {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
-
     pub fn judge(&self, figures: &Figures) -> Vec<CheckedLimit> {
-        let judged = |limit, unit, least: Option<f64>, most: f64, has: f64| {
-            let low = least.is_some_and(|least| has < least * (1.0 - SLACK));
-            let fits = !low && has <= most * (1.0 + SLACK);
+        let check = |limit, unit, least: Option<f64>, most: f64, has: f64| {
+            let is_low = least.is_some_and(|least| has < least * (1.0 - SLACK));
+            let fits = !is_low && has <= most * (1.0 + SLACK);
             CheckedLimit { limit, unit, least, most, has, fits }
         };
-        let range =
-            |limit, unit, range: [f64; 2], has| judged(limit, unit, Some(range[0]), range[1], has);
         let clock = self.clock_max_mhz;
-        let clock = clock.map(|most| judged("clock", "MHz", None, most, figures.clock_mhz));
-        let h = self.h_khz.map(|limit| range("h", "kHz", limit, figures.h_khz));
-        let v = self.v_hz.map(|limit| range("v", "Hz", limit, figures.v_hz));
+        let clock = clock.map(|most| check("clock", "MHz", None, most, figures.clock_mhz));
+        let h = self.h_khz.map(|[low, high]| check("h", "kHz", Some(low), high, figures.h_khz));
+        let v = self.v_hz.map(|[low, high]| check("v", "Hz", Some(low), high, figures.v_hz));
         [clock, h, v].into_iter().flatten().collect()
     }
 

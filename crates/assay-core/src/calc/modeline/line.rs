@@ -1,6 +1,6 @@
 //! Parses a line of timings: nine numbers, a whole line of xorg.conf, or the syntax of sway and niri.
 
-use super::cvt::{MOST_COUNT, is_whole};
+use super::cvt::{MOST_COUNT, is_valid};
 use super::{Mode, Sign};
 use crate::failure::{Failure, Outcome};
 
@@ -15,46 +15,49 @@ const SHAPE: &str = "give the clock in MHz, then four horizontal and four vertic
                      as '165.00 3840 3848 3880 4008 2400 2402 2404 2406 +hsync +vsync'";
 
 pub fn parse(text: &str) -> Outcome<ModeLine> {
-    let words = words(text);
-    let begin = words.iter().position(|word| word.eq_ignore_ascii_case("modeline"));
-    let mut words = words[begin.map_or(0, |at| at + 1)..].iter().map(String::as_str).peekable();
+    let words = split_words(text);
+    // Skips all up to the keyword, if there is one.
+    let keyword = words.iter().position(|word| word.eq_ignore_ascii_case("modeline"));
+    let mut words = words[keyword.map_or(0, |at| at + 1)..].iter().map(String::as_str).peekable();
     let is_name = |word: &&str| word.parse::<f64>().is_err();
     let name = words.next_if(is_name).map(str::to_owned);
     let clock = words.next().ok_or_else(|| wrong("the modeline has no clock"))?;
     let mut mode = Mode {
-        clock_khz: clock_khz(clock)?,
-        h: four(&mut words)?,
-        v: four(&mut words)?,
+        clock_khz: parse_clock_khz(clock)?,
+        h: take_four(&mut words)?,
+        v: take_four(&mut words)?,
         hsync: None,
         vsync: None,
         interlace: false,
         doublescan: false,
     };
-    ordered(mode.h, "across", "hdisplay, hsyncstart, hsyncend, htotal")?;
-    ordered(mode.v, "down", "vdisplay, vsyncstart, vsyncend, vtotal")?;
+    require_order(mode.h, "across", "hdisplay, hsyncstart, hsyncend, htotal")?;
+    require_order(mode.v, "down", "vdisplay, vsyncstart, vsyncend, vtotal")?;
     for word in words {
-        flag(&mut mode, word)?;
+        apply_flag(&mut mode, word)?;
     }
     Ok(ModeLine { name, mode })
 }
 
 /// Splits a line into words; a text in double quotes is one word, without the quotes.
-fn words(text: &str) -> Vec<String> {
-    let parts = text.split('"').enumerate().flat_map(|(index, part)| {
-        if index % 2 == 1 {
-            vec![part.to_owned()]
-        } else {
-            part.split_whitespace().map(str::to_owned).collect()
+fn split_words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for (index, part) in text.split('"').enumerate() {
+        // Every second part was between quotes.
+        if index.is_multiple_of(2) {
+            words.extend(part.split_whitespace().map(str::to_owned));
+        } else if !part.is_empty() {
+            words.push(part.to_owned());
         }
-    });
-    parts.filter(|word| !word.is_empty()).collect()
+    }
+    words
 }
 
 fn wrong(what: &str) -> Failure {
     Failure::mistake(format!("{what}: {SHAPE}"))
 }
 
-fn clock_khz(word: &str) -> Outcome<u64> {
+fn parse_clock_khz(word: &str) -> Outcome<u64> {
     const MOST_MHZ: f64 = 1e6;
     let mhz: f64 = word.parse().map_err(|_| wrong(&format!("`{word}` is not a clock")))?;
     let khz = (mhz * 1e3).round();
@@ -65,7 +68,7 @@ fn clock_khz(word: &str) -> Outcome<u64> {
     }
 }
 
-fn four<'w>(words: &mut impl Iterator<Item = &'w str>) -> Outcome<[u32; 4]> {
+fn take_four<'w>(words: &mut impl Iterator<Item = &'w str>) -> Outcome<[u32; 4]> {
     let mut numbers = [0; 4];
     for number in &mut numbers {
         let word = words.next().ok_or_else(|| wrong("the modeline has too few numbers"))?;
@@ -75,8 +78,8 @@ fn four<'w>(words: &mut impl Iterator<Item = &'w str>) -> Outcome<[u32; 4]> {
     Ok(numbers)
 }
 
-fn ordered(numbers: [u32; 4], way: &str, names: &str) -> Outcome<()> {
-    if is_whole(numbers) {
+fn require_order(numbers: [u32; 4], way: &str, names: &str) -> Outcome<()> {
+    if is_valid(numbers) {
         return Ok(());
     }
     let [shown, begin, end, total] = numbers;
@@ -85,7 +88,7 @@ fn ordered(numbers: [u32; 4], way: &str, names: &str) -> Outcome<()> {
     )))
 }
 
-fn flag(mode: &mut Mode, word: &str) -> Outcome<()> {
+fn apply_flag(mode: &mut Mode, word: &str) -> Outcome<()> {
     match word.to_ascii_lowercase().as_str() {
         "+hsync" => mode.hsync = Some(Sign::Positive),
         "-hsync" => mode.hsync = Some(Sign::Negative),

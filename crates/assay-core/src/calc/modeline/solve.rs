@@ -81,32 +81,32 @@ pub fn highest(size: [u32; 2], limits: Limits, timings: &[Timing]) -> Outcome<Hi
             "no limit given; use --clock, --h, --v or --edid, or --refresh for a mode at a fixed rate",
         ));
     }
-    let tried: Vec<Tried> =
-        timings.iter().map(|timing| (*timing, search(*timing, size, &limits))).collect();
-    // The first of equally fast modes: `rev`, because the last maximum wins.
-    let fitting =
-        tried.iter().rev().filter_map(|(timing, found)| Some((timing, found.as_ref().ok()?)));
-    let best = fitting.max_by(|one, other| one.1.0.total_cmp(&other.1.0));
-    let Some((best, _)) = best else { return Err(nothing_fits(size, &tried)) };
-    Ok(Highest {
-        task: "highest_refresh",
-        size,
-        limits,
-        best: best.name(),
-        timings: tried.iter().map(|(timing, found)| row(*timing, size, &limits, found)).collect(),
-    })
+    let mut searches: Vec<(Timing, SearchResult)> = Vec::new();
+    let mut best: Option<(Timing, f64)> = None;
+    for timing in timings {
+        let result = find_highest(*timing, size, &limits);
+        if let Ok((rate, _)) = &result
+            && best.is_none_or(|(_, highest)| *rate > highest)
+        {
+            best = Some((*timing, *rate));
+        }
+        searches.push((*timing, result));
+    }
+    let Some((best, _)) = best else { return Err(nothing_fits(size, &searches)) };
+    let row = |search: &(Timing, SearchResult)| timing_row(search.0, size, &limits, &search.1);
+    let timings = searches.iter().map(row).collect();
+    Ok(Highest { task: "highest_refresh", size, limits, best: best.name(), timings })
 }
 
+/// The mode of a size at a rate under each timing; fails if no timing has a mode.
 pub fn at(size: [u32; 2], refresh_hz: f64, limits: Limits, timings: &[Timing]) -> Outcome<At> {
     let rows = timings.iter().map(|timing| {
         let mode = timing.mode(size, refresh_hz).map(|mode| (refresh_hz, mode));
-        row(*timing, size, &limits, &mode.ok_or_else(|| no_time(*timing, refresh_hz)))
+        timing_row(*timing, size, &limits, &mode.ok_or_else(|| no_time(*timing, refresh_hz)))
     });
     let timings: Vec<TimingRow> = rows.collect();
-    if let Some(reason) =
-        timings.iter().all(|row| row.found.value().is_none()).then_some(&timings[0])
-    {
-        return Err(Failure::mistake(reason.found.reason().unwrap_or_default()));
+    if timings.iter().all(|row| row.found.value().is_none()) {
+        return Err(Failure::mistake(timings[0].found.reason().unwrap_or_default()));
     }
     Ok(At { task: "at_refresh", size, refresh_hz, limits, timings })
 }
@@ -117,12 +117,12 @@ pub fn check(line: ModeLine, limits: Limits, timings: &[Timing]) -> ModeCheck {
     let figures = mode.figures();
     let judged = limits.judge(&figures);
     let fits = judged.iter().all(|judged| judged.fits);
-    let better = better(&mode, &figures, fits, limits, timings);
+    let better = find_better(&mode, &figures, fits, limits, timings);
     let forms = Forms::new(&mode, name.as_deref(), None);
     ModeCheck { task: "check", name, forms, fits, limits: judged, better, figures, mode }
 }
 
-fn better(
+fn find_better(
     mode: &Mode,
     figures: &Figures,
     fits: bool,
@@ -142,16 +142,15 @@ fn better(
         Err(failure) => return Presence::absent(failure.message),
     };
     let best = highest.timings.into_iter().find(|row| row.timing == highest.best);
-    let found = best.and_then(|row| match row.found {
-        Presence::Present(found) => Some((row.timing, row.title, found)),
-        Presence::Absent(_) => None,
-    });
-    let Some((timing, title, found)) = found else { return Presence::absent("no timing fits") };
-    let faster = found.figures.v_hz >= figures.v_hz + 1.0 / STEPS_PER_HZ - 1e-9;
-    Presence::Present(BetterMode { is_better: faster || !fits, timing, title, found })
+    let Some(TimingRow { timing, title, found: Presence::Present(found) }) = best else {
+        return Presence::absent("no timing fits");
+    };
+    // At least one step of the search faster, but for rounding.
+    let is_faster = found.figures.v_hz >= figures.v_hz + 1.0 / STEPS_PER_HZ - 1e-9;
+    Presence::Present(BetterMode { is_better: is_faster || !fits, timing, title, found })
 }
 
-fn row(timing: Timing, size: [u32; 2], limits: &Limits, found: &Sought) -> TimingRow {
+fn timing_row(timing: Timing, size: [u32; 2], limits: &Limits, found: &SearchResult) -> TimingRow {
     let found = match found {
         Ok((rate, mode)) => {
             let figures = mode.figures();
@@ -170,11 +169,9 @@ fn row(timing: Timing, size: [u32; 2], limits: &Limits, found: &Sought) -> Timin
 }
 
 /// A timing's nominal rate with its mode, or why there is none.
-type Sought = Result<(f64, Mode), NoMode>;
+type SearchResult = Result<(f64, Mode), NoMode>;
 
-type Tried = (Timing, Sought);
-
-/// Why a timing has no mode, and how far away one is.
+/// Why a timing has no mode, and by which share of a limit the nearest mode exceeds it.
 #[derive(Debug)]
 struct NoMode {
     text: String,
@@ -190,15 +187,15 @@ fn no_time(timing: Timing, rate_hz: f64) -> NoMode {
     NoMode { text, share: f64::INFINITY }
 }
 
-fn nothing_fits(size: [u32; 2], tried: &[Tried]) -> Failure {
-    let stops = tried.iter().filter_map(|(_, found)| found.as_ref().err());
-    let nearest = stops.min_by(|one, other| one.share.total_cmp(&other.share));
-    let text = nearest.map_or("no timing was tried", |stop| &stop.text);
+fn nothing_fits(size: [u32; 2], searches: &[(Timing, SearchResult)]) -> Failure {
+    let reasons = searches.iter().filter_map(|(_, found)| found.as_ref().err());
+    let nearest = reasons.min_by(|one, other| one.share.total_cmp(&other.share));
+    let text = nearest.map_or("no timing was tried", |reason| &reason.text);
     Failure::mistake(format!("no refresh rate fits {}x{}: {text}", size[0], size[1]))
 }
 
 /// Finds the highest step whose mode fits.
-fn search(timing: Timing, size: [u32; 2], limits: &Limits) -> Sought {
+fn find_highest(timing: Timing, size: [u32; 2], limits: &Limits) -> SearchResult {
     let mode = |step: u32| {
         let rate = f64::from(step) / STEPS_PER_HZ;
         timing.mode(size, rate).map(|mode| (rate, mode))
@@ -208,7 +205,7 @@ fn search(timing: Timing, size: [u32; 2], limits: &Limits) -> Sought {
         let figures = mode.figures();
         limits.judge(&figures).iter().all(|judged| judged.fits)
     });
-    fitting.ok_or_else(|| no_mode(timing, limits, mode))
+    fitting.ok_or_else(|| explain_no_mode(timing, limits, mode))
 }
 
 /// Upper bound of the search: no blanking at all, and the largest difference that blanking lines and clock steps cause
@@ -220,18 +217,23 @@ fn first_step(size: [u32; 2], limits: &Limits) -> u32 {
     let h = limits.h_khz.map(|[_, khz]| khz * 1e3 / height);
     let v = limits.v_hz.map(|[_, hz]| hz);
     let bound = [clock, h, v].into_iter().flatten().fold(f64::INFINITY, f64::min);
+    // The largest clock step is 250 kHz.
     let nominal = bound * (1.0 + MOST_LINES / height) + 1.0 + 250e3 / (width * height);
     (nominal * STEPS_PER_HZ).min(f64::from(MOST_STEPS)) as u32
 }
 
 /// Describes the limit that the lowest step above every minimum exceeds.
-fn no_mode(timing: Timing, limits: &Limits, mode: impl Fn(u32) -> Option<(f64, Mode)>) -> NoMode {
+fn explain_no_mode(
+    timing: Timing,
+    limits: &Limits,
+    mode: impl Fn(u32) -> Option<(f64, Mode)>,
+) -> NoMode {
     let name = timing.name();
-    let broken = (1..=MOST_STEPS).filter_map(mode).find_map(|(rate, mode)| {
+    let first_above_minimums = (1..=MOST_STEPS).filter_map(mode).find_map(|(rate, mode)| {
         let misfits = limits.misfits(&mode.figures());
         misfits.iter().all(|misfit| misfit.above).then(|| (rate, misfits.into_iter().next()))
     });
-    let Some((rate, Some(misfit))) = broken else {
+    let Some((rate, Some(misfit))) = first_above_minimums else {
         let text = format!("{name} never reaches the minimum of --h or --v; use a lower minimum");
         return NoMode { text, share: f64::INFINITY };
     };

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::{Level, Question, data_chunks};
 use crate::presence::Presence;
+use crate::quantity::units::show;
 
 /// Unit of md's stripe handling, bytes per disk.
 const PAGE: u64 = 4096;
@@ -61,11 +62,12 @@ struct UnitCount {
 }
 
 impl UnitCount {
+    /// Adds another count `times` times.
     fn plus(self, other: Self, times: u64) -> Self {
         Self { read: self.read + other.read * times, written: self.written + other.written * times }
     }
 
-    fn moved(self, unit_bytes: u64, question: &Question) -> RaidTraffic {
+    fn traffic(self, unit_bytes: u64, question: &Question) -> RaidTraffic {
         let kib = |units: u64| units as f64 * unit_bytes as f64 / 1024.0;
         let moved_kib = kib(self.read) + kib(self.written);
         RaidTraffic {
@@ -88,19 +90,20 @@ pub fn all(question: &Question) -> Vec<Model> {
         let text = "one write to each disk that has a copy";
         return vec![model("copies", Source::Computed, text, Presence::Present(copies(question)))];
     }
-    let chunk = |count: UnitCount| Presence::Present(count.moved(question.chunk_bytes, question));
+    let in_chunks =
+        |count: UnitCount| Presence::Present(count.traffic(question.chunk_bytes, question));
     vec![
         model(
             "md-pages",
             Source::Computed,
             "4 KiB pages, read-modify-write or reconstruct-write, whichever reads less (as Linux md does)",
-            Presence::Present(md(question).moved(PAGE, question)),
+            Presence::Present(count_md_pages(question).traffic(PAGE, question)),
         ),
         model(
             "md-measured",
             Source::Measured,
             "counters of the member disks (md in Linux 6.1, emulated machine)",
-            measured(question),
+            find_measured(question),
         ),
         model(
             "article-count",
@@ -118,13 +121,13 @@ pub fn all(question: &Question) -> Vec<Model> {
             "chunk-rmw",
             Source::Computed,
             "whole chunks; reads old data and parity first (read-modify-write)",
-            chunk(stripes(question, rmw)),
+            in_chunks(count_chunks(question, read_modify_write)),
         ),
         model(
             "chunk-rcw",
             Source::Computed,
             "whole chunks; reads the rest of the stripe first (reconstruct-write)",
-            chunk(stripes(question, rcw)),
+            in_chunks(count_chunks(question, reconstruct_write)),
         ),
         model(
             "full-stripe",
@@ -141,7 +144,7 @@ fn copies(question: &Question) -> RaidTraffic {
         Level::Raid10 => 2,
         _ => 1,
     };
-    UnitCount { read: 0, written: u64::from(copies) }.moved(question.write_bytes, question)
+    UnitCount { read: 0, written: u64::from(copies) }.traffic(question.write_bytes, question)
 }
 
 /// The article covers only a change within one chunk on four disks of RAID 5.
@@ -152,29 +155,32 @@ fn article(question: &Question, count: UnitCount) -> Presence<RaidTraffic> {
     if question.write_bytes > question.chunk_bytes {
         return Presence::absent("the article covers only changes within one chunk");
     }
-    Presence::Present(count.moved(question.chunk_bytes, question))
+    Presence::Present(count.traffic(question.chunk_bytes, question))
 }
 
 /// Traffic of a stripe with `touched` written chunks, of which `whole` are written completely.
-type Way = fn(question: &Question, touched: u64, whole: u64) -> UnitCount;
+type UpdateMethod = fn(question: &Question, touched: u64, whole: u64) -> UnitCount;
 
-/// A way over all stripes of the write, in chunks.
-fn stripes(question: &Question, way: Way) -> UnitCount {
+/// Adds up the traffic of all stripes of the write, in chunks.
+fn count_chunks(question: &Question, method: UpdateMethod) -> UnitCount {
     let (data, chunk) = (data_chunks(question), question.chunk_bytes);
     let full_stripes = question.write_bytes / (data * chunk);
     let left = question.write_bytes % (data * chunk);
-    let count = UnitCount::default().plus(way(question, data, data), full_stripes);
-    if left == 0 { count } else { count.plus(way(question, left.div_ceil(chunk), left / chunk), 1) }
+    let count = UnitCount::default().plus(method(question, data, data), full_stripes);
+    if left == 0 {
+        return count;
+    }
+    count.plus(method(question, left.div_ceil(chunk), left / chunk), 1)
 }
 
-/// Read-modify-write: reads old data and parity, writes new ones.
-fn rmw(question: &Question, touched: u64, _: u64) -> UnitCount {
+/// Reads old data and parity, writes new ones.
+fn read_modify_write(question: &Question, touched: u64, _: u64) -> UnitCount {
     let units = touched + u64::from(question.level.parities());
     UnitCount { read: units, written: units }
 }
 
-/// Reconstruct-write: reads the chunks that are not written completely, writes new data and parity.
-fn rcw(question: &Question, touched: u64, whole: u64) -> UnitCount {
+/// Reads the chunks that are not written completely, writes new data and parity.
+fn reconstruct_write(question: &Question, touched: u64, whole: u64) -> UnitCount {
     let written = touched + u64::from(question.level.parities());
     UnitCount { read: data_chunks(question) - whole, written }
 }
@@ -185,20 +191,21 @@ fn full_stripe(question: &Question) -> Presence<RaidTraffic> {
     if !question.write_bytes.is_multiple_of(stripe) {
         return Presence::absent(format!(
             "a stripe is {}; use a multiple of this size for --write",
-            super::kib(stripe)
+            show::bytes(stripe)
         ));
     }
     let units = question.write_bytes / stripe * u64::from(question.disks);
-    Presence::Present(UnitCount { read: 0, written: units }.moved(question.chunk_bytes, question))
+    Presence::Present(UnitCount { read: 0, written: units }.traffic(question.chunk_bytes, question))
 }
 
 /// md works on rows of pages, one per disk, and reads old data and parity only if that is less than reading the rest
 /// (drivers/md/raid5.c, `handle_stripe_dirtying`).
-fn md(question: &Question) -> UnitCount {
+fn count_md_pages(question: &Question) -> UnitCount {
     let (data, chunk) = (data_chunks(question), question.chunk_bytes);
     let row = |touched: u64, whole: u64| {
-        let [modify, rebuild] = [rmw(question, touched, whole), rcw(question, touched, whole)];
-        if modify.read < rebuild.read { modify } else { rebuild }
+        let modify = read_modify_write(question, touched, whole);
+        let reconstruct = reconstruct_write(question, touched, whole);
+        if modify.read < reconstruct.read { modify } else { reconstruct }
     };
     let rows = chunk / PAGE;
     let full_stripes = question.write_bytes / (data * chunk);
@@ -214,15 +221,14 @@ fn md(question: &Question) -> UnitCount {
     if chunks == 0 { count } else { count.plus(row(chunks, chunks), untouched) }
 }
 
-/// The measured row of this level, number of disks, chunk and write.
-fn measured(question: &Question) -> Presence<RaidTraffic> {
-    let kib = |bytes: u64| bytes.is_multiple_of(1024).then_some((bytes / 1024) as f64);
-    let sizes = kib(question.chunk_bytes).zip(kib(question.write_bytes));
-    let row = sizes.and_then(|(chunk, write)| {
-        let level = f64::from(u8::from(question.level));
-        let wanted = [level, f64::from(question.disks), chunk, write];
-        rows(MEASURED).find(|row| row[..4] == wanted)
-    });
+/// Returns the measurement of this level, number of disks, chunk and write.
+fn find_measured(question: &Question) -> Presence<RaidTraffic> {
+    // The table has whole KiB; other sizes match no row.
+    let kib = |bytes: u64| bytes as f64 / 1024.0;
+    let level = f64::from(u8::from(question.level));
+    let sizes = [kib(question.chunk_bytes), kib(question.write_bytes)];
+    let wanted = [level, f64::from(question.disks), sizes[0], sizes[1]];
+    let row = parse_rows(MEASURED).find(|row| row[..4] == wanted);
     let moved = row.map(|row| RaidTraffic {
         read_kib: None,
         written_kib: None,
@@ -236,7 +242,7 @@ fn measured(question: &Question) -> Presence<RaidTraffic> {
     )
 }
 
-fn rows(table: &str) -> impl Iterator<Item = [f64; 5]> {
+fn parse_rows(table: &str) -> impl Iterator<Item = [f64; 5]> {
     table.lines().filter_map(|line| {
         let numbers: Option<Vec<f64>> = line.split(',').map(|cell| cell.parse().ok()).collect();
         numbers?.try_into().ok()

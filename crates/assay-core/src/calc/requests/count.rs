@@ -35,7 +35,7 @@ struct DeviceCount {
 #[derive(Debug)]
 struct ClassCount {
     counted: OfClass,
-    /// A bit a unit.
+    /// One bit per unit.
     touched: Pages<u64>,
     /// Ends of the latest requests, the newest at `newest`.
     ends: Vec<u64>,
@@ -50,36 +50,32 @@ impl RequestCounter {
     pub fn new(devices: impl IntoIterator<Item = (String, u64)>) -> Self {
         let devices: Vec<(String, u64)> = devices.into_iter().collect();
         let most_units = MOST_UNITS / (devices.len() as u64).div_ceil(MANY_DEVICES).max(1);
-        let device = |bytes: u64| {
-            let unit_bytes =
-                bytes.div_ceil(most_units.max(1)).next_power_of_two().max(SMALLEST_UNIT_BYTES);
-            DeviceCount { bytes, unit_bytes, classes: BTreeMap::new() }
-        };
-        let (names, devices) = devices.into_iter().map(|(name, size)| (name, device(size))).unzip();
-        Self { names, devices, requests: 0 }
+        let mut counter = Self { names: Vec::new(), devices: Vec::new(), requests: 0 };
+        for (name, bytes) in devices {
+            let least_unit = bytes.div_ceil(most_units.max(1)).next_power_of_two();
+            let unit_bytes = least_unit.max(SMALLEST_UNIT_BYTES);
+            counter.names.push(name);
+            counter.devices.push(DeviceCount { bytes, unit_bytes, classes: BTreeMap::new() });
+        }
+        counter
     }
 
     pub fn add(&mut self, request: &Request) {
         let Some(device) = self.devices.get_mut(request.device) else { return };
         self.requests += 1;
-        let (bytes, unit_bytes) = (device.bytes, device.unit_bytes);
-        device
-            .classes
-            .entry(request.class)
-            .or_insert_with(ClassCount::new)
-            .add(request, bytes, unit_bytes);
+        let class = device.classes.entry(request.class).or_insert_with(ClassCount::new);
+        class.add(request, device.bytes, device.unit_bytes);
     }
 
     /// Returns the summary of a recording of this length.
     pub fn finish(self, span_ns: u64, unrecorded: u64, file_bytes: u64) -> Recorded {
-        let finish = |device: DeviceCount| {
+        let mut devices = BTreeMap::new();
+        for (name, device) in self.names.into_iter().zip(self.devices) {
             let DeviceCount { bytes, unit_bytes, classes } = device;
-            let classes = classes.into_iter();
-            let classes =
-                classes.map(|(name, class)| (name.to_owned(), class.finish(unit_bytes, span_ns)));
-            OfDevice { bytes, unit_bytes, classes: classes.collect() }
-        };
-        let devices = self.names.into_iter().zip(self.devices.into_iter().map(finish)).collect();
+            let finish = |class: ClassCount| class.finish(unit_bytes, span_ns);
+            let classes = classes.into_iter().map(|(name, class)| (name.to_owned(), finish(class)));
+            devices.insert(name, OfDevice { bytes, unit_bytes, classes: classes.collect() });
+        }
         Recorded { span_ns, requests: self.requests, dropped: unrecorded, file_bytes, devices }
     }
 }
@@ -97,6 +93,7 @@ impl ClassCount {
         }
     }
 
+    /// Counts a request; ignores the place of one that begins beyond the device.
     fn add(&mut self, request: &Request, device_bytes: u64, unit_bytes: u64) {
         let counted = &mut self.counted;
         counted.requests += 1;
@@ -109,20 +106,20 @@ impl ClassCount {
         if let Some(arrived_ns) = request.arrived_ns {
             let queued_ns = request.ended_ns.saturating_sub(arrived_ns);
             counted.queued_ns = counted.queued_ns.saturating_add(queued_ns);
-            self.arrive(arrived_ns);
+            self.count_arrival(arrived_ns);
         }
         if let Some(offset) = request.offset_bytes.filter(|offset| *offset < device_bytes) {
-            self.place(offset, request.bytes);
+            self.count_distance(offset, request.bytes);
             let bytes = request.bytes.min(device_bytes - offset);
-            let fresh = self.touch(offset, bytes, unit_bytes);
-            if fresh > 0 {
+            let fresh_units = self.touch_units(offset, bytes, unit_bytes);
+            if fresh_units > 0 {
                 let at_ns = request.arrived_ns.unwrap_or(request.ended_ns);
-                self.fresh.add(at_ns, fresh.saturating_mul(unit_bytes));
+                self.fresh.add(at_ns, fresh_units.saturating_mul(unit_bytes));
             }
         }
     }
 
-    fn arrive(&mut self, arrived_ns: u64) {
+    fn count_arrival(&mut self, arrived_ns: u64) {
         self.arrivals.add(arrived_ns, 1);
         let bin = usize::try_from(arrived_ns / BIN_NS).unwrap_or(usize::MAX);
         if bin >= MOST_BINS {
@@ -132,7 +129,8 @@ impl ClassCount {
         *count = count.saturating_add(1);
     }
 
-    fn place(&mut self, offset: u64, bytes: u64) {
+    /// Counts the distance from the end of the previous request, and whether the request continues a recent one.
+    fn count_distance(&mut self, offset: u64, bytes: u64) {
         if let Some(last) = self.ends.get(self.newest) {
             let distance = floor_power(last.abs_diff(offset));
             *self.counted.distances.entry(distance).or_default() += 1;
@@ -152,12 +150,11 @@ impl ClassCount {
         }
     }
 
-    fn touch(&mut self, offset: u64, bytes: u64, unit_bytes: u64) -> u64 {
-        let (first, last) =
-            (offset / unit_bytes, offset.saturating_add(bytes.max(1) - 1) / unit_bytes);
-        let bit = |unit: u64| ((unit / 64) as usize, 1_u64 << (unit % 64));
-        let (word, mask) = bit(first);
-        if *self.touched.at(word) & mask != 0 {
+    /// Marks the units of a request; returns how many were touched for the first time.
+    fn touch_units(&mut self, offset: u64, bytes: u64, unit_bytes: u64) -> u64 {
+        let first = offset / unit_bytes;
+        let last = offset.saturating_add(bytes.max(1) - 1) / unit_bytes;
+        if *self.touched.at((first / 64) as usize) & (1_u64 << (first % 64)) != 0 {
             self.counted.reused_bytes = self.counted.reused_bytes.saturating_add(bytes);
         }
         let mut fresh = 0;
@@ -165,9 +162,9 @@ impl ClassCount {
             let from = if word == first / 64 { first % 64 } else { 0 };
             let to = if word == last / 64 { last % 64 } else { 63 };
             let mask = (u64::MAX >> (63 - (to - from))) << from;
-            let known = self.touched.at(word as usize);
-            fresh += u64::from((mask & !*known).count_ones());
-            *known |= mask;
+            let touched = self.touched.at(word as usize);
+            fresh += u64::from((mask & !*touched).count_ones());
+            *touched |= mask;
         }
         fresh
     }
@@ -195,6 +192,7 @@ fn dispersion(bins: &Pages<u32>, whole: usize) -> Option<f64> {
     let counts = || bins.all().take(whole).map(f64::from);
     let mean = counts().sum::<f64>() / whole as f64;
     let empty = whole.saturating_sub(bins.len()) as f64;
+    // Each missing bin deviates from the mean by the mean.
     let squares = counts().map(|count| (count - mean).powi(2)).sum::<f64>() + empty * mean * mean;
     (mean > 0.0).then(|| squares / (whole - 1) as f64 / mean)
 }
@@ -290,9 +288,9 @@ mod tests {
         let hour_ns = 3_600_000_000_000;
         let mut class = ClassCount::new();
         for hour in 0..20 {
-            class.arrive(hour * hour_ns);
+            class.count_arrival(hour * hour_ns);
         }
-        class.arrive(u64::MAX);
+        class.count_arrival(u64::MAX);
         assert_eq!(class.bins.all().filter(|count| *count > 0).count(), 20);
         // Twenty bins of one, and zero in all others: the variance of rare events is their mean.
         let found = dispersion(&class.bins, 20 * 36_000).unwrap();

@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Maximum number of steps. A longer recording doubles the length of each step, so at least half of them are in use.
 pub const MOST_STEPS: usize = 80;
-/// How long the first steps are.
-const SHORTEST_NS: u64 = 1_000_000;
+const FIRST_STEP_NS: u64 = 1_000_000;
 
 /// How two amounts of one step become one.
 type Join = fn(u64, u64) -> u64;
@@ -22,18 +21,18 @@ pub struct OverTime {
 
 impl Default for OverTime {
     fn default() -> Self {
-        Self { step_ns: SHORTEST_NS, amounts: Vec::new() }
+        Self { step_ns: FIRST_STEP_NS, amounts: Vec::new() }
     }
 }
 
 impl OverTime {
     pub fn add(&mut self, at_ns: u64, amount: u64) {
-        self.put(at_ns, amount, u64::saturating_add);
+        self.join_at(at_ns, amount, u64::saturating_add);
     }
 
     /// Keeps the greatest amount of the step of a moment.
     pub fn keep_most(&mut self, at_ns: u64, amount: u64) {
-        self.put(at_ns, amount, u64::max);
+        self.join_at(at_ns, amount, u64::max);
     }
 
     pub fn sum(&self) -> u64 {
@@ -59,7 +58,7 @@ impl OverTime {
         self
     }
 
-    fn put(&mut self, at_ns: u64, amount: u64, join: Join) {
+    fn join_at(&mut self, at_ns: u64, amount: u64, join: Join) {
         while at_ns / self.step_ns.max(1) >= MOST_STEPS as u64 {
             self.widen(join);
         }
@@ -70,10 +69,11 @@ impl OverTime {
         self.amounts[at] = join(self.amounts[at], amount);
     }
 
+    /// Doubles the length of a step.
     fn widen(&mut self, join: Join) {
         self.step_ns = self.step_ns.saturating_mul(2).max(1);
-        let two = |two: &[u64]| two.iter().copied().reduce(join).unwrap_or_default();
-        self.amounts = self.amounts.chunks(2).map(two).collect();
+        let join_pair = |pair: &[u64]| pair.iter().copied().reduce(join).unwrap_or_default();
+        self.amounts = self.amounts.chunks(2).map(join_pair).collect();
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{OverTime, by_power, floor_power};
+use super::{OverTime, floor_power, read_by_power};
 
 /// Requests of one kind on one side.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,10 +13,10 @@ pub struct TraceSide {
     /// How many started over the time.
     pub starts: OverTime,
     /// Number of requests by size, rounded down to a power of two.
-    #[serde(deserialize_with = "by_power")]
+    #[serde(deserialize_with = "read_by_power")]
     pub sizes: BTreeMap<u64, u64>,
     /// Distances from the end of the previous request to the start of this one, in powers of two; 0 for adjacent ones.
-    #[serde(deserialize_with = "by_power")]
+    #[serde(deserialize_with = "read_by_power")]
     pub distances: BTreeMap<u64, u64>,
 }
 
@@ -39,37 +39,39 @@ pub struct GatheredSides {
 #[derive(Clone, Debug, Default)]
 struct Gathered {
     side: TraceSide,
+    /// End of the latest request, bytes.
     end: Option<u64>,
-    behind: Option<OverTime>,
+    delays: Option<OverTime>,
 }
 
 impl GatheredSides {
     /// Adds a request that starts at a moment; `place` is its offset and size in bytes.
     pub fn add(&mut self, kind: &'static str, at_ns: u64, place: Option<(u64, u64)>) {
-        let own = self.kinds.entry(kind).or_default();
-        own.side.starts.add(at_ns, 1);
+        let gathered = self.kinds.entry(kind).or_default();
+        gathered.side.starts.add(at_ns, 1);
         let Some((offset, bytes)) = place else { return };
-        *own.side.sizes.entry(floor_power(bytes)).or_default() += 1;
-        if let Some(end) = own.end {
-            *own.side.distances.entry(floor_power(end.abs_diff(offset))).or_default() += 1;
+        *gathered.side.sizes.entry(floor_power(bytes)).or_default() += 1;
+        if let Some(end) = gathered.end {
+            *gathered.side.distances.entry(floor_power(end.abs_diff(offset))).or_default() += 1;
         }
-        own.end = Some(offset.saturating_add(bytes));
+        gathered.end = Some(offset.saturating_add(bytes));
     }
 
     /// Records the delay of a request with this intended start.
     pub fn behind(&mut self, kind: &'static str, at_ns: u64, behind_ns: u64) {
-        let own = self.kinds.entry(kind).or_default();
-        own.behind.get_or_insert_default().keep_most(at_ns, behind_ns);
+        let gathered = self.kinds.entry(kind).or_default();
+        gathered.delays.get_or_insert_default().keep_most(at_ns, behind_ns);
     }
 
     /// Pairs these recorded requests with the replayed ones.
     pub fn beside(self, mut played: Self) -> BTreeMap<String, TracePair> {
-        let pair = |(kind, recorded): (&'static str, Gathered)| {
-            let played = played.kinds.remove(kind).unwrap_or_default();
-            let (recorded, behind, played) = (recorded.side, played.behind, played.side);
-            (kind.to_owned(), TracePair { recorded, replayed: played, delays_ns: behind })
-        };
-        self.kinds.into_iter().map(pair).collect()
+        let mut pairs = BTreeMap::new();
+        for (kind, Gathered { side: recorded, .. }) in self.kinds {
+            let Gathered { side: replayed, delays, .. } =
+                played.kinds.remove(kind).unwrap_or_default();
+            pairs.insert(kind.to_owned(), TracePair { recorded, replayed, delays_ns: delays });
+        }
+        pairs
     }
 }
 

@@ -75,20 +75,20 @@ pub(super) static TIME: UnitFamily = UnitFamily {
     most: "584 years",
 };
 
-/// Reads an amount of a measure, rounded to whole smallest units.
+/// Parses an amount, rounded to whole smallest units.
 pub(super) fn amount(text: &str, measure: &UnitFamily) -> Result<u64, UnitError> {
-    let (number, name) = split(text, measure.offer)?;
+    let (number, name) = split_number(text, measure.offer)?;
     if name.is_empty() {
         return if number.is_zero() { Ok(0) } else { Err(without_unit(number.text, measure)) };
     }
-    let unit = find(name, measure).ok_or_else(|| wrong_unit(number.text, name, measure))?;
+    let unit = find_unit(name, measure).ok_or_else(|| wrong_unit(number.text, name, measure))?;
     number.times(unit.factor).ok_or_else(|| {
         UnitError(format!("`{}` is too large; the limit is {}", text.trim(), measure.most))
     })
 }
 
 pub(super) fn percent(text: &str) -> Result<f64, UnitError> {
-    let (number, name) = split(text, ["%", "%", "%"])?;
+    let (number, name) = split_number(text, ["%", "%", "%"])?;
     let shown = number.text;
     match name {
         "%" | "percent" => {}
@@ -115,7 +115,7 @@ impl Number<'_> {
         self.text.bytes().all(|byte| matches!(byte, b'0' | b'.'))
     }
 
-    /// The number times a factor, rounded to the nearest whole; none when it does not fit.
+    /// The number times a factor, rounded to the nearest integer; `None` if that does not fit.
     fn times(&self, factor: u64) -> Option<u64> {
         let (whole, fraction) = self.text.split_once('.').unwrap_or((self.text, ""));
         // Digits beyond the 19th after the point are below one part of any unit here.
@@ -131,7 +131,8 @@ impl Number<'_> {
     }
 }
 
-fn split<'a>(text: &'a str, offer: [&str; 3]) -> Result<(Number<'a>, &'a str), UnitError> {
+/// Splits an amount into its number and the name of its unit, which may be empty.
+fn split_number<'a>(text: &'a str, offer: [&str; 3]) -> Result<(Number<'a>, &'a str), UnitError> {
     let text = text.trim();
     let example = if offer[0] == "%" { "10%".to_owned() } else { format!("10 {}", offer[0]) };
     if text.is_empty() {
@@ -156,7 +157,7 @@ fn split<'a>(text: &'a str, offer: [&str; 3]) -> Result<(Number<'a>, &'a str), U
     Ok((Number { text: number }, name.trim()))
 }
 
-fn find<'m>(name: &str, measure: &'m UnitFamily) -> Option<&'m UnitName> {
+fn find_unit<'m>(name: &str, measure: &'m UnitFamily) -> Option<&'m UnitName> {
     measure.units.iter().find(|unit| {
         unit.exact_case.contains(&name)
             || unit.any_case.iter().any(|spelling| spelling.to_lowercase() == name.to_lowercase())
@@ -171,7 +172,7 @@ fn without_unit(number: &str, measure: &UnitFamily) -> UnitError {
 }
 
 fn wrong_unit(number: &str, name: &str, measure: &UnitFamily) -> UnitError {
-    if let Some(power) = ambiguous(name, measure) {
+    if let Some(power) = ambiguous_prefix(name, measure) {
         return UnitError(format!(
             "`{name}` may mean bits; use {number} {power}iB (powers of 1024) or {number} {}B (powers of ten)",
             if power == "K" { "k" } else { power }
@@ -185,10 +186,10 @@ fn wrong_unit(number: &str, name: &str, measure: &UnitFamily) -> UnitError {
     ))
 }
 
-/// `Mb`, `mb`, `kb`: the prefix of a unit whose `b` may mean bits.
-fn ambiguous(name: &str, measure: &UnitFamily) -> Option<&'static str> {
-    let sized = measure.units.iter().any(|unit| unit.name == "KiB");
-    let letter = name.strip_suffix(['b', 'B']).filter(|_| sized)?;
+/// Returns the prefix of a unit whose `b` may mean bits: `Mb`, `mb`, `kb`.
+fn ambiguous_prefix(name: &str, measure: &UnitFamily) -> Option<&'static str> {
+    let is_of_bytes = measure.units.iter().any(|unit| unit.name == "KiB");
+    let letter = name.strip_suffix(['b', 'B']).filter(|_| is_of_bytes)?;
     ["K", "M", "G", "T", "P", "E"].into_iter().find(|power| power.eq_ignore_ascii_case(letter))
 }
 
@@ -197,22 +198,7 @@ fn nearest(name: &str, measure: &UnitFamily) -> &'static str {
     let name = name.to_lowercase();
     let distance_to = |unit: &UnitName| {
         let spellings = unit.any_case.iter().chain(unit.exact_case).chain([&unit.name]);
-        spellings.map(|spelling| distance(&name, &spelling.to_lowercase())).min()
+        spellings.map(|spelling| strsim::levenshtein(&name, &spelling.to_lowercase())).min()
     };
     measure.units.iter().min_by_key(|unit| distance_to(unit)).map_or("", |unit| unit.name)
-}
-
-fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (index, letter) in left.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = index + 1;
-        for (column, other) in right.iter().enumerate() {
-            let replaced = diagonal + usize::from(letter != *other);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[right.len()]
 }

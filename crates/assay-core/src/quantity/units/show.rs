@@ -151,8 +151,9 @@ pub fn ratio(value: f64) -> String {
     if !(0.9..1.1).contains(&value) {
         return per_second(value);
     }
-    let told = |digits: &usize| value == 1.0 || format!("{value:.digits$}").parse() != Ok(1.0);
-    let digits = (3..9).find(told).unwrap_or(9);
+    let is_distinct =
+        |digits: &usize| value == 1.0 || format!("{value:.digits$}").parse() != Ok(1.0);
+    let digits = (3..9).find(is_distinct).unwrap_or(9);
     let text = format!("{value:.digits$}");
     if text.parse() == Ok(1.0) { "1".to_owned() } else { text }
 }
@@ -192,11 +193,10 @@ pub fn percents(value: f64, ends: Option<[f64; 2]>) -> [String; 3] {
     let width = high - low;
     let enough =
         if width > 1e-6 * high { (1.0 - width.log10().floor()).clamp(0.0, 2.0) } else { 2.0 };
-    let is_whole = |end: f64, digits: usize| {
-        let text = format!("{end:.digits$}");
-        end != 100.0 && text.parse() == Ok(100.0)
+    let is_distinct = |digits: &usize| {
+        let reads_as_100 = |end: f64| format!("{end:.digits$}").parse() == Ok(100.0);
+        [low, high].iter().all(|end| *end == 100.0 || !reads_as_100(*end))
     };
-    let is_distinct = |digits: &usize| ![low, high].iter().any(|end| is_whole(*end, *digits));
     let digits = (enough as usize..6).find(is_distinct).unwrap_or(6);
     [value, low, high].map(|number| format!("{number:.digits$}"))
 }
@@ -228,11 +228,13 @@ fn binary(amount: f64) -> String {
     format!("{} {}", three_digits(value), BINARY[step])
 }
 
+/// Formats a value without trailing zeros.
 fn trimmed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// Inserts a comma before each group of three digits.
 fn separated(digits: &str) -> String {
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {

@@ -11,8 +11,10 @@ pub(super) fn is_on_device(job: &Job) -> bool {
     job.settings.get("filename").is_some_and(|file| file.value.starts_with("/dev/"))
 }
 
+/// Translates the syncs of a job; refuses more than one of the three keys.
 pub(super) fn sync(job: &Job, writes: bool, notes: &mut PortNotes) -> WriteSync {
-    let [data, whole] = ["fdatasync", "fsync"].map(|key| number(job, key, notes).unwrap_or(0));
+    let fdatasync_every = number(job, "fdatasync", notes).unwrap_or(0);
+    let fsync_every = number(job, "fsync", notes).unwrap_or(0);
     let flag = job.settings.get("sync").map_or("none", |setting| setting.value.as_str());
     let flag = match flag {
         "0" | "none" => None,
@@ -24,16 +26,17 @@ pub(super) fn sync(job: &Job, writes: bool, notes: &mut PortNotes) -> WriteSync 
             None
         }
     };
-    let keys = [("fdatasync", data > 0), ("fsync", whole > 0), ("sync", flag.is_some())];
-    let mut keys = keys.into_iter().filter(|(_, is_said)| *is_said).map(|(key, _)| key);
-    let (Some(key), second) = (keys.next(), keys.next()) else { return WriteSync::None };
-    if let Some(second) = second {
+    let keys =
+        [("fdatasync", fdatasync_every > 0), ("fsync", fsync_every > 0), ("sync", flag.is_some())];
+    let mut set_keys = keys.into_iter().filter(|(_, is_set)| *is_set).map(|(key, _)| key);
+    let Some(key) = set_keys.next() else { return WriteSync::None };
+    if let Some(second) = set_keys.next() {
         notes.refuse_key(
             line_of(job, second),
             format!("{second}: {key} is also set; remove one of the two"),
         );
     }
-    let every = data.max(whole);
+    let every = fdatasync_every.max(fsync_every);
     if !writes {
         return WriteSync::None;
     }

@@ -4,7 +4,7 @@ use assay_core::quantity::Time;
 use assay_core::quantity::units::show;
 use assay_load::MOST_PER_S;
 
-use super::places::both;
+use super::places::split_reads_and_others;
 use super::values::number;
 use super::{Job, PortNotes, line_of};
 
@@ -25,7 +25,7 @@ impl Paced {
         threads: u64,
         notes: &mut PortNotes,
     ) -> Self {
-        let rate = rate(job, reads, notes).map(|rate| rate.saturating_mul(threads));
+        let rate = thread_rate(job, reads, notes).map(|rate| rate.saturating_mul(threads));
         if rate.is_some_and(|rate| rate > MOST_PER_S) {
             let text =
                 format!("rate_iops: at most {} IOPS over all threads", show::count(MOST_PER_S));
@@ -41,7 +41,7 @@ impl Paced {
                 false
             }
         };
-        let think_ns = think(job, depth, notes);
+        let think_ns = think_time_ns(job, depth, notes);
         if think_ns.zip(time_ns).is_some_and(|(think, time)| think >= time) {
             notes.refuse(line_of(job, "thinktime"), "thinktime: must be shorter than the job");
         }
@@ -70,22 +70,23 @@ impl Paced {
     }
 
     pub fn join(&mut self, other: &Self) {
-        self.rate = self
-            .rate
-            .zip(other.rate)
-            .map(|(rate, other)| rate.saturating_add(other).min(MOST_PER_S));
+        let sum = |(rate, other): (u64, u64)| rate.saturating_add(other).min(MOST_PER_S);
+        self.rate = self.rate.zip(other.rate).map(sum);
     }
 
+    /// Returns whether split_reads_and_others differ at most in the number of their rates.
     pub fn is_like(&self, other: &Self) -> bool {
-        let law = |pace: &Self| (pace.rate.is_some(), pace.poisson, pace.think_ns);
-        law(self) == law(other)
+        self.rate.is_some() == other.rate.is_some()
+            && self.poisson == other.poisson
+            && self.think_ns == other.think_ns
     }
 }
 
 /// Operations per second of a thread. In fio, a rate limits each direction of mixed jobs.
-fn rate(job: &Job, reads: u64, notes: &mut PortNotes) -> Option<u64> {
+fn thread_rate(job: &Job, reads: u64, notes: &mut PortNotes) -> Option<u64> {
     let setting = job.settings.get("rate_iops")?;
-    let [Some(read), Some(write)] = both(job, &setting.value).map(|text| text.parse::<u64>().ok())
+    let [Some(read), Some(write)] =
+        split_reads_and_others(job, &setting.value).map(|text| text.parse::<u64>().ok())
     else {
         let text = format!("rate_iops={}: not a whole number", setting.value);
         notes.refuse(setting.line, text);
@@ -95,17 +96,17 @@ fn rate(job: &Job, reads: u64, notes: &mut PortNotes) -> Option<u64> {
     if read == 0 && write == 0 {
         return None;
     }
-    let is_one = !setting.value.contains(',');
+    let is_single = !setting.value.contains(',');
     let per_s = match reads {
         100 => Some(read),
         0 => Some(write),
-        50 if is_one => Some(read.saturating_mul(2)),
-        _ if is_one || read == 0 || write == 0 => None,
+        50 if is_single => Some(read.saturating_mul(2)),
+        _ if is_single || read == 0 || write == 0 => None,
         _ => {
             let sum = read.saturating_add(write);
-            // What is limited to a whole number may be apart by less than one operation.
-            let meant = sum.saturating_mul(reads);
-            (meant.abs_diff(read.saturating_mul(100)) <= 100).then_some(sum)
+            // Whole rates may miss the ratio of the mix by up to one operation (here in percent).
+            let reads_of_mix = sum.saturating_mul(reads);
+            (reads_of_mix.abs_diff(read.saturating_mul(100)) <= 100).then_some(sum)
         }
     };
     if per_s.is_none() {
@@ -122,7 +123,7 @@ fn rate(job: &Job, reads: u64, notes: &mut PortNotes) -> Option<u64> {
 }
 
 /// Think time between two operations; fio's default unit is microseconds.
-fn think(job: &Job, depth: u64, notes: &mut PortNotes) -> Option<u64> {
+fn think_time_ns(job: &Job, depth: u64, notes: &mut PortNotes) -> Option<u64> {
     let setting = job.settings.get("thinktime")?;
     let bare = setting.value.parse::<u64>().ok().and_then(|us| us.checked_mul(1000));
     let Some(ns) = bare.or_else(|| super::values::ns(&setting.value)) else {

@@ -2,7 +2,7 @@
 
 use assay_workloads::io::{Access, Size};
 
-use super::values::{alike, amount, bytes};
+use super::values::{amount, bytes, parse_equal_amounts};
 use super::{Job, PortNotes};
 
 const USUAL_BYTES: u64 = 4096;
@@ -10,43 +10,47 @@ const USUAL_BYTES: u64 = 4096;
 const USUAL_ZIPF: &str = "1.1";
 const USUAL_PARETO: &str = "0.2";
 
+/// Sizes in bytes, each with its percentage of the operations.
 type Shares = Vec<(u64, u64)>;
 
 pub(super) struct Sizing {
     pub(super) size: Size,
+    /// Mean bytes per operation.
     pub(super) mean: u64,
 }
 
 impl Sizing {
     fn new(reads: &Shares, writes: &Shares, read_percent: u64) -> Result<Self, String> {
-        let words = |shares: &Shares| {
-            let word = |(bytes, percent): &(u64, u64)| format!("{bytes}B/{percent}");
-            shares.iter().map(word).collect::<Vec<_>>().join(":")
+        let size_text = |shares: &Shares| {
+            let part = |(bytes, percent): &(u64, u64)| format!("{bytes}B/{percent}");
+            shares.iter().map(part).collect::<Vec<_>>().join(":")
         };
         let text = match read_percent {
-            0 => words(writes),
-            100 => words(reads),
-            _ => format!("read {}; write {}", words(reads), words(writes)),
+            0 => size_text(writes),
+            100 => size_text(reads),
+            _ => format!("read {}; write {}", size_text(reads), size_text(writes)),
         };
         let size = text.parse()?;
-        let sum = |shares: &Shares, percent: u64| -> u128 {
+        let weighted = |shares: &Shares, percent: u64| -> u128 {
             let each = shares.iter().map(|(bytes, share)| u128::from(*bytes) * u128::from(*share));
             each.sum::<u128>() * u128::from(percent)
         };
-        let mean = (sum(reads, read_percent) + sum(writes, 100 - read_percent)) / 10_000;
+        // Both weights are percentages.
+        let mean = (weighted(reads, read_percent) + weighted(writes, 100 - read_percent)) / 10_000;
         Ok(Self { size, mean: u64::try_from(mean).unwrap_or(u64::MAX).max(1) })
     }
 }
 
-fn one(bytes: u64) -> Shares {
+fn single_size(bytes: u64) -> Shares {
     vec![(bytes, 100)]
 }
 
+/// Sizes of a job's operations by bssplit, bsrange or bs, whichever comes first; 4 KiB without them.
 pub(super) fn sizes(job: &Job, read_percent: u64, notes: &mut PortNotes) -> Sizing {
-    let [reads, writes] = split(job, notes).unwrap_or_else(|| {
-        let sizes = range(job, notes).map(|size| [size, size]).or_else(|| listed(job));
+    let [reads, writes] = read_bssplit(job, notes).unwrap_or_else(|| {
+        let sizes = read_bsrange(job, notes).map(|size| [size, size]).or_else(|| read_bs_pair(job));
         let sizes = sizes.or_else(|| amount(job, "bs", notes).map(|size| [size, size]));
-        sizes.unwrap_or([USUAL_BYTES; 2]).map(one)
+        sizes.unwrap_or([USUAL_BYTES; 2]).map(single_size)
     });
     Sizing::new(&reads, &writes, read_percent).unwrap_or_else(|why| {
         let setting =
@@ -58,9 +62,10 @@ pub(super) fn sizes(job: &Job, read_percent: u64, notes: &mut PortNotes) -> Sizi
     })
 }
 
-fn range(job: &Job, notes: &mut PortNotes) -> Option<u64> {
+/// Returns the size of a bsrange whose ends are equal.
+fn read_bsrange(job: &Job, notes: &mut PortNotes) -> Option<u64> {
     let range = job.settings.get("bsrange")?;
-    let size = alike(&range.value, &['-', ',']);
+    let size = parse_equal_amounts(&range.value, &['-', ',']);
     if size.is_none() {
         let written = &range.written;
         notes.refuse_key(
@@ -72,48 +77,52 @@ fn range(job: &Job, notes: &mut PortNotes) -> Option<u64> {
 }
 
 /// Splits texts for reads, writes and trims at commas. An absent text repeats the one before.
-fn directions(text: &str) -> [&str; 3] {
+fn split_directions(text: &str) -> [&str; 3] {
     let mut all = text.split(',').map(str::trim);
     let reads = all.next().unwrap_or_default();
     let writes = all.next().unwrap_or(reads);
     [reads, writes, all.next().unwrap_or(writes)]
 }
 
-/// Values for reads, and for the other operations of a job.
-pub(super) fn both<'t>(job: &Job, text: &'t str) -> [&'t str; 2] {
-    let [reads, writes, trims] = directions(text);
+/// Splits a text into the values for reads and for the other operations of a job: writes or trims.
+pub(super) fn split_reads_and_others<'t>(job: &Job, text: &'t str) -> [&'t str; 2] {
+    let [reads, writes, trims] = split_directions(text);
     let is_trim = job.settings.get("rw").is_some_and(|rw| rw.value.contains("trim"));
     [reads, if is_trim { trims } else { writes }]
 }
 
-fn listed(job: &Job) -> Option<[u64; 2]> {
+/// Returns separate sizes of bs; `None` for a single size, which the caller reads.
+fn read_bs_pair(job: &Job) -> Option<[u64; 2]> {
     let text = &job.settings.get("bs")?.value;
+    if !text.contains(',') {
+        return None;
+    }
     let size = |text: &str| if text.is_empty() { Some(USUAL_BYTES) } else { bytes(text) };
-    let [reads, writes] = both(job, text).map(size);
-    // One amount alone is read, and refused, as such.
-    text.contains(',').then_some([reads?, writes?])
+    let [reads, writes] = split_reads_and_others(job, text).map(size);
+    Some([reads?, writes?])
 }
 
-fn split(job: &Job, notes: &mut PortNotes) -> Option<[Shares; 2]> {
+fn read_bssplit(job: &Job, notes: &mut PortNotes) -> Option<[Shares; 2]> {
     let setting = job.settings.get("bssplit")?;
-    let [reads, writes] = both(job, &setting.value).map(shares);
-    let found = reads.zip(writes).map(|(reads, writes)| [reads, writes]);
-    if found.is_none() {
-        notes.refuse(
-            setting.line,
-            format!(
-                "bssplit={}: use sizes with whole percentages that add up to 100, such as 4k/70:64k/30",
-                setting.value
-            ),
-        );
+    if let [Some(reads), Some(writes)] =
+        split_reads_and_others(job, &setting.value).map(parse_shares)
+    {
+        return Some([reads, writes]);
     }
-    found
+    notes.refuse(
+        setting.line,
+        format!(
+            "bssplit={}: use sizes with whole percentages that add up to 100, such as 4k/70:64k/30",
+            setting.value
+        ),
+    );
+    None
 }
 
 /// Parses `4k/70:64k/30`; sizes without a share divide the rest of 100.
-fn shares(text: &str) -> Option<Shares> {
+fn parse_shares(text: &str) -> Option<Shares> {
     if text.is_empty() {
-        return Some(one(USUAL_BYTES));
+        return Some(single_size(USUAL_BYTES));
     }
     let part = |part: &str| -> Option<(u64, Option<u64>)> {
         let (size, share) = part.split_once('/').unwrap_or((part, ""));
@@ -169,11 +178,10 @@ pub(super) fn access(job: &Job, pattern: &str, notes: &mut PortNotes) -> Option<
     let text = match law {
         "zipf" => Some(format!("zipf:{}", or_usual(USUAL_ZIPF))),
         "pareto" => Some(format!("pareto:{}", or_usual(USUAL_PARETO))),
-        "zoned" => zones(rest),
+        "zoned" => translate_zones(rest),
         _ => None,
     };
-    let found = text.and_then(|text| text.parse::<Access>().ok());
-    let Some(found) = found else {
+    let Some(access) = text.and_then(|text| text.parse::<Access>().ok()) else {
         notes.refuse_key(
             setting.line,
             format!(
@@ -189,25 +197,25 @@ pub(super) fn access(job: &Job, pattern: &str, notes: &mut PortNotes) -> Option<
             job.name
         ));
     }
-    Some(found.to_string())
+    Some(access.to_string())
 }
 
-/// Zones: `50/5:30/15:20/80` are shares of operations and area; the last area may be absent.
-fn zones(text: &str) -> Option<String> {
+/// Translates zones: `50/5:30/15:20/80` are shares of operations and area; the last area may be absent.
+fn translate_zones(text: &str) -> Option<String> {
     let mut left_percent = 100_u64;
-    let mut zone = |text: &str| -> Option<String> {
-        let (operations, area) = text.split_once('/')?;
+    let mut zones = Vec::new();
+    for zone in text.split(':') {
+        let (operations, area) = zone.split_once('/')?;
         let area = if area.is_empty() { left_percent } else { area.parse().ok()? };
         left_percent = left_percent.checked_sub(area)?;
-        Some(format!("{}/{area}", operations.parse::<u64>().ok()?))
-    };
-    let zones: Vec<String> = text.split(':').map(&mut zone).collect::<Option<_>>()?;
+        zones.push(format!("{}/{area}", operations.parse::<u64>().ok()?));
+    }
     Some(format!("zoned:{}", zones.join(":")))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::reads;
+    use super::super::read_percent;
     use super::*;
 
     #[test]
@@ -219,9 +227,9 @@ mod tests {
             ("4k,", ["4k", "", ""]),
             (",8k", ["", "8k", "8k"]),
         ] {
-            assert_eq!(directions(text), told, "{text}");
+            assert_eq!(split_directions(text), told, "{text}");
         }
-        let shares = ["read", "70/30", "write", "trim"].map(reads);
+        let shares = ["read", "70/30", "write", "trim"].map(read_percent);
         assert_eq!(shares, [100, 70, 0, 0]);
     }
 }

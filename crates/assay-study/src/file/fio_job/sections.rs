@@ -9,11 +9,12 @@ pub(super) fn jobs(text: &str, way: PortOptions<'_>, notes: &mut PortNotes) -> V
     let mut jobs: Vec<Job> = Vec::new();
     let mut in_global = false;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    for (line, whole) in text.lines().enumerate().map(|(at, line)| (at + 1, uncommented(line))) {
-        if whole.is_empty() {
+    for (index, line_text) in text.lines().enumerate() {
+        let (line, setting_text) = (index + 1, without_comment(line_text));
+        if setting_text.is_empty() {
             continue;
         }
-        if let Some(inner) = whole.strip_prefix('[') {
+        if let Some(inner) = setting_text.strip_prefix('[') {
             let Some((name, _)) = inner.split_once(']') else {
                 notes.refuse(line, "a section has no closing bracket");
                 continue;
@@ -25,38 +26,38 @@ pub(super) fn jobs(text: &str, way: PortOptions<'_>, notes: &mut PortNotes) -> V
             }
             continue;
         }
-        if whole.split_whitespace().next() == Some("include") {
+        if setting_text.split_whitespace().next() == Some("include") {
             notes
                 .refuse_key(line, "include: not supported; copy the included lines into this file");
             continue;
         }
-        let (key, value) = whole.split_once('=').unwrap_or((whole, ""));
-        let (key, value) = (key.trim().to_lowercase(), value.trim());
-        let usual = keys::usual(&key);
-        let (value, unknown) = match with_variables(value, way.variable) {
+        let (written, value) = setting_text.split_once('=').unwrap_or((setting_text, ""));
+        let written = written.trim().to_lowercase();
+        let key = keys::usual(&written).to_owned();
+        let (value, unknown) = match with_variables(value.trim(), way.variable) {
             Ok(value) => (value, None),
             // A job cannot run without these keys, so Assay skips jobs that use the value.
-            Err(why) if notes.partly && keys::TRANSLATED.contains(&usual) => {
-                (String::new(), Some(format!("{key}: {why}")))
+            Err(why) if notes.partly && keys::TRANSLATED.contains(&key.as_str()) => {
+                (String::new(), Some(format!("{written}: {why}")))
             }
             Err(why) => {
-                notes.refuse_key(line, format!("{key}: {why}"));
+                notes.refuse_key(line, format!("{written}: {why}"));
                 continue;
             }
         };
         let waits = value != "0";
-        let setting = FioSetting { value, line, written: key.clone(), unknown };
-        let key = usual;
+        let setting = FioSetting { value, line, written, unknown };
         let job = if in_global { None } else { jobs.last_mut() };
         match (job, in_global) {
-            (Some(job), _) if keys::WAITS.contains(&key) => job.alone = waits,
-            (Some(job), _) => drop(job.settings.insert(key.to_owned(), setting)),
-            // A key of the global section applies to each job.
-            (None, true) => drop(global.insert(key.to_owned(), setting)),
+            (Some(job), _) if keys::WAITS.contains(&key.as_str()) => job.alone = waits,
+            (Some(job), _) => drop(job.settings.insert(key, setting)),
+            // A key of the global section applies to each job below.
+            (None, true) => drop(global.insert(key, setting)),
             (None, false) => notes.refuse(line, format!("{key}: no section before this key")),
         }
     }
     for job in &mut jobs {
+        // These came from the global section.
         for wait in keys::WAITS {
             if let Some(setting) = job.settings.remove(wait) {
                 job.alone |= setting.value != "0";
@@ -68,7 +69,7 @@ pub(super) fn jobs(text: &str, way: PortOptions<'_>, notes: &mut PortNotes) -> V
 }
 
 /// A line without its comment, which begins anywhere in it, as in fio.
-fn uncommented(line: &str) -> &str {
+fn without_comment(line: &str) -> &str {
     line.split(['#', ';']).next().unwrap_or_default().trim()
 }
 

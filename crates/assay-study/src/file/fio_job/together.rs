@@ -1,7 +1,7 @@
 //! Concurrent jobs. A study has one measured workload and one background load, so equal jobs become
 //! threads of one workload, and jobs that differ only in direction become a mixed workload.
 
-use super::{FioWork, Job, PortNotes, reads};
+use super::{FioWork, Job, PortNotes, read_percent};
 
 struct JobGroup<'j> {
     jobs: Vec<&'j Job>,
@@ -53,20 +53,21 @@ impl JobGroup<'_> {
     }
 }
 
+/// Joins works until at most two are left, if possible: first equal ones, then those that differ in their mix.
 pub fn join_all(group: Vec<FioWork>, notes: &mut PortNotes) -> Vec<FioWork> {
     if group.len() <= 2 {
         return group;
     }
-    let group =
-        fold(group, &mut |known, other| known.mix == other.mix && known.is_like(other), notes);
+    let is_equal = &mut |one: &FioWork, other: &FioWork| one.mix == other.mix && one.is_like(other);
+    let group = join_if(group, is_equal, notes);
     if group.len() <= 2 {
         return group;
     }
-    fold(group, &mut |known, other| known.is_like(other), notes)
+    join_if(group, &mut |one, other| one.is_like(other), notes)
 }
 
 /// Joins each work to the first earlier work that it fits.
-fn fold(
+fn join_if(
     group: Vec<FioWork>,
     fits: &mut dyn FnMut(&FioWork, &FioWork) -> bool,
     notes: &mut PortNotes,
@@ -82,32 +83,35 @@ fn fold(
 }
 
 impl FioWork {
+    /// Returns whether works differ at most in their mix, and neither or both only trim.
     fn is_like(&self, other: &Self) -> bool {
-        let work = |work: &Self| {
-            let (pattern, engine) = (work.pattern, work.engine);
-            (pattern, engine, work.poll, work.depth, work.direct, work.time, work.ramp)
-        };
-        let place = |item: &Self| (item.access.clone(), item.align, item.stride);
-        let is_placed_alike = self.size == other.size && place(self) == place(other);
-        let writes = |item: &Self| {
-            let trims = item.mix == super::TRIM;
-            (item.sync, item.content.clone(), item.duplicates, trims)
-        };
-        is_placed_alike
-            && work(self) == work(other)
-            && writes(self) == writes(other)
+        let is_trim = |work: &Self| work.mix == super::TRIM;
+        self.pattern == other.pattern
+            && self.engine == other.engine
+            && self.poll == other.poll
+            && self.depth == other.depth
+            && self.direct == other.direct
+            && (self.time, self.ramp) == (other.time, other.ramp)
+            && self.size == other.size
+            && self.access == other.access
+            && (self.align, self.stride) == (other.align, other.stride)
+            && self.sync == other.sync
+            && self.content == other.content
+            && self.duplicates == other.duplicates
+            && is_trim(self) == is_trim(other)
             && self.paced.is_like(&other.paced)
     }
 
     fn join(&mut self, other: &Self, notes: &mut PortNotes) {
         let threads = self.threads + other.threads;
-        let reads = reads(&self.mix) * self.threads + reads(&other.mix) * other.threads;
-        let share = (reads + threads / 2) / threads;
         let is_mixed = self.mix != other.mix;
         let is_in_order = self.pattern != "random";
         if is_mixed {
-            self.mix = super::mix_of(share);
-            self.apart = self.pattern != "random" && self.mix.contains('/');
+            let reads = read_percent(&self.mix) * self.threads;
+            let sum = reads + read_percent(&other.mix) * other.threads;
+            // Rounds the mean to the nearest percent.
+            self.mix = super::mix_of((sum + threads / 2) / threads);
+            self.apart = is_in_order && self.mix.contains('/');
         }
         notes.remark(format!(
             "[{}] runs concurrently with [{}]; Assay merges both into one workload of {threads} threads{}{}",

@@ -60,7 +60,7 @@ pub(super) fn bytes(text: &str) -> Option<u64> {
 }
 
 /// Parses equal amounts with one of these separators.
-pub(super) fn alike(text: &str, between: &[char]) -> Option<u64> {
+pub(super) fn parse_equal_amounts(text: &str, between: &[char]) -> Option<u64> {
     let mut amounts = text.split(between).map(|amount| bytes(amount.trim()));
     let first = amounts.next()??;
     amounts.all(|amount| amount == Some(first)).then_some(first)

@@ -54,8 +54,9 @@ pub fn judge(trials: &[RateSample], per_s: f64, limit_ns: f64) -> JudgedRate {
     // Two bounds of one side each are the ends of an interval with twice the error.
     let ends = sample.and_then(|sample| sample.interval(2.0 * ALPHA / RATES));
     let limit = limit_ns.ln();
+    let is_late = trials.iter().any(|trial| trial.is_late(per_s));
     let standing = match ends {
-        _ if trials.iter().any(|trial| trial.is_late(per_s)) => Standing::Exceeds,
+        _ if is_late => Standing::Exceeds,
         Some([_, high]) if high < limit => Standing::Within,
         Some([low, _]) if low > limit => Standing::Exceeds,
         _ => Standing::Inconclusive,
@@ -76,6 +77,7 @@ pub struct Bracket {
 }
 
 impl Bracket {
+    /// Finds the bracket in the outcomes of ascending rates.
     pub fn from_outcomes(standings: &[Standing]) -> Self {
         let holding =
             standings.iter().take_while(|standing| **standing == Standing::Within).count();

@@ -26,6 +26,7 @@ impl ValuePlaces {
         self.0.insert(path.to_owned(), place);
     }
 
+    /// Returns the place of a path, or of the nearest path around it.
     pub fn find(&self, path: &str) -> ValuePlace {
         let mut path = path;
         loop {
@@ -75,6 +76,7 @@ impl Mistakes {
         self.wrong.append(&mut other.wrong);
     }
 
+    /// Returns whether the value of a path, or one around it, has a mistake.
     pub fn is_wrong(&self, path: &str) -> bool {
         let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
         ends.into_iter().any(|end| self.wrong.contains(&path[..end]))
@@ -85,11 +87,12 @@ impl Mistakes {
     }
 
     pub fn render(self, name: &str, text: &str) -> String {
-        self.listed(|mistake| one(mistake, name, text))
+        self.list_in_order(|mistake| render_mistake(mistake, name, text))
     }
 
+    /// Renders the mistakes by the options of the command line that caused them.
     pub fn by_option(self, study: &str, typed: &[TypedWords]) -> String {
-        self.listed(|mistake| {
+        self.list_in_order(|mistake| {
             let hint = mistake.hint.as_deref();
             let (message, hint) =
                 in_typed_words(&mistake.path, &mistake.message, hint, study, typed);
@@ -99,10 +102,8 @@ impl Mistakes {
         })
     }
 
-    fn listed(mut self, describe: impl Fn(&Mistake) -> String) -> String {
-        self.list.sort_by(|mistake, other| {
-            (mistake.span.start, mistake.span.end).cmp(&(other.span.start, other.span.end))
-        });
+    fn list_in_order(mut self, describe: impl Fn(&Mistake) -> String) -> String {
+        self.list.sort_by_key(|mistake| (mistake.span.start, mistake.span.end));
         let shown: Vec<String> = self.list.iter().take(MOST_SHOWN).map(describe).collect();
         let mut out = shown.join("\n");
         match self.list.len() {
@@ -118,10 +119,10 @@ impl Mistakes {
     }
 }
 
-/// One mistake with its source line, a mark below the word, and the hint.
-fn one(mistake: &Mistake, name: &str, text: &str) -> String {
-    let start = boundary(text, mistake.span.start);
-    let end = boundary(text, mistake.span.end.max(start));
+/// Renders a mistake with its source line, a mark below the word, and the hint.
+fn render_mistake(mistake: &Mistake, name: &str, text: &str) -> String {
+    let start = char_boundary(text, mistake.span.start);
+    let end = char_boundary(text, mistake.span.end.max(start));
     let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
     let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
     let line = text[..line_start].matches('\n').count() + 1;
@@ -147,12 +148,12 @@ fn add_hint(out: &mut String, hint: Option<&str>) {
 /// Returns the part of a line around the marked word, and the number of characters before the word.
 fn window(line: &str, before: usize, marked: usize) -> (String, usize) {
     let letters: Vec<char> = clean(line, usize::MAX).chars().collect();
-    let blank = letters.iter().take(before).take_while(|letter| **letter == ' ').count();
-    let from = if before + marked > WIDEST_SOURCE + blank {
-        // Some letters before the word stay as its surroundings.
+    let indent = letters.iter().take(before).take_while(|letter| **letter == ' ').count();
+    let from = if before + marked > WIDEST_SOURCE + indent {
+        // Shows some letters before the word, too.
         before.saturating_sub(WIDEST_SOURCE / 3)
     } else {
-        blank
+        indent
     };
     let shown: String = letters.iter().skip(from).take(WIDEST_SOURCE).collect();
     (shown.trim_end().to_owned(), before - from)
@@ -168,7 +169,8 @@ fn clean(text: &str, most: usize) -> String {
     out
 }
 
-fn boundary(text: &str, at: usize) -> usize {
+/// Returns the last character boundary up to a byte.
+fn char_boundary(text: &str, at: usize) -> usize {
     let at = at.min(text.len());
     (0..=at).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }

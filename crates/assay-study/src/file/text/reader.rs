@@ -40,8 +40,10 @@ pub fn join(path: &str, key: &str) -> String {
 type Entry<'v> = &'v Spanned<DeValue<'v>>;
 
 impl StudyReader<'_> {
+    /// Reads a table by its rows; the result has every required key, with a placeholder for a missing or wrong one.
     fn table(&mut self, path: &str, fields: &Fields, table: &DeTable<'_>) -> Map<String, Value> {
         let mut out = Map::new();
+        // The keys that unknown keys probably mean: they are not reported as missing, too.
         let mut meant = Vec::new();
         for (key, value) in table {
             let place = ValuePlace { key: key.span(), value: value.span() };
@@ -53,6 +55,7 @@ impl StudyReader<'_> {
                 // Checks the value as one of the suggested key.
                 field.filter(|field| !belongs_elsewhere(key.get_ref(), field))
             });
+            // A suggested key that the table also has is read by its own entry.
             let Some(field) = field
                 .filter(|field| *field.name == **key.get_ref() || !table.contains_key(field.name))
             else {
@@ -100,7 +103,7 @@ impl StudyReader<'_> {
         }
         if !kinds().any(|field| out.contains_key(field.name)) {
             let kind = given.first().copied().unwrap_or(first);
-            out.insert(kind.name.to_owned(), stand_in(kind));
+            out.insert(kind.name.to_owned(), placeholder(kind));
         }
     }
 
@@ -134,7 +137,7 @@ impl StudyReader<'_> {
             self.say(&key, place, format!("{} has no {}", fields.label, field.name), Some(hint));
         }
         let filled = level.filter(|level| accepted(field.name, level)).map(Value::String);
-        out.insert(field.name.to_owned(), filled.unwrap_or_else(|| stand_in(field)));
+        out.insert(field.name.to_owned(), filled.unwrap_or_else(|| placeholder(field)));
     }
 
     /// The first level of the factor that supplies a key.
@@ -238,7 +241,9 @@ impl StudyReader<'_> {
         for (index, item) in items.iter().enumerate() {
             let path = join(path, &index.to_string());
             self.places.insert(&path, ValuePlace { key: item.span(), value: item.span() });
-            out.push(read(self, &path, field, item).unwrap_or_else(|| entry_stand_in(&field.form)));
+            out.push(
+                read(self, &path, field, item).unwrap_or_else(|| entry_placeholder(&field.form)),
+            );
         }
         Some(Value::Array(out))
     }
@@ -380,70 +385,58 @@ impl StudyReader<'_> {
                 continue;
             }
             self.places.insert(&path, ValuePlace { key: key.span(), value: value.span() });
-            let levels = self.spread(&path, name, value);
+            let levels = self.search_levels(&path, name, value);
             out.insert(name.to_owned(), Value::Array(levels));
         }
         Some(Value::Object(out))
     }
 
-    fn spread(&mut self, path: &str, name: &str, value: Entry<'_>) -> Vec<Value> {
+    /// Reads the levels of a searched factor: a range, or a list of levels and ranges; empty after a mistake.
+    fn search_levels(&mut self, path: &str, name: &str, value: Entry<'_>) -> Vec<Value> {
         let items = value.get_ref().as_array();
+        let is_list = items.is_some();
         let mut levels = Vec::new();
         for item in items.map_or_else(|| vec![value], |items| items.iter().collect()) {
-            let text = match level(item.get_ref()) {
-                Ok(text) if items.is_some() && !search::is_range(&text) => {
-                    self.place_level(path, levels.len(), item);
-                    levels.push(Value::String(text));
-                    continue;
+            let found = level(item.get_ref()).and_then(|text| {
+                if search::is_range(&text) {
+                    search::levels(name, &text)
+                } else if is_list {
+                    Ok(vec![text])
+                } else {
+                    Err(no_list(name, &text, item.get_ref()))
                 }
-                Ok(text) => text,
+            });
+            let found = match found {
+                Ok(found) => found,
                 Err(complaint) => {
                     self.say(path, item.span(), complaint.message, complaint.hint);
                     return Vec::new();
                 }
             };
-            let read = if search::is_range(&text) {
-                search::levels(name, &text)
-            } else {
-                Err(no_list(name, &text, item.get_ref()))
-            };
-            match read {
-                Ok(found) => {
-                    for level in found {
-                        self.place_level(path, levels.len(), item);
-                        levels.push(Value::String(level));
-                    }
-                }
-                Err(complaint) => {
-                    self.say(path, item.span(), complaint.message, complaint.hint);
-                    return Vec::new();
-                }
+            for level in found {
+                let place = ValuePlace { key: item.span(), value: item.span() };
+                self.places.insert(&join(path, &levels.len().to_string()), place);
+                levels.push(Value::String(level));
             }
         }
         levels
     }
 
-    fn place_level(&mut self, path: &str, index: usize, item: Entry<'_>) {
-        let place = ValuePlace { key: item.span(), value: item.span() };
-        self.places.insert(&join(path, &index.to_string()), place);
-    }
-
     fn levels(&mut self, path: &str, name: &str, value: Entry<'_>) -> Vec<Value> {
         let Some(items) = value.get_ref().as_array() else {
+            let unknown = unknown_factor(name).filter(|_| !self.is_named_by_work(name));
+            if let Some(hint) = unknown {
+                let span = self.places.find(path).key;
+                self.say(path, span, format!("unknown factor \"{name}\""), Some(hint));
+                return Vec::new();
+            }
             let kind = scalar::kind_of(value.get_ref());
             let message = format!("{name}: expected a list of levels, found {kind}");
-            let known = unknown_factor(name).is_none() || self.is_named_by_work(name);
             let hint = match level(value.get_ref()) {
-                _ if !known => unknown_factor(name),
-                Ok(text) => Some(listed(name, &text, value.get_ref())),
-                Err(_) => Some(format!("example: {name} = {}", example(name))),
+                Ok(text) => list_hint(name, &text, value.get_ref()),
+                Err(_) => format!("example: {name} = {}", example(name)),
             };
-            let (span, message) = if known {
-                (value.span(), message)
-            } else {
-                (self.places.find(path).key, format!("unknown factor \"{name}\""))
-            };
-            self.say(path, span, message, hint);
+            self.say(path, value.span(), message, Some(hint));
             return Vec::new();
         };
         let mut levels = Vec::new();
@@ -520,11 +513,12 @@ fn no_list(name: &str, text: &str, value: &DeValue<'_>) -> Complaint {
     let found = scalar::kind_of(value);
     Complaint::new(
         format!("{name}: expected a list of levels or a range, found {found}"),
-        format!("{}, or a range such as \"1 .. 64 in doublings\"", listed(name, text, value)),
+        format!("{}, or a range such as \"1 .. 64 in doublings\"", list_hint(name, text, value)),
     )
 }
 
-fn listed(name: &str, text: &str, value: &DeValue<'_>) -> String {
+/// Suggests a list in place of a single level.
+fn list_hint(name: &str, text: &str, value: &DeValue<'_>) -> String {
     match range(text) {
         Some(levels) => format!("list the levels: {name} = [{levels}]"),
         None if value.is_str() => format!("write {name} = [\"{text}\"]"),
@@ -532,7 +526,7 @@ fn listed(name: &str, text: &str, value: &DeValue<'_>) -> String {
     }
 }
 
-/// The levels that a range such as `1..8` may mean: each twice the one before.
+/// Returns the levels that a range such as `1..8` may mean: doublings from the first, and the last.
 pub fn range(text: &str) -> Option<String> {
     let (first, last) = text.split_once("..").or_else(|| text.split_once('-'))?;
     let first: u64 = first.trim().parse().ok()?;
@@ -571,9 +565,8 @@ pub fn unknown_factor(name: &str) -> Option<String> {
             field.example
         ));
     }
-    let has_it = |kind: &&assay_workloads::KindEntry| kind.keys.find(name).is_some();
-    let kinds: Vec<&str> =
-        assay_workloads::KINDS.iter().copied().filter(has_it).map(|kind| kind.about.name).collect();
+    let kinds = assay_workloads::KINDS.iter().filter(|kind| kind.keys.find(name).is_some());
+    let kinds: Vec<&str> = kinds.map(|kind| kind.about.name).collect();
     if !kinds.is_empty() {
         return Some(format!("{name} is a key of workloads of kind {}", kinds.join(", ")));
     }
@@ -609,6 +602,7 @@ fn unknown_key(name: &str, fields: &Fields) -> (Option<&'static Field>, Option<S
     (fields.find(home.label), Some(hint))
 }
 
+/// Returns whether an unknown key is a key of the table that the field names.
 fn belongs_elsewhere(name: &str, field: &Field) -> bool {
     tables().any(|fields| fields.label == field.name && fields.find(name).is_some())
 }
@@ -620,6 +614,7 @@ pub fn accepted(name: &str, level: &str) -> bool {
         .any(|set| set.is_ok())
 }
 
+/// Checks the law of a simulated drive; returns the message for a file, without the form of the command line.
 pub fn law_mistake(text: &str) -> Option<String> {
     let message = scalar::quoted(&simulated::law(text).err()?.message);
     let message = message.split("; use the form").next().unwrap_or_default();
@@ -635,6 +630,7 @@ fn target(text: &str) -> String {
     }
 }
 
+/// Writes the keys of a law's table as text: `lognormal,mean=100us,servers=1`.
 fn law_text(read: &Map<String, Value>) -> String {
     let bare = |key: &str| read.get(key).and_then(Value::as_str).map(|text| text.replace(' ', ""));
     let pair = |key: &str| Some(format!("{key}={}", bare(key)?));
@@ -653,7 +649,7 @@ fn needed_names(fields: &Fields) -> Vec<&'static str> {
     always.chain(alternative).collect()
 }
 
-fn stand_in(field: &Field) -> Value {
+fn placeholder(field: &Field) -> Value {
     match &field.form {
         Form::Word(choices) => json!(choices().first()),
         Form::Whole { least, .. } => json!(least),
@@ -665,7 +661,7 @@ fn stand_in(field: &Field) -> Value {
         Form::Mix => json!("read"),
         Form::Content => json!("0%"),
         Form::Own(own) => json!(own.example),
-        Form::Table(fields) => table_stand_in(fields),
+        Form::Table(fields) => table_placeholder(fields),
         Form::Amount => json!("90 IOPS"),
         Form::Price => json!("1 EUR"),
         Form::Claims => json!("95 MB/s"),
@@ -683,18 +679,18 @@ fn stand_in(field: &Field) -> Value {
     }
 }
 
-fn entry_stand_in(form: &Form) -> Value {
+fn entry_placeholder(form: &Form) -> Value {
     match form {
-        Form::Tables(fields) | Form::Reads(fields) => table_stand_in(fields),
+        Form::Tables(fields) | Form::Reads(fields) => table_placeholder(fields),
         Form::Rising { least, .. } => json!(least),
         Form::Arms => json!({}),
         _ => json!(""),
     }
 }
 
-fn table_stand_in(fields: &Fields) -> Value {
+fn table_placeholder(fields: &Fields) -> Value {
     let needed = |field: &&Field| matches!(field.need, Need::Always | Need::UnlessFactor);
     let row = fields.rows.iter().find(|field| field.need == Need::OneOf);
     let all = fields.rows.iter().filter(needed).chain(row);
-    Value::Object(all.map(|field| (field.name.to_owned(), stand_in(field))).collect())
+    Value::Object(all.map(|field| (field.name.to_owned(), placeholder(field))).collect())
 }

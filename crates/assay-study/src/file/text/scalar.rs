@@ -60,9 +60,11 @@ pub fn read(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
             .map_err(|error| Complaint::plain(quoted(&error))),
         Form::Content => parsed::<Content>(field, value),
         Form::Own(own) => {
-            let bare = own.number.and_then(|_| value.as_integer()).map(decimal);
-            let text = bare.map_or_else(|| text(field, value).map(str::to_owned), Ok)?;
-            (own.read)(&text).map(|kept| json!(kept)).map_err(|error| rejected(field, &error))
+            let text = match value.as_integer() {
+                Some(number) if own.number.is_some() => decimal(number),
+                _ => text(field, value)?.to_owned(),
+            };
+            (own.read)(&text).map(|text| json!(text)).map_err(|error| rejected(field, &error))
         }
         Form::Start => parsed::<Start>(field, value),
         Form::Amount => parsed::<Amount>(field, value),
@@ -128,12 +130,12 @@ fn text<'v>(field: &Field, value: &'v DeValue<'_>) -> Result<&'v str, Complaint>
 }
 
 fn name(field: &Field, text: &str) -> Result<Value, Complaint> {
-    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    if text.chars().all(allowed) {
+    let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if text.chars().all(is_allowed) {
         return Ok(json!(text));
     }
     let lower = text.trim().to_lowercase();
-    let better: String = lower.chars().map(|c| if allowed(c) { c } else { '-' }).collect();
+    let better: String = lower.chars().map(|c| if is_allowed(c) { c } else { '-' }).collect();
     Err(Complaint::new(
         format!("{} may contain only lower-case letters, digits and -, not \"{text}\"", field.name),
         format!("write {} = \"{better}\"", field.name),
@@ -177,48 +179,44 @@ pub fn whole(
     let name = field.name;
     let (least, most) = (*limits.start(), *limits.end());
     let Some(number) = value.as_integer() else {
-        let bare = value.as_str().and_then(|text| text.trim().parse().ok());
-        let complaint = wrong_type(field, "a whole number", value);
-        return Err(match bare.filter(|number| limits.contains(number)) {
-            Some(number) if matches!(field.form, Form::Rising { .. }) => {
-                Complaint::new(complaint.message, format!("remove the quotes: {number}"))
-            }
-            Some(number) => {
-                Complaint::new(complaint.message, format!("remove the quotes: {name} = {number}"))
-            }
-            None => complaint,
-        });
+        let mut complaint = wrong_type(field, "a whole number", value);
+        let in_quotes = value.as_str().and_then(|text| text.trim().parse().ok());
+        if let Some(number) = in_quotes.filter(|number| limits.contains(number)) {
+            // An entry of a list has no key.
+            let is_entry = matches!(field.form, Form::Rising { .. });
+            let key = if is_entry { String::new() } else { format!("{name} = ") };
+            complaint.hint = Some(format!("remove the quotes: {key}{number}"));
+        }
+        return Err(complaint);
     };
     let parsed = u64::from_str_radix(number.as_str(), number.radix()).ok();
-    parsed.filter(|number| limits.contains(number)).map(|number| json!(number)).ok_or_else(|| {
-        let shown = decimal(number);
-        Complaint::plain(if most == u64::MAX {
-            format!("{name}: {shown} is not a whole number from 0 to 2^64 - 1")
-        } else {
-            format!("{name}: {shown} is outside {} to {}", show::count(least), show::count(most))
-        })
-    })
+    if let Some(number) = parsed.filter(|number| limits.contains(number)) {
+        return Ok(json!(number));
+    }
+    let shown = decimal(number);
+    Err(Complaint::plain(if most == u64::MAX {
+        format!("{name}: {shown} is not a whole number from 0 to 2^64 - 1")
+    } else {
+        format!("{name}: {shown} is outside {} to {}", show::count(least), show::count(most))
+    }))
 }
 
 fn flag(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
     if let Some(flag) = value.as_bool() {
         return Ok(json!(flag));
     }
-    let said = match value {
+    let word = match value {
         DeValue::String(text) => text.to_lowercase(),
         DeValue::Integer(number) => decimal(number),
         _ => String::new(),
     };
-    let meant = match said.as_str() {
-        "true" | "yes" | "on" | "1" => Some(true),
-        "false" | "no" | "off" | "0" => Some(false),
-        _ => None,
-    };
     let complaint = wrong_type(field, "true or false", value);
-    Err(match meant {
-        Some(meant) => Complaint::new(complaint.message, format!("write {} = {meant}", field.name)),
-        None => complaint,
-    })
+    let flag = match word.as_str() {
+        "true" | "yes" | "on" | "1" => true,
+        "false" | "no" | "off" | "0" => false,
+        _ => return Err(complaint),
+    };
+    Err(Complaint::new(complaint.message, format!("write {} = {flag}", field.name)))
 }
 
 fn amount<T>(

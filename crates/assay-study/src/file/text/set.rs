@@ -25,13 +25,13 @@ impl KeyValue {
     /// Returns the option as it was typed with the path of each key that it sets.
     pub fn typed(&self, study: &Study) -> Vec<TypedWords> {
         let words = format!("--set {}={}", self.key, self.value);
-        let places = places(study, &self.key);
-        places.iter().map(|place| TypedWords::new(words.clone(), place.path.join("/"))).collect()
+        let paths = find_paths(study, &self.key);
+        paths.iter().map(|key| TypedWords::new(words.clone(), key.path.join("/"))).collect()
     }
 
     fn write(&self, study: &Study, root: &mut Table) -> Outcome<()> {
-        for place in places(study, &self.key) {
-            let value = value_of(place.form, &self.value).ok_or_else(|| {
+        for place in find_paths(study, &self.key) {
+            let value = parse_value(place.form, &self.value).ok_or_else(|| {
                 let key = &self.key;
                 Failure::mistake(format!(
                     "--set {key}: this key is a table; set one of its keys as {key}.KEY, or edit a study file"
@@ -57,6 +57,7 @@ impl KeyPath {
         let (_, tables) = self.path.split_last()?;
         let mut table = root;
         let mut names = tables.iter();
+        // A list takes two names: its key and an index.
         while let Some(name) = names.next() {
             let empty = || Value::Table(Table::new());
             table = match table.entry(name.as_str()).or_insert_with(empty) {
@@ -73,7 +74,7 @@ impl KeyPath {
 
 /// Returns whether a name is a key of the study, one of its tables or one of its workloads.
 pub fn is_key(study: &Study, name: &str) -> bool {
-    !places(study, name).is_empty()
+    !find_paths(study, name).is_empty()
 }
 
 pub(super) fn written(study: &Study, keys: &[KeyValue]) -> Outcome<String> {
@@ -87,9 +88,10 @@ pub(super) fn written(study: &Study, keys: &[KeyValue]) -> Outcome<String> {
     toml::to_string(&root).map_err(|error| failed(&error))
 }
 
-fn places(study: &Study, key: &str) -> Vec<KeyPath> {
+/// Returns the paths that a key names: several if several workloads or questions have the key.
+fn find_paths(study: &Study, key: &str) -> Vec<KeyPath> {
     if let Some((head, rest)) = key.split_once('.') {
-        return dotted(study, head, rest);
+        return find_dotted_paths(study, head, rest);
     }
     if let Some(field) = STUDY.find(key) {
         return vec![KeyPath { path: vec![key.to_owned()], form: &field.form }];
@@ -100,7 +102,7 @@ fn places(study: &Study, key: &str) -> Vec<KeyPath> {
         .collect()
 }
 
-fn dotted(study: &Study, head: &str, rest: &str) -> Vec<KeyPath> {
+fn find_dotted_paths(study: &Study, head: &str, rest: &str) -> Vec<KeyPath> {
     if let Some(index) = study.workload.iter().position(|workload| workload.name == head) {
         let kind = study.workload[index].work.kind();
         return in_workload(index, kind, rest).into_iter().collect();
@@ -117,12 +119,12 @@ fn dotted(study: &Study, head: &str, rest: &str) -> Vec<KeyPath> {
             }
             paths
         }
-        _ => in_list(study, head, rest),
+        _ => in_readings(study, head, rest),
     }
 }
 
-/// Returns the places of `parse.KEY`: each metric that a command's output has.
-fn in_list(study: &Study, head: &str, rest: &str) -> Vec<KeyPath> {
+/// Returns the paths of `parse.KEY`: one per metric of a command's output.
+fn in_readings(study: &Study, head: &str, rest: &str) -> Vec<KeyPath> {
     let mut found = Vec::new();
     for (index, workload) in study.workload.iter().enumerate() {
         let kind = workload.work.kind();
@@ -149,7 +151,8 @@ fn in_table(path: &[&str], fields: &'static Fields, key: &str) -> Option<KeyPath
     Some(KeyPath { path, form: &field.form })
 }
 
-fn value_of(form: &Form, text: &str) -> Option<Value> {
+/// Converts a text to the TOML value of a form; `None` for tables. Checks nothing: the study is read again.
+fn parse_value(form: &Form, text: &str) -> Option<Value> {
     let as_text = || Value::String(text.to_owned());
     let number = |text: &str| text.parse().map(Value::Integer).ok();
     let items = || text.split(',').map(str::trim).filter(|item| !item.is_empty());

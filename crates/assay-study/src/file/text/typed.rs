@@ -13,15 +13,15 @@ impl TypedWords {
         Self { words: words.into(), path: path.into() }
     }
 
+    /// Returns whether the option sets the value at a path, or one around it.
     fn sets(&self, path: &str) -> bool {
         let mut parts = path.split('/');
-        !self.path.is_empty()
-            && self
-                .path
-                .split('/')
-                .all(|key| parts.next().is_some_and(|part| key == "*" || key == part))
+        let mut keys = self.path.split('/');
+        let matches = keys.all(|key| parts.next().is_some_and(|part| key == "*" || key == part));
+        !self.path.is_empty() && matches
     }
 
+    /// Returns whether the option sets a part of the value at a path.
     fn is_below(&self, path: &str) -> bool {
         self.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
     }
@@ -47,27 +47,27 @@ pub(super) fn in_typed_words(
     study: &str,
     typed: &[TypedWords],
 ) -> (String, Option<String>) {
-    let of_levels = path.starts_with(FACTORS) || path.starts_with("baseline/");
-    let hint = hint.map(|hint| if of_levels { on_a_line(hint) } else { hint.to_owned() });
+    let is_of_levels = path.starts_with(FACTORS) || path.starts_with("baseline/");
+    let hint = hint.map(|hint| if is_of_levels { as_option(hint) } else { hint.to_owned() });
+    // Of several, the option with the longest path is the most specific.
     let setting = typed.iter().filter(|option| option.sets(path));
-    let option = setting.max_by_key(|option| option.path.len());
-    if let Some(option) = option {
+    if let Some(option) = setting.max_by_key(|option| option.path.len()) {
         // The option names its factor.
         let named = option.factor().map(|name| format!("{name}: "));
         let bare = named.and_then(|named| message.strip_prefix(&named));
         return (format!("{}: {}", option.words, bare.unwrap_or(message)), hint);
     }
-    let options = |is_wanted: &dyn Fn(&TypedWords) -> bool| {
+    let join_options = |is_wanted: &dyn Fn(&TypedWords) -> bool| {
         let wanted = typed.iter().filter(|option| is_wanted(option));
         let mut words: Vec<&str> = wanted.map(|option| option.words.as_str()).collect();
         words.dedup();
         (!words.is_empty()).then(|| words.join(" "))
     };
-    if let Some(words) = options(&|option| option.is_below(path)) {
+    if let Some(words) = join_options(&|option| option.is_below(path)) {
         return (format!("{words}: {message}"), hint);
     }
-    let near = options(&|option| option.is_near(path)).or_else(|| options(&|_| true));
-    let head = match (near, key(path)) {
+    let suspects = join_options(&|option| option.is_near(path)).or_else(|| join_options(&|_| true));
+    let head = match (suspects, dotted_key(path)) {
         (Some(words), Some(key)) => format!("{study} with {words}: {key}"),
         (Some(words), None) => format!("{study} with {words}"),
         (None, _) => study.to_owned(),
@@ -76,18 +76,16 @@ pub(super) fn in_typed_words(
 }
 
 /// Converts a path to a dotted key; `None` for the root.
-fn key(path: &str) -> Option<String> {
+fn dotted_key(path: &str) -> Option<String> {
     let is_key = |part: &&str| !part.is_empty() && *part != "?" && part.parse::<usize>().is_err();
     let parts: Vec<&str> = path.split('/').filter(is_key).collect();
     (!parts.is_empty()).then(|| parts.join("."))
 }
 
-/// A hint for a file as one for the command line: `depth = [1, 8]` is `--set queue_depth=1,8` there.
-fn on_a_line(hint: &str) -> String {
-    let parts = hint.split_once(" = [").and_then(|(before, rest)| {
-        rest.split_once(']').map(|(levels, after)| (before, levels, after))
-    });
-    let Some((before, levels, after)) = parts else { return hint.to_owned() };
+/// Converts a hint for a file to one for the command line: `queue_depth = [1, 8]` to `--set queue_depth=1,8`.
+fn as_option(hint: &str) -> String {
+    let Some((before, rest)) = hint.split_once(" = [") else { return hint.to_owned() };
+    let Some((levels, after)) = rest.split_once(']') else { return hint.to_owned() };
     let (lead, name) = before.rsplit_once(' ').unwrap_or(("", before));
     let levels: Vec<&str> = levels.split(',').map(|level| level.trim().trim_matches('"')).collect();
     let levels = levels.join(",");

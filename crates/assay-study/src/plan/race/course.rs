@@ -15,22 +15,25 @@ pub(super) fn replicates(plan: &Plan) -> impl Iterator<Item = &[PlannedTrial]> {
     plan.trials.chunk_by(|one, next| one.replicate == next.replicate)
 }
 
-/// Trials of a replicate without dropped arms, in random order. Empty visits are left out.
-pub(super) fn left_of(plan: &Plan, all: &[PlannedTrial], now: &RaceState) -> Vec<PlannedTrial> {
-    let visits = all.chunk_by(|_, next| !next.is_lead_in());
-    let left_of_visit = |visit: &[PlannedTrial]| {
-        let trials = visit.iter().filter(|trial| !trial.is_lead_in() && now.is_in(trial.workload));
-        let trials: Vec<PlannedTrial> = trials.cloned().collect();
-        let lead = visit.first().filter(|trial| trial.is_lead_in()).zip(trials.first());
-        let lead = lead.map(|(slot, first)| led(plan, slot, first.workload));
-        lead.into_iter().chain(trials).collect::<Vec<PlannedTrial>>()
-    };
-    visits.flat_map(left_of_visit).collect()
+/// Returns the planned trials of a replicate without those of dropped arms, and without warm-ups of empty visits.
+pub(super) fn remaining(plan: &Plan, all: &[PlannedTrial], now: &RaceState) -> Vec<PlannedTrial> {
+    let mut remaining = Vec::new();
+    // A warm-up begins a visit.
+    for visit in all.chunk_by(|_, next| !next.is_lead_in()) {
+        let is_running = |trial: &&PlannedTrial| !trial.is_lead_in() && now.is_in(trial.workload);
+        let trials: Vec<&PlannedTrial> = visit.iter().filter(is_running).collect();
+        let Some(first) = trials.first() else { continue };
+        remaining.extend(warmup_of(plan, visit, first.workload));
+        remaining.extend(trials.into_iter().cloned());
+    }
+    remaining
 }
 
-fn led(plan: &Plan, slot: &PlannedTrial, arm: usize) -> PlannedTrial {
+/// Returns the warm-up of a visit with another arm; `None` for a visit without one.
+fn warmup_of(plan: &Plan, visit: &[PlannedTrial], arm: usize) -> Option<PlannedTrial> {
+    let slot = visit.first().filter(|trial| trial.is_lead_in())?;
     let levels = plan.workloads.get(arm).map(|planned| planned.arm.clone()).unwrap_or_default();
-    PlannedTrial { workload: arm, arm: levels, ..slot.clone() }
+    Some(PlannedTrial { workload: arm, arm: levels, ..slot.clone() })
 }
 
 /// Repeats of a replicate: its disturbed trials, at most a third, in a new random order. The pairing partner is the
@@ -43,8 +46,8 @@ pub(super) fn repeats(
     if plan.design.repeats == 0 {
         return Vec::new();
     }
-    let ends = runs.iter().filter(|run| run.repeats.is_none());
-    let ends: BTreeMap<u32, Status> = ends.map(|run| (run.order, run.status)).collect();
+    let first_runs = runs.iter().filter(|run| run.repeats.is_none());
+    let ends: BTreeMap<u32, Status> = first_runs.map(|run| (run.order, run.status)).collect();
     let counted = first.iter().filter(|trial| !trial.is_lead_in()).count();
     let mut left = counted.div_ceil(AGAIN_SHARE);
     let replicate = first.first().map_or(0, |trial| trial.replicate);
@@ -57,9 +60,8 @@ pub(super) fn repeats(
         let mut trials: Vec<&PlannedTrial> = visit.iter().filter(is_disturbed).take(left).collect();
         left -= trials.len();
         draws.shuffle(&mut trials);
-        let lead = visit.first().filter(|trial| trial.is_lead_in()).zip(trials.first());
-        let lead = lead.map(|(slot, first)| led(plan, slot, first.workload));
-        found.extend(lead.iter().chain(trials).map(|trial| repeat(plan, trial)));
+        let warmup = trials.first().and_then(|first| warmup_of(plan, visit, first.workload));
+        found.extend(warmup.iter().chain(trials).map(|trial| repeat(plan, trial)));
     }
     found
 }

@@ -24,16 +24,14 @@ impl Logs {
         Self(vec![Vec::new(); arms])
     }
 
-    /// Sets the value of an arm in a replicate, from 1. An absent value does not replace a value.
+    /// Sets the value of an arm in a replicate, counted from 1. An absent value does not replace a value.
     pub fn take(&mut self, replicate: u32, arm: usize, log: Option<f64>) {
-        let (Some(logs), Some(at)) = (self.0.get_mut(arm), (replicate as usize).checked_sub(1))
-        else {
-            return;
-        };
-        if logs.len() <= at {
-            logs.resize(at + 1, None);
+        let Some(logs) = self.0.get_mut(arm) else { return };
+        let Some(index) = (replicate as usize).checked_sub(1) else { return };
+        if logs.len() <= index {
+            logs.resize(index + 1, None);
         }
-        logs[at] = log.or(logs[at]);
+        logs[index] = log.or(logs[index]);
     }
 
     fn values(&self, arm: usize, replicates: u32) -> impl Iterator<Item = Option<f64>> + '_ {
@@ -41,6 +39,7 @@ impl Logs {
         (0..replicates as usize).map(move |at| logs.get(at).copied().flatten())
     }
 
+    /// Returns the number of values of an arm, and their mean.
     pub fn mean(&self, arm: usize) -> (usize, Option<f64>) {
         let logs: Vec<f64> = self.0.get(arm).into_iter().flatten().filter_map(|log| *log).collect();
         (logs.len(), (!logs.is_empty()).then(|| mean(&logs)))
@@ -142,15 +141,16 @@ struct PairedDifference {
     variance: f64,
 }
 
+/// Returns the state after the interim analysis of a replicate.
 pub(super) fn look(rules: &RaceRules, logs: &Logs, replicate: u32, before: RaceState) -> RaceState {
     let mut now = RaceState { replicates: replicate, ..before };
     if replicate >= FIRST_LOOK {
         drop_silent(rules, logs, &mut now);
-        now.leader = leader(logs, &now);
+        now.leader = find_leader(logs, &now);
         now.baseline_behind = None;
         if let Some(leader) = now.leader {
-            let pairs = pairs(logs, &now, leader);
-            now.over = judge(rules, leader, &pairs, &mut now);
+            let pairs = pairs_with(leader, logs, &now);
+            now.over = drop_behind(rules, leader, &pairs, &mut now);
         }
     }
     if now.over.is_none() && replicate >= rules.replicates {
@@ -172,25 +172,26 @@ fn drop_silent(rules: &RaceRules, logs: &Logs, now: &mut RaceState) {
 
 /// The arm with the highest mean among those with enough values. Values are relative to the mean of their replicate, so
 /// an arm gains nothing by missing a bad replicate.
-fn leader(logs: &Logs, now: &RaceState) -> Option<usize> {
-    let columns = now.replicates as usize;
-    let mut sums = vec![(0.0_f64, 0_usize); columns];
+fn find_leader(logs: &Logs, now: &RaceState) -> Option<usize> {
+    // Per replicate: the sum of its values, and their number.
+    let mut sums = vec![(0.0_f64, 0_usize); now.replicates as usize];
     for arm in now.running() {
-        for (sum, log) in sums.iter_mut().zip(logs.values(arm, now.replicates)) {
+        for ((sum, count), log) in sums.iter_mut().zip(logs.values(arm, now.replicates)) {
             if let Some(log) = log {
-                *sum = (sum.0 + log, sum.1 + 1);
+                *sum += log;
+                *count += 1;
             }
         }
     }
     let mut best: Option<(usize, f64)> = None;
     for arm in now.running() {
-        let over = logs.values(arm, now.replicates).zip(&sums);
-        let over: Vec<f64> =
-            over.filter_map(|(log, (sum, count))| Some(log? - sum / *count as f64)).collect();
-        if over.len() < FIRST_LOOK as usize {
+        let values = logs.values(arm, now.replicates).zip(&sums);
+        let relative: Vec<f64> =
+            values.filter_map(|(log, (sum, count))| Some(log? - sum / *count as f64)).collect();
+        if relative.len() < FIRST_LOOK as usize {
             continue;
         }
-        let mean = mean(&over);
+        let mean = mean(&relative);
         if best.is_none_or(|(_, most)| mean > most) {
             best = Some((arm, mean));
         }
@@ -198,14 +199,15 @@ fn leader(logs: &Logs, now: &RaceState) -> Option<usize> {
     best.map(|(arm, _)| arm)
 }
 
-pub(super) fn lead_again(logs: &Logs, now: &mut RaceState) {
+pub(super) fn replace_dropped_leader(logs: &Logs, now: &mut RaceState) {
     if now.leader.is_some_and(|arm| !now.is_in(arm)) {
-        now.leader = leader(logs, now);
+        now.leader = find_leader(logs, now);
         now.baseline_behind = None;
     }
 }
 
-fn pairs(logs: &Logs, now: &RaceState, leader: usize) -> Vec<PairedDifference> {
+/// Differences of each other running arm from the leader, in the replicates that have both; none of too few.
+fn pairs_with(leader: usize, logs: &Logs, now: &RaceState) -> Vec<PairedDifference> {
     let lead: Vec<Option<f64>> = logs.values(leader, now.replicates).collect();
     let others = now.running().filter(|arm| *arm != leader);
     let pair = |arm: usize| {
@@ -226,7 +228,8 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-fn judge(
+/// Drops arms that are behind the leader; returns why the race is over, if so.
+fn drop_behind(
     rules: &RaceRules,
     leader: usize,
     pairs: &[PairedDifference],

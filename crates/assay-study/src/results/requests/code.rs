@@ -58,21 +58,21 @@ impl Coder {
             | if request.arrived_ns.is_some() { ARRIVED } else { 0 }
             | if request.issued_ns.is_some() { ISSUED } else { 0 };
         into.extend([head, request.flags.0]);
-        number(device as u64, into);
-        signed(request.ended_ns.wrapping_sub(self.last_ended_ns) as i64, into);
+        write_number(device as u64, into);
+        write_signed(request.ended_ns.wrapping_sub(self.last_ended_ns) as i64, into);
         self.last_ended_ns = request.ended_ns;
         for seen in [request.arrived_ns, request.issued_ns].into_iter().flatten() {
-            number(request.ended_ns.saturating_sub(seen), into);
+            write_number(request.ended_ns.saturating_sub(seen), into);
         }
-        number(u64::from(request.bytes), into);
+        write_number(u64::from(request.bytes), into);
         if head & (ARRIVED | ISSUED) != 0 {
             let sector = request.offset_bytes / SECTOR_BYTES;
-            signed(sector.wrapping_sub(*next) as i64, into);
+            write_signed(sector.wrapping_sub(*next) as i64, into);
             *next = sector.wrapping_add(u64::from(request.bytes) / SECTOR_BYTES);
         }
     }
 
-    /// The next request; none at the end.
+    /// Reads the next request; `None` at the end.
     pub fn decode(&mut self, from: &mut impl Read) -> Result<Option<BlockRequest>, CodeFault> {
         let Some(head) = first_byte(from)? else { return Ok(None) };
         let class =
@@ -85,14 +85,14 @@ impl Coder {
         let next =
             self.next_sectors.get_mut(usize::from(device)).ok_or(CodeFault::Not("device"))?;
         let ended_ns = self.last_ended_ns.wrapping_add(read_signed(from)? as u64);
-        let mut seen = |bit: u8| -> Result<Option<u64>, CodeFault> {
+        let mut read_time = |bit: u8| -> Result<Option<u64>, CodeFault> {
             if head & bit == 0 {
                 return Ok(None);
             }
             let before = ended_ns.checked_sub(read_number(from)?);
             before.map(Some).ok_or(CodeFault::Not("time"))
         };
-        let (arrived_ns, issued_ns) = (seen(ARRIVED)?, seen(ISSUED)?);
+        let (arrived_ns, issued_ns) = (read_time(ARRIVED)?, read_time(ISSUED)?);
         let bytes = u32::try_from(read_number(from)?).map_err(|_| CodeFault::Not("size"))?;
         let mut offset_bytes = 0;
         if head & (ARRIVED | ISSUED) != 0 {
@@ -114,7 +114,7 @@ impl Coder {
     }
 }
 
-fn number(mut value: u64, into: &mut Vec<u8>) {
+fn write_number(mut value: u64, into: &mut Vec<u8>) {
     while value >= 0x80 {
         into.push(value as u8 | 0x80);
         value >>= 7;
@@ -122,8 +122,8 @@ fn number(mut value: u64, into: &mut Vec<u8>) {
     into.push(value as u8);
 }
 
-fn signed(value: i64, into: &mut Vec<u8>) {
-    number(((value << 1) ^ (value >> 63)) as u64, into);
+fn write_signed(value: i64, into: &mut Vec<u8>) {
+    write_number(((value << 1) ^ (value >> 63)) as u64, into);
 }
 
 fn first_byte(from: &mut impl Read) -> io::Result<Option<u8>> {
@@ -172,13 +172,13 @@ mod tests {
         let values = [0, 1, 127, 128, 300, 1 << 20, u64::from(u32::MAX), u64::MAX];
         for value in values {
             let mut written = Vec::new();
-            number(value, &mut written);
+            write_number(value, &mut written);
             assert_eq!(read_number(&mut &written[..]).unwrap(), value);
             assert_eq!(written.len(), (64 - value.leading_zeros()).div_ceil(7).max(1) as usize);
         }
         for value in [0, -1, 1, -64, 63, 64, i64::MIN, i64::MAX] {
             let mut written = Vec::new();
-            signed(value, &mut written);
+            write_signed(value, &mut written);
             assert_eq!(read_signed(&mut &written[..]).unwrap(), value);
         }
     }
