@@ -147,8 +147,7 @@ pub fn environment(directory: &str, promised: Option<(&str, usize)>) -> Vec<(Str
 
 #[derive(Debug, Default)]
 pub struct PrintedLines {
-    /// The beginning of an incomplete line.
-    rest: Vec<u8>,
+    incomplete: Vec<u8>,
     lines: u64,
 }
 
@@ -157,15 +156,15 @@ impl PrintedLines {
     pub fn lines(&mut self, bytes: &[u8]) -> Result<Vec<String>, String> {
         let mut complete = Vec::new();
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            self.rest.extend_from_slice(piece);
-            if self.rest.len() > MOST_LINE_BYTES {
+            self.incomplete.extend_from_slice(piece);
+            if self.incomplete.len() > MOST_LINE_BYTES {
                 return Err(format!(
                     "the command printed a line of more than {MOST_LINE_BYTES} bytes"
                 ));
             }
-            if self.rest.pop_if(|last| *last == b'\n').is_some() {
-                complete.push(String::from_utf8_lossy(&self.rest).into_owned());
-                self.rest.clear();
+            if self.incomplete.pop_if(|last| *last == b'\n').is_some() {
+                complete.push(String::from_utf8_lossy(&self.incomplete).into_owned());
+                self.incomplete.clear();
             }
         }
         self.lines += complete.len() as u64;

@@ -77,8 +77,7 @@ pub struct Cut {
     pub survived: u32,
 }
 
-/// Draws the number of steps before a power loss: at least up to the first acknowledgment, if any, because before it
-/// nothing can be lost.
+/// Draws the number of steps before a power loss, from the first acknowledgment on: nothing can be lost before.
 pub fn draw_moment(log: &Log, draws: &mut Draws) -> usize {
     let promise = log.steps.iter().position(|step| matches!(step, DriveStep::Promise(_)));
     let first = promise.unwrap_or_default();

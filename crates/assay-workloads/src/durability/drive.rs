@@ -130,9 +130,7 @@ impl Drive {
 
 #[derive(Default)]
 struct FlushedWrites {
-    /// Writes on the medium, by number.
     covered: Vec<u32>,
-    /// Writes in the cache, by number.
     uncovered: Vec<u32>,
 }
 

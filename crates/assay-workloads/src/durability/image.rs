@@ -88,7 +88,6 @@ pub fn identify_start(bytes: &[u8], run: u64) -> Option<u32> {
     (words == head(run, 0, number)).then_some(number)
 }
 
-/// A little-endian word.
 fn word(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
 }

@@ -208,7 +208,6 @@ impl WrittenRecords {
         CutJudgement { lost: in_order(lost.collect()), unpromised }
     }
 
-    /// Reads the block of a record's size at a sector.
     fn read_block(&self, image: &[Seen], at: u64) -> BlockState {
         let at = at as usize;
         let sectors = image.get(at..at + self.layout.sectors as usize).unwrap_or_default();
@@ -347,7 +346,6 @@ impl WrittenRecords {
 
 #[derive(Clone, Copy)]
 enum BlockState {
-    /// The block of this write.
     Whole(u32),
     Found(Found),
 }

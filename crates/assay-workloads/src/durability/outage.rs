@@ -277,7 +277,6 @@ impl Outage<'_> {
 enum CutRange {
     /// After one of this many reports, and a few requests.
     Reports(u32),
-    /// After one of this many requests.
     Requests(u32),
 }
 
@@ -316,7 +315,6 @@ pub(crate) fn answer_error(answer: &Answer) -> String {
     }
 }
 
-/// What the host hears in a moment.
 enum Heard {
     /// The user stops the study.
     Stop,

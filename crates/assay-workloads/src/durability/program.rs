@@ -146,7 +146,6 @@ impl<'a> PatternProgram<'a> {
         }
     }
 
-    /// The last of this many reported rounds.
     fn last_reported(&self, rounds: u32) -> Option<&ProgramRound> {
         self.rounds[..(rounds as usize).min(self.rounds.len())].last()
     }

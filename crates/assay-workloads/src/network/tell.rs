@@ -66,7 +66,11 @@ fn exhibit(numbers: &StudyNumbers<'_>) -> Exhibit {
     for (table_row, row) in table.rows.iter_mut().zip(rows) {
         table_row.subject = Some(row.of.clone());
     }
-    table.notes.push(legend());
+    table.notes.push(format!(
+        "Round-trip times of datagrams: p50 and p95. Added latency is relative to the idle link. The upload rate and \
+         the loss come from the upload phase. The grade depends on the mean added latency of upload and download: \
+         {SCALE}."
+    ));
     Exhibit { tables: vec![table], best: best(numbers), ..Exhibit::default() }
 }
 
@@ -91,14 +95,6 @@ fn columns(numbers: &StudyNumbers<'_>) -> Vec<(String, Metric, Unit)> {
 
 fn number(row: &NumberedRow<'_>, metric: &Metric) -> Option<f64> {
     row.numbers.get(metric.name).copied()
-}
-
-fn legend() -> String {
-    format!(
-        "Round-trip times of datagrams: p50 and p95. Added latency is relative to the idle link. The upload rate and \
-         the loss come from the upload phase. The grade depends on the mean added latency of upload and download: \
-         {SCALE}."
-    )
 }
 
 /// The shaped row with the highest upload rate among those that add little delay.

@@ -180,8 +180,7 @@ fn is_end(entry: &Entry) -> bool {
     }
 }
 
-/// The phases in the last start-up message, and the kernel time at which the boot began, if known: 0 unless this is a
-/// container.
+/// The phases in the last start-up message, and the kernel time when the boot began: 0, or a container's, if known.
 fn read_phases(end: &Entry) -> (Phases, Option<u64>) {
     let untold = "systemd did not report this time";
     let present = |time_us: Option<u64>, why: &str| Presence::from_option(time_us, why);

@@ -131,7 +131,6 @@ impl FileScript {
 struct ScriptWriter {
     script: FileScript,
     draws: Draws,
-    /// The names in use and their files.
     live: BTreeMap<FileName, u32>,
     most_bytes: u64,
 }
