@@ -164,7 +164,7 @@ impl PlannedWork for NetworkPlan {
             if self.shaper.is_share()
                 && let Some(rate) = self.shaper.rate(self.rate)
             {
-                shaped += &format!(" = {rate}");
+                shaped = format!("{shaped} = {rate}");
             }
         }
         format!(
