@@ -118,7 +118,9 @@ impl Work {
     /// Returns what the virtual machines of the work need, or `None` if it starts none.
     pub fn vm_needs(&self) -> Option<VmNeeds> {
         match self {
-            Self::Durability(durability) if durability.is_in_machine() => Some(durability.wanted()),
+            Self::Durability(durability) if durability.is_in_machine() => {
+                Some(durability.vm_needs())
+            }
             _ => None,
         }
     }

@@ -33,7 +33,7 @@ pub struct Labels(BTreeMap<String, String>);
 impl Labels {
     /// Reads the labels stored next to the results; none if there is no file.
     pub fn read(system: &dyn System, results: &Path) -> Outcome<Self> {
-        let path = file(results);
+        let path = labels_file(results);
         let text = match system.read_text(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -57,7 +57,8 @@ impl Labels {
                 outside::spelled(&stored.format)
             )));
         }
-        let valid = |(id, label): (String, String)| Some((entry::id(&id)?, checked(&label).ok()?));
+        let valid =
+            |(id, label): (String, String)| Some((entry::id(&id)?, clean_label(&label).ok()?));
         Ok(Self(stored.labels.into_iter().filter_map(valid).collect()))
     }
 
@@ -69,7 +70,7 @@ impl Labels {
         boots: &[String],
         label: &str,
     ) -> Outcome<()> {
-        let label = checked(label)?;
+        let label = clean_label(label)?;
         for id in boots {
             if label.is_empty() {
                 self.0.remove(id);
@@ -82,7 +83,7 @@ impl Labels {
                 "more than {MOST} boots have a label; remove some with \"\""
             )));
         }
-        let path = file(results);
+        let path = labels_file(results);
         let stored = StoredLabels { format: FORMAT.to_owned(), labels: self.0.clone() };
         let written =
             serde_json::to_vec_pretty(&stored).map_err(std::io::Error::other).and_then(|bytes| {
@@ -122,11 +123,12 @@ pub(super) fn label_boots(
     Ok(ids.len())
 }
 
-fn file(results: &Path) -> PathBuf {
+fn labels_file(results: &Path) -> PathBuf {
     results.parent().unwrap_or(results).join(FILE)
 }
 
-fn checked(label: &str) -> Outcome<String> {
+/// The label without surrounding spaces, or an error if it is not a short line.
+fn clean_label(label: &str) -> Outcome<String> {
     let label = label.trim();
     if label.len() > LONGEST || label.chars().any(outside::is_unseen) {
         let message = format!("a label must be one line of at most {LONGEST} bytes");
@@ -135,7 +137,7 @@ fn checked(label: &str) -> Outcome<String> {
     Ok(label.to_owned())
 }
 
-/// Boots by a word: empty (the running one), `-1`, `-9..-3`, or a prefix of an ID.
+/// Finds boots by a word: none (the running one), `-1`, `-9..-3`, or at least 4 digits that begin an ID.
 pub fn boot_ids(word: Option<&str>, boots: &[Boot]) -> Outcome<Vec<String>> {
     let position = |text: &str| {
         let number = text.parse::<i64>().ok().filter(|number| *number <= 0)?;
@@ -159,9 +161,10 @@ pub fn boot_ids(word: Option<&str>, boots: &[Boot]) -> Outcome<Vec<String>> {
     if let Some(place) = position(word) {
         return Ok(vec![boots[place].id.clone()]);
     }
-    let plain = word.to_ascii_lowercase().replace('-', "");
-    let mut like = boots.iter().filter(|boot| plain.len() >= 4 && boot.id.starts_with(&plain));
-    match (like.next(), like.next()) {
+    let digits = word.to_ascii_lowercase().replace('-', "");
+    let mut matching =
+        boots.iter().filter(|boot| digits.len() >= 4 && boot.id.starts_with(&digits));
+    match (matching.next(), matching.next()) {
         (Some(boot), None) => Ok(vec![boot.id.clone()]),
         (Some(_), Some(_)) => {
             Err(Failure::mistake(format!("`{word}` matches several boots; use a longer ID")))
@@ -239,10 +242,10 @@ mod tests {
 
     #[test]
     fn a_label_is_one_line_of_a_hundred_bytes_at_most() {
-        assert_eq!(checked(" old disk ").unwrap(), "old disk");
-        assert_eq!(checked(&"x".repeat(LONGEST)).unwrap().len(), 100);
-        assert!(checked(&"x".repeat(LONGEST + 1)).unwrap_err().message.contains("100 bytes"));
-        assert!(checked("a\u{7}b").is_err());
+        assert_eq!(clean_label(" old disk ").unwrap(), "old disk");
+        assert_eq!(clean_label(&"x".repeat(LONGEST)).unwrap().len(), 100);
+        assert!(clean_label(&"x".repeat(LONGEST + 1)).unwrap_err().message.contains("100 bytes"));
+        assert!(clean_label("a\u{7}b").is_err());
     }
 
     #[test]

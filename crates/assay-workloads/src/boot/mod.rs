@@ -66,20 +66,17 @@ keys! {
             form: Form::Word(BootGrouping::names),
             example: "group_by = \"kernel\"",
         }
-
         #[serde(skip_serializing_if = "Option::is_none")]
         until_unit: Option<String> = None => {
             words: "systemd unit whose start time Assay measures as well",
             form: Form::Text,
             example: "until_unit = \"ssh.service\"",
         }
-
         boots: u32 = 20 => {
             words: "number of most recent boots to read",
             form: Form::Whole { least: 1, most: MOST_BOOTS },
             example: "boots = 20",
         }
-
         #[serde(skip_serializing_if = "Option::is_none")]
         journal: Option<String> = None => {
             words: "journal to read instead of this machine's: a file from journalctl -o export or -o json, or a \

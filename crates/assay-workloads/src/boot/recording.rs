@@ -65,7 +65,7 @@ impl BootSpec {
     }
 
     pub fn running(&self, system: &dyn System, results: &Path) -> Outcome<Record> {
-        let mut boot = source::this(system, self.until_unit.as_deref())?;
+        let mut boot = source::current_boot(system, self.until_unit.as_deref())?;
         Labels::read(system, results)?.apply(std::slice::from_mut(&mut boot));
         Ok(record(self.group_by, boot))
     }

@@ -48,7 +48,7 @@ pub(super) fn read(
     Ok(found)
 }
 
-pub(super) fn this(system: &dyn System, until: Option<&str>) -> Outcome<Boot> {
+pub(super) fn current_boot(system: &dyn System, until: Option<&str>) -> Outcome<Boot> {
     let id = machine::boot_id(system)?;
     let found = own_boots(system, 1, until)?;
     let boot = found.boots.into_iter().find(|boot| boot.id == id);
@@ -70,7 +70,7 @@ fn own_boots(system: &dyn System, most: usize, until: Option<&str>) -> Outcome<F
             "this machine has no systemd journal (neither /var/log/journal nor /run/log/journal exists)",
         ));
     }
-    let found = by_journalctl(system, &[], most, until)?;
+    let found = read_with_journalctl(system, &[], most, until)?;
     if !found.boots.is_empty() {
         return Ok(found);
     }
@@ -87,13 +87,14 @@ fn own_boots(system: &dyn System, most: usize, until: Option<&str>) -> Outcome<F
 }
 
 /// Runs journalctl: first for the list of boots, then for the start of each of the newest.
-fn by_journalctl(
+fn read_with_journalctl(
     system: &dyn System,
     place: &[&str],
     most: usize,
     until: Option<&str>,
 ) -> Outcome<FoundBoots> {
     let message = |id: &str| format!("MESSAGE_ID={id}");
+    // `+` is a logical or. A user's services also report their end, but not as process 1.
     let list = [ids::FINISHED, ids::JOURNAL_STARTED, ids::JOURNAL_STOPPED, ids::USER_FINISHED]
         .map(message);
     let [finished, started, stopped, user] = list.each_ref().map(String::as_str);
@@ -115,18 +116,16 @@ fn by_journalctl(
         let read = ask_journalctl(system, place, &matches, MOST_OF_BOOT)?;
         faults += read.faults;
         entries
-            .extend(read.entries.into_iter().filter(|entry| entry.boot == *id).filter_map(needed));
+            .extend(read.entries.into_iter().filter(|entry| entry.boot == *id && is_needed(entry)));
     }
     let boots = timeline::boots(&entries, until);
     Ok(FoundBoots { boots, older, faults, is_own: false })
 }
 
-/// Drops kernel messages that are not about the boot.
-fn needed(entry: Entry) -> Option<Entry> {
+/// Whether an entry is used: most kernel messages are not.
+fn is_needed(entry: &Entry) -> bool {
     let prefixes = ["Linux version ", "Command line: ", "Kernel command line: "];
-    let is_needed = entry.transport != "kernel"
-        || prefixes.iter().any(|start| entry.message.starts_with(start));
-    is_needed.then_some(entry)
+    entry.transport != "kernel" || prefixes.iter().any(|start| entry.message.starts_with(start))
 }
 
 fn ask_journalctl(
@@ -136,9 +135,7 @@ fn ask_journalctl(
     most_bytes: u64,
 ) -> Outcome<ReadEntries> {
     let fields = format!("--output-fields={FIELDS}");
-    let words = ["--no-pager", "--output=json", &fields];
-    let words: Vec<&str> =
-        words.into_iter().chain(place.iter().copied()).chain(matches.iter().copied()).collect();
+    let words = [&["--no-pager", "--output=json", &fields], place, matches].concat();
     let failed = |error| Failure::refused(format!("cannot run journalctl: {error}"));
     let answer = system.answer_of(JOURNALCTL, &words, most_bytes).map_err(failed)?;
     let mut read = entry::json(answer.text.as_bytes());
@@ -183,8 +180,8 @@ fn boots_in_path(
                  boots.export on the other machine, and use that file"
             )));
         }
-        Some(place) => by_journalctl(system, &place, most, until)?,
-        None => by_text(system, path, status.kind, most, until)?,
+        Some(place) => read_with_journalctl(system, &place, most, until)?,
+        None => read_text(system, path, status.kind, most, until)?,
     };
     if found.boots.is_empty() {
         return Err(Failure::mistake(format!(
@@ -201,11 +198,11 @@ fn boots_in_path(
 
 /// Whether a directory, or one directly below it, contains journal files.
 fn holds_journals(system: &dyn System, directory: &Path) -> bool {
-    let names = |directory: &Path| system.list(directory).unwrap_or_default();
+    let list = |directory: &Path| system.list(directory).unwrap_or_default();
     let is_journal = |name: &String| name.ends_with(".journal") || name.ends_with(".journal~");
-    let entries = names(directory);
-    entries.iter().any(is_journal)
-        || entries.iter().any(|name| names(&directory.join(name)).iter().any(is_journal))
+    let names = list(directory);
+    names.iter().any(is_journal)
+        || names.iter().any(|name| list(&directory.join(name)).iter().any(is_journal))
 }
 
 fn begins_as_journal(system: &dyn System, path: &Path) -> bool {
@@ -214,8 +211,8 @@ fn begins_as_journal(system: &dyn System, path: &Path) -> bool {
     file.and_then(|file| system.read_at(&file, 0, &mut start)).is_ok() && start == SIGNATURE
 }
 
-/// Exported text: one file, or all files of a directory.
-fn by_text(
+/// Reads exported text: one file, or all files of a directory.
+fn read_text(
     system: &dyn System,
     path: &Path,
     kind: FileKind,
@@ -249,7 +246,7 @@ fn by_text(
             bytes.map_err(|error| Failure::refused(format!("cannot read {shown}: {error}")))?;
         let read = entry::read(&bytes);
         faults += read.faults;
-        entries.extend(read.entries.into_iter().filter_map(needed));
+        entries.extend(read.entries.into_iter().filter(is_needed));
     }
     let mut boots = timeline::boots(&entries, until);
     let older = boots.len().saturating_sub(most);
@@ -377,7 +374,7 @@ mod tests {
         assert!(all.is_own && all.faults == 0 && all.older == 0);
         let boot = |at: usize| {
             fake.put("/proc/sys/kernel/random/boot_id", format!("{}\n", all.boots[at].id));
-            this(&fake, None).map(|boot| boot.id)
+            current_boot(&fake, None).map(|boot| boot.id)
         };
         assert_eq!(boot(6).unwrap(), all.boots[6].id);
         assert!(
@@ -415,7 +412,7 @@ mod tests {
     fn of_the_kernel_only_what_boots_are_told_by_is_kept() {
         let of = |transport: &str, message: &str| {
             let (message, transport) = (message.to_owned(), transport.to_owned());
-            needed(Entry { message, transport, ..Entry::default() }).is_some()
+            is_needed(&Entry { message, transport, ..Entry::default() })
         };
         assert!(of("kernel", "Linux version 6.1") && of("kernel", "Command line: ro"));
         assert!(of("kernel", "Kernel command line: ro") && of("journal", "anything"));

@@ -81,7 +81,7 @@ impl Tells for BootPlan {
             workload,
             configuration: arm,
             n: details.len(),
-            units: slowest(&details),
+            units: find_slow_units(&details),
             unfinished: unfinished.collect(),
             notes,
         };
@@ -90,21 +90,21 @@ impl Tells for BootPlan {
 }
 
 /// The units with the longest mean start time over the boots that have one.
-fn slowest(details: &[&BootDetail]) -> Vec<SlowUnit> {
-    let mut took: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+fn find_slow_units(details: &[&BootDetail]) -> Vec<SlowUnit> {
+    let mut times_us: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     for unit in details.iter().flat_map(|detail| &detail.boot.units) {
-        took.entry(&unit.name).or_default().push(unit.took_us);
+        times_us.entry(&unit.name).or_default().push(unit.took_us);
     }
-    let slow_units = took.into_iter().map(|(name, all)| {
-        let sum: f64 = all.iter().map(|us| *us as f64 / 1e6).sum();
-        SlowUnit {
+    let mut units = Vec::new();
+    for (name, times_us) in times_us {
+        let sum_s: f64 = times_us.iter().map(|us| *us as f64 / 1e6).sum();
+        units.push(SlowUnit {
             name: name.to_owned(),
-            n: all.len(),
-            mean_s: sum / all.len().max(1) as f64,
-            longest_s: all.iter().copied().max().unwrap_or(0) as f64 / 1e6,
-        }
-    });
-    let mut units: Vec<SlowUnit> = slow_units.collect();
+            n: times_us.len(),
+            mean_s: sum_s / times_us.len().max(1) as f64,
+            longest_s: times_us.iter().copied().max().unwrap_or(0) as f64 / 1e6,
+        });
+    }
     units.sort_by(|one, other| other.mean_s.total_cmp(&one.mean_s));
     units.truncate(MOST_UNITS);
     units
@@ -134,17 +134,17 @@ impl Shows for BootFacts {
     fn exhibit(all: &[&Self], rows: &dyn RowSource) -> Exhibit {
         let groups: Vec<BootGroup<'_>> =
             all.iter().map(|facts| BootGroup::new(facts, rows)).collect();
-        let mut tables = vec![phases(&groups)];
+        let mut tables = vec![phase_table(&groups)];
         let slow = groups.iter().filter(|group| !group.facts.units.is_empty());
-        tables.extend(slow.map(units));
+        tables.extend(slow.map(unit_table));
         if let Some(last) = tables[1..].last_mut() {
             last.notes.push(MEANT.to_owned());
         }
-        let of_workloads = groups.chunk_by(|one, next| one.facts.workload == next.facts.workload);
+        let by_workload = groups.chunk_by(|one, next| one.facts.workload == next.facts.workload);
         Exhibit {
             tables,
-            lists: [unfinished(&groups), notes(&groups)].into_iter().flatten().collect(),
-            figures: of_workloads.filter_map(figure).collect(),
+            lists: [list_unfinished(&groups), list_notes(&groups)].into_iter().flatten().collect(),
+            figures: by_workload.filter_map(figure).collect(),
             sentences: groups.iter().take(MOST_SENTENCES).map(BootGroup::sentence).collect(),
             recorded: Some(RECORDED.to_owned()),
             ..Exhibit::default()
@@ -190,13 +190,13 @@ impl<'a> BootGroup<'a> {
         let name = &self.name;
         let text = match time {
             None => format!("{name}: no boot finished{unfinished}."),
-            Some((number, of)) => {
+            Some((number, span)) => {
                 let boots = match number.n {
                     1 => "1 boot".to_owned(),
                     several => format!("{several} boots"),
                 };
                 let mean = seconds(number.mean.unwrap_or(0.0));
-                format!("{name}: {mean} {of} ({boots}{}){unfinished}.", interval(number.ci95))
+                format!("{name}: {mean} {span} ({boots}{}){unfinished}.", interval(number.ci95))
             }
         };
         Sentence { about: self.facts.subject(), text }
@@ -213,7 +213,7 @@ fn seconds(value: f64) -> String {
 }
 
 /// One row per group, one column per phase of any group.
-fn phases(groups: &[BootGroup<'_>]) -> Table {
+fn phase_table(groups: &[BootGroup<'_>]) -> Table {
     let has = |metric: &Metric| groups.iter().any(|group| group.mean(metric) != Value::Missing);
     let mut table = Table::new("phases");
     table.add(Column::left("boots"), groups, |group| &group.name);
@@ -239,7 +239,7 @@ const MEANT: &str = "Time between the starting and started messages of a unit, i
                      disk. Units start in parallel. A service counts as started when systemd has spawned it or it \
                      reports ready. Units that started before the journal appear shorter.";
 
-fn units(group: &BootGroup<'_>) -> Table {
+fn unit_table(group: &BootGroup<'_>) -> Table {
     let units = &group.facts.units;
     let mut table = Table::new(format!("{}: slowest units", group.name));
     table.add(Column::left("unit"), units, |unit| &unit.name);
@@ -249,22 +249,22 @@ fn units(group: &BootGroup<'_>) -> Table {
     table
 }
 
-fn unfinished(groups: &[BootGroup<'_>]) -> Option<List> {
+fn list_unfinished(groups: &[BootGroup<'_>]) -> Option<List> {
     let each = groups.iter().flat_map(|group| {
         let boots = group.facts.unfinished.iter();
         boots.map(|boot| format!("{} ({}): {}.", boot.started, group.name, boot.reason))
     });
-    list("unfinished boots, excluded from the means", each.collect())
+    list_if_any("unfinished boots, excluded from the means", each.collect())
 }
 
-fn notes(groups: &[BootGroup<'_>]) -> Option<List> {
+fn list_notes(groups: &[BootGroup<'_>]) -> Option<List> {
     let each = groups
         .iter()
         .flat_map(|group| group.facts.notes.iter().map(|note| format!("{}: {note}.", group.name)));
-    list("notes on individual boots", each.collect())
+    list_if_any("notes on individual boots", each.collect())
 }
 
-fn list(title: &str, items: Vec<String>) -> Option<List> {
+fn list_if_any(title: &str, items: Vec<String>) -> Option<List> {
     (!items.is_empty()).then(|| List { title: title.to_owned(), items })
 }
 
@@ -273,14 +273,14 @@ fn figure(groups: &[BootGroup<'_>]) -> Option<Figure> {
     let workload = &groups.first()?.facts.workload;
     let mut boots: Vec<(u32, StackedBar)> = Vec::new();
     for group in groups {
-        boots.extend(group.stacks(groups.len() > 1));
+        boots.extend(group.bars(groups.len() > 1));
     }
     boots.sort_by_key(|(order, _)| *order);
     let older = boots.len().saturating_sub(MOST_DRAWN);
-    let stacks: Vec<StackedBar> = boots.into_iter().skip(older).map(|(_, stack)| stack).collect();
+    let bars: Vec<StackedBar> = boots.into_iter().skip(older).map(|(_, bar)| bar).collect();
     let value = Axis::new("time since the first recorded phase", AxisScale::Linear, Unit::Seconds);
     let phases: Vec<&str> = PHASES.iter().map(|phase| phase.noun).collect();
-    let figure = stacked_bars("time", &phases, value.from_zero(), &stacks)?;
+    let figure = stacked_bars("time", &phases, value.from_zero(), &bars)?;
     let mut figure = figure.of_workload(
         FIGURE.about.name,
         workload,
@@ -294,29 +294,30 @@ fn figure(groups: &[BootGroup<'_>]) -> Option<Figure> {
 }
 
 impl BootGroup<'_> {
-    /// Its boots with their position in time; a boot without numbers did not finish.
-    fn stacks(&self, among_others: bool) -> Vec<(u32, StackedBar)> {
-        let mut finished: BTreeMap<u32, bool> = BTreeMap::new();
+    /// A bar per boot with its position in time; a boot without numbers did not finish.
+    fn bars(&self, names_group: bool) -> Vec<(u32, StackedBar)> {
+        let mut boots: BTreeMap<u32, bool> = BTreeMap::new();
         for (order, value) in self.numbers.iter().flat_map(|number| &number.trials) {
-            *finished.entry(*order).or_default() |= value.is_some();
+            *boots.entry(*order).or_default() |= value.is_some();
         }
-        let mut stacks = Vec::new();
-        for (order, finished) in finished {
+        let mut bars = Vec::new();
+        for (order, is_finished) in boots {
             let number = order.saturating_add(1);
             let mut name = format!("boot {number}");
-            if among_others {
+            if names_group {
                 name = format!("{number}: {}", short(&self.name));
             }
-            if !finished {
+            if !is_finished {
                 name += ", did not finish";
             }
-            let segments = PHASES.iter().map(|phase| self.took(phase, order)).collect();
-            stacks.push((order, StackedBar { name, segments }));
+            let segments = PHASES.iter().map(|phase| self.phase_s(phase, order)).collect();
+            bars.push((order, StackedBar { name, segments }));
         }
-        stacks
+        bars
     }
 
-    fn took(&self, phase: &Metric, order: u32) -> Option<f64> {
+    /// Seconds of a phase in one boot; `None` if not recorded.
+    fn phase_s(&self, phase: &Metric, order: u32) -> Option<f64> {
         let mut trials = self.number(phase)?.trials.iter();
         let (_, value) = trials.find(|(number, _)| *number == order)?;
         value.filter(|value| value.is_finite() && *value >= 0.0)

@@ -30,7 +30,7 @@ use crate::workload::{
 };
 
 use super::metrics::{LOST, METRICS};
-use super::{counted, in_machines, plugged, ran, touch};
+use super::{counted, run_in_machines, run_plug, run_result, touch};
 
 pub use keys::DurabilitySpec;
 use keys::USUAL_CUTS;
@@ -57,7 +57,7 @@ const BY_HAND: &str = "replace SECTORS and LOG (a device for the log), and for a
 pub const USUAL_TIME: Time = Time(10_000_000_000);
 const USUAL_WAIT: Time = Time(300_000_000_000);
 /// Expected time for the user and for the judgment, nanoseconds.
-const PULL_NS: u64 = 60_000_000_000;
+const PULL_AND_JUDGE_NS: u64 = 60_000_000_000;
 /// The same for a quick check: three trials with its acknowledged writes and crash points bound a loss to 0.34%.
 const QUICK: Time = Time(2_000_000_000);
 const QUICK_PROMISES: u32 = 500;
@@ -72,41 +72,43 @@ const LARGEST_UNIT: Bytes = Bytes(64 << 10);
 /// Assumed time per acknowledged write, and per such write of a crash point's log, nanoseconds.
 const PROMISE_NS: u64 = 2_000_000;
 const CUT_PROMISE_NS: u64 = 200;
-/// Times of a virtual machine: the first start, each later one, a run, and a reading.
-const START_NS: u64 = 8_000_000_000;
-const KILL_NS: u64 = 1_200_000_000;
-const LOOK_NS: u64 = 120_000_000;
+/// Expected times of virtual machines: the first start, a power cut with a restart, and a read of the files.
+const FIRST_START_NS: u64 = 8_000_000_000;
+const CUT_NS: u64 = 1_200_000_000;
+const READ_NS: u64 = 120_000_000;
 
-/// Whether a text is a list of mount options: no shell reads it, but messages contain it.
-fn is_option(text: &str) -> bool {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "_-=.,:/".contains(letter);
-    text.len() <= MOST_OPTIONS && text.chars().all(plain)
+/// Whether a text is a list of mount options. No shell reads the text, but messages contain it.
+fn is_mount_options(text: &str) -> bool {
+    let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || "_-=.,:/".contains(letter);
+    text.len() <= LONGEST_OPTIONS && text.chars().all(is_allowed)
 }
 
-const MOST_OPTIONS: usize = 200;
+const LONGEST_OPTIONS: usize = 200;
 
 impl DurabilitySpec {
-    pub fn unfit(&self) -> Option<(&'static str, String)> {
-        if !is_option(&self.vm_mount_options) {
+    /// Returns the first invalid key and the reason, or `None` if all keys fit together.
+    pub fn find_error(&self) -> Option<(&'static str, String)> {
+        if !is_mount_options(&self.vm_mount_options) {
             let message = format!("`{}` is not a list of mount options", self.vm_mount_options);
             return Some(("vm_mount_options", message));
         }
-        if let Some(unfit) = self.unfit_command().or_else(|| self.unfit_plug()) {
-            return Some(unfit);
+        if let Some(error) = self.find_command_error().or_else(|| self.find_plug_error()) {
+            return Some(error);
         }
-        let rules = [
+        for (key, size, most) in [
             ("record_size", self.record_size, LARGEST),
             ("atomic_write_unit", self.atomic_write_unit, LARGEST_UNIT),
-        ];
-        rules.into_iter().find_map(|(key, bytes, most)| {
-            let fits = bytes.0 >= SECTOR_BYTES && bytes <= most;
-            let message =
-                || format!("{key} must be a multiple of 512 bytes up to {most}, not {bytes}");
-            (!fits || !bytes.0.is_multiple_of(SECTOR_BYTES)).then(|| (key, message()))
-        })
+        ] {
+            if size.0 == 0 || size > most || !size.0.is_multiple_of(SECTOR_BYTES) {
+                let message =
+                    format!("{key} must be a multiple of 512 bytes up to {most}, not {size}");
+                return Some((key, message));
+            }
+        }
+        None
     }
 
-    fn unfit_plug(&self) -> Option<(&'static str, String)> {
+    fn find_plug_error(&self) -> Option<(&'static str, String)> {
         let is_peer = |text: &str| {
             text.rsplit_once(':').is_some_and(|(host, port)| {
                 !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0)
@@ -121,34 +123,33 @@ impl DurabilitySpec {
         if self.method != Method::Plug {
             return None;
         }
-        let is_usual = [1, USUAL_CUTS].contains(&self.crash_points);
-        let rules = [
-            (
-                "writer",
-                Pattern::OF_PLACES.contains(&self.writer),
-                "requires writer log, in-place or transaction",
-            ),
-            ("write_to", self.write_to == On::Target, "requires write_to = \"target\""),
-            (
-                "assumed_drive",
-                self.assumed_drive == Drive::HonorsFlushes,
-                "does not use assumed_drive",
-            ),
-            ("crash_points", is_usual, "has one crash per trial; increase replicates instead"),
-        ];
-        let unfit = rules.into_iter().find(|(_, is_fit, _)| !is_fit);
-        unfit.map(|(key, _, how)| (key, format!("method plug {how}")))
+        let refuse = |key, rule: &str| Some((key, format!("method plug {rule}")));
+        if !Pattern::OF_PLACES.contains(&self.writer) {
+            return refuse("writer", "requires writer log, in-place or transaction");
+        }
+        if self.write_to != On::Target {
+            return refuse("write_to", "requires write_to = \"target\"");
+        }
+        if self.assumed_drive != Drive::HonorsFlushes {
+            return refuse("assumed_drive", "does not use assumed_drive");
+        }
+        // The default counts as not set.
+        if ![1, USUAL_CUTS].contains(&self.crash_points) {
+            return refuse("crash_points", "has one crash per trial; increase replicates instead");
+        }
+        None
     }
 
-    fn unfit_command(&self) -> Option<(&'static str, String)> {
+    fn find_command_error(&self) -> Option<(&'static str, String)> {
         let is_set = |line: &Option<String>| line.as_ref().is_some_and(|it| !it.trim().is_empty());
         let lines = [
             ("writer_command", is_set(&self.writer_command)),
             ("check_command", is_set(&self.check_command)),
         ];
         if self.writer != Pattern::Command {
-            let (timeout, needs) = (self.check_timeout.is_some(), !self.needs.is_empty());
-            let mut keys = lines.into_iter().chain([("check_timeout", timeout), ("needs", needs)]);
+            let has_timeout = ("check_timeout", self.check_timeout.is_some());
+            let has_needs = ("needs", !self.needs.is_empty());
+            let mut keys = lines.into_iter().chain([has_timeout, has_needs]);
             let (key, _) = keys.find(|(_, is_set)| *is_set)?;
             return Some((key, format!("{key} requires writer = \"command\"")));
         }
@@ -156,10 +157,12 @@ impl DurabilitySpec {
             return Some((key, format!("writer `command` needs {key}")));
         }
         // A machine that is silent for longer counts as dead.
-        let mut times =
-            [("runtime", self.runtime), ("check_timeout", self.check_timeout)].into_iter();
-        let (key, _) = times.find(|(_, time)| time.is_some_and(|time| time > LONGEST_LINE))?;
-        Some((key, format!("{key} of a command must be at most {LONGEST_LINE}")))
+        for (key, time) in [("runtime", self.runtime), ("check_timeout", self.check_timeout)] {
+            if time.is_some_and(|time| time > LONGEST_LINE) {
+                return Some((key, format!("{key} of a command must be at most {LONGEST_LINE}")));
+            }
+        }
+        None
     }
 
     fn command_lines(&self) -> Option<CommandLines> {
@@ -176,8 +179,8 @@ impl DurabilitySpec {
         self.method == Method::Kill || self.write_to != On::Target
     }
 
-    pub fn wanted(&self) -> VmNeeds {
-        VmNeeds { needs: self.needs.clone(), config: self.vm_config(), ..self.write_to.wanted() }
+    pub fn vm_needs(&self) -> VmNeeds {
+        VmNeeds { needs: self.needs.clone(), config: self.vm_config(), ..self.write_to.vm_needs() }
     }
 
     fn vm_config(&self) -> VmConfig {
@@ -188,8 +191,9 @@ impl DurabilitySpec {
         }
     }
 
-    fn takes_its_time(&self) -> bool {
-        self.is_in_machine() || self.method == Method::Plug
+    /// Whether the machines or the user, not `runtime`, determine how long a trial takes.
+    fn has_own_duration(&self) -> bool {
+        self.is_in_machine() || self.is_plug()
     }
 
     pub fn is_plug(&self) -> bool {
@@ -197,11 +201,11 @@ impl DurabilitySpec {
     }
 
     pub fn planned(&self, area_bytes: u64) -> Result<DurabilityPlan, String> {
-        if let Some((_, message)) = self.unfit() {
+        if let Some((_, message)) = self.find_error() {
             return Err(message);
         }
         let is_in_machine = self.is_in_machine();
-        // Only writes to fixed offsets need space for them.
+        // Only writes to fixed offsets, or to a raw drive, need space.
         if Pattern::OF_PLACES.contains(&self.writer) || !self.write_to.has_files() {
             let room_bytes = if is_in_machine { AREA_BYTES } else { area_bytes };
             RecordLayout::new(self.writer, self.record_size.0, room_bytes)?;
@@ -244,38 +248,29 @@ impl WorkloadSpec for DurabilitySpec {
             on => format!(" on {}", on.words(&self.vm_mount_options, self.writer.has_directory())),
         };
         let cuts = counted(self.crash_points, "crash point");
-        let of = match self.method {
+        let (writes, synced) = (self.writer.words(self.record_size), synced(self.sync));
+        let cut_object = match self.method {
             Method::Replay => "the log",
             Method::Kill => "the virtual machine",
-            Method::Plug => {
-                return format!(
-                    "{}, {}; {PLUG}",
-                    self.writer.words(self.record_size),
-                    synced(self.sync)
-                );
-            }
+            Method::Plug => return format!("{writes}, {synced}; {PLUG}"),
         };
         if let Some(command) = self.command_lines() {
-            return format!("{}{on}; {cuts} in {of}", command.words());
+            return format!("{}{on}; {cuts} in {cut_object}", command.words());
         }
-        format!(
-            "{}{on}, {}, {}; {cuts} in {of}",
-            self.writer.words(self.record_size),
-            synced(self.sync),
-            counted(u64::from(self.acknowledged_writes), "acknowledged write")
-        )
+        let acknowledged = counted(u64::from(self.acknowledged_writes), "acknowledged write");
+        format!("{writes}{on}, {synced}, {acknowledged}; {cuts} in {cut_object}")
     }
 
     /// Also adjusts the runtime to the changed factor.
     fn check_factor(&mut self, name: &str) -> Result<(), String> {
-        // Set before it was known that it has a separate duration.
-        if self.takes_its_time() && self.runtime == Some(QUICK) {
+        // The quick runtime was set before this factor gave the trial another duration.
+        if self.has_own_duration() && self.runtime == Some(QUICK) {
             self.make_quick(None);
             self.settle();
         } else if self.runtime == Some(USUAL_TIME) {
             self.settle();
         }
-        match self.unfit() {
+        match self.find_error() {
             Some((key, message)) if key == name => Err(message),
             _ => Ok(()),
         }
@@ -290,7 +285,7 @@ impl WorkloadSpec for DurabilitySpec {
     }
 
     fn complain(&self, path: &str, _: &InStudy<'_>, to: &mut dyn Complaints) {
-        if let Some((key, message)) = self.unfit() {
+        if let Some((key, message)) = self.find_error() {
             to.value(&format!("{path}/{key}"), message, None);
         }
     }
@@ -301,18 +296,18 @@ impl WorkloadSpec for DurabilitySpec {
 
     runtime!();
 
-    /// Sets the time if the user did not. In virtual machines, it limits a command: they end by their work.
+    /// Sets the default runtime if the user set none. In virtual machines, the runtime limits only a command.
     fn settle(&mut self) {
-        // Ten seconds of a plug test were set before it was one.
-        let kept = self.runtime.filter(|time| *time != USUAL_TIME || !self.is_plug());
-        let usual = if self.is_plug() { USUAL_WAIT } else { USUAL_TIME };
-        self.runtime = kept.or(Some(usual));
+        let default = if self.is_plug() { USUAL_WAIT } else { USUAL_TIME };
+        // A factor may have turned a trial with the other default into a plug test.
+        if self.runtime.is_none() || self.is_plug() && self.runtime == Some(USUAL_TIME) {
+            self.runtime = Some(default);
+        }
     }
 
     fn make_quick(&mut self, _: Option<Bytes>) {
         self.runtime = Some(self.runtime.map_or(QUICK, |time| time.min(QUICK)));
-        if self.takes_its_time() {
-            // A quick check takes as long as its machines, or the user.
+        if self.has_own_duration() {
             self.runtime = None;
         }
         self.acknowledged_writes = self.acknowledged_writes.min(QUICK_PROMISES);
@@ -380,12 +375,12 @@ impl DurabilityPlan {
         self.write_to != On::Target
     }
 
-    pub fn wanted(&self) -> VmNeeds {
-        VmNeeds { needs: self.needs.clone(), config: self.vm.clone(), ..self.write_to.wanted() }
+    pub fn vm_needs(&self) -> VmNeeds {
+        VmNeeds { needs: self.needs.clone(), config: self.vm.clone(), ..self.write_to.vm_needs() }
     }
 
-    /// A trial that ends with a power loss of this machine, or the judgment of one that did. A warm-up is neither.
-    pub fn plugged(
+    /// Runs a trial until this machine loses power, or judges it after that. A warm-up does nothing.
+    pub fn run_plug(
         &self,
         ground: PlugTarget<'_>,
         time_ns: u64,
@@ -402,7 +397,8 @@ impl DurabilityPlan {
         self.method == Method::Plug
     }
 
-    pub fn in_machines(
+    /// Runs a trial in virtual machines; `keys` are the seed and the number of the run.
+    pub fn run_in_machines(
         &self,
         starts: &mut dyn VmStarter,
         keys: [u64; 2],
@@ -490,19 +486,19 @@ impl PlannedWork for DurabilityPlan {
 
     fn run(&self, run: &Run<'_>) -> Result<RunResult, String> {
         if self.is_in_machine() {
-            return in_machines(self, run);
+            return run_in_machines(self, run);
         }
         if self.is_plug() {
-            return plugged(self, run);
+            return run_plug(self, run);
         }
         let area = run.medium.area;
         let began_ns = run.system.monotonic_ns();
-        // No other run has data that could be mistaken for this one's.
+        // Differs between runs, so data of an earlier run is not mistaken for data of this run.
         let key = mix64(run.seed ^ run.system.wall_ns());
         let course = self.course([area.start, area.length], run.time_ns, run.seed, key);
         let mut medium = OneByOne::open(&run.medium.target(), self.record_bytes as u32)?;
         let detail = course.run(&mut medium, run.stop)?;
-        Ok(ran(detail, run.system.monotonic_ns().saturating_sub(began_ns)))
+        Ok(run_result(detail, run.system.monotonic_ns().saturating_sub(began_ns)))
     }
 
     fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
@@ -515,30 +511,33 @@ impl PlannedWork for DurabilityPlan {
     }
 
     fn most_bytes(&self, _: f64) -> f64 {
-        let writes =
-            self.pattern.most_writes().map(|writes| writes * u64::from(self.acknowledged_writes));
-        writes.map_or(f64::INFINITY, |writes| writes as f64 * self.record_bytes as f64)
+        let Some(writes_per_round) = self.pattern.most_writes() else { return f64::INFINITY };
+        let writes = writes_per_round * u64::from(self.acknowledged_writes);
+        writes as f64 * self.record_bytes as f64
     }
 
     fn expected_ns(&self, _: u64) -> Option<u64> {
         let promises = u64::from(self.acknowledged_writes);
         if self.is_in_machine() {
-            let each = match self.method {
-                Method::Kill => KILL_NS,
-                Method::Replay if self.write_to.has_files() => LOOK_NS,
+            let per_cut_ns = match self.method {
+                Method::Kill => CUT_NS,
+                Method::Replay if self.write_to.has_files() => READ_NS,
                 Method::Replay | Method::Plug => CUT_PROMISE_NS.saturating_mul(promises),
             };
-            return Some(START_NS.saturating_add(self.crash_points.saturating_mul(each)));
+            return Some(
+                FIRST_START_NS.saturating_add(self.crash_points.saturating_mul(per_cut_ns)),
+            );
         }
         if self.is_plug() {
-            return Some(if self.acknowledged_writes > 0 { PULL_NS } else { 0 });
+            return Some(if self.acknowledged_writes > 0 { PULL_AND_JUDGE_NS } else { 0 });
         }
-        let writing = promises.saturating_mul(PROMISE_NS).min(USUAL_TIME.0);
-        let cutting = self.crash_points.saturating_mul(promises).saturating_mul(CUT_PROMISE_NS);
-        Some(writing.saturating_add(cutting))
+        let writing_ns = promises.saturating_mul(PROMISE_NS).min(USUAL_TIME.0);
+        let cutting_ns = self.crash_points.saturating_mul(promises).saturating_mul(CUT_PROMISE_NS);
+        Some(writing_ns.saturating_add(cutting_ns))
     }
 
     fn half(&self) -> Option<crate::WorkPlan> {
+        // A warm-up must not ask the user to cut the power.
         let promises = if self.is_plug() { 0 } else { self.acknowledged_writes };
         Some(Self { acknowledged_writes: promises, ..self.clone() }.into())
     }

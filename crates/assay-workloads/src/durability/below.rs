@@ -29,7 +29,7 @@ impl On {
         matches!(self, Self::Ext4 | Self::Xfs | Self::Btrfs)
     }
 
-    /// Size of its drive in bytes: the last two file systems need this much.
+    /// Size of the drive in bytes: XFS and btrfs need a larger drive.
     pub const fn drive_bytes(self) -> u64 {
         match self {
             Self::Target | Self::Drive | Self::Ext4 => 96 * MIB,
@@ -37,14 +37,14 @@ impl On {
         }
     }
 
-    /// The command that creates it on a drive; `None` for a raw drive.
-    pub fn made_by(self, drive: &str) -> Option<Vec<String>> {
+    /// The command that creates the file system on a drive; `None` for a raw drive.
+    pub fn mkfs_command(self, drive: &str) -> Option<Vec<String>> {
         let words: &[&str] = match self {
             Self::Target | Self::Drive => return None,
             Self::Ext4 => {
-                // Small ones default to smaller blocks: records would cross the drive's atomic units.
-                const TO_BE_DONE: &str = "nodiscard,lazy_itable_init=0,lazy_journal_init=0";
-                &["mkfs.ext4", "-q", "-F", "-b", "4096", "-E", TO_BE_DONE]
+                // On small drives, mkfs defaults to smaller blocks: records would cross the drive's atomic units.
+                const NOT_LAZY: &str = "nodiscard,lazy_itable_init=0,lazy_journal_init=0";
+                &["mkfs.ext4", "-q", "-F", "-b", "4096", "-E", NOT_LAZY]
             }
             Self::Xfs => &["mkfs.xfs", "-q", "-f", "-K"],
             Self::Btrfs => &["mkfs.btrfs", "-q", "-f", "-K"],
@@ -52,8 +52,8 @@ impl On {
         Some(words.iter().copied().chain([drive]).map(str::to_owned).collect())
     }
 
-    /// The command of its read-only check on a drive; `None` for a raw drive.
-    pub fn inspected_by(self, drive: &str) -> Option<Vec<String>> {
+    /// The command that checks the file system read-only, without a drive if empty; `None` for a raw drive.
+    pub fn fsck_command(self, drive: &str) -> Option<Vec<String>> {
         let words: &[&str] = match self {
             Self::Target | Self::Drive => return None,
             Self::Ext4 => &["e2fsck", "-f", "-n"],
@@ -64,7 +64,7 @@ impl On {
         Some(words.iter().copied().chain(drive).map(str::to_owned).collect())
     }
 
-    pub fn wanted(self) -> VmNeeds {
+    pub fn vm_needs(self) -> VmNeeds {
         let (programs, modules) = match self {
             Self::Target | Self::Drive => (vec![], vec![]),
             Self::Ext4 => (vec![("mkfs.ext4", "e2fsprogs"), ("e2fsck", "e2fsprogs")], vec!["ext4"]),
@@ -76,7 +76,7 @@ impl On {
         VmNeeds { programs, modules, ..VmNeeds::default() }
     }
 
-    /// It in a sentence, with its mount options; `has_directory`: the program works in a directory.
+    /// Describes the place and its mount options; `has_directory`: the program works in a directory.
     pub fn words(self, mounted: &str, has_directory: bool) -> String {
         let what = match self {
             Self::Target => return "the target".to_owned(),
@@ -95,12 +95,12 @@ mod tests {
     #[test]
     fn filesystems_are_made_and_checked_by_their_programs() {
         for on in On::ALL {
-            let made = on.made_by("/dev/x");
-            let inspected = on.inspected_by("/dev/x");
+            let made = on.mkfs_command("/dev/x");
+            let inspected = on.fsck_command("/dev/x");
             assert_eq!((made.is_some(), inspected.is_some()), (on.has_files(), on.has_files()));
             let Some(made) = made else { continue };
             assert!(made.last().is_some_and(|own| own == "/dev/x"));
-            let wanted = on.wanted();
+            let wanted = on.vm_needs();
             let programs: Vec<&str> = wanted.programs.iter().map(|own| own.0).collect();
             assert_eq!(programs, [made[0].as_str(), inspected.unwrap()[0].as_str()]);
             assert_eq!(wanted.modules, [on.name()]);

@@ -5,41 +5,42 @@ use assay_core::stats::exact::binomial_interval;
 
 use super::counted;
 
-const BEYOND: f64 = 0.05;
+const ERROR_RATE: f64 = 0.05;
 /// Further numbers of crash points for which a plan prints the bound.
-const USUAL: [u64; 4] = [60, 300, 1000, 3000];
+const OTHER_CUTS: [u64; 4] = [60, 300, 1000, 3000];
 
 /// Upper bound on the share of crash points with a loss, after `lost` of `cuts`: exact, one-sided, 95%. Without a loss
 /// it is 1 - 0.05^(1/n), about 3.0/n, with full precision for any number. `None` without crash points.
 ///
 /// Source: Clopper and Pearson, as [`binomial_interval`]: its upper end at 10% two-sided is that at 5% one-sided.
-pub fn most_share(lost: u64, cuts: u64) -> Option<f64> {
+pub fn loss_share_bound(lost: u64, cuts: u64) -> Option<f64> {
     if lost == 0 && cuts > 0 {
-        return Some(-(BEYOND.ln() / cuts as f64).exp_m1());
+        return Some(-(ERROR_RATE.ln() / cuts as f64).exp_m1());
     }
-    binomial_interval(lost, cuts, 2.0 * BEYOND).map(|[_, most]| most)
+    binomial_interval(lost, cuts, 2.0 * ERROR_RATE).map(|[_, most]| most)
 }
 
-/// A bound in percent with three digits, rounded up: it must not be too small.
-pub fn at_most(share: f64) -> String {
+/// Formats a bound in percent with three digits, rounded up: it must not be too small.
+pub fn percent_rounded_up(share: f64) -> String {
     let percent = 100.0 * share;
     if !(percent > 0.0 && percent < 100.0) {
         return show::share(share);
     }
     let scale = 10_f64.powf((2.0 - percent.log10().floor()).max(0.0));
-    // Removes rounding errors of the arithmetic before rounding up.
-    let up = (percent * scale * (1.0 - 1e-12)).ceil() / scale;
-    format!("{up}%")
+    // The factor removes rounding errors of the arithmetic before rounding up.
+    let rounded_up = (percent * scale * (1.0 - 1e-12)).ceil() / scale;
+    format!("{rounded_up}%")
 }
 
 /// The bound without a loss for several numbers of crash points, beginning with the planned one.
 pub fn describe(cuts: u64) -> String {
     let bound_words = |cuts: u64| {
-        let most = most_share(0, cuts).map_or_else(|| "nothing".to_owned(), at_most);
-        format!("{most} with {}", counted(cuts, "crash point"))
+        let bound =
+            loss_share_bound(0, cuts).map_or_else(|| "nothing".to_owned(), percent_rounded_up);
+        format!("{bound} with {}", counted(cuts, "crash point"))
     };
     let others: Vec<String> =
-        USUAL.into_iter().filter(|count| *count != cuts).map(bound_words).collect();
+        OTHER_CUTS.into_iter().filter(|count| *count != cuts).map(bound_words).collect();
     format!(
         "one-sided 95% upper bound if a row loses no acknowledged write: {} ({})",
         bound_words(cuts),
@@ -57,18 +58,18 @@ mod tests {
         for (cuts, most) in
             [(1, 0.95), (60, 0.048_703), (300, 0.009_936), (1000, 0.002_991), (10_000, 0.000_299_5)]
         {
-            let found = most_share(0, cuts).unwrap();
+            let found = loss_share_bound(0, cuts).unwrap();
             assert!((found - most).abs() < 1e-6, "{cuts}: {found}");
             let [_, exact] = binomial_interval(0, cuts, 0.1).unwrap();
             assert!((found - exact).abs() < 1e-9, "{cuts}: {found} and {exact}");
         }
-        assert_eq!(most_share(0, 0), None);
+        assert_eq!(loss_share_bound(0, 0), None);
     }
 
     /// Rounding 4.8703% to "at most 4.87%" would be too small.
     #[test]
     fn a_bound_is_rounded_up_and_is_never_nothing() {
-        let of = |cuts| at_most(most_share(0, cuts).unwrap());
+        let of = |cuts| percent_rounded_up(loss_share_bound(0, cuts).unwrap());
         for (cuts, told) in [
             (1, "95%"),
             (59, "4.96%"),
@@ -82,19 +83,19 @@ mod tests {
         }
         for cuts in 1..2000 {
             let told: f64 = of(cuts).trim_end_matches('%').parse().unwrap();
-            let exact = 100.0 * most_share(0, cuts).unwrap();
+            let exact = 100.0 * loss_share_bound(0, cuts).unwrap();
             assert!(told >= exact - 1e-9 && told < 1.011 * exact, "{cuts}: {told} and {exact}");
         }
-        assert_eq!([at_most(1.0), at_most(0.9999)], ["100%", "100%"]);
+        assert_eq!([percent_rounded_up(1.0), percent_rounded_up(0.9999)], ["100%", "100%"]);
     }
 
     /// `qbeta(0.95, k + 1, n - k)` of R.
     #[test]
     fn one_loss_makes_the_bound_wider_and_all_leave_none() {
-        let one = most_share(1, 60).unwrap();
+        let one = loss_share_bound(1, 60).unwrap();
         assert!((one - 0.076_63).abs() < 5e-5, "{one}");
-        assert!(one > most_share(0, 60).unwrap());
-        assert_eq!(most_share(60, 60), Some(1.0));
+        assert!(one > loss_share_bound(0, 60).unwrap());
+        assert_eq!(loss_share_bound(60, 60), Some(1.0));
     }
 
     #[test]

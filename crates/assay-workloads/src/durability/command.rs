@@ -22,7 +22,7 @@ pub const MOST_LINE_BYTES: usize = 4096;
 pub const MOST_LINES: u64 = 100_000;
 /// Limit on the stored end of their error output, bytes.
 pub const KEPT_BYTES: usize = 4096;
-const TOLD_LETTERS: usize = 200;
+const SHOWN_LETTERS: usize = 200;
 
 /// Exit codes of a shell that could not run something.
 const NOT_RUN: [i32; 2] = [126, 127];
@@ -39,8 +39,8 @@ pub struct CommandLines {
 
 impl CommandLines {
     pub fn words(&self) -> String {
-        let shown = |line: &str| last_words(line).unwrap_or_default();
-        format!("`{}`, checked by `{}`", shown(&self.command), shown(&self.check))
+        let shorten = |line: &str| last_words(line).unwrap_or_default();
+        format!("`{}`, checked by `{}`", shorten(&self.command), shorten(&self.check))
     }
 }
 
@@ -82,15 +82,15 @@ impl EndedLine {
         }
     }
 
-    /// Checks that the command ended normally without a power loss: without an error, or by its time limit.
-    pub fn command_is_well(&self) -> Result<(), String> {
+    /// Returns an error if the command ended by itself with an error; its time limit is a normal end.
+    pub fn require_normal_end(&self) -> Result<(), String> {
         match self.how {
             ExitKind::Exited(0) | ExitKind::TimedOut => Ok(()),
             _ => Err(format!("the command {}", self.words())),
         }
     }
 
-    /// Whether the check found everything acknowledged.
+    /// Whether the check found everything acknowledged; an error if the check did not run to its end.
     pub fn found_all(&self) -> Result<bool, String> {
         match self.how {
             ExitKind::Exited(0) => Ok(true),
@@ -102,16 +102,16 @@ impl EndedLine {
         }
     }
 
-    /// Checks that the check passes without a power loss.
-    pub fn passes_uncut(&self) -> Result<(), String> {
+    /// Returns an error if the check fails without a power loss.
+    pub fn require_pass(&self) -> Result<(), String> {
         if self.found_all()? {
             return Ok(());
         }
         Err(format!("the check reports a loss without a crash: it {}", self.words()))
     }
 
-    /// Checks that the check fails if the data is missing.
-    pub fn misses_all(&self, promises: u64) -> Result<(), String> {
+    /// Returns an error if the check, run in an empty directory, does not miss the acknowledged lines.
+    pub fn require_loss(&self, promises: u64) -> Result<(), String> {
         if promises > 0 && self.found_all()? {
             let message = "the check succeeds in an empty directory, so it cannot detect a loss";
             return Err(format!("{message} (acknowledged: {})", counted(promises, "line")));
@@ -119,8 +119,8 @@ impl EndedLine {
         Ok(())
     }
 
-    /// Result of a power loss from the check; unacknowledged writes are unknown.
-    pub fn judged(&self) -> Result<CutJudgement<Refused>, String> {
+    /// Judges a power loss by the exit of the check, which knows nothing of unacknowledged writes.
+    pub fn judge(&self) -> Result<CutJudgement<Refused>, String> {
         let lost = if self.found_all()? { vec![] } else { vec![Refused(Found::Refused)] };
         Ok(CutJudgement { lost, unpromised: Unpromised::default() })
     }
@@ -135,42 +135,44 @@ impl Missing for Refused {
     }
 }
 
+/// Environment of both lines; `promised` is the file with the acknowledged lines and their number, for a check.
 pub fn environment(directory: &str, promised: Option<(&str, usize)>) -> Vec<(String, String)> {
-    let variables = [(DIRECTORY, directory.to_owned())];
-    let lines =
-        promised.map(|(file, count)| [(PROMISED, file.to_owned()), (PROMISES, count.to_string())]);
-    let all = variables.into_iter().chain(lines.into_iter().flatten());
-    all.map(|(name, value)| (name.to_owned(), value)).collect()
+    let mut variables = vec![(DIRECTORY.to_owned(), directory.to_owned())];
+    if let Some((file, count)) = promised {
+        variables.push((PROMISED.to_owned(), file.to_owned()));
+        variables.push((PROMISES.to_owned(), count.to_string()));
+    }
+    variables
 }
 
 #[derive(Debug, Default)]
 pub struct PrintedLines {
-    rest: Vec<u8>,
+    incomplete: Vec<u8>,
     lines: u64,
 }
 
 impl PrintedLines {
-    /// The lines completed by these bytes; an incomplete line acknowledges nothing.
+    /// Returns the lines completed by these bytes; an incomplete line acknowledges nothing.
     pub fn lines(&mut self, bytes: &[u8]) -> Result<Vec<String>, String> {
-        let mut whole = Vec::new();
+        let mut complete = Vec::new();
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            self.rest.extend_from_slice(piece);
-            if self.rest.len() > MOST_LINE_BYTES {
+            self.incomplete.extend_from_slice(piece);
+            if self.incomplete.len() > MOST_LINE_BYTES {
                 return Err(format!(
                     "the command printed a line of more than {MOST_LINE_BYTES} bytes"
                 ));
             }
-            if self.rest.pop_if(|last| *last == b'\n').is_some() {
-                whole.push(String::from_utf8_lossy(&self.rest).into_owned());
-                self.rest.clear();
+            if self.incomplete.pop_if(|last| *last == b'\n').is_some() {
+                complete.push(String::from_utf8_lossy(&self.incomplete).into_owned());
+                self.incomplete.clear();
             }
         }
-        self.lines += whole.len() as u64;
+        self.lines += complete.len() as u64;
         if self.lines > MOST_LINES {
             let most = show::count(MOST_LINES);
             return Err(format!("the command printed more than {most} lines; reduce the runtime"));
         }
-        Ok(whole)
+        Ok(complete)
     }
 }
 
@@ -211,7 +213,7 @@ impl CommandLoss {
 
     pub fn words(&self) -> String {
         let last = self.last_line.as_deref().and_then(last_words);
-        let promised = match (self.lines, last) {
+        let arrived = match (self.lines, last) {
             (0, _) => "no line of the command".to_owned(),
             (lines, None) => counted(lines, "line"),
             (lines, Some(last)) => format!("{}, the last `{last}`,", counted(lines, "line")),
@@ -221,17 +223,17 @@ impl CommandLoss {
             None => format!("the drive has {}", Found::Unreachable.words()),
         };
         format!(
-            "Shortest counterexample: {promised} had arrived when the power failed after step {}; {found}.",
+            "Shortest counterexample: {arrived} had arrived when the power failed after step {}; {found}.",
             show::count(self.crash_step)
         )
     }
 }
 
-/// The end of a text in one line; `None` if it is empty.
+/// The last letters of a text in one line; `None` if the text is empty.
 pub(crate) fn last_words(text: &str) -> Option<String> {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let letters = line.chars().count();
-    let tail: String = line.chars().skip(letters.saturating_sub(TOLD_LETTERS)).collect();
+    let excess = line.chars().count().saturating_sub(SHOWN_LETTERS);
+    let tail: String = line.chars().skip(excess).collect();
     (!tail.is_empty()).then_some(tail)
 }
 
@@ -249,9 +251,9 @@ mod tests {
         assert_eq!(ended(ExitKind::Exited(0), "").found_all(), Ok(true));
         for how in [ExitKind::Exited(1), ExitKind::Exited(255), ExitKind::Signalled(11)] {
             assert_eq!(ended(how, "row 7 is missing").found_all(), Ok(false));
-            assert_eq!(ended(how, "").judged().unwrap().outcome(), CutOutcome::Lost);
+            assert_eq!(ended(how, "").judge().unwrap().outcome(), CutOutcome::Lost);
         }
-        assert_eq!(ended(ExitKind::Exited(0), "").judged().unwrap().outcome(), CutOutcome::Quiet);
+        assert_eq!(ended(ExitKind::Exited(0), "").judge().unwrap().outcome(), CutOutcome::Quiet);
     }
 
     #[test]
@@ -262,8 +264,8 @@ mod tests {
             (ExitKind::TimedOut, "recovering"),
         ] {
             let own = ended(how, said);
-            assert!(own.found_all().unwrap_err().ends_with(said) && own.judged().is_err());
-            assert!(own.passes_uncut().is_err() && own.misses_all(1).is_err());
+            assert!(own.found_all().unwrap_err().ends_with(said) && own.judge().is_err());
+            assert!(own.require_pass().is_err() && own.require_loss(1).is_err());
         }
     }
 
@@ -271,25 +273,25 @@ mod tests {
     fn a_check_that_is_none_is_told_before_anything_is_cut() {
         let [pass, fail] =
             [ended(ExitKind::Exited(0), ""), ended(ExitKind::Exited(1), "row 7\n is missing\n")];
-        assert!(pass.passes_uncut().is_ok() && fail.misses_all(7).is_ok());
-        let told = fail.passes_uncut().unwrap_err();
+        assert!(pass.require_pass().is_ok() && fail.require_loss(7).is_ok());
+        let told = fail.require_pass().unwrap_err();
         assert!(told.ends_with("it ended with exit code 1: row 7 is missing"), "{told}");
-        let told = pass.misses_all(1).unwrap_err();
+        let told = pass.require_loss(1).unwrap_err();
         assert!(
             told.contains("cannot detect a loss") && told.ends_with("(acknowledged: 1 line)"),
             "{told}"
         );
-        assert!(pass.misses_all(0).is_ok(), "of nothing promised nothing is missing");
+        assert!(pass.require_loss(0).is_ok(), "of nothing promised nothing is missing");
     }
 
     #[test]
     fn a_command_may_end_by_its_time_and_not_by_an_error() {
         for how in [ExitKind::Exited(0), ExitKind::TimedOut] {
-            assert!(ended(how, "").command_is_well().is_ok());
+            assert!(ended(how, "").require_normal_end().is_ok());
         }
-        let told = ended(ExitKind::Exited(2), "no such table").command_is_well().unwrap_err();
+        let told = ended(ExitKind::Exited(2), "no such table").require_normal_end().unwrap_err();
         assert_eq!(told, "the command ended with exit code 2: no such table");
-        assert!(ended(ExitKind::Signalled(9), "").command_is_well().is_err());
+        assert!(ended(ExitKind::Signalled(9), "").require_normal_end().is_err());
     }
 
     #[test]

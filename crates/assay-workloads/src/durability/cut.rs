@@ -41,16 +41,17 @@ impl Survivors {
         Self::ALL[draws.below(Self::ALL.len() as u64) as usize]
     }
 
+    /// Whether each of `count` writes survives. All kinds draw equally often, so they use the same random numbers.
     fn draw_survivors(self, count: usize, draws: &mut Draws) -> Vec<bool> {
-        let beginning = draws.below(count as u64 + 1) as usize;
-        let kept = draws.below(count.max(1) as u64) as usize;
+        let prefix = draws.below(count as u64 + 1) as usize;
+        let missing = draws.below(count.max(1) as u64) as usize;
         let tosses: Vec<bool> = (0..count).map(|_| draws.below(2) == 1).collect();
         let survives = |at: usize| match self {
             Self::Nothing => false,
             Self::Everything => true,
-            Self::Prefix => at < beginning,
+            Self::Prefix => at < prefix,
             Self::Random => tosses[at],
-            Self::AllButOne => at != kept,
+            Self::AllButOne => at != missing,
             Self::Newest => at + 1 == count,
         };
         (0..count).map(survives).collect()
@@ -70,20 +71,21 @@ pub struct Cut {
     /// Steps done by then.
     pub steps: usize,
     pub survivors: Survivors,
+    /// Number of unflushed writes.
     pub uncovered: u32,
     /// Survivors among them, whole or torn.
     pub survived: u32,
 }
 
-/// A random step from the first acknowledged write on, where a loss is possible; any step without one.
-pub fn moment(log: &Log, draws: &mut Draws) -> usize {
+/// Draws the number of steps before a power loss, from the first acknowledgment on: nothing can be lost before.
+pub fn draw_moment(log: &Log, draws: &mut Draws) -> usize {
     let promise = log.steps.iter().position(|step| matches!(step, DriveStep::Promise(_)));
     let first = promise.unwrap_or_default();
     first + 1 + draws.below(log.steps.len().saturating_sub(first).max(1) as u64) as usize
 }
 
-/// Puts surviving unflushed writes onto the medium; `unit` sectors are written atomically.
-pub fn survive(
+/// Adds the unflushed writes that survive to `landed`; `unit` sectors are written atomically.
+pub fn land_survivors(
     log: &Log,
     steps: usize,
     uncovered: &[u32],
@@ -92,38 +94,41 @@ pub fn survive(
     draws: &mut Draws,
 ) -> Survivors {
     let survivors = Survivors::draw(draws);
-    let there = survivors.draw_survivors(uncovered.len(), draws);
-    for (number, is_there) in uncovered.iter().zip(there) {
+    let flags = survivors.draw_survivors(uncovered.len(), draws);
+    for (number, survives) in uncovered.iter().zip(flags) {
         let write = log.writes[*number as usize];
-        if write.through && is_done(log, steps, *number) {
+        if write.through && has_returned(log, steps, *number) {
             landed.push(Landed { write: *number, first: 0, sectors: write.sectors });
-        } else if is_there {
-            tear(*number, write, unit, landed, draws);
+        } else if survives {
+            land_write(*number, write, unit, landed, draws);
         }
     }
     survivors
 }
 
-/// Whether a write had returned: the last step may be in progress.
-pub(crate) fn is_done(log: &Log, steps: usize, number: u32) -> bool {
+/// Whether a write had returned: the last step counts as in progress.
+pub(crate) fn has_returned(log: &Log, steps: usize, number: u32) -> bool {
     log.steps[..steps].last() != Some(&DriveStep::Write(number))
 }
 
-/// Adds a write, whole or torn between drive units, which need not start at the write.
-fn tear(number: u32, write: Write, unit: u32, landed: &mut Vec<Landed>, draws: &mut Draws) {
-    let (unit, end) = (u64::from(unit), write.at + u64::from(write.sectors));
+/// Adds a write, whole or without a random part of its units. Units are aligned to the drive, not to the write.
+fn land_write(number: u32, write: Write, unit: u32, landed: &mut Vec<Landed>, draws: &mut Draws) {
+    let unit = u64::from(unit);
+    let end = write.at + u64::from(write.sectors);
     let units = write.at / unit..end.div_ceil(unit);
     let count = units.end - units.start;
     if count < 2 || draws.below(TORN) > 0 {
         landed.push(Landed { write: number, first: 0, sectors: write.sectors });
         return;
     }
+    // At least this unit is missing, so the write is torn.
     let missing = units.start + draws.below(count);
-    for unit_index in units {
-        if unit_index != missing && draws.below(2) == 1 {
-            let (from, to) = (write.at.max(unit_index * unit), end.min((unit_index + 1) * unit));
-            let (first, sectors) = ((from - write.at) as u32, (to - from) as u32);
-            landed.push(Landed { write: number, first, sectors });
+    for index in units {
+        if index != missing && draws.below(2) == 1 {
+            let from = write.at.max(index * unit);
+            let to = end.min((index + 1) * unit);
+            let first = (from - write.at) as u32;
+            landed.push(Landed { write: number, first, sectors: (to - from) as u32 });
         }
     }
 }
@@ -161,10 +166,10 @@ mod tests {
         let (log, mut torn) = (log(false), 0);
         for _ in 0..400 {
             let mut whole = Vec::new();
-            survive(&log, 4, &[0, 1, 2, 3], 8, &mut whole, &mut draws);
+            land_survivors(&log, 4, &[0, 1, 2, 3], 8, &mut whole, &mut draws);
             assert!(whole.iter().all(|own| own.sectors == 8));
             let mut parts = Vec::new();
-            survive(&log, 4, &[0], 1, &mut parts, &mut draws);
+            land_survivors(&log, 4, &[0], 1, &mut parts, &mut draws);
             torn += usize::from(parts.iter().any(|own| own.sectors == 1));
             assert!(parts.iter().map(|own| own.sectors).sum::<u32>() <= 8);
         }
@@ -179,7 +184,7 @@ mod tests {
         let mut parts = std::collections::BTreeSet::new();
         for _ in 0..400 {
             let mut landed = Vec::new();
-            survive(&log, 1, &[0], 8, &mut landed, &mut draws);
+            land_survivors(&log, 1, &[0], 8, &mut landed, &mut draws);
             parts.extend(landed.iter().map(|own| [own.first, own.sectors]));
         }
         assert_eq!(parts, [[0, 2], [0, 6], [2, 4]].into());
@@ -192,7 +197,7 @@ mod tests {
         let mut last = [0; 2];
         for _ in 0..100 {
             let mut landed = Vec::new();
-            survive(&log, 4, &[0, 1, 2, 3], 1, &mut landed, &mut draws);
+            land_survivors(&log, 4, &[0, 1, 2, 3], 1, &mut landed, &mut draws);
             let whole = |number| landed.contains(&Landed { write: number, first: 0, sectors: 8 });
             assert!(whole(0) && whole(1) && whole(2));
             last[usize::from(whole(3))] += 1;
@@ -205,7 +210,7 @@ mod tests {
         let (log, mut draws) = (log(false), Draws::new(4, "test"));
         let mut seen = [0; 6];
         for _ in 0..500 {
-            seen[moment(&log, &mut draws)] += 1;
+            seen[draw_moment(&log, &mut draws)] += 1;
         }
         assert!(seen[0] == 0 && seen[1..].iter().all(|count| *count > 50), "{seen:?}");
     }
@@ -217,7 +222,7 @@ mod tests {
         log.write(Write { at: 0, sectors: 8, through: false });
         let mut seen = [0; 8];
         for _ in 0..200 {
-            seen[moment(&log, &mut draws)] += 1;
+            seen[draw_moment(&log, &mut draws)] += 1;
         }
         assert!(seen[..6] == [0; 6] && seen[6..].iter().all(|count| *count > 50), "{seen:?}");
     }

@@ -1,20 +1,20 @@
 //! Models of drives: which logged writes are on the medium after a power loss. One is honest; the others have observed
 //! defects.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use assay_core::draws::Draws;
 use assay_core::quantity::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::durability::cut::{Cut, Landed, is_done, survive};
+use crate::durability::cut::{Cut, Landed, has_returned, land_survivors};
 use crate::durability::log::{DriveStep, Log, Write};
 use crate::keys::names;
 
-/// Number of writes that the drive losing the last writes loses.
-const LAST: usize = 4;
-/// The drive that returns older writes does so at one in this many places.
-const OLDER: u64 = 8;
+/// Number of writes that [`Drive::LosesLast`] loses.
+const LOST_WRITES: u32 = 4;
+/// [`Drive::ReturnsStale`] returns older data at one in this many places.
+const STALE_OF: u64 = 8;
 
 /// A drive with a volatile cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,28 +67,29 @@ impl Drive {
         }
     }
 
-    /// The medium after these steps; `unit` sectors are written atomically.
+    /// Cuts the power after these steps; returns the writes on the medium, of which later ones overwrite earlier ones.
+    /// The drive writes `unit` sectors atomically.
     pub fn cut(self, log: &Log, steps: usize, unit: u32, draws: &mut Draws) -> (Vec<Landed>, Cut) {
-        let CachedWrites { covered, uncovered } = self.cached(log, steps, draws);
+        let FlushedWrites { covered, uncovered } = self.flush_writes(log, steps, draws);
         let entire = |write: &u32| Landed {
             write: *write,
             first: 0,
             sectors: log.writes[*write as usize].sectors,
         };
         let mut landed: Vec<Landed> = covered.iter().map(entire).collect();
-        let survivors = survive(log, steps, &uncovered, unit, &mut landed, draws);
+        let survivors = land_survivors(log, steps, &uncovered, unit, &mut landed, draws);
         match self {
             Self::TearsWrites => tear_newest(log, steps, &uncovered, &mut landed, draws),
             // A write left in the cache is older than writes that were flushed later.
             Self::ReordersWrites => landed.sort_by_key(|landing| landing.write),
             Self::LosesLast => {
-                let last = log.known(steps).begun.saturating_sub(LAST as u32);
-                landed.retain(|landing| landing.write < last);
+                let first_lost = log.known(steps).begun.saturating_sub(LOST_WRITES);
+                landed.retain(|landing| landing.write < first_lost);
             }
-            Self::ReturnsStale => show_older(log, &mut landed, draws),
+            Self::ReturnsStale => drop_newest_of_places(log, &mut landed, draws),
             Self::HonorsFlushes | Self::DropsFlushes | Self::AcknowledgesEarly => {}
         }
-        // Counted at the end, because a defective drive may drop survivors.
+        // Count now, because a defective drive may have dropped survivors.
         let mut is_there = vec![false; log.writes.len()];
         for landing in &landed {
             is_there[landing.write as usize] = true;
@@ -97,33 +98,38 @@ impl Drive {
         (landed, Cut { steps, survivors, uncovered: uncovered.len() as u32, survived })
     }
 
-    fn cached(self, log: &Log, steps: usize, draws: &mut Draws) -> CachedWrites {
-        let mut held = CachedWrites::default();
+    /// Separates the writes of these steps into flushed and cached ones, as this drive flushes.
+    fn flush_writes(self, log: &Log, steps: usize, draws: &mut Draws) -> FlushedWrites {
+        let mut writes = FlushedWrites::default();
+        let FlushedWrites { covered, uncovered } = &mut writes;
         // Number of unflushed writes that existed at the previous flush.
-        let mut begun = 0;
+        let mut early = 0;
         for step in &log.steps[..steps] {
-            match (step, self) {
-                (DriveStep::Write(number), _) => held.uncovered.push(*number),
-                (DriveStep::Promise(_), _) | (DriveStep::Flush, Self::DropsFlushes) => {}
-                (DriveStep::Flush, Self::AcknowledgesEarly) => {
-                    held.covered.extend(held.uncovered.drain(..begun));
-                    begun = held.uncovered.len();
-                }
-                (DriveStep::Flush, Self::ReordersWrites) if !held.uncovered.is_empty() => {
-                    let at = draws.below(held.uncovered.len() as u64) as usize;
-                    let kept = held.uncovered.swap_remove(at);
-                    held.covered.append(&mut held.uncovered);
-                    held.uncovered.push(kept);
-                }
-                (DriveStep::Flush, _) => held.covered.append(&mut held.uncovered),
+            match step {
+                DriveStep::Write(number) => uncovered.push(*number),
+                DriveStep::Promise(_) => {}
+                DriveStep::Flush => match self {
+                    Self::DropsFlushes => {}
+                    Self::AcknowledgesEarly => {
+                        covered.extend(uncovered.drain(..early));
+                        early = uncovered.len();
+                    }
+                    Self::ReordersWrites if !uncovered.is_empty() => {
+                        let at = draws.below(uncovered.len() as u64) as usize;
+                        let delayed = uncovered.swap_remove(at);
+                        covered.append(uncovered);
+                        uncovered.push(delayed);
+                    }
+                    _ => covered.append(uncovered),
+                },
             }
         }
-        held
+        writes
     }
 }
 
 #[derive(Default)]
-struct CachedWrites {
+struct FlushedWrites {
     covered: Vec<u32>,
     uncovered: Vec<u32>,
 }
@@ -137,8 +143,9 @@ fn tear_newest(
     draws: &mut Draws,
 ) {
     let Some(newest) = uncovered.last() else { return };
+    // A single sector cannot tear, and a returned FUA write is on the medium.
     let Write { sectors, through, .. } = log.writes[*newest as usize];
-    if sectors < 2 || (through && is_done(log, steps, *newest)) {
+    if sectors < 2 || (through && has_returned(log, steps, *newest)) {
         return;
     }
     landed.retain(|landing| landing.write != *newest);
@@ -146,26 +153,27 @@ fn tear_newest(
     landed.push(Landed { write: *newest, first: 0, sectors: first_part });
 }
 
-/// Drops the last write of some places that were written several times.
-fn show_older(log: &Log, landed: &mut Vec<Landed>, draws: &mut Draws) {
-    let mut newest: BTreeMap<u64, [u32; 2]> = BTreeMap::new();
+/// Drops the newest write of some places that were written several times.
+fn drop_newest_of_places(log: &Log, landed: &mut Vec<Landed>, draws: &mut Draws) {
+    let mut writes_at: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
     for landing in &*landed {
-        let [last, count] = newest.entry(log.writes[landing.write as usize].at).or_default();
-        if *count == 0 || *last != landing.write {
-            (*last, *count) = (landing.write, *count + 1);
+        let writes = writes_at.entry(log.writes[landing.write as usize].at).or_default();
+        // The parts of a torn write follow each other.
+        if writes.last() != Some(&landing.write) {
+            writes.push(landing.write);
         }
     }
-    let several = newest.into_values().filter(|[_, count]| *count > 1);
-    let mut gone: Vec<u32> =
-        several.map(|[last, _]| last).filter(|_| draws.below(OLDER) == 0).collect();
-    gone.sort_unstable();
-    landed.retain(|landing| gone.binary_search(&landing.write).is_err());
+    let mut dropped: BTreeSet<u32> = BTreeSet::new();
+    for writes in writes_at.values().filter(|writes| writes.len() > 1) {
+        if draws.below(STALE_OF) == 0 {
+            dropped.extend(writes.last());
+        }
+    }
+    landed.retain(|landing| !dropped.contains(&landing.write));
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     /// Two writes of one place, each flushed and acknowledged, and a third in progress.

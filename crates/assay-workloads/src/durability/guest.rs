@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::durability::below::On;
 use crate::durability::command::{CommandLines, EndedLine};
 use crate::durability::files::{self, Directory, FileShape, Listing, read_back};
-use crate::durability::image::{Seen, look};
+use crate::durability::image::{Seen, identify};
 use crate::durability::log::SECTOR_BYTES;
 use crate::durability::pattern::{Action, Pattern, RecordLayout};
 use crate::durability::sync::Sync;
@@ -35,7 +35,7 @@ impl WriterScript {
     fn perform(
         &self,
         medium: &mut dyn Medium,
-        tell: &mut dyn FnMut(u32) -> Result<(), String>,
+        report: &mut dyn FnMut(u32) -> Result<(), String>,
     ) -> Result<(), String> {
         let (_, rounds) = self.acts()?;
         let mut writer = ActWriter::new(self.sync, self.record_bytes, self.run, 0);
@@ -43,7 +43,7 @@ impl WriterScript {
             for act in acts {
                 writer.act(act, medium)?;
                 if act == Action::Promise {
-                    tell(round)?;
+                    report(round)?;
                 }
             }
         }
@@ -59,39 +59,16 @@ pub enum WriterSpec {
     Command(CommandLines),
 }
 
+/// `List` asks for the content of each file, `Inspect` runs the file system's check, `Check` that of the user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GuestOrder {
-    Make {
-        on: On,
-    },
-    Write {
-        on: On,
-        mounted: String,
-        writer: WriterSpec,
-    },
-    Read {
-        on: On,
-        mounted: String,
-        run: u64,
-        bytes: u64,
-    },
-    /// Reports the content under each name of the directory.
-    List {
-        on: On,
-        mounted: String,
-        shape: FileShape,
-        run: u64,
-    },
-    Inspect {
-        on: On,
-    },
-    Check {
-        on: On,
-        mounted: String,
-        own: CommandLines,
-        lines: Vec<String>,
-    },
+    Make { on: On },
+    Write { on: On, mounted: String, writer: WriterSpec },
+    Read { on: On, mounted: String, run: u64, bytes: u64 },
+    List { on: On, mounted: String, shape: FileShape, run: u64 },
+    Inspect { on: On },
+    Check { on: On, mounted: String, own: CommandLines, lines: Vec<String> },
     GoOn,
 }
 
@@ -117,12 +94,12 @@ pub enum Answer {
 }
 
 impl Answer {
-    pub fn there(image: &[Seen]) -> Self {
-        Self::There(runs(image))
+    pub fn from_image(image: &[Seen]) -> Self {
+        Self::There(collect_runs(image))
     }
 }
 
-fn runs(image: &[Seen]) -> Vec<(u32, Seen)> {
+fn collect_runs(image: &[Seen]) -> Vec<(u32, Seen)> {
     let mut runs: Vec<(u32, Seen)> = Vec::new();
     for seen in image {
         match runs.last_mut() {
@@ -133,8 +110,8 @@ fn runs(image: &[Seen]) -> Vec<(u32, Seen)> {
     runs
 }
 
-/// Expands the runs to sectors, at most the possible number.
-pub fn image(runs: &[(u32, Seen)], sectors: usize) -> Vec<Seen> {
+/// Expands the runs to this many sectors; missing ones count as not written.
+pub fn expand_runs(runs: &[(u32, Seen)], sectors: usize) -> Vec<Seen> {
     let all = runs.iter().flat_map(|(count, sector)| (0..*count).map(|_| *sector));
     let mut image: Vec<Seen> = all.take(sectors).collect();
     image.resize(sectors, Seen::Before);
@@ -191,6 +168,7 @@ pub trait MountedStorage {
 
 pub const PIECE_BYTES: u64 = 4096;
 
+/// Obeys the orders that `hear` returns, until the host closes the connection; `say` sends the answers.
 pub fn work(
     place: &mut dyn GuestStorage,
     hear: &mut dyn FnMut() -> Option<String>,
@@ -209,7 +187,9 @@ pub fn work(
             }
             Ok(GuestOrder::Read { on, mounted, run, bytes }) => {
                 let pieces = place.read(on, &mounted, bytes);
-                pieces.map_or_else(troubled, |pieces| Answer::there(&sectors_in(&pieces, run)))
+                pieces.map_or_else(failure, |pieces| {
+                    Answer::from_image(&identify_sectors(&pieces, run))
+                })
             }
             Ok(GuestOrder::List { on, mounted, shape, run }) => {
                 let script = files::FileScript::from_shape(&shape);
@@ -235,7 +215,7 @@ pub fn work(
     Ok(())
 }
 
-fn troubled(trouble: Trouble) -> Answer {
+fn failure(trouble: Trouble) -> Answer {
     match trouble {
         Trouble::Unreachable(text) => Answer::Unreachable(text),
         Trouble::Otherwise(text) => Answer::Failed(text),
@@ -248,13 +228,12 @@ fn answer_in_room(
     mounted: &str,
     ask: &mut dyn FnMut(&mut dyn MountedStorage) -> Result<Answer, String>,
 ) -> Answer {
-    let mut answer = None;
+    let mut answer = Answer::Failed("no request was made".to_owned());
     let ended = place.room(on, mounted, &mut |room| {
-        answer = Some(ask(room)?);
+        answer = ask(room)?;
         Ok(())
     });
-    let nothing = || Answer::Failed("no request was made".to_owned());
-    ended.map_or_else(troubled, |()| answer.unwrap_or_else(nothing))
+    ended.map_or_else(failure, |()| answer)
 }
 
 fn write_to_drive(
@@ -278,31 +257,32 @@ fn write_to_drive(
             place.room(on, mounted, &mut |room| {
                 let mut report = |calls: usize| {
                     say(&Answer::Round(calls as u32))?;
-                    let is_heard = hear().is_some();
-                    Ok(if is_heard { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+                    // The host closed the connection.
+                    let is_over = hear().is_none();
+                    Ok(if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
                 };
                 script.run(*run, &mut *room.files(), &mut report)?;
                 say(&Answer::Written)
             })
         }
         WriterSpec::Command(own) => place.room(on, mounted, &mut |room| {
-            room.command(own, &mut |line| say(&Answer::Line(line)))?.command_is_well()?;
+            room.command(own, &mut |line| say(&Answer::Line(line)))?.require_normal_end()?;
             say(&Answer::Written)
         }),
     };
-    ended.map_or_else(troubled, |()| Answer::Done)
+    ended.map_or_else(failure, |()| Answer::Done)
 }
 
-fn sectors_in(pieces: &Pieces, run: u64) -> Vec<Seen> {
-    let each = (PIECE_BYTES / SECTOR_BYTES) as usize;
+fn identify_sectors(pieces: &Pieces, run: u64) -> Vec<Seen> {
+    let sectors_per_piece = (PIECE_BYTES / SECTOR_BYTES) as usize;
     let mut image = Vec::new();
-    for (piece, first) in pieces.iter().zip((0..).step_by(each)) {
+    for (piece, first) in pieces.iter().zip((0..).step_by(sectors_per_piece)) {
         let Some(bytes) = piece else {
-            image.extend([Seen::Unreadable].repeat(each));
+            image.extend([Seen::Unreadable].repeat(sectors_per_piece));
             continue;
         };
         let sectors = bytes.chunks(SECTOR_BYTES as usize).zip(first..);
-        image.extend(sectors.map(|(sector, at)| look(sector, run, at)));
+        image.extend(sectors.map(|(sector, at)| identify(sector, run, at)));
     }
     image
 }
@@ -315,18 +295,18 @@ mod tests {
     #[test]
     fn what_was_read_is_told_in_runs_and_taken_back() {
         let all = [Seen::Before, Seen::Before, Seen::Write(3), Seen::Strange, Seen::Unreadable];
-        let told = runs(&all);
+        let told = collect_runs(&all);
         assert_eq!(told[0], (2, Seen::Before));
-        assert_eq!(image(&told, 5), all);
-        assert_eq!(image(&told, 7)[5..], [Seen::Before; 2]);
-        assert_eq!(image(&[(u32::MAX, Seen::Strange)], 3), [Seen::Strange; 3]);
+        assert_eq!(expand_runs(&told, 5), all);
+        assert_eq!(expand_runs(&told, 7)[5..], [Seen::Before; 2]);
+        assert_eq!(expand_runs(&[(u32::MAX, Seen::Strange)], 3), [Seen::Strange; 3]);
     }
 
     #[test]
     fn pieces_that_are_missing_cut_off_or_unreadable_are_no_writes() {
         let mut piece = vec![0; PIECE_BYTES as usize];
         fill(&mut piece, 7, 8, 1);
-        let image = sectors_in(&vec![None, Some(piece[..1000].to_vec())], 7);
+        let image = identify_sectors(&vec![None, Some(piece[..1000].to_vec())], 7);
         assert_eq!(image[..8], [Seen::Unreadable; 8]);
         assert_eq!(image[8..], [Seen::Write(1), Seen::Strange], "a sector that is cut off is none");
     }

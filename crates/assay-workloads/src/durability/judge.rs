@@ -125,18 +125,19 @@ impl CutOutcome {
     pub const ALL: [Self; 6] =
         [Self::Quiet, Self::AllThere, Self::AllGone, Self::Partly, Self::Torn, Self::Lost];
 
-    /// From losses, and from the writes in progress.
-    pub fn classify(
-        is_lost: bool,
-        Unpromised { present: there, missing: gone, torn, .. }: Unpromised,
-    ) -> Self {
-        match (there, gone, torn) {
-            _ if is_lost => Self::Lost,
-            (0, 0, 0) => Self::Quiet,
-            (_, 0, 0) => Self::AllThere,
-            (0, _, 0) => Self::AllGone,
-            (_, _, 0) => Self::Partly,
-            _ => Self::Torn,
+    /// Summarizes a power loss: `pending` are the writes in progress.
+    pub fn classify(is_lost: bool, pending: Unpromised) -> Self {
+        if is_lost {
+            return Self::Lost;
+        }
+        if pending.torn > 0 {
+            return Self::Torn;
+        }
+        match (pending.present, pending.missing) {
+            (0, 0) => Self::Quiet,
+            (_, 0) => Self::AllThere,
+            (0, _) => Self::AllGone,
+            _ => Self::Partly,
         }
     }
 
@@ -162,51 +163,52 @@ impl<L> CutJudgement<L> {
 pub struct WrittenRecords {
     pub layout: RecordLayout,
     pub log: Log,
-    pub whats: Vec<WrittenItem>,
+    /// The purpose of each write in the log, by its number.
+    pub items: Vec<WrittenItem>,
 }
 
 impl WrittenRecords {
     /// An empty log, with capacity for this many acts of a program.
     pub fn with_room(layout: RecordLayout, acts: usize) -> Self {
-        let (mut log, mut whats) = (Log::default(), Vec::new());
+        let mut log = Log::default();
         // A write may be followed by a flush.
         log.steps.reserve(2 * acts);
         log.writes.reserve(acts);
-        whats.reserve(acts);
-        Self { layout, log, whats }
+        Self { layout, log, items: Vec::with_capacity(acts) }
     }
 
     /// Logs a buffered write, which only a flush makes durable.
-    pub fn write(&mut self, at: u64, what: WrittenItem) {
+    pub fn write(&mut self, at: u64, item: WrittenItem) {
         self.log.write(Write { at, sectors: self.layout.sectors, through: false });
-        self.whats.push(what);
+        self.items.push(item);
     }
 
     /// Judges the writes acknowledged after this many steps.
-    pub fn judged(&self, image: &[Seen], steps: usize) -> CutJudgement {
-        self.judged_as(image, self.log.known(steps))
+    pub fn judge(&self, image: &[Seen], steps: usize) -> CutJudgement {
+        self.judge_known(image, self.log.known(steps))
     }
 
-    pub fn judged_as(&self, image: &[Seen], known: KnownWrites) -> CutJudgement {
+    pub fn judge_known(&self, image: &[Seen], known: KnownWrites) -> CutJudgement {
         let lost = match self.layout.pattern {
             Pattern::Log | Pattern::InPlace => self.lost_records(image, known),
             Pattern::Transaction => self.lost_blocks(image, known),
-            // They do not write to fixed places.
+            // These do not write to fixed places.
             Pattern::Files | Pattern::Command => Vec::new(),
         };
-        CutJudgement { lost, unpromised: self.unpromised(image, known) }
+        CutJudgement { lost, unpromised: self.count_unpromised(image, known) }
     }
 
     /// The judgment if nothing is readable: every acknowledged write is missing.
-    pub fn without_any(&self, known: KnownWrites) -> CutJudgement {
-        let promised = self.promised(known).into_iter().flatten();
-        let lost = |write| LostWrite { write, found: Found::Unreachable, older: None };
-        let gone = u64::from(known.begun.saturating_sub(known.promised));
-        let unpromised = Unpromised { missing: gone, ..Unpromised::default() };
-        CutJudgement { lost: in_order(promised.map(lost).collect()), unpromised }
+    pub fn lose_all(&self, known: KnownWrites) -> CutJudgement {
+        let acknowledged = self.newest_acknowledged(known).into_iter().flatten();
+        let lost =
+            acknowledged.map(|write| BlockState::Found(Found::Unreachable).in_place_of(write));
+        let missing = u64::from(known.begun.saturating_sub(known.promised));
+        let unpromised = Unpromised { missing, ..Unpromised::default() };
+        CutJudgement { lost: in_order(lost.collect()), unpromised }
     }
 
-    fn block(&self, image: &[Seen], at: u64) -> BlockState {
+    fn read_block(&self, image: &[Seen], at: u64) -> BlockState {
         let at = at as usize;
         let sectors = image.get(at..at + self.layout.sectors as usize).unwrap_or_default();
         let Some(first) = sectors.first() else { return BlockState::Found(Found::Nothing) };
@@ -219,11 +221,11 @@ impl WrittenRecords {
         }
     }
 
-    /// The newest acknowledged write of each place.
-    fn promised(&self, known: KnownWrites) -> Vec<Option<u32>> {
+    /// The newest acknowledged write of each place; a logged block counts as a write of its place.
+    fn newest_acknowledged(&self, known: KnownWrites) -> Vec<Option<u32>> {
         let mut newest = vec![None; self.layout.places as usize];
-        for (what, number) in self.whats[..known.promised as usize].iter().zip(0..) {
-            match what {
+        for (item, number) in self.items[..known.promised as usize].iter().zip(0..) {
+            match item {
                 WrittenItem::Record { place } | WrittenItem::Logged { place, .. } => {
                     newest[*place as usize] = Some(number);
                 }
@@ -234,50 +236,42 @@ impl WrittenRecords {
     }
 
     fn lost_records(&self, image: &[Seen], known: KnownWrites) -> Vec<LostWrite> {
-        let promised = self.promised(known).into_iter().zip(0..);
-        let lost = promised.filter_map(|(write, place)| {
-            let write = write?;
-            match self.block(image, self.layout.home(place)) {
-                BlockState::Whole(there) if there >= write => None,
-                BlockState::Whole(there) => {
-                    Some(LostWrite { write, found: Found::Older, older: Some(there) })
-                }
-                BlockState::Found(found) => Some(LostWrite { write, found, older: None }),
+        let mut lost = Vec::new();
+        for (write, place) in self.newest_acknowledged(known).into_iter().zip(0..) {
+            let Some(write) = write else { continue };
+            match self.read_block(image, self.layout.home(place)) {
+                BlockState::Whole(found) if found >= write => {}
+                block => lost.push(block.in_place_of(write)),
             }
-        });
-        in_order(lost.collect())
+        }
+        in_order(lost)
     }
 
     /// The same after log recovery: complete transactions are copied to their places.
     fn lost_blocks(&self, image: &[Seen], known: KnownWrites) -> Vec<LostWrite> {
-        let logged = self.recovered(image);
-        let promised = self.promised(known).into_iter().zip(0..);
-        let lost = promised.filter_map(|(write, place)| {
-            let write = write?;
-            let wanted = self.transaction(write)?;
-            let block = self.block(image, self.layout.home(place));
-            let home = match block {
-                BlockState::Whole(there) => self.transaction(there),
+        let recovered = self.recover_log(image);
+        let mut lost = Vec::new();
+        for (write, place) in self.newest_acknowledged(known).into_iter().zip(0..) {
+            let Some(write) = write else { continue };
+            let block = self.read_block(image, self.layout.home(place));
+            let in_place = match block {
+                BlockState::Whole(found) => self.transaction_of(found),
                 BlockState::Found(_) => None,
             };
-            let newest = home.max(logged[place as usize]);
-            if newest.is_some_and(|number| number >= wanted) {
-                return None;
+            let newest = in_place.max(recovered[place as usize]);
+            // `None`, no transaction, is less than any.
+            if newest < self.transaction_of(write) {
+                lost.push(block.in_place_of(write));
             }
-            let (found, older) = match block {
-                BlockState::Whole(there) => (Found::Older, Some(there)),
-                BlockState::Found(found) => (found, None),
-            };
-            Some(LostWrite { write, found, older })
-        });
-        in_order(lost.collect())
+        }
+        in_order(lost)
     }
 
     /// The newest transaction of each place that is complete in the log.
-    fn recovered(&self, image: &[Seen]) -> Vec<Option<u32>> {
+    fn recover_log(&self, image: &[Seen]) -> Vec<Option<u32>> {
         let mut newest = vec![None; self.layout.places as usize];
         for slot in 0..SLOTS {
-            let Some((transaction, places)) = self.slot(image, slot) else { continue };
+            let Some((transaction, places)) = self.read_transaction(image, slot) else { continue };
             for place in places {
                 let newest_here: &mut Option<u32> = &mut newest[place as usize];
                 *newest_here = (*newest_here).max(Some(transaction));
@@ -286,32 +280,32 @@ impl WrittenRecords {
         newest
     }
 
-    /// A transaction of the log with its places, if it is complete.
-    fn slot(&self, image: &[Seen], slot: u32) -> Option<(u32, Vec<u32>)> {
-        let BlockState::Whole(commit) = self.block(image, self.layout.logged(slot, BLOCKS)) else {
-            return None;
-        };
-        let WrittenItem::Commit { transaction } = self.whats.get(commit as usize)? else {
-            return None;
-        };
-        let place = |block: u32| {
-            let BlockState::Whole(write) = self.block(image, self.layout.logged(slot, block))
-            else {
-                return None;
-            };
-            match self.whats.get(write as usize)? {
-                WrittenItem::Logged { transaction: own, place } if own == transaction => {
-                    Some(*place)
+    /// The transaction in a slot of the log, and the places of its blocks; `None` if a block or the commit is missing.
+    fn read_transaction(&self, image: &[Seen], slot: u32) -> Option<(u32, Vec<u32>)> {
+        let commit = self.read_item(image, self.layout.logged(slot, BLOCKS))?;
+        let WrittenItem::Commit { transaction: committed } = commit else { return None };
+        let mut places = Vec::new();
+        for block in 0..BLOCKS {
+            match self.read_item(image, self.layout.logged(slot, block))? {
+                WrittenItem::Logged { transaction, place } if transaction == committed => {
+                    places.push(place);
                 }
-                _ => None,
+                _ => return None,
             }
-        };
-        let places = (0..BLOCKS).map(place).collect::<Option<Vec<u32>>>()?;
-        Some((*transaction, places))
+        }
+        Some((committed, places))
     }
 
-    fn transaction(&self, write: u32) -> Option<u32> {
-        match self.whats.get(write as usize)? {
+    /// The item in the block at a sector, if the block is whole.
+    fn read_item(&self, image: &[Seen], at: u64) -> Option<WrittenItem> {
+        match self.read_block(image, at) {
+            BlockState::Whole(write) => self.items.get(write as usize).copied(),
+            BlockState::Found(_) => None,
+        }
+    }
+
+    fn transaction_of(&self, write: u32) -> Option<u32> {
+        match self.items.get(write as usize)? {
             WrittenItem::Logged { transaction, .. }
             | WrittenItem::Commit { transaction }
             | WrittenItem::Home { transaction, .. } => Some(*transaction),
@@ -319,8 +313,8 @@ impl WrittenRecords {
         }
     }
 
-    /// State of the unacknowledged writes; of two at one place, only the newer one counts.
-    fn unpromised(&self, image: &[Seen], known: KnownWrites) -> Unpromised {
+    /// Counts the unacknowledged writes by state, the newest first; of two at one place, only the newer one counts.
+    fn count_unpromised(&self, image: &[Seen], known: KnownWrites) -> Unpromised {
         let mut unpromised = Unpromised::default();
         let mut has_newer = vec![false; image.len()];
         for number in (known.promised..known.begun).rev() {
@@ -338,6 +332,7 @@ impl WrittenRecords {
             let there = sectors.iter().filter(|seen| **seen == Seen::Write(number)).count();
             if there == 0 {
                 unpromised.missing += 1;
+                // All present ones so far are newer.
                 unpromised.out_of_order = unpromised.present;
             } else if there == sectors.len() {
                 unpromised.present += 1;
@@ -355,6 +350,16 @@ enum BlockState {
     Found(Found),
 }
 
+impl BlockState {
+    /// The loss of a write in whose place this block was found.
+    fn in_place_of(self, write: u32) -> LostWrite {
+        match self {
+            Self::Whole(older) => LostWrite { write, found: Found::Older, older: Some(older) },
+            Self::Found(found) => LostWrite { write, found, older: None },
+        }
+    }
+}
+
 fn in_order(mut lost: Vec<LostWrite>) -> Vec<LostWrite> {
     lost.sort_by_key(|lost_write| lost_write.write);
     lost
@@ -364,7 +369,7 @@ fn in_order(mut lost: Vec<LostWrite>) -> Vec<LostWrite> {
 mod tests {
     use super::*;
     use crate::durability::cut::Landed;
-    use crate::durability::image::{rebuilt, whole};
+    use crate::durability::image::{rebuild, rebuild_all};
     use crate::durability::log::Write;
 
     const SECTORS: u32 = 2;
@@ -379,7 +384,7 @@ mod tests {
         for place in places {
             let at = layout.home(*place);
             own.log.write(Write { at, sectors: SECTORS, through: false });
-            own.whats.push(WrittenItem::Record { place: *place });
+            own.items.push(WrittenItem::Record { place: *place });
             own.log.flush();
             own.log.promise();
         }
@@ -390,19 +395,19 @@ mod tests {
     fn an_acknowledged_record_is_there_or_it_is_told_what_lies_there() {
         let own = records(Pattern::InPlace, &[0, 1, 0]);
         let end = own.log.steps.len();
-        let judged = |landed: &[Landed]| own.judged(&rebuilt(&own.log, landed, 8), end).lost;
+        let judged = |landed: &[Landed]| own.judge(&rebuild(&own.log, landed, 8), end).lost;
         assert_eq!(judged(&[all(0), all(1), all(2)]), []);
         let lost = |write, found, older| LostWrite { write, found, older };
         assert_eq!(judged(&[all(0), all(1)]), [lost(2, Found::Older, Some(0))]);
         assert_eq!(judged(&[all(2)]), [lost(1, Found::Nothing, None)]);
         let torn = [all(0), all(1), Landed { write: 2, first: 0, sectors: 1 }];
         assert_eq!(judged(&torn), [lost(2, Found::Torn, None)]);
-        let mut image = whole(&own.log, 8);
+        let mut image = rebuild_all(&own.log, 8);
         image[3] = Seen::Strange;
-        assert_eq!(own.judged(&image, end).lost, [lost(1, Found::Foreign, None)]);
+        assert_eq!(own.judge(&image, end).lost, [lost(1, Found::Foreign, None)]);
         // Unacknowledged writes may be missing or torn.
-        assert_eq!(own.judged(&rebuilt(&own.log, &[all(0), all(1)], 8), end - 1).lost, []);
-        assert_eq!(own.judged(&rebuilt(&own.log, &[all(0)], 8), 4).lost, []);
+        assert_eq!(own.judge(&rebuild(&own.log, &[all(0), all(1)], 8), end - 1).lost, []);
+        assert_eq!(own.judge(&rebuild(&own.log, &[all(0)], 8), 4).lost, []);
     }
 
     #[test]
@@ -411,10 +416,10 @@ mod tests {
         let mut own = WrittenRecords::with_room(layout, 8);
         for place in 0..3 {
             own.log.write(Write { at: layout.home(place), sectors: SECTORS, through: false });
-            own.whats.push(WrittenItem::Record { place });
+            own.items.push(WrittenItem::Record { place });
         }
         let judged = |landed: &[Landed]| {
-            let judgement = own.judged(&rebuilt(&own.log, landed, 8), 3);
+            let judgement = own.judge(&rebuild(&own.log, landed, 8), 3);
             assert_eq!(judgement.lost, []);
             let Unpromised { present: there, missing: gone, torn, out_of_order: ahead } =
                 judgement.unpromised;
@@ -425,7 +430,7 @@ mod tests {
         assert_eq!(judged(&[all(0), all(2)]), (CutOutcome::Partly, [2, 1, 0, 1]));
         let part = Landed { write: 1, first: 1, sectors: 1 };
         assert_eq!(judged(&[all(0), part]), (CutOutcome::Torn, [1, 1, 1, 0]));
-        assert_eq!(own.judged(&whole(&own.log, 8), 0).outcome(), CutOutcome::Quiet);
+        assert_eq!(own.judge(&rebuild_all(&own.log, 8), 0).outcome(), CutOutcome::Quiet);
     }
 
     /// Two transactions on the same places, and the steps of their acknowledgment.
@@ -437,7 +442,7 @@ mod tests {
         for transaction in 0..2 {
             let mut put = |what, at| {
                 own.log.write(Write { at, sectors: SECTORS, through: false });
-                own.whats.push(what);
+                own.items.push(what);
             };
             for place in 0..BLOCKS {
                 put(WrittenItem::Logged { transaction, place }, layout.logged(transaction, place));
@@ -448,7 +453,7 @@ mod tests {
             promised.push(own.log.steps.len());
             for place in 0..BLOCKS {
                 own.log.write(Write { at: layout.home(place), sectors: SECTORS, through: false });
-                own.whats.push(WrittenItem::Home { transaction, place });
+                own.items.push(WrittenItem::Home { transaction, place });
             }
         }
         (own, promised)
@@ -460,7 +465,7 @@ mod tests {
         let sectors = own.log.sectors() as usize;
         let lost = |landed: &[u32], steps| {
             let landed: Vec<Landed> = landed.iter().map(|write| all(*write)).collect();
-            own.judged(&rebuilt(&own.log, &landed, sectors), steps).lost
+            own.judge(&rebuild(&own.log, &landed, sectors), steps).lost
         };
         let first: Vec<u32> = (0..5).collect();
         assert_eq!(lost(&first, promised[0]), [], "its log and its commit block are there");
@@ -473,6 +478,6 @@ mod tests {
         // A place torn by a write in progress is restored from the log.
         let mut landed: Vec<Landed> = first.iter().map(|write| all(*write)).collect();
         landed.push(Landed { write: 5, first: 0, sectors: 1 });
-        assert_eq!(own.judged(&rebuilt(&own.log, &landed, sectors), promised[0] + 1).lost, []);
+        assert_eq!(own.judge(&rebuild(&own.log, &landed, sectors), promised[0] + 1).lost, []);
     }
 }

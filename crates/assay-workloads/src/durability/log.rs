@@ -49,21 +49,14 @@ impl Log {
         self.writes.iter().map(|write| write.at + u64::from(write.sectors)).max().unwrap_or(0)
     }
 
-    /// Number of writes started after these steps, and below which number they were acknowledged.
+    /// The writes that had started and those that were acknowledged after this many steps.
     pub fn known(&self, steps: usize) -> KnownWrites {
         let mut known = KnownWrites { begun: 0, promised: 0 };
-        let mut is_begun = false;
-        for step in self.steps[..steps].iter().rev() {
+        for step in &self.steps[..steps] {
             match step {
-                DriveStep::Write(number) if !is_begun => {
-                    (known.begun, is_begun) = (number + 1, true);
-                }
-                DriveStep::Promise(below) => {
-                    known.promised = *below;
-                    known.begun = known.begun.max(*below);
-                    break;
-                }
-                DriveStep::Write(_) | DriveStep::Flush => {}
+                DriveStep::Write(number) => known.begun = number + 1,
+                DriveStep::Promise(below) => known.promised = *below,
+                DriveStep::Flush => {}
             }
         }
         known
@@ -73,8 +66,8 @@ impl Log {
         self.steps.iter().filter(|step| matches!(step, DriveStep::Promise(_))).count() as u64
     }
 
-    /// The step of a write, and of the first acknowledgment that covers it, if any.
-    pub fn told_of(&self, write: u32) -> (Option<usize>, Option<usize>) {
+    /// Finds the step of a write, and of the first acknowledgment that covers it.
+    pub fn find_steps(&self, write: u32) -> (Option<usize>, Option<usize>) {
         let written = self.steps.iter().position(|step| *step == DriveStep::Write(write));
         let covers = |step: &DriveStep| matches!(step, DriveStep::Promise(below) if *below > write);
         (written, self.steps.iter().position(covers))
@@ -110,8 +103,8 @@ mod tests {
         };
         let all: Vec<(u32, u32)> = (0..=log.steps.len()).map(known).collect();
         assert_eq!(all, [(0, 0), (1, 0), (2, 0), (2, 0), (2, 2), (3, 2)]);
-        assert_eq!(log.told_of(1), (Some(1), Some(3)));
-        assert_eq!(log.told_of(2), (Some(4), None));
+        assert_eq!(log.find_steps(1), (Some(1), Some(3)));
+        assert_eq!(log.find_steps(2), (Some(4), None));
         assert_eq!((log.promises(), log.sectors(), Log::default().sectors()), (1, 6, 0));
     }
 }

@@ -69,39 +69,40 @@ fn touch(is_in_machine: bool) -> Touch {
     if is_in_machine { Touch::default() } else { TOUCH }
 }
 
-fn in_machines(planned: &DurabilityPlan, run: &Run<'_>) -> Result<RunResult, String> {
+fn run_in_machines(planned: &DurabilityPlan, run: &Run<'_>) -> Result<RunResult, String> {
     let began_ns = run.system.monotonic_ns();
     let keys = [run.seed, mix64(run.seed ^ run.system.wall_ns())];
-    let mut starts = run.system.machines(&planned.wanted())?;
-    let detail = planned.in_machines(&mut *starts, keys, run.stop)?;
+    let mut starts = run.system.machines(&planned.vm_needs())?;
+    let detail = planned.run_in_machines(&mut *starts, keys, run.stop)?;
     let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
-    // The target was neither touched nor timed.
-    let mut ran =
-        untimed(detail, elapsed_ns, "the speed of a virtual machine is not representative");
-    ran.measured.notes.extend(starts.describe());
-    Ok(ran)
+    let why = "the speed of a virtual machine is not representative";
+    let mut result = untimed_result(detail, elapsed_ns, why);
+    result.measured.notes.extend(starts.describe());
+    Ok(result)
 }
 
-fn plugged(planned: &DurabilityPlan, run: &Run<'_>) -> Result<RunResult, String> {
+fn run_plug(planned: &DurabilityPlan, run: &Run<'_>) -> Result<RunResult, String> {
     let began_ns = run.system.monotonic_ns();
     let (device, area, notes) = (run.medium.file, run.medium.area, run.programs.notes);
     let area = [area.start, area.length];
     let ground =
         PlugTarget { system: run.system, path: run.path, device, area, notes, stop: run.stop };
-    let detail = planned.plugged(ground, run.time_ns, run.seed)?;
+    let detail = planned.run_plug(ground, run.time_ns, run.seed)?;
     let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
-    Ok(untimed(detail, elapsed_ns, "the power cut destroyed the timing data"))
+    Ok(untimed_result(detail, elapsed_ns, "the power cut destroyed the timing data"))
 }
 
-fn untimed(detail: DurabilityDetail, elapsed_ns: u64, why: &str) -> RunResult {
-    let mut ran = ran(DurabilityDetail { window_ns: elapsed_ns.max(1), ..detail }, elapsed_ns);
-    ran.measured.claims = Claims::default();
-    ran.measured.values.remove(ROUNDS.name);
-    ran.measured.absent.insert(ROUNDS.name.to_owned(), why.to_owned());
-    ran
+/// Result of a trial without a meaningful speed: claims no writes to the target and has no rate.
+fn untimed_result(detail: DurabilityDetail, elapsed_ns: u64, why: &str) -> RunResult {
+    let detail = DurabilityDetail { window_ns: elapsed_ns.max(1), ..detail };
+    let mut result = run_result(detail, elapsed_ns);
+    result.measured.claims = Claims::default();
+    result.measured.values.remove(ROUNDS.name);
+    result.measured.absent.insert(ROUNDS.name.to_owned(), why.to_owned());
+    result
 }
 
-fn ran(detail: DurabilityDetail, elapsed_ns: u64) -> RunResult {
+fn run_result(detail: DurabilityDetail, elapsed_ns: u64) -> RunResult {
     let write = Count { operations: detail.writes, bytes: detail.written_bytes };
     let (values, stopped) = (values(&detail).into(), detail.stopped);
     RunResult::new(
@@ -121,7 +122,7 @@ impl Counts for DurabilityDetail {
         self.rounds
     }
 
-    /// Crash points are independent draws: those done so far count.
+    /// Crash points are independent draws, so a stopped trial counts those done so far.
     fn keeps_what_it_has(&self) -> bool {
         self.tally.crash_points > 0
     }

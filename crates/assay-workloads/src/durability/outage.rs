@@ -12,20 +12,20 @@ use assay_core::draws::Draws;
 use assay_machine::system::powered::{FarSide, HeardLine, MOMENT_MS, Powered, VmStarter};
 
 use crate::durability::below::On;
-use crate::durability::command::CommandLines;
-use crate::durability::cut::moment;
+use crate::durability::command::{CommandLines, EndedLine};
+use crate::durability::cut::draw_moment;
 use crate::durability::guest::{Answer, GuestOrder};
 use crate::durability::log::{DriveStep, SECTOR_BYTES, Write};
 use crate::durability::pages::DrivePages;
-use crate::durability::program::{self, Back, CutRun, Program};
+use crate::durability::program::{self, CutRun, Program, ReadBack};
 use crate::durability::served::{Logged, PlannedPowerCut, ServedDrive};
 use crate::durability::trial::{DurabilityDetail, DurabilityTrial};
 
 pub const AREA_BYTES: u64 = 64 << 20;
-/// A machine silent for this long is dead: five minutes.
+/// Silent moments after which a machine counts as dead: five minutes.
 const PATIENCE: u64 = 300_000 / MOMENT_MS;
 /// Silent moments after which no message is in transit.
-const DRAINED: u32 = 3;
+const DRAINED: u64 = 3;
 /// The file system's check runs for one in this many replayed cuts: it takes longer than a cut.
 const INSPECTED_OF: u64 = 20;
 /// Maximum number of requests after an acknowledgment before the power loss.
@@ -52,31 +52,31 @@ impl Outage<'_> {
         let drive = Arc::new(ServedDrive::new(self.on.drive_bytes()));
         let mut draws = Draws::new(self.course.seed, "durability power cuts");
         let mut detail = DurabilityDetail::default();
-        let mut talk = Talk::begin(starts, &drive, stop)?;
-        let fresh = self.format_drive(&mut talk, &drive)?;
-        let Some(length) = self.possible_moments(&*program, &mut talk, &drive, &fresh)? else {
+        let mut guest = Guest::start(starts, &drive, stop)?;
+        let formatted = self.format_drive(&mut guest, &drive)?;
+        let Some(range) = self.find_cut_range(&*program, &mut guest, &drive, &formatted)? else {
             detail.stopped = true;
             return Ok(detail);
         };
         for _ in 0..self.course.cuts {
-            drive.begin(&fresh, Some(length.end(&mut draws)));
+            drive.power_on(&formatted, Some(range.draw_cut(&mut draws)));
             let mut lines = Vec::new();
-            if !self.write_until_cut(&*program, &mut talk, &drive, &mut lines)? {
+            if !self.write_until_cut(&*program, &mut guest, &drive, &mut lines)? {
                 break;
             }
-            // Its power is cut with it.
-            drop(talk);
-            let logged = drive.logged();
+            // The machine loses its power with the drive.
+            drop(guest);
+            let logged = drive.take_log();
             let steps = logged.log.steps.len();
             let (pages, cut) =
-                logged.after(self.course.drive, self.course.atomic_sectors(), steps, &mut draws);
-            drive.begin(&pages, None);
-            talk = Talk::begin(starts, &drive, stop)?;
-            let run = CutRun { cut, heard: logged.rounds(steps), lines: &lines };
-            let Some(result) = self.read_content(&*program, &mut talk, &run)? else { break };
+                logged.cut(self.course.drive, self.course.atomic_sectors(), steps, &mut draws);
+            drive.power_on(&pages, None);
+            guest = Guest::start(starts, &drive, stop)?;
+            let run = CutRun { cut, heard: logged.rounds_by(steps), lines: &lines };
+            let Some(content) = self.read_content(&*program, &mut guest, &run)? else { break };
             count_logged(&*program, &logged, &mut detail);
-            program.count(&run, &result, &mut detail.tally)?;
-            self.inspect(&mut talk, &mut detail)?;
+            program.judge(&run, &content, &mut detail.tally)?;
+            self.inspect(&mut guest, &mut detail)?;
         }
         detail.stopped = stop.load(Ordering::Relaxed);
         Ok(detail)
@@ -91,11 +91,11 @@ impl Outage<'_> {
         let program = program::program_for(self.course, self.command)?;
         let drive = Arc::new(ServedDrive::new(self.on.drive_bytes()));
         let mut detail = DurabilityDetail::default();
-        let mut talk = Talk::begin(starts, &drive, stop)?;
-        let fresh = self.format_drive(&mut talk, &drive)?;
-        if let Some((logged, lines)) = self.run_uncut(&*program, &mut talk, &drive, &fresh)? {
+        let mut guest = Guest::start(starts, &drive, stop)?;
+        let formatted = self.format_drive(&mut guest, &drive)?;
+        if let Some((logged, lines)) = self.run_uncut(&*program, &mut guest, &drive, &formatted)? {
             count_logged(&*program, &logged, &mut detail);
-            self.replay_cuts(&*program, &logged, &lines, &mut talk, &drive, &mut detail)?;
+            self.replay_cuts(&*program, &logged, &lines, &mut guest, &drive, &mut detail)?;
         }
         detail.stopped = stop.load(Ordering::Relaxed);
         Ok(detail)
@@ -106,7 +106,7 @@ impl Outage<'_> {
         program: &dyn Program,
         logged: &Logged,
         lines: &[String],
-        talk: &mut Talk<'_>,
+        guest: &mut Guest<'_>,
         drive: &ServedDrive,
         detail: &mut DurabilityDetail,
     ) -> Result<(), String> {
@@ -115,69 +115,73 @@ impl Outage<'_> {
         }
         let mut draws = Draws::new(self.course.seed, "durability cuts");
         for at in 0..self.course.cuts {
-            if talk.is_stopped() {
+            if guest.stop.load(Ordering::Relaxed) {
                 break;
             }
-            let steps = moment(&logged.log, &mut draws);
+            let steps = draw_moment(&logged.log, &mut draws);
             let (pages, cut) =
-                logged.after(self.course.drive, self.course.atomic_sectors(), steps, &mut draws);
-            let run = CutRun { cut, heard: logged.rounds(steps), lines };
-            let known = if self.on.has_files() { None } else { program.seen(&pages) };
-            let result = if let Some(answer) = known {
+                logged.cut(self.course.drive, self.course.atomic_sectors(), steps, &mut draws);
+            let run = CutRun { cut, heard: logged.rounds_by(steps), lines };
+            // Without a filesystem, no machine is needed to read the drive.
+            let direct = if self.on.has_files() { None } else { program.read_directly(&pages) };
+            let content = if let Some(answer) = direct {
                 Ok(answer)
             } else {
-                drive.begin(&pages, None);
-                let Some(result) = self.read_content(program, talk, &run)? else { break };
-                result
+                drive.power_on(&pages, None);
+                let Some(content) = self.read_content(program, guest, &run)? else { break };
+                content
             };
-            program.count(&run, &result, &mut detail.tally)?;
+            program.judge(&run, &content, &mut detail.tally)?;
             if at % INSPECTED_OF == 0 {
-                self.inspect(talk, detail)?;
+                self.inspect(guest, detail)?;
             }
         }
         Ok(())
     }
 
-    fn inspect(&self, talk: &mut Talk<'_>, detail: &mut DurabilityDetail) -> Result<(), String> {
+    fn inspect(&self, guest: &mut Guest<'_>, detail: &mut DurabilityDetail) -> Result<(), String> {
         if !self.on.has_files() {
             return Ok(());
         }
-        talk.say(&GuestOrder::Inspect { on: self.on })?;
-        match talk.wait_for_answer()? {
+        match guest.ask(&GuestOrder::Inspect { on: self.on })? {
             None => {}
-            Some(Answer::Inspected(fault)) => detail.tally.reached.inspect(fault.as_deref()),
-            Some(other) => return Err(describe(&other)),
+            Some(Answer::Inspected(fault)) => detail.tally.reached.count_check(fault.as_deref()),
+            Some(other) => return Err(answer_error(&other)),
         }
         Ok(())
     }
 
-    fn format_drive(&self, talk: &mut Talk<'_>, drive: &ServedDrive) -> Result<DrivePages, String> {
-        drive.begin(&DrivePages::default(), None);
+    /// Creates the filesystem, if any, on an empty drive; returns the content.
+    fn format_drive(
+        &self,
+        guest: &mut Guest<'_>,
+        drive: &ServedDrive,
+    ) -> Result<DrivePages, String> {
+        drive.power_on(&DrivePages::default(), None);
         if self.on.has_files() {
-            talk.say(&GuestOrder::Make { on: self.on })?;
-            match talk.wait_for_answer()? {
+            match guest.ask(&GuestOrder::Make { on: self.on })? {
                 None | Some(Answer::Done) => {}
-                Some(other) => return Err(describe(&other)),
+                Some(other) => return Err(answer_error(&other)),
             }
         }
         Ok(drive.content())
     }
 
-    /// Range of possible moments of a power loss; `None` if stopped.
-    fn possible_moments(
+    /// Finds the possible moments of a power loss, if necessary by a run without one; `None` if stopped.
+    fn find_cut_range(
         &self,
         program: &dyn Program,
-        talk: &mut Talk<'_>,
+        guest: &mut Guest<'_>,
         drive: &ServedDrive,
-        fresh: &DrivePages,
-    ) -> Result<Option<Length>, String> {
-        if let Some(tells) = program.tells() {
-            return Ok(Some(Length::Told(tells)));
+        formatted: &DrivePages,
+    ) -> Result<Option<CutRange>, String> {
+        if let Some(reports) = program.report_count() {
+            return Ok(Some(CutRange::Reports(reports)));
         }
-        let uncut = self.run_uncut(program, talk, drive, fresh)?;
+        let uncut = self.run_uncut(program, guest, drive, formatted)?;
         Ok(uncut.map(|(logged, lines)| match lines.len() {
-            0 => Length::Requests(logged.log.steps.len() as u32),
-            told => Length::Told(told as u32),
+            0 => CutRange::Requests(logged.log.steps.len() as u32),
+            reports => CutRange::Reports(reports as u32),
         }))
     }
 
@@ -185,28 +189,24 @@ impl Outage<'_> {
     fn run_uncut(
         &self,
         program: &dyn Program,
-        talk: &mut Talk<'_>,
+        guest: &mut Guest<'_>,
         drive: &ServedDrive,
-        fresh: &DrivePages,
+        formatted: &DrivePages,
     ) -> Result<Option<(Logged, Vec<String>)>, String> {
-        drive.begin(fresh, None);
+        drive.power_on(formatted, None);
         let mut lines = Vec::new();
-        if !self.write_until_cut(program, talk, drive, &mut lines)? {
+        if !self.write_until_cut(program, guest, drive, &mut lines)? {
             return Ok(None);
         }
-        let (content, logged) = (drive.content(), drive.logged());
-        if program.is_proved() {
-            let order = program.asks(self.on, self.mounted, &lines);
-            for (pages, is_all) in [(&content, true), (fresh, false)] {
-                drive.begin(pages, None);
-                talk.say(&order)?;
-                match talk.wait_for_answer()? {
-                    None => return Ok(None),
-                    Some(Answer::Checked(ended)) if is_all => ended.passes_uncut()?,
-                    Some(Answer::Checked(ended)) => ended.misses_all(lines.len() as u64)?,
-                    Some(other) => return Err(describe(&other)),
-                }
-            }
+        let (content, logged) = (drive.content(), drive.take_log());
+        if program.must_be_tested() {
+            let order = program.read_order(self.on, self.mounted, &lines);
+            drive.power_on(&content, None);
+            let Some(ended) = guest.run_check(&order)? else { return Ok(None) };
+            ended.require_pass()?;
+            drive.power_on(formatted, None);
+            let Some(ended) = guest.run_check(&order)? else { return Ok(None) };
+            ended.require_loss(lines.len() as u64)?;
         }
         Ok(Some((logged, lines)))
     }
@@ -215,35 +215,45 @@ impl Outage<'_> {
     fn write_until_cut(
         &self,
         program: &dyn Program,
-        talk: &mut Talk<'_>,
+        guest: &mut Guest<'_>,
         drive: &ServedDrive,
         lines: &mut Vec<String>,
     ) -> Result<bool, String> {
         let (on, mounted) = (self.on, self.mounted.to_owned());
-        talk.say(&GuestOrder::Write { on, mounted, writer: program.writer() })?;
-        let (mut silent, mut heard_of) = (0, 0);
+        guest.say(&GuestOrder::Write { on, mounted, writer: program.writer() })?;
+        let mut silent_moments = 0;
+        let mut reports = 0;
         loop {
-            let Some(heard) = talk.heard()? else { return Ok(false) };
-            silent = if heard.is_none() { silent + 1 } else { 0 };
-            match heard {
-                None if drive.is_off() && silent >= DRAINED => return Ok(true),
-                None => talk.is_patient(u64::from(silent))?,
-                Some(answer @ (Answer::Round(_) | Answer::Line(_))) => {
-                    drive.heard(program.promises(heard_of));
-                    heard_of += 1;
+            let answer = match guest.hear()? {
+                Heard::Stop => return Ok(false),
+                Heard::Nothing => {
+                    silent_moments += 1;
+                    if drive.is_off() && silent_moments >= DRAINED {
+                        return Ok(true);
+                    }
+                    check_patience(silent_moments)?;
+                    continue;
+                }
+                Heard::Answer(answer) => answer,
+            };
+            silent_moments = 0;
+            match answer {
+                Answer::Round(_) | Answer::Line(_) => {
+                    drive.add_round(program.promises(reports));
+                    reports += 1;
                     if let Answer::Line(line) = answer {
                         lines.push(line);
                     }
-                    // Without a reply, it does not continue.
-                    if program.waits() && !drive.is_off() {
-                        talk.say(&GuestOrder::GoOn)?;
+                    // The program does not continue without a reply.
+                    if program.waits_for_reply() && !drive.is_off() {
+                        guest.say(&GuestOrder::GoOn)?;
                     }
                 }
-                Some(Answer::Written) => drive.end(),
-                Some(Answer::Done) => return Ok(true),
-                // Without power, its drive eventually fails.
-                Some(_) if drive.is_off() => {}
-                Some(other) => return Err(describe(&other)),
+                Answer::Written => drive.cut_at_end(),
+                Answer::Done => return Ok(true),
+                // Without power, the drive eventually fails.
+                _ if drive.is_off() => {}
+                other => return Err(answer_error(&other)),
             }
         }
     }
@@ -252,12 +262,10 @@ impl Outage<'_> {
     fn read_content(
         &self,
         program: &dyn Program,
-        talk: &mut Talk<'_>,
+        guest: &mut Guest<'_>,
         run: &CutRun<'_>,
-    ) -> Result<Option<Back>, String> {
-        let heard = (run.heard as usize).min(run.lines.len());
-        talk.say(&program.asks(self.on, self.mounted, &run.lines[..heard]))?;
-        Ok(match talk.wait_for_answer()? {
+    ) -> Result<Option<ReadBack>, String> {
+        Ok(match guest.ask(&program.read_order(self.on, self.mounted, run.heard_lines()))? {
             None => None,
             Some(Answer::Unreachable(text)) => Some(Err(text)),
             Some(answer) => Some(Ok(answer)),
@@ -266,17 +274,18 @@ impl Outage<'_> {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Length {
-    /// Number of reports that something is done.
-    Told(u32),
+enum CutRange {
+    /// After one of this many reports, and a few requests.
+    Reports(u32),
     Requests(u32),
 }
 
-impl Length {
-    fn end(self, draws: &mut Draws) -> PlannedPowerCut {
+impl CutRange {
+    fn draw_cut(self, draws: &mut Draws) -> PlannedPowerCut {
         let mut one_of = |count: u32| 1 + draws.below(u64::from(count.max(1))) as u32;
         let (rounds, requests) = match self {
-            Self::Told(times) => (one_of(times), one_of(MOST_REQUESTS + 1) - 1),
+            // From no request to the maximum.
+            Self::Reports(count) => (one_of(count), one_of(MOST_REQUESTS + 1) - 1),
             Self::Requests(count) => (0, one_of(count)),
         };
         PlannedPowerCut { rounds, requests, answers: draws.below(2) == 1 }
@@ -284,10 +293,10 @@ impl Length {
 }
 
 fn count_logged(program: &dyn Program, logged: &Logged, detail: &mut DurabilityDetail) {
-    let rounds = logged.rounds(logged.log.steps.len());
+    let rounds = logged.rounds_by(logged.log.steps.len());
     detail.rounds += u64::from(rounds);
-    // If only the check knows, a passing check is acknowledged.
-    let least = u64::from(program.is_proved());
+    // A command may print nothing; then its passing check counts as one acknowledged write.
+    let least = u64::from(program.must_be_tested());
     detail.tally.acknowledged_writes += logged.log.promises().max(least);
     detail.writes += logged.log.writes.len() as u64;
     let bytes = |write: &Write| u64::from(write.sectors) * SECTOR_BYTES;
@@ -296,7 +305,8 @@ fn count_logged(program: &dyn Program, logged: &Logged, detail: &mut DurabilityD
     detail.syncs += logged.log.steps.iter().filter(is_flush).count() as u64;
 }
 
-pub(crate) fn describe(answer: &Answer) -> String {
+/// The error message for an answer that reports a failure or does not fit the order.
+pub(crate) fn answer_error(answer: &Answer) -> String {
     match answer {
         Answer::Failed(text) | Answer::Unreachable(text) => {
             format!("in the virtual machine: {text}")
@@ -305,13 +315,21 @@ pub(crate) fn describe(answer: &Answer) -> String {
     }
 }
 
-struct Talk<'a> {
+enum Heard {
+    /// The user stops the study.
+    Stop,
+    Nothing,
+    Answer(Answer),
+}
+
+struct Guest<'a> {
     powered: Box<dyn Powered + 'a>,
     stop: &'a AtomicBool,
 }
 
-impl<'a> Talk<'a> {
-    fn begin(
+impl<'a> Guest<'a> {
+    /// Starts a machine with this drive and waits until the machine is ready.
+    fn start(
         starts: &'a mut dyn VmStarter,
         drive: &Arc<ServedDrive>,
         stop: &'a AtomicBool,
@@ -320,52 +338,63 @@ impl<'a> Talk<'a> {
         let mut guest = Self { powered: starts.start(far)?, stop };
         match guest.wait_for_answer()? {
             None | Some(Answer::Ready) => Ok(guest),
-            Some(other) => Err(describe(&other)),
+            Some(other) => Err(answer_error(&other)),
         }
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
     }
 
     fn say(&mut self, order: &GuestOrder) -> Result<(), String> {
         self.powered.say(&serde_json::to_string(order).unwrap_or_default())
     }
 
-    /// The message of a moment, if any; `None` if stopped.
-    #[allow(clippy::option_option, reason = "nothing was heard, or nobody listens any more")]
-    fn heard(&mut self) -> Result<Option<Option<Answer>>, String> {
-        if self.is_stopped() {
-            return Ok(None);
+    fn hear(&mut self) -> Result<Heard, String> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Ok(Heard::Stop);
         }
         match self.powered.hear() {
-            HeardLine::Nothing => Ok(Some(None)),
+            HeardLine::Nothing => Ok(Heard::Nothing),
             HeardLine::Over(last) => Err(format!("the virtual machine ended:\n{last}")),
-            // From this program: only a dying machine sends a partial line.
-            HeardLine::Line(line) => Ok(Some(serde_json::from_str(&line).ok())),
+            // Only a machine that loses its power sends a partial line, which is ignored.
+            HeardLine::Line(line) => {
+                Ok(serde_json::from_str(&line).map_or(Heard::Nothing, Heard::Answer))
+            }
         }
+    }
+
+    /// Orders the check of a command; `None` if stopped.
+    fn run_check(&mut self, order: &GuestOrder) -> Result<Option<EndedLine>, String> {
+        match self.ask(order)? {
+            None => Ok(None),
+            Some(Answer::Checked(ended)) => Ok(Some(ended)),
+            Some(other) => Err(answer_error(&other)),
+        }
+    }
+
+    /// Sends an order and waits for the answer; `None` if stopped.
+    fn ask(&mut self, order: &GuestOrder) -> Result<Option<Answer>, String> {
+        self.say(order)?;
+        self.wait_for_answer()
     }
 
     /// Waits for an answer; `None` if stopped.
     fn wait_for_answer(&mut self) -> Result<Option<Answer>, String> {
-        for silent in 0.. {
-            match self.heard()? {
-                None => return Ok(None),
-                Some(None) => self.is_patient(silent)?,
-                Some(answer) => return Ok(answer),
+        let mut silent_moments = 0;
+        loop {
+            match self.hear()? {
+                Heard::Stop => return Ok(None),
+                Heard::Nothing => check_patience(silent_moments)?,
+                Heard::Answer(answer) => return Ok(Some(answer)),
             }
+            silent_moments += 1;
         }
-        Ok(None)
     }
+}
 
-    #[allow(clippy::unused_self, reason = "it is of this talk")]
-    fn is_patient(&self, silent: u64) -> Result<(), String> {
-        if silent < PATIENCE {
-            return Ok(());
-        }
-        let minutes = PATIENCE * MOMENT_MS / 60_000;
-        Err(format!("the virtual machine has not responded for {minutes} minutes"))
+fn check_patience(silent_moments: u64) -> Result<(), String> {
+    if silent_moments < PATIENCE {
+        return Ok(());
     }
+    let minutes = PATIENCE * MOMENT_MS / 60_000;
+    Err(format!("the virtual machine has not responded for {minutes} minutes"))
 }
 
 #[cfg(test)]

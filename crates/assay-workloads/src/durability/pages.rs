@@ -33,14 +33,15 @@ impl DrivePages {
     pub fn clear(&mut self, at_bytes: u64, bytes: u64) {
         let end = at_bytes.saturating_add(bytes);
         let page = PAGE as u64;
-        let whole = at_bytes.div_ceil(page)..end / page;
-        if whole.start < whole.end {
-            let mut rest = self.pages.split_off(&whole.start);
-            self.pages.append(&mut rest.split_off(&whole.end));
+        let whole_pages = at_bytes.div_ceil(page)..end / page;
+        if whole_pages.start < whole_pages.end {
+            let mut rest = self.pages.split_off(&whole_pages.start);
+            self.pages.append(&mut rest.split_off(&whole_pages.end));
         }
+        // The parts of pages before and after the whole ones.
         let edges = [
-            at_bytes..end.min(whole.start * page),
-            at_bytes.max(whole.end.saturating_mul(page))..end,
+            at_bytes..end.min(whole_pages.start * page),
+            at_bytes.max(whole_pages.end.saturating_mul(page))..end,
         ];
         for edge in edges.into_iter().filter(|edge| edge.start < edge.end) {
             for (page, within, _) in parts(edge.start, edge.end - edge.start) {
@@ -54,9 +55,11 @@ impl DrivePages {
 
 /// The pages of a range: their number, the part of the page, and its position in the bytes.
 fn parts(at_bytes: u64, bytes: u64) -> impl Iterator<Item = (u64, Range<usize>, Range<usize>)> {
-    let (page, end) = (PAGE as u64, at_bytes.saturating_add(bytes));
+    let page = PAGE as u64;
+    let end = at_bytes.saturating_add(bytes);
     (at_bytes / page..end.div_ceil(page)).map(move |number| {
-        let (from, to) = (at_bytes.max(number * page), end.min((number + 1).saturating_mul(page)));
+        let from = at_bytes.max(number * page);
+        let to = end.min((number + 1).saturating_mul(page));
         let within = (from - number * page) as usize..(to - number * page) as usize;
         (number, within, (from - at_bytes) as usize..(to - at_bytes) as usize)
     })

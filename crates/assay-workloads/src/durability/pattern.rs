@@ -66,23 +66,13 @@ impl Pattern {
     }
 }
 
+/// A record, or a part of a transaction: a block in the log, the commit, or a block in its final place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WrittenItem {
-    Record {
-        place: u32,
-    },
-    Logged {
-        transaction: u32,
-        place: u32,
-    },
-    Commit {
-        transaction: u32,
-    },
-    /// A block of a transaction in its place.
-    Home {
-        transaction: u32,
-        place: u32,
-    },
+    Record { place: u32 },
+    Logged { transaction: u32, place: u32 },
+    Commit { transaction: u32 },
+    Home { transaction: u32, place: u32 },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +92,8 @@ pub struct RecordLayout {
 impl RecordLayout {
     pub fn new(pattern: Pattern, record_bytes: u64, area_bytes: u64) -> Result<Self, String> {
         let blocks = area_bytes / record_bytes.max(1);
-        let (least, logged) = match pattern {
+        // The fewest places, and the blocks of the transaction log before them.
+        let (least_places, log_blocks) = match pattern {
             Pattern::Log => (MOST_RECORDS, 0),
             Pattern::InPlace => (1, 0),
             Pattern::Transaction => (u64::from(BLOCKS), u64::from(SLOTS * (BLOCKS + 1))),
@@ -111,16 +102,15 @@ impl RecordLayout {
                 return Err(format!("writer {name} needs a filesystem; use write_to = \"ext4\""));
             }
         };
-        if blocks < least + logged {
+        let least = least_places + log_blocks;
+        if blocks < least {
+            let name = pattern.name();
             return Err(format!(
-                "writer {} needs an area of {} blocks, but the area has {blocks}",
-                pattern.name(),
-                least + logged
+                "writer {name} needs an area of {least} blocks, but the area has {blocks}"
             ));
         }
-        let most =
-            if pattern == Pattern::Log { u64::from(u32::MAX) } else { u64::from(MOST_PLACES) };
-        let places = (blocks - logged).min(most) as u32;
+        let most_places = if pattern == Pattern::Log { u32::MAX } else { MOST_PLACES };
+        let places = (blocks - log_blocks).min(u64::from(most_places)) as u32;
         Ok(Self { pattern, sectors: (record_bytes / SECTOR_BYTES) as u32, places })
     }
 
@@ -144,37 +134,38 @@ impl RecordLayout {
         self.sector(transaction % SLOTS * (BLOCKS + 1) + block)
     }
 
-    /// The acts of a program per acknowledgment, until a log is full; other programs never end.
+    /// The acts of a program, one list per acknowledgment. Pattern log ends when the log is full; the others never end.
     pub fn rounds(self, seed: u64) -> impl Iterator<Item = Vec<Action>> {
         let mut program = PatternProgress { draws: Draws::new(seed, "durability writes"), done: 0 };
-        iter::from_fn(move || Some(self.next(&mut program)).filter(|acts| !acts.is_empty()))
+        iter::from_fn(move || Some(self.next_round(&mut program)).filter(|acts| !acts.is_empty()))
     }
 
-    fn next(&self, program: &mut PatternProgress) -> Vec<Action> {
+    fn next_round(&self, program: &mut PatternProgress) -> Vec<Action> {
         match self.pattern {
-            Pattern::Log => self.appended(program),
-            Pattern::InPlace => self.over(program),
-            Pattern::Transaction => self.transaction(program),
-            // They have no places.
+            Pattern::Log => self.append_records(program),
+            Pattern::InPlace => self.overwrite_records(program),
+            Pattern::Transaction => self.write_transaction(program),
+            // These have no places.
             Pattern::Files | Pattern::Command => Vec::new(),
         }
     }
 
-    fn appended(&self, program: &mut PatternProgress) -> Vec<Action> {
+    fn append_records(&self, program: &mut PatternProgress) -> Vec<Action> {
         let count = 1 + program.draws.below(MOST_RECORDS) as u32;
         let first = program.done;
         let end = first.saturating_add(count).min(self.places);
         program.done = end;
-        self.records(first..end)
+        self.write_records(first..end)
     }
 
-    fn over(&self, program: &mut PatternProgress) -> Vec<Action> {
+    fn overwrite_records(&self, program: &mut PatternProgress) -> Vec<Action> {
         let count = 1 + program.draws.below(MOST_RECORDS) as usize;
-        let places = program.places(self.places, count);
-        self.records(places.into_iter())
+        let places = program.draw_places(self.places, count);
+        self.write_records(places.into_iter())
     }
 
-    fn records(&self, places: impl Iterator<Item = u32>) -> Vec<Action> {
+    /// Writes to these places, a sync and an acknowledgment; nothing without places.
+    fn write_records(&self, places: impl Iterator<Item = u32>) -> Vec<Action> {
         let write =
             |place| Action::Write { what: WrittenItem::Record { place }, at: self.home(place) };
         let mut acts: Vec<Action> = places.map(write).collect();
@@ -184,10 +175,10 @@ impl RecordLayout {
         acts
     }
 
-    fn transaction(&self, program: &mut PatternProgress) -> Vec<Action> {
+    fn write_transaction(&self, program: &mut PatternProgress) -> Vec<Action> {
         let transaction = program.done;
         program.done += 1;
-        let places = program.places(self.places, BLOCKS as usize);
+        let places = program.draw_places(self.places, BLOCKS as usize);
         let logged = places.iter().zip(0..).map(|(place, block)| Action::Write {
             what: WrittenItem::Logged { transaction, place: *place },
             at: self.logged(transaction, block),
@@ -212,12 +203,12 @@ struct PatternProgress {
 }
 
 impl PatternProgress {
-    /// This many different random places, or all of them.
-    fn places(&mut self, of: u32, count: usize) -> Vec<u32> {
-        let mut all: Vec<u32> = (0..of).collect();
-        self.draws.shuffle(&mut all);
-        all.truncate(count);
-        all
+    /// Draws this many different places, or all of them if there are fewer.
+    fn draw_places(&mut self, places: u32, count: usize) -> Vec<u32> {
+        let mut drawn: Vec<u32> = (0..places).collect();
+        self.draws.shuffle(&mut drawn);
+        drawn.truncate(count);
+        drawn
     }
 }
 

@@ -23,7 +23,7 @@ use assay_machine::system::network::token;
 use assay_machine::system::{AreaFile, FileKind, System};
 use serde::{Deserialize, Serialize};
 
-use crate::durability::image::{Seen, look};
+use crate::durability::image::{Seen, identify};
 use crate::durability::judge::{LostWrite, WrittenRecords};
 use crate::durability::log::{KnownWrites, SECTOR_BYTES};
 use crate::durability::outage::AREA_BYTES;
@@ -32,8 +32,8 @@ use crate::durability::sync::Sync as SyncBy;
 use crate::durability::tally::Counterexample;
 use crate::durability::trial::{ActWriter, DurabilityDetail, DurabilityTrial};
 
-/// When to prompt for the power cut, nanoseconds after the first write.
-const CALLED_NS: [u64; 2] = [1_000_000_000, 5_000_000_000];
+/// Earliest and latest prompt for the power cut, nanoseconds after the first write.
+const PROMPT_NS: [u64; 2] = [1_000_000_000, 5_000_000_000];
 /// Limit on rounds per trial: the judgment has them in memory.
 const MOST_ROUNDS: u64 = 200_000;
 /// Each round takes longer than this, because it contacts a peer.
@@ -100,8 +100,10 @@ impl BegunTrial {
 
 enum PeerReply {
     Rounds(u64),
-    /// The peer was not reached, or not the correct one, with the reason unless the user stopped it: nothing is lost.
-    NotNow(Option<String>),
+    /// The peer rejected the token, for this reason; a later attempt may succeed.
+    Refused(String),
+    /// The user stopped the attempts.
+    Stopped,
 }
 
 pub struct Plug<'a> {
@@ -114,10 +116,10 @@ impl Plug<'_> {
     /// Writes until the power loss, or judges the content after one.
     pub fn run(&self) -> Result<DurabilityDetail, String> {
         let notes = self.notes()?;
-        let noted = notes.last().and_then(|text| serde_json::from_str(&text).ok());
-        match noted {
+        let last = notes.last().and_then(|text| serde_json::from_str(&text).ok());
+        match last {
             Some(TrialNote::Begun(begun)) => self.judge_unfinished(&begun),
-            // Judged before another power loss.
+            // The trial was judged before another power loss.
             Some(TrialNote::Judged(detail)) => Ok(*detail),
             Some(TrialNote::Over) | None => self.begin(notes),
         }
@@ -130,58 +132,63 @@ impl Plug<'_> {
 
     fn note(&self, note: &TrialNote) -> Result<(), String> {
         let text = serde_json::to_string(note).unwrap_or_default();
-        let noted = self.notes()?.add(&text);
-        noted.map_err(|error| format!("cannot store the state of the trial: {error}"))
+        let added = self.notes()?.add(&text);
+        added.map_err(|error| format!("cannot store the state of the trial: {error}"))
     }
 
     fn mains(&self) -> Result<&dyn Mains, String> {
         self.ground.system.mains().map_err(|error| error.to_string())
     }
 
-    fn boot(&self) -> Result<String, String> {
+    fn boot_id(&self) -> Result<String, String> {
         let text = self.ground.system.read_text(Path::new(BOOT));
         let text = text.map_err(|error| format!("cannot read {BOOT}: {error}"))?;
         Ok(text.trim().to_owned())
     }
 
     /// Connects to the peer; a missing or different token is rejected.
-    fn reach(&self) -> io::Result<Box<dyn Ledger + '_>> {
+    fn connect(&self) -> io::Result<Box<dyn Ledger + '_>> {
         let token = token::of_environment(self.ground.system);
         let token = token.map_err(|why| io::Error::new(io::ErrorKind::PermissionDenied, why))?;
         self.ground.system.mains()?.ledger(self.peer, &token)
     }
 
+    /// Writes until the power loss; returns only if the user stops, or does not cut the power.
     fn begin(&self, notes: &dyn NoteStore) -> Result<DurabilityDetail, String> {
         let random = self.ground.system.random().map_err(|error| error.to_string())?;
-        let of = format!("{} {} ", notes.result(), notes.trial());
-        let key = sha256([of.as_bytes(), &random[..]].concat());
+        let name = format!("{} {} ", notes.result(), notes.trial());
+        let key = sha256([name.as_bytes(), &random[..]].concat());
+        // The last 8 bytes identify the data of this run.
         let run = key[24..].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
-        let begun = BegunTrial { boot: self.boot()?, key: hexadecimal(&key), run };
-        let reached = self.reach().or_else(|_| {
-            // A busy peer may have rejected it.
+        let begun = BegunTrial { boot: self.boot_id()?, key: hexadecimal(&key), run };
+        let connected = self.connect().or_else(|_| {
+            // A busy peer may have rejected the connection.
             self.ground.system.sleep(PEER_PAUSE);
-            self.reach()
+            self.connect()
         });
-        let mut ledger = reached.map_err(|error| error.to_string())?;
-        ledger.open(&key).map_err(|error| self.refused(&error))?;
+        let mut ledger = connected.map_err(|error| error.to_string())?;
+        ledger.open(&key).map_err(|error| {
+            format!("peer {} does not record acknowledged writes of this trial: {error}", self.peer)
+        })?;
         let ended = self.note(&TrialNote::Begun(begun.clone())).and_then(|()| {
-            let area = self.make(&begun)?;
-            let ended = self.write(&begun, area.as_ref(), &mut *ledger);
-            ended.and_then(|detail| self.remove(area.as_ref()).map(|()| detail))
+            let area = self.create_file(&begun)?;
+            let detail = self.write(&begun, area.as_ref(), &mut *ledger)?;
+            self.remove(area.as_ref())?;
+            Ok(detail)
         });
-        let ended = ended.inspect_err(|_| self.clear(&begun));
-        // Without a power loss, nobody needs it; a lost peer has forgotten it.
+        if ended.is_err() {
+            self.remove_leftover(&begun);
+        }
+        // Without a power loss, nobody needs the record; a lost peer has forgotten it.
         let _ = ledger.forget(&key);
-        let over = self.note(&TrialNote::Over);
-        ended.and_then(|detail| over.map(|()| detail))
+        let noted = self.note(&TrialNote::Over);
+        let detail = ended?;
+        noted?;
+        Ok(detail)
     }
 
-    fn refused(&self, error: &io::Error) -> String {
-        format!("peer {} does not record acknowledged writes of this trial: {error}", self.peer)
-    }
-
-    /// Creates its file; nothing for a device.
-    fn make(&self, begun: &BegunTrial) -> Result<Option<AreaFile>, String> {
+    /// Creates the test file; `None` for a device.
+    fn create_file(&self, begun: &BegunTrial) -> Result<Option<AreaFile>, String> {
         if !self.is_directory()? {
             return Ok(None);
         }
@@ -204,19 +211,19 @@ impl Plug<'_> {
         removed.map_err(|error| format!("cannot remove the test file: {error}"))
     }
 
-    fn clear(&self, begun: &BegunTrial) {
+    /// Removes the test file, if it exists. An error here does not replace the error or result of the trial.
+    fn remove_leftover(&self, begun: &BegunTrial) {
         if !self.is_directory().unwrap_or_default() {
             return;
         }
-        let found = self.mains().map(|mains| mains.open_kept(self.ground.path, &begun.file()));
-        if let Ok(Ok(area)) = found {
-            // A remaining file is found by its name; report the first error.
+        let opened = self.mains().map(|mains| mains.open_kept(self.ground.path, &begun.file()));
+        if let Ok(Ok(area)) = opened {
             let _ = self.remove(Some(&area));
         }
     }
 
-    /// The file to write, and the start of its area.
-    fn place<'f>(&'f self, area: Option<&'f AreaFile>) -> Result<(&'f File, u64), String> {
+    /// The file or device to write, and the start of the area in it, bytes.
+    fn file_and_start<'f>(&'f self, area: Option<&'f AreaFile>) -> Result<(&'f File, u64), String> {
         match (area, self.ground.device) {
             (Some(area), _) => Ok((&area.file, area.first_byte)),
             (None, Some(device)) => Ok((device, self.ground.area[0])),
@@ -238,18 +245,18 @@ impl Plug<'_> {
         ledger: &mut dyn Ledger,
     ) -> Result<DurabilityDetail, String> {
         let (system, course) = (self.ground.system, self.course);
-        let (file, first) = self.place(area)?;
+        let (file, first) = self.file_and_start(area)?;
         let target = Target { file: Some(file.as_fd()), memory_alignment: SECTOR_BYTES as usize };
         let mut medium = OneByOne::open(&target, course.record_bytes as u32)?;
         let mut draws = Draws::new(course.seed, "durability plug");
-        let call_ns = CALLED_NS[0] + draws.below(CALLED_NS[1] - CALLED_NS[0]);
-        let end_ns = call_ns.saturating_add(course.time_ns);
+        let prompt_ns = PROMPT_NS[0] + draws.below(PROMPT_NS[1] - PROMPT_NS[0]);
+        let end_ns = prompt_ns.saturating_add(course.time_ns);
         let pace_ns = (end_ns / MOST_ROUNDS).max(SHORTEST_ROUND_NS);
         let began_ns = system.monotonic_ns();
         let now_ns = || system.monotonic_ns().saturating_sub(began_ns);
-        let (mut is_called, mut writer) =
-            (false, ActWriter::new(course.sync, course.record_bytes, begun.run, first));
-        for (acts, round) in rounds(self.layout()?, course.seed).zip(1..) {
+        let mut writer = ActWriter::new(course.sync, course.record_bytes, begun.run, first);
+        let mut is_prompted = false;
+        for (acts, round) in endless_rounds(self.layout()?, course.seed).zip(1..) {
             let round_ns = now_ns();
             if self.ground.stop.load(Ordering::Relaxed) {
                 return Ok(DurabilityDetail { stopped: true, ..DurabilityDetail::default() });
@@ -257,9 +264,9 @@ impl Plug<'_> {
             if round_ns >= end_ns {
                 break;
             }
-            if round_ns >= call_ns && !is_called {
-                is_called = true;
-                self.mains()?.call(&self.call_words()?);
+            if round_ns >= prompt_ns && !is_prompted {
+                is_prompted = true;
+                self.mains()?.call(&self.prompt()?);
             }
             for act in acts {
                 writer.act(act, &mut medium)?;
@@ -276,7 +283,7 @@ impl Plug<'_> {
         ))
     }
 
-    fn call_words(&self) -> Result<String, String> {
+    fn prompt(&self) -> Result<String, String> {
         let result = self.notes()?.result();
         Ok(format!(
             "pull the plug now, or cut the power at the wall; do not shut down or reset the machine. \
@@ -298,38 +305,41 @@ impl Plug<'_> {
         let note = match &judged {
             // Stopped by the user: judge it on resume.
             Ok(detail) if detail.stopped => return judged,
-            // Record it before removing anything.
+            // The judgment must be durable before the data is removed.
             Ok(detail) => TrialNote::Judged(Box::new(detail.clone())),
             Err(_) => TrialNote::Over,
         };
         self.note(&note)?;
-        self.clear(begun);
-        if let (Ok(mut ledger), Ok(trial)) = (self.reach(), begun.trial()) {
+        self.remove_leftover(begun);
+        if let (Ok(mut ledger), Ok(trial)) = (self.connect(), begun.trial()) {
             let _ = ledger.forget(&trial);
         }
         judged
     }
 
     fn judge_trial(&self, begun: &BegunTrial) -> Result<DurabilityDetail, String> {
-        if self.boot()? == begun.boot {
+        if self.boot_id()? == begun.boot {
             return Err(
                 "the machine has not rebooted since the test began (same boot ID), so there was no power cut and \
                  there is no verdict"
                     .to_owned(),
             );
         }
-        let rounds = match self.heard_rounds(begun)? {
-            // Nothing could be lost then: counting it would make the bound too small.
+        let stopped = DurabilityDetail { stopped: true, ..DurabilityDetail::default() };
+        let rounds = match self.ask_peer(begun)? {
+            // Nothing could be lost: counting this crash would make the bound too small.
             PeerReply::Rounds(0) => {
                 return Err("the power was cut before the first write: no verdict".to_owned());
             }
             PeerReply::Rounds(rounds) => rounds,
-            PeerReply::NotNow(why) => {
-                if let Some(why) = why {
-                    self.mains()?.call(&self.waits_words(&why)?);
-                }
-                return Ok(DurabilityDetail { stopped: true, ..DurabilityDetail::default() });
+            PeerReply::Refused(why) => {
+                let result = self.notes()?.result();
+                self.mains()?.call(&format!(
+                    "cannot evaluate the power cut yet: {why}; then run: assay resume {result}"
+                ));
+                return Ok(stopped);
             }
+            PeerReply::Stopped => return Ok(stopped),
         };
         let (written, known, steps) = self.writes(rounds)?;
         let mut detail = DurabilityDetail { rounds, ..DurabilityDetail::default() };
@@ -339,24 +349,20 @@ impl Plug<'_> {
             detail.tally.acknowledged_writes = rounds;
         }
         let judgement = if let Some(image) = self.read_image(begun, written.log.sectors())? {
-            written.judged_as(&image, known)
+            written.judge_known(&image, known)
         } else {
-            // Its name was on the medium before the first acknowledgment.
-            written.without_any(known)
+            // The file was durable before the first acknowledgment, and now it is missing.
+            written.lose_all(known)
         };
         let course = self.course;
-        let story =
-            |lost: &LostWrite| course.story_after(&written, lost, steps).map(Counterexample::Place);
-        detail.tally.count(&judgement, story);
+        detail.tally.count(&judgement, |lost: &LostWrite| {
+            course.write_loss_after(&written, lost, steps).map(Counterexample::Place)
+        });
         Ok(detail)
     }
 
-    fn waits_words(&self, why: &str) -> Result<String, String> {
-        let result = self.notes()?.result();
-        Ok(format!("cannot evaluate the power cut yet: {why}; then run: assay resume {result}"))
-    }
-
-    fn heard_rounds(&self, begun: &BegunTrial) -> Result<PeerReply, String> {
+    /// Asks the peer for the number of rounds that it recorded.
+    fn ask_peer(&self, begun: &BegunTrial) -> Result<PeerReply, String> {
         let trial = begun.trial()?;
         let mut why = String::new();
         for at in 0..PEER_TRIES {
@@ -364,9 +370,9 @@ impl Plug<'_> {
                 self.ground.system.sleep(PEER_PAUSE);
             }
             if self.ground.stop.load(Ordering::Relaxed) {
-                return Ok(PeerReply::NotNow(None));
+                return Ok(PeerReply::Stopped);
             }
-            match self.reach().and_then(|mut peer| peer.last_number(&trial)) {
+            match self.connect().and_then(|mut peer| peer.last_number(&trial)) {
                 Ok(Some(rounds)) => return Ok(PeerReply::Rounds(rounds)),
                 Ok(None) => {
                     return Err(format!(
@@ -376,7 +382,7 @@ impl Plug<'_> {
                     ));
                 }
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                    return Ok(PeerReply::NotNow(Some(error.to_string())));
+                    return Ok(PeerReply::Refused(error.to_string()));
                 }
                 Err(error) => why = error.to_string(),
             }
@@ -391,18 +397,20 @@ impl Plug<'_> {
     fn writes(&self, heard_rounds: u64) -> Result<(WrittenRecords, KnownWrites, usize), String> {
         let layout = self.layout()?;
         let mut records = WrittenRecords::with_room(layout, 0);
-        let (mut known, mut steps) = (KnownWrites { begun: 0, promised: 0 }, 0);
-        // Limits an impossible number.
+        let mut known = KnownWrites { begun: 0, promised: 0 };
+        let mut steps = 0;
+        // A larger number would be wrong.
         let heard = heard_rounds.min(MOST_ROUNDS);
-        for (acts, round) in rounds(layout, self.course.seed).zip(1..=heard + 1) {
+        // The round after the last reported one may have been in progress.
+        for (acts, round) in endless_rounds(layout, self.course.seed).zip(1..=heard + 1) {
             for act in acts {
                 match act {
                     Action::Write { what, at } => records.write(at, what),
                     Action::Sync => records.log.flush(),
                     Action::Promise if round <= heard && self.course.sync != SyncBy::None => {
                         records.log.promise();
-                        (known.promised, steps) =
-                            (records.log.writes.len() as u32, records.log.steps.len());
+                        known.promised = records.log.writes.len() as u32;
+                        steps = records.log.steps.len();
                     }
                     Action::Promise => {}
                 }
@@ -423,21 +431,23 @@ impl Plug<'_> {
         } else {
             None
         };
-        let (file, first) = self.place(area.as_ref())?;
+        let (file, first) = self.file_and_start(area.as_ref())?;
         let mut image = Vec::with_capacity(sectors as usize);
         let mut piece = vec![0; PIECE];
         for at in (0..sectors).step_by(PIECE / SECTOR_BYTES as usize) {
             let bytes = ((sectors - at) * SECTOR_BYTES).min(PIECE as u64) as usize;
             let read = self.read(file, first + at * SECTOR_BYTES, &mut piece[..bytes]);
-            let all = piece[..bytes].chunks_exact(SECTOR_BYTES as usize).zip(at..);
-            image.extend(all.map(|(sector, place)| match &read {
-                Ok(length) if (place - at + 1) * SECTOR_BYTES <= *length as u64 => {
-                    look(sector, begun.run, place)
-                }
-                // After the end of a truncated file.
-                Ok(_) => Seen::Before,
-                Err(_) => Seen::Unreadable,
-            }));
+            for (sector, place) in piece[..bytes].chunks_exact(SECTOR_BYTES as usize).zip(at..) {
+                let sector_end = (place - at + 1) * SECTOR_BYTES;
+                image.push(match &read {
+                    Ok(length) if sector_end <= *length as u64 => {
+                        identify(sector, begun.run, place)
+                    }
+                    // After the end of a truncated file.
+                    Ok(_) => Seen::Before,
+                    Err(_) => Seen::Unreadable,
+                });
+            }
         }
         Ok(Some(image))
     }
@@ -454,8 +464,8 @@ impl Plug<'_> {
     }
 }
 
-/// All rounds of a program without end: a full log starts over.
-fn rounds(layout: RecordLayout, seed: u64) -> impl Iterator<Item = Vec<Action>> {
+/// The rounds of a program without end: a full log starts over.
+fn endless_rounds(layout: RecordLayout, seed: u64) -> impl Iterator<Item = Vec<Action>> {
     iter::repeat_with(move || layout.rounds(seed)).flatten()
 }
 

@@ -5,11 +5,11 @@ use crate::durability::below::On;
 use crate::durability::command::{self, CommandLines, Refused};
 use crate::durability::cut::Cut;
 use crate::durability::files;
-use crate::durability::guest::{Answer, GuestOrder, WriterScript, WriterSpec, image};
-use crate::durability::image::{Seen, look};
+use crate::durability::guest::{Answer, GuestOrder, WriterScript, WriterSpec, expand_runs};
+use crate::durability::image::{Seen, identify};
 use crate::durability::judge::{CutJudgement, Found, Unpromised, WrittenRecords};
 use crate::durability::log::{KnownWrites, SECTOR_BYTES};
-use crate::durability::outage::{AREA_BYTES, describe};
+use crate::durability::outage::{AREA_BYTES, answer_error};
 use crate::durability::pages::DrivePages;
 use crate::durability::pattern::{Action, Pattern};
 use crate::durability::sync::Sync;
@@ -17,47 +17,56 @@ use crate::durability::tally::{Counterexample, CutTally};
 use crate::durability::trial::DurabilityTrial;
 
 /// The machine's answer on its content, or why the content is unreachable.
-pub type Back = Result<Answer, String>;
+pub type ReadBack = Result<Answer, String>;
 
 #[derive(Clone, Copy, Debug)]
 pub struct CutRun<'a> {
     pub cut: Cut,
     /// Number of reports from the program.
     pub heard: u32,
+    /// All lines that the command printed.
     pub lines: &'a [String],
+}
+
+impl CutRun<'_> {
+    /// The printed lines that were reported before the power loss.
+    pub fn heard_lines(&self) -> &[String] {
+        &self.lines[..(self.heard as usize).min(self.lines.len())]
+    }
 }
 
 pub trait Program {
     fn writer(&self) -> WriterSpec;
 
     /// Total number of reports; `None` if unknown in advance.
-    fn tells(&self) -> Option<u32>;
+    fn report_count(&self) -> Option<u32>;
 
     /// Whether a report acknowledges something, given the number of earlier ones.
     fn promises(&self, before: u32) -> bool;
 
     /// Whether it waits for a reply to each report; otherwise reports may arrive late.
-    fn waits(&self) -> bool {
+    fn waits_for_reply(&self) -> bool {
         true
     }
 
-    /// Whether its reading is tested first, with intact and with missing data, to prove that it can distinguish them.
-    fn is_proved(&self) -> bool {
+    /// Whether its check must first prove that it distinguishes intact from missing data.
+    fn must_be_tested(&self) -> bool {
         false
     }
 
-    /// The order for reading; for a command, with its printed lines.
-    fn asks(&self, on: On, mounted: &str, lines: &[String]) -> GuestOrder;
+    /// The order that reads the content; for a command, with its reported lines.
+    fn read_order(&self, on: On, mounted: &str, lines: &[String]) -> GuestOrder;
 
-    /// The answer without a machine, if that is possible.
-    fn seen(&self, _pages: &DrivePages) -> Option<Answer> {
+    /// Reads the content without a machine; `None` if impossible.
+    fn read_directly(&self, _pages: &DrivePages) -> Option<Answer> {
         None
     }
 
-    fn count(&self, made: &CutRun<'_>, back: &Back, tally: &mut CutTally) -> Result<(), String>;
+    /// Judges the content after a power loss, and adds the judgment to the tally.
+    fn judge(&self, run: &CutRun<'_>, read: &ReadBack, tally: &mut CutTally) -> Result<(), String>;
 }
 
-/// The program of a trial; `own` is the user's command.
+/// The program of a trial; `command` is the user's, if any.
 pub fn program_for<'a>(
     course: &'a DurabilityTrial,
     command: Option<&'a CommandLines>,
@@ -67,28 +76,21 @@ pub fn program_for<'a>(
         (Pattern::Files, _) => {
             let shape = files::FileShape { sync, rounds: promises, most_bytes: record_bytes, seed };
             let script = files::FileScript::from_shape(&shape);
-            Ok(Box::new(OfFiles { told: script.tells().collect(), script, shape, run }))
+            Ok(Box::new(FilesProgram { reports: script.reports().collect(), script, shape, run }))
         }
-        (Pattern::Command, Some(command)) => Ok(Box::new(OfCommand { own: command })),
+        (Pattern::Command, Some(command)) => Ok(Box::new(CommandProgram { command })),
         (Pattern::Command, None) => Err("no command given".to_owned()),
         (Pattern::Log | Pattern::InPlace | Pattern::Transaction, _) => {
-            let area_bytes = AREA_BYTES;
-            let script = WriterScript {
-                pattern,
-                sync,
-                record_bytes,
-                rounds: promises,
-                area_bytes,
-                seed,
-                run,
-            };
-            Ok(Box::new(Programmed::new(course, script)?))
+            let (rounds, area_bytes) = (promises, AREA_BYTES);
+            let script =
+                WriterScript { pattern, sync, record_bytes, rounds, area_bytes, seed, run };
+            Ok(Box::new(PatternProgram::new(course, script)?))
         }
     }
 }
 
 /// All acts of a pattern of writes without a power loss.
-struct Programmed<'a> {
+struct PatternProgram<'a> {
     course: &'a DurabilityTrial,
     script: WriterScript,
     written: WrittenRecords,
@@ -100,10 +102,11 @@ struct ProgramRound {
     promised: u32,
     /// Writes with a lower number had started at its end.
     begun: u32,
+    /// Steps up to its acknowledgment.
     steps: usize,
 }
 
-impl<'a> Programmed<'a> {
+impl<'a> PatternProgram<'a> {
     fn new(course: &'a DurabilityTrial, script: WriterScript) -> Result<Self, String> {
         let (layout, all) = script.acts()?;
         let mut written = WrittenRecords::with_room(layout, all.iter().map(Vec::len).sum());
@@ -135,27 +138,25 @@ impl<'a> Programmed<'a> {
 
     /// Known state after this many reported rounds; the next one may be in progress.
     fn known(&self, rounds: u32) -> KnownWrites {
-        let heard = (rounds as usize).min(self.rounds.len());
-        let last = self.rounds[..heard].last().filter(|_| self.promises(0));
-        let under_way = self.rounds.get(heard).or(self.rounds.last());
-        let [promised, begun] =
-            [last.map(|round| round.promised), under_way.map(|round| round.begun)];
-        KnownWrites { begun: begun.unwrap_or_default(), promised: promised.unwrap_or_default() }
+        let in_progress = self.rounds.get(rounds as usize).or(self.rounds.last());
+        let last = self.last_reported(rounds).filter(|_| self.promises(0));
+        KnownWrites {
+            begun: in_progress.map_or(0, |round| round.begun),
+            promised: last.map_or(0, |round| round.promised),
+        }
     }
 
-    /// Steps known to be done by then.
-    fn steps(&self, rounds: u32) -> usize {
-        let heard = (rounds as usize).min(self.rounds.len());
-        self.rounds[..heard].last().map_or(0, |round| round.steps)
+    fn last_reported(&self, rounds: u32) -> Option<&ProgramRound> {
+        self.rounds[..(rounds as usize).min(self.rounds.len())].last()
     }
 }
 
-impl Program for Programmed<'_> {
+impl Program for PatternProgram<'_> {
     fn writer(&self) -> WriterSpec {
         WriterSpec::Pattern(self.script)
     }
 
-    fn tells(&self) -> Option<u32> {
+    fn report_count(&self) -> Option<u32> {
         Some(self.rounds.len() as u32)
     }
 
@@ -163,76 +164,77 @@ impl Program for Programmed<'_> {
         self.script.sync != Sync::None
     }
 
-    fn asks(&self, on: On, mounted: &str, _: &[String]) -> GuestOrder {
+    fn read_order(&self, on: On, mounted: &str, _: &[String]) -> GuestOrder {
         let bytes = AREA_BYTES.min(self.bytes());
         GuestOrder::Read { on, mounted: mounted.to_owned(), run: self.script.run, bytes }
     }
 
-    fn seen(&self, pages: &DrivePages) -> Option<Answer> {
+    fn read_directly(&self, pages: &DrivePages) -> Option<Answer> {
         let mut sector = [0; SECTOR_BYTES as usize];
-        let at = |number: u64| {
+        let read_sector = |number: u64| {
             pages.read(number * SECTOR_BYTES, &mut sector);
-            look(&sector, self.script.run, number)
+            identify(&sector, self.script.run, number)
         };
-        let image: Vec<Seen> = (0..self.bytes() / SECTOR_BYTES).map(at).collect();
-        Some(Answer::there(&image))
+        let image: Vec<Seen> = (0..self.bytes() / SECTOR_BYTES).map(read_sector).collect();
+        Some(Answer::from_image(&image))
     }
 
-    fn count(&self, made: &CutRun<'_>, back: &Back, tally: &mut CutTally) -> Result<(), String> {
-        let known = self.known(made.heard);
-        let judgement = match back {
+    fn judge(&self, run: &CutRun<'_>, read: &ReadBack, tally: &mut CutTally) -> Result<(), String> {
+        let known = self.known(run.heard);
+        let judgement = match read {
             Ok(Answer::There(runs)) => {
-                let image = image(runs, (self.bytes() / SECTOR_BYTES) as usize);
-                self.written.judged_as(&image, known)
+                let image = expand_runs(runs, (self.bytes() / SECTOR_BYTES) as usize);
+                self.written.judge_known(&image, known)
             }
-            Ok(other) => return Err(describe(other)),
+            Ok(other) => return Err(answer_error(other)),
             Err(why) => {
-                tally.reached.not(why);
-                self.written.without_any(known)
+                tally.reached.count_unreachable(why);
+                self.written.lose_all(known)
             }
         };
         // A counterexample counts the program's steps: requests in between are from its kernel.
-        let cut = Cut { steps: self.steps(made.heard), ..made.cut };
+        let steps = self.last_reported(run.heard).map_or(0, |round| round.steps);
+        let cut = Cut { steps, ..run.cut };
         self.course.count(&self.written, &cut, &judgement, tally);
         Ok(())
     }
 }
 
-struct OfFiles {
+struct FilesProgram {
     script: files::FileScript,
     /// Number of returned calls at each report.
-    told: Vec<usize>,
+    reports: Vec<usize>,
     shape: files::FileShape,
     run: u64,
 }
 
-impl Program for OfFiles {
+impl Program for FilesProgram {
     fn writer(&self) -> WriterSpec {
         WriterSpec::Files { shape: self.shape, run: self.run }
     }
 
-    fn tells(&self) -> Option<u32> {
-        Some(self.told.len() as u32)
+    fn report_count(&self) -> Option<u32> {
+        Some(self.reports.len() as u32)
     }
 
     fn promises(&self, before: u32) -> bool {
-        self.told.get(before as usize).is_some_and(|calls| self.script.promises(calls - 1))
+        self.reports.get(before as usize).is_some_and(|calls| self.script.promises(calls - 1))
     }
 
-    fn asks(&self, on: On, mounted: &str, _: &[String]) -> GuestOrder {
+    fn read_order(&self, on: On, mounted: &str, _: &[String]) -> GuestOrder {
         GuestOrder::List { on, mounted: mounted.to_owned(), shape: self.shape, run: self.run }
     }
 
-    fn count(&self, made: &CutRun<'_>, back: &Back, tally: &mut CutTally) -> Result<(), String> {
-        let heard = self.told[..(made.heard as usize).min(self.told.len())].last();
-        let returned = heard.copied().unwrap_or_default();
-        let moment = self.script.cut(returned);
-        let judgement = match back {
-            Ok(Answer::Listed(listing)) => self.script.judged(listing, moment),
-            Ok(other) => return Err(describe(other)),
+    fn judge(&self, run: &CutRun<'_>, read: &ReadBack, tally: &mut CutTally) -> Result<(), String> {
+        let heard = (run.heard as usize).min(self.reports.len());
+        let returned = self.reports[..heard].last().copied().unwrap_or_default();
+        let moment = self.script.cut_at(returned);
+        let judgement = match read {
+            Ok(Answer::Listed(listing)) => self.script.judge(listing, moment),
+            Ok(other) => return Err(answer_error(other)),
             Err(why) => {
-                tally.reached.not(why);
-                self.script.without_any(moment)
+                tally.reached.count_unreachable(why);
+                self.script.lose_all(moment)
             }
         };
         let story = |lost: &files::LostFile| files::FileLoss::new(&self.script, lost, Some(moment));
@@ -241,16 +243,16 @@ impl Program for OfFiles {
     }
 }
 
-struct OfCommand<'a> {
-    own: &'a CommandLines,
+struct CommandProgram<'a> {
+    command: &'a CommandLines,
 }
 
-impl Program for OfCommand<'_> {
+impl Program for CommandProgram<'_> {
     fn writer(&self) -> WriterSpec {
-        WriterSpec::Command(self.own.clone())
+        WriterSpec::Command(self.command.clone())
     }
 
-    fn tells(&self) -> Option<u32> {
+    fn report_count(&self) -> Option<u32> {
         None
     }
 
@@ -258,36 +260,35 @@ impl Program for OfCommand<'_> {
         true
     }
 
-    /// A user's program does not read replies.
-    fn waits(&self) -> bool {
+    /// The user's command does not read replies.
+    fn waits_for_reply(&self) -> bool {
         false
     }
 
-    fn is_proved(&self) -> bool {
+    fn must_be_tested(&self) -> bool {
         true
     }
 
-    fn asks(&self, on: On, mounted: &str, lines: &[String]) -> GuestOrder {
+    fn read_order(&self, on: On, mounted: &str, lines: &[String]) -> GuestOrder {
         GuestOrder::Check {
             on,
             mounted: mounted.to_owned(),
-            own: self.own.clone(),
+            own: self.command.clone(),
             lines: lines.to_vec(),
         }
     }
 
-    fn count(&self, made: &CutRun<'_>, back: &Back, tally: &mut CutTally) -> Result<(), String> {
-        let (judgement, check) = match back {
-            Ok(Answer::Checked(ended)) => (ended.judged()?, Some(ended)),
-            Ok(other) => return Err(describe(other)),
+    fn judge(&self, run: &CutRun<'_>, read: &ReadBack, tally: &mut CutTally) -> Result<(), String> {
+        let (judgement, check) = match read {
+            Ok(Answer::Checked(ended)) => (ended.judge()?, Some(ended)),
+            Ok(other) => return Err(answer_error(other)),
             Err(why) => {
-                tally.reached.not(why);
+                tally.reached.count_unreachable(why);
                 let lost = vec![Refused(Found::Unreachable)];
                 (CutJudgement { lost, unpromised: Unpromised::default() }, None)
             }
         };
-        let heard = (made.heard as usize).min(made.lines.len());
-        let story = || command::CommandLoss::new(&made.lines[..heard], made.cut.steps, check);
+        let story = || command::CommandLoss::new(run.heard_lines(), run.cut.steps, check);
         tally.count(&judgement, |_| Some(Counterexample::Command(Box::new(story()))));
         Ok(())
     }

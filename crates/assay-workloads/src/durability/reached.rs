@@ -28,15 +28,15 @@ pub struct Reached {
 }
 
 impl Reached {
-    pub fn not(&mut self, why: &str) {
+    pub fn count_unreachable(&mut self, why: &str) {
         self.unreachable += 1;
         if self.unreachable_reason.is_none() {
             self.unreachable_reason = last_words(why);
         }
     }
 
-    /// Counts a check, with its complaint, if any.
-    pub fn inspect(&mut self, fault: Option<&str>) {
+    /// Counts a check of the file system, with its complaint, if any.
+    pub fn count_check(&mut self, fault: Option<&str>) {
         self.inspected += 1;
         self.faulty += u64::from(fault.is_some());
         if self.fault.is_none() {
@@ -48,16 +48,16 @@ impl Reached {
         self.unreachable += other.unreachable;
         self.inspected += other.inspected;
         self.faulty += other.faulty;
-        let keep = |kept: &mut Option<String>, more: &Option<String>| {
-            if kept.is_none() {
-                kept.clone_from(more);
+        let keep_first = |first: &mut Option<String>, more: &Option<String>| {
+            if first.is_none() {
+                first.clone_from(more);
             }
         };
-        keep(&mut self.unreachable_reason, &other.unreachable_reason);
-        keep(&mut self.fault, &other.fault);
+        keep_first(&mut self.unreachable_reason, &other.unreachable_reason);
+        keep_first(&mut self.fault, &other.fault);
     }
 
-    /// The same in sentences; `None` without a file system.
+    /// Describes the state in sentences; `None` if there is nothing to report.
     pub fn words(&self, on: On) -> Option<String> {
         let quoted = |message: &Option<String>| {
             message.as_ref().map_or_else(String::new, |message| format!(": \"{message}\""))
@@ -70,17 +70,14 @@ impl Reached {
                 cuts(self.unreachable)
             ));
         }
-        if let Some(check) = on.inspected_by("").filter(|_| self.inspected > 0) {
+        if let Some(check) = on.fsck_command("").filter(|_| self.inspected > 0) {
             let check = check.join(" ");
-            let (faulty, of) = (show::count(self.faulty), cuts(self.inspected));
+            let (check, crashes) = (check.trim_end(), cuts(self.inspected));
             sentences.push(match self.faulty {
-                0 => format!(
-                    "The filesystem check ({}) found no error after {of}.",
-                    check.trim_end()
-                ),
-                _ => format!(
-                    "The filesystem check ({}) found an error after {faulty} of {of}{}.",
-                    check.trim_end(),
+                0 => format!("The filesystem check ({check}) found no error after {crashes}."),
+                faulty => format!(
+                    "The filesystem check ({check}) found an error after {} of {crashes}{}.",
+                    show::count(faulty),
                     quoted(&self.fault)
                 ),
             });
@@ -101,11 +98,11 @@ mod tests {
     fn what_was_found_first_is_kept_and_all_is_counted() {
         let (mut own, mut other) = (Reached::default(), Reached::default());
         assert_eq!(own.words(On::Ext4), None, "nothing was looked at");
-        own.inspect(None);
-        own.inspect(Some("  Inode 12 has\n a fault "));
-        other.inspect(Some("later"));
-        other.not("mount: wrong fs type");
-        other.not("mount: another");
+        own.count_check(None);
+        own.count_check(Some("  Inode 12 has\n a fault "));
+        other.count_check(Some("later"));
+        other.count_unreachable("mount: wrong fs type");
+        other.count_unreachable("mount: another");
         own.add(&other);
         let (because, fault) = (own.unreachable_reason.as_deref(), own.fault.as_deref());
         assert_eq!((own.unreachable, because), (2, Some("mount: wrong fs type")));
@@ -123,7 +120,7 @@ mod tests {
     #[test]
     fn where_no_fault_was_found_that_is_said() {
         let mut own = Reached::default();
-        own.inspect(None);
+        own.count_check(None);
         let told = "The filesystem check (xfs_repair -n) found no error after 1 crash.";
         assert_eq!(own.words(On::Xfs).as_deref(), Some(told));
     }

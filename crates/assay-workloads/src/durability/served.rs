@@ -14,20 +14,21 @@ use crate::durability::pages::DrivePages;
 /// A drive with a volatile cache, and the log of its requests since power-on.
 pub struct ServedDrive {
     bytes: u64,
-    inner: Mutex<Inner>,
+    state: Mutex<DriveState>,
 }
 
 #[derive(Debug, Default)]
-struct Inner {
+struct DriveState {
+    /// The content at power-on.
     base: DrivePages,
     now: DrivePages,
     log: Log,
     /// Data of the logged writes; `None` for zeros.
-    carried: Vec<Option<Box<[u8]>>>,
+    data: Vec<Option<Box<[u8]>>>,
     /// Number of steps at each reported round.
     rounds: Vec<usize>,
-    /// The power loss after this many steps.
-    ends: Option<PlannedPowerCut>,
+    /// The planned power loss; its requests are those that remain.
+    cut: Option<PlannedPowerCut>,
     is_off: bool,
 }
 
@@ -37,6 +38,7 @@ pub struct PlannedPowerCut {
     pub rounds: u32,
     /// and this number of later modifying requests.
     pub requests: u32,
+    /// Whether the drive answers the last of these requests.
     pub answers: bool,
 }
 
@@ -44,81 +46,82 @@ pub struct PlannedPowerCut {
 pub struct Logged {
     base: DrivePages,
     pub log: Log,
-    carried: Vec<Option<Box<[u8]>>>,
+    data: Vec<Option<Box<[u8]>>>,
     rounds: Vec<usize>,
 }
 
 impl ServedDrive {
     pub fn new(bytes: u64) -> Self {
-        Self { bytes, inner: Mutex::default() }
+        Self { bytes, state: Mutex::default() }
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, DriveState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Powers on with this content and an empty log; `ends` is the time of the power loss, if any.
-    pub fn begin(&self, content: &DrivePages, ends: Option<PlannedPowerCut>) {
+    /// Powers on with this content, an empty log, and perhaps a planned power loss.
+    pub fn power_on(&self, content: &DrivePages, cut: Option<PlannedPowerCut>) {
         let (base, now) = (content.clone(), content.clone());
-        *self.inner() = Inner { base, now, ends, ..Inner::default() };
+        *self.state() = DriveState { base, now, cut, ..DriveState::default() };
     }
 
     pub fn content(&self) -> DrivePages {
-        self.inner().now.clone()
+        self.state().now.clone()
     }
 
     /// Records that the program completed a round, and whether it is acknowledged.
-    pub fn heard(&self, is_promise: bool) {
-        let mut inner = self.inner();
+    pub fn add_round(&self, is_promise: bool) {
+        let mut state = self.state();
         if is_promise {
-            inner.log.promise();
+            state.log.promise();
         }
-        let steps = inner.log.steps.len();
-        inner.rounds.push(steps);
-        if inner.is_due() {
-            inner.is_off = true;
+        let steps = state.log.steps.len();
+        state.rounds.push(steps);
+        if state.is_cut_due() {
+            state.is_off = true;
         }
     }
 
-    /// The program ended: a planned power loss happens now.
-    pub fn end(&self) {
-        let mut inner = self.inner();
-        inner.is_off = inner.is_off || inner.ends.is_some();
+    /// The program has ended: a planned power loss happens now.
+    pub fn cut_at_end(&self) {
+        let mut state = self.state();
+        state.is_off = state.is_off || state.cut.is_some();
     }
 
     pub fn is_off(&self) -> bool {
-        self.inner().is_off
+        self.state().is_off
     }
 
-    pub fn logged(&self) -> Logged {
-        let Inner { base, log, carried, rounds, .. } = std::mem::take(&mut *self.inner());
-        Logged { base, log, carried, rounds }
+    /// Takes the log; the drive is empty afterwards.
+    pub fn take_log(&self) -> Logged {
+        let DriveState { base, log, data, rounds, .. } = std::mem::take(&mut *self.state());
+        Logged { base, log, data, rounds }
     }
 
     /// Performs a modifying request; returns whether it is answered.
-    fn change(&self, apply: impl FnOnce(&mut Inner)) -> bool {
-        let mut inner = self.inner();
-        if inner.is_off {
+    fn change(&self, apply: impl FnOnce(&mut DriveState)) -> bool {
+        let mut state = self.state();
+        if state.is_off {
             return false;
         }
-        apply(&mut inner);
-        if let Some(ends) = inner.ends.filter(|ends| ends.rounds <= inner.rounds.len() as u32) {
-            inner.ends =
-                Some(PlannedPowerCut { requests: ends.requests.saturating_sub(1), ..ends });
-            inner.is_off = inner.is_due();
+        apply(&mut state);
+        let rounds = state.rounds.len() as u32;
+        if let Some(cut) = state.cut.as_mut().filter(|cut| cut.rounds <= rounds) {
+            cut.requests = cut.requests.saturating_sub(1);
         }
-        !inner.is_off || inner.ends.is_some_and(|ends| ends.answers)
+        state.is_off = state.is_cut_due();
+        !state.is_off || state.cut.is_some_and(|cut| cut.answers)
     }
 
-    fn write_of(at_bytes: u64, bytes: u64, through: bool) -> Write {
+    fn logged_write(at_bytes: u64, bytes: u64, through: bool) -> Write {
         let sectors = (bytes / SECTOR_BYTES) as u32;
         Write { at: at_bytes / SECTOR_BYTES, sectors, through }
     }
 }
 
-impl Inner {
-    fn is_due(&self) -> bool {
-        self.ends.is_some_and(|ends| ends.requests == 0 && ends.rounds <= self.rounds.len() as u32)
+impl DriveState {
+    fn is_cut_due(&self) -> bool {
+        self.cut.is_some_and(|cut| cut.requests == 0 && cut.rounds <= self.rounds.len() as u32)
     }
 }
 
@@ -128,35 +131,35 @@ impl FarSide for ServedDrive {
     }
 
     fn read(&self, at_bytes: u64, into: &mut [u8]) -> bool {
-        let inner = self.inner();
-        inner.now.read(at_bytes, into);
-        !inner.is_off
+        let state = self.state();
+        state.now.read(at_bytes, into);
+        !state.is_off
     }
 
     fn write(&self, at_bytes: u64, bytes: &[u8], through: bool) -> bool {
-        self.change(|inner| {
-            inner.now.write(at_bytes, bytes);
-            inner.log.write(Self::write_of(at_bytes, bytes.len() as u64, through));
-            inner.carried.push(Some(bytes.into()));
+        self.change(|state| {
+            state.now.write(at_bytes, bytes);
+            state.log.write(Self::logged_write(at_bytes, bytes.len() as u64, through));
+            state.data.push(Some(bytes.into()));
         })
     }
 
     fn clear(&self, at_bytes: u64, bytes: u64, through: bool) -> bool {
-        self.change(|inner| {
-            inner.now.clear(at_bytes, bytes);
-            inner.log.write(Self::write_of(at_bytes, bytes, through));
-            inner.carried.push(None);
+        self.change(|state| {
+            state.now.clear(at_bytes, bytes);
+            state.log.write(Self::logged_write(at_bytes, bytes, through));
+            state.data.push(None);
         })
     }
 
     fn flush(&self) -> bool {
-        self.change(|inner| inner.log.flush())
+        self.change(|state| state.log.flush())
     }
 }
 
 impl Logged {
-    /// The content after a power loss after this many steps, with the rounds reported by then.
-    pub fn after(
+    /// Cuts the power of a drive after this many steps and returns its content; it writes `unit` sectors atomically.
+    pub fn cut(
         &self,
         drive: Drive,
         unit: u32,
@@ -168,19 +171,18 @@ impl Logged {
         for landing in landed {
             let write = self.log.writes[landing.write as usize];
             let at = (write.at + u64::from(landing.first)) * SECTOR_BYTES;
-            let (from, bytes) = (
-                u64::from(landing.first) * SECTOR_BYTES,
-                u64::from(landing.sectors) * SECTOR_BYTES,
-            );
-            match &self.carried[landing.write as usize] {
+            let from = u64::from(landing.first) * SECTOR_BYTES;
+            let bytes = u64::from(landing.sectors) * SECTOR_BYTES;
+            match &self.data[landing.write as usize] {
                 None => pages.clear(at, bytes),
-                Some(all) => pages.write(at, &all[from as usize..(from + bytes) as usize]),
+                Some(data) => pages.write(at, &data[from as usize..(from + bytes) as usize]),
             }
         }
         (pages, cut)
     }
 
-    pub fn rounds(&self, steps: usize) -> u32 {
+    /// Number of rounds reported within this many steps.
+    pub fn rounds_by(&self, steps: usize) -> u32 {
         self.rounds.partition_point(|end| *end <= steps) as u32
     }
 }
@@ -199,12 +201,12 @@ mod tests {
 
     fn written(ends: Option<PlannedPowerCut>) -> (ServedDrive, Vec<bool>) {
         let own = ServedDrive::new(BYTES);
-        own.begin(&DrivePages::default(), ends);
+        own.power_on(&DrivePages::default(), ends);
         let mut answered = Vec::new();
         for round in 1..=3_u8 {
             answered.push(own.write(u64::from(round) * 4096, &[round; 4096], false));
             answered.push(own.flush());
-            own.heard(true);
+            own.add_round(true);
         }
         answered.push(own.write(4096, &[9; 512], false));
         (own, answered)
@@ -214,19 +216,19 @@ mod tests {
     fn what_was_asked_is_logged_and_rebuilt_as_a_drive_keeps_it() {
         let (own, answered) = written(None);
         assert!(answered.iter().all(|own| *own) && read(&own.content(), 4096) == 9);
-        let logged = own.logged();
+        let logged = own.take_log();
         assert_eq!((logged.log.steps.len(), logged.log.promises()), (10, 3));
         for seed in 0..40 {
             let mut draws = Draws::new(seed, "test");
-            let (pages, _) = logged.after(Drive::HonorsFlushes, 8, 9, &mut draws);
+            let (pages, _) = logged.cut(Drive::HonorsFlushes, 8, 9, &mut draws);
             assert_eq!([1, 2, 3].map(|at| read(&pages, at * 4096)), [1, 2, 3]);
-            let (pages, _) = logged.after(Drive::HonorsFlushes, 8, 6, &mut draws);
+            let (pages, _) = logged.cut(Drive::HonorsFlushes, 8, 6, &mut draws);
             assert_eq!([1, 2, 3].map(|at| read(&pages, at * 4096)), [1, 2, 0]);
         }
-        assert_eq!([0, 2, 3, 5, 6, 10].map(|steps| logged.rounds(steps)), [0, 0, 1, 1, 2, 3]);
+        assert_eq!([0, 2, 3, 5, 6, 10].map(|steps| logged.rounds_by(steps)), [0, 0, 1, 1, 2, 3]);
         let mut draws = Draws::new(1, "test");
         let lost = (0..40).any(|_| {
-            let (pages, _) = logged.after(Drive::DropsFlushes, 8, 9, &mut draws);
+            let (pages, _) = logged.cut(Drive::DropsFlushes, 8, 9, &mut draws);
             read(&pages, 8192) == 0
         });
         assert!(lost, "a liar's drive lacks what was flushed");
@@ -244,7 +246,7 @@ mod tests {
             assert_eq!(answered, told, "{requests} {answers}");
             assert!(own.is_off() && !own.read(0, &mut [0]));
             let changes = |log: &Log| log.steps.len() as u64 - log.promises();
-            assert_eq!(changes(&own.logged().log), 4 + u64::from(requests));
+            assert_eq!(changes(&own.take_log().log), 4 + u64::from(requests));
         }
     }
 
@@ -253,9 +255,9 @@ mod tests {
         let own = ServedDrive::new(BYTES);
         let mut content = DrivePages::default();
         content.write(0, &[5; 8192]);
-        own.begin(&content, None);
+        own.power_on(&content, None);
         assert!(own.clear(0, 4096, false) && own.flush());
-        let (pages, _) = own.logged().after(Drive::HonorsFlushes, 8, 2, &mut Draws::new(1, "test"));
+        let (pages, _) = own.take_log().cut(Drive::HonorsFlushes, 8, 2, &mut Draws::new(1, "test"));
         assert_eq!([read(&pages, 0), read(&pages, 4096)], [0, 5]);
     }
 }

@@ -61,10 +61,11 @@ pub struct CutTally {
 }
 
 impl CutTally {
+    /// Adds a crash point; `describe` makes a counterexample of a loss.
     pub fn count<L: Missing>(
         &mut self,
         judgement: &CutJudgement<L>,
-        story: impl FnOnce(&L) -> Option<Counterexample>,
+        describe: impl FnOnce(&L) -> Option<Counterexample>,
     ) {
         self.crash_points += 1;
         *self.outcomes.entry(judgement.outcome()).or_default() += 1;
@@ -74,17 +75,13 @@ impl CutTally {
             *self.found.entry(lost.found()).or_default() += 1;
         }
         // The newest of them has the shortest counterexample.
-        self.keep(judgement.lost.last().and_then(story));
+        self.keep_shortest(judgement.lost.last().and_then(describe));
     }
 
-    /// Stores a counterexample if it is shorter than the present one.
-    fn keep(&mut self, story: Option<Counterexample>) {
-        let shortest = self.counterexample.as_ref().map_or(u64::MAX, Counterexample::length);
-        if story
-            .as_ref()
-            .is_some_and(|known| self.counterexample.is_none() || known.length() < shortest)
-        {
-            self.counterexample = story;
+    fn keep_shortest(&mut self, new: Option<Counterexample>) {
+        let Some(new) = new else { return };
+        if self.counterexample.as_ref().is_none_or(|known| new.length() < known.length()) {
+            self.counterexample = Some(new);
         }
     }
 
@@ -92,11 +89,11 @@ impl CutTally {
         self.acknowledged_writes += other.acknowledged_writes;
         self.crash_points += other.crash_points;
         self.lost += other.lost;
-        summed(&mut self.outcomes, &other.outcomes);
-        summed(&mut self.found, &other.found);
+        add_counts(&mut self.outcomes, &other.outcomes);
+        add_counts(&mut self.found, &other.found);
         self.unacknowledged_writes = self.unacknowledged_writes.plus(other.unacknowledged_writes);
         self.reached.add(&other.reached);
-        self.keep(other.counterexample.clone());
+        self.keep_shortest(other.counterexample.clone());
         for (count, more) in self.read_again.iter_mut().zip(other.read_again) {
             *count += more;
         }
@@ -118,7 +115,7 @@ impl CutTally {
     }
 }
 
-fn summed<K: Ord + Copy>(counts: &mut BTreeMap<K, u64>, more: &BTreeMap<K, u64>) {
+fn add_counts<K: Ord + Copy>(counts: &mut BTreeMap<K, u64>, more: &BTreeMap<K, u64>) {
     for (key, count) in more {
         *counts.entry(*key).or_default() += count;
     }

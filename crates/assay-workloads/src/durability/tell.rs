@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::durability::asked::DurabilityPlan;
 use crate::durability::below::On;
-use crate::durability::bound::{at_most, most_share};
+use crate::durability::bound::{loss_share_bound, percent_rounded_up};
 use crate::durability::cut::Survivors;
 use crate::durability::drive::Drive;
 use crate::durability::grade::Method;
@@ -86,26 +86,25 @@ impl DurabilityFacts {
             assumed_drive: planned.assumed_drive,
             atomic_write_unit_bytes: planned.assumed_atomic_bytes,
             trials: trials.len() as u64,
-            lost_share_bound95: most_share(tally.lost, tally.crash_points)
+            lost_share_bound95: loss_share_bound(tally.lost, tally.crash_points)
                 .filter(|_| tally.acknowledged_writes > 0),
             text: String::new(),
             counterexample_text: None,
-            method_text: grade_words(planned, tally.read_again[0], tally.read_again[1]),
+            method_text: method_words(planned, tally.read_again[0], tally.read_again[1]),
             tally,
         };
         facts.text = facts.verdict();
-        let story = facts.tally.lost_without_crash.as_ref().or(facts.tally.counterexample.as_ref());
-        facts.counterexample_text = story.map(story_words);
+        let loss = facts.tally.lost_without_crash.as_ref().or(facts.tally.counterexample.as_ref());
+        facts.counterexample_text = loss.map(loss_words);
         Some(facts)
     }
 
     /// Rank among the sentences: losses first, then rows with acknowledged writes.
     fn rank(&self) -> u8 {
-        match self.lost_share_bound95 {
-            _ if self.tally.has_lost() => 0,
-            Some(_) => 1,
-            None => 2,
+        if self.tally.has_lost() {
+            return 0;
         }
+        if self.lost_share_bound95.is_some() { 1 } else { 2 }
     }
 
     fn verdict(&self) -> String {
@@ -116,35 +115,35 @@ impl DurabilityFacts {
         if self.tally.crash_points == 0 {
             return "The study has no crash points and therefore no result.".to_owned();
         }
-        let Some(most) = self.lost_share_bound95 else {
+        let Some(bound) = self.lost_share_bound95 else {
             return format!(
                 "No write was acknowledged, so no acknowledged write could be lost; the data was intact \
                  after {} of {cuts} {}.",
-                show::count(self.untouched()),
+                show::count(self.intact_cuts()),
                 match self.method {
                     Method::Replay => "replayed crash points",
                     Method::Kill | Method::Plug => "power cuts",
                 }
             );
         };
-        let most = at_most(most);
-        let how = self.how();
-        let is_of = if self.method == Method::Plug { THIS_MACHINE } else { NOT_YOURS };
+        let bound = percent_rounded_up(bound);
+        let how = self.describe_method();
+        let scope = if self.method == Method::Plug { THIS_MACHINE } else { NOT_YOURS };
         if self.tally.lost == 0 {
             return format!(
                 "{how}, 0 of {cuts} crash points lost an acknowledged write (95% upper bound: \
-                 {most}). {is_of}"
+                 {bound}). {scope}"
             );
         }
         let lost = show::count(self.tally.lost);
         format!(
             "{how}, {lost} of {cuts} crash points lost an acknowledged write (95% upper bound: \
-             {most}){}. {is_of}",
+             {bound}){}. {scope}",
             self.found_words()
         )
     }
 
-    fn how(&self) -> String {
+    fn describe_method(&self) -> String {
         let drive = self.assumed_drive.assumed(self.atomic_write_unit_bytes);
         let on = self.write_to.words(&self.mount_options, self.pattern.has_directory());
         match (self.method, self.write_to) {
@@ -155,20 +154,22 @@ impl DurabilityFacts {
         }
     }
 
-    fn untouched(&self) -> u64 {
-        let of = |outcome| self.tally.outcomes.get(&outcome).copied().unwrap_or_default();
-        of(CutOutcome::Quiet) + of(CutOutcome::AllThere)
+    /// Number of crash points after which all writes existed, even those in progress.
+    fn intact_cuts(&self) -> u64 {
+        let count = |outcome| self.tally.outcomes.get(&outcome).copied().unwrap_or_default();
+        count(CutOutcome::Quiet) + count(CutOutcome::AllThere)
     }
 
     fn found_words(&self) -> String {
         if self.pattern == Pattern::Command {
             return String::new();
         }
-        let of = |(found, count): (&Found, &u64)| {
-            format!("{} instead of {}", found.words(), counted(*count, "acknowledged write"))
-        };
-        let all = self.tally.found.iter().map(of).collect::<Vec<_>>().join(", ");
-        format!("; data found per crash point: {all}")
+        let mut parts = Vec::new();
+        for (found, count) in &self.tally.found {
+            let writes = counted(*count, "acknowledged write");
+            parts.push(format!("{} instead of {writes}", Found::words(*found)));
+        }
+        format!("; data found per crash point: {}", parts.join(", "))
     }
 
     fn row(&self, setting: Option<String>) -> Row {
@@ -183,21 +184,21 @@ impl DurabilityFacts {
             self.tally.crash_points.into(),
             self.tally.lost.into(),
             // Text, because a bound is rounded up.
-            self.lost_share_bound95.map(at_most).into(),
+            self.lost_share_bound95.map(percent_rounded_up).into(),
             self.tally.acknowledged_writes.into(),
-            self.grade_and_drive().into(),
+            self.method_and_drive().into(),
         ];
         Row::about(self.subject(), setting.map(Cell::from).into_iter().chain(cells))
     }
 
-    fn grade_and_drive(&self) -> String {
-        let (grade, drive) = (self.method.name(), self.assumed_drive.name());
+    fn method_and_drive(&self) -> String {
+        let (method, drive) = (self.method.name(), self.assumed_drive.name());
         if self.method == Method::Plug {
-            return format!("{grade}, the real drive");
+            return format!("{method}, the real drive");
         }
         match self.write_to {
-            On::Target => format!("{grade}, {drive}"),
-            on => format!("{grade} below {}, {drive}", on.name()),
+            On::Target => format!("{method}, {drive}"),
+            on => format!("{method} below {}, {drive}", on.name()),
         }
     }
 
@@ -211,7 +212,7 @@ impl OfRow for DurabilityFacts {
     fn failure(&self) -> Option<String> {
         let levels: Vec<String> =
             self.configuration.iter().map(|(factor, level)| format!("{factor} {level}")).collect();
-        let row_name = called(&self.workload, &levels.join(", "));
+        let row_name = name_row(&self.workload, &levels.join(", "));
         let is_real = self.tally.lost_without_crash.is_some() || self.method == Method::Plug;
         let on = if is_real { "the target" } else { "an assumed drive" };
         self.tally.has_lost().then(|| {
@@ -220,7 +221,7 @@ impl OfRow for DurabilityFacts {
     }
 }
 
-fn called(workload: &str, setting: &str) -> String {
+fn name_row(workload: &str, setting: &str) -> String {
     if setting.is_empty() || setting == workload {
         return workload.to_owned();
     }
@@ -239,8 +240,7 @@ fn sentences(all: &[&DurabilityFacts], name: &dyn Fn(&Subject) -> String) -> Vec
     // Each sentence with the names of its rows.
     let mut shared: Vec<(Vec<String>, Sentence)> = Vec::new();
     for facts in rows {
-        let row = called(&facts.workload, &name(&facts.subject()));
-        // Only the verdict leads: the counterexample and the file system's state are separate sentences.
+        let row = name_row(&facts.workload, &name(&facts.subject()));
         let reached = facts.tally.reached.words(facts.write_to);
         let texts = [Some(facts.text.clone()), facts.counterexample_text.clone(), reached];
         for text in texts.into_iter().flatten() {
@@ -272,7 +272,14 @@ fn sentences(all: &[&DurabilityFacts], name: &dyn Fn(&Subject) -> String) -> Vec
     sentences
 }
 
-fn grade_words(planned: &DurabilityPlan, read: u64, wrong: u64) -> String {
+/// What the method proves; `read` and `wrong` are the sectors of the target that were read again and that differ.
+fn method_words(planned: &DurabilityPlan, read: u64, wrong: u64) -> String {
+    if planned.is_plug() {
+        return PLUG.to_owned();
+    }
+    if planned.is_in_machine() {
+        return in_machine_words(planned);
+    }
     let target = match wrong {
         0 => String::new(),
         wrong => format!(
@@ -281,12 +288,6 @@ fn grade_words(planned: &DurabilityPlan, read: u64, wrong: u64) -> String {
             show::count(read)
         ),
     };
-    if planned.is_plug() {
-        return PLUG.to_owned();
-    }
-    if planned.is_in_machine() {
-        return in_machine_words(planned);
-    }
     format!(
         "Method replay: Assay logs the program's writes and syncs and replays crash points of the \
          log on {}. This tests the order of writes and syncs, not the real drive.{target}",
@@ -318,47 +319,42 @@ fn in_machine_words(planned: &DurabilityPlan) -> String {
     }
 }
 
-fn story_words(loss: &Counterexample) -> String {
+fn loss_words(loss: &Counterexample) -> String {
     match loss {
-        Counterexample::Place(story) => place_words(story),
-        Counterexample::File(story) => story.words(),
-        Counterexample::Command(story) => story.words(),
+        Counterexample::Place(loss) => write_loss_words(loss),
+        Counterexample::File(loss) => loss.words(),
+        Counterexample::Command(loss) => loss.words(),
     }
 }
 
-fn place_words(story: &WriteLoss) -> String {
-    let WriteLoss { write, written_step, acknowledged_step: promised_step, .. } = story;
+fn write_loss_words(loss: &WriteLoss) -> String {
     let begin = format!(
         "Shortest counterexample: write {} ({} at byte {}) is step {} and was acknowledged in step {}",
-        show::count(*write),
-        Bytes(story.bytes),
-        show::count(story.at_bytes),
-        show::count(*written_step),
-        show::count(*promised_step)
+        show::count(loss.write),
+        Bytes(loss.bytes),
+        show::count(loss.at_bytes),
+        show::count(loss.written_step),
+        show::count(loss.acknowledged_step)
     );
-    let cut = match (story.crash_step, story.survivors) {
-        (Some(step), Some((law, survived, of))) => format!(
-            "the crash follows step {}, {}",
-            show::count(step),
-            survivors_words(law, survived, of)
-        ),
-        (Some(step), None) => {
-            format!(
-                "the crash follows step {}, the last recorded acknowledgment",
-                show::count(step)
-            )
-        }
+    let cut = match (loss.crash_step.map(show::count), loss.survivors) {
         (None, _) => "no crash occurred".to_owned(),
+        (Some(step), Some((kind, survived, cached))) => {
+            format!("the crash follows step {step}, {}", survivors_words(kind, survived, cached))
+        }
+        // A plug test does not know which writes survived.
+        (Some(step), None) => {
+            format!("the crash follows step {step}, the last recorded acknowledgment")
+        }
     };
-    let older = story.older.map_or_else(String::new, |older| format!(" ({})", show::count(older)));
-    format!("{begin}; {cut}; the drive has {}{older}.", story.found.words())
+    let older = loss.older.map_or_else(String::new, |older| format!(" ({})", show::count(older)));
+    format!("{begin}; {cut}; the drive has {}{older}.", loss.found.words())
 }
 
-fn survivors_words(law: Survivors, survived: u32, of: u32) -> String {
-    if of == 0 {
+fn survivors_words(kind: Survivors, survived: u32, cached: u32) -> String {
+    if cached == 0 {
         return "with an empty cache".to_owned();
     }
-    let law = match law {
+    let kind = match kind {
         Survivors::Nothing => "none",
         Survivors::Everything => "all",
         Survivors::Prefix => "the first",
@@ -367,8 +363,8 @@ fn survivors_words(law: Survivors, survived: u32, of: u32) -> String {
         Survivors::Newest => "the newest",
     };
     format!(
-        "with {} in the cache, of which {} survived ({law})",
-        counted(u64::from(of), "write"),
+        "with {} in the cache, of which {} survived ({kind})",
+        counted(u64::from(cached), "write"),
         show::count(u64::from(survived))
     )
 }
@@ -397,8 +393,8 @@ const SURVIVES: &str = "with equal probability, the surviving cache content is n
 const UNPROMISED: &str = "Unacknowledged writes may be in any state.";
 
 fn legend(all: &[&DurabilityFacts]) -> String {
-    let is_there = |grade: Method| all.iter().any(|row| row.method == grade);
-    let moments = MOMENTS.into_iter().filter(|(grade, _)| is_there(*grade));
+    let is_used = |method: Method| all.iter().any(|row| row.method == method);
+    let moments = MOMENTS.into_iter().filter(|(method, _)| is_used(*method));
     let moments = moments.map(|(_, moment)| moment).collect::<Vec<_>>().join(". ");
     if all.iter().all(|row| row.method == Method::Plug) {
         return format!("{LEGEND} {PLUG_LEGEND} {moments}. {UNPROMISED}");
@@ -444,23 +440,23 @@ pub fn exhibit(all: &[&DurabilityFacts], name: &dyn Fn(&Subject) -> String) -> E
 const CUTS: &str = "crash points";
 
 fn title(all: &[&DurabilityFacts]) -> &'static str {
-    let has = |grade| all.iter().any(|row| row.method == grade);
+    let has = |method| all.iter().any(|row| row.method == method);
     if has(Method::Plug) {
         return "power cuts of this machine";
     }
     match (has(Method::Replay), has(Method::Kill)) {
         (true, true) => "power cuts on an assumed drive",
-        (_, true) => "power cuts of virtual machines with an assumed drive",
-        _ => "power cuts replayed on an assumed drive",
+        (false, true) => "power cuts of virtual machines with an assumed drive",
+        (_, false) => "power cuts replayed on an assumed drive",
     }
 }
 
 /// Crash points by outcome, one figure per workload. Workloads with a loss come first, as in the sentences.
 fn figures(all: &[&DurabilityFacts], name: &dyn Fn(&Subject) -> String) -> Vec<Figure> {
-    let mut by_place = all.to_vec();
-    by_place.sort_by_key(|row| row.rank());
+    let mut by_rank = all.to_vec();
+    by_rank.sort_by_key(|row| row.rank());
     let mut workloads: Vec<&str> = Vec::new();
-    for row in by_place {
+    for row in by_rank {
         if !workloads.contains(&row.workload.as_str()) {
             workloads.push(&row.workload);
         }

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use assay_core::draws::Draws;
 use serde::{Deserialize, Serialize};
 
-use crate::durability::cut::{Cut, Survivors, moment};
+use crate::durability::cut::{Cut, Survivors, draw_moment};
 use crate::durability::drive::Drive;
-use crate::durability::image::{Seen, fill, look, rebuilt, whole};
+use crate::durability::image::{Seen, fill, identify, rebuild, rebuild_all};
 use crate::durability::judge::{CutJudgement, Found, LostWrite, WrittenRecords};
 use crate::durability::log::SECTOR_BYTES;
 use crate::durability::pattern::{Action, Pattern, RecordLayout, WrittenItem};
@@ -95,15 +95,17 @@ impl ActWriter {
     }
 
     pub fn act(&mut self, act: Action, medium: &mut dyn Medium) -> Result<(), String> {
-        match (act, self.sync) {
-            (Action::Write { at, .. }, sync) => {
+        match act {
+            Action::Write { at, .. } => {
                 fill(&mut self.bytes, self.run, at, self.next);
                 self.next += 1;
-                let through = sync == Sync::Dsync;
+                let through = self.sync == Sync::Dsync;
                 medium.write(self.first_byte + at * SECTOR_BYTES, &self.bytes, through)
             }
-            (Action::Sync, Sync::Fsync | Sync::Fdatasync) => medium.sync(self.sync == Sync::Fsync),
-            (Action::Sync | Action::Promise, _) => Ok(()),
+            Action::Sync if matches!(self.sync, Sync::Fsync | Sync::Fdatasync) => {
+                medium.sync(self.sync == Sync::Fsync)
+            }
+            Action::Sync | Action::Promise => Ok(()),
         }
     }
 }
@@ -189,29 +191,30 @@ impl DurabilityTrial {
         sectors: usize,
         detail: &mut DurabilityDetail,
     ) -> Result<(), String> {
-        let wanted = whole(&written.log, sectors);
-        let mut seen = vec![Seen::Before; sectors];
-        let mut block = vec![0; self.record_bytes as usize];
-        let each = written.layout.sectors as usize;
-        for at in (0..sectors).step_by(each.max(1)) {
-            if wanted[at..at + each].iter().all(|expected| *expected == Seen::Before) {
+        let expected = rebuild_all(&written.log, sectors);
+        let mut found = vec![Seen::Before; sectors];
+        let mut record = vec![0; self.record_bytes as usize];
+        let per_record = written.layout.sectors as usize;
+        for first in (0..sectors).step_by(per_record.max(1)) {
+            // A record that the run did not write need not be read.
+            if expected[first..first + per_record].iter().all(|sector| *sector == Seen::Before) {
                 continue;
             }
-            medium.read(self.area[0] + at as u64 * SECTOR_BYTES, &mut block)?;
-            let places = block.chunks_exact(SECTOR_BYTES as usize).zip(at as u64..);
-            for (to, (sector, place)) in seen[at..].iter_mut().zip(places) {
-                *to = look(sector, self.run, place);
+            medium.read(self.area[0] + first as u64 * SECTOR_BYTES, &mut record)?;
+            for (sector, at) in record.chunks_exact(SECTOR_BYTES as usize).zip(first..) {
+                found[at] = identify(sector, self.run, at as u64);
             }
         }
-        let ours = wanted.iter().zip(&seen).filter(|(expected, _)| **expected != Seen::Before);
-        for (wanted, seen) in ours {
-            detail.tally.read_again[0] += 1;
-            detail.tally.read_again[1] += u64::from(wanted != seen);
+        for (expected, found) in expected.iter().zip(&found) {
+            if *expected != Seen::Before {
+                detail.tally.read_again[0] += 1;
+                detail.tally.read_again[1] += u64::from(expected != found);
+            }
         }
-        let judgement = written.judged(&seen, written.log.steps.len());
+        let judgement = written.judge(&found, written.log.steps.len());
         let first = judgement.lost.first();
         detail.tally.lost_without_crash =
-            first.and_then(|lost| self.story(written, lost, None)).map(Counterexample::Place);
+            first.and_then(|lost| self.write_loss(written, lost, None)).map(Counterexample::Place);
         Ok(())
     }
 
@@ -232,10 +235,10 @@ impl DurabilityTrial {
                 detail.stopped = true;
                 break;
             }
-            let steps = moment(&written.log, &mut draws);
+            let steps = draw_moment(&written.log, &mut draws);
             let (landed, cut) = self.drive.cut(&written.log, steps, unit, &mut draws);
-            let image = rebuilt(&written.log, &landed, sectors);
-            let judgement = written.judged(&image, steps);
+            let image = rebuild(&written.log, &landed, sectors);
+            let judgement = written.judge(&image, steps);
             self.count(written, &cut, &judgement, &mut detail.tally);
         }
     }
@@ -252,31 +255,33 @@ impl DurabilityTrial {
         tally: &mut CutTally,
     ) {
         tally.count(judgement, |lost| {
-            self.story(written, lost, Some(cut)).map(Counterexample::Place)
+            self.write_loss(written, lost, Some(cut)).map(Counterexample::Place)
         });
     }
 
-    /// The counterexample after a power loss with only the earlier acknowledgments known.
-    pub(crate) fn story_after(
+    /// The counterexample of a plug test, which knows the steps up to the last acknowledgment, but not the cut.
+    pub(crate) fn write_loss_after(
         &self,
         written: &WrittenRecords,
         lost: &LostWrite,
         steps: usize,
     ) -> Option<Box<WriteLoss>> {
-        let mut story = self.story(written, lost, None)?;
-        story.crash_step = Some(steps as u64);
-        Some(story)
+        let mut loss = self.write_loss(written, lost, None)?;
+        loss.crash_step = Some(steps as u64);
+        Some(loss)
     }
 
-    fn story(
+    /// The counterexample of a lost write; `None` if the log does not contain the write or its acknowledgment.
+    fn write_loss(
         &self,
         written: &WrittenRecords,
         lost: &LostWrite,
         cut: Option<&Cut>,
     ) -> Option<Box<WriteLoss>> {
-        let (step, promised) = written.log.told_of(lost.write);
+        let (step, promised) = written.log.find_steps(lost.write);
         let write = written.log.writes.get(lost.write as usize)?;
-        let home = match written.whats.get(lost.write as usize)? {
+        // A block in the transaction log is missing at its final place.
+        let home = match written.items.get(lost.write as usize)? {
             WrittenItem::Logged { place, .. } => written.layout.home(*place),
             _ => write.at,
         };

@@ -27,27 +27,24 @@ pub struct FilePhase {
     pub left: u64,
 }
 
-impl FilePhase {
-    fn each_ns(&self) -> Result<f64, String> {
-        if self.operations == 0 || self.elapsed_ns == 0 {
-            return Err(format!("the phase {} processed no file", self.act.name()));
-        }
-        Ok(self.elapsed_ns as f64 / self.operations as f64)
-    }
-}
-
 impl FilesDetail {
+    /// Files per second in a phase.
     pub fn rate(&self, act: FileAct) -> Result<f64, String> {
-        let phase = self.phases.iter().find(|phase| phase.act == act);
-        let phase = phase.ok_or_else(|| format!("the phase {} processed no file", act.name()))?;
-        phase.each_ns().map(|ns| 1e9 / ns)
+        match self.phases.iter().find(|phase| phase.act == act) {
+            Some(phase) if phase.operations > 0 && phase.elapsed_ns > 0 => {
+                Ok(1e9 / (phase.elapsed_ns as f64 / phase.operations as f64))
+            }
+            _ => Err(format!("the phase {} processed no file", act.name())),
+        }
     }
 
     /// Files per second through all phases, weighted by the time per file.
     pub fn through_all(&self) -> Result<f64, String> {
-        let each: Result<Vec<f64>, String> =
-            FileAct::ALL.into_iter().map(|act| self.rate(act)).collect();
-        Ok(1.0 / each?.into_iter().map(|rate| 1.0 / rate).sum::<f64>())
+        let mut file_s = 0.0;
+        for act in FileAct::ALL {
+            file_s += 1.0 / self.rate(act)?;
+        }
+        Ok(1.0 / file_s)
     }
 }
 

@@ -26,7 +26,6 @@ keys! {
                 |own, text| Ok(own.files = parse_whole(text, MOST_FILES)?),
             ),
         }
-
         directories: u32 = 100 => {
             words: "number of directories; each contains the same number of files",
             form: numbers_to(MOST_FILES),
@@ -37,7 +36,6 @@ keys! {
                 |own, text| Ok(own.directories = parse_whole(text, MOST_FILES)?),
             ),
         }
-
         /// Levels of directories; the lowest contains the files.
         tree_depth: u32 = 1 => {
             words: "depth of the directory tree, whose lowest level contains the files",
@@ -49,7 +47,6 @@ keys! {
                 |own, text| Ok(own.tree_depth = parse_whole(text, MOST_LEVELS)?),
             ),
         }
-
         file_size: Bytes = Bytes(4 << 10) => {
             words: "file size",
             form: Form::Size { least: Bytes(0), most: LARGEST },
@@ -60,7 +57,6 @@ keys! {
                 set_file_size,
             ),
         }
-
         /// Order of accesses after the creation.
         pattern: Pattern = Pattern::Random => {
             words: "order of stat, read, rename and delete: creation order or random",
@@ -72,7 +68,6 @@ keys! {
                 |own, text| Ok(own.pattern = parse_choice(text, "sequential or random")?),
             ),
         }
-
         threads: u32 = 1 => {
             words: "threads, each with separate files",
             form: numbers_to(MOST_THREADS),
@@ -83,7 +78,6 @@ keys! {
                 |own, text| Ok(own.threads = parse_whole(text, MOST_THREADS)?),
             ),
         }
-
         fsync: FileSync = FileSync::EachPhase => {
             words: "when a change counts as complete: immediately, after a filesystem sync per phase, or also after a \
                     sync per written file",
@@ -95,7 +89,6 @@ keys! {
                 |own, text| Ok(own.fsync = parse_choice(text, "none, each-phase or each-file")?),
             ),
         }
-
         #[serde(skip_serializing_if = "assay_core::json::is_default")]
         drop_caches: bool = false => {
             words: "drop the page cache before each phase except the first (as root)",
@@ -107,7 +100,6 @@ keys! {
                 |own, text| Ok(own.drop_caches = parse_choice(text, "true or false")?),
             ),
         }
-
         #[serde(skip_serializing_if = "Option::is_none")]
         runtime: Option<Time> = None => {
             words: "maximum duration of a trial; Assay shrinks a tree that would take longer",

@@ -50,8 +50,8 @@ impl FilesPlan {
     #[must_use]
     pub(super) fn with_files(&self, files: u32) -> Self {
         let files = files.max(self.threads).max(1);
-        let share = u64::from(self.directories) * u64::from(files) / u64::from(self.files.max(1));
-        let directories = (share as u32).clamp(1, files);
+        let scaled = u64::from(self.directories) * u64::from(files) / u64::from(self.files.max(1));
+        let directories = (scaled as u32).clamp(1, files);
         Self { files, directories, ..self.clone() }
     }
 
@@ -132,8 +132,8 @@ impl PlannedWork for FilesPlan {
         trial_ns: u64,
         is_level: &dyn Fn(&str) -> bool,
     ) -> Option<String> {
-        let fit = (trial_ns / operation_ns.max(1)).clamp(1, u64::from(u32::MAX)) as u32;
-        if self.files <= fit {
+        let most_files = (trial_ns / operation_ns.max(1)).clamp(1, u64::from(u32::MAX)) as u32;
+        if self.files <= most_files {
             return None;
         }
         let cost = show::duration(operation_ns as f64);
@@ -143,7 +143,7 @@ impl PlannedWork for FilesPlan {
                 "{asked}: each file takes {cost}, so a phase may end before it has processed all files"
             ));
         }
-        *self = self.with_files(fit);
+        *self = self.with_files(most_files);
         Some(format!("{} instead of {asked}, because each file takes {cost}", self.files_words()))
     }
 
@@ -154,9 +154,8 @@ impl PlannedWork for FilesPlan {
         let words = ["bonnie++", "-q", "-d", how.path, "-s", "0", "-n", &tree];
         let mut words = words.map(str::to_owned).to_vec();
         words.extend((self.fsync == FileSync::EachFile).then(|| "-b".to_owned()));
-        let mut remarks = vec![format!("as root, add -u root; bonnie++ uses {} files", {
-            show::count(u64::from(thousands) * u64::from(BONNIE_UNIT))
-        })];
+        let files = show::count(u64::from(thousands) * u64::from(BONNIE_UNIT));
+        let mut remarks = vec![format!("as root, add -u root; bonnie++ uses {files} files")];
         if self.threads > 1 {
             remarks.push("bonnie++ uses one thread".to_owned());
         }

@@ -33,17 +33,17 @@ pub(super) fn run(planned: &FilesPlan, run: &Run<'_>) -> Result<RunResult, Strin
         return Err(reason);
     }
     let began_ns = run.system.monotonic_ns();
-    let place = TrialDirectory::make(run)?;
-    let done = gone_through(planned, run, &place);
+    let directory = TrialDirectory::create(run)?;
+    let ended = run_phases(planned, run, &directory);
     // Always remove the directory; report the first failure.
-    let removed = place.remove(run);
-    let (outcomes, emptied_bytes) = done?;
+    let removed = directory.remove(run);
+    let (outcomes, emptied_bytes) = ended?;
     let note = removed?;
     let stopped = run.stop.load(Ordering::Relaxed);
     let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
-    let mut ran = run_result(&outcomes, emptied_bytes, elapsed_ns, stopped);
-    ran.measured.notes.extend(note);
-    Ok(ran)
+    let mut result = run_result(&outcomes, emptied_bytes, elapsed_ns, stopped);
+    result.measured.notes.extend(note);
+    Ok(result)
 }
 
 /// Cost of one file in nanoseconds; `None` if the target is not a directory.
@@ -58,9 +58,9 @@ pub(super) fn pilot(planned: &FilesPlan, run: &Run<'_>) -> Result<Option<u64>, S
     let mut files = FIRST_FILES;
     loop {
         let tree = planned.with_files(files.min(planned.files));
-        let ran = self::run(&tree, &Run { time_ns: u64::MAX, ..*run })?;
-        let (window_ns, whole) = (ran.measured.window_ns, tree.files >= planned.files);
-        if ran.stopped || whole || window_ns >= TELLING_NS {
+        let result = self::run(&tree, &Run { time_ns: u64::MAX, ..*run })?;
+        let window_ns = result.measured.window_ns;
+        if result.stopped || tree.files >= planned.files || window_ns >= TELLING_NS {
             return Ok(Some((window_ns / u64::from(tree.files)).max(1)));
         }
         files = files.saturating_mul(TIMES);
@@ -75,7 +75,7 @@ struct TrialDirectory<'a> {
 }
 
 impl<'a> TrialDirectory<'a> {
-    fn make(run: &Run<'a>) -> Result<Self, String> {
+    fn create(run: &Run<'a>) -> Result<Self, String> {
         let made = run.system.create_work_directory(run.path);
         let made = made.map_err(|error| {
             let advice = match error.kind() {
@@ -88,7 +88,7 @@ impl<'a> TrialDirectory<'a> {
         Ok(Self { system: run.system, made, removed: false })
     }
 
-    /// Removes it; returns a note if that fails.
+    /// Removes the directory; returns the note of its creation, if any.
     fn remove(mut self, run: &Run<'_>) -> Result<Option<String>, String> {
         self.removed = true;
         let removed = self.system.remove_work_directory(&self.made);
@@ -126,40 +126,46 @@ fn lacks_room(planned: &FilesPlan, run: &Run<'_>) -> Option<String> {
     })
 }
 
-type Gone = (Vec<FileOutcome>, Option<[u64; 2]>);
+/// The outcome of each phase, and [`FilesDetail::emptied_bytes`].
+type PhaseOutcomes = (Vec<FileOutcome>, Option<[u64; 2]>);
 
 /// Runs all phases, each with its share of the remaining time.
-fn gone_through(
+fn run_phases(
     planned: &FilesPlan,
     run: &Run<'_>,
-    place: &TrialDirectory<'_>,
-) -> Result<Gone, String> {
-    let failed = |error| failed(planned, run, error);
+    directory: &TrialDirectory<'_>,
+) -> Result<PhaseOutcomes, String> {
+    let describe = |error| describe_error(planned, run, error);
     let job = planned.job(run.seed);
-    let mut tree = FileTree::make(&job, place.made.handle.as_fd()).map_err(failed)?;
-    let (mut outcomes, mut emptied_bytes): Gone = (Vec::new(), None);
-    let (mut left_ns, mut shares) = (run.time_ns, FileAct::ALL.len() as u64 + CREATE_SHARES - 1);
+    let mut tree = FileTree::make(&job, directory.made.handle.as_fd()).map_err(describe)?;
+    let mut outcomes = Vec::new();
+    let mut emptied_bytes = None;
+    let mut left_ns = run.time_ns;
+    let mut left_shares = FileAct::ALL.len() as u64 + CREATE_SHARES - 1;
     for act in FileAct::ALL {
         if run.stop.load(Ordering::Relaxed) {
             break;
         }
         if planned.cold && act != FileAct::Create {
-            let seen = emptied::empty(run.system)?;
-            emptied_bytes = emptied_bytes.into_iter().chain(seen).max_by_key(|[_, left]| *left);
+            let bytes = emptied::empty(run.system)?;
+            emptied_bytes = emptied_bytes.into_iter().chain(bytes).max_by_key(|[_, after]| *after);
         }
-        let parts = if act == FileAct::Create { CREATE_SHARES } else { 1 };
-        let done = tree.run(act, left_ns / shares * parts, run.stop).map_err(failed)?;
-        (left_ns, shares) = (left_ns.saturating_sub(done.elapsed_ns), shares - parts);
-        outcomes.push(done);
+        let shares = if act == FileAct::Create { CREATE_SHARES } else { 1 };
+        let time_ns = left_ns / left_shares * shares;
+        let outcome = tree.run(act, time_ns, run.stop).map_err(describe)?;
+        left_ns = left_ns.saturating_sub(outcome.elapsed_ns);
+        left_shares -= shares;
+        outcomes.push(outcome);
     }
     if planned.fsync == FileSync::None {
         // Otherwise the trial's writeback would disturb the next one.
-        tree.settle().map_err(failed)?;
+        tree.settle().map_err(describe)?;
     }
     Ok((outcomes, emptied_bytes))
 }
 
-fn failed(planned: &FilesPlan, run: &Run<'_>, error: LoadError) -> String {
+/// Describes an error with its file, and with the free space if that explains the error.
+fn describe_error(planned: &FilesPlan, run: &Run<'_>, error: LoadError) -> String {
     let LoadError::File { act, file, of, source, room } = error else { return error.to_string() };
     let doing = match act {
         FileAct::Create => "creating",
@@ -168,21 +174,21 @@ fn failed(planned: &FilesPlan, run: &Run<'_>, error: LoadError) -> String {
         FileAct::Rename => "renaming",
         FileAct::Delete => "deleting",
     };
-    let number = format!("{doing} file {} of {}", show::count(file), show::count(of));
+    let place = format!("{doing} file {} of {}", show::count(file), show::count(of));
     let path = run.path.display();
     match room {
         Some(Room { files: Some(0), .. }) => format!(
-            "{number}: the filesystem of {path} has no free inodes; use fewer than {} files, or create the filesystem \
+            "{place}: the filesystem of {path} has no free inodes; use fewer than {} files, or create the filesystem \
              with more inodes",
             show::count(u64::from(planned.files))
         ),
         Some(Room { bytes, .. }) if bytes < NO_ROOM_BYTES => {
-            format!("{number}: {path} is full ({} free)", show::bytes(bytes))
+            format!("{place}: {path} is full ({} free)", show::bytes(bytes))
         }
         Some(Room { bytes, .. }) => {
-            format!("{number}: {source}, although {path} has {} free", show::bytes(bytes))
+            format!("{place}: {source}, although {path} has {} free", show::bytes(bytes))
         }
-        None => format!("{number}: {source}"),
+        None => format!("{place}: {source}"),
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) const TREE_CUT: OwnRule = OwnRule {
 fn doubt(work: &crate::WorkPlan, trials: &[&Measured]) -> Option<Doubt> {
     let asked = u64::from(FilesPlan::of(work)?.files);
     let details = trials.iter().filter_map(|measured| FilesDetail::of(measured));
-    let cut: Vec<&FilePhase> = details.filter_map(least).collect();
+    let cut: Vec<&FilePhase> = details.filter_map(find_cut_phase).collect();
     let worst = cut.iter().min_by_key(|phase| phase.operations)?;
     Some(Doubt {
         what: format!(
@@ -40,7 +40,7 @@ fn doubt(work: &crate::WorkPlan, trials: &[&Measured]) -> Option<Doubt> {
 }
 
 /// The phase that ended with the fewest files, if any ended early.
-fn least(detail: &FilesDetail) -> Option<&FilePhase> {
+fn find_cut_phase(detail: &FilesDetail) -> Option<&FilePhase> {
     detail.phases.iter().filter(|phase| phase.left > 0).min_by_key(|phase| phase.operations)
 }
 

@@ -26,27 +26,27 @@ pub(super) const LOSSY: OwnRule = OwnRule {
 
 fn doubt(_: &crate::WorkPlan, trials: &[&Measured]) -> Option<Doubt> {
     let details = trials.iter().filter_map(|measured| NetworkDetail::of(measured));
-    let lost: Vec<&PhaseDetail> = details.filter_map(worst).collect();
-    let worst = lost.iter().max_by(|one, other| share(one).total_cmp(&share(other)))?;
+    let lossy: Vec<&PhaseDetail> = details.filter_map(find_lossy_phase).collect();
+    let worst = lossy.iter().max_by(|one, other| lost_share(one).total_cmp(&lost_share(other)))?;
     Some(Doubt {
         what: format!(
             "up to {} of the datagrams in phase {} were lost",
-            show::percent(100.0 * share(worst)),
+            show::percent(100.0 * lost_share(worst)),
             worst.run.job.load.name()
         ),
-        trials: lost.len(),
+        trials: lossy.len(),
         why: "latency covers only returned datagrams".to_owned(),
         invalid: false,
     })
 }
 
-/// The phase of a trial with the highest loss, if it is too high.
-fn worst(detail: &NetworkDetail) -> Option<&PhaseDetail> {
-    let much = detail.phases.iter().filter(|phase| share(phase) >= MOST_LOST);
-    much.max_by(|one, other| share(one).total_cmp(&share(other)))
+/// The phase of a trial with the highest loss; `None` if all losses are acceptable.
+fn find_lossy_phase(detail: &NetworkDetail) -> Option<&PhaseDetail> {
+    let lossy = detail.phases.iter().filter(|phase| lost_share(phase) >= MOST_LOST);
+    lossy.max_by(|one, other| lost_share(one).total_cmp(&lost_share(other)))
 }
 
-fn share(phase: &PhaseDetail) -> f64 {
+fn lost_share(phase: &PhaseDetail) -> f64 {
     phase.lost as f64 / phase.sent.max(1) as f64
 }
 

@@ -56,8 +56,10 @@ pub(super) fn of_phase(load: Load) -> impl Iterator<Item = Metric> {
 /// Indices into the metrics of a phase.
 pub(super) const P50: usize = 0;
 pub(super) const P95: usize = 1;
+pub(super) const P99: usize = 2;
 pub(super) const MAX: usize = 3;
 pub(super) const LOST: usize = 4;
+pub(super) const ADDED_P50: usize = 5;
 pub(super) const ADDED_P95: usize = 6;
 
 /// Metrics of a phase: p50, p95, p99 and maximum of the round-trip times, and the loss. With load, also p50 and p95

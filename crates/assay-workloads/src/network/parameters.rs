@@ -28,7 +28,6 @@ keys! {
                 set_peer,
             ),
         }
-
         // Fewer streams do not fill a buffer within one kernel.
         streams: u32 = 16 => {
             words: "number of TCP streams per direction that load the link",
@@ -40,7 +39,6 @@ keys! {
                 |own, text| Ok(own.streams = parse_whole(text, MOST_STREAMS)?),
             ),
         }
-
         // BBR limits queues itself and would hide a deep buffer.
         congestion_control: String = "cubic".to_owned() => {
             words: "TCP congestion control on both ends",
@@ -53,25 +51,21 @@ keys! {
                 set_congestion,
             ),
         }
-
         phases: Vec<Load> = Load::ALL.to_vec() => {
             words: "load phases, in order; always include idle",
             form: Form::Names(|| vec!["idle", "up", "down", "both"]),
             example: "phases = [\"idle\", \"up\"]",
         }
-
         phase_time: Time = Time(6_000_000_000) => {
             words: "measurement window of each phase, after the load has filled the link",
             form: Form::Time { least: Time(1_000_000_000) },
             example: "phase_time = \"6 s\"",
         }
-
         probe_interval: Time = Time(20_000_000) => {
             words: "interval between probe datagrams",
             form: Form::Time { least: Time(5_000_000) },
             example: "probe_interval = \"20 ms\"",
         }
-
         // Levels of the shaper are tested on the lab's interface.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         interface: Option<String> = Some(lab::INTERFACE.to_owned()) => {
@@ -84,7 +78,6 @@ keys! {
                 set_interface,
             ),
         }
-
         #[serde(skip_serializing_if = "Shaper::is_none")]
         shaper: Shaper = Shaper::NONE => {
             words: "outgoing rate limit of the interface, which moves the queue from the modem to this machine and \

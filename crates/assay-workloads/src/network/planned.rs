@@ -10,7 +10,7 @@ use assay_machine::system::network::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::judge::{carried, judge};
+use super::judge::{capacity, judge};
 use super::{AROUND_NS, LAB, NetworkDetail, metrics, parameters};
 use crate::measured::{Measured, RunResult};
 use crate::place::Run;
@@ -61,7 +61,7 @@ impl NetworkPlan {
         self.jobs().iter().map(|job| job.whole_ns() + AROUND_NS).sum()
     }
 
-    fn load(&self, run: &Run<'_>, phases: &[PhaseJob]) -> Result<LinkRun, String> {
+    fn run_phases(&self, run: &Run<'_>, phases: &[PhaseJob]) -> Result<LinkRun, String> {
         let peer = match self.peer.as_deref() {
             Some(LAB) => PeerAt::Lab,
             Some(address) => PeerAt::Address(address.to_owned()),
@@ -80,40 +80,41 @@ impl NetworkPlan {
             phases,
             stop: run.stop,
         };
-        run.system.load_link(&job).map_err(|error| self.loss_reason(run.system, error.to_string()))
+        run.system.load_link(&job).map_err(|error| self.explain_loss(run.system, error.to_string()))
     }
 
-    /// Why a load ended: a missing interface takes precedence.
-    fn loss_reason(&self, system: &dyn System, why: String) -> String {
+    /// Adds to the error of a load that the shaped interface is missing, if so.
+    fn explain_loss(&self, system: &dyn System, why: String) -> String {
         let Some(shaped) = self.shaping() else { return why };
-        let words = shown(shaped.namespace.as_deref(), &shaped.interface);
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let is_gone = system.output_of("tc", &words).is_ok_and(|output| output.trim().is_empty());
-        if !is_gone {
-            return why;
+        if tc_output(system, &shaped).is_some_and(|output| output.trim().is_empty()) {
+            return format!("{}: interface not found; {why}", shaped.interface);
         }
-        format!("{}: interface not found; {why}", shaped.interface)
+        why
     }
 
     /// Nanoseconds to upload a million bytes on the wire.
     pub(super) fn pilot(&self, run: &Run<'_>) -> Result<u64, String> {
         let job = PhaseJob { load: Load::Up, ramp_ns: PILOT_RAMP_NS, time_ns: PILOT_NS };
-        let ran = self.load(run, &[job])?;
-        let up = ran.phases.first().map_or(BitRate(0), |run| carried(&run.up_bytes, job.ramp_ns));
-        if up.0 == 0 && !ran.stopped {
+        let link = self.run_phases(run, &[job])?;
+        let up = link.phases.first().map_or(BitRate(0), |run| capacity(&run.up_bytes, job.ramp_ns));
+        if up.0 == 0 && !link.stopped {
             return Err("no upload data reached the peer".to_owned());
         }
         let bits = MILLION * 8 * 1_000_000_000;
         Ok(bits / on_the_wire(up).0.max(1))
     }
 
+    /// The line of `tc` on the egress shaping; `None` without an interface, or if `tc` fails.
     fn tc_line(&self, system: &dyn System) -> Option<String> {
-        let shaped = self.shaping()?;
-        let words = shown(shaped.namespace.as_deref(), &shaped.interface);
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let text = system.output_of("tc", &words).ok()?;
-        text.lines().map(|line| assay_core::outside::spelled(line.trim()).into_owned()).next()
+        let output = tc_output(system, &self.shaping()?)?;
+        Some(assay_core::outside::spelled(output.lines().next()?.trim()).into_owned())
     }
+}
+
+fn tc_output(system: &dyn System, shaped: &Shaped) -> Option<String> {
+    let words = shown(shaped.namespace.as_deref(), &shaped.interface);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    system.output_of("tc", &words).ok()
 }
 
 pub(super) fn no_peer() -> String {
@@ -156,38 +157,42 @@ impl PlannedWork for NetworkPlan {
     fn words(&self) -> String {
         let phases: Vec<&str> = self.phases.iter().map(|load| load.name()).collect();
         let peer = self.peer.as_deref().unwrap_or("an unspecified peer");
-        let shaped = (!self.shaper.is_none()).then(|| {
-            let rate = self.shaper.rate(self.rate);
-            let rate = rate.filter(|_| self.shaper.is_share()).map(|rate| format!(" = {rate}"));
+        let mut shaped = String::new();
+        if !self.shaper.is_none() {
             let interface = self.interface.as_deref().unwrap_or_default();
-            format!("; {interface} limited to {}{}", self.shaper, rate.unwrap_or_default())
-        });
+            shaped = format!("; {interface} limited to {}", self.shaper);
+            if self.shaper.is_share()
+                && let Some(rate) = self.shaper.rate(self.rate)
+            {
+                shaped = format!("{shaped} = {rate}");
+            }
+        }
         format!(
-            "link to {peer}: {}, {} each, {} TCP streams per direction ({}), a probe every {}{}",
+            "link to {peer}: {}, {} each, {} TCP streams per direction ({}), a probe every {}{shaped}",
             phases.join(", "),
             Time(self.phase_ns),
             self.streams,
             self.congestion,
-            Time(self.probe_ns),
-            shaped.unwrap_or_default()
+            Time(self.probe_ns)
         )
     }
 
     fn run(&self, run: &Run<'_>) -> Result<RunResult, String> {
         let began_ns = run.system.monotonic_ns();
         let shaped = self.tc_line(run.system);
-        let link = self.load(run, &self.jobs())?;
+        let link = self.run_phases(run, &self.jobs())?;
         let stopped = link.stopped || run.stop.load(Ordering::Relaxed);
         let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
         if stopped {
             return Ok(RunResult::new(measured(NetworkDetail::default(), 0, elapsed_ns), stopped));
         }
-        let found = judge(link, self.probe_ns)?;
-        let (values, absent) = found.values;
-        let detail = NetworkDetail { shaped, ..found.detail };
-        let measured = Measured { values, absent, ..measured(detail, found.window_ns, elapsed_ns) };
+        let judged = judge(link, self.probe_ns)?;
+        let (values, absent) = judged.values;
+        let detail = NetworkDetail { shaped, ..judged.detail };
+        let measured =
+            Measured { values, absent, ..measured(detail, judged.window_ns, elapsed_ns) };
         let result = RunResult::new(measured, stopped);
-        Ok(RunResult { histograms: found.histograms, series: found.series, ..result })
+        Ok(RunResult { histograms: judged.histograms, series: judged.series, ..result })
     }
 
     fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
@@ -213,14 +218,11 @@ impl PlannedWork for NetworkPlan {
         if operation_ns == 0 {
             return None;
         }
-        let rate = BitRate::from_bytes(MILLION, operation_ns);
-        // Rounded to kilobits: further digits are not significant.
-        self.rate = Some(BitRate(rate.0 / 1000 * 1000));
+        // Further digits than kilobits are not significant.
+        let rate = BitRate(BitRate::from_bytes(MILLION, operation_ns).0 / 1000 * 1000);
+        self.rate = Some(rate);
         (is_level(parameters::SHAPER) && self.shaper.is_none()).then(|| {
-            format!(
-                "shares refer to the measured upload capacity of {}, including headers",
-                BitRate(rate.0 / 1000 * 1000)
-            )
+            format!("shares refer to the measured upload capacity of {rate}, including headers")
         })
     }
 

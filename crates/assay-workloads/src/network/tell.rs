@@ -63,10 +63,14 @@ fn exhibit(numbers: &StudyNumbers<'_>) -> Exhibit {
     for (title, metric, unit) in columns(numbers) {
         table.add(Column::new(title, unit), rows, |row| number(row, &metric));
     }
-    for (row, row_of) in table.rows.iter_mut().zip(rows) {
-        row.subject = Some(row_of.of.clone());
+    for (table_row, row) in table.rows.iter_mut().zip(rows) {
+        table_row.subject = Some(row.of.clone());
     }
-    table.notes.push(legend());
+    table.notes.push(format!(
+        "Round-trip times of datagrams: p50 and p95. Added latency is relative to the idle link. The upload rate and \
+         the loss come from the upload phase. The grade depends on the mean added latency of upload and download: \
+         {SCALE}."
+    ));
     Exhibit { tables: vec![table], best: best(numbers), ..Exhibit::default() }
 }
 
@@ -74,43 +78,34 @@ fn exhibit(numbers: &StudyNumbers<'_>) -> Exhibit {
 fn columns(numbers: &StudyNumbers<'_>) -> Vec<(String, Metric, Unit)> {
     let has = |load: &Load| numbers.known.contains(for_load(*load)[P50].name);
     let loads: Vec<Load> = Load::ALL.into_iter().filter(has).collect();
-    let trips = loads.iter().flat_map(|load| {
+    let mut columns = Vec::new();
+    for load in &loads {
         let metrics = for_load(*load);
-        [("p50", metrics[P50]), ("p95", metrics[P95])]
-            .map(|(what, metric)| (format!("{} {what}", load.name()), metric, Unit::Nanoseconds))
-    });
-    let up = for_load(Load::Up);
-    let up = [
-        ("up max", up[MAX], Unit::Nanoseconds),
-        ("upload", UP_RATE, Unit::BitsPerS),
-        ("up loss", up[LOST], Unit::Share),
-    ];
-    let up = up.map(|(title, metric, unit)| (title.to_owned(), metric, unit));
-    trips.chain(up.into_iter().filter(|_| loads.contains(&Load::Up))).collect()
+        columns.push((format!("{} p50", load.name()), metrics[P50], Unit::Nanoseconds));
+        columns.push((format!("{} p95", load.name()), metrics[P95], Unit::Nanoseconds));
+    }
+    if loads.contains(&Load::Up) {
+        let metrics = for_load(Load::Up);
+        columns.push(("up max".to_owned(), metrics[MAX], Unit::Nanoseconds));
+        columns.push(("upload".to_owned(), UP_RATE, Unit::BitsPerS));
+        columns.push(("up loss".to_owned(), metrics[LOST], Unit::Share));
+    }
+    columns
 }
 
 fn number(row: &NumberedRow<'_>, metric: &Metric) -> Option<f64> {
     row.numbers.get(metric.name).copied()
 }
 
-fn legend() -> String {
-    format!(
-        "Round-trip times of datagrams: p50 and p95. Added latency is relative to the idle link. The upload rate and \
-         the loss come from the upload phase. The grade depends on the mean added latency of upload and download: \
-         {SCALE}."
-    )
-}
-
-/// The row with the highest upload rate among those that add little delay.
+/// The shaped row with the highest upload rate among those that add little delay.
 fn best(numbers: &StudyNumbers<'_>) -> Option<BestRow> {
-    let tail = for_load(Load::Up)[ADDED_P95];
-    let is_short = |added: f64| added < SHORT_NS;
+    let added_p95 = for_load(Load::Up)[ADDED_P95];
+    let is_short = |ns: f64| ns < SHORT_NS;
+    // Only a shaped row has commands that make it permanent.
     let shaped = numbers.rows.iter().filter(|row| !row.lasting.is_empty());
-    let short = shaped.filter(|row| number(row, &tail).is_some_and(is_short));
-    let best = short.max_by(|one, other| {
-        let [one, other] = [one, other].map(|row| number(row, &UP_RATE).unwrap_or(0.0));
-        one.total_cmp(&other)
-    })?;
+    let short = shaped.filter(|row| number(row, &added_p95).is_some_and(is_short));
+    let up_rate = |row: &NumberedRow<'_>| number(row, &UP_RATE).unwrap_or(0.0);
+    let best = short.max_by(|one, other| up_rate(one).total_cmp(&up_rate(other)))?;
     let rate = number(best, &UP_RATE).map_or_else(|| "-".to_owned(), show::bit_rate);
     Some(BestRow {
         of: best.of.clone(),

@@ -6,7 +6,7 @@ use assay_machine::system::network::{
 use assay_machine::system::{Fake, System};
 
 use super::grade::Grade;
-use super::judge::{carried, judge};
+use super::judge::{capacity, judge};
 use super::metrics::for_load;
 use super::*;
 use crate::testing;
@@ -282,9 +282,9 @@ fn what_a_link_carries_is_told_from_what_streams_hand_over_at_once() {
     bytes[30..40].fill(0);
     bytes[40] = 11 * 62_500;
     bytes[90..].fill(0);
-    assert_eq!(carried(&bytes, 4_000 * MS), BitRate(5_000_000));
-    assert_eq!(carried(&[], 4_000 * MS), BitRate(0));
-    assert_eq!(carried(&bytes, 60_000 * MS), BitRate(0), "it ended before");
+    assert_eq!(capacity(&bytes, 4_000 * MS), BitRate(5_000_000));
+    assert_eq!(capacity(&[], 4_000 * MS), BitRate(0));
+    assert_eq!(capacity(&bytes, 60_000 * MS), BitRate(0), "it ended before");
 }
 
 #[test]

@@ -247,7 +247,7 @@ mod tests {
             ..lines("read -r line || echo nothing; test \"$PWD\" = \"$ASSAY_DIRECTORY\" && echo there")
         };
         let (ended, heard) = tried.run(&own);
-        assert!(ended.unwrap().command_is_well().is_ok());
+        assert!(ended.unwrap().require_normal_end().is_ok());
         assert_eq!(heard, ["nothing", "there"]);
         assert_eq!(tried.check(&own, &heard).found_all(), Ok(true));
     }
@@ -281,7 +281,7 @@ mod tests {
         let (ended, _) = tried.run(&lines("head -c 5000 /dev/zero"));
         assert!(ended.unwrap_err().contains("a line of more than"));
         let (ended, _) = tried.run(&lines("no-such-database --serve"));
-        let told = ended.unwrap().command_is_well().unwrap_err();
+        let told = ended.unwrap().require_normal_end().unwrap_err();
         assert!(told.contains("exit code 127") && told.contains("no-such-database"), "{told}");
         let none = CommandLines { check: "no-such-database --verify".to_owned(), ..lines(NOTES) };
         assert!(tried.check(&none, &[]).found_all().unwrap_err().contains("cannot run the check"));

@@ -57,7 +57,7 @@ struct OwnDrive;
 
 impl GuestStorage for OwnDrive {
     fn make(&mut self, on: On) -> Result<(), String> {
-        if let Some(words) = on.made_by(DRIVE) {
+        if let Some(words) = on.mkfs_command(DRIVE) {
             run(&words.iter().map(String::as_str).collect::<Vec<_>>())?;
         }
         drop_drive_cache()
@@ -79,7 +79,7 @@ impl GuestStorage for OwnDrive {
     }
 
     fn inspect(&mut self, on: On) -> Result<Option<String>, String> {
-        let Some(words) = on.inspected_by(DRIVE) else { return Ok(None) };
+        let Some(words) = on.fsck_command(DRIVE) else { return Ok(None) };
         drop_drive_cache()?;
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let output = output_of(&words)?;
@@ -255,17 +255,17 @@ mod tests {
             };
             let done = script.run(7, &mut *room.files(), &mut tell).unwrap();
             assert_eq!((done.rounds, done.calls), (40, script.calls.len() as u64));
-            assert!(told.iter().copied().eq(script.tells()));
+            assert!(told.iter().copied().eq(script.reports()));
             fs::write(place.path().join("somebody's"), "other").unwrap();
             let mut listing = read_back(&script, 7, &mut *room.files()).unwrap();
-            let all = script.cut(script.calls.len());
-            assert_eq!(script.judged(&listing, all).lost, []);
+            let all = script.cut_at(script.calls.len());
+            assert_eq!(script.judge(&listing, all).lost, []);
             let whole = |own: &Content| matches!(own, Content::Whole(_));
             assert_eq!(listing.values().filter(|own| !whole(own)).count(), 1, "{listing:?}");
             let name = listing.iter().find(|(_, own)| whole(own)).unwrap().0.clone();
             fs::write(place.path().join(&name), "changed").unwrap();
             listing = read_back(&script, 7, &mut *room.files()).unwrap();
-            assert_eq!(script.judged(&listing, all).lost.len(), usize::from(sync != Sync::None));
+            assert_eq!(script.judge(&listing, all).lost.len(), usize::from(sync != Sync::None));
         }
     }
 }

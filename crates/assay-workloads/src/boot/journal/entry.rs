@@ -68,7 +68,7 @@ pub fn json(bytes: &[u8]) -> ReadEntries {
         if line.is_empty() {
             continue;
         }
-        read.take(json_entry(line));
+        read.add(json_entry(line));
     }
     read
 }
@@ -84,7 +84,7 @@ fn json_entry(line: &[u8]) -> Option<Entry> {
             entry.set(name, &text);
         }
     }
-    entry.whole()
+    entry.if_complete()
 }
 
 /// journalctl writes invalid UTF-8 as a list of bytes, and repeated fields as a list of texts.
@@ -92,9 +92,8 @@ fn text_of(value: &Value) -> Option<Cow<'_, str>> {
     match value {
         Value::String(text) => Some(Cow::Borrowed(text)),
         Value::Array(list) if list.first().is_some_and(Value::is_number) => {
-            let bytes =
-                list.iter().map(|byte| byte.as_u64().and_then(|byte| u8::try_from(byte).ok()));
-            let bytes: Vec<u8> = bytes.collect::<Option<_>>()?;
+            let byte_of = |number: &Value| u8::try_from(number.as_u64()?).ok();
+            let bytes: Vec<u8> = list.iter().map(byte_of).collect::<Option<_>>()?;
             Some(Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()))
         }
         Value::Array(list) => list.first().and_then(Value::as_str).map(Cow::Borrowed),
@@ -102,23 +101,23 @@ fn text_of(value: &Value) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The export format: `NAME=VALUE`, or name, length and bytes; an empty line ends an entry.
+/// The export format: lines `NAME=VALUE`, or name, length and bytes; an empty line ends an entry.
 pub fn export(bytes: &[u8]) -> ReadEntries {
     let mut read = ReadEntries::default();
     let mut rest = bytes;
     while !rest.is_empty() {
-        let (entry, after, is_sound) = export_entry(rest);
+        let (entry, after, is_readable) = export_entry(rest);
         rest = after;
-        match entry {
-            _ if !is_sound => read.faults += 1,
-            Some(entry) => read.take(entry.whole()),
-            None => {}
+        if !is_readable {
+            read.faults += 1;
+        } else if let Some(entry) = entry {
+            read.add(entry.if_complete());
         }
     }
     read
 }
 
-/// The first entry of a text, the rest, and whether the entry was readable.
+/// The first entry of a text (`None` if its first line is empty), the rest, and whether the entry was readable.
 fn export_entry(bytes: &[u8]) -> (Option<Entry>, &[u8], bool) {
     let mut entry = None;
     let mut rest = bytes;
@@ -135,9 +134,9 @@ fn export_entry(bytes: &[u8]) -> (Option<Entry>, &[u8], bool) {
         let equals = line.iter().position(|byte| *byte == b'=');
         let (name, value, after) = match equals {
             Some(at) => (&line[..at], &line[at + 1..], after),
-            None => match binary(after) {
+            None => match split_binary_value(after) {
                 Some((value, after)) => (line, value, after),
-                None => return (None, next_entry(after), false),
+                None => return (None, skip_entry(after), false),
             },
         };
         if let Ok(name) = std::str::from_utf8(name) {
@@ -148,7 +147,7 @@ fn export_entry(bytes: &[u8]) -> (Option<Entry>, &[u8], bool) {
 }
 
 /// A value with a length prefix, and the rest after its line.
-fn binary(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+fn split_binary_value(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<8>()?;
     let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
     let value = rest.get(..length)?;
@@ -156,13 +155,14 @@ fn binary(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((value, after))
 }
 
-fn next_entry(bytes: &[u8]) -> &[u8] {
+fn skip_entry(bytes: &[u8]) -> &[u8] {
     let end = bytes.windows(2).position(|pair| pair == b"\n\n");
     end.map_or(&[], |end| &bytes[end + 2..])
 }
 
 impl ReadEntries {
-    fn take(&mut self, entry: Option<Entry>) {
+    /// Adds an entry; `None` counts as unreadable.
+    fn add(&mut self, entry: Option<Entry>) {
         match entry {
             Some(entry) => self.entries.push(entry),
             None => self.faults += 1,
@@ -178,13 +178,13 @@ impl Entry {
             "_MACHINE_ID" => self.machine = id(value).unwrap_or_default(),
             "__MONOTONIC_TIMESTAMP" => self.monotonic_us = number().unwrap_or(u64::MAX),
             "__REALTIME_TIMESTAMP" => self.wall_us = number(),
-            "__CURSOR" => self.sequence = sequence(value),
+            "__CURSOR" => self.sequence = parse_cursor(value),
             "MESSAGE_ID" => self.message_id = id(value).unwrap_or_default(),
-            "MESSAGE" => self.message = kept(value, LONGEST_MESSAGE),
-            "UNIT" => self.unit = kept(value, LONGEST_NAME),
-            "_TRANSPORT" => self.transport = kept(value, LONGEST_NAME),
+            "MESSAGE" => self.message = shorten(value, LONGEST_MESSAGE),
+            "UNIT" => self.unit = shorten(value, LONGEST_NAME),
+            "_TRANSPORT" => self.transport = shorten(value, LONGEST_NAME),
             "_PID" => self.process = number().and_then(|id| u32::try_from(id).ok()),
-            "JOB_RESULT" => self.job_result = kept(value, LONGEST_NAME),
+            "JOB_RESULT" => self.job_result = shorten(value, LONGEST_NAME),
             "KERNEL_USEC" => self.kernel_us = number(),
             "INITRD_USEC" => self.initrd_us = number(),
             "USERSPACE_USEC" => self.userspace_us = number(),
@@ -193,20 +193,20 @@ impl Entry {
     }
 
     /// The entry, if it has a boot and a time.
-    fn whole(self) -> Option<Self> {
+    fn if_complete(self) -> Option<Self> {
         (!self.boot.is_empty() && self.monotonic_us != u64::MAX).then_some(self)
     }
 }
 
 /// Sequence and number of a cursor: `s=COUNT;i=NUMBER;b=...`, both hexadecimal.
-fn sequence(cursor: &str) -> Option<(String, u64)> {
+fn parse_cursor(cursor: &str) -> Option<(String, u64)> {
     let part = |name: &str| cursor.split(';').find_map(|part| part.strip_prefix(name));
     let count = id(part("s=")?)?;
     Some((count, u64::from_str_radix(part("i=")?, 16).ok()?))
 }
 
 /// The beginning of an untrusted text, without control characters.
-fn kept(text: &str, most: usize) -> String {
+fn shorten(text: &str, most: usize) -> String {
     let mut end = text.len().min(most);
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -343,9 +343,9 @@ mod tests {
 
     #[test]
     fn long_texts_are_kept_in_part_and_long_entries_not_at_all() {
-        let most = |text: &str, most: usize| kept(text, most).len();
+        let most = |text: &str, most: usize| shorten(text, most).len();
         assert_eq!([most("abc", 2), most("abc", 3), most("abc", 4)], [2, 3, 3]);
-        assert_eq!(kept("a\u{e4}", 2), "a", "no half of a letter");
+        assert_eq!(shorten("a\u{e4}", 2), "a", "no half of a letter");
         let line = line();
         let padded = |length: usize| format!("{}{line}", " ".repeat(length - line.len()));
         assert_eq!(

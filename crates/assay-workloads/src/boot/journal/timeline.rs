@@ -94,24 +94,24 @@ pub struct StartedUnit {
 
 /// The boots in these entries, in time order. `until`: a unit whose start time is wanted.
 pub fn boots(entries: &[Entry], until: Option<&str>) -> Vec<Boot> {
-    let mut found: Vec<(&str, Vec<&Entry>)> = Vec::new();
-    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut by_boot: Vec<(&str, Vec<&Entry>)> = Vec::new();
+    let mut indices: BTreeMap<&str, usize> = BTreeMap::new();
     for entry in entries {
-        let place = *places.entry(&entry.boot).or_insert_with(|| {
-            found.push((&entry.boot, Vec::new()));
-            found.len() - 1
-        });
-        found[place].1.push(entry);
+        let index = *indices.entry(&entry.boot).or_insert(by_boot.len());
+        if index == by_boot.len() {
+            by_boot.push((&entry.boot, Vec::new()));
+        }
+        by_boot[index].1.push(entry);
     }
-    sort_by_sequence(&mut found);
-    let last = found.len();
+    sort_by_sequence(&mut by_boot);
+    let last = by_boot.len();
     let mut boots = Vec::with_capacity(last);
-    for (place, (id, mut entries)) in (1..).zip(found) {
-        let number = |entry: &Entry| entry.sequence.as_ref().map(|(_, number)| *number);
-        entries.sort_by_key(|entry| (entry.monotonic_us, number(entry)));
+    for (number, (id, mut entries)) in (1..).zip(by_boot) {
+        let sequence_number = |entry: &Entry| entry.sequence.as_ref().map(|(_, number)| *number);
+        entries.sort_by_key(|entry| (entry.monotonic_us, sequence_number(entry)));
         // Overlapping files contain the same entry twice.
         entries.dedup_by(|entry, kept| entry.sequence.is_some() && entry.sequence == kept.sequence);
-        boots.push(boot(id, &entries, place == last, until));
+        boots.push(build_boot(id, &entries, number == last, until));
     }
     boots
 }
@@ -134,11 +134,11 @@ fn sort_by_sequence(boots: &mut [(&str, Vec<&Entry>)]) {
     });
 }
 
-fn boot(id: &str, entries: &[&Entry], is_last: bool, until: Option<&str>) -> Boot {
+fn build_boot(id: &str, entries: &[&Entry], is_last: bool, until: Option<&str>) -> Boot {
     let ends: Vec<&Entry> = entries.iter().copied().filter(|entry| is_end(entry)).collect();
     let end = ends.first().copied();
     let (phases, from_us) =
-        end.map_or_else(|| (Phases::absent("the start-up did not finish"), Some(0)), phases);
+        end.map_or_else(|| (Phases::absent("the start-up did not finish"), Some(0)), read_phases);
     let (units, pending) = slowest_units(entries, end.map(|end| end.monotonic_us));
     let mut notes = Vec::new();
     if ends.len() > 1 {
@@ -148,16 +148,16 @@ fn boot(id: &str, entries: &[&Entry], is_last: bool, until: Option<&str>) -> Boo
             if more == 1 { "once".to_owned() } else { format!("{more} times") }
         ));
     }
-    notes.extend(step_of_the_wall_clock(entries, end));
+    notes.extend(describe_clock_step(entries, end));
     Boot {
         id: id.to_owned(),
         machine: entries
             .iter()
-            .find(|candidate| !candidate.machine.is_empty())
-            .map_or_else(String::new, |candidate| candidate.machine.clone()),
+            .find(|entry| !entry.machine.is_empty())
+            .map_or_else(String::new, |entry| entry.machine.clone()),
         began_wall_us: entries.first().and_then(|first| first.wall_us),
-        kernel: kernel(entries),
-        root: root(entries),
+        kernel: find_kernel(entries),
+        root: find_root(entries),
         label: None,
         end: match end {
             Some(_) => BootEnd::Finished,
@@ -180,16 +180,16 @@ fn is_end(entry: &Entry) -> bool {
     }
 }
 
-/// The phases of the last start-up message and, where it agrees, the boot's kernel time.
-fn phases(end: &Entry) -> (Phases, Option<u64>) {
+/// The phases in the last start-up message, and the kernel time when the boot began: 0, or a container's, if known.
+fn read_phases(end: &Entry) -> (Phases, Option<u64>) {
     let untold = "systemd did not report this time";
     let present = |time_us: Option<u64>, why: &str| Presence::from_option(time_us, why);
     if end.message_id == ids::USER_FINISHED || end.kernel_us.is_none() {
         let none = "a container uses the host's kernel and does not have this phase";
         let phases =
             Phases { userspace_us: present(end.userspace_us, untold), ..Phases::absent(none) };
-        let from = end.userspace_us.and_then(|took| end.monotonic_us.checked_sub(took));
-        return (phases, from);
+        let from_us = end.userspace_us.and_then(|took_us| end.monotonic_us.checked_sub(took_us));
+        return (phases, from_us);
     }
     let before = finished::times_before_kernel(&end.message).unwrap_or_default();
     let firmware = "not reported by the firmware or the boot loader (needs UEFI and a boot loader that passes the \
@@ -206,28 +206,27 @@ fn phases(end: &Entry) -> (Phases, Option<u64>) {
 
 /// The slowest units of the start-up, and those whose start had not ended.
 fn slowest_units(entries: &[&Entry], end_us: Option<u64>) -> (Vec<StartedUnit>, Vec<String>) {
-    let mut begun: BTreeMap<&str, u64> = BTreeMap::new();
-    let mut took: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut began_us: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut took_us: BTreeMap<&str, u64> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| !entry.unit.is_empty()) {
         let unit = entry.unit.as_str();
         match entry.message_id.as_str() {
             ids::STARTING if end_us.is_none_or(|end| entry.monotonic_us <= end) => {
-                begun.entry(unit).or_insert(entry.monotonic_us);
+                began_us.entry(unit).or_insert(entry.monotonic_us);
             }
             ids::STARTED | ids::FAILED => {
-                if let Some(began) = begun.get(unit) {
-                    took.entry(unit).or_insert(entry.monotonic_us.saturating_sub(*began));
+                if let Some(began_us) = began_us.get(unit) {
+                    took_us.entry(unit).or_insert(entry.monotonic_us.saturating_sub(*began_us));
                 }
             }
             _ => {}
         }
     }
-    let pending = begun.keys().filter(|unit| !took.contains_key(*unit));
+    let pending = began_us.keys().filter(|unit| !took_us.contains_key(*unit));
     let pending = pending.map(|unit| (*unit).to_owned()).collect();
-    let mut units: Vec<StartedUnit> = took
-        .into_iter()
-        .map(|(name, took_us)| StartedUnit { name: name.to_owned(), took_us })
-        .collect();
+    let units = took_us.into_iter();
+    let units = units.map(|(name, took_us)| StartedUnit { name: name.to_owned(), took_us });
+    let mut units: Vec<StartedUnit> = units.collect();
     units.sort_by(|a, b| b.took_us.cmp(&a.took_us).then(a.name.cmp(&b.name)));
     units.truncate(MOST_UNITS);
     (units, pending)
@@ -246,8 +245,8 @@ fn unit_start_us(entries: &[&Entry], unit: &str, from_us: Option<u64>) -> Presen
 }
 
 fn unfinished_reason(entries: &[&Entry], pending: &[String], is_last: bool) -> String {
-    let closed = entries.iter().any(|entry| entry.message_id == ids::JOURNAL_STOPPED);
-    let how = match (closed, is_last) {
+    let is_shut_down = entries.iter().any(|entry| entry.message_id == ids::JOURNAL_STOPPED);
+    let how = match (is_shut_down, is_last) {
         (true, _) => "the machine was shut down before its start-up had finished",
         (false, true) => "its start-up has not finished: it is still running or was interrupted",
         (false, false) => "its start-up was interrupted (crash, power loss or reset)",
@@ -260,7 +259,7 @@ fn unfinished_reason(entries: &[&Entry], pending: &[String], is_last: bool) -> S
 }
 
 /// A note if the wall clock was set during the boot: no time depends on it.
-fn step_of_the_wall_clock(entries: &[&Entry], end: Option<&Entry>) -> Option<String> {
+fn describe_clock_step(entries: &[&Entry], end: Option<&Entry>) -> Option<String> {
     let before_end = |entry: &&&Entry| end.is_none_or(|end| entry.monotonic_us <= end.monotonic_us);
     let offset_us = |entry: &&Entry| {
         Some(i64::try_from(entry.wall_us?).ok()? - i64::try_from(entry.monotonic_us).ok()?)
@@ -272,10 +271,10 @@ fn step_of_the_wall_clock(entries: &[&Entry], end: Option<&Entry>) -> Option<Str
     if step_us.saturating_abs() < TELLING_STEP_US {
         return None;
     }
-    let way = if step_us > 0 { "forward" } else { "back" };
+    let direction = if step_us > 0 { "forward" } else { "back" };
     let by = assay_core::quantity::units::show::duration(step_us.saturating_abs() as f64 * 1e3);
     Some(format!(
-        "the wall clock was set {way} by {by} during the boot; times are from the kernel's monotonic clock"
+        "the wall clock was set {direction} by {by} during the boot; times are from the kernel's monotonic clock"
     ))
 }
 
@@ -284,7 +283,7 @@ fn kernel_message<'a>(entries: &'a [&Entry], prefix: &'a str) -> Option<&'a str>
     messages.find_map(|entry| entry.message.strip_prefix(prefix))
 }
 
-fn kernel(entries: &[&Entry]) -> Presence<String> {
+fn find_kernel(entries: &[&Entry]) -> Presence<String> {
     let release =
         kernel_message(entries, "Linux version ").and_then(|rest| rest.split_whitespace().next());
     Presence::from_option(
@@ -293,7 +292,7 @@ fn kernel(entries: &[&Entry]) -> Presence<String> {
     )
 }
 
-fn root(entries: &[&Entry]) -> Presence<String> {
+fn find_root(entries: &[&Entry]) -> Presence<String> {
     let line = kernel_message(entries, "Command line: ")
         .or_else(|| kernel_message(entries, "Kernel command line: "));
     let Some(line) = line else {

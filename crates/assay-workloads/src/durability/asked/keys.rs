@@ -39,7 +39,6 @@ keys! {
                 |own, text| Ok(own.writer = Pattern::parse(text)?),
             ),
         }
-
         sync: Sync = Sync::Fdatasync => {
             words: "sync method: fdatasync, fsync, o_dsync or none",
             form: Form::Word(Sync::names),
@@ -51,7 +50,6 @@ keys! {
                 |own, text| Ok(own.sync = Sync::parse(text)?),
             ),
         }
-
         record_size: Bytes = Bytes(4096) => {
             words: "size of a record or block, or maximum size of a file",
             form: Form::Size { least: Bytes(SECTOR_BYTES), most: LARGEST },
@@ -62,20 +60,17 @@ keys! {
                 |own, text| Ok(own.record_size = text.parse()?),
             ),
         }
-
         acknowledged_writes: u32 = 1000 => {
             words: "maximum acknowledged writes per trial within the runtime (default: 1000)",
             form: Form::Whole { least: 1, most: MOST_PROMISES as u64 },
             example: "acknowledged_writes = 1000",
         }
-
         crash_points: u64 = USUAL_CUTS => {
             words: "crash points per trial (default: 1000); no loss at 60 crash points means that at most 4.88% of crashes \
                     lose data (95% confidence); at 1000, at most 0.3%",
             form: Form::Whole { least: 1, most: MOST_CUTS },
             example: "crash_points = 3000",
         }
-
         assumed_drive: Drive = Drive::HonorsFlushes => {
             words: "assumed drive behavior on power loss: honors flushes, or has a fault",
             form: Form::Word(Drive::names),
@@ -89,7 +84,6 @@ keys! {
                 |own, text| Ok(own.assumed_drive = Drive::parse(text)?),
             ),
         }
-
         atomic_write_unit: Bytes = Bytes(4096) => {
             words: "assumed atomic write unit of the drive",
             form: Form::Size { least: Bytes(SECTOR_BYTES), most: LARGEST_UNIT },
@@ -101,7 +95,6 @@ keys! {
                 |own, text| Ok(own.atomic_write_unit = text.parse()?),
             ),
         }
-
         #[serde(skip_serializing_if = "assay_core::json::is_default")]
         method: Method = Method::Replay => {
             words: "crash method: replay, kill or plug",
@@ -116,7 +109,6 @@ keys! {
                 |own, text| Ok(own.method = Method::parse(text)?),
             ),
         }
-
         #[serde(skip_serializing_if = "assay_core::json::is_default")]
         write_to: On = On::Target => {
             words: "where to write: target, drive, ext4, xfs or btrfs",
@@ -129,7 +121,6 @@ keys! {
                 |own, text| Ok(own.write_to = On::parse(text)?),
             ),
         }
-
         #[serde(skip_serializing_if = "String::is_empty")]
         vm_mount_options: String = String::new() => {
             words: "mount options of the filesystem in the virtual machine",
@@ -144,14 +135,12 @@ keys! {
                 },
             ),
         }
-
         #[serde(skip_serializing_if = "assay_core::json::is_default")]
         peer: Option<String> = None => {
             words: PEER,
             form: Form::Text,
             example: "peer = \"192.168.1.2:7710\"",
         }
-
         #[serde(skip_serializing_if = "assay_core::json::is_default")]
         writer_command: Option<String> = None => {
             words: "shell command that writes to its directory on the filesystem until the command exits or the runtime ends; \
@@ -159,7 +148,6 @@ keys! {
             form: Form::Text,
             example: "writer_command = \"my-db --fill\"",
         }
-
         #[serde(skip_serializing_if = "assay_core::json::is_default")]
         check_command: Option<String> = None => {
             words: "shell command to run in the writer's directory after each crash, with the printed lines in the file \
@@ -167,14 +155,12 @@ keys! {
             form: Form::Text,
             example: "check_command = \"my-db --verify\"",
         }
-
         #[serde(skip_serializing_if = "assay_core::json::is_default")]
         check_timeout: Option<Time> = None => {
             words: "maximum run time of a check (default: 60 s); a check that takes longer is inconclusive and ends the trial",
             form: Form::Time { least: Time(1_000_000) },
             example: "check_timeout = \"10 s\"",
         }
-
         #[serde(skip_serializing_if = "assay_core::json::is_default")]
         needs: Vec<String> = Vec::new() => {
             words: "names or paths of host programs and files that the command and the check need; Assay copies these to \
@@ -182,28 +168,24 @@ keys! {
             form: Form::Words,
             example: "needs = [\"sqlite3\", \"./my-check.sh\"]",
         }
-
         #[serde(skip_serializing_if = "assay_core::json::is_default")]
         vm_memory: Option<Bytes> = None => {
             words: "memory of each virtual machine; 1 GiB by default",
             form: Form::Size { least: LEAST_MEMORY, most: Bytes(1 << 50) },
             example: "vm_memory = \"2 GiB\"",
         }
-
         #[serde(skip_serializing_if = "assay_core::json::is_default")]
         vm_cpus: Option<u32> = None => {
             words: "CPUs of each virtual machine; 2 by default",
             form: Form::Whole { least: 1, most: MOST_CPUS },
             example: "vm_cpus = 4",
         }
-
         #[serde(skip_serializing_if = "assay_core::json::is_default")]
         vm_kernel: Option<String> = None => {
             words: "directory of an unpacked kernel package, with boot and lib/modules; by default the newest kernel in /boot",
             form: Form::Text,
             example: "vm_kernel = \"/var/tmp/linux-image\"",
         }
-
         #[serde(skip_serializing_if = "Option::is_none")]
         runtime: Option<Time> = None => {
             words: "maximum write time (default: 10 s; for method plug: 5 min after the request to cut the power)",
@@ -211,7 +193,6 @@ keys! {
             example: "runtime = \"30 s\"",
         }
     }
-
     factors {
         "crash_points", "crash points per trial" => work(
             "No loss at 60 crash points means at most 4.88% (95% confidence), at 1000 at most 0.3%. Method kill starts \

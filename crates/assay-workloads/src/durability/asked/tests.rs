@@ -65,7 +65,7 @@ fn what_machines_take_grows_with_their_cuts_and_with_one_start() {
         [(Method::Kill, On::Drive), (Method::Kill, On::Ext4), (Method::Replay, On::Ext4)]
     {
         let [one, two, three] = [1, 2, 3].map(|cuts| of(grade, on, cuts));
-        assert!(one > START_NS && two - one == three - two && two > one, "{grade:?} {on:?}");
+        assert!(one > FIRST_START_NS && two - one == three - two && two > one, "{grade:?} {on:?}");
     }
     let [plain, read] = [On::Drive, On::Ext4].map(|on| of(Method::Replay, on, 1000));
     assert!(plain < read, "what this process reads itself takes no look of a machine");
@@ -116,16 +116,16 @@ fn files_and_commands_need_a_file_system_and_a_command_its_check() {
         needs: vec!["my-db".to_owned()],
         ..Default::default()
     };
-    assert_eq!(own.unfit().unwrap().0, "check_command");
+    assert_eq!(own.find_error().unwrap().0, "check_command");
     assert_eq!(
-        DurabilitySpec { writer_command: line(" "), ..own.clone() }.unfit().unwrap().0,
+        DurabilitySpec { writer_command: line(" "), ..own.clone() }.find_error().unwrap().0,
         "writer_command"
     );
     let own = DurabilitySpec { check_command: line("my-db --verify"), ..own };
     let long = DurabilitySpec { check_timeout: Some(Time(241_000_000_000)), ..own.clone() };
-    assert_eq!(long.unfit().unwrap().0, "check_timeout");
+    assert_eq!(long.find_error().unwrap().0, "check_timeout");
     let made = planned(&own).unwrap();
-    assert_eq!(made.wanted().needs, ["my-db"]);
+    assert_eq!(made.vm_needs().needs, ["my-db"]);
     assert!(made.words().contains("`my-db`, checked by `my-db --verify`"), "{}", made.words());
     let lines = made.own.unwrap();
     assert_eq!([lines.command_ms, lines.check_ms], [10_000, 60_000]);
@@ -134,7 +134,7 @@ fn files_and_commands_need_a_file_system_and_a_command_its_check() {
     settled.settle();
     assert_eq!(planned(&settled).unwrap().own.unwrap().command_ms, 10_000);
     let other = DurabilitySpec { writer: Pattern::Log, ..own };
-    assert!(other.unfit().unwrap().1.contains("writer = \"command\""));
+    assert!(other.find_error().unwrap().1.contains("writer = \"command\""));
 }
 
 #[test]

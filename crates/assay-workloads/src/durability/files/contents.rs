@@ -20,6 +20,13 @@ pub enum Content {
     Unreadable,
 }
 
+impl Content {
+    /// The file that the content is from, if it is one of this run.
+    pub const fn file(self) -> Option<u32> {
+        if let Self::Whole(file) | Self::Part(file) = self { Some(file) } else { None }
+    }
+}
+
 pub type Listing = BTreeMap<String, Content>;
 
 impl FileScript {
@@ -33,12 +40,14 @@ impl FileScript {
         all
     }
 
-    pub fn look(&self, run: u64, bytes: &[u8]) -> Content {
+    /// Finds out which file these bytes are, and whether they are complete.
+    pub fn parse(&self, run: u64, bytes: &[u8]) -> Content {
         if bytes.iter().all(|byte| *byte == 0) {
             return Content::Empty;
         }
-        let known = image::number(bytes, run).filter(|id| (*id as usize) < self.lengths.len());
-        let Some(file) = known else { return Content::Strange };
+        let number = image::identify_start(bytes, run);
+        let file = number.filter(|number| (*number as usize) < self.lengths.len());
+        let Some(file) = file else { return Content::Strange };
         if *bytes == self.contents(run, file) { Content::Whole(file) } else { Content::Part(file) }
     }
 }
@@ -57,22 +66,22 @@ mod tests {
         for file in 0..own.lengths.len() as u32 {
             let bytes = own.contents(7, file);
             lengths.push(bytes.len());
-            assert_eq!(own.look(7, &bytes), Content::Whole(file));
-            assert_eq!(own.look(8, &bytes), Content::Strange, "of another run");
+            assert_eq!(own.parse(7, &bytes), Content::Whole(file));
+            assert_eq!(own.parse(8, &bytes), Content::Strange, "of another run");
             let (shorter, longer) = (&bytes[..bytes.len() - 1], [&bytes[..], &[0]].concat());
-            assert_eq!([own.look(7, shorter), own.look(7, &longer)], [Content::Part(file); 2]);
+            assert_eq!([own.parse(7, shorter), own.parse(7, &longer)], [Content::Part(file); 2]);
             let mut changed = bytes.clone();
             changed[bytes.len() - 1] ^= 1;
-            assert_eq!(own.look(7, &changed), Content::Part(file));
+            assert_eq!(own.parse(7, &changed), Content::Part(file));
             changed.fill(0);
-            assert_eq!(own.look(7, &changed), Content::Empty);
-            assert_eq!(own.look(7, &bytes[8..]), Content::Strange);
+            assert_eq!(own.parse(7, &changed), Content::Empty);
+            assert_eq!(own.parse(7, &bytes[8..]), Content::Strange);
         }
         assert!(lengths.contains(&3000) && lengths.iter().any(|own| own % 512 > 0));
-        assert_eq!([own.look(7, b""), own.look(7, b"text")], [Content::Empty, Content::Strange]);
+        assert_eq!([own.parse(7, b""), own.parse(7, b"text")], [Content::Empty, Content::Strange]);
         let shorter = FileScript::from_shape(&FileShape { rounds: 1, ..shape });
         let unknown = own.contents(7, own.lengths.len() as u32 - 1);
-        assert_eq!(shorter.look(7, &unknown), Content::Strange, "no such file was written");
+        assert_eq!(shorter.parse(7, &unknown), Content::Strange, "no such file was written");
     }
 
     #[test]

@@ -38,22 +38,23 @@ enum FileFate {
 
 impl FileScript {
     /// Compares the directory after a power loss with the acknowledged operations.
-    pub fn judged(&self, listing: &Listing, moment: CutMoment) -> Judgement {
+    pub fn judge(&self, listing: &Listing, moment: CutMoment) -> Judgement {
         let possible = PossibleFiles::after_cut(self, moment);
-        let seen = |name: &FileName| listing.get(&name.to_string()).copied();
-        let (mut lost, mut fates) = (Vec::new(), Vec::new());
+        let content_of = |name: &FileName| listing.get(&name.to_string()).copied();
+        let mut lost = Vec::new();
+        // With the last call of the name.
+        let mut fates = Vec::new();
         for (name, states) in &possible.names {
-            match possible.fate(*name, states, seen(name)) {
+            match possible.fate(*name, states, content_of(name)) {
                 Ok(fate) => fates.push((states.last().map_or(0, |last| last.call), fate)),
-                Err(found) => lost.push(possible.lost_file(*name, states, found, seen(name))),
+                Err(found) => lost.push(possible.lost_file(*name, states, found, content_of(name))),
             }
         }
+        // The state of each name may be possible although a renamed file has none of its names.
         let reported: Vec<FileName> = lost.iter().map(|lost| lost.name).collect();
         for moved in &possible.moved {
-            let has_file = |name: &FileName| match seen(name) {
-                Some(Content::Whole(file) | Content::Part(file)) => file == moved.file,
-                _ => false,
-            };
+            let has_file =
+                |name: &FileName| content_of(name).and_then(Content::file) == Some(moved.file);
             if !moved.names.iter().any(|name| reported.contains(name) || has_file(name)) {
                 lost.extend(possible.missing_file(moved));
             }
@@ -63,39 +64,41 @@ impl FileScript {
     }
 
     /// The judgment if nothing is readable: everything acknowledged is missing.
-    pub fn without_any(&self, moment: CutMoment) -> Judgement {
-        let standing = PossibleFiles::after_cut(self, moment);
-        let is_promised = |states: &[NameState]| states.iter().all(|state| state.file.is_some());
-        let names = standing.names.iter().filter(|(_, states)| is_promised(states));
-        let lost =
-            names.map(|(name, states)| standing.lost_file(*name, states, Found::Unreachable, None));
-        let mut lost: Vec<LostFile> = lost.collect();
+    pub fn lose_all(&self, moment: CutMoment) -> Judgement {
+        let possible = PossibleFiles::after_cut(self, moment);
+        let mut lost = Vec::new();
+        for (name, states) in &possible.names {
+            if states.iter().all(|state| state.file.is_some()) {
+                lost.push(possible.lost_file(*name, states, Found::Unreachable, None));
+            }
+        }
         lost.sort_by_key(|lost| (lost.made, lost.name));
         Judgement { lost, unpromised: Unpromised::default() }
     }
 }
 
 impl PossibleFiles {
-    /// Whether the content under a name is allowed, and what it shows of calls in progress.
+    /// What the content under a name shows of the calls in progress, or what it is if it is not allowed.
     fn fate(
         &self,
         name: FileName,
         states: &[NameState],
         seen: Option<Content>,
     ) -> Result<FileFate, Found> {
-        let may_be = |file: Option<u32>| states.iter().any(|state| state.file == file);
+        let is_possible = |file: Option<u32>| states.iter().any(|state| state.file == file);
         // A file whose content was not acknowledged may contain anything.
-        let open = states.iter().any(|state| state.file.is_some_and(|file| !self.is_synced(file)));
-        let is_free = states.iter().all(|state| state.file.is_none());
+        let may_be_torn =
+            states.iter().any(|state| state.file.is_some_and(|file| !self.is_synced(file)));
+        let must_be_free = states.iter().all(|state| state.file.is_none());
         match seen {
-            None if may_be(None) => Ok(self.allowed_fate(states, None)),
-            Some(Content::Whole(file)) if may_be(Some(file)) => {
+            None if is_possible(None) => Ok(self.allowed_fate(states, None)),
+            Some(Content::Whole(file)) if is_possible(Some(file)) => {
                 Ok(self.allowed_fate(states, Some(file)))
             }
             None => Err(Found::Missing),
-            Some(_) if open => Ok(FileFate::Torn),
+            Some(_) if may_be_torn => Ok(FileFate::Torn),
             Some(Content::Whole(file)) if !self.ever.contains(&(name, file)) => Err(Found::Foreign),
-            Some(_) if is_free => Err(Found::Undeleted),
+            Some(_) if must_be_free => Err(Found::Undeleted),
             Some(Content::Whole(_)) => Err(Found::Older),
             Some(Content::Strange) => Err(Found::Foreign),
             Some(Content::Part(_)) => Err(Found::Torn),
@@ -105,13 +108,12 @@ impl PossibleFiles {
     }
 
     fn allowed_fate(&self, states: &[NameState], file: Option<u32>) -> FileFate {
-        let is_open = file.is_some_and(|number| !self.is_synced(number));
-        let newest = states.last().and_then(|last| last.file);
-        match states.len() {
-            ..=1 if !is_open => FileFate::Sure,
-            _ if newest == file => FileFate::There,
-            _ => FileFate::Gone,
+        let is_synced = file.is_none_or(|number| self.is_synced(number));
+        if states.len() <= 1 && is_synced {
+            return FileFate::Sure;
         }
+        let newest = states.last().and_then(|last| last.file);
+        if newest == file { FileFate::There } else { FileFate::Gone }
     }
 
     fn lost_file(
@@ -121,24 +123,24 @@ impl PossibleFiles {
         found: Found,
         seen: Option<Content>,
     ) -> LostFile {
-        let other = match seen {
-            Some(Content::Whole(file) | Content::Part(file)) => Some(file),
-            _ => None,
-        };
+        let other = seen.and_then(Content::file);
         // The state with the file that is there, else the first one that the error contradicts.
-        let has_file = |state: &&NameState| state.file.is_some() && state.file == other;
-        let fits = |state: &&NameState| state.file.is_some() == (found != Found::Undeleted);
-        let state = states.iter().find(has_file).or_else(|| states.iter().find(fits));
+        let has_other = |state: &&NameState| state.file.is_some() && state.file == other;
+        let is_broken = |state: &&NameState| state.file.is_some() == (found != Found::Undeleted);
+        let state = states.iter().find(has_other).or_else(|| states.iter().find(is_broken));
         let NameState { file: wanted, call: made } = state.copied().unwrap_or_default();
-        let contents = wanted.and_then(|file| self.synced.get(&file).copied());
-        let is_named =
+        let content_call = wanted.and_then(|file| self.synced.get(&file).copied());
+        let is_wrong_name =
             matches!(found, Found::Missing | Found::Undeleted | Found::Older | Found::Unreachable);
-        let names = self.names_promised;
-        let promised = if is_named { names.or(contents) } else { contents.or(names) };
+        let promised = if is_wrong_name {
+            self.names_promised.or(content_call)
+        } else {
+            content_call.or(self.names_promised)
+        };
         LostFile { name, wanted, found, other, made, promised: promised.unwrap_or(made) }
     }
 
-    /// A renamed file that exists under none of its names.
+    /// The loss of a renamed file that exists under none of its names.
     fn missing_file(&self, moved: &RenamedFile) -> Option<LostFile> {
         Some(LostFile {
             name: *moved.names.first()?,
@@ -206,7 +208,7 @@ mod tests {
     }
 
     fn judged(of: &[(&str, Content)], returned: usize, begun: usize) -> Judgement {
-        script().judged(&listing(of), CutMoment { returned, begun })
+        script().judge(&listing(of), CutMoment { returned, begun })
     }
 
     fn found(own: &Judgement) -> Vec<(String, Found)> {
@@ -292,7 +294,7 @@ mod tests {
 
     #[test]
     fn where_nothing_can_be_reached_all_that_was_promised_is_lost() {
-        let lost = |returned, begun| found(&script().without_any(CutMoment { returned, begun }));
+        let lost = |returned, begun| found(&script().lose_all(CutMoment { returned, begun }));
         assert_eq!(lost(6, 7), [], "no name was promised");
         let of = |names: &[&str]| -> Vec<(String, Found)> {
             names.iter().map(|own| ((*own).to_owned(), Found::Unreachable)).collect()

@@ -26,11 +26,11 @@ fn cut(keeps: Keeps, sync: Sync, seed: u64, cuts: u64) -> CutTally {
         // The last returned call may be unreported: more calls started than are known.
         let calls = 1 + draws.below(script.calls.len() as u64) as usize;
         let seen = calls - draws.below(2) as usize;
-        let heard = script.tells().take_while(|told| *told <= seen).last().unwrap_or_default();
-        let moment = script.cut(heard);
+        let heard = script.reports().take_while(|told| *told <= seen).last().unwrap_or_default();
+        let moment = script.cut_at(heard);
         assert!(moment.begun >= calls);
         let mut left = Model::after(&script, RUN, calls).cut(keeps, &mut draws);
-        let judgement = script.judged(&left.listing(&script, RUN), moment);
+        let judgement = script.judge(&left.listing(&script, RUN), moment);
         tally.count(&judgement, |lost| {
             Some(Counterexample::File(Box::new(FileLoss::new(&script, lost, Some(moment)))))
         });

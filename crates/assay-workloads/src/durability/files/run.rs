@@ -24,43 +24,43 @@ pub struct FileCounts {
 }
 
 impl FileScript {
-    /// Runs all calls in an empty directory; `told` is called at each report with the number of returned calls, and may
-    /// end it.
+    /// Runs the calls in an empty directory. `report` receives the number of returned calls, and may stop the run.
     pub fn run(
         &self,
         run: u64,
         directory: &mut dyn Directory,
         report: &mut dyn FnMut(usize) -> Result<ControlFlow<()>, String>,
     ) -> Result<FileCounts, String> {
-        let mut done = FileCounts::default();
+        let mut counts = FileCounts::default();
         for (at, call) in self.calls.iter().enumerate() {
-            let because = |error: String| format!("call {} ({}): {error}", at + 1, call.words());
-            self.call(*call, run, directory, &mut done).map_err(because)?;
-            done.calls += 1;
-            done.syncs += u64::from(self.promises(at));
-            if self.is_told(at + 1) && report(at + 1)?.is_break() {
+            let name_call = |error: String| format!("call {} ({}): {error}", at + 1, call.words());
+            self.perform(*call, run, directory, &mut counts).map_err(name_call)?;
+            counts.calls += 1;
+            counts.syncs += u64::from(self.promises(at));
+            if self.reports_after(at + 1) && report(at + 1)?.is_break() {
                 break;
             }
         }
-        done.rounds = self.rounds.iter().filter(|end| **end as u64 <= done.calls).count() as u64;
-        Ok(done)
+        let is_complete = |end: &&usize| **end as u64 <= counts.calls;
+        counts.rounds = self.rounds.iter().filter(is_complete).count() as u64;
+        Ok(counts)
     }
 
-    fn call(
+    fn perform(
         &self,
         call: Call,
         run: u64,
         directory: &mut dyn Directory,
-        done: &mut FileCounts,
+        counts: &mut FileCounts,
     ) -> Result<(), String> {
         match call {
             Call::Create { name, .. } => {
-                done.files += 1;
+                counts.files += 1;
                 directory.create(&name.to_string(), self.sync == Sync::Dsync)
             }
             Call::Write { file } => {
                 let bytes = self.contents(run, file);
-                done.written_bytes += bytes.len() as u64;
+                counts.written_bytes += bytes.len() as u64;
                 directory.write(&bytes)
             }
             Call::SyncFile { .. } => directory.sync_file(self.sync == Sync::Fsync),
@@ -79,12 +79,12 @@ pub fn read_back(
 ) -> Result<Listing, String> {
     let mut listing = Listing::new();
     for name in directory.names()? {
-        let content = match FileName::find(&name) {
-            Some(_) => match directory.read(&name, MOST_READ_BYTES) {
-                Ok(bytes) => script.look(run, &bytes),
-                Err(_) => Content::Unreadable,
-            },
-            None => Content::Strange,
+        let content = if FileName::find(&name).is_none() {
+            Content::Strange
+        } else if let Ok(bytes) = directory.read(&name, MOST_READ_BYTES) {
+            script.parse(run, &bytes)
+        } else {
+            Content::Unreadable
         };
         listing.insert(name, content);
     }

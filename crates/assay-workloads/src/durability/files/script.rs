@@ -9,8 +9,9 @@ use crate::durability::sync::Sync;
 
 pub const NAMES: u32 = 16;
 /// Suffix of a file that is to replace another.
-const BESIDE: &str = ".new";
-const MOST_OF_ROUND: u64 = 3;
+const TEMPORARY: &str = ".new";
+/// Maximum number of changed files per round.
+const MOST_CHANGES: u64 = 3;
 /// The shortest file that identifies itself.
 pub const LEAST_BYTES: u64 = 64;
 
@@ -19,7 +20,8 @@ pub const LEAST_BYTES: u64 = 64;
 pub struct FileName(u32);
 
 impl FileName {
-    const fn beside(self) -> Self {
+    /// The name under which a replacement of this file is written.
+    const fn temporary(self) -> Self {
         Self(self.0 + NAMES)
     }
 
@@ -30,33 +32,19 @@ impl FileName {
 
 impl std::fmt::Display for FileName {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let beside = if self.0 < NAMES { "" } else { BESIDE };
-        write!(to, "file-{:02}{beside}", self.0 % NAMES)
+        let suffix = if self.0 < NAMES { "" } else { TEMPORARY };
+        write!(to, "file-{:02}{suffix}", self.0 % NAMES)
     }
 }
 
+/// `Create` opens an empty file under a free name, `Write` writes its whole content, and `Rename` may replace a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
-    /// Opens a new, empty file under a free name.
-    Create {
-        name: FileName,
-        file: u32,
-    },
-    /// Writes the whole content of the last opened file.
-    Write {
-        file: u32,
-    },
-    SyncFile {
-        file: u32,
-    },
-    /// Renames a file, replacing an existing one.
-    Rename {
-        from: FileName,
-        to: FileName,
-    },
-    Remove {
-        name: FileName,
-    },
+    Create { name: FileName, file: u32 },
+    Write { file: u32 },
+    SyncFile { file: u32 },
+    Rename { from: FileName, to: FileName },
+    Remove { name: FileName },
     SyncNames,
 }
 
@@ -109,12 +97,12 @@ impl FileScript {
         let most_bytes = shape.most_bytes.max(LEAST_BYTES);
         let mut writer = ScriptWriter { script, draws, live: BTreeMap::new(), most_bytes };
         for _ in 0..shape.rounds {
-            writer.round();
+            writer.add_round();
         }
         writer.script
     }
 
-    /// Whether a returned call guarantees something.
+    /// Whether the call guarantees something when it has returned.
     pub fn promises(&self, at: usize) -> bool {
         match self.calls.get(at) {
             Some(Call::SyncFile { .. } | Call::SyncNames) => true,
@@ -124,17 +112,18 @@ impl FileScript {
     }
 
     /// The numbers of returned calls after which the program reports.
-    pub fn tells(&self) -> impl Iterator<Item = usize> {
-        (1..=self.calls.len()).filter(|calls| self.is_told(*calls))
+    pub fn reports(&self) -> impl Iterator<Item = usize> {
+        (1..=self.calls.len()).filter(|calls| self.reports_after(*calls))
     }
 
-    pub(super) fn is_told(&self, calls: usize) -> bool {
+    /// Whether the program reports when this many calls have returned: each guarantee, and the end of each round.
+    pub(super) fn reports_after(&self, calls: usize) -> bool {
         self.promises(calls - 1) || self.rounds.binary_search(&calls).is_ok()
     }
 
     /// A power loss after this many reported calls; the program went no further than its next report.
-    pub fn cut(&self, returned: usize) -> CutMoment {
-        let next = (returned + 1..=self.calls.len()).find(|calls| self.is_told(*calls));
+    pub fn cut_at(&self, returned: usize) -> CutMoment {
+        let next = (returned + 1..=self.calls.len()).find(|calls| self.reports_after(*calls));
         CutMoment { returned, begun: next.unwrap_or(self.calls.len()) }
     }
 }
@@ -147,46 +136,50 @@ struct ScriptWriter {
 }
 
 impl ScriptWriter {
-    fn round(&mut self) {
+    /// Creates, removes, moves or replaces some random files. Each name occurs once, so no file changes twice.
+    fn add_round(&mut self) {
         let mut names: Vec<FileName> = (0..NAMES).map(FileName).collect();
         self.draws.shuffle(&mut names);
-        for _ in 0..=self.draws.below(MOST_OF_ROUND) {
+        for _ in 0..=self.draws.below(MOST_CHANGES) {
             let Some(name) = names.pop() else { break };
-            // A free name is used once per round, so no file of a round changes twice.
+            let change = self.draws.below(4);
+            if !self.live.contains_key(&name) {
+                self.create(name);
+                continue;
+            }
             let free = names.iter().position(|candidate| !self.live.contains_key(candidate));
-            match (self.live.contains_key(&name), self.draws.below(4), free) {
-                (false, ..) => self.create(name),
-                (true, 0, _) => self.call(Call::Remove { name }),
-                (true, 1, Some(at)) => {
+            match (change, free) {
+                (0, _) => self.add_call(Call::Remove { name }),
+                (1, Some(at)) => {
                     let to = names.swap_remove(at);
-                    self.call(Call::Rename { from: name, to });
+                    self.add_call(Call::Rename { from: name, to });
                 }
-                (true, ..) => {
-                    self.create(name.beside());
-                    self.call(Call::Rename { from: name.beside(), to: name });
+                _ => {
+                    self.create(name.temporary());
+                    self.add_call(Call::Rename { from: name.temporary(), to: name });
                 }
             }
         }
-        // Occasionally nothing is guaranteed for names before the next round.
+        // One round in four ends without a guarantee for its names.
         if self.script.sync != Sync::None && self.draws.below(4) > 0 {
-            self.call(Call::SyncNames);
+            self.add_call(Call::SyncNames);
         }
         self.script.rounds.push(self.script.calls.len());
     }
 
     fn create(&mut self, name: FileName) {
         let file = self.script.lengths.len() as u32;
-        let shorter = LEAST_BYTES + self.draws.below(self.most_bytes - LEAST_BYTES + 1);
-        let is_whole = self.draws.below(2) == 0;
-        self.script.lengths.push(if is_whole { self.most_bytes } else { shorter });
-        self.call(Call::Create { name, file });
-        self.call(Call::Write { file });
+        let random_bytes = LEAST_BYTES + self.draws.below(self.most_bytes - LEAST_BYTES + 1);
+        let has_most = self.draws.below(2) == 0;
+        self.script.lengths.push(if has_most { self.most_bytes } else { random_bytes });
+        self.add_call(Call::Create { name, file });
+        self.add_call(Call::Write { file });
         if matches!(self.script.sync, Sync::Fsync | Sync::Fdatasync) {
-            self.call(Call::SyncFile { file });
+            self.add_call(Call::SyncFile { file });
         }
     }
 
-    fn call(&mut self, call: Call) {
+    fn add_call(&mut self, call: Call) {
         match call {
             Call::Create { name, file } => {
                 self.live.insert(name, file);
@@ -223,7 +216,7 @@ mod tests {
             assert_eq!(FileName::find(text).unwrap().to_string(), *text);
         }
         assert_eq!(
-            [FileName(3).to_string(), FileName(3).beside().to_string()],
+            [FileName(3).to_string(), FileName(3).temporary().to_string()],
             ["file-03", "file-03.new"]
         );
         for text in ["file-16", "file-3", "lost+found", ""] {
@@ -287,15 +280,15 @@ mod tests {
     fn a_program_is_not_further_than_to_what_it_tells_next() {
         for sync in [Sync::Fdatasync, Sync::None] {
             let own = script(sync);
-            let told: Vec<usize> = own.tells().collect();
+            let told: Vec<usize> = own.reports().collect();
             assert!(own.rounds.iter().all(|end| told.contains(end)));
             assert_eq!(told.len() > own.rounds.len(), sync != Sync::None);
             for (returned, next) in [0].iter().chain(&told).zip(&told) {
-                assert_eq!(own.cut(*returned), CutMoment { returned: *returned, begun: *next });
+                assert_eq!(own.cut_at(*returned), CutMoment { returned: *returned, begun: *next });
                 assert!((*returned..next - 1).all(|at| !own.promises(at)));
             }
             let all = own.calls.len();
-            assert_eq!(own.cut(all), CutMoment { returned: all, begun: all });
+            assert_eq!(own.cut_at(all), CutMoment { returned: all, begun: all });
         }
     }
 }

@@ -31,11 +31,12 @@ pub struct PossibleFiles {
     pub synced: BTreeMap<u32, usize>,
     /// Files that must exist under one of their names.
     pub moved: Vec<RenamedFile>,
+    /// All names that any file has had.
     pub ever: BTreeSet<(FileName, u32)>,
 }
 
 impl PossibleFiles {
-    /// After a power loss of a program. Calls that started without returning may have had an effect or not.
+    /// Derives the possible states from the calls before a power loss. A call that did not return may have had an effect.
     pub fn after_cut(script: &FileScript, moment: CutMoment) -> Self {
         let mut possible = Self::default();
         let mut live: BTreeMap<FileName, u32> = BTreeMap::new();
@@ -45,21 +46,21 @@ impl PossibleFiles {
             match *call {
                 Call::Create { name, file } => {
                     live.insert(name, file);
-                    possible.put(name, NameState { file: Some(file), call: at });
+                    possible.add_state(name, NameState { file: Some(file), call: at });
                 }
                 Call::Rename { from, to } => {
                     let file = live.remove(&from);
-                    possible.leave(from, to);
-                    possible.put(from, NameState { file: None, call: at });
+                    possible.rename_moved(from, to);
+                    possible.add_state(from, NameState { file: None, call: at });
                     if let Some(file) = file {
                         live.insert(to, file);
-                        possible.put(to, NameState { file: Some(file), call: at });
+                        possible.add_state(to, NameState { file: Some(file), call: at });
                     }
                 }
                 Call::Remove { name } => {
                     live.remove(&name);
-                    possible.over(name);
-                    possible.put(name, NameState { file: None, call: at });
+                    possible.forget_moved(name);
+                    possible.add_state(name, NameState { file: None, call: at });
                 }
                 Call::Write { file } | Call::SyncFile { file } if is_promised => {
                     possible.synced.entry(file).or_insert(at);
@@ -72,22 +73,22 @@ impl PossibleFiles {
         possible
     }
 
-    fn put(&mut self, name: FileName, state: NameState) {
+    /// Adds a possible state to a name; before its first one, the name was free.
+    fn add_state(&mut self, name: FileName, state: NameState) {
         self.names.entry(name).or_insert_with(|| vec![NameState::default()]).push(state);
         self.ever.extend(state.file.map(|file| (name, file)));
     }
 
-    /// Renames a file, possibly replacing another one.
-    fn leave(&mut self, from: FileName, to: FileName) {
-        self.over(to);
-        let file = self.moved.iter_mut().find(|moved| moved.names.last() == Some(&from));
-        if let Some(moved) = file {
+    /// Adds the new name of a file; a file that it replaces need not exist any more.
+    fn rename_moved(&mut self, from: FileName, to: FileName) {
+        self.forget_moved(to);
+        if let Some(moved) = self.moved.iter_mut().find(|moved| moved.names.last() == Some(&from)) {
             moved.names.push(to);
         }
     }
 
-    /// The file of a name is removed: it need not exist any more.
-    fn over(&mut self, name: FileName) {
+    /// The file with this name is removed: it need not exist any more.
+    fn forget_moved(&mut self, name: FileName) {
         self.moved.retain(|moved| moved.names.last() != Some(&name));
     }
 

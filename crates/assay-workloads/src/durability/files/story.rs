@@ -32,22 +32,23 @@ pub struct FileLoss {
 impl FileLoss {
     /// For a broken guarantee; without a moment, there was no power loss.
     pub fn new(script: &FileScript, lost: &LostFile, moment: Option<CutMoment>) -> Self {
-        let by = |at: usize| script.calls.get(at).map_or("", |call: &Call| call.words()).to_owned();
+        let call_words =
+            |at: usize| script.calls.get(at).map_or("", |call: &Call| call.words()).to_owned();
         let number = |file: u32| u64::from(file) + 1;
         Self {
             name: lost.name.to_string(),
             file: lost.wanted.map(number),
             made_call: lost.made as u64 + 1,
-            made_by: by(lost.made),
+            made_by: call_words(lost.made),
             acknowledged_call: lost.promised as u64 + 1,
-            acknowledged_by: by(lost.promised),
+            acknowledged_by: call_words(lost.promised),
             crash_call: moment.map(|moment| moment.returned as u64),
             found: lost.found,
             other: lost.other.map(number),
         }
     }
 
-    /// Calls from the causing one to the end.
+    /// Calls from the one that caused the state to the crash; without a crash, longer than all others.
     pub fn length(&self) -> u64 {
         self.crash_call.unwrap_or(u64::MAX).saturating_sub(self.made_call)
     }

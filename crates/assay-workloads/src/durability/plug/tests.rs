@@ -359,7 +359,7 @@ fn memory(fake: &Fake) -> File {
 #[test]
 fn a_log_that_is_full_begins_anew() {
     let layout = RecordLayout::new(Pattern::Log, 4096, 10 * 4096).unwrap();
-    let acts = rounds(layout, 1).take(40).flatten();
+    let acts = endless_rounds(layout, 1).take(40).flatten();
     let places: Vec<u64> = acts
         .filter_map(|act| match act {
             Action::Write { at, .. } => Some(at / 8),
