@@ -164,7 +164,33 @@ pub struct Run<'a> {
     pub programs: Programs<'a>,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    /// A run of no time, with seed 0, that nobody observes and that starts no programs.
+    pub const fn new(
+        system: &'a dyn System,
+        medium: TestMedium<'a>,
+        path: &'a Path,
+        bystanders: &'a Bystanders,
+        stop: &'a AtomicBool,
+    ) -> Self {
+        Self {
+            system,
+            medium,
+            path,
+            ramp_ns: 0,
+            time_ns: 0,
+            seed: 0,
+            study_seed: 0,
+            caller: None,
+            bystanders,
+            stop,
+            lookout: None,
+            keep: None,
+            limits: None,
+            programs: Programs::NONE,
+        }
+    }
+
     pub fn is_on_device(&self) -> bool {
         self.system.status(self.path).is_ok_and(|status| status.own_device.is_some())
     }

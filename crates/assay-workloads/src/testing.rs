@@ -27,22 +27,9 @@ pub(crate) fn stop(given: bool) -> &'static AtomicBool {
 }
 
 pub(crate) fn run_on(system: &dyn System, area: Area, law: Option<Law>) -> Run<'_> {
-    Run {
-        system,
-        medium: TestMedium { file: None, area, memory_alignment: 4096, law },
-        path: Path::new("/x"),
-        ramp_ns: 0,
-        time_ns: 1,
-        seed: 1,
-        study_seed: 1,
-        caller: None,
-        bystanders: &NO_BYSTANDERS,
-        stop: stop(false),
-        lookout: None,
-        keep: None,
-        limits: None,
-        programs: Programs::NONE,
-    }
+    let medium = TestMedium { file: None, area, memory_alignment: 4096, law };
+    let run = Run::new(system, medium, Path::new("/x"), &NO_BYSTANDERS, stop(false));
+    Run { time_ns: 1, seed: 1, study_seed: 1, ..run }
 }
 
 pub(crate) fn manual_run<'a>(name: &'a str, path: &'a str) -> ManualRun<'a> {

@@ -156,20 +156,10 @@ impl Others {
         probes.look(Moment::Ready, &scene);
         let post = Post::new(scene, probes);
         let ran = workload.work.run(&Run {
-            system,
-            medium: surveyed.medium(),
-            path: &site.path,
-            ramp_ns: 0,
             time_ns,
-            seed: 0,
             study_seed: surveyed.seed,
-            caller: None,
-            bystanders: &Bystanders::now(),
-            stop: context.stop,
             lookout: Some(&post),
-            keep: None,
-            limits: None,
-            programs: Programs::NONE,
+            ..Run::new(system, surveyed.medium(), &site.path, &Bystanders::now(), context.stop)
         })?;
         let detail = production::ProductionDetail::of(&ran.measured);
         self.baseline.extend(detail.map(|detail| detail.seconds.clone()));

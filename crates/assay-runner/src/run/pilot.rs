@@ -58,24 +58,16 @@ impl<'a> Bench<'a> {
         run: impl FnOnce(&Run<'_>) -> Result<T, String>,
     ) -> Result<T, String> {
         run(&Run {
-            system: self.system,
-            medium: self.medium,
-            path: self.path,
-            ramp_ns: 0,
             time_ns: time.as_nanos() as u64,
             seed,
             study_seed: self.study_seed,
             caller: self.runs_as,
-            bystanders: &Bystanders::now(),
-            stop: self.stop,
-            lookout: None,
-            keep: None,
-            limits: None,
             programs: Programs {
                 formats: import::numbers,
                 recall: requests::recall,
                 ..Programs::NONE
             },
+            ..Run::new(self.system, self.medium, self.path, &Bystanders::now(), self.stop)
         })
     }
 }

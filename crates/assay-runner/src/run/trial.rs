@@ -144,20 +144,15 @@ fn measure(
         result: directory.file_name().and_then(OsStr::to_str).unwrap_or_default(),
         trial: planned.order,
     });
+    let medium = TestMedium { area, ..setting.surveyed.medium() };
+    let path = &setting.site.path;
     let run = Run {
-        system: setting.system,
-        medium: TestMedium { area, ..setting.surveyed.medium() },
-        path: &setting.site.path,
         ramp_ns: workload.ramp_ns,
         time_ns: workload.time_ns,
         seed: planned.seed,
         study_seed: setting.surveyed.seed,
         caller: setting.runs_as,
-        bystanders: &Bystanders::now(),
-        stop,
-        lookout: None,
         keep: Some(&keep),
-        limits: None,
         programs: Programs {
             replicate: planned.replicate,
             trial: planned.order.saturating_add(1),
@@ -165,6 +160,7 @@ fn measure(
             recall: requests::recall,
             notes: notes.as_ref().map(|notes| notes as &dyn NoteStore),
         },
+        ..Run::new(system, medium, path, &Bystanders::now(), stop)
     };
     if let Some(gate) = setting.gate {
         gate.begins(workload.ramp_ns, setting.scene().is_simulated());
@@ -191,21 +187,15 @@ fn observe_production(
     stop: &AtomicBool,
 ) -> Result<(RunResult, Option<Measured>), String> {
     let post = Post::new(setting.scene(), probes);
+    let (medium, path) = (setting.surveyed.medium(), &setting.site.path);
     let run = Run {
-        system: setting.system,
-        medium: setting.surveyed.medium(),
-        path: &setting.site.path,
         ramp_ns: workload.ramp_ns,
         time_ns: workload.time_ns,
-        seed: 0,
         study_seed: setting.surveyed.seed,
         caller: setting.runs_as,
-        bystanders: &Bystanders::now(),
-        stop,
         lookout: Some(&post),
-        keep: None,
         limits: setting.limits,
-        programs: Programs::NONE,
+        ..Run::new(setting.system, medium, path, &Bystanders::now(), stop)
     };
     workload.work.run(&run).map(|ran| (ran, None))
 }

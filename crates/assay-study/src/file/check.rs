@@ -345,7 +345,7 @@ impl Checker<'_> {
             return;
         }
         for (index, name) in study.hard_to_change.iter().enumerate() {
-            let path = format!("costly/{index}");
+            let path = format!("hard_to_change/{index}");
             if !study.factors.contains_key(name) {
                 let message = format!("\"{name}\" is not a factor of this study");
                 self.value(&path, message, Some(unknown_factor_hint(name, &study.factors)));

@@ -6,6 +6,7 @@ use std::cmp::Reverse;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
 use super::{running, studies};
+use assay_core::exhibit::parts::distinct;
 use assay_core::failure::{Failure, Outcome};
 use assay_study::file::{Order, Study, presets};
 use assay_study::findings::OfKinds;
@@ -174,9 +175,7 @@ pub(super) fn gate(work: &OfKinds, only: &str) -> Option<Failure> {
     for gate in by_option().flat_map(|(_, option)| option.gates) {
         let met = work.all().filter(|facts| (gate.is_met)(facts));
         let targets = met.map(|facts| facts.subject().arm.get("target").cloned());
-        let mut targets: Vec<String> =
-            targets.map(|target| target.unwrap_or_else(|| only.to_owned())).collect();
-        targets.dedup();
+        let targets = distinct(targets.map(|target| target.unwrap_or_else(|| only.to_owned())));
         if !targets.is_empty() {
             failures.push((gate.failure)(&targets.join(", ")));
         }

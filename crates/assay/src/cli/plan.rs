@@ -1,5 +1,6 @@
 //! `assay plan`: shows what `run` would do.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -155,7 +156,8 @@ fn stakes(system: &dyn System, sites: &[Site]) -> Vec<PreviewStake> {
     let is_there = |site: &&Site| !site.path.as_os_str().is_empty();
     let mut devices: Vec<&Site> =
         sites.iter().filter(|site| site.kind == TargetKind::Device).filter(is_there).collect();
-    devices.dedup_by_key(|site| &site.target);
+    let mut known = BTreeSet::new();
+    devices.retain(|site| known.insert(&site.target));
     let preview = |site: &Site| {
         let stake = identity::stake(system, site);
         if stake.is_ok() {

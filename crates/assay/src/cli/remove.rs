@@ -53,7 +53,7 @@ fn remove_builds(system: &dyn System) -> Outcome<()> {
         [] => Ok(()),
         [only] => Err(Failure::refused(only.clone())),
         [first, more @ ..] => {
-            Err(refused!("{first}; {} more results were not removed", more.len()))
+            Err(refused!("{first}; {} more builds were not removed", more.len()))
         }
     }
 }

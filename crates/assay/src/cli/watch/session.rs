@@ -1,5 +1,6 @@
 //! Repeated readings: drawn, as lines, or silent; also during a study of this process.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -286,7 +287,8 @@ fn disks_of(system: &dyn System, targets: &[String]) -> Outcome<Vec<disks::Disk>
             Err(_) => return disks::choose(system, None),
         }
     }
-    found.dedup_by(|one, other| one.name == other.name);
+    let mut known = BTreeSet::new();
+    found.retain(|disk| known.insert(disk.name.clone()));
     if found.is_empty() { disks::choose(system, None) } else { Ok(found) }
 }
 
