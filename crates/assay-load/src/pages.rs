@@ -184,7 +184,9 @@ impl Ranks {
             sum += f64::from(rank).powf(-exponent);
             sums.push(sum);
         }
-        sums.iter_mut().for_each(|part| *part /= sum);
+        for part in &mut sums {
+            *part /= sum;
+        }
         let mut order: Vec<u32> = (0..pages).collect();
         for last in (1..order.len()).rev() {
             order.swap(last, below(rng, last as u64 + 1) as usize);

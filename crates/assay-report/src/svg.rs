@@ -118,7 +118,7 @@ fn draw_legend_key(pen: &mut Pen, frame: &Frame<'_>, key: &LegendKey) {
     pen.rect("fill-opacity=\"0\"", [key.x, key.y, key.width, 20.0], "");
     match key.of {
         KeyOf::Series(index) => {
-            draw_series_swatch(pen, &frame.figure.series[index], center, swatch)
+            draw_series_swatch(pen, &frame.figure.series[index], center, swatch);
         }
         KeyOf::Guide { line: true } => draw_guide_line(pen, [x - 9.0, y], [x + 9.0, y]),
         KeyOf::Guide { line: false } => pen.rect(&pen.paint("shade", "fill"), swatch, ""),
@@ -257,8 +257,12 @@ fn draw_axes(pen: &mut Pen, frame: &Frame<'_>) {
     let lines = segment([left, top], [left, bottom]) + &segment([left, bottom], [right, bottom]);
     pen.path(&pen.paint("axis", "stroke"), &lines, "");
     pen.add("\n");
-    side_ticks.iter().for_each(|tick| draw_side_label(pen, frame, side, tick));
-    below_ticks.iter().for_each(|tick| draw_label_below(pen, frame, tick));
+    for tick in &side_ticks {
+        draw_side_label(pen, frame, side, tick);
+    }
+    for tick in &below_ticks {
+        draw_label_below(pen, frame, tick);
+    }
     draw_axis_titles(pen, frame);
     pen.add("\n");
 }

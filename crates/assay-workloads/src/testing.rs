@@ -10,7 +10,7 @@ use assay_machine::system::execute::{CpuCounts, Ending, Happened, HeardOutput};
 use assay_machine::system::{Executed, System};
 
 use crate::ManualRun;
-use crate::place::{Area, Programs, Run, TestMedium};
+use crate::place::{Area, Run, TestMedium};
 
 pub(crate) const NO_AREA: Area = Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 };
 

@@ -158,8 +158,6 @@ pub struct LinkNeeds {
     pub changes: bool,
     /// Advice if the peer is unknown.
     pub to_nobody: Option<String>,
-    /// Whether the peer is another machine, which accepts only the token shared with it.
-    pub needs_token: bool,
     /// The interfaces whose egress may be shaped.
     pub interfaces: Vec<String>,
     pub shaped: bool,

@@ -121,7 +121,9 @@ impl PhaseLine<'_> {
         }
         if self.field("direct IO").is_none_or(|direct| direct == "0") {
             let size = self.field("file size").and_then(|size| size.parse().ok());
-            runs.iter_mut().for_each(|run| run.may_be_buffered(size.unwrap_or(f64::INFINITY)));
+            for run in &mut runs {
+                run.may_be_buffered(size.unwrap_or(f64::INFINITY));
+            }
         }
         runs
     }

@@ -262,7 +262,7 @@ fn add_journal(system: &dyn System, directory: &Path, id: &str, found: &mut Jour
     match system.lock_file(&path, Locking::Look) {
         Ok(file) => found.unfinished.push(read_journal(system, &path, id, &file)),
         Err(HoldError::Held { process, .. }) => {
-            found.busy.push(Busy { id: id.to_owned(), process })
+            found.busy.push(Busy { id: id.to_owned(), process });
         }
         Err(HoldError::Failed(error)) if error.kind() == io::ErrorKind::NotFound => {}
         Err(HoldError::Failed(error)) => {

@@ -257,7 +257,9 @@ fn numbers(findings: &Findings, sections: Vec<&Section>) -> Markup {
         block => !is_facts(block) && !matches!(block, Block::Remarks(_)),
     };
     let mut shown: Vec<Section> = sections.into_iter().cloned().collect();
-    shown.iter_mut().for_each(|section| section.blocks.retain(is_shown));
+    for section in &mut shown {
+        section.blocks.retain(is_shown);
+    }
     shown.retain(|section| !is_conclusion(section) && !section.blocks.is_empty());
     html! { @for section in &shown { (blocks::section(section)) } }
 }

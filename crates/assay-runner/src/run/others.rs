@@ -17,7 +17,7 @@ use assay_study::plan::design::Demands;
 use assay_study::results::plan::{Arm, Plan, PlannedTrial, PlannedWorkload, arm_words};
 use assay_study::results::record::Trial;
 use assay_workloads::production::{HarmLimits, ProductionDetail, Second};
-use assay_workloads::{Programs, Run, production};
+use assay_workloads::{Run, production};
 
 /// Longest observation of the production workload before any change.
 const FIRST_LOOK: Duration = Duration::from_secs(10);

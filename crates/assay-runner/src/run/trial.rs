@@ -146,6 +146,7 @@ fn measure(
     });
     let medium = TestMedium { area, ..setting.surveyed.medium() };
     let path = &setting.site.path;
+    let bystanders = Bystanders::now();
     let run = Run {
         ramp_ns: workload.ramp_ns,
         time_ns: workload.time_ns,
@@ -160,7 +161,7 @@ fn measure(
             recall: requests::recall,
             notes: notes.as_ref().map(|notes| notes as &dyn NoteStore),
         },
-        ..Run::new(system, medium, path, &Bystanders::now(), stop)
+        ..Run::new(system, medium, path, &bystanders, stop)
     };
     if let Some(gate) = setting.gate {
         gate.begins(workload.ramp_ns, setting.scene().is_simulated());
@@ -187,7 +188,7 @@ fn observe_production(
     stop: &AtomicBool,
 ) -> Result<(RunResult, Option<Measured>), String> {
     let post = Post::new(setting.scene(), probes);
-    let (medium, path) = (setting.surveyed.medium(), &setting.site.path);
+    let (medium, bystanders) = (setting.surveyed.medium(), Bystanders::now());
     let run = Run {
         ramp_ns: workload.ramp_ns,
         time_ns: workload.time_ns,
@@ -195,7 +196,7 @@ fn observe_production(
         caller: setting.runs_as,
         lookout: Some(&post),
         limits: setting.limits,
-        ..Run::new(setting.system, medium, path, &Bystanders::now(), stop)
+        ..Run::new(setting.system, medium, &setting.site.path, &bystanders, stop)
     };
     workload.work.run(&run).map(|ran| (ran, None))
 }

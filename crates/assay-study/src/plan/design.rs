@@ -286,8 +286,8 @@ impl Network {
         for link in links {
             found.makes_link |= link.in_lab;
             found.changes |= link.changes;
+            found.needs_token |= !link.in_lab && link.to_nobody.is_none();
             found.to_nobody = found.to_nobody.or(link.to_nobody);
-            found.needs_token |= link.needs_token;
             found.shaped.extend(link.interfaces);
             is_shaped |= link.shaped;
         }

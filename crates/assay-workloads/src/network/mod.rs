@@ -54,7 +54,6 @@ impl NetworkSpec {
             in_lab: self.is_in_lab(),
             changes: self.is_in_lab() || self.interface.is_some() || interfaces.is_some(),
             to_nobody: is_to_nobody.then(planned::no_peer),
-            needs_token: !is_to_nobody && !self.is_in_lab(),
             interfaces: interfaces.cloned().unwrap_or_else(named),
             shaped: !self.shaper.is_none() || levels(parameters::SHAPER).is_some(),
         }

@@ -225,7 +225,9 @@ fn wrapped<'w>(
     let room = width.saturating_sub(more.len());
     let mut lines = front::wrap(indent, words, indent.len() + 2, room);
     if let Some((_last, earlier)) = lines.split_last_mut() {
-        earlier.iter_mut().for_each(|line| line.push_str(more));
+        for line in earlier {
+            line.push_str(more);
+        }
     }
     lines
 }

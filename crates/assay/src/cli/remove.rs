@@ -52,8 +52,6 @@ fn remove_builds(system: &dyn System) -> Outcome<()> {
     match remaining.as_slice() {
         [] => Ok(()),
         [only] => Err(Failure::refused(only.clone())),
-        [first, more @ ..] => {
-            Err(refused!("{first}; {} more builds were not removed", more.len()))
-        }
+        [first, more @ ..] => Err(refused!("{first}; {} more builds were not removed", more.len())),
     }
 }

@@ -377,7 +377,8 @@ impl WatchedStudy {
         let workload = &self.plan.workloads[planned.workload];
         let mut settings = arm_words(&workload.arm);
         if workload.control {
-            settings = format!("{settings} (control)").trim().to_owned();
+            let separator = if settings.is_empty() { "" } else { " " };
+            settings = format!("{settings}{separator}(control)");
         }
         if !settings.is_empty() {
             settings = format!(" with {settings}");

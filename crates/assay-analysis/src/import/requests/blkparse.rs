@@ -183,7 +183,7 @@ impl TraceParser for Blkparse {
         match (event.action, event.place) {
             ("Q", Some((sector, _))) => self.arrive((device, sector), event.at_ns),
             ("Q", None) => {
-                self.forgotten += remember(&mut self.queued_flushes, device, event.at_ns)
+                self.forgotten += remember(&mut self.queued_flushes, device, event.at_ns);
             }
             // The remainder of a split has the arrival of the whole.
             ("X", Some((sector, before))) => {
