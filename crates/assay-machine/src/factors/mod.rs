@@ -22,8 +22,7 @@ use std::path::{Path, PathBuf};
 
 use crate::system::site::Site;
 use crate::system::{System, devices};
-use assay_core::catalogue::About;
-use assay_core::presence::Presence;
+use assay_core::{catalogue::About, presence::Presence};
 
 pub use guard::Guard;
 

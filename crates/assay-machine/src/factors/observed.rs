@@ -4,8 +4,7 @@
 use std::path::Path;
 
 use crate::system::{machine, sysfs};
-use assay_core::catalogue::About;
-use assay_core::presence::Presence;
+use assay_core::{catalogue::About, presence::Presence};
 
 use super::{Factor, Role, View};
 

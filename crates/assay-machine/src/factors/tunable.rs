@@ -5,8 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::system::journal::setting_value;
 use crate::system::site::Site;
 use crate::system::{Act, sysfs};
-use assay_core::catalogue::About;
-use assay_core::presence::Presence;
+use assay_core::{catalogue::About, presence::Presence};
 
 use super::{Factor, Role, Setting, View};
 

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use crate::system::System;
 use crate::system::site::Layer;
-use assay_core::catalogue::About;
-use assay_core::presence::Presence;
+use assay_core::{catalogue::About, presence::Presence};
 use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Moment, Presentation, Probe, Scene, Unit, field, not_recorded};

@@ -7,8 +7,7 @@ use std::path::Path;
 
 use crate::system::site::{Site, TargetKind};
 use crate::system::{BlockTotals, BlockTracer, DeviceNumber, System, TraceMeans, devices, sysfs};
-use assay_core::catalogue::About;
-use assay_core::presence::Presence;
+use assay_core::{catalogue::About, presence::Presence};
 
 use counts::{BlockLatency, Means};
 

@@ -6,8 +6,7 @@ use std::io;
 use std::path::Path;
 
 use crate::system::{System, sysfs};
-use assay_core::catalogue::About;
-use assay_core::presence::Presence;
+use assay_core::{catalogue::About, presence::Presence};
 use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Moment, Pair, Presentation, Unit, field, not_recorded};

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::system::System;
 use crate::system::devices::{self, Counters};
-use assay_core::catalogue::About;
-use assay_core::presence::Presence;
+use assay_core::{catalogue::About, presence::Presence};
 use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Moment, Presentation, Probe, ProbeField, Scene, Unit, field};

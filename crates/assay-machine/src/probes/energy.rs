@@ -9,8 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::system::System;
-use assay_core::catalogue::About;
-use assay_core::presence::Presence;
+use assay_core::{catalogue::About, presence::Presence};
 use serde::{Deserialize, Serialize};
 
 use super::look::{

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::system::{KernelLog, System, sysfs};
-use assay_core::catalogue::About;
-use assay_core::presence::Presence;
+use assay_core::{catalogue::About, presence::Presence};
 use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Moment, Presentation, Probe, Scene, Unit, field, not_recorded};

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::system::site::Site;
-use assay_core::catalogue::About;
-use assay_core::presence::Presence;
+use assay_core::{catalogue::About, presence::Presence};
 
 use super::disk::{self, DeviceEvidence, FourReadings};
 use super::look::{Entry, Moment, Presentation, Probe, Scene, not_recorded};

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use crate::system::machine::kilobytes;
 use crate::system::{System, sysfs};
-use assay_core::catalogue::About;
-use assay_core::presence::Presence;
+use assay_core::{catalogue::About, presence::Presence};
 use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Pair, Presentation, Unit, field, not_recorded};

@@ -30,8 +30,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::system::System;
-use assay_core::json;
-use assay_core::presence::Presence;
+use assay_core::{json, presence::Presence};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -4,8 +4,7 @@ use std::path::Path;
 
 use crate::system::site::{Mount, Site};
 use crate::system::{System, mounts, sysfs};
-use assay_core::catalogue::About;
-use assay_core::presence::Presence;
+use assay_core::{catalogue::About, presence::Presence};
 use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Moment, Presentation, Probe, Scene, Unit, field, not_recorded};

@@ -1,8 +1,7 @@
 //! Bytes that this process moved through block devices (`/proc/self/io`).
 
 use crate::system::System;
-use assay_core::catalogue::About;
-use assay_core::presence::Presence;
+use assay_core::{catalogue::About, presence::Presence};
 use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Moment, Pair, Presentation, Unit, field};

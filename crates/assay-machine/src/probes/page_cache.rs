@@ -5,8 +5,7 @@ use std::ops::Range;
 
 use crate::system::site::TargetKind;
 use crate::system::{CachedPages, System};
-use assay_core::catalogue::About;
-use assay_core::presence::Presence;
+use assay_core::{catalogue::About, presence::Presence};
 use serde::{Deserialize, Serialize};
 
 use super::look::{

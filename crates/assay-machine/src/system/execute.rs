@@ -6,8 +6,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use assay_core::digest::Digest;
-use assay_core::presence::Presence;
+use assay_core::{digest::Digest, presence::Presence};
 use serde::{Deserialize, Serialize};
 
 use super::System;

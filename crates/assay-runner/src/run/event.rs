@@ -2,8 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use assay_machine::system::System;
-use assay_machine::system::identity::Caller;
+use assay_machine::{system::System, system::identity::Caller};
 use assay_study::results::plan::PlanTurn;
 
 /// Context of every step of a run: the machine, the stop flag, and a receiver of events.

@@ -1,7 +1,6 @@
 //! A boot as a trial: what its record says by metric.
 
-use assay_core::presence::Presence;
-use assay_core::quantity::Metric;
+use assay_core::{presence::Presence, quantity::Metric};
 use serde::{Deserialize, Serialize};
 
 use super::{PHASES, UNTIL, WHOLE, source};

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use assay_core::failure::Outcome;
-use assay_core::quantity::Metric;
+use assay_core::{failure::Outcome, quantity::Metric};
 use assay_machine::system::System;
 
 use super::labels::{self, Labels};

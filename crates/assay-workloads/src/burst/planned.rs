@@ -1,7 +1,6 @@
 //! The plan of a load that uses up burst credits.
 
-use assay_core::quantity::Bytes;
-use assay_core::quantity::units::show;
+use assay_core::{quantity::Bytes, quantity::units::show};
 use serde::{Deserialize, Serialize};
 
 use super::{

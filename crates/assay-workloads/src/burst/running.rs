@@ -2,8 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use assay_core::quantity::Bytes;
-use assay_core::quantity::units::show;
+use assay_core::{quantity::Bytes, quantity::units::show};
 use assay_load::{Outcome, Pattern};
 
 use super::{Bucket, BurstDetail, BurstDirection, BurstPlan, Course, Rested};

@@ -1,7 +1,6 @@
 //! A capacity whose blocks may have come from memory.
 
-use assay_core::catalogue::About;
-use assay_core::quantity::metric::Nature;
+use assay_core::{catalogue::About, quantity::metric::Nature};
 
 use super::{CapacityDetail, CapacityPlan};
 use crate::tell::{Doubt, OwnRule};

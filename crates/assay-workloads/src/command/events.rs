@@ -1,8 +1,7 @@
 //! Counters of runs besides their times: page faults, context switches, and CPU counters.
 
 use crate::metrics::lower;
-use assay_core::presence::Presence;
-use assay_core::quantity::Metric;
+use assay_core::{presence::Presence, quantity::Metric};
 use assay_machine::system::Executed;
 use assay_machine::system::execute::{Counting, Happened};
 

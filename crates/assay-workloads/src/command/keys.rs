@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_core::catalogue::keys::Form;
-use assay_core::quantity::Time;
+use assay_core::{catalogue::keys::Form, quantity::Time};
 use serde::{Deserialize, Serialize};
 
 use super::line::Levels;

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_core::quantity::Time;
-use assay_core::quantity::units::show;
+use assay_core::{quantity::Time, quantity::units::show};
 use serde::{Deserialize, Serialize};
 
 use super::tree::{self, SourceTree};

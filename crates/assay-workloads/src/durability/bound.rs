@@ -1,7 +1,6 @@
 //! The bound on the share of losses from a number of crash points.
 
-use assay_core::quantity::units::show;
-use assay_core::stats::exact::binomial_interval;
+use assay_core::{quantity::units::show, stats::exact::binomial_interval};
 
 use super::counted;
 

@@ -3,8 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_core::draws::Draws;
-use assay_core::quantity::Bytes;
+use assay_core::{draws::Draws, quantity::Bytes};
 use serde::{Deserialize, Serialize};
 
 use crate::durability::cut::{Cut, Landed, has_returned, land_survivors};

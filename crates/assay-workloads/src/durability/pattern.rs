@@ -2,8 +2,7 @@
 
 use std::iter;
 
-use assay_core::draws::Draws;
-use assay_core::quantity::Bytes;
+use assay_core::{draws::Draws, quantity::Bytes};
 use serde::{Deserialize, Serialize};
 
 use crate::durability::log::SECTOR_BYTES;

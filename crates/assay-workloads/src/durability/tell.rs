@@ -5,8 +5,7 @@ use assay_core::exhibit::figure::{Axis, AxisScale, Figure, NamedValues, grouped_
 use assay_core::exhibit::{
     Cell, Column, Exhibit, Levels, Row, Sentence, Subject, Table, Tone, Unit,
 };
-use assay_core::quantity::Bytes;
-use assay_core::quantity::units::show;
+use assay_core::{quantity::Bytes, quantity::units::show};
 use serde::{Deserialize, Serialize};
 
 use crate::durability::asked::DurabilityPlan;

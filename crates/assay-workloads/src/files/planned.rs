@@ -1,7 +1,6 @@
 //! Small files as they will be gone through.
 
-use assay_core::quantity::Bytes;
-use assay_core::quantity::units::show;
+use assay_core::{quantity::Bytes, quantity::units::show};
 use assay_load::FileJob;
 use serde::{Deserialize, Serialize};
 

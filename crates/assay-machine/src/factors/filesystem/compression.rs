@@ -1,8 +1,7 @@
 //! Compression of a file system, verified in its mount options.
 
 use crate::system::site::Mount;
-use assay_core::catalogue::About;
-use assay_core::presence::Presence;
+use assay_core::{catalogue::About, presence::Presence};
 
 use super::FileSystem;
 use crate::factors::Choice;

@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use crate::system::{System, devices, mounts, sysfs};
-use assay_core::catalogue::About;
-use assay_core::presence::Presence;
+use assay_core::{catalogue::About, presence::Presence};
 
 use super::DEFAULTS;
 use crate::factors::Choice;

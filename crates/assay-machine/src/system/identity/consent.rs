@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::units::show;
 
 use super::tables;
 use super::usage::{Family, unknown_state};
@@ -30,9 +31,9 @@ impl DataLoss {
     pub fn words(&self) -> String {
         let signature = &self.signature;
         let Signature { name, offset, uuid, label, .. } = signature;
-        let mut facts = vec![size_words(self.size_bytes)];
+        let mut facts = vec![show::bytes(self.size_bytes)];
         // A copy of a superblock, or data at the end: the start of the device alone would not show it.
-        facts.extend((*offset >= FAR).then(|| format!("found at {}", size_words(*offset))));
+        facts.extend((*offset >= FAR).then(|| format!("found at {}", show::bytes(*offset))));
         facts.extend(label.as_ref().map(|label| format!("label {label:?}")));
         facts.extend(uuid.as_ref().map(|uuid| format!("UUID {}", uuid.escape_debug())));
         format!("{name} {} on {} ({})", signature.kind(), self.device, facts.join(", "))
@@ -197,16 +198,4 @@ fn node_of(system: &dyn System, family: &Family, name: &str) -> Outcome<Option<F
     }
     let node = system.open_for_reading(&path, Caching::Buffered);
     node.map(Some).map_err(|error| unknown_state("the contents", &path, &error))
-}
-
-fn size_words(bytes: u64) -> String {
-    const UNITS: [(&str, u32); 4] = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
-    let Some((unit, power)) = UNITS.iter().find(|(_, power)| bytes >> power > 0) else {
-        return format!("{bytes} B");
-    };
-    let tenths = (u128::from(bytes) * 10) >> power;
-    match tenths % 10 {
-        0 => format!("{} {unit}", tenths / 10),
-        tenth => format!("{}.{tenth} {unit}", tenths / 10),
-    }
 }

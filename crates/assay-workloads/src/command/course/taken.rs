@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use assay_core::digest::hexadecimal;
-use assay_core::outside;
+use assay_core::{digest::hexadecimal, outside};
 use assay_machine::system::{Executed, FileKind};
 
 use super::{Break, CommandTrial, RunOptions, check_exit};
