@@ -106,8 +106,8 @@ fn ranking(page: &StudyPage<'_>) -> Option<Section> {
     table.add(rank, &places, |(_, place)| rank_text(place));
     for (row, (rank, place)) in table.rows.iter_mut().zip(&places) {
         let workload = if page.workloads.len() > 1 { &rank.workload } else { "" };
-        let arm = arm_in_words(place.configuration.iter());
-        let name = format!("{workload} {} {arm}", rank_text(place));
+        let levels = arm_in_words(place.configuration.iter());
+        let name = format!("{workload} {} {levels}", rank_text(place));
         name.trim_start().clone_into(&mut row.name);
     }
     add_factors(&mut table, page, &places, |(_, place)| &place.configuration);

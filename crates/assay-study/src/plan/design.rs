@@ -117,7 +117,10 @@ impl Demands {
         let ground = TargetGround::from_study(study);
         let mut network = Network::from_links(study.links());
         // The peer remembers what this machine had written when its power was cut.
-        network.needs_token |= study.outlives_cuts();
+        network.needs_token |= study.workload.iter().any(|workload| match &workload.work {
+            Work::Durability(durability) => durability.is_plug() && durability.peer.is_some(),
+            _ => false,
+        });
         let varied: Vec<Varied> =
             study.factors.iter().map(|(name, levels)| Varied::new(name, levels)).collect();
         Self {
@@ -409,7 +412,8 @@ mod tests {
         assert_eq!(found.to_nobody.as_deref(), Some("name one"));
         assert!(found.changes && !found.makes_link);
         let plain = Network::from_links([link("eth0")].into_iter());
-        assert_eq!(plain, Network { changes: true, ..Network::default() }, "nothing is shaped");
+        let expected = Network { changes: true, needs_token: true, ..Network::default() };
+        assert_eq!(plain, expected, "nothing is shaped");
         assert_eq!(Network::from_links(std::iter::empty()), Network::default());
     }
 

@@ -1,7 +1,6 @@
 //! Constraints between the keys of `io`, and with the study.
 
-use assay_core::quantity::Bytes;
-use assay_core::quantity::units::show;
+use assay_core::{quantity::Bytes, quantity::units::show};
 
 use super::fits::{self, Unfit};
 use super::parameters::MOST_SAMPLES;

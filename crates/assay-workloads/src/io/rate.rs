@@ -3,8 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use assay_core::catalogue::keys::OwnForm;
-use assay_core::quantity::units::show;
+use assay_core::{catalogue::keys::OwnForm, quantity::units::show};
 use assay_load::{Arrivals, Job, LATE_NS, MOST_PER_S, Schedule};
 use serde::{Deserialize, Serialize};
 

@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 
-use assay_core::quantity::metric::FDATASYNCS;
-use assay_core::quantity::units::show;
+use assay_core::{quantity::metric::FDATASYNCS, quantity::units::show};
 use assay_load::{Bystanders, ClassOutcome, Job, LoadError, Outcome};
 
 use super::planned::{Engine, load_engine};

@@ -2,8 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use assay_core::quantity::Bytes;
-use assay_core::quantity::units::show;
+use assay_core::{quantity::Bytes, quantity::units::show};
 use assay_load::{Fault, Job, Stood, WrongData};
 pub use assay_load::{Verified, Written};
 use assay_machine::system::System;

@@ -239,7 +239,10 @@ fn explained(error: &clap::Error, words: &[OsString]) -> String {
             if error.kind() == ErrorKind::ArgumentConflict {
                 message += "; remove one of them";
             }
-            format!("{message}; see {path} --help")
+            match texts(ContextKind::ValidValue) {
+                [] => format!("{message}; see {path} --help"),
+                _ => message,
+            }
         }
     };
     front::in_lines(&message, PAGE_COLUMNS - "assay: ".len())

@@ -101,7 +101,10 @@ fn a_plug_needs_a_peer_and_a_plan_says_what_one_cut_tells() {
     let file = home.file("study.toml", study("", "1 s"));
     let told = home.told(3, &["run", &file, "/dev/shm", "--quiet", WAIT]);
     assert!(told.contains("no peer records acknowledged writes"), "{told}");
-    let plan = home.text(&["plan", &file, "/dev/shm", "--set", "peer=192.168.1.2:7710"]);
+    let peer = ["--set", "peer=192.168.1.2:7710"];
+    let told = home.told(2, &[&["run", &file, "/dev/shm", "--quiet", WAIT], &peer[..]].concat());
+    assert!(told.contains("ASSAY_PEER_TOKEN"), "{told}");
+    let plan = home.text(&[&["plan", &file, "/dev/shm"], &peer[..]].concat());
     let plan = plan.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in ["one manual power cut of this machine", "95% with 1 crash", "192.168.1.2:7710"] {
         assert!(plan.contains(words), "{words}: {plan}");

@@ -140,6 +140,9 @@ fn nothing_in_common(spots: &[Platform]) -> Failure {
             return format!("{} has no numbers", spot.placed.name);
         }
         let configurations = spot.configurations();
+        if configurations.is_empty() {
+            return format!("{} has {workloads}", spot.placed.name);
+        }
         let configurations = listed(configurations.iter().map(String::as_str));
         format!("{} has {workloads} with {configurations}", spot.placed.name)
     };

@@ -1,7 +1,5 @@
 //! The platforms, and the results measured on each.
 
-use std::collections::BTreeSet;
-
 use assay_core::failure::{Failure, Outcome};
 use assay_study::findings::facts::{PlaceSort, Unknown};
 use assay_study::findings::places::{NameSource, PLACE, Placed, PlacedResult};
@@ -26,13 +24,10 @@ impl Platform {
         distinct(self.measured().map(|cell| cell.workload.as_str()))
     }
 
-    /// Configurations of its workloads in words, sorted.
+    /// Configurations of its workloads in words, if a factor varies.
     pub fn configurations(&self) -> Vec<String> {
-        let words = self.measured().map(|cell| match arm_words(&cell.configuration) {
-            words if words.is_empty() => "no factor".to_owned(),
-            words => words,
-        });
-        words.collect::<BTreeSet<String>>().into_iter().collect()
+        let words = self.measured().map(|cell| arm_words(&cell.configuration));
+        distinct(words.filter(|words| !words.is_empty()))
     }
 
     fn measured(&self) -> impl Iterator<Item = &Measurement> {
