@@ -25,6 +25,8 @@ const STUDIES: [(&str, &[&str]); 11] = [
 ];
 /// What asks a study to end.
 const ASKING: [&str; 4] = ["INT", "TERM", "HUP", "QUIT"];
+/// Before that, the program may not handle signals yet: it dies of them, and has changed nothing.
+const STARTED: Duration = Duration::from_millis(250);
 const FIRST: Duration = Duration::from_secs(6);
 /// Maximum delay of the next signal: during the end of a trial, or during the restore.
 const NEXT: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(2)];
@@ -90,8 +92,9 @@ fn signals(draws: &mut Draws) -> Vec<Signal> {
     let is_killed = draws.below(4) == 0;
     (1..=count)
         .map(|number| {
-            let longest = if number == 1 { FIRST } else { NEXT[draws.below(NEXT.len())] };
-            let after = longest.mul_f64(draws.share());
+            let next = Duration::ZERO..NEXT[draws.below(NEXT.len())];
+            let span = if number == 1 { STARTED..FIRST } else { next };
+            let after = span.start + span.end.mul_f64(draws.share());
             let name = ASKING[draws.below(ASKING.len())];
             (after, if number == count && is_killed { "KILL" } else { name })
         })
