@@ -205,7 +205,8 @@ fn lines_with(file: &str, own: &str) -> Vec<String> {
 
 /// Loop devices whose file contains a text, sorted.
 fn loops_with(own: &str) -> Done<Vec<String>> {
-    let loops = call("losetup", &["--list", "--noheadings", "--output", "NAME,BACK-FILE"])?;
+    let loops =
+        call("losetup", &["--list", "--raw", "--noheadings", "--output", "NAME,BACK-FILE"])?;
     let mut loops: Vec<String> =
         loops.lines().filter(|line| line.contains(own)).map(str::to_owned).collect();
     loops.sort_unstable();

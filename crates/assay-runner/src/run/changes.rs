@@ -147,17 +147,11 @@ pub fn missing_consents(system: &dyn System, demands: &Demands, places: &[Place]
             Err(failure) => failure.message,
         });
     }
-    reasons.extend(missing_peer(system, demands));
-    reasons
-}
-
-/// Why the peer of a study cannot be reached: it has no address, or its token is missing or invalid.
-pub fn missing_peer(system: &dyn System, demands: &Demands) -> Option<String> {
-    let network = &demands.network;
-    if network.to_nobody.is_some() {
-        return network.to_nobody.clone();
+    reasons.extend(demands.network.to_nobody.clone());
+    if demands.network.needs_token {
+        reasons.extend(token::of_environment(system).err());
     }
-    if network.needs_token { token::of_environment(system).err() } else { None }
+    reasons
 }
 
 /// Returns what a study lacks on this machine, such as root.

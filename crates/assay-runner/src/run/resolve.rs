@@ -8,6 +8,7 @@ use assay_core::failure::{Failure, Outcome};
 use assay_machine::factors::layers::{self, Levels, RaisedStack, Stack, Wish};
 use assay_machine::factors::{self, Guard};
 use assay_machine::system::journal::{self, Mark};
+use assay_machine::system::network::token;
 use assay_machine::system::site::{Site, TargetKind};
 use assay_machine::system::{Hold, System, Watchdog, identity};
 use assay_study::file::{Study, Target, simulated};
@@ -32,7 +33,7 @@ pub fn targets<'a>(
 ) -> Outcome<Resolved<'a>> {
     let system = context.system;
     changes::check_permitted(demands, allowed)?;
-    if let Some(fault) = changes::missing_peer(system, demands) {
+    if let Some(fault) = demands.network.to_nobody.clone() {
         return Err(Failure::mistake(fault));
     }
     refuse_unfinished(system)?;
@@ -42,6 +43,9 @@ pub fn targets<'a>(
         for interface in shaped {
             factors::network::check_can_shape(system, interface)?;
         }
+    }
+    if demands.network.needs_token {
+        token::of_environment(system).map_err(Failure::mistake)?;
     }
     let makes_own = demands.own_target().is_some();
     let resolve_named = || check_as_shown(system, places_of(system, demands, targets, destroy)?);
