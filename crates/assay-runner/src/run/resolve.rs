@@ -45,7 +45,7 @@ pub fn targets<'a>(
         }
     }
     if demands.network.needs_token {
-        token::of_environment(system).map_err(Failure::mistake)?;
+        token::of_environment(system).map_err(Failure::refused)?;
     }
     let makes_own = demands.own_target().is_some();
     let resolve_named = || check_as_shown(system, places_of(system, demands, targets, destroy)?);

@@ -102,7 +102,7 @@ fn a_plug_needs_a_peer_and_a_plan_says_what_one_cut_tells() {
     let told = home.told(3, &["run", &file, "/dev/shm", "--quiet", WAIT]);
     assert!(told.contains("no peer records acknowledged writes"), "{told}");
     let peer = ["--set", "peer=192.168.1.2:7710"];
-    let told = home.told(2, &[&["run", &file, "/dev/shm", "--quiet", WAIT], &peer[..]].concat());
+    let told = home.told(3, &[&["run", &file, "/dev/shm", "--quiet", WAIT], &peer[..]].concat());
     assert!(told.contains("ASSAY_PEER_TOKEN"), "{told}");
     let plan = home.text(&[&["plan", &file, "/dev/shm"], &peer[..]].concat());
     let plan = plan.split_whitespace().collect::<Vec<_>>().join(" ");
