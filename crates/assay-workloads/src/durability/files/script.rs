@@ -142,6 +142,7 @@ impl ScriptWriter {
         self.draws.shuffle(&mut names);
         for _ in 0..=self.draws.below(MOST_CHANGES) {
             let Some(name) = names.pop() else { break };
+            // For an existing file: 0 removes it, 1 moves it to a free name, 2 and 3 replace it.
             let change = self.draws.below(4);
             if !self.live.contains_key(&name) {
                 self.create(name);
