@@ -239,6 +239,7 @@ impl WrittenRecords {
         newest
     }
 
+    /// The places whose newest acknowledged write, or a newer one, is not there.
     fn lost_records(&self, image: &[Seen], known: KnownWrites) -> Vec<LostWrite> {
         let mut lost = Vec::new();
         for (write, place) in self.newest_acknowledged(known).into_iter().zip(0..) {

@@ -192,10 +192,8 @@ fn read_phases(end: &Entry) -> (Phases, Option<u64>) {
         let why = "a container uses the host's kernel and does not have this phase";
         let phases =
             Phases { userspace_us: present(end.userspace_us, unreported), ..Phases::absent(why) };
-        return (
-            phases,
-            end.userspace_us.and_then(|took_us| end.monotonic_us.checked_sub(took_us)),
-        );
+        let from_us = end.userspace_us.and_then(|took_us| end.monotonic_us.checked_sub(took_us));
+        return (phases, from_us);
     }
     let before = finished::times_before_kernel(&end.message).unwrap_or_default();
     let not_passed_on = "not reported by the firmware or the boot loader (needs UEFI and a boot loader that passes the \

@@ -170,6 +170,7 @@ impl ScriptWriter {
 
     fn create(&mut self, name: FileName) {
         let file = self.script.lengths.len() as u32;
+        // Half of the files have the largest size.
         let random_bytes = LEAST_BYTES + self.draws.below(self.most_bytes - LEAST_BYTES + 1);
         let has_most = self.draws.below(2) == 0;
         self.script.lengths.push(if has_most { self.most_bytes } else { random_bytes });
