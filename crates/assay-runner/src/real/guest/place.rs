@@ -79,7 +79,7 @@ impl GuestStorage for OwnDrive {
     }
 
     fn inspect(&mut self, on: On) -> Result<Option<String>, String> {
-        let Some(words) = on.fsck_command(DRIVE) else { return Ok(None) };
+        let Some(words) = on.fsck_command(Some(DRIVE)) else { return Ok(None) };
         drop_drive_cache()?;
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let output = output_of(&words)?;
