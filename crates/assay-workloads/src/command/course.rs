@@ -362,7 +362,7 @@ fn check_exit(
                 format!(" within {}", Time(limit.as_nanos() as u64))
             });
             return Err(Break::Failed(format!(
-                "{what} did not run_cleanup{limit}; Assay killed it and its child processes"
+                "{what} did not finish{limit}; Assay killed it and its child processes"
             )));
         }
         Ending::Exited(_) | Ending::Signalled(_) if ignore_failure => return Ok(()),
