@@ -502,7 +502,7 @@ fn judge_ends(ends: [f64; 2], least: f64, most: f64) -> Claim {
     }
 }
 
-/// Applies `decide` to the CI of the difference of two levels and to that of equivalence. Without these intervals, or if
+/// Applies `decide` to the CI of the difference of two levels and to that of equivalence. Without these CIs, or if
 /// the load or the order may explain the difference, the claim is not shown.
 fn judge_two(
     check: &PlaceCheck<'_, '_, '_>,
