@@ -151,8 +151,7 @@ impl Pair for OfMachine {
 /// Bytes of file pages dirtied since boot, if known.
 pub fn dirtied_bytes(system: &dyn System) -> Option<u64> {
     let text = sysfs::text(system, Path::new("/proc/vmstat"));
-    let pages = parse_counters(text.value()?)?.dirtied?;
-    pages.checked_mul(system.page_bytes())
+    parse_counters(text.value()?)?.dirtied?.checked_mul(system.page_bytes())
 }
 
 pub fn machine(system: &dyn System) -> MachineMemory {
