@@ -76,6 +76,7 @@ impl<'a> Guard<'a> {
         Self::begin_in(&applied(home), system, home, id)
     }
 
+    /// Begins a guard with a journal in `directory`; its own files go below `home`.
     fn begin_in(directory: &Path, system: &'a dyn System, home: &Path, id: &str) -> Outcome<Self> {
         Ok(Self {
             system,
@@ -160,7 +161,8 @@ impl<'a> Guard<'a> {
         device: Option<Mark>,
         is_first: bool,
     ) -> Outcome<()> {
-        // Side effects are known only afterwards, so the journal gets all possible ones before.
+        // Side effects are known only afterwards, so the journal gets all possible ones before. `unneeded` are those
+        // to strike later.
         let neighbors = self.neighbors(&setting.path, device.as_ref())?;
         let is_new = |undo: &&Undo| !self.undos().iter().any(|known| known.is_for_the_same(undo));
         let mut unneeded: Vec<Undo> = neighbors.iter().filter(is_new).cloned().collect();
@@ -335,20 +337,21 @@ impl<'a> Guard<'a> {
         undo.iter().try_for_each(|undo| journal.undo(self.system, undo))
     }
 
+    /// Restores all settings, the last change first, in rounds: one that fails may succeed once another is restored.
+    /// Returns the first error of the last round.
     pub fn restore_settings(&self) -> Outcome<()> {
         let Some(journal) = &self.journal else { return Ok(()) };
-        let mut result = Ok(());
+        let mut last_round = Ok(());
         for _ in 0..ROUNDS {
-            result = Ok(());
-            // One that fails now may succeed once another is restored.
+            last_round = Ok(());
             for undo in journal.undos().iter().rev().filter(|undo| undo.setting().is_some()) {
-                result = result.and(journal.undo(self.system, undo));
+                last_round = last_round.and(journal.undo(self.system, undo));
             }
             if self.is_as_found() {
                 return Ok(());
             }
         }
-        result
+        last_round
     }
 
     /// Returns whether every changed setting has its original value.
