@@ -156,6 +156,7 @@ struct LedgerRecord {
 impl LedgerBook {
     /// Executes a request; `open` is the entry that the connection has opened.
     pub fn answer(&mut self, order: Order, open: &mut Option<Digest>, now_ns: u64) -> Reply {
+        // Forgets ledgers of clients that did not write for long.
         self.kept.retain(|_, own| now_ns.saturating_sub(own.heard_ns) < KEPT_NS);
         match order {
             Order::Open(trial) if open.is_some() || self.kept.contains_key(&trial) => Reply::Wrong,
@@ -201,8 +202,7 @@ impl<C: Carries> Client<C> {
     }
 
     fn ask(&mut self, order: Order) -> io::Result<Reply> {
-        let line = self.lines.say(&order.to_string());
-        let said = self.carries.carry(&line)?;
+        let said = self.carries.carry(&self.lines.say(&order.to_string()))?;
         let strange = || io::Error::other("the message is not signed with the token");
         let text = self.lines.hear(&said).ok_or_else(strange)?;
         Reply::read(text).ok_or_else(|| io::Error::other("invalid message"))
