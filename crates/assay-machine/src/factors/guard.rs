@@ -137,8 +137,8 @@ impl<'a> Guard<'a> {
         let path = &setting.path;
         let refused = |what: String| Failure::refused(format!("{}: {what}", path.display()));
         let is_of_device = |mark: &&Mark| setting.device.as_ref() == Some(&mark.name);
-        let device = self.known.iter().find(is_of_device);
-        if let Some(why) = device.and_then(|mark| mark.gone(self.system)) {
+        let known = self.known.iter().find(is_of_device);
+        if let Some(why) = known.and_then(|mark| mark.gone(self.system)) {
             return Err(refused(why));
         }
         let now = self.read(path).map_err(|error| refused(sysfs::reason(&error)))?;
@@ -147,6 +147,7 @@ impl<'a> Guard<'a> {
         }
         let device = setting.device.as_deref().map(|name| Mark::now(self.system, name));
         let is_first = !self.tried.iter().any(|(known, _)| known == path);
+        // The side effects of this value are known.
         if self.tried.contains(&(path.clone(), setting.value.clone())) {
             return self.change(&setting, &now, device, is_first);
         }
@@ -192,6 +193,7 @@ impl<'a> Guard<'a> {
         changed
     }
 
+    /// Writes entries to the journal; `struck` ones need no undo.
     fn note(&mut self, undos: Vec<Undo>, struck: bool) -> Outcome<()> {
         self.journal.as_mut().ok_or_else(journal_closed)?.note(self.system, undos, struck)
     }

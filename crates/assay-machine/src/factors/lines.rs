@@ -42,6 +42,7 @@ pub fn lines<'l>(
     lines
 }
 
+/// Commands that create the layers of an arm, after a comment on the data that they destroy; none for an invalid arm.
 fn layers_of<'l>(
     arm: impl IntoIterator<Item = (&'l String, &'l String)>,
     below: &LayerBase,

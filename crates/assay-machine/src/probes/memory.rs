@@ -216,7 +216,7 @@ fn parse_counters(text: &str) -> Option<MemoryCounters> {
     })
 }
 
-/// Lines `Dirty:  12 kB`.
+/// Parses lines such as `Dirty:  12 kB`, in bytes; `None` without the amount of dirty or written pages.
 fn parse_levels(text: &str) -> Option<Levels> {
     let swap = kilobytes(text, "SwapTotal").unwrap_or(0);
     let total = kilobytes(text, "MemTotal");

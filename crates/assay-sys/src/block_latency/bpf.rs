@@ -229,6 +229,7 @@ where
     found.try_into().map_err(|error: aya::programs::ProgramError| readable_error(&error))
 }
 
+/// Sums the classes of a device over all CPUs; adds its unseen and unrecorded requests to `all`.
 fn device_totals(
     totals: &PerCpuArray<&MapData, BpfTotals>,
     device: usize,

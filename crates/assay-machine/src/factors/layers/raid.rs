@@ -247,8 +247,8 @@ impl RaidArray {
         Act::Run { program: PROGRAM.to_owned(), arguments: words }
     }
 
-    fn create_commands(&self, below: &[PathBuf], lasting: bool) -> Commands {
-        let mut acts = vec![self.create(Path::new(ANY_ARRAY), NAME, below, lasting)];
+    fn create_commands(&self, below: &[PathBuf], resyncs: bool) -> Commands {
+        let mut acts = vec![self.create(Path::new(ANY_ARRAY), NAME, below, resyncs)];
         acts.extend(self.settings("mdN"));
         Commands { acts, out: ANY_ARRAY.into() }
     }
