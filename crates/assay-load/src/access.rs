@@ -105,8 +105,7 @@ impl Access {
         self == Self::Uniform
     }
 
-    /// Returns the share of the places in the hottest part, divided by the share of the operations there: at most 1, if
-    /// uniform.
+    /// Returns the hottest part's share of the places, divided by its share of the operations: at most 1 (if uniform).
     pub fn densest(self, places: u64) -> f64 {
         match self {
             Self::Uniform => 1.0,

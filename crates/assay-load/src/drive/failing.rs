@@ -81,7 +81,7 @@ impl<const RESULT: i32> Drop for Failing<RESULT> {
     }
 }
 
-/// Error error of a run with a drive that fails with this result.
+/// Error message of a run with a drive that fails with this result.
 fn error_text<const RESULT: i32>(job: &Job) -> String {
     let target = Target { file: None, memory_alignment: 4096 };
     let stop = AtomicBool::new(false);

@@ -10,7 +10,6 @@ use assay_study::results::histogram;
 use assay_study::results::plan::PlannedTrial;
 use assay_study::results::record::{Evidence, Status, Trial};
 use assay_study::results::tally::Tally;
-use assay_workloads::io::Pace;
 use assay_workloads::{Count, Histograms, Measured, SeriesRow, io};
 
 /// Evidence of one machine does not describe all of them.

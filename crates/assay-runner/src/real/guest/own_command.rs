@@ -154,12 +154,12 @@ impl GuestTail {
         let (running, over) = channel::<()>();
         let tail = Arc::clone(&kept);
         thread::spawn(move || {
-            let _running = running;
             let Some(mut stream) = stream else { return };
             let mut bytes = [0; 4096];
             while let Ok(count @ 1..) = stream.read(&mut bytes) {
                 append_tail(&tail, &bytes[..count]);
             }
+            drop(running);
         });
         Self { kept, over }
     }
