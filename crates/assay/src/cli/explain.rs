@@ -114,7 +114,7 @@ pub(super) fn planned(
 ) -> Explained {
     // Current values need no command: the other levels replace them.
     for name in now::asked(&study) {
-        now::drop_of(&mut study, &name);
+        now::remove_current(&mut study, &name);
     }
     let plan = plan_of(system, &study, targets);
     let sites = commands::sites(system, &plan);
