@@ -105,7 +105,7 @@ impl Access {
         self == Self::Uniform
     }
 
-    /// Returns the hottest part's share of the places, divided by its share of the operations; 1 if uniform.
+    /// Returns the hottest part's share of the places, divided by its share of the operations: at most 1 (if uniform).
     pub fn densest(self, places: u64) -> f64 {
         match self {
             Self::Uniform => 1.0,
@@ -138,8 +138,9 @@ impl Access {
                     "{}% of I/O in the first {}% of the area",
                     first.operations_percent, first.area_percent
                 );
-                // The second of two zones is the remainder.
-                text.extend(rest.iter().filter(|_| rest.len() > 1).map(|zone| {
+                // The second of two zones is the remainder and needs no text.
+                let described = if rest.len() > 1 { rest } else { &[] };
+                text.extend(described.iter().map(|zone| {
                     format!(", {}% in the next {}%", zone.operations_percent, zone.area_percent)
                 }));
                 Some(text)

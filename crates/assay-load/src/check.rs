@@ -101,7 +101,7 @@ fn check_places(job: &Job) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks slices: one thread, sequential slices, preallocated room for their times.
+/// Checks slices: at least one operation each, an operation count to reserve room for their times, and one thread.
 fn check_slices(job: &Job) -> Result<(), String> {
     let Some(slices) = job.slices else { return Ok(()) };
     if slices.operations == 0 {

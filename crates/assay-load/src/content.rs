@@ -80,11 +80,14 @@ pub(crate) enum Filler {
 impl Filler {
     /// Selects the cheapest filler that a job permits.
     pub(crate) fn new(job: &Job, thread: u32) -> Self {
+        if job.mix == Mix::Rewrite {
+            return Self::Change(generator(job.seed, thread, Purpose::Content));
+        }
+        if !job.has(Class::Write) {
+            return Self::Nothing;
+        }
         match job.content {
-            _ if job.mix == Mix::Rewrite => {
-                Self::Change(generator(job.seed, thread, Purpose::Content))
-            }
-            _ if !job.has(Class::Write) => Self::Nothing,
+            // Without reads, the buffers remain zero.
             Content::Zero if !job.has(Class::Read) => Self::Nothing,
             Content::Zero => Self::Zero,
             Content::Random | Content::Partly(_) => Self::Fresh(FreshContent::new(job, thread)),

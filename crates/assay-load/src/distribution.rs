@@ -28,13 +28,14 @@ pub(crate) struct ZonePart {
 fn divide_places(zones: &Zones, places: u64) -> [ZonePart; MOST_ZONES] {
     let mut parts = [ZonePart::default(); MOST_ZONES];
     let count = zones.all().len() as u64;
-    let (mut below, mut area, mut first) = (0, 0, 0);
+    let (mut below, mut area_percent, mut first) = (0, 0, 0);
     for ((index, zone), part) in (0..).zip(zones.all()).zip(&mut parts) {
         below += u64::from(zone.operations_percent);
-        area += u128::from(zone.area_percent);
-        let end = (u128::from(places) * area / 100) as u64;
-        let left_for_later = places.saturating_sub(count - 1 - index);
-        let end = end.max(index + 1).min(left_for_later).max(first);
+        area_percent += u128::from(zone.area_percent);
+        let proportional_end = (u128::from(places) * area_percent / 100) as u64;
+        // This zone and the earlier ones need a place each, and so do the later ones.
+        let latest_end = places.saturating_sub(count - 1 - index);
+        let end = proportional_end.max(index + 1).min(latest_end).max(first);
         *part = ZonePart { below, first, places: end - first };
         first = end;
     }
@@ -68,7 +69,7 @@ impl Draw {
         }
     }
 
-    /// Not inlined, to keep [`Draw::next`] short.
+    /// Like [`Draw::next`] for each law; not inlined, to keep `next` short.
     #[inline(never)]
     fn next_by_law(&self, rng: &mut Xoshiro256PlusPlus) -> u64 {
         match self {
@@ -83,6 +84,7 @@ impl Draw {
                 let zone = zones[..*count].iter().find(|zone| drawn < zone.below);
                 match zone.filter(|zone| zone.places > 0) {
                     Some(zone) => zone.first + below(rng, zone.places),
+                    // There are fewer places than zones.
                     None => below(rng, *places),
                 }
             }
@@ -100,7 +102,7 @@ pub(crate) struct Zipf {
     /// The integral of the hat from rank 1, with the probability of rank 1 as its part, to the last rank.
     first: f64,
     last: f64,
-    /// Ranks so near above their `x` are always taken.
+    /// A rank at most this far above its `x` is accepted without a test.
     near: f64,
 }
 
@@ -108,13 +110,14 @@ impl Zipf {
     fn new(places: u64, exponent: f64) -> Self {
         let places = places as f64;
         let mut law = Self { places, exponent, first: 0.0, last: 0.0, near: 0.0 };
+        // The hat of a rank extends half a rank to both sides; `near` is `s` in the paper.
         law.first = law.integral(1.5) - 1.0;
         law.last = law.integral(places + 0.5);
         law.near = 2.0 - law.inverse(law.integral(2.5) - law.height(2.0));
         law
     }
 
-    /// A rank, from 1 on.
+    /// Draws a rank, at least 1.
     #[inline]
     fn next(&self, rng: &mut Xoshiro256PlusPlus) -> u64 {
         loop {

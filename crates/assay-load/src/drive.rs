@@ -131,7 +131,7 @@ struct Alike {
 impl Alike {
     const NONE: Self = Self { class: Class::Read, bytes: 0, submitted: 0, count: 0 };
 
-    /// Counts an operation if it equals these.
+    /// Counts an operation if it has the same start, size and class; returns whether it has.
     #[inline]
     fn add_if_alike(&mut self, flight: &Flight) -> bool {
         let is_alike = self.submitted == flight.submitted
@@ -371,19 +371,20 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
         self.engine
             .complete(self.wait_for.min(in_flight), &mut self.done)
             .map_err(|source| LoadError::Engine { what: "wait for completions", source })?;
-        Ok(self.settle::<false>())
+        Ok(self.record_completions::<false>())
     }
 
-    /// Records completions; `PACED` costs the closed loop nothing.
+    /// Records completions; returns the stamp, and whether an operation ended. Only `PACED` loops have rests, waits and
+    /// intended starts, so the closed loop is compiled without them.
     #[inline(always)]
-    fn settle<const PACED: bool>(&mut self) -> (u64, bool) {
+    fn record_completions<const PACED: bool>(&mut self) -> (u64, bool) {
         let stamp = self.engine.now_ns();
         let mut alike = Alike::NONE;
         let rewrites = self.classes.are_rewrites();
         let has_ended = |done: &Completion| !self.flights[done.slot as usize].must_write_back();
         let ended = if rewrites { self.done.iter().any(has_ended) } else { !self.done.is_empty() };
         if ended {
-            self.book.stamp(stamp);
+            self.book.advance_to(stamp);
         }
         if !PACED && !rewrites {
             // All slots at once: one by one costs a tenth of the null engine's instructions.
@@ -420,14 +421,14 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
         }
         alike.record(&mut self.book, stamp);
         if self.stamper.is_some() || self.sync_times.is_some() {
-            self.settle_writes(stamp);
+            self.record_writes(stamp);
         }
         (stamp, ended)
     }
 
-    /// The rare part of `settle`, for verified or synced writes; apart, to keep the common loop short.
+    /// The rare part of `record_completions`, for verified or synced writes; apart, to keep the common loop short.
     #[inline(never)]
-    fn settle_writes(&mut self, stamp: u64) {
+    fn record_writes(&mut self, stamp: u64) {
         for done in &self.done {
             let flight = &self.flights[done.slot as usize];
             let moved = done.result == flight.bytes as i32;

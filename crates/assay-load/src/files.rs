@@ -245,6 +245,7 @@ impl FileShare {
         }
     }
 
+    /// Orders the files for a phase: as created, or shuffled (Fisher-Yates) unless the job is sequential.
     fn draw_order(&mut self, act: FileAct, job: &FileJob, thread: u32) {
         let existing = if act == FileAct::Create { self.renamed.len() as u32 } else { self.made };
         self.order.clear();

@@ -38,11 +38,11 @@ impl Pool {
         let start = number as usize % WINDOWS * WORDS;
         let window = &self.words[start..start + WORDS];
         let (words, rest) = piece.as_chunks_mut::<8>();
-        for (word, bytes) in words.iter_mut().zip(window) {
-            *word = (bytes ^ change).to_le_bytes();
+        for (bytes, word) in words.iter_mut().zip(window) {
+            *bytes = (word ^ change).to_le_bytes();
         }
-        if let Some(bytes) = window.get(words.len()) {
-            let last = (bytes ^ change).to_le_bytes();
+        if let Some(word) = window.get(words.len()) {
+            let last = (word ^ change).to_le_bytes();
             rest.copy_from_slice(&last[..rest.len()]);
         }
     }
@@ -79,8 +79,8 @@ pub(crate) struct FreshContent {
     next: u64,
     /// Bytes of a piece before its zeros.
     random: usize,
-    /// Whether zeros must be rewritten, because reads or operations of other sizes share the buffers.
-    is_shared: bool,
+    /// Whether each write must zero the rest of a piece, because other operations may change the buffer.
+    must_write_zeros: bool,
     copies: Option<Copies>,
 }
 
@@ -90,7 +90,7 @@ impl FreshContent {
             pool: Pool::new(job.seed, thread, [Purpose::Content, Purpose::Changes]),
             next: 0,
             random: PIECE - PIECE * usize::from(job.content.compressible_percent()) / 100,
-            is_shared: job.track.is_some()
+            must_write_zeros: job.track.is_some()
                 || job.mix.percent(Class::Read) > 0
                 || job.sizes.differ(job.size_bytes),
             copies: Copies::new(job, thread),
@@ -110,7 +110,7 @@ impl FreshContent {
                 self.pool.write(self.next, random);
                 self.next = self.next.wrapping_add(1);
             }
-            if self.is_shared {
+            if self.must_write_zeros {
                 zeros.fill(0);
             }
         }

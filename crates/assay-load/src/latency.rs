@@ -303,9 +303,9 @@ impl Book {
         begun.next_multiple_of(self.slice.max(1)) - begun
     }
 
-    /// The completions recorded from now on have this stamp.
+    /// Advances to the stamp of the completions recorded next, and decides whether they count.
     #[inline]
-    pub(crate) fn stamp(&mut self, stamp: u64) {
+    pub(crate) fn advance_to(&mut self, stamp: u64) {
         self.last = stamp;
         if stamp >= self.second_end {
             self.store_second(stamp);
@@ -471,7 +471,7 @@ mod tests {
         let mut book = Book::new(job);
         book.begin(1000, 1000);
         for stamp in stamps {
-            book.stamp(1000 + stamp);
+            book.advance_to(1000 + stamp);
             book.record(Class::Read, 4096, 7);
         }
         book.finish()
@@ -495,7 +495,7 @@ mod tests {
         let mut book = Book::new(&timed(100, 200));
         book.begin(0, 0);
         for (stamp, operations) in [(150, 3), (200, 2), (300, 4), (310, 5)] {
-            book.stamp(stamp);
+            book.advance_to(stamp);
             (0..operations).for_each(|_| book.record(Class::Read, 4096, 7));
         }
         let found = book.finish();
@@ -526,11 +526,11 @@ mod tests {
         let mut book = Book::new(&timed(0, 1000));
         book.begin(0, 0);
         for stamp in [100, 200] {
-            book.stamp(stamp);
+            book.advance_to(stamp);
             book.record(Class::Read, 4096, 7);
         }
         book.close();
-        book.stamp(300);
+        book.advance_to(300);
         book.record(Class::Read, 4096, 7);
         let found = book.finish();
         assert_eq!((counted(&found), found.window_ns), (2, 200));
@@ -542,7 +542,7 @@ mod tests {
         let mut book = Book::new(&Job { schedule, ..job.clone() });
         book.begin(1000, 1000);
         for (intended, end) in operations {
-            book.stamp(1000 + end);
+            book.advance_to(1000 + end);
             book.set_intended(1000 + intended);
             book.respond(Class::Read, end - intended);
             book.record(Class::Read, 4096, 7);
@@ -571,7 +571,7 @@ mod tests {
             book.begin(1000, 1000);
             for (intended, end) in [(1100, 1440), (1200, 1500)] {
                 book.issue(behind_ns);
-                book.stamp(end);
+                book.advance_to(end);
                 book.set_intended(intended);
                 book.record(Class::Read, 4096, 7);
             }
@@ -592,7 +592,7 @@ mod tests {
         let mut book = Book::new(&Job { schedule, ..timed(100, 200) });
         book.begin(1000, 1000);
         for end in [1150, 1290] {
-            book.stamp(end);
+            book.advance_to(end);
             book.set_intended(1000);
             book.respond(Class::Read, end - 1000);
             book.record(Class::Read, 4096, 7);
@@ -618,7 +618,7 @@ mod tests {
         let schedule = Some(Schedule { rate_per_s: 1, arrivals: Arrivals::Fixed });
         let mut book = Book::new(&Job { schedule, ..timed(0, 100) });
         book.begin(0, 0);
-        book.stamp(50);
+        book.advance_to(50);
         book.set_intended(10);
         book.respond(Class::Read, 40);
         book.record(Class::Read, 4096, 7);
@@ -646,7 +646,7 @@ mod tests {
             (SECOND_NS - 1, Class::Read, 8),
             (3 * SECOND_NS, Class::Write, 9),
         ] {
-            book.stamp(50 + stamp);
+            book.advance_to(50 + stamp);
             book.record(class, 4096, latency);
         }
         let row = |second, class, operations, latency_sum_ns, latency_max_ns| SecondRow {
@@ -675,7 +675,7 @@ mod tests {
         let mut book = Book::new(&Job { mix: Mix::Rewrite, ..timed(0, 100) });
         book.begin(0, 0);
         for stamp in [60, 120] {
-            book.stamp(stamp);
+            book.advance_to(stamp);
             book.record(Class::Rewrite, 4096, 60);
         }
         let found = book.finish();
@@ -690,7 +690,7 @@ mod tests {
         let mut book = Book::new(&timed(100, 200));
         book.begin(0, 0);
         for (stamp, bytes) in [(50, 512), (150, 4096), (200, 8192), (310, 65_536), (320, 1 << 20)] {
-            book.stamp(stamp);
+            book.advance_to(stamp);
             book.record(Class::Read, bytes, 7);
         }
         let found = book.finish();
@@ -706,7 +706,7 @@ mod tests {
         let mut book = Book::new(&Job { mix, ..timed(0, 100) });
         book.begin(0, 0);
         for (stamp, class) in [(10, Class::Trim), (20, Class::Zero), (120, Class::Trim)] {
-            book.stamp(stamp);
+            book.advance_to(stamp);
             book.record(class, 4096, stamp);
         }
         let found = book.finish();
@@ -740,7 +740,7 @@ mod tests {
                 Book::new(&Job { pattern, slices, operations: Some(10), ..timed(0, 100) });
             book.begin(0, 0);
             for stamp in [40, 90] {
-                book.stamp(stamp);
+                book.advance_to(stamp);
                 for count in parts {
                     book.record_alike(Class::Read, 4096, 300 + stamp, *count);
                 }

@@ -99,23 +99,21 @@ fn add_class(classes: &mut Vec<ClassOutcome>, new: ClassOutcome) {
 ///
 /// Threads of a job with an operation count end at different times, so its window is the total time.
 fn window_ns(job: &Job, parts: &[Part]) -> u64 {
-    let counts = parts.iter().map(|part| {
-        let classes = part.found.classes.iter();
-        (
-            classes.map(|class| class.operations).sum::<u64>(),
-            part.found.window_ns.max(1), // a clock may be coarser than an operation
-        )
-    });
     if job.operations.is_some() {
         let (first, last) = span(parts);
         return if parts.is_empty() { 0 } else { (last - first).max(1) };
     }
-    if let [_] = parts {
-        return counts.map(|(_, window)| window).sum();
+    // A window may be 0, because a clock may be coarser than an operation.
+    if let [only] = parts {
+        return only.found.window_ns.max(1);
     }
-    let operations: u64 = counts.clone().map(|(count, _)| count).sum();
-    let rate: f64 = counts.map(|(count, window)| count as f64 / window as f64).sum();
-    if rate > 0.0 { (operations as f64 / rate).round() as u64 } else { 0 }
+    let (mut operations, mut rate_per_ns) = (0, 0.0);
+    for Part { found, .. } in parts {
+        let count: u64 = found.classes.iter().map(|class| class.operations).sum();
+        operations += count;
+        rate_per_ns += count as f64 / found.window_ns.max(1) as f64;
+    }
+    if rate_per_ns > 0.0 { (operations as f64 / rate_per_ns).round() as u64 } else { 0 }
 }
 
 /// Stamps of the first submission and the last completion of all.

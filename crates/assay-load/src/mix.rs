@@ -151,6 +151,7 @@ fn parse_shares(text: &str) -> Option<Mix> {
 
 /// Creates a mix from shares of distinct classes that add up to 100; otherwise `None`.
 fn mix_of(shares: &[(Class, u8)]) -> Option<Mix> {
+    // 0 without a share; `None` if a class has two.
     let percent_of = |class| {
         let mut of_class = shares.iter().filter(|(other, _)| *other == class);
         let percent = of_class.next().map_or(0, |(_, percent)| *percent);
@@ -159,13 +160,13 @@ fn mix_of(shares: &[(Class, u8)]) -> Option<Mix> {
     let (read, write) = (percent_of(Class::Read)?, percent_of(Class::Write)?);
     let (trim, zero) = (percent_of(Class::Trim)?, percent_of(Class::Zero)?);
     let sum: u32 = [read, write, trim, zero].into_iter().map(u32::from).sum();
-    let only_transfers = trim == 0 && zero == 0;
-    let mix = if only_transfers {
-        Mix::Shares { read_percent: read }
-    } else {
-        Mix::Parts(MixParts { read, write, trim, zero })
-    };
-    (sum == 100).then_some(mix)
+    if sum != 100 {
+        return None;
+    }
+    if trim == 0 && zero == 0 {
+        return Some(Mix::Shares { read_percent: read });
+    }
+    Some(Mix::Parts(MixParts { read, write, trim, zero }))
 }
 
 impl From<Mix> for String {

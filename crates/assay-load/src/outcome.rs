@@ -55,6 +55,7 @@ pub fn latency_bucket(latency_ns: u64) -> usize {
         return 0;
     }
     let doubling = latency_ns.ilog2();
+    // Two buckets per power of two: the second bit is set in the upper half.
     let upper_half = (latency_ns >> (doubling - 1)) & 1;
     let index = u64::from(2 * (doubling - FIRST_DOUBLING)) + upper_half + 1;
     (index as usize).min(LATENCY_BUCKETS - 1)

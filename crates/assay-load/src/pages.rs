@@ -15,6 +15,7 @@ use rustix::param::page_size;
 
 /// Number of drawn accesses; then they repeat.
 const DRAWN: usize = 1 << 17;
+/// Flag of a drawn access that writes; the other bits are the number of the page.
 const WRITES: u32 = 1 << 31;
 /// Bytes between progress reports of the fill.
 const STEP_BYTES: usize = 1 << 20;

@@ -130,13 +130,13 @@ impl PatternTrack {
     fn next(&mut self, bytes: u32) -> u64 {
         match &mut self.order {
             TrackOrder::Random { draw, rng } => self.start + draw.next(rng) * self.unit,
-            _ => self.next_in_order(bytes),
+            _ => self.next_by_order(bytes),
         }
     }
 
-    /// Not inlined, to keep the random path short.
+    /// Like `next` for each order; not inlined, to keep the random path short.
     #[inline(never)]
-    fn next_in_order(&mut self, bytes: u32) -> u64 {
+    fn next_by_order(&mut self, bytes: u32) -> u64 {
         let (bytes, length) = (u64::from(bytes), self.length);
         let fits = |at: u64| at + bytes <= length;
         let at = match &mut self.order {

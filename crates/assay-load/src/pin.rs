@@ -34,16 +34,15 @@ impl Pins {
 
     /// Returns a note for the report; `None` without pinning.
     pub(crate) fn note(&self, threads: u32) -> Option<String> {
-        let processors = self.0.len();
-        match threads as usize {
-            _ if processors == 0 => None,
-            more if more > processors => Some(format!(
-                "{more} threads are pinned to {processors} CPUs, so some threads share a CPU."
-            )),
-            _ => Some(format!(
-                "each thread is pinned to a separate CPU, starting with the first of {processors}."
-            )),
+        let cpus = self.0.len();
+        if cpus == 0 {
+            return None;
         }
+        Some(if threads as usize > cpus {
+            format!("{threads} threads are pinned to {cpus} CPUs, so some threads share a CPU.")
+        } else {
+            format!("each thread is pinned to a separate CPU, starting with the first of {cpus}.")
+        })
     }
 }
 

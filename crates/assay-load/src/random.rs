@@ -56,12 +56,12 @@ pub(crate) fn unit(bits: u64) -> f64 {
 #[inline]
 pub(crate) fn below(rng: &mut impl Rng, bound: u64) -> u64 {
     let product = u128::from(rng.next_u64()) * u128::from(bound);
-    if (product as u64) < bound { fairly(rng, bound, product) } else { (product >> 64) as u64 }
+    if (product as u64) < bound { redraw(rng, bound, product) } else { (product >> 64) as u64 }
 }
 
 /// Rejection step of an unbiased draw; rare for small bounds.
 #[cold]
-fn fairly(rng: &mut impl Rng, bound: u64, mut product: u128) -> u64 {
+fn redraw(rng: &mut impl Rng, bound: u64, mut product: u128) -> u64 {
     // Values under this threshold would give some results one chance too many.
     let threshold = bound.wrapping_neg() % bound;
     while (product as u64) < threshold {

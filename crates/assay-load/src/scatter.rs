@@ -36,15 +36,16 @@ impl Permutation {
     /// The number that another one below the bound is sent to.
     #[inline]
     pub(crate) fn at(&self, number: u64) -> u64 {
-        let mut number = self.once(number);
+        let mut number = self.permute_once(number);
         while number >= self.bound {
-            number = self.once(number);
+            number = self.permute_once(number);
         }
         number
     }
 
+    /// Permutes all numbers of as many bits (a Feistel network): each half changes by a function of the other.
     #[inline]
-    fn once(&self, number: u64) -> u64 {
+    fn permute_once(&self, number: u64) -> u64 {
         let (mut low, mut high) = (number & self.low, number >> self.low_bits);
         for pair in self.keys.chunks_exact(2) {
             high ^= at(pair[0], low) & self.high;

@@ -96,13 +96,13 @@ impl Pace {
 
 /// The intended starts of one thread in their order, up to the end of the time.
 pub(crate) struct Starts {
-    gaps: Gaps,
+    arrivals: ArrivalTimes,
     start: u64,
     length: u64,
     next: u64,
 }
 
-enum Gaps {
+enum ArrivalTimes {
     /// Arrival `index` of the one clock, and every `step`-th after it.
     Fixed {
         index: u64,
@@ -122,7 +122,7 @@ enum Gaps {
     },
 }
 
-impl Gaps {
+impl ArrivalTimes {
     /// Returns the arrivals of one thread; `None` for a closed loop.
     fn for_thread(job: &Job, thread: u32) -> Option<Self> {
         if let Some(track) = job.track.as_ref().filter(|track| track.by_clock()) {
@@ -169,11 +169,11 @@ impl Gaps {
 impl Starts {
     /// Arrivals of one thread of a job; `None` for a closed loop.
     pub(crate) fn new(job: &Job, thread: u32) -> Option<Self> {
-        let mut gaps = Gaps::for_thread(job, thread)?;
+        let mut arrivals = ArrivalTimes::for_thread(job, thread)?;
         let length =
             u64::try_from(job.ramp.saturating_add(job.time).as_nanos()).unwrap_or(u64::MAX);
-        let next = gaps.next();
-        Some(Self { gaps, start: 0, length, next })
+        let next = arrivals.next();
+        Some(Self { arrivals, start: 0, length, next })
     }
 
     pub(crate) fn begin(&mut self, start: u64) {
@@ -188,7 +188,7 @@ impl Starts {
 
     #[inline]
     pub(crate) fn advance(&mut self) {
-        self.next = self.gaps.next();
+        self.next = self.arrivals.next();
     }
 
     /// Time after which no operation is issued, even if scheduled.

@@ -73,7 +73,7 @@ struct SizeStep {
     bytes: u32,
 }
 
-/// Never empty; the last one is reached by every draw.
+/// Sums the shares up; never empty, and the last bound is 100, so every draw finds a size.
 fn steps(shares: &[SizeShare], job_bytes: u32) -> Vec<SizeStep> {
     if shares.is_empty() {
         return vec![SizeStep { below: 100, bytes: job_bytes }];

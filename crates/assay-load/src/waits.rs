@@ -112,6 +112,7 @@ impl Linked {
         self.slots[slot as usize] = index;
         let next = index + 1;
         let wait = self.track.waits().get(next as usize).copied();
+        // A request that waits for no end follows the start of the one before it.
         if let Some(Wait { end_of: None, gap_ns }) = wait {
             self.ready.push(Reverse((due.saturating_add(gap_ns), next)));
         }

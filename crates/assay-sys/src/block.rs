@@ -22,10 +22,7 @@ pub fn discard(device: BorrowedFd<'_>, range: Range<u64>) -> io::Result<()> {
     const BLKDISCARD: Opcode = opcode::none(0x12, 119);
     let argument = [range.start, range.end.saturating_sub(range.start)];
     // SAFETY: the request is BLKDISCARD, whose argument is two u64, only read.
-    unsafe {
-        let request = Setter::<BLKDISCARD, [u64; 2]>::new(argument);
-        ioctl::ioctl(device, request)?;
-    }
+    unsafe { ioctl::ioctl(device, Setter::<BLKDISCARD, [u64; 2]>::new(argument))? };
     Ok(())
 }
 

@@ -105,9 +105,7 @@ fn read_batch(file: BorrowedFd<'_>, range: Range<u64>) -> io::Result<Vec<MappedE
     };
     // SAFETY: the request is FIEMAP, whose argument is this struct: `room` is the number of extents after the header,
     // and the kernel writes at most that many.
-    unsafe {
-        ioctl::ioctl(file, Updater::<FIEMAP, FiemapRequest>::new(&mut request))?;
-    }
+    unsafe { ioctl::ioctl(file, Updater::<FIEMAP, FiemapRequest>::new(&mut request))? };
     let mapped = (request.header.mapped as usize).min(BATCH);
     Ok(request.extents[..mapped].iter().map(MappedExtent::from).collect())
 }

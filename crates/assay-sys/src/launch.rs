@@ -239,7 +239,7 @@ pub fn groups_of(user: &CStr, group: u32) -> Vec<u32> {
             groups.truncate(count);
             return groups;
         }
-        // The call returned the required number; the kernel limits the groups of a user.
+        // The call returned the required number; the kernel limits the groups of a user to 65,536.
         if groups.len() >= 1 << 16 {
             return vec![group];
         }

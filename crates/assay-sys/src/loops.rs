@@ -103,10 +103,7 @@ pub fn attach_loop(
         reserved: [0; 8],
     };
     // SAFETY: the request is LOOP_CONFIGURE, whose argument is this struct, only read.
-    unsafe {
-        let request = Setter::<LOOP_CONFIGURE, Config>::new(config);
-        ioctl::ioctl(device, request)?;
-    }
+    unsafe { ioctl::ioctl(device, Setter::<LOOP_CONFIGURE, Config>::new(config))? };
     Ok(())
 }
 

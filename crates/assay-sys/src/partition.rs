@@ -57,10 +57,7 @@ fn change_partition(disk: BorrowedFd<'_>, operation: i32, partition: &Partition)
     };
     // SAFETY: the request is BLKPG, whose argument is this struct with a pointer to the partition; both are only read
     // and live until the call returns.
-    unsafe {
-        let request = Setter::<BLKPG, Argument>::new(argument);
-        ioctl::ioctl(disk, request)?;
-    }
+    unsafe { ioctl::ioctl(disk, Setter::<BLKPG, Argument>::new(argument))? };
     Ok(())
 }
 

@@ -49,6 +49,7 @@ pub fn run(
     let (result, background) = thread::scope(|scope| {
         let thread = scope.spawn(|| load.work.run(&background_run));
         let result = work.run(run);
+        // A simulated background must reach its end, which does not depend on the real time.
         stop_background.store(!simulated, Ordering::Relaxed);
         let background = thread.join();
         (result, background.unwrap_or_else(|_| Err("the background load failed".to_owned())))

@@ -179,7 +179,7 @@ pub trait Counts {
 pub type Histograms = BTreeMap<String, Histogram<u64>>;
 
 /// One class of operations in one second, in storage format.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeriesRow {
     /// Second from the start of the run, including the ramp.
     pub second: u32,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::lab::Done;
 use assay_runner::vm::files::Files;
 use assay_runner::vm::machine::{Accelerator, QemuMachine};
-use assay_runner::vm::{Asked, last_of, setup};
+use assay_runner::vm::{Asked, last_lines, setup};
 
 const PAUSE: Duration = Duration::from_millis(25);
 
@@ -120,7 +120,7 @@ impl<'a> RunningJob<'a> {
 
     /// Returns the last lines of the console and of the errors of QEMU.
     fn last_words(&self) -> String {
-        last_of(&["qemu", "console"].map(|name| self.files.from(name, 0)))
+        last_lines(&["qemu", "console"].map(|name| self.files.from(name, 0)))
     }
 }
 

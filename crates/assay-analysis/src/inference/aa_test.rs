@@ -65,8 +65,7 @@ fn summarize(findings: &Findings, workload: &str) -> Option<AaWorkload> {
     for (index, first) in cells.iter().enumerate() {
         samples.extend(cells[index + 1..].iter().filter_map(|second| log_ratios(first, second)));
     }
-    let variances: Vec<f64> =
-        samples.iter().filter_map(|sample| sample.sd).map(|sd| sd * sd).collect();
+    let variances: Vec<f64> = samples.iter().filter_map(|one| one.sd.map(|sd| sd * sd)).collect();
     let sd = (variances.iter().sum::<f64>() / variances.len().max(1) as f64).sqrt();
     let n = samples.iter().map(|sample| sample.n).min()?;
     let is_significant = |sample: &&Sample| sample.p_value(0.0).is_some_and(|p| p < ALPHA);
@@ -84,7 +83,7 @@ fn summarize(findings: &Findings, workload: &str) -> Option<AaWorkload> {
     })
 }
 
-/// Differences of the logarithms within each replicate that both have.
+/// Logarithms of the second over the first in each replicate that both have; `None` if they share none.
 fn log_ratios(first: &Measurement, second: &Measurement) -> Option<Sample> {
     let others = second.counting();
     let difference = |trial: &TrialValue| {

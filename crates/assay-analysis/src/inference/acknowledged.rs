@@ -32,8 +32,7 @@ pub(super) struct Writes {
 pub(super) fn add_remarks(all: &[Writes], rows: &mut [RowTrials<'_>], series: &mut [Series]) {
     for synced in all.iter().filter(|writes| writes.is_synced) {
         let bare = all.iter().find(|writes| !writes.is_synced && writes.key == synced.key);
-        let remark =
-            bare.and_then(|bare| rules::costless(&synced.drive, &synced.times, &bare.times));
+        let remark = bare.and_then(|one| rules::costless(&synced.drive, &synced.times, &one.times));
         // A note does not lower the trust.
         if let Some(remark) = remark {
             rows[synced.row].add_remark(rules::ACKNOWLEDGED, &remark, series);

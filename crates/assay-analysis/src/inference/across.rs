@@ -22,7 +22,7 @@ use assay_workloads::{metrics::is_of_speed, production::metrics::ARRIVALS};
 
 use super::days::{Days, POWER};
 use super::verdicts::{
-    across_words, add_note, apply_holm, judge_across, verdict_of_ends, verdict_word, words,
+    across_words, add_note, apply_holm, judge_across, verdict_of_ends, verdict_of_stats, words,
 };
 use super::{classes, windows};
 use crate::inference::distinct;
@@ -118,17 +118,18 @@ pub fn names(results: &[&Findings]) -> Vec<String> {
     names
 }
 
-/// Name of a result with `letters` of its time; without a title it includes the minute.
+/// The title (without a title of the user: the drives) with the first `letters` of the start time.
 fn name(found: &Findings, letters: usize) -> String {
     let StudyFacts { title, started, .. } = &found.study;
     let targets = &found.environment.targets;
-    let is_of_user = !presets::is_title(title) && !title.is_empty();
-    let (label, letters) = if is_of_user || targets.is_empty() {
+    let has_user_title = !presets::is_title(title) && !title.is_empty();
+    let (label, letters) = if has_user_title || targets.is_empty() {
         (title.clone(), letters)
     } else {
         let model = |target: &TargetFacts| target.drive.split(',').next().map(str::to_owned);
         let mut drives: Vec<String> = targets.iter().filter_map(model).collect();
         drives.dedup();
+        // Several results have the same drives, so their names include the minute at least.
         (drives.join(" and "), letters.max(MINUTE))
     };
     let time: String = started.replace('T', " ").chars().take(letters).collect();
@@ -194,6 +195,7 @@ impl Fact {
 /// Checks for the differences in setup: any of them may explain a difference in the numbers.
 fn setup_differences(first: &Findings, other: &Findings) -> Vec<Check> {
     let (before, after) = (setup_facts(first), setup_facts(other));
+    // Reversed, so that the first of facts with equal keys stays in the map.
     let after: BTreeMap<&str, &Fact> =
         after.iter().rev().map(|fact| (fact.key.as_str(), fact)).collect();
     let mut texts = distinct(before.iter().filter_map(|old| {
@@ -367,8 +369,7 @@ impl<'a> ResultIndex<'a> {
         let baseline = self.cell(&row_of(cell, arm))?;
         // If the arm's first run was disturbed, its repeat pairs with the baseline's repeat; the row has the first run.
         let undisturbed = baseline.trials.iter().filter(|other| other.status == Status::Ok);
-        let partners: Vec<&TrialValue> =
-            baseline.counting().into_iter().chain(undisturbed).collect();
+        let partners: Vec<_> = baseline.counting().into_iter().chain(undisturbed).collect();
         let difference = |trial: &TrialValue| {
             let partner = partners.iter().find(|other| other.replicate == trial.replicate)?;
             Some(log_value(trial)? - log_value(partner)?)
@@ -402,12 +403,12 @@ fn compare_with_first(
     let family = of_results.iter().flatten().filter(|(found, _)| found.primary).count();
     let mut comparisons = Vec::new();
     for rows in of_results {
-        let judged = rows.into_iter().map(|(found, tests)| {
-            let mut found = with_verdict(found, tests, family, unit);
+        let mut judged: Vec<Comparison> = Vec::new();
+        for (untested, tests) in rows {
+            let mut found = with_verdict(untested, tests, family, unit);
             found.text = across_words(&found);
-            found
-        });
-        let mut judged: Vec<Comparison> = judged.collect();
+            judged.push(found);
+        }
         judge_across(&mut judged, |workload, class| is_live(first, workload, class));
         comparisons.extend(judged);
     }
@@ -527,6 +528,7 @@ pub(super) fn with_verdict(
     };
     let ratio_interval = |alpha: f64| Some(log_interval(alpha)?.map(f64::exp));
     found.ci95 = ratio_interval(ALPHA);
+    // Not adjusted: the caller applies Holm's method to the whole family.
     found.p_holm = tests
         .and_then(|Tests { welch, days }| days.map_or(welch.map(|test| test.p), |days| days.p()));
     if !found.primary {
@@ -546,13 +548,13 @@ pub(super) fn with_verdict(
     if found.better.is_known() && is_finite && !found.note_facts.iter().any(forbids_verdict) {
         // TOST at level alpha uses the interval of level 2 alpha.
         let intervals = log_interval(alpha).zip(log_interval(2.0 * alpha));
-        found.verdict = intervals.map(|(family, tost)| verdict(&mut found, family, tost, unit));
+        found.verdict = intervals.map(|(ends, tost)| apply_margin(&mut found, ends, tost, unit));
     }
     found
 }
 
-/// The verdict from the simultaneous CI and the TOST interval, both of logarithms.
-fn verdict(
+/// Returns the verdict by the simultaneous CI and the TOST interval (logarithms), and stores the margin if it applies.
+fn apply_margin(
     found: &mut Comparison,
     simultaneous: [f64; 2],
     tost: [f64; 2],
@@ -570,7 +572,7 @@ fn verdict(
     found.margin = Some(margin);
     found.ci_equivalence = Some(tost.map(f64::exp));
     found.within_margin = judged.within_margin;
-    verdict_word(judged.verdict)
+    verdict_of_stats(judged.verdict)
 }
 
 #[cfg(test)]

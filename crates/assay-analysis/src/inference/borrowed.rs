@@ -26,6 +26,7 @@ struct RowWithWrites {
 }
 
 impl Rates {
+    /// Collects the rate of a row on a drive that its host caches; skips other rows.
     pub fn add(&mut self, index: usize, row: &RowTrials<'_>, series: &[Series]) {
         let Some(site) = row.site.filter(|_| row.is_borrowed() && row.trust.is_some()) else {
             return;
@@ -60,7 +61,7 @@ impl Rates {
     }
 }
 
-/// Replaces the rule's remark unless that was worse.
+/// Replaces the remark of `HOST_CACHE` on a row and its series, unless that remark already lowers the trust.
 fn replace_remark(row: &mut RowTrials<'_>, series: &mut [Series], remark: &RuleRemark) {
     let rule = HOST_CACHE.about.name;
     let Some((_, known)) = row.remarks.iter_mut().find(|(name, _)| *name == rule) else { return };

@@ -32,7 +32,7 @@ fn is_repeated(trials: &[TrialValue]) -> bool {
     trials.iter().any(|trial| trial.repeats.is_some())
 }
 
-/// Baseline trials of each series with a repeated trial, by index of the series; the baselines have none.
+/// Baseline trials by index of each series with a repeated trial; series of the baseline itself have no entry.
 fn baselines(design: &Design, series: &[Series]) -> HashMap<usize, Vec<TrialValue>> {
     let key = |one: &Series, arm: Arm| (one.workload.clone(), one.metric.clone(), arm);
     let repeated = || series.iter().enumerate().filter(|(_, one)| is_repeated(&one.trials));
@@ -42,10 +42,10 @@ fn baselines(design: &Design, series: &[Series]) -> HashMap<usize, Vec<TrialValu
         .collect();
     let mut baselines = HashMap::new();
     for (index, one) in repeated() {
-        let mut arm = one.arm.clone();
-        arm.extend(design.baseline.iter().map(|(name, level)| (name.clone(), level.clone())));
-        let is_baseline = !one.control && arm == one.arm;
-        if let Some(baseline) = by_key.get(&key(one, arm)).filter(|_| !is_baseline) {
+        let mut baseline_arm = one.arm.clone();
+        baseline_arm.extend(design.baseline.clone());
+        let is_baseline = !one.control && baseline_arm == one.arm;
+        if let Some(baseline) = by_key.get(&key(one, baseline_arm)).filter(|_| !is_baseline) {
             baselines.insert(index, baseline.trials.clone());
         }
     }

@@ -27,10 +27,11 @@ pub(super) struct CheckCounts {
 }
 
 impl CheckCounts {
+    /// Counts a trial. Only `first` and the time include warm-ups.
     pub fn add(&mut self, trial: &Trial) {
-        let counts = trial.status != Status::Warmup;
-        self.run += usize::from(counts);
-        self.repeats += usize::from(counts && trial.repeats.is_some());
+        let is_measured = trial.status != Status::Warmup;
+        self.run += usize::from(is_measured);
+        self.repeats += usize::from(is_measured && trial.repeats.is_some());
         self.first += usize::from(trial.repeats.is_none());
         if trial.status == Status::Disturbed {
             self.disturbed += 1;
@@ -42,7 +43,7 @@ impl CheckCounts {
     }
 }
 
-/// `ended` is why the study stopped early, if it did.
+/// The checks on the trials, in the order of the page; `ended` is why the study stopped early, if it did.
 pub(super) fn study_checks(plan: &Plan, counts: &CheckCounts, ended: Option<&str>) -> Vec<Check> {
     let &CheckCounts { run, repeats, .. } = counts;
     let watched = plan.is_only_watched();
@@ -70,7 +71,7 @@ pub(super) fn study_checks(plan: &Plan, counts: &CheckCounts, ended: Option<&str
         checks.push(Check::new("incomplete", text));
     }
     checks.extend(stopping_check(plan));
-    checks.extend(shared_luck(plan));
+    checks.extend(unaveraged_layout(plan));
     checks.extend(repeated_trials(repeats, is_race));
     checks.extend(disturbed_trials(counts, judged, is_race));
     checks.extend(failed_trials(counts, recorded));
@@ -122,12 +123,14 @@ fn failed_trials(counts: &CheckCounts, recorded: bool) -> Option<Check> {
     Some(Check::new("failed", format!("{} of {}{effect}", counts.failed, counts.run)))
 }
 
-/// Names what the study does not create again for each trial: replicates do not average out its luck (R1b).
-fn shared_luck(plan: &Plan) -> Option<Check> {
+/// Names the layout or position that trials share: the mean over replicates does not average out its effect (R1b).
+fn unaveraged_layout(plan: &Plan) -> Option<Check> {
     let has_area = plan.surveys.iter().any(|survey| survey.area.written && survey.area.fill_ns > 0);
     let has_filesystems = plan.surveys.iter().any(|survey| !survey.under.is_empty());
+    if plan.design.margin.is_none() || !has_area {
+        return None;
+    }
     let text = match plan.design.fresh {
-        _ if plan.design.margin.is_none() || !has_area => return None,
         Fresh::Replicate if has_filesystems => {
             "Assay recreated each filesystem in every replicate: the mean averages over filesystem layouts"
         }

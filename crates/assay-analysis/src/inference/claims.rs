@@ -71,9 +71,11 @@ fn larger_number<'n>(names: [&str; 2], numbers: &'n Numbers) -> Option<&'n CardN
 /// The measured numbers that a class limits, each with its limit.
 fn limits<'n>(class: &SpeedClass, numbers: &'n Numbers) -> Vec<(Option<&'n CardNumber>, f64)> {
     let mut limits = vec![(numbers.get("write_mb_s"), class.write_mb_s * 1e6)];
-    if class.iops[0] > 0.0 {
-        limits.push((larger_number(["read_iops", "queued_read_iops"], numbers), class.iops[0]));
-        limits.push((larger_number(["write_iops", "queued_write_iops"], numbers), class.iops[1]));
+    let [reads, writes] = class.iops;
+    // Zero stands for a class without limits of IOPS.
+    if reads > 0.0 {
+        limits.push((larger_number(["read_iops", "queued_read_iops"], numbers), reads));
+        limits.push((larger_number(["write_iops", "queued_write_iops"], numbers), writes));
     }
     limits
 }
@@ -81,8 +83,7 @@ fn limits<'n>(class: &SpeedClass, numbers: &'n Numbers) -> Vec<(Option<&'n CardN
 /// Outcome of a class: all limits must be reached; one missed limit is enough to fail.
 fn class_result(class: &SpeedClass, numbers: &Numbers) -> RatingResult {
     let limits = limits(class, numbers).into_iter();
-    let results: Vec<RatingResult> =
-        limits.map(|(value, limit)| judge_limit(value, limit)).collect();
+    let results: Vec<_> = limits.map(|(value, limit)| judge_limit(value, limit)).collect();
     let has = |wanted| results.contains(&wanted).then_some(wanted);
     has(RatingResult::Below).or(has(RatingResult::Open)).unwrap_or(RatingResult::Above)
 }

@@ -371,8 +371,7 @@ fn sentence(found: &Findings, workload: &str, classes: &[&Comparison]) -> Option
     let (judged, others): (Vec<&Comparison>, Vec<&Comparison>) = classes.iter().partition(|one| {
         matches!(one.verdict, Some(Verdict::Better | Verdict::Worse | Verdict::Equivalent))
     });
-    let mut clauses: Vec<String> =
-        judged.iter().filter_map(|one| verdict_clause(found, one)).collect();
+    let mut clauses: Vec<_> = judged.iter().filter_map(|one| verdict_clause(found, one)).collect();
     let interval = !clauses.is_empty();
     let mut undecided = Vec::new();
     for one in others {

@@ -44,9 +44,8 @@ impl Days {
     pub fn of_results(results: &[Findings]) -> Option<Self> {
         let mut rows: BTreeMap<Key, Vec<f64>> = BTreeMap::new();
         for result in results.iter().map(ResultIndex::new) {
-            for cell in
-                result.findings.measurements.iter().filter(|cell| cell.primary && !cell.control)
-            {
+            let cells = result.findings.measurements.iter();
+            for cell in cells.filter(|cell| cell.primary && !cell.control) {
                 let values = result.values(cell, RatioBase::Plain).unwrap_or_default();
                 let sample = Sample::of(&values).filter(|sample| sample.n >= FEWEST_FOR_INTERVAL);
                 rows.entry(key(cell)).or_default().extend(sample.map(|sample| sample.mean));

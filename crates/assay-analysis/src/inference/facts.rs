@@ -109,20 +109,25 @@ fn rotational(drive: &Drive) -> Option<bool> {
     drive.rotational.value().copied().filter(|_| !virtual_disk)
 }
 
+/// The drives below a target with their model and size, or why Assay does not know them.
 fn drive_words(site: &Site) -> String {
     let why = || site.backing_reason.as_deref().map(|why| format!(" ({why})")).unwrap_or_default();
-    match (site.kind, site.backing, site.drives.as_slice()) {
-        (TargetKind::Simulated, ..) => "simulated".to_owned(),
-        (_, Backing::Memory, _) => "memory, not a drive".to_owned(),
-        (_, Backing::Remote, []) => format!("another machine{}", why()),
-        (_, _, []) => format!("not known{}", why()),
-        (_, _, [drive]) => one_drive(drive),
+    if site.kind == TargetKind::Simulated {
+        return "simulated".to_owned();
+    }
+    if site.backing == Backing::Memory {
+        return "memory, not a drive".to_owned();
+    }
+    match site.drives.as_slice() {
+        [] if site.backing == Backing::Remote => format!("another machine{}", why()),
+        [] => format!("not known{}", why()),
+        [drive] => one_drive(drive),
         // A loop device is a file on a drive.
-        (_, _, [first, below @ ..]) if is_on_a_file(site) => {
+        [first, below @ ..] if is_on_a_file(site) => {
             let below: Vec<String> = below.iter().map(one_drive).collect();
             format!("{} on {}", first.name, below.join("; "))
         }
-        (_, _, drives) => {
+        drives => {
             let mut words: Vec<String> = drives.iter().map(one_drive).collect();
             words.dedup();
             format!("{} drives: {}", drives.len(), words.join("; "))

@@ -132,7 +132,7 @@ fn sync_remarks(found: &Findings, ask: &Ask) -> Vec<String> {
     distinct(asked_cells(found, ask).filter_map(|cell| sync_reason(&cell.reasons)).map(as_sentence))
 }
 
-/// Suspect numbers may pass only if they were slowed; the same holds for disturbed trials.
+/// Why a number cannot decide a bound. If suspect numbers pass (`passes`), they were only slowed, and still decide.
 fn cell_doubt(cell: &Measurement, passes: bool) -> Option<String> {
     let name = &cell.workload;
     let is_slowed = passes && cell.trust == Some(Trust::Suspect);

@@ -152,7 +152,7 @@ pub(super) fn distrust(cell: &Measurement, whose: &str) -> Option<String> {
     Some(format!("rule {} flags {whose}: {}", because.rule, because.text))
 }
 
-/// Distances from the limit at which a row fails, and a loss is detected. `few`: results per side if trials count.
+/// Distances (logarithms) from the limit for a failure and a detected loss. `few`: results per side if trials count.
 fn reach(pair: [&Sample; 2], few: Option<[usize; 2]>, rows: usize, days: Days) -> Option<[f64; 2]> {
     let alpha = ALPHA / rows.max(1) as f64;
     if let Some(results) = few {

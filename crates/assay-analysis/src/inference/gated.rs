@@ -203,17 +203,20 @@ impl GateJudge<'_> {
         }
     }
 
-    /// Whether more replicates cannot decide a comparison. Few trials do not count: they may be chance.
+    /// Whether more replicates cannot decide a comparison. In few replicates, zeros and invalid numbers may be chance.
     fn is_permanent(&self, one: &Comparison) -> bool {
         let is_invalid = || self.sides(one).any(|(cell, _)| cell.trust == Some(Trust::Invalid));
-        !self.unfinished
-            && (self.is_emulated_speed(one)
-                || !self.design.order.tells_arms_from_time()
-                || !one.better.is_known()
-                || self.limit_mismatch(one).is_some()
-                || one.n == 0 && self.will_never_be_measured(&one.workload, &one.configuration)
-                || self.replicates >= FEWEST_TO_END
-                    && (is_invalid() || self.is_zero_throughout(one)))
+        if self.unfinished {
+            return false;
+        }
+        let absent = one.n == 0 && self.will_never_be_measured(&one.workload, &one.configuration);
+        let has_enough = self.replicates >= FEWEST_TO_END;
+        absent
+            || has_enough && (is_invalid() || self.is_zero_throughout(one))
+            || self.is_emulated_speed(one)
+            || !self.design.order.tells_arms_from_time()
+            || !one.better.is_known()
+            || self.limit_mismatch(one).is_some()
     }
 
     /// Whether no replicate gave a ratio, because each has a zero on one side.
@@ -273,7 +276,7 @@ impl GateJudge<'_> {
         Gated { bound95: Some(allowed.loss_fraction(allowed.log_loss(difference) + bound)), ..row }
     }
 
-    /// The same for a metric that may be zero (R3), by differences in its unit; such a row passes by its bound alone.
+    /// Judges a metric that may be zero (R3) by the difference in its unit; such a row passes by its bound alone.
     fn judge_difference(&self, limit: f64, name: String, one: &Comparison) -> Gated {
         let loss_of = |difference: f64| -one.better.sign() * difference;
         let loss = one.difference.as_ref().map(|difference| loss_of(difference.value));
@@ -311,6 +314,7 @@ impl GateJudge<'_> {
         Some([bound, bound + t_quantile(POWER, freedom)? * error])
     }
 
+    /// The row of a planned arm without a comparison, with the reason; final if no further trial can measure it.
     fn missing_row(&self, workload: &str, arm: &Arm) -> Gated {
         let metric = self.gate.metric.as_ref().or(self.design.primary.as_ref());
         let why = self.why_absent(workload, arm).unwrap_or_else(|| match metric {

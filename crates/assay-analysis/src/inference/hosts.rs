@@ -50,7 +50,8 @@ fn host_remarks(
     plan: &Plan,
     workload: &PlannedWorkload,
 ) -> Vec<(&'static str, RuleRemark)> {
-    let Some(index) = plan.workloads.iter().position(|own| std::ptr::eq(own, workload)) else {
+    // Hosts refer to a workload by its index in the plan.
+    let Some(index) = plan.workloads.iter().position(|one| std::ptr::eq(one, workload)) else {
         return Vec::new();
     };
     let mut by_rule: BTreeMap<&'static str, (RuleRemark, BTreeSet<u32>)> = BTreeMap::new();
@@ -121,8 +122,7 @@ impl HostRates {
                 }
             }
         }
-        let means: Vec<(u32, f64)> =
-            rates.iter().map(|(rank, rates)| (*rank, mean(rates))).collect();
+        let means: Vec<_> = rates.iter().map(|(rank, rates)| (*rank, mean(rates))).collect();
         let slowest = means.iter().min_by(|(_, one), (_, other)| one.total_cmp(other));
         let fastest = means.iter().max_by(|(_, one), (_, other)| one.total_cmp(other));
         let (Some(slowest), Some(fastest)) = (slowest, fastest) else { return };
@@ -156,7 +156,9 @@ impl HostRates {
         };
         let rows: Vec<HostRow> = fleet.hosts.iter().map(row).collect();
         self.starts_ns.sort_unstable();
+        // Of an even number, the upper of the two in the middle.
         let median = self.starts_ns.get(self.starts_ns.len() / 2).copied();
+        let worst = self.starts_ns.last().copied();
         Some(HostFindings {
             started: fleet.ranks,
             finished: rows.iter().filter(|row| row.lost.is_none()).count() as u32,
@@ -164,9 +166,7 @@ impl HostRates {
             rejected: (fleet.turned_away > 0).then_some(fleet.turned_away),
             rows,
             ranges: self.ranges,
-            starts_ns: median
-                .zip(self.starts_ns.last().copied())
-                .map(|(median, worst)| [median, worst]),
+            starts_ns: median.zip(worst).map(|(median, worst)| [median, worst]),
         })
     }
 }

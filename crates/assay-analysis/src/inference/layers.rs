@@ -16,10 +16,10 @@ pub(super) struct Conversion {
     took_ns: u64,
 }
 
+/// Size and duration of each in-place encryption of a row; empty for rows without one.
 pub(super) fn conversions(row: &RowTrials<'_>) -> Vec<Conversion> {
-    let (factor, level) = CONVERSION;
-    let in_place = row.arm.get(factor).is_some_and(|own| own == level);
-    let site = row.site.filter(|_| in_place);
+    let (factor, in_place) = CONVERSION;
+    let site = row.site.filter(|_| row.arm.get(factor).is_some_and(|level| level == in_place));
     let Some(bytes) = site.and_then(encrypted_bytes) else { return Vec::new() };
     let times_ns = row.trials.iter().filter_map(|trial| trial.record.spent?.made_ns);
     times_ns.map(|took_ns| Conversion { bytes, took_ns }).collect()
@@ -60,8 +60,7 @@ fn encrypted_bytes(site: &Site) -> Option<u64> {
 const ARRAY: &str = "raid";
 
 pub(super) fn resync_sentences(found: &Findings) -> Vec<Sentence> {
-    let cells =
-        || found.measurements.iter().filter(|cell| cell.metric == SYNC_RATE && is_sound(cell));
+    let cells = || found.measurements.iter().filter(|one| one.metric == SYNC_RATE && is_sound(one));
     let mut sentences = Vec::new();
     for arm in distinct(cells().map(|cell| &cell.configuration)) {
         let of_arm = cells().filter(|cell| cell.configuration == *arm);

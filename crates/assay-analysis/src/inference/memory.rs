@@ -78,6 +78,7 @@ impl MemoryRow {
     }
 }
 
+/// The numbers of a row of memory work; `None` for other work, and if no valid number says how much it filled.
 fn memory_row(found: &Findings, row: &RowTrials<'_>) -> Option<MemoryRow> {
     let planned = memory::MemoryPlan::of(&row.workload.work)?;
     let cell = |metric: &Metric| {
@@ -86,6 +87,7 @@ fn memory_row(found: &Findings, row: &RowTrials<'_>) -> Option<MemoryRow> {
     };
     let mean = |metric| cell(metric).and_then(Measurement::value);
     let kills = cell(&KILLED).map(Measurement::values).unwrap_or_default();
+    let trusts = [&REACHED, &RATE, &HELD, &KILLED].into_iter().filter_map(|one| cell(one)?.trust);
     Some(MemoryRow {
         name: found.arm_words(&row.workload.arm),
         set_bytes: planned.set_bytes,
@@ -95,10 +97,7 @@ fn memory_row(found: &Findings, row: &RowTrials<'_>) -> Option<MemoryRow> {
         rate: mean(&RATE),
         per_memory: mean(&HELD),
         packs: cell(&EXPECTED).is_some(),
-        trust: [&REACHED, &RATE, &HELD, &KILLED]
-            .into_iter()
-            .filter_map(|one| cell(one)?.trust)
-            .max()?,
+        trust: trusts.max()?,
     })
 }
 
@@ -143,6 +142,7 @@ pub(super) fn stacks_sentence(
     Some(Sentence::new(SentenceRole::Answer, "reserved", text))
 }
 
+/// Address space and memory of a row's thread stacks, in bytes; `None` for other work and invalid numbers.
 fn stack_size_row(found: &Findings, row: &RowTrials<'_>) -> Option<StackSizeRow> {
     let planned = stacks::StacksPlan::of(&row.workload.work)?;
     let mean = |metric: &str| {

@@ -193,7 +193,7 @@ fn counted_devices(site: &Site) -> Vec<&str> {
     site.counted.iter().map(String::as_str).collect()
 }
 
-/// The same for the devices that carry the requested data: for an md array, its members.
+/// Sums a counter over the devices with the requested data (members of md arrays); `Err` if an array resynced.
 fn sum_data_devices(
     row: &RowTrials<'_>,
     trial: &MeasuredTrial<'_>,
@@ -209,6 +209,7 @@ fn sum_data_devices(
 /// The counted devices, with the members of md arrays instead of the arrays.
 fn data_devices(site: &Site) -> Vec<&str> {
     let mut devices = Vec::new();
+    // A stack, so each group is reversed to get its devices in their order.
     let mut pending: Vec<&str> = site.counted.iter().rev().map(String::as_str).collect();
     while let Some(name) = pending.pop() {
         let array =
@@ -230,6 +231,7 @@ fn is_resync(metric: &str) -> bool {
     [SYNC_RATE, SYNC_WHOLE].contains(&metric)
 }
 
+/// The duration (s) or rate (bytes/s) of a trial's resync; `Err` without a resync, or with several.
 fn resync_value(metric: &str, record: &Trial) -> Result<f64, String> {
     let arrays = match &record.evidence.array_sync {
         Presence::Present(arrays) => arrays,
@@ -263,6 +265,7 @@ fn energy(metric: &str, row: &RowTrials<'_>, trial: &MeasuredTrial<'_>) -> Resul
     }
 }
 
+/// Energy above that of the idle machine for the same time; `Err` if there is none, or without comparable idle energy.
 fn joules_above_idle(energy: &Energy, idle: &Presence<Energy>) -> Result<f64, String> {
     let idle = match idle {
         Presence::Present(idle) if idle.source == energy.source => idle,
@@ -279,6 +282,7 @@ fn joules_above_idle(energy: &Energy, idle: &Presence<Energy>) -> Result<f64, St
     if above > 0.0 { Ok(above) } else { Err(message.to_owned()) }
 }
 
+/// A mean, maximum or percentile in ns of the times behind a metric; `Err` has the reason for a missing value.
 fn latency(metric: &str, trial: &MeasuredTrial<'_>) -> Result<f64, String> {
     let latencies = tally_of(metric, trial).ok_or("no operation completed in the measured time")?;
     match metric {

@@ -149,18 +149,15 @@ impl RaceTexts<'_> {
         }
     }
 
+    /// Why a configuration left the race: its ratio to the leader of that time, or the factor level that was dropped.
     fn departure(&self, left: Left) -> Departure {
-        let mut dropped = None;
-        let behind = match left.why {
-            Why::Silent | Why::Harmed => None,
-            Why::Level { factor, level } => {
-                dropped = dropped_level(self.plan, factor, level);
-                None
-            }
+        let (behind, dropped) = match left.why {
+            Why::Silent | Why::Harmed => (None, None),
+            Why::Level { factor, level } => (None, dropped_level(self.plan, factor, level)),
             Why::Behind { leader, by, width } => {
                 let ends = ends_of(self.better, by, width);
                 let leader = self.plan.workloads[leader].arm.clone();
-                Some(Behind { leader, ratio: ratio_of(self.better, by), ends })
+                (Some(Behind { leader, ratio: ratio_of(self.better, by), ends }), None)
             }
         };
         let harmed = left.why == Why::Harmed;
@@ -173,9 +170,8 @@ pub(super) fn sentences(answer: &RaceAnswer) -> Vec<Sentence> {
         about: vec![MetricRef::new(&answer.workload, &answer.metric)],
         ..Sentence::new(SentenceRole::Answer, "race", answer.text.clone())
     }];
-    sentences.extend(
-        answer.screen.iter().map(|screen| Sentence::finding("screen", screen.text.clone())),
-    );
+    let screen = answer.screen.as_ref();
+    sentences.extend(screen.map(|screen| Sentence::finding("screen", screen.text.clone())));
     sentences
 }
 
@@ -349,8 +345,7 @@ fn screen_words(answer: &ScreenAnswer) -> String {
         answer.levels.len()
     );
     let has_ratios = answer.levels.iter().any(|level| level.ratio_to_best.is_some());
-    let eliminated: Vec<&ScreenedLevel> =
-        answer.levels.iter().filter(|level| level.eliminated).collect();
+    let eliminated: Vec<_> = answer.levels.iter().filter(|level| level.eliminated).collect();
     if eliminated.is_empty() && has_ratios {
         return format!("{before}: none was worse (95% confidence), so all entered the race.");
     }

@@ -133,8 +133,7 @@ impl<'a> RowTrials<'a> {
     /// The trust in a metric of the row, and the remarks that affect it.
     pub fn judged(&self, nature: Nature, side: Side) -> (Option<Trust>, Vec<Because>) {
         let remarks = self.remarks.iter().filter(|(rule, remark)| remark.is_about(rule, nature));
-        let reasons: Vec<Because> =
-            remarks.map(|(rule, remark)| remark.because_of(rule, side)).collect();
+        let reasons: Vec<_> = remarks.map(|(rule, remark)| remark.because_of(rule, side)).collect();
         let worst = reasons.iter().map(|because| because.trust).max().unwrap_or(Trust::Trusted);
         (self.trust.map(|_| worst), reasons)
     }

@@ -87,8 +87,7 @@ pub(super) struct SummaryInput<'a> {
 
 /// The sentences, the most important first, the overall trust last.
 pub(super) fn summary(input: &SummaryInput<'_>) -> Vec<Sentence> {
-    let is_simulated =
-        input.environment.sites.iter().all(|site| site.kind == TargetKind::Simulated);
+    let is_simulated = input.environment.sites.iter().all(|one| one.kind == TargetKind::Simulated);
     let invalid = invalid_sentences(input);
     // If every row is invalid for the same reason, that sentence also covers the overall trust.
     let all_invalid = input.plan.absent.is_empty()
@@ -117,8 +116,7 @@ pub(super) fn summary(input: &SummaryInput<'_>) -> Vec<Sentence> {
     let has_verdicts = input.plan.design.margin.is_some();
     // The answer to the study's question comes first, with its trust.
     let is_lead = |one: &Sentence| LEADS.contains(&one.topic.as_str());
-    let (leads, others): (Vec<Sentence>, Vec<Sentence>) =
-        input.facts.iter().cloned().partition(is_lead);
+    let (leads, others): (Vec<_>, Vec<_>) = input.facts.iter().cloned().partition(is_lead);
     if is_simulated && !has_verdicts {
         let is_compared = input.environment.sites.len() > 1;
         let of_targets = if is_compared { check_sentences(input) } else { Vec::new() };
@@ -163,10 +161,8 @@ fn check_sentences(input: &SummaryInput<'_>) -> Vec<Sentence> {
         let targets = distinct(comparisons.filter_map(|one| one.configuration.get("target")));
         sentences.extend(targets.iter().filter_map(|target| compare_target(input, target)));
         for row in input.rows {
-            let text = acknowledged::sync_remark(row);
-            sentences.extend(
-                text.map(|text| Sentence::finding("owner", format!("{}: {text}.", row_name(row)))),
-            );
+            let Some(text) = acknowledged::sync_remark(row) else { continue };
+            sentences.push(Sentence::finding("owner", format!("{}: {text}.", row_name(row))));
         }
         return sentences;
     }
@@ -214,8 +210,8 @@ pub(super) fn verdict_sentences(
         sentences.extend(counts.map(|text| Sentence::finding("counts", text)));
     }
     let max_rates = found.answers.all.iter().filter(|answer| answer.max_rate.is_some());
-    let max_rates = max_rates.map(|answer| answer.answer.as_str());
-    let max_rates = max_rates.map(|text| Sentence::new(SentenceRole::Answer, "max-rate", text));
+    let max_rates =
+        max_rates.map(|one| Sentence::new(SentenceRole::Answer, "max-rate", &*one.answer));
     let factors = factors.iter().map(|(factor, text)| factor_sentence(found, factor, text));
     max_rates.chain(factors).chain(sentences).collect()
 }
@@ -335,8 +331,7 @@ fn invalid_sentence(rule: &str, rows: &[&RowTrials<'_>], all: usize) -> Sentence
     } else {
         listed(rows.iter().map(|row| row_name(row)))
     };
-    let memory =
-        rows.iter().all(|row| row.site.is_some_and(|site| site.backing == Backing::Memory));
+    let memory = rows.iter().all(|row| row.site.is_some_and(|one| one.backing == Backing::Memory));
     let (verb, measures) = if many { ("are", "they measure") } else { ("is", "it measures") };
     let faster = if many { "they are faster" } else { "it is faster" };
     let meaning = match rule {
@@ -380,18 +375,13 @@ fn compare_target(input: &SummaryInput<'_>, target: &String) -> Option<Sentence>
     let (ratio, trust) = valid_ratio(input, most)?;
     let (first, ratio) = (most.baseline.get("target")?, show::times(ratio));
     let change = format!("{}{}", number_prefix(trust)?, change(&ratio, &most.metric));
-    let (mut faster, mut slower) = (0, 0);
-    for (found, ratio) in ratios.iter().filter(|(found, _)| is_significant(found)) {
-        if (ratio - 1.0) * found.better.sign() > 0.0 {
-            faster += 1;
-        } else {
-            slower += 1;
-        }
-    }
-    let (total, different) = (ratios.len(), faster + slower);
+    let different: Vec<_> = ratios.iter().filter(|(found, _)| is_significant(found)).collect();
+    let is_faster = |(one, ratio): &&&(&Comparison, f64)| (ratio - 1.0) * one.better.sign() > 0.0;
+    let faster = different.iter().filter(is_faster).count();
+    let (total, different) = (ratios.len(), different.len());
     let counts = [
         (faster, "faster"),
-        (slower, "slower"),
+        (different - faster, "slower"),
         (total - different, "not significantly different"),
     ];
     let counts = counts.iter().filter(|(count, _)| *count > 0);

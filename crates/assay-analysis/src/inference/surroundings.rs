@@ -23,8 +23,7 @@ pub(super) fn add_row(activity: &mut Activity, row: &RowTrials<'_>) {
         activity.observed.extend(observed_fields(row));
     }
     if activity.energy_of.is_none() {
-        let mut energies = row.counting().filter_map(|trial| trial.record.evidence.energy.value());
-        let first = energies.next();
+        let first = row.counting().find_map(|trial| trial.record.evidence.energy.value());
         activity.energy_of = first.map(|energy| format!("{}: {}", energy.source, energy.what));
     }
 }
@@ -44,11 +43,10 @@ pub(super) fn drive_checks(surroundings: &Activity, environment: &Environment) -
     for drive in &surroundings.drives {
         found.extend(wear_words(drive, environment).map(|text| Check::new("wear", text)));
         if !drive.grown.is_empty() {
-            let grown: Vec<String> = drive
-                .grown
-                .iter()
-                .map(|(name, count)| format!("{} {}", name.replace('_', " "), show::count(*count)))
-                .collect();
+            let words = |(name, count): (&String, &u64)| {
+                format!("{} {}", name.replace('_', " "), show::count(*count))
+            };
+            let grown: Vec<String> = drive.grown.iter().map(words).collect();
             let text = format!("{} counters increased: {}", drive.drive, grown.join(", "));
             found.push(Check::new("drive-health", text));
         }
@@ -124,8 +122,7 @@ fn row_activity(row: &RowTrials<'_>) -> Option<WorkloadSurroundings> {
     let memories = evidence.iter().filter_map(|evidence| evidence.memory.value()?.machine.value());
     let swapped =
         memories.map(|memory| memory.swapped_in_pages.saturating_add(memory.swapped_out_pages));
-    let energies: Vec<&Energy> =
-        evidence.iter().filter_map(|evidence| evidence.energy.value()).collect();
+    let energies: Vec<_> = evidence.iter().filter_map(|evidence| evidence.energy.value()).collect();
     let joules: f64 = energies.iter().map(|energy| energy.joules).sum();
     let seconds: f64 = energies.iter().map(|energy| energy.span_ns as f64 / 1e9).sum();
     Some(WorkloadSurroundings {

@@ -18,12 +18,14 @@ pub(super) struct TrialTime {
 }
 
 impl TrialTime {
+    /// Adds the times of a trial by their purpose; ignores a trial without recorded times.
     pub fn add(&mut self, trial: &Trial) {
         let Some(spent) = trial.spent else { return };
         self.whole += spent.before_ns + spent.trial_ns;
         self.between += spent.before_ns;
         let (window, elapsed) =
             trial.measured.as_ref().map_or((0, 0), |one| (one.window_ns, one.elapsed_ns));
+        // Nothing in a warm-up is measured, and a trial may end within its window.
         let window = if trial.status == Status::Warmup { 0 } else { window.min(elapsed) };
         self.measuring += window;
         self.around += elapsed - window;

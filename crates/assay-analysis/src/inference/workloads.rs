@@ -69,9 +69,10 @@ impl<'a> Analysis<'a> {
         Self { plan, environment, design: design(plan), found, of_rows: OfRows::default() }
     }
 
+    /// Adds the trials of the next workload of the plan; ignores trials after the last one.
     pub fn add(&mut self, trials: &[&Trial]) {
         let (plan, environment, own) = (self.plan, self.environment, &mut self.of_rows);
-        // Workloads come in the order of the plan.
+        // Each call adds one row, so the number of rows is the index of the next workload.
         let Some(workload) = plan.workloads.get(own.rows.len()) else { return };
         own.trials.add(plan, environment, trials);
         // Trials of a search only report their number.
@@ -217,11 +218,10 @@ fn lower_surface_trust(
     }
 }
 
-/// Puts the checks of verdicts between those of the trials and those of the machine.
+/// Sets the checks: of the trials, then those that `found` already has (of verdicts), then of the machine.
 fn add_checks(found: &mut Findings, plan: &Plan, environment: &Environment, counts: &CheckCounts) {
     let of_verdicts = std::mem::take(&mut found.checks);
-    let mut checks: Vec<Check> =
-        checks::study_checks(plan, counts, found.study.stopped_by.as_deref());
+    let mut checks = checks::study_checks(plan, counts, found.study.stopped_by.as_deref());
     checks.extend(of_verdicts);
     checks.extend(surroundings::drive_checks(&found.environment.activity, environment));
     let observer = environment.observer.clone();

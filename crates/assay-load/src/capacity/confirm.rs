@@ -24,8 +24,8 @@ pub(super) struct Confirmed {
 /// Generation of the retried blocks.
 const RETRY: u32 = 2;
 
-/// Writes some of the wrong blocks again, then a spacer elsewhere, and reads them. `is_full`: all blocks were checked,
-/// so the number of good ones is the capacity.
+/// Writes some of the wrong blocks again, then a spacer of at most `zone` blocks elsewhere, and reads the wrong blocks.
+/// If all blocks were checked (`is_full`), the number of good ones is the capacity.
 pub(super) fn confirm(
     pass: &mut Pass<'_>,
     survey: &BlockSurvey,
@@ -60,7 +60,7 @@ pub(super) fn confirm(
     confirmed
 }
 
-/// Writes the first wrong blocks again; returns them.
+/// Writes the first wrong blocks again, then the blocks whose data was found in them; returns the former.
 fn rewrite_wrong_blocks(pass: &mut Pass<'_>, survey: &BlockSurvey, blocks: u64) -> Vec<u64> {
     let wrong = &survey.wrong[..survey.wrong.len().min(MOST_RETRIED)];
     let chosen: Vec<u64> = wrong.iter().map(|wrong| wrong.at_bytes / BLOCK_BYTES).collect();
@@ -80,42 +80,35 @@ fn rewrite_wrong_blocks(pass: &mut Pass<'_>, survey: &BlockSurvey, blocks: u64) 
     chosen
 }
 
-/// Returns the first lost block, by a search with many places per round.
+/// Searches the first lost block: each round tries evenly spaced blocks between the last good and the first wrong one.
 fn find_border(pass: &mut Pass<'_>, survey: &BlockSurvey, zone: u64) -> u64 {
-    // The first block after the last known good one.
-    let mut from = survey.good_before.map_or(0, |good| good + 1);
-    let mut wrong = survey.first_wrong.unwrap_or(from);
-    let mut generation = 3;
-    while from < wrong && !pass.is_stopped() {
-        let step = (wrong - from).div_ceil(PLACES_PER_ROUND);
-        let tried: Vec<u64> = (from..wrong).step_by(step as usize).collect();
-        for place in &tried {
-            pass.write_again(*place, 1, generation);
-        }
-        pass.settle();
-        if survey.counts.older > 0 {
-            // A block without a write retains the first one; the second write shows the loss.
+    let mut first_unknown = survey.good_before.map_or(0, |good| good + 1);
+    let mut first_wrong = survey.first_wrong.unwrap_or(first_unknown);
+    // Each write has a new generation, so a block that retains an earlier write is wrong.
+    let mut generation = RETRY;
+    // If the drive retains first writes, only a second write shows the loss.
+    let writes = if survey.counts.older > 0 { 2 } else { 1 };
+    while first_unknown < first_wrong && !pass.is_stopped() {
+        let step = (first_wrong - first_unknown).div_ceil(PLACES_PER_ROUND);
+        let tried: Vec<u64> = (first_unknown..first_wrong).step_by(step as usize).collect();
+        for _ in 0..writes {
             generation += 1;
-            for place in &tried {
-                pass.write_again(*place, 1, generation);
+            for block in &tried {
+                pass.write_again(*block, 1, generation);
             }
             pass.settle();
         }
         // The spacer must not overwrite the tried blocks.
-        let spacer = (SMALL_SPACER / BLOCK_BYTES).min(zone).min(from) / PIECE_BLOCKS * PIECE_BLOCKS;
-        pass.write_stretch(0, spacer, generation);
+        let spacer = (SMALL_SPACER / BLOCK_BYTES).min(zone).min(first_unknown);
+        pass.write_stretch(0, spacer / PIECE_BLOCKS * PIECE_BLOCKS, generation);
         pass.settle();
-        let mut good = None;
-        for place in tried {
-            if pass.read_one(place, generation) == Seen::AsWritten {
-                good = Some(place);
-            } else {
-                wrong = place;
+        for block in tried {
+            if pass.read_one(block, generation) != Seen::AsWritten {
+                first_wrong = block;
                 break;
             }
+            first_unknown = block + 1;
         }
-        from = good.map_or(from, |good| good + 1);
-        generation += 1;
     }
-    wrong
+    first_wrong
 }

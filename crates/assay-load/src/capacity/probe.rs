@@ -33,7 +33,9 @@ pub(super) struct Pass<'a> {
     stop: &'a AtomicBool,
     began_ns: u64,
     limit_ns: u64,
+    /// Bytes and number of the successful writes.
     pub written: (u64, u64),
+    /// Bytes of the successful reads, and number of all reads.
     pub read: (u64, u64),
     pub refused: Option<String>,
     refusals: u32,
@@ -217,10 +219,11 @@ impl BlockSurvey {
         }
     }
 
-    /// Counts blocks whose rewrite was lost as wrong: their first write was found as written.
+    /// Counts blocks whose rewrite was lost as wrong, although their first write was found as written. `self` must not
+    /// contain data of other blocks: only the distance found by the rewrites is used.
     fn merge_lost_rewrites(&mut self, rewrites: &Self) {
-        let known: BTreeSet<u64> = self.wrong.iter().map(|wrong| wrong.at_bytes).collect();
-        for wrong in rewrites.wrong.iter().filter(|wrong| !known.contains(&wrong.at_bytes)) {
+        let counted: BTreeSet<u64> = self.wrong.iter().map(|wrong| wrong.at_bytes).collect();
+        for wrong in rewrites.wrong.iter().filter(|wrong| !counted.contains(&wrong.at_bytes)) {
             self.counts.as_written = self.counts.as_written.saturating_sub(1);
             self.counts.add(wrong.seen);
         }
@@ -379,7 +382,7 @@ fn check_rewrites(
     count: u64,
 ) -> Result<BlockSurvey, LoadError> {
     let mut checked = BlockSurvey::default();
-    let places = strata_to_the_end(seed ^ 2, 0..blocks, count);
+    let places = stratified_blocks_to_the_end(seed ^ 2, 0..blocks, count);
     let middle = blocks / 2;
     let (first, second) = places.split_at(places.partition_point(|place| *place < middle));
     for (half, other_half) in [(first, middle..blocks), (second, 0..middle)] {
@@ -419,7 +422,7 @@ fn write_blocks(
     Ok(written)
 }
 
-/// Writes in one piece from the beginning and syncs it; returns blocks and nanoseconds.
+/// Writes the first `blocks` in order and syncs them; returns the number of written ones, and nanoseconds.
 fn write_zone(pass: &mut Pass<'_>, blocks: u64) -> Result<(u64, u64), LoadError> {
     let began_ns = pass.elapsed_ns();
     let mut at = 0;
@@ -454,7 +457,8 @@ fn survey_sample(
     let (zone_blocks, zone_write_ns) = write_zone(pass, zone)?;
     let mut found = Vec::with_capacity(written.len());
     // Blocks of the first half only: as much was written after them.
-    let zone_sample = strata(seed ^ 1, 0..zone_blocks / 2, shape.zone_samples.min(zone_blocks / 2));
+    let half = zone_blocks / 2;
+    let zone_sample = stratified_blocks(seed ^ 1, 0..half, shape.zone_samples.min(half));
     let to_read = written.len() + zone_sample.len();
     for place in written.iter().copied().chain(zone_sample) {
         if !pass.may_go_on(100) {
@@ -481,15 +485,15 @@ fn survey_sample(
         sampled,
         zone_blocks,
         samples: written.len() as u64,
-        between_bytes: zone_blocks / 2 * BLOCK_BYTES,
+        between_bytes: half * BLOCK_BYTES,
         zone_write_ns,
         cut_short: !is_whole,
     })
 }
 
-/// One block per equal stretch, including the very last block, in random order.
+/// Draws one block per equal stretch, including the very last block, in random order.
 fn sample_blocks(seed: u64, within: std::ops::Range<u64>, count: u64) -> Vec<u64> {
-    let mut places = strata_to_the_end(seed, within, count);
+    let mut places = stratified_blocks_to_the_end(seed, within, count);
     // Fisher-Yates shuffle: blocks that a time limit cuts off are spread evenly.
     let shuffle = key(seed, 1, Purpose::Offsets);
     for index in (1..places.len()).rev() {
@@ -498,37 +502,38 @@ fn sample_blocks(seed: u64, within: std::ops::Range<u64>, count: u64) -> Vec<u64
     places
 }
 
-/// Like [`strata`], but the last one is the very last block.
-fn strata_to_the_end(seed: u64, within: std::ops::Range<u64>, count: u64) -> Vec<u64> {
+/// Like [`stratified_blocks`], but the last one is the very last block.
+fn stratified_blocks_to_the_end(seed: u64, within: std::ops::Range<u64>, count: u64) -> Vec<u64> {
     let end = within.end;
-    let mut places = strata(seed, within, count);
+    let mut places = stratified_blocks(seed, within, count);
     if let Some(place) = places.last_mut() {
         *place = end - 1;
     }
     places
 }
 
-/// One block per equal stretch, in order.
-fn strata(seed: u64, within: std::ops::Range<u64>, count: u64) -> Vec<u64> {
+/// Draws one block from each of `count` equal stretches, in order of address.
+fn stratified_blocks(seed: u64, within: std::ops::Range<u64>, count: u64) -> Vec<u64> {
     let (length, draws) = (within.end - within.start, key(seed, 0, Purpose::Offsets));
-    let bound = |index: u64| (u128::from(length) * u128::from(index) / u128::from(count)) as u64;
+    let start_of = |index: u64| (u128::from(length) * u128::from(index) / u128::from(count)) as u64;
     let draw = |index: u64| {
-        let from = bound(index);
-        let to = bound(index + 1).max(from + 1);
-        within.start + from + at(draws, index) % (to - from)
+        let start = start_of(index);
+        // A stretch may be shorter than a block.
+        let end = start_of(index + 1).max(start + 1);
+        within.start + start + at(draws, index) % (end - start)
     };
     (0..count).map(draw).collect()
 }
 
-/// Nanoseconds of a MiB in one piece, and of a single block.
+/// Measures nanoseconds per MiB written in one piece, and per write or read of a single block.
 pub(super) fn costs(disk: &mut dyn BlockDisk, bytes: u64) -> Result<(u64, u64), LoadError> {
     let never = AtomicBool::new(false);
     let blocks = bytes / BLOCK_BYTES;
-    let mut pass = Pass::new(disk, u64::MAX / 2, &never);
+    let mut pass = Pass::new(disk, u64::MAX, &never);
     let pieces = COST_PIECES.min(blocks / PIECE_BLOCKS).max(1);
     let (_, piece_ns) = write_zone(&mut pass, (pieces * PIECE_BLOCKS).min(blocks))?;
     let began_ns = pass.elapsed_ns();
-    let tried = strata(1, 0..blocks, COST_BLOCKS.min(blocks));
+    let tried = stratified_blocks(1, 0..blocks, COST_BLOCKS.min(blocks));
     for place in &tried {
         pass.write(*place, 1, 0)?;
     }
@@ -545,9 +550,9 @@ mod unit {
     use super::*;
 
     #[test]
-    fn places_lie_in_their_stretches_and_the_last_is_the_last() {
+    fn sample_has_one_block_per_stretch_and_the_last_block() {
         let mut found = sample_blocks(7, 1000..101_000, 500);
-        assert_ne!(found, strata(7, 1000..101_000, 500), "in an order drawn");
+        assert_ne!(found, stratified_blocks(7, 1000..101_000, 500), "in an order drawn");
         found.sort_unstable();
         assert_eq!(found.last(), Some(&100_999));
         assert!(
@@ -557,7 +562,7 @@ mod unit {
                 .take(499)
                 .all(|(place, index)| { (1000 + index * 200..1200 + index * 200).contains(place) })
         );
-        assert_eq!(strata(1, 0..4, 4), [0, 1, 2, 3]);
+        assert_eq!(stratified_blocks(1, 0..4, 4), [0, 1, 2, 3]);
     }
 
     #[test]

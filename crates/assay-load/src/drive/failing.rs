@@ -82,7 +82,7 @@ impl<const RESULT: i32> Drop for Failing<RESULT> {
 }
 
 /// Error message of a run with a drive that fails with this result.
-fn told<const RESULT: i32>(job: &Job) -> String {
+fn error_text<const RESULT: i32>(job: &Job) -> String {
     let target = Target { file: None, memory_alignment: 4096 };
     let stop = AtomicBool::new(false);
     let control = Control::new(1, &stop);
@@ -129,24 +129,24 @@ fn jobs() -> Vec<Job> {
 }
 
 #[test]
-fn what_the_drive_says_of_an_operation_ends_each_loop() {
+fn failed_operation_ends_each_loop() {
     for job in jobs() {
-        for (told, words) in [
-            (told::<{ -libc::EIO }>(&job), "(os error 5)"),
-            (told::<{ -libc::EAGAIN }>(&job), "(os error 11)"),
-            (told::<{ -libc::ENOSPC }>(&job), "(os error 28)"),
+        for (error, words) in [
+            (error_text::<{ -libc::EIO }>(&job), "(os error 5)"),
+            (error_text::<{ -libc::EAGAIN }>(&job), "(os error 11)"),
+            (error_text::<{ -libc::ENOSPC }>(&job), "(os error 28)"),
         ] {
-            assert!(told.contains(" at offset ") && told.ends_with(words), "{told}: {job:?}");
+            assert!(error.contains(" at offset ") && error.ends_with(words), "{error}: {job:?}");
         }
     }
 }
 
 #[test]
-fn what_was_moved_in_part_ends_each_loop() {
+fn short_transfer_ends_each_loop() {
     for job in jobs() {
-        for (told, got) in [(told::<0>(&job), 0), (told::<512>(&job), 512)] {
+        for (error, got) in [(error_text::<0>(&job), 0), (error_text::<512>(&job), 512)] {
             let words = format!(" moved {got} of 4096 requested bytes");
-            assert!(told.contains(" at offset ") && told.ends_with(&words), "{told}: {job:?}");
+            assert!(error.contains(" at offset ") && error.ends_with(&words), "{error}: {job:?}");
         }
     }
 }

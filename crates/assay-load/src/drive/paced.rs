@@ -156,7 +156,7 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
             None => self.engine.complete(1, &mut self.done),
         }
         .map_err(|source| LoadError::Engine { what: "wait for completions", source })?;
-        let (stamp, ended) = self.settle::<true>();
+        let (stamp, ended) = self.record_completions::<true>();
         if was_full {
             self.full_until = stamp;
         }

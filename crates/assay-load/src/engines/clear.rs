@@ -34,11 +34,11 @@ impl Clearing {
     pub(super) fn new(job: &Job, file: BorrowedFd<'_>) -> Result<Self, LoadError> {
         let [trims, zeroes] = [Class::Trim, Class::Zero].map(|class| job.has(class));
         let is_device = if trims || zeroes {
-            let asked = fstat(file).map_err(|errno| LoadError::Setup {
+            let status = fstat(file).map_err(|errno| LoadError::Setup {
                 what: "trims and zeroing",
                 source: io::Error::from(errno),
             })?;
-            FileType::from_raw_mode(asked.st_mode) == FileType::BlockDevice
+            FileType::from_raw_mode(status.st_mode) == FileType::BlockDevice
         } else {
             false
         };

@@ -103,7 +103,8 @@ fn ring(entries: [u32; 2]) -> io::Result<(io_uring::IoUring, Option<&'static str
     first_supported(&attempts, entries)
 }
 
-/// A ring by the first way that the kernel knows; `entries` are those of submission and completion.
+/// Creates a ring by the first attempt that the kernel supports, with `entries` for submission and completion; also
+/// returns the note of that attempt.
 fn first_supported(
     attempts: &[Attempt],
     entries: [u32; 2],
@@ -401,7 +402,7 @@ impl IoUring<'_> {
             let arguments = types::SubmitArgs::new().timespec(&left);
             self.ring.submitter().submit_with_args(1, &arguments).map(drop)
         } else {
-            self.poll(left)
+            self.submit_and_poll(left)
         };
         match result {
             Ok(()) => {
@@ -416,7 +417,7 @@ impl IoUring<'_> {
 
     /// Like [`Self::enter_within`] for kernels before 5.11, which have no timeout argument.
     #[cold]
-    fn poll(&mut self, left: Duration) -> io::Result<()> {
+    fn submit_and_poll(&mut self, left: Duration) -> io::Result<()> {
         self.ring.submit()?;
         let left = Timespec { tv_sec: left.as_secs() as _, tv_nsec: left.subsec_nanos().into() };
         // SAFETY: the descriptor belongs to the ring, which stays open during the borrow.
@@ -426,9 +427,9 @@ impl IoUring<'_> {
         Ok(())
     }
 
-    /// Returns whether the kernel has taken all queued entries; wakes its submission thread if there is one.
+    /// Wakes the kernel's submission thread if there is one; returns whether the kernel has or will take all entries.
     #[inline(always)]
-    fn is_handed_over(&mut self) -> io::Result<bool> {
+    fn try_hand_over(&mut self) -> io::Result<bool> {
         if self.ring.submission().is_empty() {
             return Ok(true);
         }
@@ -591,7 +592,7 @@ impl<'a> Engine<'a> for IoUring<'a> {
         into.append(&mut self.ready);
         loop {
             let wait = if into.len() >= goal {
-                if self.is_handed_over()? {
+                if self.try_hand_over()? {
                     return Ok(());
                 }
                 0
@@ -612,7 +613,7 @@ impl<'a> Engine<'a> for IoUring<'a> {
         into.append(&mut self.ready);
         let wake = self.alarm.next_wake(deadline_ns);
         loop {
-            let is_handed_over = self.is_handed_over()?;
+            let is_handed_over = self.try_hand_over()?;
             let has_some = into.len() > had;
             if has_some && is_handed_over {
                 return Ok(());

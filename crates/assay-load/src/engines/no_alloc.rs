@@ -351,7 +351,7 @@ fn varied(one: &Job) -> Vec<&'static str> {
 
 /// Some job covers every field, law and pattern.
 #[test]
-fn every_way_through_the_loop_is_gone() {
+fn jobs_cover_every_field_law_and_pattern() {
     let jobs = jobs();
     let met: BTreeSet<&str> = jobs.iter().flat_map(varied).collect();
     assert_eq!(met.len(), 21, "{met:?}");
@@ -407,7 +407,7 @@ fn polled_submission_allocates_nothing() {
 
 /// Operations that complete at once are found after the submission and stored until collected.
 #[test]
-fn what_is_complete_at_once_allocates_nothing() {
+fn immediate_completion_allocates_nothing() {
     let with_a_file = ENGINES.iter().filter(|entry| entry.needs_file);
     for entry in with_a_file.filter(|entry| works(&entry.standard)) {
         // No syncs and no trims.

@@ -17,33 +17,25 @@ pub(super) struct Paths {
 }
 
 /// First letter of a name: before, and after the rename.
-const FIRST: u8 = b'f';
-const RENAMED: u8 = b'r';
-/// A letter and sixteen hexadecimal digits.
-const NAME_BYTES: usize = 17;
+const FIRST: char = 'f';
+const RENAMED: char = 'r';
 
 impl Paths {
     /// Generates both names of each file, next to each other.
     pub(super) fn new(job: &FileJob, files: Range<u32>) -> Self {
         let (name_key, shape) = (key(job.seed, 0, Purpose::Names), TreeShape::new(job));
-        let mut bytes = Vec::new();
-        let mut stride = 0;
+        let (mut bytes, mut stride) = (Vec::new(), 0);
         for file in files {
-            let at = bytes.len();
             let leaf = u64::from(file) * u64::from(job.directories) / u64::from(job.files);
-            bytes.extend_from_slice(shape.leaf(leaf).as_bytes());
+            let directory = shape.leaf(leaf);
             // The finalizer is a bijection, so each number has a unique name.
             let name = mix64(name_key.wrapping_add(u64::from(file)));
-            bytes.extend_from_slice(format!("/{}{name:016x}\0", char::from(FIRST)).as_bytes());
-            stride = bytes.len() - at;
+            for letter in [FIRST, RENAMED] {
+                let path = format!("{directory}/{letter}{name:016x}\0");
+                stride = path.len();
+                bytes.extend_from_slice(path.as_bytes());
+            }
         }
-        let mut renamed = bytes.clone();
-        for path in renamed.chunks_exact_mut(stride.max(1)) {
-            path[stride - 1 - NAME_BYTES] = RENAMED;
-        }
-        // Both names of a file are adjacent.
-        let pairs = bytes.chunks_exact(stride.max(1)).zip(renamed.chunks_exact(stride.max(1)));
-        let bytes = pairs.flat_map(|(first, renamed)| [first, renamed].concat()).collect();
         Self { bytes, stride }
     }
 

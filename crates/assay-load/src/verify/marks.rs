@@ -243,6 +243,7 @@ impl FoundMarks {
         }
         if marks.rows.len() == MOST_FOUND {
             sort_rows(&mut marks.rows);
+            // Every other row remains.
             let mut is_kept = false;
             marks.rows.retain(|_| {
                 is_kept = !is_kept;

@@ -76,6 +76,7 @@ impl<'a> Guard<'a> {
         Self::begin_in(&applied(home), system, home, id)
     }
 
+    /// Begins a guard with a journal in `directory`; its own files go below `home`.
     fn begin_in(directory: &Path, system: &'a dyn System, home: &Path, id: &str) -> Outcome<Self> {
         Ok(Self {
             system,
@@ -136,8 +137,8 @@ impl<'a> Guard<'a> {
         let path = &setting.path;
         let refused = |what: String| Failure::refused(format!("{}: {what}", path.display()));
         let is_of_device = |mark: &&Mark| setting.device.as_ref() == Some(&mark.name);
-        let device = self.known.iter().find(is_of_device);
-        if let Some(why) = device.and_then(|mark| mark.gone(self.system)) {
+        let known = self.known.iter().find(is_of_device);
+        if let Some(why) = known.and_then(|mark| mark.gone(self.system)) {
             return Err(refused(why));
         }
         let now = self.read(path).map_err(|error| refused(sysfs::reason(&error)))?;
@@ -146,6 +147,7 @@ impl<'a> Guard<'a> {
         }
         let device = setting.device.as_deref().map(|name| Mark::now(self.system, name));
         let is_first = !self.tried.iter().any(|(known, _)| known == path);
+        // The side effects of this value are known.
         if self.tried.contains(&(path.clone(), setting.value.clone())) {
             return self.change(&setting, &now, device, is_first);
         }
@@ -160,7 +162,8 @@ impl<'a> Guard<'a> {
         device: Option<Mark>,
         is_first: bool,
     ) -> Outcome<()> {
-        // Side effects are known only afterwards, so the journal gets all possible ones before.
+        // Side effects are known only afterwards, so the journal gets all possible ones before. `unneeded` are those
+        // to strike later.
         let neighbors = self.neighbors(&setting.path, device.as_ref())?;
         let is_new = |undo: &&Undo| !self.undos().iter().any(|known| known.is_for_the_same(undo));
         let mut unneeded: Vec<Undo> = neighbors.iter().filter(is_new).cloned().collect();
@@ -190,6 +193,7 @@ impl<'a> Guard<'a> {
         changed
     }
 
+    /// Writes entries to the journal; `struck` ones need no undo.
     fn note(&mut self, undos: Vec<Undo>, struck: bool) -> Outcome<()> {
         self.journal.as_mut().ok_or_else(journal_closed)?.note(self.system, undos, struck)
     }
@@ -335,20 +339,21 @@ impl<'a> Guard<'a> {
         undo.iter().try_for_each(|undo| journal.undo(self.system, undo))
     }
 
+    /// Restores all settings, the last change first, in rounds: one that fails may succeed once another is restored.
+    /// Returns the first error of the last round.
     pub fn restore_settings(&self) -> Outcome<()> {
         let Some(journal) = &self.journal else { return Ok(()) };
-        let mut result = Ok(());
+        let mut last_round = Ok(());
         for _ in 0..ROUNDS {
-            result = Ok(());
-            // One that fails now may succeed once another is restored.
+            last_round = Ok(());
             for undo in journal.undos().iter().rev().filter(|undo| undo.setting().is_some()) {
-                result = result.and(journal.undo(self.system, undo));
+                last_round = last_round.and(journal.undo(self.system, undo));
             }
             if self.is_as_found() {
                 return Ok(());
             }
         }
-        result
+        last_round
     }
 
     /// Returns whether every changed setting has its original value.

@@ -42,6 +42,7 @@ pub fn lines<'l>(
     lines
 }
 
+/// Commands that create the layers of an arm, after a comment on the data that they destroy; none for an invalid arm.
 fn layers_of<'l>(
     arm: impl IntoIterator<Item = (&'l String, &'l String)>,
     below: &LayerBase,
@@ -54,8 +55,7 @@ fn layers_of<'l>(
     let placeholders = placeholders.into_iter().skip(below.named.len());
     let files: Vec<PathBuf> = below.named.iter().cloned().chain(placeholders).collect();
     let lost = stack.lost(&files).map(|lost| format!("# {lost}"));
-    let acts = stack.commands(files).acts;
-    lost.into_iter().chain(acts.iter().map(ToString::to_string)).collect()
+    lost.into_iter().chain(stack.commands(files).acts.iter().map(ToString::to_string)).collect()
 }
 
 #[cfg(test)]

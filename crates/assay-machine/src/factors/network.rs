@@ -88,8 +88,7 @@ pub fn left_over(system: &dyn System) -> LeftOver {
 
 fn spaces(system: &dyn System) -> Vec<&'static str> {
     let exists = |space: &&str| {
-        let file = Path::new(lab::PLACE).join(space);
-        matches!(sysfs::if_exists(system.status(&file)), Ok(Some(_)))
+        matches!(sysfs::if_exists(system.status(&Path::new(lab::PLACE).join(space))), Ok(Some(_)))
     };
     lab::SPACES.into_iter().filter(exists).collect()
 }

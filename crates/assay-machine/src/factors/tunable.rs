@@ -96,19 +96,18 @@ fn is_among(patterns: &[&str], path: &Path) -> bool {
     patterns.iter().any(|text| matches_pattern(&text.split('/').collect::<Vec<_>>(), &parts))
 }
 
+/// Returns whether a pattern matches a path, both split at `/`: `**` stands for one or more parts, a `*` at the end of
+/// a part for any text.
 fn matches_pattern(pattern: &[&str], parts: &[&str]) -> bool {
-    match (pattern, parts) {
-        ([], []) => true,
-        (["**", rest @ ..], [_, later @ ..]) => {
-            matches_pattern(rest, later) || matches_pattern(pattern, later)
-        }
-        ([first, rest @ ..], [part, later @ ..]) => {
-            let start = first.strip_suffix('*');
-            let fits = start.map_or(first == part, |start| part.starts_with(start));
-            fits && matches_pattern(rest, later)
-        }
-        _ => false,
+    let ([wanted, later_wanted @ ..], [part, later_parts @ ..]) = (pattern, parts) else {
+        return pattern.is_empty() && parts.is_empty();
+    };
+    if *wanted == "**" {
+        return matches_pattern(later_wanted, later_parts) || matches_pattern(pattern, later_parts);
     }
+    let start = wanted.strip_suffix('*');
+    let fits = start.map_or(wanted == part, |start| part.starts_with(start));
+    fits && matches_pattern(later_wanted, later_parts)
 }
 
 /// Rejects a setting whose link leads out of the listed files.
@@ -116,9 +115,10 @@ fn check_link(view: &View<'_>, path: &Path) -> Result<(), String> {
     let unreadable = |error| format!("{} is {}", path.display(), sysfs::reason(&error));
     let real = view.system.canonical(path).map_err(unreadable)?;
     let is_inside = path_of(&format!("{PREFIX}{}", real.display())).as_ref() == Some(&real);
-    // All entries of /sys/block are links to their devices.
+    // A user allowed an unlisted path, whatever it leads to; all entries of /sys/block are links to their devices.
     let is_device = real.starts_with("/sys/devices") && real.file_name() == path.file_name();
-    if is_inside && (real == path || !is_listed(path) || is_listed(&real) || is_device) {
+    let stays_listed = !is_listed(path) || is_listed(&real) || is_device;
+    if is_inside && (real == path || stays_listed) {
         return Ok(());
     }
     Err(format!("{} is a link to {}; use that path", path.display(), real.display()))
@@ -155,16 +155,16 @@ impl Factor for Tunable {
         check_link(view, &path)?;
         let unreadable = |error| format!("{} is {}", path.display(), sysfs::reason(&error));
         let mode = view.system.status(&path).map_err(unreadable)?.mode;
-        let fault = match (mode & 0o444, mode & 0o222) {
-            (0, _) => Some("it is write-only, so Assay cannot restore it"),
-            (_, 0) => Some("it is read-only"),
-            _ if setting_value(&view.system.read_text(&path).map_err(unreadable)?).is_empty() => {
-                Some("its current value cannot be restored")
-            }
-            _ => None,
-        };
-        if let Some(fault) = fault {
-            return Err(format!("cannot vary {}: {fault}", path.display()));
+        let refuse = |fault: &str| Err(format!("cannot vary {}: {fault}", path.display()));
+        if mode & 0o444 == 0 {
+            return refuse("it is write-only, so Assay cannot restore it");
+        }
+        if mode & 0o222 == 0 {
+            return refuse("it is read-only");
+        }
+        let now = view.system.read_text(&path).map_err(unreadable)?;
+        if setting_value(&now).is_empty() {
+            return refuse("its current value cannot be restored");
         }
         Ok(vec![Setting { path, value: setting_value(level), device: None }])
     }

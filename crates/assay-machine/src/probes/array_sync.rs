@@ -42,8 +42,7 @@ pub struct Progress {
 
 impl Progress {
     pub fn bytes_per_s(&self) -> f64 {
-        let done = self.after_bytes.saturating_sub(self.before_bytes);
-        done as f64 / (self.span_ns as f64 / 1e9)
+        self.after_bytes.saturating_sub(self.before_bytes) as f64 / (self.span_ns as f64 / 1e9)
     }
 }
 

@@ -139,7 +139,7 @@ impl TracerProbe {
         {
             return;
         }
-        // The targets of a study take turns: those before stay watched.
+        // The targets of a study take turns, so earlier disks stay watched unless they were replaced.
         let before = self.attached.take().map_or_else(Vec::new, |attached| attached.disks);
         let remains = |disk: &TracedDisk| {
             !wanted.contains(disk) && traced_disk(system, &disk.name).as_ref() == Some(disk)
@@ -184,13 +184,12 @@ impl TracerProbe {
         latencies
     }
 
-    /// Requests that ended on the disks of the current trial since the last call; empty at first.
+    /// Returns the requests that ended on the disks of the current trial since the last call; absent at the first call.
     pub fn since_last(&mut self, system: &dyn System) -> Presence<BlockLatency> {
         let now = self.take_reading(system);
-        let latencies = match (&self.last, &now.totals) {
-            (Some(before), _) => self.between(system, before, &now),
-            (None, Presence::Absent(reason)) => Presence::absent(reason.clone()),
-            (None, Presence::Present(_)) => Presence::absent("no earlier reading exists"),
+        let latencies = match &self.last {
+            Some(before) => self.between(system, before, &now),
+            None => Presence::absent(now.totals.reason().unwrap_or("no earlier reading exists")),
         };
         self.last = Some(now);
         latencies
@@ -273,10 +272,7 @@ fn latencies_between(
     span_ns: u64,
 ) -> Presence<BlockLatency> {
     let notes = match lost_note(attached.means, before, after) {
-        Ok(note) => {
-            let notes = after.notes.iter().chain(&attached.instead).cloned();
-            notes.chain(note).collect()
-        }
+        Ok(note) => after.notes.iter().chain(&attached.instead).cloned().chain(note).collect(),
         Err(reason) => return Presence::Absent(reason),
     };
     let totals = before.devices.iter().zip(&after.devices);
@@ -298,8 +294,8 @@ fn latencies_between(
     })
 }
 
-/// Note on lost events, if there were any; an error if they invalidate the counts. A program counts missed events of
-/// the whole machine, so other disks can exceed the limit.
+/// Returns a note on lost events, `None` if there were none; an error if they invalidate the counts. The limit is
+/// relative to the requests of the traced disks, but a BPF program misses events of all disks.
 pub fn lost_note(
     means: Means,
     before: &BlockTotals,
@@ -333,8 +329,8 @@ fn traced_disks(system: &dyn System, site: &Site) -> Presence<Vec<TracedDisk>> {
     let mut disks: Vec<TracedDisk> = Vec::new();
     for name in &site.shared {
         let (layer, _) = devices::layer(system, name);
-        let is_part = layer.kind == "partition";
-        let name = layer.below.first().filter(|_| is_part).unwrap_or(name);
+        let parent = layer.below.first().unwrap_or(name);
+        let name = if layer.kind == "partition" { parent } else { name };
         if let Some(reason) = why_unseen(system, name) {
             return Presence::absent(reason);
         }

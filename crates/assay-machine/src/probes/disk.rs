@@ -89,12 +89,12 @@ impl FourReadings {
     /// Returns the traffic of gap, run and settling, and resets it.
     pub fn take(&mut self) -> Presence<BTreeMap<String, DeviceEvidence>> {
         let readings = std::mem::take(&mut self.0);
-        let [first, second, third, fourth] = &readings[..] else {
+        let [before_gap, before_run, after_run, settled] = &readings[..] else {
             return Presence::absent("Assay could not read the counters each time");
         };
-        let gap = between(first, second);
-        let run = between(second, third);
-        let settle = between(third, fourth);
+        let gap = between(before_gap, before_run);
+        let run = between(before_run, after_run);
+        let settle = between(after_run, settled);
         let gap_and_run = gap.both(&run, |gap, run| (gap.clone(), run.clone()));
         gap_and_run.both(&settle, |(gap, run), settle| {
             run.keys().map(|name| (name.clone(), evidence_of(name, [gap, run, settle]))).collect()
@@ -156,8 +156,9 @@ pub fn read(system: &dyn System, names: &[String]) -> DiskReading {
 pub fn between(before: &DiskReading, after: &DiskReading) -> Presence<BTreeMap<String, Traffic>> {
     let span_ns = after.at_ns.saturating_sub(before.at_ns);
     before.devices.both(&after.devices, |before, after| {
-        let pairs = after.iter().filter_map(|(name, late)| Some((name, before.get(name)?, late)));
-        pairs
+        after
+            .iter()
+            .filter_map(|(name, late)| Some((name, before.get(name)?, late)))
             .map(|(name, early, late)| (name.clone(), Traffic::new(&late.sub(early), span_ns)))
             .collect()
     })

@@ -130,7 +130,7 @@ pub fn of_sites(system: &dyn System, sites: &[Site]) -> BTreeMap<String, Presenc
     health
 }
 
-/// Reads the health report of a drive; behind an unknown USB bridge with the most common command.
+/// Reads the health report of a drive; tries the most common commands (`-d sat`) if its USB bridge is unknown.
 pub fn read(system: &dyn System, drive: &Drive) -> Presence<Health> {
     let first = ask(system, drive);
     let is_usb = drive.bus.value().is_some_and(|bus| bus == "usb");
@@ -146,7 +146,7 @@ pub fn read(system: &dyn System, drive: &Drive) -> Presence<Health> {
     }
 }
 
-/// The same without trying a way that may hang a bridge.
+/// Reads the health report of a drive; never tries commands on an unknown USB bridge, which may hang it.
 pub fn ask(system: &dyn System, drive: &Drive) -> Presence<Health> {
     let name = drive.name.as_str();
     if name.starts_with("mmcblk") {
@@ -184,12 +184,16 @@ fn here(system: &dyn System) -> Presence<String> {
     for drive in &drives {
         match read(system, drive) {
             Presence::Present(_) => names.push(drive.name.as_str()),
-            Presence::Absent(reason) => drop(reasons.insert(reason)),
+            Presence::Absent(reason) => reasons.extend([reason]),
         }
     }
-    let reasons = reasons.into_iter().collect::<Vec<_>>().join("; ");
-    let reason = if drives.is_empty() { "no drives found".to_owned() } else { reasons };
-    Presence::from_option((!names.is_empty()).then(|| names.join(", ")), reason)
+    if drives.is_empty() {
+        return Presence::absent("no drives found");
+    }
+    if names.is_empty() {
+        return Presence::Absent(reasons.into_iter().collect::<Vec<_>>().join("; "));
+    }
+    Presence::Present(names.join(", "))
 }
 
 #[cfg(test)]

@@ -121,29 +121,21 @@ fn new_lines(system: &dyn System, log: &mut Presence<KernelLog>) -> Presence<Vec
     }
 }
 
-/// The kernel's records at level warning or worse, each text once. If there are too many, relevant ones remain.
+/// Returns the kernel's records at level warning or worse, each text once and in their order: the first lines on
+/// hardware trouble, and the first others as far as these leave room.
 fn warnings(records: &[String]) -> Vec<KernelLine> {
-    let (mut telling, mut others) = (0, 0);
     let mut seen = BTreeSet::new();
-    let mut found: Vec<KernelLine> = Vec::new();
-    for line in records.iter().filter_map(|record| warning(record)) {
-        let count = if line.is_telling() { &mut telling } else { &mut others };
-        if *count < MOST_LINES && seen.insert((line.level, line.text.clone())) {
-            *count += 1;
-            found.push(line);
-        }
-    }
-    // The others get the room that telling lines leave.
-    let mut room = MOST_LINES - telling;
-    found.retain(|line| {
-        if line.is_telling() {
-            return true;
-        }
-        let fits = room > 0;
-        room = room.saturating_sub(1);
+    let mut lines: Vec<KernelLine> = records.iter().filter_map(|record| warning(record)).collect();
+    lines.retain(|line| seen.insert((line.level, line.text.clone())));
+    let trouble = lines.iter().filter(|line| line.is_telling()).count().min(MOST_LINES);
+    let (mut trouble_room, mut other_room) = (trouble, MOST_LINES - trouble);
+    lines.retain(|line| {
+        let room = if line.is_telling() { &mut trouble_room } else { &mut other_room };
+        let fits = *room > 0;
+        *room = room.saturating_sub(1);
         fits
     });
-    found
+    lines
 }
 
 /// `PRIORITY,SEQUENCE,TIME,FLAGS[,...];TEXT`. The priority contains the facility (0: kernel) and the level.

@@ -66,8 +66,7 @@ impl Pair for CpuLoad {
 
     fn between(before: &Self::Reading, after: &Self::Reading) -> Presence<Vec<CpuTicks>> {
         before.both(after, |before, after| {
-            let pairs = pairs(before, after);
-            pairs.map(|(cpu, early, late)| spent(cpu, early, late)).collect()
+            pairs(before, after).map(|(cpu, early, late)| spent(cpu, early, late)).collect()
         })
     }
 }

@@ -151,8 +151,7 @@ impl Pair for OfMachine {
 /// Bytes of file pages dirtied since boot, if known.
 pub fn dirtied_bytes(system: &dyn System) -> Option<u64> {
     let text = sysfs::text(system, Path::new("/proc/vmstat"));
-    let pages = parse_counters(text.value()?)?.dirtied?;
-    pages.checked_mul(system.page_bytes())
+    parse_counters(text.value()?)?.dirtied?.checked_mul(system.page_bytes())
 }
 
 pub fn machine(system: &dyn System) -> MachineMemory {
@@ -217,7 +216,7 @@ fn parse_counters(text: &str) -> Option<MemoryCounters> {
     })
 }
 
-/// Lines `Dirty:  12 kB`.
+/// Parses lines such as `Dirty:  12 kB`, in bytes; `None` without the amount of dirty or written pages.
 fn parse_levels(text: &str) -> Option<Levels> {
     let swap = kilobytes(text, "SwapTotal").unwrap_or(0);
     let total = kilobytes(text, "MemTotal");

@@ -124,8 +124,7 @@ pub fn names() -> Vec<&'static str> {
 
 /// Finding of a probe on this machine, or why there is none; `None` for probes of the target and unknown ones.
 pub fn here(system: &dyn System, name: &str) -> Option<Presence<String>> {
-    let entry = PROBES.iter().find(|entry| entry.about.name == name)?;
-    entry.here.map(|look| look(system))
+    PROBES.iter().find(|entry| entry.about.name == name)?.here.map(|look| look(system))
 }
 
 #[cfg(test)]

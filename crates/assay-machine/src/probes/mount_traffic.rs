@@ -122,18 +122,20 @@ fn read(system: &dyn System, mount: &Mount, kind: MountKind) -> Presence<MountBy
     Presence::from_option(found, format!("{path} does not report the bytes of this mount"))
 }
 
-/// `device SERVER:/EXPORT mounted on POINT with fstype nfs4 ...`, then a line `bytes:`; the last counts.
+/// Parses `device SERVER:/EXPORT mounted on POINT with fstype nfs4 ...` and the line `bytes:` below it. The last mount
+/// on the point counts, because it hides earlier ones.
 fn nfs_bytes(text: &str, mount: &Mount) -> Option<MountBytes> {
     let mut found = None;
-    let mut is_own = false;
+    let mut in_mount = false;
     for line in text.lines() {
         if let Some(rest) = line.strip_prefix("device ") {
             let place = rest.split_once(" mounted on ").map(|(_, place)| place);
             let named = place.and_then(|place| place.rsplit_once(" with fstype "));
-            is_own = named.is_some_and(|(point, kind)| {
+            in_mount = named.is_some_and(|(point, kind)| {
                 Path::new(&mounts::unescape(point)) == mount.point && kind.starts_with("nfs")
             });
-        } else if let Some(numbers) = line.trim_start().strip_prefix("bytes:").filter(|_| is_own) {
+        } else if let Some(numbers) = line.trim_start().strip_prefix("bytes:").filter(|_| in_mount)
+        {
             let numbers: Vec<u64> = numbers.split_whitespace().flat_map(str::parse).collect();
             let counts = numbers.get(NFS_READ).zip(numbers.get(NFS_WRITTEN));
             found =
@@ -147,13 +149,14 @@ fn nfs_bytes(text: &str, mount: &Mount) -> Option<MountBytes> {
 fn smb_bytes(text: &str, mount: &Mount) -> Option<MountBytes> {
     let source = mount.source.replace('/', "\\").to_lowercase();
     let mut found: Option<MountBytes> = None;
-    let mut is_own = false;
+    let mut in_share = false;
     for line in text.lines() {
         if let Some((_, share)) = line.split_once(") \\\\") {
             let share = format!("\\\\{}", share.split('\t').next().unwrap_or(share).trim_end());
             let rest = source.strip_prefix(&share.to_lowercase());
-            is_own = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('\\'));
-        } else if let Some(rest) = line.strip_prefix("Bytes read: ").filter(|_| is_own) {
+            // The mount may be a directory of the share.
+            in_share = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('\\'));
+        } else if let Some(rest) = line.strip_prefix("Bytes read: ").filter(|_| in_share) {
             let (read, written) = rest.split_once("Bytes written: ")?;
             let sum = found.unwrap_or_default();
             found = Some(MountBytes {

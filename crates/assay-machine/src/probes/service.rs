@@ -157,12 +157,13 @@ fn slowest_of(members: &[Work], class: &'static str, pick: fn(&Work) -> Served) 
     let others_ns = others.median(|work| pick(work).mean_ns())?;
     let is_slow = is_slow(slowest, &others, class, pick)?;
     let mean_ns = pick(slowest).mean_ns();
-    // The kernel reports a total below 1 ms as 0.
+    // The kernel reports a total below 1 ms as 0, which has no meaningful ratio.
     let ratio = if others_ns > 0.0 { mean_ns / others_ns } else { 1.0 };
     Some(Slowest { device: slowest.device.clone(), class, mean_ns, others_ns, ratio, is_slow })
 }
 
-/// Returns whether a member is behind by every measure, minus the resolution, without more work.
+/// Returns whether a member did no more work than the median of the others and still took [`SLOW_TIMES`] as long, per
+/// request and per byte, even if the kernel's sums are wrong by their resolution. `None` without others.
 fn is_slow(
     slowest: &Work,
     others: &OtherMembers<'_>,
@@ -171,19 +172,20 @@ fn is_slow(
 ) -> Option<bool> {
     let own = pick(slowest);
     let at_least = own.plus_ns(-STEP_NS);
-    let at_most = |work: &Work| pick(work).plus_ns(STEP_NS);
+    let at_most = |other: &Work| pick(other).plus_ns(STEP_NS);
     let no_more = |own: u64, others: f64| own as f64 <= NO_MORE_WORK * others;
     let did_no_more = no_more(own.requests, others.median(|work| pick(work).requests as f64)?)
         && no_more(own.bytes, others.median(|work| pick(work).bytes as f64)?)
         && no_more(slowest.requests(), others.median(|work| work.requests() as f64)?);
     let behind = |own: f64, others: f64| own > 0.0 && own >= SLOW_TIMES * others;
+    // Reads of a mirror may be pinned to one member, whose queue is then longer.
     let busy_longer = class == WRITE
         || behind(slowest.busy_per_request_ns(), others.median(Work::busy_per_request_ns)?);
     Some(
         did_no_more
             && busy_longer
-            && behind(at_least.mean_ns(), others.median(|work| at_most(work).mean_ns())?)
-            && behind(at_least.ns_per_byte(), others.median(|work| at_most(work).ns_per_byte())?),
+            && behind(at_least.mean_ns(), others.median(|other| at_most(other).mean_ns())?)
+            && behind(at_least.ns_per_byte(), others.median(|other| at_most(other).ns_per_byte())?),
     )
 }
 

@@ -79,8 +79,7 @@ fn has_no_discard(system: &dyn System, name: &str) -> bool {
 /// Reads a number in the queue directory of a device; of the disk for a partition.
 fn read_queue(system: &dyn System, name: &str, attribute: &str) -> Option<u64> {
     let queue = |below: &str| {
-        let path = sysfs::block(name).join(below).join(attribute);
-        sysfs::number(system, &path).value().copied()
+        sysfs::number(system, &sysfs::block(name).join(below).join(attribute)).value().copied()
     };
     queue("queue").or_else(|| queue("../queue"))
 }

@@ -27,8 +27,7 @@ pub fn find(system: &dyn System, path: &Path, met: &[Mount], layers: &[Layer]) -
         let known = BY_MOUNT.iter().find(|(filesystem, _)| *filesystem == mount.filesystem);
         found.extend(known.map(|(_, name)| (*name).to_owned()));
     }
-    let devices = layers.iter().filter(|layer| layer.kind == DEVICE.0);
-    found.extend(devices.map(|_| DEVICE.1.to_owned()));
+    found.extend(layers.iter().filter(|layer| layer.kind == DEVICE.0).map(|_| DEVICE.1.to_owned()));
     found
 }
 

@@ -19,8 +19,7 @@ pub fn until_init_us(system: &dyn System) -> Presence<u64> {
 /// `[    0.467173] Run /sbin/init as init process`; `/init` is the initrd's first program.
 fn of_line(line: &str) -> Option<u64> {
     let (time, rest) = line.trim_start().strip_prefix('[')?.split_once(']')?;
-    let rest = rest.trim_start().strip_prefix("Run ")?;
-    rest.trim_end().strip_suffix(" as init process")?;
+    rest.trim_start().strip_prefix("Run ")?.trim_end().strip_suffix(" as init process")?;
     let (seconds, fraction) = time.trim().split_once('.')?;
     let fraction = fraction.get(..6)?.parse::<u64>().ok()?;
     seconds.parse::<u64>().ok()?.checked_mul(1_000_000)?.checked_add(fraction)

@@ -165,8 +165,7 @@ fn logical_cpus(cpuinfo: &Presence<String>) -> Presence<u64> {
 pub fn usable_processors(system: &dyn System) -> Presence<u64> {
     let status = sysfs::text(system, Path::new("/proc/self/status"));
     let usable = sysfs::parsed(status, |text| {
-        let list = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
-        list_length(list.trim())
+        list_length(text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?.trim())
     });
     if usable.value().is_some() {
         return usable;

@@ -57,8 +57,7 @@ impl PciNames {
 
 /// Name in `8086  Intel Corporation`; `None` if the line has another ID.
 fn name_after(line: &str, number: &str) -> Option<String> {
-    let rest = line.strip_prefix(number)?;
-    let name = rest.strip_prefix("  ")?.trim();
+    let name = line.strip_prefix(number)?.strip_prefix("  ")?.trim();
     (number.len() == 4 && !name.is_empty()).then(|| name.to_owned())
 }
 

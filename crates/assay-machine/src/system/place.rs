@@ -224,7 +224,7 @@ fn hypervisor_below(system: &dyn System, cpuinfo: &str) -> Option<PlaceLayer> {
             name: known.name.to_owned(),
             signs: signs.evidence_for(known),
         }),
-        None => signs.flagged.then(|| PlaceLayer {
+        None => signs.has_hypervisor_flag.then(|| PlaceLayer {
             kind: PlaceKind::Hypervisor,
             name: UNNAMED.to_owned(),
             signs: vec![FLAG.to_owned()],
@@ -252,7 +252,7 @@ struct Signs {
     signatures: Vec<String>,
     firmware: String,
     clocks: String,
-    flagged: bool,
+    has_hypervisor_flag: bool,
     /// Name of the CPU, if it is an emulated one.
     emulated: Option<String>,
 }
@@ -268,12 +268,13 @@ impl Signs {
             signatures: system.hypervisor_signatures(),
             firmware: format!("{} {}", dmi("sys_vendor"), dmi("product_name")).trim().to_owned(),
             clocks: text("/sys/devices/system/clocksource/clocksource0/available_clocksource"),
-            flagged: field("flags").split(' ').any(|flag| flag == "hypervisor"),
+            has_hypervisor_flag: field("flags").split(' ').any(|flag| flag == "hypervisor"),
             emulated: processor.contains(EMULATED_PROCESSOR).then_some(processor),
         }
     }
 
-    /// The known platform with the most reliable evidence.
+    /// Returns the known platform with the most reliable evidence. The firmware of imitators comes first: they have the
+    /// signature of another platform. A clock counts only with the flag of guests. The first row that fits counts.
     fn find_platform(&self) -> Option<&'static KnownPlatform> {
         let first = |fits: &dyn Fn(&KnownPlatform) -> bool| KNOWN.iter().find(|known| fits(known));
         first(&|known| known.is_imitator && self.has_firmware(known))
@@ -281,7 +282,7 @@ impl Signs {
             // The first row is QEMU TCG.
             .or_else(|| self.emulated.as_ref().and(KNOWN.first()))
             .or_else(|| first(&|known| self.has_firmware(known)))
-            .or_else(|| first(&|known| self.flagged && self.has_clock(known)))
+            .or_else(|| first(&|known| self.has_hypervisor_flag && self.has_clock(known)))
     }
 
     fn signature_of(&self, known: &KnownPlatform) -> Option<&String> {

@@ -345,16 +345,15 @@ fn existing_path(system: &dyn System, file: &Path) -> PathBuf {
 
 /// The counted devices, the devices that contain them and the devices below, but nothing below a loop device.
 fn shared(layers: &[Layer], counted: &[String]) -> Vec<String> {
-    let mut devices: Vec<String> = counted.to_vec();
-    let mut next = 0;
-    while let Some(name) = devices.get(next).cloned() {
-        let own_layers = layers.iter().filter(|layer| layer.name == name && layer.kind != "loop");
-        for below in own_layers.flat_map(|layer| &layer.below) {
-            if !devices.contains(below) {
-                devices.push(below.clone());
-            }
+    let mut devices: Vec<String> = Vec::new();
+    let mut waiting: VecDeque<&String> = counted.iter().collect();
+    while let Some(name) = waiting.pop_front() {
+        if devices.contains(name) {
+            continue;
         }
-        next += 1;
+        devices.push(name.clone());
+        let own_layers = layers.iter().filter(|layer| layer.name == *name && layer.kind != "loop");
+        waiting.extend(own_layers.flat_map(|layer| &layer.below));
     }
     devices
 }

@@ -304,8 +304,8 @@ fn find_copies(system: &dyn System, file: &File, range: &Range<u64>) -> io::Resu
     // A GPT begins in the second sector and has a copy in the last one; btrfs has copies at 64 MiB and 256 GiB.
     let mut places = vec![512, 4 * KIB, 64 * MIB, 256 << 30];
     places.extend([512, 4 * KIB].iter().filter_map(|back| length.checked_sub(*back)));
-    // Groups of blocks that begin with a copy, and the first group of clusters of 16 blocks (`bigalloc`). A group has
-    // as many blocks as its map of one block has bits.
+    // The ext groups 1, 3, 5, 7 and 9 begin with a copy; 16 is the first group of clusters of 16 blocks (`bigalloc`). A
+    // group has as many blocks as its map of one block has bits, but fewer than 64 Ki.
     for bytes in [KIB, 2 * KIB, 4 * KIB, 8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB] {
         let blocks = if bytes > 4 * KIB { 65_528.min(8 * bytes) } else { 8 * bytes };
         let first = if bytes == KIB { KIB } else { 0 };
@@ -341,6 +341,7 @@ fn parse_copy(block: &[u8; KIB as usize], offset: u64) -> Option<Signature> {
     let copy_start = (u32_at(0x14) + group * u32_at(0x20)) << (10 + shift);
     if u16_at(0x38) == 0xef53 && group > 0 && copy_start == offset {
         let (journal, incompatible, read_only) = (u32_at(0x5c) & 4, u32_at(0x60), u32_at(0x64));
+        // The masks are the features of ext3.
         let name = match journal {
             _ if incompatible & !0x16 != 0 || read_only & !7 != 0 => "ext4",
             0 => "ext2",
@@ -362,8 +363,7 @@ fn signature(name: &str, usage: &str, offset: u64, uuid: Option<String>) -> Sign
 fn uuid_at(block: &[u8; KIB as usize], at: usize) -> Option<String> {
     let bytes = block[at..].first_chunk().copied()?;
     let digits = format!("{:032x}", u128::from_be_bytes(bytes));
-    let parts = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
-    Some(parts.join("-"))
+    Some([&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-"))
 }
 
 #[cfg(test)]

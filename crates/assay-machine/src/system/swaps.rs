@@ -20,8 +20,7 @@ pub struct SwapArea {
 
 /// All areas; `NotFound` if this kernel has no swap.
 pub fn read(system: &dyn System) -> io::Result<Vec<SwapArea>> {
-    let text = system.read_text(Path::new(TABLE))?;
-    Ok(text.lines().skip(1).filter_map(parse_area).collect())
+    Ok(system.read_text(Path::new(TABLE))?.lines().skip(1).filter_map(parse_area).collect())
 }
 
 pub fn has(system: &dyn System, path: &Path) -> io::Result<bool> {

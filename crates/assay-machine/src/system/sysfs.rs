@@ -50,8 +50,7 @@ pub fn parsed<T>(text: Presence<String>, parse: impl FnOnce(&str) -> Option<T>) 
 
 /// The choice in brackets, `[mq-deadline] none`; a lone word stands for itself.
 pub fn chosen(text: &str) -> Option<String> {
-    let bracketed = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
-    match bracketed {
+    match text.split_once('[').and_then(|(_, rest)| rest.split_once(']')) {
         Some((choice, _)) => Some(choice.to_owned()),
         None => (text.split_whitespace().count() == 1).then(|| text.trim().to_owned()),
     }

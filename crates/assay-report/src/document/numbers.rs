@@ -58,14 +58,16 @@ pub(crate) fn signed(metric: &str, value: f64) -> String {
 /// The verdict of a comparison in the words of its sentence: unpaired numbers, as across days, only suggest.
 pub(crate) fn verdict_cell(comparison: &Comparison, without_verdicts: bool) -> Cell {
     let (word, tone) = verdict_word(comparison.verdict);
-    let is_paired = comparison.kind == Kind::Paired;
-    match (comparison.verdict, undercut_margin(comparison)) {
-        (Some(_), _) if without_verdicts => "no verdict".into(),
-        (Some(Verdict::Better | Verdict::Worse), _) if !is_paired => {
-            Cell::toned(format!("suggests {word}"), tone)
-        }
-        (_, Some(margin)) => Cell::toned(format!("{word}, {}", below(margin)), tone),
-        (_, None) => Cell::toned(word, tone),
+    if without_verdicts && comparison.verdict.is_some() {
+        return "no verdict".into();
+    }
+    let has_direction = matches!(comparison.verdict, Some(Verdict::Better | Verdict::Worse));
+    if has_direction && comparison.kind != Kind::Paired {
+        return Cell::toned(format!("suggests {word}"), tone);
+    }
+    match undercut_margin(comparison) {
+        Some(margin) => Cell::toned(format!("{word}, {}", below(margin)), tone),
+        None => Cell::toned(word, tone),
     }
 }
 

@@ -219,6 +219,7 @@ fn bound(text: &[Piece], index: usize) -> Option<Bound> {
         Some(Piece::Words(words)) => words.ends_with(end),
         _ => false,
     };
+    // `between 475 and 3,430` has four pieces: the upper number is three after `between `.
     if ends_in(1, "between ") {
         return Some(Bound::Lower);
     }

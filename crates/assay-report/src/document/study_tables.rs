@@ -21,25 +21,23 @@ const PLAYED: &str = "Replayed reads, writes, flushes, trims and write-zeroes: r
 
 /// Headings and metrics of the quantiles to print with a primary metric: the tail, and for classes of requests also the
 /// median.
-fn quantiles(metric: &str) -> Vec<(&'static str, &'static str)> {
+fn metric_quantiles(metric: &str) -> Vec<(&'static str, &'static str)> {
     const OF_CLASSES: [(&str, Statistic); 3] =
         [("p50", Statistic::P50), ("p90", Statistic::P90), ("p99", Statistic::P99)];
     if let Some((class, _)) = played::find(metric) {
         return pace::of_class(class, metric);
     }
-    match class(metric) {
-        Some((class, Statistic::Mean)) => {
-            let named = |(name, quantile)| Some((name, of_requests(class, quantile)?.name));
-            OF_CLASSES.into_iter().filter_map(named).collect()
-        }
-        _ if metric == TAIL => Vec::new(),
-        // A sync metric is without its write: print its median, and the tail including the write.
-        _ if FDATASYNC.iter().any(|known| known.name == metric) => {
-            let quantiles = [("p50", "fdatasync_p50_ns"), ("p99 including write", TAIL)];
-            quantiles.into_iter().filter(|(_, name)| *name != metric).collect()
-        }
-        _ => vec![("p99", TAIL)],
+    if let Some((class, Statistic::Mean)) = class(metric) {
+        let named = |(name, quantile)| Some((name, of_requests(class, quantile)?.name));
+        return OF_CLASSES.into_iter().filter_map(named).collect();
     }
+    let quantiles = if FDATASYNC.iter().any(|known| known.name == metric) {
+        // A sync metric is without its write: print its median, and the tail including the write.
+        vec![("p50", "fdatasync_p50_ns"), ("p99 including write", TAIL)]
+    } else {
+        vec![("p99", TAIL)]
+    };
+    quantiles.into_iter().filter(|(_, name)| *name != metric).collect()
 }
 
 const P999: [(&str, &str); 4] = [
@@ -49,14 +47,14 @@ const P999: [(&str, &str); 4] = [
     ("response p99.99", "response_p9999_ns"),
 ];
 
-/// The same for a workload: scheduled work has response next to service times.
-fn tails(findings: &Findings, workload: &WorkloadRows<'_>) -> Vec<(&'static str, &'static str)> {
+/// Quantile columns of a workload: also response times if its operations are scheduled.
+fn columns(findings: &Findings, workload: &WorkloadRows<'_>) -> Vec<(&'static str, &'static str)> {
     let is_response =
         |cell: &Measurement| cell.workload == workload.name && pace::is_response(&cell.metric);
     if findings.measurements.iter().any(is_response) {
         return pace::quantiles(workload.metric);
     }
-    quantiles(workload.metric)
+    metric_quantiles(workload.metric)
 }
 
 pub(super) struct WorkloadRows<'a> {
@@ -101,7 +99,7 @@ fn workload_rows<'a>(findings: &'a Findings, name: &'a str) -> Option<WorkloadRo
         let base = found.map_or(&cell.configuration, |it| &it.baseline);
         let base_index = cells.iter().position(|it| it.configuration == *base);
         let is_baseline = compared.iter().any(|it| it.baseline == cell.configuration);
-        // Below a baseline, its control is first.
+        // Order within a baseline: the baseline (0), its control (1), and the compared arms (2).
         let (place, role) = match found {
             _ if cell.control => (1, ComparisonRole::Control),
             Some(found) => (2, ComparisonRole::Compared(found)),
@@ -165,7 +163,7 @@ pub(super) fn table(
     });
     add_comparisons(&mut table, page, workload, &lines);
     let details = table.columns.len();
-    let mut quantiles = tails(findings, workload);
+    let mut quantiles = columns(findings, workload);
     if page.full() {
         quantiles.extend(P999.into_iter().filter(|(_, metric)| *metric != workload.metric));
     }

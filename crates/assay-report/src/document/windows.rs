@@ -69,13 +69,17 @@ fn change_rows(page: &StudyPage<'_>, names: [&str; 2]) -> Vec<Row> {
         let result = result_name(&cell.configuration);
         let values = names.map(|name| cell.value().filter(|_| name == result));
         let texts = [None, None, Some(cell.n.to_string())];
-        rows.push((-1.0, row(&cell.workload, &cell.metric, &cell.configuration, values, texts)));
+        let row = row(&cell.workload, &cell.metric, &cell.configuration, values, texts);
+        rows.push((WITHOUT_RATIO, row));
     }
     rows.sort_by(|(left, _), (right, _)| right.total_cmp(left));
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// The row of a comparison with the size of its change; -1 without a ratio.
+/// Sorts rows without a ratio below all changes, whose sizes are not negative.
+const WITHOUT_RATIO: f64 = -1.0;
+
+/// The row of a comparison with the size of its change, as a logarithm.
 fn sized_row(page: &StudyPage<'_>, comparison: &Comparison) -> (f64, Row) {
     let [configured, base] = comparison.means.map_or([None; 2], |means| means.map(Some));
     let value = |arm: &Arm, mean: Option<f64>| {
@@ -86,7 +90,7 @@ fn sized_row(page: &StudyPage<'_>, comparison: &Comparison) -> (f64, Row) {
     let texts =
         [numbers::ratio(comparison), numbers::interval(comparison), comparison.n.to_string()]
             .map(Some);
-    let size = comparison.ratio.map_or(-1.0, |ratio| ratio.ln().abs());
+    let size = comparison.ratio.map_or(WITHOUT_RATIO, |ratio| ratio.ln().abs());
     (size, row(&comparison.workload, &comparison.metric, &comparison.configuration, values, texts))
 }
 

@@ -22,6 +22,7 @@ pub const EXPORTER: Exporter = Exporter {
 
 /// The lines in the order of the trials, if known.
 fn write(findings: &Findings) -> Option<String> {
+    // By order of the trial, index of the row, and replicate.
     let mut lines: BTreeMap<(Option<u32>, usize, u32), String> = BTreeMap::new();
     let mut rows: Vec<String> = Vec::new();
     let mut names = BTreeSet::new();

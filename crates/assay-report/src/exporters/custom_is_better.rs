@@ -87,12 +87,7 @@ fn name(cell: &Measurement) -> String {
 }
 
 fn trust(cell: &Measurement) -> String {
-    let word = match cell.trust {
-        Some(Trust::Trusted) => "trusted",
-        Some(Trust::Suspect) => "suspect",
-        Some(Trust::Invalid) => "invalid",
-        None => "not judged",
-    };
+    let word = cell.trust.map_or("not judged", Trust::word);
     let reasons = cell.reasons.iter().filter(|reason| reason.trust != Trust::Trusted);
     let reasons: Vec<String> = reasons.map(|it| format!("{}: {}", it.rule, it.text)).collect();
     if reasons.is_empty() { word.to_owned() } else { format!("{word} ({})", reasons.join("; ")) }
@@ -118,11 +113,13 @@ fn unit(metric: &str) -> String {
         let known = SPELLED.iter().find(|(suffix, _)| *suffix == word);
         known.map_or_else(|| word.to_owned(), |(_, written)| (*written).to_owned())
     };
+    if metric == "iops" {
+        return "operations/s".to_owned();
+    }
     let (stem, last) = metric.rsplit_once('_').unwrap_or(("", metric));
-    // `bytes` of `bandwidth_bytes_per_s`.
+    // `bytes` of `bandwidth_bytes_per_s`; `None` if the metric is not a rate.
     let numerator = stem.strip_suffix("_per").and_then(|stem| stem.rsplit('_').next());
     match numerator {
-        _ if metric == "iops" => "operations/s".to_owned(),
         Some(numerator) => format!("{}/{}", spelled(numerator), spelled(last)),
         None if UNITS.contains(&last) => spelled(last),
         None => noun(metric).to_owned(),

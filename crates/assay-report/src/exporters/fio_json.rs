@@ -67,7 +67,7 @@ fn write(findings: &Findings) -> Option<String> {
 }
 
 fn job(
-    at: usize,
+    group_id: usize,
     workload: &str,
     arm: &BTreeMap<String, String>,
     values: &Values<'_>,
@@ -91,7 +91,7 @@ fn job(
         _ => ("read", ["write", "trim"]),
     };
     let mut job = json!({
-        "jobname": workload, "groupid": at, "error": 0, "eta": 0, "elapsed": 0,
+        "jobname": workload, "groupid": group_id, "error": 0, "eta": 0, "elapsed": 0,
         "job options": options, "assay": { "workload": workload, "arm": arm },
     });
     job[direction] = direction_section(values);

@@ -28,38 +28,39 @@ const MOST_FIGURES: usize = 6;
 /// A bucket: from, to (nanoseconds) and count.
 type Bucket = (u64, u64, u64);
 
+/// Draws a figure per workload and class that both compared arms have, in the order of the baseline's rows.
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let names = Names::from_findings(&evidence.findings);
     let rows = || evidence.latencies.iter().filter(|row| !row.control);
-    let mut rows_by_key: BTreeMap<(&str, &str, &Arm), &RowLatencies> = BTreeMap::new();
-    for row in rows() {
-        rows_by_key.entry((&row.workload, &row.class, &row.arm)).or_insert(row);
-    }
-    let mut compared: BTreeMap<&str, Option<[Arm; 2]>> = BTreeMap::new();
+    // A workload has many rows, but only one pair of compared arms.
+    let mut pairs: BTreeMap<&str, Option<[Arm; 2]>> = BTreeMap::new();
     let mut figures = Vec::new();
-    for before in rows() {
-        let workload = before.workload.as_str();
-        let arms = compared.entry(workload).or_insert_with(|| compared_arms(evidence, workload));
-        let Some([base, other]) = &*arms else { continue };
-        // Each figure starts from its row of the baseline.
-        if before.arm != *base {
+    for base in rows() {
+        let workload = base.workload.as_str();
+        let pair = pairs.entry(workload).or_insert_with(|| compared_arms(evidence, workload));
+        let Some([base_arm, other_arm]) = &*pair else { continue };
+        if base.arm != *base_arm {
             continue;
         }
-        let key = (workload, before.class.as_str(), other);
-        let Some(after) = rows_by_key.get(&key) else { continue };
-        let title = title_of(evidence, before);
-        let sides = [names.arm(base), names.arm(other)];
-        let [old, new] = [before, *after].map(|row| buckets(&row.nanoseconds));
-        figures.extend(figure(&title, sides, &old, &new));
+        let is_other = |row: &&RowLatencies| {
+            row.workload == workload && row.class == base.class && row.arm == *other_arm
+        };
+        let Some(other) = rows().find(is_other) else { continue };
+        let arm_names = [names.arm(base_arm), names.arm(other_arm)];
+        let [base_buckets, other_buckets] = [base, other].map(|row| buckets(&row.nanoseconds));
+        let title = title_of(evidence, base);
+        figures.extend(figure(&title, arm_names, &base_buckets, &other_buckets));
     }
     at_most(figures, MOST_FIGURES, "operation type")
 }
 
 fn title_of(evidence: &Evidence, row: &RowLatencies) -> String {
     let name = short(&row.workload);
+    if evidence.findings.are_windows() {
+        // The workload of a production window is a class, so the name contains the operations.
+        return format!("{name}: latencies");
+    }
     match io::of_response(&row.class) {
-        // The name of a production class already contains its subject.
-        _ if evidence.findings.are_windows() => format!("{name}: latencies"),
         Some(class) => format!("{name}: response times of {} operations", short(class)),
         None => format!("{name}: latencies of {} operations", short(&row.class)),
     }
@@ -96,23 +97,23 @@ fn buckets(latencies: &Tally) -> Vec<Bucket> {
 }
 
 /// Draws two histograms next to each other on one axis; `None` if one of them is empty.
-fn figure(title: &str, sides: [String; 2], before: &[Bucket], after: &[Bucket]) -> Option<Figure> {
-    let rows = bucket_ranges(before, after);
-    if total(before) == 0 || total(after) == 0 {
+fn figure(title: &str, arms: [String; 2], base: &[Bucket], other: &[Bucket]) -> Option<Figure> {
+    let rows = bucket_ranges(base, other);
+    if total(base) == 0 || total(other) == 0 {
         return None;
     }
     let names = rows.iter().map(|(from, to)| {
         format!("{} to {}", show::duration(*from as f64), show::duration(*to as f64))
     });
     let along = Axis::names("latency", names);
-    let [old, new] =
-        sides.map(|name| if name.is_empty() { "operations".to_owned() } else { short(&name) });
-    let [old_count, new_count] = [before, after].map(|buckets| show::count(total(buckets)));
+    let [base_name, other_name] =
+        arms.map(|name| if name.is_empty() { "operations".to_owned() } else { short(&name) });
+    let [base_count, other_count] = [base, other].map(|buckets| show::count(total(buckets)));
     let description = format!(
-        "Bars show {old} ({old_count} operations) and {new} ({new_count}); each bucket is twice as wide as the previous one. \
+        "Bars show {base_name} ({base_count} operations) and {other_name} ({other_count}); each bucket is twice as wide as the previous one. \
          All trials are pooled."
     );
-    let series = [(old, before), (new, after)].map(|(name, buckets)| {
+    let series = [(base_name, base), (other_name, other)].map(|(name, buckets)| {
         let bars = bars(&along, &name, &rows, buckets);
         (name, bars)
     });
@@ -130,8 +131,8 @@ fn total(buckets: &[Bucket]) -> u64 {
 }
 
 /// All buckets from the first to the last nonempty one, including gaps.
-fn bucket_ranges(before: &[Bucket], after: &[Bucket]) -> Vec<(u64, u64)> {
-    let filled = before.iter().chain(after).filter(|(.., count)| *count > 0);
+fn bucket_ranges(base: &[Bucket], other: &[Bucket]) -> Vec<(u64, u64)> {
+    let filled = base.iter().chain(other).filter(|(.., count)| *count > 0);
     let mut ranges: Vec<(u64, u64)> = filled.map(|(from, to, _)| (*from, *to)).collect();
     ranges.sort_unstable();
     ranges.dedup();

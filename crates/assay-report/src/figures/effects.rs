@@ -109,6 +109,7 @@ fn title_start(findings: &Findings, compared: &[&Comparison], shows_effects: boo
 struct SharedLevels<'a>(Vec<(&'a str, &'a Arm, Arm)>);
 
 impl<'a> SharedLevels<'a> {
+    /// Levels that all arms of a baseline share with it; none if there is only one baseline.
     fn new(compared: &[&'a Comparison]) -> Self {
         if compared.windows(2).all(|pair| pair[0].baseline == pair[1].baseline) {
             return Self(Vec::new());

@@ -36,39 +36,40 @@ const MOST_SPANS: usize = 60;
 const LONGEST_TRIAL: usize = 86_400;
 const MOST_ROWS: u32 = 32;
 const MOST_FIGURES: usize = 2;
-/// From this number of arms on, one figure is enough.
-const MANY: usize = 12;
+/// With more arms than this, only the arm with the widest range of latencies has a figure.
+const MANY_ARMS: usize = 12;
 const MOST_TILES: usize = 320;
 
+/// Draws the arms with the widest ranges of latencies; a note counts the others.
 fn draw(evidence: &Evidence) -> Vec<Figure> {
+    let [most_columns, ..] = MOST_COLUMNS;
     let names = Names::from_findings(&evidence.findings);
     let mut candidates: Vec<(u32, [String; 2], Vec<&TrialEvidence>)> = Vec::new();
     for ((workload, arm), trials) in trials_by_arm(evidence) {
-        let columns = HeatColumns::new(&trials, MOST_COLUMNS[0]);
-        let Some([least, most]) = columns.bucket_range() else { continue };
+        let columns = HeatColumns::new(&trials, most_columns);
+        let Some([lowest, highest]) = columns.bucket_range() else { continue };
         if columns.counts.len() >= FEWEST_COLUMNS {
-            candidates.push((most - least, [short(workload), names.arm(arm)], trials));
+            candidates.push((highest - lowest, [short(workload), names.arm(arm)], trials));
         }
     }
-    // The widest range of latencies first.
     candidates.sort_by_key(|(range, ..)| std::cmp::Reverse(*range));
-    let most = if candidates.len() > MANY { 1 } else { MOST_FIGURES };
+    let most_figures = if candidates.len() > MANY_ARMS { 1 } else { MOST_FIGURES };
     let mut figures: Vec<Figure> = Vec::new();
-    for (_, name, trials) in candidates.iter().take(most) {
+    for (_, name, trials) in candidates.iter().take(most_figures) {
         figures.extend(figure(name, trials));
     }
     if let Some(last) = figures.last_mut() {
-        let note = left_out(candidates.len().saturating_sub(most), "configuration");
+        let note = left_out(candidates.len().saturating_sub(most_figures), "configuration");
         last.notes.extend(note.map(|note| format!("Showing the widest latency ranges. {note}")));
     }
     figures
 }
 
-/// The figure with as many columns as its tiles allow.
+/// The figure with the most columns whose tiles fit, else the one with the fewest columns.
 fn figure(name: &[String; 2], trials: &[&TrialEvidence]) -> Option<Figure> {
     let mut figure = None;
-    for most in MOST_COLUMNS {
-        let drawn = HeatColumns::new(trials, most).figure(name)?;
+    for most_columns in MOST_COLUMNS {
+        let drawn = HeatColumns::new(trials, most_columns).figure(name)?;
         let fits = drawn.marks() <= MOST_TILES;
         figure = Some(drawn);
         if fits {
@@ -107,7 +108,7 @@ struct HeatColumns {
 type HeatTrial = (usize, usize, u32, bool);
 
 impl HeatColumns {
-    /// Puts the seconds of trials in a row into at most `most` columns.
+    /// Lays the seconds of all trials end to end in at most `most` columns of equal width.
     fn new(trials: &[&TrialEvidence], most: usize) -> Self {
         let seconds = |trial: &TrialEvidence| {
             let ends = trial.series.iter().map(|row| row.second as usize + 1);

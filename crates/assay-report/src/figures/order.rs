@@ -124,7 +124,9 @@ fn look_of(trial: &TrialValue) -> TrialLook {
     }
 }
 
+/// A series per kind of trial that occurs; many trials of a kind are averaged.
 fn series(all: &[OrderPoint<'_>]) -> Vec<Series> {
+    // Kind, name, color, shape and look.
     let looks = [
         (TrialLook::Plain, "trial", 0, 0, Look::Solid),
         (TrialLook::Warmup, "warm-up, not counted", 7, 0, Look::Hollow),

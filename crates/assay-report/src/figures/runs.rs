@@ -107,10 +107,11 @@ fn runs_s(evidence: &Evidence, cell: &Measurement) -> Vec<f64> {
 
 /// Every `step`th run as a dot, spread over the width of row `at`.
 fn dots(at: usize, name: &str, runs: &[f64], step: usize) -> Vec<Point> {
-    let last = runs.len().saturating_sub(1).max(1) as f64;
+    // At least 1 as a divisor: a run alone is at the top of the row.
+    let last_index = runs.len().saturating_sub(1).max(1) as f64;
     let mut dots = Vec::new();
     for (index, seconds) in runs.iter().enumerate().step_by(step) {
-        let offset = HALF_BAND * (2.0 * index as f64 / last - 1.0);
+        let offset = HALF_BAND * (2.0 * index as f64 / last_index - 1.0);
         let text = format!("{name}, run {}", index + 1);
         let dot = Point::new(at as f64 + offset, Unit::Seconds, &text, *seconds, None);
         dots.push(Point { look: Look::Hollow, ..dot });

@@ -64,7 +64,7 @@ impl<'a> Frame<'a> {
             if upright { (&figure.value, &figure.along) } else { (&figure.along, &figure.value) };
         let title_lines = if side.title.is_empty() { 0 } else { axis_title(side, width).len() };
         let title_end = legend_end + LINE * title_lines as f64;
-        // Spans have labels above the plot.
+        // Spans have labels above the plot, which need 14 pixels.
         let plot_top = title_end + if figure.spans.is_empty() { 6.0 } else { 14.0 };
         let name_height = name_height(figure, width);
         let height = plot_height(figure, name_height);
@@ -109,7 +109,7 @@ impl<'a> Frame<'a> {
     /// Pixel position of a place along the axis and a value.
     pub fn place(&self, along: f64, value: f64) -> [f64; 2] {
         let slot = along.round();
-        // A name takes a part of its slot.
+        // A name takes the upper part of its slot, so offsets within the slot shrink.
         let along = if self.name_height > 0.0 {
             self.along.at(slot) + (along - slot) * (self.along.slot() - self.name_height)
         } else {
@@ -169,7 +169,7 @@ fn name_height(figure: &Figure, width: f64) -> f64 {
     if is_above { LINE - 2.0 } else { 0.0 }
 }
 
-/// Rows of a horizontal figure have a fixed height; tables have square cells.
+/// Pixels: 30 per row of a table; 13 per bar and 10 per group of bars; 22 per other row, or 17 if there are many.
 fn plot_height(figure: &Figure, name_height: f64) -> f64 {
     let slots = |axis: &Axis| match &axis.scale {
         AxisScale::Category(slots) => slots.len().max(1) as f64,
@@ -192,7 +192,7 @@ fn plot_height(figure: &Figure, name_height: f64) -> f64 {
     }
 }
 
-/// Width of the labels at the left of the plot; bold ones are wider.
+/// Width of the labels at the left of the plot, at least 24 pixels, with 10 to the axis; bold ones are wider.
 fn side_room(side: &Ruler<'_>, width: f64) -> f64 {
     let tick_width = |tick: Tick| {
         let bold = if side.is_heading(&tick) { BOLD } else { 1.0 };
@@ -226,7 +226,7 @@ pub(super) fn name_room(width: f64) -> f64 {
     width - 2.0 * EDGE - SWATCH - 12.0
 }
 
-/// The legend keys in rows from `top` on, and the lower end of the legend.
+/// The legend keys in rows of 20 pixels from `top` on, 12 apart, and the lower end of the legend.
 fn lay_out_legend(figure: &Figure, top: f64, width: f64) -> (Vec<LegendKey>, f64) {
     let mut keys: Vec<LegendKey> = Vec::new();
     let (mut x, mut y) = (EDGE, top + 2.0);

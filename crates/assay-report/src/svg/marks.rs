@@ -143,6 +143,7 @@ fn whisker(frame: &Frame<'_>, along: f64, point: &Point, radius: f64) -> String 
         if (tip - centre).abs() > radius {
             path += &segment(frame.point(along, centre + away * radius), frame.point(along, tip));
         }
+        // A cap is at the tip; the wings of an arrow are 5 pixels behind the tip.
         let wings = tip - if frame.value.shows(end) { 0.0 } else { away * 5.0 };
         let corners = [(along - 3.5, wings), (along, tip), (along + 3.5, wings)];
         path += &polyline(corners.into_iter().map(|(along, value)| frame.point(along, value)));

@@ -114,6 +114,7 @@ fn merge_pilots<'a>(pilots: impl Iterator<Item = &'a Pilot>) -> Pilot {
     whole
 }
 
+/// Adds values by key; `merge` combines two values of the same key.
 fn merge_by<T: Clone>(
     into: &mut BTreeMap<String, T>,
     from: &BTreeMap<String, T>,
@@ -190,7 +191,7 @@ impl Proof {
 }
 
 /// Rejects a plan whose trials have no sum over hosts.
-pub fn fits(plan: &Plan) -> Result<(), String> {
+pub fn check_mergeable(plan: &Plan) -> Result<(), String> {
     let refuse = |how: &str| Err(format!("--coordinator does not support this study yet: {how}"));
     if race::is_one(plan) || course::is_of(plan) || plan.design.stopping != Stopping::Fixed {
         return refuse(
@@ -323,7 +324,7 @@ io = { pattern = "random", mix = "read", block_size = "4 KiB" }
     fn a_study_whose_trials_have_no_sum_is_refused_by_name() {
         let plan = |text: &str| {
             let study = text::parse("test", text).unwrap();
-            fits(&plan::make(&study, vec![survey("/a", 1 << 30, 1000)], 7))
+            check_mergeable(&plan::make(&study, vec![survey("/a", 1 << 30, 1000)], 7))
         };
         assert_eq!(plan(STUDY), Ok(()));
         let other = STUDY.replace(

@@ -10,7 +10,6 @@ use assay_study::results::histogram;
 use assay_study::results::plan::PlannedTrial;
 use assay_study::results::record::{Evidence, Status, Trial};
 use assay_study::results::tally::Tally;
-use assay_workloads::io::Pace;
 use assay_workloads::{Count, Histograms, Measured, SeriesRow, io};
 
 /// Evidence of one machine does not describe all of them.
@@ -244,14 +243,14 @@ fn share_of(
     let run = since_go_ns.saturating_sub(ramp_ns)..whole.end;
     let common_ns = (common.end - common.start) as f64;
     let even_part = common_ns / measured.window_ns.max(1) as f64;
-    let per_s = |count: u64, of: fn(&SeriesRow) -> u64| {
-        let in_whole = sum_within(&host.ran.series, of, &run, &whole);
+    let per_s = |count: u64, count_of: fn(&SeriesRow) -> u64| {
+        let in_whole = sum_within(&host.ran.series, count_of, &run, &whole);
         let part = if whole == common {
             1.0
         } else if in_whole > 0.0 {
-            sum_within(&host.ran.series, of, &run, &common) / in_whole
+            sum_within(&host.ran.series, count_of, &run, &common) / in_whole
         } else {
-            even_part
+            even_part // without rows, the operations count as evenly spread
         };
         count as f64 * part / (common_ns / 1e9)
     };
@@ -289,10 +288,9 @@ fn sum_within(
 fn add_measured(whole: &mut Measured, own: &Measured) {
     whole.elapsed_ns = whole.elapsed_ns.max(own.elapsed_ns);
     whole.cpu_ns = whole.cpu_ns.saturating_add(own.cpu_ns);
-    whole.waited_ns = match (whole.waited_ns, own.waited_ns) {
-        (Some(one), Some(other)) => Some(one.saturating_add(other)),
-        _ => None,
-    };
+    // `None` if one of the hosts does not count it.
+    let waited_ns = whole.waited_ns.zip(own.waited_ns);
+    whole.waited_ns = waited_ns.map(|(one, other)| one.saturating_add(other));
     whole.claims = whole.claims.plus(own.claims);
     for note in &own.notes {
         if !whole.notes.contains(note) {
@@ -314,10 +312,7 @@ fn add_detail(whole: &mut io::IoDetail, own: &io::IoDetail) {
     whole.still_s = whole.still_s.max(own.still_s);
     whole.looked_at = whole.looked_at.saturating_add(own.looked_at);
     whole.already_complete = whole.already_complete.saturating_add(own.already_complete);
-    whole.pace = match (whole.pace, own.pace) {
-        (Some(one), Some(other)) => Some(Pace::plus(one, other)),
-        _ => None,
-    };
+    whole.pace = whole.pace.zip(own.pace).map(|(one, other)| one.plus(other));
 }
 
 fn add_row(all: &mut BTreeMap<(u32, String), SeriesRow>, own: &SeriesRow) {

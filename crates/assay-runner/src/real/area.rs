@@ -252,6 +252,7 @@ fn maker_is_gone(system: &dyn System, file: &File) -> bool {
     let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name));
     let (Some(process), Some(boot)) = (field("pid "), field("boot ")) else { return false };
     let gone = |id: &str| system.status(&Path::new("/proc").join(id)).is_err();
+    // No process survives a restart of the machine.
     boot != boot_id(system) || process.parse::<u32>().is_ok_and(|_| gone(process))
 }
 

@@ -37,10 +37,12 @@ impl SealedEnd {
         stream.set_nonblocking(false)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(LOOK))?;
-        let patience = if own == FrameSide::Zero { TAKEN } else { TAKEN_BY_ZERO };
+        let (patience, theirs) = match own {
+            FrameSide::Zero => (TAKEN, FrameSide::Other),
+            FrameSide::Other => (TAKEN_BY_ZERO, FrameSide::Zero),
+        };
         // With a check after each part: a peer may read a byte now and then.
         stream.set_write_timeout(Some(LOOK))?;
-        let theirs = if own == FrameSide::Zero { FrameSide::Other } else { FrameSide::Zero };
         let (sealer, opener) = (Sealer::new(key, own), Opener::new(key, theirs));
         Ok(Self { stream, patience, sealer, opener })
     }

@@ -59,7 +59,7 @@ pub(super) fn lock_root_file(
     if system.user().id != 0 {
         return files::lock_of_other(system, &path).map_or(Ok(None), Err);
     }
-    let Ok(file) = open(system, directory, &path) else { return Ok(None) };
+    let Ok(file) = open_lock_file(system, directory, &path) else { return Ok(None) };
     match fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(Some(Locked::new(file))),
         Err(Errno::WOULDBLOCK) => match files::lock_holder(system, &file) {
@@ -71,7 +71,8 @@ pub(super) fn lock_root_file(
     }
 }
 
-fn open(system: &dyn System, directory: &Path, path: &Path) -> io::Result<File> {
+/// Creates the directory and the file if they do not exist; fails if other users could modify the directory.
+fn open_lock_file(system: &dyn System, directory: &Path, path: &Path) -> io::Result<File> {
     match std::fs::DirBuilder::new().mode(RUN_MODE).create(directory) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}

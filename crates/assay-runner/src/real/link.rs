@@ -51,20 +51,20 @@ pub fn load(job: &LinkJob<'_>) -> io::Result<LinkRun> {
 fn load_in_lab(job: &LinkJob<'_>) -> io::Result<LinkRun> {
     let token = Token::drawn(&super::random_bytes()?);
     let (token, over) = (&token, &AtomicBool::new(false));
-    let (listens, heard) = mpsc::channel();
+    let (listening, listens) = mpsc::channel();
     thread::scope(|scope| {
         let server = scope.spawn(move || {
             enter_namespace(lab::SERVER)?;
             let address: SocketAddr = lab::ADDRESS.parse().map_err(|_| link_error("no address"))?;
             let peer = peer::Peer::bind(address, token.clone(), peer::PeerLimits::default())?;
             // The receiver is gone only if the client has ended.
-            let _ = listens.send(());
+            let _ = listening.send(());
             peer.serve(over);
             io::Result::Ok(())
         });
         let client = scope.spawn(move || {
             enter_namespace(lab::CLIENT)?;
-            heard.recv().map_err(|_| link_error("the peer does not listen"))?;
+            listens.recv().map_err(|_| link_error("the peer does not listen"))?;
             LinkClient::begin(lab::ADDRESS, token, job)?.run(job)
         });
         let ran = client.join();
@@ -235,13 +235,14 @@ impl<'t> LinkClient<'t> {
     fn ping(&mut self, job: &LinkJob<'_>, phase: PhaseJob, began: Instant) -> Vec<NetworkProbe> {
         let first = self.next;
         let end = began + Duration::from_nanos(phase.whole_ns());
+        // At most 1000 probes per second.
         let pace = Duration::from_nanos(job.probe_ns.max(1_000_000));
         let mut probes: Vec<NetworkProbe> = Vec::new();
         let mut sent: Vec<Instant> = Vec::new();
         let mut due = began.max(Instant::now());
         loop {
             let now = Instant::now();
-            // Older probes without an answer are lost.
+            // Only the last 1024 probes: older ones without an answer are lost.
             let has_open = probes.iter().rev().take(1024).any(|probe| probe.rtt_ns.is_none());
             let is_over = now >= end && (!has_open || now >= end + LATE);
             if is_over || job.stop.load(Ordering::Relaxed) {

@@ -124,10 +124,12 @@ fn layer_ability(system: &dyn System, layer: &dyn Layer) -> Option<Ability> {
     let reasons =
         missing.iter().map(|(reason, levels)| reason.replace(LEVEL_MARK, &levels.join(", ")));
     let reasons = reasons.collect::<Vec<_>>().join("; ");
-    let state = match (works.is_empty(), missing.is_empty()) {
-        (true, _) => None,
-        (false, true) => Some(works.join(", ")),
-        (false, false) => Some(format!("{} ({reasons})", works.join(", "))),
+    let state = if works.is_empty() {
+        None
+    } else if missing.is_empty() {
+        Some(works.join(", "))
+    } else {
+        Some(format!("{} ({reasons})", works.join(", ")))
     };
     Some(Ability {
         name: layers::plural(layer.noun()),

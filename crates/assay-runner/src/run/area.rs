@@ -220,13 +220,12 @@ impl AreaRequest<'_> {
     fn command_with_area(self, target: &str, area: Bytes) -> String {
         let study = self.preset.unwrap_or("STUDY");
         let is_check = self.preset.is_some_and(presets::is_of_check);
-        let command = match (self.planned, is_check) {
-            (true, _) => format!("plan {study}"),
-            (false, true) => "check".to_owned(),
-            (false, false) => format!("run {study}"),
-        };
-        let option = if command == "check" { "--area " } else { "--set area.size=" };
-        format!("assay {command} {target} {option}{}", area.to_string().replace(' ', ""))
+        let size = area.to_string().replace(' ', "");
+        if is_check && !self.planned {
+            return format!("assay check {target} --area {size}");
+        }
+        let command = if self.planned { "plan" } else { "run" };
+        format!("assay {command} {study} {target} --set area.size={size}")
     }
 }
 

@@ -378,7 +378,8 @@ impl Conductor<'_> {
         }
         let (mut bundle, unkept) = writer.into_parts();
         let mut directory = bundle.as_ref().map(|bundle| bundle.directory().to_owned());
-        if matches!(end, End::Interrupted | End::Gone(_)) && trials.is_empty() {
+        let interrupted = matches!(end, End::Interrupted | End::Gone(_));
+        if interrupted && trials.is_empty() {
             // Release the lock first: network file systems rename an open file instead of removing it.
             bundle = None;
             directory = remove_empty_result(system, directory);
@@ -388,11 +389,10 @@ impl Conductor<'_> {
         let not_restored = bed.tear_down().err();
         environment.surroundings.studies.extend(self.progress.beside);
         surroundings::after(system, &mut environment, bundle.as_ref());
-        let (interrupted, ended, gone) = match end {
-            End::Interrupted => (true, None, None),
-            End::Gone(why) => (true, None, Some(why)),
-            End::Complete => (false, None, None),
-            End::Early(reason) => (false, Some(reason), None),
+        let (ended, gone) = match end {
+            End::Complete | End::Interrupted => (None, None),
+            End::Early(reason) => (Some(reason), None),
+            End::Gone(why) => (None, Some(why)),
         };
         let resume_options = if interrupted {
             changes::resume_options(system, &overwritten, consented)

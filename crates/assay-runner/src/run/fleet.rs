@@ -215,7 +215,7 @@ impl<'a> RunningFleet<'a> {
     pub fn prove(&mut self, plan: &Plan) -> Outcome<()> {
         let proof = Proof::new(plan);
         self.proof = Some(proof.clone());
-        let proved = match common::fits(plan) {
+        let proved = match common::check_mergeable(plan) {
             Err(why) => Err(why),
             Ok(()) if self.leads() => self.compare_proofs(&proof),
             Ok(()) => self.send_proof(&proof),

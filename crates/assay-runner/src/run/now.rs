@@ -29,7 +29,7 @@ pub(super) fn resolve_levels(
             Some(factor) if !sites.is_empty() => {
                 now::put(&mut study, &name, common_level(system, factor, &name, &sites));
             }
-            _ => now::drop_of(&mut study, &name),
+            _ => now::remove_current(&mut study, &name),
         }
     }
     Ok(study)

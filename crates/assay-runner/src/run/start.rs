@@ -183,7 +183,7 @@ fn survey(
         study = allocation::settle(study, quick, &bed.surveys());
     }
     let plan = plan::make(&study, bed.surveys(), bed.seed());
-    can_compare(&plan)?;
+    check_comparison(&plan)?;
     if let Some(fleet) = fleet {
         fleet.prove(&plan)?;
     }
@@ -261,7 +261,7 @@ fn baseline_hint(plan: &Plan) -> String {
 }
 
 /// Fails if no workload, no level or no baseline is left to run.
-fn can_compare(plan: &Plan) -> Outcome<()> {
+fn check_comparison(plan: &Plan) -> Outcome<()> {
     check_load_search(plan)?;
     if let Some(reason) = reason_to_refuse(plan) {
         return Err(Failure::refused(reason));

@@ -297,8 +297,8 @@ pub fn estimate(
     }
     let own_target = demands.own_target();
     // A loop device that the study creates does not exist yet.
-    let is_to_be = own_target.is_some();
-    let is_there = place.law.is_none() && site.kind != TargetKind::Directory && !is_to_be;
+    let will_be_created = own_target.is_some();
+    let is_there = place.law.is_none() && site.kind != TargetKind::Directory && !will_be_created;
     // Without a consent, Assay opens a device only for reading.
     let opened = if is_there {
         OpenTarget::open(system, site, None)?
@@ -309,7 +309,7 @@ pub fn estimate(
     let makes_directory = design.makes_directory();
     // Work that needs consent is planned as if it had it.
     let destroys_data = demands.gives_up_data() && site.kind == TargetKind::Device;
-    let consented = place.consent.is_some() || is_to_be || destroys_data;
+    let consented = place.consent.is_some() || will_be_created || destroys_data;
     let existing = site.counted.first().filter(|_| consented);
     let device_bytes = match own_target {
         Some(size) => size.0,
@@ -318,10 +318,10 @@ pub fn estimate(
     let start = demands.area.first_byte(device_bytes);
     let most_bytes = device_bytes.saturating_sub(start);
     let asked = match demands.area.size {
-        Some(size) if makes_directory || is_to_be => size.0.min(most_bytes) / MIB * MIB,
+        Some(size) if makes_directory || will_be_created => size.0.min(most_bytes) / MIB * MIB,
         // A tenth of the free space of the file system, as in any directory.
         None if makes_directory => area::usual_bytes(most_bytes),
-        None if is_to_be => most_bytes.min(area::USUAL_AREA_BYTES) / MIB * MIB,
+        None if will_be_created => most_bytes.min(area::USUAL_AREA_BYTES) / MIB * MIB,
         size if demands.uses.whole => {
             let terms = Terms { consented, law: place.law };
             area::whole_bytes(system, site, &opened, terms, size)?

@@ -310,7 +310,7 @@ fn check_not_refilled(
     Ok(())
 }
 
-/// Opens a target read-only, with direct I/O for a device if possible.
+/// Opens a target read-only; also returns whether with direct I/O, which Assay tries for devices only.
 fn open(system: &dyn System, site: &Site) -> Outcome<(File, bool)> {
     let path = &site.path;
     let status = system.status(path).map_err(|error| read_failure(&site.target, &error))?;
@@ -323,10 +323,8 @@ fn open(system: &dyn System, site: &Site) -> Outcome<(File, bool)> {
     {
         return Ok((file, true));
     }
-    match system.open_for_reading(path, Caching::Buffered) {
-        Ok(file) => Ok((file, false)),
-        Err(error) => Err(read_failure(&site.target, &error)),
-    }
+    let opened = system.open_for_reading(path, Caching::Buffered);
+    Ok((opened.map_err(|error| read_failure(&site.target, &error))?, false))
 }
 
 fn read_failure(target: &str, error: &std::io::Error) -> Failure {

@@ -50,8 +50,9 @@ impl Archive {
             _ => (0, 0),
         };
         let links = if kind == CpioKind::Directory { 2 } else { 1 };
-        let mode = if self.entries == 0 { 0 } else { kind.bits() | permissions };
         let inode = self.entries;
+        // Only the trailer has number 0.
+        let mode = if inode == 0 { 0 } else { kind.bits() | permissions };
         let (bytes, name_bytes) = (content.len() as u32, path.len() as u32 + 1);
         // ino, mode, uid, gid, nlink, mtime, filesize, devmajor, devminor, rdevmajor, rdevminor, namesize, check
         let numbers = [inode, mode, 0, 0, links, 0, bytes, 0, 0, major, minor, name_bytes, 0];

@@ -230,7 +230,7 @@ impl<'a> Driven<'a> {
     fn end(&mut self) -> HeardLine {
         self.machine.cut();
         let console = self.template.files.from("console", 0);
-        HeardLine::Over(crate::vm::last_of(&[self.monitor.complaints(), &console]))
+        HeardLine::Over(crate::vm::last_lines(&[self.monitor.complaints(), &console]))
     }
 }
 

@@ -77,13 +77,13 @@ fn unnamed(place: &Path) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
     match rustix::fs::open(place, flags, Mode::RUSR | Mode::WUSR) {
         Ok(file) => Ok(file.into()),
-        Err(Errno::OPNOTSUPP | Errno::ISDIR) => named_for_a_moment(place),
+        Err(Errno::OPNOTSUPP | Errno::ISDIR) => create_and_unlink(place),
         Err(error) => Err(error.into()),
     }
 }
 
-/// The same on file systems that only make files with a name.
-fn named_for_a_moment(place: &Path) -> io::Result<File> {
+/// Creates a file and removes its name at once, for file systems without unnamed files.
+fn create_and_unlink(place: &Path) -> io::Result<File> {
     static MADE: AtomicU32 = AtomicU32::new(0);
     let number = MADE.fetch_add(1, Ordering::Relaxed);
     let path = place.join(format!("assay-guest-{}-{number}", std::process::id()));
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn a_file_that_had_a_name_for_a_moment_has_none() {
         let place = std::env::temp_dir();
-        let file = named_for_a_moment(&place).unwrap();
+        let file = create_and_unlink(&place).unwrap();
         assert_eq!(fs::metadata(path_of(&file)).unwrap().nlink(), 0);
     }
 }

@@ -90,7 +90,7 @@ pub enum Link {
 
 impl Link {
     fn words(self) -> [String; 4] {
-        let (how, port, own) = match self {
+        let (how, port, last_digit) = match self {
             Self::Listens(port) => ("listen", port, 1),
             Self::Dials(port) => ("connect", port, 2),
         };
@@ -99,19 +99,20 @@ impl Link {
             format!("socket,id=link,{how}=127.0.0.1:{port}"),
             "-device".to_owned(),
             // Without an option ROM, it needs no package for network boot.
-            format!("virtio-net-pci,netdev=link,romfile=,mac=52:54:00:83:09:0{own}"),
+            format!("virtio-net-pci,netdev=link,romfile=,mac=52:54:00:83:09:0{last_digit}"),
         ]
     }
 }
 
-pub fn last_of<B: AsRef<[u8]>>(texts: &[B]) -> String {
+/// Joins the last twelve lines of each text; `no output` if all are empty.
+pub fn last_lines<B: AsRef<[u8]>>(texts: &[B]) -> String {
     let tail = |bytes: &B| {
         let text = String::from_utf8_lossy(bytes.as_ref()).replace('\r', "");
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
         lines[lines.len().saturating_sub(12)..].join("\n")
     };
-    let told: Vec<String> = texts.iter().map(tail).filter(|text| !text.is_empty()).collect();
-    if told.is_empty() { "no output".to_owned() } else { told.join("\n") }
+    let tails: Vec<String> = texts.iter().map(tail).filter(|text| !text.is_empty()).collect();
+    if tails.is_empty() { "no output".to_owned() } else { tails.join("\n") }
 }
 
 pub fn setup(asked: &Asked, accelerator: Accelerator, files: &mut Files) -> Done<Setup> {

@@ -79,11 +79,8 @@ impl Checker<'_> {
         }
         let by_gate = stop.rule == StopRule::Gate;
         if (by_gate || stop.rule == StopRule::Fixed) && stop.ci_half_width.is_some() {
-            let message = if by_gate {
-                "rule gate does not use ci_half_width"
-            } else {
-                "rule fixed does not use ci_half_width"
-            };
+            let rule = if by_gate { "gate" } else { "fixed" };
+            let message = format!("rule {rule} does not use ci_half_width");
             let hint = "add rule = \"decided\" or \"interim\", or remove ci_half_width".to_owned();
             self.key("stop/ci_half_width", message, Some(hint));
         }
@@ -255,11 +252,8 @@ impl Checker<'_> {
         for (name, level) in arm.iter_mut() {
             let path = format!("{path}/{name}");
             let Some(levels) = factors.get(name) else {
-                self.key(
-                    &path,
-                    format!("{name} is not a factor of this study"),
-                    Some(unknown_factor_hint(name, factors)),
-                );
+                let message = format!("{name} is not a factor of this study");
+                self.key(&path, message, Some(unknown_factor_hint(name, factors)));
                 continue;
             };
             let exact = levels.iter().find(|exact| same(name, exact, level));
@@ -305,19 +299,14 @@ impl Checker<'_> {
                 study.factors.keys().filter(is_missing).map(String::as_str).collect();
             if !lacking.is_empty() {
                 let hint = "give each [[configurations]] table all factors".to_owned();
-                self.key(
-                    &path,
-                    format!("this configuration lacks {}", lacking.join(" and ")),
-                    Some(hint),
-                );
+                let message = format!("this configuration lacks {}", lacking.join(" and "));
+                self.key(&path, message, Some(hint));
             } else if let Some(earlier) =
                 study.configurations[..index].iter().position(|other| other == arm)
             {
-                self.key(
-                    &path,
-                    format!("this configuration is identical to configuration {}", earlier + 1),
-                    None,
-                );
+                let number = earlier + 1;
+                let message = format!("this configuration is identical to configuration {number}");
+                self.key(&path, message, None);
             }
         }
     }

@@ -79,8 +79,8 @@ fn find_mistake(study: &Study, ask: &Ask) -> Option<(&'static str, String, Optio
         return max_rate_mistake(study, ask);
     }
     let amount = ask.min.as_ref().or(ask.max.as_ref())?;
+    let key = if ask.min.is_some() { "min" } else { "max" };
     if amount.is_ratio() != (ask.kind == AskKind::Ratio) {
-        let key = if ask.min.is_some() { "min" } else { "max" };
         let hint = "use a ratio such as 1/3 or \"4.5 times\" only with kind = \"ratio\"";
         return Some((
             key,
@@ -93,12 +93,10 @@ fn find_mistake(study: &Study, ask: &Ask) -> Option<(&'static str, String, Optio
     }
     let metric = ask.metric.as_deref()?;
     let unit = unit_of(metric)?;
+    // A time may have any unit, but it is neither a rate per second nor IOPS.
     let fits = amount.text.to_lowercase().ends_with(unit)
         || (unit == "s" && !amount.text.contains('/') && !amount.text.contains("IOPS"));
-    (!fits).then(|| {
-        let key = if ask.min.is_some() { "min" } else { "max" };
-        (key, format!("{} is not an amount of {metric}", amount.text), None)
-    })
+    (!fits).then(|| (key, format!("{} is not an amount of {metric}", amount.text), None))
 }
 
 /// A question on a metric of one class of requests names a whole workload, whose rows are per class.
@@ -116,6 +114,7 @@ fn class_mistake(study: &Study, ask: &Ask) -> Option<(&'static str, String, Opti
     Some(("workloads", message, Some(format!("write workloads = [\"{row}\"]"))))
 }
 
+/// Returns the first reason why a study cannot search for the maximum rate, as [`find_mistake`] does.
 fn max_rate_mistake(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<String>)> {
     if let Some(Err(message)) = ask.slo.as_ref().map(|limit| limit.parse::<Limit>()) {
         return Some(("slo", message, None));
@@ -161,6 +160,7 @@ fn example(key: &str) -> Option<&'static str> {
     super::fields::QUESTION.find(key).map(|field| field.example)
 }
 
+/// Ending of an amount of a metric, in lower case; `None` for metrics whose amounts are not checked.
 fn unit_of(metric: &str) -> Option<&'static str> {
     let known = metrics::find(metric)?;
     match known.name {

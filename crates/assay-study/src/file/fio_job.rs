@@ -333,10 +333,8 @@ fn count_operations(job: &Job, round: Round, notes: &mut PortNotes) -> Option<u6
     let of_bytes = round.bytes.map(|bytes| (bytes / round.size).max(1));
     let per_round = of_bytes.into_iter().chain(limit).min();
     if per_round.is_none() && rounds > 1 {
-        notes.refuse_key(
-            line_of(job, "loops"),
-            "loops: the amount of I/O per loop is undefined; add size",
-        );
+        let text = "loops: the amount of I/O per loop is undefined; add size";
+        notes.refuse_key(line_of(job, "loops"), text);
     }
     per_round.map(|operations| operations.saturating_mul(rounds))
 }
@@ -443,10 +441,8 @@ fn unsized_area(job: &Job, is_device: bool, notes: &mut PortNotes) {
             job.name
         ));
     }
-    notes.refuse(
-        job.line,
-        format!("[{}]: no size, so fio would not create a file; add size", job.name),
-    );
+    let text = format!("[{}]: no size, so fio would not create a file; add size", job.name);
+    notes.refuse(job.line, text);
 }
 
 fn remark_on_differences(
@@ -572,10 +568,8 @@ fn translate_target(job: &Job, writes: bool, notes: &mut PortNotes) -> (String, 
         return (format!("directory = {}", quoted(place)), true);
     };
     let name = values::one_name(&file.value).unwrap_or_else(|| {
-        notes.refuse(
-            file.line,
-            "filename: several files; a study has one target; name a single file",
-        );
+        let text = "filename: several files; a study has one target; name a single file";
+        notes.refuse(file.line, text);
         file.value.clone()
     });
     let name = name.as_str();

@@ -40,10 +40,10 @@ pub fn put(study: &mut Study, name: &str, seen: Result<String, String>) {
 }
 
 /// Removes the level if the study creates the device, because a new device has no current value.
-pub fn drop_of(study: &mut Study, name: &str) {
+pub fn remove_current(study: &mut Study, name: &str) {
     let levels = study.factors.get(name).cloned().unwrap_or_default();
     match levels.into_iter().find(|level| level != NOW) {
-        // The first of the others stands for it.
+        // The first other level replaces `current` in the baseline, the configurations and the questions.
         Some(first) => replace_level(study, name, &first),
         None => remove_factor(study, name, "a device of the study has no current value".to_owned()),
     }
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn on_what_is_made_for_a_study_the_first_level_stands_for_it() {
         let mut own = study();
-        drop_of(&mut own, "scheduler");
+        remove_current(&mut own, "scheduler");
         assert_eq!(own.factors["scheduler"], ["none", "bfq"]);
     }
 

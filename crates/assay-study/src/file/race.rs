@@ -55,22 +55,17 @@ fn find_mistake(study: &Study) -> Option<(&'static str, String, String)> {
         return fail("stop/rule", &message, "keep only one workload, or remove the rule");
     }
     if study.workload.iter().any(|workload| workload.work.is_others()) {
+        let key = format!("primary_metric = \"{OTHERS_PRIMARY}\", or the metric of another class");
         let Some(primary) = &study.primary_metric else {
             let message = "a race needs one primary metric, but each class of production requests has its own";
-            let hint = format!(
-                "add primary_metric = \"{OTHERS_PRIMARY}\", or the metric of another class"
-            );
-            return fail("stop/rule", message, &hint);
+            return fail("stop/rule", message, &format!("add {key}"));
         };
         // Traffic of other processes is not an effect of a setting, and the confirmation compares means of classes.
         if class(primary).is_none_or(|(_, what)| what != Statistic::Mean) {
             let message = format!(
                 "a race under a production workload compares the mean latency of a request class, not {primary}"
             );
-            let hint = format!(
-                "use primary_metric = \"{OTHERS_PRIMARY}\", or the metric of another class"
-            );
-            return fail("primary_metric", &message, &hint);
+            return fail("primary_metric", &message, &format!("use {key}"));
         }
     }
     if study.order != Order::Random {

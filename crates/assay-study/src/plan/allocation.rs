@@ -41,7 +41,7 @@ pub struct Quick {
     pub replicates: Option<u32>,
 }
 
-/// Sets the replicates and the trial lengths of a quick study; other studies stay unchanged.
+/// Sets replicates and times of a quick study: the narrowest intervals, else a longer check, else fewer replicates.
 pub fn settle(study: Study, quick: Quick, surveys: &[Survey]) -> Study {
     // A pass over a whole target runs once and takes its own time.
     if study.budget.is_some() || study.stop.rule != StopRule::Fixed || study.needs_whole() {
@@ -154,6 +154,7 @@ fn relative_width(plan: &Plan) -> Option<f64> {
             let planned = || plan.workloads.iter().filter(|candidate| candidate.name == *name);
             let time_ns = planned().next()?.time_ns;
             let family = planned().count().saturating_sub(1).max(1);
+            // Two-sided 95%, divided among the comparisons with the baseline (Bonferroni).
             let critical = t_quantile(1.0 - 0.025 / family as f64, replicates - 1.0)?;
             let sd = std::f64::consts::SQRT_2 * scatter.sd_log(time_ns);
             logs.push((critical * sd / replicates.sqrt()).ln());

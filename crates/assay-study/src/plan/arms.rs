@@ -1,6 +1,6 @@
 //! Arms: all combinations of levels, or the listed ones, and the A/A control.
 
-use assay_core::quantity::Loss;
+use assay_core::quantity::{Loss, Percent};
 use assay_machine::factors::layers;
 use assay_machine::factors::{self, Role};
 
@@ -77,10 +77,7 @@ impl ArmLayout {
             factors,
             baseline,
             // Rates are compared with the limit, not with each other.
-            margin: study
-                .margin
-                .filter(|_| limit.is_none())
-                .map(assay_core::quantity::Percent::fraction),
+            margin: study.margin.filter(|_| limit.is_none()).map(Percent::fraction),
             primary: limit
                 .map(|limit| limit.metric().to_owned())
                 .or_else(|| study.primary_metric.clone()),
@@ -234,7 +231,7 @@ fn target_of(arm: &Arm, surveys: &[Survey]) -> usize {
 }
 
 fn stopping(study: &Study, factors: &[Factor], arms: usize) -> Stopping {
-    let half_width = study.stop.ci_half_width.map(assay_core::quantity::Percent::fraction);
+    let half_width = study.stop.ci_half_width.map(Percent::fraction);
     match study.stop.rule {
         StopRule::Fixed => Stopping::Fixed,
         StopRule::Interim => Stopping::Looks { at: study.stop.interim_at.clone(), half_width },
@@ -242,7 +239,7 @@ fn stopping(study: &Study, factors: &[Factor], arms: usize) -> Stopping {
         StopRule::Best => {
             let closeness = study.stop.indifference_zone.or(study.margin);
             Stopping::Race {
-                closeness: closeness.map_or(0.0, assay_core::quantity::Percent::fraction),
+                closeness: closeness.map_or(0.0, Percent::fraction),
                 screen: if study.stop.screen { race::screen::passes(factors, arms) } else { 0 },
             }
         }
@@ -258,7 +255,7 @@ fn gate(study: &Study) -> Option<Gate> {
     Some(Gate {
         max_regression,
         more,
-        must_detect: gate.must_detect.map(assay_core::quantity::Percent::fraction),
+        must_detect: gate.must_detect.map(Percent::fraction),
         metric: gate.metric.clone(),
         until_decided: study.stop.rule == StopRule::Gate,
         allow_inconclusive: gate.allow_inconclusive,

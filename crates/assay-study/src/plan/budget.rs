@@ -154,13 +154,13 @@ fn made_in_replicates_ns(
     if study.recreate_per == Fresh::Replicate { made.saturating_mul(replicates) } else { made }
 }
 
-/// Time per trial: the budget minus filling, pilot, rests and slow operations.
+/// Time of a trial without a fixed time: an equal share of `left_ns` minus filling, pilots, rests and last operations.
 fn share_ns(
     surveys: &[Survey],
     workloads: &[PlannedWorkload],
     replicates: u64,
     turns: &Turns<'_>,
-    whole: u64,
+    left_ns: u64,
     gap_ns: u64,
 ) -> u64 {
     let untimed = workloads.iter().filter(|workload| workload.time_ns == 0).count() as f64;
@@ -176,7 +176,7 @@ fn share_ns(
     // The workload of a warm-up is random: it takes a share with this probability.
     let untimed_share = untimed / workloads.len().max(1) as f64;
     let shares = untimed * replicates as f64 + untimed_share * turns.lead_ins_as_trials(replicates);
-    let share = whole.saturating_sub(spent + waits + rests) as f64 / shares.max(1.0);
+    let share = left_ns.saturating_sub(spent + waits + rests) as f64 / shares.max(1.0);
     (share as u64).max(SHORTEST_TRIAL_NS)
 }
 

@@ -59,8 +59,9 @@ pub fn turns(
                 (Order::Random, 2) => balanced(replicates, draws),
                 (order, count) => draw_rows(order, count, replicates, draws),
             };
-            let row = |row: Vec<usize>| vec![row.into_iter().map(|item| items[item]).collect()];
-            row_turns(rules, rows.into_iter().map(row))
+            let only_visit =
+                |row: Vec<usize>| vec![row.into_iter().map(|index| items[index]).collect()];
+            row_turns(rules, rows.into_iter().map(only_visit))
         }
         (order, groups) => {
             let rows = draw_rows(order, groups.len(), replicates, draws);
@@ -188,7 +189,7 @@ fn candidate(arms: usize, replicates: usize, draws: &mut Draws) -> Vec<Vec<usize
     rows
 }
 
-/// How unevenly arms follow each other: squared deviations of pair counts, as integers.
+/// How unevenly arms follow each other: squared deviations of pair counts from their mean, scaled up to integers.
 fn unevenness(rows: &[Vec<usize>], arms: usize) -> u64 {
     let sequence: Vec<usize> = rows.iter().flatten().copied().collect();
     let mut counts = vec![0_u64; arms * arms];

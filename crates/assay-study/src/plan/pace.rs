@@ -21,6 +21,7 @@ impl TrialPace {
         pace
     }
 
+    /// Adds the duration of a measured trial to those of its workload; warm-ups count separately.
     pub fn learn(&mut self, plan: &Plan, record: &Trial) {
         let (Some(spent), Some(planned)) = (record.spent, plan.trials.get(record.order as usize))
         else {

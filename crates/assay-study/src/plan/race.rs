@@ -152,7 +152,7 @@ impl Race {
         (self.complete < passes).then(|| (self.complete + 1, passes))
     }
 
-    /// After the last pass of a screen levels leave.
+    /// After the last pass of a screen, drops the arms with dropped levels; before, does nothing.
     fn end_pass(&mut self, plan: &Plan, rules: &RaceRules, runs: &BTreeMap<u32, Vec<Run>>) {
         let passes = plan.design.stopping.passes();
         if passes == 0 || self.complete < passes {
@@ -160,7 +160,7 @@ impl Race {
         }
         let of_screen = runs.range(..=passes).map(|(pass, runs)| (*pass, runs.clone())).collect();
         let found = ScreenResult::new(plan, &of_screen);
-        found.let_go(plan, rules.baseline, &mut self.standing);
+        found.drop_arms(plan, rules.baseline, &mut self.standing);
         self.screen = Some(found);
     }
 }
@@ -185,14 +185,7 @@ pub fn race(plan: &Plan, runs: &[Run]) -> Option<Race> {
         let Some(number) = number.filter(|number| *number <= most) else { break };
         let runs_here = by_replicate.get(&number).map_or(&[][..], Vec::as_slice);
         let planned = course::remaining(plan, replicate, &at.standing);
-        let repeats = course::repeats(plan, &planned, runs_here);
-        let mut next: Vec<Next> = planned.into_iter().map(|trial| (trial, None)).collect();
-        next.retain(|(trial, _)| !done.contains(&trial.order));
-        // Repeats follow the planned trials.
-        if next.is_empty() {
-            next.extend(repeats.into_iter().map(|(trial, of)| (trial, Some(of))));
-            next.retain(|(trial, _)| !done.contains(&trial.order));
-        }
+        let next = next_trials(plan, planned, runs_here, &done);
         if !next.is_empty() {
             // The study may end here, and an arm that did harm must not win.
             let after = number.saturating_sub(passes);
@@ -208,7 +201,7 @@ pub fn race(plan: &Plan, runs: &[Run]) -> Option<Race> {
             continue;
         };
         for run in runs_here {
-            at.logs.take(raced, run.arm, counted(run));
+            at.logs.set(raced, run.arm, counted(run));
         }
         harm::drop_harmful(runs_here, raced, rules.baseline, &mut at.standing);
         at.standing = rule::look(&rules, &at.logs, raced, at.standing);
@@ -222,6 +215,23 @@ pub fn race(plan: &Plan, runs: &[Run]) -> Option<Race> {
 /// Value of a counting trial: a disturbed trial drops its pair (R11), and its repeat replaces it.
 fn counted(run: &Run) -> Option<f64> {
     run.log.filter(|log| run.status == Status::Ok && log.is_finite())
+}
+
+/// The planned trials of a replicate that did not run yet, or after those, the repeats that did not run yet.
+fn next_trials(
+    plan: &Plan,
+    planned: Vec<PlannedTrial>,
+    runs: &[Run],
+    done: &BTreeSet<u32>,
+) -> Vec<Next> {
+    let repeats = course::repeats(plan, &planned, runs);
+    let mut next: Vec<Next> = planned.into_iter().map(|trial| (trial, None)).collect();
+    next.retain(|(trial, _)| !done.contains(&trial.order));
+    if next.is_empty() {
+        next.extend(repeats.into_iter().map(|(trial, of)| (trial, Some(of))));
+        next.retain(|(trial, _)| !done.contains(&trial.order));
+    }
+    next
 }
 
 fn by_replicate(runs: &[Run]) -> BTreeMap<u32, Vec<Run>> {

@@ -70,7 +70,7 @@ fn draw_repeats<'a>(
     let repeated = if workloads.len() <= SHORT {
         workloads
     } else {
-        disturbed.iter().flat_map(|&workload| partners(plan, workload, disturbed)).collect()
+        disturbed.iter().flat_map(|&workload| partners(plan, workload)).collect()
     };
     let mut draws = Draws::new(plan.seed ^ u64::from(replicate), "repeat order");
     let mut visits: Vec<Vec<(&PlannedTrial, bool)>> = Vec::new();
@@ -91,8 +91,8 @@ fn draw_repeats<'a>(
     visits.concat()
 }
 
-/// A disturbed trial with its baseline, or a disturbed baseline with all its arms.
-fn partners(plan: &Plan, workload: usize, disturbed: &BTreeSet<usize>) -> Vec<usize> {
+/// The workloads to repeat together: a disturbed one and its baseline, or a disturbed baseline and all its arms.
+fn partners(plan: &Plan, workload: usize) -> Vec<usize> {
     let planned = &plan.workloads[workload];
     let baseline_of = |arm: &crate::results::plan::Arm| {
         let mut arm = arm.clone();
@@ -107,7 +107,7 @@ fn partners(plan: &Plan, workload: usize, disturbed: &BTreeSet<usize>) -> Vec<us
         } else {
             other.arm == baseline_of(&planned.arm) && !other.control
         };
-        index == workload || (other.name == planned.name && is_paired) || disturbed.contains(&index)
+        index == workload || (other.name == planned.name && is_paired)
     };
     (0..plan.workloads.len()).filter(|index| is_partner(*index)).collect()
 }

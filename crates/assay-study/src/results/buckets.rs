@@ -27,6 +27,7 @@ impl BucketLayout {
     /// Settings of all histograms of this version: 1 ns to 1 h, 3 digits.
     pub const OURS: Self = Self { unit: 0, half: 10, length: 33 << 10 };
 
+    /// Layout of a histogram from `low` to `high`; `None` for settings that no histogram can have.
     pub fn new(settings: Settings) -> Option<Self> {
         let (low, high, digits) = settings;
         if low == 0 || low > u64::MAX / 2 || high < 2 * low || digits > MOST_DIGITS {
@@ -38,6 +39,7 @@ impl BucketLayout {
         if unit + half + 1 > 63 {
             return None;
         }
+        // The first value that needs a bucket of twice the width.
         let beyond = 1_u64 << (half + 1 + unit);
         let doublings = if high < beyond { 1 } else { high.ilog2() - beyond.ilog2() + 2 };
         Some(Self { unit, half, length: (doublings + 1) << half })
@@ -75,6 +77,7 @@ impl BucketLayout {
     }
 }
 
+/// Decodes a compressed histogram: its settings, and its non-empty buckets with their counts.
 pub(super) fn unpacked(bytes: &[u8]) -> Result<(Settings, Vec<(u32, u64)>), String> {
     let [cookie, length] = [0, 4].map(|at| word(bytes, at));
     if cookie? != DEFLATED {
@@ -98,6 +101,7 @@ pub(super) fn unpacked(bytes: &[u8]) -> Result<(Settings, Vec<(u32, u64)>), Stri
     Ok((settings, read_counts(&counts, layout)?))
 }
 
+/// Reads the settings and the length of the counts in bytes; rejects an index offset, and a ratio other than 1.0.
 fn settings(head: &[u8]) -> Result<(Settings, usize), String> {
     let long =
         |at| Ok::<_, String>(u64::from(word(head, at)?) << 32 | u64::from(word(head, at + 4)?));
@@ -136,7 +140,7 @@ fn read_counts(counts: &[u8], layout: BucketLayout) -> Result<Vec<(u32, u64)>, S
     Ok(buckets)
 }
 
-/// A number in the form "LEB128-64b9B", its sign in the lowest bit; and the bytes that it takes.
+/// A zigzag number in the form "LEB128-64b9B", whose ninth byte has eight bits; and the number of its bytes.
 fn number(bytes: &[u8]) -> Result<(i64, usize), String> {
     let mut value = 0_u64;
     for (place, byte) in bytes.iter().take(LONGEST_COUNT).enumerate() {

@@ -72,6 +72,7 @@ impl<'a> SoFar<'a> {
         self.system.write_whole(&self.path, (self.whole_lines()? + &line).as_bytes())
     }
 
+    /// Appends the line of an ended trial, in place of an unfinished last line.
     fn append(&self, line: &[u8]) -> io::Result<()> {
         if !self.unended.load(Ordering::Relaxed) {
             return self.system.append(&self.path, line);
@@ -111,28 +112,22 @@ impl<'a> Bundle<'a> {
         environment: &Environment,
     ) -> io::Result<Self> {
         let existed = system.status(directory).is_ok();
-        let bundle = Self::begin(system, directory, study, plan, environment);
-        if bundle.is_err() && !existed {
-            // Report the first error.
-            let _ = system.remove_directory(directory);
+        let write_files = || {
+            for part in ["histograms", "series"] {
+                system.create_directory(&directory.join(part))?;
+            }
+            let study = file::text::write(study).map_err(io::Error::other)?;
+            system.write_whole(&directory.join("study.toml"), study.as_bytes())?;
+            system.write_whole(&directory.join("environment.json"), &json(environment)?)?;
+            // The plan is last: a directory without a plan is not a bundle.
+            system.write_whole(&directory.join(PLAN), &json(plan)?)
+        };
+        if let Err(error) = write_files() {
+            if !existed {
+                let _ = system.remove_directory(directory);
+            }
+            return Err(error);
         }
-        bundle
-    }
-
-    fn begin(
-        system: &'a dyn System,
-        directory: &Path,
-        study: &Study,
-        plan: &Plan,
-        environment: &Environment,
-    ) -> io::Result<Self> {
-        for part in ["histograms", "series"] {
-            system.create_directory(&directory.join(part))?;
-        }
-        let study = file::text::write(study).map_err(io::Error::other)?;
-        system.write_whole(&directory.join("study.toml"), study.as_bytes())?;
-        system.write_whole(&directory.join("environment.json"), &json(environment)?)?;
-        system.write_whole(&directory.join(PLAN), &json(plan)?)?;
         // The bundle is new, so another lock holder only reads; a study runs without the lock, too.
         let running = lock_busy(system, directory).unwrap_or_default();
         let (directory, so_far) = (directory.to_owned(), SoFar::new(system, directory));
@@ -259,6 +254,7 @@ pub(super) fn read_as_planned(system: &dyn System, directory: &Path) -> Outcome<
     Ok(stored)
 }
 
+/// Reads a bundle without its trials. The plan of a search for a rate has the rates that ran.
 pub fn frame(system: &dyn System, directory: &Path) -> Outcome<Stored> {
     let stored = frame_as_planned(system, directory)?;
     if !course::is_of(&stored.plan) {
@@ -420,6 +416,7 @@ pub fn unlinked(system: &dyn System, path: &Path) -> Outcome<()> {
     )))
 }
 
+/// Path of a file of a bundle; fails for a name that leads out of the directory.
 pub(super) fn inside(directory: &Path, name: &str) -> Outcome<PathBuf> {
     let path = Path::new(name);
     let plain = path.components().all(|part| matches!(part, std::path::Component::Normal(_)));
@@ -538,7 +535,6 @@ pub fn listed(system: &dyn System, directory: &Path) -> Outcome<Listed> {
     let path = directory.join("environment.json");
     let environment: Environment = versioned(system, &path, super::environment::FORMAT)?;
     let study = study(directory, &text(system, &directory.join("study.toml"))?)?;
-    let drives = environment.drives();
     let trials = content(system, &directory.join(TRIALS)).unwrap_or_default().lines().count();
     let planned = plan.trials.len();
     let is_abandoned = || ended(system, directory).is_none() && !is_running(system, directory);
@@ -546,12 +542,12 @@ pub fn listed(system: &dyn System, directory: &Path) -> Outcome<Listed> {
         kind: study.kind().to_owned(),
         targets: study.targets(),
         title: label(system, directory).title.unwrap_or(study.title),
+        drives: environment.drives(),
         started: environment.started,
         bytes: bytes_below(system, directory),
         trials,
         planned,
         interrupted: trials < planned && is_abandoned(),
-        drives,
         headline: headline::read(system, directory),
         foreign: foreign::is_one(system, directory),
         id,

@@ -26,6 +26,7 @@ pub struct Cache<'a, T> {
 }
 
 impl<'a, T: Serialize + DeserializeOwned> Cache<'a, T> {
+    /// Opens a cache; empty if another build of the program wrote the file.
     pub fn open(system: &'a dyn System, path: &Path) -> Self {
         let program = stamp(system, [Path::new(PROGRAM)]);
         let stored = system.read_bytes(path).ok();

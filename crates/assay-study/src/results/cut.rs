@@ -60,7 +60,7 @@ pub fn has_giant(text: &str) -> bool {
             b'\\' if in_text => escaped = true,
             b'"' => in_text = !in_text,
             b'0'..=b'9' if !in_text => digits += 1,
-            // Digits after a decimal point are not an integer.
+            // Digits after a decimal point are not an integer: starts too low to ever reach the limit.
             b'.' if !in_text => digits = i32::MIN / 2,
             _ if digits > MOST_DIGITS => return true,
             _ => digits = 0,

@@ -106,9 +106,8 @@ pub fn decode(document: &HistogramDocument) -> Result<Tally, HistogramError> {
     }
     let sum = steps.iter().try_fold(0_u64, |sum, (_, count)| sum.checked_add(*count));
     if sum != Some(document.count) {
-        let expected = document.count;
         let found = sum.map_or_else(|| "too many".to_owned(), |sum| sum.to_string());
-        return Err(damaged(document, &format!("{found} values instead of {expected}")));
+        return Err(damaged(document, &format!("{found} values instead of {}", document.count)));
     }
     Tally::from_steps(settings, steps).ok_or_else(|| damaged(document, "invalid settings"))
 }

@@ -90,6 +90,7 @@ impl<'s> Writer<'s> {
         self.unwritten
     }
 
+    /// Compresses the collected piece separately and appends it, so a crash loses only the last piece.
     fn append(&mut self) -> io::Result<()> {
         let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
         packer.write_all(&self.piece)?;

@@ -110,7 +110,7 @@ impl Tally {
     pub fn add(&mut self, other: &Self) -> Result<(), HistogramError> {
         histogram::same_settings(self.settings, other.settings)?;
         let mut sum = Vec::with_capacity(self.steps.len().max(other.steps.len()));
-        // Merges two lists in ascending order of the index.
+        // Merges two lists in ascending order of the index; of equal indices, both steps are consumed.
         let (mut steps, mut others) = (self.steps.as_slice(), other.steps.as_slice());
         while let (Some(&step), Some(&other)) = (steps.first(), others.first()) {
             let next = match step.0.cmp(&other.0) {

@@ -71,6 +71,7 @@ impl<'a> Trials<'a> {
         self.directory.join("trials.jsonl")
     }
 
+    /// The open file and its size in bytes; `None` if no trial ran yet.
     fn opened(&self) -> io::Result<Option<(File, u64)>> {
         let path = self.path();
         let bytes = match size_bytes(self.system, &path) {
@@ -109,22 +110,18 @@ impl<'a> Trials<'a> {
         struct TrialHead {
             workload: usize,
         }
-        let workloads = self.by_workload.len();
-        match std::str::from_utf8(bytes).map(cut::json::<TrialHead>) {
-            Ok(Ok(head)) if head.workload < workloads => {
-                self.by_workload[head.workload].push(self.places.len() as u32);
-                let bytes = bytes.len();
-                self.places.push(TrialPlace { workload: head.workload, at, bytes, line });
-                Ok(())
-            }
-            Ok(Ok(head)) => {
-                let why = format!("workload {} is not in the plan", head.workload);
-                Err(self.damaged(line, &why))
-            }
-            _ if !is_whole => Ok(()),
-            Ok(Err(error)) => Err(self.damaged(line, &error.to_string())),
-            Err(error) => Err(self.damaged(line, &error.to_string())),
-        }
+        let TrialHead { workload } = match std::str::from_utf8(bytes).map(cut::json) {
+            Ok(Ok(head)) => head,
+            _ if !is_whole => return Ok(()),
+            Ok(Err(error)) => return Err(self.damaged(line, &error.to_string())),
+            Err(error) => return Err(self.damaged(line, &error.to_string())),
+        };
+        let Some(indices) = self.by_workload.get_mut(workload) else {
+            return Err(self.damaged(line, &format!("workload {workload} is not in the plan")));
+        };
+        indices.push(self.places.len() as u32);
+        self.places.push(TrialPlace { workload, at, bytes: bytes.len(), line });
+        Ok(())
     }
 
     fn read(&self, place: &TrialPlace) -> Outcome<Trial> {

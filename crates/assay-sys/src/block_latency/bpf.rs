@@ -167,8 +167,9 @@ fn load(
     let count = u32::try_from(devices.len()).map_err(io::Error::other)?;
     let classes = u32::try_from(super::BlockClass::ALL.len()).map_err(io::Error::other)?;
     let mut numbers = [0_u32; MOST_TRACED];
-    for (place, (major, minor)) in numbers.iter_mut().zip(devices) {
-        *place = major << 20 | minor;
+    for (number, (major, minor)) in numbers.iter_mut().zip(devices) {
+        // As the kernel packs a `dev_t`: the minor number has 20 bits.
+        *number = major << 20 | minor;
     }
     let flag = traced.map_or(0, |bit| 1_u32 << bit);
     let recording = u32::from(room.is_some());
@@ -228,6 +229,7 @@ where
     found.try_into().map_err(|error: aya::programs::ProgramError| readable_error(&error))
 }
 
+/// Sums the classes of a device over all CPUs; adds its unseen and unrecorded requests to `all`.
 fn device_totals(
     totals: &PerCpuArray<&MapData, BpfTotals>,
     device: usize,
@@ -237,8 +239,7 @@ fn device_totals(
     for (class, into) in found.iter_mut().enumerate() {
         let entry = u32::try_from(device * super::BlockClass::ALL.len() + class);
         let entry = entry.map_err(io::Error::other)?;
-        let values = totals.get(&entry, 0).map_err(|error| readable_error(&error))?;
-        for value in values.iter() {
+        for value in totals.get(&entry, 0).map_err(|error| readable_error(&error))?.iter() {
             add_counts(into, value);
             all.unseen_beginnings += value.unseen;
             all.unrecorded += value.unrecorded;

@@ -25,6 +25,7 @@ pub fn enumerator(btf: &[u8], name: &str) -> Option<u32> {
         btf.get(header.checked_add(offset)?..)?.get(..length)
     };
     let (types, strings) = (section(8)?, section(16)?);
+    // Strings end with a zero byte, and the first is empty.
     let sought = format!("\0{name}\0");
     let at = strings.windows(sought.len()).position(|window| window == sought.as_bytes())? + 1;
     find_value(types, u32::try_from(at).ok()?)

@@ -105,8 +105,7 @@ impl Trace {
     /// All counts so far. Fails if the trace is gone or its reader does not catch up.
     pub fn read(&mut self) -> io::Result<BlockTotals> {
         self.marks += 1;
-        let mark = events::mark(self.marks);
-        self.instance.write("trace_marker", &mark)?;
+        self.instance.write("trace_marker", &events::mark(self.marks))?;
         let began = Instant::now();
         while self.shared.matcher().marks() < self.marks {
             if let Some(reason) = self.shared.failed() {
@@ -207,8 +206,7 @@ impl Instance {
         self.write("trace_clock", "mono")?;
         // The size applies to each ring, and every CPU has one, independent of our affinity.
         let online = fs::read_to_string(ONLINE).unwrap_or_default();
-        let ring = ring_kib(processors(&online));
-        self.write("buffer_size_kb", &ring.to_string())?;
+        self.write("buffer_size_kb", &ring_kib(processors(&online)).to_string())?;
         let bio_based = watched.iter().any(|device| device.bio_based).then_some(BIO_ENDED);
         let all = EVENTS.iter().copied().chain(bio_based);
         for event in all.clone() {

@@ -2,6 +2,7 @@
 //! result.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::boot::journal::entry;
@@ -36,9 +37,7 @@ impl Labels {
         let path = labels_file(results);
         let text = match system.read_text(&path) {
             Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(Self::default());
-            }
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => {
                 return Err(Failure::refused(format!("cannot read {}: {error}", path.display())));
             }
@@ -137,9 +136,10 @@ fn clean_label(label: &str) -> Outcome<String> {
     Ok(label.to_owned())
 }
 
-/// Finds boots by a word: none (the running one), `-1`, `-9..-3`, or at least 4 digits that begin an ID.
+/// IDs of the boots that a word names: `None` or `0` (latest), `-1`, `-9..-3`, or at least 4 digits that begin one ID.
 pub fn boot_ids(word: Option<&str>, boots: &[Boot]) -> Outcome<Vec<String>> {
-    let position = |text: &str| {
+    // The index in `boots`, whose last element is the latest boot.
+    let index_of = |text: &str| {
         let number = text.parse::<i64>().ok().filter(|number| *number <= 0)?;
         boots.len().checked_sub(usize::try_from(number.unsigned_abs()).ok()? + 1)
     };
@@ -151,15 +151,15 @@ pub fn boot_ids(word: Option<&str>, boots: &[Boot]) -> Outcome<Vec<String>> {
     };
     let word = word.unwrap_or("0");
     if let Some((from, to)) = word.split_once("..") {
-        return match (position(from), position(to)) {
+        return match (index_of(from), index_of(to)) {
             (Some(from), Some(to)) if from <= to => {
                 Ok(boots[from..=to].iter().map(|boot| boot.id.clone()).collect())
             }
             _ => Err(not_found(word)),
         };
     }
-    if let Some(place) = position(word) {
-        return Ok(vec![boots[place].id.clone()]);
+    if let Some(index) = index_of(word) {
+        return Ok(vec![boots[index].id.clone()]);
     }
     let digits = word.to_ascii_lowercase().replace('-', "");
     let mut matching =

@@ -43,17 +43,12 @@ names!(BootGrouping: Kernel = "kernel", RootDevice = "root_device", Label = "lab
 
 impl BootGrouping {
     pub fn group(self, boot: &Boot) -> String {
-        let text = match self {
-            Self::Kernel => boot.kernel.value().cloned(),
-            Self::RootDevice => boot.root.value().cloned(),
-            Self::Label => boot.label.clone(),
+        let (name, if_missing) = match self {
+            Self::Kernel => (boot.kernel.value(), "unknown kernel"),
+            Self::RootDevice => (boot.root.value(), "unknown root device"),
+            Self::Label => (boot.label.as_ref(), "no label"),
         };
-        let untold = match self {
-            Self::Kernel => "unknown kernel",
-            Self::RootDevice => "unknown root device",
-            Self::Label => "no label",
-        };
-        text.unwrap_or_else(|| untold.to_owned())
+        name.map_or(if_missing, String::as_str).to_owned()
     }
 }
 

@@ -68,6 +68,7 @@ pub fn measured(boot: Boot) -> Result<Measured, String> {
         &phases.userspace_us,
     ];
     let whole_us = phases.from_kernel_us();
+    // A container has only the time in userspace.
     let elapsed_us = whole_us.value().or_else(|| phases.userspace_us.value()).copied().unwrap_or(0);
     let mut metrics: Vec<(Metric, Presence<f64>)> = vec![(WHOLE, seconds(&whole_us))];
     metrics.extend(PHASES.iter().copied().zip(times.map(seconds)));

@@ -50,8 +50,7 @@ pub(super) fn read(
 
 pub(super) fn current_boot(system: &dyn System, until: Option<&str>) -> Outcome<Boot> {
     let id = machine::boot_id(system)?;
-    let found = own_boots(system, 1, until)?;
-    let boot = found.boots.into_iter().find(|boot| boot.id == id);
+    let boot = own_boots(system, 1, until)?.boots.into_iter().find(|boot| boot.id == id);
     boot.ok_or_else(|| Failure::refused("the journal does not contain the current boot"))
 }
 
@@ -143,6 +142,7 @@ fn ask_journalctl(
         // The size limit truncated the last line.
         read.faults = read.faults.saturating_sub(1);
     }
+    // Other users than root may lack access: the caller explains this.
     if answer.code.is_some_and(|code| code != 0) && read.entries.is_empty() && system.user().id == 0
     {
         let last = answer.complaint.lines().last().unwrap_or("no error message");
@@ -165,6 +165,7 @@ fn boots_in_path(
         _ => Failure::refused(format!("journal {shown}: {error}")),
     })?;
     let place = path.to_string_lossy();
+    // The option of journalctl, which reads binary journals; `None` for exported text.
     let binary = match status.kind {
         FileKind::Directory if holds_journals(system, path) => Some(["--directory", &place]),
         FileKind::File if begins_as_journal(system, path) => Some(["--file", &place]),
@@ -221,9 +222,8 @@ fn read_text(
 ) -> Outcome<FoundBoots> {
     let files: Vec<PathBuf> = match kind {
         FileKind::Directory => {
-            let names = system.list(path);
-            let names =
-                names.map_err(|error| Failure::refused(format!("{}: {error}", path.display())))?;
+            let refused = |error| Failure::refused(format!("{}: {error}", path.display()));
+            let names = system.list(path).map_err(refused)?;
             names.iter().map(|name| path.join(name)).collect()
         }
         _ => vec![path.to_owned()],
@@ -241,10 +241,8 @@ fn read_text(
                 "{shown} is too large; export fewer boots (journalctl -b -5 -o export)"
             )));
         }
-        let bytes = system.read_bytes(&file);
-        let bytes =
-            bytes.map_err(|error| Failure::refused(format!("cannot read {shown}: {error}")))?;
-        let read = entry::read(&bytes);
+        let refused = |error| Failure::refused(format!("cannot read {shown}: {error}"));
+        let read = entry::read(&system.read_bytes(&file).map_err(refused)?);
         faults += read.faults;
         entries.extend(read.entries.into_iter().filter(is_needed));
     }

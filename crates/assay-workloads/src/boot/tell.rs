@@ -135,8 +135,8 @@ impl Shows for BootFacts {
         let groups: Vec<BootGroup<'_>> =
             all.iter().map(|facts| BootGroup::new(facts, rows)).collect();
         let mut tables = vec![phase_table(&groups)];
-        let slow = groups.iter().filter(|group| !group.facts.units.is_empty());
-        tables.extend(slow.map(unit_table));
+        tables.extend(groups.iter().filter(|group| !group.facts.units.is_empty()).map(unit_table));
+        // One note explains all tables of units, which follow the table of phases.
         if let Some(last) = tables[1..].last_mut() {
             last.notes.push(MEANT.to_owned());
         }
@@ -169,8 +169,7 @@ impl<'a> BootGroup<'a> {
     }
 
     fn mean(&self, metric: &Metric) -> Value {
-        let estimate = self.number(metric).and_then(|number| Some((number.mean?, number.ci95)));
-        match estimate {
+        match self.number(metric).and_then(|number| Some((number.mean?, number.ci95))) {
             Some((mean, Some(ends))) => Value::Estimate(mean, ends),
             Some((mean, None)) => Value::Number(mean),
             None => Value::Missing,
@@ -219,8 +218,7 @@ fn phase_table(groups: &[BootGroup<'_>]) -> Table {
     table.add(Column::left("boots"), groups, |group| &group.name);
     table.add(Column::new("n", Unit::Count), groups, |group| group.facts.n as u64);
     for metric in PHASES.iter().chain([&WHOLE, &UNTIL]).filter(|metric| has(metric)) {
-        let is_whole = metric.name == WHOLE.name;
-        let title = if is_whole { "total from kernel start" } else { metric.noun };
+        let title = if metric.name == WHOLE.name { "total from kernel start" } else { metric.noun };
         table.add(Column::new(title, Unit::Seconds), groups, |group| group.mean(metric));
     }
     table.notes.push(
@@ -276,8 +274,8 @@ fn figure(groups: &[BootGroup<'_>]) -> Option<Figure> {
         boots.extend(group.bars(groups.len() > 1));
     }
     boots.sort_by_key(|(order, _)| *order);
-    let older = boots.len().saturating_sub(MOST_DRAWN);
-    let bars: Vec<StackedBar> = boots.into_iter().skip(older).map(|(_, bar)| bar).collect();
+    let omitted = boots.len().saturating_sub(MOST_DRAWN);
+    let bars: Vec<StackedBar> = boots.into_iter().skip(omitted).map(|(_, bar)| bar).collect();
     let value = Axis::new("time since the first recorded phase", AxisScale::Linear, Unit::Seconds);
     let phases: Vec<&str> = PHASES.iter().map(|phase| phase.noun).collect();
     let figure = stacked_bars("time", &phases, value.from_zero(), &bars)?;
@@ -287,21 +285,22 @@ fn figure(groups: &[BootGroup<'_>]) -> Option<Figure> {
         "phases of each boot, in time order",
         "Each row is a boot, with the oldest on top and its phases in time order.",
     );
-    if older > 0 {
-        figure.notes.push(format!("{older} older boots are omitted."));
+    if omitted > 0 {
+        figure.notes.push(format!("{omitted} older boots are omitted."));
     }
     Some(figure)
 }
 
 impl BootGroup<'_> {
-    /// A bar per boot with its position in time; a boot without numbers did not finish.
+    /// A bar per boot, with the position of the boot in time (from 0); a boot without numbers did not finish.
     fn bars(&self, names_group: bool) -> Vec<(u32, StackedBar)> {
-        let mut boots: BTreeMap<u32, bool> = BTreeMap::new();
+        // By position in time, whether any metric of the boot has a value.
+        let mut is_finished: BTreeMap<u32, bool> = BTreeMap::new();
         for (order, value) in self.numbers.iter().flat_map(|number| &number.trials) {
-            *boots.entry(*order).or_default() |= value.is_some();
+            *is_finished.entry(*order).or_default() |= value.is_some();
         }
         let mut bars = Vec::new();
-        for (order, is_finished) in boots {
+        for (order, is_finished) in is_finished {
             let number = order.saturating_add(1);
             let mut name = format!("boot {number}");
             if names_group {

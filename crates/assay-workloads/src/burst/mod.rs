@@ -129,17 +129,16 @@ impl WorkloadKind for BurstSpec {
     const JUDGED: &'static [Basis] = &[Basis::Machine, Basis::Medium];
 }
 
-impl BurstSpec {
-    fn io_spec(&self) -> io::IoSpec {
-        let mix = if self.mix == BurstDirection::Read { io::Mix::READS } else { io::Mix::WRITES };
-        io::IoSpec {
-            pattern: io::Pattern::Random,
-            mix,
-            block_size: self.block_size.into(),
-            queue_depth: self.queue_depth,
-            threads: 1,
-            ..io::IoSpec::default()
-        }
+/// The operations of a load; `in_flight` has the threads, and the queue depth of each.
+fn io_spec(mix: BurstDirection, block_size: Bytes, in_flight: [u32; 2]) -> io::IoSpec {
+    let [threads, queue_depth] = in_flight;
+    io::IoSpec {
+        pattern: io::Pattern::Random,
+        mix: if mix == BurstDirection::Read { io::Mix::READS } else { io::Mix::WRITES },
+        block_size: block_size.into(),
+        queue_depth,
+        threads,
+        ..io::IoSpec::default()
     }
 }
 
@@ -176,7 +175,8 @@ impl WorkloadSpec for BurstSpec {
     runtime!(TRIAL, QUICK);
 
     fn plan(&self, offer: &Offer<'_>) -> Result<(super::WorkPlan, Option<String>), String> {
-        let (granted, note) = io::plan(&self.io_spec(), offer)?;
+        let asked = io_spec(self.mix, self.block_size, [1, self.queue_depth]);
+        let (granted, note) = io::plan(&asked, offer)?;
         let planned = BurstPlan {
             mix: self.mix,
             size_bytes: self.block_size.0,

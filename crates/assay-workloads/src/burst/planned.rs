@@ -103,13 +103,14 @@ fn value(metric: &str, detail: &BurstDetail) -> Option<Result<f64, String>> {
         Some(Course::Fell(bucket)) => bucket,
     };
     let no_refill = || detail.ended.clone().unwrap_or_else(|| "no refill was measured".to_owned());
-    let estimate = match metric {
-        _ if metric == FIRST.name => Some(bucket.burst_per_s),
-        _ if metric == HELD.name => Some(bucket.burst_s),
-        _ if metric == BASE.name => Some(bucket.baseline_per_s),
-        _ if metric == CREDIT.name => Some(bucket.credits),
-        _ if metric == REFILL.name => bucket.refill_per_s,
-        _ => bucket.refill_s,
-    };
+    let estimates = [
+        (FIRST, Some(bucket.burst_per_s)),
+        (HELD, Some(bucket.burst_s)),
+        (BASE, Some(bucket.baseline_per_s)),
+        (CREDIT, Some(bucket.credits)),
+        (REFILL, bucket.refill_per_s),
+        (BACK, bucket.refill_s),
+    ];
+    let (_, estimate) = estimates.into_iter().find(|(known, _)| known.name == metric)?;
     Some(estimate.map(|estimate| estimate.value).ok_or_else(no_refill))
 }

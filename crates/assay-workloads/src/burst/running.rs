@@ -3,9 +3,9 @@
 use std::ops::ControlFlow;
 
 use assay_core::{quantity::Bytes, quantity::units::show};
-use assay_load::{Outcome, Pattern};
+use assay_load::Outcome;
 
-use super::{Bucket, BurstDetail, BurstDirection, BurstPlan, Course, Rested};
+use super::{Bucket, BurstDetail, BurstPlan, Course, Rested};
 use crate::io;
 use crate::measured::{Histograms, RunResult, SeriesRow};
 use crate::phases::{PhaseRecord, PhaseRunner};
@@ -17,11 +17,13 @@ const MIB: u64 = 1 << 20;
 const FILLING: u64 = 2;
 const RESTING: u64 = 3;
 const LOADING: u64 = 11;
+/// Lengths of the rests, relative to the first.
 const RESTS: [f64; 3] = [1.0, 2.0, 4.0];
 /// Largest share of the credits that the longest rest refills.
 const MOST_BACK: f64 = 0.8;
 /// A load after a rest lasts longer than its expected credits, to show that they are used up.
 const LONGER: f64 = 1.5;
+/// Seconds of each load in addition to [`LONGER`].
 const MORE_S: f64 = 4.0;
 /// Seconds at the end of a load that are not whole: half a second, and the rounding of lengths.
 const ROUNDED_S: f64 = 1.5;
@@ -37,15 +39,15 @@ pub(super) struct Pause {
 
 /// Rests that fit into the remaining time; `None` if they would be too short.
 pub(super) fn plan_pauses(bucket: &Bucket, left_s: f64) -> Option<[Pause; 3]> {
-    let base = bucket.baseline_per_s.value;
+    let baseline = bucket.baseline_per_s.value;
     // Seconds of load that use up a second of rest, if credits refill at the baseline rate.
-    let load_per_rest = base / (bucket.burst_per_s.value - base);
-    let rest_units: f64 = RESTS.iter().sum();
+    let load_per_rest = baseline / (bucket.burst_per_s.value - baseline);
+    let [.., longest] = RESTS;
     // The remaining time has the fixed part of the loads, and the rests with their part of the loads.
-    let loads_s = (MORE_S + ROUNDED_S) * RESTS.len() as f64;
-    let unit_s = (left_s - loads_s) / (rest_units * (1.0 + LONGER * load_per_rest));
-    let most_s = MOST_BACK * bucket.credits.value / base / RESTS[RESTS.len() - 1];
-    let unit_s = unit_s.min(most_s);
+    let fixed_s = (MORE_S + ROUNDED_S) * RESTS.len() as f64;
+    let rest_units: f64 = RESTS.iter().sum();
+    let fitting_s = (left_s - fixed_s) / (rest_units * (1.0 + LONGER * load_per_rest));
+    let unit_s = fitting_s.min(MOST_BACK * bucket.credits.value / baseline / longest);
     let pause = |units: f64| {
         let rest_s = unit_s * units;
         Pause { rest_s, load_s: (LONGER * load_per_rest * rest_s + MORE_S).ceil() }
@@ -88,7 +90,7 @@ pub(super) fn run(planned: &BurstPlan, run: &Run<'_>) -> Result<RunResult, Strin
 }
 
 impl BurstRunner<'_> {
-    /// Writes Assay's file once if it is new: never written blocks behave differently.
+    /// Writes Assay's file if it is new: never written blocks behave differently. Leaves the written part as the area.
     fn fill(&mut self) -> Result<(), String> {
         let area = self.phases.area;
         if !area.written
@@ -123,6 +125,7 @@ impl BurstRunner<'_> {
         Ok(())
     }
 
+    /// After a drop, rests and loads in turns; without time for that, stores the reason.
     fn measure_rests(&mut self) -> Result<(), String> {
         let Some(Course::Fell(bucket)) = self.detail.course() else { return Ok(()) };
         self.phases.checkpoint(&self.detail, " or slightly later");
@@ -142,6 +145,7 @@ impl BurstRunner<'_> {
         Ok(())
     }
 
+    /// Rests, loads and stores both; `Break` without a record if the user stopped.
     fn pause_and_load(&mut self, pause: Pause) -> Result<ControlFlow<()>, String> {
         let began_ns = self.phases.run.system.monotonic_ns();
         let busy_before_ns = self.phases.elapsed_ns;
@@ -163,18 +167,8 @@ impl BurstRunner<'_> {
 
     /// Loads the volume for a time; returns the operations of each whole second.
     fn run_load(&mut self, time_ns: u64) -> Result<Vec<u64>, String> {
-        let planned = self.planned;
-        let [threads, depth] = planned.in_flight;
-        let mix =
-            if planned.mix == BurstDirection::Read { io::Mix::READS } else { io::Mix::WRITES };
-        let asked = io::IoSpec {
-            pattern: Pattern::Random,
-            mix,
-            block_size: Bytes(planned.size_bytes).into(),
-            queue_depth: depth,
-            threads,
-            ..io::IoSpec::default()
-        };
+        let BurstPlan { mix, size_bytes, in_flight, .. } = *self.planned;
+        let asked = super::io_spec(mix, Bytes(size_bytes), in_flight);
         let from_s = self.phases.spent_ns() / SECOND_NS;
         let outcome = self.phases.run_io(asked, time_ns)?;
         self.phases.window_ns = self.phases.window_ns.saturating_add(outcome.window_ns);
@@ -182,13 +176,15 @@ impl BurstRunner<'_> {
         Ok(by_second(&outcome))
     }
 
+    /// Adds the latencies and rows of a load that began `from_s` seconds into the trial.
     fn record(&mut self, outcome: &Outcome, from_s: u64) {
         for class in &outcome.classes {
             let name = class.class.name().to_owned();
-            match self.histograms.get_mut(&name) {
-                // All histograms have the same bounds.
-                Some(known) => drop(known.add(&class.latency_ns)),
-                None => drop(self.histograms.insert(name, class.latency_ns.clone())),
+            if let Some(known) = self.histograms.get_mut(&name) {
+                // Cannot fail: all histograms have the same bounds.
+                let _ = known.add(&class.latency_ns);
+            } else {
+                self.histograms.insert(name, class.latency_ns.clone());
             }
         }
         self.series.extend(io::series(outcome).into_iter().map(|row| SeriesRow {

@@ -196,20 +196,18 @@ fn credit_unit(all: &[&BurstFacts]) -> Option<String> {
     let (first, later) = all.split_first()?;
     let other =
         later.iter().find(|row| row.mix == first.mix && row.size_bytes != first.size_bytes)?;
-    let in_operations = [first.credits_ci95()?, other.credits_ci95()?];
-    let mut in_bytes = in_operations;
-    for (interval, row) in in_bytes.iter_mut().zip([first, other]) {
-        *interval = interval.map(|end| end * row.size_bytes as f64);
+    let [operations, other_operations] = [first.credits_ci95()?, other.credits_ci95()?];
+    let bytes = operations.map(|end| end * first.size_bytes as f64);
+    let other_bytes = other_operations.map(|end| end * other.size_bytes as f64);
+    let overlap = |one: [f64; 2], other: [f64; 2]| one[0] <= other[1] && other[0] <= one[1];
+    let fits_operations = overlap(operations, other_operations);
+    if fits_operations == overlap(bytes, other_bytes) {
+        return None;
     }
-    let overlap = |[a, b]: [[f64; 2]; 2]| a[0] <= b[1] && b[0] <= a[1];
-    let sizes = format!("{} and {}", Bytes(first.size_bytes), Bytes(other.size_bytes));
-    match (overlap(in_operations), overlap(in_bytes)) {
-        (true, false) => Some(format!(
-            "The volume counts operations: the burst credits for sizes of {sizes} are equal within their 95% CIs."
-        )),
-        (false, true) => Some(format!(
-            "The volume counts bytes: the burst credits in bytes for sizes of {sizes} are equal within their 95% CIs."
-        )),
-        _ => None,
-    }
+    let [unit, in_unit] = if fits_operations { ["operations", ""] } else { ["bytes", " in bytes"] };
+    Some(format!(
+        "The volume counts {unit}: the burst credits{in_unit} for sizes of {} and {} are equal within their 95% CIs.",
+        Bytes(first.size_bytes),
+        Bytes(other.size_bytes)
+    ))
 }

@@ -13,7 +13,7 @@ use assay_testkit::certain;
 use serde_json::json;
 
 use super::words::verdict_words;
-use super::{CapacityDetail, CapacityFacts, HELD, judge_look};
+use super::{CapacityDetail, CapacityFacts, HELD, judge_check};
 use crate::tell::{Bare, Shows as _};
 
 const CARDS: u64 = 120;
@@ -39,7 +39,7 @@ fn a_capacity_lies_within_its_interval_in_facts_and_in_words() {
             continue;
         };
         let look = CapacityDetail { outcome, in_free_space: draws.below(2) == 0 };
-        let found = judge_look(&look, Some(&Between::Nothing));
+        let found = judge_check(&look, Some(&Between::Nothing));
         let facts = json!({
             "usable_bytes": found.held_bytes, "usable_ci95_bytes": found.held_ci95_bytes,
         });

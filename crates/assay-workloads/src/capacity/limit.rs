@@ -34,7 +34,7 @@ impl DetectionLimit {
     pub fn from_outcome(outcome: &CapacityOutcome, in_free_space: bool) -> Self {
         let sampled = sampled_blocks(outcome).max(1);
         let blocks = outcome.claimed_bytes / BLOCK_BYTES;
-        // Bytes that `count` tested blocks miss with this chance.
+        // Bytes that `count` tested blocks miss with this chance: solves `(1 - share)^count = chance` for the share.
         let missed = |count: u64, chance: f64| {
             if count >= blocks {
                 return 0;

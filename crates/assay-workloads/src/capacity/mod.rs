@@ -32,7 +32,7 @@ pub use detail::CapacityDetail;
 pub use limit::DetectionLimit;
 pub use planned::CapacityPlan;
 pub use tell::CapacityFacts;
-pub use verdict::{Finding, Verdict, judge_look};
+pub use verdict::{Finding, Verdict, judge_check};
 
 const FAST_BOUND: Time = Time(600_000_000_000);
 /// Time limit of a full check, which takes days on a large card.

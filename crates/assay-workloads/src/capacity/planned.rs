@@ -8,7 +8,7 @@ use assay_load::{BLOCK_BYTES, CapacityJob, CapacityOutcome, CapacityShape, capac
 use assay_machine::system::between::Between;
 use serde::{Deserialize, Serialize};
 
-use super::{CHECKED, CLAIMED, CapacityDetail, Finding, HELD, TOUCH, WRONG, judge_look};
+use super::{CHECKED, CLAIMED, CapacityDetail, Finding, HELD, TOUCH, WRONG, judge_check};
 use crate::measured::{Claims, Count, Measured, RunResult};
 use crate::place::Run;
 use crate::workload::{ManualCommand, ManualRun, PlannedWork, Touch};
@@ -34,8 +34,8 @@ impl CapacityPlan {
         CapacityShape::new(self.bytes, self.full)
     }
 
-    pub fn judge_look(&self, detail: &CapacityDetail) -> Finding {
-        judge_look(detail, self.between.as_ref())
+    pub fn judge_check(&self, detail: &CapacityDetail) -> Finding {
+        judge_check(detail, self.between.as_ref())
     }
 }
 
@@ -120,6 +120,7 @@ impl PlannedWork for CapacityPlan {
         if pilot_ns > 0 {
             return Some(count_steps(&shape).saturating_mul(pilot_ns));
         }
+        // Without a pilot, expect the poor card.
         let [_, (_, (piece_ns, block_ns))] = SUPPOSED;
         Some(whole_ns(&shape, piece_ns, block_ns))
     }
@@ -140,7 +141,7 @@ impl PlannedWork for CapacityPlan {
 
 fn run_result(planned: &CapacityPlan, detail: CapacityDetail) -> RunResult {
     let outcome = &detail.outcome;
-    let finding = planned.judge_look(&detail);
+    let finding = planned.judge_check(&detail);
     let (mut values, mut absent) = (BTreeMap::new(), BTreeMap::new());
     values.insert(CLAIMED.name.to_owned(), outcome.claimed_bytes as f64);
     values.insert(CHECKED.name.to_owned(), outcome.first.all() as f64);

@@ -20,8 +20,9 @@ pub(super) const NOT_READ: OwnRule = OwnRule {
 
 fn doubt(work: &crate::WorkPlan, trials: &[&Measured]) -> Option<Doubt> {
     let planned = CapacityPlan::of(work)?;
-    let looks = trials.iter().filter_map(|measured| CapacityDetail::of(measured));
-    let reasons: Vec<String> = looks.filter_map(|look| planned.judge_look(look).not_told).collect();
+    let checks = trials.iter().filter_map(|measured| CapacityDetail::of(measured));
+    let reasons = checks.filter_map(|check| planned.judge_check(check).why_inconclusive);
+    let reasons: Vec<String> = reasons.collect();
     Some(Doubt {
         what: "memory may have served the reads".to_owned(),
         trials: reasons.len(),

@@ -10,7 +10,7 @@ use assay_machine::system::between::Between;
 use serde::{Deserialize, Serialize};
 
 use super::words::{limit_words, passes_words, verdict_words};
-use super::{CapacityDetail, CapacityPlan, DetectionLimit, Finding, HELD, Verdict, judge_look};
+use super::{CapacityDetail, CapacityPlan, DetectionLimit, Finding, HELD, Verdict, judge_check};
 use crate::Measured;
 use crate::tell::{OfRow, Resting, RowSource, RowView, Shows, Tells, TriggeredRule};
 
@@ -58,14 +58,14 @@ pub struct CapacityFacts {
 
 impl CapacityPlan {
     /// Judges a check, given the trust rules' remarks on caches.
-    fn judge_check<'a>(
+    fn judge_with_rules<'a>(
         &self,
         measured: &'a Measured,
         spoken: &[TriggeredRule<'_>],
     ) -> Option<(&'a CapacityDetail, Finding)> {
         let detail = CapacityDetail::of(measured)?;
         let answered = cache_by_rule(spoken);
-        Some((detail, judge_look(detail, answered.as_ref().or(self.between.as_ref()))))
+        Some((detail, judge_check(detail, answered.as_ref().or(self.between.as_ref()))))
     }
 }
 
@@ -80,12 +80,13 @@ impl Tells for CapacityPlan {
     /// Of several checks the worst counts, because verdicts cannot be averaged.
     fn facts(&self, seen: &RowView<'_>) -> Option<crate::WorkFacts> {
         let measured = seen.trials.iter().flatten();
-        let mut looks: Vec<(&CapacityDetail, Finding)> =
-            measured.filter_map(|measured| self.judge_check(measured, seen.spoken)).collect();
-        let held = usable_range(&looks);
-        let several = passes_words(&looks, held);
-        let (detail, mut found) = looks.swap_remove(worst_check(&looks)?);
-        let text = verdict_words(detail, &found) + &several;
+        let mut checks: Vec<(&CapacityDetail, Finding)> =
+            measured.filter_map(|measured| self.judge_with_rules(measured, seen.spoken)).collect();
+        let held = usable_range(&checks);
+        let passes = passes_words(&checks, held);
+        let (detail, mut found) = checks.swap_remove(worst_check(&checks)?);
+        let text = verdict_words(detail, &found) + &passes;
+        // The interval is that of one check, so it does not cover different results.
         if held.is_some_and(|[least, most]| least < most) {
             found.held_ci95_bytes = None;
         }
@@ -108,7 +109,7 @@ impl Tells for CapacityPlan {
             limit: found.limit,
             text,
             limit_text: limit_words(detail, &found),
-            inconclusive_reason: found.not_told,
+            inconclusive_reason: found.why_inconclusive,
         };
         Some(facts.into())
     }
@@ -123,7 +124,7 @@ impl Tells for CapacityPlan {
         if metric != HELD.name {
             return None;
         }
-        let Some((_, found)) = self.judge_check(measured, spoken) else {
+        let Some((_, found)) = self.judge_with_rules(measured, spoken) else {
             return Some(Err("not tested".to_owned()));
         };
         Some(found.usable())
@@ -131,18 +132,18 @@ impl Tells for CapacityPlan {
 }
 
 /// Index of the worst check; of equal ones, the last.
-fn worst_check(looks: &[(&CapacityDetail, Finding)]) -> Option<usize> {
-    (0..looks.len()).max_by_key(|index| {
-        let (_, found) = &looks[*index];
+fn worst_check(checks: &[(&CapacityDetail, Finding)]) -> Option<usize> {
+    (0..checks.len()).max_by_key(|index| {
+        let (_, found) = &checks[*index];
         (found.verdict.gravity(), Reverse(found.held_bytes.unwrap_or(u64::MAX)))
     })
 }
 
 /// The smallest and the largest result of several checks.
-fn usable_range(looks: &[(&CapacityDetail, Finding)]) -> Option<[u64; 2]> {
-    let held = || looks.iter().filter_map(|(_, found)| found.held_bytes);
+fn usable_range(checks: &[(&CapacityDetail, Finding)]) -> Option<[u64; 2]> {
+    let held = || checks.iter().filter_map(|(_, found)| found.held_bytes);
     let ends = [held().min()?, held().max()?];
-    (looks.len() > 1).then_some(ends)
+    (checks.len() > 1).then_some(ends)
 }
 
 const LEGEND: &str = "Claimed: the reported size of the device, or 98% of the free space of a filesystem. Wrong: \
@@ -195,21 +196,21 @@ impl CapacityFacts {
     }
 
     fn cells(&self) -> [Cell; 5] {
-        let looks = self.usable_range_bytes.filter(|[least, most]| least < most);
-        let held: Cell = match looks.or(self.usable_ci95_bytes) {
+        let unequal = self.usable_range_bytes.filter(|[least, most]| least < most);
+        let usable: Cell = match unequal.or(self.usable_ci95_bytes) {
             Some(ends) => ends.map(|end| end as f64).into(),
             None => self.usable_bytes.into(),
         };
-        let looked_at = if self.full {
+        let tested = if self.full {
             "every block".to_owned()
         } else {
             format!("{} blocks", show::count(self.checked_blocks))
         };
         [
             self.announced_bytes.into(),
-            held,
+            usable,
             self.judgement(),
-            looked_at.into(),
+            tested.into(),
             self.wrong_blocks.into(),
         ]
     }
@@ -279,10 +280,10 @@ mod tests {
         assert_eq!(other, None, "no rule changes what was counted");
     }
 
-    fn facts(looks: &[&Measured]) -> CapacityFacts {
+    fn facts(checks: &[&Measured]) -> CapacityFacts {
         let arm = [("target".to_owned(), "/dev/x".to_owned())].into();
         let subject = Subject { workload: "capacity".to_owned(), arm };
-        let trials: Vec<Option<&Measured>> = looks.iter().copied().map(Some).collect();
+        let trials: Vec<Option<&Measured>> = checks.iter().copied().map(Some).collect();
         let seen = RowView::bare(&subject, &trials);
         let told = planned(Some(Between::Nothing)).facts(&seen).unwrap();
         CapacityFacts::of(&told).unwrap().clone()
@@ -340,24 +341,24 @@ mod tests {
     fn of_several_looks_the_gravest_speaks_and_the_number_is_that_of_their_row() {
         let own = detail(outcome(SeenCounts { as_written: 2560, ..NONE }, NONE));
         let look = |verdict, held: u64| {
-            let found = judge_look(&own, Some(&Between::Nothing));
+            let found = judge_check(&own, Some(&Between::Nothing));
             (&own, Finding { verdict, held_bytes: Some(held), ..found })
         };
-        let looks = [
+        let checks = [
             look(Verdict::Wraps, 8 << 30),
             look(Verdict::Wraps, 9 << 30),
             look(Verdict::Genuine, 64 << 30),
         ];
-        assert_eq!(worst_check(&looks), Some(0));
-        let held = usable_range(&looks);
+        assert_eq!(worst_check(&checks), Some(0));
+        let held = usable_range(&checks);
         assert_eq!(held, Some([8 << 30, 64 << 30]));
         assert_eq!(
-            passes_words(&looks, held),
+            passes_words(&checks, held),
             " This is the worst of 3 passes, which found capacities of 8.59 GB (8 GiB) to 68.7 GB (64 GiB)."
         );
         // A single check is reported as it is, and so are equal ones.
         assert_eq!(
-            (usable_range(&looks[..1]), passes_words(&looks[..1], None)),
+            (usable_range(&checks[..1]), passes_words(&checks[..1], None)),
             (None, String::new())
         );
         let alike = [look(Verdict::Genuine, 64 << 30), look(Verdict::Genuine, 64 << 30)];

@@ -73,7 +73,7 @@ pub struct Finding {
     /// Its 95% CI, if it comes from a sample.
     pub held_ci95_bytes: Option<[u64; 2]>,
     /// Why the result is inconclusive although nothing was wrong: what may have served the reads.
-    pub not_told: Option<String>,
+    pub why_inconclusive: Option<String>,
     /// Whether this is a share of the checked blocks, rather than a found boundary.
     pub is_share: bool,
     pub example: Option<assay_load::WrongBlock>,
@@ -83,23 +83,24 @@ pub struct Finding {
 impl Finding {
     /// Returns the usable bytes, or why they are unknown.
     pub(super) fn usable(&self) -> Result<f64, String> {
-        self.held_bytes.map(|bytes| bytes as f64).ok_or_else(|| match &self.not_told {
+        self.held_bytes.map(|bytes| bytes as f64).ok_or_else(|| match &self.why_inconclusive {
             Some(reason) => format!("memory may have served the reads: {reason}"),
             None => "the usable capacity was not measured; use --capacity=full".to_owned(),
         })
     }
 }
 
-pub fn judge_look(detail: &CapacityDetail, between: Option<&Between>) -> Finding {
+/// Judges a check; `between` is what may have served its reads, `None` if an older version did not record it.
+pub fn judge_check(detail: &CapacityDetail, between: Option<&Between>) -> Finding {
     let outcome = &detail.outcome;
     let mut verdict = judge_blocks(outcome);
-    let mut not_told = None;
-    // Memory can only hide wrong blocks: if some are wrong, it does not matter.
+    let mut why_inconclusive = None;
+    // Memory can only hide wrong blocks: if Assay found some, it read the medium.
     if verdict == Verdict::Genuine {
         let unknown = "the Assay version that created this result did not record whether memory could serve the reads";
-        not_told = between.map_or(Some(unknown), Between::reason).map(str::to_owned);
+        why_inconclusive = between.map_or(Some(unknown), Between::reason).map(str::to_owned);
     }
-    if not_told.is_some() {
+    if why_inconclusive.is_some() {
         verdict = Verdict::Inconclusive;
     }
     let usable = usable_capacity(outcome, verdict, detail.in_free_space);
@@ -112,7 +113,7 @@ pub fn judge_look(detail: &CapacityDetail, between: Option<&Between>) -> Finding
             _ if is_share => capacity_by_share(outcome, verdict).1,
             _ => None,
         },
-        not_told,
+        why_inconclusive,
         held_bytes: usable.map(|(bytes, _)| bytes),
         is_share,
         example: wrong_example(outcome, verdict),
@@ -185,8 +186,10 @@ fn usable_capacity(
         return None;
     }
     let correct_bytes = outcome.first.as_written.saturating_mul(BLOCK_BYTES);
-    if let Some(bytes) =
-        outcome.wraps_after_bytes.filter(|_| verdict == Verdict::Wraps && !in_free_space)
+    // In free space, the file system places the blocks, so wrapped offsets do not show the size.
+    if verdict == Verdict::Wraps
+        && !in_free_space
+        && let Some(bytes) = outcome.wraps_after_bytes
     {
         // More correct blocks than one turn has: addresses do not wrap regularly, so the size is unknown.
         return (correct_bytes <= bytes).then_some((bytes.min(claimed), false));
@@ -234,7 +237,7 @@ mod tests {
     #[test]
     fn nothing_is_said_of_what_was_wrong_once() {
         let first = counts(2000, SeenCounts { zero: 3, ..NONE });
-        let found = judge_look(&detail(outcome(first, counts(3, NONE))), CLEAR);
+        let found = judge_check(&detail(outcome(first, counts(3, NONE))), CLEAR);
         assert_eq!((found.verdict, found.held_bytes), (Verdict::Unstable, None));
         assert!(!found.verdict.is_short());
     }
@@ -242,7 +245,7 @@ mod tests {
     #[test]
     fn turned_bits_are_damage_and_no_lie() {
         let wrong = SeenCounts { flipped: 5, ..NONE };
-        let found = judge_look(&detail(outcome(counts(2000, wrong), wrong)), CLEAR);
+        let found = judge_check(&detail(outcome(counts(2000, wrong), wrong)), CLEAR);
         assert_eq!((found.verdict, found.held_bytes), (Verdict::Damaged, None));
     }
 
@@ -257,11 +260,11 @@ mod tests {
             wrong: vec![wrong],
             ..outcome(first, again)
         };
-        let found = judge_look(&detail(outcome.clone()), CLEAR);
+        let found = judge_check(&detail(outcome.clone()), CLEAR);
         assert_eq!((found.verdict, found.held_bytes), (Verdict::Wraps, Some(8 << 30)));
         assert_eq!(found.example, Some(wrong));
         // In a file, distances are those of the file, not of the card.
-        let found = judge_look(&CapacityDetail { in_free_space: true, ..detail(outcome) }, CLEAR);
+        let found = judge_check(&CapacityDetail { in_free_space: true, ..detail(outcome) }, CLEAR);
         assert_eq!((found.verdict, found.held_bytes), (Verdict::Wraps, None));
     }
 
@@ -269,14 +272,14 @@ mod tests {
     fn blocks_that_are_lost_here_and_there_are_a_share() {
         let first = counts(1500, SeenCounts { foreign: 500, ..NONE });
         let again = SeenCounts { foreign: 32, ..NONE };
-        let found = judge_look(&detail(outcome(first, again)), CLEAR);
+        let found = judge_check(&detail(outcome(first, again)), CLEAR);
         assert_eq!((found.verdict, found.held_bytes), (Verdict::Drops, Some(48 << 30)));
         assert!(found.is_share);
     }
 
     #[test]
     fn the_limit_is_that_of_the_sample() {
-        let limit = judge_look(&detail(outcome(counts(2995, NONE), NONE)), CLEAR).limit;
+        let limit = judge_check(&detail(outcome(counts(2995, NONE), NONE)), CLEAR).limit;
         // 1 - 0.05^(1/2995) is about 0.001 (the rule of three).
         let share = limit.scattered_95_bytes as f64 / (64_u64 << 30) as f64;
         assert!((share - 0.001).abs() < 1e-5, "{share}");
@@ -313,7 +316,7 @@ mod tests {
         ] {
             let first = counts(1500, SeenCounts { zero: 500, ..NONE });
             let outcome = CapacityOutcome { wrong: wrong.to_vec(), ..outcome(first, again) };
-            let found = judge_look(&detail(outcome.clone()), CLEAR);
+            let found = judge_check(&detail(outcome.clone()), CLEAR);
             assert_eq!((found.verdict, verdict.is_short()), (verdict, is_short));
             assert_eq!(found.example, shown.map(|at| wrong[at]), "{verdict:?}");
             let share = is_short && verdict != Verdict::Wraps;
@@ -321,19 +324,19 @@ mod tests {
             assert_eq!((found.held_bytes, found.is_share), (held, share), "{verdict:?}");
             // A found boundary is not a share.
             let border = CapacityOutcome { held_bytes: Some(5 << 30), ..outcome };
-            let found = judge_look(&detail(border), CLEAR);
+            let found = judge_check(&detail(border), CLEAR);
             let held = is_short.then_some(5 << 30);
             assert_eq!((found.held_bytes, found.is_share), (held, false), "{verdict:?}");
         }
         // Regardless of retries, initially correct blocks count.
-        let found =
-            judge_look(&detail(outcome(counts(2000, NONE), SeenCounts { zero: 9, ..NONE })), CLEAR);
+        let again = SeenCounts { zero: 9, ..NONE };
+        let found = judge_check(&detail(outcome(counts(2000, NONE), again)), CLEAR);
         assert_eq!(found.verdict, Verdict::Genuine);
         assert_eq!((found.held_bytes, found.example), (Some(64 << 30), None));
         // A wrap is not larger than the claimed capacity.
         let first = counts(1, SeenCounts { other: 1, ..NONE });
         let far = CapacityOutcome { wraps_after_bytes: Some(99 << 30), ..outcome(first, first) };
-        assert_eq!(judge_look(&detail(far), CLEAR).held_bytes, Some(64 << 30));
+        assert_eq!(judge_check(&detail(far), CLEAR).held_bytes, Some(64 << 30));
     }
 
     #[test]
@@ -371,20 +374,20 @@ mod tests {
     #[test]
     fn nothing_wrong_is_not_told_where_memory_may_have_answered() {
         let right = detail(outcome(counts(2048, NONE), NONE));
-        let found = judge_look(&right, CLEAR);
-        assert_eq!((found.verdict, found.not_told), (Verdict::Genuine, None));
+        let found = judge_check(&right, CLEAR);
+        assert_eq!((found.verdict, found.why_inconclusive), (Verdict::Genuine, None));
         let [low, high] = found.held_ci95_bytes.unwrap();
         assert!(low < 64 << 30 && high == 64 << 30 && low + found.limit.scattered_95_bytes == high);
         let memory = Between::Memory("loop0 goes through it".to_owned());
         let unseen = Between::Unseen("a host serves it".to_owned());
         for between in [Some(&memory), Some(&unseen), None] {
-            let found = judge_look(&right, between);
+            let found = judge_check(&right, between);
             assert_eq!((found.verdict, found.held_bytes), (Verdict::Inconclusive, None));
-            assert!(found.not_told.is_some() && !found.verdict.is_short());
+            assert!(found.why_inconclusive.is_some() && !found.verdict.is_short());
             // A block that was wrong twice is wrong, whatever served it.
             let wrong = SeenCounts { zero: 9, ..NONE };
-            let lies = judge_look(&detail(outcome(counts(2000, wrong), wrong)), between);
-            assert_eq!((lies.verdict, lies.not_told), (Verdict::Zeroes, None));
+            let lies = judge_check(&detail(outcome(counts(2000, wrong), wrong)), between);
+            assert_eq!((lies.verdict, lies.why_inconclusive), (Verdict::Zeroes, None));
         }
     }
 
@@ -392,14 +395,14 @@ mod tests {
     fn a_share_has_its_interval_and_that_of_rewrites_is_of_what_was_written_twice() {
         let first = counts(1500, SeenCounts { foreign: 500, ..NONE });
         let again = SeenCounts { foreign: 32, ..NONE };
-        let found = judge_look(&detail(outcome(first, again)), CLEAR);
+        let found = judge_check(&detail(outcome(first, again)), CLEAR);
         let [low, high] = found.held_ci95_bytes.unwrap();
         let held = found.held_bytes.unwrap();
         assert!(low < held && held < high && high - low < 4 << 30, "{found:?}");
         let first = counts(2400, SeenCounts { older: 100, ..NONE });
         let rewrites =
             CapacityOutcome { rewritten: 200, ..outcome(first, SeenCounts { older: 32, ..NONE }) };
-        let found = judge_look(&detail(rewrites), CLEAR);
+        let found = judge_check(&detail(rewrites), CLEAR);
         assert_eq!((found.verdict, found.held_bytes), (Verdict::LosesRewrites, Some(32 << 30)));
         let [low, high] = found.held_ci95_bytes.unwrap();
         assert!(low < 32 << 30 && high > 32 << 30, "{found:?}");

@@ -22,13 +22,13 @@ fn bound_words(share: f64) -> String {
 /// A capacity in decimal and binary units: `64.0 GB (59.6 GiB)`.
 fn capacity_words(bytes: u64) -> String {
     let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB")];
-    let largest = units.into_iter().find(|(unit, _)| bytes as f64 >= *unit);
-    largest.map_or_else(
-        || show::bytes(bytes),
-        |(unit, name)| {
-            format!("{} {name} ({})", show::three_digits(bytes as f64 / unit), show::bytes(bytes))
-        },
-    )
+    let binary = show::bytes(bytes);
+    for (unit, name) in units {
+        if bytes as f64 >= unit {
+            return format!("{} {name} ({binary})", show::three_digits(bytes as f64 / unit));
+        }
+    }
+    binary
 }
 
 pub(crate) fn verdict_words(detail: &CapacityDetail, found: &Finding) -> String {
@@ -58,7 +58,7 @@ pub(crate) fn verdict_words(detail: &CapacityDetail, found: &Finding) -> String 
         Verdict::Inconclusive => format!(
             "Inconclusive: memory may have served the reads ({}). All {tested} tested were intact, but Assay may \
              not have read the medium. {ADVICE}",
-            found.not_told.as_deref().unwrap_or("the source of the data is unknown")
+            found.why_inconclusive.as_deref().unwrap_or("the source of the data is unknown")
         ),
         Verdict::Unstable => format!(
             "{whose} is unreliable: {} of {tested} were wrong, but intact after Assay rewrote {}. This does \
@@ -81,19 +81,19 @@ pub(crate) fn verdict_words(detail: &CapacityDetail, found: &Finding) -> String 
 }
 
 /// Text on further checks besides the reported one; `held` is their smallest and largest result.
-pub(super) fn passes_words(looks: &[(&CapacityDetail, Finding)], held: Option<[u64; 2]>) -> String {
-    let [(_, first), others @ ..] = looks else { return String::new() };
-    if others.is_empty() {
-        return String::new();
-    }
-    let count = looks.len();
+pub(super) fn passes_words(
+    checks: &[(&CapacityDetail, Finding)],
+    held: Option<[u64; 2]>,
+) -> String {
+    let [(_, first), _, ..] = checks else { return String::new() };
+    let count = checks.len();
     match held {
         Some([least, most]) if least < most => format!(
             " This is the worst of {count} passes, which found capacities of {} to {}.",
             capacity_words(least),
             capacity_words(most)
         ),
-        _ if others.iter().all(|(_, other)| other.verdict == first.verdict) => {
+        _ if checks.iter().all(|(_, found)| found.verdict == first.verdict) => {
             format!(" All {count} passes agree.")
         }
         _ => format!(" This is the worst of {count} passes."),
@@ -151,7 +151,7 @@ pub(super) fn limit_words(detail: &CapacityDetail, found: &Finding) -> String {
     if outcome.cut_short {
         limits.push("The trial ended before Assay had tested all blocks.".to_owned());
     }
-    if found.not_told.is_some() {
+    if found.why_inconclusive.is_some() {
         limits.push("The smallest detectable loss is therefore unknown.".to_owned());
     } else {
         add_detection_limits(outcome, &found.limit, &share, &mut limits);
@@ -212,12 +212,12 @@ mod tests {
     use assay_load::SeenCounts;
     use assay_machine::system::between::Between;
 
-    use super::super::judge_look;
+    use super::super::judge_check;
     use super::super::testing::{NONE, detail, outcome};
     use super::*;
 
     fn said(detail: &CapacityDetail) -> String {
-        verdict_words(detail, &judge_look(detail, Some(&Between::Nothing)))
+        verdict_words(detail, &judge_check(detail, Some(&Between::Nothing)))
     }
 
     #[test]
@@ -246,7 +246,7 @@ mod tests {
         own.outcome.cut_short = true;
         assert!(said(&own).starts_with("All 2,560 blocks"), "{}", said(&own));
         let between = Between::Memory("loop0 goes through the page cache".to_owned());
-        let memory = verdict_words(&own, &judge_look(&own, Some(&between)));
+        let memory = verdict_words(&own, &judge_check(&own, Some(&between)));
         assert!(
             memory.starts_with("Inconclusive: memory may have served the reads (loop0 goes"),
             "{memory}"
@@ -268,7 +268,7 @@ mod tests {
             own.shape.full = true;
             change(&mut own);
             let own = detail(own);
-            (judge_look(&own, Some(&Between::Nothing)).held_bytes, said(&own))
+            (judge_check(&own, Some(&Between::Nothing)).held_bytes, said(&own))
         };
         let failed = SeenCounts { failed: 32, ..NONE };
         let (held, text) = of(failed, failed, Seen::Failed, &|own| own.held_bytes = Some(0));

@@ -173,7 +173,7 @@ impl CommandSpec {
         copied.or_else(|| self.c_files.map(SourceTree::generated))
     }
 
-    fn complain_of_reads(&self, path: &str, to: &mut dyn Complaints) {
+    fn complain_of_output(&self, path: &str, to: &mut dyn Complaints) {
         let mut known: Vec<String> = Vec::new();
         if self.parse.len() > MOST_READINGS {
             let count = self.parse.len();
@@ -202,7 +202,7 @@ impl CommandSpec {
     }
 
     fn complain_of_names(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
-        // Assay runs them for their version as the user of the study, who may be root.
+        // Assay runs these programs to read their versions, perhaps as root: it must not run a file of the study.
         let is_path = |name: &&String| name.is_empty() || name.contains('/');
         if let Some(name) = self.needs.iter().find(is_path) {
             let hint = "use names on the search path, such as \"make\"";
@@ -264,10 +264,9 @@ impl CommandSpec {
         }
         let relative = self.source.as_deref().is_some_and(|source| !source.starts_with('/'));
         if relative && !to.is_wrong(&format!("{path}/source")) {
-            let hint = "use an absolute path".to_owned();
             let message = "source must not be relative, because the lines run in another directory"
                 .to_owned();
-            to.value(&format!("{path}/source"), message, Some(hint));
+            to.value(&format!("{path}/source"), message, Some("use an absolute path".to_owned()));
         }
         let is_used = self.names_jobs() || study.factors.contains_key("command");
         if self.jobs.is_some() && !is_used && !to.is_wrong(&format!("{path}/jobs")) {
@@ -376,7 +375,7 @@ impl WorkloadSpec for CommandSpec {
             to.value(&format!("{path}/pass_env"), message, Some(hint));
         }
         self.complain_of_tree(path, study, to);
-        self.complain_of_reads(path, to);
+        self.complain_of_output(path, to);
         self.complain_of_names(path, study, to);
         self.complain_of_revisions(path, study, to);
     }

@@ -160,8 +160,8 @@ impl CommandTally {
         elapsed_ns: u64,
         stopped: bool,
     ) -> RunResult {
-        let start_ns = self.shell.shortest_ns.filter(|_| planned.shell);
-        self.detail.shell_ns = start_ns.map(|ns| ns as f64);
+        let shell_start_ns = self.shell.shortest_ns.filter(|_| planned.shell);
+        self.detail.shell_ns = shell_start_ns.map(|ns| ns as f64);
         self.detail.peak_by = self.peak.as_ref().and_then(|peak| Some(peak.value()?.by));
         self.detail.counting = self.events.how(&self.shell.events);
         let (mut values, mut absent) = self.values();
@@ -172,9 +172,9 @@ impl CommandTally {
         let called_bytes = self.called_bytes / runs.max(1);
         self.detail.called_bytes =
             (called_bytes > 0 && !planned.parse.is_empty()).then_some(called_bytes);
-        // A start of the shell that waited is too long, and subtracts too much from each run.
-        let off_ns = start_ns.map_or(0, |_| self.shell.waited_ns).saturating_mul(runs);
-        let waited_ns = self.waited_ns.max(off_ns);
+        // If the subtracted start of the shell waited, this wait is missing in the time of each run.
+        let shell_waited_ns = shell_start_ns.map_or(0, |_| self.shell.waited_ns);
+        let waited_ns = self.waited_ns.max(shell_waited_ns.saturating_mul(runs));
         RunResult::new(
             Measured {
                 window_ns: self.wall_ns,

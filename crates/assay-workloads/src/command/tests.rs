@@ -608,7 +608,7 @@ fn a_list_of_readings_has_an_end() {
         let asked =
             CommandSpec { parse: (0..count).map(one).collect(), ..CommandSpec::new("work") };
         let mut mistakes = Mistakes::default();
-        asked.complain_of_reads("w", &mut mistakes);
+        asked.complain_of_output("w", &mut mistakes);
         mistakes.0
     };
     assert_eq!(mistakes(33), ["w/parse/32: parse has 33 metrics; the maximum is 32"]);

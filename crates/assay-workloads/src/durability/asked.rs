@@ -165,6 +165,7 @@ impl DurabilitySpec {
         None
     }
 
+    /// The command and its check, with timeouts of at least 1 ms; `None` if one of them is not set.
     fn command_lines(&self) -> Option<CommandLines> {
         let ms = |time: Time| (time.0 / 1_000_000).max(1);
         Some(CommandLines {
@@ -210,7 +211,7 @@ impl DurabilitySpec {
             let room_bytes = if is_in_machine { AREA_BYTES } else { area_bytes };
             RecordLayout::new(self.writer, self.record_size.0, room_bytes)?;
         }
-        // A kill without a place has no target that could lose its power.
+        // The target stays powered when a virtual machine dies, so the machine writes to its drive.
         let on =
             if is_in_machine && self.write_to == On::Target { On::Drive } else { self.write_to };
         if !self.vm_mount_options.is_empty() && !on.has_files() {
@@ -306,10 +307,9 @@ impl WorkloadSpec for DurabilitySpec {
     }
 
     fn make_quick(&mut self, _: Option<Bytes>) {
-        self.runtime = Some(self.runtime.map_or(QUICK, |time| time.min(QUICK)));
-        if self.has_own_duration() {
-            self.runtime = None;
-        }
+        // The method may determine the duration of a trial.
+        let quick = self.runtime.map_or(QUICK, |time| time.min(QUICK));
+        self.runtime = if self.has_own_duration() { None } else { Some(quick) };
         self.acknowledged_writes = self.acknowledged_writes.min(QUICK_PROMISES);
         self.crash_points = self.crash_points.min(match self.method {
             Method::Kill => QUICK_KILLS,
@@ -397,14 +397,15 @@ impl DurabilityPlan {
         self.method == Method::Plug
     }
 
-    /// Runs a trial in virtual machines; `keys` are the seed and the number of the run.
+    /// Runs a trial in virtual machines; `run` distinguishes its data from that of other runs.
     pub fn run_in_machines(
         &self,
         starts: &mut dyn VmStarter,
-        keys: [u64; 2],
+        seed: u64,
+        run: u64,
         stop: &AtomicBool,
     ) -> Result<DurabilityDetail, String> {
-        let course = self.course([0, AREA_BYTES], u64::MAX, keys[0], keys[1]);
+        let course = self.course([0, AREA_BYTES], u64::MAX, seed, run);
         let command = self.own.as_ref();
         let outage = Outage { course: &course, on: self.write_to, mounted: &self.mounted, command };
         match self.method {
@@ -414,13 +415,7 @@ impl DurabilityPlan {
     }
 
     /// The course of a trial in an area (start and length).
-    pub const fn course(
-        &self,
-        area: [u64; 2],
-        time_ns: u64,
-        seed: u64,
-        run: u64,
-    ) -> DurabilityTrial {
+    pub fn course(&self, area: [u64; 2], time_ns: u64, seed: u64, run: u64) -> DurabilityTrial {
         DurabilityTrial {
             pattern: self.pattern,
             sync: self.sync,
@@ -519,14 +514,12 @@ impl PlannedWork for DurabilityPlan {
     fn expected_ns(&self, _: u64) -> Option<u64> {
         let promises = u64::from(self.acknowledged_writes);
         if self.is_in_machine() {
-            let per_cut_ns = match self.method {
+            let cut_ns = match self.method {
                 Method::Kill => CUT_NS,
                 Method::Replay if self.write_to.has_files() => READ_NS,
                 Method::Replay | Method::Plug => CUT_PROMISE_NS.saturating_mul(promises),
             };
-            return Some(
-                FIRST_START_NS.saturating_add(self.crash_points.saturating_mul(per_cut_ns)),
-            );
+            return Some(FIRST_START_NS.saturating_add(self.crash_points.saturating_mul(cut_ns)));
         }
         if self.is_plug() {
             return Some(if self.acknowledged_writes > 0 { PULL_AND_JUDGE_NS } else { 0 });

@@ -52,15 +52,14 @@ impl On {
         Some(words.iter().copied().chain([drive]).map(str::to_owned).collect())
     }
 
-    /// The command that checks the file system read-only, without a drive if empty; `None` for a raw drive.
-    pub fn fsck_command(self, drive: &str) -> Option<Vec<String>> {
+    /// The command that checks the file system read-only, with the drive if given; `None` for a raw drive.
+    pub fn fsck_command(self, drive: Option<&str>) -> Option<Vec<String>> {
         let words: &[&str] = match self {
             Self::Target | Self::Drive => return None,
             Self::Ext4 => &["e2fsck", "-f", "-n"],
             Self::Xfs => &["xfs_repair", "-n"],
             Self::Btrfs => &["btrfs", "check", "--readonly"],
         };
-        let drive = Some(drive).filter(|name| !name.is_empty());
         Some(words.iter().copied().chain(drive).map(str::to_owned).collect())
     }
 
@@ -96,7 +95,7 @@ mod tests {
     fn filesystems_are_made_and_checked_by_their_programs() {
         for on in On::ALL {
             let made = on.mkfs_command("/dev/x");
-            let inspected = on.fsck_command("/dev/x");
+            let inspected = on.fsck_command(Some("/dev/x"));
             assert_eq!((made.is_some(), inspected.is_some()), (on.has_files(), on.has_files()));
             let Some(made) = made else { continue };
             assert!(made.last().is_some_and(|own| own == "/dev/x"));

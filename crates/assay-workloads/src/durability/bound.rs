@@ -19,19 +19,20 @@ pub fn loss_share_bound(lost: u64, cuts: u64) -> Option<f64> {
     binomial_interval(lost, cuts, 2.0 * ERROR_RATE).map(|[_, most]| most)
 }
 
-/// Formats a bound in percent with three digits, rounded up: it must not be too small.
+/// Formats a share as a percentage with three digits, rounded up: an upper bound must not be too small.
 pub fn percent_rounded_up(share: f64) -> String {
     let percent = 100.0 * share;
     if !(percent > 0.0 && percent < 100.0) {
         return show::share(share);
     }
+    // 10 to the number of decimal places: 100 for 4.87%.
     let scale = 10_f64.powf((2.0 - percent.log10().floor()).max(0.0));
-    // The factor removes rounding errors of the arithmetic before rounding up.
+    // Without the last factor, a rounding error above an exact value would round up a whole digit.
     let rounded_up = (percent * scale * (1.0 - 1e-12)).ceil() / scale;
     format!("{rounded_up}%")
 }
 
-/// The bound without a loss for several numbers of crash points, beginning with the planned one.
+/// Describes the upper bound if no crash point loses a write, for the planned number of crash points and for others.
 pub fn describe(cuts: u64) -> String {
     let bound_words = |cuts: u64| {
         let bound =

@@ -1,4 +1,4 @@
-//! The moment of a power loss, and which unflushed writes survive it.
+//! The moment of a power loss, and which cached writes survive it.
 
 use assay_core::draws::Draws;
 use serde::{Deserialize, Serialize};
@@ -43,13 +43,13 @@ impl Survivors {
 
     /// Whether each of `count` writes survives. All kinds draw equally often, so they use the same random numbers.
     fn draw_survivors(self, count: usize, draws: &mut Draws) -> Vec<bool> {
-        let prefix = draws.below(count as u64 + 1) as usize;
+        let prefix_length = draws.below(count as u64 + 1) as usize;
         let missing = draws.below(count.max(1) as u64) as usize;
         let tosses: Vec<bool> = (0..count).map(|_| draws.below(2) == 1).collect();
         let survives = |at: usize| match self {
             Self::Nothing => false,
             Self::Everything => true,
-            Self::Prefix => at < prefix,
+            Self::Prefix => at < prefix_length,
             Self::Random => tosses[at],
             Self::AllButOne => at != missing,
             Self::Newest => at + 1 == count,
@@ -71,8 +71,8 @@ pub struct Cut {
     /// Steps done by then.
     pub steps: usize,
     pub survivors: Survivors,
-    /// Number of unflushed writes.
-    pub uncovered: u32,
+    /// Number of cached writes.
+    pub cached: u32,
     /// Survivors among them, whole or torn.
     pub survived: u32,
 }
@@ -84,19 +84,20 @@ pub fn draw_moment(log: &Log, draws: &mut Draws) -> usize {
     first + 1 + draws.below(log.steps.len().saturating_sub(first).max(1) as u64) as usize
 }
 
-/// Adds the unflushed writes that survive to `landed`; `unit` sectors are written atomically.
+/// Adds the cached writes that survive to `landed`; `unit` sectors are written atomically.
 pub fn land_survivors(
     log: &Log,
     steps: usize,
-    uncovered: &[u32],
+    cached: &[u32],
     unit: u32,
     landed: &mut Vec<Landed>,
     draws: &mut Draws,
 ) -> Survivors {
     let survivors = Survivors::draw(draws);
-    let flags = survivors.draw_survivors(uncovered.len(), draws);
-    for (number, survives) in uncovered.iter().zip(flags) {
+    let flags = survivors.draw_survivors(cached.len(), draws);
+    for (number, survives) in cached.iter().zip(flags) {
         let write = log.writes[*number as usize];
+        // A write-through write that returned does not depend on the cache.
         if write.through && has_returned(log, steps, *number) {
             landed.push(Landed { write: *number, first: 0, sectors: write.sectors });
         } else if survives {

@@ -69,16 +69,16 @@ impl Drive {
     /// Cuts the power after these steps; returns the writes on the medium, of which later ones overwrite earlier ones.
     /// The drive writes `unit` sectors atomically.
     pub fn cut(self, log: &Log, steps: usize, unit: u32, draws: &mut Draws) -> (Vec<Landed>, Cut) {
-        let FlushedWrites { covered, uncovered } = self.flush_writes(log, steps, draws);
+        let FlushedWrites { flushed, cached } = self.flush_writes(log, steps, draws);
         let entire = |write: &u32| Landed {
             write: *write,
             first: 0,
             sectors: log.writes[*write as usize].sectors,
         };
-        let mut landed: Vec<Landed> = covered.iter().map(entire).collect();
-        let survivors = land_survivors(log, steps, &uncovered, unit, &mut landed, draws);
+        let mut landed: Vec<Landed> = flushed.iter().map(entire).collect();
+        let survivors = land_survivors(log, steps, &cached, unit, &mut landed, draws);
         match self {
-            Self::TearsWrites => tear_newest(log, steps, &uncovered, &mut landed, draws),
+            Self::TearsWrites => tear_last(log, steps, &cached, &mut landed, draws),
             // A write left in the cache is older than writes that were flushed later.
             Self::ReordersWrites => landed.sort_by_key(|landing| landing.write),
             Self::LosesLast => {
@@ -89,37 +89,37 @@ impl Drive {
             Self::HonorsFlushes | Self::DropsFlushes | Self::AcknowledgesEarly => {}
         }
         // Count now, because a defective drive may have dropped survivors.
-        let mut is_there = vec![false; log.writes.len()];
+        let mut is_on_medium = vec![false; log.writes.len()];
         for landing in &landed {
-            is_there[landing.write as usize] = true;
+            is_on_medium[landing.write as usize] = true;
         }
-        let survived = uncovered.iter().filter(|write| is_there[**write as usize]).count() as u32;
-        (landed, Cut { steps, survivors, uncovered: uncovered.len() as u32, survived })
+        let survived = cached.iter().filter(|write| is_on_medium[**write as usize]).count() as u32;
+        (landed, Cut { steps, survivors, cached: cached.len() as u32, survived })
     }
 
     /// Separates the writes of these steps into flushed and cached ones, as this drive flushes.
     fn flush_writes(self, log: &Log, steps: usize, draws: &mut Draws) -> FlushedWrites {
         let mut writes = FlushedWrites::default();
-        let FlushedWrites { covered, uncovered } = &mut writes;
-        // Number of unflushed writes that existed at the previous flush.
-        let mut early = 0;
+        let FlushedWrites { flushed, cached } = &mut writes;
+        // Number of cached writes that the previous flush already acknowledged.
+        let mut acknowledged_early = 0;
         for step in &log.steps[..steps] {
             match step {
-                DriveStep::Write(number) => uncovered.push(*number),
+                DriveStep::Write(number) => cached.push(*number),
                 DriveStep::Promise(_) => {}
                 DriveStep::Flush => match self {
                     Self::DropsFlushes => {}
                     Self::AcknowledgesEarly => {
-                        covered.extend(uncovered.drain(..early));
-                        early = uncovered.len();
+                        flushed.extend(cached.drain(..acknowledged_early));
+                        acknowledged_early = cached.len();
                     }
-                    Self::ReordersWrites if !uncovered.is_empty() => {
-                        let at = draws.below(uncovered.len() as u64) as usize;
-                        let delayed = uncovered.swap_remove(at);
-                        covered.append(uncovered);
-                        uncovered.push(delayed);
+                    Self::ReordersWrites if !cached.is_empty() => {
+                        let at = draws.below(cached.len() as u64) as usize;
+                        let delayed = cached.swap_remove(at);
+                        flushed.append(cached);
+                        cached.push(delayed);
                     }
-                    _ => covered.append(uncovered),
+                    _ => flushed.append(cached),
                 },
             }
         }
@@ -129,19 +129,13 @@ impl Drive {
 
 #[derive(Default)]
 struct FlushedWrites {
-    covered: Vec<u32>,
-    uncovered: Vec<u32>,
+    flushed: Vec<u32>,
+    cached: Vec<u32>,
 }
 
-/// Tears the newest unflushed write, which was in progress.
-fn tear_newest(
-    log: &Log,
-    steps: usize,
-    uncovered: &[u32],
-    landed: &mut Vec<Landed>,
-    draws: &mut Draws,
-) {
-    let Some(newest) = uncovered.last() else { return };
+/// Tears the newest cached write, which was in progress.
+fn tear_last(log: &Log, steps: usize, cached: &[u32], landed: &mut Vec<Landed>, draws: &mut Draws) {
+    let Some(newest) = cached.last() else { return };
     // A single sector cannot tear, and a returned FUA write is on the medium.
     let Write { sectors, through, .. } = log.writes[*newest as usize];
     if sectors < 2 || (through && has_returned(log, steps, *newest)) {
@@ -219,14 +213,14 @@ mod tests {
         assert!(landed.iter().all(|own| own.sectors == 8), "nothing was under way: {landed:?}");
     }
 
-    /// A counterexample states how many unflushed writes survived.
+    /// A counterexample states how many cached writes survived.
     #[test]
     fn what_a_liar_takes_away_or_tears_is_counted_as_it_lies_there() {
         for seed in 0..60 {
             let after = |drive: Drive| drive.cut(&log(), 7, 1, &mut Draws::new(seed, "test"));
             let (landed, cut) = after(Drive::DropsFlushes);
             let there: BTreeSet<u32> = landed.iter().map(|own| own.write).collect();
-            assert_eq!([cut.uncovered, cut.survived], [3, there.len() as u32], "seed {seed}");
+            assert_eq!([cut.cached, cut.survived], [3, there.len() as u32], "seed {seed}");
             let (_, cut) = after(Drive::TearsWrites);
             assert_eq!(cut.survived, 1, "a part of the newest one is there, seed {seed}");
             let (landed, cut) = after(Drive::LosesLast);

@@ -99,6 +99,7 @@ impl Answer {
     }
 }
 
+/// Run-length encoding of an image: each content with the number of consecutive sectors.
 fn collect_runs(image: &[Seen]) -> Vec<(u32, Seen)> {
     let mut runs: Vec<(u32, Seen)> = Vec::new();
     for seen in image {

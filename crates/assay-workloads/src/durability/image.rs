@@ -67,14 +67,15 @@ pub fn fill(bytes: &mut [u8], run: u64, at: u64, write: u32) {
     }
 }
 
-/// Identifies the write in the sector at `at` by its bytes.
+/// Identifies the write in the sector at `at`, whose head and derived words must both match.
 pub fn identify(sector: &[u8], run: u64, at: u64) -> Seen {
     let mut words = sector.chunks_exact(8).map(word);
     let found: Vec<u64> = words.by_ref().take(HEAD).collect();
-    if found.len() < HEAD || found[..2] != [MAGIC, run] {
+    let [MAGIC, found_run, _, number, _] = found[..] else { return Seen::Before };
+    if found_run != run {
         return Seen::Before;
     }
-    let Ok(write) = u32::try_from(found[3]) else { return Seen::Strange };
+    let Ok(write) = u32::try_from(number) else { return Seen::Strange };
     let head = head(run, at, write);
     let is_whole =
         found == head && words.eq(words_after_head(head[HEAD - 1]).take(SECTOR / 8 - HEAD));

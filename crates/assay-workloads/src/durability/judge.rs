@@ -212,13 +212,17 @@ impl WrittenRecords {
         let at = at as usize;
         let sectors = image.get(at..at + self.layout.sectors as usize).unwrap_or_default();
         let Some(first) = sectors.first() else { return BlockState::Found(Found::Nothing) };
-        match first {
-            _ if sectors.contains(&Seen::Strange) => BlockState::Found(Found::Foreign),
-            _ if sectors.contains(&Seen::Unreadable) => BlockState::Found(Found::Unreadable),
-            _ if sectors.iter().any(|seen| seen != first) => BlockState::Found(Found::Torn),
-            Seen::Write(write) => BlockState::Whole(*write),
-            Seen::Before | Seen::Strange | Seen::Unreadable => BlockState::Found(Found::Nothing),
-        }
+        BlockState::Found(if sectors.contains(&Seen::Strange) {
+            Found::Foreign
+        } else if sectors.contains(&Seen::Unreadable) {
+            Found::Unreadable
+        } else if sectors.iter().any(|seen| seen != first) {
+            Found::Torn
+        } else if let Seen::Write(write) = first {
+            return BlockState::Whole(*write);
+        } else {
+            Found::Nothing
+        })
     }
 
     /// The newest acknowledged write of each place; a logged block counts as a write of its place.
@@ -235,6 +239,7 @@ impl WrittenRecords {
         newest
     }
 
+    /// The places whose newest acknowledged write, or a newer one, is not there.
     fn lost_records(&self, image: &[Seen], known: KnownWrites) -> Vec<LostWrite> {
         let mut lost = Vec::new();
         for (write, place) in self.newest_acknowledged(known).into_iter().zip(0..) {
@@ -247,20 +252,19 @@ impl WrittenRecords {
         in_order(lost)
     }
 
-    /// The same after log recovery: complete transactions are copied to their places.
+    /// The blocks that are lost even after log recovery, which copies complete transactions to their places.
     fn lost_blocks(&self, image: &[Seen], known: KnownWrites) -> Vec<LostWrite> {
         let recovered = self.recover_log(image);
         let mut lost = Vec::new();
         for (write, place) in self.newest_acknowledged(known).into_iter().zip(0..) {
             let Some(write) = write else { continue };
             let block = self.read_block(image, self.layout.home(place));
-            let in_place = match block {
+            let home_transaction = match block {
                 BlockState::Whole(found) => self.transaction_of(found),
                 BlockState::Found(_) => None,
             };
-            let newest = in_place.max(recovered[place as usize]);
             // `None`, no transaction, is less than any.
-            if newest < self.transaction_of(write) {
+            if home_transaction.max(recovered[place as usize]) < self.transaction_of(write) {
                 lost.push(block.in_place_of(write));
             }
         }
@@ -304,6 +308,7 @@ impl WrittenRecords {
         }
     }
 
+    /// The number of the transaction of a write; `None` for a plain record.
     fn transaction_of(&self, write: u32) -> Option<u32> {
         match self.items.get(write as usize)? {
             WrittenItem::Logged { transaction, .. }
@@ -324,11 +329,11 @@ impl WrittenRecords {
             else {
                 continue;
             };
-            if newer.contains(&true) {
-                newer.fill(true);
+            let is_overwritten = newer.contains(&true);
+            newer.fill(true);
+            if is_overwritten {
                 continue;
             }
-            newer.fill(true);
             let there = sectors.iter().filter(|seen| **seen == Seen::Write(number)).count();
             if there == 0 {
                 unpromised.missing += 1;

@@ -25,9 +25,8 @@ pub const CUTS: Metric =
 pub const METRICS: &[Metric] = &[ROUNDS, LOST, CUTS];
 
 pub fn values(detail: &DurabilityDetail) -> [(String, f64); 3] {
-    let per_s = detail.rounds as f64 / (detail.window_ns.max(1) as f64 / 1e9);
     let all = [
-        (ROUNDS, per_s),
+        (ROUNDS, detail.rounds as f64 / (detail.window_ns.max(1) as f64 / 1e9)),
         (LOST, detail.tally.lost as f64),
         (CUTS, detail.tally.crash_points as f64),
     ];

@@ -71,9 +71,9 @@ fn touch(is_in_machine: bool) -> Touch {
 
 fn run_in_machines(planned: &DurabilityPlan, run: &Run<'_>) -> Result<RunResult, String> {
     let began_ns = run.system.monotonic_ns();
-    let keys = [run.seed, mix64(run.seed ^ run.system.wall_ns())];
+    let run_key = mix64(run.seed ^ run.system.wall_ns());
     let mut starts = run.system.machines(&planned.vm_needs())?;
-    let detail = planned.run_in_machines(&mut *starts, keys, run.stop)?;
+    let detail = planned.run_in_machines(&mut *starts, run.seed, run_key, run.stop)?;
     let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
     let why = "the speed of a virtual machine is not representative";
     let mut result = untimed_result(detail, elapsed_ns, why);

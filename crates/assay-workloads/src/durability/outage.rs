@@ -53,7 +53,7 @@ impl Outage<'_> {
         let mut draws = Draws::new(self.course.seed, "durability power cuts");
         let mut detail = DurabilityDetail::default();
         let mut guest = Guest::start(starts, &drive, stop)?;
-        let formatted = self.format_drive(&mut guest, &drive)?;
+        let formatted = self.format(&mut guest, &drive)?;
         let Some(range) = self.find_cut_range(&*program, &mut guest, &drive, &formatted)? else {
             detail.stopped = true;
             return Ok(detail);
@@ -92,7 +92,7 @@ impl Outage<'_> {
         let drive = Arc::new(ServedDrive::new(self.on.drive_bytes()));
         let mut detail = DurabilityDetail::default();
         let mut guest = Guest::start(starts, &drive, stop)?;
-        let formatted = self.format_drive(&mut guest, &drive)?;
+        let formatted = self.format(&mut guest, &drive)?;
         if let Some((logged, lines)) = self.run_uncut(&*program, &mut guest, &drive, &formatted)? {
             count_logged(&*program, &logged, &mut detail);
             self.replay_cuts(&*program, &logged, &lines, &mut guest, &drive, &mut detail)?;
@@ -152,11 +152,7 @@ impl Outage<'_> {
     }
 
     /// Creates the filesystem, if any, on an empty drive; returns the content.
-    fn format_drive(
-        &self,
-        guest: &mut Guest<'_>,
-        drive: &ServedDrive,
-    ) -> Result<DrivePages, String> {
+    fn format(&self, guest: &mut Guest<'_>, drive: &ServedDrive) -> Result<DrivePages, String> {
         drive.power_on(&DrivePages::default(), None);
         if self.on.has_files() {
             match guest.ask(&GuestOrder::Make { on: self.on })? {
@@ -200,6 +196,7 @@ impl Outage<'_> {
         }
         let (content, logged) = (drive.content(), drive.take_log());
         if program.must_be_tested() {
+            // The check must accept the written content, and reject the empty filesystem.
             let order = program.read_order(self.on, self.mounted, &lines);
             drive.power_on(&content, None);
             let Some(ended) = guest.run_check(&order)? else { return Ok(None) };
@@ -281,20 +278,20 @@ enum CutRange {
 }
 
 impl CutRange {
+    /// Draws a moment; without reports, the drive counts requests from power-on.
     fn draw_cut(self, draws: &mut Draws) -> PlannedPowerCut {
-        let mut one_of = |count: u32| 1 + draws.below(u64::from(count.max(1))) as u32;
+        let mut one_to = |count: u32| 1 + draws.below(u64::from(count.max(1))) as u32;
         let (rounds, requests) = match self {
-            // From no request to the maximum.
-            Self::Reports(count) => (one_of(count), one_of(MOST_REQUESTS + 1) - 1),
-            Self::Requests(count) => (0, one_of(count)),
+            // From 0 to MOST_REQUESTS after the report.
+            Self::Reports(count) => (one_to(count), one_to(MOST_REQUESTS + 1) - 1),
+            Self::Requests(count) => (0, one_to(count)),
         };
         PlannedPowerCut { rounds, requests, answers: draws.below(2) == 1 }
     }
 }
 
 fn count_logged(program: &dyn Program, logged: &Logged, detail: &mut DurabilityDetail) {
-    let rounds = logged.rounds_by(logged.log.steps.len());
-    detail.rounds += u64::from(rounds);
+    detail.rounds += u64::from(logged.rounds_by(logged.log.steps.len()));
     // A command may print nothing; then its passing check counts as one acknowledged write.
     let least = u64::from(program.must_be_tested());
     detail.tally.acknowledged_writes += logged.log.promises().max(least);

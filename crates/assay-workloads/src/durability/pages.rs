@@ -14,7 +14,7 @@ pub struct DrivePages {
 
 impl DrivePages {
     pub fn read(&self, at_bytes: u64, into: &mut [u8]) {
-        for (page, within, part) in parts(at_bytes, into.len() as u64) {
+        for (page, within, part) in split_pages(at_bytes, into.len() as u64) {
             let to = &mut into[part];
             match self.pages.get(&page) {
                 Some(page_bytes) => to.copy_from_slice(&page_bytes[within]),
@@ -24,7 +24,7 @@ impl DrivePages {
     }
 
     pub fn write(&mut self, at_bytes: u64, bytes: &[u8]) {
-        for (page, within, part) in parts(at_bytes, bytes.len() as u64) {
+        for (page, within, part) in split_pages(at_bytes, bytes.len() as u64) {
             let page_bytes = self.pages.entry(page).or_insert_with(|| Arc::new([0; PAGE]));
             Arc::make_mut(page_bytes)[within].copy_from_slice(&bytes[part]);
         }
@@ -35,8 +35,9 @@ impl DrivePages {
         let page = PAGE as u64;
         let whole_pages = at_bytes.div_ceil(page)..end / page;
         if whole_pages.start < whole_pages.end {
-            let mut rest = self.pages.split_off(&whole_pages.start);
-            self.pages.append(&mut rest.split_off(&whole_pages.end));
+            // A page that is not stored reads as zeros.
+            let mut from_start = self.pages.split_off(&whole_pages.start);
+            self.pages.append(&mut from_start.split_off(&whole_pages.end));
         }
         // The parts of pages before and after the whole ones.
         let edges = [
@@ -44,7 +45,7 @@ impl DrivePages {
             at_bytes.max(whole_pages.end.saturating_mul(page))..end,
         ];
         for edge in edges.into_iter().filter(|edge| edge.start < edge.end) {
-            for (page, within, _) in parts(edge.start, edge.end - edge.start) {
+            for (page, within, _) in split_pages(edge.start, edge.end - edge.start) {
                 if let Some(page_bytes) = self.pages.get_mut(&page) {
                     Arc::make_mut(page_bytes)[within].fill(0);
                 }
@@ -53,15 +54,15 @@ impl DrivePages {
     }
 }
 
-/// The pages of a range: their number, the part of the page, and its position in the bytes.
-fn parts(at_bytes: u64, bytes: u64) -> impl Iterator<Item = (u64, Range<usize>, Range<usize>)> {
+/// Splits a range of bytes at the pages: the page's number, the range within the page, and that within the bytes.
+fn split_pages(at: u64, bytes: u64) -> impl Iterator<Item = (u64, Range<usize>, Range<usize>)> {
     let page = PAGE as u64;
-    let end = at_bytes.saturating_add(bytes);
-    (at_bytes / page..end.div_ceil(page)).map(move |number| {
-        let from = at_bytes.max(number * page);
+    let end = at.saturating_add(bytes);
+    (at / page..end.div_ceil(page)).map(move |number| {
+        let from = at.max(number * page);
         let to = end.min((number + 1).saturating_mul(page));
         let within = (from - number * page) as usize..(to - number * page) as usize;
-        (number, within, (from - at_bytes) as usize..(to - at_bytes) as usize)
+        (number, within, (from - at) as usize..(to - at) as usize)
     })
 }
 

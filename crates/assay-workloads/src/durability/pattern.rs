@@ -159,8 +159,7 @@ impl RecordLayout {
 
     fn overwrite_records(&self, program: &mut PatternProgress) -> Vec<Action> {
         let count = 1 + program.draws.below(MOST_RECORDS) as usize;
-        let places = program.draw_places(self.places, count);
-        self.write_records(places.into_iter())
+        self.write_records(program.draw_places(self.places, count).into_iter())
     }
 
     /// Writes to these places, a sync and an acknowledgment; nothing without places.
@@ -190,6 +189,7 @@ impl RecordLayout {
             what: WrittenItem::Home { transaction, place: *place },
             at: self.home(*place),
         });
+        // The blocks are durable in the log before the commit, and the commit before they go to their places.
         let committed = [Action::Sync, commit, Action::Sync, Action::Promise];
         logged.chain(committed).chain(home).collect()
     }

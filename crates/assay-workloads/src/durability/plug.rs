@@ -116,12 +116,11 @@ impl Plug<'_> {
     /// Writes until the power loss, or judges the content after one.
     pub fn run(&self) -> Result<DurabilityDetail, String> {
         let notes = self.notes()?;
-        let last = notes.last().and_then(|text| serde_json::from_str(&text).ok());
-        match last {
+        match notes.last().and_then(|text| serde_json::from_str(&text).ok()) {
             Some(TrialNote::Begun(begun)) => self.judge_unfinished(&begun),
             // The trial was judged before another power loss.
             Some(TrialNote::Judged(detail)) => Ok(*detail),
-            Some(TrialNote::Over) | None => self.begin(notes),
+            Some(TrialNote::Over) | None => self.start_trial(notes),
         }
     }
 
@@ -131,8 +130,7 @@ impl Plug<'_> {
     }
 
     fn note(&self, note: &TrialNote) -> Result<(), String> {
-        let text = serde_json::to_string(note).unwrap_or_default();
-        let added = self.notes()?.add(&text);
+        let added = self.notes()?.add(&serde_json::to_string(note).unwrap_or_default());
         added.map_err(|error| format!("cannot store the state of the trial: {error}"))
     }
 
@@ -154,7 +152,7 @@ impl Plug<'_> {
     }
 
     /// Writes until the power loss; returns only if the user stops, or does not cut the power.
-    fn begin(&self, notes: &dyn NoteStore) -> Result<DurabilityDetail, String> {
+    fn start_trial(&self, notes: &dyn NoteStore) -> Result<DurabilityDetail, String> {
         let random = self.ground.system.random().map_err(|error| error.to_string())?;
         let name = format!("{} {} ", notes.result(), notes.trial());
         let key = sha256([name.as_bytes(), &random[..]].concat());
@@ -172,7 +170,7 @@ impl Plug<'_> {
         })?;
         let ended = self.note(&TrialNote::Begun(begun.clone())).and_then(|()| {
             let area = self.create_file(&begun)?;
-            let detail = self.write(&begun, area.as_ref(), &mut *ledger)?;
+            let detail = self.write_until_cut(&begun, area.as_ref(), &mut *ledger)?;
             self.remove(area.as_ref())?;
             Ok(detail)
         });
@@ -238,7 +236,7 @@ impl Plug<'_> {
     }
 
     /// Writes and reports each round, until the user stops it or fails to cut the power.
-    fn write(
+    fn write_until_cut(
         &self,
         begun: &BegunTrial,
         area: Option<&AreaFile>,
@@ -249,7 +247,8 @@ impl Plug<'_> {
         let target = Target { file: Some(file.as_fd()), memory_alignment: SECTOR_BYTES as usize };
         let mut medium = OneByOne::open(&target, course.record_bytes as u32)?;
         let mut draws = Draws::new(course.seed, "durability plug");
-        let prompt_ns = PROMPT_NS[0] + draws.below(PROMPT_NS[1] - PROMPT_NS[0]);
+        let [earliest_ns, latest_ns] = PROMPT_NS;
+        let prompt_ns = earliest_ns + draws.below(latest_ns - earliest_ns);
         let end_ns = prompt_ns.saturating_add(course.time_ns);
         let pace_ns = (end_ns / MOST_ROUNDS).max(SHORTEST_ROUND_NS);
         let began_ns = system.monotonic_ns();
@@ -341,7 +340,7 @@ impl Plug<'_> {
             }
             PeerReply::Stopped => return Ok(stopped),
         };
-        let (written, known, steps) = self.writes(rounds)?;
+        let (written, known, steps) = self.derive_writes(rounds)?;
         let mut detail = DurabilityDetail { rounds, ..DurabilityDetail::default() };
         detail.writes = u64::from(known.begun);
         detail.written_bytes = detail.writes * self.course.record_bytes;
@@ -354,9 +353,8 @@ impl Plug<'_> {
             // The file was durable before the first acknowledgment, and now it is missing.
             written.lose_all(known)
         };
-        let course = self.course;
         detail.tally.count(&judgement, |lost: &LostWrite| {
-            course.write_loss_after(&written, lost, steps).map(Counterexample::Place)
+            self.course.plug_loss(&written, lost, steps).map(Counterexample::Place)
         });
         Ok(detail)
     }
@@ -393,14 +391,14 @@ impl Plug<'_> {
         ))
     }
 
-    /// The writes when the peer had received this many rounds, and the steps up to the last acknowledgment.
-    fn writes(&self, heard_rounds: u64) -> Result<(WrittenRecords, KnownWrites, usize), String> {
+    /// Derives the writes from the seed if the peer heard of these rounds, and the steps to the last acknowledgment.
+    fn derive_writes(&self, rounds: u64) -> Result<(WrittenRecords, KnownWrites, usize), String> {
         let layout = self.layout()?;
         let mut records = WrittenRecords::with_room(layout, 0);
         let mut known = KnownWrites { begun: 0, promised: 0 };
         let mut steps = 0;
-        // A larger number would be wrong.
-        let heard = heard_rounds.min(MOST_ROUNDS);
+        // No trial has more rounds: a larger number is an error of the peer.
+        let heard = rounds.min(MOST_ROUNDS);
         // The round after the last reported one may have been in progress.
         for (acts, round) in endless_rounds(layout, self.course.seed).zip(1..=heard + 1) {
             for act in acts {

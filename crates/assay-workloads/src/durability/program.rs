@@ -194,8 +194,7 @@ impl Program for PatternProgram<'_> {
         };
         // A counterexample counts the program's steps: requests in between are from its kernel.
         let steps = self.last_reported(run.heard).map_or(0, |round| round.steps);
-        let cut = Cut { steps, ..run.cut };
-        self.course.count(&self.written, &cut, &judgement, tally);
+        self.course.count(&self.written, &Cut { steps, ..run.cut }, &judgement, tally);
         Ok(())
     }
 }
@@ -227,8 +226,7 @@ impl Program for FilesProgram {
 
     fn judge(&self, run: &CutRun<'_>, read: &ReadBack, tally: &mut CutTally) -> Result<(), String> {
         let heard = (run.heard as usize).min(self.reports.len());
-        let returned = self.reports[..heard].last().copied().unwrap_or_default();
-        let moment = self.script.cut_at(returned);
+        let moment = self.script.cut_at(self.reports[..heard].last().copied().unwrap_or_default());
         let judgement = match read {
             Ok(Answer::Listed(listing)) => self.script.judge(listing, moment),
             Ok(other) => return Err(answer_error(other)),

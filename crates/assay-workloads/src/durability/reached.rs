@@ -70,9 +70,8 @@ impl Reached {
                 cuts(self.unreachable)
             ));
         }
-        if let Some(check) = on.fsck_command("").filter(|_| self.inspected > 0) {
-            let check = check.join(" ");
-            let (check, crashes) = (check.trim_end(), cuts(self.inspected));
+        if let Some(check) = on.fsck_command(None).filter(|_| self.inspected > 0) {
+            let (check, crashes) = (check.join(" "), cuts(self.inspected));
             sentences.push(match self.faulty {
                 0 => format!("The filesystem check ({check}) found no error after {crashes}."),
                 faulty => format!(

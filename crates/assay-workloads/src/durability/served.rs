@@ -106,6 +106,7 @@ impl ServedDrive {
         }
         apply(&mut state);
         let rounds = state.rounds.len() as u32;
+        // The planned number of requests counts down after the planned round.
         if let Some(cut) = state.cut.as_mut().filter(|cut| cut.rounds <= rounds) {
             cut.requests = cut.requests.saturating_sub(1);
         }
@@ -158,15 +159,10 @@ impl FarSide for ServedDrive {
 }
 
 impl Logged {
-    /// Cuts the power of a drive after this many steps and returns its content; it writes `unit` sectors atomically.
-    pub fn cut(
-        &self,
-        drive: Drive,
-        unit: u32,
-        steps: usize,
-        draws: &mut Draws,
-    ) -> (DrivePages, Cut) {
-        let (landed, cut) = drive.cut(&self.log, steps, unit, draws);
+    /// Cuts the power of a drive of this kind after step `step` (from 1); returns the content. The drive writes `unit`
+    /// sectors atomically.
+    pub fn cut(&self, kind: Drive, unit: u32, step: usize, draws: &mut Draws) -> (DrivePages, Cut) {
+        let (landed, cut) = kind.cut(&self.log, step, unit, draws);
         let mut pages = self.base.clone();
         for landing in landed {
             let write = self.log.writes[landing.write as usize];

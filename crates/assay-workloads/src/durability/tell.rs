@@ -172,11 +172,14 @@ impl DurabilityFacts {
     }
 
     fn row(&self, setting: Option<String>) -> Row {
-        let (words, tone) = match self.rank() {
-            0 => ("loses", Tone::Bad),
-            1 => ("none lost", Tone::Good),
-            _ if self.tally.acknowledged_writes > 0 => ("no crash points", Tone::Plain),
-            _ => ("none acknowledged", Tone::Plain),
+        let (words, tone) = if self.tally.has_lost() {
+            ("loses", Tone::Bad)
+        } else if self.lost_share_bound95.is_some() {
+            ("none lost", Tone::Good)
+        } else if self.tally.acknowledged_writes > 0 {
+            ("no crash points", Tone::Plain)
+        } else {
+            ("none acknowledged", Tone::Plain)
         };
         let cells = [
             Cell::toned(words, tone),
@@ -209,14 +212,15 @@ impl DurabilityFacts {
 impl OfRow for DurabilityFacts {
     /// Why the command fails: an acknowledged item was missing.
     fn failure(&self) -> Option<String> {
+        if !self.tally.has_lost() {
+            return None;
+        }
         let levels: Vec<String> =
             self.configuration.iter().map(|(factor, level)| format!("{factor} {level}")).collect();
         let row_name = name_row(&self.workload, &levels.join(", "));
         let is_real = self.tally.lost_without_crash.is_some() || self.method == Method::Plug;
         let on = if is_real { "the target" } else { "an assumed drive" };
-        self.tally.has_lost().then(|| {
-            format!("an acknowledged write was lost on {on}, in {row_name}: {}", self.text)
-        })
+        Some(format!("an acknowledged write was lost on {on}, in {row_name}: {}", self.text))
     }
 }
 
@@ -443,11 +447,13 @@ fn title(all: &[&DurabilityFacts]) -> &'static str {
     if has(Method::Plug) {
         return "power cuts of this machine";
     }
-    match (has(Method::Replay), has(Method::Kill)) {
-        (true, true) => "power cuts on an assumed drive",
-        (false, true) => "power cuts of virtual machines with an assumed drive",
-        (_, false) => "power cuts replayed on an assumed drive",
+    if !has(Method::Kill) {
+        return "power cuts replayed on an assumed drive";
     }
+    if has(Method::Replay) {
+        return "power cuts on an assumed drive";
+    }
+    "power cuts of virtual machines with an assumed drive"
 }
 
 /// Crash points by outcome, one figure per workload. Workloads with a loss come first, as in the sentences.

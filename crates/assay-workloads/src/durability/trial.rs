@@ -118,8 +118,8 @@ impl DurabilityTrial {
     ) -> Result<DurabilityDetail, String> {
         let (written, mut detail) = self.write(medium, stop)?;
         let sectors = written.log.sectors() as usize;
-        self.read_again(medium, &written, sectors, &mut detail)?;
-        self.cut(&written, sectors, stop, &mut detail);
+        self.verify_target(medium, &written, sectors, &mut detail)?;
+        self.replay_cuts(&written, sectors, stop, &mut detail);
         Ok(detail)
     }
 
@@ -143,7 +143,7 @@ impl DurabilityTrial {
                 break;
             }
             for act in acts {
-                self.act(act, &mut records, &mut writer, medium, &mut detail)?;
+                self.perform(act, &mut records, &mut writer, medium, &mut detail)?;
             }
             detail.rounds += 1;
         }
@@ -153,7 +153,8 @@ impl DurabilityTrial {
         Ok((records, detail))
     }
 
-    fn act(
+    /// Performs an act and logs what a drive would see of it.
+    fn perform(
         &self,
         act: Action,
         records: &mut WrittenRecords,
@@ -183,8 +184,8 @@ impl DurabilityTrial {
         Ok(())
     }
 
-    /// Compares the target with the log, to verify that the writes were performed.
-    fn read_again(
+    /// Reads the target and compares it with the log, to verify that the writes were performed.
+    fn verify_target(
         &self,
         medium: &mut dyn Medium,
         written: &WrittenRecords,
@@ -205,10 +206,11 @@ impl DurabilityTrial {
                 found[at] = identify(sector, self.run, at as u64);
             }
         }
+        let [compared, wrong] = &mut detail.tally.read_again;
         for (expected, found) in expected.iter().zip(&found) {
             if *expected != Seen::Before {
-                detail.tally.read_again[0] += 1;
-                detail.tally.read_again[1] += u64::from(expected != found);
+                *compared += 1;
+                *wrong += u64::from(expected != found);
             }
         }
         let judgement = written.judge(&found, written.log.steps.len());
@@ -218,7 +220,8 @@ impl DurabilityTrial {
         Ok(())
     }
 
-    fn cut(
+    /// Judges the content after random power losses in the log; none in an empty log.
+    fn replay_cuts(
         &self,
         written: &WrittenRecords,
         sectors: usize,
@@ -238,8 +241,7 @@ impl DurabilityTrial {
             let steps = draw_moment(&written.log, &mut draws);
             let (landed, cut) = self.drive.cut(&written.log, steps, unit, &mut draws);
             let image = rebuild(&written.log, &landed, sectors);
-            let judgement = written.judge(&image, steps);
-            self.count(written, &cut, &judgement, &mut detail.tally);
+            self.count(written, &cut, &written.judge(&image, steps), &mut detail.tally);
         }
     }
 
@@ -259,8 +261,8 @@ impl DurabilityTrial {
         });
     }
 
-    /// The counterexample of a plug test, which knows the steps up to the last acknowledgment, but not the cut.
-    pub(crate) fn write_loss_after(
+    /// The counterexample of a plug test: `steps` end with the last acknowledgment, and the survivors are unknown.
+    pub(crate) fn plug_loss(
         &self,
         written: &WrittenRecords,
         lost: &LostWrite,
@@ -292,7 +294,7 @@ impl DurabilityTrial {
             written_step: step? as u64 + 1,
             acknowledged_step: promised? as u64 + 1,
             crash_step: cut.map(|cut| cut.steps as u64),
-            survivors: cut.map(|cut| (cut.survivors, cut.survived, cut.uncovered)),
+            survivors: cut.map(|cut| (cut.survivors, cut.survived, cut.cached)),
             found: lost.found,
             older: lost.older.map(|older| u64::from(older) + 1),
         }))

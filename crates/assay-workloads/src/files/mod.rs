@@ -52,10 +52,13 @@ impl FilesSpec {
                 self.pattern.name()
             ));
         }
-        let least = [(self.threads, "threads"), (self.directories, "directories")];
-        least.into_iter().find(|(number, _)| *number > self.files).map(|(number, what)| {
-            format!("{number} {what} need at least {number} files, not {}", self.files)
-        })
+        for (count, what) in [(self.threads, "threads"), (self.directories, "directories")] {
+            if count > self.files {
+                let files = self.files;
+                return Some(format!("{count} {what} need at least {count} files, not {files}"));
+            }
+        }
+        None
     }
 }
 

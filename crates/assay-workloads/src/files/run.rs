@@ -29,7 +29,7 @@ const TELLING_NS: u64 = 80_000_000;
 const CREATE_SHARES: u64 = 2;
 
 pub(super) fn run(planned: &FilesPlan, run: &Run<'_>) -> Result<RunResult, String> {
-    if let Some(reason) = lacks_room(planned, run) {
+    if let Some(reason) = describe_missing_room(planned, run) {
         return Err(reason);
     }
     let began_ns = run.system.monotonic_ns();
@@ -48,11 +48,11 @@ pub(super) fn run(planned: &FilesPlan, run: &Run<'_>) -> Result<RunResult, Strin
 
 /// Cost of one file in nanoseconds; `None` if the target is not a directory.
 pub(super) fn pilot(planned: &FilesPlan, run: &Run<'_>) -> Result<Option<u64>, String> {
-    let is_directory = |kind| kind == FileKind::Directory;
-    if !run.system.status(run.path).is_ok_and(|status| is_directory(status.kind)) {
+    let status = run.system.status(run.path);
+    if !status.is_ok_and(|status| status.kind == FileKind::Directory) {
         return Ok(None);
     }
-    if let Some(reason) = lacks_room(planned, run) {
+    if let Some(reason) = describe_missing_room(planned, run) {
         return Err(reason);
     }
     let mut files = FIRST_FILES;
@@ -111,7 +111,8 @@ impl Drop for TrialDirectory<'_> {
     }
 }
 
-fn lacks_room(planned: &FilesPlan, run: &Run<'_>) -> Option<String> {
+/// The message if the files, in whole blocks, need more space than is free; `None` if the space is unknown.
+fn describe_missing_room(planned: &FilesPlan, run: &Run<'_>) -> Option<String> {
     let free = run.system.space(run.path).ok()?.available_bytes;
     let each = u64::from(planned.size_bytes).next_multiple_of(BLOCK);
     let needed = each.saturating_mul(u64::from(planned.files));
@@ -148,9 +149,11 @@ fn run_phases(
         }
         if planned.cold && act != FileAct::Create {
             let bytes = emptied::empty(run.system)?;
+            // Of all [before, after], keep the pair that left the most.
             emptied_bytes = emptied_bytes.into_iter().chain(bytes).max_by_key(|[_, after]| *after);
         }
         let shares = if act == FileAct::Create { CREATE_SHARES } else { 1 };
+        // A phase that ends early leaves its time to the later ones.
         let time_ns = left_ns / left_shares * shares;
         let outcome = tree.run(act, time_ns, run.stop).map_err(describe)?;
         left_ns = left_ns.saturating_sub(outcome.elapsed_ns);
@@ -225,12 +228,11 @@ fn run_result(
     }
 }
 
-/// The latencies of a phase by metric, if it has enough files.
+/// The p50 and p99 of a phase by metric, absent with too few files; empty for a phase without such metrics.
 fn latencies(done: &FileOutcome) -> Vec<(Metric, Presence<f64>)> {
     let Some(act) = metrics::acts().find(|act| act.act == done.act) else {
         return Vec::new();
     };
-    [(act.half, 0.5), (act.tail, 0.99)]
-        .map(|(metric, q)| (metric, percentile(&done.latency_ns, q, "files")))
-        .to_vec()
+    let latency = |share: f64| percentile(&done.latency_ns, share, "files");
+    vec![(act.half, latency(0.5)), (act.tail, latency(0.99))]
 }

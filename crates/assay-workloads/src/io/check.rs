@@ -45,15 +45,20 @@ fn check_verify(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Compl
 
 /// The first level of any factor with which the work cannot be verified.
 fn unfit_level(io: &IoSpec, study: &InStudy<'_>) -> Option<Unfit> {
-    IoSpec::FACTORS.iter().find_map(|factor| {
+    for factor in IoSpec::FACTORS {
         let name = factor.about.about.name;
-        let unfit = |level: &String| {
+        for level in study.factors.get(name).into_iter().flatten() {
             let mut at_level = io.clone();
-            (factor.set)(&mut at_level, level).ok()?;
-            verify::obstacle(&at_level).filter(|unfit| unfit.key == name)
-        };
-        study.factors.get(name)?.iter().find_map(unfit)
-    })
+            // Invalid levels are reported elsewhere.
+            if (factor.set)(&mut at_level, level).is_ok()
+                && let Some(unfit) = verify::obstacle(&at_level)
+                && unfit.key == name
+            {
+                return Some(unfit);
+            }
+        }
+    }
+    None
 }
 
 fn check_ramp(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {

@@ -337,10 +337,12 @@ fn alignment_obstacle(io: &IoSpec, direct: &Presence<DirectUse>) -> Option<Strin
     if !io.block_size.is_multiple_of(unit) {
         return Some(format!("{needs}, but block_size is {}", io.block_size));
     }
-    let stride = io.strides().map(|step| ("stride", step));
-    let align = io.aligned().map(|step| ("align", step));
-    let (name, step) = stride.or(align).filter(|(_, bytes)| !bytes.0.is_multiple_of(unit))?;
-    Some(format!("{needs}, but {name} is {step}"))
+    // A pattern uses at most one of them.
+    let (name, step) = match io.strides() {
+        Some(stride) => ("stride", stride),
+        None => ("align", io.aligned()?),
+    };
+    (!step.0.is_multiple_of(unit)).then(|| format!("{needs}, but {name} is {step}"))
 }
 
 fn spread_obstacle(io: &IoSpec, area_bytes: u64) -> Option<String> {

@@ -71,7 +71,7 @@ impl ChildCounters {
         let text = |path: &str| sysfs::text(system, Path::new(path));
         Self {
             major_faults: sysfs::parsed(text("/proc/self/stat"), |stat| {
-                // Field 12; the name in parentheses (field 2) may contain spaces.
+                // Field 12, the tenth after the name in parentheses (field 2), which may contain spaces.
                 stat.rsplit(')').next()?.split_whitespace().nth(9)?.parse().ok()
             }),
             swapped: sysfs::parsed(text("/proc/vmstat"), parse_swapped),
@@ -128,12 +128,18 @@ fn zram(system: &dyn System) -> [u64; 2] {
             .strip_prefix("/dev/")
             .filter(|name| name.starts_with("zram"))
     });
-    let sizes = |name: &str| {
-        let text = system.read_text(&sysfs::block(name).join("mm_stat")).ok()?;
-        let mut words = text.split_whitespace().map(|word| word.parse::<u64>().ok());
-        Some([words.next()??, words.nth(1)??])
-    };
-    names.filter_map(sizes).fold([0, 0], |sum, device| [sum[0] + device[0], sum[1] + device[1]])
+    let mut sums = [0, 0];
+    for name in names {
+        let text = system.read_text(&sysfs::block(name).join("mm_stat")).unwrap_or_default();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        // The second word is the compressed size without the allocator's overhead.
+        if let [original, _, used, ..] = words[..]
+            && let (Ok(original), Ok(used)) = (original.parse::<u64>(), used.parse::<u64>())
+        {
+            sums = [sums[0] + original, sums[1] + used];
+        }
+    }
+    sums
 }
 
 /// Allocates and accesses the pages; prints each line immediately.

@@ -28,10 +28,10 @@ pub(super) const OTHERS_SWAPPED: OwnRule = OwnRule {
 };
 
 fn doubt(work: &crate::WorkPlan, trials: &[&Measured]) -> Option<Doubt> {
-    let most = MemoryPlan::of(work)?.set_bytes / 100 * MOST_PERCENT + SLACK;
+    let tolerated_bytes = MemoryPlan::of(work)?.set_bytes / 100 * MOST_PERCENT + SLACK;
     let details = trials.iter().filter_map(|measured| MemoryDetail::of(measured)?.held.as_ref());
     let moved = details.filter_map(|held| held.others_moved_bytes.value().copied());
-    let moved: Vec<u64> = moved.filter(|bytes| *bytes > most).collect();
+    let moved: Vec<u64> = moved.filter(|bytes| *bytes > tolerated_bytes).collect();
     let largest = moved.iter().max()?;
     Some(Doubt {
         what: format!(

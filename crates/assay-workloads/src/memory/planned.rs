@@ -26,23 +26,18 @@ pub struct MemoryPlan {
 }
 
 impl MemoryPlan {
-    /// `96 MiB of pages under a limit of 64 MiB`.
+    /// `96 MiB of pages, zeros, under a limit of 64 MiB`; ends in a comma without a limit.
     pub(super) fn set_words(&self) -> String {
-        let limit = match self.limit {
-            Some(MemoryLimit { bytes, may_swap: true }) => {
-                format!(" under a limit of {}", Bytes(bytes))
-            }
-            Some(MemoryLimit { bytes, may_swap: false }) => {
-                format!(" under a limit of {}, without swap", Bytes(bytes))
-            }
-            None => String::new(),
-        };
+        let limit = self.limit.map_or_else(String::new, |limit| {
+            let swap = if limit.may_swap { "" } else { ", without swap" };
+            format!(" under a limit of {}{swap}", Bytes(limit.bytes))
+        });
         let content = match self.content {
             Content::Random => "incompressible".to_owned(),
             Content::Zero => "zeros".to_owned(),
             Content::Partly(_) => format!("{} compressible", self.content),
         };
-        format!("{} of pages, {content},{limit}", Bytes(self.set_bytes)).replace(",,", ",")
+        format!("{} of pages, {content},{limit}", Bytes(self.set_bytes))
     }
 }
 

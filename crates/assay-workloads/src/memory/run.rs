@@ -203,6 +203,7 @@ fn metric_values(
     };
     let ChildCounters { major_faults, swapped, waited_ns } = &done.after;
     let faults = difference(&done.before.major_faults, major_faults);
+    // The counters are pairs: pages swapped in and out, and waits of some and of all tasks.
     let swapped = |which: usize| {
         let pages = difference_at(&done.before.swapped, swapped, which);
         pages.map(|pages| pages as f64 * page_bytes as f64 / window_s)

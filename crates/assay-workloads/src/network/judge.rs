@@ -71,20 +71,13 @@ fn judge_phase(run: PhaseRun, probe_ns: u64) -> Result<(PhaseDetail, Histogram<u
     if load.goes_down() {
         loaded.push(loaded_spans(&run.down_bytes, &window, "from the peer")?);
     }
-    let in_window = run.probes.iter().filter(|probe| window.contains(&probe.sent_ns)).count();
-    let intended = run.job.time_ns / probe_ns.max(1);
-    if (in_window as f64) < LEAST_SENT * intended as f64 || in_window < FEWEST {
-        return Err(format!(
-            "the probe stalled: Assay sent only {in_window} of {intended} datagrams on time"
-        ));
-    }
+    check_probes_sent(&run, &window, probe_ns)?;
     let mut latencies =
         Histogram::new_with_bounds(1, LONGEST_NS, 3).map_err(|error| error.to_string())?;
     let (mut sent, mut lost) = (0, 0);
     for probe in &run.probes {
-        let is_in =
-            |spans: &Vec<Range<u64>>| spans.iter().any(|span| span.contains(&probe.sent_ns));
-        if !window.contains(&probe.sent_ns) || !loaded.iter().all(is_in) {
+        let is_in = |span: &Range<u64>| span.contains(&probe.sent_ns);
+        if !is_in(&window) || !loaded.iter().all(|spans| spans.iter().any(is_in)) {
             continue;
         }
         sent += 1;
@@ -106,6 +99,18 @@ fn judge_phase(run: PhaseRun, probe_ns: u64) -> Result<(PhaseDetail, Histogram<u
     let up = load.goes_up().then(|| rate(&run.up_bytes, &whole));
     let down = load.goes_down().then(|| rate(&run.down_bytes, &whole));
     Ok((PhaseDetail { run, sent, lost, up, down }, latencies))
+}
+
+/// Rejects a phase that sent too few probes in the window.
+fn check_probes_sent(run: &PhaseRun, window: &Range<u64>, probe_ns: u64) -> Result<(), String> {
+    let in_window = run.probes.iter().filter(|probe| window.contains(&probe.sent_ns)).count();
+    let intended = run.job.time_ns / probe_ns.max(1);
+    if (in_window as f64) < LEAST_SENT * intended as f64 || in_window < FEWEST {
+        return Err(format!(
+            "the probe stalled: Assay sent only {in_window} of {intended} datagrams on time"
+        ));
+    }
+    Ok(())
 }
 
 /// The spans of a window in which data moved in one direction; an error if these are too few.
@@ -161,8 +166,10 @@ fn values(phases: &[PhaseDetail], histograms: &Histograms) -> Vec<Value> {
     let median_ns =
         |load: Load| percentile(histograms.get(load.name())?, 0.5, PROBES).value().copied();
     let idle_ns = median_ns(Load::Idle);
+    // At least the resolution, because a difference of noise may be negative.
     let above_idle = |ns: f64| idle_ns.map(|idle_ns| (ns - idle_ns).max(FINEST_NS));
     let mut values = Vec::new();
+    // Nanoseconds above the idle p50, at p50 and at p95, and round trips per minute.
     let (mut added, mut tails, mut trips) = (Vec::new(), Vec::new(), Vec::new());
     for phase in phases {
         let load = phase.run.job.load;
@@ -229,11 +236,7 @@ fn series(phases: &[PhaseDetail]) -> Vec<SeriesRow> {
             let row = rows.entry((second, name)).or_insert_with(|| SeriesRow {
                 second,
                 class: name.to_owned(),
-                operations: 0,
-                bytes: 0,
-                latency_sum_ns: 0,
-                latency_max_ns: 0,
-                latency_buckets: Vec::new(),
+                ..SeriesRow::default()
             });
             row.bytes += bytes;
             row.operations += u64::from(rtt_ns.is_some());

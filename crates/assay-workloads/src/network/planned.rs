@@ -62,14 +62,12 @@ impl NetworkPlan {
     }
 
     fn run_phases(&self, run: &Run<'_>, phases: &[PhaseJob]) -> Result<LinkRun, String> {
-        let peer = match self.peer.as_deref() {
-            Some(LAB) => PeerAt::Lab,
-            Some(address) => PeerAt::Address(address.to_owned()),
+        let (peer, token) = match self.peer.as_deref() {
             None => return Err(no_peer()),
-        };
-        let token = match peer {
-            PeerAt::Lab => None,
-            PeerAt::Address(_) => Some(token::of_environment(run.system)?),
+            Some(LAB) => (PeerAt::Lab, None),
+            Some(address) => {
+                (PeerAt::Address(address.to_owned()), Some(token::of_environment(run.system)?))
+            }
         };
         let job = LinkJob {
             peer: &peer,
@@ -100,8 +98,9 @@ impl NetworkPlan {
         if up.0 == 0 && !link.stopped {
             return Err("no upload data reached the peer".to_owned());
         }
-        let bits = MILLION * 8 * 1_000_000_000;
-        Ok(bits / on_the_wire(up).0.max(1))
+        // Bits times nanoseconds per second: divided by bits per second, this is nanoseconds.
+        let bit_ns = MILLION * 8 * 1_000_000_000;
+        Ok(bit_ns / on_the_wire(up).0.max(1))
     }
 
     /// The line of `tc` on the egress shaping; `None` without an interface, or if `tc` fails.

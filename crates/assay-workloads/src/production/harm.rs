@@ -180,24 +180,20 @@ pub struct Breach {
 impl Breach {
     /// `mean latency of reads 12 ms, limit 3 ms`.
     pub fn words(&self) -> String {
-        let time = |ns: f64| show::duration(ns);
-        let share = |share: f64| show::percent(100.0 * share);
-        let Self { seen, limit, class, .. } = self;
+        let [seen, limit] = [self.seen, self.limit].map(|amount| match self.what {
+            HarmKind::Pressure => show::percent(100.0 * amount),
+            HarmKind::Mean | HarmKind::P99 | HarmKind::Age => show::duration(amount),
+        });
+        let class = &self.class;
         match self.what {
-            HarmKind::Mean => {
-                format!("mean {class} latency {}, limit {}", time(*seen), time(*limit))
+            HarmKind::Mean => format!("mean {class} latency {seen}, limit {limit}"),
+            HarmKind::P99 => format!("p99 {class} latency {seen}, limit {limit}"),
+            HarmKind::Age => {
+                format!("a request was in progress for at least {seen}, limit {limit}")
             }
-            HarmKind::P99 => format!("p99 {class} latency {}, limit {}", time(*seen), time(*limit)),
-            HarmKind::Age => format!(
-                "a request was in progress for at least {}, limit {}",
-                time(*seen),
-                time(*limit)
-            ),
-            HarmKind::Pressure => format!(
-                "tasks waited for devices {} of the time, limit {}",
-                share(*seen),
-                share(*limit)
-            ),
+            HarmKind::Pressure => {
+                format!("tasks waited for devices {seen} of the time, limit {limit}")
+            }
         }
     }
 }

@@ -159,7 +159,7 @@ impl Fidelity {
     /// Open loop: a clause if the requests did not start at their times.
     fn timing_fault(&self) -> Option<String> {
         let distance = self.ks_distance?;
-        // With few requests, a single late one has a large share: allow for it.
+        // With few requests, a single late one has a large share: allow for it, and for rounding of the share.
         let most = match self.recorded() {
             0 => MOST_ARRIVAL_DISTANCE,
             all => MOST_ARRIVAL_DISTANCE.max((1.0 + 1e-9) / all as f64),

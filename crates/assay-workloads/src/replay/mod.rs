@@ -163,15 +163,12 @@ fn touch(source: Option<&TraceSource>, direct: bool) -> Touch {
 }
 
 fn pace_words(clock: Clock, scale: TimeScale) -> String {
-    match clock {
-        Clock::Open if scale == TimeScale::ONE => "at the recorded times".to_owned(),
-        Clock::Open => format!("at the recorded times, {scale} as fast"),
-        Clock::Dependent if scale == TimeScale::ONE => {
-            "each request after its predecessor".to_owned()
-        }
-        Clock::Dependent => format!("each request after its predecessor, {scale} as fast"),
-        Clock::Closed => "as fast as possible".to_owned(),
-    }
+    let pace = match clock {
+        Clock::Open => "at the recorded times",
+        Clock::Dependent => "each request after its predecessor",
+        Clock::Closed => return "as fast as possible".to_owned(),
+    };
+    if scale == TimeScale::ONE { pace.to_owned() } else { format!("{pace}, {scale} as fast") }
 }
 
 impl WorkloadSpec for ReplaySpec {

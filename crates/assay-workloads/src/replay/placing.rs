@@ -30,22 +30,24 @@ pub enum Placing {
 }
 
 impl Placing {
+    /// The placing in an area of `length` bytes that changes the offsets least; the area must hold the largest request.
     pub fn new(source: &TraceSource, length: u64, unit: u64) -> Result<Self, String> {
-        let by = source.from_bytes / REGION_BYTES * REGION_BYTES;
-        let to = length / REGION_BYTES * REGION_BYTES;
         if length >= source.device_bytes {
-            Ok(if source.parts.is_empty() { Self::Kept } else { Self::Joined })
-        } else if source.to_bytes.saturating_sub(by) <= length / unit * unit {
-            Ok(Self::Shifted { by })
-        } else if to >= slot_bytes(source, unit).max(REGION_BYTES) {
-            Ok(Self::Folded { to })
-        } else {
-            Err(format!(
-                "the area of {} is too small to replay requests of up to {}; set a larger area.size",
-                Bytes(length),
-                Bytes(source.largest_bytes)
-            ))
+            return Ok(if source.parts.is_empty() { Self::Kept } else { Self::Joined });
         }
+        let by = source.from_bytes / REGION_BYTES * REGION_BYTES;
+        if source.to_bytes.saturating_sub(by) <= length / unit * unit {
+            return Ok(Self::Shifted { by });
+        }
+        let to = length / REGION_BYTES * REGION_BYTES;
+        if to >= slot_bytes(source, unit).max(REGION_BYTES) {
+            return Ok(Self::Folded { to });
+        }
+        Err(format!(
+            "the area of {} is too small to replay requests of up to {}; set a larger area.size",
+            Bytes(length),
+            Bytes(source.largest_bytes)
+        ))
     }
 
     pub fn words(self) -> String {
@@ -124,7 +126,7 @@ impl ReplayFit {
         self.place_step(step, &mut Fitted::default()).is_some()
     }
 
-    /// One request; `None` if it does not fit into the area.
+    /// Places a request in whole units and counts its changes in `fitted`; `None` if it does not fit into the area.
     fn place_step(&self, step: &Step, fitted: &mut Fitted) -> Option<Step> {
         if step.act == Act::Flush {
             return Some(*step);
@@ -133,8 +135,7 @@ impl ReplayFit {
         let (at, space) = self.placing.space_at(step.offset, self.length);
         let space = space.min(self.length) / unit * unit;
         let recorded = u64::from(step.bytes);
-        let most = if step.act.carries() { MOST_CARRIED } else { MOST_CLEARED };
-        let clipped = recorded.min(most);
+        let clipped = recorded.min(if step.act.carries() { MOST_CARRIED } else { MOST_CLEARED });
         // Rounded outwards, and moved back if it would exceed the space.
         let from = at / unit * unit;
         let size = at.checked_add(clipped)?.checked_next_multiple_of(unit)? - from;
@@ -156,22 +157,22 @@ struct Jumps {
 }
 
 impl Jumps {
+    /// Counts the distance from the end of the previous request by its number of bits, negative if backwards.
     fn add(&mut self, step: &Step) {
         if let Some(end) = self.end {
-            let length =
-                step.offset.abs_diff(end).checked_ilog2().map_or(0, |power| power as i32 + 1);
+            let bits = (u64::BITS - step.offset.abs_diff(end).leading_zeros()) as i32;
             let sign = if step.offset < end { -1 } else { 1 };
-            *self.counts.entry(sign * length).or_default() += 1;
+            *self.counts.entry(sign * bits).or_default() += 1;
         }
         self.end = Some(step.offset.saturating_add(u64::from(step.bytes)));
     }
 
-    /// The differing share: 0 if both have equal counts.
+    /// The share of these distances that `other` lacks: 0 if both have equal counts.
     fn differing_share(&self, other: &Self) -> f64 {
         let all: u64 = self.counts.values().sum();
         let mut differing = 0;
-        for (length, count) in &self.counts {
-            let other_count = other.counts.get(length).copied().unwrap_or_default();
+        for (signed_bits, count) in &self.counts {
+            let other_count = other.counts.get(signed_bits).copied().unwrap_or_default();
             differing += count.saturating_sub(other_count);
         }
         differing as f64 / all.max(1) as f64

@@ -37,14 +37,12 @@ pub struct ReplayPlan {
 
 /// Duration of a replay of so much of a recording; for other clocks than `Open`, its time limit.
 pub(super) fn replay_ns(clock: Clock, scale: TimeScale, length_ns: u64) -> u64 {
-    match clock {
+    let span_ns = if clock == Clock::Closed { length_ns } else { scale.time_ns(length_ns) };
+    if clock == Clock::Open {
         // The last request must start within this time.
-        Clock::Open => scale.time_ns(length_ns).saturating_add(1),
-        Clock::Dependent => {
-            scale.time_ns(length_ns).saturating_mul(LIMIT_FACTOR).max(LEAST_LIMIT_NS)
-        }
-        Clock::Closed => length_ns.saturating_mul(LIMIT_FACTOR).max(LEAST_LIMIT_NS),
+        return span_ns.saturating_add(1);
     }
+    span_ns.saturating_mul(LIMIT_FACTOR).max(LEAST_LIMIT_NS)
 }
 
 pub(super) fn plan(

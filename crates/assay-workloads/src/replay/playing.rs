@@ -71,7 +71,7 @@ fn read_requests(planned: &ReplayPlan, run: &Run<'_>) -> Result<Vec<Arrival>, St
         let Some(arrived) = arrived.and_then(|arrived| arrived.since(source.first_ns)) else {
             return;
         };
-        // The plan limits memory, even if the file has more; one more shows that below.
+        // The plan limits memory, even if the file has more. A single request above the count reveals another file.
         if arrived.step.at_ns <= planned.length_ns && requests.len() as u64 <= count {
             requests.push(arrived);
         }
@@ -79,11 +79,12 @@ fn read_requests(planned: &ReplayPlan, run: &Run<'_>) -> Result<Vec<Arrival>, St
     (run.programs.recall)(run.system, source, &mut collect)?;
     requests.sort_by_key(|request| request.step.at_ns);
     let counts = count_by_act(&requests);
-    let is_other = Act::ALL.into_iter().any(|act| {
+    // A part of the recording has at most the planned requests of each kind; the whole has exactly those.
+    let differs = Act::ALL.into_iter().any(|act| {
         let (found, planned_for) = (counts[act as usize], source.acts[act as usize]);
         found.operations > planned_for.operations || (planned.is_whole() && found != planned_for)
     });
-    if is_other {
+    if differs {
         return Err(format!("the trace {} is not the planned one", source.id));
     }
     Ok(requests)

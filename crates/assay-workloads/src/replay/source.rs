@@ -130,16 +130,17 @@ impl TraceSource {
     /// Why the recording is invalid, in a few words.
     fn fault(&self) -> Option<&'static str> {
         let is_plain = |text: &str| {
-            let sign = |sign: char| sign.is_ascii_alphanumeric() || "-_.!".contains(sign);
-            !text.is_empty() && text.chars().all(sign) && !text.starts_with('.')
+            let is_allowed = |sign: char| sign.is_ascii_alphanumeric() || "-_.!".contains(sign);
+            !text.is_empty() && text.chars().all(is_allowed) && !text.starts_with('.')
         };
         let names: Vec<&str> = self.device.split(AND).collect();
         let is_twice = names.iter().enumerate().any(|(at, name)| names[..at].contains(name));
         if !is_plain(&self.id) || !names.iter().all(|name| is_plain(name)) {
             return Some("it contains an invalid name");
         }
-        let parts = if names.len() > 1 { names.len() } else { 0 };
-        if self.parts.len() != parts || is_twice {
+        // A single device has no parts.
+        let expected_parts = if names.len() > 1 { names.len() } else { 0 };
+        if self.parts.len() != expected_parts || is_twice {
             return Some("its devices do not match its parts");
         }
         let is_hash = self.sha256.len() == HASH_DIGITS
@@ -150,6 +151,7 @@ impl TraceSource {
 
 impl fmt::Display for TraceSource {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // `numbers` borrows the fields mutably, for parsing.
         let mut shown = self.clone();
         write!(to, "{FORMAT} id={} sha256={} device={}", self.id, self.sha256, self.device)?;
         for (name, number) in shown.numbers() {

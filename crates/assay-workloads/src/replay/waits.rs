@@ -54,8 +54,8 @@ pub fn infer_waits(requests: &[Arrival], scale: TimeScale) -> Vec<Wait> {
     let mut by_end: Vec<u32> = (0_u32..).zip(requests).map(|(index, _)| index).collect();
     by_end.sort_by_key(|index| (requests[*index as usize].ended_ns, *index));
     let mut completions = by_end.into_iter().peekable();
-    // By lane, completed requests without a dependent, the latest on top.
-    let mut free = [Vec::<u32>::new(), Vec::new()];
+    // By lane, the indices of completed requests without a dependent, the latest completion last.
+    let mut unclaimed = [Vec::<u32>::new(), Vec::new()];
     let mut previous_start_ns = 0;
     let mut waits = Vec::with_capacity(requests.len());
     for (index, request) in (0_u32..).zip(requests) {
@@ -64,15 +64,18 @@ pub fn infer_waits(requests: &[Arrival], scale: TimeScale) -> Vec<Wait> {
         while let Some(other) = completions.next_if(has_ended) {
             let done = &requests[other as usize];
             if !done.is_background {
-                free[done.lane()].push(other);
+                unclaimed[done.lane()].push(other);
             }
         }
-        let latest = if request.is_background { None } else { free[request.lane()].pop() };
         let since_end_ns = |other: u32| at_ns.saturating_sub(requests[other as usize].ended_ns);
-        let end_of = latest.filter(|other| since_end_ns(*other) <= MOST_GAP_NS);
-        if latest.is_some() && end_of.is_none() {
-            // All below it completed even earlier.
-            free[request.lane()].clear();
+        let mut end_of = None;
+        if !request.is_background {
+            let lane = &mut unclaimed[request.lane()];
+            end_of = lane.pop_if(|latest| since_end_ns(*latest) <= MOST_GAP_NS);
+            if end_of.is_none() {
+                // The latest is too old, so all others are, too.
+                lane.clear();
+            }
         }
         let gap_ns = match end_of {
             Some(other) => since_end_ns(other),

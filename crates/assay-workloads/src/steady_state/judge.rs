@@ -74,6 +74,7 @@ pub struct InWindow {
     pub slowest_ns: u64,
 }
 
+/// Means of each cell over the rounds of the window, or over all rounds without one; leaves cells without numbers out.
 pub fn cell_means(
     detail: &SteadyStateDetail,
     measure: Measure,
@@ -164,16 +165,14 @@ fn cache_departure(planned: &SteadyStatePlan, answer: Option<&str>) -> Option<St
 
 fn fill_departure(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Option<String> {
     planned.fill_bytes?;
-    let prepared = &detail.prepared;
-    let wanted = FILLS * prepared.wanted_bytes;
-    // Less than one operation may be missing at the end.
-    (prepared.filled_bytes + (1 << 20) * FILLS < wanted).then(|| {
-        format!(
-            "only {} of the required {} were written before the first round",
-            Bytes(prepared.filled_bytes),
-            Bytes(wanted)
-        )
-    })
+    let filled_bytes = detail.prepared.filled_bytes;
+    let wanted_bytes = FILLS * detail.prepared.wanted_bytes;
+    // At the end of each fill, less than one operation of at most 1 MiB may be missing.
+    if filled_bytes + (1 << 20) * FILLS >= wanted_bytes {
+        return None;
+    }
+    let (filled, wanted) = (Bytes(filled_bytes), Bytes(wanted_bytes));
+    Some(format!("only {filled} of the required {wanted} were written before the first round"))
 }
 
 fn cell_departures(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Vec<String> {
@@ -183,10 +182,8 @@ fn cell_departures(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Vec
         found.push(format!("only {run} of {planned_cells} cells ran, because the trial ended"));
     }
     if detail.cell_ns < MINUTE_NS {
-        found.push(format!(
-            "cells ran for {} instead of one minute",
-            show::duration(detail.cell_ns as f64)
-        ));
+        let time = show::duration(detail.cell_ns as f64);
+        found.push(format!("cells ran for {time} instead of one minute"));
     }
     found
 }

@@ -91,7 +91,7 @@ fn read_line(system: &dyn System, path: &Path) -> Option<String> {
 }
 
 impl SteadyStateRunner<'_> {
-    /// Discards the whole target, including bytes outside the rounds.
+    /// Discards the whole target, including bytes outside the rounds, and preallocates the range of a file again.
     fn purge(&mut self) {
         let whole = self.phases.run.medium.area;
         self.detail.prepared.not_purged = match self.phases.run.medium.file {

@@ -17,30 +17,29 @@ pub struct RoundSchedule {
 }
 
 impl RoundSchedule {
+    /// As many cells as fit into a round, each for the planned time or an equal share of a shorter round.
     pub fn new(planned: &SteadyStatePlan, left_ns: u64) -> Self {
-        let all = planned.cells.len().max(1);
-        let each_ns = |count: usize| left_ns / (ROUNDS * count as u64);
-        let shortest_ns = SHORTEST_NS.min(planned.cell_ns);
-        let count = if each_ns(all) >= shortest_ns {
-            all
-        } else {
-            ((left_ns / (ROUNDS * shortest_ns.max(1))) as usize).clamp(1, all)
-        };
-        let cell_ns = each_ns(count).clamp(LEAST_NS.min(planned.cell_ns), planned.cell_ns);
+        let round_ns = left_ns / ROUNDS;
+        let shortest_ns = SHORTEST_NS.min(planned.cell_ns).max(1);
+        let count = ((round_ns / shortest_ns) as usize).clamp(1, planned.cells.len().max(1));
+        let share_ns = round_ns / count as u64;
+        let cell_ns = share_ns.clamp(LEAST_NS.min(planned.cell_ns), planned.cell_ns);
         Self { cells: choose_evenly(&planned.cells, count, planned.tracked()), cell_ns }
     }
 }
 
+/// The tracking cell and `count - 1` evenly spaced ones of the others, in the order of `all`.
 fn choose_evenly(all: &[PtsPoint], count: usize, tracked: PtsPoint) -> Vec<PtsPoint> {
     if count >= all.len() {
         return all.to_vec();
     }
-    let others: Vec<usize> = (0..all.len()).filter(|place| all[*place] != tracked).collect();
+    let others: Vec<PtsPoint> = all.iter().copied().filter(|cell| *cell != tracked).collect();
     let wanted = count.saturating_sub(1);
-    let chosen: Vec<usize> =
-        (0..wanted).map(|index| others[index * others.len() / wanted]).collect();
-    let is_chosen = |place: &usize| all[*place] == tracked || chosen.contains(place);
-    (0..all.len()).filter(is_chosen).map(|place| all[place]).collect()
+    let mut chosen = vec![tracked];
+    for index in 0..wanted {
+        chosen.push(others[index * others.len() / wanted]);
+    }
+    all.iter().copied().filter(|cell| chosen.contains(cell)).collect()
 }
 
 #[cfg(test)]

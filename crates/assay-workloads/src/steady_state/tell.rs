@@ -116,7 +116,6 @@ fn result_words(
 ) -> String {
     let (measure, tracked) = (planned.test.measure(), planned.tracked().words());
     let rounds = judged.tracked.len();
-    let written = detail.rounds.last().map_or(0, |round| round.written_bytes);
     let Some(window) = &judged.window else {
         let mean = judged.tracked.iter().sum::<f64>() / rounds.max(1) as f64;
         return format!(
@@ -126,7 +125,8 @@ fn result_words(
     };
     let SteadyWindow { first, last, mean, range_share, slope_share: rise_share, steady } = *window;
     let state = if steady { "Steady" } else { "Not steady" };
-    let written = detail.rounds.get(last - 1).map_or(written, |round| round.written_bytes);
+    let last_round = detail.rounds.get(last - 1).or_else(|| detail.rounds.last());
+    let written = last_round.map_or(0, |round| round.written_bytes);
     let is_fresh = planned.fill_bytes.is_none() && written < detail.prepared.range_bytes;
     let fresh = if is_fresh {
         ", less than the whole area, so some blocks may never have been written"
@@ -244,9 +244,21 @@ impl SteadyStateFacts {
     }
 
     fn tables(&self) -> Vec<Table> {
-        let mut tables = vec![self.table_of_cells("sizes by read/write mix", false)];
+        let means = match self.measure() {
+            Measure::Iops => {
+                "Mean IOPS in the measurement window; mixes are reads/writes, in percent."
+            }
+            Measure::Bandwidth => "Mean in the measurement window; mixes are reads/writes.",
+            Measure::Latency => {
+                "Mean service time in the measurement window; mixes are reads/writes."
+            }
+        };
+        let mut tables =
+            vec![self.table_of_cells("sizes by read/write mix", means, |found| found.mean)];
         if self.measure() == Measure::Latency {
-            tables.push(self.table_of_cells("slowest operation", true));
+            let slowest = "Slowest operation in the measurement window.";
+            let slowest_ns = |found: &InWindow| found.slowest_ns as f64;
+            tables.push(self.table_of_cells("slowest operation", slowest, slowest_ns));
         }
         tables.push(self.table_of_rounds());
         tables
@@ -258,8 +270,8 @@ impl SteadyStateFacts {
         (!items.is_empty()).then_some(List { title, items })
     }
 
-    /// One row per size, one column per mix.
-    fn table_of_cells(&self, title: &str, slowest: bool) -> Table {
+    /// One row per size, one column per mix; `value` picks the number of a cell, which `note` explains.
+    fn table_of_cells(&self, title: &str, note: &str, value: fn(&InWindow) -> f64) -> Table {
         let mut mixes: Vec<u8> = Vec::new();
         let mut sizes: Vec<u64> = Vec::new();
         for found in &self.cells {
@@ -270,15 +282,6 @@ impl SteadyStateFacts {
                 sizes.push(found.cell.size_bytes);
             }
         }
-        let note = match self.measure() {
-            Measure::Iops => {
-                "Mean IOPS in the measurement window; mixes are reads/writes, in percent."
-            }
-            Measure::Bandwidth => "Mean in the measurement window; mixes are reads/writes.",
-            Measure::Latency => {
-                "Mean service time in the measurement window; mixes are reads/writes."
-            }
-        };
         let unit = match unit(self.measure()) {
             Unit::Iops => Unit::Count,
             unit => unit,
@@ -289,24 +292,22 @@ impl SteadyStateFacts {
             let mix = PtsPoint { read_percent, size_bytes: 0 }.mix();
             table.add(Column::new(mix, unit), &sizes, |size_bytes| {
                 let cell = PtsPoint { read_percent, size_bytes: *size_bytes };
-                let found = self.cells.iter().find(|found| found.cell == cell);
-                found.map(|found| if slowest { found.slowest_ns as f64 } else { found.mean })
+                self.cells.iter().find(|found| found.cell == cell).map(value)
             });
         }
-        let slowest = slowest.then_some("Slowest operation in the measurement window.");
-        table.notes.push(slowest.unwrap_or(note).to_owned());
+        table.notes.push(note.to_owned());
         table
     }
 
-    /// One row per round: the first ones, and the counted ones if there are many.
+    /// One row per round; with many rounds, every `step`th one and those in the window.
     fn table_of_rounds(&self) -> Table {
-        const MOST: usize = 30;
+        const MOST_STEPS: usize = 30;
         let all = self.rounds.len();
         let window = self.measurement_window;
         let is_counted = |round: usize| {
             window.is_some_and(|window| (window.first..=window.last).contains(&(round + 1)))
         };
-        let step = all.div_ceil(MOST).max(1);
+        let step = all.div_ceil(MOST_STEPS).max(1);
         let is_shown = |round: &usize| round.is_multiple_of(step) || is_counted(*round);
         let shown: Vec<usize> = (0..all).filter(is_shown).collect();
         let mut table = Table::new(self.title("rounds"));

@@ -53,8 +53,8 @@ impl Again {
 pub(super) fn judge_retry(detail: &SustainedDetail, course: &WriteTimeline) -> Option<Again> {
     let (retried, fall) = (detail.retried.as_ref()?, course.fall()?);
     let first = course.levels.first()?.rate_bytes_per_s;
-    // The geometric mean of the rates before and after the drop separates fast from slow.
-    let between = (first * fall.rate_bytes_per_s).sqrt();
+    // Rates below the geometric mean of the rates before and after the drop are slow.
+    let slow_below = (first * fall.rate_bytes_per_s).sqrt();
     let rested_ns = &retried.rested_ns[..retried.rested_ns.len().min(RESTED)];
     let at_once_ns = &retried.at_once_ns;
     if at_once_ns.len() < FEWEST_AT_ONCE || rested_ns.len() < FEWEST_RESTED {
@@ -63,12 +63,13 @@ pub(super) fn judge_retry(detail: &SustainedDetail, course: &WriteTimeline) -> O
     let at_once = rate_of_slices(retried.slice_bytes, at_once_ns)?;
     let rested = rate_of_slices(retried.slice_bytes, rested_ns)?;
     let (fastest, slowest) = (at_once_ns.iter().min()?, rested_ns.iter().max()?);
+    // Every slice after the rest is faster than every slice before.
     let is_separated = *slowest as f64 * STEP < *fastest as f64;
     Some(Again {
         at_once,
         rest_ns: retried.rest_ns,
         rested,
-        slow_at_once: at_once.rate_bytes_per_s < between,
-        back_after_rest: is_separated && rested.rate_bytes_per_s > between,
+        slow_at_once: at_once.rate_bytes_per_s < slow_below,
+        back_after_rest: is_separated && rested.rate_bytes_per_s > slow_below,
     })
 }

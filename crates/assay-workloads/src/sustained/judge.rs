@@ -12,6 +12,7 @@ use super::rests::{Rests, rests};
 /// Largest p of a change: rare long pauses are not normally distributed, which makes p too small.
 const MOST_P: f64 = 1e-4;
 const MOST_LINE_P: f64 = 0.001;
+/// Smallest ratio of two rates that counts as a change.
 pub(super) const STEP: f64 = 1.25;
 /// Number of batches for the interval of a rate (R9 d), and fewest slices per batch.
 const BATCHES: usize = 10;
@@ -110,6 +111,7 @@ pub fn course(detail: &SustainedDetail) -> Option<WriteTimeline> {
     if slices.is_empty() || detail.slice_bytes == 0 {
         return None;
     }
+    // All slices have the same bytes, so the logarithms only lack a constant.
     let log_rates: Vec<f64> = slices.iter().map(|ns| -((*ns).max(1) as f64).ln()).collect();
     let changes = correlated_changes(&log_rates, MOST_P, STEP.ln());
     let bounds: Vec<usize> = [0].into_iter().chain(changes).chain([slices.len()]).collect();
@@ -121,16 +123,13 @@ pub fn course(detail: &SustainedDetail) -> Option<WriteTimeline> {
     for (index, pair) in bounds.windows(2).enumerate() {
         let (from, to) = (pair[0], pair[1]);
         let from_bytes = bytes_before(from);
-        let mut from_ci95_bytes = None;
-        // The position of a change is searched between the neighboring changes.
-        if index > 0 {
-            let start = bounds[index - 1];
-            let ends = correlated_change_interval(&log_rates[start..to], ALPHA);
-            from_ci95_bytes = ends.map(|ends| {
-                let [low, high] = ends.map(|slice| bytes_before(start + slice));
-                [low.min(from_bytes), high.max(from_bytes)]
-            });
-        }
+        // The first level starts without a change; any other change lies between its neighbors.
+        let previous = index.checked_sub(1).map(|before| bounds[before]);
+        let from_ci95_bytes = previous.and_then(|previous| {
+            let ends = correlated_change_interval(&log_rates[previous..to], ALPHA)?;
+            let [low, high] = ends.map(|slice| bytes_before(previous + slice));
+            Some([low.min(from_bytes), high.max(from_bytes)])
+        });
         let Rated { rate_bytes_per_s, rate_ci95 } =
             rate_of_slices(detail.slice_bytes, &slices[from..to])?;
         levels.push(RateLevel { from_bytes, from_ci95_bytes, rate_bytes_per_s, rate_ci95 });
@@ -151,24 +150,25 @@ fn end_rates(detail: &SustainedDetail) -> Option<[Rated; 2]> {
     Some([rate(&slices[..fifth])?, rate(&slices[slices.len() - fifth..])?])
 }
 
-/// Whether the rate declines along a line that fits better than its levels, tested over batches.
-fn is_gradual(logs: &[f64], bounds: &[usize]) -> bool {
-    let squares = |part: &[f64]| {
-        let mean = part.iter().sum::<f64>() / part.len().max(1) as f64;
-        part.iter().map(|log| (log - mean).powi(2)).sum::<f64>()
-    };
-    let squares_of_levels: f64 =
-        bounds.windows(2).map(|pair| squares(&logs[pair[0]..pair[1]])).sum();
+/// Whether the rate declines by [`STEP`] or more along a line that fits better than levels, tested over batches.
+fn is_gradual(log_rates: &[f64], bounds: &[usize]) -> bool {
+    let mut squares_of_levels = 0.0;
+    for pair in bounds.windows(2) {
+        let level = &log_rates[pair[0]..pair[1]];
+        let mean = level.iter().sum::<f64>() / level.len().max(1) as f64;
+        squares_of_levels += level.iter().map(|log| (log - mean).powi(2)).sum::<f64>();
+    }
     let positions = |count: usize| (0..count).map(|index| index as f64).collect::<Vec<_>>();
-    let Some(line) = slope(&positions(logs.len()), logs) else { return false };
-    let fitted = (0..logs.len()).map(|index| line.intercept + line.slope * index as f64);
-    let squares_of_line: f64 = logs.iter().zip(fitted).map(|(log, fit)| (log - fit).powi(2)).sum();
-    let fall = -line.slope * logs.len() as f64;
-    if fall < STEP.ln() || squares_of_line >= squares_of_levels {
+    let Some(line) = slope(&positions(log_rates.len()), log_rates) else { return false };
+    let fitted = (0..log_rates.len()).map(|index| line.intercept + line.slope * index as f64);
+    let squares_of_line: f64 =
+        log_rates.iter().zip(fitted).map(|(log, fit)| (log - fit).powi(2)).sum();
+    let decline = -line.slope * log_rates.len() as f64;
+    if decline < STEP.ln() || squares_of_line >= squares_of_levels {
         return false;
     }
     // Neighboring slices are correlated: only batches are independent.
-    let Some(batches) = batch_means(logs, BATCHES) else { return false };
+    let Some(batches) = batch_means(log_rates, BATCHES) else { return false };
     slope(&positions(batches.len()), &batches).is_some_and(|line| line.p <= MOST_LINE_P)
 }
 

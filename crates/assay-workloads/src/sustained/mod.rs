@@ -162,7 +162,7 @@ pub struct SustainedDetail {
 }
 
 impl SustainedDetail {
-    /// Bytes written in each second of writing, without rests between slices.
+    /// Bytes written in each second without rests; a slice across several seconds counts in each by its time share.
     pub fn bytes_by_second(&self) -> Vec<u64> {
         let mut bytes: Vec<f64> = Vec::new();
         let mut from_ns = 0_u64;

@@ -94,7 +94,7 @@ fn worst_trial(trials: &[SustainedTrial<'_>]) -> Option<usize> {
     })
 }
 
-/// Totals over several trials besides the one at `at`; `None` for a single one.
+/// Totals over the trials next to the one at index `at`; `None` if `all`, the number of counted trials, is 1.
 fn summarize(trials: &[SustainedTrial<'_>], at: usize, all: usize) -> Option<Several> {
     let rates = || trials.iter().map(SustainedTrial::final_rate);
     let ends = [rates().reduce(f64::min)?, rates().reduce(f64::max)?];
@@ -110,18 +110,16 @@ fn summarize(trials: &[SustainedTrial<'_>], at: usize, all: usize) -> Option<Sev
 impl Several {
     fn words(&self) -> String {
         let Self { trial, trials, fell, .. } = self;
-        let (why, fell) = match fell {
-            0 => ("the slowest trial at the end", "in no trial".to_owned()),
-            fell => ("the worst", format!("in {fell} trials")),
-        };
+        let why = if *fell == 0 { "the slowest trial at the end" } else { "the worst" };
+        let fell_in = if *fell == 0 { "no trial".to_owned() } else { format!("{fell} trials") };
         let [least, most] = self.trials_bytes_per_s.map(show::rate);
-        let row = self.sustained_bytes_per_s.map_or_else(String::new, |number| {
-            format!("The sustained rate over all trials is {}; ", show::rate(number))
-        });
-        let single = if row.is_empty() { "Single trials" } else { "single trials" };
+        let single_trials = match self.sustained_bytes_per_s.map(show::rate) {
+            Some(rate) => format!("The sustained rate over all trials is {rate}; single trials"),
+            None => "Single trials".to_owned(),
+        };
         format!(
-            " This is trial {trial} of {trials}, {why}; the rate dropped permanently {fell}. {row}{single} wrote \
-             {least} to {most} at the end."
+            " This is trial {trial} of {trials}, {why}; the rate dropped permanently in {fell_in}. {single_trials} \
+             wrote {least} to {most} at the end."
         )
     }
 }
@@ -279,16 +277,16 @@ fn course_words(course: &WriteTimeline) -> String {
     }
     let last = course.last().map_or_else(String::new, level_words);
     let (Some(first), Some(fall)) = (course.levels.first(), course.fall()) else {
-        let changed = match course.levels.len() {
-            0 | 1 => "",
-            _ => " The rate changed, but did not drop permanently.",
-        };
-        let at_end = if changed.is_empty() { "" } else { " at the end" };
         let extent = match course.rests {
             Some(_) => ", excluding idle gaps.".to_owned(),
             None => format!("; the rate did not drop within {written}."),
         };
-        return format!("The write rate is {last}{at_end}{extent}{changed}");
+        if course.levels.len() <= 1 {
+            return format!("The write rate is {last}{extent}");
+        }
+        return format!(
+            "The write rate is {last} at the end{extent} The rate changed, but did not drop permanently."
+        );
     };
     let place = fall.from_ci95_bytes.map(|ends| ends.map(show::bytes));
     let place = place.map_or_else(String::new, |[low, high]| format!(" (95% CI {low} to {high})"));
@@ -321,23 +319,18 @@ fn rests_words(course: &WriteTimeline, rests: &Rests) -> String {
 }
 
 fn cause_words(again: &Again) -> String {
-    let (at_once, rested) = (rated_words(&again.at_once), rated_words(&again.rested));
-    let rest = show::duration(again.rest_ns as f64);
-    match (again.slow_at_once, again.back_after_rest) {
-        (true, true) => format!(
-            "A fast cache had filled up: rewrites of the first positions ran at {at_once} immediately, and at {rested} \
-             after {rest} of idle time."
-        ),
-        (true, false) => format!(
-            "The reason for the drop is unknown: rewrites of the first positions ran at {at_once} immediately, and at \
-             {rested} after {rest} of idle time."
-        ),
-        (false, _) => {
-            format!(
-                "No fast cache had filled up: rewrites of the first positions ran at {at_once} immediately."
-            )
-        }
+    let at_once = rated_words(&again.at_once);
+    let rewrites = format!("rewrites of the first positions ran at {at_once} immediately");
+    if !again.slow_at_once {
+        return format!("No fast cache had filled up: {rewrites}.");
     }
+    let cause = if again.back_after_rest {
+        "A fast cache had filled up"
+    } else {
+        "The reason for the drop is unknown"
+    };
+    let (rested, rest) = (rated_words(&again.rested), show::duration(again.rest_ns as f64));
+    format!("{cause}: {rewrites}, and at {rested} after {rest} of idle time.")
 }
 
 #[cfg(test)]

@@ -58,15 +58,15 @@ struct SliceWalk {
 }
 
 impl SliceWalk {
-    /// Takes up to this many consecutive slices; returns their range and their number.
+    /// Takes up to `wanted` consecutive slices, without moving past them; returns their range and number.
     fn next(&mut self, wanted: u64) -> (Range<u64>, u64) {
         if self.place + self.bytes > self.room {
             self.place = 0;
         }
-        let (start, left) = (self.place, self.slices_left());
+        let left = self.slices_left();
         // From the beginning, a job may write the whole range several times.
-        let slices = if start == 0 { wanted } else { wanted.min(left) };
-        (start..start + slices.min(left) * self.bytes, slices)
+        let slices = if self.place == 0 { wanted } else { wanted.min(left) };
+        (self.place..self.place + slices.min(left) * self.bytes, slices)
     }
 
     fn slices_left(&self) -> u64 {
@@ -201,7 +201,7 @@ impl SustainedWriter<'_> {
         Ok(())
     }
 
-    /// Nanoseconds of the slices written again up to a share of the time.
+    /// Rewrites slices until this share of the time has passed; returns the nanoseconds of each.
     fn rewrite(&mut self, walk: &mut SliceWalk, twentieths: u64) -> Result<Vec<u64>, String> {
         let mut slices_ns = Vec::new();
         while self.has_time(twentieths) {
@@ -242,18 +242,18 @@ impl SustainedWriter<'_> {
         within_ns: u64,
     ) -> Result<WrittenSlices, String> {
         let run = self.phases.run;
-        let of_slice = bytes / MIB;
+        let operations_per_slice = bytes / MIB;
         let start = run.medium.area.start;
-        let left_ns = self.phases.left_ns();
-        let (area, seed) =
-            (start + part.start..start + part.end, run.seed ^ self.phases.claims.write.bytes);
+        let area = start + part.start..start + part.end;
+        // Each job starts after more bytes, so no two jobs write the same data.
+        let seed = run.seed ^ self.phases.claims.write.bytes;
         let job = Job {
             depth: DEPTH,
-            // An incomplete slice does not show its rate.
-            time: Duration::from_nanos(left_ns.max(1)),
-            operations: Some(slices * of_slice),
+            // Not only `within_ns`: an incomplete slice does not show its rate.
+            time: Duration::from_nanos(self.phases.left_ns().max(1)),
+            operations: Some(slices * operations_per_slice),
             slices: Some(Slices {
-                operations: of_slice,
+                operations: operations_per_slice,
                 begun_within: Duration::from_nanos(within_ns),
             }),
             ..Job::base(Pattern::Sequential, Mix::WRITES, MIB as u32, area, seed)
@@ -293,12 +293,11 @@ impl SustainedWriter<'_> {
         Ok(run.system.monotonic_ns().saturating_sub(began_ns))
     }
 
-    /// The time ended within a slice: this only gets a note if the slice hung.
-    fn note_hung_slice(&mut self, written: u64, bytes: u64, cut_ns: u64, beside_ns: &[u64]) {
-        let before_ns = &self.detail.slices_ns;
-        let all = || before_ns.iter().chain(beside_ns);
-        let usual_ns = all().sum::<u64>() / (all().count() as u64).max(1);
-        if cut_ns > HUNG * usual_ns {
+    /// Notes that the trial ended within a slice, after `cut_ns`, if this hung, compared with all complete slices.
+    fn note_hung_slice(&mut self, written: u64, bytes: u64, cut_ns: u64, of_job_ns: &[u64]) {
+        let complete_ns = [self.detail.slices_ns.as_slice(), of_job_ns].concat();
+        let mean_ns = complete_ns.iter().sum::<u64>() / (complete_ns.len() as u64).max(1);
+        if cut_ns > HUNG * mean_ns {
             self.detail.ended = Some(format!(
                 "the trial ended within the last slice: {} of {} were written in {}",
                 Bytes(written),

@@ -64,8 +64,7 @@ pub fn run(system: &dyn System, arguments: AaTestArguments) -> Outcome<()> {
         results: running::results_directory(system)?,
         ..Request::bare(study, vec![target])
     };
-    let ran = running::run(system, request, arguments.how.quiet)?;
-    running::end(system, ran, |findings, _| {
+    running::end(system, running::run(system, request, arguments.how.quiet)?, |findings, _| {
         let test = inference::aa_test(findings);
         if arguments.how.json {
             output::json(&test);

@@ -176,10 +176,8 @@ impl PairTrust {
     }
 }
 
-/// Returns how to make the best arm permanent on the target as it is now.
-///
-/// # Errors
-/// Fails for results of several hosts, and if the target is unknown or has changed.
+/// Returns how to make the best arm permanent on the target as it is now. Fails for results of several hosts, and if
+/// the target is unknown or has changed.
 pub fn propose(system: &dyn System, stored: &Stored, best: &Comparison) -> Outcome<Proposal> {
     if stored.environment.fleet.is_some() {
         return Err(refused!(
@@ -236,9 +234,11 @@ impl AdviceEntry<'_> {
         match &self.permanent {
             Some(Ok(proposal)) => {
                 text.push_str(&proposal_text(proposal));
+                if proposal.settings.is_empty() && proposal.files.is_empty() {
+                    return;
+                }
                 let id = &findings.study.id;
                 let next = match self.advice.status {
-                    _ if proposal.settings.is_empty() && proposal.files.is_empty() => return,
                     AdviceStatus::Confirmed => {
                         format!("to apply permanently: assay advise apply {id}")
                     }
@@ -278,10 +278,8 @@ pub fn proposal_text(proposal: &Proposal) -> String {
     text
 }
 
-/// Returns the comparison whose arm a confirmed result makes permanent.
-///
-/// # Errors
-/// Fails if the result confirms nothing, or if workloads disagree.
+/// Returns the comparison whose arm a confirmed result makes permanent. Fails if the result confirms nothing, or if
+/// workloads disagree.
 pub fn confirmed<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<&'a Comparison> {
     let id = &findings.study.id;
     if findings.study.confirms.is_none() {

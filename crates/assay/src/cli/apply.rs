@@ -59,8 +59,9 @@ pub fn run(system: &dyn System, arguments: &ApplyArguments) -> Outcome<()> {
     factors::check_permitted(best.configuration.keys().map(String::as_str), &allowed)
         .map_err(Failure::mistake)?;
     let standing = PairTrust::new(&findings, best);
-    let accepted = arguments.accept_suspect || !arguments.yes;
-    check_trust(&stored.id, &standing, accepted)?;
+    // Without --yes, nothing changes: a preview needs no acceptance.
+    let accepts_suspect = arguments.accept_suspect || !arguments.yes;
+    check_trust(&stored.id, &standing, accepts_suspect)?;
     let proposal = advise::propose(system, &stored, best)?;
     let is_empty = proposal.settings.is_empty() && proposal.files.is_empty();
     if !arguments.json {
@@ -83,10 +84,10 @@ pub fn run(system: &dyn System, arguments: &ApplyArguments) -> Outcome<()> {
 }
 
 /// Refuses winners with invalid numbers, and those with suspect numbers unless the user accepts them.
-fn check_trust(id: &str, standing: &PairTrust, accepted: bool) -> Outcome<()> {
+fn check_trust(id: &str, standing: &PairTrust, accepts_suspect: bool) -> Outcome<()> {
     let words = standing.words();
     match standing.trust {
-        Trust::Suspect if !accepted => Err(mistake!(
+        Trust::Suspect if !accepts_suspect => Err(mistake!(
             "the numbers of this winner are {words}; run `assay advise confirm {id}`, or add --accept-suspect"
         )),
         Trust::Invalid => Err(refused!(
@@ -138,10 +139,10 @@ fn print_outcome(
         });
         return;
     }
-    output::text(&outcome(id, proposal, done));
+    output::text(&outcome_text(id, proposal, done));
 }
 
-fn outcome(id: &str, proposal: &Proposal, done: Option<Applied>) -> String {
+fn outcome_text(id: &str, proposal: &Proposal, done: Option<Applied>) -> String {
     match done {
         Some(Applied::Now) => format!("done; to undo: assay advise undo {id}"),
         Some(Applied::Before) => {
@@ -210,13 +211,13 @@ mod tests {
     #[test]
     fn what_was_only_shown_says_where_it_stands_how_it_is_done() {
         let mut proposal = Proposal::default();
-        let of = |proposal: &Proposal| outcome("20261120-1031", proposal, None);
+        let of = |proposal: &Proposal| outcome_text("20261120-1031", proposal, None);
         assert!(of(&proposal).starts_with("assay cannot apply any"));
         proposal.files.push(("/etc/sysctl.d/61-assay.conf".into(), "vm.x = 1\n".to_owned()));
         let told = of(&proposal);
         assert!(told.contains("`assay advise apply --help`"), "{told}");
         assert!(CONSENTS.iter().all(|option| !told.contains(option)), "{told}");
-        let done = outcome("20261120-1031", &proposal, Some(Applied::Now));
+        let done = outcome_text("20261120-1031", &proposal, Some(Applied::Now));
         assert_eq!(done, "done; to undo: assay advise undo 20261120-1031");
     }
 

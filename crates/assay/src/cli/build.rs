@@ -26,8 +26,7 @@ pub fn check_sources(system: &dyn System, study: &Study, targets: &[String]) -> 
     for source in works.filter_map(|work| work.source.as_deref()) {
         let failure = |why: &dyn std::fmt::Display| mistake!("source {source}: {why}");
         let path = system.canonical(Path::new(source)).map_err(|error| failure(&error))?;
-        let status = system.status(&path).map_err(|error| failure(&error))?;
-        if status.kind != FileKind::Directory {
+        if system.status(&path).map_err(|error| failure(&error))?.kind != FileKind::Directory {
             return Err(failure(&"not a directory; use the root of a source tree"));
         }
         let is_inside = |target: &&String| {

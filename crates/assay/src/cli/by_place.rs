@@ -40,8 +40,6 @@ impl ByPlace {
     }
 
     /// Returns results by platform; `margin` is a share; day-to-day variation comes from the user or stored results.
-    ///
-    /// # Errors
     /// Fails for labels without a result, for a single platform, and if nothing is common to all.
     pub fn findings(
         &self,

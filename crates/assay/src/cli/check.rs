@@ -116,8 +116,7 @@ pub fn run(system: &dyn System, arguments: CheckArguments) -> Outcome<()> {
         quick,
         ..run::Request::bare(study, targets)
     };
-    let ran = running::run(system, request, arguments.how.quiet)?;
-    running::conclude(system, ran, arguments.how)
+    running::conclude(system, running::run(system, request, arguments.how.quiet)?, arguments.how)
 }
 
 pub(super) fn set_replicates(study: &mut Study, targets: usize) {

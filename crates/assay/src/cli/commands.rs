@@ -102,8 +102,7 @@ impl CommandArguments {
     }
 
     fn levels_of_revisions(&self) -> Vec<&str> {
-        let named_lines = self.revisions.iter().flat_map(|text| text.split(','));
-        named_lines.map(str::trim).collect()
+        self.revisions.iter().flat_map(|text| text.split(',')).map(str::trim).collect()
     }
 
     fn command_names(&self) -> Vec<&str> {

@@ -195,25 +195,38 @@ pub fn run(system: &dyn System, arguments: &CompareArguments) -> Outcome<()> {
     let asked = arguments.gating.gate(days)?;
     let mut found = compare_sides(&earlier, &later, arguments, asked.as_ref(), days)?;
     if let Some(asked) = asked {
-        let rows = rows(&earlier, &later, !arguments.against.is_empty(), &asked);
-        let allow_inconclusive = arguments.gating.allow_inconclusive;
-        let answer =
-            GateAnswer::new(asked.max_regression, asked.must_detect, allow_inconclusive, rows)
-                .of_study(asked.metric, None, None);
-        let mut lines = vec![answer.head().replacen("gate ", "", 1)];
-        let (before, after, first) = (earlier.len(), later.len(), &earlier[0].study.id);
-        if before > 1 && !gate::are_sessions([before, after]) {
-            lines.push(format!("pools {before} earlier and {after} later results; the table compares only with {first}"));
-        }
-        lines.extend(answer.lines());
-        found.checks.extend(lines.into_iter().map(|line| Check::new("gate", line)));
-        found.answers.gate = Some(answer);
+        add_gate(&mut found, asked, &earlier, &later, arguments);
     }
     show(system, &found, arguments.json);
     let ended = found.answers.gate.as_ref().map_or(Ok(()), gates::ended);
     let ended = ended.map_err(|failure| failure.blind_by(arguments.gating.exit_inconclusive));
     let written = arguments.junit.write(system, &found);
     running::report_problems([written, ended].into_iter().filter_map(Result::err).collect())
+}
+
+/// Adds the gate's answer and its lines, as checks, to the findings.
+fn add_gate(
+    found: &mut Findings,
+    asked: GateRequest,
+    earlier: &[Findings],
+    later: &[Findings],
+    arguments: &CompareArguments,
+) {
+    let rows = rows(earlier, later, !arguments.against.is_empty(), &asked);
+    let allow_inconclusive = arguments.gating.allow_inconclusive;
+    let answer = GateAnswer::new(asked.max_regression, asked.must_detect, allow_inconclusive, rows)
+        .of_study(asked.metric, None, None);
+    // The name of the check is already `gate`.
+    let mut lines = vec![answer.head().replacen("gate ", "", 1)];
+    let (before, after, first) = (earlier.len(), later.len(), &earlier[0].study.id);
+    if before > 1 && !gate::are_sessions([before, after]) {
+        lines.push(format!(
+            "pools {before} earlier and {after} later results; the table compares only with {first}"
+        ));
+    }
+    lines.extend(answer.lines());
+    found.checks.extend(lines.into_iter().map(|line| Check::new("gate", line)));
+    found.answers.gate = Some(answer);
 }
 
 fn by_place(system: &dyn System, arguments: &CompareArguments, days: Option<Days>) -> Outcome<()> {

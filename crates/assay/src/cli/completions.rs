@@ -126,8 +126,7 @@ fn keys(study: &Study) -> Vec<String> {
             .rows
             .iter()
             .flat_map(|field| [field.name.to_owned(), format!("{}.{}", table.label, field.name)]);
-        let keys = names.filter(|name| text::is_key(study, name));
-        found.extend(keys.map(|name| format!("{name}=")));
+        found.extend(names.filter(|name| text::is_key(study, name)).map(|name| format!("{name}=")));
     }
     found.sort_unstable();
     found.dedup();
@@ -141,10 +140,7 @@ fn names(system: &dyn System, kind: ListKind) -> Vec<String> {
         ListKind::Drives => devices::drives(system).into_iter().map(|drive| drive.name).collect(),
         ListKind::Presets => presets::names().map(str::to_owned).collect(),
         ListKind::Probes => probes::names().into_iter().map(str::to_owned).collect(),
-        _ => {
-            let entries = kind.entries(system).unwrap_or_default();
-            entries.into_iter().map(|entry| entry.name).collect()
-        }
+        _ => kind.entries(system).unwrap_or_default().into_iter().map(|entry| entry.name).collect(),
     }
 }
 

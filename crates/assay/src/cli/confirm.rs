@@ -93,8 +93,7 @@ pub fn confirm(
         results: running::results_directory(system)?,
         ..Request::bare(study, targets)
     };
-    let ran = running::run_with(system, request, stop, how.quiet)?;
-    running::conclude(system, ran, how)
+    running::conclude(system, running::run_with(system, request, stop, how.quiet)?, how)
 }
 
 struct Best {

@@ -114,7 +114,7 @@ pub(super) fn planned(
 ) -> Explained {
     // Current values need no command: the other levels replace them.
     for name in now::asked(&study) {
-        now::drop_of(&mut study, &name);
+        now::remove_current(&mut study, &name);
     }
     let plan = plan_of(system, &study, targets);
     let sites = commands::sites(system, &plan);
@@ -173,7 +173,7 @@ fn survey(system: &dyn System, study: &Study, target: &str, base: &Arm) -> Surve
 fn remarks(study: &Study, plan: &Plan) -> Vec<String> {
     let mut remarks = Vec::new();
     let shares_time = study.workload.iter().any(|workload| workload.work.time().is_none());
-    if let Some(budget) = study.budget.filter(|_| shares_time) {
+    if shares_time && let Some(budget) = study.budget {
         remarks.push(format!("--runtime is a share of the budget of {budget}; Assay uses part of the budget to fill the test area"));
     }
     for text in plan.workloads.iter().flat_map(|workload| workload.work.not_said()) {

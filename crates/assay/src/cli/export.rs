@@ -67,15 +67,13 @@ pub fn run(system: &dyn System, arguments: &ExportArguments) -> Outcome<()> {
         return requests(system, arguments);
     }
     let exporter = exporters::find(format).ok_or_else(|| mistake!("unknown format {format}"))?;
-    let directory = store::find(system, arguments.result.as_deref())?;
-    let findings = store::findings_at(system, &directory)?;
+    let findings = store::findings_at(system, &store::find(system, arguments.result.as_deref())?)?;
     let to = arguments.output.as_deref().filter(|path| *path != Path::new("-"));
     write(system, exporter, &findings, to)
 }
 
 fn requests(system: &dyn System, arguments: &ExportArguments) -> Outcome<()> {
-    let directory = store::find(system, arguments.result.as_deref())?;
-    let mut log = iolog::Iolog::open(system, &directory)?;
+    let mut log = iolog::Iolog::open(system, &store::find(system, arguments.result.as_deref())?)?;
     let failed = |error: io::Error| refused!("cannot read the recording: {error}");
     if let Some(path) = arguments.output.as_deref().filter(|path| *path != Path::new("-")) {
         output::may_be_written(system, path)?;
@@ -100,10 +98,8 @@ fn requests(system: &dyn System, arguments: &ExportArguments) -> Outcome<()> {
     Ok(())
 }
 
-/// Writes findings in a format, to standard output if no file is given. Reports what the format omits.
-///
-/// # Errors
-/// Fails if the format can represent nothing of them, or if the file cannot be written.
+/// Writes findings in a format, to standard output if no file is given. Reports what the format omits. Fails if the
+/// format can represent nothing of them, or if the file cannot be written.
 pub fn write(
     system: &dyn System,
     exporter: &Exporter,

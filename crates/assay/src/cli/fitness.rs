@@ -41,10 +41,8 @@ fn advice(word: &str) -> String {
     })
 }
 
-/// Returns how a command ends by the outcome of the bounds.
-///
-/// # Errors
-/// Fails if a bound is not met (exit code 1) or is inconclusive (5).
+/// Returns how a command ends by the outcome of the bounds. Fails if a bound is not met (exit code 1) or is
+/// inconclusive (5).
 pub(super) fn ended(fitness: &Fitness) -> Outcome<()> {
     // The findings contain the reasons.
     let text = format!("good enough for {}: {}", fitness.purpose, fitness.outcome.words());

@@ -88,10 +88,7 @@ impl FleetArguments {
 }
 
 impl OwnHost<'_> {
-    /// Runs a study together with the other hosts.
-    ///
-    /// # Errors
-    /// Fails if a host is missing, and for all errors of a single host.
+    /// Runs a study together with the other hosts. Fails if a host is missing, and for all errors of a single host.
     pub fn run(
         &self,
         system: &dyn System,
@@ -103,10 +100,8 @@ impl OwnHost<'_> {
         running::run_with(system, Request { fleet: Some(member), ..request }, &stop, quiet)
     }
 
-    /// Returns the plan of a study on all hosts.
-    ///
-    /// # Errors
-    /// Fails if a host is missing or does not match, and for all errors of a single host.
+    /// Returns the plan of a study on all hosts. Fails if a host is missing or does not match, and for all errors of a
+    /// single host.
     pub fn plan(
         &self,
         system: &dyn System,

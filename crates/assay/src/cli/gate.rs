@@ -105,10 +105,8 @@ pub struct GateArguments {
 const KEYS: &str = "gate.";
 
 impl GateArguments {
-    /// Moves the gate and its options to the comparison with an earlier result; the study then has no gate.
-    ///
-    /// # Errors
-    /// Fails if the comparison does not support an option.
+    /// Moves the gate and its options to the comparison with an earlier result; the study then has no gate. Fails if
+    /// the comparison does not support an option.
     pub fn move_to_comparison(&mut self, set: &mut Vec<String>) -> Outcome<Gating> {
         let Self { gate, exit_inconclusive } = std::mem::take(self);
         let mut gating = Gating { gate, exit_inconclusive, ..Gating::default() };

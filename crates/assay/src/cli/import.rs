@@ -116,7 +116,7 @@ pub fn run(system: &dyn System, arguments: &ImportArguments) -> Outcome<()> {
     }
     let mut read = Vec::new();
     for study in studies(files, &mut failed) {
-        let numbers = about(system, arguments, &study, &baseline, margin)
+        let numbers = describe_import(system, arguments, &study, &baseline, margin)
             .and_then(|about| read_numbers(about, study));
         match numbers {
             Ok(file) => read.push(file),
@@ -401,7 +401,8 @@ fn read_file(system: &dyn System, file: &str, arm: Arm) -> Outcome<ImportedFile>
     Ok(ImportedFile { name: file.to_owned(), arm, bytes })
 }
 
-fn about(
+/// Returns the description to store with an import. A table contains its levels, so `--set` is refused.
+fn describe_import(
     system: &dyn System,
     arguments: &ImportArguments,
     study: &ImportedStudy,
@@ -421,8 +422,7 @@ fn about(
         1 => first.file.clone(),
         count => format!("{} and {} more", first.file, count - 1),
     };
-    let first_arm = files.iter().find(|file| is_table && !file.arm.is_empty());
-    if let Some((name, level)) = first_arm.and_then(|file| file.arm.iter().next()) {
+    if is_table && let Some((name, level)) = files[0].arm.first_key_value() {
         return Err(mistake!(
             "{}: a table already contains the factors; add a column factor_{name} with {level}, and remove --set",
             files[0].name
@@ -506,23 +506,23 @@ fn positioned(matches: &ArgMatches, name: &str) -> Vec<(usize, String)> {
 
 impl FromArgMatches for NamedFiles {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        // Files and levels in the order of the command line.
+        // Files and levels in the order of the command line: position, whether it is a file, and text.
         let mut words: Vec<(usize, bool, String)> = Vec::new();
         words.extend(positioned(matches, FILE).into_iter().map(|(at, word)| (at, true, word)));
         words.extend(positioned(matches, ARM).into_iter().map(|(at, word)| (at, false, word)));
         words.sort();
         let (mut files, mut arm) = (Vec::new(), Arm::new());
-        let mut is_arm_used = false;
+        let mut has_files = false;
         for (_, is_file, word) in words {
             if is_file {
-                is_arm_used = true;
+                has_files = true;
                 files.push((word, arm.clone()));
                 continue;
             }
             // The first level after files starts a new configuration.
-            if is_arm_used {
+            if has_files {
                 arm.clear();
-                is_arm_used = false;
+                has_files = false;
             }
             let Some((name, level)) = parse_level(&word) else {
                 let message = format!("--set {word}: use FACTOR=VALUE, such as scheduler=bfq\n");

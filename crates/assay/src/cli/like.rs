@@ -36,10 +36,8 @@ impl ContentSample {
     }
 }
 
-/// Replaces `like:DIR` by the compressibility of the files below the directory; returns other levels unchanged.
-///
-/// # Errors
-/// Fails if the directory has no readable files.
+/// Replaces `like:DIR` by the compressibility of the files below the directory; returns other levels unchanged. Fails
+/// if the directory has no readable files.
 pub fn compressibility(system: &dyn System, level: &str) -> Outcome<String> {
     let Some(directory) = level.strip_prefix(PREFIX) else { return Ok(level.to_owned()) };
     let sample = sample(system, directory)?;
@@ -63,11 +61,13 @@ fn sample(system: &dyn System, directory: &str) -> Outcome<ContentSample> {
     let pieces = total_bytes.div_ceil(PIECE as u64).min(PIECES);
     let mut sample = ContentSample { files: files.len(), ..ContentSample::default() };
     let mut buffer = vec![0; PIECE];
+    // The files in sequence count as one; `before_bytes` are those before the file at `index`.
     let (mut index, mut before_bytes) = (0, 0);
     for piece in 0..pieces {
-        // The middle of each of `pieces` equal parts of all bytes.
+        // The middle of each of `pieces` equal parts: (piece + 1/2) / pieces of all bytes.
         let position = (u128::from(total_bytes) * (2 * u128::from(piece) + 1)
             / (2 * u128::from(pieces))) as u64;
+        // Skips the files before this position, and reads the compressed unit that contains it.
         while position >= before_bytes + files[index].1 {
             before_bytes += files[index].1;
             index += 1;
@@ -89,7 +89,9 @@ fn sample(system: &dyn System, directory: &str) -> Outcome<ContentSample> {
 fn files_below(system: &dyn System, root: &Path) -> Vec<(PathBuf, u64)> {
     let device = system.status(root).ok().map(|status| status.device);
     let (mut files, mut waiting, mut visited) = (Vec::new(), vec![root.to_owned()], 0);
-    while let Some(path) = waiting.pop().filter(|_| visited < MOST_LOOKED) {
+    while visited < MOST_LOOKED
+        && let Some(path) = waiting.pop()
+    {
         visited += 1;
         if path != root && system.read_link(&path).is_ok() {
             continue;

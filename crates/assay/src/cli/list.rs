@@ -124,20 +124,12 @@ pub fn run(system: &dyn System, arguments: &ListArguments) -> Outcome<()> {
         ListKind::Results => results(system, &wanted(arguments)?)?,
         _ => kind.entries(system)?,
     };
-    let study = (kind == ListKind::Schema).then_some("study");
-    if let Some(name) = arguments.name.as_deref().or(study) {
-        let found = match kind {
-            ListKind::Results => store::find_kept(system, name)
-                .and_then(|directory| find(kind, &entries, &bundle::id_of(&directory))),
-            _ => find(kind, &entries, name),
-        };
-        let entry = found.map_err(|failure| elsewhere(system, name, failure))?;
-        if arguments.json || kind == ListKind::Schema {
-            output::json(&entry.item);
-        } else {
-            output::text(&explained(entry, output::columns(system)));
-        }
-    } else if arguments.json {
+    // Without a name, prints the most useful schema instead of a list.
+    let default = (kind == ListKind::Schema).then_some("study");
+    if let Some(name) = arguments.name.as_deref().or(default) {
+        return print_entry(system, arguments, &entries, name);
+    }
+    if arguments.json {
         let items: Vec<_> = entries.iter().map(|entry| &entry.item).collect();
         let kind = format!("{kind:?}").to_lowercase();
         output::json(&json!({ "format": "assay-list/1", "kind": kind, "items": items }));
@@ -154,8 +146,28 @@ pub fn run(system: &dyn System, arguments: &ListArguments) -> Outcome<()> {
         output::message("no result for this drive and preset; assay list shows all");
     } else {
         let place = identity::results_directory(system)?;
-        let place = place.display();
-        output::message(&format!("no result in {place} yet; assay check creates one"));
+        output::message(&format!("no result in {} yet; assay check creates one", place.display()));
+    }
+    Ok(())
+}
+
+fn print_entry(
+    system: &dyn System,
+    arguments: &ListArguments,
+    entries: &[RegistryEntry],
+    name: &str,
+) -> Outcome<()> {
+    let kind = arguments.kind;
+    let found = match kind {
+        ListKind::Results => store::find_kept(system, name)
+            .and_then(|directory| find(kind, entries, &bundle::id_of(&directory))),
+        _ => find(kind, entries, name),
+    };
+    let entry = found.map_err(|failure| elsewhere(system, name, failure))?;
+    if arguments.json || kind == ListKind::Schema {
+        output::json(&entry.item);
+    } else {
+        output::text(&explained(entry, output::columns(system)));
     }
     Ok(())
 }
@@ -180,16 +192,18 @@ fn find<'e>(kind: ListKind, known: &'e [RegistryEntry], name: &str) -> Outcome<&
     })
 }
 
-/// The only entry whose name contains a word, such as `SLC cache` for `slc`.
+/// Returns the only entry whose name contains a word, such as `SLC cache` for `slc`; `None` for results and schemas.
 fn only_with<'e>(
     kind: ListKind,
     entries: &'e [RegistryEntry],
     word: &str,
 ) -> Option<&'e RegistryEntry> {
+    if matches!(kind, ListKind::Results | ListKind::Schema) {
+        return None;
+    }
     let word = word.to_lowercase();
     let mut candidates = entries.iter().filter(|entry| entry.name.to_lowercase().contains(&word));
-    let first =
-        candidates.next().filter(|_| !matches!(kind, ListKind::Results | ListKind::Schema))?;
+    let first = candidates.next()?;
     candidates.next().is_none().then_some(first)
 }
 
@@ -224,13 +238,14 @@ fn rows(system: &dyn System, kind: ListKind, entries: &[RegistryEntry]) -> Strin
             rows.push(vec![group.to_owned()]);
         }
         let mut row = [&[entry.name.clone()][..], &entry.cells].concat();
-        match kind {
-            ListKind::Factors => row[1] = table::cut(&row[1], MOST_LEVELS),
-            ListKind::Results => {
-                row[1] = table::cut(&row[1], MOST_TARGET);
-                // The worst rating is the last.
-                let worst = row[2].rfind(", ").map_or(0, |at| at + 2);
-                row[2].drain(..worst);
+        match (kind, row.as_mut_slice()) {
+            (ListKind::Factors, [_, levels, ..]) => *levels = table::cut(levels, MOST_LEVELS),
+            (ListKind::Results, [_, target, trust, ..]) => {
+                *target = table::cut(target, MOST_TARGET);
+                // Of several ratings, shows only the worst, which is the last.
+                if let Some((_, worst)) = trust.rsplit_once(", ") {
+                    *trust = worst.to_owned();
+                }
             }
             _ => {}
         }

@@ -42,7 +42,10 @@ fn takes_keys(command: &clap::Command) -> bool {
 
 /// Suggests the key that a word resembles: `--runs-per-trial` becomes `--set runs_per_trial=VALUE`.
 fn similar_key(wrong: &str, command: &clap::Command) -> Option<String> {
-    let name = wrong.strip_prefix("--").filter(|_| takes_keys(command))?.replace('-', "_");
+    if !takes_keys(command) {
+        return None;
+    }
+    let name = wrong.strip_prefix("--")?.replace('-', "_");
     if KINDS.iter().any(|kind| kind.about.name == name) {
         let is_preset = presets::find(&name).is_some();
         return is_preset.then(|| format!("assay {} {name}", command.get_name()));
@@ -91,6 +94,7 @@ fn instead_of_option(
     if let Some(answer) = known_answer(wrong, command) {
         return Some(answer);
     }
+    // `run` takes more options than `check`, also for the same study.
     if path == "assay check"
         && let Some(run) = definition.find_subcommand("run")
     {
@@ -134,12 +138,15 @@ fn instead_of_command(wrong: &str) -> Option<String> {
         return Some(ours);
     }
     let extension = Path::new(wrong).extension().and_then(|end| end.to_str());
-    let is_study = matches!(extension, Some("toml" | "fio" | "job" | "ini"));
-    let command = match extension {
-        _ if is_study || presets::find(wrong).is_some() => "run",
-        Some("csv" | "json") => "import",
-        _ if wrong.starts_with(['.', '/']) => "check",
-        _ => return None,
+    let is_study_file = matches!(extension, Some("toml" | "fio" | "job" | "ini"));
+    let command = if is_study_file || presets::find(wrong).is_some() {
+        "run"
+    } else if matches!(extension, Some("csv" | "json")) {
+        "import"
+    } else if wrong.starts_with(['.', '/']) {
+        "check"
+    } else {
+        return None;
     };
     Some(format!("assay {command} {}", quoted(wrong)))
 }
@@ -157,12 +164,12 @@ fn instead_of_lines(words: &[OsString]) -> Option<String> {
 pub(super) fn instead(wrong: &str, words: &[OsString], root: &clap::Command) -> Option<String> {
     let (command, path) = named(words, root);
     let is_first = path == "assay";
-    let ours = if let Some(ours) = instead_of_lines(words).filter(|_| is_first) {
-        ours
+    let ours = if is_first && let Some(line) = instead_of_lines(words) {
+        line
     } else if wrong.starts_with('-') {
         instead_of_option(wrong, command, &path, words, root)?
-    } else if let Some(ours) = instead_of_command(wrong).filter(|_| is_first) {
-        ours
+    } else if is_first && let Some(line) = instead_of_command(wrong) {
+        line
     } else {
         let inner = command.get_subcommands().filter(|inner| !inner.is_hide_set());
         let similar = catalogue::nearest(wrong, inner.map(clap::Command::get_name))?;

@@ -221,10 +221,13 @@ fn explained(error: &clap::Error, words: &[OsString]) -> String {
         ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument => {
             // Removes the value of `--size=1GiB`.
             let argument = text(ContextKind::InvalidArg).split('=').next().unwrap_or_default();
-            let (kind, wrong) = match text(ContextKind::InvalidSubcommand) {
-                "" if argument.starts_with('-') => ("option", argument),
-                "" => ("argument", argument),
-                command => ("command", command),
+            let command = text(ContextKind::InvalidSubcommand);
+            let (kind, wrong) = if !command.is_empty() {
+                ("command", command)
+            } else if argument.starts_with('-') {
+                ("option", argument)
+            } else {
+                ("argument", argument)
             };
             let suggestion = meant::instead(wrong, words, &definition);
             let suggestion = suggestion.unwrap_or_else(|| format!("see {path} --help"));

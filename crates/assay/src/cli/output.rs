@@ -76,24 +76,18 @@ pub fn bytes(bytes: &[u8]) {
     write(&[bytes]);
 }
 
-fn write(parts: &[&[u8]]) {
+/// Returns false if the reader has closed the pipe, or if the text is lost, for example because the disk is full.
+fn write(parts: &[&[u8]]) -> bool {
     let written = write_parts(&RESULTS, parts);
-    if written.is_err_and(|error| error.kind() != ErrorKind::BrokenPipe) {
+    if written.as_ref().is_err_and(|error| error.kind() != ErrorKind::BrokenPipe) {
         LOST.store(true, Ordering::Relaxed);
     }
+    written.is_ok()
 }
 
 /// Writes one of many lines; returns false if the reader has closed the pipe or the disk is full.
 pub fn line(text: &str) -> bool {
-    match write_parts(&RESULTS, &[outside::page(text).as_bytes(), b"\n"]) {
-        Ok(()) => true,
-        Err(error) => {
-            if error.kind() != ErrorKind::BrokenPipe {
-                LOST.store(true, Ordering::Relaxed);
-            }
-            false
-        }
-    }
+    write(&[outside::page(text).as_bytes(), b"\n"])
 }
 
 /// Whether output was lost because standard output failed.

@@ -119,26 +119,9 @@ pub fn run(system: &dyn System, arguments: &PlanArguments) -> Outcome<()> {
         }
         return Ok(());
     }
-    let run::StudyPreview { study, plan, sites, changes, lacks } = &seen.own;
-    let [earlier, on_drives] = earlier(system, study, plan, sites);
-    let traffic = preview::traffic(plan, sites, earlier.as_ref().or(on_drives.as_ref()));
-    let foresight = inference::foresee(plan, earlier.as_ref().map(store::findings_of).as_ref());
-    let stakes = stakes(system, sites);
+    // A quick run without fixed replicates chooses the trial duration by a pilot.
     let by_pilot = quick.is_some_and(|quick| quick.replicates.is_none());
-    let mut lacks = lacks.clone();
-    if study.makes_machines() {
-        let missing = vm::check_machines(system, study).err();
-        lacks.extend(missing.map(|failure| failure.message));
-    }
-    let hosts = seen.hosts.iter().map(|it| PreviewHost::new(it.rank, &it.name, &it.surveys));
-    let preview = Preview {
-        by_pilot,
-        traffic,
-        unavailable: lacks,
-        power_analysis: foresight,
-        ..preview::build(study, plan, sites, changes, stakes)
-    }
-    .with_hosts(hosts.collect());
+    let preview = build_preview(system, &seen, by_pilot);
     if arguments.json {
         output::json(&preview);
         return Ok(());
@@ -146,10 +129,28 @@ pub fn run(system: &dyn System, arguments: &PlanArguments) -> Outcome<()> {
     let document = if arguments.order {
         preview::order_document(&preview)
     } else {
-        preview::document(&preview, plan.design.order)
+        preview::document(&preview, seen.own.plan.design.order)
     };
     output::text(&text::render(&document, output::columns(system), false));
     Ok(())
+}
+
+fn build_preview(system: &dyn System, seen: &AllHosts, by_pilot: bool) -> Preview {
+    let run::StudyPreview { study, plan, sites, changes, lacks } = &seen.own;
+    let [earlier, on_drives] = earlier(system, study, plan, sites);
+    let mut unavailable = lacks.clone();
+    if study.makes_machines() {
+        unavailable.extend(vm::check_machines(system, study).err().map(|failure| failure.message));
+    }
+    let hosts = seen.hosts.iter().map(|it| PreviewHost::new(it.rank, &it.name, &it.surveys));
+    Preview {
+        by_pilot,
+        traffic: preview::traffic(plan, sites, earlier.as_ref().or(on_drives.as_ref())),
+        unavailable,
+        power_analysis: inference::foresee(plan, earlier.as_ref().map(store::findings_of).as_ref()),
+        ..preview::build(study, plan, sites, changes, stakes(system, sites))
+    }
+    .with_hosts(hosts.collect())
 }
 
 fn stakes(system: &dyn System, sites: &[Site]) -> Vec<PreviewStake> {
@@ -199,8 +200,10 @@ fn earlier(system: &dyn System, study: &Study, plan: &Plan, sites: &[Site]) -> [
         {
             return [Some(stored), None];
         }
-        let is_same = !drives(sites).is_empty() && drives(earlier_sites) == drives(sites);
-        on_drives = on_drives.or(Some(stored).filter(|_| is_same));
+        let is_on_drives = !drives(sites).is_empty() && drives(earlier_sites) == drives(sites);
+        if is_on_drives && on_drives.is_none() {
+            on_drives = Some(stored);
+        }
     }
     [None, on_drives]
 }

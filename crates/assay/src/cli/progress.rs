@@ -43,10 +43,10 @@ impl ProgressBarState {
         if let Some(left_s) = self.progress.left_s.take() {
             self.total_ns = elapsed_ns.saturating_add(left_s.saturating_mul(1_000_000_000));
         }
-        // Reserves the last step for the end.
-        let done = u128::from(elapsed_ns) * u128::from(STEPS);
-        let now = done.checked_div(u128::from(self.total_ns)).unwrap_or(0);
-        self.step = u64::try_from(now).unwrap_or(STEPS).clamp(self.step, STEPS - 1);
+        let step = u128::from(elapsed_ns) * u128::from(STEPS);
+        let step = step.checked_div(u128::from(self.total_ns)).unwrap_or(0);
+        // The bar never moves back, and reserves the last step for the end.
+        self.step = u64::try_from(step).unwrap_or(STEPS).clamp(self.step, STEPS - 1);
         let now = &self.progress.now;
         match self.total_ns.saturating_sub(elapsed_ns) {
             0 => now.clone(),
@@ -67,9 +67,17 @@ impl ProgressLine {
     }
 
     pub fn show(&mut self, event: &Event) {
+        if let Event::Warning(text) = event {
+            self.warn(text);
+        } else if !self.quiet {
+            self.print_unless_quiet(event);
+        }
+        self.draw(event);
+    }
+
+    /// Prints an event other than a warning, which `--quiet` omits.
+    fn print_unless_quiet(&mut self, event: &Event) {
         match event {
-            Event::Warning(text) => self.warn(text),
-            _ if self.quiet => {}
             Event::Foreseen { text } => self.warn(text),
             Event::TrialEnded { result: Err(reason), .. } if reason == OUT_OF_TIME => {
                 // One message for all of these trials.
@@ -87,10 +95,10 @@ impl ProgressLine {
                     "{text}; trials: {trials}, about {expected}, at most {most} in total"
                 ));
             }
+            // The bar shows the others.
             _ if self.bar.is_none() => self.print(event),
             _ => {}
         }
-        self.draw(event);
     }
 
     pub fn finish(&self) {

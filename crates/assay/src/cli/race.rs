@@ -22,8 +22,7 @@ pub fn make(study: &mut Study, replicates: Option<u32>) -> Outcome<()> {
     study.question.clear();
     study.requirements = None;
     study.aa_control = Some(false);
-    let observes = study.workload.iter().any(|it| it.work.is_others());
-    if observes && study.primary_metric.is_none() {
+    if study.workload.iter().any(|it| it.work.is_others()) && study.primary_metric.is_none() {
         study.primary_metric = Some(OTHERS_PRIMARY.to_owned());
     }
     Ok(())

@@ -10,14 +10,10 @@ use assay_runner::run::{Context, Event};
 use assay_study::file::Study;
 use assay_study::results::vouch::Purpose;
 
-/// Shows the plan for reboots, and executes it with `--yes`.
-///
-/// # Errors
-/// Fails with the reason if reboots are impossible.
+/// Shows the plan for reboots, and executes it with `--yes`. Fails with the reason if reboots are impossible.
 pub fn run(system: &dyn System, study: Study, boots: u32, is_sure: bool) -> Outcome<()> {
     let stop = running::stop_on_signals(&running::RESTORES)?;
-    let results = identity::results_directory(system)?;
-    let proposal = reboots::propose(system, study, boots, results)?;
+    let proposal = reboots::propose(system, study, boots, identity::results_directory(system)?)?;
     let mut text = format!(
         "restarts this machine {boots} times, and records each boot in the result {} when startup ends\nuntil the last \
          boot, this unit exists as {}:\n\n{}\n",

@@ -26,10 +26,8 @@ pub struct RebootArguments {
 }
 
 impl RebootArguments {
-    /// Checks the options for recorded trials, and returns whether the study has any.
-    ///
-    /// # Errors
-    /// Fails for targets, for reboots of another machine, and for reboots in studies of other kinds.
+    /// Checks the options for recorded trials, and returns whether the study has any. Fails for targets, for reboots of
+    /// another machine, and for reboots in studies of other kinds.
     pub fn are_recorded(&self, study: &Study, has_targets: bool) -> Outcome<bool> {
         let Some(asked) = plan::asked(study) else {
             if self.reboots.is_some() {

@@ -33,8 +33,7 @@ impl RegistryEntry {
     pub(super) fn new(name: &str, summary: &str, text: &str) -> Self {
         let (name, cells) = (name.to_owned(), vec![summary.to_owned()]);
         let item = json!({ "name": name, "summary": summary, "text": text });
-        let entry = Self { name, cells, item, ..Self::default() };
-        entry.fact("", summary).fact("", text)
+        Self { name, cells, item, ..Self::default() }.fact("", summary).fact("", text)
     }
 
     pub(super) fn fact(mut self, label: &'static str, text: impl Into<String>) -> Self {
@@ -96,10 +95,18 @@ pub(super) fn presets(system: &dyn System) -> Outcome<Vec<RegistryEntry>> {
     presets::all().map(entry).collect()
 }
 
+/// Returns the expected duration: `~` marks a race, `\u{2264}` a study that may end early.
 fn time(system: &dyn System, study: &Study) -> String {
     let study = study.clone().settled();
+    // Recorded trials take no time.
+    if study.workload.first().is_some_and(|first| first.work.kind().recording.is_some()) {
+        return "1 s".to_owned();
+    }
     let plan = explain::plan_of(system, &study, &[".".to_owned()]);
     let seen = preview::build(&study, &plan, &[], &[], Vec::new());
+    if seen.open_ended {
+        return "varies".to_owned();
+    }
     let (seconds, bound) = match seen.expected {
         // The most is several times as long, and few races take it.
         Some(race) => (race.seconds, "~"),
@@ -107,34 +114,38 @@ fn time(system: &dyn System, study: &Study) -> String {
         None => (seen.trials_s, ""),
     };
     let minutes = (seconds / 60.0).round();
-    match study.workload.first() {
-        // Recorded trials take no time.
-        Some(own) if own.work.kind().recording.is_some() => "1 s".to_owned(),
-        _ if seen.open_ended => "varies".to_owned(),
-        _ if minutes < 2.0 => format!("{bound}{seconds:.0} s"),
-        _ if minutes < 120.0 => format!("{bound}{minutes:.0} min"),
-        _ => format!("{bound}{:.0} h", minutes / 60.0),
+    if minutes < 2.0 {
+        format!("{bound}{seconds:.0} s")
+    } else if minutes < 120.0 {
+        format!("{bound}{minutes:.0} min")
+    } else {
+        format!("{bound}{:.0} h", minutes / 60.0)
     }
 }
 
 /// Returns whether a study needs root.
 fn root(study: &Study) -> &'static str {
     let demands = Demands::from_study(study);
-    let makes = demands.made.any || demands.network.changes || arms::gives_up_data(study);
-    let is_change = |name: &String| factors::changes(name);
-    match (makes, study.factors.keys().any(is_change), study.factors.keys().all(is_change)) {
-        (true, ..) | (_, true, true) => "yes",
-        (_, true, false) => "some levels",
-        _ => "no",
+    if demands.made.any || demands.network.changes || arms::gives_up_data(study) {
+        return "yes";
+    }
+    match study.factors.keys().filter(|name| factors::changes(name)).count() {
+        0 => "no",
+        count if count == study.factors.len() => "yes",
+        _ => "some levels",
     }
 }
 
+/// Returns what a study writes to its target.
 fn writes(study: &Study) -> &'static str {
-    match study {
-        _ if arms::gives_up_data(study) => "erases",
-        _ if study.needs_whole() => "fills",
-        _ if study.works_in_directory() => "files",
-        _ => "none",
+    if arms::gives_up_data(study) {
+        "erases"
+    } else if study.needs_whole() {
+        "fills"
+    } else if study.works_in_directory() {
+        "files"
+    } else {
+        "none"
     }
 }
 
@@ -193,12 +204,10 @@ fn bounds(study: &Study) -> String {
             _ if ask.workloads.iter().any(|name| name.ends_with("read")) => "reads",
             _ => "writes",
         };
-        let word = match (texts.is_empty(), ask.min.is_some()) {
-            (false, _) => "",
-            (_, true) => "at least ",
-            (_, false) => "at most ",
-        };
-        texts.push(format!("{subject} {word}{}", limit.text));
+        let direction = if ask.min.is_some() { "at least " } else { "at most " };
+        // Only the first bound states its direction, to keep the cell short.
+        let direction = if texts.is_empty() { direction } else { "" };
+        texts.push(format!("{subject} {direction}{}", limit.text));
     }
     if texts.is_empty() { format!("{} (no limit)", study.title) } else { texts.join(", ") }
 }
@@ -231,19 +240,20 @@ pub(super) fn factors() -> Outcome<Vec<RegistryEntry>> {
             let needs = if factor.role().changes() { "root" } else { "" };
             entry = entry.fact("Needs", needs).fact("Afterwards", factor.role().undone());
         }
-        let used = studies.iter().filter(|(_, study)| study.factors.contains_key(name));
-        let used: Vec<&str> = used.map(|(preset, _)| *preset).collect();
+        let with_factor: Vec<&(&str, Study)> =
+            studies.iter().filter(|(_, study)| study.factors.contains_key(name)).collect();
+        let names: Vec<&str> = with_factor.iter().map(|(preset, _)| *preset).collect();
         let few: Vec<&str> = levels.split(',').take(3).collect();
         let set = quoted(&format!("{name}={}", few.join(",")));
         entry.item["example"] = json!(example);
         entry.cells.insert(0, levels);
-        let (preset, scratch) = match studies.iter().find(|(name, _)| used.first() == Some(name)) {
-            Some((name, study)) if arms::gives_up_data(study) => (*name, " --scratch"),
-            Some((name, _)) => (*name, ""),
+        let (preset, scratch) = match with_factor.first() {
+            Some((preset, study)) if arms::gives_up_data(study) => (*preset, " --scratch"),
+            Some((preset, _)) => (*preset, ""),
             None => ("STUDY", ""),
         };
         let line = format!("assay plan {preset}{scratch} --set {set}");
-        entry.fact("Presets", used.join(", ")).fact("Example", line)
+        entry.fact("Presets", names.join(", ")).fact("Example", line)
     };
     Ok(factors_described().into_iter().map(entry).collect())
 }
@@ -310,6 +320,7 @@ pub(super) fn rules() -> Vec<RegistryEntry> {
         "assay show --full",
     );
     for entry in &mut entries {
+        // The first two facts are the summary, here a condition, and the text.
         entry.facts[0].0 = "Triggered when";
         entry.facts.insert(2, ("Next step", rules::next_step(&entry.name).to_owned()));
     }

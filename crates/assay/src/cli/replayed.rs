@@ -12,15 +12,13 @@ use assay_workloads::replay;
 const USUAL_AREA_BYTES: u64 = 1 << 30;
 
 /// Returns the study with the recordings that its work replays, reading each one completely. Without an area in the
-/// study, the area covers the touched range.
-///
-/// # Errors
-/// Fails if a recording is not among the results, or differs from the one that the study names.
+/// study, the area covers the touched range. Fails if a recording is not among the results, or differs from the one
+/// that the study names.
 pub fn resolved(system: &dyn System, mut study: Study) -> Outcome<Study> {
     let mut extent = 0;
     for workload in &mut study.workload {
         if let Some(work) = replay::ReplaySpec::of_mut(&mut workload.work) {
-            find(system, work)?;
+            set_source(system, work)?;
             extent = work.source.as_ref().map_or(0, replay::TraceSource::extent_bytes).max(extent);
         }
     }
@@ -30,7 +28,8 @@ pub fn resolved(system: &dyn System, mut study: Study) -> Outcome<Study> {
     Ok(study)
 }
 
-fn find(system: &dyn System, work: &mut replay::ReplaySpec) -> Outcome<()> {
+/// Sets the source of the work from its trace; fails if the study states another source.
+fn set_source(system: &dyn System, work: &mut replay::ReplaySpec) -> Outcome<()> {
     let trace = &work.trace;
     let directory = store::find(system, Some(trace))?;
     let parent = directory.parent();

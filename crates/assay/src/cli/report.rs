@@ -56,7 +56,9 @@ enum ReportFormat {
 }
 
 pub fn run(system: &dyn System, arguments: &ReportArguments) -> Outcome<()> {
-    if let Some(folder) = arguments.output.as_ref().filter(|_| arguments.all) {
+    if arguments.all
+        && let Some(folder) = &arguments.output
+    {
         return write_site(system, folder);
     }
     let results = evidence(system, &arguments.results, &arguments.places)?;
@@ -149,8 +151,7 @@ fn evidence(system: &dyn System, words: &[String], places: &ByPlace) -> Outcome<
     } else if results.len() > 1 && results.iter().all(|it| it.findings.race.is_none()) {
         // A race appears next to the fresh trials of its winner, without a comparison.
         let findings: Vec<_> = results.iter().map(|result| result.findings.clone()).collect();
-        let days = store::days::variation(system, &findings);
-        let compared = store::compare(&findings, days)?;
+        let compared = store::compare(&findings, store::days::variation(system, &findings))?;
         results.insert(0, Evidence::compared(compared, &results));
     }
     Ok(results)

@@ -104,7 +104,9 @@ pub fn run(system: &dyn System, arguments: &RestoreArguments) -> Outcome<()> {
     report.kept = files_of_crash_points(system).unwrap_or_default();
     report.print(arguments.json);
     report.ending()?;
-    if let Some(hint) = resume::hint(system).filter(|_| !arguments.json) {
+    if !arguments.json
+        && let Some(hint) = resume::hint(system)
+    {
         output::message(&hint);
     }
     Ok(())
@@ -113,8 +115,7 @@ pub fn run(system: &dyn System, arguments: &RestoreArguments) -> Outcome<()> {
 /// Locks the laboratory if a journal contains its network namespaces. Their names are the same in every run; existing
 /// ones may belong to a running study with another home. Returns the owner as an error.
 fn laboratory(system: &dyn System, journal: &Unfinished) -> Result<Option<Hold>, String> {
-    let is_of_it = |undo: &Undo| matches!(undo, Undo::NetworkSpace { .. });
-    if !journal.undos().iter().any(is_of_it) {
+    if !journal.undos().iter().any(|undo: &Undo| matches!(undo, Undo::NetworkSpace { .. })) {
         return Ok(None);
     }
     let is_held = |hold: &Result<Hold, HoldError>| matches!(hold, Err(HoldError::Held { .. }));

@@ -28,19 +28,18 @@ pub fn are_in(study: &Study) -> bool {
     works(study).next().is_some()
 }
 
-/// Returns the study with the current commits of its revisions. Its work runs only in their trees.
-///
-/// # Errors
-/// Fails for unknown revisions, and if git cannot run.
+/// Returns the study with the current commits of its revisions. Its work runs only in their trees. Fails for unknown
+/// revisions, and if git cannot run.
 pub fn resolved(system: &dyn System, mut study: Study) -> Outcome<Study> {
     if !are_in(&study) {
         return Ok(study);
     }
     let place = trees_directory(system)?;
     let surplus = match &study.target {
+        // An earlier call has set this target.
         Some(Target::Directory(path)) if Path::new(path) == place => None,
-        None => study.factors.get(TARGET).map(|_| "the factor target"),
         Some(_) => Some("its target"),
+        None => study.factors.get(TARGET).map(|_| "the factor target"),
     };
     if let Some(surplus) = surplus {
         return Err(mistake!(
@@ -64,8 +63,7 @@ fn resolve(system: &dyn System, work: &mut command::CommandSpec, levels: &[Strin
     let repository = Repository::open_on(system, Path::new(named))?;
     for level in levels {
         if !work.commits.contains_key(level) {
-            let commit = repository.resolve(level)?;
-            work.commits.insert(level.clone(), commit.id);
+            work.commits.insert(level.clone(), repository.resolve(level)?.id);
         }
     }
     if let Some([one, other]) = same_commit(&work.commits) {
@@ -143,8 +141,9 @@ pub fn make_trees<'s>(
     stop: &'s AtomicBool,
     tell: &mut dyn FnMut(Event),
 ) -> Outcome<MadeTrees<'s>> {
-    let mut made = MadeTrees { trees: Vec::new(), identical: None };
+    let (mut all_trees, mut last_program) = (Vec::new(), None);
     let mut other_factors = study.factors.iter().filter(|(name, _)| *name != REVISION);
+    // Identical builds make a study needless only if nothing else varies.
     let mut are_identical = !other_factors.any(|(_, levels)| levels.len() > 1);
     let levels = study.factors.get(REVISION).map(Vec::as_slice).unwrap_or_default();
     for (work, named) in works(study) {
@@ -168,11 +167,11 @@ pub fn make_trees<'s>(
         let mut lines = vec![work.run.as_str()];
         lines.extend(others.into_iter().flatten().map(String::as_str));
         are_identical = are_identical && trees.are_identical(&built, &lines)?;
-        made.identical = work.run.split_whitespace().next().map(str::to_owned);
-        made.trees.push(trees);
+        last_program = work.run.split_whitespace().next().map(str::to_owned);
+        all_trees.push(trees);
     }
-    made.identical = made.identical.filter(|_| are_identical);
-    Ok(made)
+    let identical = if are_identical { last_program } else { None };
+    Ok(MadeTrees { trees: all_trees, identical })
 }
 
 fn describe(name: &str, id: &str, build: Option<&str>) -> String {

@@ -202,7 +202,8 @@ pub fn end(
     Unended(mut finished): Unended,
     show: impl FnOnce(&Findings, bool) -> Outcome<()>,
 ) -> Outcome<()> {
-    let mut problems = problems(&mut finished);
+    let of_run = problems(&mut finished);
+    let mut problems = Vec::new();
     let inconclusive_code = finished.study.gate.as_ref().and_then(|gate| gate.exit_inconclusive);
     if !finished.interrupted {
         let is_stored = finished.directory.is_some();
@@ -216,9 +217,10 @@ pub fn end(
             failed_by_kind(&findings),
             unanswered(&findings),
         ];
-        // Among equally severe problems, reports lost trials last, because that message names the stored result.
-        problems.splice(0..0, of_findings.into_iter().flatten());
+        problems.extend(of_findings.into_iter().flatten());
     }
+    // Among equally severe problems, reports lost trials last, because that message names the stored result.
+    problems.extend(of_run);
     report_problems(problems).map_err(|failure| failure.blind_by(inconclusive_code))
 }
 
@@ -275,8 +277,12 @@ fn problems(finished: &mut Finished) -> Vec<Failure> {
     let ending = missing_device(finished)
         .or_else(|| not_stored(finished))
         .or_else(|| finished.interrupted.then(|| interrupted(finished)));
-    let lost = || lost_trials(finished).or_else(|| lost_host(finished));
-    let lost = if finished.interrupted { None } else { lost() };
+    // An interruption explains the missing trials.
+    let lost = if finished.interrupted {
+        None
+    } else {
+        lost_trials(finished).or_else(|| lost_host(finished))
+    };
     [lost, ending, unrestored].into_iter().flatten().collect()
 }
 
@@ -426,7 +432,7 @@ fn early_end(plan: &Plan, environment: &Environment, trials: &[Trial]) -> Option
     // Repeated trials follow the last replicate and do not affect the decision.
     let first_runs = trials.iter().filter(|trial| trial.repeats.is_none());
     let trials: Vec<Trial> = first_runs.cloned().collect();
-    // Evaluates the study as if it ended here: unfinished studies are not evaluated.
+    // Only ended studies are evaluated: any reason marks this one as ended.
     let facts = StudyFacts {
         stopped_by: Some("a look".to_owned()),
         ..store::unnamed_facts(plan, environment)

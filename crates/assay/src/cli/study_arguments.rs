@@ -29,10 +29,7 @@ pub struct Allowed {
 }
 
 impl Allowed {
-    /// Returns the paths.
-    ///
-    /// # Errors
-    /// Fails if a path cannot be a setting.
+    /// Returns the paths. Fails if a path cannot be a setting.
     pub fn paths(&self) -> Outcome<Vec<PathBuf>> {
         let path = |text: &String| {
             factors::setting_path(text).ok_or_else(|| {
@@ -54,10 +51,7 @@ pub struct Permitted {
 }
 
 impl Permitted {
-    /// Returns these permissions and the devices that may be overwritten.
-    ///
-    /// # Errors
-    /// Fails if a path cannot be a setting.
+    /// Returns these permissions and the devices that may be overwritten. Fails if a path cannot be a setting.
     pub fn consented(&self, destroy: &[String]) -> Outcome<Consented> {
         let (destroy, allowed) = (destroy.to_vec(), self.settings.paths()?);
         Ok(Consented { destroy, allowed, as_root: self.as_root, ..Consented::default() })
@@ -146,8 +140,7 @@ impl StudyArguments {
 
     /// Does the same for a study that other options name.
     pub fn study_from(&self, system: &dyn System, asked: Study) -> Outcome<(Study, Vec<String>)> {
-        let asked = self.with_targets(asked)?;
-        let (study, keys) = self.changed(system, asked)?;
+        let (study, keys) = self.changed(system, self.with_targets(asked)?)?;
         let typed = self.typed(&study, &keys);
         let name = self.study.as_deref().unwrap_or("the commands");
         let mut study = text::changed(name, &study, &keys, &typed)?;
@@ -184,12 +177,13 @@ impl StudyArguments {
         for (option, texts, key) in
             [("--set", &self.set, "factors"), ("--baseline", &self.baseline, "baseline")]
         {
-            typed.extend(texts.iter().map(|text| {
-                let named = || text.split_once('=').map_or(text.as_str(), |(name, _)| name.trim());
-                let of_command = self.commands.baseline(text).map(|(name, _)| name);
-                let name = of_command.unwrap_or_else(|| named().to_owned());
-                TypedWords::new(format!("{option} {text}"), format!("{key}/{name}"))
-            }));
+            for text in texts {
+                let name = match self.commands.baseline(text) {
+                    Some((factor, _)) => factor,
+                    None => text.split('=').next().unwrap_or_default().trim().to_owned(),
+                };
+                typed.push(TypedWords::new(format!("{option} {text}"), format!("{key}/{name}")));
+            }
         }
         let options = [
             ("--replicates", self.replicates.map(|count| count.to_string()), "replicates"),
@@ -202,9 +196,9 @@ impl StudyArguments {
         }));
         typed.extend(self.commands.typed());
         typed.extend(self.gate.typed());
-        let flags = [("--quick", self.quick), ("--scratch", self.lab)];
-        let flags = flags.into_iter().filter(|(_, is_given)| *is_given);
-        typed.extend(flags.map(|(flag, _)| TypedWords::new(flag, "")));
+        for (flag, is_given) in [("--quick", self.quick), ("--scratch", self.lab)] {
+            typed.extend(is_given.then(|| TypedWords::new(flag, "")));
+        }
         typed
     }
 
@@ -281,8 +275,8 @@ impl StudyArguments {
         self.quick.then_some(Quick { replicates: self.replicates })
     }
 
-    /// Returns the study with the factors of `--set` and the other options, and the keys of `--set` still to be set.
-    fn changed(&self, system: &dyn System, mut study: Study) -> Outcome<(Study, Vec<KeyValue>)> {
+    /// Sets the factors of `--set`; returns the keys of `--set`, which are still to be set.
+    fn set_factors(&self, system: &dyn System, study: &mut Study) -> Outcome<Vec<KeyValue>> {
         let mut keys = Vec::new();
         for text in &self.set {
             let (name, value) = assignment("--set", text, "queue_depth=1,4,16")?;
@@ -302,15 +296,21 @@ impl StudyArguments {
             };
             let varies = study.factors.contains_key(&name)
                 || name == TARGET
-                || levels.len() > 1 && (is_factor(&name) || is_taken(&study, &name));
+                || levels.len() > 1 && (is_factor(&name) || is_taken(study, &name));
             // A name that is no key becomes a factor: the check of the study then reports an unknown name.
-            if !varies && text::is_key(&study, &name) {
+            if !varies && text::is_key(study, &name) {
                 let value = if is_content { levels.join(",") } else { value };
                 keys.push(KeyValue { key: name, value });
             } else {
-                self.vary(&mut study, name, levels);
+                self.vary(study, name, levels);
             }
         }
+        Ok(keys)
+    }
+
+    /// Returns the study with the factors of `--set` and the other options, and the keys of `--set` still to be set.
+    fn changed(&self, system: &dyn System, mut study: Study) -> Outcome<(Study, Vec<KeyValue>)> {
+        let keys = self.set_factors(system, &mut study)?;
         if !self.baseline.is_empty() {
             let baseline = self.baseline.iter().map(|text| match self.commands.baseline(text) {
                 Some(command) => Ok(command),
@@ -340,6 +340,7 @@ impl StudyArguments {
         Ok((study, keys))
     }
 
+    /// Makes a name a factor with these levels, and drops what no longer applies to the study.
     fn vary(&self, study: &mut Study, name: String, levels: Vec<String>) {
         if name == TARGET {
             study.target = None;

@@ -21,21 +21,21 @@ pub(super) fn page(
     let name = words.get(1)?.to_str().filter(|name| ["run", "plan"].contains(name))?;
     let whole = (error.kind() == ErrorKind::DisplayHelp).then(|| full_definition(columns))?;
     let command = whole.find_subcommand(name)?;
-    let of = subject(system, command.clone(), words)?;
-    let takes_target = options::trials(&of);
+    let subject = subject(system, command.clone(), words)?;
+    let takes_target = options::trials(&subject);
     let target = if takes_target { " [TARGET]..." } else { "" };
-    let word = if of.of_commands { "--command LINE..." } else { of.word.as_str() };
-    let mut own = options::show_fitting(command.clone(), &of)
+    let word = if subject.of_commands { "--command LINE..." } else { subject.word.as_str() };
+    let mut help = options::show_fitting(command.clone(), &subject)
         .term_width(columns)
         .mut_arg("study", |arg| arg.hide(true))
         .mut_arg("targets", |arg| arg.hide(!takes_target))
-        .about(of.study.title.clone())
-        .long_about(describe(&of.study))
+        .about(subject.study.title.clone())
+        .long_about(describe(&subject.study))
         .override_usage(format!("assay {name} {word}{target} [OPTIONS]"))
         .after_help(format!("assay {name} --help shows the options of all studies."))
         .after_long_help(format!("assay {name} --help shows the options of all studies."));
     let is_long = words.iter().any(|word| word == "--help");
-    let page = if is_long { own.render_long_help() } else { own.render_help() };
+    let page = if is_long { help.render_long_help() } else { help.render_help() };
     Some(page.to_string())
 }
 
@@ -59,8 +59,7 @@ fn subject(system: &dyn System, command: Command, words: &[OsString]) -> Option<
 }
 
 fn texts(matches: &ArgMatches, name: &str) -> Vec<String> {
-    let words = matches.try_get_many::<String>(name).ok().flatten();
-    words.into_iter().flatten().cloned().collect()
+    matches.try_get_many::<String>(name).ok().flatten().into_iter().flatten().cloned().collect()
 }
 
 fn describe(study: &Study) -> String {

@@ -68,8 +68,8 @@ pub struct WatchArguments {
 pub fn run(system: &dyn System, arguments: &WatchArguments) -> Outcome<()> {
     let every = parse_time("--interval", &arguments.interval)?;
     let time = arguments.duration.as_deref().map(|it| parse_time("--duration", it)).transpose()?;
-    let to = arguments.record.as_deref().or(arguments.record_trace.as_deref());
-    let wish = to.map(|to| record_wish(system, to)).transpose()?;
+    let name = arguments.record.as_deref().or(arguments.record_trace.as_deref());
+    let wish = name.map(|name| record_wish(system, name)).transpose()?;
     let disks = disks::choose_each(system, &arguments.devices)?;
     let stop = running::stop_on_signals(&running::LOOKS)?;
     let is_trace = arguments.record_trace.is_some();
@@ -82,8 +82,8 @@ pub fn run(system: &dyn System, arguments: &WatchArguments) -> Outcome<()> {
     let stream = stream(system, at_end).filter(|_| !arguments.quiet);
     let screen = stream.map(|stream| Screen::open(stream, page_style(system))).transpose()?;
     let trace_wish = wish.as_ref().filter(|_| is_trace);
-    let recording = trace_wish.map(|wish| Recording::begin(system, wish, &disks));
-    let mut recording = recording.transpose()?;
+    let mut recording =
+        trace_wish.map(|wish| Recording::begin(system, wish, &disks)).transpose()?;
     let mut sampler = Sampler::new(system, disks, tracing);
     let mut state = State::begin(&mut sampler);
     let mut rows = Rows::default();
@@ -105,9 +105,11 @@ pub fn run(system: &dyn System, arguments: &WatchArguments) -> Outcome<()> {
     }
     let (requests, truncated) = recording.map(|recording| recording.finish(&mut sampler)).unzip();
     let printed = print_summary(arguments, &state);
-    // The recording already exists: writes its summary even if the reader of the output is gone.
-    let wish = wish.filter(|_| is_trace || printed.is_ok());
     let Some(wish) = wish else { return printed };
+    // A recording of requests already exists: writes its summary even if the reader of the output is gone.
+    if !is_trace && printed.is_err() {
+        return printed;
+    }
     record::write(system, &wish, &state, &rows, requests)?;
     if !arguments.quiet {
         print_place(system, &wish);

@@ -36,20 +36,15 @@ pub struct Repository<'s> {
 }
 
 impl Repository<'static> {
-    /// Opens the repository that contains a directory of this machine.
-    ///
-    /// # Errors
-    /// Fails like [`Repository::open_on`].
+    /// Opens the repository that contains a directory of this machine. Fails like [`Repository::open_on`].
     pub fn open(directory: &Path) -> Result<Self, Error> {
         Self::open_on(&MACHINE, directory)
     }
 }
 
 impl<'s> Repository<'s> {
-    /// Opens the repository that contains a directory of any machine.
-    ///
-    /// # Errors
-    /// Fails if git finds no repository, or is not installed.
+    /// Opens the repository that contains a directory of any machine. Fails if git finds no repository, or is not
+    /// installed.
     pub fn open_on(system: &'s dyn System, directory: &Path) -> Result<Self, Error> {
         let runner = ProgramRunner::new(system);
         let no_repository = |why: &dyn std::fmt::Display| {

@@ -100,10 +100,8 @@ impl<'s> Trees<'s> {
         read_mark(self.runner.system, &self.path_of(commit)).is_some()
     }
 
-    /// Returns the tree of a commit, and creates it if necessary.
-    ///
-    /// # Errors
-    /// Fails if it cannot be created or built, or if the user interrupts.
+    /// Returns the tree of a commit, and creates it if necessary. Fails if it cannot be created or built, or if the
+    /// user interrupts.
     pub fn get_or_create(&self, commit: &Commit) -> Result<CommitTree, Error> {
         self.lock(commit)?;
         let path = self.path_of(commit);
@@ -149,8 +147,7 @@ impl<'s> Trees<'s> {
     }
 
     fn name(&self, commit: &Commit) -> String {
-        let repository = self.repository.display().to_string();
-        tree_name(&repository, self.build.as_deref(), &commit.id)
+        tree_name(&self.repository.display().to_string(), self.build.as_deref(), &commit.id)
     }
 
     fn path_of(&self, commit: &Commit) -> PathBuf {
@@ -332,6 +329,7 @@ fn remove_oldest(system: &dyn System, directory: &Path) {
         let Ok(status) = system.status(&path.join(MARK)) else { continue };
         trees.push((status.modified_ns, mark.bytes, name, path));
     }
+    // By the time of the last use, the oldest first.
     trees.sort_unstable();
     let mut bytes_so_far: u64 = 0;
     for (index, (_, bytes, name, path)) in trees.iter().rev().enumerate() {

@@ -11,10 +11,8 @@ use assay_study::file::Target;
 use assay_study::results::bundle::{self, Stored};
 use assay_study::results::vouch::{Purpose, vouch};
 
-/// Opens the result that a command is to act upon.
-///
-/// # Errors
-/// Fails like [`super::find`] and [`vouch`], before anything is written.
+/// Opens the result that a command is to act upon. Fails like [`super::find`] and [`vouch`], before anything is
+/// written.
 pub fn open(system: &dyn System, wanted: Option<&str>, purpose: Purpose) -> Outcome<Acting> {
     if let Some(path) = wanted.map(Path::new).filter(|path| bundle::is_bundle(system, path)) {
         // Drops a trailing slash, with which the check would follow a link.
@@ -36,8 +34,7 @@ pub fn on_the_same_drives(system: &dyn System, stored: &Stored, targets: &[Strin
     for (site, survey) in stored.environment.sites.iter().zip(&stored.plan.surveys) {
         let path = site.path.display().to_string();
         if targets.is_empty() || targets.contains(&survey.target) || targets.contains(&path) {
-            let has_layers = !survey.under.is_empty();
-            site_now(system, stored.study.target.as_ref(), site, has_layers)?;
+            site_now(system, stored.study.target.as_ref(), site, !survey.under.is_empty())?;
             has_checked = true;
         }
     }

@@ -67,10 +67,8 @@ fn write(system: &dyn System, path: &Path, text: &str) -> Outcome<()> {
 }
 
 /// Checks that a folder is a collection of this format. Accepts the user's default folder before it exists: published
-/// rows are always included, and a query needs no write permission.
-///
-/// # Errors
-/// Fails if there is no collection, or one of a newer format.
+/// rows are always included, and a query needs no write permission. Fails if there is no collection, or one of a newer
+/// format.
 pub fn check_format(system: &dyn System, folder: &Path) -> Outcome<()> {
     let path = folder.join(ABOUT);
     match system.read_text(&path) {
@@ -189,11 +187,9 @@ pub fn read_index(system: &dyn System, folder: &Path) -> Outcome<Index> {
             let place = format!("{ROWS}/{name}");
             let path = folder.join(&place);
             let read = || {
-                let row = read_row(system, &path, &name).map_err(Failure::mistake)?;
-                Ok(Flat::new(&place, &row))
+                Ok(Flat::new(&place, &read_row(system, &path, &name).map_err(Failure::mistake)?))
             };
-            let stamp = cache::stamp(system, [&path]);
-            if let Err(failure) = cache.add(name.clone(), stamp, read) {
+            if let Err(failure) = cache.add(name.clone(), cache::stamp(system, [&path]), read) {
                 index.refuse(&place, failure.message);
             }
             count += 1;

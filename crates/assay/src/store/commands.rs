@@ -61,8 +61,7 @@ pub fn for_plan(
         let survey = &plan.surveys[workload.target];
         let site = sites.get(workload.target).and_then(Option::as_ref);
         let view = site.map(|site| View { system, site });
-        let path = target_path(workload, survey, site);
-        let manual = manual_command(workload, survey, &path);
+        let manual = manual_command(workload, survey, &target_path(workload, survey, site));
         commands.push(WorkloadCommand {
             workload: workload.name.clone(),
             configuration: workload.arm.clone(),

@@ -96,8 +96,7 @@ impl Records {
         let series = trials.iter().map(|trial| series::read(system, directory, trial));
         let series = series.collect::<Outcome<Vec<_>>>()?;
         let evidence = evidence::trial_evidence(planned, &trials, series);
-        let lines = records.iter().map(|(line, _)| *line);
-        self.trials.extend(lines.zip(evidence));
+        self.trials.extend(records.iter().map(|(line, _)| *line).zip(evidence));
         self.latencies.extend(evidence::latencies(&stored.plan, &stored.environment, &trials));
         Ok(())
     }

@@ -56,10 +56,7 @@ pub struct Iolog<'s> {
 }
 
 impl<'s> Iolog<'s> {
-    /// Opens the log of a result.
-    ///
-    /// # Errors
-    /// Fails if the result has no recording, or an unreadable one.
+    /// Opens the log of a result. Fails if the result has no recording, or an unreadable one.
     pub fn open(system: &'s dyn System, directory: &Path) -> Outcome<Self> {
         let reader = TraceReader::open(system, directory).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => mistake!("the result has no recorded requests; record some with assay watch DEVICE --record-trace NAME"),

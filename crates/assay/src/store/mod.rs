@@ -51,10 +51,8 @@ pub fn find(system: &dyn System, wanted: Option<&str>) -> Outcome<PathBuf> {
     find_by_title(system, wanted).unwrap_or(by_id)
 }
 
-/// Returns a result by the user's input, with the user's name for its platform.
-///
-/// # Errors
-/// Fails like [`find`], and for invalid results.
+/// Returns a result by the user's input, with the user's name for its platform. Fails like [`find`], and for invalid
+/// results.
 pub fn find_labeled(system: &dyn System, word: &str) -> Outcome<places::LabeledResult> {
     let directory = find(system, Some(word))?;
     let findings = findings_at(system, &directory)?;
@@ -146,8 +144,7 @@ pub fn findings_at(system: &dyn System, directory: &Path) -> Outcome<Findings> {
     let mut findings = if imported::is_one(system, directory) {
         let mut stored = imported::read(system, directory)?;
         let contents = std::mem::take(&mut stored.contents);
-        let imported = read_import(&stored.about, contents, &stored.id)?;
-        findings_of_import(&stored, imported)
+        findings_of_import(&stored, read_import(&stored.about, contents, &stored.id)?)
     } else {
         let stored = bundle::frame(system, directory)?;
         evidence::each_workload(system, directory, &stored, |_| Ok(()))?
@@ -256,8 +253,7 @@ pub fn findings_of_import(stored: &StoredImport, imported: Imported) -> Findings
         ..EnvironmentFacts::default()
     };
     let mut findings = inference::judge(study, environment, imported.measurements);
-    let notes = imported.notes.into_iter();
-    findings.checks.extend(notes.map(|text| Check::new("import", text)));
+    findings.checks.extend(imported.notes.into_iter().map(|text| Check::new("import", text)));
     findings
 }
 

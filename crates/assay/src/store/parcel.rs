@@ -68,10 +68,8 @@ pub struct Packed {
     pub left_out: Vec<String>,
 }
 
-/// Packs the result in a directory.
-///
-/// # Errors
-/// Fails if a process uses the result, or if it is unreadable or too large for one file.
+/// Packs the result in a directory. Fails if a process uses the result, or if it is unreadable or too large for one
+/// file.
 pub fn pack(system: &dyn System, directory: &Path) -> Outcome<Packed> {
     let id = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
     if bundle::is_running(system, directory) {
@@ -80,8 +78,7 @@ pub fn pack(system: &dyn System, directory: &Path) -> Outcome<Packed> {
     // Fails here instead of at the recipient.
     super::findings_at(system, directory)?;
     let (names, left_out) = sorted_files(system, directory)?;
-    let packer: GzEncoder<Vec<u8>> = GzBuilder::new().write(Vec::new(), Compression::default());
-    let mut archive = Builder::new(packer);
+    let mut archive = Builder::new(GzBuilder::new().write(Vec::new(), Compression::default()));
     let about = ParcelAbout {
         format: FORMAT.to_owned(),
         id: foreign::mark(system, directory).map_or(id, |mark| mark.id),
@@ -157,10 +154,8 @@ pub struct Added {
     pub was_there: bool,
 }
 
-/// Adds the result in a file, marked as foreign.
-///
-/// # Errors
-/// Fails, and stores nothing, if the file is no bundle, is damaged, has unknown contents, or has a newer format.
+/// Adds the result in a file, marked as foreign. Fails, and stores nothing, if the file is no bundle, is damaged, has
+/// unknown contents, or has a newer format.
 pub fn add(system: &dyn System, path: &Path) -> Outcome<Added> {
     let results = identity::results_directory(system)?;
     sweep(system, &results);
@@ -343,11 +338,12 @@ impl ParcelReader {
         let Some(about) = self.about else {
             return Err(rejection(path, "not an assay export bundle: it is empty"));
         };
-        let is_complete = match LAST.map(has) {
-            [true, false] => has("study.toml") && has("environment.json"),
-            // Either one table, or numbered files.
-            [false, true] => has("trials.csv") != has(FIRST_SOURCE),
-            _ => false,
+        let [is_study, is_import] = LAST.map(has);
+        let is_complete = if is_study {
+            !is_import && has("study.toml") && has("environment.json")
+        } else {
+            // An import contains either one table, or numbered files.
+            is_import && has("trials.csv") != has(FIRST_SOURCE)
         };
         if !is_complete {
             return Err(rejection(path, "a file of the result is missing"));

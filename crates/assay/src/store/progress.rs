@@ -192,6 +192,7 @@ impl WatchedStudy {
         let before = (self.ran.len(), self.log.len());
         self.update_log(system);
         self.update_trials(system);
+        // The count of a new instance is 0, too.
         if before != (self.ran.len(), self.log.len()) || self.remaining.count == 0 {
             self.remaining = self.remaining_trials();
         }
@@ -244,6 +245,7 @@ impl WatchedStudy {
         if race::is_one(&self.plan) {
             return self.remaining_of_race();
         }
+        // Repeats are not in the plan, and run after its trials.
         let repeated_count = self.ran.iter().filter(|trial| trial.repeats.is_some()).count();
         let mut remaining: Vec<&PlannedTrial> = Vec::new();
         if !self.has_ended_early() {
@@ -305,7 +307,7 @@ impl WatchedStudy {
                 self.read_bytes += lines.len() as u64;
                 return Ok(String::from_utf8_lossy(&lines).into_owned());
             }
-            // The next line is longer.
+            // The next line is longer than the limit, and is read again with a larger one.
             if limit >= MOST_BYTES {
                 let message = "a line of the file is truncated";
                 return Err(io::Error::new(io::ErrorKind::InvalidData, message));

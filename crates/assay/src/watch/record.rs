@@ -110,8 +110,9 @@ fn merge(known: &mut SeriesRow, row: &SeriesRow) {
     known.latency_buckets = buckets.into_iter().map(|(bucket, count)| [bucket, count]).collect();
 }
 
-/// Creates the bundle without its trial. A recording does so twice: at its start, with duration 0, and at its end.
-pub fn begin<'s>(
+/// Creates the bundle without its trial. A recording of requests does so twice: at its start, with duration 0, so that
+/// commands find it after a kill, and at its end, with the measured duration.
+pub fn create_bundle<'s>(
     system: &'s dyn System,
     wish: &RecordWish,
     started: &str,
@@ -138,9 +139,8 @@ pub fn write(
     // Idle disks count, too: whether there are several does not depend on their load.
     let counted = state.disks.iter().map(|disk| disk.name.clone()).collect();
     let site = Site { counted, ..site(system, &names)? };
-    let bundle = begin(system, wish, started, site, state.whole.span_ns)?;
-    let evidence = evidence(&state.whole, &names);
-    let mut trial = trial(started, state.whole.span_ns, requests, evidence);
+    let bundle = create_bundle(system, wish, started, site, state.whole.span_ns)?;
+    let mut trial = trial(started, state.whole.span_ns, requests, evidence(&state.whole, &names));
     append_only_trial(system, wish, &bundle, &mut trial, rows.rows())
 }
 
@@ -152,10 +152,8 @@ fn append_only_trial(
     trial: &mut Trial,
     rows: &[SeriesRow],
 ) -> Outcome<()> {
-    let appended = bundle.append(trial, &Histograms::new(), rows);
-    appended.map_err(|error| wish.write_failure(&error))?;
-    let logged = bundle.log(&LogEntry::new(system, ENDED, ""));
-    logged.map_err(|error| wish.write_failure(&error))
+    bundle.append(trial, &Histograms::new(), rows).map_err(|error| wish.write_failure(&error))?;
+    bundle.log(&LogEntry::new(system, ENDED, "")).map_err(|error| wish.write_failure(&error))
 }
 
 /// Checks that a bundle can be created: the path does not exist or is an empty directory.

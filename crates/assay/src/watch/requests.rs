@@ -43,7 +43,7 @@ impl<'s> Recording<'s> {
         let names: Vec<String> = disks.iter().map(|disk| disk.name.clone()).collect();
         let site = record::site(system, &names)?;
         // The duration is not known yet.
-        let bundle = record::begin(system, wish, &header.started, site, 0)?;
+        let bundle = record::create_bundle(system, wish, &header.started, site, 0)?;
         let writer = Writer::create(system, &wish.directory, &header);
         let writer = writer.map_err(|error| wish.write_failure(&error))?;
         let begun_ns = header.begun_ns;

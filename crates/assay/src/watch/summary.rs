@@ -142,7 +142,7 @@ fn histogram(name: &str, latencies: &Latencies) -> Table {
     let bars = Column::left(format!(" {dashes} Distribution {dashes}"));
     table.columns = vec![Column::new("value", Unit::Nanoseconds), bars, Column::left("count")];
     let rows = latencies.by_doubling();
-    // An empty row on each side, as DTrace prints.
+    // An empty row on each side, as DTrace prints; none below 1 ns.
     let below =
         rows.first().filter(|(from_ns, _)| *from_ns > 1).map(|(from_ns, _)| (from_ns / 2, 0));
     let above = rows.last().map(|(from_ns, _)| (from_ns.saturating_mul(2), 0));

@@ -117,6 +117,7 @@ fn row(plan: &Plan, card: &Card, found: &Findings, index: usize, target: &Target
     let capacity_bytes = card.capacity.map(|bytes| bytes.0).or(target.size_bytes);
     let several = found.environment.targets.len() > 1;
     let per_gb = |price: f64| Some(price / (capacity_bytes? as f64 / 1e9));
+    let iops_per = |price: f64| Some(random_write.as_ref()?.value / price);
     let mut row = CardRow {
         device: target.drive.clone(),
         target: if several { target.name.clone() } else { String::new() },
@@ -124,10 +125,7 @@ fn row(plan: &Plan, card: &Card, found: &Findings, index: usize, target: &Target
         sequential_write: linear_write,
         rated_bytes_per_s: claimed,
         share_of_rating: share,
-        iops_per_unit: random_write
-            .as_ref()
-            .zip(card.price.as_ref())
-            .map(|(writes, price)| writes.value / price.amount),
+        iops_per_unit: card.price.as_ref().and_then(|price| iops_per(price.amount)),
         price_per_gb: card.price.as_ref().and_then(|price| per_gb(price.amount)),
         price: card.price.clone(),
         // Numbers of an emulator are not comparable with published ones.
@@ -141,8 +139,7 @@ fn row(plan: &Plan, card: &Card, found: &Findings, index: usize, target: &Target
         text: Vec::new(),
     };
     let claims = card.rated.iter().flat_map(|claimed| &claimed.claims);
-    let ratings =
-        claims::judge_claims(claims.map(|(text, claim)| (text.as_str(), claim)), &numbers);
+    let ratings = claims::judge_claims(claims.map(|(text, one)| (text.as_str(), one)), &numbers);
     row.text = sentences(&row, &ratings);
     row
 }
@@ -162,26 +159,26 @@ fn numbers(plan: &Plan, found: &Findings, target: usize) -> Numbers {
     numbers
 }
 
-/// The number of a card that a workload measures, and its metric.
+/// The card's number that a workload measures, and its metric; `None` if the workload hides the drive's full rate.
 fn number_and_metric(work: &PlannedWorkload) -> Option<(&'static str, &'static str)> {
     let io = io::IoPlan::of(&work.work)?;
-    let small = io.size_bytes() == SMALL_BYTES;
-    let name = match (io.pattern, work.reads(), work.writes(), io.queue_depth * io.threads) {
-        // Rate limits, pauses, mixed sizes, trims, batched completions, polling and syncs do not show the drive's rate.
-        _ if io.is_held_back() || io.is_shaped() || io.mix.clears() => return None,
-        _ if io.batch_complete_min.is_some_and(|count| count > 1) => return None,
-        _ if io.polled() != Poll::None => return None,
-        _ if io.sync != WriteSync::None => return None,
-        _ if io.pattern == Pattern::Random && !small => return None,
-        (Pattern::Sequential, true, false, _) => "read_mb_s",
-        (Pattern::Sequential, false, true, _) => "write_mb_s",
-        (Pattern::Random, true, false, 1) => "read_iops",
-        (Pattern::Random, false, true, 1) => "write_iops",
-        (Pattern::Random, true, false, _) => "queued_read_iops",
-        (Pattern::Random, false, true, _) => "queued_write_iops",
-        _ => return None,
-    };
-    Some((name, if io.pattern == Pattern::Sequential { RATE } else { "iops" }))
+    // Rate limits, pauses, mixed sizes and trims.
+    let is_uneven = io.is_held_back() || io.is_shaped() || io.mix.clears();
+    let is_batched = io.batch_complete_min.is_some_and(|count| count > 1);
+    let waits = io.polled() != Poll::None || io.sync != WriteSync::None;
+    let is_large_random = io.pattern == Pattern::Random && io.size_bytes() != SMALL_BYTES;
+    if is_uneven || is_batched || waits || is_large_random {
+        return None;
+    }
+    match (io.pattern, work.reads(), work.writes(), io.queue_depth * io.threads) {
+        (Pattern::Sequential, true, false, _) => Some(("read_mb_s", RATE)),
+        (Pattern::Sequential, false, true, _) => Some(("write_mb_s", RATE)),
+        (Pattern::Random, true, false, 1) => Some(("read_iops", "iops")),
+        (Pattern::Random, false, true, 1) => Some(("write_iops", "iops")),
+        (Pattern::Random, true, false, _) => Some(("queued_read_iops", "iops")),
+        (Pattern::Random, false, true, _) => Some(("queued_write_iops", "iops")),
+        _ => None,
+    }
 }
 
 /// For a check of SD cards, one sentence per card: the speed classes that its numbers reach.

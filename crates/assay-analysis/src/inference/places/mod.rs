@@ -90,6 +90,7 @@ fn put_baseline_first(spots: &mut [Platform], wanted: Option<&str>) -> Outcome<B
         Some(wanted) => (find_platform(spots, wanted)?, BaselineChoice::Asked),
         None => default_baseline(spots),
     };
+    // Moves the baseline to the front without reordering the others; the stable sort does not reorder them either.
     spots[..=index].rotate_right(1);
     spots[1..].sort_by_key(|spot| spot.placed.is_emulated());
     Ok(choice)

@@ -65,8 +65,7 @@ impl PlatformSample {
 
 /// Adds a row per platform for one workload and metric.
 fn add_rows(table: &mut PlaceRows, spots: &[Platform], key: &Key, margin: Option<f64>, days: Days) {
-    let samples: Vec<Option<PlatformSample>> =
-        spots.iter().map(|spot| platform_sample(spot, key)).collect();
+    let samples: Vec<_> = spots.iter().map(|spot| platform_sample(spot, key)).collect();
     let comparisons = compare_with_baseline(spots, key, &samples, margin, days);
     for (index, (spot, comparison)) in spots.iter().zip(comparisons).enumerate() {
         let sample = samples[index].as_ref();
@@ -128,6 +127,7 @@ fn compare_with_baseline(
     // An emulated platform gets no verdict, and no share of the error.
     let is_judged = |(comparison, tests, _): &&TestedPair| comparison.primary && tests.is_some();
     let family = pairs.iter().flatten().filter(is_judged).count().max(1);
+    // The baseline, the first platform, is not compared with itself.
     let mut judged: Vec<Option<Comparison>> = vec![None];
     for (spot, pair) in spots.iter().skip(1).zip(pairs) {
         judged.push(pair.map(|(comparison, tests, unit)| {

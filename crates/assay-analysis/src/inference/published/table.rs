@@ -57,8 +57,7 @@ pub(super) fn groups<'a>(findings: &'a Findings, all: &'a [Published]) -> Vec<Pu
 /// Published values, each with the number of the only arm at its levels, and the other arms if they are few.
 fn value_lines<'a>(findings: &'a Findings, published: &[&'a Published]) -> Vec<PublishedLine<'a>> {
     let (workload, metric) = (&published[0].workload, &published[0].metric);
-    let mut cells: Vec<&Measurement> =
-        findings.measurements.iter().filter(|cell| !cell.control).collect();
+    let mut cells: Vec<_> = findings.measurements.iter().filter(|cell| !cell.control).collect();
     cells.retain(|cell| cell.workload == *workload && cell.metric == *metric);
     let line = |published: Option<&'a Published>, cell: Option<&Measurement>| PublishedLine {
         own_name: cell.map(|cell| arm_name(findings, &cell.configuration)).unwrap_or_default(),

@@ -80,7 +80,7 @@ impl StatedNumber {
         self.ci95.map(|ends| ends.map(|end| end / yardstick))
     }
 
-    /// `about 19 (suspect)`; includes a wide interval.
+    /// The value with the reasons to doubt it: `about 19 (suspect, 95% CI 11 to 33)`.
     fn shown(&self, show: impl Fn(f64) -> String) -> String {
         let wide = self.ci95.filter(|ends| is_wide(Some(*ends)));
         let interval = wide.map(|[low, high]| format!("95% CI {} to {}", show(low), show(high)));
@@ -167,6 +167,7 @@ fn sync_remarks(target: &OwnerRows<'_>) -> Option<String> {
     target.rows.iter().find_map(sync_remark).map(as_sentence)
 }
 
+/// The rate of sequential reads (or else writes) against the links that are slower and faster than its CI.
 fn sequential_rate(target: &OwnerRows<'_>) -> Option<String> {
     let metric = "bandwidth_bytes_per_s";
     let (what, number) = match target.number(Access::SequentialRead, metric) {
@@ -182,16 +183,14 @@ fn sequential_rate(target: &OwnerRows<'_>) -> Option<String> {
     }
     let Some([low, high]) = number.ci95 else { return Some(format!("{begin}.")) };
     let words = |(name, most): &(&str, f64)| format!("{name} carries ({})", show::rate(*most));
+    // The links are in ascending order.
     let slower = LINKS.iter().rev().find(|(_, most)| *most < low);
     let faster = LINKS.iter().find(|(_, most)| *most > high);
-    Some(match (slower, faster) {
-        (Some(slower), Some(faster)) => {
-            format!("{begin}, more than {} and less than {}.", words(slower), words(faster))
-        }
-        (Some(slower), None) => format!("{begin}, more than {}.", words(slower)),
-        (None, Some(faster)) => format!("{begin}, less than {}.", words(faster)),
-        (None, None) => format!("{begin}."),
-    })
+    let slower = slower.map(|link| format!("more than {}", words(link)));
+    let faster = faster.map(|link| format!("less than {}", words(link)));
+    let links: Vec<String> = slower.into_iter().chain(faster).collect();
+    let links = if links.is_empty() { String::new() } else { format!(", {}", links.join(" and ")) };
+    Some(format!("{begin}{links}."))
 }
 
 /// Reads and writes that are far apart, random ones first.
@@ -231,6 +230,7 @@ enum Access {
     SequentialWrite,
 }
 
+/// The kind of access that a row measures, if Assay has a yardstick for it.
 fn access(row: &RowTrials<'_>) -> Option<Access> {
     // Rate limits and pauses hide the drive's rate; mixed block sizes have no yardstick.
     let io =

@@ -3,7 +3,7 @@
 mod exhibit;
 
 use assay_core::{quantity::units::show, stats::geometric_mean};
-use assay_study::findings::{TrialValue, Trust, measurements::Series};
+use assay_study::findings::{Trust, measurements::Series};
 use assay_study::results::plan::{Area, Arm, Plan};
 use assay_workloads::io::{self, random_offsets, sample_offset};
 
@@ -85,7 +85,7 @@ pub(super) fn surface_of_row(
     }
     let area = row.workload.own_part(&plan.surveys.get(row.workload.target)?.area);
     let io = io::IoPlan::of(&row.workload.work)?;
-    // Only for work with evenly spaced samples.
+    // Work without evenly spaced samples has no offset even for the first one.
     sample_offset(io, &area, 0)?;
     let places = positions_with_rates(io, &area, row);
     let rates = places.iter().map(|place| place.bandwidth_bytes_per_s);
@@ -109,8 +109,7 @@ fn positions_with_rates(io: &io::IoPlan, area: &Area, row: &RowTrials<'_>) -> Ve
         let offset = sample_offset(io, area, index)?;
         let details = trials.iter().filter_map(|trial| io_detail(trial));
         let ns = details.filter_map(|io| io.sample_latencies_ns.get(usize::try_from(index).ok()?));
-        let rates: Vec<f64> =
-            ns.filter(|ns| **ns > 0).map(|ns| bytes / (*ns as f64 / 1e9)).collect();
+        let rates: Vec<_> = ns.filter(|ns| **ns > 0).map(|ns| bytes / (*ns as f64 / 1e9)).collect();
         Some(Spot {
             percent: percent(area, offset),
             n: rates.len(),
@@ -150,7 +149,7 @@ pub(super) fn accesses(plan: &Plan, row: &RowTrials<'_>, series: &[Series]) -> O
     let area = plan.surveys.get(row.workload.target)?.area;
     let area = row.workload.own_part(&area);
     let io = io::IoPlan::of(&row.workload.work).filter(|_| !row.workload.control)?;
-    // Only for work with random samples.
+    // Work without random samples has no offsets, whatever the seed.
     drop(random_offsets(io, &area, 0)?);
     let trials = summed_trials(row);
     let details = || trials.iter().filter_map(|trial| io_detail(trial));
@@ -178,6 +177,7 @@ pub(super) fn accesses(plan: &Plan, row: &RowTrials<'_>, series: &[Series]) -> O
     })
 }
 
+/// How many trials the time limit ended before the last position; `None` if all were complete.
 fn incomplete_note(row: &RowTrials<'_>) -> Option<String> {
     let places = row.workload.work.operations()?;
     let details = row.counting().filter_map(|trial| io_detail(trial));
@@ -194,10 +194,10 @@ fn incomplete_note(row: &RowTrials<'_>) -> Option<String> {
     ))
 }
 
+/// The rates of a row in one of the `BANDS` parts of the area, over the trials that count.
 fn band(io: &io::IoPlan, area: &Area, row: &RowTrials<'_>, band: u64) -> Band {
     let rate = |trial: &MeasuredTrial<'_>| rate_in_band(io, area, trial, band);
-    let trials: Vec<TrialValue> =
-        row.trials.iter().map(|trial| cell_trial(trial, rate(trial))).collect();
+    let trials: Vec<_> = row.trials.iter().map(|trial| cell_trial(trial, rate(trial))).collect();
     let values = counted_values(&trials);
     let share = |band: u64| (band * 100 / BANDS) as u32;
     Band {

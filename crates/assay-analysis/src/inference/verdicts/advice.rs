@@ -249,9 +249,8 @@ fn is_smaller(arm: &Arm, than: &Arm) -> bool {
         let [level, other] = [Some(level), than.get(name)].map(|level| level_number(level?));
         level.zip(other).is_some_and(|(level, other)| level < other)
     };
-    let mut differing =
-        arm.iter().filter(|(name, level)| than.get(*name) != Some(*level)).peekable();
-    differing.peek().is_some() && differing.all(is_less)
+    let mut changed = arm.iter().filter(|(name, level)| than.get(*name) != Some(*level)).peekable();
+    changed.peek().is_some() && changed.all(is_less)
 }
 
 /// Orders arms by the first factor whose numeric levels differ.

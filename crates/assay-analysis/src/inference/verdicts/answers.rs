@@ -38,7 +38,7 @@ impl ClaimVerdict {
         Self { claim, text, would_be: None }
     }
 
-    /// The same for suspect numbers: they decide nothing, except that slowed numbers can still meet a lower bound.
+    /// Withdraws what suspect numbers decide, except that slowed numbers (`slowed`: the rules) can meet a lower bound.
     fn of_suspect_numbers(self, slowed: Option<String>) -> Self {
         match (self.claim, slowed) {
             (Claim::Supported, Some(rules)) => {
@@ -311,6 +311,7 @@ fn judge_case(design: &Design, ask: &Ask, place: &ClaimTest<'_, '_>, cases: usiz
     if ask.kind.is_of_two() && (ask.level.is_none() || ask.versus.is_none()) {
         return no_data(words::no_two(&name, ask.factor.as_deref()));
     }
+    // A bound without a factor needs no curve.
     let mut check = PlaceCheck { design, ask, place, curve: &Vec::new(), name: &name, cases };
     let Some(factor) = &ask.factor else { return judge_bound(&check) };
     if let Some(why) = words::no_verdict(design.order) {
@@ -349,6 +350,7 @@ fn case_name(design: &Design, place: &ClaimTest<'_, '_>) -> String {
 /// The measured levels of a factor, in its order.
 pub(super) type Curve<'q, 'a> = Vec<(&'q str, &'q Runs<'a>)>;
 
+/// The levels of a factor that have trials with the other levels of a test, in the order of the factor.
 fn measured_curve<'q, 'a>(place: &ClaimTest<'q, 'a>, factor: &'q Factor) -> Curve<'q, 'a> {
     let mut curve = Vec::new();
     for level in &factor.levels {
@@ -364,6 +366,7 @@ fn runs_of<'q, 'a>(curve: &Curve<'q, 'a>) -> Vec<&'q Runs<'a>> {
     curve.iter().map(|(_, runs)| *runs).collect()
 }
 
+/// Whether all levels that could be the best are within the claimed limits, which include their ends.
 fn judge_peak(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
     let PlaceCheck { design, ask, place, curve, name, cases } = *check;
     let ends: Option<Vec<f64>> = ask.between.iter().map(|level| level_number(level)).collect();
@@ -451,6 +454,7 @@ fn why_no_level(place: &ClaimTest<'_, '_>, ask: &Ask, level: &str, name: &str) -
     format!("{name}: {level} {}", place.why_missing(level_of_factor))
 }
 
+/// Whether a level is better than the other one: the CI of their difference is on the better side of zero.
 fn judge_better(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
     let better = check.place.question.better;
     let claim = |[low, high]: [f64; 2], _: [f64; 2]| {
@@ -498,11 +502,11 @@ fn judge_ends(ends: [f64; 2], least: f64, most: f64) -> Claim {
     }
 }
 
-/// Applies `claim` to the CI of the difference of two levels and to that of equivalence. Without these intervals, or if
+/// Applies `decide` to the CI of the difference of two levels and to that of equivalence. Without these CIs, or if
 /// the load or the order may explain the difference, the claim is not shown.
 fn judge_two(
     check: &PlaceCheck<'_, '_, '_>,
-    claim: impl Fn([f64; 2], [f64; 2]) -> Claim,
+    decide: impl Fn([f64; 2], [f64; 2]) -> Claim,
 ) -> ClaimVerdict {
     let PlaceCheck { design, ask, place, curve, name, cases } = *check;
     let [level, over] = [&ask.level, &ask.versus].map(|level| level.as_deref().unwrap_or_default());
@@ -523,13 +527,14 @@ fn judge_two(
     let sample = Sample::of(&pairs(over_runs, level_runs).differences());
     let interval = |bound: &ErrorBound| sample.as_ref().and_then(|sample| bound.interval(sample));
     let ends = interval(&bound).zip(interval(&bound.equivalence()));
+    // The text names the cases only if they make the interval wider than that of the comparison.
     let cases = if cases > family { cases } else { 1 };
     let text = check.two(level, over, sample.zip(ends.map(|(ends, _)| ends)), cases);
     let other_reason = |one: &Comparison| unequal_load(one).or_else(|| two_orders(one));
     if let Some(reason) = comparison.and_then(other_reason) {
         return ClaimVerdict::new(Claim::NotShown, format!("{text}; {reason}"));
     }
-    let claim = ends.map_or(Claim::NotShown, |(ends, equivalence)| claim(ends, equivalence));
+    let claim = ends.map_or(Claim::NotShown, |(ends, equivalence)| decide(ends, equivalence));
     ClaimVerdict::new(claim, text)
 }
 
@@ -545,6 +550,7 @@ pub(super) fn knees(design: &Design, measured: &AnswerInput<'_, '_>) -> Vec<(Str
     knees
 }
 
+/// The arm at the highest level within the bound of a question; `None` if no level is within it.
 fn knee_arm(design: &Design, ask: &Ask, place: &ClaimTest<'_, '_>) -> Option<Arm> {
     let factor = design.factors.iter().find(|one| ask.factor.as_ref() == Some(&one.name))?;
     let curve = measured_curve(place, factor);

@@ -107,8 +107,9 @@ pub(super) fn questions<'a>(
         questions.iter().filter(|one| one.primary).filter_map(|one| one.class_of).collect();
     let is_live = |of: &str| live.iter().any(|name| name == of);
     for question in questions.iter_mut().filter(|one| one.primary) {
-        let Some(own) = question.class_of else { continue };
-        let shares = |of: &&&str| **of == own || is_live(own) && is_live(of);
+        let Some(workload) = question.class_of else { continue };
+        // The classes of a workload share its error, and so do those of all production workloads.
+        let shares = |of: &&&str| **of == workload || is_live(workload) && is_live(of);
         question.sharing = classes.iter().filter(shares).count();
     }
     questions

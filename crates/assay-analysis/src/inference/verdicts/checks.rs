@@ -59,7 +59,7 @@ fn drift_and_carry_over_checks(design: &Design, questions: &[&Question<'_>]) -> 
             checks.push(drift_check(design, question, line, *span));
         }
     }
-    let by_order = neighbours(questions);
+    let by_order = number_arms(questions);
     let tests = test_each(questions, |question| carry_over_test(question, &by_order));
     let orders = test_each(questions, |question| Orders::new(design, question));
     let is_significant = |p: f64| p < bonferroni(CARRY_OVER, questions.len());
@@ -79,10 +79,12 @@ fn drift_and_carry_over_checks(design: &Design, questions: &[&Question<'_>]) -> 
         carry_over.push(words::carry_over(question.workload, test.p));
     }
     let caveat = undetectable_carry_over(design, &tests, &orders);
-    let tested = [!lines.is_empty(), !tests.is_empty() || !orders.is_empty()];
+    let drift_tested = !lines.is_empty();
+    let carry_over_tested = !tests.is_empty() || !orders.is_empty();
     if checks.is_empty() && carry_over.is_empty() {
-        checks.push(Check::new("drift", nothing_detected(design, questions, tested) + &caveat));
-    } else if tested[1] && carry_over.is_empty() {
+        let text = nothing_detected(design, questions, [drift_tested, carry_over_tested]);
+        checks.push(Check::new("drift", text + &caveat));
+    } else if carry_over_tested && carry_over.is_empty() {
         carry_over.push(words::NO_CARRY_OVER.to_owned() + &caveat);
     }
     checks.extend(carry_over.into_iter().map(|text| Check::new("carry-over", text)));
@@ -109,8 +111,7 @@ pub(super) fn invalid_arms_check(all: &[&Question<'_>], sound: &[&Question<'_>])
 
 /// The text if nothing was detected; `tested` says whether drift and carry-over could be tested.
 fn nothing_detected(design: &Design, questions: &[&Question<'_>], tested: [bool; 2]) -> String {
-    let two =
-        questions.iter().all(|question| question.arms.len() == 2 && question.control.is_none());
+    let two = questions.iter().all(|one| one.arms.len() == 2 && one.control.is_none());
     match tested {
         _ if design.order == Order::Sequential => words::NO_DRIFT_SEQUENTIAL,
         [true, true] => words::NO_DRIFT,
@@ -176,7 +177,8 @@ struct Neighbours<'a> {
     at: HashMap<u32, (usize, bool)>,
 }
 
-fn neighbours<'a>(questions: &[&Question<'a>]) -> Neighbours<'a> {
+/// Numbers the arms of all questions, A/A controls included, and notes which arm ran at each position.
+fn number_arms<'a>(questions: &[&Question<'a>]) -> Neighbours<'a> {
     let (mut arms, mut at) = (BTreeMap::new(), HashMap::new());
     for question in questions {
         for runs in question.arms.iter().chain(&question.control) {
@@ -200,13 +202,13 @@ struct Followers {
 }
 
 impl Followers {
-    /// The trials for which `before` returns an arm's index.
-    fn new(question: &Question<'_>, before: impl Fn(u32) -> Option<usize>) -> Self {
+    /// The undisturbed first runs whose position has an arm before it: `arm_before` returns its index for a position.
+    fn new(question: &Question<'_>, arm_before: impl Fn(u32) -> Option<usize>) -> Self {
         let mut found = Self::default();
         for (arm, runs) in question.arms.iter().enumerate() {
             for (replicate, run) in runs.first.iter() {
                 let order = run.order.filter(|_| !run.disturbed);
-                let Some(before) = order.and_then(&before) else { continue };
+                let Some(before) = order.and_then(&arm_before) else { continue };
                 found.levels.push(run.level);
                 found.arms.push(arm);
                 found.before.push(before);
@@ -222,6 +224,7 @@ impl<'a> Neighbours<'a> {
         self.at.get(&order).copied()
     }
 
+    /// By number of an arm: its index in the question; `None` for arms of other questions and for the control.
     fn places(&self, question: &Question<'a>) -> Vec<Option<usize>> {
         let mut places = vec![None; self.arms.len()];
         for (place, runs) in question.arms.iter().enumerate() {

@@ -82,7 +82,7 @@ impl IntervalBounds {
     }
 }
 
-pub(crate) fn word(verdict: stats::StatVerdict) -> Verdict {
+pub(crate) fn verdict_of_stats(verdict: stats::StatVerdict) -> Verdict {
     match verdict {
         stats::StatVerdict::Better => Verdict::Better,
         stats::StatVerdict::Worse => Verdict::Worse,
@@ -102,7 +102,7 @@ fn compare_sides(
     let pairs = pairs(baseline, arm);
     let differences = pairs.differences();
     let sample = Sample::of(&differences);
-    let [ci95, family] = sample.as_ref().map_or([None, None], |sample| bounds.intervals(sample));
+    let [ci95, simultaneous] = sample.as_ref().map_or([None; 2], |sample| bounds.intervals(sample));
     let is_ratio = question.scale == Scale::Ratio;
     // A mean of one or two pairs is chance, but looks like a finding.
     let shown = sample.filter(|sample| sample.n >= FEWEST_FOR_INTERVAL);
@@ -117,14 +117,14 @@ fn compare_sides(
         means: shown.map(|_| pairs.means().map(|mean| if is_ratio { mean.exp() } else { mean })),
         ratio: shown.filter(|_| is_ratio).map(|sample| sample.mean.exp()).filter(|r| r.is_finite()),
         ci95: ci95.filter(|_| is_ratio).and_then(exp),
-        ci95_simultaneous: family.filter(|_| is_ratio && question.primary).and_then(exp),
+        ci95_simultaneous: simultaneous.filter(|_| is_ratio && question.primary).and_then(exp),
         ci_equivalence: sample
             .filter(|_| is_ratio && question.primary && design.margin.is_some())
             .and_then(|sample| exp(bounds.equivalence.interval(&sample)?)),
         difference: shown.filter(|_| !is_ratio).map(|sample| Difference {
             value: sample.mean,
             ci95,
-            ci95_simultaneous: family.filter(|_| question.primary),
+            ci95_simultaneous: simultaneous.filter(|_| question.primary),
             sd: sample.sd,
         }),
         sd_log: sample.filter(|_| is_ratio).and_then(|sample| sample.sd),
@@ -207,7 +207,7 @@ fn verdict(
     if !design.order.tells_arms_from_time() {
         return Some(Verdict::Inconclusive);
     }
-    Some(judged.map_or(Verdict::Inconclusive, |judged| word(judged.verdict)))
+    Some(judged.map_or(Verdict::Inconclusive, |judged| verdict_of_stats(judged.verdict)))
 }
 
 fn sign_flip_p(differences: &[f64], primary: bool) -> Option<f64> {
@@ -244,7 +244,8 @@ fn fragility(pairs: &Pairs, judged: Judgement, bounds: &IntervalBounds, scale: S
     }
     if pairs.all.len() > pairs.undisturbed.len() {
         let with_disturbed = Sample::of(&pairs.all).as_ref().and_then(other_verdict);
-        notes.extend(with_disturbed.map(|verdict| Note::Disturbed { verdict: word(verdict) }));
+        let verdict = with_disturbed.map(verdict_of_stats);
+        notes.extend(verdict.map(|verdict| Note::Disturbed { verdict }));
     }
     notes
 }
@@ -257,7 +258,7 @@ pub(crate) fn apply_holm<'a>(family: impl Iterator<Item = &'a mut Comparison>) {
     }
 }
 
-/// Replaces the paired difference by that of two groups.
+/// Replaces the paired difference by that of two groups; `alphas` are those of the single and the simultaneous CI.
 fn compare_groups(
     found: &mut Comparison,
     Sides { baseline, arm }: Sides<'_, '_>,

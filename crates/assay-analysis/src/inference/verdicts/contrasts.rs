@@ -38,8 +38,7 @@ pub(super) fn contrasts(evidence: &AdviceInput<'_, '_>) -> Vec<Contrast> {
             let is_compared = evidence.design.baseline.contains_key(&effect.factor);
             effect.workload == question.workload && is_compared
         });
-        let of_effects: Vec<Contrast> =
-            effects.filter_map(|main| scale.contrast_of_effect(main)).collect();
+        let of_effects: Vec<_> = effects.filter_map(|one| scale.contrast_of_effect(one)).collect();
         let comparisons = evidence.of_workload(question);
         if of_effects.is_empty() {
             contrasts.extend(comparisons.filter_map(|one| scale.contrast_of_comparison(one)));

@@ -10,7 +10,7 @@ use assay_study::results::plan::Arm;
 
 use super::arms::{Question, Runs};
 use super::bound::{ErrorBound, exp};
-use super::comparisons::{IntervalBounds, replicates_needed, word};
+use super::comparisons::{IntervalBounds, replicates_needed, verdict_of_stats};
 use super::{pairs::levels_in, ranks::mean, words};
 
 /// The main effects of all factors on all workloads, and their interactions.
@@ -97,7 +97,7 @@ fn effects_of_factor(
             continue;
         };
         let [ci95, family] = bounds.intervals(&sample);
-        let judged = bounds.verdict(&sample).map(|judged| word(judged.verdict));
+        let judged = bounds.verdict(&sample).map(|judged| verdict_of_stats(judged.verdict));
         let verdict = judged.unwrap_or(Verdict::Inconclusive);
         let is_open = verdict == Verdict::Inconclusive;
         let mut effect = Effect {
@@ -213,8 +213,8 @@ impl<'a> Corners<'a> {
             corners.iter().map(|moved| question.find(&with_settings(arm, moved))).collect()
         };
         let fixed_arms = question.arms.iter().filter(|runs| fits(runs.arm));
-        let contexts: Vec<Vec<&Runs<'_>>> =
-            fixed_arms.filter_map(|runs| complete(runs.arm)).collect();
+        let contexts: Vec<Vec<_>> = fixed_arms.filter_map(|runs| complete(runs.arm)).collect();
+        // Corner by corner, so that `by_replicate` can split them into equal parts.
         let mut arms = Vec::new();
         for corner in 0..corners.len() {
             arms.extend(contexts.iter().map(|context| context[corner]));

@@ -12,8 +12,7 @@ pub(super) fn factor_sentences(
     grid: &[&Question<'_>],
     found: &Effects,
 ) -> Vec<(String, String)> {
-    let mut choices: Vec<&Factor> =
-        design.varied().filter(|factor| !is_work(&factor.name)).collect();
+    let mut choices: Vec<_> = design.varied().filter(|factor| !is_work(&factor.name)).collect();
     choices.sort_by_key(|factor| !design.baseline.contains_key(&factor.name));
     let sentence = |factor: &Factor| {
         let mut effects: Vec<&Effect> = found.main.iter().collect();

@@ -106,8 +106,7 @@ fn largest_explanation(
 
 /// Withdraws verdicts between two results, whose rates are also compared; `is_live`: a class was production work.
 pub(crate) fn judge_across(found: &mut [Comparison], is_live: impl Fn(&str, &'static str) -> bool) {
-    let notes: Vec<Option<Note>> =
-        found.iter().map(|one| load_across(found, one, &is_live)).collect();
+    let notes: Vec<_> = found.iter().map(|one| load_across(found, one, &is_live)).collect();
     for (one, note) in found.iter_mut().zip(notes) {
         let Some(note) = note else { continue };
         one.verdict = Some(Verdict::Inconclusive);

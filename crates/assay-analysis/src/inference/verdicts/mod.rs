@@ -26,7 +26,7 @@ mod words_of_advice;
 
 pub(super) use advice::AdviceStage;
 pub(super) use answers::explain;
-pub(super) use comparisons::{apply_holm, word as verdict_word};
+pub(super) use comparisons::{apply_holm, verdict_of_stats};
 pub(super) use load::{add_note, judge_across};
 pub(super) use outliers::mark_outliers;
 pub(super) use unknowable::why_undecidable;

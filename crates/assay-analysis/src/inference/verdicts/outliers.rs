@@ -57,10 +57,8 @@ fn replicate_shifts<'a>(series: impl Iterator<Item = &'a Series>) -> BTreeMap<u3
         }
     }
     distances.retain(|_, values| values.len() >= FEWEST_ARMS);
-    distances
-        .into_iter()
-        .filter_map(|(replicate, values)| Some((replicate, median(&values)?)))
-        .collect()
+    let shift = |(replicate, values): (u32, Vec<f64>)| Some((replicate, median(&values)?));
+    distances.into_iter().filter_map(shift).collect()
 }
 
 /// A trial's deviation from the prediction of its arm and replicate.

@@ -97,6 +97,7 @@ struct RankTable {
 }
 
 impl RankTable {
+    /// Counts for each arm how many others are significantly ahead of it and behind it.
     fn new(better: Better, runs: &[&Runs<'_>], bound: &ErrorBound) -> Self {
         let count = runs.len();
         let means = runs.iter().map(|runs| own_mean(runs)).collect();
@@ -105,13 +106,13 @@ impl RankTable {
             for second in first + 1..count {
                 let differences = pairs(runs[first], runs[second]).differences();
                 let ends = Sample::of(&differences).and_then(|sample| bound.interval(&sample));
-                let (ahead, behind) = match ends.map(|ends| signed_interval(ends, better.sign())) {
+                let (winner, loser) = match ends.map(|ends| signed_interval(ends, better.sign())) {
                     Some([low, _]) if low > 0.0 => (second, first),
                     Some([_, high]) if high < 0.0 => (first, second),
                     _ => continue,
                 };
-                table.behind[ahead] += 1;
-                table.ahead[behind] += 1;
+                table.behind[winner] += 1;
+                table.ahead[loser] += 1;
             }
         }
         table

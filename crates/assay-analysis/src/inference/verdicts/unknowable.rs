@@ -54,7 +54,7 @@ fn counted_values(runs: &Runs<'_>) -> Vec<f64> {
     counts.filter_map(|trial| trial.value).collect()
 }
 
-/// The largest common divisor of all times. Assay's clocks count ns; printed times may be rounded.
+/// The largest common divisor of all printed times, which may be rounded; `None` for Assay's clocks, which count ns.
 fn clock_step(question: &Question<'_>) -> Option<f64> {
     let is_printed = question.arms.iter().all(|runs| runs.trust.is_none());
     if !is_time(question.metric) || !(is_printed || is_told(question.metric)) {
@@ -67,6 +67,7 @@ fn clock_step(question: &Question<'_>) -> Option<f64> {
         if scaled.iter().any(|value| *value > LARGEST) {
             return None;
         }
+        // The product of a decimal number and a power of ten is not exact.
         if scaled.iter().all(|value| (value - value.round()).abs() < 1e-6) {
             let whole: BTreeSet<u64> = scaled.iter().map(|value| value.round() as u64).collect();
             // A single value shows no step.

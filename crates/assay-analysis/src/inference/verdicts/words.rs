@@ -186,6 +186,7 @@ pub(crate) fn undecided(inconclusive: &[&Comparison], total: usize) -> Option<St
     ))
 }
 
+/// Rounds to three significant digits.
 fn rounded(value: f64) -> f64 {
     if value == 0.0 {
         return 0.0;
@@ -299,6 +300,7 @@ pub(super) const NO_CARRY_OVER_ALONE: &str =
 
 pub(super) const TOO_FEW: &str = "too few trials to check for drift or carry-over";
 
+/// How the baseline changed over the study (`change` is a fraction), and what such drift does to comparisons.
 pub(super) fn drift(name: &str, metric: &str, change: Option<f64>, p: f64, order: Order) -> String {
     let what = noun(metric);
     let how = match change {
@@ -350,6 +352,7 @@ fn p_words(p: f64) -> String {
     if p < 0.0001 { "p < 0.0001".to_owned() } else { format!("p = {}", rounded(p)) }
 }
 
+/// The difference between two identical configurations, and the size up to which differences may be noise.
 pub(super) fn noise_floor(floor: &NoiseFloor, ends: [f64; 2]) -> String {
     let [low, high] = ends;
     let [ratio, from, to] = show::ratios(floor.ratio, ends);
@@ -418,8 +421,7 @@ pub(super) fn from_suspect_numbers(text: &str) -> String {
 pub(super) fn rank(rank: &Rank, design: &Design, compared: &[Comparison]) -> String {
     let Some((first, others)) = rank.ranks.split_first() else { return String::new() };
     let name = |place: &RankRange| short_words(&place.configuration, design);
-    let tied: Vec<String> =
-        others.iter().filter(|place| place.rank_range[0] == 1).map(name).collect();
+    let tied: Vec<String> = others.iter().filter(|one| one.rank_range[0] == 1).map(name).collect();
     let (count, what, workload) = (rank.ranks.len(), noun(&rank.metric), &rank.workload);
     let best = name(first);
     let head = format!("{workload}: {best} is the best of {count} configurations in {what}");
@@ -427,24 +429,25 @@ pub(super) fn rank(rank: &Rank, design: &Design, compared: &[Comparison]) -> Str
     let from = format!("{head}; no significant difference from");
     // Number of arms that the first one does not beat significantly; list them if they are next in rank.
     let near = first.rank_range[1] - 1;
-    match tied.as_slice() {
-        _ if near == 0 => {
-            format!("{head}, significantly better than each of the others (95% confidence).")
-        }
-        many if many.len() == count - 1 => format!(
+    if near == 0 {
+        return format!("{head}, significantly better than each of the others (95% confidence).");
+    }
+    if tied.len() == count - 1 {
+        return format!(
             "{workload}: the {count} configurations do not differ significantly in {what}{basis}; {best} has the best \
              mean."
-        ),
-        many if many.len() != near || near > 4 => {
-            format!("{from} {}{basis}.", counted(near, "other"))
-        }
-        [] => format!("{head}."),
-        few => format!("{from} {}{basis}.", listed(few)),
+        );
     }
+    if tied.len() == near && near <= MOST_TIED {
+        return format!("{from} {}{basis}.", listed(&tied));
+    }
+    format!("{from} {}{basis}.", counted(near, "other"))
 }
 
 /// Explains "cannot be distinguished" if a comparison with the baseline shows a difference.
 const ALL_PAIRS: &str = " (all pairs, simultaneous 95% CIs)";
+/// Most configurations that a sentence names; it counts more of them.
+const MOST_TIED: usize = 4;
 
 /// Whether a comparison shows a difference between two arms that the sentence on ranks calls indistinguishable.
 fn comparisons_contradict_ties(rank: &Rank, compared: &[Comparison]) -> bool {
@@ -459,15 +462,15 @@ fn comparisons_contradict_ties(rank: &Rank, compared: &[Comparison]) -> bool {
         let pairs = clear.iter().map(|one| [&one.configuration, &one.baseline]);
         pairs.into_iter().any(|pair| pair == [arm, best] || pair == [best, arm])
     };
-    let is_tied = |place: &&RankRange| place.rank_range[0] == 1;
-    if others.iter().all(|place| is_tied(&place)) {
+    let is_tied = |place: &RankRange| place.rank_range[0] == 1;
+    if others.iter().all(is_tied) {
         let is_placed = |arm: &Arm| rank.ranks.iter().any(|place| place.configuration == *arm);
         return clear.iter().any(|one| is_placed(&one.configuration) && is_placed(&one.baseline));
     }
     // Only the number of arms that the first one beats is stored.
     let beaten = rank.ranks.len() - first.rank_range[1];
     others.iter().filter(differs_from_first).count() > beaten
-        || others.iter().any(|place| is_tied(&place) && differs_from_first(&place))
+        || others.iter().any(|place| is_tied(place) && differs_from_first(&place))
 }
 
 /// Two results of different days or machines: what the numbers suggest.
@@ -566,18 +569,14 @@ pub(crate) fn agreement(found: &[&Comparison]) -> Option<String> {
     let ratios: Option<Vec<f64>> = found.iter().map(|one| one.ratio).collect();
     let [low, high] = extremes(&ratios?)?;
     let [later, earlier] = result_names(first);
+    let is_beyond_days =
+        |one: &&Comparison| one.min_detectable_ratios.is_some() && !days_may_explain(one);
     let says = match first.verdict? {
         Verdict::Better => format!("this suggests that {later} is better"),
         Verdict::Worse => format!("this suggests that {later} is worse"),
         Verdict::Equivalent => "this suggests equivalence".to_owned(),
         // If days cannot explain the difference, each row has a sentence.
-        Verdict::Inconclusive
-            if found
-                .iter()
-                .any(|one| one.min_detectable_ratios.is_some() && !days_may_explain(one)) =>
-        {
-            return None;
-        }
+        Verdict::Inconclusive if found.iter().any(is_beyond_days) => return None,
         Verdict::Inconclusive => return Some(no_difference(found, &later, &earlier)),
     };
     let all = found.len();

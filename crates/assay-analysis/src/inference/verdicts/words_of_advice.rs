@@ -83,9 +83,9 @@ fn bad_level_clause(bad: &BadArm<'_>) -> String {
             basis(one)
         ),
         BadArm::Baseline(contrasts) => {
-            let nearest = contrasts
-                .iter()
-                .min_by(|one, other| one.ratio.ln().abs().total_cmp(&other.ratio.ln().abs()));
+            let distance = |one: &Contrast| one.ratio.ln().abs();
+            let nearest =
+                contrasts.iter().min_by(|one, other| distance(one).total_cmp(&distance(other)));
             let Some(one) = nearest else { return String::new() };
             let what = arm_in_words(one.levels.iter());
             let head = match contrasts.len() {
@@ -104,10 +104,9 @@ fn bad_level_clause(bad: &BadArm<'_>) -> String {
 
 /// A level that is better in one workload and worse in another.
 pub(super) fn trade_off_words(contrasts: &[&Contrast]) -> String {
-    let clauses: Vec<String> = contrasts
-        .iter()
-        .map(|one| format!("{} in {}{}", change_words(one), one.workload, basis(one)))
-        .collect();
+    let clause =
+        |one: &&Contrast| format!("{} in {}{}", change_words(one), one.workload, basis(one));
+    let clauses: Vec<String> = contrasts.iter().map(clause).collect();
     let (what, than) = contrasts.first().map_or_else(Default::default, |one| {
         (arm_in_words(one.levels.iter()), arm_in_words(one.baseline.iter()))
     });

@@ -66,10 +66,10 @@ fn iopoll_ring(entries: [u32; 2]) -> io::Result<(io_uring::IoUring, Option<&'sta
 /// Returns the entries of the submission queue and of the completion queue.
 pub(super) fn entries(job: &Job) -> [u32; 2] {
     // All operations in flight may be submitted at once, and synced writes have two entries each.
-    let every = if job.track.is_some() { Some(1) } else { job.sync.call_every() };
-    let syncs = every.map_or(0, |every| job.depth.div_ceil(every.max(1)));
+    let sync_every = if job.track.is_some() { Some(1) } else { job.sync.call_every() };
+    let syncs = sync_every.map_or(0, |sync_every| job.depth.div_ceil(sync_every.max(1)));
     // Synced writes may stay in flight while others complete, until nothing else is in flight.
-    let completions = if every.is_some() { 2 * job.depth } else { job.depth };
+    let completions = if sync_every.is_some() { 2 * job.depth } else { job.depth };
     let entries = [job.depth + syncs, completions];
     match job.poll {
         // Entries taken by the kernel thread occupy the queue until all entries of the same pass are done.

@@ -63,20 +63,22 @@ pub(super) fn option(level: &str) -> Option<String> {
     (level != NONE).then(|| format!("compress-force={}", with_default_level(level)))
 }
 
+/// Returns why a file system cannot have this level of compression with these mount options; `None` if it can.
 pub(super) fn fault(kind: &FileSystem, level: &str, mount_options: &str) -> Option<String> {
-    if level != NONE && kind.name != BTRFS {
-        let name = kind.name;
+    let FileSystem { name, .. } = kind;
+    if level != NONE && *name != BTRFS {
         return Some(format!("compression = {level}: {name} does not support it; use {BTRFS}"));
     }
-    let name = |option: &str| option.split('=').next().unwrap_or_default().to_owned();
-    let other = mount_options.split(',').map(name).find(|name| RELATED.contains(&name.as_str()))?;
-    match other.as_str() {
-        "compress" | "compress-force" => Some(format!(
-            "mount_options contain {other}, and the factor compression is {level}; set only one"
-        )),
-        _ if level == NONE => None,
-        _ => Some(format!("{other} disables compression; remove it, or use compression = {NONE}")),
+    let mut keys = mount_options.split(',').filter_map(|option| option.split('=').next());
+    let key = keys.find(|key| RELATED.contains(key))?;
+    if ["compress", "compress-force"].contains(&key) {
+        return Some(format!(
+            "mount_options contain {key}, and the factor compression is {level}; set only one"
+        ));
     }
+    // The other related options disable compression.
+    (level != NONE)
+        .then(|| format!("{key} disables compression; remove it, or use compression = {NONE}"))
 }
 
 /// Returns the compression option of a file system mounted without compression.

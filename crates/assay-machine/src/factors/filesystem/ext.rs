@@ -72,14 +72,16 @@ const FEATURES: &str = "64bit bigalloc casefold dir_index dir_nlink ea_inode enc
 /// Otherwise the kernel initializes inode tables during the trials.
 const AT_ONCE: &str = "lazy_itable_init=0,lazy_journal_init=0,nodiscard";
 
+/// Returns the arguments of mke2fs before the device. It uses only the last of several `-E` and of several `-O`, so all
+/// values are joined in one each.
 fn arguments(label: &str, options: &[&str]) -> Vec<String> {
-    // mke2fs uses only the last of several -E, and of several -O, so each is given once with all values.
     let (mut extended, mut features, mut others) = (vec![AT_ONCE], Vec::new(), Vec::new());
     let mut words = options.iter();
     while let Some(word) = words.next() {
         match *word {
             "-E" => extended.extend(words.next()),
             "-O" => features.extend(words.next()),
+            // The value may follow without a space.
             _ if word.starts_with("-E") => extended.push(&word[2..]),
             _ if word.starts_with("-O") => features.push(&word[2..]),
             _ => others.push((*word).to_owned()),

@@ -273,9 +273,9 @@ impl Recipe for Volume {
         match &made.base {
             Base::Directory(point) => {
                 self.check_mount(system, point)?;
+                // Each device of the volume has one such entry.
                 let is_labelled = |undo: &&Undo| matches!(undo, Undo::FileSystem { .. });
-                let devices = made.undo.iter().filter(is_labelled).count();
-                self.check_pool(system, point, devices)
+                self.check_pool(system, point, made.undo.iter().filter(is_labelled).count())
             }
             Base::Device(_) => Ok(()),
         }

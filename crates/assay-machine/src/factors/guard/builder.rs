@@ -10,7 +10,7 @@ use assay_core::quantity::Bytes;
 
 use super::{Guard, act_failure, journal_closed};
 use crate::factors::Setting;
-use crate::factors::layers::Device;
+use crate::factors::layers::{Device, whole_mib};
 
 /// Another process may take a free loop device first.
 const ATTEMPTS: usize = 20;
@@ -81,18 +81,21 @@ impl<'g, 'a> Builder<'g, 'a> {
 
     /// Takes one step inside a file system that this run made and mounted. Refused elsewhere.
     pub fn act_within(&mut self, directory: &Path, act: &Act) -> Outcome<()> {
-        let is_above =
-            |undo: &&Undo| matches!(undo, Undo::Mount { point } if directory.starts_with(point));
-        let undo = self.guard.undos().iter().rev().find(is_above).cloned();
-        let undo = undo.ok_or_else(|| {
-            Failure::refused(format!("{act}: this run created nothing at {}", directory.display()))
-        })?;
-        let Undo::Mount { point } = &undo else { return Ok(()) };
+        let refuse = |why: &str, path: &Path| {
+            Failure::refused(format!("{act}: {why} at {}", path.display()))
+        };
+        let point_above = |undo: &Undo| match undo {
+            Undo::Mount { point } if directory.starts_with(point) => Some(point.clone()),
+            _ => None,
+        };
+        // The last mount is the innermost one.
+        let point = self.guard.undos().iter().rev().find_map(point_above);
+        let point = point.ok_or_else(|| refuse("this run created nothing", directory))?;
         let table = mounts::read(self.guard.system);
-        if !table.is_ok_and(|table| table.iter().any(|entry| entry.mount.point == *point)) {
-            let point = point.display();
-            return Err(Failure::refused(format!("{act}: nothing is mounted at {point}")));
+        if !table.is_ok_and(|table| table.iter().any(|entry| entry.mount.point == point)) {
+            return Err(refuse("nothing is mounted", &point));
         }
+        let undo = Undo::Mount { point };
         self.guard.try_further(&undo, act)?.map_err(|error| act_failure(act, &error))
     }
 
@@ -146,16 +149,15 @@ impl<'g, 'a> Builder<'g, 'a> {
 
     /// A path in that directory that was never used before.
     pub fn unused_path(&mut self, what: &str) -> Outcome<PathBuf> {
-        let directory = self.directory()?;
-        Ok(directory.join(self.guard.unique_name(what)))
+        Ok(self.directory()?.join(self.guard.unique_name(what)))
     }
 
     pub fn label(&mut self) -> String {
         self.guard.unique_label()
     }
 
-    /// A file of zeros of the tool's own, under the one name that it has.
-    pub fn own_file(&mut self, bytes: u64) -> Outcome<PathBuf> {
+    /// Creates a sparse file for a loop device; refused if it could not grow to this size. Returns its canonical path.
+    pub fn create_loop_file(&mut self, bytes: u64) -> Outcome<PathBuf> {
         let directory = self.directory()?;
         if let Ok(space) = self.guard.system.space(&directory)
             && space.available_bytes < bytes
@@ -163,7 +165,7 @@ impl<'g, 'a> Builder<'g, 'a> {
             return Err(Failure::refused(format!(
                 "{} has {} free, but the loop device's file needs {}; free some space, or use another ASSAY_HOME",
                 directory.display(),
-                Bytes(space.available_bytes >> 20 << 20),
+                whole_mib(space.available_bytes),
                 Bytes(bytes)
             )));
         }
@@ -173,7 +175,8 @@ impl<'g, 'a> Builder<'g, 'a> {
         self.guard.system.canonical(&path).map_err(|error| act_failure(&create, &error))
     }
 
-    /// Attaches a loop device; returns its device file and the undo entry. Refused for another device.
+    /// Attaches a file to a free loop device; returns its device file and the undo entry. Refused if `on`, the device
+    /// that the file is, was replaced by another device.
     pub fn attach_loop(&mut self, file: &Path, on: Option<&Device>) -> Outcome<(PathBuf, Undo)> {
         let undo = Undo::Loop { file: file.to_owned(), device: None };
         for _ in 0..ATTEMPTS {
@@ -187,7 +190,8 @@ impl<'g, 'a> Builder<'g, 'a> {
                 .map_err(|error| Failure::refused(format!("no free loop device: {error}")))?;
             let attach = Act::AttachLoop { device: device.clone(), file: file.to_owned() };
             match self.try_act(undo.clone(), &attach)? {
-                Ok(()) => return self.record_attached(device, undo),
+                Ok(()) => return self.record_attached(device, file),
+                // Another process took the device meanwhile: the next attempt uses the next free one.
                 Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {}
                 Err(error) => return Err(act_failure(&attach, &error)),
             }
@@ -195,25 +199,24 @@ impl<'g, 'a> Builder<'g, 'a> {
         Err(Failure::refused("other processes took every free loop device; try again"))
     }
 
-    /// Records the attached device, if the kernel numbers its disks.
-    fn record_attached(&mut self, device: PathBuf, undo: Undo) -> Outcome<(PathBuf, Undo)> {
-        let name = device.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    /// Records the attached device in the journal if it has a sequence number, which identifies it without its file;
+    /// returns it with its undo entry.
+    fn record_attached(&mut self, device: PathBuf, file: &Path) -> Outcome<(PathBuf, Undo)> {
+        let name = device.file_name().unwrap_or_default().to_string_lossy();
         let mark = Mark::read(self.guard.system, &name).ok().flatten();
-        let (Undo::Loop { file, .. }, Some(mark)) = (&undo, mark) else {
-            return Ok((device, undo));
-        };
-        if mark.sequence.is_none() {
-            return Ok((device, undo));
+        let mark = mark.filter(|mark| mark.sequence.is_some());
+        let has_mark = mark.is_some();
+        let undo = Undo::Loop { file: file.to_owned(), device: mark };
+        if has_mark {
+            self.record_side_effect(undo.clone())?;
         }
-        let marked = Undo::Loop { file: file.clone(), device: Some(mark) };
-        self.record_side_effect(marked.clone())?;
-        Ok((device, marked))
+        Ok((device, undo))
     }
 
     /// Creates a zram device of this size; returns its file and undo entry.
     pub fn add_zram(&mut self, algorithm: &str, bytes: u64) -> Outcome<(PathBuf, Undo)> {
         let system = self.guard.system;
-        // The kernel assigns the lowest free number.
+        // The kernel assigns the lowest free number, so the undo entry can name it before it exists.
         let is_taken = |number: &u32| {
             let file = sysfs::block(&format!("zram{number}")).join("dev");
             matches!(sysfs::if_exists(system.read_text(&file)), Ok(Some(_)))
@@ -223,8 +226,7 @@ impl<'g, 'a> Builder<'g, 'a> {
         let add = Act::AddZram { number };
         match self.try_act(Undo::Zram { number, sequence: None }, &add)? {
             Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
-                let why = "another process is adding zram devices; try again";
-                return Err(Failure::refused(why));
+                return Err(Failure::refused("another process is adding zram devices; try again"));
             }
             other => other.map_err(|error| act_failure(&add, &error))?,
         }
@@ -273,7 +275,6 @@ impl<'g, 'a> Builder<'g, 'a> {
         let journal = self.guard.journal.as_ref().ok_or_else(journal_closed)?;
         let consents: Vec<_> = below.iter().map(|device| &device.consent).collect();
         let consent = identity::consent_of_made(system, journal, file, undo, &consents)?;
-        let discard = below.iter().any(|device| device.discard);
-        Device::whole(system, file, discard, consent)
+        Device::whole(system, file, below.iter().any(|device| device.discard), consent)
     }
 }

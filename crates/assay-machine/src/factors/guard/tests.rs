@@ -218,7 +218,7 @@ fn a_loop_device_needs_room_for_its_file_and_not_a_byte_more() {
     let fake = machine();
     fake.add("space /var/lib 1073741824 2000000000").unwrap();
     let mut guard = Guard::begin(&fake, Path::new(HOME), "20261122-1200-ab12").unwrap();
-    let refused = guard.build(|builder| builder.own_file(DISK + 1)).unwrap_err();
+    let refused = guard.build(|builder| builder.create_loop_file(DISK + 1)).unwrap_err();
     assert_eq!(refused.kind.exit_code(), 3);
     assert!(refused.message.contains("1 GiB free"), "{refused}");
     assert!(!steps(&fake, 0).iter().any(|step| step.contains("loop")), "nothing was started");

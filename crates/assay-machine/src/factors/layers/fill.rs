@@ -7,9 +7,11 @@ use crate::system::{Act, FileKind, Space, System, mounts};
 use assay_core::catalogue::About;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::presence::Presence;
-use assay_core::quantity::{Bytes, Percent};
+use assay_core::quantity::Percent;
 
-use super::{Base, ByHand, Commands, Gives, Layer, Levels, Made, Recipe, Wish};
+use super::{
+    Base, ByHand, Commands, Gives, Layer, Levels, Made, PAGE_BYTES, Recipe, Wish, whole_mib,
+};
 use crate::factors::guard::Builder;
 use crate::factors::permanent::ANY_DIRECTORY;
 use crate::factors::{Choice, Factor};
@@ -145,11 +147,11 @@ impl FillFile {
             return Err(format!(
                 "fill_level {level} would leave {} of the filesystem of {shown} free, but {} must stay free{why}; use \
                  a lower level, or a directory on another drive",
-                Bytes(left >> 20 << 20),
-                Bytes(reserve_bytes >> 20 << 20)
+                whole_mib(left),
+                whole_mib(reserve_bytes)
             ));
         }
-        Ok((space.available_bytes - left) >> 12 << 12)
+        Ok((space.available_bytes - left) / PAGE_BYTES * PAGE_BYTES)
     }
 }
 

@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use crate::system::journal::Undo;
 use crate::system::{Act, Consent, System, devices};
 use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::Bytes;
 
 use super::guard::Builder;
 use super::{Factor, Setting, example_levels, filesystem};
@@ -28,6 +29,14 @@ pub use encryption::CONVERSION;
 pub(super) use encryption::{ENCRYPTION_FACTOR, FSCRYPT};
 pub use stack::{RaisedStack, Stack};
 pub use swap::{SWAP, has_file as swaps_to_file};
+
+/// Unit of devices in memory and of fill files; also the smallest chunk of md.
+const PAGE_BYTES: u64 = 4096;
+
+/// Rounds down to whole MiB, for messages.
+pub(super) const fn whole_mib(bytes: u64) -> Bytes {
+    Bytes(bytes >> 20 << 20)
+}
 
 /// All layers in stacking order, the lowest first.
 pub static LAYERS: &[&dyn Layer] = &[

@@ -47,7 +47,7 @@ impl Recipe for OverZeros {
     }
 
     fn make(&self, builder: &mut Builder<'_, '_>, _: &[Base]) -> Outcome<Base> {
-        let file = builder.own_file(self.bytes)?;
+        let file = builder.create_loop_file(self.bytes)?;
         let (device, undo) = builder.attach_loop(&file, None)?;
         builder.made_device(&device, &undo, &[]).map(Base::Device)
     }

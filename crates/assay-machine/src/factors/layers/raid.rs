@@ -11,8 +11,8 @@ use assay_core::presence::Presence;
 use assay_core::quantity::Bytes;
 
 use super::{
-    Base, ByHand, Commands, DEFAULTS, Device, Layer, Made, NONE, Recipe, Takes, Wish, devices_of,
-    missing_program, too_few,
+    Base, ByHand, Commands, DEFAULTS, Device, Layer, Made, NONE, PAGE_BYTES, Recipe, Takes, Wish,
+    devices_of, missing_program, too_few,
 };
 use crate::factors::guard::Builder;
 use crate::factors::{Choice, Factor, has_module, is_same_amount};
@@ -23,8 +23,6 @@ const PROGRAM: &str = "mdadm";
 const LAST_NUMBER: u32 = 127;
 /// Minimum size of md's metadata per member.
 const METADATA_BYTES: u64 = 1 << 20;
-/// The smallest chunk, and the unit in which md counts its stripe cache.
-const PAGE_BYTES: u64 = 4096;
 /// Entries of the stripe cache, as the kernel takes them.
 const STRIPE_CACHE: std::ops::RangeInclusive<u32> = 17..=32_768;
 /// Lowest resync rate: md's own minimum, rounded.
@@ -231,7 +229,9 @@ impl RaidArray {
         None
     }
 
-    fn create(&self, array: &Path, name: &str, members: &[PathBuf], lasting: bool) -> Act {
+    /// Returns the call of mdadm that creates the array. Without `resyncs`, mdadm takes the members for equal: existing
+    /// data is discarded, and a resync would cause traffic during trials.
+    fn create(&self, array: &Path, name: &str, members: &[PathBuf], resyncs: bool) -> Act {
         let mut words: Vec<String> = vec!["--create".into(), array.display().to_string()];
         words.extend(["--run", "--quiet", "--metadata=1.2", "--homehost=any"].map(str::to_owned));
         words.push(format!("--name={name}"));
@@ -240,16 +240,15 @@ impl RaidArray {
         if self.level.name != "raid0" {
             let bitmap = if self.bitmap { INTERNAL } else { NONE };
             words.push(format!("--bitmap={bitmap}"));
-            // No resync: existing data is discarded, and a resync would cause traffic during trials.
-            words.extend((!lasting).then(|| "--assume-clean".to_owned()));
+            words.extend((!resyncs).then(|| "--assume-clean".to_owned()));
         }
         words.push(format!("--raid-devices={}", members.len()));
         words.extend(members.iter().map(|member| member.display().to_string()));
         Act::Run { program: PROGRAM.to_owned(), arguments: words }
     }
 
-    fn create_commands(&self, below: &[PathBuf], lasting: bool) -> Commands {
-        let mut acts = vec![self.create(Path::new(ANY_ARRAY), NAME, below, lasting)];
+    fn create_commands(&self, below: &[PathBuf], resyncs: bool) -> Commands {
+        let mut acts = vec![self.create(Path::new(ANY_ARRAY), NAME, below, resyncs)];
         acts.extend(self.settings("mdN"));
         Commands { acts, out: ANY_ARRAY.into() }
     }
@@ -291,14 +290,15 @@ impl RaidArray {
 
     /// Checks a new array: md starts its resync shortly after the request.
     fn check_new(&self, system: &dyn System, name: &str, members: usize) -> Result<(), String> {
-        let repeats = if self.sync_kib_per_s.is_some() { MOST_CHECKS } else { 0 };
-        for _ in 0..repeats {
-            if self.check_array(system, name, members).is_ok() {
-                return Ok(());
+        let mut repeats = if self.sync_kib_per_s.is_some() { MOST_CHECKS } else { 0 };
+        loop {
+            let checked = self.check_array(system, name, members);
+            if checked.is_ok() || repeats == 0 {
+                return checked;
             }
+            repeats -= 1;
             system.sleep(PAUSE);
         }
-        self.check_array(system, name, members)
     }
 
     /// Checks in sysfs that an array matches the request; the error describes the array.
@@ -398,8 +398,8 @@ impl Recipe for RaidArray {
             builder.discard(device, file, undo.clone())?;
         }
         let file = devices::file_of(&array);
-        let lasting = self.sync_kib_per_s.is_some();
-        builder.act_on_all(&devices, undo.clone(), &self.create(&file, &name, &files, lasting))?;
+        let resyncs = self.sync_kib_per_s.is_some();
+        builder.act_on_all(&devices, undo.clone(), &self.create(&file, &name, &files, resyncs))?;
         for setting in self.settings(&array) {
             builder.act(undo.clone(), &setting)?;
         }

@@ -25,13 +25,14 @@ pub struct RaisedStack {
 }
 
 impl Stack {
+    /// Returns the stack of requested levels; an error for an invalid level, or an option without its main factor.
     pub fn new(wish: &Wish<'_>) -> Result<Self, String> {
         for (name, level) in wish.levels {
             let Some(layer) = of_factor(name) else { continue };
             let factor = layer.factors().iter().find(|factor| factor.about().name == name);
             let is_valid = factor.is_some_and(|factor| factor.judge(level).is_ok());
-            let is_alone = goes_with(name).is_some_and(|first| wish.level(first).is_none());
-            if !is_valid || is_alone {
+            let lacks_main = goes_with(name).is_some_and(|main| wish.level(main).is_none());
+            if !is_valid || lacks_main {
                 return Err(format!("this version cannot create that {}", layer.noun()));
             }
         }

@@ -12,6 +12,7 @@ use assay_core::quantity::{Bytes, Percent};
 use super::zram::{self, ALGORITHMS};
 use super::{
     Base, ByHand, Commands, Gives, Layer, Levels, Made, NONE, PermanentLayer, Recipe, Wish,
+    whole_mib,
 };
 use crate::factors::guard::Builder;
 use crate::factors::{Choice, Factor, Setting, is_same_amount};
@@ -244,6 +245,7 @@ impl SwapDevice {
         Ok(())
     }
 
+    /// Allocates the swap file in a directory; refused if the file system is unsuitable or has too little space.
     fn allocate_file(&self, builder: &mut Builder<'_, '_>, directory: &Path) -> Outcome<PathBuf> {
         let system = builder.system();
         let directory = system
@@ -257,7 +259,7 @@ impl SwapDevice {
                 "{} has {} free, but the swap file needs {}; free some space, use another directory, or use a smaller \
                  swap_size",
                 directory.display(),
-                Bytes(space.available_bytes >> 20 << 20),
+                whole_mib(space.available_bytes),
                 self.size
             )));
         }
@@ -268,6 +270,7 @@ impl SwapDevice {
     }
 }
 
+/// Fails if a swap file in the directory, or a disk below it that is a file, would be in memory or is not supported.
 fn check_can_hold_swap(system: &dyn System, directory: &Path) -> Result<(), String> {
     let table = mounts::read(system).unwrap_or_default();
     let device = system.status(directory).ok().map(|found| found.device);
@@ -330,8 +333,7 @@ impl Recipe for SwapDevice {
 
     fn make(&self, builder: &mut Builder<'_, '_>, below: &[Base]) -> Outcome<Base> {
         let [Base::Directory(directory)] = below else {
-            let why = "swap needs a directory on a disk as the target";
-            return Err(Failure::refused(why));
+            return Err(Failure::refused("swap needs a directory on a disk as the target"));
         };
         self.set_zswap(builder)?;
         let area = match &self.kind {

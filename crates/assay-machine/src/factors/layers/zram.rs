@@ -8,7 +8,7 @@ use assay_core::failure::Outcome;
 use assay_core::presence::Presence;
 use assay_core::quantity::Bytes;
 
-use super::{Base, ByHand, Commands, Layer, Made, NONE, Recipe, Wish};
+use super::{Base, ByHand, Commands, Layer, Made, NONE, PAGE_BYTES, Recipe, Wish, whole_mib};
 use crate::factors::guard::Builder;
 use crate::factors::{Choice, Factor, is_same_amount};
 
@@ -17,7 +17,6 @@ const AS_BELOW: &str = "as-target";
 pub(super) const ALGORITHMS: [&str; 7] =
     ["lzo-rle", "lzo", "lz4", "lz4hc", "zstd", "deflate", "842"];
 const SMALLEST: Bytes = Bytes(1 << 20);
-const PAGE_BYTES: u64 = 4096;
 /// Reserved memory: one part in this many of the free memory.
 const RESERVE_DIVISOR: u64 = 8;
 
@@ -139,7 +138,7 @@ impl Recipe for ZramLevel {
         }
         let bytes = self.bytes(below);
         let free = *machine::memory(system, "MemAvailable").value()?;
-        // `assay doctor` asks for devices of any size.
+        // `assay doctor` asks about devices as large as any, which need no memory.
         if below.iter().all(|bytes| *bytes >= u64::MAX / 8)
             || bytes <= free - free / RESERVE_DIVISOR
         {
@@ -148,7 +147,7 @@ impl Recipe for ZramLevel {
         Some(format!(
             "a zram device of {} may use that much memory, but only {} are free; use a smaller zram_size or area",
             Bytes(bytes),
-            Bytes(free >> 20 << 20)
+            whole_mib(free)
         ))
     }
 
@@ -169,15 +168,20 @@ impl Recipe for ZramLevel {
             return Err(format!("{} was removed", device.file().display()));
         }
         let file = sysfs::block(name).join("comp_algorithm");
-        let now = sysfs::parsed(sysfs::text(system, &file), sysfs::chosen);
-        let bytes = devices::size_of(system, name);
-        if let Some(now) = now.value().filter(|now| **now != self.algorithm) {
+        let algorithm = sysfs::parsed(sysfs::text(system, &file), sysfs::chosen);
+        if let Presence::Present(now) = &algorithm
+            && *now != self.algorithm
+        {
             return Err(format!("{name} compresses with {now}, not with {}", self.algorithm));
         }
+        let bytes = devices::size_of(system, name);
         if bytes != device.extent.range.end {
             return Err(format!("{name} has {}", Bytes(bytes)));
         }
-        now.reason().map_or(Ok(()), |reason| Err(reason.to_owned()))
+        match algorithm {
+            Presence::Present(_) => Ok(()),
+            Presence::Absent(reason) => Err(reason),
+        }
     }
 
     fn commands(&self, _: &[PathBuf]) -> Commands {

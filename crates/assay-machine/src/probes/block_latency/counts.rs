@@ -68,7 +68,8 @@ impl ClassSpan {
 }
 
 impl BlockLatency {
-    /// Classes of these devices, or of all traced ones. Requests of a partition count for its disk.
+    /// Returns the classes of each of these devices, or of all traced ones if none is named; a partition stands for its
+    /// disk. An error if a device was not observed.
     pub fn for_devices(
         &self,
         devices: &[String],
@@ -77,18 +78,18 @@ impl BlockLatency {
             let disk = self.devices.keys().find(|disk| is_on(name, disk));
             disk.ok_or_else(|| format!("{name} was not observed"))
         };
-        let wanted: Vec<&String> = devices.iter().map(disk_of).collect::<Result<_, _>>()?;
-        let mut classes = Vec::new();
-        for (name, seen) in &self.devices {
-            if !devices.is_empty() && !wanted.contains(&name) {
+        let disks: Vec<&String> = devices.iter().map(disk_of).collect::<Result<_, _>>()?;
+        let mut found = Vec::new();
+        for (name, classes) in &self.devices {
+            if !devices.is_empty() && !disks.contains(&name) {
                 continue;
             }
-            match seen {
-                Presence::Present(own) => classes.push(own),
+            match classes {
+                Presence::Present(classes) => found.push(classes),
                 Presence::Absent(reason) => return Err(format!("{name}: {reason}")),
             }
         }
-        Ok(classes)
+        Ok(found)
     }
 }
 
@@ -188,13 +189,14 @@ impl Latencies {
         }
         let rank = (q * count as f64).max(1.0);
         let mut below = 0.0;
-        for [index, many] in &self.buckets {
-            let many = *many as f64;
-            if below + many >= rank {
+        for [index, count] in &self.buckets {
+            let in_bucket = *count as f64;
+            if below + in_bucket >= rank {
                 let (from, to) = (bucket_from_ns(*index), bucket_to_ns(*index));
-                return Some(from as f64 + to.saturating_sub(from) as f64 * (rank - below) / many);
+                let width = to.saturating_sub(from) as f64;
+                return Some(from as f64 + width * (rank - below) / in_bucket);
             }
-            below += many;
+            below += in_bucket;
         }
         None
     }

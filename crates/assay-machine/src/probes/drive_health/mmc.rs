@@ -41,8 +41,7 @@ pub fn read(system: &dyn System, name: &str) -> Presence<Health> {
 /// `0x01 0x03`: of the SLC and the MLC area; the more worn one counts, by the end of its step.
 fn used_percent(text: &str) -> Option<u64> {
     let steps = text.split_whitespace().filter_map(hexadecimal);
-    let most = steps.filter(|step| (1..=BEYOND).contains(step)).max()?;
-    Some(most * STEP_PERCENT)
+    Some(steps.filter(|step| (1..=BEYOND).contains(step)).max()? * STEP_PERCENT)
 }
 
 fn hexadecimal(text: &str) -> Option<u64> {

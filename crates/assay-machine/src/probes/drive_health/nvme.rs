@@ -27,6 +27,7 @@ const COUNTERS: [(&str, usize, usize); 11] = [
     ("thermal_management_2_s", 228, 4),
 ];
 
+/// Parses the SMART / Health Information log (NVMe Base Specification, log page 02h), whose numbers are little-endian.
 pub fn health(page: &[u8]) -> Presence<Health> {
     if page.len() < PAGE_BYTES || page.iter().all(|byte| *byte == 0) {
         return Presence::absent("the health log is empty");

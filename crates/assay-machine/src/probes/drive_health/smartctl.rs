@@ -51,14 +51,13 @@ pub fn is_installed(system: &dyn System) -> bool {
     system.program(PROGRAM).is_some()
 }
 
-/// Asks a drive, behind a USB bridge in the `way` that it passes on (`-d sat`).
-pub fn read(system: &dyn System, device: &Path, way: &[&str]) -> Presence<Health> {
+/// Reads the health of a drive with smartctl. `type_words` say how a USB bridge passes commands on (`-d sat`).
+pub fn read(system: &dyn System, device: &Path, type_words: &[&str]) -> Presence<Health> {
     if !is_installed(system) {
         return Presence::absent("smartctl is not installed (package smartmontools)");
     }
     let device = device.to_string_lossy();
-    let arguments = [&ARGUMENTS, way, &[&*device]].concat();
-    match system.output_of(PROGRAM, &arguments) {
+    match system.output_of(PROGRAM, &[&ARGUMENTS, type_words, &[&*device]].concat()) {
         Ok(text) => parse(&text),
         Err(error) => Presence::absent(format!("{PROGRAM}: {}", sysfs::reason(&error))),
     }
@@ -120,6 +119,7 @@ fn sata(report: &Value) -> Health {
     let mut counters = BTreeMap::new();
     for (id, name, bytes) in ATTRIBUTES {
         let raw = attribute(report, id).and_then(|row| row["raw"]["value"].as_u64());
+        // The bytes above the count hold other values.
         counters.extend(raw.map(|raw| (name.to_owned(), raw & ((1 << (8 * bytes)) - 1))));
     }
     let hours = report["power_on_time"]["hours"].as_u64();
@@ -142,8 +142,7 @@ fn sata(report: &Value) -> Health {
 }
 
 fn attribute(report: &Value, id: u64) -> Option<&Value> {
-    let table = report["ata_smart_attributes"]["table"].as_array()?;
-    table.iter().find(|row| row["id"] == id)
+    report["ata_smart_attributes"]["table"].as_array()?.iter().find(|row| row["id"] == id)
 }
 
 /// Reads a statistic; smartctl omits values that the drive marks as invalid.

@@ -17,9 +17,10 @@ pub fn read(system: &dyn System) -> Presence<BTreeMap<String, EnergyCounter>> {
     for name in sysfs::names(system, Path::new(SUPPLIES)) {
         let folder = Path::new(SUPPLIES).join(&name);
         let text = |file: &str| sysfs::text(system, &folder.join(file)).value().cloned();
-        let own = text("type").is_some_and(|kind| kind == "Battery")
+        // The battery of a mouse or another device has the scope `Device`.
+        let supplies_machine = text("type").is_some_and(|kind| kind == "Battery")
             && text("scope").is_none_or(|scope| scope != "Device");
-        if !own {
+        if !supplies_machine {
             continue;
         }
         if is_plugged_in(system) || text("status").is_some_and(|status| status == "Charging") {

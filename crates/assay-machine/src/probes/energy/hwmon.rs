@@ -23,7 +23,7 @@ struct HwmonDevice {
 
 /// Counters by device name and label: only the widest of each device.
 pub fn read(system: &dyn System) -> Presence<BTreeMap<String, EnergyCounter>> {
-    let (mut devices, mut powers) = (Vec::new(), Vec::new());
+    let (mut devices, mut with_power) = (Vec::new(), Vec::new());
     for entry in sysfs::names(system, Path::new(ROOT)) {
         let folder = Path::new(ROOT).join(&entry);
         let name = sysfs::text(system, &folder.join("name")).value().cloned().unwrap_or(entry);
@@ -32,7 +32,7 @@ pub fn read(system: &dyn System) -> Presence<BTreeMap<String, EnergyCounter>> {
             file.starts_with("power") && (file.ends_with("_average") || file.ends_with("_input"))
         };
         if files.iter().any(is_power) {
-            powers.push(name.clone());
+            with_power.push(name.clone());
         }
         let hardware = system.canonical(&folder.join("device")).ok();
         let joules = widest(energies(system, &folder, &files));
@@ -42,17 +42,20 @@ pub fn read(system: &dyn System) -> Presence<BTreeMap<String, EnergyCounter>> {
     for device in devices.iter().filter(|device| !is_part(device, &devices)) {
         for (label, joules) in &device.joules {
             let name = unused_name(&counters, &format!("{} {label}", device.name));
-            let joules = *joules;
-            let counter =
-                EnergyCounter { joules, range_joules: None, most_watts: 0.0, falls: false };
+            let counter = EnergyCounter {
+                joules: *joules,
+                range_joules: None,
+                most_watts: 0.0,
+                falls: false,
+            };
             counters.insert(name, counter);
         }
     }
-    powers.dedup();
-    let why = if powers.is_empty() {
+    with_power.dedup();
+    let why = if with_power.is_empty() {
         String::new()
     } else {
-        format!("{} reports only instantaneous power, not energy", powers.join(", "))
+        format!("{} reports only instantaneous power, not energy", with_power.join(", "))
     };
     Presence::from_option((!counters.is_empty()).then_some(counters), why)
 }

@@ -60,7 +60,7 @@ pub fn mistaken(system: &dyn System, path: &Path) -> Option<String> {
 
 /// Lines `time,watts` in the order of time. A first line may name its columns.
 pub fn parse(text: &str) -> Result<Vec<MeterSample>, String> {
-    let mut columns = Columns { time: 0, power: 1, watts_of_one: 1.0 };
+    let mut columns = Columns { time: 0, power: 1, watts_per_unit: 1.0 };
     let mut samples = Vec::new();
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
     for line in whole.lines() {
@@ -72,7 +72,7 @@ pub fn parse(text: &str) -> Result<Vec<MeterSample>, String> {
             cell(columns.time).and_then(parse_time).zip(cell(columns.power).and_then(parse_watts));
         match sample {
             Some((at_ns, number)) => {
-                samples.push(MeterSample { at_ns, watts: number * columns.watts_of_one });
+                samples.push(MeterSample { at_ns, watts: number * columns.watts_per_unit });
             }
             None if samples.is_empty() => columns = columns_of(&cells)?.unwrap_or(columns),
             None => {}
@@ -86,31 +86,36 @@ pub fn parse(text: &str) -> Result<Vec<MeterSample>, String> {
 struct Columns {
     time: usize,
     power: usize,
-    watts_of_one: f64,
+    watts_per_unit: f64,
 }
 
-/// Columns named by a header; an error if it names a time but no power.
+/// Returns the columns that a header names; `None` if it is not a header, or the only column besides the time has an
+/// unknown name. An error if it names a time and other quantities than power.
 fn columns_of(cells: &[&str]) -> Result<Option<Columns>, String> {
     let lower: Vec<String> = cells.iter().map(|cell| cell.to_lowercase()).collect();
     let is_time = |cell: &String| ["time", "date", "unix"].iter().any(|word| cell.contains(word));
     let Some(time) = lower.iter().position(is_time) else { return Ok(None) };
-    let exact = ["power", "watts", "w"].iter().find_map(|name| {
-        let power = lower.iter().position(|cell| cell == name)?;
-        Some((power, 1.0))
-    });
-    let others = lower.iter().enumerate().filter(|(column, _)| *column != time);
-    let mut similar = others.filter_map(|(column, cell)| Some((column, watts_of_one(cell)?)));
-    match exact.or_else(|| similar.next()) {
-        Some((power, watts_of_one)) => Ok(Some(Columns { time, power, watts_of_one })),
+    // An exact name wins over names that only contain a unit, wherever it is.
+    for name in ["power", "watts", "w"] {
+        if let Some(power) = lower.iter().position(|cell| cell == name) {
+            return Ok(Some(Columns { time, power, watts_per_unit: 1.0 }));
+        }
+    }
+    for (power, cell) in lower.iter().enumerate().filter(|(column, _)| *column != time) {
+        if let Some(watts_per_unit) = watts_per_unit(cell) {
+            return Ok(Some(Columns { time, power, watts_per_unit }));
+        }
+    }
+    match lower.as_slice() {
         // A line before the header, or a second column with an unknown name.
-        None if lower.len() < 2 => Ok(None),
-        None if lower.len() == 2 && time == 0 && !is_no_power(&lower[1]) => Ok(None),
-        None => Err(format!("no power column among {}; name the column power", cells.join(", "))),
+        [_] => Ok(None),
+        [_, second] if time == 0 && !is_no_power(second) => Ok(None),
+        _ => Err(format!("no power column among {}; name the column power", cells.join(", "))),
     }
 }
 
 /// Watts per unit of a column; `None` if it is not power. `cell` is lower case.
-fn watts_of_one(cell: &str) -> Option<f64> {
+fn watts_per_unit(cell: &str) -> Option<f64> {
     let has = |unit: &str| words(cell).any(|word| word == unit);
     if is_no_power(cell) {
         None
@@ -176,6 +181,7 @@ fn check_coverage(samples: &[MeterSample], from_ns: u64, to_ns: u64) -> Result<(
 /// Joules between two moments, with linear interpolation. Beyond the ends, the nearest sample counts.
 pub fn joules(samples: &[MeterSample], from_ns: u64, to_ns: u64) -> Result<f64, String> {
     check_coverage(samples, from_ns, to_ns)?;
+    // A slow meter may miss some lines.
     let longest_ns = LONGEST_GAP_NS.max(usual_distance_ns(samples).saturating_mul(5));
     let mut joules = 0.0;
     for pair in samples.windows(2) {

@@ -70,18 +70,21 @@ fn packages(zones: &[PowercapZone]) -> Vec<&PowercapZone> {
 
 /// Every zone once: some are listed at several places.
 fn zones(system: &dyn System) -> Vec<PowercapZone> {
-    let mut seen = BTreeSet::new();
     let names = sysfs::names(system, Path::new(ROOT));
-    let zones = names.iter().filter_map(|entry| {
-        let (control, numbers) = entry.split_once(':')?;
-        let path = Path::new(ROOT).join(entry);
-        let real = system.canonical(&path).ok()?;
-        let name = sysfs::text(system, &path.join("name")).value().cloned()?;
-        let numbers =
-            numbers.split(':').map(|number| number.parse().ok()).collect::<Option<_>>()?;
-        seen.insert(real).then(|| PowercapZone { control: control.to_owned(), numbers, name, path })
-    });
-    zones.collect()
+    let mut zones: Vec<PowercapZone> =
+        names.iter().filter_map(|entry| read_zone(system, entry)).collect();
+    let mut seen = BTreeSet::new();
+    zones.retain(|zone| system.canonical(&zone.path).is_ok_and(|real| seen.insert(real)));
+    zones
+}
+
+/// Reads a zone whose directory is named like `intel-rapl:0:1`: the control, then the zone's numbers.
+fn read_zone(system: &dyn System, entry: &str) -> Option<PowercapZone> {
+    let (control, numbers) = entry.split_once(':')?;
+    let path = Path::new(ROOT).join(entry);
+    let name = sysfs::text(system, &path.join("name")).value().cloned()?;
+    let numbers = numbers.split(':').map(|number| number.parse().ok()).collect::<Option<_>>()?;
+    Some(PowercapZone { control: control.to_owned(), numbers, name, path })
 }
 
 fn counter(system: &dyn System, zone: &PowercapZone) -> Result<EnergyCounter, String> {

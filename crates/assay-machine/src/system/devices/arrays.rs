@@ -45,8 +45,7 @@ pub fn arrays_of(site: &Site) -> Vec<Array> {
         let name = site.filesystem();
         found.push(Array { kind: name.clone(), name, members: site.counted.clone() });
     }
-    let below = site.layers.iter().filter_map(|layer| array_of(layer, &site.layers));
-    found.extend(below);
+    found.extend(site.layers.iter().filter_map(|layer| array_of(layer, &site.layers)));
     found
 }
 

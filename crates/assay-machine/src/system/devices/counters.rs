@@ -76,17 +76,13 @@ impl Counters {
 
 /// Counters of a block device or partition, by kernel name.
 pub fn counters(system: &dyn System, device: &str) -> Presence<Counters> {
-    let text = sysfs::text(system, &sysfs::block(device).join("stat"));
-    sysfs::parsed(text, Counters::parse)
+    sysfs::parsed(sysfs::text(system, &sysfs::block(device).join("stat")), Counters::parse)
 }
 
 /// Reads and writes of a block device in flight.
 pub fn under_way(system: &dyn System, device: &str) -> Presence<[u64; 2]> {
     let text = sysfs::text(system, &sysfs::block(device).join("inflight"));
-    sysfs::parsed(text, |text| {
-        let numbers = sysfs::numbers(text)?;
-        numbers.try_into().ok()
-    })
+    sysfs::parsed(text, |text| sysfs::numbers(text)?.try_into().ok())
 }
 
 #[cfg(test)]

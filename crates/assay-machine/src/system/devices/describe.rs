@@ -199,8 +199,7 @@ pub fn device_id(system: &dyn System, name: &str) -> String {
 fn partition_of(system: &dyn System, name: &str) -> Option<(String, u64)> {
     let number = *sysfs::number(system, &sysfs::block(name).join("partition")).value()?;
     let place = place(system, name);
-    let drive = place.parent()?.file_name()?.to_string_lossy().into_owned();
-    Some((drive, number))
+    Some((place.parent()?.file_name()?.to_string_lossy().into_owned(), number))
 }
 
 fn whole_device_id(system: &dyn System, name: &str) -> String {
@@ -215,8 +214,7 @@ pub fn has_lasting_id(system: &dyn System, name: &str) -> bool {
 }
 
 fn lasting_id(system: &dyn System, name: &str) -> Option<String> {
-    let serial = serial(system, name, &bus(system, name)).value().cloned();
-    serial.or_else(|| by_id(system, name))
+    serial(system, name, &bus(system, name)).value().cloned().or_else(|| by_id(system, name))
 }
 
 /// The first link in `/dev/disk/by-id` that leads to a device.

@@ -129,7 +129,7 @@ pub fn pcie_most(system: &dyn System, place: &Path) -> Presence<Link> {
     }
 }
 
-/// With multipath the drive belongs to a subsystem, which lists its controllers.
+/// Directory of the controller: the drive's, or with multipath a controller that its subsystem lists.
 fn nvme_controller(system: &dyn System, place: &Path) -> PathBuf {
     let subsystem = place.ancestors().find(|part| {
         part.file_name().is_some_and(|name| name.to_string_lossy().starts_with("nvme-subsys"))
@@ -184,8 +184,7 @@ fn pcie_link(speed: &str, width: &str) -> Option<Link> {
 
 fn mmc(system: &dyn System, place: &Path) -> Presence<Link> {
     let host = numbered_part(place, "mmc").unwrap_or_default();
-    let file = Path::new("/sys/kernel/debug").join(host).join("ios");
-    match sysfs::text(system, &file) {
+    match sysfs::text(system, &Path::new("/sys/kernel/debug").join(host).join("ios")) {
         Presence::Present(text) => {
             Presence::from_option(mmc_link(&text), "the card slot does not report the clock")
         }

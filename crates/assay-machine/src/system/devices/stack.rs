@@ -57,8 +57,7 @@ fn is_partition(system: &dyn System, name: &str) -> bool {
 
 /// Returns whether a loop device uses the page cache of its file.
 pub fn is_buffered_loop(system: &dyn System, name: &str) -> bool {
-    let direct = system.read_text(&sysfs::block(name).join("loop/dio"));
-    direct.is_ok_and(|text| text.trim() == "0")
+    system.read_text(&sysfs::block(name).join("loop/dio")).is_ok_and(|text| text.trim() == "0")
 }
 
 /// The backing file of a loop device; a removed one has no usable name.

@@ -107,8 +107,7 @@ impl Fake {
             other => format!("{} {other:?}\n", path.display()),
         });
         let made = state.made.iter().map(|(device, made)| format!("{device} {made:?}\n"));
-        let encrypted = format!("{:?}\n", state.encrypted);
-        shown.chain(made).chain([encrypted]).collect()
+        shown.chain(made).chain([format!("{:?}\n", state.encrypted)]).collect()
     }
 
     pub(super) fn carry_out(&self, act: &Act) -> io::Result<()> {
@@ -464,8 +463,7 @@ impl FakeState {
     }
 
     fn text(&mut self, path: &Path) -> String {
-        let bytes = self.read(path).unwrap_or_default();
-        String::from_utf8_lossy(&bytes).trim().to_owned()
+        String::from_utf8_lossy(&self.read(path).unwrap_or_default()).trim().to_owned()
     }
 
     pub(super) fn is_mounted(&mut self, name: &str) -> bool {
@@ -525,8 +523,7 @@ impl FakeState {
 
     pub(super) fn change_text(&mut self, path: &Path, change: impl FnOnce(String) -> String) {
         let text = self.read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        let changed = change(text.unwrap_or_default());
-        self.tree.put(path, Node::File(vec![changed.into_bytes()]));
+        self.tree.put(path, Node::File(vec![change(text.unwrap_or_default()).into_bytes()]));
     }
 }
 

@@ -126,8 +126,7 @@ impl Fake {
 impl FakeState {
     fn assemble(&mut self, own: (&str, DeviceNumber), texts: &[(&str, String)], below: &[String]) {
         let (name, number) = own;
-        let texts = texts.iter().map(|(path, text)| (*path, text.clone()));
-        self.show_device(name, number, texts);
+        self.show_device(name, number, texts.iter().map(|(path, text)| (*path, text.clone())));
         let place = place_of(name);
         for member in below {
             let link = PathBuf::from(format!("/sys/class/block/{member}"));
@@ -187,8 +186,7 @@ impl FakeState {
     pub(super) fn hide_pool(&mut self, device: &Path) {
         let number = self.tree.number_of(device).ok();
         if let Some(pool) = number.and_then(|number| self.pools.get(&number)) {
-            let place = Path::new(BTRFS).join(&pool.label);
-            self.tree.remove(&place);
+            self.tree.remove(&Path::new(BTRFS).join(&pool.label));
         }
     }
 }

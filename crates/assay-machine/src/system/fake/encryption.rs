@@ -242,8 +242,7 @@ impl FakeState {
             ("dm/name", name.to_owned()),
             ("dm/uuid", format!("CRYPT-LUKS2-0-{name}")),
         ];
-        let texts = texts.into_iter().chain(queue());
-        self.show_device(&device, number, texts);
+        self.show_device(&device, number, texts.into_iter().chain(queue()));
         let place = place_of(&device);
         self.tree.put(&place.join("slaves").join(below), Node::Link(under.clone()));
         self.tree.put(&under.join("holders").join(&device), Node::Link(place));

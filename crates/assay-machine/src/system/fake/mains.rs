@@ -56,8 +56,7 @@ impl Fake {
     }
 
     pub fn kept(&self) -> Vec<(PathBuf, Arc<File>)> {
-        let state = self.lock();
-        state.power.kept.iter().map(|(path, file)| (path.clone(), Arc::clone(file))).collect()
+        self.lock().power.kept.iter().map(|(path, file)| (path.clone(), Arc::clone(file))).collect()
     }
 
     /// Removes such a file, as if it had not survived a cut.

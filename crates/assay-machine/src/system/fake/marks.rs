@@ -26,10 +26,8 @@ pub(super) fn output_of(program: &str, words: &[&str], device: &File) -> Option<
     if !PROGRAMS.contains(&program) {
         return None;
     }
-    let option = |option: &str| {
-        let at = words.iter().position(|word| *word == option)?;
-        words.get(at + 1).copied()
-    };
+    let option =
+        |option: &str| words.get(words.iter().position(|word| *word == option)? + 1).copied();
     if words == ["-V"] {
         return Some(output(0, format!("{program} from util-linux 2.38.1\n")));
     }

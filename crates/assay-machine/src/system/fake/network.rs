@@ -30,8 +30,7 @@ pub(super) struct FakeNetwork {
 impl Fake {
     pub fn with_interface(&self, name: &str) -> &Self {
         self.install("tc").install("ip");
-        let key = (String::new(), name.to_owned());
-        self.lock().network.shown.insert(key, USUAL.to_owned());
+        self.lock().network.shown.insert((String::new(), name.to_owned()), USUAL.to_owned());
         self
     }
 

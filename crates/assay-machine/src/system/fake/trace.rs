@@ -41,8 +41,7 @@ pub fn begin(
         [only] => traces.scripts[only].1.clone(),
         [first, ..] => traces.scripts.remove(first).1,
     };
-    let readings = script.map_err(io::Error::other)?;
-    Ok(Box::new(Scripted(readings.into())))
+    Ok(Box::new(Scripted(script.map_err(io::Error::other)?.into())))
 }
 
 struct Scripted(VecDeque<Result<BlockTotals, String>>);

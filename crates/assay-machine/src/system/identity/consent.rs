@@ -112,15 +112,15 @@ pub fn stake(system: &dyn System, site: &Site) -> Outcome<Stake> {
     Ok(Stake { id: devices::device_id(system, name), size_bytes, losses })
 }
 
-/// Checks that a device may be overwritten: it is unused, and `typed` after `--destroy` names it.
+/// Returns the consent to overwrite a device if it is unused and `typed`, the value of `--destroy`, names it with its
+/// contents. A user error with the right value if not.
 pub fn consent(system: &dyn System, site: &Site, typed: &str) -> Outcome<Consent> {
     // Read first, so that opening the device detects later changes.
     let sequence = disk_sequence(system, site.device);
     let stake = stake(system, site)?;
     let Some(fault) = stake.fault(typed, &site.target) else {
-        let Stake { size_bytes, .. } = stake;
-        let device = site.path.clone();
-        return Ok(Consent { device, number: site.device, sequence, size_bytes });
+        let (device, number) = (site.path.clone(), site.device);
+        return Ok(Consent { device, number, sequence, size_bytes: stake.size_bytes });
     };
     let lost: Vec<String> = stake.losses.iter().map(DataLoss::words).collect();
     let lost = if lost.is_empty() {
@@ -169,18 +169,19 @@ fn find_losses(system: &dyn System, site: &Site, family: &Family) -> Outcome<Vec
     let mut losses = Vec::new();
     for member in family.members() {
         let device = &member.name;
-        let (start, size) = match member.start {
-            None => (0, length),
-            Some(start) => (start.saturating_mul(SECTOR), member.size_bytes),
+        let partition_node;
+        let (start, size, node) = match member.start {
+            None => (0, length, Some(&file)),
+            Some(start) => {
+                partition_node = node_of(system, family, device)?;
+                (start.saturating_mul(SECTOR), member.size_bytes, partition_node.as_ref())
+            }
         };
         let size_bytes = size.min(length.saturating_sub(start));
-        let range = start..start + size_bytes;
-        let partition_node =
-            if member.start.is_some() { node_of(system, family, device)? } else { None };
-        let node = if member.start.is_some() { partition_node.as_ref() } else { Some(&file) };
-        let found = signatures::in_range(system, &file, &range, node).map_err(|error| {
-            Failure::refused(format!("cannot check the contents of {device}: {error}"))
-        })?;
+        let found = signatures::in_range(system, &file, &(start..start + size_bytes), node)
+            .map_err(|error| {
+                Failure::refused(format!("cannot check the contents of {device}: {error}"))
+            })?;
         losses.extend(found.into_iter().map(|signature| DataLoss {
             device: device.clone(),
             size_bytes,

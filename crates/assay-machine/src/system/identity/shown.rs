@@ -69,7 +69,8 @@ pub fn remember(system: &dyn System, site: &Site) -> io::Result<()> {
     write_note(system, &path, &Witnessed::now(system, site)?)
 }
 
-/// Refuses to overwrite a device other than the shown one, if one was shown.
+/// Refuses a device that replaced the one that `assay plan` showed under this name since the boot; accepts a device
+/// that was not shown.
 pub fn as_shown(system: &dyn System, site: &Site) -> Outcome<()> {
     let Some(path) = note_path(system, site) else { return Ok(()) };
     let text = system.read_text(&path).unwrap_or_default();

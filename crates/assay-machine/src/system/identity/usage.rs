@@ -152,8 +152,7 @@ impl Family {
         let table = mount_table(system)?;
         let found = table.iter().find(|entry| self.numbers.contains(&entry.number));
         Ok(found.map(|entry| {
-            let name = devices::name_of(system, entry.number).unwrap_or_default();
-            self.describe_mount(&name, entry)
+            self.describe_mount(&devices::name_of(system, entry.number).unwrap_or_default(), entry)
         }))
     }
 
@@ -167,7 +166,8 @@ impl Family {
         format!("is mounted on {point:?}{part}; unmount it first")
     }
 
-    /// The mount table has no device number of btrfs; xfs names its second device in an option.
+    /// Finds a mount that names the device: the mount table has no device number of btrfs, and of the second device of
+    /// xfs only the name, in an option.
     fn find_named_mount(&self, system: &dyn System) -> Outcome<Option<String>> {
         for entry in mount_table(system)? {
             let options = ["logdev", "rtdev", "journal_path"];
@@ -182,7 +182,7 @@ impl Family {
         Ok(None)
     }
 
-    /// The mount table names one device of a btrfs on several.
+    /// Finds a mounted btrfs with the device in sysfs: the mount table names only one of several devices.
     fn find_btrfs(&self, system: &dyn System) -> Outcome<Option<String>> {
         let (root, what) =
             (Path::new("/sys/fs/btrfs"), "whether a btrfs filesystem uses the device");
@@ -239,7 +239,7 @@ impl Family {
         Ok(None)
     }
 
-    /// Descends from every mount: the root file system is protected even if holders are missing.
+    /// Finds a mounted file system above by descending from every mount, which protects the root even without holders.
     fn find_mount_above(&self, system: &dyn System) -> Outcome<Option<String>> {
         let what = "the devices below mounted filesystems";
         for entry in mount_table(system)?.iter().filter(|entry| entry.number.major != 0) {

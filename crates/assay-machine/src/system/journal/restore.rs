@@ -152,8 +152,7 @@ impl Restorer<'_> {
 
     fn unmount(&self, point: &Path) -> io::Result<Restored> {
         let is_mounted = || -> io::Result<bool> {
-            let table = mounts::read(self.system)?;
-            Ok(table.iter().any(|entry| entry.mount.point == point))
+            Ok(mounts::read(self.system)?.iter().any(|entry| entry.mount.point == point))
         };
         if !is_mounted()? {
             return Ok(not_needed("nothing is mounted"));
@@ -222,13 +221,7 @@ impl Restorer<'_> {
         if !loops.is_empty() {
             return Err(io::Error::other(format!("{} still uses the file", loops.join(", "))));
         }
-        match self.act(&Act::RemoveFile { path: path.to_owned() }) {
-            Ok(()) => Ok(Restored::Done),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Ok(not_needed("already removed"))
-            }
-            Err(error) => Err(error),
-        }
+        done_unless_missing(self.act(&Act::RemoveFile { path: path.to_owned() }))
     }
 
     fn remove_directory(&self, path: &Path) -> io::Result<Restored> {
@@ -241,13 +234,7 @@ impl Restorer<'_> {
             }
             other => other,
         };
-        match removed {
-            Ok(()) => Ok(Restored::Done),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Ok(not_needed("already removed"))
-            }
-            Err(error) => Err(error),
-        }
+        done_unless_missing(removed)
     }
 
     /// Finds loop devices by file and mark, because the file's name disappears with the mount namespace of a killed run.
@@ -510,8 +497,7 @@ impl Restorer<'_> {
             return Err(io::Error::other("another program changed the file"));
         }
         let Some(text) = original else { return self.remove_file(path) };
-        let write = Act::WriteFile { path: path.to_owned(), text: text.to_owned() };
-        self.act(&write)?;
+        self.act(&Act::WriteFile { path: path.to_owned(), text: text.to_owned() })?;
         Ok(Restored::Done)
     }
 
@@ -536,8 +522,7 @@ impl Restorer<'_> {
         if disk.id.starts_with(&format!("{}:", disk.name)) {
             return Ok(None);
         }
-        let mut drives = devices::drives(self.system).into_iter();
-        let drive = drives.find(|drive| drive.id == disk.id);
+        let drive = devices::drives(self.system).into_iter().find(|drive| drive.id == disk.id);
         Ok(drive.map(|drive| devices::file_of(&drive.name)))
     }
 
@@ -552,6 +537,14 @@ impl Restorer<'_> {
             }
         }
         self.act(act)
+    }
+}
+
+/// An object that is missing needs no removal.
+fn done_unless_missing(removal: io::Result<()>) -> io::Result<Restored> {
+    match removal {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(not_needed("already removed")),
+        other => other.map(|()| Restored::Done),
     }
 }
 

@@ -57,7 +57,8 @@ impl Mark {
         Self { name: name.to_owned(), id, sequence }
     }
 
-    /// The same; a read error must not look like a missing device.
+    /// Returns the mark of a device; `None` if it is missing. Unlike [`Self::now`] it fails if the device cannot be
+    /// read, which must not look like a missing device.
     pub fn read(system: &dyn System, name: &str) -> io::Result<Option<Self>> {
         let read = |path: PathBuf| sysfs::if_exists(system.read_text(&path));
         let Some(number) = read(sysfs::block(name).join("dev"))? else { return Ok(None) };

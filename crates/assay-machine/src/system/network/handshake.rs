@@ -101,13 +101,14 @@ impl Use {
         format!("{} {}\n", self.version, hexadecimal(riddle))
     }
 
+    /// Returns the riddle in a listener's greeting; an error if it is another program or another version.
     pub fn read_greeting(&self, line: &str) -> Result<Digest, String> {
         let own = self.version;
-        let mut words = line.split_whitespace();
-        let version = words.next().unwrap_or_default();
-        let riddle = words.next().and_then(digest).filter(|_| words.next().is_none());
-        if version == own
-            && let Some(riddle) = riddle
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let version = words.first().copied().unwrap_or_default();
+        if let [_, riddle] = words[..]
+            && version == own
+            && let Some(riddle) = digest(riddle)
         {
             return Ok(riddle);
         }
@@ -128,7 +129,8 @@ impl Use {
         format!("{what} {} {}\n", hexadecimal(own), hexadecimal(&mac))
     }
 
-    /// Returns purpose and challenge of a dialer that knows the token.
+    /// Returns purpose and challenge of a dialer that knows the token: its line `PURPOSE CHALLENGE MAC` signs our
+    /// `riddle`. The error is the word of the refusal.
     pub fn read_hello<'a>(
         &self,
         token: &Token,
@@ -136,14 +138,14 @@ impl Use {
         line: &'a str,
     ) -> Result<(&'a str, Digest), &'static str> {
         let mut words = line.split_whitespace();
-        let what = words.next().ok_or("garbage")?;
-        let (Some(own), Some(mac), None) =
-            (words.next().and_then(digest), words.next().and_then(digest), words.next())
-        else {
+        let purpose = words.next().ok_or("garbage")?;
+        let challenge = words.next().and_then(digest).ok_or("garbage")?;
+        let mac = words.next().and_then(digest).ok_or("garbage")?;
+        if words.next().is_some() {
             return Err("garbage");
-        };
-        let known = token.sign(&[self.labels[0], what.as_bytes(), riddle, &own]);
-        if same(&known, &mac) { Ok((what, own)) } else { Err("token") }
+        }
+        let wanted = token.sign(&[self.labels[0], purpose.as_bytes(), riddle, &challenge]);
+        if same(&wanted, &mac) { Ok((purpose, challenge)) } else { Err("token") }
     }
 
     /// Proof that the listener knows the token, including its message.

@@ -156,7 +156,8 @@ struct LedgerRecord {
 impl LedgerBook {
     /// Executes a request; `open` is the entry that the connection has opened.
     pub fn answer(&mut self, order: Order, open: &mut Option<Digest>, now_ns: u64) -> Reply {
-        self.kept.retain(|_, own| now_ns.saturating_sub(own.heard_ns) < KEPT_NS);
+        // Forgets ledgers of clients that did not write for long.
+        self.kept.retain(|_, record| now_ns.saturating_sub(record.heard_ns) < KEPT_NS);
         match order {
             Order::Open(trial) if open.is_some() || self.kept.contains_key(&trial) => Reply::Wrong,
             Order::Open(_) if self.kept.len() >= MOST_LEDGERS => Reply::Full,
@@ -166,15 +167,15 @@ impl LedgerBook {
                 Reply::Open
             }
             Order::Tell(number) => match open.and_then(|trial| self.kept.get_mut(&trial)) {
-                Some(own) if own.told + 1 == number => {
-                    *own = LedgerRecord { told: number, heard_ns: now_ns };
+                Some(record) if record.told + 1 == number => {
+                    *record = LedgerRecord { told: number, heard_ns: now_ns };
                     Reply::Heard(number)
                 }
                 Some(_) => Reply::Wrong,
                 None => Reply::Unknown,
             },
             Order::Ask(trial) => {
-                self.kept.get(&trial).map_or(Reply::Unknown, |own| Reply::Kept(own.told))
+                self.kept.get(&trial).map_or(Reply::Unknown, |record| Reply::Kept(record.told))
             }
             Order::Forget(trial) => {
                 self.kept.remove(&trial);
@@ -201,8 +202,7 @@ impl<C: Carries> Client<C> {
     }
 
     fn ask(&mut self, order: Order) -> io::Result<Reply> {
-        let line = self.lines.say(&order.to_string());
-        let said = self.carries.carry(&line)?;
+        let said = self.carries.carry(&self.lines.say(&order.to_string()))?;
         let strange = || io::Error::other("the message is not signed with the token");
         let text = self.lines.hear(&said).ok_or_else(strange)?;
         Reply::read(text).ok_or_else(|| io::Error::other("invalid message"))

@@ -68,8 +68,7 @@ impl ConnectionRole {
             _ => return None,
         };
         let congestion = parts.next()?;
-        let is_name = is_congestion(congestion);
-        (is_name && parts.next().is_none()).then(|| Self::Stream {
+        (is_congestion(congestion) && parts.next().is_none()).then(|| Self::Stream {
             session,
             way,
             congestion: congestion.to_owned(),
@@ -208,7 +207,7 @@ impl RateBucket {
         Self { per_second, tokens: per_second as f64, then_ns: now_ns }
     }
 
-    /// Takes a token; returns whether there was one.
+    /// Adds the tokens of the time since the last call, at most those of 1 s, and takes one; `false` if there is none.
     pub fn take(&mut self, now_ns: u64) -> bool {
         let passed = now_ns.saturating_sub(self.then_ns) as f64 / 1e9;
         let most = self.per_second as f64;

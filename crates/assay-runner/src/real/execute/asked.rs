@@ -48,7 +48,7 @@ impl ProgramCall {
         };
         let inherited = std::env::vars_os().filter(is_passed);
         let variables = variables(inherited, account.as_ref(), execution.environment);
-        let paths = paths(program, variables.get(OsStr::new("PATH")));
+        let paths = candidate_paths(program, variables.get(OsStr::new("PATH")));
         if paths.is_empty() {
             return Err(absent(program, execution.directory));
         }
@@ -130,15 +130,14 @@ fn absent(program: &str, directory: &Path) -> io::Error {
 }
 
 /// Candidate paths of a program, in the order of a shell. Absolute paths that do not exist are left out.
-fn paths(program: &str, path: Option<&OsString>) -> Vec<PathBuf> {
+fn candidate_paths(program: &str, path: Option<&OsString>) -> Vec<PathBuf> {
     if program.contains('/') {
         return vec![program.into()];
     }
     let path = path.map_or(OsStr::new(USUAL_PATH), OsString::as_os_str);
-    let is_absent = |path: &PathBuf| {
-        let found = path.is_absolute().then(|| path.symlink_metadata());
-        found.is_some_and(|found| found.is_err_and(|error| error.kind() == ErrorKind::NotFound))
-    };
+    let is_missing = |error: io::Error| error.kind() == ErrorKind::NotFound;
+    let is_absent =
+        |path: &PathBuf| path.is_absolute() && path.symlink_metadata().is_err_and(is_missing);
     // An empty entry is the working directory.
     let directories = std::env::split_paths(path);
     directories.map(|place| place.join(program)).filter(|path| !is_absent(path)).collect()
@@ -277,10 +276,10 @@ mod tests {
 
     #[test]
     fn a_path_is_taken_as_it_is_and_a_name_is_looked_for() {
-        assert_eq!(paths("./x", None), [PathBuf::from("./x")]);
+        assert_eq!(candidate_paths("./x", None), [PathBuf::from("./x")]);
         let path = OsString::from("/no/such/place:/bin::/usr/bin");
-        let found = paths("sh", Some(&path));
+        let found = candidate_paths("sh", Some(&path));
         assert_eq!(found, ["/bin/sh", "sh", "/usr/bin/sh"].map(PathBuf::from));
-        assert!(paths("assay-no-such-program", None).is_empty());
+        assert!(candidate_paths("assay-no-such-program", None).is_empty());
     }
 }

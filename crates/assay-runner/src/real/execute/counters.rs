@@ -40,18 +40,14 @@ impl PerfCounters {
 
     pub fn counts(&self, cpu_ns: u64) -> CpuCounts {
         let [instructions, cycles, cache_misses] = &self.opened;
-        let mut share = None::<f64>;
-        // The smallest share of all counters.
-        let mut count = |opened: &Presence<Counter>, never_zero: bool| {
-            let scaled = read(opened, cpu_ns, never_zero);
-            if let Presence::Present(scaled) = &scaled {
-                share = Some(share.map_or(scaled.share, |known| known.min(scaled.share)));
-            }
-            scaled.map(|scaled| scaled.count)
-        };
+        // A program may have no cache miss, but always has instructions and cycles.
+        let counts = [(instructions, true), (cycles, true), (cache_misses, false)]
+            .map(|(opened, never_zero)| read(opened, cpu_ns, never_zero));
+        let shares = counts.iter().filter_map(Presence::value).map(|scaled| scaled.share);
+        let smallest = shares.reduce(f64::min);
+        let how = smallest.map(|share| Counting { in_kernel: self.in_kernel, share });
         let [instructions, cycles, cache_misses] =
-            [count(instructions, true), count(cycles, true), count(cache_misses, false)];
-        let how = share.map(|share| Counting { in_kernel: self.in_kernel, share });
+            counts.map(|scaled| scaled.map(|scaled| scaled.count));
         CpuCounts { instructions, cycles, cache_misses, how }
     }
 }
@@ -61,10 +57,11 @@ fn is_forbidden(opened: &io::Result<Counter>) -> bool {
 }
 
 fn open_or_reason(opened: io::Result<Counter>) -> Presence<Counter> {
-    opened.map_or_else(|error| Presence::absent(why(&error)), Presence::Present)
+    opened.map_or_else(|error| Presence::absent(open_failure(&error)), Presence::Present)
 }
 
-fn why(error: &io::Error) -> String {
+/// Explains why a counter cannot be opened.
+fn open_failure(error: &io::Error) -> String {
     match Errno::from_io_error(error) {
         Some(Errno::NOENT | Errno::NODEV | Errno::OPNOTSUPP) => {
             "the CPU does not provide this counter (common in virtual machines)".to_owned()
@@ -175,7 +172,7 @@ mod tests {
 
     #[test]
     fn who_may_not_count_is_told_what_helps() {
-        let of = |errno: Errno| why(&io::Error::from(errno));
+        let of = |errno: Errno| open_failure(&io::Error::from(errno));
         assert!(of(Errno::ACCESS).contains("perf_event_paranoid"));
         assert!(of(Errno::PERM).contains("perf_event_paranoid"));
         assert!(of(Errno::NOENT).contains("virtual machines"));

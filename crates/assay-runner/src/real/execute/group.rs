@@ -287,10 +287,10 @@ impl Parent {
 
     fn open(self, directory: &Path) -> io::Result<Group> {
         let files = self.version.files();
-        let peak = directory.join(files.peak);
-        // Before Linux 6.12, version 2 only reports it.
+        let path = directory.join(files.peak);
+        // Writing resets the peak; before Linux 6.12, version 2 only reports it.
         let peak =
-            File::options().read(true).write(true).open(&peak).or_else(|_| File::open(peak))?;
+            File::options().read(true).write(true).open(&path).or_else(|_| File::open(path))?;
         let is_list = self.version == Version::One;
         let entry =
             File::options().read(!is_list).write(is_list).open(directory.join(files.entry))?;
@@ -332,12 +332,8 @@ impl Name {
     }
 
     fn parse(text: &str) -> Option<Self> {
-        let mut parts = text.split('-');
-        let (MARK, process, started, space, None) =
-            (parts.next()?, parts.next()?, parts.next()?, parts.next()?, parts.next())
-        else {
-            return None;
-        };
+        let parts: Vec<&str> = text.split('-').collect();
+        let [MARK, process, started, space] = parts[..] else { return None };
         let is_number = !space.is_empty() && space.bytes().all(|byte| byte.is_ascii_digit());
         let (process, started) = (process.parse().ok()?, started.parse().ok()?);
         is_number.then(|| Self { process, started, space: space.to_owned() })
@@ -406,8 +402,10 @@ fn parents_of(groups: &str, mounts: &str) -> Vec<Parent> {
     directories.map(|directory| Parent { directory, version: Version::Two }).collect()
 }
 
+/// Returns the directory of a group below the first mount that shows it; `is_meant` gets the kind and the options.
 fn mount_path(mounts: &str, group: &str, is_meant: impl Fn(&str, &str) -> bool) -> Option<PathBuf> {
     mounts.lines().find_map(|line| {
+        // ID PARENT DEVICE ROOT POINT ... - KIND SOURCE OPTIONS
         let (front, back) = line.split_once(" - ")?;
         let mut back = back.split(' ');
         let (kind, options) = (back.next()?, back.nth(1)?);

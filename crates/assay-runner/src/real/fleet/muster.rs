@@ -131,6 +131,7 @@ struct Door<'a> {
 impl Door<'_> {
     fn describe_missing(&self, wait: Duration) -> String {
         let missing = (1..self.ranks).filter(|rank| !self.ends.contains_key(rank));
+        // Eight ranks are enough to find the cause.
         let names: Vec<String> = missing.take(8).map(|rank| rank.to_string()).collect();
         let away = match self.turned_away {
             0 => String::new(),
@@ -243,7 +244,8 @@ impl Door<'_> {
 }
 
 impl FleetStranger {
-    /// Its complete line; `None` until the end of the line.
+    /// Returns the complete line; `None` until it ends. Fails if the stranger leaves, sends too much or anything after
+    /// the line, or no UTF-8.
     fn hear(&mut self) -> Result<Option<String>, ()> {
         let mut bytes = [0; LONGEST_LINE];
         let room = LONGEST_LINE - self.said.len();
@@ -338,6 +340,7 @@ fn join(
 /// The next line of rank 0, byte by byte, because frames follow it.
 fn read_line(stream: &mut TcpStream, until: Instant) -> Result<String, FailedAttempt> {
     let later = |why: &str| FailedAttempt::Later(why.to_owned());
+    let stranger = || FailedAttempt::Refused("the peer is not rank 0 of assay".to_owned());
     stream.set_read_timeout(Some(LOOK)).map_err(|error| FailedAttempt::Later(error.to_string()))?;
     let mut said = Vec::new();
     while said.last() != Some(&b'\n') {
@@ -348,15 +351,12 @@ fn read_line(stream: &mut TcpStream, until: Instant) -> Result<String, FailedAtt
         match stream.read(&mut byte) {
             Ok(0) => return Err(later("the peer closed the connection")),
             Ok(_) if said.len() < LONGEST_LINE => said.push(byte[0]),
-            Ok(_) => {
-                return Err(FailedAttempt::Refused("the peer is not rank 0 of assay".to_owned()));
-            }
+            Ok(_) => return Err(stranger()),
             Err(error) if is_for_now(&error) => {}
             Err(error) => return Err(FailedAttempt::Later(error.to_string())),
         }
     }
-    String::from_utf8(said)
-        .map_err(|_| FailedAttempt::Refused("the peer is not rank 0 of assay".to_owned()))
+    String::from_utf8(said).map_err(|_| stranger())
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ struct Started {
     group: Option<Pid>,
     said: GuestTail,
     /// Dropped at its end; the receiver reports whether its time was over.
-    ends: Option<Sender<()>>,
+    timer: Option<Sender<()>>,
     limit: Receiver<bool>,
 }
 
@@ -79,8 +79,8 @@ impl Started {
             .map_err(|error| format!("cannot start the shell: {error}"))?;
         let said = GuestTail::start(child.stderr.take());
         let group = Pid::from_raw(child.id().cast_signed());
-        let (ends, limit) = start_timer(group, Duration::from_millis(most_ms));
-        Ok(Self { child, group, said, ends: Some(ends), limit })
+        let (timer, limit) = start_timer(group, Duration::from_millis(most_ms));
+        Ok(Self { child, group, said, timer: Some(timer), limit })
     }
 
     fn read(&mut self, each: &mut dyn FnMut(&[u8]) -> Result<(), String>) -> Result<(), String> {
@@ -98,7 +98,7 @@ impl Started {
 
     fn end(mut self) -> Result<EndedLine, String> {
         let status = self.child.wait().map_err(|error| format!("cannot wait for it: {error}"))?;
-        self.ends = None;
+        self.timer = None; // stops it
         let is_late = self.limit.recv().unwrap_or_default();
         // Kill its remaining processes now; later the ID may be reused.
         kill(self.group.take());
@@ -129,17 +129,17 @@ fn kill(group: Option<Pid>) {
 
 /// Kills a group after a time, unless the sender is dropped first; the receiver reports which.
 fn start_timer(group: Option<Pid>, time: Duration) -> (Sender<()>, Receiver<bool>) {
-    let (ends, ended) = channel::<()>();
-    let (tells, told) = channel();
+    let (finish, finished) = channel::<()>();
+    let (report, reported) = channel();
     thread::spawn(move || {
-        let is_late = ended.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
+        let is_late = finished.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
         if is_late {
             kill(group);
         }
         // The caller may be gone.
-        let _ = tells.send(is_late);
+        let _ = report.send(is_late);
     });
-    (ends, told)
+    (finish, reported)
 }
 
 struct GuestTail {
@@ -150,14 +150,16 @@ struct GuestTail {
 impl GuestTail {
     fn start(stream: Option<impl Read + Send + 'static>) -> Self {
         let kept = Arc::new(Mutex::new(Vec::new()));
-        let (says, over) = channel::<()>();
-        let own = Arc::clone(&kept);
+        // No message is sent: `over` ends with the thread, which drops the sender.
+        let (running, over) = channel::<()>();
+        let tail = Arc::clone(&kept);
         thread::spawn(move || {
-            let (mut bytes, mut stream) = ([0; 4096], stream);
-            while let Some(Ok(count @ 1..)) = stream.as_mut().map(|own| own.read(&mut bytes)) {
-                append_tail(&own, &bytes[..count]);
+            let Some(mut stream) = stream else { return };
+            let mut bytes = [0; 4096];
+            while let Ok(count @ 1..) = stream.read(&mut bytes) {
+                append_tail(&tail, &bytes[..count]);
             }
-            drop(says);
+            drop(running);
         });
         Self { kept, over }
     }

@@ -26,16 +26,16 @@ const DIRECTORY: &str = "/run/written/files";
 const OFF_THE_DRIVE: &str = "/run";
 const LARGEST: u32 = 1 << 20;
 
+/// Performs the orders of the host, one per line of the port, until the port is closed.
 pub fn obey() -> Result<(), String> {
-    let port = open_port()?;
-    let heard = BufReader::new(port.try_clone().map_err(|error| error.to_string())?).lines();
-    let mut heard = heard.map_while(Result::ok).filter(|line| !awake::handle_wake_line(line));
-    let mut port = port;
-    let mut hear = || heard.next();
+    let mut port = open_port()?;
+    let reader = BufReader::new(port.try_clone().map_err(|error| error.to_string())?);
+    let lines = reader.lines().map_while(Result::ok);
+    let mut orders = lines.filter(|line| !awake::handle_wake_line(line));
     let mut say = |line: &str| {
         port.write_all(format!("{line}\n").as_bytes()).map_err(|error| error.to_string())
     };
-    work(&mut OwnDrive, &mut hear, &mut say)
+    work(&mut OwnDrive, &mut || orders.next(), &mut say)
 }
 
 fn open_port() -> Result<File, String> {
@@ -79,7 +79,7 @@ impl GuestStorage for OwnDrive {
     }
 
     fn inspect(&mut self, on: On) -> Result<Option<String>, String> {
-        let Some(words) = on.fsck_command(DRIVE) else { return Ok(None) };
+        let Some(words) = on.fsck_command(Some(DRIVE)) else { return Ok(None) };
         drop_drive_cache()?;
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let output = output_of(&words)?;

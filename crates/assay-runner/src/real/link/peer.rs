@@ -272,6 +272,7 @@ impl PeerState {
         let key = protocol::USE.key(&self.token, &riddle, &own);
         let session = match &role {
             ConnectionRole::Control => {
+                // The first eight bytes, big-endian.
                 let number = number[..8].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
                 if !self.begin_session(number, key, address.ip()) {
                     return Err(turned_away(&mut wire, "busy"));

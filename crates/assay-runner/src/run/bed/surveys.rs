@@ -122,6 +122,7 @@ impl TestBed<'_> {
     pub fn reopen(&mut self, context: &mut Context<'_>, plan: &Plan) -> Outcome<()> {
         // Judge the data after a power cut before doing anything else.
         let keeps_content = plan.workloads.iter().any(|workload| workload.work.outlives_cuts());
+        // The surveys of a target are adjacent, in the order of the places.
         let mut place = 0;
         for (index, survey) in plan.surveys.iter().enumerate() {
             if index > 0 && survey.target != plan.surveys[index - 1].target {
@@ -129,16 +130,8 @@ impl TestBed<'_> {
             }
             let at = &self.places[place.min(self.places.len() - 1)];
             let surveyed = if survey.under.is_empty() {
-                let (system, demands) = (self.system, self.demands);
-                Some(survey::reopen(
-                    context,
-                    system,
-                    demands,
-                    at,
-                    survey,
-                    plan.seed,
-                    keeps_content,
-                )?)
+                let (system, demands, seed) = (self.system, self.demands, plan.seed);
+                Some(survey::reopen(context, system, demands, at, survey, seed, keeps_content)?)
             } else {
                 None
             };

@@ -107,17 +107,19 @@ pub fn end_session(
     environment: &Environment,
     trials: &[Trial],
 ) {
-    let said = remarks(plan, environment, trials);
+    let remarks = remarks(plan, environment, trials);
     let why = match end {
         End::Complete => None,
         End::Early(why) | End::Gone(why) => Some(why.clone()),
         End::Interrupted if fleet.leads() => Some("rank 0 was interrupted".to_owned()),
         End::Interrupted => Some("interrupted".to_owned()),
     };
-    match (fleet.leads(), end) {
-        (true, _) => fleet.close(why, said, plan.workloads.len()),
-        (false, End::Interrupted | End::Gone(_)) => fleet.leave(&why.unwrap_or_default()),
-        (false, _) => fleet.report_trust(said),
+    if fleet.leads() {
+        fleet.close(why, remarks, plan.workloads.len());
+    } else if matches!(end, End::Interrupted | End::Gone(_)) {
+        fleet.leave(&why.unwrap_or_default());
+    } else {
+        fleet.report_trust(remarks);
     }
 }
 

@@ -31,10 +31,8 @@ pub(super) fn sync(job: &Job, writes: bool, notes: &mut PortNotes) -> WriteSync 
     let mut set_keys = keys.into_iter().filter(|(_, is_set)| *is_set).map(|(key, _)| key);
     let Some(key) = set_keys.next() else { return WriteSync::None };
     if let Some(second) = set_keys.next() {
-        notes.refuse_key(
-            line_of(job, second),
-            format!("{second}: {key} is also set; remove one of the two"),
-        );
+        let text = format!("{second}: {key} is also set; remove one of the two");
+        notes.refuse_key(line_of(job, second), text);
     }
     let every = fdatasync_every.max(fsync_every);
     if !writes {

@@ -67,11 +67,8 @@ fn read_bsrange(job: &Job, notes: &mut PortNotes) -> Option<u64> {
     let range = job.settings.get("bsrange")?;
     let size = parse_equal_amounts(&range.value, &['-', ',']);
     if size.is_none() {
-        let written = &range.written;
-        notes.refuse_key(
-            range.line,
-            format!("{written}: a range of block sizes is not supported; use bs or bssplit"),
-        );
+        let why = "a range of block sizes is not supported; use bs or bssplit";
+        notes.refuse_key(range.line, format!("{}: {why}", range.written));
     }
     size
 }

@@ -17,9 +17,12 @@ pub fn groups<'j>(jobs: &'j [Job], notes: &mut PortNotes) -> Vec<Vec<&'j Job>> {
         // If the name is unknown, the job is skipped with a reason.
         let awaited = awaited.filter(|setting| !job.alone && setting.unknown.is_none());
         let name = awaited.map(|setting| setting.value.as_str());
-        match (groups.last_mut(), name) {
-            (Some(last), name) if !job.alone && last.after == name => last.jobs.push(job),
-            (last, Some(name)) if last.as_ref().is_none_or(|last| !last.is_only(name)) => {
+        if let Some(last) = groups.last_mut().filter(|last| !job.alone && last.after == name) {
+            last.jobs.push(job);
+            continue;
+        }
+        match (groups.last(), name) {
+            (last, Some(name)) if last.is_none_or(|last| !last.is_only(name)) => {
                 let line = awaited.map_or(job.line, |setting| setting.line);
                 notes.refuse_job(
                     job,

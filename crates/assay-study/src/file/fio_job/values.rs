@@ -38,6 +38,7 @@ pub(super) fn amount(job: &Job, key: &str, notes: &mut PortNotes) -> Option<u64>
     found
 }
 
+/// Parses a size as fio does; `None` for other texts and 0.
 pub(super) fn bytes(text: &str) -> Option<u64> {
     let lower = text.to_lowercase();
     let digits = lower.find(|c: char| !c.is_ascii_digit()).unwrap_or(lower.len());
@@ -91,6 +92,7 @@ pub(super) fn duration(job: &Job, key: &str, notes: &mut PortNotes) -> Option<u6
     found.filter(|ns| *ns > 0)
 }
 
+/// Parses a time as fio does, in nanoseconds; a number alone is seconds.
 pub(super) fn ns(text: &str) -> Option<u64> {
     let text = text.to_lowercase();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

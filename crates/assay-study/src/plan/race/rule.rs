@@ -24,14 +24,14 @@ impl Logs {
         Self(vec![Vec::new(); arms])
     }
 
-    /// Sets the value of an arm in a replicate, counted from 1. An absent value does not replace a value.
-    pub fn take(&mut self, replicate: u32, arm: usize, log: Option<f64>) {
-        let Some(logs) = self.0.get_mut(arm) else { return };
+    /// Sets the logarithm of an arm's value in a replicate from 1 on; ignores `None`, unknown arms and replicate 0.
+    pub fn set(&mut self, replicate: u32, arm: usize, log: Option<f64>) {
         let Some(index) = (replicate as usize).checked_sub(1) else { return };
+        let (Some(logs), Some(_)) = (self.0.get_mut(arm), log) else { return };
         if logs.len() <= index {
             logs.resize(index + 1, None);
         }
-        logs[index] = log.or(logs[index]);
+        logs[index] = log;
     }
 
     fn values(&self, arm: usize, replicates: u32) -> impl Iterator<Item = Option<f64>> + '_ {
@@ -122,6 +122,7 @@ impl RaceState {
     }
 }
 
+/// Replays the interim analyses of the first replicates, until one ends the race.
 pub fn standing(rules: &RaceRules, logs: &Logs, replicates: u32) -> RaceState {
     let mut now = RaceState::new(rules);
     for replicate in 1..=replicates.min(rules.replicates) {

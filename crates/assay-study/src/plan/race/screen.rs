@@ -1,6 +1,5 @@
-//! The screen before a race (R15): some arms of a large grid run first, in passes with balanced
-//! levels. Main effects are fitted by least squares on logarithms; levels behind another one of
-//! their factor leave. Interactions are ignored.
+//! The screen before a race (R15): some arms of a large grid run first, in passes with balanced levels. Main effects
+//! are fitted by least squares on logarithms; levels behind another of their factor leave. Interactions are ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,6 +31,7 @@ fn trials_of_pass(factors: &[Factor]) -> usize {
     TIMES_EACH.saturating_mul(most)
 }
 
+/// The trials of the screen, with the number of the pass as their replicate; empty without a screen.
 pub(in crate::plan) fn turns(
     asked: &budget::Turns<'_>,
     design: &Design,
@@ -80,12 +80,13 @@ fn draw_arms(
         };
         let rarest = (0..left.len()).min_by_key(|at| times_drawn(left[*at]))?;
         let arm = left.remove(rarest);
-        count(&mut counts, &levels[arm]);
+        count_levels(&mut counts, &levels[arm]);
         Some(arm)
     };
     (0..passes).map(|_| (0..size).filter_map(&mut draw_arm).collect()).collect()
 }
 
+/// Index of the arm's level of each factor; `None` for a factor that the arm does not have.
 fn levels_of(factors: &[Factor], arm: &Arm) -> Vec<Option<usize>> {
     let level = |factor: &Factor| {
         let text = arm.get(&factor.name)?;
@@ -122,14 +123,11 @@ pub struct LevelDifference {
 }
 
 impl ScreenResult {
+    /// Judges the levels by the runs of all passes. Drops no level if all arms except the baseline would leave.
     pub(super) fn new(plan: &Plan, passes: &BTreeMap<u32, Vec<Run>>) -> Self {
-        let arms: Vec<Vec<Option<usize>>> = plan
-            .workloads
-            .iter()
-            .map(|planned| levels_of(&plan.design.factors, &planned.arm))
-            .collect();
-        let trials = ScreenTrials::new(plan, passes, &arms);
-        let mut found = trials.judge();
+        let levels = |planned: &PlannedWorkload| levels_of(&plan.design.factors, &planned.arm);
+        let arms: Vec<Vec<Option<usize>>> = plan.workloads.iter().map(levels).collect();
+        let mut found = ScreenTrials::new(plan, passes, &arms).judge();
         if found.leaves_nobody(plan, &arms) {
             for level in &mut found.levels {
                 level.left = false;
@@ -140,28 +138,27 @@ impl ScreenResult {
 
     /// Returns whether only the baseline would remain, because the best levels cannot be combined.
     fn leaves_nobody(&self, plan: &Plan, arms: &[Vec<Option<usize>>]) -> bool {
-        let is_in = |arm: &Vec<Option<usize>>| self.lost(arm).is_none();
+        let is_in = |arm: &Vec<Option<usize>>| self.dropped_level(arm).is_none();
         let baseline = super::baseline(plan);
         let mut others = arms.iter().enumerate().filter(|(arm, _)| Some(*arm) != baseline);
         let holds_lost = baseline.is_none_or(|index| !is_in(&arms[index]));
         holds_lost && !others.any(|(_, arm)| is_in(arm))
     }
 
-    fn lost(&self, arm: &[Option<usize>]) -> Option<&ScreenLevel> {
+    /// The first dropped level among the levels of an arm.
+    fn dropped_level(&self, arm: &[Option<usize>]) -> Option<&ScreenLevel> {
         self.levels
             .iter()
             .find(|level| level.left && arm.get(level.factor) == Some(&Some(level.level)))
     }
 
-    pub(super) fn let_go(&self, plan: &Plan, baseline: usize, now: &mut RaceState) {
-        for (arm, planned) in plan.workloads.iter().enumerate() {
+    /// Drops the arms with a dropped level from the race; the baseline and arms that already left stay unchanged.
+    pub(super) fn drop_arms(&self, plan: &Plan, baseline: usize, now: &mut RaceState) {
+        for (arm, (planned, left)) in plan.workloads.iter().zip(&mut now.left).enumerate() {
             let levels = levels_of(&plan.design.factors, &planned.arm);
-            let lost = self.lost(&levels).filter(|_| arm != baseline);
-            if let (Some(ScreenLevel { factor, level, .. }), Some(slot)) =
-                (lost, now.left.get_mut(arm))
-            {
-                let why = Why::Level { factor: *factor, level: *level };
-                slot.get_or_insert(Left { after: 0, why });
+            if let Some(dropped) = self.dropped_level(&levels).filter(|_| arm != baseline) {
+                let why = Why::Level { factor: dropped.factor, level: dropped.level };
+                left.get_or_insert(Left { after: 0, why });
             }
         }
     }
@@ -170,6 +167,7 @@ impl ScreenResult {
 struct ScreenTrials<'a> {
     /// Pass, levels and logarithm of each that counted.
     rows: Vec<(u32, &'a [Option<usize>], f64)>,
+    /// Trials of each level by factor: all, and those that counted.
     tried: Vec<Vec<usize>>,
     counted: Vec<Vec<usize>>,
 }
@@ -182,15 +180,16 @@ impl<'a> ScreenTrials<'a> {
         let runs = passes.iter().flat_map(|(pass, runs)| runs.iter().map(move |run| (*pass, run)));
         for (pass, run) in runs.filter(|(_, run)| !run.is_lead_in()) {
             let Some(levels) = arms.get(run.arm).map(Vec::as_slice) else { continue };
-            count(&mut found.tried, levels);
+            count_levels(&mut found.tried, levels);
             if let Some(log) = counted(run) {
-                count(&mut found.counted, levels);
+                count_levels(&mut found.counted, levels);
                 found.rows.push((pass, levels, log));
             }
         }
         found
     }
 
+    /// Drops levels that are behind the best level of their factor, and those without a value in enough trials.
     fn judge(&self) -> ScreenResult {
         let model = EffectModel::new(self);
         let fit = model.fit(&self.rows);
@@ -198,14 +197,14 @@ impl<'a> ScreenTrials<'a> {
         let varied = self.counted.iter().enumerate().filter(|(_, counts)| counts.len() > 1);
         for (factor, counts) in varied {
             let best = fit.as_ref().and_then(|(fit, _)| model.best(fit, factor));
-            let is_told = counts.iter().any(|n| *n > 0);
+            let has_values = counts.iter().any(|n| *n > 0);
             for (level, n) in counts.iter().copied().enumerate() {
-                let beside = fit.as_ref().zip(best).filter(|_| n > 0);
-                let beside = beside
+                let fit_and_best = fit.as_ref().zip(best).filter(|_| n > 0);
+                let beside = fit_and_best
                     .and_then(|((fit, t), best)| model.difference(fit, *t, factor, [level, best]));
                 let is_behind =
                     beside.is_some_and(|difference| difference.by + difference.width < -ROUNDING);
-                let is_silent = n == 0 && is_told && self.tried[factor][level] >= TRIES;
+                let is_silent = n == 0 && has_values && self.tried[factor][level] >= TRIES;
                 let left = is_behind || is_silent;
                 levels.push(ScreenLevel { factor, level, n, beside, left });
             }
@@ -214,7 +213,8 @@ impl<'a> ScreenTrials<'a> {
     }
 }
 
-fn count(counts: &mut [Vec<usize>], levels: &[Option<usize>]) {
+/// Adds a trial to the count of each of its levels.
+fn count_levels(counts: &mut [Vec<usize>], levels: &[Option<usize>]) {
     for (counts, level) in counts.iter_mut().zip(levels) {
         if let Some(count) = level.and_then(|level| counts.get_mut(level)) {
             *count += 1;
@@ -226,6 +226,7 @@ fn count(counts: &mut [Vec<usize>], levels: &[Option<usize>]) {
 struct EffectModel {
     passes: BTreeMap<u32, usize>,
     effects: Vec<Vec<EffectSlot>>,
+    /// Number of fitted effects.
     count: usize,
     /// Pairs of levels, one of which may be the best.
     pairs: usize,
@@ -247,21 +248,18 @@ impl EffectModel {
         let mut pairs = 0;
         let mut effects = Vec::new();
         for counts in &trials.counted {
-            let mut cells = Vec::with_capacity(counts.len());
-            let mut is_first = true;
-            for n in counts {
-                let place = match (*n > 0, is_first) {
-                    (false, _) => EffectSlot::Nowhere,
-                    (true, true) => EffectSlot::First,
-                    (true, false) => EffectSlot::At(count),
-                };
-                is_first &= place == EffectSlot::Nowhere;
-                if let EffectSlot::At(_) = place {
+            let mut slots: Vec<EffectSlot> = Vec::with_capacity(counts.len());
+            for trials in counts {
+                slots.push(if *trials == 0 {
+                    EffectSlot::Nowhere
+                } else if !slots.contains(&EffectSlot::First) {
+                    EffectSlot::First
+                } else {
                     (count, pairs) = (count + 1, pairs + 1);
-                }
-                cells.push(place);
+                    EffectSlot::At(count - 1)
+                });
             }
-            effects.push(cells);
+            effects.push(slots);
         }
         Self { passes, effects, count, pairs }
     }
@@ -281,7 +279,7 @@ impl EffectModel {
         let logs: Vec<f64> = rows.iter().map(|(.., log)| *log).collect();
         let fit = fit_effects(self.count, &places, &logs)?;
         let alpha = ALPHA / self.pairs.max(1) as f64;
-        // The lower tail is more precise.
+        // The upper quantile from the lower tail, which is numerically more precise.
         let t = -t_quantile(alpha, fit.freedom as f64)?;
         Some((fit, t))
     }
@@ -291,6 +289,7 @@ impl EffectModel {
         slot.copied().unwrap_or(EffectSlot::Nowhere)
     }
 
+    /// The level of a factor with the largest effect, the first of equal ones; `None` without values.
     fn best(&self, fit: &FittedEffects, factor: usize) -> Option<usize> {
         let mut best: Option<(usize, f64)> = None;
         for level in 0..self.effects.get(factor)?.len() {
@@ -306,6 +305,7 @@ impl EffectModel {
         best.map(|(level, _)| level)
     }
 
+    /// Effect of the first level minus that of the second; `None` if the trials do not determine the difference.
     fn difference(
         &self,
         fit: &FittedEffects,

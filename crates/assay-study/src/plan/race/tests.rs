@@ -11,7 +11,7 @@ fn logs(arms: &[&[f64]]) -> Logs {
     let mut logs = Logs::new(arms.len());
     for (arm, values) in arms.iter().enumerate() {
         for (replicate, value) in (1..).zip(*values) {
-            logs.take(replicate, arm, Some(*value));
+            logs.set(replicate, arm, Some(*value));
         }
     }
     logs
@@ -78,7 +78,7 @@ fn who_has_no_number_leaves_and_who_misses_a_bad_replicate_does_not_lead_by_it()
     let mut logs =
         logs(&[&[0.0, -1.0, 0.0, 0.0], &[0.05, -0.95, 0.05, 0.05], &[0.0; 0], &[0.0; 0]]);
     for replicate in [1, 3, 4] {
-        logs.take(replicate, 3, Some(0.01));
+        logs.set(replicate, 3, Some(0.01));
     }
     let found = standing(&rules(4, 0.0), &logs, 4);
     assert_eq!(found.leader, Some(1));
@@ -86,10 +86,10 @@ fn who_has_no_number_leaves_and_who_misses_a_bad_replicate_does_not_lead_by_it()
     // Two values are too few to leave.
     let mut few = Logs::new(2);
     for replicate in 1..=3 {
-        few.take(replicate, 0, Some(0.0));
+        few.set(replicate, 0, Some(0.0));
     }
-    few.take(1, 1, Some(-9.0));
-    few.take(2, 1, Some(-9.0));
+    few.set(1, 1, Some(-9.0));
+    few.set(2, 1, Some(-9.0));
     assert!(standing(&rules(2, 0.0), &few, 3).is_in(1));
 }
 

@@ -22,6 +22,7 @@ const SECTOR_BYTES: u64 = 512;
 const CLASS: u8 = 0b111;
 const ARRIVED: u8 = 1 << 3;
 const ISSUED: u8 = 1 << 4;
+/// Maximum bytes of a number: nine with seven bits each, and one for the last bit of 64.
 const LONGEST: u32 = 10;
 
 #[derive(Debug)]
@@ -50,6 +51,7 @@ impl Coder {
         Self { last_ended_ns: begun_ns, next_sectors: vec![0; devices] }
     }
 
+    /// Appends a request; ignores a request of an unknown device.
     pub fn encode(&mut self, request: &BlockRequest, into: &mut Vec<u8>) {
         let device = usize::from(request.device);
         let Some(next) = self.next_sectors.get_mut(device) else { return };
@@ -126,6 +128,7 @@ fn write_signed(value: i64, into: &mut Vec<u8>) {
     write_number(((value << 1) ^ (value >> 63)) as u64, into);
 }
 
+/// Reads one byte; `None` at the end of the file.
 fn first_byte(from: &mut impl Read) -> io::Result<Option<u8>> {
     let mut byte = [0];
     loop {

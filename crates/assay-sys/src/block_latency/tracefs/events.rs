@@ -81,8 +81,7 @@ struct Flags {
 fn parse_flags(text: &str) -> Option<Flags> {
     let letters = text.as_bytes();
     let flushes_before = letters.len() > 1 && letters[0] == b'F' && b"RWDNFZ".contains(&letters[1]);
-    let letters = &letters[usize::from(flushes_before)..];
-    let (operation, rest) = letters.split_first()?;
+    let (operation, rest) = letters[usize::from(flushes_before)..].split_first()?;
     let class = match operation {
         b'R' => BlockClass::Read,
         b'W' if rest.first() == Some(&b'Z') => BlockClass::WriteZeroes,
@@ -99,20 +98,19 @@ fn parse_flags(text: &str) -> Option<Flags> {
 /// `  fio-9  [001] d..1.  123.456789: block_rq_issue: 7,0 R 4096 () 8 + 8 none,0,0 [fio]`
 fn parse_event(line: &str) -> Option<TraceEvent<'_>> {
     let at = line.find(": block_")?;
-    let (before, after) = (&line[..at], &line[at + 2..]);
-    let at_ns = parse_seconds(before.rsplit(' ').next()?)?;
-    let (name, text) = after.split_once(": ")?;
+    let at_ns = parse_seconds(line[..at].rsplit(' ').next()?)?;
+    let (name, text) = line[at + 2..].split_once(": ")?;
     let mut words = text.split(' ');
     let device = parse_number(words.next()?, ',')?;
     let flags = parse_flags(words.next()?)?;
     // The bytes and the command of a request, which may contain spaces, precede its sector.
-    let place = text.find(" + ").or_else(|| text.find(" / "))?;
+    let (place, after) = text.split_once(" + ").or_else(|| text.split_once(" / "))?;
     // Flushes have no offset: it is 0 in one event and -1 in another.
     let sector = match flags.class {
         BlockClass::Flush => 0,
-        _ => text[..place].rsplit(' ').next()?.parse().ok()?,
+        _ => place.rsplit(' ').next()?.parse().ok()?,
     };
-    let sectors = text[place + 3..].split(' ').next()?.parse().ok()?;
+    let sectors = after.split(' ').next()?.parse().ok()?;
     let tail = text.rsplit_once('[').map_or("", |(_, tail)| tail.trim_end_matches(']'));
     let failed = name.ends_with("complete") && tail != "0";
     Some(TraceEvent { name, at_ns, device, flags, sector, sectors, failed })
@@ -243,6 +241,7 @@ impl Matcher {
         }
     }
 
+    /// Adds the arrival of a bio; `early` if it is known from its remapping, after which it may be queued as well.
     fn add_arrival(&mut self, queue: Queue, event: &TraceEvent<'_>, early: bool) {
         // An empty flush becomes a request when issued: nothing would match this arrival.
         if event.sectors == 0 && !self.bio_based[queue.0] {
@@ -276,17 +275,19 @@ impl Matcher {
         arrivals.add(second, rest);
     }
 
-    /// Takes the arrival at a sector, and those of bios merged behind it.
+    /// Takes the arrivals of the bios that were merged into these sectors; returns that of the first sector.
     fn take_arrival(&mut self, queue: Queue, sector: u64, sectors: u64) -> Option<Arrival> {
         let arrivals = self.arrivals.get_mut(&queue)?;
         let end = sector.saturating_add(sectors.max(1));
         let starts: Vec<u64> = arrivals.by_sector.range(sector..end).map(|(at, _)| *at).collect();
-        let mut first = None;
+        let mut at_sector = None;
         for start in starts {
-            let arrival = arrivals.take(start);
-            first = first.or(arrival.filter(|_| start == sector));
+            let taken = arrivals.take(start);
+            if start == sector {
+                at_sector = taken;
+            }
         }
-        first
+        at_sector
     }
 
     fn issue_request(&mut self, queue: Queue, event: &TraceEvent<'_>) {
@@ -307,6 +308,7 @@ impl Matcher {
         self.issues.entry(place).or_default().push_back(issue);
     }
 
+    /// Counts a completed request, or its first part: the rest remains issued.
     fn end_request(&mut self, queue: Queue, event: &TraceEvent<'_>) {
         let class = event.flags.class;
         if event.sectors == 0 && class != BlockClass::Flush {
@@ -341,6 +343,7 @@ impl Matcher {
             let ends_here = |(start, known): &(&u64, &VecDeque<Arrival>)| {
                 known.front().is_some_and(|arrival| **start + arrival.sectors == event.sector)
             };
+            // A search among all would be slow if the arrival is unknown.
             let start = *before.rev().take(64).find(ends_here)?.0;
             self.take_arrival(queue, start, 1)
         });

@@ -51,8 +51,7 @@ pub const FIELDS: &str = "_BOOT_ID,_MACHINE_ID,_TRANSPORT,_PID,MESSAGE_ID,MESSAG
                           KERNEL_USEC,INITRD_USEC,USERSPACE_USEC";
 
 pub fn read(bytes: &[u8]) -> ReadEntries {
-    let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
-    match first {
+    match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
         None => ReadEntries::default(),
         Some(b'{' | b'\x1e') => json(bytes),
         Some(_) => export(bytes),
@@ -80,15 +79,15 @@ fn json_entry(line: &[u8]) -> Option<Entry> {
     let fields: BTreeMap<String, Value> = json::from_slice(line).ok()?;
     let mut entry = Entry::default();
     for (name, value) in &fields {
-        if let Some(text) = text_of(value) {
+        if let Some(text) = field_text(value) {
             entry.set(name, &text);
         }
     }
     entry.if_complete()
 }
 
-/// journalctl writes invalid UTF-8 as a list of bytes, and repeated fields as a list of texts.
-fn text_of(value: &Value) -> Option<Cow<'_, str>> {
+/// The (first) text of a field. journalctl writes invalid UTF-8 as a list of bytes, a repeated field as one of texts.
+fn field_text(value: &Value) -> Option<Cow<'_, str>> {
     match value {
         Value::String(text) => Some(Cow::Borrowed(text)),
         Value::Array(list) if list.first().is_some_and(Value::is_number) => {
@@ -131,9 +130,9 @@ fn export_entry(bytes: &[u8]) -> (Option<Entry>, &[u8], bool) {
             return (entry, after, true);
         }
         let fields: &mut Entry = entry.get_or_insert_default();
-        let equals = line.iter().position(|byte| *byte == b'=');
-        let (name, value, after) = match equals {
+        let (name, value, after) = match line.iter().position(|byte| *byte == b'=') {
             Some(at) => (&line[..at], &line[at + 1..], after),
+            // A binary field: the line is its name, and its length and bytes follow.
             None => match split_binary_value(after) {
                 Some((value, after)) => (line, value, after),
                 None => return (None, skip_entry(after), false),
@@ -205,14 +204,14 @@ fn parse_cursor(cursor: &str) -> Option<(String, u64)> {
     Some((count, u64::from_str_radix(part("i=")?, 16).ok()?))
 }
 
-/// The beginning of an untrusted text, without control characters.
-fn shorten(text: &str, most: usize) -> String {
-    let mut end = text.len().min(most);
+/// The beginning of an untrusted text: at most `most_bytes`, with spaces for control characters.
+fn shorten(text: &str, most_bytes: usize) -> String {
+    let mut end = text.len().min(most_bytes);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    let fine = |sign: char| if assay_core::outside::is_unseen(sign) { ' ' } else { sign };
-    text[..end].chars().map(fine).collect()
+    let visible = |sign: char| if assay_core::outside::is_unseen(sign) { ' ' } else { sign };
+    text[..end].chars().map(visible).collect()
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ fn timespan_us(text: &str) -> Option<u64> {
         let (_, size) = UNITS.iter().find(|(name, _)| *name == unit)?;
         sum += number.parse::<f64>().ok()? * size;
     }
-    // A longer time cannot be that of a boot.
+    // A boot cannot take 1e15 µs, 31 years.
     (sum.is_finite() && sum < 1e15).then_some(sum.round() as u64)
 }
 

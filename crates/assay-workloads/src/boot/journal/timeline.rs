@@ -98,46 +98,50 @@ pub fn boots(entries: &[Entry], until: Option<&str>) -> Vec<Boot> {
     let mut indices: BTreeMap<&str, usize> = BTreeMap::new();
     for entry in entries {
         let index = *indices.entry(&entry.boot).or_insert(by_boot.len());
+        // The index of a new boot is the next one, which has no list yet.
         if index == by_boot.len() {
             by_boot.push((&entry.boot, Vec::new()));
         }
         by_boot[index].1.push(entry);
     }
     sort_by_sequence(&mut by_boot);
-    let last = by_boot.len();
-    let mut boots = Vec::with_capacity(last);
+    let count = by_boot.len();
+    let mut boots = Vec::with_capacity(count);
     for (number, (id, mut entries)) in (1..).zip(by_boot) {
         let sequence_number = |entry: &Entry| entry.sequence.as_ref().map(|(_, number)| *number);
         entries.sort_by_key(|entry| (entry.monotonic_us, sequence_number(entry)));
         // Overlapping files contain the same entry twice.
         entries.dedup_by(|entry, kept| entry.sequence.is_some() && entry.sequence == kept.sequence);
-        boots.push(build_boot(id, &entries, number == last, until));
+        boots.push(build_boot(id, &entries, number == count, until));
     }
     boots
 }
 
-/// Sorts boots by sequence number, which does not depend on the wall clock.
+/// Sorts boots by their lowest sequence number, because the wall clock may have been set.
 fn sort_by_sequence(boots: &mut [(&str, Vec<&Entry>)]) {
-    let first = |entries: &[&Entry]| {
+    // The ID of the sequence and the lowest number in it; `None` if no entry has a number.
+    let lowest_number = |entries: &[&Entry]| {
         entries.iter().filter_map(|entry| entry.sequence.clone()).min_by_key(|(_, number)| *number)
     };
-    // Numbers of different sequences are not comparable: these stay in the order of the entries.
-    let mut sequences: Vec<String> = Vec::new();
+    // Numbers of different sequences are not comparable, so sequences stay in the order of their first boots.
+    let mut sequence_ids: Vec<String> = Vec::new();
     for (_, entries) in boots.iter() {
-        if let Some((id, _)) = first(entries).filter(|(id, _)| !sequences.contains(id)) {
-            sequences.push(id);
+        if let Some((id, _)) = lowest_number(entries)
+            && !sequence_ids.contains(&id)
+        {
+            sequence_ids.push(id);
         }
     }
     boots.sort_by_cached_key(|(_, entries)| {
-        let (id, number) = first(entries)?;
-        Some((sequences.iter().position(|known| *known == id), number))
+        let (id, number) = lowest_number(entries)?;
+        Some((sequence_ids.iter().position(|known| *known == id), number))
     });
 }
 
 fn build_boot(id: &str, entries: &[&Entry], is_last: bool, until: Option<&str>) -> Boot {
     let ends: Vec<&Entry> = entries.iter().copied().filter(|entry| is_end(entry)).collect();
     let end = ends.first().copied();
-    let (phases, from_us) =
+    let (phases, boot_start_us) =
         end.map_or_else(|| (Phases::absent("the start-up did not finish"), Some(0)), read_phases);
     let (units, pending) = slowest_units(entries, end.map(|end| end.monotonic_us));
     let mut notes = Vec::new();
@@ -164,7 +168,7 @@ fn build_boot(id: &str, entries: &[&Entry], is_last: bool, until: Option<&str>) 
             None => BootEnd::Unfinished(unfinished_reason(entries, &pending, is_last)),
         },
         phases,
-        until: until.map(|unit| unit_start_us(entries, unit, from_us)),
+        until: until.map(|unit| unit_start_us(entries, unit, boot_start_us)),
         units,
         notes,
     }
@@ -182,24 +186,24 @@ fn is_end(entry: &Entry) -> bool {
 
 /// The phases in the last start-up message, and the kernel time when the boot began: 0, or a container's, if known.
 fn read_phases(end: &Entry) -> (Phases, Option<u64>) {
-    let untold = "systemd did not report this time";
+    let unreported = "systemd did not report this time";
     let present = |time_us: Option<u64>, why: &str| Presence::from_option(time_us, why);
     if end.message_id == ids::USER_FINISHED || end.kernel_us.is_none() {
-        let none = "a container uses the host's kernel and does not have this phase";
+        let why = "a container uses the host's kernel and does not have this phase";
         let phases =
-            Phases { userspace_us: present(end.userspace_us, untold), ..Phases::absent(none) };
+            Phases { userspace_us: present(end.userspace_us, unreported), ..Phases::absent(why) };
         let from_us = end.userspace_us.and_then(|took_us| end.monotonic_us.checked_sub(took_us));
         return (phases, from_us);
     }
     let before = finished::times_before_kernel(&end.message).unwrap_or_default();
-    let firmware = "not reported by the firmware or the boot loader (needs UEFI and a boot loader that passes the \
+    let not_passed_on = "not reported by the firmware or the boot loader (needs UEFI and a boot loader that passes the \
                     time on)";
     let phases = Phases {
-        firmware_us: present(before.firmware_us, firmware),
-        loader_us: present(before.loader_us, firmware),
-        kernel_us: present(end.kernel_us, untold),
+        firmware_us: present(before.firmware_us, not_passed_on),
+        loader_us: present(before.loader_us, not_passed_on),
+        kernel_us: present(end.kernel_us, unreported),
         initrd_us: present(end.initrd_us, "no initrd, or an initrd without systemd"),
-        userspace_us: present(end.userspace_us, untold),
+        userspace_us: present(end.userspace_us, unreported),
     };
     (phases, Some(0))
 }
@@ -232,7 +236,7 @@ fn slowest_units(entries: &[&Entry], end_us: Option<u64>) -> (Vec<StartedUnit>, 
     (units, pending)
 }
 
-/// When a unit had started, microseconds from the beginning of the boot.
+/// Microseconds from the beginning of the boot, at `from_us`, until the first successful start of a unit.
 fn unit_start_us(entries: &[&Entry], unit: &str, from_us: Option<u64>) -> Presence<u64> {
     let is_start = |entry: &&&Entry| {
         entry.unit == unit
@@ -240,16 +244,18 @@ fn unit_start_us(entries: &[&Entry], unit: &str, from_us: Option<u64>) -> Presen
             && matches!(entry.job_result.as_str(), "done" | "")
     };
     let Some(from_us) = from_us else { return Presence::absent("the boot start time is unknown") };
-    let at = entries.iter().find(is_start).map(|entry| entry.monotonic_us.saturating_sub(from_us));
-    Presence::from_option(at, format!("the journal has no message that {unit} started"))
+    let started = entries.iter().find(is_start);
+    let start_us = started.map(|entry| entry.monotonic_us.saturating_sub(from_us));
+    Presence::from_option(start_us, format!("the journal has no message that {unit} started"))
 }
 
 fn unfinished_reason(entries: &[&Entry], pending: &[String], is_last: bool) -> String {
-    let is_shut_down = entries.iter().any(|entry| entry.message_id == ids::JOURNAL_STOPPED);
-    let how = match (is_shut_down, is_last) {
-        (true, _) => "the machine was shut down before its start-up had finished",
-        (false, true) => "its start-up has not finished: it is still running or was interrupted",
-        (false, false) => "its start-up was interrupted (crash, power loss or reset)",
+    let how = if entries.iter().any(|entry| entry.message_id == ids::JOURNAL_STOPPED) {
+        "the machine was shut down before its start-up had finished"
+    } else if is_last {
+        "its start-up has not finished: it is still running or was interrupted"
+    } else {
+        "its start-up was interrupted (crash, power loss or reset)"
     };
     match pending {
         [] => how.to_owned(),
@@ -261,6 +267,7 @@ fn unfinished_reason(entries: &[&Entry], pending: &[String], is_last: bool) -> S
 /// A note if the wall clock was set during the boot: no time depends on it.
 fn describe_clock_step(entries: &[&Entry], end: Option<&Entry>) -> Option<String> {
     let before_end = |entry: &&&Entry| end.is_none_or(|end| entry.monotonic_us <= end.monotonic_us);
+    // Wall clock minus monotonic clock: this changes only if the wall clock is set.
     let offset_us = |entry: &&Entry| {
         Some(i64::try_from(entry.wall_us?).ok()? - i64::try_from(entry.monotonic_us).ok()?)
     };

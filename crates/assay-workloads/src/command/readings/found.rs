@@ -87,6 +87,7 @@ impl OutputReader {
                 text.check_complete()?;
                 let mut output = formats(format, text.text)?;
                 for number in &mut output.numbers {
+                    // No name of a program's number equals a name of Assay's metrics.
                     number.name.insert_str(0, TOLD);
                     if !number.better.is_known() {
                         number.better = self.reading.better.unwrap_or(Better::Unknown);
@@ -172,7 +173,7 @@ fn search_limits(text: &OutputText<'_>, searched: &str) -> String {
     }
 }
 
-/// The last match within a line; limits the work, because each search may read the whole line.
+/// The last match within a line; fails after too much work, because each search may read the whole rest of the line.
 fn last_match<'l>(
     regex: &Regex,
     line: &'l str,
@@ -254,8 +255,8 @@ fn find_by_pointer(pointer: &str, text: &str) -> Result<f64, String> {
     })
 }
 
-/// The next JSON after a line that is not JSON, at a byte offset; `None` if the error is in a later line: then a document
-/// is broken.
+/// The text from the next JSON on, if the line at byte `at` is not JSON. `None` if the error is in a later line:
+/// then a document is broken. Lines count from 1.
 fn after_other_line(text: &str, at: usize, error_line: usize) -> Option<&str> {
     let (before, from) = text.split_at_checked(at)?;
     if before.matches('\n').count() + 1 != error_line {
@@ -287,14 +288,16 @@ fn parse_number(text: &str) -> Option<f64> {
         let digits = part.split_once('.').map_or(*part, |(whole, _)| whole);
         digits.len() == 3 && digits.bytes().all(|byte| byte.is_ascii_digit())
     };
-    let ends_in_comma = text.split_once('.').is_some_and(|(_, fraction)| fraction.contains(','));
-    if !groups.is_empty() && (first.is_empty() || ends_in_comma || !groups.iter().all(is_group)) {
+    let splits_fraction = text.split_once('.').is_some_and(|(_, digits)| digits.contains(','));
+    if !groups.is_empty() && (first.is_empty() || splits_fraction || !groups.iter().all(is_group)) {
         return None;
     }
     let number = parts.concat();
-    // Otherwise, words such as `inf` and `nan` would be numbers.
-    let is_digits = number.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
-    number.parse().ok().filter(|_| is_digits)
+    // Rust also parses words such as `inf` and `nan`.
+    if !number.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte)) {
+        return None;
+    }
+    number.parse().ok()
 }
 
 /// The end of a text with at most this many bytes.

@@ -33,8 +33,7 @@ impl FileScript {
     /// The bytes of a file; `run` distinguishes it from those of all other runs.
     pub fn contents(&self, run: u64, file: u32) -> Vec<u8> {
         let bytes = self.lengths.get(file as usize).copied().unwrap_or_default();
-        let sectors = bytes.div_ceil(SECTOR_BYTES);
-        let mut all = vec![0; (sectors * SECTOR_BYTES) as usize];
+        let mut all = vec![0; (bytes.div_ceil(SECTOR_BYTES) * SECTOR_BYTES) as usize];
         image::fill(&mut all, run, 0, file);
         all.truncate(bytes as usize);
         all

@@ -42,10 +42,10 @@ impl FileScript {
         let possible = PossibleFiles::after_cut(self, moment);
         let content_of = |name: &FileName| listing.get(&name.to_string()).copied();
         let mut lost = Vec::new();
-        // With the last call of the name.
+        // The last call that concerns each name, and the fate of the name.
         let mut fates = Vec::new();
         for (name, states) in &possible.names {
-            match possible.fate(*name, states, content_of(name)) {
+            match possible.judge_name(*name, states, content_of(name)) {
                 Ok(fate) => fates.push((states.last().map_or(0, |last| last.call), fate)),
                 Err(found) => lost.push(possible.lost_file(*name, states, found, content_of(name))),
             }
@@ -78,8 +78,8 @@ impl FileScript {
 }
 
 impl PossibleFiles {
-    /// What the content under a name shows of the calls in progress, or what it is if it is not allowed.
-    fn fate(
+    /// The fate of the calls in progress, as the content under a name shows; `Err` if no state allows this content.
+    fn judge_name(
         &self,
         name: FileName,
         states: &[NameState],
@@ -90,6 +90,7 @@ impl PossibleFiles {
         let may_be_torn =
             states.iter().any(|state| state.file.is_some_and(|file| !self.is_synced(file)));
         let must_be_free = states.iter().all(|state| state.file.is_none());
+        // The order matters: allowed states first, then what an unsynced file excuses, then the kind of loss.
         match seen {
             None if is_possible(None) => Ok(self.allowed_fate(states, None)),
             Some(Content::Whole(file)) if is_possible(Some(file)) => {
@@ -108,8 +109,7 @@ impl PossibleFiles {
     }
 
     fn allowed_fate(&self, states: &[NameState], file: Option<u32>) -> FileFate {
-        let is_synced = file.is_none_or(|number| self.is_synced(number));
-        if states.len() <= 1 && is_synced {
+        if states.len() <= 1 && file.is_none_or(|number| self.is_synced(number)) {
             return FileFate::Sure;
         }
         let newest = states.last().and_then(|last| last.file);
@@ -132,6 +132,7 @@ impl PossibleFiles {
         let content_call = wanted.and_then(|file| self.synced.get(&file).copied());
         let is_wrong_name =
             matches!(found, Found::Missing | Found::Undeleted | Found::Older | Found::Unreachable);
+        // A wrong name breaks the promise of the directory, wrong content that of the file.
         let promised = if is_wrong_name {
             self.names_promised.or(content_call)
         } else {

@@ -142,6 +142,7 @@ impl ScriptWriter {
         self.draws.shuffle(&mut names);
         for _ in 0..=self.draws.below(MOST_CHANGES) {
             let Some(name) = names.pop() else { break };
+            // For an existing file: 0 removes it, 1 moves it to a free name, 2 and 3 replace it.
             let change = self.draws.below(4);
             if !self.live.contains_key(&name) {
                 self.create(name);
@@ -169,6 +170,7 @@ impl ScriptWriter {
 
     fn create(&mut self, name: FileName) {
         let file = self.script.lengths.len() as u32;
+        // Half of the files have the largest size.
         let random_bytes = LEAST_BYTES + self.draws.below(self.most_bytes - LEAST_BYTES + 1);
         let has_most = self.draws.below(2) == 0;
         self.script.lengths.push(if has_most { self.most_bytes } else { random_bytes });

@@ -97,6 +97,7 @@ impl PossibleFiles {
         self.names_promised = Some(at);
         self.moved.clear();
         for (name, states) in &mut self.names {
+            // A name has at least one state; the newest is the last.
             states.drain(..states.len() - 1);
             if let Some(NameState { file: Some(file), call }) = states.first().copied() {
                 self.moved.push(RenamedFile { file, call, names: vec![*name] });

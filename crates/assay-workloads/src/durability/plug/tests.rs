@@ -193,7 +193,7 @@ fn what_was_under_way_is_nobody_s_loss() {
             notes: Some(&notes),
             stop: &stop,
         };
-        Plug { course: &course, peer: "", ground }.writes(20).unwrap()
+        Plug { course: &course, peer: "", ground }.derive_writes(20).unwrap()
     };
     // The round after the last reported one is already complete.
     let (written, known, _) = plug(&fake);

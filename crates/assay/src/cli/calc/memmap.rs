@@ -71,8 +71,7 @@ fn page(answer: &Memmap) -> CalcPage {
         });
         let sum = answer.frame_buffer_bytes;
         let sum = Row::new(["all".to_owned(), kib(sum), show::bytes(sum)]);
-        let titles = ["picture", ">KiB", ">size"];
-        page.table("Frame buffers", &titles, rows.chain([sum]).collect());
+        page.table("Frame buffers", &["picture", ">KiB", ">size"], rows.chain([sum]).collect());
     }
     page
 }

@@ -82,10 +82,7 @@ fn stated_facts(arguments: &CollectionAddArguments) -> Outcome<Extra> {
 fn rows_of(system: &dyn System, source: &str, extra: &Extra) -> Outcome<Vec<CollectionRow>> {
     let path = Path::new(source);
     match path.extension().and_then(|extension| extension.to_str()) {
-        Some("assay") => {
-            let added = parcel::add(system, path)?;
-            of_result(system, &added.id, extra)
-        }
+        Some("assay") => of_result(system, &parcel::add(system, path)?.id, extra),
         Some("json") => collection::read_received(system, path).map(|row| vec![row]),
         _ if system.status(path).is_ok_and(|status| status.kind != FileKind::Directory) => {
             Err(mistake!("{source} is not a result, a bundle (.assay) or a row (.json)"))

@@ -41,8 +41,8 @@ pub(super) fn run(
     let index = collection::read_index(system, folder)?;
     let read = |flat: &Flat| Some((flat.clone(), collection::full_row(system, folder, flat)?));
     // A page of more rows has no evidence.
-    let shown = index.rows.iter().filter(|_| index.rows.len() <= MOST_TOLD);
-    let whole: Vec<(Flat, CollectionRow)> = shown.filter_map(read).collect();
+    let shown = if index.rows.len() <= MOST_TOLD { index.rows.as_slice() } else { &[] };
+    let whole: Vec<(Flat, CollectionRow)> = shown.iter().filter_map(read).collect();
     super::print_refused(&index);
     let contents = Contents {
         rows: &index.rows,

@@ -30,10 +30,8 @@ pub(super) struct Text {
     begin: Begin,
 }
 
-/// Returns the files if they contain single requests; `None` if they contain other data.
-///
-/// # Errors
-/// Fails if only some of them do, or if an option applies only to numbers.
+/// Returns the files if they contain single requests; `None` if they contain other data. Fails if only some of them do,
+/// or if an option applies only to numbers.
 pub(super) fn find(system: &dyn System, arguments: &ImportArguments) -> Outcome<Option<Vec<Text>>> {
     let (mut texts, mut other) = (Vec::new(), None);
     for (file, _) in &arguments.named.files {

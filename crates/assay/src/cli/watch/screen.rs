@@ -96,8 +96,7 @@ pub struct Screen {
 impl Screen {
     pub fn open(stream: TerminalStream, style: PageStyle) -> Outcome<Self> {
         restore_on_panic();
-        let size = stream.size();
-        let screen = Self { stream, size, style, keys: true };
+        let screen = Self { stream, size: stream.size(), style, keys: true };
         match stream.open() {
             Ok(()) => Ok(screen),
             Err(error) => Err(refused!("cannot draw on the terminal: {error}")),
@@ -112,12 +111,13 @@ impl Screen {
         self.stream.print(&format!("{HOME}{CLEAR_LINE}{lines}"))
     }
 
-    /// Returns the next key within a time.
+    /// Returns the next key within a time; a changed size counts as a key, so that the caller draws again.
     pub fn key(&mut self, wait: Duration) -> Option<Key> {
         match self.read(wait) {
             Ok(None) if self.stream.size() != self.size => Some(Key::Other),
             Ok(key) => key,
             Err(_) => {
+                // The terminal has hung up.
                 self.keys = false;
                 None
             }
@@ -152,10 +152,7 @@ impl Drop for Screen {
     }
 }
 
-/// Returns whether input arrives within a time.
-///
-/// # Errors
-/// Fails if the terminal has hung up.
+/// Returns whether input arrives within a time. Fails if the terminal has hung up.
 fn is_readable(keys: &dyn AsFd, wait: Duration) -> io::Result<bool> {
     let mut polled = [PollFd::from_borrowed_fd(keys.as_fd(), PollFlags::IN)];
     let wait = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: wait.subsec_nanos().into() };

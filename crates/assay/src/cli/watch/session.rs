@@ -65,7 +65,7 @@ impl WatchSession<'_, '_> {
         let (mut view, mut paused_state) = (PageView::default(), None);
         let mut progress = read_progress(self.system);
         let mut next_ns = self.next_ns(self.system.monotonic_ns());
-        let mut draw = true;
+        let mut needs_draw = true;
         loop {
             if self.is_over() {
                 return SessionEnd::Over;
@@ -74,14 +74,16 @@ impl WatchSession<'_, '_> {
                 next_ns = self.next_ns(next_ns);
                 if self.read_for(&view) {
                     progress = read_progress(self.system);
-                    draw = true;
+                    needs_draw = true;
                 }
             }
-            if draw && self.draw(screen, &view, paused_state.as_ref(), progress.as_ref()).is_err() {
+            if needs_draw
+                && self.draw(screen, &view, paused_state.as_ref(), progress.as_ref()).is_err()
+            {
                 return SessionEnd::Over;
             }
             let key = self.wait_for_key(screen, next_ns);
-            draw = key.is_some();
+            needs_draw = key.is_some();
             match key {
                 Some(Key::Quit) if !view.help => return SessionEnd::Quit,
                 Some(Key::Interrupt) => return SessionEnd::Interrupted,
@@ -155,8 +157,7 @@ impl WatchSession<'_, '_> {
     /// Returns how long to wait for the next reading or the end, at most until the next check of the flags.
     fn wait_until(&self, next_ns: u64) -> Duration {
         let until_ns = self.until_ns.unwrap_or(u64::MAX).min(next_ns);
-        let left_ns = until_ns.saturating_sub(self.system.monotonic_ns());
-        Duration::from_nanos(left_ns).min(PATIENCE)
+        Duration::from_nanos(until_ns.saturating_sub(self.system.monotonic_ns())).min(PATIENCE)
     }
 
     /// Prints a line per device and reading, until the reader is gone or a signal ends it.
@@ -243,7 +244,7 @@ pub fn show_study(system: &dyn System, view: &StudyView<'_>, mut screen: Screen)
         let Ok(disks) = disks_of(system, view.targets) else { break };
         let mut sampler = Sampler::during_study(system, disks, Tracing::Off(NOT_TRACED.to_owned()));
         let mut state = State::begin(&mut sampler);
-        // Devices that the study creates exist once it is planned.
+        // Begins again once the study is planned: then the devices that it creates exist.
         let stop = || is_over(view) || is_planned() != was_planned;
         let mut session = WatchSession {
             system,

@@ -23,10 +23,8 @@ const MOST_READ_BYTES: u64 = 2 << 20;
 /// A directory without a lock that did not change for this time is abandoned.
 const UNTOUCHED: Duration = Duration::from_secs(60);
 
-/// Creates a result, marked as foreign, from what `fill` writes to the directory that it gets.
-///
-/// # Errors
-/// Fails, and stores nothing, if it cannot be written or is not a result.
+/// Creates a result, marked as foreign, from what `fill` writes to the directory that it gets. Fails, and stores
+/// nothing, if it cannot be written or is not a result.
 pub fn store_incoming(
     system: &dyn System,
     directory: &Path,
@@ -35,8 +33,7 @@ pub fn store_incoming(
 ) -> Outcome<()> {
     let unwritable = |error: io::Error| refused!("cannot write {}: {error}", directory.display());
     let results = directory.parent().unwrap_or(directory);
-    let nonce = system.random().map_err(unwritable)?;
-    let nonce = assay_core::digest::hexadecimal(&nonce);
+    let nonce = assay_core::digest::hexadecimal(&system.random().map_err(unwritable)?);
     let incoming = results.join(format!("{BEGINNING}{}", &nonce[..16]));
     let mut fill_and_place = || {
         system.create_directory(&incoming).map_err(unwritable)?;
@@ -83,8 +80,7 @@ fn check_readable(system: &dyn System, directory: &Path) -> Outcome<()> {
     let trials = Trials::open(system, directory, &stored.plan)?;
     let mut named: BTreeSet<String> = BTreeSet::new();
     trials.each_record(&mut |mut record| {
-        let files = record.histograms.values().chain(&record.series);
-        for file in files {
+        for file in record.histograms.values().chain(&record.series) {
             if !named.insert(file.clone()) {
                 return Err(mistake!("two trials share a file: {file}"));
             }

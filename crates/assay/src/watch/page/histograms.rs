@@ -21,6 +21,8 @@ const LEAST_ROWS: usize = 4;
 const MEANS_LINES: usize = 9;
 /// Rows before the first completed request.
 const USUAL_ROWS: usize = 8;
+/// Start of the first of these rows: about 33 µs.
+const USUAL_FIRST_NS: u64 = 1 << 15;
 
 struct HistogramColumn {
     name: String,
@@ -143,12 +145,13 @@ fn doublings(columns: &[HistogramColumn]) -> Vec<u64> {
 fn row_ranges(columns: &[HistogramColumn], most_rows: usize) -> Vec<(u64, u64)> {
     let mut doublings = doublings(columns);
     if doublings.is_empty() {
-        // No request completed yet: from 33 µs, the range of a typical drive.
-        doublings.extend((15..15 + USUAL_ROWS.min(most_rows)).map(|power| 1_u64 << power));
+        // No request completed yet: the range of a typical drive.
+        doublings.extend((0..USUAL_ROWS.min(most_rows)).map(|row| USUAL_FIRST_NS << row));
     }
     let powers_per_row = doublings.len().div_ceil(most_rows.max(1)).max(1);
-    let end = |from: u64| (0..powers_per_row).fold(from, |end, _| end.saturating_mul(2));
-    doublings.iter().step_by(powers_per_row).map(|from| (*from, end(*from))).collect()
+    let factor = 2_u64.saturating_pow(powers_per_row as u32);
+    let starts = doublings.iter().step_by(powers_per_row);
+    starts.map(|from| (*from, from.saturating_mul(factor))).collect()
 }
 
 fn requests_in(latencies: &Latencies, range: &Range<u64>) -> u64 {

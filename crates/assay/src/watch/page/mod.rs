@@ -155,6 +155,10 @@ impl Page<'_> {
 /// Page height from which the history gets lines before the histograms are complete.
 const ROOM_FOR_HISTORY: usize = 20;
 
+const FIRST_DEVICES: usize = 3;
+/// Maximum number of programs after the first one.
+const MORE_USERS: usize = 7;
+
 /// Number of lines of each part of the page.
 struct LineShares {
     devices: usize,
@@ -177,15 +181,16 @@ impl LineShares {
             left -= taken;
             taken
         };
-        let mut devices = take(1 + shown.len().min(3));
+        // A heading and the first devices.
+        let mut devices = take(1 + shown.len().min(FIRST_DEVICES));
         let mut users = take(1);
         // One line of history each, if the histograms still show their shape.
-        let early = usize::from(room >= ROOM_FOR_HISTORY);
-        let mut history = take(early);
-        let mut processors = take(early.min(machine::processor_lines(page)));
+        let one_if_room = usize::from(room >= ROOM_FOR_HISTORY);
+        let mut history = take(one_if_room);
+        let mut processors = take(one_if_room.min(machine::processor_lines(page)));
         let latency = take(histograms::wanted_lines(page, selected));
-        users += take(machine::user_lines(page).saturating_sub(users).min(7));
-        devices += take(shown.len().saturating_sub(3));
+        users += take(machine::user_lines(page).saturating_sub(users).min(MORE_USERS));
+        devices += take(shown.len().saturating_sub(FIRST_DEVICES));
         // The fixed lines include a known temperature; with room left, a line explains an unknown one.
         let temperature = machine::has_temperature(page) || take(1) == 1;
         processors += take(machine::processor_lines(page).saturating_sub(processors));

@@ -18,8 +18,7 @@ impl CountersBefore {
         let counters_of = |disk: &Disk| {
             // Only devices with requests have hardware queues.
             system.status(&sysfs::block(&disk.name).join("mq")).ok()?;
-            let counters = devices::counters(system, &disk.name);
-            Some((disk.name.clone(), *counters.value()?))
+            Some((disk.name.clone(), *devices::counters(system, &disk.name).value()?))
         };
         Self(disks.iter().map(counters_of).collect())
     }

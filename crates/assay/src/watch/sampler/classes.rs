@@ -36,8 +36,11 @@ impl Tracing {
         for (wanted, means) in best_first {
             match system.trace_block(&numbers, wanted) {
                 Ok(tracer) => {
-                    let instead = block_latency::second_best(&failures);
-                    return Self::On { tracer, means, instead };
+                    return Self::On {
+                        tracer,
+                        means,
+                        instead: block_latency::second_best(&failures),
+                    };
                 }
                 Err(error) => failures.push(format!("{}: {}", name(means), reason(&error))),
             }
@@ -60,10 +63,8 @@ impl Tracing {
         }
     }
 
-    /// Calls a function with each request completed since the last call.
-    ///
-    /// # Errors
-    /// Fails if [`Tracing::begin_recording`] did not start it, or if tracing ended.
+    /// Calls a function with each request completed since the last call. Fails if [`Tracing::begin_recording`] did not
+    /// start it, or if tracing ended.
     pub fn requests(&mut self, each: &mut dyn FnMut(BlockRequest)) -> io::Result<()> {
         match self {
             Self::On { tracer, .. } => tracer.requests(each),

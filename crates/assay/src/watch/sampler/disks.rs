@@ -23,10 +23,7 @@ pub struct Disk {
     pub untraced: Option<String>,
 }
 
-/// Returns the named disks, each once, in order; without names, all disks.
-///
-/// # Errors
-/// Fails like [`choose`].
+/// Returns the named disks, each once, in order; without names, all disks. Fails like [`choose`].
 pub fn choose_each(system: &dyn System, wanted: &[String]) -> Outcome<Vec<Disk>> {
     if wanted.is_empty() {
         return all_disks(system);
@@ -42,10 +39,8 @@ pub fn choose_each(system: &dyn System, wanted: &[String]) -> Outcome<Vec<Disk>>
     Ok(disks)
 }
 
-/// Returns the disks for a kernel name or the path of a device, file or directory; without one, all disks.
-///
-/// # Errors
-/// Fails if the name is unknown or there is no block device below it.
+/// Returns the disks for a kernel name or the path of a device, file or directory; without one, all disks. Fails if the
+/// name is unknown or there is no block device below it.
 pub fn choose(system: &dyn System, wanted: Option<&str>) -> Outcome<Vec<Disk>> {
     let Some(wanted) = wanted else { return all_disks(system) };
     let is_path = wanted.is_empty() || wanted.contains('/') || wanted.starts_with('.');
@@ -56,7 +51,7 @@ pub fn choose(system: &dyn System, wanted: Option<&str>) -> Outcome<Vec<Disk>> {
     };
     let whole_disks: BTreeSet<String> =
         names.iter().map(|name| members::disk_of(system, name)).collect();
-    let disks: Vec<Disk> = whole_disks.iter().filter_map(|name| disk(system, name, true)).collect();
+    let disks: Vec<Disk> = whole_disks.iter().filter_map(|name| disk(system, name)).collect();
     if disks.is_empty() {
         let names = whole_disks.into_iter().collect::<Vec<_>>().join(" ");
         return Err(refused!(
@@ -73,8 +68,10 @@ fn all_disks(system: &dyn System) -> Outcome<Vec<Disk>> {
     }
     let mut disks = Vec::new();
     for drive in &drives {
-        // Often unused ones are shown only when active.
-        disks.extend(disk(system, &drive.name, !is_often_unused(&drive.name)));
+        if let Some(disk) = disk(system, &drive.name) {
+            // Often unused ones are shown only when active.
+            disks.push(Disk { named: !is_often_unused(&drive.name), ..disk });
+        }
     }
     if disks.is_empty() {
         return Err(refused!("nothing to watch: sysfs shows no block device"));
@@ -106,13 +103,13 @@ fn devices_below(system: &dyn System, wanted: &str) -> Outcome<Vec<String>> {
     Err(refused!("cannot watch {wanted}: {why}; see `assay list drives`"))
 }
 
-/// Returns a disk by its kernel name; `None` if it has no device number.
-fn disk(system: &dyn System, name: &str, named: bool) -> Option<Disk> {
+/// Returns a disk that is shown even if idle; `None` if it has no device number.
+fn disk(system: &dyn System, name: &str) -> Option<Disk> {
     Some(Disk {
         name: name.to_owned(),
         number: devices::number_of(system, name)?,
         words: describe(system, name),
-        named,
+        named: true,
         untraced: block_latency::why_unseen(system, name),
     })
 }

@@ -66,6 +66,7 @@ impl Layer for EncryptedDevices {
         }
         let cipher = wish.asked(&CIPHER_FACTOR).map(|level| {
             let (cipher, bits) = split_cipher(level);
+            // XTS splits its key into two.
             let usual = if cipher.contains("-xts") { "512" } else { "256" };
             (cipher.to_owned(), bits.unwrap_or(usual).to_owned())
         });

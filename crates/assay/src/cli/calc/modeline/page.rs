@@ -84,8 +84,7 @@ fn timing_row(tried: &TimingRow, best: Option<&str>) -> Row {
 const TITLES: [&str; 7] = ["timing", ">Hz", ">exact Hz", ">kHz", ">MHz", ">in all", "limits"];
 
 fn add_timings(page: &mut CalcPage, tried: &[TimingRow], best: Option<&str>) {
-    let rows = tried.iter().map(|tried| timing_row(tried, best)).collect();
-    page.table("Timings", &TITLES, rows);
+    page.table("Timings", &TITLES, tried.iter().map(|tried| timing_row(tried, best)).collect());
     let titles = tried.iter().map(|tried| format!("{} is {}.", tried.timing, tried.title));
     page.text(vec![titles.collect::<Vec<_>>().join(" ")]);
 }
