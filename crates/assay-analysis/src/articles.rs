@@ -106,12 +106,13 @@ fn parse_claim(row: SheetRow<'_>) -> Outcome<ArticleClaim> {
     })
 }
 
+/// The text of a row with every way to repeat its measurement: presets, then the row's command, else a remark.
 fn article_text(row: SheetRow<'_>, studies: &[(&str, Study)]) -> Outcome<ArticleText> {
     let title = row.text("title")?;
     let mut again = Vec::new();
-    for (name, study) in studies {
-        if study.articles.iter().any(|own| own == title) {
-            again.push(how_to_run(name, study));
+    for (preset, study) in studies {
+        if study.articles.iter().any(|article| article == title) {
+            again.push(how_to_run(preset, study));
         }
     }
     let command = row.text("command")?;
@@ -136,7 +137,7 @@ fn article_table(library: &Library, name: &str) -> Outcome<ArticleTable> {
     })
 }
 
-/// How to run a preset: on scratch devices if it creates filesystems or links. It overwrites a card, so show its plan.
+/// How to run a preset: on scratch devices if it creates filesystems or links. One for cards only shows its plan.
 fn how_to_run(name: &str, study: &Study) -> RunIt {
     if study.card.is_some() {
         let text = format!("{}; the plan shows the command and which data is lost", study.title);

@@ -1,7 +1,6 @@
 //! Escapes untrusted text (names from results, file names, output of programs) for terminals and configuration files.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
 /// Maximum number of characters of an untrusted text in a message.
 const LONGEST: usize = 200;
@@ -68,31 +67,28 @@ pub fn message(text: &str) -> String {
 
 /// Returns JSON of the same meaning with invisible characters escaped.
 pub fn json(text: &str) -> Cow<'_, str> {
-    let unseen = |sign: char| is_unseen(sign) && sign != '\n';
-    if !text.chars().any(unseen) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::new();
-    for sign in text.chars() {
-        if unseen(sign) {
-            // All of them are below U+FFFF: one unit each.
-            let _ = write!(out, "\\u{:04x}", u32::from(sign));
-        } else {
-            out.push(sign);
-        }
-    }
-    Cow::Owned(out)
+    // Invisible characters are below U+FFFF: one UTF-16 unit each.
+    let escape = |sign: char| format!("\\u{:04x}", u32::from(sign));
+    replace_each(text, |sign| is_unseen(sign) && sign != '\n', escape)
 }
 
 fn escape_except(text: &str, is_allowed: impl Fn(char) -> bool) -> Cow<'_, str> {
     let is_escaped = |sign: char| is_unseen(sign) && !is_allowed(sign);
-    if !text.chars().any(is_escaped) {
+    replace_each(text, is_escaped, |sign| sign.escape_default().to_string())
+}
+
+fn replace_each(
+    text: &str,
+    is_replaced: impl Fn(char) -> bool,
+    replacement: impl Fn(char) -> String,
+) -> Cow<'_, str> {
+    if !text.chars().any(&is_replaced) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
     for sign in text.chars() {
-        if is_escaped(sign) {
-            out.extend(sign.escape_default());
+        if is_replaced(sign) {
+            out.push_str(&replacement(sign));
         } else {
             out.push(sign);
         }

@@ -147,20 +147,18 @@ fn check_text(what: &str, text: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Accepts `2026-11-24`, also for a day that its month does not have.
 fn check_date(date: &str) -> Result<(), String> {
-    let bytes = date.as_bytes();
-    let digits = |range: std::ops::Range<usize>| {
-        bytes.get(range).is_some_and(|part| part.iter().all(u8::is_ascii_digit))
-    };
-    let is_one = bytes.len() == 10
-        && digits(0..4)
-        && digits(5..7)
-        && digits(8..10)
-        && bytes[4] == b'-'
-        && bytes[7] == b'-'
-        && (1..=12).contains(&date[5..7].parse::<u8>().unwrap_or_default())
-        && (1..=31).contains(&date[8..10].parse::<u8>().unwrap_or_default());
-    if is_one { Ok(()) } else { Err(format!("the date `{}` is invalid", outside::spelled(date))) }
+    let has_shape = date.len() == 10
+        && date.bytes().enumerate().all(|(index, byte)| match index {
+            4 | 7 => byte == b'-',
+            _ => byte.is_ascii_digit(),
+        });
+    let number = |digits: std::ops::Range<usize>| date[digits].parse::<u8>().unwrap_or_default();
+    if has_shape && (1..=12).contains(&number(5..7)) && (1..=31).contains(&number(8..10)) {
+        return Ok(());
+    }
+    Err(format!("the date `{}` is invalid", outside::spelled(date)))
 }
 
 /// Whether a number is within the range of its trials, or has none.

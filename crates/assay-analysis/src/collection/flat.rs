@@ -62,10 +62,7 @@ pub fn is_number(column: &str) -> bool {
 impl Flat {
     pub fn new(file: &str, row: &CollectionRow) -> Self {
         let in_unit = |name: &str, unit: f64| row.measured.get(name).map(|cell| cell.value / unit);
-        let mut numbers = [None; NUMBERS.len()];
-        for (number, kind) in numbers.iter_mut().zip(&NUMBERS) {
-            *number = in_unit(kind.name, kind.unit);
-        }
+        let numbers = NUMBERS.each_ref().map(|kind| in_unit(kind.name, kind.unit));
         let (price_per_gb, currency) = row.price_per_gb().unzip();
         Self {
             file: file.to_owned(),

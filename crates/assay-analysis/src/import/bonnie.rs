@@ -84,9 +84,9 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
 
 /// Adds one run per test of a row that ran.
 fn add_runs(line: usize, row: &Splitter, runs: &mut Vec<ImportedRun>, mistakes: &mut Mistakes<'_>) {
-    let missing = if WITHOUT_SEEKS.contains(&row.field(0)) { 2 } else { 0 };
-    // The tables give the columns of version 2.00.
-    let column = |index: usize| if index < BEHIND_SEEKS { index } else { index - missing };
+    // TESTS and SETTINGS have the columns of version 2.00; earlier versions lack two of them.
+    let absent = if WITHOUT_SEEKS.contains(&row.field(0)) { 2 } else { 0 };
+    let column = |index: usize| if index < BEHIND_SEEKS { index } else { index - absent };
     for (test, rate, latency, (metric, factor)) in TESTS {
         let cell = |index: usize| {
             let index = column(index);

@@ -42,19 +42,20 @@ const SAVED: [&str; 2] = ["new", "base"];
 /// Parts of a benchmark's name: group, function and value.
 const NAME_PARTS: usize = 3;
 
-/// Returns the part of a path that names the benchmark of a file; `None` if the path does not name it.
+/// Returns the end of a path that names a benchmark: from `criterion` on, else the parts before `new` or `base`.
 pub fn named_path(path: &str) -> Option<String> {
     let parts: Vec<&str> = path.split('/').filter(|dir| !dir.is_empty() && *dir != ".").collect();
     let [.., saved, file] = parts.as_slice() else { return None };
     if !FILES.contains(file) {
         return None;
     }
-    let below = parts.iter().rposition(|part| *part == "criterion");
-    if below.is_none() && !SAVED.contains(saved) {
+    let criterion = parts.iter().rposition(|part| *part == "criterion");
+    if criterion.is_none() && !SAVED.contains(saved) {
         return None;
     }
-    let from = below.unwrap_or(parts.len().saturating_sub(NAME_PARTS + 2));
-    Some(parts[from..].join("/"))
+    // Two parts follow the name: the saved measurement and the file.
+    let start = criterion.unwrap_or(parts.len().saturating_sub(NAME_PARTS + 2));
+    Some(parts[start..].join("/"))
 }
 
 fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
@@ -144,6 +145,7 @@ fn read_messages(text: &str, skipped: &mut BTreeSet<String>) -> Vec<ImportedRun>
 /// One run per benchmark, in the order of the file: total time over total iterations.
 fn read_raw_csv(text: &str, skipped: &mut BTreeSet<String>) -> Vec<ImportedRun> {
     let mut splitter = Splitter::new();
+    // By benchmark: its first line, which gives the order of the runs; total ns; total iterations.
     let mut sums: BTreeMap<String, (usize, f64, f64)> = BTreeMap::new();
     let mut lines = lines::lines(text);
     let names: Vec<String> = match lines.next() {
@@ -152,24 +154,24 @@ fn read_raw_csv(text: &str, skipped: &mut BTreeSet<String>) -> Vec<ImportedRun> 
         }
         _ => Vec::new(),
     };
-    // An unknown column has an index behind all fields, which are empty there.
+    // A missing column gets an index beyond all fields, where the splitter returns empty text.
     let column = |name: &str| names.iter().position(|title| title == name).unwrap_or(usize::MAX);
-    let [value, unit, count] = ["sample_measured_value", "unit", "iteration_count"].map(column);
+    let [value_column, unit_column, count_column] =
+        ["sample_measured_value", "unit", "iteration_count"].map(column);
     for (line_number, line) in lines {
         if splitter.split(line).is_err() {
             continue;
         }
         let parts = (0..NAME_PARTS).map(|index| splitter.field(index));
-        let parts = parts.filter(|part| !part.is_empty());
-        let name = parts.collect::<Vec<_>>().join("/");
-        let Some(ns) = unit_ns(splitter.field(unit), &name, skipped) else { continue };
-        let numbers = (splitter.field(value).parse::<f64>(), splitter.field(count).parse::<f64>());
-        let (Ok(value), Ok(count)) = numbers else { continue };
+        let name = parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
+        let Some(ns) = unit_ns(splitter.field(unit_column), &name, skipped) else { continue };
+        let Ok(value) = splitter.field(value_column).parse::<f64>() else { continue };
+        let Ok(count) = splitter.field(count_column).parse::<f64>() else { continue };
         let (_, sum_ns, iterations) = sums.entry(name).or_insert((line_number, 0.0, 0.0));
         *sum_ns += value * ns;
         *iterations += count;
     }
-    let mut benchmarks: Vec<(String, (usize, f64, f64))> = sums.into_iter().collect();
+    let mut benchmarks: Vec<_> = sums.into_iter().collect();
     benchmarks.sort_by_key(|(_, (first_line, ..))| *first_line);
     let mut runs = Vec::new();
     for (name, (_, sum_ns, iterations)) in benchmarks {

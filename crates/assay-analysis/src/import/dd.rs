@@ -56,7 +56,7 @@ fn parse_english(line: &str) -> Option<(f64, f64)> {
 const RATES: [(&str, f64); 5] =
     [("kB/s", 1e3), ("MB/s", 1e6), ("GB/s", 1e9), ("TB/s", 1e12), ("B/s", 1.0)];
 
-/// GNU's line in another language: bytes first, seconds and rate last. Bytes and seconds have to give the rate.
+/// Bytes and seconds of GNU's line in another language; `None` unless they give the printed rate within 10%.
 fn parse_translated(line: &str) -> Option<(f64, f64)> {
     let line = line.replace(['\u{ff0c}', '\u{3001}', '\u{a0}', '\u{202f}'], " ");
     let digits = line.find(|sign: char| !sign.is_ascii_digit())?;

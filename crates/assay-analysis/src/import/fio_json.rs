@@ -75,23 +75,17 @@ struct FioJob<'v> {
 /// Reads each run of a file; of the reports of one run, only the last.
 fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let mut found = ImportedRuns { in_order: true, ..ImportedRuns::default() };
-    let mut last: Option<Value> = None;
-    let (mut skipped, mut earlier_runs) = (0_usize, 0_usize);
-    for document in json::documents(name, text)? {
-        if let Some(before) = last.take() {
-            if is_later_report(&before, &document) {
-                skipped += 1;
-            } else {
-                earlier_runs += 1;
-                read_document(name, &before, &mut found)?;
-            }
+    let mut documents = json::documents(name, text)?.into_iter().peekable();
+    let (mut skipped, mut runs) = (0_usize, 0_usize);
+    while let Some(document) = documents.next() {
+        if documents.peek().is_some_and(|next| is_later_report(&document, next)) {
+            skipped += 1;
+        } else {
+            runs += 1;
+            read_document(name, &document, &mut found)?;
         }
-        last = Some(document);
     }
-    if let Some(document) = &last {
-        read_document(name, document, &mut found)?;
-    }
-    found.in_order &= earlier_runs == 0;
+    found.in_order &= runs <= 1;
     if skipped > 0 {
         found.notes.push(format!(
             "Assay skips {skipped} earlier reports of the same run (status-interval); the last report is cumulative"
@@ -100,20 +94,23 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     Ok(found)
 }
 
-/// Whether a document reports the same run as the one before, at a later time.
+/// Whether `after` reports the same run as `before`, at a later time: its jobs have the same names, and one of them had
+/// ended by `before`, or has run for longer than the time between the reports.
 fn is_later_report(before: &Value, after: &Value) -> bool {
-    let (old, new) = (json::list(before, &["jobs"]), json::list(after, &["jobs"]));
-    let Some((from_ms, to_ms)) = end_ms(before).zip(end_ms(after)) else { return false };
-    let name = |job: &Value| word(job, &["jobname"]).map(str::to_owned);
-    if old.len() != new.len() || !old.iter().zip(new).all(|(one, other)| name(one) == name(other)) {
+    let Some((before_ms, after_ms)) = end_ms(before).zip(end_ms(after)) else { return false };
+    let between_ms = after_ms.saturating_sub(before_ms);
+    let (jobs_before, jobs_after) = (json::list(before, &["jobs"]), json::list(after, &["jobs"]));
+    let pairs = || jobs_before.iter().zip(jobs_after);
+    if jobs_before.len() != jobs_after.len()
+        || pairs().any(|(old, new)| word(old, &["jobname"]) != word(new, &["jobname"]))
+    {
         return false;
     }
-    // A separate run would have begun after the report before it.
-    old.iter().zip(new).any(|(one, other)| {
+    pairs().any(|(old, new)| {
         let runtime_ms = |job| whole(job, &["job_runtime"]).unwrap_or_default();
-        let is_done = runtime_ms(one) > 0 && one.get("read") == other.get("read");
-        is_done && one.get("write") == other.get("write")
-            || to_ms.saturating_sub(from_ms) + 1 < runtime_ms(other)
+        let is_equal = |direction: &str| old.get(direction) == new.get(direction);
+        let had_ended = runtime_ms(old) > 0 && is_equal("read") && is_equal("write");
+        had_ended || between_ms + 1 < runtime_ms(new)
     })
 }
 
@@ -221,7 +218,8 @@ fn span_ms(file: &Value, groups: &[Vec<FioJob<'_>>], group: &[FioJob<'_>]) -> Op
     Some((end.saturating_sub(runtime(group)), end))
 }
 
-/// The run of a group in one direction; `None` if it moved no data there and did not fail.
+/// The run of a group in one direction, named after it if the group has several; `None` if it moved no data there. A
+/// group that failed without moving any data becomes one failed run, in the direction `read`.
 fn run_of_direction(
     group: &[FioJob<'_>],
     direction: &str,
@@ -235,24 +233,21 @@ fn run_of_direction(
         let names = DIRECTIONS.iter().map(|(name, _)| *name).filter(|name| *name != direction);
         names.filter_map(|name| job.value.get(name)).any(has_moved_data)
     };
-    let is_mixed = group.iter().any(did_other_direction);
-    let is_apart = SEPARATE.iter().any(|(name, _)| *name == direction);
-    // With unified_rw_reporting=both the directions are there as well.
-    if direction == "mixed" && is_mixed {
+    let has_other_direction = group.iter().any(did_other_direction);
+    // With unified_rw_reporting=both, the directions are there as well.
+    if direction == "mixed" && has_other_direction {
         return None;
     }
     let error = group.iter().find_map(|job| whole(job.value, &["error"]).filter(|e| *e > 0));
-    // A group that failed without moving data becomes one failed run.
-    if parts.is_empty() && (error.is_none() || is_mixed || direction != "read") {
+    let is_failed_group = error.is_some() && !has_other_direction && direction == "read";
+    if parts.is_empty() && !is_failed_group {
         return None;
     }
-    let names_direction = direction == "sync" || is_mixed && !is_apart && !parts.is_empty();
-    let workload = match first.workload.clone() {
-        workload if names_direction => format!("{workload}, {plural}"),
-        workload => workload,
-    };
-    let mut run =
-        ImportedRun { workload, settings: first.settings.clone(), ..ImportedRun::default() };
+    let mut run = ImportedRun::new(first.workload.clone());
+    run.settings.clone_from(&first.settings);
+    if direction == "sync" || has_other_direction {
+        run.workload = format!("{}, {plural}", run.workload);
+    }
     run.failed = error.map(|error| format!("fio ended with error {error}"));
     match parts.as_slice() {
         [] => {}
@@ -370,14 +365,14 @@ fn add_evidence(run: &mut ImportedRun, group: &[FioJob<'_>], direction: &str, fi
     }
 }
 
-/// Upper bound of the mean queue depth: fio's levels at their upper ends.
+/// Upper bound of the mean queue depth: fio's level 4 counts depths 4 to 7, its level `>=64` those up to `requested`.
 fn largest_mean_depth(job: &Value, requested: f64) -> Option<f64> {
     let levels = job.get("iodepth_level")?.as_object()?;
     let (mut sum, mut shares) = (0.0, 0.0);
     for (level, share) in levels {
-        let (from, share) = (level.trim_start_matches(">=").parse::<f64>().ok()?, share.as_f64()?);
-        let end = if level.starts_with(">=") { requested.max(from) } else { 2.0 * from - 1.0 };
-        sum += share * end;
+        let (least, share) = (level.trim_start_matches(">=").parse::<f64>().ok()?, share.as_f64()?);
+        let most = if level.starts_with(">=") { requested.max(least) } else { 2.0 * least - 1.0 };
+        sum += share * most;
         shares += share;
     }
     (shares > 0.0).then(|| sum / shares)

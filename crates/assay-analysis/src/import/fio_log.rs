@@ -36,29 +36,27 @@ const KINDS: [(&str, &str, f64); 5] = [
 ];
 const DIRECTIONS: [&str; 3] = ["reads", "writes", "trims"];
 
-/// Time in ms, value, direction and bytes: `time, value, direction, bytes, offset ...`.
+/// Time in ms, value, direction (an index of `DIRECTIONS`) and bytes: `time, value, direction, bytes, offset ...`.
 fn entry(line: &str) -> Option<(u64, f64, usize, u64)> {
     let mut fields = line.split(',').map(str::trim);
     let ms = fields.next()?.parse::<u64>().ok()?;
     let value = fields.next()?.parse::<u64>().ok()?;
     let direction = fields.next()?.parse::<usize>().ok().filter(|at| *at < DIRECTIONS.len())?;
     let bytes = fields.next()?.parse::<u64>().ok()?;
-    // Offsets and priorities follow, in newer logs.
-    let rest: Vec<&str> = fields.collect();
-    let number = |field: &&str| {
+    let is_number = |field: &str| {
         let digits = field.strip_prefix("0x").unwrap_or(field);
         !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
     };
-    rest.iter().all(number).then_some((ms, value as f64, direction, bytes))
+    // Offsets and priorities follow, in newer logs.
+    fields.all(is_number).then_some((ms, value as f64, direction, bytes))
 }
 
 fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
-    let last = name.rsplit('/').next().unwrap_or(name);
-    let stem = last.split('.').next().unwrap_or(last);
-    // fio numbers the logs of concurrent jobs.
-    let number = last.split('.').nth(1).filter(|part| part.parse::<u32>().is_ok());
-    let kind = KINDS.iter().find(|(end, ..)| stem.ends_with(end));
-    let Some((end, metric, factor)) = kind else {
+    let file_name = name.rsplit('/').next().unwrap_or(name);
+    let stem = file_name.split('.').next().unwrap_or(file_name);
+    // fio numbers the logs of concurrent jobs: `job_bw.1.log`.
+    let job_number = file_name.split('.').nth(1).filter(|part| part.parse::<u32>().is_ok());
+    let Some((end, metric, factor)) = KINDS.iter().find(|(end, ..)| stem.ends_with(end)) else {
         let text = "the file name lacks the type of the fio log; before the first point, it must end in _bw, _iops, \
                     _lat, _clat or _slat";
         return Err(mistake_in(name, text));
@@ -66,6 +64,7 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let job = stem.strip_suffix(end).unwrap_or(stem);
     let is_latency = *metric == LATENCY;
     let mut logged: [LoggedDirection; DIRECTIONS.len()] = Default::default();
+    // Entries that are averages over a time (log_avg_msec) have a size of 0.
     let (mut averaged, mut last_ms) = (false, 0);
     for (at, line) in lines::lines(text) {
         let Some((ms, value, direction, bytes)) = entry(line) else {
@@ -84,8 +83,8 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
         }
         let kind = end.trim_start_matches('_');
         let mut run = ImportedRun::new(format!("{job}, {kind} of {direction}"));
-        if let Some(number) = number {
-            run.set("job", number);
+        if let Some(job_number) = job_number {
+            run.set("job", job_number);
         }
         if is_latency || averaged {
             run.add(metric, Some(logged.mean() * factor));

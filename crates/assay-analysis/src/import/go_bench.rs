@@ -56,9 +56,10 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
         directions.extend(direction(line));
         let Some((benchmark, numbers)) = parse_line(line) else { continue };
         let mut run = shared.clone();
-        // The suffix after the last hyphen is the number of processors (GOMAXPROCS).
-        let bare = benchmark.rsplit_once('-').filter(|(_, count)| count.parse::<u32>().is_ok());
-        let bare = bare.filter(|_| own_names.is_none()).map_or(benchmark, |(bare, _)| bare);
+        // Go appends the number of CPUs (GOMAXPROCS): `Copy-8`; Assay's own exports have none.
+        let with_cpus = benchmark.rsplit_once('-').filter(|(_, cpus)| cpus.parse::<u32>().is_ok());
+        let bare = with_cpus.filter(|_| own_names.is_none()).map_or(benchmark, |(bare, _)| bare);
+        // Assay's own exports list the original name of each Go name.
         let mapped = |plain: &str| -> String {
             let names = own_names.as_ref().and_then(|names| names.get(plain));
             (*names.unwrap_or(&plain)).to_owned()
@@ -110,8 +111,11 @@ fn metric_of_unit(unit: &str, is_own: bool) -> (&str, f64) {
 fn parse_line(line: &str) -> Option<(&str, Vec<(f64, &str)>)> {
     let mut words = line.split_whitespace();
     let name = words.next()?.strip_prefix("Benchmark")?;
-    let starts = name.chars().next().is_some_and(|first| !first.is_lowercase());
-    words.next()?.parse::<u64>().ok().filter(|_| starts)?;
+    // Go runs `BenchmarkCopy`, but not `Benchmarking`.
+    if !name.starts_with(|first: char| !first.is_lowercase()) {
+        return None;
+    }
+    let _iterations: u64 = words.next()?.parse().ok()?;
     let rest: Vec<&str> = words.collect();
     let pairs = rest.chunks_exact(2).map(|pair| Some((pair[0].parse::<f64>().ok()?, pair[1])));
     let pairs: Vec<(f64, &str)> = pairs.collect::<Option<_>>()?;

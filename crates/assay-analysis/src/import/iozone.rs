@@ -67,16 +67,21 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     ImportedRuns { notes, ..ImportedRuns::in_order(runs) }.require(name, missing)
 }
 
+/// Adds a run per value of a line of numbers; ignores other lines. `columns` has the end of each column's name.
 fn add_row(line: &str, columns: &[usize], unit: IozoneUnit, runs: &mut Vec<ImportedRun>) {
-    let plain = line.bytes().all(|byte| byte.is_ascii_digit() || byte == b' ' || byte == b'\t');
+    if !line.bytes().all(|byte| byte.is_ascii_digit() || byte == b' ' || byte == b'\t') {
+        return;
+    }
     let words = words_with_ends(line).into_iter();
     let numbers: Vec<(u64, usize)> =
         words.filter_map(|(word, end)| Some((word.parse().ok()?, end))).collect();
     let [(size, _), (record, _), values @ ..] = numbers.as_slice() else { return };
-    for (value, end) in values.iter().filter(|_| plain) {
-        // Right-aligned below the column's name: take the nearest end.
-        let near = columns.iter().enumerate().skip(2).min_by_key(|(_, at)| at.abs_diff(*end));
-        let Some(test) = near.and_then(|(at, _)| TESTS.split(',').nth(at - 2)) else { continue };
+    for (value, end) in values {
+        // Values are right-aligned below the tests' names, which follow file and record size.
+        let test_ends = columns.iter().skip(2).enumerate();
+        let nearest = test_ends.min_by_key(|(_, test_end)| test_end.abs_diff(*end));
+        let test = nearest.and_then(|(index, _)| TESTS.split(',').nth(index));
+        let Some(test) = test else { continue };
         let mut run = ImportedRun::new(test);
         run.set("file size", format!("{size} KiB"));
         run.set("record size", format!("{record} KiB"));

@@ -53,16 +53,16 @@ pub(super) fn documents(name: &str, text: &str) -> Outcome<Vec<Value>> {
     Ok(all)
 }
 
-/// Offset of another object after a document, ignoring messages of tools.
+/// Offset of the next object after a document that ends at `end`: a line `{` or `{"...`, not a message of a tool.
 fn next_document(text: &str, end: usize) -> Option<usize> {
-    let mut at = end;
+    let mut line_start = end;
     for line in text[end..].split_inclusive('\n') {
-        let own = line.trim_start();
-        let after = own.strip_prefix('{').map(str::trim_start);
-        if after.is_some_and(|after| after.is_empty() || after.starts_with('"')) {
-            return Some(at + line.len() - own.len());
+        let trimmed = line.trim_start();
+        let inner = trimmed.strip_prefix('{').map(str::trim_start);
+        if inner.is_some_and(|inner| inner.is_empty() || inner.starts_with('"')) {
+            return Some(line_start + line.len() - trimmed.len());
         }
-        at += line.len();
+        line_start += line.len();
     }
     None
 }

@@ -159,17 +159,19 @@ fn unused_note(importer: &Importer, text: &str) -> Option<String> {
     (!parts.is_empty()).then(|| format!("not compared: {}", parts.join("; ")))
 }
 
-/// Returns whether a text has a number of that name. In JSON only keys and parts of keys count.
+/// Whether a text contains a name. In JSON, only parts of keys count; a name may include the closing quotation mark.
 fn has_number(text: &str, name: &str) -> bool {
-    let is_json = text.trim_start().starts_with(['{', '[']);
+    if !text.trim_start().starts_with(['{', '[']) {
+        return text.contains(name);
+    }
     text.match_indices(name).any(|(at, _)| {
-        let rest = &text[at + name.len()..];
-        let behind_string = if name.ends_with('"') {
-            rest
+        let after_name = &text[at + name.len()..];
+        let after_quote = if name.ends_with('"') {
+            Some(after_name)
         } else {
-            rest.split_once('"').map_or("", |(_, rest)| rest)
+            after_name.split_once('"').map(|(_, after_quote)| after_quote)
         };
-        !is_json || behind_string.trim_start().starts_with(':')
+        after_quote.is_some_and(|after| after.trim_start().starts_with(':'))
     })
 }
 
@@ -210,7 +212,7 @@ pub fn find(name: &str) -> Option<&'static Importer> {
     IMPORTERS.iter().find(|importer| importer.about.name == name)
 }
 
-/// The importer for the beginning of a file.
+/// The importer for the beginning of a file; the first one, for tables of trials, for a possible table with a mistake.
 ///
 /// # Errors
 /// Fails with a description of an unknown file and of what is missing.
@@ -220,7 +222,10 @@ pub fn of_bytes(name: &str, head: &[u8]) -> Outcome<&'static Importer> {
     if let Some(importer) = recognize(&text) {
         return Ok(importer);
     }
-    head::describe_unknown(&text).map_or(Ok(&IMPORTERS[0]), |what| Err(mistake_in(name, &what)))
+    match head::describe_unknown(&text) {
+        Some(what) => Err(mistake_in(name, &what)),
+        None => Ok(&IMPORTERS[0]),
+    }
 }
 
 /// The common importer of all files of a study.
@@ -308,7 +313,7 @@ fn read_files(importer: &Importer, files: &[ImportedFile], options: &Options) ->
             for file in files {
                 let text = decode(&file.name, &file.bytes)?;
                 let mut runs = read(&file.name, &text)?;
-                run::compare_directions(&mut runs.runs);
+                run::add_write_rates(&mut runs.runs);
                 runs.notes.extend(unused_note(importer, &text));
                 all.push(runs);
             }
@@ -357,6 +362,7 @@ fn unpack(bytes: &[u8], most: u64) -> (Vec<u8>, bool) {
     (whole, more || read.is_err())
 }
 
+/// The text of a file in UTF-8 or UTF-16, or in UTF-8 compressed with gzip.
 fn decode<'a>(name: &str, bytes: &'a [u8]) -> Outcome<Cow<'a, str>> {
     if bytes.starts_with(&GZIP) {
         let (whole, is_cut) = unpack(bytes, LARGEST_RUNS_BYTES);

@@ -39,21 +39,17 @@ pub(super) fn order(trials: &[OrderedTrial]) -> Order {
     }
 }
 
-/// Workloads whose replicates all run their arms in the same order.
+/// Workloads whose replicates, if there are enough of them, all run their arms in the same order.
 pub(super) fn fixed_order(trials: &[OrderedTrial]) -> Vec<usize> {
     let is_fixed = |run: &Run| {
-        passes(run).is_some_and(|passes| {
-            let is_same = |pair: &[Pass<'_>]| {
-                pair[0].iter().map(|trial| trial.1).eq(pair[1].iter().map(|trial| trial.1))
-            };
-            passes.len() >= FEWEST_REPLICATES && passes.windows(2).all(is_same)
-        })
+        let Some(passes) = passes(run) else { return false };
+        let arms = |pass: &Pass<'_>| -> Vec<usize> { pass.iter().map(|(_, arm)| *arm).collect() };
+        passes.len() >= FEWEST_REPLICATES
+            && passes.windows(2).all(|pair| arms(&pair[0]) == arms(&pair[1]))
     };
-    runs(trials)
-        .into_iter()
-        .filter(|(_, run)| is_fixed(run))
-        .map(|(workload, _)| workload)
-        .collect()
+    let mut workloads = runs(trials);
+    workloads.retain(|_, run| is_fixed(run));
+    workloads.into_keys().collect()
 }
 
 /// Runs of the workloads with more than one arm. A trial with several metrics is one trial.

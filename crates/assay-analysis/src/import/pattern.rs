@@ -21,20 +21,20 @@ fn parts(pattern: &str) -> Outcome<Vec<PatternPart<'_>>> {
     let wrong = |what: &str| Failure::mistake(format!("--filename-pattern {pattern}: {what}"));
     let mut parts = Vec::new();
     let mut rest = pattern;
-    let mut open = false;
-    let mut named = false;
+    let mut follows_placeholder = false;
+    let mut has_level = false;
     while !rest.is_empty() {
         let end = rest.find(['{', '*']).unwrap_or(rest.len());
         if end > 0 {
             parts.push(PatternPart::Plain(&rest[..end]));
             rest = &rest[end..];
-            open = false;
+            follows_placeholder = false;
             continue;
         }
-        if open {
+        if follows_placeholder {
             return Err(wrong("two placeholders are adjacent; put a letter between them"));
         }
-        open = true;
+        follows_placeholder = true;
         if let Some(after) = rest.strip_prefix('*') {
             parts.push(PatternPart::Any);
             rest = after;
@@ -42,18 +42,19 @@ fn parts(pattern: &str) -> Outcome<Vec<PatternPart<'_>>> {
             let inner = rest[1..].split_once('}').filter(|(name, _)| !name.is_empty());
             let (name, after) = inner.ok_or_else(|| wrong("write {NAME} for a level"))?;
             parts.push(PatternPart::Level(name));
-            named = true;
+            has_level = true;
             rest = after;
         }
     }
-    if named { Ok(parts) } else { Err(wrong("it has no level; write {NAME} in place of a level")) }
+    if !has_level {
+        return Err(wrong("it has no level; write {NAME} in place of a level"));
+    }
+    Ok(parts)
 }
 
 /// Names and texts of the levels if the parts match. A wildcard matches as little as possible; a level needs a letter.
 fn match_parts<'p>(parts: &[PatternPart<'p>], text: &'p str) -> Option<Vec<(&'p str, &'p str)>> {
-    let Some((first, rest)) = parts.split_first() else {
-        return text.is_empty().then(Vec::new);
-    };
+    let Some((first, rest)) = parts.split_first() else { return text.is_empty().then(Vec::new) };
     let least = match first {
         PatternPart::Plain(plain) => return match_parts(rest, text.strip_prefix(plain)?),
         PatternPart::Any => 0,
@@ -83,8 +84,7 @@ mod tests {
 
     fn told(pattern: &str, name: &str) -> Option<String> {
         let found = levels(pattern, name).unwrap()?;
-        let words: Vec<String> =
-            found.iter().map(|(name, level)| format!("{name}={level} ")).collect();
+        let words: Vec<_> = found.iter().map(|(name, level)| format!("{name}={level} ")).collect();
         Some(words.concat())
     }
 

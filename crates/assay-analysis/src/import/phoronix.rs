@@ -40,8 +40,7 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
             let mut shared =
                 ImportedRun { place: place.clone(), ..ImportedRun::new(workload.clone()) };
             shared.set("system", system.clone());
-            let values: Vec<&str> =
-                text.split(':').filter(|value| !value.trim().is_empty()).collect();
+            let values: Vec<_> = text.split(':').filter(|value| !value.trim().is_empty()).collect();
             if values.is_empty() {
                 shared.add_as(&unit, better, None);
                 shared.failed = Some("the suite recorded no result: all runs failed".to_owned());

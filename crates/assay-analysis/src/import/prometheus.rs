@@ -50,12 +50,13 @@ fn bucket(line: &str) -> Option<(Histogram<'_>, f64, f64)> {
     Some((Histogram { name, labels }, end, count))
 }
 
-/// The limits of the 99th percentile; `None` if the histogram is empty.
+/// A sentence on the limits of the 99th percentile, and on etcd's bound; `None` if the histogram is empty.
 fn p99_of(histogram: &Histogram<'_>, buckets: &Buckets) -> Option<String> {
     let total = buckets.iter().find(|(end, _)| end.is_infinite())?.1;
     if total <= 0.0 {
         return None;
     }
+    // Counts are cumulative: each bucket includes those before it.
     let p99 = buckets.iter().position(|(_, count)| *count >= 0.99 * total)?;
     let low = p99.checked_sub(1).map_or(0.0, |before| buckets[before].0);
     let high = buckets[p99].0;

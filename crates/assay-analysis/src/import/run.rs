@@ -116,13 +116,14 @@ impl ImportedRuns {
     }
 }
 
-/// Adds the place to the names of workloads that a file has at several places.
+/// Adds the place to the names of workloads (in all files) that one file has at several places.
 pub(super) fn name_places(files: &mut [ImportedRuns]) {
     let mut ambiguous: BTreeSet<String> = BTreeSet::new();
     for file in files.iter() {
-        let mut places: BTreeMap<&str, &str> = BTreeMap::new();
+        let mut first_places: BTreeMap<&str, &str> = BTreeMap::new();
         for run in &file.runs {
-            if *places.entry(&run.workload).or_insert(&run.place) != run.place {
+            let first_place = *first_places.entry(&run.workload).or_insert(&run.place);
+            if run.place != first_place {
                 ambiguous.insert(run.workload.clone());
             }
         }
@@ -150,8 +151,8 @@ fn direction_key(run: &ImportedRun) -> (String, BTreeMap<String, String>) {
     (run.workload.to_lowercase(), settings)
 }
 
-/// Adds to each reading run the write rate of the same file and settings.
-pub(super) fn compare_directions(runs: &mut [ImportedRun]) {
+/// Adds to each reading run, as evidence, the fastest rate of the runs with `write` for `read` and the same settings.
+pub(super) fn add_write_rates(runs: &mut [ImportedRun]) {
     let mut fastest: BTreeMap<(String, BTreeMap<String, String>), f64> = BTreeMap::new();
     for run in runs.iter() {
         let known = fastest.entry(direction_key(run)).or_default();
@@ -159,11 +160,11 @@ pub(super) fn compare_directions(runs: &mut [ImportedRun]) {
     }
     for run in runs {
         let (workload, settings) = direction_key(run);
-        let write_workload = workload.replace("read", "write");
-        let is_read = write_workload != workload;
-        let written =
-            fastest.get(&(write_workload, settings)).copied().filter(|rate| *rate > 0.0 && is_read);
-        if let Some((read, written)) = rate(run).zip(written) {
+        if !workload.contains("read") {
+            continue;
+        }
+        let written = fastest.get(&(workload.replace("read", "write"), settings)).copied();
+        if let Some((read, written)) = rate(run).zip(written.filter(|rate| *rate > 0.0)) {
             run.evidence.push(ImportEvidence::Directions { read, written });
         }
     }

@@ -81,7 +81,7 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
 
 /// One run per device; notes unknown fields.
 fn mean_runs(reports: &[Value], notes: &mut Vec<String>) -> Vec<ImportedRun> {
-    // By device and index of the field: the weighted sum, and the sum of the weights.
+    // By device and index in FIELDS: the weighted sum of the reports' values, and the sum of the weights.
     let mut sums: BTreeMap<&str, BTreeMap<usize, (f64, f64)>> = BTreeMap::new();
     let mut unknown: BTreeSet<&str> = BTreeSet::new();
     for disk in reports.iter().flat_map(|report| json::list(report, &["disk"])) {
@@ -101,13 +101,13 @@ fn mean_runs(reports: &[Value], notes: &mut Vec<String>) -> Vec<ImportedRun> {
                 *weights += weight;
             }
         }
-        let fields = disk.as_object().into_iter().flatten();
-        unknown
-            .extend(fields.filter(|(_, value)| value.is_number()).map(|(name, _)| name.as_str()));
+        for (name, value) in disk.as_object().into_iter().flatten() {
+            if value.is_number() && !FIELDS.iter().any(|(field, ..)| field == name) {
+                unknown.insert(name);
+            }
+        }
     }
-    for (name, ..) in FIELDS.iter() {
-        unknown.remove(name);
-    }
+    // The importer names these in a note of its own.
     let is_unused = |name: &str| {
         let mut unused = IMPORTER.unused().flat_map(|(names, _)| names);
         unused.any(|one| one.trim_matches('"') == name || name.trim_end_matches("/s") == one)

@@ -1,14 +1,15 @@
 //! Times of other tools in ms since 1970, without a time zone as UTC: only their order counts.
 
-/// `2026-11-24T05:01:02.5+00:00`, `2026-11-24 05:01:02`, `2026/11/24 05:01:02`; more may follow.
+/// Milliseconds of `2026-11-24T05:01:02.5+00:00`, `2026-11-24 05:01:02` or `2026/11/24 05:01:02`, all taken as UTC.
 pub(super) fn iso_ms(text: &str) -> Option<u64> {
-    let plain: String = text.trim().chars().take(19).collect();
-    let plain = plain.replace('/', "-").replace(' ', "T");
-    let time: jiff::civil::DateTime = plain.parse().ok()?;
+    const LENGTH: usize = "2026-11-24T05:01:02".len();
+    let to_seconds: String = text.trim().chars().take(LENGTH).collect();
+    let time: jiff::civil::DateTime =
+        to_seconds.replace('/', "-").replace(' ', "T").parse().ok()?;
     let zoned = time.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
     let ms = u64::try_from(zoned.timestamp().as_millisecond()).ok()?;
-    let fraction = text.trim().get(19..).and_then(|rest| rest.strip_prefix('.')).unwrap_or("");
-    let digits: String = fraction.chars().take_while(char::is_ascii_digit).take(3).collect();
+    let decimals = text.trim().get(LENGTH..).and_then(|rest| rest.strip_prefix('.')).unwrap_or("");
+    let digits: String = decimals.chars().take_while(char::is_ascii_digit).take(3).collect();
     Some(ms + format!("{digits:0<3}").parse::<u64>().unwrap_or_default())
 }
 

@@ -37,14 +37,13 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
             section = Some(plain);
             continue;
         }
-        let (Some(section), Some((identifier, fields))) = (section, parse(line)) else {
-            continue;
-        };
+        let (Some(section), Some((identifier, fields))) = (section, parse(line)) else { continue };
         let mut run = ImportedRun::new(section.to_lowercase());
         run.set("identifier", identifier);
         for (name, column) in SETTINGS {
             run.set(name, fields[column]);
         }
+        // After the settings: MB/s, CPU %, mean and maximum latency in ms, two shares of slow requests, CPU efficiency.
         let number = |column: usize| fields[column].trim_end_matches('%').parse::<f64>().ok();
         run.add("bandwidth_bytes_per_s", number(3).map(|mb| mb * 1_048_576.0));
         run.add("latency_mean_ns", number(5).map(|ms| ms * 1e6));

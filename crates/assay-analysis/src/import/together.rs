@@ -105,7 +105,8 @@ fn level<'a>(run: &StudyRun<'a>, name: &str) -> &'a str {
     level.map_or(NOT_SET, String::as_str)
 }
 
-/// The factors: those that the user names, and settings that differ within a workload and do not follow from others.
+/// The factors: those that the user names, and settings that differ within a workload. Notes, instead of adding them,
+/// settings that follow from other factors.
 fn factors(
     all: &mut StudyRuns<'_>,
     files: &[(&ImportedFile, ImportedRuns)],
@@ -125,6 +126,7 @@ fn factors(
     let settings: BTreeSet<&String> =
         all.runs.iter().flat_map(|run| run.imported.settings.keys()).collect();
     for name in settings.into_iter().filter(|name| !given.contains(*name)) {
+        // A setting that follows without any factor is constant within each workload.
         if follows_from(all, &[], name) {
             continue;
         }
@@ -201,7 +203,7 @@ impl StudyRuns<'_> {
         }
     }
 
-    /// Whether all runs have a time and no two runs of a workload overlap.
+    /// Whether all runs have a time and no two runs of a workload overlap; notes an overlap.
     fn is_timed(&mut self) -> bool {
         let spans: Option<Vec<(usize, (u64, u64))>> =
             self.runs.iter().map(|run| Some((run.workload, run.imported.span_ms?))).collect();
@@ -209,7 +211,7 @@ impl StudyRuns<'_> {
         spans.sort_unstable();
         let overlap = spans.windows(2).any(|pair| {
             let [(workload, (start, end)), (next_workload, (next_start, _))] = [pair[0], pair[1]];
-            // A run takes at least 1 ms.
+            // A run of less than 1 ms counts as 1 ms, so two with one start overlap.
             workload == next_workload && next_start < end.max(start + 1)
         });
         if overlap {
@@ -228,10 +230,14 @@ impl StudyRuns<'_> {
         self.runs.iter().filter_map(placed).collect()
     }
 
+    /// Notes why the runs give no verdicts, if their order or a single configuration is the reason.
     fn note_order(&mut self, order: Order, files: usize) {
+        if self.arms.len() < 2 {
+            self.notes.push("all runs have the same settings; nothing to compare".to_owned());
+            return;
+        }
         let is_unordered = files > 1 && self.runs.iter().all(|run| run.order.is_none());
         let note = match order {
-            _ if self.arms.len() < 2 => "all runs have the same settings; nothing to compare",
             Order::Unknown if is_unordered => {
                 "the files do not record the order of the runs, so Assay gives ratios without verdicts; if you list \
                  them in order, use --in-order"
@@ -245,6 +251,7 @@ impl StudyRuns<'_> {
         self.notes.push(note.to_owned());
     }
 
+    /// The baseline that the user requested, else the arm of the first run, with a note.
     fn baseline(&mut self, options: &Options) -> Outcome<Arm> {
         for (name, level) in &options.baseline {
             let why = match self.factors.iter().find(|factor| factor.name == *name) {
@@ -264,10 +271,8 @@ impl StudyRuns<'_> {
         if !options.baseline.is_empty() || self.arms.len() < 2 {
             return Ok(options.baseline.clone());
         }
-        // The arm of the first run of the first file is the baseline.
         let first = self.runs.first().map(|run| self.arms[run.arm].clone()).unwrap_or_default();
-        let words: Vec<String> =
-            first.iter().map(|(name, level)| format!("{name}={level}")).collect();
+        let words: Vec<_> = first.iter().map(|(name, level)| format!("{name}={level}")).collect();
         self.notes.push(format!(
             "the baseline is {} (the first run); --baseline sets another",
             words.join(" ")
@@ -309,6 +314,7 @@ impl StudyRuns<'_> {
         let mut series = Vec::new();
         for ((workload, arm), runs) in rows {
             let (name, metrics) = (&self.workloads[workload], &known_metrics[workload]);
+            // The first metric is the primary one of a workload without the wanted metric.
             let wanted = options.primary.as_ref();
             let primary =
                 wanted.and_then(|wanted| metrics.iter().position(|one| one.metric == *wanted));
@@ -322,8 +328,7 @@ impl StudyRuns<'_> {
                 if !runs.iter().any(has_metric) {
                     continue;
                 }
-                let mut trials: Vec<TrialValue> =
-                    runs.iter().filter_map(|run| trial(run, metric)).collect();
+                let mut trials: Vec<_> = runs.iter().filter_map(|run| trial(run, metric)).collect();
                 trials.sort_by_key(|trial| trial.replicate);
                 series.push(Series {
                     primary: primary.unwrap_or(0) == index,

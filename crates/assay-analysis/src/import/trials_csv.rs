@@ -43,10 +43,10 @@ pub fn read(name: &str, text: &str, options: &Options) -> Outcome<Imported> {
     let mut mistakes = Mistakes::new(name);
     let mut lines = lines::lines(text);
     let mut splitter = Splitter::new();
-    let Some((number, first)) = lines.next() else {
-        return Err(Failure::mistake(no_rows_message(name, text)));
-    };
-    let Some(header) = Header::read(number, first, &mut splitter, &mut mistakes) else {
+    let header = lines
+        .next()
+        .and_then(|(number, first)| Header::read(number, first, &mut splitter, &mut mistakes));
+    let Some(header) = header else {
         mistakes.outcome()?;
         return Err(Failure::mistake(no_rows_message(name, text)));
     };

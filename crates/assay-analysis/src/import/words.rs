@@ -21,8 +21,7 @@ pub(super) fn advice<'a>(word: &str, choices: impl Iterator<Item = &'a str> + Cl
         return format!("did you mean `{}`?", quoted(choice));
     }
     let more = choices.clone().count().saturating_sub(NAMED);
-    let named: Vec<String> =
-        choices.take(NAMED).map(|choice| format!("`{}`", quoted(choice))).collect();
+    let named: Vec<_> = choices.take(NAMED).map(|choice| format!("`{}`", quoted(choice))).collect();
     let end = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("use {}{end}", named.join(", "))
 }

@@ -196,28 +196,30 @@ pub fn one_by_one(workload: &PlannedWorkload) -> Option<&io::IoPlan> {
 /// Buses of drives with flash if they do not rotate: other cached media may store a write at once.
 const OF_FLASH: [&str; 5] = ["nvme", "sata", "scsi", "usb", "mmc"];
 
-/// A local drive that announces a volatile cache, if all drives of the target do: a real flush takes time there.
-pub fn with_a_cache(site: &Site) -> Option<&Drive> {
-    let is_own = |drive: &Drive| {
+/// The first drive, if all are local flash drives that announce a volatile cache: a real flush takes time there.
+pub fn cached_flash(site: &Site) -> Option<&Drive> {
+    let is_cached_flash = |drive: &Drive| {
         drive.announces_a_cache()
             && !hides_its_cache(drive)
             && is_on(drive, &OF_FLASH)
             && drive.rotational.value() == Some(&false)
     };
-    let all = memory_words(site).is_none() && site.drives.iter().all(is_own);
-    site.drives.first().filter(|_| all)
+    let are_all = memory_words(site).is_none() && site.drives.iter().all(is_cached_flash);
+    if are_all { site.drives.first() } else { None }
 }
 
-/// Judges the same writes with and without syncs; a remark if the syncs cost too little to reach flash.
+/// Compares the same writes with and without syncs; a remark if the syncs cost too little to reach flash: by the upper
+/// ends of both 95% CIs, a write is faster than a page program and takes at most [`COSTLESS`] times as long.
 pub fn costless(drive: &str, synced: &WriteTimes, bare: &WriteTimes) -> Option<RuleRemark> {
-    let (mean, [_, high]) = synced.mean_ci95()?;
+    let (mean, [_, high_ns]) = synced.mean_ci95()?;
+    // A side with too few trials for an interval gives no remark.
     bare.mean_ci95()?;
     let test = welch(&bare.logarithms()?, &synced.logarithms()?)?;
-    let ends = test.interval(ALPHA)?.map(f64::exp);
-    if high >= TOLERANCE * PROGRAM_NS || ends[1] > COSTLESS {
+    let [low_ratio, high_ratio] = test.interval(ALPHA)?.map(f64::exp);
+    if high_ns >= TOLERANCE * PROGRAM_NS || high_ratio > COSTLESS {
         return None;
     }
-    let [ratio, least, most] = show::ratios(test.difference.exp(), ends);
+    let [ratio, least, most] = show::ratios(test.difference.exp(), [low_ratio, high_ratio]);
     Some(RuleRemark::note(format!(
         "a cache acknowledges syncs: a write with a sync takes {ratio} times as long as a write without (95% CI \
          {least} to {most}): {}; the fastest flash programs a page in {}. {drive} announces a volatile cache, but no \

@@ -30,8 +30,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {
-    let details: Vec<&command::CommandDetail> =
-        case.trials.iter().copied().filter_map(detail).collect();
+    let details: Vec<_> = case.trials.iter().copied().filter_map(detail).collect();
     cache_not_emptied(case).or_else(|| reads_differ(&details)).map(RuleRemark::suspect)
 }
 

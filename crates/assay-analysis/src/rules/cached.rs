@@ -71,7 +71,7 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
 
 fn judge_import(runs: &[Vec<ImportEvidence>]) -> Option<RuleRemark> {
     let doubt = |own: &ImportEvidence| match *own {
-        ImportEvidence::Directions { read, written } => outrun(read, written),
+        ImportEvidence::Directions { read, written } => reads_outrun_writes(read, written),
         ImportEvidence::Buffered { bytes, bytes_per_s } => buffered(bytes, bytes_per_s),
         _ => None,
     };
@@ -91,8 +91,8 @@ fn idle_disks(own: &ImportEvidence) -> Option<String> {
     })
 }
 
-/// Why reads far faster than writes came from memory.
-fn outrun(read: f64, written: f64) -> Option<String> {
+/// Why reads far faster than the same writes (both in bytes per second) came from memory.
+fn reads_outrun_writes(read: f64, written: f64) -> Option<String> {
     (read >= FASTEST_OVER_WRITES * written && read >= SLOWEST_MEMORY).then(|| {
         format!(
             "the reads ({}) are {} times as fast as the same writes ({}): the reads came from memory",

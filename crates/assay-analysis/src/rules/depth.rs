@@ -88,6 +88,7 @@ fn too_shallow(case: &Case<'_>, asked: u32) -> Option<RuleRemark> {
             submitting_ms += counted.submitting_ns as f64 / 1e6;
         }
     }
+    // NaN without a trial of sufficient length, which fails the comparison below.
     let in_flight = weighted_ms / submitting_ms;
     let measured = show::three_digits(in_flight);
     let text = format!("queue depth {asked} requested, {measured} measured");
@@ -99,12 +100,10 @@ fn completed_at_submission(case: &Case<'_>, asked: u32) -> Option<RuleRemark> {
     if case.io().is_none_or(|io| io.queue_depth <= 1) {
         return None;
     }
-    let details = case.measured().filter_map(io::IoDetail::of);
-    let trials = details
-        .filter(|detail| {
-            detail.looked_at >= FEWEST_CHECKS && 2 * detail.already_complete > detail.looked_at
-        })
-        .count();
+    let is_mostly_complete = |detail: &&io::IoDetail| {
+        detail.looked_at >= FEWEST_CHECKS && 2 * detail.already_complete > detail.looked_at
+    };
+    let trials = case.measured().filter_map(io::IoDetail::of).filter(is_mostly_complete).count();
     (trials > 0).then(|| {
         RuleRemark::suspect(format!(
             "queue depth {asked} requested, but operations completed before their submission returned{}: queue depth \

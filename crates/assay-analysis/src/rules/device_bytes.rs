@@ -72,18 +72,18 @@ fn short_reads(case: &Case<'_>, trials: &[CountedTrial]) -> Option<RuleRemark> {
         .map(|short| RuleRemark::invalid(short.words(case, trials, "delivered", "bytes read")))
 }
 
-/// Fewer bytes reached the device than were written: too late, or never.
+/// Fewer bytes reached the device than were written: after the measured time, or never.
 fn short_writes(case: &Case<'_>, trials: &[CountedTrial]) -> Option<RuleRemark> {
     let in_time = |t: &CountedTrial| t.device.run.write_bytes;
-    let in_all = |t: &CountedTrial| in_time(t) + t.device.settle.write_bytes;
+    let in_total = |t: &CountedTrial| in_time(t) + t.device.settle.write_bytes;
     let claimed = |t: &CountedTrial| t.claims.write.bytes;
-    // Stated duplicates may be saved, like stated compressible data.
+    // A device may save blocks that the study states to be duplicates.
     let duplicates = case.io().map_or(0.0, |io| f64::from(io.duplicates.percent()) / 100.0);
     let limit = LEAST_SHARE * (1.0 - duplicates);
-    // First, trials whose bytes arrived, but after the measured time. Savings are immediate, so all others are due.
-    let has_arrived = |t: &&CountedTrial| in_all(t) as f64 >= limit * claimed(t) as f64;
+    // First, trials whose bytes arrived, but late. What the device saved never arrives and is not due.
+    let has_arrived = |t: &&CountedTrial| in_total(t) as f64 >= limit * claimed(t) as f64;
     let due =
-        |t: &CountedTrial| if duplicates > 0.0 { claimed(t).min(in_all(t)) } else { claimed(t) };
+        |t: &CountedTrial| if duplicates > 0.0 { claimed(t).min(in_total(t)) } else { claimed(t) };
     let late = trials.iter().filter(has_arrived).map(|t| (in_time(t), due(t)));
     if let Some(late) = MovedShare::below(LEAST_SHARE, late) {
         return Some(RuleRemark::invalid(format!(
@@ -96,7 +96,7 @@ fn short_writes(case: &Case<'_>, trials: &[CountedTrial]) -> Option<RuleRemark> 
     if compression(case).is_some() {
         return None;
     }
-    let lost = MovedShare::below(limit, trials.iter().map(|t| (in_all(t), claimed(t))))?;
+    let lost = MovedShare::below(limit, trials.iter().map(|t| (in_total(t), claimed(t))))?;
     let subject = "bytes written, even after a sync";
     Some(RuleRemark::invalid(lost.words(case, trials, "received", subject)))
 }

@@ -30,7 +30,7 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     if !clears(case) || is_simulated(case) {
         return None;
     }
-    trimmed_repeatedly(case).or_else(|| holes_read(case))
+    trimmed_repeatedly(case).or_else(|| trimmed_blocks_read(case))
 }
 
 pub(super) fn clears(case: &Case<'_>) -> bool {
@@ -61,7 +61,8 @@ fn trimmed_repeatedly(case: &Case<'_>) -> Option<RuleRemark> {
     )))
 }
 
-fn holes_read(case: &Case<'_>) -> Option<RuleRemark> {
+/// A remark if the device delivered fewer bytes than were read: trimmed and zeroed blocks need no device.
+fn trimmed_blocks_read(case: &Case<'_>) -> Option<RuleRemark> {
     let trials = counted_trials(case);
     let reads = trials.iter().map(|t| (t.device.run.read_bytes, t.claims.read.bytes));
     let short = MovedShare::below(LEAST_SHARE, reads)?;

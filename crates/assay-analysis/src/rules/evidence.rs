@@ -80,7 +80,7 @@ pub(super) fn counted_trials(case: &Case<'_>) -> Vec<CountedTrial> {
             counted.extend(on_network(trial).map(|device| CountedTrial { claims, device, mover }));
             continue;
         };
-        let device = below_loops(case, trial).map_or(top, |lowest| smaller(&top, &lowest));
+        let device = below_loops(case, trial).map_or(top, |drive| with_smaller_bytes(&top, &drive));
         let moved_bytes = |one: &DeviceEvidence| one.run.read_bytes + one.run.write_bytes;
         let is_below_loop = moved_bytes(&device) < moved_bytes(&top);
         let mover = if is_below_loop { Mover::BelowLoop } else { Mover::Device };
@@ -136,16 +136,16 @@ fn below_loops(case: &Case<'_>, trial: &Trial) -> Option<DeviceEvidence> {
     })
 }
 
-/// The smaller value of both: others' traffic on the drive below must not hide missing bytes.
-fn smaller(top: &DeviceEvidence, lowest: &DeviceEvidence) -> DeviceEvidence {
-    let read_bytes = top.run.read_bytes.min(lowest.run.read_bytes);
-    let in_time = top.run.write_bytes.min(lowest.run.write_bytes);
-    let in_all = |one: &DeviceEvidence| one.run.write_bytes + one.settle.write_bytes;
-    let write_bytes = in_all(top).min(in_all(lowest)) - in_time;
+/// Traffic with the smaller bytes of loop device and drive below: others' traffic must not hide missing bytes.
+fn with_smaller_bytes(loop_device: &DeviceEvidence, drive: &DeviceEvidence) -> DeviceEvidence {
+    let read_bytes = loop_device.run.read_bytes.min(drive.run.read_bytes);
+    let run_bytes = loop_device.run.write_bytes.min(drive.run.write_bytes);
+    let total_bytes = |device: &DeviceEvidence| device.run.write_bytes + device.settle.write_bytes;
+    let settle_bytes = total_bytes(loop_device).min(total_bytes(drive)) - run_bytes;
     DeviceEvidence {
-        gap: top.gap,
-        run: Traffic { read_bytes, write_bytes: in_time, ..top.run },
-        settle: Traffic { write_bytes, ..top.settle },
+        gap: loop_device.gap,
+        run: Traffic { read_bytes, write_bytes: run_bytes, ..loop_device.run },
+        settle: Traffic { write_bytes: settle_bytes, ..loop_device.settle },
     }
 }
 
@@ -158,7 +158,7 @@ pub(super) struct MovedShare {
 }
 
 impl MovedShare {
-    /// Sums (moved, claimed) of trials that claim enough and moved less than `limit` of it; `None` if there are none.
+    /// Sums (moved, claimed) of only those trials that claim enough and moved less than `limit` of it; `None` if none.
     pub fn below(limit: f64, trials: impl Iterator<Item = (u64, u64)>) -> Option<Self> {
         let mut sum = Self::default();
         for (moved, claimed) in trials {

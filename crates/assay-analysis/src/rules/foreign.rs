@@ -38,8 +38,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {
-    let texts: Vec<String> =
-        case.trials.iter().filter_map(|trial| disturbance(case, trial)).collect();
+    let texts: Vec<_> = case.trials.iter().filter_map(|trial| disturbance(case, trial)).collect();
     let example = texts.first()?;
     let which = if texts.len() > 1 { "for example: " } else { "" };
     Some(RuleRemark::suspect(format!(

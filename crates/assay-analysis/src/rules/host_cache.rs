@@ -61,10 +61,12 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     }
     virtual_drive(case)?;
     // A host that writes through stores writes on the drive; rule `cached` reports its reads.
-    let cached_by_host = ReadAgain::new(case).filter(|again| !again.drive.writes_through());
-    let again = cached_by_host.map(|again| format!("{}: the host caches data", again.words()));
-    let suspect = again.or_else(|| slowed_by_flush(case)).map(RuleRemark::suspect);
-    Some(suspect.unwrap_or_else(|| RuleRemark::note("the host's cache is invisible to this guest")))
+    let reread = ReadAgain::new(case).filter(|reread| !reread.drive.writes_through());
+    let reread = reread.map(|reread| format!("{}: the host caches data", reread.words()));
+    match reread.or_else(|| slowed_by_flush(case)) {
+        Some(text) => Some(RuleRemark::suspect(text)),
+        None => Some(RuleRemark::note("the host's cache is invisible to this guest")),
+    }
 }
 
 fn virtual_drive<'a>(case: &Case<'a>) -> Option<&'a Drive> {
@@ -103,12 +105,13 @@ struct FlushTimes {
 }
 
 impl FlushTimes {
-    /// `None` with synced writes, and with too few bytes written.
+    /// `None` unless the trial only writes, without a sync after each write, and writes enough bytes.
     fn new(workload: &PlannedWorkload, trial: &Trial) -> Option<Self> {
-        let only_writes = workload.writes() && !workload.reads();
-        let io = io::IoPlan::of(&workload.work).filter(|_| only_writes)?;
-        let flush_ns = trial.flush_ns.filter(|_| io.sync.every() != Some(1))?;
-        let measured = trial.measured.as_ref()?;
+        let io = io::IoPlan::of(&workload.work)?;
+        if !workload.writes() || workload.reads() || io.sync.every() == Some(1) {
+            return None;
+        }
+        let (flush_ns, measured) = (trial.flush_ns?, trial.measured.as_ref()?);
         let bytes = measured.claims.write.bytes;
         (bytes >= LEAST_BYTES && measured.elapsed_ns > 0).then(|| Self {
             bytes,

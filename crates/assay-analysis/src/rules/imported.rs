@@ -12,9 +12,7 @@ pub fn apply_import_rules(series: &mut Series) {
     }
     for rule in RULES.iter() {
         let name = rule.about.name;
-        let Some(remark) = (rule.judge_import)(&series.evidence) else {
-            continue;
-        };
+        let Some(remark) = (rule.judge_import)(&series.evidence) else { continue };
         if remark.is_about(name, nature(&series.metric)) {
             series.trust = series.trust.max(Some(remark.trust));
             series.because.push(remark.because(name));

@@ -50,7 +50,7 @@ use assay_workloads::command::{self, ImportEvidence};
 use assay_workloads::{Basis, KINDS, Measured, io};
 use assay_workloads::{metrics::nature, tell::OwnRule};
 
-pub use acknowledged::{NAME as ACKNOWLEDGED, WriteTimes, costless, one_by_one, with_a_cache};
+pub use acknowledged::{NAME as ACKNOWLEDGED, WriteTimes, cached_flash, costless, one_by_one};
 pub use different_work::{NAME as DIFFERENT_WORK, Worked, between};
 use evidence::in_trials;
 pub use fewer_hosts::NAME as FEWER_HOSTS;

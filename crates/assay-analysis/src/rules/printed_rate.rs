@@ -65,16 +65,16 @@ impl PrintedRuns {
         let measured = trial.measured.as_ref()?;
         let detail = command::CommandDetail::of(measured)?;
         let rate = lowest_rate(measured)?;
-        let is_tool = planned.parse.iter().any(|reading| reading.format.is_some());
-        // A rate that is not a storage tool's may be one of computing: it requires no more bytes than were asked for.
-        let most_per_run = if is_tool { u64::MAX } else { detail.called_bytes? };
-        let printed_s = measured.values.get(PRINTED_TIME).filter(|_| is_tool);
+        let is_storage_tool = planned.parse.iter().any(|reading| reading.format.is_some());
+        // Another program's rate may be one of computing: it requires at most the bytes of its system calls.
+        let most_per_run = if is_storage_tool { u64::MAX } else { detail.called_bytes? };
+        let printed_s = measured.values.get(PRINTED_TIME).filter(|_| is_storage_tool);
         let run_s = seconds(measured.window_ns) / detail.runs.max(1) as f64;
         let per_run = ((rate * printed_s.copied().unwrap_or(run_s)) as u64).min(most_per_run);
-        let of_trial = Case { trials: &[trial], ..*case };
-        let device = counted_trials(&of_trial).first().map(|counted| {
-            let run = counted.device.run.read_bytes + counted.device.run.write_bytes;
-            [run, run + counted.device.settle.write_bytes]
+        let only_trial = Case { trials: &[trial], ..*case };
+        let device = counted_trials(&only_trial).first().map(|counted| {
+            let in_runs = counted.device.run.read_bytes + counted.device.run.write_bytes;
+            [in_runs, in_runs + counted.device.settle.write_bytes]
         });
         let value = |name: &str| measured.values.get(name).copied();
         let by_processes = value("read_bytes").zip(value("write_bytes"));
@@ -121,9 +121,10 @@ fn compressed(case: &Case<'_>, runs: &[PrintedRuns]) -> Option<String> {
 }
 
 fn late(case: &Case<'_>, runs: &[PrintedRuns]) -> Option<String> {
+    // Bytes that never moved are a matter of `from_memory`, so only the moved ones are due.
     let short_pair = |one: &PrintedRuns| {
-        let claimed = one.claimed.min(one.moved);
-        Some((one.device?[0], claimed)).filter(|(moved, _)| is_short(*moved, claimed, one.least))
+        let (due, [in_runs, _]) = (one.claimed.min(one.moved), one.device?);
+        is_short(in_runs, due, one.least).then_some((in_runs, due))
     };
     let short = MovedShare::below(1.0, runs.iter().filter_map(short_pair))?;
     Some(format!(

@@ -23,8 +23,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {
-    let trials: Vec<&Together> =
-        case.trials.iter().filter_map(|trial| trial.together.as_ref()).collect();
+    let trials: Vec<_> = case.trials.iter().filter_map(|trial| trial.together.as_ref()).collect();
     let overlaps = trials.iter().filter_map(|trial| Some((trial.shared()?, *trial)));
     let skewed: Vec<(f64, &Together)> = overlaps.filter(|(overlap, _)| *overlap < SHARED).collect();
     let (least, worst) = skewed.iter().min_by(|(one, _), (other, _)| one.total_cmp(other))?;

@@ -25,17 +25,14 @@ pub static RULE: Rule = Rule {
 };
 
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {
-    let trials: Vec<&Together> =
-        case.trials.iter().filter_map(|trial| trial.together.as_ref()).collect();
+    let trials: Vec<_> = case.trials.iter().filter_map(|trial| trial.together.as_ref()).collect();
     let hosts = &trials.last()?.hosts;
-    let remarks: Vec<String> =
-        hosts.iter().filter_map(|host| slow_host_remark(host, &trials)).collect();
+    let remarks: Vec<_> = hosts.iter().filter_map(|host| slow_host_remark(host, &trials)).collect();
     (!remarks.is_empty()).then(|| RuleRemark::note(remarks.join("; ")))
 }
 
 fn slow_host_remark(host: &Share, trials: &[&Together]) -> Option<String> {
-    let behind: Vec<f64> =
-        trials.iter().filter_map(|trial| times_behind(trial, host.rank)).collect();
+    let behind: Vec<_> = trials.iter().filter_map(|trial| times_behind(trial, host.rank)).collect();
     let slow: Vec<f64> = behind.iter().copied().filter(|times| *times >= TIMES).collect();
     // At least 80% of the trials.
     if behind.len() < FEWEST || 5 * slow.len() < 4 * behind.len() {

@@ -82,20 +82,24 @@ fn members(trial: &Trial, array: &Array) -> Option<Vec<Work>> {
     Some(traced(trial, &counted).unwrap_or(counted))
 }
 
-/// The same from traces, if all members have one.
+/// The work of the members with latencies from traces; `None` unless all members have a trace with issue times.
 fn traced(trial: &Trial, counted: &[Work]) -> Option<Vec<Work>> {
     let latency = trial.evidence.block_latency.value()?;
-    let work = |work: &Work| {
+    let has_issue_times =
+        |class: Option<&ClassSpan>| class.is_none_or(|class| !class.issued.is_empty());
+    let mut members = Vec::new();
+    for work in counted {
         let classes = latency.devices.get(&work.device)?.value()?;
-        let class = |name: &str| classes.get(name);
-        let tells = |class: Option<&ClassSpan>| class.is_none_or(|class| !class.issued.is_empty());
-        let (read, write) = (class("read"), class("write"));
-        (tells(read) && tells(write)).then(|| work.clone().with_traced(read, write))
-    };
-    counted.iter().map(work).collect()
+        let (read, write) = (classes.get("read"), classes.get("write"));
+        if !has_issue_times(read) || !has_issue_times(write) {
+            return None;
+        }
+        members.push(work.clone().with_traced(read, write));
+    }
+    Some(members)
 }
 
-/// The trials in which the named member was the slow one; `None` if no member can be named.
+/// The trials in which the most often slow member was slow; `None` without a clear majority, or if it may be chance.
 fn clearly_slow(judged: &[Slowest], members: usize) -> Option<Vec<&Slowest>> {
     let slow = || judged.iter().filter(|one| one.is_slow);
     let trials_of =
@@ -118,10 +122,8 @@ fn chance_of_naming(hits: usize, trials: usize, members: usize) -> Option<f64> {
 fn describe_member(case: &Case<'_>, name: &str) -> String {
     let mut at = name;
     while let Some(layer) = case.site.layers.iter().find(|layer| layer.name == at) {
-        match layer.below.as_slice() {
-            [below] => at = below,
-            _ => break,
-        }
+        let [below] = layer.below.as_slice() else { break };
+        at = below;
     }
     let drive = case.site.drives.iter().find(|drive| drive.name == at);
     match drive.and_then(|drive| drive.model.value()) {

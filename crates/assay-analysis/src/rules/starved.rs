@@ -52,24 +52,26 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     if is_simulated(case) {
         return None;
     }
-    let long = |trial: &&Trial| WaitShare::new(case, trial).filter(WaitShare::is_long);
-    let waits: Vec<(&Trial, WaitShare)> =
-        case.trials.iter().filter_map(|trial| Some((*trial, long(trial)?))).collect();
-    let (others, own): (Vec<_>, Vec<_>) =
-        waits.into_iter().partition(|(_, wait)| wait.is_for_others());
+    let (mut others, mut own) = (Vec::new(), Vec::new());
+    let mut all_disturbed = true;
+    for trial in case.trials {
+        let Some(wait) = WaitShare::new(case, trial).filter(WaitShare::is_long) else { continue };
+        if wait.is_for_others() {
+            all_disturbed &= trial.status == Status::Disturbed;
+            others.push(wait);
+        } else {
+            own.push(wait);
+        }
+    }
     if others.is_empty() {
-        let own: Vec<WaitShare> = own.into_iter().map(|(_, wait)| wait).collect();
         let most = largest(&own, |wait| wait.share)?;
         let waited = show::percent(100.0 * most);
         let text = format!("tool threads waited for a CPU for up to {waited} of the time");
-        // Any program may cause pressure.
+        // Pressure alone may come from any program, not only from the tool.
         return own.iter().any(|wait| wait.is_own).then(|| RuleRemark::note(text));
     }
-    let are_left_out = excludes_disturbed(case)
-        && others.iter().all(|(trial, _)| trial.status == Status::Disturbed);
-    let others: Vec<WaitShare> = others.into_iter().map(|(_, wait)| wait).collect();
     let text = describe_waits(&others, Some(case));
-    if are_left_out {
+    if all_disturbed && excludes_disturbed(case) {
         let which = if others.len() == 1 { "the trial is" } else { "the trials are" };
         return Some(RuleRemark::note(format!("{text}; {which} excluded")));
     }
@@ -90,16 +92,16 @@ fn wait_for_others(case: &Case<'_>, trial: &Trial) -> Option<WaitShare> {
     wait.filter(|wait| wait.is_long() && wait.is_for_others())
 }
 
-/// The message on trials that waited for others; with `of`, in how many of its trials.
-fn describe_waits(waits: &[WaitShare], of: Option<&Case<'_>>) -> String {
-    let up_to = if of.is_some() { "up to " } else { "" };
+/// The message on trials that waited for others; with their `case`, it has maxima and counts the trials.
+fn describe_waits(waits: &[WaitShare], case: Option<&Case<'_>>) -> String {
+    let up_to = if case.is_some() { "up to " } else { "" };
     let share = |of: fn(&WaitShare) -> f64| largest(waits, of).unwrap_or_default();
     format!(
         "{} waited for a CPU for {up_to}{} of the time while other programs used {up_to}{} CPUs{}",
         if waits.iter().any(|wait| wait.is_own) { "the tool" } else { "programs" },
         show::percent(100.0 * share(|wait| wait.share)),
         show::three_digits(share(|wait| wait.others)),
-        of.map_or_else(String::new, |case| in_trials(waits.len(), case))
+        case.map_or_else(String::new, |case| in_trials(waits.len(), case))
     )
 }
 

@@ -27,8 +27,7 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     if case.trials.is_empty() {
         return None;
     }
-    let texts: Vec<String> =
-        [small_area(case), few_operations(case)].into_iter().flatten().collect();
+    let texts: Vec<_> = [small_area(case), few_operations(case)].into_iter().flatten().collect();
     (!texts.is_empty()).then(|| RuleRemark::suspect(texts.join("; ")))
 }
 

@@ -70,7 +70,7 @@ fn spread(values: &[f64]) -> Option<TrialSpread> {
     (half_width > MOST_HALF_WIDTH).then_some(TrialSpread::Wide { ends: [least, most], half_width })
 }
 
-/// The same for mean latencies in ns, one per trial, of live work, whose load is not controlled.
+/// A remark on scattered mean latencies in ns, one per trial. For live work, whose load is not controlled.
 pub fn latency_remark(values: &[f64]) -> Option<RuleRemark> {
     let count = values.len();
     Some(RuleRemark::suspect(match spread(values)? {

@@ -60,8 +60,7 @@ fn unread_blocks(case: &Case<'_>, details: &[&IoDetail]) -> Option<RuleRemark> {
 
 fn unjudged_blocks(case: &Case<'_>, details: &[&IoDetail], is_direct: bool) -> Option<RuleRemark> {
     let verified = details.iter().filter_map(|detail| detail.verified.as_ref());
-    let mut texts: Vec<Vec<String>> =
-        verified.map(|trial| verify::limitations(trial, is_direct)).collect();
+    let mut texts: Vec<_> = verified.map(|trial| verify::limitations(trial, is_direct)).collect();
     texts.retain(|texts| !texts.is_empty());
     let first = texts.first()?;
     Some(RuleRemark::note(format!(

@@ -17,7 +17,7 @@ pub use over_time::{MOST_STEPS, OverTime};
 pub use pair::{GatheredSides, TracePair, TraceSide};
 
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of the kernel's own")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     pub device: usize,
     /// `read`, `write`, `flush`, `discard`, `write-zeroes` or `fua`.

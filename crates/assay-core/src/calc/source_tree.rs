@@ -2,6 +2,7 @@
 //! files with structures, tables, loops, switches and recursion, a main program that calls all of them, and a Makefile.
 
 use crate::draws::Draws;
+use std::fmt::Write as _;
 
 /// Fixed seed, independent of the seed of the study, so the tree is always the same.
 const SEED: u64 = 20_121_019;
@@ -33,15 +34,14 @@ fn file(path: &str, text: &str) -> TreeFile {
 }
 
 fn header(module: u64, count: u64) -> String {
-    let functions: Vec<String> = (0..count)
-        .map(|index| {
-            format!(
-                "uint64_t m{module}_f{index}(struct m{module}_state *state, uint64_t seed);\n\
-                 uint64_t m{module}_mix{index}(uint64_t value);\n"
-            )
-        })
-        .collect();
-    let functions = functions.concat();
+    let mut functions = String::new();
+    for index in 0..count {
+        let _ = write!(
+            functions,
+            "uint64_t m{module}_f{index}(struct m{module}_state *state, uint64_t seed);\n\
+             uint64_t m{module}_mix{index}(uint64_t value);\n"
+        );
+    }
     format!(
         "#ifndef M{module}_H\n#define M{module}_H\n\n#include \"common.h\"\n\n\
          struct m{module}_state {{\n    uint64_t sum;\n    uint32_t calls[{count}];\n    \
@@ -105,22 +105,15 @@ fn function(template: &str, name: &str, draws: &mut Draws) -> String {
 }
 
 fn program(modules: &[u64], functions_in: impl Fn(u64) -> u64) -> String {
-    let includes: Vec<String> =
-        modules.iter().map(|module| format!("#include \"m{module}.h\"\n")).collect();
-    let includes = includes.concat();
-    let states: Vec<String> = modules
-        .iter()
-        .map(|module| format!("static struct m{module}_state state{module};\n"))
-        .collect();
-    let states = states.concat();
-    let calls: Vec<String> = modules
-        .iter()
-        .flat_map(|module| (0..functions_in(*module)).map(move |index| (module, index)))
-        .map(|(module, index)| {
-            format!("    sum ^= m{module}_f{index}(&state{module}, sum + {index});\n")
-        })
-        .collect();
-    let calls = calls.concat();
+    let (mut includes, mut states, mut calls) = (String::new(), String::new(), String::new());
+    for module in modules {
+        let _ = writeln!(includes, "#include \"m{module}.h\"");
+        let _ = writeln!(states, "static struct m{module}_state state{module};");
+        for index in 0..functions_in(*module) {
+            let _ =
+                writeln!(calls, "    sum ^= m{module}_f{index}(&state{module}, sum + {index});");
+        }
+    }
     format!(
         "#include <inttypes.h>\n#include <stdio.h>\n\n{includes}\n{states}\nint main(void)\n{{\n    \
          uint64_t sum = 1;\n{calls}    printf(\"%016\" PRIx64 \"\\n\", sum);\n    return 0;\n}}\n"

@@ -342,8 +342,8 @@ impl Figure {
         self.series.iter().flat_map(|series| &series.points)
     }
 
-    /// Maximum number of bars at a position, and the index of a series among them, from 0. Bars that never meet have
-    /// the full width.
+    /// The number of slots that bars at one position share, one per series, and the slot of the series at `index`;
+    /// `[1, 0]`, the full width, if no two bars have the same position.
     pub fn bars_beside(&self, index: usize) -> [usize; 2] {
         let is_bars = |series: &&Series| series.mark == Mark::Bars;
         let count = |part: &[Series]| part.iter().filter(is_bars).count();
@@ -401,17 +401,15 @@ pub fn id_of(words: &[&str]) -> String {
 /// Characters of a name; a longer name loses its middle.
 const LONGEST_NAME: usize = 60;
 
-/// A name from elsewhere, cleaned and not too long.
+/// A name from elsewhere, cleaned; a long one without its middle.
 pub fn short(name: &str) -> String {
-    let letters: Vec<char> = name.chars().take(4 * LONGEST_NAME).collect();
-    let name: String = if letters.len() <= LONGEST_NAME {
-        letters.into_iter().collect()
-    } else {
-        let end: Vec<char> = name.chars().rev().take(LONGEST_NAME / 2).collect();
-        let begin = letters.into_iter().take(LONGEST_NAME / 2);
-        begin.chain(['\u{2026}']).chain(end.into_iter().rev()).collect()
-    };
-    show::clean(&name)
+    if name.chars().nth(LONGEST_NAME).is_none() {
+        return show::clean(name);
+    }
+    let begin = name.chars().take(LONGEST_NAME / 2);
+    let end: Vec<char> = name.chars().rev().take(LONGEST_NAME / 2).collect();
+    let shortened: String = begin.chain(['\u{2026}']).chain(end.into_iter().rev()).collect();
+    show::clean(&shortened)
 }
 
 pub fn joined(texts: &[&str]) -> String {

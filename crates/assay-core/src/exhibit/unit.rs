@@ -132,7 +132,7 @@ impl Unit {
         }
     }
 
-    /// Returns the number whose multiples are round near a value.
+    /// Returns the number whose multiples print round near a value: 60 for 150 seconds, 1024 for 2,000 bytes.
     pub fn base(self, value: f64) -> f64 {
         let value = value.abs();
         if self.is_binary() {

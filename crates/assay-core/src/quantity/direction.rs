@@ -43,9 +43,10 @@ fn list_has_any(list: &str, words: &[String]) -> bool {
     words.iter().any(|word| list_has(list, word))
 }
 
-/// Returns the better direction of a number with this name; unknown if the words contradict each other.
+/// The better direction of a number by its name: lower for times, costs and harm, higher for rates, else unknown.
 pub fn of_name(name: &str) -> Better {
     let words = split_words(name);
+    // `bytes per s`: what is counted, and the unit that it is counted per.
     let (counted, per) = split_at_per(&words);
     if list_has_any("turns", &words) {
         return Better::Unknown;

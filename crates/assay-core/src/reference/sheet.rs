@@ -150,16 +150,21 @@ impl<'a> SheetRow<'a> {
         self.line
     }
 
-    /// Returns the flags of a column in this row: entries of the column `flag`, separated by `;`, that begin with the
-    /// name of the column or have no column.
+    /// Returns the flags of a column in this row: of the entries of the column `flag`, separated by `;`, those that
+    /// begin with the column's name and `: ` (removed here), and those without a column, which concern the whole row.
     pub fn flags(&self, column: &str) -> Vec<String> {
-        let flags = self.text("flag").unwrap_or_default().split(';').map(str::trim);
-        let of_column = flags.filter_map(|flag| match flag.split_once(": ") {
-            Some((name, text)) if name == column => Some(text),
-            Some((name, _)) if self.sheet.columns.iter().any(|known| known == name) => None,
-            _ => Some(flag),
-        });
-        of_column.filter(|flag| !flag.is_empty()).map(str::to_owned).collect()
+        let mut flags = Vec::new();
+        for entry in self.text("flag").unwrap_or_default().split(';').map(str::trim) {
+            let text = match entry.split_once(": ") {
+                Some((name, text)) if name == column => text,
+                Some((name, _)) if self.sheet.columns.iter().any(|known| known == name) => continue,
+                _ => entry,
+            };
+            if !text.is_empty() {
+                flags.push(text.to_owned());
+            }
+        }
+        flags
     }
 
     pub fn printed(&self, column: &str) -> Outcome<RoundedNumber> {

@@ -192,13 +192,14 @@ fn estimate_bucket(load: &LoadChange, rests: &[AfterRest]) -> Option<Bucket> {
 /// each rest weighted by its variance. Rests that filled the bucket are skipped.
 fn estimate_refill(load: &LoadChange, full: f64, rests: &[AfterRest]) -> Option<(f64, f64)> {
     let noise = load.burst.variance_of_second().max(load.base.variance_of_second());
-    // Without scatter all rests have the same weight.
-    let least = (1e-9 * full).powi(2);
+    // A variance of 0 would give an infinite weight; with this minimum, rests without scatter weigh the same.
+    let least_variance = (1e-9 * full).powi(2);
+    // Per rest: its length in seconds, the returned credits, the seconds of load after it, the weight.
     let mut points: Vec<(f64, f64, f64, f64)> = Vec::new();
     for rest in rests {
         let seconds = rest.operations.len() as f64;
         let credits = rest.operations.iter().sum::<f64>() - load.base.mean * seconds;
-        let variance = (seconds * noise).max(least);
+        let variance = (seconds * noise).max(least_variance);
         let is_used_up = rest.operations.last().is_some_and(|last| *last < STEP * load.base.mean);
         if rest.rest_s > 0.0 && is_used_up && credits < NEARLY_FULL * full {
             points.push((rest.rest_s, credits, seconds, 1.0 / variance));

@@ -85,7 +85,7 @@ fn crossing(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// Probability that a noncentral F exceeds its critical value, as a share of beta's scale.
+/// Probability that a noncentral F exceeds `critical`, on beta's scale of 0 to 1; `a` and `b` are half the freedoms.
 fn power_of_f(a: f64, b: f64, critical: f64, noncentral: f64) -> f64 {
     let mean = noncentral / 2.0;
     if mean == 0.0 {

@@ -46,15 +46,16 @@ pub fn fit_effects(count: usize, rows: &[Vec<usize>], values: &[f64]) -> Option<
 }
 
 impl FittedEffects {
-    /// Difference of two effects with its standard error; `None` as an effect is the omitted member of a group.
+    /// `first - second` with its standard error; an effect that is `None` is the omitted member of a group, 0.
     ///
     /// Source: the variance of a contrast of ordinary least squares, `s² c' (X'X)^-1 c`. `None` for an unknown effect.
-    pub fn apart(&self, one: Option<usize>, other: Option<usize>) -> Option<(f64, f64)> {
+    pub fn difference(&self, first: Option<usize>, second: Option<usize>) -> Option<(f64, f64)> {
         let mut weights = vec![0.0; self.effects.len()];
-        for (effect, weight) in [(one, 1.0), (other, -1.0)] {
-            if let Some(effect) = effect {
-                *weights.get_mut(effect)? += weight;
-            }
+        if let Some(first) = first {
+            *weights.get_mut(first)? += 1.0;
+        }
+        if let Some(second) = second {
+            *weights.get_mut(second)? -= 1.0;
         }
         let solved = solve_lower(&self.factor, &weights);
         let error = (self.variance * product(&solved, &solved)).sqrt();

@@ -147,7 +147,7 @@ impl Search {
         is_retained
     }
 
-    /// Returns the position of the least significant change between its neighbors, if one is not significant.
+    /// The index of the least significant change between its neighbors; `None` if all are significant.
     fn least_significant(&self, series: &[f64], found: &[usize]) -> Option<usize> {
         let bounds: Vec<usize> =
             [0].into_iter().chain(found.iter().copied()).chain([series.len()]).collect();
@@ -162,13 +162,13 @@ impl Search {
                 Some(change) => ((change.after - change.before).abs(), change.p),
                 None => (0.0, 1.0),
             };
-            // Of several, the smallest step below the limit counts, else the largest p.
+            // Steps that are too small come before insignificant ones: the smallest step first, then the largest p.
             let is_less_significant = least.is_none_or(|(_, least_step, largest_p)| {
-                match (step < self.step, least_step < self.step) {
-                    (true, true) => step.total_cmp(&least_step).is_le(),
-                    (false, false) => p.total_cmp(&largest_p).is_ge(),
-                    (is_small, _) => is_small,
+                let (is_small, is_least_small) = (step < self.step, least_step < self.step);
+                if is_small != is_least_small {
+                    return is_small;
                 }
+                if is_small { step <= least_step } else { p.total_cmp(&largest_p).is_ge() }
             });
             if is_less_significant {
                 least = Some((index, step, p));
@@ -212,6 +212,7 @@ impl Split {
         Self::at(series, best_split(series, centre))
     }
 
+    /// Splits before `index`; `None` for a constant series and for an empty side.
     fn at(series: &[f64], index: usize) -> Option<Self> {
         let (n, whole) = (series.len(), Sample::of(series)?);
         let total: f64 = series.iter().map(|value| (value - whole.mean).powi(2)).sum();
@@ -231,6 +232,7 @@ impl Split {
         let freedom = n / likeness - 2.0;
         let weight = self.before.n as f64 * self.after.n as f64 / n / likeness;
         let variance = self.within / (n - 2.0 * likeness);
+        // The search tried so many splits, and p is multiplied by their number (Bonferroni).
         let splits = n + 1.0 - 2.0 * FEWEST_IN_SEGMENT as f64;
         let p = if freedom < 1.0 {
             1.0
@@ -251,6 +253,7 @@ impl Split {
         };
         let products = products(left, self.before.mean) + products(right, self.after.mean);
         let rough = products / self.within;
+        // Corrects the bias of the estimate in short series, (1 + 4 r) / n.
         let r = (rough + (1.0 + 4.0 * rough) / series.len() as f64).clamp(0.0, MOST_CORRELATED);
         (1.0 + r) / (1.0 - r)
     }

@@ -151,8 +151,8 @@ fn parse_shares(text: &str) -> Result<Vec<SizeFraction>, String> {
     }
     let mut sorted: Vec<Bytes> = parts.iter().map(|part| part.bytes).collect();
     sorted.sort_unstable();
-    if let Some(equal) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(format!("`{text}`: duplicate size {}", equal[0]));
+    if let Some([size, ..]) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(format!("`{text}`: duplicate size {size}"));
     }
     Ok(parts)
 }

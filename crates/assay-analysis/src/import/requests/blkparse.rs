@@ -83,16 +83,17 @@ struct BlkparseEvent<'l> {
     failed: bool,
 }
 
+/// Nanoseconds of seconds with one to nine decimals.
 fn time_ns(text: Option<&str>) -> Result<u64, String> {
     let text = text.ok_or("the time is missing")?;
-    let found = text.split_once('.').filter(|(_, part)| (1..=9).contains(&part.len()));
-    let (whole, part) = found.ok_or_else(|| {
+    let parts = text.split_once('.').filter(|(_, decimals)| (1..=9).contains(&decimals.len()));
+    let (seconds, decimals) = parts.ok_or_else(|| {
         format!("the time is {}, not seconds such as 0.000012345", outside::spelled(text))
     })?;
-    let scale = 10_u64.pow(9 - part.len() as u32);
-    let whole = number(Some(whole), "the second", MOST_SECONDS)?;
-    let part = number(Some(part), "the fraction of the second", 999_999_999)?;
-    Ok(whole * 1_000_000_000 + part * scale)
+    let decimal_ns = 10_u64.pow(9 - decimals.len() as u32);
+    let seconds = number(Some(seconds), "the second", MOST_SECONDS)?;
+    let decimals = number(Some(decimals), "the fraction of the second", 999_999_999)?;
+    Ok(seconds * 1_000_000_000 + decimals * decimal_ns)
 }
 
 /// Whether a word is a device number, such as `8,0`.
@@ -103,18 +104,18 @@ fn is_device(word: &str) -> bool {
     word.split_once(',').is_some_and(|(major, minor)| is_number(major) && is_number(minor))
 }
 
-/// Parses the flags of an event: `R`, `WS`, `FWFSM`, `FN`, `DS`.
+/// Parses the flags of an event: `R`, `WS`, `FWFSM`, `FN`, `DS`. The first `F` is a flush, an `F` after `W` is FUA.
 fn parse_flags(letters: &str, has_place: bool) -> Option<RequestFlags> {
-    let (is_flush, rest) = letters.strip_prefix('F').map_or((false, letters), |rest| (true, rest));
-    let mut rest = rest.chars();
-    let class = match rest.next() {
-        _ if is_flush && !has_place => "flush",
-        _ if !has_place => return None,
-        Some('R') => "read",
-        Some('W') if rest.as_str().contains('F') => "fua",
-        Some('W') => "write",
-        Some('D') => "discard",
-        _ => return None,
+    let after_flush = letters.strip_prefix('F');
+    let kind = after_flush.unwrap_or(letters);
+    let class = if !has_place {
+        after_flush.map(|_| "flush")?
+    } else if let Some(rest) = kind.strip_prefix('W') {
+        if rest.contains('F') { "fua" } else { "write" }
+    } else if kind.starts_with('R') {
+        "read"
+    } else {
+        kind.starts_with('D').then_some("discard")?
     };
     let has = |letter: char| letters.contains(letter);
     Some(RequestFlags { class, sync: has('S'), meta: has('M'), read_ahead: has('A') })
@@ -179,13 +180,13 @@ impl TraceParser for Blkparse {
             return Ok(());
         };
         let device = self.devices.index(event.device)?;
-        // The action and, except for flushes, the sectors.
+        // Q queues a request, D issues it to the driver, C completes it; a request without a place is a flush.
         match (event.action, event.place) {
             ("Q", Some((sector, _))) => self.arrive((device, sector), event.at_ns),
             ("Q", None) => {
                 self.forgotten += remember(&mut self.queued_flushes, device, event.at_ns);
             }
-            // The remainder of a split has the arrival of the whole.
+            // Split: the remainder gets the arrival of the whole.
             ("X", Some((sector, before))) => {
                 if let Some(at_ns) = self.queued.get(&(device, sector)).copied() {
                     self.arrive((device, sector + before), at_ns);
@@ -410,8 +411,7 @@ mod tests {
             (20, 31, "discard", Some(0), 1 << 20),
         ];
         assert_eq!(short(&all), expected);
-        let notes: Vec<&str> =
-            told.notes.iter().filter_map(|note| note.split(' ').next()).collect();
+        let notes: Vec<_> = told.notes.iter().filter_map(|note| note.split(' ').next()).collect();
         assert_eq!(notes, ["2", "1", "1"], "{:?}", told.notes);
     }
 

@@ -132,10 +132,7 @@ impl IologParser {
             ended_ns: now_ns,
             offset_bytes: place.map(|(offset, _)| offset),
             bytes: place.map_or(0, |(_, bytes)| bytes),
-            sync: false,
-            meta: false,
-            read_ahead: false,
-            failed: false,
+            ..Request::default()
         }
     }
 }

@@ -100,17 +100,19 @@ impl Devices {
         Ok(at)
     }
 
-    fn unique_name(&self, name: &str) -> String {
-        let last = name.rsplit('/').next().unwrap_or(name);
-        let sign = |sign: char| {
-            let is_plain = sign.is_ascii_alphanumeric() || "-_!".contains(sign);
-            if is_plain { sign } else { '_' }
-        };
-        let plain: String = last.chars().take(LONGEST_NAME).map(sign).collect();
+    /// The last part of a device's path in plain characters, with a number if another device has this name: `sda-2`.
+    fn unique_name(&self, path: &str) -> String {
+        let last = path.rsplit('/').next().unwrap_or(path);
+        let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "-_!".contains(sign);
+        let signs = last.chars().take(LONGEST_NAME);
+        let plain: String = signs.map(|sign| if is_plain(sign) { sign } else { '_' }).collect();
         let plain = if plain.is_empty() { "device".to_owned() } else { plain };
-        let is_free = |name: &String| self.all.iter().all(|one| one.name != *name);
-        let others = (2..).map(|number| format!("{plain}-{number}"));
-        std::iter::once(plain.clone()).chain(others).find(is_free).unwrap_or(plain)
+        let (mut name, mut number) = (plain.clone(), 1);
+        while self.all.iter().any(|device| device.name == name) {
+            number += 1;
+            name = format!("{plain}-{number}");
+        }
+        name
     }
 
     fn extend_to(&mut self, at: usize, end: u64) {

@@ -21,13 +21,13 @@ pub(super) fn build(table: TrialTable, options: &Options) -> Imported {
     let mut trials: Vec<_> = table.rows.iter().map(TrialLine::trial).collect();
     trials.sort_unstable();
     trials.dedup();
-    let trials = trials.len();
+
     let design = design(&table, options, &placed);
     let series = series(table, &primaries);
     Imported {
         measurements: Measurements { design, series, unfinished: false, live: Vec::new() },
         notes,
-        trials,
+        trials: trials.len(),
     }
 }
 

@@ -27,18 +27,24 @@ pub(super) fn check(
     check_primary(header, table, options.primary.as_deref(), mistakes);
 }
 
-/// Returns the first row of each repeated key with each later row. Sorting needs less memory than a map of all rows.
+/// Returns each row that repeats a key, after the first row with it. Sorting needs less memory than a map of all rows.
 fn repeated<K: Ord>(
     rows: &[TrialLine],
     key: impl Fn(&TrialLine) -> Option<K>,
 ) -> Vec<[&TrialLine; 2]> {
-    let keyed = rows.iter().enumerate();
-    let mut keyed: Vec<(K, u32)> =
-        keyed.filter_map(|(at, row)| Some((key(row)?, at as u32))).collect();
+    let mut keyed: Vec<(K, u32)> = Vec::new();
+    for (index, row) in rows.iter().enumerate() {
+        keyed.extend(key(row).map(|key| (key, index as u32)));
+    }
     keyed.sort_unstable();
-    let row = |keyed: &(K, u32)| &rows[keyed.1 as usize];
-    let groups = keyed.chunk_by(|one, next| one.0 == next.0);
-    groups.flat_map(|own| own[1..].iter().map(|later| [row(&own[0]), row(later)])).collect()
+    let mut pairs = Vec::new();
+    for group in keyed.chunk_by(|one, next| one.0 == next.0) {
+        let [(_, first), repeats @ ..] = group else { continue };
+        for (_, repeat) in repeats {
+            pairs.push([&rows[*first as usize], &rows[*repeat as usize]]);
+        }
+    }
+    pairs
 }
 
 fn report_duplicates(header: &Header, table: &TrialTable, mistakes: &mut Mistakes<'_>) {

@@ -201,16 +201,16 @@ fn a_sync_that_costs_nothing_though_a_cache_is_announced_is_told_by_intervals() 
 
 #[test]
 fn only_drives_of_this_machine_that_announce_a_cache_are_asked() {
-    assert_eq!(with_a_cache(&site()).map(|drive| drive.name.as_str()), Some("sda"));
+    assert_eq!(cached_flash(&site()).map(|drive| drive.name.as_str()), Some("sda"));
     let other = |change: fn(&mut Site)| {
         let mut own = site();
         change(&mut own);
-        with_a_cache(&own).is_some()
+        cached_flash(&own).is_some()
     };
     let through = Presence::Present("write through".to_owned());
     let mut own = site();
     own.drives[0].write_cache = through;
-    assert!(with_a_cache(&own).is_none());
+    assert!(cached_flash(&own).is_none());
     assert!(!other(|site| site.drives.clear()));
     assert!(!other(|site| site.drives[0].rotational = Presence::Present(true)));
     assert!(!other(|site| site.drives[0].bus = Presence::Present("zram".to_owned())));

@@ -172,8 +172,7 @@ fn standard_mode(wanted: u32, height: u32, rate_hz: f64) -> Option<Mode> {
         v: vertical_timings(height, FRONT_PORCH_LINES, sync, FRONT_PORCH_LINES + sync_and_back),
         hsync: Some(Sign::Negative),
         vsync: Some(Sign::Positive),
-        interlace: false,
-        doublescan: false,
+        ..Mode::default()
     })
 }
 
@@ -237,5 +236,5 @@ fn vertical_timings(shown: u32, front: u32, sync: u32, blank: u32) -> [u32; 4] {
 /// A mode with the sync polarities of reduced blanking.
 fn reduced_blanking_mode(clock_khz: u64, h: [u32; 4], v: [u32; 4]) -> Mode {
     let (hsync, vsync) = (Some(Sign::Positive), Some(Sign::Negative));
-    Mode { clock_khz, h, v, hsync, vsync, interlace: false, doublescan: false }
+    Mode { clock_khz, h, v, hsync, vsync, ..Mode::default() }
 }

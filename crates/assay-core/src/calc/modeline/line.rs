@@ -26,10 +26,7 @@ pub fn parse(text: &str) -> Outcome<ModeLine> {
         clock_khz: parse_clock_khz(clock)?,
         h: take_four(&mut words)?,
         v: take_four(&mut words)?,
-        hsync: None,
-        vsync: None,
-        interlace: false,
-        doublescan: false,
+        ..Mode::default()
     };
     require_order(mode.h, "across", "hdisplay, hsyncstart, hsyncend, htotal")?;
     require_order(mode.v, "down", "vdisplay, vsyncstart, vsyncend, vtotal")?;

@@ -18,7 +18,7 @@ pub use line::{ModeLine, parse};
 pub use solve::{At, BetterMode, Highest, ModeCheck, SolvedMode, TimingRow, at, check, highest};
 
 /// A mode: pixel clock, and the begin and end of lines and fields in pixels and lines.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Mode {
     /// Pixel clock in kHz, the unit of programs.
     pub clock_khz: u64,

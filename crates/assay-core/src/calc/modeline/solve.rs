@@ -200,7 +200,7 @@ fn find_highest(timing: Timing, size: [u32; 2], limits: &Limits) -> SearchResult
         let rate = f64::from(step) / STEPS_PER_HZ;
         timing.mode(size, rate).map(|mode| (rate, mode))
     };
-    let steps = 1..=first_step(size, limits);
+    let steps = 1..=highest_step(size, limits);
     let fitting = steps.rev().filter_map(mode).find(|(_, mode)| {
         let figures = mode.figures();
         limits.judge(&figures).iter().all(|judged| judged.fits)
@@ -208,21 +208,22 @@ fn find_highest(timing: Timing, size: [u32; 2], limits: &Limits) -> SearchResult
     fitting.ok_or_else(|| explain_no_mode(timing, limits, mode))
 }
 
-/// Upper bound of the search: no blanking at all, and the largest difference that blanking lines and clock steps cause
-/// between real and nominal rate.
-fn first_step(size: [u32; 2], limits: &Limits) -> u32 {
-    const MOST_LINES: f64 = 64.0;
+/// Upper bound of the search, in steps: the rate at the limits without blanking, plus the most by which the nominal
+/// rate exceeds the real one: blanking lines (at most 64 assumed), a clock step, and 1 Hz of reserve.
+fn highest_step(size: [u32; 2], limits: &Limits) -> u32 {
+    const MOST_BLANK_LINES: f64 = 64.0;
+    const LARGEST_CLOCK_STEP_HZ: f64 = 250e3;
     let [width, height] = size.map(f64::from);
-    let clock = limits.clock_max_mhz.map(|mhz| mhz * 1e6 / (width * height));
-    let h = limits.h_khz.map(|[_, khz]| khz * 1e3 / height);
-    let v = limits.v_hz.map(|[_, hz]| hz);
-    let bound = [clock, h, v].into_iter().flatten().fold(f64::INFINITY, f64::min);
-    // The largest clock step is 250 kHz.
-    let nominal = bound * (1.0 + MOST_LINES / height) + 1.0 + 250e3 / (width * height);
-    (nominal * STEPS_PER_HZ).min(f64::from(MOST_STEPS)) as u32
+    let by_clock = limits.clock_max_mhz.map(|mhz| mhz * 1e6 / (width * height));
+    let by_lines = limits.h_khz.map(|[_, khz]| khz * 1e3 / height);
+    let by_rate = limits.v_hz.map(|[_, hz]| hz);
+    let real_hz = [by_clock, by_lines, by_rate].into_iter().flatten().fold(f64::INFINITY, f64::min);
+    let clock_step_hz = LARGEST_CLOCK_STEP_HZ / (width * height);
+    let nominal_hz = real_hz * (1.0 + MOST_BLANK_LINES / height) + 1.0 + clock_step_hz;
+    (nominal_hz * STEPS_PER_HZ).min(f64::from(MOST_STEPS)) as u32
 }
 
-/// Describes the limit that the lowest step above every minimum exceeds.
+/// Explains why no rate fits: the lowest rate that meets every minimum exceeds a maximum, or no rate meets a minimum.
 fn explain_no_mode(
     timing: Timing,
     limits: &Limits,

@@ -202,22 +202,23 @@ fn full_stripe(question: &Question) -> Presence<RaidTraffic> {
 /// (drivers/md/raid5.c, `handle_stripe_dirtying`).
 fn count_md_pages(question: &Question) -> UnitCount {
     let (data, chunk) = (data_chunks(question), question.chunk_bytes);
+    // A row in which the write touches so many data pages, the first `whole` of them completely.
     let row = |touched: u64, whole: u64| {
         let modify = read_modify_write(question, touched, whole);
         let reconstruct = reconstruct_write(question, touched, whole);
         if modify.read < reconstruct.read { modify } else { reconstruct }
     };
-    let rows = chunk / PAGE;
+    let rows_per_stripe = chunk / PAGE;
     let full_stripes = question.write_bytes / (data * chunk);
     let left = question.write_bytes % (data * chunk);
-    let count = UnitCount::default().plus(row(data, data), full_stripes * rows);
-    // In the last stripe: complete chunks, and a partial one up to some page.
+    let count = UnitCount::default().plus(row(data, data), full_stripes * rows_per_stripe);
+    // The last stripe has complete chunks and a partial one, whose pages are complete, partial or untouched.
     let (chunks, last_bytes) = (left / chunk, left % chunk);
-    let pages = last_bytes / PAGE;
-    let partial_pages = u64::from(!last_bytes.is_multiple_of(PAGE));
-    let count = count.plus(row(chunks + 1, chunks + 1), pages);
-    let count = count.plus(row(chunks + 1, chunks), partial_pages);
-    let untouched = rows - pages - partial_pages;
+    let complete = last_bytes / PAGE;
+    let partial = u64::from(!last_bytes.is_multiple_of(PAGE));
+    let count = count.plus(row(chunks + 1, chunks + 1), complete);
+    let count = count.plus(row(chunks + 1, chunks), partial);
+    let untouched = rows_per_stripe - complete - partial;
     if chunks == 0 { count } else { count.plus(row(chunks, chunks), untouched) }
 }
 

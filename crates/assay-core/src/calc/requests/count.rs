@@ -32,7 +32,7 @@ struct DeviceCount {
     classes: BTreeMap<&'static str, ClassCount>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct ClassCount {
     counted: OfClass,
     /// One bit per unit.
@@ -63,7 +63,7 @@ impl RequestCounter {
     pub fn add(&mut self, request: &Request) {
         let Some(device) = self.devices.get_mut(request.device) else { return };
         self.requests += 1;
-        let class = device.classes.entry(request.class).or_insert_with(ClassCount::new);
+        let class = device.classes.entry(request.class).or_default();
         class.add(request, device.bytes, device.unit_bytes);
     }
 
@@ -81,18 +81,6 @@ impl RequestCounter {
 }
 
 impl ClassCount {
-    fn new() -> Self {
-        Self {
-            counted: OfClass::default(),
-            touched: Pages::default(),
-            ends: Vec::with_capacity(REMEMBERED),
-            newest: 0,
-            bins: Pages::default(),
-            arrivals: OverTime::default(),
-            fresh: OverTime::default(),
-        }
-    }
-
     /// Counts a request; ignores the place of one that begins beyond the device.
     fn add(&mut self, request: &Request, device_bytes: u64, unit_bytes: u64) {
         let counted = &mut self.counted;
@@ -150,7 +138,8 @@ impl ClassCount {
         }
     }
 
-    /// Marks the units of a request; returns how many were touched for the first time.
+    /// Marks the units of a request, 64 per word; returns how many are new. Counts all bytes as reused if the first is
+    /// not.
     fn touch_units(&mut self, offset: u64, bytes: u64, unit_bytes: u64) -> u64 {
         let first = offset / unit_bytes;
         let last = offset.saturating_add(bytes.max(1) - 1) / unit_bytes;
@@ -159,9 +148,9 @@ impl ClassCount {
         }
         let mut fresh = 0;
         for word in first / 64..=last / 64 {
-            let from = if word == first / 64 { first % 64 } else { 0 };
-            let to = if word == last / 64 { last % 64 } else { 63 };
-            let mask = (u64::MAX >> (63 - (to - from))) << from;
+            let low_bit = if word == first / 64 { first % 64 } else { 0 };
+            let high_bit = if word == last / 64 { last % 64 } else { 63 };
+            let mask = (u64::MAX >> (63 - (high_bit - low_bit))) << low_bit;
             let touched = self.touched.at(word as usize);
             fresh += u64::from((mask & !*touched).count_ones());
             *touched |= mask;
@@ -286,7 +275,7 @@ mod tests {
     #[test]
     fn bins_that_have_nothing_take_no_room_and_count() {
         let hour_ns = 3_600_000_000_000;
-        let mut class = ClassCount::new();
+        let mut class = ClassCount::default();
         for hour in 0..20 {
             class.count_arrival(hour * hour_ns);
         }

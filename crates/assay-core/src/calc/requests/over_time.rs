@@ -58,15 +58,16 @@ impl OverTime {
         self
     }
 
+    /// Joins an amount to that of the step of a time; widens all steps while there are too many.
     fn join_at(&mut self, at_ns: u64, amount: u64, join: Join) {
         while at_ns / self.step_ns.max(1) >= MOST_STEPS as u64 {
             self.widen(join);
         }
-        let at = (at_ns / self.step_ns.max(1)) as usize;
-        if at >= self.amounts.len() {
-            self.amounts.resize(at + 1, 0);
+        let step = (at_ns / self.step_ns.max(1)) as usize;
+        if step >= self.amounts.len() {
+            self.amounts.resize(step + 1, 0);
         }
-        self.amounts[at] = join(self.amounts[at], amount);
+        self.amounts[step] = join(self.amounts[step], amount);
     }
 
     /// Doubles the length of a step.

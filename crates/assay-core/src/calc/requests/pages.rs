@@ -11,17 +11,18 @@ pub(super) struct Pages<T> {
 }
 
 impl<T: Copy + Default> Pages<T> {
+    /// The number at an index, to change it; creates the page of an unused one.
     pub(super) fn at(&mut self, index: usize) -> &mut T {
         self.length = self.length.max(index + 1);
         let page = index / PAGE;
         if page >= self.pages.len() {
             self.pages.resize_with(page + 1, Vec::new);
         }
-        let own = &mut self.pages[page];
-        if own.is_empty() {
-            own.resize(PAGE, T::default());
+        let numbers = &mut self.pages[page];
+        if numbers.is_empty() {
+            numbers.resize(PAGE, T::default());
         }
-        &mut own[index % PAGE]
+        &mut numbers[index % PAGE]
     }
 
     /// Returns the highest used index plus one.

@@ -63,12 +63,12 @@ impl GatheredSides {
         gathered.delays.get_or_insert_default().keep_most(at_ns, behind_ns);
     }
 
-    /// Pairs these recorded requests with the replayed ones.
-    pub fn beside(self, mut played: Self) -> BTreeMap<String, TracePair> {
+    /// Pairs these recorded requests with the replayed ones, by kind; drops replayed kinds that were not recorded.
+    pub fn beside(self, mut replay: Self) -> BTreeMap<String, TracePair> {
         let mut pairs = BTreeMap::new();
         for (kind, Gathered { side: recorded, .. }) in self.kinds {
             let Gathered { side: replayed, delays, .. } =
-                played.kinds.remove(kind).unwrap_or_default();
+                replay.kinds.remove(kind).unwrap_or_default();
             pairs.insert(kind.to_owned(), TracePair { recorded, replayed, delays_ns: delays });
         }
         pairs

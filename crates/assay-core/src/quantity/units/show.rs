@@ -168,7 +168,7 @@ pub fn ratios(value: f64, ends: [f64; 2]) -> [String; 3] {
     if !are_finite || width <= 1e-6 * high || high > 1000.0 * low {
         return numbers.map(ratio);
     }
-    // Two digits of the width, but at most three decimals if they distinguish the ends.
+    // Two digits of the width: a width of 0.03 gives three decimals, which also suffice for widths from 0.002.
     let most = if width < 0.002 { 9.0 } else { 3.0 };
     let enough = (1.0 - width.log10().floor()).clamp(0.0, most) as usize;
     let text = |number: f64, digits: usize| {

@@ -23,10 +23,10 @@ fn effects_and_their_contrasts_give_the_known_answers() {
             close(*own, wanted, tolerance);
         }
         for told in cases(&case["apart"]) {
-            let (apart, error) = found.apart(effect(&told[0]), effect(&told[1])).unwrap();
+            let (apart, error) = found.difference(effect(&told[0]), effect(&told[1])).unwrap();
             close(apart, number(&told[2]), tolerance);
             close(error, number(&told[3]), tolerance);
-            let (back, same) = found.apart(effect(&told[1]), effect(&told[0])).unwrap();
+            let (back, same) = found.difference(effect(&told[1]), effect(&told[0])).unwrap();
             close(back, -apart, tolerance);
             close(same, error, tolerance);
         }
@@ -45,7 +45,7 @@ fn what_adds_up_leaves_nothing() {
         close(*own, wanted, 1e-12);
     }
     close(found.variance, 0.0, 1e-12);
-    let (apart, _) = found.apart(Some(1), Some(2)).unwrap();
+    let (apart, _) = found.difference(Some(1), Some(2)).unwrap();
     close(apart, 1.0, 1e-12);
     // An interaction in one cell: a quarter of it remains in every residual.
     close(square(&[0.0, 0.0, 0.0, 4.0]).unwrap().variance, 4.0, 1e-12);
@@ -61,5 +61,5 @@ fn what_has_no_answer_has_none() {
     assert_eq!(fit_effects(3, &alike, &[1.0, 2.0, 2.0, 1.0]), None, "they always come together");
     let silent = [vec![0], vec![0], vec![0]];
     assert_eq!(fit_effects(2, &silent, &[1.0, 2.0, 3.0]), None, "nothing has it");
-    assert_eq!(square(&[1.0, 3.0, 2.0, 4.0]).unwrap().apart(Some(3), None), None);
+    assert_eq!(square(&[1.0, 3.0, 2.0, 4.0]).unwrap().difference(Some(3), None), None);
 }

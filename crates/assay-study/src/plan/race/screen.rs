@@ -317,7 +317,7 @@ impl EffectModel {
             EffectSlot::At(at) => Some(at),
             _ => None,
         });
-        let (by, error) = fit.apart(effect, other)?;
+        let (by, error) = fit.difference(effect, other)?;
         Some(LevelDifference { by, width: t * error })
     }
 }
