@@ -19,9 +19,7 @@ pub fn add_files(
                 "already existed"
             } else {
                 let directory = identity::results_directory(system)?.join(&added.id);
-                if let Ok(findings) = store::findings_at(system, &directory) {
-                    store::keep_headline(system, &directory, &findings);
-                }
+                store::update_headline(system, &directory);
                 "added as foreign"
             };
             print(&added.id, file, how)

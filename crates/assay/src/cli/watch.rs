@@ -11,6 +11,7 @@ use std::sync::atomic::Ordering;
 use clap::Args;
 
 use super::{output, running};
+use crate::store;
 use crate::watch::record::{self, RecordWish, Rows};
 use crate::watch::requests::Recording;
 use crate::watch::sampler::{Sampler, Tracing, disks};
@@ -111,6 +112,7 @@ pub fn run(system: &dyn System, arguments: &WatchArguments) -> Outcome<()> {
         return printed;
     }
     record::write(system, &wish, &state, &rows, requests)?;
+    store::update_headline(system, &wish.directory);
     if !arguments.quiet {
         print_place(system, &wish);
     }

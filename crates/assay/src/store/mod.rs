@@ -158,6 +158,13 @@ pub fn keep_headline(system: &dyn System, directory: &Path, findings: &Findings)
     let _ = headline::keep(system, directory, &assay_report::document::headline(findings));
 }
 
+/// Stores what `assay list` shows of a result that can be read.
+pub fn update_headline(system: &dyn System, directory: &Path) {
+    if let Ok(findings) = findings_at(system, directory) {
+        keep_headline(system, directory, &findings);
+    }
+}
+
 /// Returns the check that marks the findings of a foreign result.
 fn foreign_check(mark: &ImportMark) -> Check {
     let [id, file] = [&mark.id, &mark.file].map(|text| outside::spelled(text));
