@@ -148,10 +148,13 @@ pub fn missing_consents(system: &dyn System, demands: &Demands, places: &[Place]
         });
     }
     reasons.extend(demands.network.to_nobody.clone());
-    if demands.network.needs_token {
-        reasons.extend(token::of_environment(system).err());
-    }
+    reasons.extend(check_token(system, demands).err());
     reasons
+}
+
+/// Checks the token that the peer requires, if a study has one.
+pub fn check_token(system: &dyn System, demands: &Demands) -> Result<(), String> {
+    if demands.network.needs_token { token::of_environment(system).map(|_| ()) } else { Ok(()) }
 }
 
 /// Returns what a study lacks on this machine, such as root.

@@ -8,7 +8,6 @@ use assay_core::failure::{Failure, Outcome};
 use assay_machine::factors::layers::{self, Levels, RaisedStack, Stack, Wish};
 use assay_machine::factors::{self, Guard};
 use assay_machine::system::journal::{self, Mark};
-use assay_machine::system::network::token;
 use assay_machine::system::site::{Site, TargetKind};
 use assay_machine::system::{Hold, System, Watchdog, identity};
 use assay_study::file::{Study, Target, simulated};
@@ -44,9 +43,7 @@ pub fn targets<'a>(
             factors::network::check_can_shape(system, interface)?;
         }
     }
-    if demands.network.needs_token {
-        token::of_environment(system).map_err(Failure::refused)?;
-    }
+    changes::check_token(system, demands).map_err(Failure::refused)?;
     let makes_own = demands.own_target().is_some();
     let resolve_named = || check_as_shown(system, places_of(system, demands, targets, destroy)?);
     let named = if makes_own { Vec::new() } else { resolve_named()? };

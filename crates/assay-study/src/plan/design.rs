@@ -115,12 +115,8 @@ pub struct PermanentChanges {
 impl Demands {
     pub fn from_study(study: &Study) -> Self {
         let ground = TargetGround::from_study(study);
-        let mut network = Network::from_links(study.links());
-        // The peer remembers what this machine had written when its power was cut.
-        network.needs_token |= study.workload.iter().any(|workload| match &workload.work {
-            Work::Durability(durability) => durability.is_plug() && durability.peer.is_some(),
-            _ => false,
-        });
+        let links = Network::from_links(study.links());
+        let network = Network { needs_token: study.needs_token(), ..links };
         let varied: Vec<Varied> =
             study.factors.iter().map(|(name, levels)| Varied::new(name, levels)).collect();
         Self {
@@ -289,7 +285,6 @@ impl Network {
         for link in links {
             found.makes_link |= link.in_lab;
             found.changes |= link.changes;
-            found.needs_token |= !link.in_lab && link.to_nobody.is_none();
             found.to_nobody = found.to_nobody.or(link.to_nobody);
             found.shaped.extend(link.interfaces);
             is_shaped |= link.shaped;
@@ -412,7 +407,7 @@ mod tests {
         assert_eq!(found.to_nobody.as_deref(), Some("name one"));
         assert!(found.changes && !found.makes_link);
         let plain = Network::from_links([link("eth0")].into_iter());
-        let expected = Network { changes: true, needs_token: true, ..Network::default() };
+        let expected = Network { changes: true, ..Network::default() };
         assert_eq!(plain, expected, "nothing is shaped");
         assert_eq!(Network::from_links(std::iter::empty()), Network::default());
     }

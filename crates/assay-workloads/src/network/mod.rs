@@ -59,6 +59,10 @@ impl NetworkSpec {
         }
     }
 
+    pub fn has_remote_peer(&self) -> bool {
+        self.peer.is_some() && !self.is_in_lab()
+    }
+
     fn is_in_lab(&self) -> bool {
         self.peer.as_deref() == Some(LAB)
     }
