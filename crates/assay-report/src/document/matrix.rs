@@ -11,6 +11,8 @@ use assay_study::results::plan::{Arm, arm_in_words};
 /// Configurations up to which their tables show them as well.
 const FEW: usize = 4;
 const MOST_WORKLOADS: usize = 8;
+/// Marks of a result, for the caption.
+const MARKS: &str = "~ wide 95% CI, ? suspect, \u{2717} invalid";
 
 /// The results of a check of several targets, or of a study of several workloads with more than a few configurations;
 /// `None` for other results.
@@ -40,8 +42,8 @@ pub fn matrix(findings: &Findings) -> Option<Section> {
     for (row, arm) in table.rows.iter_mut().zip(&arms) {
         row.name = arm_in_words(arm.iter());
     }
-    let caption = "results (\u{2605} best mean of each workload, ? suspect, \u{2717} invalid)";
-    Some(Section::titled(caption, vec![Block::Table(table)]))
+    let caption = format!("results (\u{2605} best mean of each workload, {MARKS})");
+    Some(Section::titled(&caption, vec![Block::Table(table)]))
 }
 
 fn side_by_side(targets: &[Large]) -> Section {
@@ -53,12 +55,15 @@ fn side_by_side(targets: &[Large]) -> Section {
         let column = Column::right(target.target.clone().unwrap_or_default());
         table.add(column, &workloads, |name| {
             match target.numbers.iter().find(|number| number.workload == **name) {
-                Some(number) => with_mark(&number.value, Some(number.rating.trust), ""),
+                Some(number) => {
+                    let text = with_precision(&number.value, number.wide);
+                    with_mark(&text, Some(number.rating.trust), "")
+                }
                 None => NONE.into(),
             }
         });
     }
-    Section::titled("results (? suspect, \u{2717} invalid)", vec![Block::Table(table)])
+    Section::titled(&format!("results ({MARKS})"), vec![Block::Table(table)])
 }
 
 /// The best result of a workload; invalid ones do not count.
@@ -78,9 +83,13 @@ fn result_cell(workload: &WorkloadRows<'_>, arm: &Arm, best: Option<f64>) -> Cel
     let is_of_arm = |it: &&ComparedCell<'_>| !it.cell.control && it.cell.configuration == *arm;
     let Some(line) = workload.arms.iter().find(is_of_arm) else { return NONE.into() };
     let Some(value) = line.result() else { return NONE.into() };
-    let text = under_heading(workload.metric, value);
+    let text = with_precision(&under_heading(workload.metric, value), line.cell.is_wide());
     let star = if best == Some(value) { " \u{2605}" } else { "" };
     with_mark(&text, line.cell.trust, star)
+}
+
+fn with_precision(value: &str, wide: bool) -> String {
+    if wide { format!("~{value}") } else { value.to_owned() }
 }
 
 /// An invalid result has no star.
