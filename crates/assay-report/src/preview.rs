@@ -263,8 +263,7 @@ pub fn build(
     }
     let expected = expected(plan, all_ns);
     let demands = Demands::from_study(study);
-    let mut targets: Vec<String> = sites.iter().map(place).collect();
-    targets.dedup();
+    let targets = distinct(sites.iter().map(place));
     let filesystems = creations.iter().filter(|one| one.what == FILE_SYSTEM);
     Preview {
         fill_s: (demands.budget_ns / FILL_SHARE) as f64 * fills as f64 / 1e9,

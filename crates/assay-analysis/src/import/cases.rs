@@ -1,5 +1,6 @@
 //! Inputs from which an importer lost a number or a difference, and similar inputs that were read correctly.
 
+use assay_core::exhibit::parts::distinct;
 use assay_study::findings::measurements::Series;
 use assay_workloads::command::ImportEvidence;
 
@@ -45,10 +46,7 @@ fn rows(imported: &Imported) -> Vec<String> {
 }
 
 fn workloads(imported: &Imported) -> Vec<String> {
-    let mut names: Vec<String> =
-        imported.measurements.series.iter().map(|series| series.workload.clone()).collect();
-    names.dedup();
-    names
+    distinct(imported.measurements.series.iter().map(|series| series.workload.clone()))
 }
 
 fn factors(imported: &Imported) -> Vec<&str> {

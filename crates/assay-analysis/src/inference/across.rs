@@ -127,8 +127,7 @@ fn name(found: &Findings, letters: usize) -> String {
         (title.clone(), letters)
     } else {
         let model = |target: &TargetFacts| target.drive.split(',').next().map(str::to_owned);
-        let mut drives: Vec<String> = targets.iter().filter_map(model).collect();
-        drives.dedup();
+        let drives = distinct(targets.iter().filter_map(model));
         // Several results have the same drives, so their names include the minute at least.
         (drives.join(" and "), letters.max(MINUTE))
     };
@@ -144,8 +143,7 @@ fn title(first: &Findings, last: &Findings, names: &[String]) -> String {
             let filesystem = target.filesystem_name().map(|name| format!(", {name}"));
             targets.push(target.drive.clone() + &filesystem.unwrap_or_default());
         }
-        targets.dedup();
-        targets.join(" and ")
+        distinct(targets).join(" and ")
     };
     let [before, after] = [drives(first), drives(last)];
     let (first_name, later_names) = (&names[0], names[1..].join(", "));

@@ -128,9 +128,11 @@ fn drive_words(site: &Site) -> String {
             format!("{} on {}", first.name, below.join("; "))
         }
         drives => {
-            let mut words: Vec<String> = drives.iter().map(one_drive).collect();
-            words.dedup();
-            format!("{} drives: {}", drives.len(), words.join("; "))
+            format!(
+                "{} drives: {}",
+                drives.len(),
+                distinct(drives.iter().map(one_drive)).join("; ")
+            )
         }
     }
 }

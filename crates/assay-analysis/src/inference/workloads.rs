@@ -123,8 +123,7 @@ impl<'a> Analysis<'a> {
         let unfinished =
             found.study.stopped_by.is_none() && trials.counts.first < plan.trials.len();
         let others = plan.workloads.iter().filter(|planned| planned.work.is_others());
-        let mut live: Vec<String> = others.map(|planned| planned.name.clone()).collect();
-        live.dedup();
+        let live = distinct(others.map(|planned| planned.name.clone()));
         let mut measured =
             Measurements { design: self.design.into_owned(), series, unfinished, live };
         let stage =

@@ -2,6 +2,7 @@
 
 use super::numbers::value;
 use super::{answer, commands, exhibits, facts, files, micro, standing, study};
+use assay_core::exhibit::parts::distinct;
 use assay_core::quantity::units::show;
 use assay_study::findings::facts::{IoFacts, PlaceFacts};
 use assay_study::findings::shown::{MICRO_RATE, Rating};
@@ -172,9 +173,7 @@ pub fn subject(findings: &Findings) -> String {
         }
         return subject;
     }
-    let mut names: Vec<String> = targets.iter().map(target_name).collect();
-    names.dedup();
-    names.join(" and ")
+    distinct(targets.iter().map(target_name)).join(" and ")
 }
 
 /// A target with its file system: `/mnt/a (ext4)`.
@@ -208,7 +207,7 @@ pub fn identity(findings: &Findings) -> String {
                 parts.extend(filesystem(target).filter(|name| name != "none"));
             }
         }
-        parts.dedup();
+        parts = distinct(parts);
         parts.retain(|text| !text.is_empty());
     }
     let environment = &findings.environment;

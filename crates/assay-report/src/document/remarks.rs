@@ -1,6 +1,7 @@
 //! Remarks of rules, comparisons and checks, each distinct text once.
 
 use super::{Detail, Remark};
+use assay_core::exhibit::parts::distinct;
 use assay_study::findings::{Findings, Trust};
 use assay_study::results::plan::Arm;
 
@@ -228,9 +229,7 @@ fn bound(text: &[Piece], index: usize) -> Option<Bound> {
 
 /// Replaces the rows of all arms of a workload by `work: all configurations`.
 fn merge_arms(findings: &Findings, rows: &mut Vec<String>) {
-    let mut workloads: Vec<&str> = findings.workloads.iter().map(|it| it.name.as_str()).collect();
-    workloads.dedup();
-    for workload in workloads {
+    for workload in distinct(findings.workloads.iter().map(|it| it.name.as_str())) {
         let is_its_arm =
             |row: &String| row.strip_prefix(workload).is_some_and(|arm| arm.starts_with(' '));
         let arms = findings.workloads.iter().filter(|facts| facts.name == workload).count();

@@ -249,9 +249,8 @@ fn fact_rows(page: &StudyPage<'_>) -> Facts {
         }
         targets => {
             let lines = targets.iter().map(|target| fact("target", &facts::target_line(target)));
-            let mut lines: Facts = lines.collect();
             // Layers next to a directory do not change its line.
-            lines.dedup();
+            let lines = distinct(lines);
             rows.extend(lines);
         }
     }

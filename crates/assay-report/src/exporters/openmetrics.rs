@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use assay_core::catalogue::About;
+use assay_core::exhibit::parts::distinct;
 use assay_study::findings::{Findings, Measurement, TargetFacts};
 use assay_workloads::metrics;
 
@@ -75,8 +76,7 @@ fn labels(findings: &Findings, cell: &Measurement) -> String {
     let target = cell.configuration.get("target");
     let is_its = |facts: &&TargetFacts| target.is_none_or(|name| *name == facts.name);
     let targets = environment.targets.iter().filter(is_its);
-    let mut drives: Vec<&str> = targets.map(|facts| facts.drive.as_str()).collect();
-    drives.dedup();
+    let drives = distinct(targets.map(|facts| facts.drive.as_str()));
     let trust = cell.trust.map(|trust| format!("{trust:?}").to_lowercase()).unwrap_or_default();
     let mut labels = vec![
         ("study".to_owned(), findings.study.id.clone()),

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::event::Context;
 use assay_analysis::import;
+use assay_core::exhibit::parts::distinct;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::outside;
 use assay_core::stats::Sample;
@@ -126,8 +127,7 @@ pub fn ready_again<'p>(
 }
 
 pub fn versions(work: &[Workload], system: &dyn System) -> Vec<String> {
-    let mut names: Vec<&str> = work.iter().flat_map(|own| own.work.programs()).collect();
-    names.dedup();
+    let names = distinct(work.iter().flat_map(|own| own.work.programs()));
     let version = |name: &str| {
         let path = system.program(name)?;
         let text = system.output_of(path.to_str()?, &["--version"]).ok()?;

@@ -14,6 +14,7 @@ use super::places::Place;
 use super::request::{Acting, Consented, Looks, Request};
 use super::writer::ResultWriter;
 use super::{changes, now, pilot, preview, resolve, surroundings};
+use assay_core::exhibit::parts::distinct;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::units::show;
 use assay_machine::factors::{self, Role};
@@ -300,9 +301,7 @@ pub fn resume(
             "cannot resume {id}: the plan changed since the first trial (different hash)"
         )));
     }
-    let mut targets: Vec<String> =
-        environment.sites.iter().map(|site| target_text(site, &plan)).collect();
-    targets.dedup();
+    let targets = distinct(environment.sites.iter().map(|site| target_text(site, &plan)));
     let demands = Demands::from_study(&study);
     let mut context = Context { system, runs_as: consented.runs_as(system), stop, tell };
     let resolved = resolve::targets(&mut context, &demands, &targets, consented, &id)?;

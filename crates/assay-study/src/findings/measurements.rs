@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use assay_core::exhibit::parts::distinct;
 use assay_core::quantity::{Better, Scale};
 use assay_workloads::command::ImportEvidence;
 
@@ -76,14 +77,12 @@ impl Series {
 
     /// A series with other trials for the first row, with the reasons and the worst trust rating of all source rows.
     pub fn again(first: &Measurement, of: &[&Measurement], trials: Vec<TrialValue>) -> Self {
-        let mut because: Vec<Because> = of.iter().flat_map(|cell| cell.reasons.clone()).collect();
-        because.dedup();
         Self {
             scale: first.scale,
             primary: first.primary,
             trials,
             trust: of.iter().filter_map(|cell| cell.trust).max(),
-            because,
+            because: distinct(of.iter().flat_map(|cell| cell.reasons.clone())),
             ..Self::bare(&first.workload, first.configuration.clone(), &first.metric, first.better)
         }
     }

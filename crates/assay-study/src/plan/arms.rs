@@ -1,5 +1,6 @@
 //! Arms: all combinations of levels, or the listed ones, and the A/A control.
 
+use assay_core::exhibit::parts::distinct;
 use assay_core::quantity::{Loss, Percent};
 use assay_machine::factors::layers;
 use assay_machine::factors::{self, Role};
@@ -195,8 +196,7 @@ fn bases(arms: &[Arm]) -> Vec<Arm> {
 }
 
 fn factors(study: &Study, targets: &[String]) -> Vec<Factor> {
-    let mut levels = targets.to_vec();
-    levels.dedup();
+    let levels = distinct(targets.iter().cloned());
     let several = (levels.len() > 1).then(|| Factor { name: TARGET.to_owned(), levels });
     let others = study
         .factors

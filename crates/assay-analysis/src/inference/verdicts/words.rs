@@ -13,6 +13,7 @@ pub use notes::note;
 pub(super) use notes::orders;
 pub(crate) use notes::{load, no_direction};
 
+use assay_core::exhibit::parts::distinct;
 use assay_core::quantity::Better;
 use assay_core::quantity::units::show::{self, share as percent};
 use assay_core::stats::{FEWEST_FOR_INTERVAL, Sample};
@@ -173,8 +174,7 @@ const MOST_WORKLOADS: usize = 4;
 /// One sentence on the undecided comparisons; `None` if there are none.
 pub(crate) fn undecided(inconclusive: &[&Comparison], total: usize) -> Option<String> {
     let needed = Needed::of_comparisons(inconclusive.iter().copied())?;
-    let mut workloads: Vec<&str> = inconclusive.iter().map(|one| one.workload.as_str()).collect();
-    workloads.dedup();
+    let mut workloads = distinct(inconclusive.iter().map(|one| one.workload.as_str()));
     let more = workloads.len().saturating_sub(MOST_WORKLOADS);
     workloads.truncate(MOST_WORKLOADS);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };

@@ -6,6 +6,7 @@ use crate::run::changes::{check_observed, refusals};
 use crate::run::event::{Context, Event};
 use crate::run::places::{Place, usable_range};
 use crate::run::survey;
+use assay_core::exhibit::parts::distinct;
 use assay_core::failure::{Failure, Kind, Outcome};
 use assay_machine::factors::layers::{Base, Stack, Wish};
 use assay_machine::factors::{Factor, Role, Setting, View};
@@ -66,9 +67,7 @@ impl TestBed<'_> {
     /// A level unavailable in one slot of a place is unavailable in its others. Fails if the place has no slot.
     fn share_refusals(&mut self, place: usize, refused: Vec<Refusal>) -> Outcome<()> {
         if !self.slots.iter().any(|slot| slot.place == place) {
-            let mut reasons: Vec<String> =
-                refused.into_iter().map(|refusal| refusal.reason).collect();
-            reasons.dedup();
+            let reasons = distinct(refused.into_iter().map(|refusal| refusal.reason));
             return Err(Failure::refused(reasons.join("; ")));
         }
         for slot in self.slots.iter_mut().filter(|slot| slot.place == place) {
