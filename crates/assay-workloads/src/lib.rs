@@ -115,6 +115,16 @@ impl Work {
         if let Self::Network(network) = self { Some(network.link_needs(study)) } else { None }
     }
 
+    /// Whether it needs a peer on another machine, which accepts only the token shared with it.
+    pub fn needs_token(&self) -> bool {
+        match self {
+            Self::Network(network) => network.has_remote_peer(),
+            // The peer remembers what this machine had written when its power was cut.
+            Self::Durability(durability) => durability.is_plug(),
+            _ => false,
+        }
+    }
+
     /// Returns what the virtual machines of the work need, or `None` if it starts none.
     pub fn vm_needs(&self) -> Option<VmNeeds> {
         match self {

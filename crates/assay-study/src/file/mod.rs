@@ -191,16 +191,8 @@ impl Study {
         self.works().iter().any(Work::outlives_cuts)
     }
 
-    /// Whether a peer on another machine is used, which accepts only the token shared with it.
     pub fn needs_token(&self) -> bool {
-        let works = self.works();
-        let has_plug = works.iter().any(Work::outlives_cuts);
-        works.iter().any(|work| match work {
-            Work::Network(network) => network.has_remote_peer(),
-            // The peer remembers what this machine had written when its power was cut.
-            Work::Durability(durability) => has_plug && durability.peer.is_some(),
-            _ => false,
-        })
+        self.works().iter().any(Work::needs_token)
     }
 
     /// Returns each workload, unchanged and with each single level of each factor.
