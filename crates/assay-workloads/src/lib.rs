@@ -120,7 +120,7 @@ impl Work {
         match self {
             Self::Network(network) => network.has_remote_peer(),
             // The peer remembers what this machine had written when its power was cut.
-            Self::Durability(durability) => durability.is_plug(),
+            Self::Durability(durability) => durability.is_plug() && durability.peer.is_some(),
             _ => false,
         }
     }

@@ -12,17 +12,14 @@ use serde_json::Value;
 
 use crate::busy::is_kept_from_them;
 
-/// A separate home and a turn for each test: two studies on one drive refuse each other.
+/// A separate home for each test.
 pub struct Bench {
     pub home: Home,
-    _turn: fs::File,
 }
 
 impl Bench {
     pub fn new(test: &str) -> Self {
-        let turn = crate::turn();
-        let program = env!("CARGO_BIN_EXE_assay");
-        Self { home: Home::out_of_reach(program, test), _turn: turn }
+        Self { home: Home::out_of_reach(env!("CARGO_BIN_EXE_assay"), test) }
     }
 
     pub fn words<'a>(&'a self, words: &[&'a str]) -> Vec<&'a str> {

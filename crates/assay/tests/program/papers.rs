@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use assay_testkit::Scratch;
 use assay_testkit::home::{Home, LIMIT, WAIT};
@@ -191,17 +192,18 @@ fn every_command_of_the_pages_runs_or_is_listed() {
     let home = home("pages");
     let ids = prepare(&home);
     // The commands wait more than they compute.
-    let shown: Vec<(String, String)> = shown.into_iter().collect();
+    let commands = Mutex::new(shown.into_iter());
+    let run_next = || commands.lock().unwrap().next();
     std::thread::scope(|scope| {
-        let wrong_of_part = |part: &[(String, String)]| -> Vec<String> {
-            let failed = part.iter().filter_map(|(command, at)| {
-                failure(&home, command, &ids).map(|why| format!("{at}: {command}: {why}"))
+        let run_all = || -> Vec<String> {
+            let each = std::iter::from_fn(run_next);
+            let failed = each.filter_map(|(command, at)| {
+                failure(&home, &command, &ids).map(|why| format!("{at}: {command}: {why}"))
             });
             failed.collect()
         };
-        let parts = shown.chunks(shown.len().div_ceil(4));
-        let parts: Vec<_> = parts.map(|part| scope.spawn(move || wrong_of_part(part))).collect();
-        wrong.extend(parts.into_iter().flat_map(|part| part.join().unwrap()));
+        let threads: Vec<_> = (0..6).map(|_| scope.spawn(run_all)).collect();
+        wrong.extend(threads.into_iter().flat_map(|thread| thread.join().unwrap()));
     });
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
