@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::os::unix::fs::FileExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
@@ -97,6 +99,7 @@ impl Standstill {
     /// Freezes the file system of this directory once, after a delay, for a time.
     pub fn of(directory: &Path, after: Duration, frozen: Duration) -> Done<Self> {
         let directory = directory.display().to_string();
+        let _thaw = ThawAtEnd::of(&directory)?;
         thread::sleep(after);
         let freezing = Instant::now();
         call("fsfreeze", &["--freeze", &directory])?;
@@ -111,6 +114,29 @@ impl Standstill {
     pub fn p99_s(self, rate_per_s: u64, seconds: u64) -> [f64; 2] {
         let slowest = (rate_per_s * seconds) as f64 / 100.0;
         [self.least, self.most].map(|time| time.as_secs_f64() - slowest / rate_per_s as f64)
+    }
+}
+
+/// A process that thaws a file system when dropped, and also when the thread that started it is killed. The end of its
+/// input would not suffice: a killed process keeps its pipes as long as a thread of it waits for the file system.
+#[derive(Debug)]
+struct ThawAtEnd(Child);
+
+impl ThawAtEnd {
+    fn of(directory: &str) -> Done<Self> {
+        let script =
+            "thaw() { fsfreeze --unfreeze \"$0\"; exit; }; trap thaw TERM; read -r _; thaw";
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "TERM", "sh", "-c", script, directory]);
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+        command.spawn().map(Self).map_err(|error| format!("setpriv: {error}"))
+    }
+}
+
+impl Drop for ThawAtEnd {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        let _ = self.0.wait();
     }
 }
 
@@ -161,9 +187,10 @@ impl Neighbour {
     /// Freezes the file system of this directory for `frozen`, again and again, `between` apart.
     pub fn freezing(directory: &Path, frozen: Duration, between: Duration) -> Self {
         let directory = directory.display().to_string();
+        let thaw = Arc::new(ThawAtEnd::of(&directory));
         Self::repeating(1, move || {
             thread::sleep(between);
-            let is_frozen = call("fsfreeze", &["--freeze", &directory]).is_ok();
+            let is_frozen = thaw.is_ok() && call("fsfreeze", &["--freeze", &directory]).is_ok();
             if is_frozen {
                 thread::sleep(frozen);
                 crate::insist("fsfreeze", &["--unfreeze", &directory]);
