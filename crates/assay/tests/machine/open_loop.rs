@@ -5,7 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
@@ -25,7 +25,6 @@ const SECONDS: u64 = 10;
 
 struct Place {
     file: File,
-    path: PathBuf,
     volume: Volume,
 }
 
@@ -37,7 +36,7 @@ impl Place {
         call("sync", &["--file-system", &word(&path)]).unwrap();
         let mut options = OpenOptions::new();
         options.read(true).write(true).custom_flags(rustix::fs::OFlags::DIRECT.bits() as i32);
-        Self { file: options.open(&path).unwrap(), path, volume }
+        Self { file: options.open(&path).unwrap(), volume }
     }
 }
 
@@ -46,7 +45,7 @@ fn freeze(directory: &Path) -> Standstill {
     Standstill::of(directory, Duration::from_secs(4), Duration::from_secs(2)).unwrap()
 }
 
-fn beside_a_freeze<T: Send>(place: &Place, work: impl FnOnce() -> T + Send) -> (T, Standstill) {
+fn beside_a_freeze(place: &Place, work: impl FnOnce() -> Outcome + Send) -> (Outcome, Standstill) {
     thread::scope(|scope| {
         let working = scope.spawn(work);
         let frozen = freeze(place.volume.directory());
@@ -160,35 +159,4 @@ fn a_file_system_that_stands_still_is_in_the_response_times() {
     for (name, depth, found, frozen) in &all {
         holds(name, *depth, found, *frozen);
     }
-}
-
-/// Prints fio's result for comparison, without assertions.
-#[test]
-fn what_fio_says_of_the_same_is_told_beside() {
-    if !has(&[Need::Volume(Filesystem::Ext4), Need::Program("fsfreeze"), Need::Program("fio")]) {
-        return;
-    }
-    let place = Place::new();
-    let file = format!("--filename={}", word(&place.path));
-    let size = format!("--size={AREA_BYTES}");
-    let words = [
-        "--name=frozen",
-        &file,
-        &size,
-        "--rw=randwrite",
-        "--bs=4k",
-        "--direct=1",
-        "--ioengine=psync",
-        "--rate_iops=500",
-        "--runtime=10",
-        "--time_based",
-        "--output-format=json",
-    ];
-    let (said, frozen) = beside_a_freeze(&place, || call("fio", &words).unwrap());
-    let start = said.find('{').unwrap();
-    let document: serde_json::Value = serde_json::from_str(&said[start..]).unwrap();
-    let p99 = &document["jobs"][0]["write"]["clat_ns"]["percentile"]["99.000000"];
-    assert!(p99.as_f64().is_some_and(|ns| ns > 0.0), "fio told no p99: {p99}");
-    let [least, most] = frozen.p99_s(RATE_PER_S, SECONDS);
-    tell(&format!("fio, psync, fixed: p99 {p99} ns, by arithmetic {least:.3} to {most:.3} s"));
 }
