@@ -90,7 +90,9 @@ fn open_table(table: &Table, name: &str) -> Markup {
 }
 
 fn heading(column: &Column) -> Markup {
-    html! { th scope="col" class=[column.is_right().then_some("n")] { (column.title) } }
+    // Without a space, a narrow page would show the title and no value.
+    let is_long = column.title.split(' ').any(|word| word.len() > 14);
+    html! { th.n[column.is_right()].long[is_long] scope="col" { (column.title) } }
 }
 
 fn row(columns: &[Column], row: &Row) -> Markup {
