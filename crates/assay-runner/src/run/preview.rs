@@ -68,10 +68,11 @@ impl AllHosts {
             // The others must not wait for messages that never come.
             fleet.leave(&failure.message);
         }
-        Ok(Self { own: own?, hosts: fleet.take_surveys() })
+        Ok(Self { own: own?, hosts: fleet.surveyed })
     }
 }
 
+/// Previews a study whose surveys and plan all hosts agree on.
 fn preview_together(
     system: &dyn System,
     fleet: &mut RunningFleet<'_>,
@@ -96,7 +97,7 @@ fn preview_together(
     Ok(StudyPreview { study, plan, ..preview })
 }
 
-/// A plan from estimates, and the subject of each survey.
+/// Plans a study from estimates: one survey and its site per place (target) and base (layers on it).
 pub(super) fn estimate(
     system: &dyn System,
     mut study: Study,
@@ -115,7 +116,7 @@ pub(super) fn estimate(
                     usable_range(system, demands, &device.site, !place.others.is_empty())?;
                 }
             }
-            let survey = survey::estimate(system, design, place)?;
+            let survey = survey::predict(system, design, place)?;
             let refused = changes::refusals(system, design, place);
             surveys.push(Survey { under: base.clone(), refused, ..survey });
             sites.push(place.site.clone());
@@ -129,6 +130,7 @@ pub(super) fn estimate(
     Ok(StudyPreview { study, plan, sites, changes: Vec::new(), lacks: Vec::new() })
 }
 
+/// Resolves the named targets and plans the study on them.
 fn estimate_named(
     system: &dyn System,
     mut study: Study,
