@@ -30,23 +30,21 @@ pub enum Groups {
 }
 
 impl Groups {
-    /// An empty group with a reset peak; `None` if none can be created.
+    /// Returns an empty group with a reset peak, created at first use; `None` if none can be created.
     pub fn ready(&mut self) -> Option<&Group> {
         let group = match std::mem::replace(self, Self::Impossible) {
             Self::Unknown => Parent::find().into_iter().find_map(Parent::first_group),
             Self::Impossible => None,
             Self::Made(group) if group.reset_peak().is_ok() => Some(group),
             Self::Made(group) => {
+                // Before Linux 6.12, only a new group has a new peak.
                 let place = group.place.clone();
                 group.remove();
                 place.make()
             }
         };
         *self = group.map_or(Self::Impossible, Self::Made);
-        match self {
-            Self::Made(group) => Some(group),
-            Self::Unknown | Self::Impossible => None,
-        }
+        if let Self::Made(group) = self { Some(group) } else { None }
     }
 
     pub fn remove(&mut self) {
@@ -62,6 +60,7 @@ pub fn clear_leftovers() -> Vec<String> {
     gone.map(|path| path.display().to_string()).collect()
 }
 
+/// Explains why `Groups::ready` returned `None`.
 pub fn why_impossible() -> String {
     let help = match Parent::find().into_iter().find(Parent::withholds_memory) {
         None => "run as root, or boot with cgroup_enable=memory".to_owned(),
@@ -118,6 +117,7 @@ impl Group {
         clear(&self.directory);
     }
 
+    /// Limits the memory of the group until `LimitedGroup::lift`; sets no limit if this fails.
     pub fn limit(&self, limit: MemoryLimit) -> io::Result<LimitedGroup<'_>> {
         let limited = LimitedGroup { group: self, kills: self.kills() };
         let set = limited.set(limit);
@@ -145,6 +145,7 @@ pub struct LimitedGroup<'a> {
 }
 
 impl LimitedGroup<'_> {
+    /// Limits memory first: in version 1, it must not exceed the limit on memory and swap together.
     fn set(&self, limit: MemoryLimit) -> io::Result<()> {
         let files = self.group.place.version.files();
         self.write(files.memory_limit, &limit.bytes.to_string())?;
@@ -365,10 +366,8 @@ fn clear(directory: &Path) {
 
 fn kill_all(directory: &Path) {
     // Version 2 has it since Linux 5.14; otherwise the processes are killed one by one.
-    let _ = File::options()
-        .write(true)
-        .open(directory.join("cgroup.kill"))
-        .and_then(|file| file.write_at(b"1", 0));
+    let file = File::options().write(true).open(directory.join("cgroup.kill"));
+    let _ = file.and_then(|file| file.write_at(b"1", 0));
 }
 
 fn members(directory: &Path) -> Vec<i32> {
