@@ -51,6 +51,7 @@ pub fn run(
     ran
 }
 
+/// Surveys the targets, makes the plan, creates the result, and runs all trials; restores the machine on failure.
 fn begin<'a>(
     system: &'a dyn System,
     mut request: Request<'_>,
@@ -76,7 +77,9 @@ fn begin<'a>(
         request.study = study;
     }
     let demands = Demands::from_study(&request.study);
-    now::warn_unavailable(&mut context, &request.study);
+    for (name, reason) in &request.study.unavailable {
+        (context.tell)(Event::Warning(format!("unavailable: {name}: {reason}")));
+    }
     let mut bed = TestBed::new(system, &demands, resolved, seed);
     resolve::set_targets(&mut request.study, bed.places(), seed);
     for text in changes::missing_means(system, &demands) {
@@ -138,6 +141,7 @@ fn begin<'a>(
     Ok(conductor.run(&mut context))
 }
 
+/// Reports the expected time of all trials but the first `done`; 0 without a plan.
 fn tell_estimate(context: &mut Context<'_>, plan: Option<&Plan>, done: usize) {
     let mut expected_ns = 0;
     if let Some(plan) = plan {
@@ -204,6 +208,7 @@ fn commonest_reason(plan: &Plan) -> String {
     reasons().rev().max_by_key(count).unwrap_or("no workload").to_owned()
 }
 
+/// Rejects a search for the highest load with several targets or too short trials.
 pub(super) fn check_load_search(plan: &Plan) -> Outcome<()> {
     let Some((_, limit)) = most_load::asked(&plan.design) else { return Ok(()) };
     if plan.surveys.len() > 1 {
@@ -369,6 +374,7 @@ fn target_text(site: &Site, plan: &Plan) -> String {
     }
 }
 
+/// Rejects a resumed study whose targets are not those of its result.
 fn check_same_places(
     bed: &TestBed<'_>,
     demands: &Demands,
@@ -393,6 +399,7 @@ fn check_same_places(
     Ok(())
 }
 
+/// Rejects a target of another kind, file system or drive.
 fn check_same_place(now: &Site, before: &Site) -> Outcome<()> {
     if now.kind != before.kind {
         return Err(other_target(now, "the kind of target changed"));
@@ -404,16 +411,13 @@ fn check_same_place(now: &Site, before: &Site) -> Outcome<()> {
     check_same_drives(now, before)
 }
 
-/// The same for a place with several devices, some of which an arm may use.
+/// Rejects a target of several devices that lacks a drive of the result; a configuration may not use all devices.
 fn check_same_members(place: &Place, before: &Site) -> Outcome<()> {
     if place.others.is_empty() {
         return check_same_drives(&place.site, before);
     }
-    let now: Vec<&str> = place
-        .devices()
-        .flat_map(|device| &device.site.drives)
-        .map(|drive| drive.id.as_str())
-        .collect();
+    let drives = place.devices().flat_map(|device| &device.site.drives);
+    let now: Vec<&str> = drives.map(|drive| drive.id.as_str()).collect();
     match before.drives.iter().find(|drive| !now.contains(&drive.id.as_str())) {
         None => Ok(()),
         Some(Drive { id, .. }) => {

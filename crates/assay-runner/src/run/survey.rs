@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::fs::File;
 
-use super::area::{self, AreaRequest, Fill, OpenTarget, Terms};
+use super::area::{self, AreaRequest, Fill, MIB, OpenTarget, Terms};
 use super::event::{Context, Event};
 use super::pilot;
 use super::places::Place;
@@ -24,7 +24,6 @@ use assay_workloads::{TestMedium, Touch};
 
 const ZERO_SAMPLES: u32 = 64;
 const SAMPLE_BYTES: u64 = 4096;
-const MIB: u64 = 1 << 20;
 
 pub struct Surveyed<'a> {
     pub opened: OpenTarget<'a>,
@@ -163,6 +162,7 @@ fn unmeasured(site: &Site, error: &str) -> Failure {
     Failure::refused(format!("cannot measure {}: {error}", site.target))
 }
 
+/// Clears leftovers of killed runs, opens a target, and surveys it.
 pub fn survey_place<'a>(
     system: &'a dyn System,
     context: &mut Context<'_>,
@@ -211,14 +211,13 @@ pub fn reopen<'a>(
     if site.kind == TargetKind::Directory {
         clear_leftovers(context, site);
     }
-    let opened = match place.law {
+    let mut opened = match place.law {
         Some(_) => OpenTarget::simulated(system),
         None => OpenTarget::for_study(system, demands.uses, site, place.consent.as_ref())?,
     };
-    let opened = match site.kind {
-        TargetKind::Device => opened.starting_at(survey.area.start),
-        _ => opened,
-    };
+    if site.kind == TargetKind::Device {
+        opened = opened.starting_at(survey.area.start);
+    }
     let changed = opened.direct.value() != survey.direct.value();
     if changed || (place.law.is_none() && opened.first_byte() != survey.area.start) {
         return Err(Failure::refused(format!(
@@ -237,15 +236,14 @@ pub fn reopen<'a>(
     Ok(Surveyed { opened, survey: survey.clone(), law: place.law, content, seed })
 }
 
+/// Removes files that killed runs left in a directory; returns what was removed or could not be.
 fn clear_leftovers(context: &mut Context<'_>, site: &Site) -> Vec<String> {
     let mut messages = Vec::new();
     for leftover in context.system.leftovers(&site.path).unwrap_or_default() {
         let path = leftover.path.display();
         let text = match context.system.remove_leftover(&leftover) {
             Ok(()) => format!("removed {path}, left by a killed run"),
-            Err(error) => {
-                format!("cannot remove {path}, left by a killed run: {error}")
-            }
+            Err(error) => format!("cannot remove {path}, left by a killed run: {error}"),
         };
         (context.tell)(Event::Warning(text.clone()));
         messages.push(text);
@@ -253,8 +251,7 @@ fn clear_leftovers(context: &mut Context<'_>, site: &Site) -> Vec<String> {
     messages
 }
 
-/// A record of zero bytes if direct writes may go through the page cache: on btrfs with checksums, here or below a loop
-/// device; else `None`.
+/// Returns an empty record if direct writes may use the page cache: on btrfs with checksums, also below a loop device.
 fn cached_writes(system: &dyn System, site: &Site, opened: &OpenTarget<'_>) -> Option<Dirtied> {
     let mut mounts = site.mount.value().into_iter().chain(&site.followed);
     let has_checksums = |mount: &Mount| {
@@ -286,11 +283,7 @@ fn buffered_loops(system: &dyn System, site: &Site) -> Vec<String> {
 }
 
 /// Describes a target without opening or writing anything: real sizes, no pilot.
-pub fn estimate(
-    system: &dyn System,
-    design: &ResolvedDesign<'_>,
-    place: &Place,
-) -> Outcome<Survey> {
+pub fn predict(system: &dyn System, design: &ResolvedDesign<'_>, place: &Place) -> Outcome<Survey> {
     let (site, demands) = (&place.site, design.demands);
     if demands.uses.area {
         area::check_stores_files(site)?;
@@ -383,17 +376,17 @@ fn coverage(
     let extents = system.extents(file, area.start..end);
     let (sampled_blocks, zero_blocks) =
         if area.written { (0, 0) } else { zero_sample(system, file, area, seed) };
-    let Ok(extents) = extents else {
-        if sampled_blocks == 0 {
-            return Presence::absent("the filesystem does not report extents");
-        }
-        return Presence::Present(Coverage {
-            hole_bytes: 0,
-            unwritten_bytes: 0,
-            encoded_bytes: 0,
-            sampled_blocks,
-            zero_blocks,
-        });
+    let sampled = Coverage {
+        hole_bytes: 0,
+        unwritten_bytes: 0,
+        encoded_bytes: 0,
+        sampled_blocks,
+        zero_blocks,
+    };
+    let extents = match extents {
+        Ok(extents) => extents,
+        Err(_) if sampled_blocks > 0 => return Presence::Present(sampled),
+        Err(_) => return Presence::absent("the filesystem does not report extents"),
     };
     let bytes_in_area = |extent: &Extent| {
         (extent.start + extent.length).min(end).saturating_sub(extent.start.max(area.start))
@@ -405,12 +398,11 @@ fn coverage(
         hole_bytes: area.length.saturating_sub(sum_bytes(|_| true)),
         unwritten_bytes: sum_bytes(|extent| extent.unwritten),
         encoded_bytes: sum_bytes(|extent| extent.encoded),
-        sampled_blocks,
-        zero_blocks,
+        ..sampled
     })
 }
 
-/// Reads random blocks; returns how many were read, and how many of those contain only zeros.
+/// Reads random blocks of the area; returns how many were read, and how many of those contain only zeros.
 fn zero_sample(system: &dyn System, file: &File, area: &Area, seed: u64) -> (u32, u32) {
     let blocks = area.length / SAMPLE_BYTES;
     if blocks == 0 {
