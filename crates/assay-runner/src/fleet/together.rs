@@ -192,18 +192,7 @@ fn merge_counts(ramp_ns: u64, ranks: u32, hosts: &[OneHost]) -> Result<MergedTri
                 add_detail(all, detail);
             }
         }
-        for (class, own) in &host.latency_ns {
-            if !is_class(class) {
-                let name = outside::spelled(class);
-                return Err(format!("{}: unknown operation class {name}", host.words()));
-            }
-            match latency_ns.get_mut(class) {
-                None => drop(latency_ns.insert(class.clone(), own.clone())),
-                Some(whole) => {
-                    whole.add(own).map_err(|error| format!("{}: {error}", host.words()))?;
-                }
-            }
-        }
+        add_latencies(&mut latency_ns, host)?;
         for row in &host.ran.series {
             add_row(&mut series, row);
         }
@@ -230,6 +219,21 @@ fn merge_counts(ramp_ns: u64, ranks: u32, hosts: &[OneHost]) -> Result<MergedTri
     })
 }
 
+/// Adds the latencies of one host by operation class; fails on an invalid name of a class.
+fn add_latencies(all: &mut BTreeMap<String, Tally>, host: &OneHost) -> Result<(), String> {
+    for (class, own) in &host.latency_ns {
+        if !is_class(class) {
+            let name = outside::spelled(class);
+            return Err(format!("{}: unknown operation class {name}", host.words()));
+        }
+        match all.get_mut(class) {
+            None => drop(all.insert(class.clone(), own.clone())),
+            Some(sum) => sum.add(own).map_err(|error| format!("{}: {error}", host.words()))?,
+        }
+    }
+    Ok(())
+}
+
 fn is_class(name: &str) -> bool {
     let is_letter = |sign: char| sign.is_ascii_lowercase() || sign == '-';
     !name.is_empty() && name.len() <= LONGEST_CLASS && name.chars().all(is_letter)
@@ -244,16 +248,16 @@ fn share_of(
     common: Range<u64>,
 ) -> Share {
     let since_go_ns = host.ran.since_go_ns;
-    let whole = since_go_ns..since_go_ns.saturating_add(measured.window_ns);
-    let run = since_go_ns.saturating_sub(ramp_ns)..whole.end;
+    let own_window = since_go_ns..since_go_ns.saturating_add(measured.window_ns);
+    let rows_span = since_go_ns.saturating_sub(ramp_ns)..own_window.end;
     let common_ns = (common.end - common.start) as f64;
     let even_part = common_ns / measured.window_ns.max(1) as f64;
     let per_s = |count: u64, count_of: fn(&SeriesRow) -> u64| {
-        let in_whole = sum_within(&host.ran.series, count_of, &run, &whole);
-        let part = if whole == common {
+        let in_own_window = sum_within(&host.ran.series, count_of, &rows_span, &own_window);
+        let part = if own_window == common {
             1.0
-        } else if in_whole > 0.0 {
-            sum_within(&host.ran.series, count_of, &run, &common) / in_whole
+        } else if in_own_window > 0.0 {
+            sum_within(&host.ran.series, count_of, &rows_span, &common) / in_own_window
         } else {
             even_part // without rows, the operations count as evenly spread
         };
