@@ -242,10 +242,10 @@ impl<'t> LinkClient<'t> {
         let first = self.next;
         let end = began + Duration::from_nanos(phase.whole_ns());
         // At most 1000 probes per second.
-        let pace = Duration::from_nanos(job.probe_ns.max(1_000_000));
+        let interval = Duration::from_nanos(job.probe_ns.max(1_000_000));
         let mut probes: Vec<NetworkProbe> = Vec::new();
         let mut sent: Vec<Instant> = Vec::new();
-        let mut due = began.max(Instant::now());
+        let mut next_at = began.max(Instant::now());
         loop {
             let now = Instant::now();
             // Older ones without an answer are lost.
@@ -255,7 +255,7 @@ impl<'t> LinkClient<'t> {
             if is_over || job.stop.load(Ordering::Relaxed) {
                 break;
             }
-            if now >= due && now < end {
+            if now >= next_at && now < end {
                 let question = protocol::datagram(&self.key, Side::Client, self.session, self.next);
                 self.next += 1;
                 let sent_at = Instant::now();
@@ -264,13 +264,13 @@ impl<'t> LinkClient<'t> {
                 let sent_ns = sent_at.duration_since(began).as_nanos() as u64;
                 probes.push(NetworkProbe { sent_ns, rtt_ns: None });
                 sent.push(sent_at);
-                due += pace;
+                next_at += interval;
                 // After a stall, missed probes are not sent.
-                if due < now {
-                    due = now + pace;
+                if next_at < now {
+                    next_at = now + interval;
                 }
             }
-            let next = if due < end { due } else { end + LATE };
+            let next = if next_at < end { next_at } else { end + LATE };
             let wait = next.saturating_duration_since(Instant::now()).min(LOOK);
             if let Some(number) = self.receive_answer(wait)
                 && let Some(index) = number.checked_sub(first).map(|index| index as usize)

@@ -104,10 +104,8 @@ fn engines() -> Vec<Ability> {
         .map(|entry| Ability {
             name: format!("engine {}", entry.name),
             purpose: entry.summary.into(),
-            state: match (entry.available)() {
-                Ok(()) => Presence::Present("works".to_owned()),
-                Err(reason) => Presence::Absent(reason),
-            },
+            state: (entry.available)()
+                .map_or_else(Presence::Absent, |()| Presence::Present("works".to_owned())),
             advice: "Assay uses psync threads instead; containers often block io_uring",
         })
         .collect()

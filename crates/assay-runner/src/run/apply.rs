@@ -67,12 +67,12 @@ pub fn site_now(
 /// Returns how to make the levels of an arm (a configuration) permanent: settings, files for each boot, manual steps.
 pub fn propose(system: &dyn System, id: &str, arm: &Arm, site: &Site) -> Proposal {
     let mut proposal = Proposal::default();
-    let mut lines: Vec<(Keeper, String)> = Vec::new();
+    let mut boot_lines: Vec<(Keeper, String)> = Vec::new();
     for (name, level) in setters(arm) {
         match lasting_settings(system, name, level, site) {
             Ok(lasting) => {
                 for (setting, now, permanent) in lasting {
-                    lines.push((permanent.keeper, permanent.line));
+                    boot_lines.push((permanent.keeper, permanent.line));
                     if setting.device.is_none() {
                         proposal.locks.insert(SETTINGS.to_owned());
                     } else {
@@ -92,7 +92,7 @@ pub fn propose(system: &dyn System, id: &str, arm: &Arm, site: &Site) -> Proposa
     for setting in kept.iter().flat_map(|kept| &kept.settings) {
         match lasting_setting(system, setting.clone()) {
             Ok((setting, now, permanent)) => {
-                lines.push((permanent.keeper, permanent.line));
+                boot_lines.push((permanent.keeper, permanent.line));
                 proposal.locks.insert(SETTINGS.to_owned());
                 proposal.settings.push((setting, now));
             }
@@ -102,7 +102,7 @@ pub fn propose(system: &dyn System, id: &str, arm: &Arm, site: &Site) -> Proposa
             }
         }
     }
-    proposal.files = keeper_files(id, &lines);
+    proposal.files = keeper_files(id, &boot_lines);
     proposal.files.extend(kept.into_iter().flat_map(|kept| kept.files));
     proposal.by_hand.extend(manual_steps(arm, site));
     proposal
@@ -274,13 +274,11 @@ fn without_header(text: &str) -> &str {
 
 /// Rejects a setting that another applied result already set.
 fn check_no_clash(known: &[Unfinished], proposal: &Proposal) -> Outcome<()> {
-    let sets = |undo: &Undo| match undo {
-        Undo::Setting { path, .. } => {
-            proposal.settings.iter().any(|(setting, _)| setting.path == *path)
-        }
-        _ => false,
+    let sets_the_same = |undo: &Undo| {
+        let Undo::Setting { path, .. } = undo else { return false };
+        proposal.settings.iter().any(|(setting, _)| setting.path == *path)
     };
-    match known.iter().find(|other| other.undos().iter().any(sets)) {
+    match known.iter().find(|other| other.undos().iter().any(sets_the_same)) {
         Some(other) => Err(Failure::refused(format!(
             "{} already set this permanently; run assay advise undo {} first",
             other.id, other.id

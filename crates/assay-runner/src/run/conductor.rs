@@ -396,11 +396,8 @@ impl Conductor<'_> {
             End::Early(reason) => (Some(reason), None),
             End::Gone(why) => (None, Some(why)),
         };
-        let resume_options = if interrupted {
-            changes::resume_options(system, &overwritten, consented)
-        } else {
-            String::new()
-        };
+        let options = || changes::resume_options(system, &overwritten, consented);
+        let resume_options = interrupted.then(options).unwrap_or_default();
         let ran = trials.iter().map(|trial| (trial.workload, trial.replicate, &trial.arm));
         let plan = course::as_run(plan, ran, ended.is_some());
         let finished = Finished {

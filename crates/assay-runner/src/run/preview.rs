@@ -33,9 +33,20 @@ pub fn preview(
     consented: &Consented,
     quick: Option<Quick>,
 ) -> Outcome<StudyPreview> {
-    let study = now::resolve_levels(system, study, targets)?;
+    let mut study = now::resolve_levels(system, study, targets)?;
     let demands = Demands::from_study(&study);
-    let (mut preview, places) = estimate_named(system, study, &demands, targets, consented, quick)?;
+    changes::check_permitted(&demands, &consented.allowed)?;
+    let places = match demands.ground {
+        TargetGround::Own { size, members } => vec![Place::future_loops(size, members)],
+        TargetGround::Named | TargetGround::Together(_) => {
+            places_of(system, &demands, targets, &consented.destroy)?
+        }
+    };
+    others::check_observable(&demands, &places)?;
+    let seed = study.seed.unwrap_or_else(|| entropy(system));
+    resolve::set_targets(&mut study, &places, seed);
+    let design = resolve::design(&study, &demands, &places);
+    let mut preview = estimate(system, study, &design, &places, quick, seed)?;
     preview.changes = changes::missing_consents(system, &demands, &places);
     preview.changes.extend(changes::describe(system, &demands, &places));
     let refusal = reason_to_refuse(&preview.plan);
@@ -128,27 +139,4 @@ pub(super) fn estimate(
     let plan = plan::make(&study, surveys, seed);
     check_load_search(&plan)?;
     Ok(StudyPreview { study, plan, sites, changes: Vec::new(), lacks: Vec::new() })
-}
-
-/// Resolves the named targets and plans the study on them.
-fn estimate_named(
-    system: &dyn System,
-    mut study: Study,
-    demands: &Demands,
-    targets: &[String],
-    Consented { destroy, allowed, .. }: &Consented,
-    quick: Option<Quick>,
-) -> Outcome<(StudyPreview, Vec<Place>)> {
-    changes::check_permitted(demands, allowed)?;
-    let places = match demands.ground {
-        TargetGround::Own { size, members } => vec![Place::future_loops(size, members)],
-        TargetGround::Named | TargetGround::Together(_) => {
-            places_of(system, demands, targets, destroy)?
-        }
-    };
-    others::check_observable(demands, &places)?;
-    let seed = study.seed.unwrap_or_else(|| entropy(system));
-    resolve::set_targets(&mut study, &places, seed);
-    let design = resolve::design(&study, demands, &places);
-    Ok((estimate(system, study, &design, &places, quick, seed)?, places))
 }

@@ -328,15 +328,17 @@ impl Conductor<'_> {
         let has_repeats = done < ran.len();
         let planned_trials = if has_repeats { done } else { self.plan.trials.len() };
         let planned = self.plan.trials.iter().take(planned_trials);
-        let course = planned.chain(repeats.iter().map(|(planned, _)| planned));
-        let mut from_last = course.skip(ran.len().saturating_sub(1));
-        let (Some(before), Some(next)) = (from_last.next(), from_last.next()) else { return };
+        let sequence = planned.chain(repeats.iter().map(|(planned, _)| planned));
+        let mut rest = sequence.skip(ran.len().saturating_sub(1));
+        let (Some(last), Some(next)) = (rest.next(), rest.next()) else {
+            return;
+        };
         let earlier = &trials[..trials.len().saturating_sub(1)];
-        let Ok(before) = self.with_load(before, earlier) else { return };
+        let Ok(last) = self.with_load(last, earlier) else { return };
         // Do not prompt the user again without need, and judge the data after a power cut before writing anything.
         let is_needless = trials.is_empty() || next.is_lead_in() || cuts::has_cuts(&self.plan);
-        if !is_needless && !self.is_simulated(before.workload) {
-            self.run_lead_in(&PlannedTrial { lead_in: true, ..before }, context);
+        if !is_needless && !self.is_simulated(last.workload) {
+            self.run_lead_in(&PlannedTrial { lead_in: true, ..last }, context);
         }
     }
 

@@ -112,17 +112,7 @@ pub fn survey_target<'a>(
             limit_ns: demands.budget_ns / budget::FILL_SHARE,
             seed,
         };
-        let before = memory::dirtied_bytes(system);
-        area = area::fill(context, &opened, site, asked, &how)?;
-        let grown = before.zip(memory::dirtied_bytes(system));
-        if let (Some(dirtied), Some((before, after))) = (&mut dirtied, grown) {
-            dirtied.written_bytes = area.length;
-            dirtied.dirtied_bytes = after.saturating_sub(before);
-        }
-        if let Some(text) = area::shortage(site, &area, how.limit_ns) {
-            (context.tell)(Event::Warning(text.clone()));
-            opened.notes.push(text);
-        }
+        area = fill_area(context, &mut opened, site, asked, &how, dirtied.as_mut())?;
     }
     // A pilot with trims removes data, which is restored before a trial that reads it.
     let before_trims = demands.filled.clears.then(|| coverage(system, opened.file(), &area, seed));
@@ -156,6 +146,29 @@ pub fn survey_target<'a>(
     let is_known = survey.area.written && demands.filled.stays;
     let content = Cell::new(is_known.then_some(demands.filled.content));
     Ok(Surveyed { opened, survey, law, content, seed })
+}
+
+/// Fills the area; warns if space ran out. Records in `dirtied` how much went through the page cache.
+fn fill_area(
+    context: &mut Context<'_>,
+    opened: &mut OpenTarget<'_>,
+    site: &Site,
+    asked: u64,
+    how: &Fill,
+    dirtied: Option<&mut Dirtied>,
+) -> Outcome<Area> {
+    let before = memory::dirtied_bytes(context.system);
+    let area = area::fill(context, opened, site, asked, how)?;
+    let grown = before.zip(memory::dirtied_bytes(context.system));
+    if let (Some(dirtied), Some((before, after))) = (dirtied, grown) {
+        dirtied.written_bytes = area.length;
+        dirtied.dirtied_bytes = after.saturating_sub(before);
+    }
+    if let Some(text) = area::shortage(site, &area, how.limit_ns) {
+        (context.tell)(Event::Warning(text.clone()));
+        opened.notes.push(text);
+    }
+    Ok(area)
 }
 
 fn unmeasured(site: &Site, error: &str) -> Failure {
@@ -291,13 +304,10 @@ pub fn predict(system: &dyn System, design: &ResolvedDesign<'_>, place: &Place) 
     let own_target = demands.own_target();
     // A loop device that the study creates does not exist yet.
     let will_be_created = own_target.is_some();
-    let is_there = place.law.is_none() && site.kind != TargetKind::Directory && !will_be_created;
+    let exists = place.law.is_none() && site.kind != TargetKind::Directory && !will_be_created;
     // Without a consent, Assay opens a device only for reading.
-    let opened = if is_there {
-        OpenTarget::open(system, site, None)?
-    } else {
-        OpenTarget::simulated(system)
-    };
+    let opened =
+        if exists { OpenTarget::open(system, site, None)? } else { OpenTarget::simulated(system) };
     // Layers next to a directory do not move the area.
     let makes_directory = design.makes_directory();
     // Work that needs consent is planned as if it had it.

@@ -268,8 +268,8 @@ fn last_writer(
     newest: Option<&FoundRun>,
 ) -> Outcome<ChosenTrial> {
     let is_newer =
-        |found: &Written| known.last.as_ref().is_none_or(|last| found.run > last.written.run);
-    let Some(found) = newest.map(|run| &run.written).filter(|written| is_newer(written)) else {
+        |stamp: &Written| known.last.as_ref().is_none_or(|last| stamp.run > last.written.run);
+    let Some(stamp) = newest.map(|run| &run.written).filter(|written| is_newer(written)) else {
         return known.last.clone().ok_or_else(|| {
             Failure::partial(format!(
                 "{}: no recorded trial wrote to the target, and the target contains no stamps of this result",
@@ -279,13 +279,13 @@ fn last_writer(
     };
     let is_writer = |trial: &&PlannedTrial| {
         let workload = stored.plan.workloads.get(trial.workload);
-        trial.seed == found.seed
+        trial.seed == stamp.seed
             && workload.is_some_and(|workload| workload.target == place && is_stamped(workload))
     };
     let trial = known.trials.iter().find(is_writer).cloned().ok_or_else(|| {
         Failure::partial(format!("{}: a run outside the plan wrote to the target later", stored.id))
     })?;
-    Ok(ChosenTrial { trial, written: found.clone(), started: None })
+    Ok(ChosenTrial { trial, written: stamp.clone(), started: None })
 }
 
 /// Fails if the area was filled again after a trial: a resumed study begins with that.

@@ -145,9 +145,9 @@ impl Kernel {
             if files.contains(file) {
                 continue;
             }
-            for asked in self.soft_files_of(&module_of(file)) {
-                if !files.contains(asked) && asked != file {
-                    self.add_in_order(asked, files);
+            for soft_dependency in self.soft_files_of(&module_of(file)) {
+                if !files.contains(soft_dependency) && soft_dependency != file {
+                    self.add_in_order(soft_dependency, files);
                 }
             }
             files.push(file.clone());
@@ -215,28 +215,28 @@ fn dependency_in(told: &str) -> Option<String> {
 fn fetch(package: &str, below: &Path) -> Done<()> {
     let fail = |error: std::io::Error| format!("{}: {error}", below.display());
     fs::create_dir_all(below).map_err(fail)?;
-    let turn = fs::File::create(below.join(TURN)).map_err(fail)?;
-    turn.lock().map_err(fail)?;
-    let (folder, own) = (below.join(package), below.join(UNFINISHED));
+    let lock = fs::File::create(below.join(TURN)).map_err(fail)?;
+    lock.lock().map_err(fail)?;
+    let (folder, partial) = (below.join(package), below.join(UNFINISHED));
     if folder.is_dir() {
         // Another process was faster.
         return Ok(());
     }
-    let _ = fs::remove_dir_all(&own);
-    fs::create_dir(&own).map_err(fail)?;
+    let _ = fs::remove_dir_all(&partial);
+    fs::create_dir(&partial).map_err(fail)?;
     let done =
-        unpack(package, &own).and_then(|unpacked| fs::rename(unpacked, &folder).map_err(fail));
-    let _ = fs::remove_dir_all(&own);
+        unpack(package, &partial).and_then(|unpacked| fs::rename(unpacked, &folder).map_err(fail));
+    let _ = fs::remove_dir_all(&partial);
     done
 }
 
-/// Downloads a package to `own`, unpacks it there, and indexes its modules.
-fn unpack(package: &str, own: &Path) -> Done<PathBuf> {
-    let into = own.display().to_string();
+/// Downloads a package to a folder, unpacks it there, and indexes its modules.
+fn unpack(package: &str, folder: &Path) -> Done<PathBuf> {
+    let into = folder.display().to_string();
     // It writes to the working directory.
     call("sh", &["-c", r#"cd "$1" && apt-get --quiet=2 download "$2""#, "sh", &into, package])?;
-    let from = own.join(only_name(own)?).display().to_string();
-    let unpacked = own.join("unpacked");
+    let from = folder.join(only_name(folder)?).display().to_string();
+    let unpacked = folder.join("unpacked");
     let to = unpacked.display().to_string();
     call("dpkg-deb", &["--extract", &from, &to])?;
     if !unpacked.join("lib").exists() {

@@ -142,7 +142,7 @@ fn candidate_paths(program: &str, path: Option<&OsString>) -> Vec<PathBuf> {
         |path: &PathBuf| path.is_absolute() && path.symlink_metadata().is_err_and(is_missing);
     // An empty entry is the working directory.
     let directories = std::env::split_paths(path);
-    directories.map(|place| place.join(program)).filter(|path| !is_absent(path)).collect()
+    directories.map(|directory| directory.join(program)).filter(|path| !is_absent(path)).collect()
 }
 
 /// Environment of a program: that of this process, the caller's identity, and additions.

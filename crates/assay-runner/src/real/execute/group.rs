@@ -383,19 +383,19 @@ fn number(path: &Path) -> Option<u64> {
 /// In version 2, a group with processes cannot have children, so its siblings are tried too.
 fn parents_of(groups: &str, mounts: &str) -> Vec<Parent> {
     // ID:CONTROLLERS:PATH, without controllers in version 2.
-    let mut entries = groups.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
+    let mut own_groups = groups.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
     let has_memory = |list: &str| list.split(',').any(|controller| controller == "memory");
-    if let Some((_, path)) = entries.clone().find(|(controllers, _)| has_memory(controllers)) {
-        let is_memory = |kind: &str, options: &str| kind == "cgroup" && has_memory(options);
-        let directory = mount_path(mounts, path, is_memory);
+    if let Some((_, path)) = own_groups.clone().find(|(controllers, _)| has_memory(controllers)) {
+        let is_memory_mount = |kind: &str, options: &str| kind == "cgroup" && has_memory(options);
+        let directory = mount_path(mounts, path, is_memory_mount);
         let parent = directory.map(|directory| Parent { directory, version: Version::One });
         return parent.into_iter().collect();
     }
-    let Some((_, path)) = entries.find(|(controllers, _)| controllers.is_empty()) else {
+    let Some((_, path)) = own_groups.find(|(controllers, _)| controllers.is_empty()) else {
         return Vec::new();
     };
-    let above = Path::new(path).parent().and_then(Path::to_str);
-    let paths = [Some(path), above].into_iter().flatten();
+    let parent_group = Path::new(path).parent().and_then(Path::to_str);
+    let paths = [Some(path), parent_group].into_iter().flatten();
     let directories =
         paths.filter_map(|path| mount_path(mounts, path, |kind, _| kind == "cgroup2"));
     directories.map(|directory| Parent { directory, version: Version::Two }).collect()

@@ -259,46 +259,48 @@ impl PeerState {
             let _ = wire.say(&protocol::refusal(why));
             io::Error::from(io::ErrorKind::PermissionDenied)
         };
-        let (role, challenge_of_client) = match protocol::read_hello(&self.token, &challenge, &line)
-        {
-            Ok(found) => found,
-            Err(why) => return Err(refuse(&mut wire, why)),
-        };
+        let hello = protocol::read_hello(&self.token, &challenge, &line);
+        let (role, challenge_of_client) = hello.map_err(|why| refuse(&mut wire, why))?;
         // Before the reply: an authenticated connection must not be replaced.
         connection.leave_strangers();
         let key = protocol::USE.key(&self.token, &challenge, &challenge_of_client);
-        let session = match &role {
+        // The first eight bytes, big-endian.
+        let number = number[..8].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+        let entered = self.enter(connection, &wire, &role, key, number, address.ip());
+        let session = entered.map_err(|why| refuse(&mut wire, why))?;
+        wire.say(&protocol::welcome(&self.token, &challenge, &challenge_of_client, session))?;
+        Ok(Admitted { wire, role, session, key })
+    }
+
+    /// Lets a client with the token in; returns its session (0 for a ledger, which has none), or the code of a refusal.
+    fn enter(
+        &self,
+        connection: &mut OpenConnection,
+        wire: &Wire,
+        role: &ConnectionRole,
+        key: Digest,
+        number: u64,
+        address: IpAddr,
+    ) -> Result<u64, &'static str> {
+        match role {
             ConnectionRole::Control => {
-                // The first eight bytes, big-endian.
-                let number = number[..8].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
-                if !self.begin_session(number, key, address.ip()) {
-                    return Err(refuse(&mut wire, "busy"));
-                }
-                number
+                let has_begun = self.begin_session(number, key, address);
+                if has_begun { Ok(number) } else { Err("busy") }
             }
             ConnectionRole::Stream { session, way, congestion } => {
                 if *way == Way::Down
                     && sockopt::set_tcp_congestion(&wire.stream, congestion).is_err()
                 {
-                    return Err(refuse(&mut wire, "congestion"));
+                    return Err("congestion");
                 }
-                *session
+                if self.has_room(*session, address, *way) { Ok(*session) } else { Err("busy") }
             }
             ConnectionRole::Ledger => {
                 connection.is_ledger = true;
-                if self.ledgers.fetch_add(1, Ordering::Relaxed) >= MOST_LEDGERS {
-                    return Err(refuse(&mut wire, "busy"));
-                }
-                0
+                let others = self.ledgers.fetch_add(1, Ordering::Relaxed);
+                if others < MOST_LEDGERS { Ok(0) } else { Err("busy") }
             }
-        };
-        if let ConnectionRole::Stream { way, .. } = &role
-            && !self.has_room(session, address.ip(), *way)
-        {
-            return Err(refuse(&mut wire, "busy"));
         }
-        wire.say(&protocol::welcome(&self.token, &challenge, &challenge_of_client, session))?;
-        Ok(Admitted { wire, role, session, key })
     }
 
     /// Records the promises of a machine, signed line by line, until it is silent for too long.
