@@ -194,7 +194,6 @@ impl<'t> LinkClient<'t> {
         Ok((PhaseRun { job: phase, began_ns, probes, up_bytes, down_bytes }, congestion))
     }
 
-    /// Opens a stream of the session with a congestion control; `way` is its direction.
     fn open_stream(&self, way: Way, congestion: &str) -> io::Result<TcpStream> {
         let stream = TcpStream::connect_timeout(&self.address, CONNECT).map_err(|e| lost(&e))?;
         sockopt::set_tcp_congestion(&stream, congestion).map_err(|_| {

@@ -184,7 +184,6 @@ impl Conductor<'_> {
         };
         // With the original settings, there is nothing to roll back.
         let limits = self.progress.others.limits(plan, planned).filter(|_| !self.bed.is_as_found());
-        let keep = self.writer.bundle().map(Bundle::so_far); // takes an unfinished trial
         let setting = TrialContext {
             system: self.system,
             plan,
@@ -194,7 +193,7 @@ impl Conductor<'_> {
             runs_as: context.runs_as,
             readings_ns: self.progress.readings_ns,
             limits: limits.as_ref(),
-            keep,
+            keep: self.writer.bundle().map(Bundle::so_far), // stores the trial while it runs
             directory: self.writer.bundle().map(Bundle::directory),
             gate: self.fleet.as_ref().map(|fleet| fleet as &dyn StartBarrier),
         };

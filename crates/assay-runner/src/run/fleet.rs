@@ -398,7 +398,6 @@ fn own_process(system: &dyn System) -> Process {
     Process { machine, id: system.user().process }
 }
 
-/// Explains a message that this rank did not wait for.
 fn unexpected_text(message: Message) -> String {
     match message {
         Message::End { why } => why.map_or_else(

@@ -366,7 +366,6 @@ impl Conductor<'_> {
     }
 }
 
-/// Says why a race is over.
 fn over_words(over: Over, race: &Race, plan: &Plan) -> String {
     let after = race.standing.replicates;
     match over {

@@ -112,15 +112,8 @@ fn begin<'a>(
         fleet: fleet.as_ref().map(|fleet| fleet.stored(false)),
         started,
     };
-    let results = request.results.as_deref();
-    let made = create(system, results, &id, &request.study, &plan, &environment);
-    let writer = made.map_err(|failure| tear_down_after(&mut bed, failure))?;
-    if let Some(fleet) = fleet.as_mut().filter(|fleet| fleet.leads()) {
-        let id = id::of_study(system, results, &environment.started);
-        let whole = Environment { fleet: Some(fleet.stored(true)), ..environment.clone() };
-        let made = create(system, results, &id, &request.study, &plan, &whole);
-        fleet.keep(id, made.map_err(|failure| tear_down_after(&mut bed, failure))?);
-    }
+    let created = create_results(system, &request, &id, &plan, &environment, fleet.as_mut());
+    let writer = created.map_err(|failure| tear_down_after(&mut bed, failure))?;
     let Request { study, interim, log, read, consented, .. } = request;
     let conductor = Conductor {
         system,
@@ -149,6 +142,26 @@ fn tell_estimate(context: &mut Context<'_>, plan: Option<&Plan>, done: usize) {
         expected_ns = left.map(|planned| plan::budget::expected_ns(plan, planned)).sum();
     }
     (context.tell)(Event::Estimated { expected_ns });
+}
+
+/// Creates the result of this host and, on rank 0 of several hosts, that of all hosts, which the fleet stores.
+fn create_results<'a>(
+    system: &'a dyn System,
+    request: &Request<'_>,
+    id: &str,
+    plan: &Plan,
+    environment: &Environment,
+    fleet: Option<&mut RunningFleet<'a>>,
+) -> Outcome<ResultWriter<'a>> {
+    let (results, study) = (request.results.as_deref(), &request.study);
+    let writer = create(system, results, id, study, plan, environment)?;
+    if let Some(fleet) = fleet.filter(|fleet| fleet.leads()) {
+        let id = id::of_study(system, results, &environment.started);
+        let whole = Environment { fleet: Some(fleet.stored(true)), ..environment.clone() };
+        let writer_of_all = create(system, results, &id, study, plan, &whole)?;
+        fleet.keep(id, writer_of_all);
+    }
+    Ok(writer)
 }
 
 /// Creates the result, if results are stored; fails if it cannot be stored.
@@ -399,7 +412,6 @@ fn check_same_places(
     Ok(())
 }
 
-/// Rejects a target of another kind, file system or drive.
 fn check_same_place(now: &Site, before: &Site) -> Outcome<()> {
     if now.kind != before.kind {
         return Err(other_target(now, "the kind of target changed"));
@@ -447,13 +459,10 @@ fn other_target(now: &Site, how: &str) -> Failure {
 fn warn_of_new_kernel(context: &mut Context<'_>, environment: &Environment) {
     let (before, now) = (&environment.machine.kernel, machine::machine(context.system).kernel);
     if *before != now {
-        let version_text = |version: &assay_core::presence::Presence<String>| {
-            version.value().cloned().unwrap_or_else(|| "unknown".to_owned())
-        };
+        let [before, now] =
+            [before, &now].map(|version| version.value().map_or("unknown", String::as_str));
         (context.tell)(Event::Warning(format!(
-            "the kernel was {} when the study began and is now {}, so the replicates are not comparable",
-            version_text(before),
-            version_text(&now)
+            "the kernel was {before} when the study began and is now {now}, so the replicates are not comparable"
         )));
     }
 }

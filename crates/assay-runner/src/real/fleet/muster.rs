@@ -130,7 +130,6 @@ struct RankAdmission<'a> {
 }
 
 impl RankAdmission<'_> {
-    /// Says how many ranks connected in time, and which ones are missing.
     fn describe_missing(&self, wait: Duration) -> String {
         let missing = (1..self.ranks).filter(|rank| !self.connected.contains_key(rank));
         // Eight ranks are enough to find the cause.
