@@ -25,6 +25,7 @@ impl Barrier {
         Self { missing: ranks.into_iter().collect(), ..Self::default() }
     }
 
+    /// Records that a rank reached the barrier or, with the reason, failed before it; fails on a second report.
     pub fn arrive(&mut self, rank: u32, how: Result<(), String>) -> Result<(), &'static str> {
         if !self.missing.remove(&rank) {
             return Err("the host reported twice");

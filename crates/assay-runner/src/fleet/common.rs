@@ -35,7 +35,7 @@ pub struct OfRank<'a> {
     pub surveys: &'a [Survey],
 }
 
-/// Merges all surveys: the smallest area and the slowest pilot.
+/// Merges the surveys of all ranks, target by target: the smallest area, the slowest times. Fails if targets differ.
 pub fn merge(ranks: &[OfRank<'_>]) -> Result<Common, String> {
     let Some((first, others)) = ranks.split_first() else {
         return Ok(Common { surveys: Vec::new() });
@@ -43,17 +43,17 @@ pub fn merge(ranks: &[OfRank<'_>]) -> Result<Common, String> {
     for other in others {
         check_alike(first, other)?;
     }
-    let shared = |at: usize| {
-        let surveys = || ranks.iter().map(|rank| &rank.surveys[at]);
+    let merge_target = |target: usize| {
+        let surveys = || ranks.iter().map(|rank| &rank.surveys[target]);
         SharedSurvey {
             length: surveys().map(|survey| survey.area.length).min().unwrap_or_default(),
             fill_ns: surveys().map(|survey| survey.area.fill_ns).max().unwrap_or_default(),
             pilot: merge_pilots(surveys().map(|survey| &survey.pilot)),
             made_ns: surveys().map(|survey| survey.made_ns).max().unwrap_or_default(),
-            refused: merge_refusals(ranks, at),
+            refused: merge_refusals(ranks, target),
         }
     };
-    Ok(Common { surveys: (0..first.surveys.len()).map(shared).collect() })
+    Ok(Common { surveys: (0..first.surveys.len()).map(merge_target).collect() })
 }
 
 /// Rejects a rank whose survey cannot lead to the same plan.
@@ -66,31 +66,31 @@ fn check_alike(first: &OfRank<'_>, other: &OfRank<'_>) -> Result<(), String> {
             first.surveys.len()
         ));
     }
-    for (here, there) in first.surveys.iter().zip(other.surveys) {
-        let difference = if here.under != there.under {
+    for (expected, found) in first.surveys.iter().zip(other.surveys) {
+        let difference = if found.under != expected.under {
             "the targets have different layers"
-        } else if here.kind != there.kind {
+        } else if found.kind != expected.kind {
             "the targets are of different kinds"
-        } else if here.area.written != there.area.written {
+        } else if found.area.written != expected.area.written {
             "one target is read-only"
-        } else if here.direct.value().is_some() != there.direct.value().is_some() {
+        } else if found.direct.value().is_some() != expected.direct.value().is_some() {
             "one target uses direct I/O, the other the page cache"
-        } else if here.engine.name != there.engine.name {
+        } else if found.engine.name != expected.engine.name {
             "the kernels have different asynchronous I/O engines"
         } else {
             continue;
         };
-        let (there, here) = (&there.target, &here.target);
-        return Err(format!("{name}, {there}, does not match {zero}, {here}: {difference}"));
+        let (found, expected) = (&found.target, &expected.target);
+        return Err(format!("{name}, {found}, does not match {zero}, {expected}: {difference}"));
     }
     Ok(())
 }
 
 /// Levels unavailable on at least one rank, each once, with the first such rank.
-fn merge_refusals(ranks: &[OfRank<'_>], at: usize) -> Vec<Refusal> {
+fn merge_refusals(ranks: &[OfRank<'_>], target: usize) -> Vec<Refusal> {
     let mut merged: Vec<Refusal> = Vec::new();
     for rank in ranks {
-        for Refusal { levels, reason } in &rank.surveys[at].refused {
+        for Refusal { levels, reason } in &rank.surveys[target].refused {
             if merged.iter().all(|known| known.levels != *levels) {
                 let reason = format!("{}: {reason}", words(rank.rank, rank.name));
                 merged.push(Refusal { levels: levels.clone(), reason });
@@ -100,7 +100,7 @@ fn merge_refusals(ranks: &[OfRank<'_>], at: usize) -> Vec<Refusal> {
     merged
 }
 
-/// Merges pilots: the slowest operation and the greatest spread of each workload.
+/// Merges pilots: for each workload the slowest operation, the greatest spread and the first refusal.
 fn merge_pilots<'a>(pilots: impl Iterator<Item = &'a Pilot>) -> Pilot {
     let mut whole = Pilot::default();
     for pilot in pilots {
@@ -114,15 +114,15 @@ fn merge_pilots<'a>(pilots: impl Iterator<Item = &'a Pilot>) -> Pilot {
     whole
 }
 
-/// Adds values by key; `merge` combines two values of the same key.
+/// Adds the values of `from` to `into`; `merge` combines the values of a key that is in both.
 fn merge_by<T: Clone>(
     into: &mut BTreeMap<String, T>,
     from: &BTreeMap<String, T>,
     merge: fn(&T, &T) -> T,
 ) {
     for (key, value) in from {
-        let merged = into.get(key).map_or_else(|| value.clone(), |known| merge(known, value));
-        into.insert(key.clone(), merged);
+        let entry = into.entry(key.clone());
+        entry.and_modify(|known| *known = merge(known, value)).or_insert_with(|| value.clone());
     }
 }
 
@@ -148,10 +148,11 @@ pub struct Proof {
 }
 
 impl Proof {
+    /// Hashes the parts of a plan that must be equal on all ranks.
     pub fn new(plan: &Plan) -> Self {
         let hash =
-            |text: serde_json::Result<Vec<u8>>| hexadecimal(&sha256(text.unwrap_or_default()));
-        // Notes describe one host.
+            |json: serde_json::Result<Vec<u8>>| hexadecimal(&sha256(json.unwrap_or_default()));
+        // Notes describe a single host, so they may differ.
         let drop_note = |own: &PlannedWorkload| PlannedWorkload { note: None, ..own.clone() };
         let workloads: Vec<PlannedWorkload> = plan.workloads.iter().map(drop_note).collect();
         let times = (plan.idle_ns, plan.gap_ns, plan.budget_ns, plan.deadline_ns);
@@ -190,7 +191,7 @@ impl Proof {
     }
 }
 
-/// Rejects a plan whose trials have no sum over hosts.
+/// Rejects a plan whose trials cannot be summed over hosts.
 pub fn check_mergeable(plan: &Plan) -> Result<(), String> {
     let refuse = |how: &str| Err(format!("--coordinator does not support this study yet: {how}"));
     if race::is_one(plan) || course::is_of(plan) || plan.design.stopping != Stopping::Fixed {

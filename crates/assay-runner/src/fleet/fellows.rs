@@ -6,7 +6,7 @@ use super::message::Process;
 
 pub type Sharing = Vec<(u32, u32)>;
 
-/// Machines that several ranks run on. A rank that cannot identify its machine shares it with none.
+/// Groups the ranks that run on the same machine. A rank that cannot identify its machine is in no group.
 pub fn shared_machines(ranks: impl IntoIterator<Item = (u32, Process)>) -> Vec<Sharing> {
     let mut machines: BTreeMap<String, Sharing> = BTreeMap::new();
     for (rank, Process { machine, id }) in ranks {

@@ -37,16 +37,15 @@ impl Sealer {
         Self { key, side, number: 0 }
     }
 
+    /// Returns the frame of the next message; its signature covers the sender and the number of the message.
     pub fn seal(&mut self, text: &[u8]) -> Result<Vec<u8>, String> {
         if text.len() > LONGEST {
             return Err(format!("a message of {} bytes is too long", text.len()));
         }
-        let mut frame = Vec::with_capacity(HEAD + text.len());
-        frame.extend_from_slice(&(text.len() as u32).to_be_bytes());
-        frame.extend_from_slice(&signature(&self.key, self.side, self.number, text));
-        frame.extend_from_slice(text);
+        let length = (text.len() as u32).to_be_bytes();
+        let signature = signature(&self.key, self.side, self.number, text);
         self.number += 1;
-        Ok(frame)
+        Ok([&length[..], &signature, text].concat())
     }
 }
 
@@ -75,7 +74,7 @@ impl Opener {
         (self.rest.len() >= HEAD).then_some(u32::from_be_bytes(length) as usize)
     }
 
-    /// Adds at most the wanted bytes; returns the text of a complete frame.
+    /// Adds received bytes, at most `wanted_bytes`; returns the text, or `None` if its frame is incomplete.
     pub fn receive(&mut self, bytes: &[u8]) -> Result<Option<Vec<u8>>, &'static str> {
         if bytes.len() > self.wanted_bytes() {
             return Err("the host sent more than requested");
@@ -88,8 +87,8 @@ impl Opener {
         if self.rest.len() < HEAD + length {
             return Ok(None);
         }
-        let whole = std::mem::take(&mut self.rest);
-        let (head, text) = whole.split_at(HEAD);
+        let frame = std::mem::take(&mut self.rest);
+        let (head, text) = frame.split_at(HEAD); // the length in 4 bytes, and the signature
         if !same(&head[4..], &signature(&self.key, self.side, self.number, text)) {
             return Err("the message is not signed with the token");
         }

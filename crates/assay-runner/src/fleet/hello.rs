@@ -8,7 +8,7 @@ pub use assay_machine::system::network::handshake::{LONGEST_LINE, refusal};
 
 use super::ranks::RankPlace;
 
-/// Rank 0 and another rank; includes the protocol version.
+/// The handshake between rank 0 and another rank; includes the protocol version.
 pub static USE: Use = Use {
     version: "assay-fleet/1",
     labels: [b"fleet rank", b"fleet zero", b"fleet frames"],
@@ -39,11 +39,6 @@ impl HelloCaller {
         Some(Self { place, assay })
     }
 
-    fn to_text(&self) -> String {
-        let RankPlace { rank, ranks } = self.place;
-        format!("{rank}/{ranks}/{}", self.assay)
-    }
-
     /// Returns why a rank of another version cannot join; `None` if the versions match.
     pub fn version_mismatch(&self) -> Option<String> {
         (self.assay != ASSAY).then(|| {
@@ -55,38 +50,39 @@ impl HelloCaller {
     }
 }
 
-pub fn hello(token: &Token, caller: &HelloCaller, riddle: &Digest, own: &Digest) -> String {
-    USE.hello(token, &caller.to_text(), riddle, own)
+pub fn hello(token: &Token, caller: &HelloCaller, challenge: &Digest, own: &Digest) -> String {
+    USE.hello(token, &format!("{}/{}", place_text(caller.place), caller.assay), challenge, own)
 }
 
-/// Returns the caller and its challenge, if it has the token.
+/// Returns the caller and its challenge; fails unless the caller signed the challenge of rank 0 with the token.
 pub fn read_hello(
     token: &Token,
-    riddle: &Digest,
+    challenge: &Digest,
     line: &str,
 ) -> Result<(HelloCaller, Digest), &'static str> {
-    let (text, own) = USE.read_hello(token, riddle, line)?;
-    Ok((HelloCaller::parse(text).ok_or("garbage")?, own))
+    let (text, challenge_of_caller) = USE.read_hello(token, challenge, line)?;
+    Ok((HelloCaller::parse(text).ok_or("garbage")?, challenge_of_caller))
 }
 
 fn place_text(place: RankPlace) -> String {
     format!("{}/{}", place.rank, place.ranks)
 }
 
-pub fn welcome(token: &Token, place: RankPlace, riddle: &Digest, own: &Digest) -> String {
-    USE.welcome(token, riddle, own, place_text(place).as_bytes(), "")
+pub fn welcome(token: &Token, place: RankPlace, challenge: &Digest, own: &Digest) -> String {
+    USE.welcome(token, challenge, own, place_text(place).as_bytes(), "")
 }
 
+/// Checks the answer of rank 0 to a hello: `challenge` is that of rank 0, `own` that of this rank.
 pub fn read_welcome(
     token: &Token,
     place: RankPlace,
-    riddle: &Digest,
+    challenge: &Digest,
     own: &Digest,
     line: &str,
 ) -> Result<(), String> {
     match USE.read_answer(line)? {
         HandshakeAnswer::Taken { shown, more: None } => {
-            USE.check(token, riddle, own, place_text(place).as_bytes(), &shown)
+            USE.check(token, challenge, own, place_text(place).as_bytes(), &shown)
         }
         HandshakeAnswer::Refused("version") => Err(format!(
             "rank 0 runs another version of assay than {ASSAY}; use the same version on all hosts"

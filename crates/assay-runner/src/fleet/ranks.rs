@@ -87,15 +87,15 @@ pub fn place(variable: &dyn Fn(&str) -> Option<String>) -> Result<RankPlace, Str
     })
 }
 
-/// Parses the value of `ASSAY_RANK`.
+/// Parses the value of `ASSAY_RANK`, such as 2/4; `ranks` is the value of `ASSAY_RANKS`, if set.
 fn parse_place(text: &str, ranks: Option<u32>) -> Result<RankPlace, String> {
     let number = |text: &str| text.trim().parse::<u32>().ok();
-    let parts = text.split_once('/').and_then(|(rank, of)| Some((number(rank)?, number(of)?)));
-    let (rank, of) = parts.ok_or_else(|| {
+    let parts = text.split_once('/').and_then(|(rank, size)| Some((number(rank)?, number(size)?)));
+    let (rank, size) = parts.ok_or_else(|| {
         format!("{RANK} is {}; use the form 2/4, counted from 0", outside::spelled(text))
     })?;
-    check_size(of, ranks, RANK)?;
-    RankPlace::new(rank, of)
+    check_size(size, ranks, RANK)?;
+    RankPlace::new(rank, size)
 }
 
 fn parse_number(name: &str, text: &str) -> Result<u32, String> {

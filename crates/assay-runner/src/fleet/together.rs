@@ -28,6 +28,7 @@ pub struct OneHost {
 }
 
 impl OneHost {
+    /// Decodes what a host sent about its part of a trial.
     pub fn of_part(rank: u32, name: &str, part: TrialPart) -> Result<Self, String> {
         if part.histograms.len() > MOST_CLASSES {
             return Err("the host sent more histograms than there are operation classes".to_owned());
@@ -40,7 +41,7 @@ impl OneHost {
         Ok(Self { rank, name: name.to_owned(), ran: part.ran, latency_ns })
     }
 
-    /// Part of a rank's result; `None` if the trial did not run in a fleet.
+    /// Part of a rank's stored result; `None` if it has counts but did not run in a fleet.
     pub fn of_trial(rank: u32, name: &str, trial: Trial, series: Vec<SeriesRow>) -> Option<Self> {
         let since_go_ns = trial.together.as_ref().map(|own| own.since_go_ns);
         if since_go_ns.is_none() && trial.measured.is_some() {
@@ -115,6 +116,7 @@ struct MergedTrial {
     series: Vec<SeriesRow>,
 }
 
+/// Names the hosts without counts, with their reasons; `None` if every host has counts.
 fn failures_text(hosts: &[OneHost]) -> Option<String> {
     if hosts.is_empty() {
         return Some("no host ran the trial".to_owned());
@@ -127,6 +129,7 @@ fn failures_text(hosts: &[OneHost]) -> Option<String> {
     summarize(reasons.collect())
 }
 
+/// Joins the first reasons, and says how many more there are; `None` without reasons.
 fn summarize(reasons: Vec<String>) -> Option<String> {
     let more = reasons.len().saturating_sub(MOST_REASONS);
     let first = reasons.into_iter().take(MOST_REASONS);
@@ -189,19 +192,10 @@ fn merge_counts(ramp_ns: u64, ranks: u32, hosts: &[OneHost]) -> Result<MergedTri
                 add_detail(all, detail);
             }
         }
-        for (class, own) in &host.latency_ns {
-            if !is_class(class) {
-                let name = outside::spelled(class);
-                return Err(format!("{}: unknown operation class {name}", host.words()));
-            }
-            match latency_ns.get_mut(class) {
-                None => drop(latency_ns.insert(class.clone(), own.clone())),
-                Some(whole) => {
-                    whole.add(own).map_err(|error| format!("{}: {error}", host.words()))?;
-                }
-            }
+        add_latencies(&mut latency_ns, host)?;
+        for row in &host.ran.series {
+            add_row(&mut series, row);
         }
-        host.ran.series.iter().for_each(|row| add_row(&mut series, row));
     }
     let (mut measured, mut detail) = sum.ok_or("no host counted operations")?;
     // Single latencies belong to one host's offsets, and recorded requests to that host.
@@ -225,12 +219,27 @@ fn merge_counts(ramp_ns: u64, ranks: u32, hosts: &[OneHost]) -> Result<MergedTri
     })
 }
 
+/// Adds the latencies of one host by operation class; fails on an invalid name of a class.
+fn add_latencies(all: &mut BTreeMap<String, Tally>, host: &OneHost) -> Result<(), String> {
+    for (class, own) in &host.latency_ns {
+        if !is_class(class) {
+            let name = outside::spelled(class);
+            return Err(format!("{}: unknown operation class {name}", host.words()));
+        }
+        match all.get_mut(class) {
+            None => drop(all.insert(class.clone(), own.clone())),
+            Some(sum) => sum.add(own).map_err(|error| format!("{}: {error}", host.words()))?,
+        }
+    }
+    Ok(())
+}
+
 fn is_class(name: &str) -> bool {
     let is_letter = |sign: char| sign.is_ascii_lowercase() || sign == '-';
     !name.is_empty() && name.len() <= LONGEST_CLASS && name.chars().all(is_letter)
 }
 
-/// The rates of one host in the common window. Its rows per second give the part of its counts in that window.
+/// Returns a host's rates in the `common` window: its rows per second show which part of its counts belongs to that.
 fn share_of(
     ramp_ns: u64,
     host: &OneHost,
@@ -239,16 +248,16 @@ fn share_of(
     common: Range<u64>,
 ) -> Share {
     let since_go_ns = host.ran.since_go_ns;
-    let whole = since_go_ns..since_go_ns.saturating_add(measured.window_ns);
-    let run = since_go_ns.saturating_sub(ramp_ns)..whole.end;
+    let own_window = since_go_ns..since_go_ns.saturating_add(measured.window_ns);
+    let rows_span = since_go_ns.saturating_sub(ramp_ns)..own_window.end;
     let common_ns = (common.end - common.start) as f64;
     let even_part = common_ns / measured.window_ns.max(1) as f64;
     let per_s = |count: u64, count_of: fn(&SeriesRow) -> u64| {
-        let in_whole = sum_within(&host.ran.series, count_of, &run, &whole);
-        let part = if whole == common {
+        let in_own_window = sum_within(&host.ran.series, count_of, &rows_span, &own_window);
+        let part = if own_window == common {
             1.0
-        } else if in_whole > 0.0 {
-            sum_within(&host.ran.series, count_of, &run, &common) / in_whole
+        } else if in_own_window > 0.0 {
+            sum_within(&host.ran.series, count_of, &rows_span, &common) / in_own_window
         } else {
             even_part // without rows, the operations count as evenly spread
         };
@@ -267,7 +276,7 @@ fn share_of(
     }
 }
 
-/// Sums the rows per second inside a window, in proportion at its ends; the last second may be short.
+/// Sums the part of the rows per second of `run` that is inside `window`. Rows at its ends count in proportion.
 fn sum_within(
     rows: &[SeriesRow],
     of: fn(&SeriesRow) -> u64,
@@ -277,7 +286,7 @@ fn sum_within(
     const SECOND: u64 = 1_000_000_000;
     let part = |row: &SeriesRow| {
         let begin = run.start.saturating_add(u64::from(row.second).saturating_mul(SECOND));
-        let length = run.end.saturating_sub(begin).min(SECOND);
+        let length = run.end.saturating_sub(begin).min(SECOND); // the last second may be short
         let end = window.end.min(begin.saturating_add(length));
         let inside = end.saturating_sub(window.start.max(begin));
         of(row) as f64 * inside as f64 / length.max(1) as f64
@@ -285,6 +294,7 @@ fn sum_within(
     rows.iter().map(part).sum()
 }
 
+/// Adds the counts of one host to those of all; their elapsed time is that of the slowest host.
 fn add_measured(whole: &mut Measured, own: &Measured) {
     whole.elapsed_ns = whole.elapsed_ns.max(own.elapsed_ns);
     whole.cpu_ns = whole.cpu_ns.saturating_add(own.cpu_ns);

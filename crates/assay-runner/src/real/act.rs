@@ -45,7 +45,7 @@ pub fn act(act: &Act) -> io::Result<()> {
         }
         Act::CreateDirectory { path } => std::fs::create_dir(path),
         Act::RemoveDirectory { path } => std::fs::remove_dir(path),
-        Act::WriteFile { path, text } => files::write_of_system(path, text.as_bytes()),
+        Act::WriteFile { path, text } => files::replace(None, path, text.as_bytes()),
         Act::AttachLoop { device, file } => attach_loop(device, file),
         Act::DetachLoop { device } => assay_sys::detach_loop(writable(device, false)?.as_fd()),
         Act::AddZram { number } => add_zram(*number),
@@ -100,7 +100,7 @@ fn write_once(path: &Path, value: &str) -> io::Result<()> {
     OpenOptions::new().write(true).open(path)?.write_all(value.as_bytes())
 }
 
-/// Adds the device with this number; removes it if the kernel assigns a different one.
+/// Adds the zram device with this number. The kernel assigns the number: a different one fails after its removal.
 fn add_zram(number: u32) -> io::Result<()> {
     let added = std::fs::read_to_string(ADD_ZRAM)?;
     if added.trim() == number.to_string() {
@@ -110,26 +110,29 @@ fn add_zram(number: u32) -> io::Result<()> {
     Err(Errno::BUSY.into())
 }
 
-/// Swap files must not have holes: write them if the file system cannot preallocate.
+/// Creates a file without holes, as swap requires; writes zeros if the file system cannot preallocate.
 fn allocate(path: &Path, bytes: u64) -> io::Result<()> {
-    let mut file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
+    let file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
     let none = rustix::fs::FallocateFlags::empty();
     match rustix::fs::fallocate(&file, none, 0, bytes) {
-        Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
-            let zeros = vec![0; CHUNK];
-            let mut left = bytes;
-            while left > 0 {
-                let step = left.min(CHUNK as u64);
-                file.write_all(&zeros[..step as usize])?;
-                left -= step;
-            }
-        }
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => write_zeros(&file, 0..bytes)?,
         other => other?,
     }
     file.sync_all()
 }
 
-/// The first page of swap, as `mkswap` writes it: version 1, no bad pages, no name.
+fn write_zeros(file: &File, range: Range<u64>) -> io::Result<()> {
+    let zeros = vec![0; CHUNK];
+    let mut at = range.start;
+    while at < range.end {
+        let step = (range.end - at).min(CHUNK as u64);
+        file.write_all_at(&zeros[..step as usize], at)?;
+        at += step;
+    }
+    Ok(())
+}
+
+/// Writes the first page of swap to a file or device, as `mkswap` does: version 1, no bad pages, no name.
 fn make_swap(path: &Path) -> io::Result<()> {
     /// Offset of the header, after space for a boot loader.
     const HEADER: usize = 1024;
@@ -152,7 +155,7 @@ fn make_swap(path: &Path) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Options that the kernel takes as flags; the others go to the file system.
+/// Splits mount options into kernel flags and the text of the others, which the file system reads.
 fn split_options(options: &str) -> (MountFlags, String) {
     let mut flags = MountFlags::empty();
     let mut others = Vec::new();
@@ -181,6 +184,7 @@ fn writable(device: &Path, exclusive: bool) -> io::Result<File> {
     File::options().read(true).write(true).custom_flags(flags.bits() as i32).open(device)
 }
 
+/// Attaches a file to a loop device, with direct I/O if the file system of the file supports it.
 fn attach_loop(device: &Path, file: &Path) -> io::Result<()> {
     let device = writable(device, false)?;
     let file = writable(file, false)?;
@@ -197,7 +201,7 @@ fn attach_loop(device: &Path, file: &Path) -> io::Result<()> {
 
 const MOST_COMPLAINT_BYTES: usize = 64 << 10;
 
-/// Runs a program to its end; the input goes through a pipe, which no other process can open.
+/// Runs a program to its end; fails with its error output. The input goes through a pipe, which nobody else can open.
 fn run(name: &str, arguments: &[String], input: Option<&[u8]>) -> io::Result<()> {
     let path = program(name).ok_or_else(|| {
         io::Error::new(io::ErrorKind::NotFound, format!("{name} is not installed"))
@@ -224,16 +228,11 @@ fn run(name: &str, arguments: &[String], input: Option<&[u8]>) -> io::Result<()>
     Err(io::Error::other(format!("{name}: {status}: {}", lines.join("; "))))
 }
 
+/// Overwrites a range of bytes of a device with zeros.
 fn wipe(device: &Path, range: Range<u64>) -> io::Result<()> {
     let device = writable(device, true)?;
-    let zeros = vec![0; CHUNK];
     let end = range.end.min(assay_sys::block_device_bytes(device.as_fd())?);
-    let mut at = range.start;
-    while at < end {
-        let step = (end - at).min(CHUNK as u64);
-        device.write_all_at(&zeros[..step as usize], at)?;
-        at += step;
-    }
+    write_zeros(&device, range.start..end)?;
     device.sync_all()
 }
 

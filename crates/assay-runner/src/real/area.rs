@@ -35,7 +35,7 @@ const LOCK_PAUSE: Duration = Duration::from_millis(2);
 pub fn create(system: &dyn System, directory: &Path, caching: Caching) -> io::Result<AreaFile> {
     match open_unnamed(directory, caching) {
         Ok(file) => Ok(AreaFile { file, name: None, note: None, first_byte: 0 }),
-        Err(error) if refuses_unnamed(error) => {
+        Err(error @ (Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT)) => {
             // EINVAL may also be about O_DIRECT: then unnamed files work without it.
             if caching == Caching::Direct && open_unnamed(directory, Caching::Buffered).is_ok() {
                 return Err(error.into());
@@ -52,10 +52,7 @@ fn open_unnamed(directory: &Path, caching: Caching) -> Result<File, Errno> {
     Ok(fs::open(directory, flags | direct_flag(caching), MODE)?.into())
 }
 
-const fn refuses_unnamed(error: Errno) -> bool {
-    matches!(error, Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT)
-}
-
+/// Creates a named, marked and locked area file; retries if another run removes the file as a leftover.
 pub(super) fn create_named(
     system: &dyn System,
     directory: &Path,
@@ -63,7 +60,7 @@ pub(super) fn create_named(
 ) -> io::Result<AreaFile> {
     for _ in 0..ATTEMPTS {
         let path = directory.join(format!("{PREFIX}{:016x}", files::random()));
-        match make_marked(system, &path) {
+        match create_marked(system, &path) {
             Ok(true) => {}
             Ok(false) => continue,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
@@ -88,14 +85,14 @@ fn named_area(file: File, path: PathBuf, locked: bool) -> AreaFile {
 
 /// Creates a marked, locked file at a free name; `None` if another run removed the file as a leftover.
 pub(super) fn mark_at(system: &dyn System, path: &Path) -> io::Result<Option<(File, bool)>> {
-    if !make_marked(system, path)? {
+    if !create_marked(system, path)? {
         return Ok(None);
     }
     reopen_locked(path, Caching::Buffered)
 }
 
 /// Creates the file with its mark; false if another run removed it as a leftover.
-fn make_marked(system: &dyn System, path: &Path) -> io::Result<bool> {
+fn create_marked(system: &dyn System, path: &Path) -> io::Result<bool> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = File::from(fs::open(path, flags, MODE)?);
     lock(&file)?;
@@ -103,13 +100,15 @@ fn make_marked(system: &dyn System, path: &Path) -> io::Result<bool> {
         return Ok(false);
     }
     files::give_to_caller(system, &file)?;
-    file.write_all_at(&mark_bytes(system), 0)?;
+    let text = format!("{MAGIC}pid {}\nboot {}\n", std::process::id(), boot_id(system));
+    let mut mark = text.into_bytes();
+    mark.resize(MARK_BYTES, b'\n');
+    file.write_all_at(&mark, 0)?;
     file.sync_all()?;
     Ok(true)
 }
 
 /// Reopens a marked file with the requested caching; `None` if another run removed it as a leftover.
-///
 /// The mark needs no alignment because the file was first opened without `O_DIRECT`, and a file system that refuses
 /// `O_DIRECT` would otherwise leave a new file behind.
 fn reopen_locked(path: &Path, caching: Caching) -> io::Result<Option<(File, bool)>> {
@@ -122,7 +121,7 @@ fn reopen_locked(path: &Path, caching: Caching) -> io::Result<Option<(File, bool
     Ok(has_name(&file)?.then_some((file, locked)))
 }
 
-/// Locks a file of this process; false if the file system has no locks.
+/// Locks a file that this process created; false if the file system has no locks.
 fn lock(file: &File) -> io::Result<bool> {
     for _ in 0..LOCK_ATTEMPTS {
         match fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
@@ -136,13 +135,6 @@ fn lock(file: &File) -> io::Result<bool> {
 
 fn has_name(file: &File) -> io::Result<bool> {
     Ok(file.metadata()?.nlink() > 0)
-}
-
-fn mark_bytes(system: &dyn System) -> Vec<u8> {
-    let text = format!("{MAGIC}pid {}\nboot {}\n", std::process::id(), boot_id(system));
-    let mut mark = text.into_bytes();
-    mark.resize(MARK_BYTES, b'\n');
-    mark
 }
 
 fn remove_after(path: &Path, error: io::Error) -> io::Error {
@@ -164,13 +156,11 @@ pub fn remove(area: &AreaFile) -> io::Result<()> {
     }
 }
 
+/// Lists the area files in a directory that ended processes left.
 pub fn leftovers(system: &dyn System, directory: &Path) -> io::Result<Vec<Leftover>> {
-    let names = system.list(directory)?;
-    let paths = names
-        .iter()
-        .filter(|name| files::is_random_name(name, PREFIX))
-        .map(|name| directory.join(name));
-    Ok(paths.filter_map(|path| leftover(system, path)).collect())
+    let mut names = system.list(directory)?;
+    names.retain(|name| files::is_random_name(name, PREFIX));
+    Ok(names.iter().filter_map(|name| leftover(system, directory.join(name))).collect())
 }
 
 fn leftover(system: &dyn System, path: PathBuf) -> Option<Leftover> {
@@ -180,6 +170,7 @@ fn leftover(system: &dyn System, path: PathBuf) -> Option<Leftover> {
     Some(Leftover { path, size_bytes })
 }
 
+/// Removes a leftover after all checks again: the file may have changed since the list of leftovers.
 pub fn remove_leftover(system: &dyn System, leftover: &Leftover) -> io::Result<()> {
     let name = leftover.path.file_name().unwrap_or_default().to_string_lossy();
     if !files::is_random_name(&name, PREFIX) {
@@ -206,6 +197,7 @@ pub(super) fn lock_leftover(system: &dyn System, path: &Path) -> io::Result<File
     }
 }
 
+/// Opens a marked regular file of this user; fails if it is anything else.
 fn open_leftover(system: &dyn System, path: &Path, access: OFlags) -> io::Result<File> {
     let flags = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(fs::open(path, flags, Mode::empty())?);

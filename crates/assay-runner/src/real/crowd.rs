@@ -6,15 +6,16 @@ use std::net::IpAddr;
 /// Prefix length of an IPv6 network that one user controls, with all of its addresses.
 const OWN_BITS: u32 = 64;
 
-/// Selects the one to drop: the idlest connection of the address with the most connections.
-pub fn select_to_drop<I: Copy, O: Ord>(there: &[(I, IpAddr, O)]) -> Option<I> {
-    let mut crowds: BTreeMap<IpAddr, usize> = BTreeMap::new();
-    for (_, address, _) in there {
-        *crowds.entry(user_network(*address)).or_default() += 1;
+/// Returns the connection to drop from (ID, address, last use): the idlest among those of the user with the most.
+pub fn select_to_drop<I: Copy, O: Ord>(connections: &[(I, IpAddr, O)]) -> Option<I> {
+    let mut connections_per_user: BTreeMap<IpAddr, usize> = BTreeMap::new();
+    for (_, address, _) in connections {
+        *connections_per_user.entry(user_network(*address)).or_default() += 1;
     }
-    let most = crowds.values().copied().max()?;
-    let is_of_largest = |address: IpAddr| crowds.get(&user_network(address)) == Some(&most);
-    let candidates = there.iter().filter(|(_, address, _)| is_of_largest(*address));
+    let most = connections_per_user.values().copied().max()?;
+    let is_of_largest =
+        |address: IpAddr| connections_per_user.get(&user_network(address)) == Some(&most);
+    let candidates = connections.iter().filter(|(_, address, _)| is_of_largest(*address));
     candidates.min_by(|(_, _, a), (_, _, b)| a.cmp(b)).map(|(id, _, _)| *id)
 }
 

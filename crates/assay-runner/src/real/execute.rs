@@ -40,13 +40,13 @@ pub(super) fn lock_turn() -> MutexGuard<'static, Groups> {
 
 /// Runs a program and measures it. All of its processes have ended when this returns.
 pub fn execute(execution: &Execution<'_>) -> io::Result<Executed> {
-    let mut turn = lock_turn();
+    let mut groups = lock_turn(); // one measured program at a time
     // The user may have stopped while another program was running.
     if execution.stop.load(Ordering::Relaxed) {
         return Ok(not_started());
     }
-    let Some(limit) = execution.memory else { return measure(execution, turn.ready()) };
-    let group = turn
+    let Some(limit) = execution.memory else { return measure(execution, groups.ready()) };
+    let group = groups
         .ready()
         .ok_or_else(|| io::Error::new(io::ErrorKind::Unsupported, group::why_impossible()))?;
     let limited = group.limit(limit)?;
@@ -92,7 +92,7 @@ pub(super) fn measure(execution: &Execution<'_>, group: Option<&Group>) -> io::R
         OutputStream::new(output_reader, execution.heard_bytes as usize, sum),
     ];
     let counters = PerfCounters::open(execution.counted);
-    // The clock starts here: all further work runs in parallel with the program.
+    // `start` starts the clock: all work after it runs in parallel with the program.
     let ends = ProgramEnds {
         null: &null,
         terminal: terminal.as_ref(),
@@ -137,12 +137,12 @@ pub fn leave() {
     lock_turn().remove();
 }
 
-/// Starts the program in the control group if possible, or without one if it is not needed.
+/// Starts the program in the control group; if that fails, without one unless it is needed. Returns the group it is in.
 fn start<'a>(
     call: &ProgramCall,
     group: Option<&'a Group>,
     ends: &ProgramEnds<'_>,
-    is_needed: bool,
+    is_group_needed: bool,
 ) -> io::Result<(Launched, Option<&'a Group>)> {
     let launch = Launch {
         paths: &call.paths,
@@ -163,7 +163,7 @@ fn start<'a>(
     };
     match launch.start() {
         Ok(launched) => Ok((launched, group)),
-        Err(NotStarted { step: Step::Group, .. }) if !is_needed => {
+        Err(NotStarted { step: Step::Group, .. }) if !is_group_needed => {
             let launch = Launch { group: None, ..launch };
             let launched = launch.start().map_err(|failed| call.explain(&failed))?;
             Ok((launched, None))

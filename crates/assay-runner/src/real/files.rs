@@ -24,10 +24,8 @@ const MOST_OWN_BYTES: u64 = 64 << 20;
 
 /// Creates a directory and its parents; under sudo, the caller owns them unless they stay root's.
 pub fn create_directory(system: &dyn System, path: &Path) -> io::Result<()> {
-    let missing: Vec<&Path> = path
-        .ancestors()
-        .take_while(|part| !part.as_os_str().is_empty() && !part.is_dir())
-        .collect();
+    let is_missing = |part: &&Path| !part.as_os_str().is_empty() && !part.is_dir();
+    let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
     for part in missing.into_iter().rev() {
         // Independent of the umask: root refuses files that others may write.
         let held = held::hold(system, part)?;
@@ -49,6 +47,7 @@ pub fn create_directory(system: &dyn System, path: &Path) -> io::Result<()> {
     if caller(system).is_some() { held::open(path).map(drop) } else { Ok(()) }
 }
 
+/// Creates a directory with files of the given texts, and syncs its file system.
 pub fn make_tree(directory: &Path, texts: &[(String, String)]) -> io::Result<()> {
     std::fs::create_dir(directory)?;
     for (path, text) in texts {
@@ -90,13 +89,8 @@ pub fn write_whole(system: &dyn System, path: &Path, bytes: &[u8]) -> io::Result
     replace(giver, held.path(), bytes)
 }
 
-/// The same for a configuration file of the system: it stays root's under sudo.
-pub fn write_of_system(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    replace(None, path, bytes)
-}
-
-/// Replaces a file; `giver` gives the new one to the caller of sudo.
-fn replace(giver: Option<&dyn System>, path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Replaces a file in one step, so no reader sees a part. With `giver`, the caller of sudo owns the new one, else root.
+pub fn replace(giver: Option<&dyn System>, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = temporary_beside(path)?;
     let written = match open_unnamed(directory_of(path)) {
         Some(file) => {
@@ -125,7 +119,7 @@ fn descriptor(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
-/// Gives an unnamed file its name, replacing an existing file.
+/// Gives an unnamed file its name. If that exists, the file first gets a temporary name: `linkat` cannot replace one.
 fn link(file: &File, path: &Path, temporary: &Path) -> rustix::io::Result<()> {
     let link_at =
         |name: &Path| fs::linkat(CWD, descriptor(file), CWD, name, AtFlags::SYMLINK_FOLLOW);
@@ -179,7 +173,7 @@ pub fn append(system: &dyn System, path: &Path, bytes: &[u8]) -> io::Result<()> 
     append_to(&file, bytes)
 }
 
-/// Creates a directory for state. New parents belong to the caller only below a directory of the caller.
+/// Creates a private directory for state. New parents belong to the caller of sudo only below one of its directories.
 pub fn create_own_directory(system: &dyn System, path: &Path) -> io::Result<()> {
     let directory = directory_of(path);
     let existing = directory.ancestors().find_map(|part| std::fs::metadata(part).ok());
@@ -197,7 +191,7 @@ pub fn create_own_directory(system: &dyn System, path: &Path) -> io::Result<()> 
     }
 }
 
-/// Opens and locks a file of state, without waiting.
+/// Opens and locks a file of state as `locking` requires; fails at once with the holder if it is locked.
 pub fn lock(system: &dyn System, path: &Path, locking: Locking) -> Result<OwnFile, HoldError> {
     // A pipe must not block root.
     let common = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -227,7 +221,7 @@ pub fn lock(system: &dyn System, path: &Path, locking: Locking) -> Result<OwnFil
     if locking == Locking::New
         && let Err(error) = sync_directory_of(path)
     {
-        // An empty one looks like that of an ended run.
+        // An empty file would look like that of an ended run.
         if file.metadata().is_ok_and(|found| found.len() == 0) {
             let _ = std::fs::remove_file(path);
         }
@@ -260,7 +254,7 @@ pub(super) fn number(device: u64) -> DeviceNumber {
     DeviceNumber { major: fs::major(device), minor: fs::minor(device) }
 }
 
-/// Returns the device number in the kernel's lists, which differs from `stat` on btrfs.
+/// Returns the device number of a file in the kernel's list of locks, which differs from `stat` on btrfs.
 fn mounted_as(system: &dyn System, file: &File) -> Option<DeviceNumber> {
     let path = format!("/proc/self/fdinfo/{}", file.as_raw_fd());
     let descriptor = system.read_text(Path::new(&path)).ok()?;
@@ -270,8 +264,7 @@ fn mounted_as(system: &dyn System, file: &File) -> Option<DeviceNumber> {
     mounts::parse_number(line.split(' ').nth(2)?)
 }
 
-/// Returns the process that locked a file: `inode` on a device with one of `numbers`, because inode numbers are not
-/// unique across filesystems. `None` if the kernel lists no such lock.
+/// Returns the process that locked `inode` on a device with one of `numbers`; `None` if the kernel lists no such lock.
 fn locked_by(system: &dyn System, numbers: &[DeviceNumber], inode: u64) -> Option<u32> {
     // Device numbers are hexadecimal, the inode is decimal: `00:2f:12345`.
     let is_the_file = |text: &str| {
@@ -319,6 +312,7 @@ fn check_secret(file: &File) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, message))
 }
 
+/// Reads a file of state; empty if it is not open.
 pub fn read_own(file: &OwnFile) -> io::Result<String> {
     let Some(file) = &file.file else { return Ok(String::new()) };
     let length = file.metadata()?.len();
@@ -337,6 +331,7 @@ pub fn append_own(file: &OwnFile, bytes: &[u8]) -> io::Result<()> {
     append_to(file, bytes)
 }
 
+/// Appends and syncs; after a failure, removes what was appended.
 fn append_to(mut file: &File, bytes: &[u8]) -> io::Result<()> {
     let before = file.metadata()?.len();
     let written = file.write_all(bytes).and_then(|()| file.sync_data());

@@ -33,20 +33,22 @@ struct SealedEnd {
 }
 
 impl SealedEnd {
+    /// `own` is the side of this process: rank 0 waits less for a rank than a rank for rank 0.
     fn new(stream: TcpStream, key: Digest, own: FrameSide) -> std::io::Result<Self> {
         stream.set_nonblocking(false)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(LOOK))?;
-        let (patience, theirs) = match own {
+        let (patience, other_side) = match own {
             FrameSide::Zero => (TAKEN, FrameSide::Other),
             FrameSide::Other => (TAKEN_BY_ZERO, FrameSide::Zero),
         };
         // With a check after each part: a peer may read a byte now and then.
         stream.set_write_timeout(Some(LOOK))?;
-        let (sealer, opener) = (Sealer::new(key, own), Opener::new(key, theirs));
+        let (sealer, opener) = (Sealer::new(key, own), Opener::new(key, other_side));
         Ok(Self { stream, patience, sealer, opener })
     }
 
+    /// Sends a message; fails if the host does not accept it in time.
     fn say(&mut self, message: &Message) -> Result<(), String> {
         let frame = self.sealer.seal(&message.text())?;
         let until = Instant::now() + self.patience;
@@ -64,7 +66,7 @@ impl SealedEnd {
         Ok(())
     }
 
-    /// The message received so far; `None` if it is incomplete.
+    /// Reads the available bytes; returns the message that they complete, if any.
     fn hear(&mut self) -> Result<Option<Message>, String> {
         let mut bytes = [0; PART];
         let wanted = self.opener.wanted_bytes().min(PART);

@@ -79,6 +79,7 @@ fn choose_kernel(system: &dyn System, named: Option<&str>, modules: &[&str]) -> 
     })
 }
 
+/// Returns the directory in which Assay stores kernels.
 fn stored_kernels(system: &dyn System) -> Outcome<PathBuf> {
     let absolute = |name: &str| {
         let path = PathBuf::from(system.variable(name)?);
@@ -91,6 +92,7 @@ fn stored_kernels(system: &dyn System) -> Outcome<PathBuf> {
     Ok(cache.join("assay/kernels"))
 }
 
+/// Checks that the host has enough space for the files of a virtual machine, and memory for it.
 fn check_space(system: &dyn System, asked: &Asked) -> Outcome<()> {
     let needed = crate::vm::bytes_of(asked).map_err(Failure::refused)?;
     let place = asked.place.display();

@@ -30,10 +30,7 @@ impl Held {
     }
 }
 
-/// Opens the directory of a path; returns the path itself if there is no caller.
-///
-/// # Errors
-/// Fails if a link of another user is on the way, or a directory does not exist.
+/// Opens the directory of a path as [`open`] does; returns the path itself if there is no caller.
 pub fn hold(system: &dyn System, path: &Path) -> io::Result<Held> {
     if caller(system).is_none() {
         return Ok(Held { path: path.to_owned(), _directory: None });
@@ -44,15 +41,12 @@ pub fn hold(system: &dyn System, path: &Path) -> io::Result<Held> {
     Ok(Held { path, _directory: Some(directory) })
 }
 
-/// Opens a directory part by part.
-///
-/// # Errors
-/// Fails if a link of another user is on the way, or a directory does not exist.
+/// Opens a directory part by part; fails if a link of another user is on the way, or a directory does not exist.
 pub fn open(directory: &Path) -> io::Result<OwnedFd> {
     let mut parts: VecDeque<OsString> = VecDeque::new();
     put_before(&mut parts, directory);
     let start = if directory.is_absolute() { "/" } else { "." };
-    let mut at = fs::openat(CWD, start, DIRECTORY, Mode::empty())?;
+    let mut at = fs::openat(CWD, start, DIRECTORY, Mode::empty())?; // the part opened so far
     let mut links = 0;
     while let Some(part) = parts.pop_front() {
         let found = fs::statat(&at, &part, AtFlags::SYMLINK_NOFOLLOW)?;
@@ -61,8 +55,8 @@ pub fn open(directory: &Path) -> io::Result<OwnedFd> {
             at = fs::openat(&at, &part, DIRECTORY | OFlags::NOFOLLOW, Mode::empty())?;
             continue;
         }
-        let around = fs::fstat(&at)?;
-        if around.st_uid != 0 || around.st_mode & OTHERS_WRITE != 0 {
+        let parent = fs::fstat(&at)?;
+        if parent.st_uid != 0 || parent.st_mode & OTHERS_WRITE != 0 {
             let message = format!(
                 "{} in {} is a symbolic link of another user, which root does not follow; replace it \
                  with a directory, or set ASSAY_HOME to the link target",
@@ -85,6 +79,7 @@ pub fn open(directory: &Path) -> io::Result<OwnedFd> {
     Ok(at)
 }
 
+/// Puts the parts of a path before those that are left, as for a link on the way.
 fn put_before(parts: &mut VecDeque<OsString>, path: &Path) {
     for part in path.components().rev() {
         match part {

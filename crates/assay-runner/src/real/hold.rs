@@ -33,7 +33,7 @@ const BACKLOG: i32 = 1024;
 /// The lock may be released between the attempt and the query for its owner.
 const ATTEMPTS: usize = 3;
 
-/// Takes the lock for all users of this network namespace, and for all who share the directory.
+/// Locks a name in this network namespace and, for root, in the lock directory. Other users cannot lock out root.
 pub fn hold(system: &dyn System, name: &str) -> Result<Hold, HoldError> {
     let is_root = system.user().id == 0;
     let (socket, beside) = match bind_name(name) {
@@ -106,6 +106,7 @@ enum Attempt {
     Theirs { process: Option<u32>, user: Option<u32> },
 }
 
+/// Tries to bind the name once; returns its holder if it is taken.
 fn attempt(address: &SocketAddrUnix) -> Result<Attempt, HoldError> {
     let socket = socket(SocketFlags::CLOEXEC)?;
     match bind(&socket, address) {
@@ -119,6 +120,7 @@ fn attempt(address: &SocketAddrUnix) -> Result<Attempt, HoldError> {
     }
 }
 
+/// Asks the kernel who listens on the name; unknown if the holder has just ended.
 fn holder(address: &SocketAddrUnix) -> Result<Attempt, HoldError> {
     // A blocking socket would wait forever once the backlog is full.
     let socket = socket(SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)?;

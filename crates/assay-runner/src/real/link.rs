@@ -32,11 +32,14 @@ const CONNECT: Duration = Duration::from_secs(6);
 /// Timeout for the peer's answer to an order: on a full link, it comes after all queued data.
 const ANSWER: Duration = Duration::from_secs(20);
 const LATE: Duration = Duration::from_secs(2);
+/// Number of recent probes whose answers may still arrive.
+const AWAITED_PROBES: usize = 1024;
 const DRAIN: Duration = Duration::from_secs(6);
 /// A round trip less than this above that of an idle link shows that the queue is empty.
 const DRAINED: Duration = Duration::from_millis(5);
 const LOOK: Duration = Duration::from_millis(50);
 
+/// Runs the phases of a job against its peer, or against a peer that it starts in the lab.
 pub fn load(job: &LinkJob<'_>) -> io::Result<LinkRun> {
     match job.peer {
         PeerAt::Address(address) => {
@@ -47,7 +50,7 @@ pub fn load(job: &LinkJob<'_>) -> io::Result<LinkRun> {
     }
 }
 
-/// Both ends in the lab's network namespaces as threads of this process, which end with it.
+/// Runs both ends in the lab's network namespaces, as threads of this process.
 fn load_in_lab(job: &LinkJob<'_>) -> io::Result<LinkRun> {
     let token = Token::drawn(&super::random_bytes()?);
     let (token, over) = (&token, &AtomicBool::new(false));
@@ -105,16 +108,16 @@ struct LinkClient<'t> {
 }
 
 impl<'t> LinkClient<'t> {
+    /// Connects to the peer, begins a session, and opens a socket for probes.
     fn begin(peer: &str, token: &'t Token, job: &LinkJob<'_>) -> io::Result<Self> {
         let (address, stream) = connect(peer)?;
         if job.stop.load(Ordering::Relaxed) {
             return Err(link_error("interrupted"));
         }
         let (control, session, key) = sign_in(stream, token, &ConnectionRole::Control)?;
-        let any: IpAddr = if address.is_ipv4() {
-            Ipv4Addr::UNSPECIFIED.into()
-        } else {
-            Ipv6Addr::UNSPECIFIED.into()
+        let any: IpAddr = match address {
+            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
         };
         let probe = UdpSocket::bind((any, 0))?;
         probe.connect(address)?;
@@ -122,12 +125,13 @@ impl<'t> LinkClient<'t> {
         Ok(Self { address, token, control, session, key, probe, next: 1 })
     }
 
+    /// Runs all phases in order; stops between them if the user interrupts.
     fn run(mut self, job: &LinkJob<'_>) -> io::Result<LinkRun> {
         let began = Instant::now();
         let stopped = || job.stop.load(Ordering::Relaxed);
         let (mut phases, mut congestion) = (Vec::new(), String::new());
-        for (at, phase) in job.phases.iter().enumerate() {
-            if at > 0 {
+        for (index, phase) in job.phases.iter().enumerate() {
+            if index > 0 {
                 self.drain(job);
             }
             if stopped() {
@@ -159,14 +163,14 @@ impl<'t> LinkClient<'t> {
                 PhaseRun { job: phase, began_ns, probes, up_bytes: none(), down_bytes: none() };
             return Ok((run, String::new()));
         }
-        let streams = |goes: bool, way: Way| -> io::Result<Vec<TcpStream>> {
-            let number = if goes { job.streams } else { 0 };
+        let open_streams = |is_used: bool, way: Way| -> io::Result<Vec<TcpStream>> {
+            let number = if is_used { job.streams } else { 0 };
             (0..number).map(|_| self.open_stream(way, job.congestion)).collect()
         };
-        let up = streams(phase.load.goes_up(), Way::Up)?;
-        let down = streams(phase.load.goes_down(), Way::Down)?;
-        let used = up.first().or(down.first()).map(sockopt::tcp_congestion);
-        let used = used.transpose()?.unwrap_or_default();
+        let up = open_streams(phase.load.goes_up(), Way::Up)?;
+        let down = open_streams(phase.load.goes_down(), Way::Down)?;
+        let congestion = up.first().or(down.first()).map(sockopt::tcp_congestion);
+        let congestion = congestion.transpose()?.unwrap_or_default();
         let go = ControlOrder::Go {
             up: up.len() as u32,
             down: down.len() as u32,
@@ -175,19 +179,19 @@ impl<'t> LinkClient<'t> {
         self.send_order(go, "going")?;
         let began = Instant::now();
         let time = Duration::from_nanos(phase.whole_ns());
-        let course = PumpSpan { began, until: began + time, slices: slices(phase), most: None };
+        let span = PumpSpan { began, until: began + time, slices: slices(phase), most: None };
         let (probes, down_bytes) = thread::scope(|scope| {
-            let out = scope.spawn(|| pump::send(&up, &course, job.stop));
-            let into = scope.spawn(|| pump::receive(&down, &course, job.stop));
+            let sender = scope.spawn(|| pump::send(&up, &span, job.stop));
+            let receiver = scope.spawn(|| pump::receive(&down, &span, job.stop));
             let probes = self.ping(job, phase, began);
-            let _ = out.join();
-            (probes, into.join().unwrap_or_default())
+            let _ = sender.join();
+            (probes, receiver.join().unwrap_or_default())
         });
         // Discard data in the local buffers.
         up.iter().chain(&down).for_each(pump::cut_off);
         drop((up, down));
         let up_bytes = self.request_report(slices(phase), job.stop)?;
-        Ok((PhaseRun { job: phase, began_ns, probes, up_bytes, down_bytes }, used))
+        Ok((PhaseRun { job: phase, began_ns, probes, up_bytes, down_bytes }, congestion))
     }
 
     fn open_stream(&self, way: Way, congestion: &str) -> io::Result<TcpStream> {
@@ -205,6 +209,7 @@ impl<'t> LinkClient<'t> {
         Ok(wire.stream)
     }
 
+    /// Sends an order; fails unless the peer replies with `answer`.
     fn send_order(&mut self, order: ControlOrder, answer: &str) -> io::Result<()> {
         self.control.say(&order.to_string()).map_err(|error| lost(&error))?;
         let said = self.control.line(Instant::now() + ANSWER).map_err(|error| lost(&error))?;
@@ -236,19 +241,20 @@ impl<'t> LinkClient<'t> {
         let first = self.next;
         let end = began + Duration::from_nanos(phase.whole_ns());
         // At most 1000 probes per second.
-        let pace = Duration::from_nanos(job.probe_ns.max(1_000_000));
+        let interval = Duration::from_nanos(job.probe_ns.max(1_000_000));
         let mut probes: Vec<NetworkProbe> = Vec::new();
         let mut sent: Vec<Instant> = Vec::new();
-        let mut due = began.max(Instant::now());
+        let mut next_at = began.max(Instant::now());
         loop {
             let now = Instant::now();
-            // Only the last 1024 probes: older ones without an answer are lost.
-            let has_open = probes.iter().rev().take(1024).any(|probe| probe.rtt_ns.is_none());
+            // Older ones without an answer are lost.
+            let has_open =
+                probes.iter().rev().take(AWAITED_PROBES).any(|probe| probe.rtt_ns.is_none());
             let is_over = now >= end && (!has_open || now >= end + LATE);
             if is_over || job.stop.load(Ordering::Relaxed) {
                 break;
             }
-            if now >= due && now < end {
+            if now >= next_at && now < end {
                 let question = protocol::datagram(&self.key, Side::Client, self.session, self.next);
                 self.next += 1;
                 let sent_at = Instant::now();
@@ -257,13 +263,13 @@ impl<'t> LinkClient<'t> {
                 let sent_ns = sent_at.duration_since(began).as_nanos() as u64;
                 probes.push(NetworkProbe { sent_ns, rtt_ns: None });
                 sent.push(sent_at);
-                due += pace;
+                next_at += interval;
                 // After a stall, missed probes are not sent.
-                if due < now {
-                    due = now + pace;
+                if next_at < now {
+                    next_at = now + interval;
                 }
             }
-            let next = if due < end { due } else { end + LATE };
+            let next = if next_at < end { next_at } else { end + LATE };
             let wait = next.saturating_duration_since(Instant::now()).min(LOOK);
             if let Some(number) = self.receive_answer(wait)
                 && let Some(index) = number.checked_sub(first).map(|index| index as usize)
@@ -313,6 +319,7 @@ fn slices(phase: PhaseJob) -> usize {
     (phase.whole_ns() / SLICE_NS) as usize
 }
 
+/// Connects to the first address of a peer that accepts; explains why none does.
 fn connect(peer: &str) -> io::Result<(SocketAddr, TcpStream)> {
     let unknown =
         |error: &io::Error| link_error(format!("peer {peer}: cannot resolve the name: {error}"));
@@ -356,13 +363,15 @@ fn sign_in(
     let until = Instant::now() + CONNECT;
     let mut wire = Wire::new(stream);
     let greeting = wire.line(until).map_err(|error| lost(&error))?;
-    let riddle = protocol::USE.read_greeting(&greeting).map_err(link_error)?;
-    let own = super::random_bytes()?;
-    wire.say(&protocol::hello(token, role, &riddle, &own)).map_err(|error| lost(&error))?;
-    let said = wire.line(until).map_err(|error| lost(&error))?;
-    let turned_away = |why| io::Error::new(io::ErrorKind::PermissionDenied, why);
-    let session = protocol::read_welcome(token, &riddle, &own, &said).map_err(turned_away)?;
-    Ok((wire, session, protocol::USE.key(token, &riddle, &own)))
+    let challenge = protocol::USE.read_greeting(&greeting).map_err(link_error)?;
+    let own_challenge = super::random_bytes()?;
+    wire.say(&protocol::hello(token, role, &challenge, &own_challenge))
+        .map_err(|error| lost(&error))?;
+    let answer = wire.line(until).map_err(|error| lost(&error))?;
+    let refusal = |why| io::Error::new(io::ErrorKind::PermissionDenied, why);
+    let session =
+        protocol::read_welcome(token, &challenge, &own_challenge, &answer).map_err(refusal)?;
+    Ok((wire, session, protocol::USE.key(token, &challenge, &own_challenge)))
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub fn follow_kernel_log() -> io::Result<KernelLog> {
     Ok(KernelLog { file: Some(file), seen: 0 })
 }
 
-/// One read call returns one record; `EPIPE` means that some were overwritten.
+/// Reads the records since the last call: one per `read`. The kernel may have overwritten some of them.
 pub fn new_in_kernel_log(log: &mut KernelLog) -> io::Result<Vec<String>> {
     let mut records = Vec::new();
     let Some(file) = &mut log.file else { return Ok(records) };
@@ -96,6 +96,7 @@ fn read_beginning(from: Option<impl Read>, most_bytes: u64) -> io::Result<String
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// Waits for the end of a program; after `limit`, kills it and fails.
 fn wait_in_time(child: &mut Child, name: &str, limit: Duration) -> io::Result<ExitStatus> {
     let began = Instant::now();
     loop {

@@ -30,6 +30,7 @@ impl Mains for Real {
         }
     }
 
+    /// Fails if another run removed the file as a leftover before it was locked.
     fn create_kept(&self, directory: &Path, name: &str) -> io::Result<AreaFile> {
         if !is_kept_name(name) {
             return Err(io::ErrorKind::InvalidInput.into());

@@ -309,7 +309,13 @@ impl System for Real {
 
     fn extents(&self, file: &File, range: Range<u64>) -> io::Result<Vec<Extent>> {
         let extents = assay_sys::file_extents(file.as_fd(), range)?;
-        Ok(extents.iter().map(extent).collect())
+        let to_extent = |mapped: &assay_sys::MappedExtent| Extent {
+            start: mapped.logical,
+            length: mapped.length,
+            unwritten: mapped.unwritten(),
+            encoded: mapped.encoded(),
+        };
+        Ok(extents.iter().map(to_extent).collect())
     }
 
     fn cached_pages(&self, file: &File, range: Range<u64>) -> io::Result<CachedPages> {
@@ -368,22 +374,12 @@ impl System for Real {
         look::output_of(program, arguments)
     }
 
-    fn told_of(
-        &self,
-        program: &str,
-        arguments: &[&str],
-        input: &File,
-    ) -> io::Result<ProgramOutput> {
-        look::told_of(program, arguments, input)
+    fn told_of(&self, name: &str, arguments: &[&str], input: &File) -> io::Result<ProgramOutput> {
+        look::told_of(name, arguments, input)
     }
 
-    fn answer_of(
-        &self,
-        program: &str,
-        arguments: &[&str],
-        most_bytes: u64,
-    ) -> io::Result<ProgramOutput> {
-        look::answer_of(program, arguments, most_bytes)
+    fn answer_of(&self, name: &str, arguments: &[&str], most: u64) -> io::Result<ProgramOutput> {
+        look::answer_of(name, arguments, most)
     }
 
     fn execute(&self, execution: &Execution<'_>) -> io::Result<Executed> {
@@ -402,7 +398,7 @@ impl System for Real {
     fn encryption_of(&self, directory: &Path) -> io::Result<Option<DirectoryPolicy>> {
         const CANNOT: [Option<Errno>; 2] = [Some(Errno::NOTTY), Some(Errno::NOTSUP)];
         match assay_sys::directory_policy(File::open(directory)?.as_fd()) {
-            // The file system cannot encrypt.
+            // The file system cannot encrypt: the directory has no policy.
             Err(error) if CANNOT.contains(&Errno::find(&error)) => Ok(None),
             policy => policy,
         }
@@ -482,15 +478,6 @@ fn status(found: &std::fs::Metadata) -> FileStatus {
         user: found.uid(),
         mode: found.mode() & 0o7777,
         modified_ns: found.mtime().saturating_mul(1_000_000_000).saturating_add(found.mtime_nsec()),
-    }
-}
-
-fn extent(mapped: &assay_sys::MappedExtent) -> Extent {
-    Extent {
-        start: mapped.logical,
-        length: mapped.length,
-        unwritten: mapped.unwritten(),
-        encoded: mapped.encoded(),
     }
 }
 

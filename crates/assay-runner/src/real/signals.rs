@@ -13,16 +13,15 @@ const ASKING: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
 /// Signals of resource limits, sent for every write: they stop the study, but do not count as a repeated request.
 const STOPPING: [i32; 1] = [SIGXFSZ];
 
-/// Catches the signals that end this process. The first raises the returned flag; `asked` receives
-/// the count of each and may return an exit code to end at once.
+/// Catches signals: the first raises the returned flag. `asked` receives the count; an exit code ends the process.
 pub fn catch(
     mut asked: impl FnMut(u32) -> Option<u8> + Send + 'static,
 ) -> io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
-    let (mut heard, hears) = UnixStream::pair()?;
-    let count = move || {
+    let (mut reader, writer) = UnixStream::pair()?;
+    let count_signals = move || {
         for times in 1.. {
-            if heard.read_exact(&mut [0]).is_err() {
+            if reader.read_exact(&mut [0]).is_err() {
                 return;
             }
             if let Some(code) = asked(times) {
@@ -30,13 +29,13 @@ pub fn catch(
             }
         }
     };
-    thread::Builder::new().name("signals".to_owned()).spawn(count)?;
+    thread::Builder::new().name("signals".to_owned()).spawn(count_signals)?;
     for signal in ASKING.into_iter().chain(STOPPING) {
         // The flag does not depend on that thread's scheduling.
         flag::register(signal, Arc::clone(&stop))?;
     }
     for signal in ASKING {
-        low_level::pipe::register(signal, hears.try_clone()?)?;
+        low_level::pipe::register(signal, writer.try_clone()?)?;
     }
     Ok(stop)
 }

@@ -30,6 +30,7 @@ impl Drop for Dog {
     }
 }
 
+/// Starts this program again as the watchdog of a run, in its own session: signals of the terminal do not reach it.
 pub fn start(id: &str) -> io::Result<Box<dyn Watchdog>> {
     let mut command = Command::new(OWN);
     command.arg0("assay").args([COMMAND, id]).current_dir("/");

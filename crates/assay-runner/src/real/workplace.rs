@@ -20,6 +20,7 @@ const MARK: &CStr = c".assay";
 const MODE: Mode = Mode::from_raw_mode(0o700);
 const ATTEMPTS: usize = 16;
 
+/// Creates a marked and locked directory for a run's files; retries if another run removes it as a leftover.
 pub fn create(system: &dyn System, directory: &Path) -> io::Result<WorkDirectory> {
     for _ in 0..ATTEMPTS {
         let path = directory.join(format!("{PREFIX}{:016x}", files::random()));
@@ -72,6 +73,7 @@ pub fn remove(work: &WorkDirectory) -> io::Result<()> {
     remove_all(&work.handle, &work.path)
 }
 
+/// Removes a directory; its mark goes last, so that until then other runs recognize a leftover.
 fn remove_all(directory: &File, path: &Path) -> io::Result<()> {
     let device = directory.metadata()?.dev();
     empty(directory.as_fd(), device, Some(MARK))?;
@@ -87,7 +89,7 @@ fn remove_all(directory: &File, path: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes everything in a directory except one name. Fails if something is mounted there.
+/// Removes everything in a directory on `device` except one name. Fails if something is mounted there.
 fn empty(directory: BorrowedFd<'_>, device: u64, kept: Option<&CStr>) -> io::Result<()> {
     for (name, kind) in entries(directory)? {
         if Some(name.as_c_str()) == kept {
@@ -113,6 +115,7 @@ fn empty(directory: BorrowedFd<'_>, device: u64, kept: Option<&CStr>) -> io::Res
     Ok(())
 }
 
+/// Lists a directory with the types of its entries, which are unknown on some file systems.
 fn entries(directory: BorrowedFd<'_>) -> io::Result<Vec<(CString, FileType)>> {
     let mut found = Vec::new();
     for entry in Dir::read_from(directory)? {

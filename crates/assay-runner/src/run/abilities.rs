@@ -20,17 +20,35 @@ pub struct Ability {
     pub advice: &'static str,
 }
 
+/// Tests each feature on this machine, in the order in which `assay doctor` prints them.
 pub fn all(system: &dyn System) -> Vec<Ability> {
+    let is_root = system.user().id == 0;
+    let processors = processors::read(system);
     let mut abilities = engines();
     abilities.extend([
         locked_memory(system),
         counters(system),
-        own_traffic_ability(system),
+        Ability {
+            name: "own traffic".to_owned(),
+            purpose: "separating Assay's reads and writes from other traffic".into(),
+            state: own_traffic::read(system).map(|_| "/proc/self/io".to_owned()),
+            advice: "without this, other traffic is visible only between trials",
+        },
         where_it_runs(system),
         page_cache(system),
         extents(system),
-        steal(system),
-        throttling(system),
+        Ability {
+            name: "stolen time".to_owned(),
+            purpose: "detecting CPU time stolen by the host".into(),
+            state: processors.ticks.map(|_| "/proc/stat".to_owned()),
+            advice: LOST,
+        },
+        Ability {
+            name: "thermal throttling".to_owned(),
+            purpose: "detecting CPUs throttled by heat".into(),
+            state: processors.throttle_events.map(|_| "counted by the kernel".to_owned()),
+            advice: "normal in virtual machines and on CPUs without this counter",
+        },
         probe(system, "block-latency", "request latency by class", CLASSES),
         probe(system, "cpu-usage", "busy, idle and stolen time of each CPU", LOST),
         probe(system, "pressure", "how long tasks waited for CPUs, devices and memory", LOST),
@@ -50,8 +68,24 @@ pub fn all(system: &dyn System) -> Vec<Ability> {
             "bytes that a study writes to a drive, and drive wear",
             HEALTH,
         ),
-        devices_readable(system),
-        settings(system),
+        Ability {
+            name: "block devices".to_owned(),
+            purpose: "measuring a drive below the filesystem, read-only or destructive".into(),
+            state: Presence::from_option(
+                is_root.then(|| "running as root".to_owned()),
+                "other users usually cannot open block devices",
+            ),
+            advice: "directories and files need no root; use sudo for devices",
+        },
+        Ability {
+            name: "settings".to_owned(),
+            purpose: "changing and restoring kernel settings (factors)".into(),
+            state: Presence::from_option(
+                is_root.then(|| "works".to_owned()),
+                "only root may do this",
+            ),
+            advice: "run such studies with sudo; see assay list factors",
+        },
     ]);
     abilities.extend(LAYERS.iter().filter_map(|layer| layer_ability(system, *layer)));
     abilities.extend([journals(system), results(system)]);
@@ -70,10 +104,8 @@ fn engines() -> Vec<Ability> {
         .map(|entry| Ability {
             name: format!("engine {}", entry.name),
             purpose: entry.summary.into(),
-            state: match (entry.available)() {
-                Ok(()) => Presence::Present("works".to_owned()),
-                Err(reason) => Presence::Absent(reason),
-            },
+            state: (entry.available)()
+                .map_or_else(Presence::Absent, |()| Presence::Present("works".to_owned())),
             advice: "Assay uses psync threads instead; containers often block io_uring",
         })
         .collect()
@@ -92,23 +124,13 @@ fn where_it_runs(system: &dyn System) -> Ability {
     }
 }
 
-fn settings(system: &dyn System) -> Ability {
-    let root = system.user().id == 0;
-    Ability {
-        name: "settings".to_owned(),
-        purpose: "changing and restoring kernel settings (factors)".into(),
-        state: Presence::from_option(root.then(|| "works".to_owned()), "only root may do this"),
-        advice: "run such studies with sudo; see assay list factors",
-    }
-}
-
-/// Replaces a level in its reason, to compare reasons.
 const LEVEL_MARK: &str = "\0";
 
+/// Tests which choices of a layer this machine can create; `None` if no factor chooses the layer.
 fn layer_ability(system: &dyn System, layer: &dyn Layer) -> Option<Ability> {
     let name = layer.chooser()?.about().name;
     let mut works: Vec<String> = Vec::new();
-    // Levels by reason.
+    // Levels by reason. `LEVEL_MARK` replaces the level, so that levels with the same reason form one group.
     let mut missing: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for level in layer.choices() {
         let mut levels = Levels::from([(name.to_owned(), level.clone())]);
@@ -139,6 +161,7 @@ fn layer_ability(system: &dyn System, layer: &dyn Layer) -> Option<Ability> {
     })
 }
 
+/// Tests whether all runs restored the settings that they changed.
 fn journals(system: &dyn System) -> Ability {
     let home = identity::state_directory(system);
     let left = home.and_then(|home| journal::unfinished(system, &guard::journals(&home)));
@@ -177,12 +200,9 @@ fn locked_memory(system: &dyn System) -> Ability {
 }
 
 fn counters(system: &dyn System) -> Ability {
-    let drives = devices::drives(system);
-    let counted: Vec<&str> = drives
-        .iter()
-        .filter(|drive| devices::counters(system, &drive.name).value().is_some())
-        .map(|drive| drive.name.as_str())
-        .collect();
+    let mut drives = devices::drives(system);
+    drives.retain(|drive| devices::counters(system, &drive.name).value().is_some());
+    let counted: Vec<&str> = drives.iter().map(|drive| drive.name.as_str()).collect();
     Ability {
         name: "device counters".to_owned(),
         purpose: "counting bytes that reached a drive, and traffic of other programs".into(),
@@ -191,15 +211,6 @@ fn counters(system: &dyn System) -> Ability {
             "no drive has counters under /sys/class/block",
         ),
         advice: "Assay cannot check numbers without counters; run it outside the container",
-    }
-}
-
-fn own_traffic_ability(system: &dyn System) -> Ability {
-    Ability {
-        name: "own traffic".to_owned(),
-        purpose: "separating Assay's reads and writes from other traffic".into(),
-        state: own_traffic::read(system).map(|_| "/proc/self/io".to_owned()),
-        advice: "without this, other traffic is visible only between trials",
     }
 }
 
@@ -230,6 +241,7 @@ fn extents(system: &dyn System) -> Ability {
     }
 }
 
+/// Tries a call on the file of this program, which exists on every machine; returns what it used.
 fn try_on_own_program(
     system: &dyn System,
     attempt: impl FnOnce(&dyn System, &std::fs::File, u64) -> std::io::Result<String>,
@@ -237,19 +249,7 @@ fn try_on_own_program(
     let tried = system
         .open_for_reading(Path::new("/proc/self/exe"), Caching::Buffered)
         .and_then(|file| system.length(&file).and_then(|length| attempt(system, &file, length)));
-    match tried {
-        Ok(source) => Presence::Present(source),
-        Err(error) => Presence::absent(error.to_string()),
-    }
-}
-
-fn steal(system: &dyn System) -> Ability {
-    Ability {
-        name: "stolen time".to_owned(),
-        purpose: "detecting CPU time stolen by the host".into(),
-        state: processors::read(system).ticks.map(|_| "/proc/stat".to_owned()),
-        advice: "without this, disturbed trials look like slow trials",
-    }
+    tried.map_or_else(|error| Presence::absent(error.to_string()), Presence::Present)
 }
 
 const LOST: &str = "without this, disturbed trials look like slow trials";
@@ -262,29 +262,6 @@ fn probe(system: &dyn System, name: &str, purpose: &'static str, advice: &'stati
     let here = probes::here(system, name);
     let state = here.unwrap_or_else(|| Presence::absent("no such probe"));
     Ability { name: name.replace('-', " "), purpose: purpose.into(), state, advice }
-}
-
-fn throttling(system: &dyn System) -> Ability {
-    let events = processors::read(system).throttle_events;
-    Ability {
-        name: "thermal throttling".to_owned(),
-        purpose: "detecting CPUs throttled by heat".into(),
-        state: events.map(|_| "counted by the kernel".to_owned()),
-        advice: "normal in virtual machines and on CPUs without this counter",
-    }
-}
-
-fn devices_readable(system: &dyn System) -> Ability {
-    let root = system.user().id == 0;
-    Ability {
-        name: "block devices".to_owned(),
-        purpose: "measuring a drive below the filesystem, read-only or destructive".into(),
-        state: Presence::from_option(
-            root.then(|| "running as root".to_owned()),
-            "other users usually cannot open block devices",
-        ),
-        advice: "directories and files need no root; use sudo for devices",
-    }
 }
 
 fn results(system: &dyn System) -> Ability {

@@ -36,7 +36,7 @@ pub enum Applied {
     Before,
 }
 
-/// Returns the measured target in its present state; fails if it is absent or another drive.
+/// Resolves the measured target again; fails if it is absent or on other drives. A stack that Assay `made` is gone.
 pub fn site_now(
     system: &dyn System,
     target: Option<&Target>,
@@ -64,15 +64,15 @@ pub fn site_now(
     )))
 }
 
-/// Returns the changes that make the levels of an arm permanent; `id` names the files.
+/// Returns how to make the levels of an arm (a configuration) permanent: settings, files for each boot, manual steps.
 pub fn propose(system: &dyn System, id: &str, arm: &Arm, site: &Site) -> Proposal {
     let mut proposal = Proposal::default();
-    let mut lines: Vec<(Keeper, String)> = Vec::new();
+    let mut boot_lines: Vec<(Keeper, String)> = Vec::new();
     for (name, level) in setters(arm) {
         match lasting_settings(system, name, level, site) {
             Ok(lasting) => {
                 for (setting, now, permanent) in lasting {
-                    lines.push((permanent.keeper, permanent.line));
+                    boot_lines.push((permanent.keeper, permanent.line));
                     if setting.device.is_none() {
                         proposal.locks.insert(SETTINGS.to_owned());
                     } else {
@@ -92,7 +92,7 @@ pub fn propose(system: &dyn System, id: &str, arm: &Arm, site: &Site) -> Proposa
     for setting in kept.iter().flat_map(|kept| &kept.settings) {
         match lasting_setting(system, setting.clone()) {
             Ok((setting, now, permanent)) => {
-                lines.push((permanent.keeper, permanent.line));
+                boot_lines.push((permanent.keeper, permanent.line));
                 proposal.locks.insert(SETTINGS.to_owned());
                 proposal.settings.push((setting, now));
             }
@@ -102,13 +102,13 @@ pub fn propose(system: &dyn System, id: &str, arm: &Arm, site: &Site) -> Proposa
             }
         }
     }
-    proposal.files = keeper_files(id, &lines);
+    proposal.files = keeper_files(id, &boot_lines);
     proposal.files.extend(kept.into_iter().flat_map(|kept| kept.files));
     proposal.by_hand.extend(manual_steps(arm, site));
     proposal
 }
 
-/// Present values that were not levels of the study: its best level may not be better.
+/// Warns about present values that were not levels of the study: its best level may not be better than those.
 pub fn unmeasured(
     system: &dyn System,
     levels: &BTreeMap<String, Vec<String>>,
@@ -132,6 +132,7 @@ pub fn unmeasured(
 /// A setting, its present value, and how to make it permanent.
 type Lasting = (Setting, String, permanent::Permanent);
 
+/// Finds the settings of a level, each with its present value and its permanent form.
 fn lasting_settings(
     system: &dyn System,
     name: &str,
@@ -154,6 +155,7 @@ fn read_setting(system: &dyn System, path: &Path) -> Result<String, String> {
     Ok(setting_value(&text))
 }
 
+/// Returns the files to write: one per keeper, the program that reads the file at boot.
 fn keeper_files(id: &str, lines: &[(Keeper, String)]) -> Vec<(PathBuf, String)> {
     let mut bodies: BTreeMap<Keeper, String> = BTreeMap::new();
     for (keeper, line) in lines {
@@ -164,7 +166,7 @@ fn keeper_files(id: &str, lines: &[(Keeper, String)]) -> Vec<(PathBuf, String)> 
     bodies.into_iter().map(|(keeper, body)| (keeper.file(id), format!("{header}{body}"))).collect()
 }
 
-/// Returns what only the operator can do: layers, and settings that Assay does not make permanent.
+/// Returns the steps that only the operator can do, with reasons: layers, and settings that Assay does not keep.
 fn manual_steps(arm: &Arm, site: &Site) -> Vec<(String, String)> {
     let mut steps = Vec::new();
     if let Some(lost) = permanent::lost(arm, site) {
@@ -190,8 +192,6 @@ fn manual_steps(arm: &Arm, site: &Site) -> Vec<(String, String)> {
 }
 
 /// Carries out a proposal completely or not at all, even if the process dies.
-///
-/// # Errors
 /// Fails without root, for a result without a valid voucher, with an unfinished run, if a file already exists, if
 /// another result's settings are applied, or if a setting cannot be changed.
 pub fn apply(system: &dyn System, voucher: &Voucher, proposal: &Proposal) -> Outcome<Applied> {
@@ -239,6 +239,7 @@ fn check_no_control_characters(path: &Path, text: &str) -> Outcome<()> {
     )))
 }
 
+/// Changes everything that is proposed, in a journal, and checks that it is in place.
 fn carry_out(system: &dyn System, guard: &mut Guard<'_>, proposal: &Proposal) -> Outcome<()> {
     for (setting, _) in &proposal.settings {
         guard.set(setting)?;
@@ -252,6 +253,7 @@ fn carry_out(system: &dyn System, guard: &mut Guard<'_>, proposal: &Proposal) ->
     Err(Failure::refused("the settings affect each other and cannot all apply at once"))
 }
 
+/// Whether all files and settings are as proposed, whichever result wrote the files.
 fn is_in_place(system: &dyn System, proposal: &Proposal) -> bool {
     let is_written = |(path, text): &(PathBuf, String)| {
         system.read_text(path).is_ok_and(|now| without_header(&now) == without_header(text))
@@ -270,14 +272,13 @@ fn without_header(text: &str) -> &str {
     }
 }
 
+/// Rejects a setting that another applied result already set.
 fn check_no_clash(known: &[Unfinished], proposal: &Proposal) -> Outcome<()> {
-    let sets = |undo: &Undo| match undo {
-        Undo::Setting { path, .. } => {
-            proposal.settings.iter().any(|(setting, _)| setting.path == *path)
-        }
-        _ => false,
+    let sets_the_same = |undo: &Undo| {
+        let Undo::Setting { path, .. } = undo else { return false };
+        proposal.settings.iter().any(|(setting, _)| setting.path == *path)
     };
-    match known.iter().find(|other| other.undos().iter().any(sets)) {
+    match known.iter().find(|other| other.undos().iter().any(sets_the_same)) {
         Some(other) => Err(Failure::refused(format!(
             "{} already set this permanently; run assay advise undo {} first",
             other.id, other.id
@@ -286,6 +287,7 @@ fn check_no_clash(known: &[Unfinished], proposal: &Proposal) -> Outcome<()> {
     }
 }
 
+/// Rejects a file that exists, or whose directory does not.
 fn check_can_create(system: &dyn System, path: &Path) -> Outcome<()> {
     if system.status(path).is_ok() {
         let path = path.display();
@@ -314,10 +316,7 @@ pub fn standing(system: &dyn System) -> Outcome<Vec<Unfinished>> {
     Ok(known)
 }
 
-/// Reverts applied settings; does nothing if a file has changed.
-///
-/// # Errors
-/// Fails without root, and for files that somebody has changed, with their content.
+/// Reverts applied settings, whose journal is `standing`; fails without root, or if somebody changed one of the files.
 pub fn undo(system: &dyn System, standing: &Unfinished) -> Outcome<Report> {
     check_unedited(system, standing)?;
     if system.user().id != 0 {
@@ -336,6 +335,7 @@ pub fn undo(system: &dyn System, standing: &Unfinished) -> Outcome<Report> {
     )))
 }
 
+/// Rejects files that somebody changed after Assay wrote them.
 pub fn check_unedited(system: &dyn System, standing: &Unfinished) -> Outcome<()> {
     for undo in standing.undos() {
         let Undo::Text { path, written: Some(written), .. } = undo else { continue };

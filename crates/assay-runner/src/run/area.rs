@@ -18,7 +18,7 @@ use assay_workloads::TestMedium;
 use assay_workloads::check_option;
 use assay_workloads::io::{self, Content, Engine, Mix, Pattern};
 
-const MIB: u64 = 1 << 20;
+pub(super) const MIB: u64 = 1 << 20;
 pub(super) const USUAL_AREA_BYTES: u64 = 1 << 30;
 /// Bytes written between checks of the clock and the stop flag.
 const FILL_STEP_BYTES: u64 = 64 * MIB;
@@ -64,7 +64,7 @@ impl<'a> OpenTarget<'a> {
             }
             Err(error) => return Err(open_failure(system, site, &error)),
         };
-        let direct = Presence::absent("");
+        let direct = Presence::absent(""); // until the alignment of the open file is known
         let mut opened = Self { system, held, start: 0, direct, notes: Vec::new() };
         if let HeldFile::Own(AreaFile { note: Some(note), .. }) = &opened.held {
             opened.notes.push(note.clone());
@@ -81,18 +81,18 @@ impl<'a> OpenTarget<'a> {
         Self { system, held: HeldFile::Nothing, start: 0, direct, notes: Vec::new() }
     }
 
-    pub fn without_area(system: &'a dyn System) -> Self {
-        let direct = Presence::absent("no area was needed");
-        Self { system, held: HeldFile::Nothing, start: 0, direct, notes: Vec::new() }
-    }
-
+    /// Opens a target if the study needs an area on it.
     pub fn for_study(
         system: &'a dyn System,
         uses: Uses,
         site: &Site,
         consent: Option<&Consent>,
     ) -> Outcome<Self> {
-        if uses.area { Self::open(system, site, consent) } else { Ok(Self::without_area(system)) }
+        if uses.area {
+            return Self::open(system, site, consent);
+        }
+        let direct = Presence::absent("no area was needed");
+        Ok(Self { system, held: HeldFile::Nothing, start: 0, direct, notes: Vec::new() })
     }
 
     #[must_use]
@@ -147,6 +147,7 @@ impl<'a> OpenTarget<'a> {
     }
 }
 
+/// Opens what an area is on: a new file, a device that may be overwritten, or a target to read.
 fn open_held(
     system: &dyn System,
     site: &Site,
@@ -165,6 +166,7 @@ fn open_held(
 const PSEUDO_FILESYSTEMS: &str = "proc sysfs devpts cgroup cgroup2 debugfs tracefs securityfs pstore bpf configfs \
      efivarfs fusectl binfmt_misc";
 
+/// Rejects virtual filesystems such as /proc.
 pub fn check_stores_files(site: &Site) -> Outcome<()> {
     let filesystem = site.filesystem();
     let is_pseudo = PSEUDO_FILESYSTEMS.split(' ').any(|name| name == filesystem);
@@ -183,6 +185,7 @@ fn refuses_direct(error: &std::io::Error) -> bool {
     error.kind() == std::io::ErrorKind::InvalidInput
 }
 
+/// Explains why a target cannot be opened, and what to do.
 fn open_failure(system: &dyn System, site: &Site, error: &std::io::Error) -> Failure {
     use std::io::ErrorKind;
     let target = &site.target;
@@ -217,6 +220,7 @@ pub struct AreaRequest<'s> {
 }
 
 impl AreaRequest<'_> {
+    /// Returns the user's command again, with another size of the area.
     fn command_with_area(self, target: &str, area: Bytes) -> String {
         let study = self.preset.unwrap_or("STUDY");
         let is_check = self.preset.is_some_and(presets::is_of_check);
@@ -229,7 +233,7 @@ impl AreaRequest<'_> {
     }
 }
 
-/// Returns the size of the area: as requested, or the usual one, if it fits the target.
+/// Returns the bytes of the area: as requested, or the usual size; without consent to overwrite the target, all of it.
 pub fn asked_bytes(
     system: &dyn System,
     site: &Site,
@@ -244,10 +248,8 @@ pub fn asked_bytes(
             directory_bytes(system, &site.path, &site.target, opened.first_byte(), wanted)
         }
         TargetKind::File | TargetKind::Device => {
-            let length = opened
-                .file()
-                .map_or(Ok(0), |file| system.length(file))
-                .map_err(|error| open_failure(system, site, &error))?;
+            let length = opened.file().map_or(Ok(0), |file| system.length(file));
+            let length = length.map_err(|error| open_failure(system, site, &error))?;
             let usable = length.saturating_sub(opened.first_byte()) / 4096 * 4096;
             if usable == 0 {
                 return Err(Failure::mistake(format!(
@@ -326,7 +328,7 @@ const RESERVE_DIVISOR: u64 = 50;
 const LEAST_RESERVE_BYTES: u64 = 4 * MIB;
 const MOST_RESERVE_BYTES: u64 = 1 << 30;
 
-/// Error: the study overwrites a whole device without permission.
+/// Explains how to permit a study to overwrite a whole device, or why nobody can permit this.
 fn needs_consent(system: &dyn System, site: &Site) -> Failure {
     use assay_machine::system::identity;
     // The plan shows the data loss for any kind of work.
@@ -368,21 +370,17 @@ pub fn directory_bytes(
             Bytes(SMALLEST_AREA_BYTES)
         )));
     }
+    let half_of_free = Bytes((free / 2 / MIB * MIB).max(SMALLEST_AREA_BYTES));
     match wanted.size {
         Some(size) if size.0 > free => Err(Failure::refused(format!(
             "{target} has {free} free, less than the area of {size}; free space, or use a smaller area, as in \
              `{again}`",
-            again = wanted.command_with_area(target, smaller_area(free)),
+            again = wanted.command_with_area(target, half_of_free),
             free = Bytes(free / MIB * MIB),
         ))),
         Some(size) => Ok(size.0 / MIB * MIB),
         None => Ok(usual_bytes(free)),
     }
-}
-
-/// Suggested area if the requested one does not fit: half of the free space, at least the minimum.
-fn smaller_area(free: u64) -> Bytes {
-    Bytes((free / 2 / MIB * MIB).max(SMALLEST_AREA_BYTES))
 }
 
 pub fn usual_bytes(free: u64) -> u64 {
@@ -404,8 +402,7 @@ impl Fill {
     }
 }
 
-/// Writes and syncs the area. The area is smaller if the time limit or the space of a filesystem
-/// ended first. A device that accepts no more data is an error.
+/// Writes and syncs the area, or the part for which time and filesystem space suffice; a full device is an error.
 pub fn fill(
     context: &mut Context<'_>,
     opened: &OpenTarget<'_>,
@@ -417,7 +414,7 @@ pub fn fill(
     let start_ns = system.monotonic_ns();
     let spent_ns = || system.monotonic_ns() - start_ns;
     let mut area = Area { start: opened.first_byte(), length: 0, asked, written: true, fill_ns: 0 };
-    let (mut depth, mut largest_step) = (1, FILL_STEP_BYTES);
+    let (mut depth, mut largest_step) = (1, FILL_STEP_BYTES); // depth 1 only for the first MiB
     while area.length < asked && spent_ns() < how.limit_ns && !context.is_stopped() {
         let step = if depth == 1 { MIB } else { largest_step.min(asked - area.length) };
         let job = fill_job(&area, step, depth, how.limit_ns - spent_ns(), how);
@@ -425,6 +422,7 @@ pub fn fill(
         let medium = opened.medium(area);
         match io::run_job(how.engine, &job, &medium, &Bystanders::now(), context.stop) {
             Ok(outcome) => area.length += outcome.totals.write_bytes,
+            // Use the rest of a filesystem in small steps, until even one MiB does not fit.
             Err(error) if may_be_full_filesystem(site, &error) && step > MIB => largest_step = MIB,
             Err(error) if is_full_filesystem(system, site, &error, asked - area.length) => break,
             Err(error) => return Err(unwritable(site, &error)),
@@ -455,6 +453,7 @@ pub fn fill(
     Ok(area)
 }
 
+/// Rejects an area that was not filled, because the user interrupted or the space ended.
 fn check_filled(context: &Context<'_>, site: &Site, area: &Area, limit_ns: u64) -> Outcome<()> {
     if context.is_stopped() {
         return Err(Failure::interrupted("interrupted while writing the area; no files remain"));
@@ -490,6 +489,7 @@ fn ran_out_of_space(area: &Area, limit_ns: u64) -> bool {
     area.length < area.asked && area.fill_ns < limit_ns
 }
 
+/// Notes that an area is smaller than requested because space ran out.
 pub fn shortage(site: &Site, area: &Area, limit_ns: u64) -> Option<String> {
     ran_out_of_space(area, limit_ns).then(|| {
         format!(
@@ -501,6 +501,7 @@ pub fn shortage(site: &Site, area: &Area, limit_ns: u64) -> Option<String> {
     })
 }
 
+/// Writes the next `step` bytes of the area in sequence, each MiB in one request.
 fn fill_job(area: &Area, step: u64, depth: u32, time_ns: u64, how: &Fill) -> Job {
     let start = area.start + area.length;
     let (area, seed) = (start..start + step, how.seed ^ start);

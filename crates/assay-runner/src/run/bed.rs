@@ -96,6 +96,7 @@ impl<'a> TestBed<'a> {
         self.slots.iter().map(|slot| slot.survey.clone()).collect()
     }
 
+    /// Replaces what this rank measured by what is common to all ranks of the fleet.
     pub fn limit_to(&mut self, common: &Common) {
         for (slot, shared) in self.slots.iter_mut().zip(&common.surveys) {
             shared.apply_to(&mut slot.survey);
@@ -111,7 +112,7 @@ impl<'a> TestBed<'a> {
         Some((&slot.site, slot.surveyed.as_ref()?))
     }
 
-    /// Creates the stack of an arm on a place; returns it with the site that trials use.
+    /// Creates a stack of layers on a place (a target); returns it with the site (device or directory) that trials use.
     fn raise_stack(
         &mut self,
         context: &mut Context<'_>,
@@ -119,11 +120,11 @@ impl<'a> TestBed<'a> {
         stack: &Stack,
     ) -> Outcome<(RaisedStack, Site)> {
         let below = self.bases_of(&self.places[place])?;
-        let size = |base: &Base| match base {
+        let device_size = |base: &Base| match base {
             Base::Device(device) => Some(device.extent.range.end - device.extent.range.start),
             Base::Directory(_) => None,
         };
-        let sizes: Vec<u64> = below.iter().filter_map(size).collect();
+        let sizes: Vec<u64> = below.iter().filter_map(device_size).collect();
         let site = &self.places[place].site;
         if let Some(missing) = stack.missing(self.system, &sizes) {
             return Err(Failure::refused(missing));
@@ -181,7 +182,7 @@ impl<'a> TestBed<'a> {
         self.guard.as_mut().map_or(Ok(()), |guard| guard.lower(raised))
     }
 
-    /// Brings the machine to the configuration of a trial.
+    /// Brings the machine to the configuration of a trial: its stack of layers, its network and its settings.
     pub fn apply_arm(
         &mut self,
         context: &mut Context<'_>,
@@ -270,7 +271,7 @@ impl<'a> TestBed<'a> {
         }
     }
 
-    /// Returns the settings of an arm, and those that the kernel sets with them if they exist.
+    /// Returns the settings of an arm (levels by factor) on a slot, and the companions that the kernel sets with them.
     fn settings_of(&self, index: usize, arm: &Arm) -> Result<(Vec<Setting>, Vec<Setting>), String> {
         let slot = &self.slots[index];
         let view = View { system: self.system, site: &slot.site };
@@ -337,6 +338,7 @@ impl<'a> TestBed<'a> {
         }
     }
 
+    /// Opens a new stack and fills its area, which must be the area that the survey found.
     fn fill(
         &self,
         context: &mut Context<'_>,
@@ -358,6 +360,7 @@ impl<'a> TestBed<'a> {
         Err(Failure::refused(format!("the free space on {} changed since the survey", site.target)))
     }
 
+    /// Closes and removes the current stack, if any.
     fn lower_current(&mut self) -> Outcome<()> {
         let Some(current) = self.current.take() else { return Ok(()) };
         self.slots[current.slot].surveyed = None;
@@ -369,6 +372,7 @@ impl<'a> TestBed<'a> {
         lowered
     }
 
+    /// Closes all files, restores the machine, and releases the locks.
     pub fn tear_down(&mut self) -> Outcome<Report> {
         self.slots.clear();
         let report = self.guard.take().map_or_else(|| Ok(Report::default()), Guard::finish);
@@ -379,6 +383,7 @@ impl<'a> TestBed<'a> {
     }
 }
 
+/// Opens what trials use: a directory, or the part of a device that they may overwrite.
 fn open_base<'a>(
     system: &'a dyn System,
     demands: &Demands,

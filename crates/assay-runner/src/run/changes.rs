@@ -50,6 +50,7 @@ pub fn overwrites<'p>(plan: &Plan, demands: &Demands, places: &'p [Place]) -> Ve
     devices.filter(|place| writes || is_filled(place)).collect()
 }
 
+/// Rejects a study that overwrites a device without consent, with the command that gives it.
 pub fn check_consents(
     system: &dyn System,
     id: &str,
@@ -59,15 +60,15 @@ pub fn check_consents(
     consented: &Consented,
 ) -> Outcome<()> {
     let overwritten = overwrites(plan, demands, places);
-    let Some(open) = overwritten.iter().find(|place| place.consent.is_none()) else {
+    let Some(unpermitted) = overwritten.iter().find(|place| place.consent.is_none()) else {
         return Ok(());
     };
     // If the device is in use or unknown, no option helps.
-    identity::stake(system, &open.site)?;
+    identity::stake(system, &unpermitted.site)?;
     let options = resume_options(system, overwritten.iter().map(|place| &place.site), consented);
     Err(Failure::mistake(format!(
         "the study overwrites {}; continue with: assay resume {id}{options}",
-        open.site.target
+        unpermitted.site.target
     )))
 }
 
@@ -182,6 +183,7 @@ pub fn missing_means(system: &dyn System, demands: &Demands) -> Vec<String> {
     missing
 }
 
+/// Describes what a study does with a factor on a place (a target), and how Assay undoes this.
 fn describe_factor(
     system: &dyn System,
     demands: &Demands,
@@ -242,7 +244,7 @@ fn start_text(system: &dyn System, demands: &Demands, place: &Place) -> String {
     }
 }
 
-/// Returns the levels that are known to be unavailable without changing anything.
+/// Returns the levels, and the sets of levels of a base (layers), that are unavailable, without changing anything.
 pub fn refusals(system: &dyn System, design: &ResolvedDesign<'_>, place: &Place) -> Vec<Refusal> {
     let (site, demands) = (&place.site, design.demands);
     let view = View { system, site };

@@ -134,9 +134,9 @@ impl Conductor<'_> {
             return Some(end);
         }
         let mut done = self.run_trial(planned, context);
-        let keeps_part =
+        let has_usable_part =
             done.trial.measured.as_ref().is_some_and(|part| part.detail.keeps_what_it_has());
-        if done.stopped && !keeps_part {
+        if done.stopped && !has_usable_part {
             return Some(End::Interrupted);
         }
         done.trial.repeats = *repeats;
@@ -184,7 +184,6 @@ impl Conductor<'_> {
         };
         // With the original settings, there is nothing to roll back.
         let limits = self.progress.others.limits(plan, planned).filter(|_| !self.bed.is_as_found());
-        let keep = self.writer.bundle().map(Bundle::so_far);
         let setting = TrialContext {
             system: self.system,
             plan,
@@ -194,7 +193,7 @@ impl Conductor<'_> {
             runs_as: context.runs_as,
             readings_ns: self.progress.readings_ns,
             limits: limits.as_ref(),
-            keep,
+            keep: self.writer.bundle().map(Bundle::so_far), // stores the trial while it runs
             directory: self.writer.bundle().map(Bundle::directory),
             gate: self.fleet.as_ref().map(|fleet| fleet as &dyn StartBarrier),
         };
@@ -231,6 +230,7 @@ impl Conductor<'_> {
         trial::Done::without_numbers(trial, context.is_stopped())
     }
 
+    /// Runs a trial as a warm-up: only the log records it.
     pub(super) fn run_lead_in(&mut self, planned: &PlannedTrial, context: &mut Context<'_>) {
         let done = self.run_trial(planned, context);
         let operations = result_of(&done.trial).map_or_else(|why| why, |count| count.to_string());
@@ -243,7 +243,7 @@ impl Conductor<'_> {
         );
     }
 
-    /// Looks at the production workload before anything is changed under it; warns if that is not possible.
+    /// Learns from earlier trials and, if the study limits the harm to the production workload, observes it unchanged.
     pub(super) fn first_look(&mut self, context: &mut Context<'_>) {
         let TrialProgress { others, probes, .. } = &mut self.progress;
         *others = Others::from_records(&self.plan, &self.trials);
@@ -307,6 +307,7 @@ impl Conductor<'_> {
         None
     }
 
+    /// Merges the trial of all hosts on rank 0, or sends it there; reports lost hosts.
     fn report_to_fleet(&self, step: &ScheduleStep, done: &trial::Done, context: &mut Context<'_>) {
         let Some(fleet) = &self.fleet else { return };
         let mut fleet = fleet.borrow_mut();
@@ -315,7 +316,7 @@ impl Conductor<'_> {
         } else {
             fleet.report(done);
         }
-        for text in fleet.take_news() {
+        for text in std::mem::take(&mut fleet.news) {
             self.log("fleet", &text);
             (context.tell)(Event::Warning(text));
         }
@@ -330,7 +331,7 @@ impl Conductor<'_> {
         }
     }
 
-    /// Counts the time of earlier sessions: as recorded, or else as expected.
+    /// Counts the time of earlier sessions, as recorded or else as expected, by moving the start of the study back.
     fn count_spent(&mut self) {
         self.progress.covered_ns = self.began_ns;
         let mut spent_ns = 0;
@@ -369,7 +370,7 @@ impl Conductor<'_> {
         End::Early(reason)
     }
 
-    /// Restores the machine and returns the result.
+    /// Leaves the fleet, restores the machine, and returns the result; deletes a result without trials.
     fn finish(self, end: End) -> Finished {
         let Self { system, plan, mut environment, mut bed, writer, trials, consented, .. } = self;
         let mut fleet = self.fleet.map(RefCell::into_inner);
@@ -394,11 +395,8 @@ impl Conductor<'_> {
             End::Early(reason) => (Some(reason), None),
             End::Gone(why) => (None, Some(why)),
         };
-        let resume_options = if interrupted {
-            changes::resume_options(system, &overwritten, consented)
-        } else {
-            String::new()
-        };
+        let options = || changes::resume_options(system, &overwritten, consented);
+        let resume_options = interrupted.then(options).unwrap_or_default();
         let ran = trials.iter().map(|trial| (trial.workload, trial.replicate, &trial.arm));
         let plan = course::as_run(plan, ran, ended.is_some());
         let finished = Finished {

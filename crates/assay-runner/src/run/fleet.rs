@@ -27,7 +27,7 @@ use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::units::show;
 use assay_machine::system::System;
 use assay_study::file::OnFailure;
-use assay_study::results::fleet::{self as stored, Host, HostSaid, Together};
+use assay_study::results::fleet::{self as stored, Host, Together};
 use assay_study::results::histogram;
 use assay_study::results::id::entropy;
 use assay_study::results::plan::{Plan, PlannedTrial, Survey};
@@ -71,10 +71,10 @@ pub struct RunningFleet<'a> {
     turn: Option<FleetTurn>,
     meetings: u64,
     over: Option<String>,
-    news: Vec<String>,
+    pub(super) news: Vec<String>,
     kept: RankResult<'a>,
     /// Surveys of each host for a preview; only rank 0 knows.
-    surveyed: Vec<OfHost>,
+    pub(super) surveyed: Vec<OfHost>,
 }
 
 /// Meetings of a trial: when the settings are ready, and right before the work.
@@ -147,14 +147,6 @@ impl<'a> RunningFleet<'a> {
         }
     }
 
-    pub fn take_news(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.news)
-    }
-
-    pub fn take_surveys(&mut self) -> Vec<OfHost> {
-        std::mem::take(&mut self.surveyed)
-    }
-
     pub fn is_fellow(&self, process: u32) -> bool {
         self.fellows.contains(&process)
     }
@@ -164,6 +156,7 @@ impl<'a> RunningFleet<'a> {
         self.over.as_deref()
     }
 
+    /// Tells the other hosts why this one leaves; without rank 0, the study ends for all.
     pub fn leave(&mut self, why: &str) {
         let why = why.to_owned();
         if self.leads() {
@@ -178,6 +171,7 @@ impl<'a> RunningFleet<'a> {
         if self.is_stopped() { Failure::interrupted(why) } else { Failure::refused(why) }
     }
 
+    /// Sends rank 0 what it needs to know about this host; receives the ID and seed of the fleet.
     fn join_rank_0(&mut self, targets: &[String]) -> Result<(), String> {
         let joined = Joined {
             name: self.member.name.clone(),
@@ -202,6 +196,7 @@ impl<'a> RunningFleet<'a> {
         common.map_err(|why| self.refuse(why))
     }
 
+    /// Sends the surveys of this rank; returns what is common to those of all.
     fn send_surveys(&mut self, own: &[Survey]) -> Result<Common, String> {
         self.say_to_zero(&Message::Surveyed(own.to_vec()))?;
         // Rank 0 waits this long for the others, and may still survey its target.
@@ -211,7 +206,7 @@ impl<'a> RunningFleet<'a> {
         }
     }
 
-    /// Compares the plan with those of the other hosts.
+    /// Compares the plan with those of the other hosts by hashes; fails unless all are equal.
     pub fn prove(&mut self, plan: &Plan) -> Outcome<()> {
         let proof = Proof::new(plan);
         self.proof = Some(proof.clone());
@@ -231,15 +226,16 @@ impl<'a> RunningFleet<'a> {
         }
     }
 
-    /// Waits for the next trial of rank 0; fails with the end of the study.
+    /// Waits until rank 0 announces the next trial; fails with the end of the study.
     pub fn next(&mut self, plan: &Plan) -> Result<Next, End> {
         if let Some(why) = &self.over {
             // After a missed meeting, do not wait for rank 0 again.
             return Err(End::Early(why.clone()));
         }
         // After a trial, rank 0 waits as long as during it; before the first one, it may observe the machine.
-        let before = self.turn.take();
-        let wait = before.map_or(self.member.wait, |turn| Duration::from_nanos(turn.patience_ns));
+        let last_turn = self.turn.take();
+        let wait =
+            last_turn.map_or(self.member.wait, |turn| Duration::from_nanos(turn.patience_ns));
         let next = match self.receive_from_zero(wait * LONGER) {
             Ok(Message::Next(next)) => *next,
             Ok(Message::End { why }) => {
@@ -264,7 +260,7 @@ impl<'a> RunningFleet<'a> {
         End::Early(why)
     }
 
-    /// Arrives at the next meeting of a trial, ready or failed; records the time of the release.
+    /// Arrives at the next meeting (barrier) of a trial, ready or failed. Records the release, or why the trial fails.
     fn meet(&mut self, readiness: Result<(), String>) -> Result<(), String> {
         let Some(turn) = &self.turn else { return readiness };
         if let Some(why) = &turn.void {
@@ -324,7 +320,7 @@ impl<'a> RunningFleet<'a> {
         Some(Together { since_go_ns, of: self.member.place.ranks, hosts: Vec::new() })
     }
 
-    /// Sends the counts of a trial to rank 0, or its failure to the missed meetings.
+    /// Sends the counts of a trial to rank 0; a trial that failed before its last meeting reports that there.
     pub fn report(&mut self, done: &Done) {
         let Some(turn) = &self.turn else { return };
         if turn.void.is_some() || self.over.is_some() {
@@ -353,12 +349,6 @@ impl<'a> RunningFleet<'a> {
         };
         if let Err(why) = self.say_to_zero(&Message::Done(Box::new(part))) {
             self.over = Some(why);
-        }
-    }
-
-    pub fn report_trust(&mut self, said: Vec<HostSaid>) {
-        if !self.leads() {
-            let _ = self.member.line.say(0, &Message::Judged(said));
         }
     }
 
@@ -397,6 +387,7 @@ impl FleetTurn {
     }
 }
 
+/// Identifies this process and its machine: ranks share a machine if boot and PID namespace are the same.
 fn own_process(system: &dyn System) -> Process {
     let boot_id = system.read_text(Path::new(BOOT_ID)).ok();
     let pid_namespace = system.read_link(Path::new(PID_NAMESPACE)).ok();
@@ -439,7 +430,6 @@ fn check_in_plan(plan: &Plan, next: &Next) -> Result<(), String> {
 pub trait StartBarrier {
     fn meet(&self) -> Result<(), String>;
 
-    /// The work begins; counting starts after the ramp. Simulated work has a separate clock.
     fn begins(&self, ramp_ns: u64, is_simulated: bool);
 }
 
@@ -448,6 +438,7 @@ impl StartBarrier for RefCell<RunningFleet<'_>> {
         self.borrow_mut().meet(Ok(()))
     }
 
+    /// Notes when the measurement begins, after the ramp, since the release. Simulated work begins with the release.
     fn begins(&self, ramp_ns: u64, is_simulated: bool) {
         let mut fleet = self.borrow_mut();
         let now_ns = fleet.system.monotonic_ns();

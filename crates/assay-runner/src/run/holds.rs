@@ -66,6 +66,7 @@ fn lock_requests(demands: &Demands, places: &[Place]) -> Vec<LockRequest> {
     requests
 }
 
+/// Returns the locks of all drives below the places (targets), except simulated ones.
 fn drive_locks(places: &[Place]) -> Vec<LockRequest> {
     let real = || places.iter().filter(|place| place.law.is_none()).flat_map(Place::devices);
     let names: BTreeSet<String> =
@@ -80,6 +81,7 @@ fn drive_locks(places: &[Place]) -> Vec<LockRequest> {
     requests
 }
 
+/// Takes a lock; waits for another process until `most_ns` after `began_ns`, and reports this once per second.
 fn take_lock(
     context: &mut Context<'_>,
     wanted: &LockRequest,

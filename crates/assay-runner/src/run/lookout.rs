@@ -53,6 +53,7 @@ impl<'a> Post<'a> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Reads all counters now. Without the counters of one device, those of all are absent.
     fn read(&self) -> Sighting {
         let system = self.scene.system;
         let mut states = BTreeMap::new();
@@ -103,23 +104,19 @@ impl LookoutState<'_> {
     ) -> Result<Glance, String> {
         let span_ns = now.at_ns.saturating_sub(before.at_ns);
         let (early, late) = (require(&before.devices)?, require(&now.devices)?);
-        let devices: Vec<(&String, Counters, DeviceState)> = late
-            .iter()
-            .filter_map(|(name, late)| {
-                Some((name, late.counters.sub(&early.get(name)?.counters), *late))
-            })
-            .collect();
+        let mut devices: Vec<(&String, Counters, DeviceState)> = Vec::new();
+        let mut oldest_ns = 0;
+        for (name, state) in late {
+            let Some(before) = early.get(name) else { continue };
+            let grown = state.counters.sub(&before.counters);
+            let ages = self.ages(name, &grown, before.under_way, state.under_way, span_ns);
+            oldest_ns = ages.into_iter().fold(oldest_ns, u64::max);
+            devices.push((name, grown, *state));
+        }
         let (classes, rows, untraced) = match by_request(requests, &scene.site.counted) {
             Ok((classes, rows)) => (classes, rows, None),
             Err(reason) => (by_counters(&devices), Vec::new(), Some(reason)),
         };
-        let oldest_ns = devices
-            .iter()
-            .flat_map(|(name, grown, late)| {
-                let before = early.get(*name).map_or([0; 2], |device| device.under_way);
-                self.ages(name, grown, before, late.under_way, span_ns)
-            })
-            .max();
         let busy = before.processors.both(&now.processors, |early, late| busy_share(early, late));
         Ok(Glance {
             span_ns,
@@ -127,7 +124,7 @@ impl LookoutState<'_> {
             untraced,
             in_flight: devices.iter().map(|(_, _, late)| late.counters.in_flight).sum(),
             under_way_ns: devices.iter().map(|(_, grown, _)| grown.weighted_ms * MS_NS).sum(),
-            oldest_ns: oldest_ns.unwrap_or_default(),
+            oldest_ns,
             pressure: before.pressure.both(&now.pressure, |early, late| DevicePressure {
                 some_ns: late.some_ns.saturating_sub(early.some_ns),
                 full_ns: late.full_ns.saturating_sub(early.full_ns),
@@ -137,7 +134,7 @@ impl LookoutState<'_> {
         })
     }
 
-    /// Minimum ages of the oldest read and write, nanoseconds: the time without completions while requests wait.
+    /// Returns the least ages of the oldest read and write in ns: for how long requests wait while none completes.
     fn ages(
         &mut self,
         device: &str,
@@ -167,7 +164,7 @@ fn require<T>(seen: &Presence<T>) -> Result<&T, String> {
 
 type ByRequest = (BTreeMap<String, ClassRequests>, Vec<SeriesRow>);
 
-/// Completions by class if all requests were visible; else the reason.
+/// Sums completions by class from traced requests; fails with the reason if some requests were not visible.
 fn by_request(requests: Presence<BlockLatency>, devices: &[String]) -> Result<ByRequest, String> {
     let block = match requests {
         Presence::Present(block) => block,
@@ -175,7 +172,7 @@ fn by_request(requests: Presence<BlockLatency>, devices: &[String]) -> Result<By
     };
     let mut sums: BTreeMap<&str, ClassSpan> = BTreeMap::new();
     for (class, span) in block.for_devices(devices)?.into_iter().flatten() {
-        let class = if class == "fua" { "write" } else { class.as_str() };
+        let class = if class == "fua" { "write" } else { class.as_str() }; // written past the drive's cache
         sums.entry(class).or_default().add(span);
     }
     let rows = sums.iter().map(|(class, span)| series::row(0, class, span)).collect();
@@ -188,7 +185,7 @@ fn by_request(requests: Presence<BlockLatency>, devices: &[String]) -> Result<By
     Ok((sums.iter().map(|(class, span)| ((*class).to_owned(), served(span))).collect(), rows))
 }
 
-/// Completions by class from the kernel's counters: count, bytes and milliseconds.
+/// Sums completions by class from the growth of the kernel's counters, which have no percentiles.
 fn by_counters(devices: &[(&String, Counters, DeviceState)]) -> BTreeMap<String, ClassRequests> {
     let mut sums: BTreeMap<String, ClassRequests> = BTreeMap::new();
     for (_, grown, _) in devices {

@@ -4,15 +4,13 @@ use super::places::Place;
 use assay_machine::system::System;
 use assay_machine::system::journal::Mark;
 
-/// Returns the devices of the places and their drives. Devices without sysfs entry are omitted.
+/// Reads the identity (mark) of the devices of the places and of their drives, except those without sysfs entry.
 pub(super) fn marks_of(system: &dyn System, places: &[Place]) -> Vec<Mark> {
-    let sites = places.iter().flat_map(Place::devices).map(|place| &place.site);
-    let mut names: Vec<&str> = sites
-        .flat_map(|site| {
-            let drives = site.drives.iter().map(|drive| drive.name.as_str());
-            site.counted.iter().map(String::as_str).chain(drives)
-        })
-        .collect();
+    let mut names: Vec<&str> = Vec::new();
+    for Place { site, .. } in places.iter().flat_map(Place::devices) {
+        names.extend(site.counted.iter().map(String::as_str));
+        names.extend(site.drives.iter().map(|drive| drive.name.as_str()));
+    }
     names.sort_unstable();
     names.dedup();
     // A mark with a partly unreadable ID could match another device later.

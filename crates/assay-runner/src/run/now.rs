@@ -1,6 +1,5 @@
 //! Reads the current settings at the start of a study, for its level `now`.
 
-use super::event::{Context, Event};
 use assay_core::failure::Outcome;
 use assay_core::presence::Presence;
 use assay_machine::factors::{self, Factor, View};
@@ -44,12 +43,6 @@ pub(super) fn resolve_again(
 ) -> Option<Study> {
     let study = resolve_levels(system, asked, targets).ok()?;
     study.factors.keys().eq(before.factors.keys()).then_some(study)
-}
-
-pub(super) fn warn_unavailable(context: &mut Context<'_>, study: &Study) {
-    for (name, reason) in &study.unavailable {
-        (context.tell)(Event::Warning(format!("unavailable: {name}: {reason}")));
-    }
 }
 
 fn sites(system: &dyn System, targets: &[String]) -> Outcome<Vec<Site>> {

@@ -22,6 +22,7 @@ use assay_workloads::{Run, production};
 /// Longest observation of the production workload before any change.
 const FIRST_LOOK: Duration = Duration::from_secs(10);
 
+/// Rejects a study under the production workload on targets whose workload Assay cannot observe.
 pub fn check_observable(demands: &Demands, places: &[Place]) -> Outcome<()> {
     if !demands.watches() {
         return Ok(());
@@ -53,6 +54,7 @@ pub fn check_observable(demands: &Demands, places: &[Place]) -> Outcome<()> {
     )))
 }
 
+/// Starts a watchdog process if the study changes settings under the production workload.
 pub fn start_watchdog(
     system: &dyn System,
     demands: &Demands,
@@ -84,7 +86,7 @@ impl Others {
         others
     }
 
-    /// Learns from a record: a rollback drops its arm, other records of the baseline set the limits.
+    /// Learns from a trial: a rollback drops its arm (its levels), other trials of the baseline set the harm limits.
     pub fn learn(&mut self, plan: &Plan, record: &Trial) {
         let Some(detail) = record.measured.as_ref().and_then(ProductionDetail::of) else { return };
         match &detail.harm {
@@ -134,7 +136,7 @@ impl Others {
         Some(format!("no level is left to compare; {} was {reason}", arm_words(last)))
     }
 
-    /// Observes the unchanged production workload, for the harm limits.
+    /// Observes the unchanged production workload briefly: the first data of the baseline, which sets the harm limits.
     pub fn first_look(
         &mut self,
         context: &mut Context<'_>,

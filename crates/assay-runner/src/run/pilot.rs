@@ -52,6 +52,7 @@ impl<'a> Bench<'a> {
         Self { system, medium, path, seed, study_seed: seed, runs_as, stop }
     }
 
+    /// Runs work for a time on the target of the pilot.
     fn run<T>(
         &self,
         time: Duration,
@@ -73,7 +74,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Runs the pilot of each runnable workload; workloads with equal cost share one.
+/// Measures the cost of an operation per workload; workloads of the same cost share a pilot. Optional ones may fail.
 pub fn run_all(design: &ResolvedDesign<'_>, bench: &Bench<'_>) -> Outcome<Pilot> {
     let mut known: Vec<(Work, u64)> = Vec::new();
     let mut pilot = Pilot::default();
@@ -98,6 +99,7 @@ pub fn run_all(design: &ResolvedDesign<'_>, bench: &Bench<'_>) -> Outcome<Pilot>
     Ok(pilot)
 }
 
+/// Returns the nanoseconds of an operation; `None` if the work has no pilot.
 fn pilot_cost(work: &Work, bench: &Bench<'_>) -> Outcome<Option<u64>> {
     let missing: Vec<&str> =
         work.programs().into_iter().filter(|name| bench.system.program(name).is_none()).collect();
@@ -110,7 +112,7 @@ fn pilot_cost(work: &Work, bench: &Bench<'_>) -> Outcome<Option<u64>> {
     cost.map_err(if is_command { Failure::broken } else { Failure::refused })
 }
 
-/// Runs the setup commands of a resumed study again, because files may be missing; returns them.
+/// Runs the setup commands of a resumed study again, because their files may be missing; returns the commands.
 pub fn ready_again<'p>(
     workloads: impl Iterator<Item = &'p PlannedWorkload>,
     bench: &Bench<'_>,
@@ -126,6 +128,7 @@ pub fn ready_again<'p>(
     Ok(ran)
 }
 
+/// Returns the first line of `PROGRAM --version` for each program that the workloads use.
 pub fn versions(work: &[Workload], system: &dyn System) -> Vec<String> {
     let names = distinct(work.iter().flat_map(|own| own.work.programs()));
     let version = |name: &str| {
@@ -137,7 +140,7 @@ pub fn versions(work: &[Workload], system: &dyn System) -> Vec<String> {
     names.into_iter().filter_map(version).collect()
 }
 
-/// The spread of the workloads' rates, by name: groups of short samples with rests between them.
+/// Measures the spread of the rates of fast, divisible workloads, by name: groups of short samples with rests between.
 pub fn scatter(
     workloads: &[PlannedWorkload],
     pilot: &Pilot,
@@ -171,7 +174,7 @@ pub fn scatter(
     Ok(scatters)
 }
 
-/// Logarithms of the rates of one group of samples; the first sample of a group is discarded.
+/// Returns the logarithms of the rates of one group of samples, without the first sample, its warm-up.
 fn sample_log_rates(workload: &PlannedWorkload, bench: &Bench<'_>) -> Result<Vec<f64>, String> {
     let mut rates = Vec::with_capacity(SAMPLES);
     for sample in 0..=SAMPLES as u64 {
@@ -192,6 +195,7 @@ fn variance_components(groups: &[Vec<f64>], sample_s: f64) -> Option<Scatter> {
     let means: Vec<f64> =
         groups.iter().map(|group| group.iter().sum::<f64>() / group.len() as f64).collect();
     let group_size = groups.first()?.len() as f64;
+    // The variance of the means includes that within groups.
     let between = (variance(&means)? - within / group_size).max(LEAST_BETWEEN * LEAST_BETWEEN);
     Some(Scatter { between, within_s: within * sample_s })
 }

@@ -37,6 +37,7 @@ impl Place {
         std::iter::once(self).chain(&self.others)
     }
 
+    /// Combines devices to one target: the first device, with the names of all, and the others.
     pub fn combined(devices: Vec<Self>) -> Outcome<Self> {
         let names: Vec<String> = devices.iter().map(|device| device.site.target.clone()).collect();
         let mut devices = devices.into_iter();
@@ -50,7 +51,7 @@ impl Place {
 /// Largest size ratio of a member to the smallest one.
 const LARGEST_RATIO: f64 = 1.01;
 
-/// The places of a study: one of several devices, or those named by the user.
+/// Returns the places (targets) of a study: one of several devices of similar size, or those that the user named.
 pub fn places_of(
     system: &dyn System,
     demands: &Demands,
@@ -71,12 +72,12 @@ pub fn places_of(
     }
     let size =
         |place: &Place| place.site.counted.first().map_or(0, |name| devices::size_of(system, name));
-    let smallest = devices.iter().zip(paths).min_by_key(|(place, _)| size(place));
-    let largest = devices.iter().zip(paths).max_by_key(|(place, _)| size(place));
-    if let (Some((small, small_name)), Some((large, large_name))) = (smallest, largest)
-        && size(large) as f64 > size(small) as f64 * LARGEST_RATIO
+    let mut sizes: Vec<(u64, &String)> = devices.iter().map(size).zip(paths).collect();
+    sizes.sort_by_key(|(bytes, _)| *bytes);
+    if let [(small, small_name), .., (large, large_name)] = sizes[..]
+        && large as f64 > small as f64 * LARGEST_RATIO
     {
-        let (large, small) = (Bytes(size(large)), Bytes(size(small)));
+        let (large, small) = (Bytes(large), Bytes(small));
         return Err(Failure::mistake(format!(
             "{large_name:?} has {large} and {small_name:?} has {small}; use devices or partitions of equal size"
         )));
@@ -133,6 +134,7 @@ fn real_place(system: &dyn System, target: &str, destroy: &[String]) -> Outcome<
     Ok(Place { site, law: None, consent, others: Vec::new() })
 }
 
+/// Finds the consent for a device among those of the command line; its text starts with the ID of the device.
 fn consent_of(system: &dyn System, site: &Site, destroy: &[String]) -> Outcome<Consent> {
     let id = site.counted.first().map(|name| identity::device_id(system, name));
     let is_for_device =
@@ -144,7 +146,7 @@ fn consent_of(system: &dyn System, site: &Site, destroy: &[String]) -> Outcome<C
     }
 }
 
-/// Returns the usable part of a target's device; a member of several need not have space for the whole area.
+/// Returns the part of a device that the study may use; fails if the area does not fit, except on a member of several.
 pub(super) fn usable_range(
     system: &dyn System,
     demands: &Demands,
@@ -173,7 +175,7 @@ pub(super) fn usable_range(
             "{}: an area of {size} and the surrounding {} do not fit into {}; use a smaller area.size",
             site.target,
             made.noun,
-            Bytes((bytes - start) >> 20 << 20)
+            Bytes((bytes - start) >> 20 << 20) // whole MiB
         )));
     }
     Ok(DeviceRange { device: device.clone(), range: start..bytes, whole: start == 0 })

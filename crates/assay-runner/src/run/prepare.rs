@@ -68,6 +68,7 @@ fn wait_until_idle(system: &dyn System, devices: &[String], limit_ns: u64) {
     }
 }
 
+/// Fails if the wanted cache state was not reached; accepts it if the kernel does not report cached pages.
 fn check_cache(wanted: Cache, setting: &TrialContext<'_>) -> Result<(), String> {
     let Presence::Present(pages) = setting.cached_pages() else { return Ok(()) };
     let share = pages.cached as f64 / pages.of.max(1) as f64;
@@ -82,6 +83,7 @@ fn check_cache(wanted: Cache, setting: &TrialContext<'_>) -> Result<(), String> 
     Err(format!("a {name} cache was requested, but {percent:.0}% of the area is cached"))
 }
 
+/// Reads the whole area through the page cache.
 fn fill_cache(setting: &TrialContext<'_>) -> Result<(), String> {
     let Some(file) = setting.surveyed.opened.file() else { return Ok(()) };
     let area = setting.range();
@@ -98,7 +100,7 @@ fn fill_cache(setting: &TrialContext<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// A stacked file system (gocryptfs, overlay) also reads through the page cache of the one below.
+/// Drops the cache of all files: a stacked file system (gocryptfs, overlay) also reads through that of the one below.
 fn drop_whole_cache(setting: &TrialContext<'_>) -> Result<(), String> {
     if setting.site.backing == Backing::Memory {
         return Ok(());

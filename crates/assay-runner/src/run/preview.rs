@@ -33,9 +33,20 @@ pub fn preview(
     consented: &Consented,
     quick: Option<Quick>,
 ) -> Outcome<StudyPreview> {
-    let study = now::resolve_levels(system, study, targets)?;
+    let mut study = now::resolve_levels(system, study, targets)?;
     let demands = Demands::from_study(&study);
-    let (mut preview, places) = estimate_named(system, study, &demands, targets, consented, quick)?;
+    changes::check_permitted(&demands, &consented.allowed)?;
+    let places = match demands.ground {
+        TargetGround::Own { size, members } => vec![Place::future_loops(size, members)],
+        TargetGround::Named | TargetGround::Together(_) => {
+            places_of(system, &demands, targets, &consented.destroy)?
+        }
+    };
+    others::check_observable(&demands, &places)?;
+    let seed = study.seed.unwrap_or_else(|| entropy(system));
+    resolve::set_targets(&mut study, &places, seed);
+    let design = resolve::design(&study, &demands, &places);
+    let mut preview = estimate(system, study, &design, &places, quick, seed)?;
     preview.changes = changes::missing_consents(system, &demands, &places);
     preview.changes.extend(changes::describe(system, &demands, &places));
     let refusal = reason_to_refuse(&preview.plan);
@@ -68,10 +79,11 @@ impl AllHosts {
             // The others must not wait for messages that never come.
             fleet.leave(&failure.message);
         }
-        Ok(Self { own: own?, hosts: fleet.take_surveys() })
+        Ok(Self { own: own?, hosts: fleet.surveyed })
     }
 }
 
+/// Previews a study whose surveys and plan all hosts agree on.
 fn preview_together(
     system: &dyn System,
     fleet: &mut RunningFleet<'_>,
@@ -96,7 +108,7 @@ fn preview_together(
     Ok(StudyPreview { study, plan, ..preview })
 }
 
-/// A plan from estimates, and the subject of each survey.
+/// Plans a study from estimates: one survey and its site per place (target) and base (layers on it).
 pub(super) fn estimate(
     system: &dyn System,
     mut study: Study,
@@ -115,7 +127,7 @@ pub(super) fn estimate(
                     usable_range(system, demands, &device.site, !place.others.is_empty())?;
                 }
             }
-            let survey = survey::estimate(system, design, place)?;
+            let survey = survey::predict(system, design, place)?;
             let refused = changes::refusals(system, design, place);
             surveys.push(Survey { under: base.clone(), refused, ..survey });
             sites.push(place.site.clone());
@@ -127,26 +139,4 @@ pub(super) fn estimate(
     let plan = plan::make(&study, surveys, seed);
     check_load_search(&plan)?;
     Ok(StudyPreview { study, plan, sites, changes: Vec::new(), lacks: Vec::new() })
-}
-
-fn estimate_named(
-    system: &dyn System,
-    mut study: Study,
-    demands: &Demands,
-    targets: &[String],
-    Consented { destroy, allowed, .. }: &Consented,
-    quick: Option<Quick>,
-) -> Outcome<(StudyPreview, Vec<Place>)> {
-    changes::check_permitted(demands, allowed)?;
-    let places = match demands.ground {
-        TargetGround::Own { size, members } => vec![Place::future_loops(size, members)],
-        TargetGround::Named | TargetGround::Together(_) => {
-            places_of(system, demands, targets, destroy)?
-        }
-    };
-    others::check_observable(demands, &places)?;
-    let seed = study.seed.unwrap_or_else(|| entropy(system));
-    resolve::set_targets(&mut study, &places, seed);
-    let design = resolve::design(&study, demands, &places);
-    Ok((estimate(system, study, &design, &places, quick, seed)?, places))
 }

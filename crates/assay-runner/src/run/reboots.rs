@@ -79,7 +79,7 @@ pub fn propose(
     Ok(RebootProposal { study, id, boots, results, unit, cautions })
 }
 
-/// The unit: it runs once per boot, and only while the journal of changes contains it.
+/// The text of the systemd unit: it runs once per boot, while the journal of changes exists.
 fn unit_text(
     system: &dyn System,
     name: &str,
@@ -172,6 +172,7 @@ fn undo_of(unit: &str) -> Undo {
     Undo::Unit { name, wanted_by, written: unit.to_owned() }
 }
 
+/// Writes and enables the unit, after its removal is in the journal of changes.
 fn install(system: &dyn System, journal: &mut Journal, unit: &str) -> Outcome<()> {
     let refused = |act: &Act, error| Failure::refused(format!("{act}: {error}"));
     let [path, _] = unit_files(UNIT, WANTED_BY);
@@ -196,6 +197,7 @@ fn systemctl(words: &[&str]) -> Act {
     Act::Run { program: "systemctl".to_owned(), arguments }
 }
 
+/// Adds to a failure what could not be reverted.
 fn with_leftover(failure: Failure, left: &[String]) -> Failure {
     match left.first() {
         None => failure,
@@ -313,6 +315,7 @@ fn wait_for_startup(system: &dyn System, context: &Context<'_>) {
     }
 }
 
+/// Stores the boots since the last call; returns the study as it is now.
 pub fn record(system: &dyn System, acting: Acting, context: &mut Context<'_>) -> Outcome<Finished> {
     let Acting { stored, directory, .. } = acting;
     let log = bundle::log(system, &directory);

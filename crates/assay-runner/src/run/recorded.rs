@@ -89,6 +89,7 @@ pub(super) struct RecordedStudy<'a> {
 }
 
 impl RecordedStudy<'_> {
+    /// Stores the next trials of the plan, one per record; warns if this fails for the first time.
     pub fn store(
         &mut self,
         records: Vec<Record>,

@@ -112,6 +112,7 @@ fn check_root(system: &dyn System, demands: &Demands) -> Outcome<()> {
     Ok(())
 }
 
+/// Fails if an earlier run has not restored the machine.
 pub fn refuse_unfinished(system: &dyn System) -> Outcome<()> {
     let home = identity::state_directory(system)?;
     let left = journal::unfinished(system, &factors::guard::journals(&home))?;
@@ -132,6 +133,7 @@ pub(super) fn design<'d>(
     ResolvedDesign::new(study, demands, &targets)
 }
 
+/// Writes the seed and the targets into the study; several targets become levels of the factor `target`.
 pub(super) fn set_targets(study: &mut Study, places: &[Place], seed: u64) {
     study.seed = Some(seed);
     if matches!(study.target, Some(Target::Loop(_) | Target::Devices(_))) {

@@ -114,18 +114,15 @@ impl TrialSchedule {
                 })?;
                 let index = next.planned.order as usize;
                 let remaining_ns = conductor.left_ns(conductor.plan.trials.iter().skip(index));
-                Ok(ScheduleStep {
-                    planned: next.planned,
-                    repeats: next.repeats,
-                    index,
-                    remaining_ns,
-                })
+                let (planned, repeats) = (next.planned, next.repeats);
+                Ok(ScheduleStep { planned, repeats, index, remaining_ns })
             }
         }
     }
 }
 
 impl RaceSchedule {
+    /// Returns the next trial of the replicate, or starts the next replicate; fails with the end of the study.
     fn next(
         &mut self,
         conductor: &mut Conductor<'_>,
@@ -148,6 +145,7 @@ impl RaceSchedule {
         Ok(ScheduleStep { planned, repeats, index: conductor.trials.len(), remaining_ns })
     }
 
+    /// Queues the trials of the next replicate, or the repeats of disturbed ones, unless the race or its budget ended.
     fn start_replicate(
         &mut self,
         conductor: &mut Conductor<'_>,
@@ -209,18 +207,18 @@ impl Conductor<'_> {
         Ok(PlannedStep::Trial(ScheduleStep { planned, repeats: None, index, remaining_ns }))
     }
 
-    /// A trial with the load that follows from `trials` in a load search, or why the study ends before it.
+    /// In a load search, returns the trial with the load that follows from `trials`; fails with the end of the search.
     fn with_load(&self, planned: &PlannedTrial, trials: &[Trial]) -> Result<PlannedTrial, String> {
         let asked = most_load::asked(&self.plan.design).filter(|_| course::is_of(&self.plan));
         let Some((_, limit)) = asked else { return Ok(planned.clone()) };
         let mut ran = Vec::with_capacity(trials.len());
         for trial in trials {
             // A failed trial has no number.
-            let read =
+            let value_of =
                 |metric: &str| self.looks.read?(&self.plan, &self.environment, trial, metric).ok();
             let sample = RateSample {
-                percentile_ns: read(limit.metric()),
-                done_per_s: read(most_load::RATE_METRIC),
+                percentile_ns: value_of(limit.metric()),
+                done_per_s: value_of(most_load::RATE_METRIC),
             };
             ran.push(most_load::RateTrial::new(trial, sample));
         }
@@ -232,7 +230,7 @@ impl Conductor<'_> {
         reason.map_or(Ok(()), |reason| Err(self.end_early(reason)))
     }
 
-    /// Repeats of disturbed trials, as far as the design allows (R11b).
+    /// Returns the missing repeats of disturbed trials, as many as the design allows (rule R11b of the method).
     fn repeats_of_disturbed(&self, context: &mut Context<'_>) -> VecDeque<(PlannedTrial, Repeats)> {
         let ran = self.deciding_trials();
         let done = ran.iter().filter(|record| record.repeats.is_some()).count();
@@ -247,7 +245,7 @@ impl Conductor<'_> {
         queue
     }
 
-    /// The end after all trials: early if a study that may end at any replicate has budget left.
+    /// Returns the end after all trials: complete, or early if a study without a fixed end has budget left.
     fn end_of_plan(&self) -> End {
         let left_ns = match (&self.plan.design.stopping, self.plan.budget_ns) {
             (Stopping::Open { .. }, Some(budget_ns)) => budget_ns.saturating_sub(self.elapsed_ns()),
@@ -269,7 +267,7 @@ impl Conductor<'_> {
         self.is_over() || self.plan.budget_ns.is_some_and(|most| self.elapsed_ns() > most)
     }
 
-    /// Why the study ends before a trial: only at the end of a replicate.
+    /// Returns why the study ends before a trial; `None` within a replicate. Asks the interim analysis if one is due.
     fn ends_before(&self, index: usize) -> Option<String> {
         let plan = &self.plan;
         let finished = plan.trials[..index].last()?.replicate;
@@ -320,8 +318,7 @@ impl Conductor<'_> {
         each.fold(0, u64::saturating_add)
     }
 
-    /// After an interruption, repeats the previous trial as a lead-in without storing it (R2c),
-    /// unless the next trial is a lead-in.
+    /// After an interruption, repeats the previous trial as a warm-up that is not stored, unless a warm-up is next.
     fn lead_in_again(&mut self, context: &mut Context<'_>) {
         let trials = &self.trials;
         let ran: Vec<RanTrial> = trials.iter().map(RanTrial::from).collect();
@@ -331,19 +328,21 @@ impl Conductor<'_> {
         let has_repeats = done < ran.len();
         let planned_trials = if has_repeats { done } else { self.plan.trials.len() };
         let planned = self.plan.trials.iter().take(planned_trials);
-        let course = planned.chain(repeats.iter().map(|(planned, _)| planned));
-        let mut from_last = course.skip(ran.len().saturating_sub(1));
-        let (Some(before), Some(next)) = (from_last.next(), from_last.next()) else { return };
+        let sequence = planned.chain(repeats.iter().map(|(planned, _)| planned));
+        let mut rest = sequence.skip(ran.len().saturating_sub(1));
+        let (Some(last), Some(next)) = (rest.next(), rest.next()) else {
+            return;
+        };
         let earlier = &trials[..trials.len().saturating_sub(1)];
-        let Ok(before) = self.with_load(before, earlier) else { return };
+        let Ok(last) = self.with_load(last, earlier) else { return };
         // Do not prompt the user again without need, and judge the data after a power cut before writing anything.
         let is_needless = trials.is_empty() || next.is_lead_in() || cuts::has_cuts(&self.plan);
-        if !is_needless && !self.is_simulated(before.workload) {
-            self.run_lead_in(&PlannedTrial { lead_in: true, ..before }, context);
+        if !is_needless && !self.is_simulated(last.workload) {
+            self.run_lead_in(&PlannedTrial { lead_in: true, ..last }, context);
         }
     }
 
-    /// The same in a race, whose trials depend on earlier ones.
+    /// Repeats the last stored trial as a warm-up in a race, whose trials depend on earlier ones, not only on the plan.
     fn lead_in_of_last(&mut self, next: &PlannedTrial, context: &mut Context<'_>) {
         let Some(record) = self.trials.last() else { return };
         if next.is_lead_in() || self.is_simulated(record.workload) {
@@ -387,6 +386,7 @@ fn over_words(over: Over, race: &Race, plan: &Plan) -> String {
     }
 }
 
+/// Says which replicate of a race begins, with how many configurations.
 fn standing_words(race: &Race, plan: &Plan) -> String {
     let is_again = race.next.iter().any(|(_, repeats)| repeats.is_some());
     if let Some((pass, passes)) = race.pass(plan) {

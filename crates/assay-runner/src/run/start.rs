@@ -51,6 +51,7 @@ pub fn run(
     ran
 }
 
+/// Surveys the targets, makes the plan, creates the result, and runs all trials; restores the machine on failure.
 fn begin<'a>(
     system: &'a dyn System,
     mut request: Request<'_>,
@@ -76,7 +77,9 @@ fn begin<'a>(
         request.study = study;
     }
     let demands = Demands::from_study(&request.study);
-    now::warn_unavailable(&mut context, &request.study);
+    for (name, reason) in &request.study.unavailable {
+        (context.tell)(Event::Warning(format!("unavailable: {name}: {reason}")));
+    }
     let mut bed = TestBed::new(system, &demands, resolved, seed);
     resolve::set_targets(&mut request.study, bed.places(), seed);
     for text in changes::missing_means(system, &demands) {
@@ -109,15 +112,8 @@ fn begin<'a>(
         fleet: fleet.as_ref().map(|fleet| fleet.stored(false)),
         started,
     };
-    let results = request.results.as_deref();
-    let made = create(system, results, &id, &request.study, &plan, &environment);
-    let writer = made.map_err(|failure| tear_down_after(&mut bed, failure))?;
-    if let Some(fleet) = fleet.as_mut().filter(|fleet| fleet.leads()) {
-        let id = id::of_study(system, results, &environment.started);
-        let whole = Environment { fleet: Some(fleet.stored(true)), ..environment.clone() };
-        let made = create(system, results, &id, &request.study, &plan, &whole);
-        fleet.keep(id, made.map_err(|failure| tear_down_after(&mut bed, failure))?);
-    }
+    let created = create_results(system, &request, &id, &plan, &environment, fleet.as_mut());
+    let writer = created.map_err(|failure| tear_down_after(&mut bed, failure))?;
     let Request { study, interim, log, read, consented, .. } = request;
     let conductor = Conductor {
         system,
@@ -138,6 +134,7 @@ fn begin<'a>(
     Ok(conductor.run(&mut context))
 }
 
+/// Reports the expected time of all trials but the first `done`; 0 without a plan.
 fn tell_estimate(context: &mut Context<'_>, plan: Option<&Plan>, done: usize) {
     let mut expected_ns = 0;
     if let Some(plan) = plan {
@@ -145,6 +142,26 @@ fn tell_estimate(context: &mut Context<'_>, plan: Option<&Plan>, done: usize) {
         expected_ns = left.map(|planned| plan::budget::expected_ns(plan, planned)).sum();
     }
     (context.tell)(Event::Estimated { expected_ns });
+}
+
+/// Creates the result of this host and, on rank 0 of several hosts, that of all hosts, which the fleet stores.
+fn create_results<'a>(
+    system: &'a dyn System,
+    request: &Request<'_>,
+    id: &str,
+    plan: &Plan,
+    environment: &Environment,
+    fleet: Option<&mut RunningFleet<'a>>,
+) -> Outcome<ResultWriter<'a>> {
+    let (results, study) = (request.results.as_deref(), &request.study);
+    let writer = create(system, results, id, study, plan, environment)?;
+    if let Some(fleet) = fleet.filter(|fleet| fleet.leads()) {
+        let id = id::of_study(system, results, &environment.started);
+        let whole = Environment { fleet: Some(fleet.stored(true)), ..environment.clone() };
+        let writer_of_all = create(system, results, &id, study, plan, &whole)?;
+        fleet.keep(id, writer_of_all);
+    }
+    Ok(writer)
 }
 
 /// Creates the result, if results are stored; fails if it cannot be stored.
@@ -204,6 +221,7 @@ fn commonest_reason(plan: &Plan) -> String {
     reasons().rev().max_by_key(count).unwrap_or("no workload").to_owned()
 }
 
+/// Rejects a search for the highest load with several targets or too short trials.
 pub(super) fn check_load_search(plan: &Plan) -> Outcome<()> {
     let Some((_, limit)) = most_load::asked(&plan.design) else { return Ok(()) };
     if plan.surveys.len() > 1 {
@@ -369,6 +387,7 @@ fn target_text(site: &Site, plan: &Plan) -> String {
     }
 }
 
+/// Rejects a resumed study whose targets are not those of its result.
 fn check_same_places(
     bed: &TestBed<'_>,
     demands: &Demands,
@@ -404,16 +423,13 @@ fn check_same_place(now: &Site, before: &Site) -> Outcome<()> {
     check_same_drives(now, before)
 }
 
-/// The same for a place with several devices, some of which an arm may use.
+/// Rejects a target of several devices that lacks a drive of the result; a configuration may not use all devices.
 fn check_same_members(place: &Place, before: &Site) -> Outcome<()> {
     if place.others.is_empty() {
         return check_same_drives(&place.site, before);
     }
-    let now: Vec<&str> = place
-        .devices()
-        .flat_map(|device| &device.site.drives)
-        .map(|drive| drive.id.as_str())
-        .collect();
+    let drives = place.devices().flat_map(|device| &device.site.drives);
+    let now: Vec<&str> = drives.map(|drive| drive.id.as_str()).collect();
     match before.drives.iter().find(|drive| !now.contains(&drive.id.as_str())) {
         None => Ok(()),
         Some(Drive { id, .. }) => {
@@ -443,13 +459,10 @@ fn other_target(now: &Site, how: &str) -> Failure {
 fn warn_of_new_kernel(context: &mut Context<'_>, environment: &Environment) {
     let (before, now) = (&environment.machine.kernel, machine::machine(context.system).kernel);
     if *before != now {
-        let version_text = |version: &assay_core::presence::Presence<String>| {
-            version.value().cloned().unwrap_or_else(|| "unknown".to_owned())
-        };
+        let [before, now] =
+            [before, &now].map(|version| version.value().map_or("unknown", String::as_str));
         (context.tell)(Event::Warning(format!(
-            "the kernel was {} when the study began and is now {}, so the replicates are not comparable",
-            version_text(before),
-            version_text(&now)
+            "the kernel was {before} when the study began and is now {now}, so the replicates are not comparable"
         )));
     }
 }

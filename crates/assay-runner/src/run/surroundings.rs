@@ -17,6 +17,7 @@ use assay_study::results::surroundings::Surroundings;
 /// Interval for checking the stop flag during a rest.
 const STEP: Duration = Duration::from_millis(100);
 
+/// Reads the health of the drives and, if an energy meter exists, the power of the idle machine.
 pub fn before(context: &mut Context<'_>, plan: &Plan, sites: &[Site]) -> Surroundings {
     let mut found = Surroundings {
         health_before: drive_health::of_sites(context.system, sites),

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::fs::File;
 
-use super::area::{self, AreaRequest, Fill, OpenTarget, Terms};
+use super::area::{self, AreaRequest, Fill, MIB, OpenTarget, Terms};
 use super::event::{Context, Event};
 use super::pilot;
 use super::places::Place;
@@ -24,7 +24,6 @@ use assay_workloads::{TestMedium, Touch};
 
 const ZERO_SAMPLES: u32 = 64;
 const SAMPLE_BYTES: u64 = 4096;
-const MIB: u64 = 1 << 20;
 
 pub struct Surveyed<'a> {
     pub opened: OpenTarget<'a>,
@@ -113,17 +112,7 @@ pub fn survey_target<'a>(
             limit_ns: demands.budget_ns / budget::FILL_SHARE,
             seed,
         };
-        let before = memory::dirtied_bytes(system);
-        area = area::fill(context, &opened, site, asked, &how)?;
-        let grown = before.zip(memory::dirtied_bytes(system));
-        if let (Some(dirtied), Some((before, after))) = (&mut dirtied, grown) {
-            dirtied.written_bytes = area.length;
-            dirtied.dirtied_bytes = after.saturating_sub(before);
-        }
-        if let Some(text) = area::shortage(site, &area, how.limit_ns) {
-            (context.tell)(Event::Warning(text.clone()));
-            opened.notes.push(text);
-        }
+        area = fill_area(context, &mut opened, site, asked, &how, dirtied.as_mut())?;
     }
     // A pilot with trims removes data, which is restored before a trial that reads it.
     let before_trims = demands.filled.clears.then(|| coverage(system, opened.file(), &area, seed));
@@ -159,10 +148,34 @@ pub fn survey_target<'a>(
     Ok(Surveyed { opened, survey, law, content, seed })
 }
 
+/// Fills the area; warns if space ran out. Records in `dirtied` how much went through the page cache.
+fn fill_area(
+    context: &mut Context<'_>,
+    opened: &mut OpenTarget<'_>,
+    site: &Site,
+    asked: u64,
+    how: &Fill,
+    dirtied: Option<&mut Dirtied>,
+) -> Outcome<Area> {
+    let before = memory::dirtied_bytes(context.system);
+    let area = area::fill(context, opened, site, asked, how)?;
+    let grown = before.zip(memory::dirtied_bytes(context.system));
+    if let (Some(dirtied), Some((before, after))) = (dirtied, grown) {
+        dirtied.written_bytes = area.length;
+        dirtied.dirtied_bytes = after.saturating_sub(before);
+    }
+    if let Some(text) = area::shortage(site, &area, how.limit_ns) {
+        (context.tell)(Event::Warning(text.clone()));
+        opened.notes.push(text);
+    }
+    Ok(area)
+}
+
 fn unmeasured(site: &Site, error: &str) -> Failure {
     Failure::refused(format!("cannot measure {}: {error}", site.target))
 }
 
+/// Clears leftovers of killed runs, opens a target, and surveys it.
 pub fn survey_place<'a>(
     system: &'a dyn System,
     context: &mut Context<'_>,
@@ -211,14 +224,13 @@ pub fn reopen<'a>(
     if site.kind == TargetKind::Directory {
         clear_leftovers(context, site);
     }
-    let opened = match place.law {
+    let mut opened = match place.law {
         Some(_) => OpenTarget::simulated(system),
         None => OpenTarget::for_study(system, demands.uses, site, place.consent.as_ref())?,
     };
-    let opened = match site.kind {
-        TargetKind::Device => opened.starting_at(survey.area.start),
-        _ => opened,
-    };
+    if site.kind == TargetKind::Device {
+        opened = opened.starting_at(survey.area.start);
+    }
     let changed = opened.direct.value() != survey.direct.value();
     if changed || (place.law.is_none() && opened.first_byte() != survey.area.start) {
         return Err(Failure::refused(format!(
@@ -237,15 +249,14 @@ pub fn reopen<'a>(
     Ok(Surveyed { opened, survey: survey.clone(), law: place.law, content, seed })
 }
 
+/// Removes files that killed runs left in a directory; returns what was removed or could not be.
 fn clear_leftovers(context: &mut Context<'_>, site: &Site) -> Vec<String> {
     let mut messages = Vec::new();
     for leftover in context.system.leftovers(&site.path).unwrap_or_default() {
         let path = leftover.path.display();
         let text = match context.system.remove_leftover(&leftover) {
             Ok(()) => format!("removed {path}, left by a killed run"),
-            Err(error) => {
-                format!("cannot remove {path}, left by a killed run: {error}")
-            }
+            Err(error) => format!("cannot remove {path}, left by a killed run: {error}"),
         };
         (context.tell)(Event::Warning(text.clone()));
         messages.push(text);
@@ -253,8 +264,7 @@ fn clear_leftovers(context: &mut Context<'_>, site: &Site) -> Vec<String> {
     messages
 }
 
-/// A record of zero bytes if direct writes may go through the page cache: on btrfs with checksums, here or below a loop
-/// device; else `None`.
+/// Returns an empty record if direct writes may use the page cache: on btrfs with checksums, also below a loop device.
 fn cached_writes(system: &dyn System, site: &Site, opened: &OpenTarget<'_>) -> Option<Dirtied> {
     let mut mounts = site.mount.value().into_iter().chain(&site.followed);
     let has_checksums = |mount: &Mount| {
@@ -286,11 +296,7 @@ fn buffered_loops(system: &dyn System, site: &Site) -> Vec<String> {
 }
 
 /// Describes a target without opening or writing anything: real sizes, no pilot.
-pub fn estimate(
-    system: &dyn System,
-    design: &ResolvedDesign<'_>,
-    place: &Place,
-) -> Outcome<Survey> {
+pub fn predict(system: &dyn System, design: &ResolvedDesign<'_>, place: &Place) -> Outcome<Survey> {
     let (site, demands) = (&place.site, design.demands);
     if demands.uses.area {
         area::check_stores_files(site)?;
@@ -298,13 +304,10 @@ pub fn estimate(
     let own_target = demands.own_target();
     // A loop device that the study creates does not exist yet.
     let will_be_created = own_target.is_some();
-    let is_there = place.law.is_none() && site.kind != TargetKind::Directory && !will_be_created;
+    let exists = place.law.is_none() && site.kind != TargetKind::Directory && !will_be_created;
     // Without a consent, Assay opens a device only for reading.
-    let opened = if is_there {
-        OpenTarget::open(system, site, None)?
-    } else {
-        OpenTarget::simulated(system)
-    };
+    let opened =
+        if exists { OpenTarget::open(system, site, None)? } else { OpenTarget::simulated(system) };
     // Layers next to a directory do not move the area.
     let makes_directory = design.makes_directory();
     // Work that needs consent is planned as if it had it.
@@ -383,17 +386,17 @@ fn coverage(
     let extents = system.extents(file, area.start..end);
     let (sampled_blocks, zero_blocks) =
         if area.written { (0, 0) } else { zero_sample(system, file, area, seed) };
-    let Ok(extents) = extents else {
-        if sampled_blocks == 0 {
-            return Presence::absent("the filesystem does not report extents");
-        }
-        return Presence::Present(Coverage {
-            hole_bytes: 0,
-            unwritten_bytes: 0,
-            encoded_bytes: 0,
-            sampled_blocks,
-            zero_blocks,
-        });
+    let sampled = Coverage {
+        hole_bytes: 0,
+        unwritten_bytes: 0,
+        encoded_bytes: 0,
+        sampled_blocks,
+        zero_blocks,
+    };
+    let extents = match extents {
+        Ok(extents) => extents,
+        Err(_) if sampled_blocks > 0 => return Presence::Present(sampled),
+        Err(_) => return Presence::absent("the filesystem does not report extents"),
     };
     let bytes_in_area = |extent: &Extent| {
         (extent.start + extent.length).min(end).saturating_sub(extent.start.max(area.start))
@@ -405,12 +408,11 @@ fn coverage(
         hole_bytes: area.length.saturating_sub(sum_bytes(|_| true)),
         unwritten_bytes: sum_bytes(|extent| extent.unwritten),
         encoded_bytes: sum_bytes(|extent| extent.encoded),
-        sampled_blocks,
-        zero_blocks,
+        ..sampled
     })
 }
 
-/// Reads random blocks; returns how many were read, and how many of those contain only zeros.
+/// Reads random blocks of the area; returns how many were read, and how many of those contain only zeros.
 fn zero_sample(system: &dyn System, file: &File, area: &Area, seed: u64) -> (u32, u32) {
     let blocks = area.length / SAMPLE_BYTES;
     if blocks == 0 {

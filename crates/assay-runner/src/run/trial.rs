@@ -55,30 +55,15 @@ pub fn run(
 ) -> Done {
     let workload = &*setting.plan.work_of(planned);
     let started = setting.system.now();
-    let direct = workload.work.touches().direct;
     // A failure after a stop request is not a failure of the trial.
     let is_stopped = || stop.load(Ordering::Relaxed);
-    let failed_run = |reason: &str| {
-        Done::without_numbers(not_run(setting.system, planned, reason), is_stopped())
+    let (background, readings_ns) = match get_ready(setting, workload, planned, probes, stop) {
+        Ok(ready) => ready,
+        Err(reason) => {
+            let trial = not_run(setting.system, planned, &reason);
+            return Done::without_numbers(trial, is_stopped());
+        }
     };
-    if let Err(error) = setting.surveyed.opened.set_direct(direct) {
-        let preposition = if direct { "past" } else { "through" };
-        return failed_run(&format!("cannot use the target {preposition} the page cache: {error}"));
-    }
-    if let Err(reason) = prepare(setting, workload, planned.seed, stop) {
-        return failed_run(&reason);
-    }
-    let background = match open_background(setting, workload) {
-        Ok(background) => background,
-        Err(reason) => return failed_run(&reason),
-    };
-    if let Err(reason) = wait_for_hosts(setting) {
-        return failed_run(&reason);
-    }
-    let readings_ns = rest_and_read(setting, workload, probes);
-    if let Err(reason) = wait_for_hosts(setting) {
-        return failed_run(&reason);
-    }
     setting.surveyed.note_writes(workload);
     let result = if workload.work.is_others() {
         observe_production(setting, workload, probes, stop)
@@ -91,7 +76,10 @@ pub fn run(
     let result = result.and_then(|done| flushed.map(|_| done));
     let (ran, background, failure) = match result {
         Ok((mut ran, background)) => {
-            verify(setting, workload, &mut ran, stop);
+            let area = workload.own_part(&setting.surveyed.survey.area);
+            let medium = TestMedium { area, ..setting.surveyed.medium() };
+            // Reads the data back if the workload is verified, after all probes.
+            io::verify::verify_trial(&workload.work, &medium, &mut ran.measured, stop);
             let rollback_text = rollback_text(&ran.measured);
             (Some(ran), background, rollback_text)
         }
@@ -113,6 +101,27 @@ pub fn run(
     };
     (trial.status, trial.reason) = status(setting, workload, &trial, planned, failure);
     Done { trial, histograms, series, stopped, readings_ns }
+}
+
+/// Does all before the work; returns the background load and the ns of the readings, or why the trial cannot run.
+fn get_ready<'a>(
+    setting: &TrialContext<'_>,
+    workload: &'a PlannedWorkload,
+    planned: &PlannedTrial,
+    probes: &mut Probes,
+    stop: &AtomicBool,
+) -> Result<(Option<background::BackgroundLoad<'a>>, u64), String> {
+    let direct = workload.work.touches().direct;
+    setting.surveyed.opened.set_direct(direct).map_err(|error| {
+        let preposition = if direct { "past" } else { "through" };
+        format!("cannot use the target {preposition} the page cache: {error}")
+    })?;
+    prepare(setting, workload, planned.seed, stop)?;
+    let background = open_background(setting, workload)?;
+    wait_for_hosts(setting)?;
+    let readings_ns = rest_and_read(setting, workload, probes);
+    wait_for_hosts(setting)?;
+    Ok((background, readings_ns))
 }
 
 /// Waits for the other hosts: when the settings are ready, and right before the work.
@@ -169,18 +178,6 @@ fn measure(
     background::run(&workload.work, &run, background)
 }
 
-/// Reads the written data back if the workload is verified, after all probes.
-fn verify(
-    setting: &TrialContext<'_>,
-    workload: &PlannedWorkload,
-    ran: &mut RunResult,
-    stop: &AtomicBool,
-) {
-    let area = workload.own_part(&setting.surveyed.survey.area);
-    let medium = TestMedium { area, ..setting.surveyed.medium() };
-    io::verify::verify_trial(&workload.work, &medium, &mut ran.measured, stop);
-}
-
 fn observe_production(
     setting: &TrialContext<'_>,
     workload: &PlannedWorkload,
@@ -201,6 +198,7 @@ fn observe_production(
     workload.work.run(&run).map(|ran| (ran, None))
 }
 
+/// Describes why a level was rolled back during a trial; `None` if it did not harm the production workload.
 pub fn rollback_text(measured: &Measured) -> Option<String> {
     let detail = production::ProductionDetail::of(measured)?;
     let breach = detail.harm.as_ref()?;
@@ -211,6 +209,7 @@ pub fn rollback_text(measured: &Measured) -> Option<String> {
     ))
 }
 
+/// Opens the target again for the background load, which uses the second half of the area.
 fn open_background<'a>(
     setting: &TrialContext<'_>,
     workload: &'a PlannedWorkload,

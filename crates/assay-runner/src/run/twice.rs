@@ -18,7 +18,7 @@ const LIMIT_NS: u64 = 2_000_000_000;
 /// Of buffers for direct I/O.
 const ALIGNMENT: usize = 4096;
 
-/// Reads pieces of the first drive with invisible cache; absent if there is none.
+/// Reads pieces twice from the first drive whose cache is invisible: a faster second read shows it. Else absent.
 pub fn read(system: &dyn System, site: &Site, seed: u64) -> Presence<ReadTwice> {
     let Some(drive) = site.drives.iter().find(|drive| hides_its_cache(drive)) else {
         return Presence::absent("the caches of all drives below the target are visible");
@@ -29,6 +29,7 @@ pub fn read(system: &dyn System, site: &Site, seed: u64) -> Presence<ReadTwice> 
     }
 }
 
+/// Times two direct reads of each piece, until the time limit; fails if the first piece is unreadable.
 fn read_pieces(system: &dyn System, drive: &Drive, seed: u64) -> Result<ReadTwice, String> {
     let part = drive.size_bytes / PIECES;
     if part < 2 * PIECE_BYTES {

@@ -18,7 +18,7 @@ use assay_study::results::plan::{PlannedTrial, PlannedWorkload};
 use assay_study::results::record::{Status, Trial};
 use assay_study::results::trials::Trials;
 use assay_workloads::io::verify::{self, Verified, Written};
-use assay_workloads::{Area, TestMedium, io};
+use assay_workloads::{TestMedium, io};
 use serde::Serialize;
 
 pub const FORMAT: &str = "assay-verify/1";
@@ -90,8 +90,7 @@ pub fn verify_area(system: &dyn System, path: &Path, stop: &AtomicBool) -> Outco
     let (file, is_direct) = open(system, &site)?;
     let length = system.length(&file).map_err(|error| read_failure(&target, &error))?;
     let whole = 0..length / verify::SECTOR_BYTES * verify::SECTOR_BYTES;
-    let Inspected { verified, runs } = inspect(&file, &whole, stop)
-        .map_err(|error| Failure::refused(format!("{target}: {error}")))?;
+    let Inspected { verified, runs } = inspect(&file, &target, &whole, stop)?;
     let mut unverified = verify::limitations(&verified, is_direct);
     unverified.push(
         "without the result of the run, Assay cannot detect stale and lost writes".to_owned(),
@@ -100,11 +99,13 @@ pub fn verify_area(system: &dyn System, path: &Path, stop: &AtomicBool) -> Outco
     Ok(VerifyReport { format: FORMAT, target, trial: None, verified, runs, unverified })
 }
 
-fn inspect(file: &File, range: &Range<u64>, stop: &AtomicBool) -> Result<Inspected, String> {
+fn inspect(file: &File, name: &str, range: &Range<u64>, stop: &AtomicBool) -> Outcome<Inspected> {
     let target = assay_load::Target { file: Some(file.as_fd()), memory_alignment: ALIGNMENT };
-    assay_load::inspect(range, &target, stop).map_err(|error| error.to_string())
+    assay_load::inspect(range, &target, stop)
+        .map_err(|error| Failure::refused(format!("{name}: {error}")))
 }
 
+/// Lists the runs whose stamps were found, with the bytes of each.
 fn stamps_of_runs(runs: &[FoundRun]) -> Vec<FoundStamps> {
     let stamps_of = |run: &FoundRun| FoundStamps {
         run: run.written.run,
@@ -128,8 +129,7 @@ pub fn verify_result(
     let (file, is_direct) = open(system, site)?;
     let area = stored.plan.surveys[place].area;
     let range = area.start..area.start.saturating_add(area.length);
-    let inspected = inspect(&file, &range, stop)
-        .map_err(|error| Failure::refused(format!("{}: {error}", site.target)))?;
+    let inspected = inspect(&file, &site.target, &range, stop)?;
     let runs = stamps_of_runs(&inspected.runs);
     let newest = inspected.runs.iter().max_by_key(|run| run.written.run);
     let last = last_writer(stored, place, &known, newest)?;
@@ -143,7 +143,8 @@ pub fn verify_result(
         let set = system.set_caching(&file, Caching::Buffered);
         set.map_err(|error| read_failure(&site.target, &error))?;
     }
-    let medium = medium_of(&file, workload.own_part(&area));
+    let area = workload.own_part(&area);
+    let medium = TestMedium { file: Some(&file), area, memory_alignment: ALIGNMENT, law: None };
     let verified = verify::read_back(planned, &medium, &last.written, stop)
         .map_err(|error| Failure::refused(format!("{}: {error}", site.target)))?;
     let mut unverified = verify::limitations(&verified, is_direct && planned.direct);
@@ -159,15 +160,11 @@ pub fn verify_result(
     Ok(VerifyReport { format: FORMAT, target, trial: Some(of), verified, runs, unverified })
 }
 
-fn medium_of(file: &File, area: Area) -> TestMedium<'_> {
-    TestMedium { file: Some(file), area, memory_alignment: ALIGNMENT, law: None }
-}
-
 fn is_stamped(workload: &PlannedWorkload) -> bool {
     io::IoPlan::of(&workload.work).is_some_and(|io| verify::stamps(io))
 }
 
-/// The target that may still contain the written data.
+/// Returns the target that may still contain stamped data (verify = true); fails if none does, or if only a part does.
 fn lasting_place(stored: &Stored) -> Outcome<usize> {
     let stamped: Vec<&PlannedWorkload> =
         stored.plan.workloads.iter().filter(|workload| is_stamped(workload)).collect();
@@ -224,6 +221,7 @@ struct KnownTrials {
     trials: Vec<PlannedTrial>,
 }
 
+/// Reads all trials: the last recorded one that wrote to a target, and all that the study may have run.
 fn known_trials(
     system: &dyn System,
     directory: &Path,
@@ -270,8 +268,8 @@ fn last_writer(
     newest: Option<&FoundRun>,
 ) -> Outcome<ChosenTrial> {
     let is_newer =
-        |found: &Written| known.last.as_ref().is_none_or(|last| found.run > last.written.run);
-    let Some(found) = newest.map(|run| &run.written).filter(|written| is_newer(written)) else {
+        |stamp: &Written| known.last.as_ref().is_none_or(|last| stamp.run > last.written.run);
+    let Some(stamp) = newest.map(|run| &run.written).filter(|written| is_newer(written)) else {
         return known.last.clone().ok_or_else(|| {
             Failure::partial(format!(
                 "{}: no recorded trial wrote to the target, and the target contains no stamps of this result",
@@ -281,13 +279,13 @@ fn last_writer(
     };
     let is_writer = |trial: &&PlannedTrial| {
         let workload = stored.plan.workloads.get(trial.workload);
-        trial.seed == found.seed
+        trial.seed == stamp.seed
             && workload.is_some_and(|workload| workload.target == place && is_stamped(workload))
     };
     let trial = known.trials.iter().find(is_writer).cloned().ok_or_else(|| {
         Failure::partial(format!("{}: a run outside the plan wrote to the target later", stored.id))
     })?;
-    Ok(ChosenTrial { trial, written: found.clone(), started: None })
+    Ok(ChosenTrial { trial, written: stamp.clone(), started: None })
 }
 
 /// Fails if the area was filled again after a trial: a resumed study begins with that.

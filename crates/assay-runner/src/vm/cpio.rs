@@ -44,6 +44,7 @@ impl Archive {
         self.bytes
     }
 
+    /// Appends an entry: the head, whose numbers are hexadecimal, then the name and the content, both aligned.
     fn put(&mut self, path: &str, kind: CpioKind, permissions: u32, content: &[u8]) {
         let (major, minor) = match kind {
             CpioKind::Device(major, minor) => (major, minor),

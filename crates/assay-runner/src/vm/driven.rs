@@ -96,7 +96,7 @@ impl GuestTemplate {
         Ok(Driven::new(self, launched, Vec::new(), drive_bytes))
     }
 
-    /// A guest from the saved state, if it exists, and its earlier output.
+    /// Starts a guest from the saved state; returns it with the output before that. `None` without a usable state.
     fn start_from_saved(&mut self, store: &Arc<dyn FarSide>) -> Done<Option<(Guest, Vec<u8>)>> {
         let SavedState::Saved(saved) = &self.saved else { return Ok(None) };
         if saved.drive_bytes != store.bytes() {
@@ -111,6 +111,7 @@ impl GuestTemplate {
         Ok(Some((launched, saved.said.clone())))
     }
 
+    /// Starts QEMU with the drive, the protocol and the control socket; `words` are more arguments.
     fn launch(&self, store: &Arc<dyn FarSide>, words: Vec<String>) -> Done<Guest> {
         let pair = || UnixStream::pair().map_err(|error| format!("socket pair: {error}"));
         let [(mut drive, its_drive), (talk, its_talk), (monitor, its_monitor)] =
@@ -154,6 +155,7 @@ impl GuestTemplate {
     }
 }
 
+/// Arguments for the inherited sockets: the drive on 0, the protocol on 1, the control of QEMU on 2.
 fn qemu_words() -> impl Iterator<Item = String> {
     let all = [
         "-drive".to_owned(),
@@ -195,6 +197,7 @@ impl<'a> Driven<'a> {
         Self { template, machine, talk, monitor, server, drive_bytes, rest, said, has_input }
     }
 
+    /// Sends a line to the guest. Before the first one, saves its state for later guests.
     pub fn say(&mut self, line: &str) -> Done<()> {
         if !self.has_input {
             self.has_input = true;
@@ -204,6 +207,7 @@ impl<'a> Driven<'a> {
         self.talk.write_all(whole.as_bytes()).map_err(|error| format!("lost the guest: {error}"))
     }
 
+    /// Waits for the next line of the guest; nothing if it does not come in time.
     pub fn hear(&mut self, wait: Duration) -> HeardLine {
         if let Some(line) = take_line(&mut self.rest) {
             return HeardLine::Line(line);

@@ -56,15 +56,13 @@ impl Files {
         format!("cannot store {} MiB of virtual machine files in {place}: {error}", bytes >> 20)
     }
 
+    /// Returns the content of a file from offset `at` on; empty if there is none.
     pub fn from(&self, name: &str, at: u64) -> Vec<u8> {
         let Some(file) = self.open.get(name) else { return Vec::new() };
         let length = file.metadata().map_or(0, |seen| seen.len());
         let mut bytes = vec![0; length.saturating_sub(at) as usize];
         // It only grows: what was there is there.
-        match file.read_exact_at(&mut bytes, at) {
-            Ok(()) => bytes,
-            Err(_) => Vec::new(),
-        }
+        if file.read_exact_at(&mut bytes, at).is_ok() { bytes } else { Vec::new() }
     }
 }
 
@@ -73,6 +71,7 @@ fn path_of(file: &File) -> PathBuf {
     format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()).into()
 }
 
+/// Creates a file without a name, which the kernel removes when it is closed.
 fn unnamed(place: &Path) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
     match rustix::fs::open(place, flags, Mode::RUSR | Mode::WUSR) {

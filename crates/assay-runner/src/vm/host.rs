@@ -10,11 +10,8 @@ const BESIDE: [&str; 2] = ["/usr/sbin", "/sbin"];
 
 pub fn call(program: &str, arguments: &[&str]) -> Done<String> {
     let shown = format!("{program} {}", arguments.join(" "));
-    let output = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| format!("{shown}: {error}"))?;
+    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
+    let output = output.map_err(|error| format!("{shown}: {error}"))?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }

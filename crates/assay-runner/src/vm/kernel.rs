@@ -29,6 +29,7 @@ pub struct Kernel {
 }
 
 impl Kernel {
+    /// Reads an unpacked kernel package.
     pub fn unpacked(folder: &Path) -> Done<Self> {
         let modules = folder.join("lib/modules");
         if !modules.is_dir() {
@@ -95,6 +96,7 @@ impl Kernel {
         likeliest(Self::kept(below), modules).ok_or(reason)
     }
 
+    /// Returns which modules this kernel has neither as a file nor built in.
     pub fn lacks(&self, modules: &[&str]) -> Vec<String> {
         let built_in = self.built_in();
         let has = |name: &str| {
@@ -143,9 +145,9 @@ impl Kernel {
             if files.contains(file) {
                 continue;
             }
-            for asked in self.soft_files_of(&module_of(file)) {
-                if !files.contains(asked) && asked != file {
-                    self.add_in_order(asked, files);
+            for soft_dependency in self.soft_files_of(&module_of(file)) {
+                if !files.contains(soft_dependency) && soft_dependency != file {
+                    self.add_in_order(soft_dependency, files);
                 }
             }
             files.push(file.clone());
@@ -184,6 +186,7 @@ fn fetch_newest(below: &Path, naming: &str) -> Done<Kernel> {
     Kernel::unpacked(&folder)
 }
 
+/// Returns the kernel package that `naming` depends on; updates the lists of packages if it is unknown.
 fn newest_package(naming: &str) -> Done<String> {
     if !has("apt-cache") || !has("dpkg-deb") || !has("depmod") {
         return Err("downloading kernels needs apt, dpkg and depmod (package kmod)".into());
@@ -212,27 +215,28 @@ fn dependency_in(told: &str) -> Option<String> {
 fn fetch(package: &str, below: &Path) -> Done<()> {
     let fail = |error: std::io::Error| format!("{}: {error}", below.display());
     fs::create_dir_all(below).map_err(fail)?;
-    let turn = fs::File::create(below.join(TURN)).map_err(fail)?;
-    turn.lock().map_err(fail)?;
-    let (folder, own) = (below.join(package), below.join(UNFINISHED));
+    let lock = fs::File::create(below.join(TURN)).map_err(fail)?;
+    lock.lock().map_err(fail)?;
+    let (folder, partial) = (below.join(package), below.join(UNFINISHED));
     if folder.is_dir() {
         // Another process was faster.
         return Ok(());
     }
-    let _ = fs::remove_dir_all(&own);
-    fs::create_dir(&own).map_err(fail)?;
+    let _ = fs::remove_dir_all(&partial);
+    fs::create_dir(&partial).map_err(fail)?;
     let done =
-        unpack(package, &own).and_then(|unpacked| fs::rename(unpacked, &folder).map_err(fail));
-    let _ = fs::remove_dir_all(&own);
+        unpack(package, &partial).and_then(|unpacked| fs::rename(unpacked, &folder).map_err(fail));
+    let _ = fs::remove_dir_all(&partial);
     done
 }
 
-fn unpack(package: &str, own: &Path) -> Done<PathBuf> {
-    let into = own.display().to_string();
+/// Downloads a package to a folder, unpacks it there, and indexes its modules.
+fn unpack(package: &str, folder: &Path) -> Done<PathBuf> {
+    let into = folder.display().to_string();
     // It writes to the working directory.
     call("sh", &["-c", r#"cd "$1" && apt-get --quiet=2 download "$2""#, "sh", &into, package])?;
-    let from = own.join(only_name(own)?).display().to_string();
-    let unpacked = own.join("unpacked");
+    let from = folder.join(only_name(folder)?).display().to_string();
+    let unpacked = folder.join("unpacked");
     let to = unpacked.display().to_string();
     call("dpkg-deb", &["--extract", &from, &to])?;
     if !unpacked.join("lib").exists() {
@@ -247,11 +251,8 @@ fn unpack(package: &str, own: &Path) -> Done<PathBuf> {
 
 fn only_name(folder: &Path) -> Done<String> {
     let fail = |error: std::io::Error| format!("{}: {error}", folder.display());
-    let names: Vec<String> = fs::read_dir(folder)
-        .map_err(fail)?
-        .flatten()
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
+    let names = fs::read_dir(folder).map_err(fail)?.flatten().map(|entry| entry.file_name());
+    let names: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
     match names.as_slice() {
         [one] => Ok(one.clone()),
         _ => Err(format!("{} has {} entries instead of one", folder.display(), names.len())),
@@ -260,12 +261,12 @@ fn only_name(folder: &Path) -> Done<String> {
 
 /// `modules.dep`: `kernel/a.ko: kernel/b.ko kernel/c.ko`.
 fn dependencies(text: &str) -> BTreeMap<String, Vec<String>> {
-    let pairs = text.lines().filter_map(|line| line.split_once(':'));
-    pairs
-        .map(|(file, needs)| {
-            (file.to_owned(), needs.split_whitespace().map(str::to_owned).collect())
-        })
-        .collect()
+    let mut needs_by_file = BTreeMap::new();
+    for (file, needs) in text.lines().filter_map(|line| line.split_once(':')) {
+        needs_by_file
+            .insert(file.to_owned(), needs.split_whitespace().map(str::to_owned).collect());
+    }
+    needs_by_file
 }
 
 /// `modules.softdep`: `softdep libcrc32c pre: crc32c post: x`; post-dependencies can wait.
@@ -282,9 +283,8 @@ fn soft_dependencies(text: &str) -> BTreeMap<String, Vec<String>> {
 fn aliases(text: &str) -> BTreeMap<String, Vec<String>> {
     let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for line in text.lines() {
-        if let Some((alias, name)) =
-            line.strip_prefix("alias ").and_then(|rest| rest.split_once(' '))
-        {
+        let pair = line.strip_prefix("alias ").and_then(|rest| rest.split_once(' '));
+        if let Some((alias, name)) = pair {
             all.entry(module_name(alias)).or_default().push(module_name(name));
         }
     }

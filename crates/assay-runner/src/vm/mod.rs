@@ -89,6 +89,7 @@ pub enum Link {
 }
 
 impl Link {
+    /// QEMU arguments for a network link between two guests, one at each end of a local socket.
     fn words(self) -> [String; 4] {
         let (how, port, last_digit) = match self {
             Self::Listens(port) => ("listen", port, 1),
@@ -115,6 +116,7 @@ pub fn last_lines<B: AsRef<[u8]>>(texts: &[B]) -> String {
     if tails.is_empty() { "no output".to_owned() } else { tails.join("\n") }
 }
 
+/// Creates the files of a guest and describes the QEMU machine that boots it.
 pub fn setup(asked: &Asked, accelerator: Accelerator, files: &mut Files) -> Done<Setup> {
     let mut drives = Vec::new();
     let first = files.filled("first", &initramfs(asked)?.pack()?)?;
@@ -184,6 +186,7 @@ fn initramfs(asked: &Asked) -> Done<CpioTree> {
     Ok(tree)
 }
 
+/// Adds the requested modules, those that programs may load later, and the lists of the kernel.
 fn add_modules(tree: &mut CpioTree, asked: &Asked) -> Done<()> {
     let kernel = &asked.kernel;
     let more = asked.modules.iter().map(String::as_str);

@@ -30,6 +30,7 @@ impl QemuMonitor {
         Self { stream, rest: Vec::new(), complaints: Vec::new(), is_greeted: false }
     }
 
+    /// Saves the state of the machine to a file; the machine is paused afterwards.
     pub fn save(&mut self, path: &Path) -> Done<()> {
         let saved = self.migrate_to(path);
         if saved.is_err() {
@@ -62,6 +63,7 @@ impl QemuMonitor {
         })
     }
 
+    /// Asks for a status until `is_over` returns the outcome, or fails after a time.
     fn wait(&mut self, asked: &str, is_over: impl Fn(&str) -> Option<Done<()>>) -> Done<()> {
         let began = Instant::now();
         while began.elapsed() < PATIENCE {
@@ -97,6 +99,7 @@ impl QemuMonitor {
         }
     }
 
+    /// Returns the next JSON object; stores other lines, the messages of QEMU. `None` on timeout.
     fn read_answer(&mut self, until: Instant) -> Option<Value> {
         loop {
             while let Some(line) = take_line(&mut self.rest) {
@@ -110,6 +113,7 @@ impl QemuMonitor {
         }
     }
 
+    /// Reads what is available within `wait`; `None` if nothing comes or the machine is gone.
     fn read(&mut self, wait: Duration) -> Option<()> {
         let mut bytes = [0; 4096];
         self.stream.set_read_timeout(Some(wait)).ok()?;

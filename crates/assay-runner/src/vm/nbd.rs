@@ -124,13 +124,10 @@ impl NbdRequest {
         Ok(Self { through: flags & FUA != 0, kind, cookie, at, length })
     }
 
+    /// Sends the reply to a request: an error number, 0 for success, and the data of a read.
     fn answer<S: Write>(&self, stream: &mut S, error: u32, bytes: &[u8]) -> io::Result<()> {
-        let mut answer = Vec::with_capacity(16 + bytes.len());
-        answer.extend(ANSWER.to_be_bytes());
-        answer.extend(error.to_be_bytes());
-        answer.extend(self.cookie.to_be_bytes());
-        answer.extend(bytes);
-        stream.write_all(&answer)?;
+        let (magic, error) = (ANSWER.to_be_bytes(), error.to_be_bytes());
+        stream.write_all(&[&magic[..], &error, &self.cookie.to_be_bytes(), bytes].concat())?;
         stream.flush()
     }
 
@@ -143,7 +140,7 @@ impl NbdRequest {
     }
 }
 
-/// Executes a request with its data or into its buffer; returns whether it is answered, or the error.
+/// Executes a request on its data or into `bytes`; returns whether to reply (the drive has power), or the error number.
 fn execute(request: &NbdRequest, bytes: &mut Vec<u8>, store: &dyn FarSide) -> Result<bool, u32> {
     let NbdRequest { kind, at, length, through, .. } = *request;
     let beyond = if matches!(kind, WRITE | WRITE_ZEROS) { ENOSPC } else { EINVAL };
@@ -173,7 +170,7 @@ fn handshake<S: Read + Write>(stream: &mut S, store: &dyn FarSide) -> io::Result
     if flags & !u64::from(FIXED | NO_ZEROS) != 0 || flags & u64::from(FIXED) == 0 {
         return Err(protocol_error("unoffered flags"));
     }
-    let zeros = if flags & u64::from(NO_ZEROS) == 0 { 124 } else { 0 };
+    let zeros = if flags & u64::from(NO_ZEROS) == 0 { 124 } else { 0 }; // reserved bytes of the reply
     for _ in 0..MOST_OPTIONS {
         if read_number::<8, S>(stream)? != OPTION {
             return Err(protocol_error("missing option"));

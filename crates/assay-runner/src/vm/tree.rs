@@ -58,6 +58,7 @@ impl CpioTree {
         self.put(path, CpioContent::Bytes(bytes.into(), permissions));
     }
 
+    /// Adds a file of this machine, which `pack` reads later.
     pub fn copy(&mut self, path: &str, from: &Path) -> Done<()> {
         let seen = fs::metadata(from).map_err(|error| format!("{}: {error}", from.display()))?;
         if !seen.is_file() {
@@ -126,6 +127,7 @@ impl CpioTree {
         self.entries.values().map(of).sum()
     }
 
+    /// Returns the archive of all entries; directories precede their content.
     pub fn pack(&self) -> Done<Vec<u8>> {
         let mut archive = Archive::default();
         for (path, content) in &self.entries {

@@ -65,6 +65,7 @@ impl ProgramCall {
         })
     }
 
+    /// Names the step that failed, and a fix.
     pub fn explain(&self, failed: &NotStarted) -> io::Error {
         let (error, kind) = (&failed.error, failed.error.kind());
         let shown = |text: &CString| text.to_string_lossy().into_owned();
@@ -118,6 +119,7 @@ impl ProgramCall {
     }
 }
 
+/// Explains why the kernel found no file to execute.
 fn absent(program: &str, directory: &Path) -> io::Error {
     let why = if !program.contains('/') {
         "no such program in PATH; check its name, install it, or give its full path".to_owned()
@@ -140,7 +142,7 @@ fn candidate_paths(program: &str, path: Option<&OsString>) -> Vec<PathBuf> {
         |path: &PathBuf| path.is_absolute() && path.symlink_metadata().is_err_and(is_missing);
     // An empty entry is the working directory.
     let directories = std::env::split_paths(path);
-    directories.map(|place| place.join(program)).filter(|path| !is_absent(path)).collect()
+    directories.map(|directory| directory.join(program)).filter(|path| !is_absent(path)).collect()
 }
 
 /// Environment of a program: that of this process, the caller's identity, and additions.
@@ -189,6 +191,7 @@ fn passwords() -> String {
         .unwrap_or_default()
 }
 
+/// Finds the account of a user ID in the text of a passwd file.
 fn account(table: &str, user: u32) -> Option<Account> {
     table.lines().find_map(|line| {
         let fields: Vec<&str> = line.split(':').collect();
@@ -200,7 +203,7 @@ fn account(table: &str, user: u32) -> Option<Account> {
     })
 }
 
-/// A user without a name is in no other group.
+/// Returns the identity that a program runs with. The group lists name users, so a user without a name is in none.
 fn owner(caller: Caller, name: Option<String>) -> io::Result<Owner> {
     let Caller { user, group } = caller;
     let groups = match name {

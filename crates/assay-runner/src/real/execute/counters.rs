@@ -23,14 +23,15 @@ pub struct PerfCounters {
 }
 
 impl PerfCounters {
-    /// Closed unless requested: open counters slow down each context switch slightly.
-    pub fn open(asked: bool) -> Self {
-        if !asked {
+    /// Opens the counters if requested: open counters slow down each context switch slightly.
+    pub fn open(is_requested: bool) -> Self {
+        if !is_requested {
             let opened = EVENTS.map(|_| Presence::absent("not requested"));
             return Self { opened, in_kernel: false };
         }
         let opened = EVENTS.map(|event| Counter::open(event, true));
-        if !opened.iter().any(is_forbidden) {
+        let is_denied = |error: &io::Error| error.kind() == ErrorKind::PermissionDenied;
+        if !opened.iter().any(|opened| opened.as_ref().is_err_and(is_denied)) {
             return Self { opened: opened.map(open_or_reason), in_kernel: true };
         }
         // More users may count events outside the kernel.
@@ -38,6 +39,7 @@ impl PerfCounters {
         Self { opened: outside, in_kernel: false }
     }
 
+    /// Reads the counters of a program that used `cpu_ns` of processor time.
     pub fn counts(&self, cpu_ns: u64) -> CpuCounts {
         let [instructions, cycles, cache_misses] = &self.opened;
         // A program may have no cache miss, but always has instructions and cycles.
@@ -50,10 +52,6 @@ impl PerfCounters {
             counts.map(|scaled| scaled.map(|scaled| scaled.count));
         CpuCounts { instructions, cycles, cache_misses, how }
     }
-}
-
-fn is_forbidden(opened: &io::Result<Counter>) -> bool {
-    opened.as_ref().is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
 }
 
 fn open_or_reason(opened: io::Result<Counter>) -> Presence<Counter> {
@@ -92,7 +90,7 @@ fn read(opened: &Presence<Counter>, cpu_ns: u64, never_zero: bool) -> Presence<S
     }
 }
 
-/// Scales a count up to the whole time; `never_zero` if every program has some events.
+/// Extrapolates a count to the whole time. With `never_zero`, every program has such events, so 0 is a defect.
 fn scale(read: CounterReading, cpu_ns: u64, never_zero: bool) -> Presence<ScaledCount> {
     let CounterReading { count, enabled_ns, running_ns } = read;
     let unseen_ns = cpu_ns.saturating_sub(enabled_ns);

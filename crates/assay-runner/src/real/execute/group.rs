@@ -30,23 +30,21 @@ pub enum Groups {
 }
 
 impl Groups {
-    /// An empty group with a reset peak; `None` if none can be created.
+    /// Returns an empty group with a reset peak, created at first use; `None` if none can be created.
     pub fn ready(&mut self) -> Option<&Group> {
         let group = match std::mem::replace(self, Self::Impossible) {
             Self::Unknown => Parent::find().into_iter().find_map(Parent::first_group),
             Self::Impossible => None,
             Self::Made(group) if group.reset_peak().is_ok() => Some(group),
             Self::Made(group) => {
+                // Before Linux 6.12, only a new group has a new peak.
                 let place = group.place.clone();
                 group.remove();
                 place.make()
             }
         };
         *self = group.map_or(Self::Impossible, Self::Made);
-        match self {
-            Self::Made(group) => Some(group),
-            Self::Unknown | Self::Impossible => None,
-        }
+        if let Self::Made(group) = self { Some(group) } else { None }
     }
 
     pub fn remove(&mut self) {
@@ -62,6 +60,7 @@ pub fn clear_leftovers() -> Vec<String> {
     gone.map(|path| path.display().to_string()).collect()
 }
 
+/// Explains why `Groups::ready` returned `None`.
 pub fn why_impossible() -> String {
     let help = match Parent::find().into_iter().find(Parent::withholds_memory) {
         None => "run as root, or boot with cgroup_enable=memory".to_owned(),
@@ -118,6 +117,7 @@ impl Group {
         clear(&self.directory);
     }
 
+    /// Limits the memory of the group until `LimitedGroup::lift`; sets no limit if this fails.
     pub fn limit(&self, limit: MemoryLimit) -> io::Result<LimitedGroup<'_>> {
         let limited = LimitedGroup { group: self, kills: self.kills() };
         let set = limited.set(limit);
@@ -145,6 +145,7 @@ pub struct LimitedGroup<'a> {
 }
 
 impl LimitedGroup<'_> {
+    /// Limits memory first: in version 1, it must not exceed the limit on memory and swap together.
     fn set(&self, limit: MemoryLimit) -> io::Result<()> {
         let files = self.group.place.version.files();
         self.write(files.memory_limit, &limit.bytes.to_string())?;
@@ -365,10 +366,8 @@ fn clear(directory: &Path) {
 
 fn kill_all(directory: &Path) {
     // Version 2 has it since Linux 5.14; otherwise the processes are killed one by one.
-    let _ = File::options()
-        .write(true)
-        .open(directory.join("cgroup.kill"))
-        .and_then(|file| file.write_at(b"1", 0));
+    let file = File::options().write(true).open(directory.join("cgroup.kill"));
+    let _ = file.and_then(|file| file.write_at(b"1", 0));
 }
 
 fn members(directory: &Path) -> Vec<i32> {
@@ -384,19 +383,19 @@ fn number(path: &Path) -> Option<u64> {
 /// In version 2, a group with processes cannot have children, so its siblings are tried too.
 fn parents_of(groups: &str, mounts: &str) -> Vec<Parent> {
     // ID:CONTROLLERS:PATH, without controllers in version 2.
-    let mut entries = groups.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
+    let mut own_groups = groups.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
     let has_memory = |list: &str| list.split(',').any(|controller| controller == "memory");
-    if let Some((_, path)) = entries.clone().find(|(controllers, _)| has_memory(controllers)) {
-        let is_memory = |kind: &str, options: &str| kind == "cgroup" && has_memory(options);
-        let directory = mount_path(mounts, path, is_memory);
+    if let Some((_, path)) = own_groups.clone().find(|(controllers, _)| has_memory(controllers)) {
+        let is_memory_mount = |kind: &str, options: &str| kind == "cgroup" && has_memory(options);
+        let directory = mount_path(mounts, path, is_memory_mount);
         let parent = directory.map(|directory| Parent { directory, version: Version::One });
         return parent.into_iter().collect();
     }
-    let Some((_, path)) = entries.find(|(controllers, _)| controllers.is_empty()) else {
+    let Some((_, path)) = own_groups.find(|(controllers, _)| controllers.is_empty()) else {
         return Vec::new();
     };
-    let above = Path::new(path).parent().and_then(Path::to_str);
-    let paths = [Some(path), above].into_iter().flatten();
+    let parent_group = Path::new(path).parent().and_then(Path::to_str);
+    let paths = [Some(path), parent_group].into_iter().flatten();
     let directories =
         paths.filter_map(|path| mount_path(mounts, path, |kind, _| kind == "cgroup2"));
     directories.map(|directory| Parent { directory, version: Version::Two }).collect()

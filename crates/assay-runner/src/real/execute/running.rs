@@ -95,13 +95,13 @@ impl<'a> Running<'a> {
             stream.drain();
         }
         let ending = forced.map_or_else(|| self.exit_status(), Ok)?;
-        let opened = self.bytes.take();
-        self.reap(self.launched.process, opened)?;
+        let byte_counts = self.bytes.take();
+        self.reap(self.launched.process, byte_counts)?;
         self.is_reaped = true;
         let peak_memory = self.peak_memory();
         let [complaint, output] = &mut self.streams;
         let (complaint, heard) = (complaint.tail.text(), output.heard());
-        let bytes = |which: fn((u64, u64)) -> u64| match self.spent.bytes {
+        let bytes_or_reason = |which: fn((u64, u64)) -> u64| match self.spent.bytes {
             Some(bytes) => Presence::Present(which(bytes)),
             None => Presence::absent("the kernel hides the bytes of some processes; run as root"),
         };
@@ -111,8 +111,8 @@ impl<'a> Running<'a> {
             user_ns: self.spent.user_ns,
             system_ns: self.spent.system_ns,
             peak_memory,
-            read_bytes: bytes(|(read, _)| read),
-            write_bytes: bytes(|(_, written)| written),
+            read_bytes: bytes_or_reason(|(read, _)| read),
+            write_bytes: bytes_or_reason(|(_, written)| written),
             happened: self.spent.happened,
             counted: self.counters.counts(self.spent.user_ns + self.spent.system_ns),
             complaint,
@@ -137,7 +137,8 @@ impl<'a> Running<'a> {
             }
             if now >= next_scan {
                 self.reap_and_sample()?;
-                next_scan = now + LOOK.max(now.elapsed() * SCAN_DIVISOR);
+                let scan_time = now.elapsed();
+                next_scan = now + LOOK.max(scan_time * SCAN_DIVISOR);
             }
             self.wait(deadline.map_or(next_scan, |deadline| deadline.min(next_scan)))?;
         }
@@ -160,7 +161,7 @@ impl<'a> Running<'a> {
         let left = until.saturating_duration_since(Instant::now());
         let time = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
         let runs = self.ended.is_none();
-        // The program first while it runs, then its open pipes.
+        // Polls the program first while it runs, then its open pipes: this is the order in `ready`.
         let ready = {
             let handle = runs.then(|| PollFd::new(&self.launched.handle, PollFlags::IN));
             let pipes = self.streams.iter().filter_map(|stream| stream.pipe.as_ref());
@@ -190,7 +191,7 @@ impl<'a> Running<'a> {
         if running == 0 && self.wait_for_all(Duration::ZERO)? { Ok(0) } else { Ok(running.max(1)) }
     }
 
-    /// Waits until no process runs; returns whether this happened in time.
+    /// Waits until no process of the program runs; returns whether this happened within `limit`.
     fn wait_for_all(&mut self, limit: Duration) -> io::Result<bool> {
         let until = Instant::now() + limit;
         loop {
@@ -211,7 +212,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Ends all processes: asks, then kills; fails if a process does not exit.
+    /// Ends all processes: sends SIGTERM, then SIGKILL; fails if a process does not exit.
     fn end_all(&mut self) -> io::Result<()> {
         self.tree.send(Signal::TERM);
         // A stopped process must continue to receive the signal.
@@ -248,6 +249,7 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
+    /// Names a process that does not exit: a running one, or the one that could not receive a signal.
     fn cannot_end(&self, failed: Option<&(Process, io::Error)>) -> io::Error {
         let why = failed.map_or(String::new(), |(_, error)| format!(": {error}"));
         let running = self.tree.running();
@@ -273,7 +275,7 @@ impl<'a> Running<'a> {
         Ok(running)
     }
 
-    /// Reaps an ended process and adds its usage; `opened` are its byte counts if they had to be opened earlier.
+    /// Reaps an ended process and adds its usage; `opened` is its open file of byte counts, if any.
     fn reap(&mut self, process: Pid, opened: Option<File>) -> io::Result<()> {
         let moved = MovedBytes::read(process, opened);
         let waited_ns = assay_load::waited_ns(&process.to_string());
@@ -297,6 +299,7 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
+    /// Reads how the program ended without reaping it: the process keeps its ID until `reap`.
     fn exit_status(&self) -> io::Result<Ending> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
         let status = waitid(WaitId::PidFd(self.launched.handle.as_fd()), options)?;
@@ -309,6 +312,7 @@ impl<'a> Running<'a> {
         }
     }
 
+    /// Returns the best known peak: of the control group, of the samples, or of the largest reaped process.
     fn peak_memory(&self) -> Presence<PeakMemory> {
         if let Some(bytes) = self.tree.group().and_then(Group::peak_bytes) {
             return Presence::Present(PeakMemory { bytes, by: PeakBy::Cgroup });
@@ -371,7 +375,7 @@ struct MovedBytes {
 }
 
 impl MovedBytes {
-    /// `None` if the kernel does not show them.
+    /// Reads how many bytes the process moved; `None` if the kernel does not show them.
     fn read(process: Pid, opened: Option<File>) -> Option<Self> {
         let file = opened.or_else(|| File::open(io_file_of(process)).ok());
         let text = io::read_to_string(file?).ok()?;
@@ -404,7 +408,7 @@ impl OutputStream {
         Self { pipe, tail: Tail::new(most, sum) }
     }
 
-    /// Reads available data and stores its end; returns whether there was any.
+    /// Reads available data and stores its last bytes; returns whether there was any.
     fn read_available(&mut self) -> bool {
         let Some(pipe) = &mut self.pipe else { return false };
         match self.tail.read(pipe) {
@@ -444,6 +448,7 @@ impl Tail {
         Self { kept: Vec::new(), chunk: vec![0; CHUNK].into(), most, bytes: 0, sum }
     }
 
+    /// Reads one chunk and stores the last bytes of all chunks; false at the end of the input.
     fn read(&mut self, from: &mut impl Read) -> io::Result<bool> {
         let count = from.read(&mut self.chunk)?;
         let read = &self.chunk[..count];

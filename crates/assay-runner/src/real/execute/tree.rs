@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::io;
+use std::path::Path;
 
 use super::group::Group;
 use rustix::io::Errno;
@@ -29,11 +30,11 @@ impl Process {
         Self::parse(id, &String::from_utf8_lossy(&bytes))
     }
 
-    /// The name may contain anything, including brackets; all later fields are numbers.
+    /// Parses /proc/ID/stat. The name may contain anything, including brackets; all later fields are numbers.
     fn parse(id: i32, text: &str) -> Option<Self> {
         let (head, tail) = text.rsplit_once(')')?;
         let fields: Vec<&str> = tail.split_whitespace().collect();
-        // The fields after the name, numbered from the state (field 3 of proc(5)).
+        // Index 0 is the state, the first field after the name: field 3 of proc(5).
         let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
         let is_dead = matches!(*fields.first()?, "Z" | "X");
         Some(Self {
@@ -48,7 +49,7 @@ impl Process {
         })
     }
 
-    /// Sends it a signal through a pidfd: the ID may be reused.
+    /// Sends it a signal through a pidfd, which refers to this process even if its ID is reused.
     fn send(&self, signal: Signal) -> io::Result<()> {
         let Some(id) = Pid::from_raw(self.id) else { return Ok(()) };
         let handle = match pidfd_open(id, PidfdFlags::empty()) {
@@ -81,6 +82,7 @@ pub struct Own {
 }
 
 impl Own {
+    /// Finds this process, to distinguish it from the measured ones.
     pub fn find() -> io::Result<Self> {
         let id = getpid().as_raw_nonzero().get();
         // The kernel's value: in a PID namespace, its group may be outside, with the number 0.
@@ -111,8 +113,7 @@ impl<'a> Tree<'a> {
         self.group
     }
 
-    /// Whether a process lost its parent and became a child of this process. Own children share
-    /// this process's group; children of the program have another group.
+    /// Whether a process is an orphan of the program: a child of this process outside its group.
     fn is_orphan(&self, process: &Process) -> bool {
         process.id != self.program
             && process.parent == self.own.id
@@ -127,8 +128,7 @@ impl<'a> Tree<'a> {
         processes.filter(|process| self.is_orphan(process)).collect()
     }
 
-    /// Returns the processes of the tree that have not ended: children of known ones, the process group, orphans and
-    /// members of the control group.
+    /// Returns the running processes of the tree: descendants, its group, orphans, and members of the control group.
     pub fn running(&self) -> Vec<Process> {
         let mut processes: Vec<Process> =
             all_processes().into_iter().filter_map(Process::find).collect();
@@ -169,6 +169,7 @@ impl<'a> Tree<'a> {
         pages * rustix::param::page_size() as u64
     }
 
+    /// Sends a signal to all running processes; returns the first that could not receive it.
     pub fn send(&self, signal: Signal) -> Option<(Process, io::Error)> {
         let mut failed = None;
         for process in self.running() {
@@ -179,7 +180,7 @@ impl<'a> Tree<'a> {
         failed
     }
 
-    /// Kills everything: first the program's process group, whose number cannot be reused yet.
+    /// Kills everything, the process group first: its number cannot be reused yet. Returns the first failure.
     pub fn kill(&self) -> Option<(Process, io::Error)> {
         if let Some(program) = Pid::from_raw(self.program) {
             // The group may be empty.
@@ -202,15 +203,11 @@ fn children(id: i32) -> Option<Vec<i32>> {
                 found.extend(text.split_whitespace().filter_map(|id| id.parse::<i32>().ok()));
             }
             // The thread ended, or the kernel has no lists, which the first thread shows.
-            Err(_) if lists_children(id) => {}
+            Err(_) if Path::new(&format!("/proc/{id}/task/{id}/children")).exists() => {}
             Err(_) => return None,
         }
     }
     Some(found)
-}
-
-fn lists_children(id: i32) -> bool {
-    std::path::Path::new(&format!("/proc/{id}/task/{id}/children")).exists()
 }
 
 fn all_processes() -> Vec<i32> {

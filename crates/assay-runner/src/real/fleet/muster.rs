@@ -32,8 +32,8 @@ struct FleetStranger {
     stream: TcpStream,
     address: IpAddr,
     since: Instant,
-    riddle: Digest,
-    said: Vec<u8>,
+    challenge: Digest,
+    received: Vec<u8>,
 }
 
 /// Waits on rank 0 until all ranks have connected; fails after `wait`.
@@ -46,32 +46,33 @@ pub fn listen(
 ) -> Result<Sockets, String> {
     let until = Instant::now() + wait;
     let listener = bind(address, until, stop)?;
-    let mut door = Door {
+    let mut admission = RankAdmission {
         listener,
         token,
         ranks,
         strangers: Vec::new(),
-        ends: BTreeMap::new(),
+        connected: BTreeMap::new(),
         turned_away: 0,
-        unlike: None,
+        version_mismatch: None,
     };
-    while door.ends.len() + 1 < ranks as usize {
+    while admission.connected.len() + 1 < ranks as usize {
         if stop.load(Ordering::Relaxed) {
-            return door.dismiss("interrupted before all ranks connected".to_owned());
+            return admission.dismiss("interrupted before all ranks connected".to_owned());
         }
         if Instant::now() >= until {
-            let why = door.describe_missing(wait);
-            return door.dismiss(why);
+            let why = admission.describe_missing(wait);
+            return admission.dismiss(why);
         }
-        if let Some(why) = door.unlike.take() {
-            return door.dismiss(why);
+        if let Some(why) = admission.version_mismatch.take() {
+            return admission.dismiss(why);
         }
-        door.serve();
+        admission.serve();
     }
-    door.turned_away += door.strangers.len() as u64;
-    Ok(Sockets::new(door.ends, door.turned_away))
+    admission.turned_away += admission.strangers.len() as u64;
+    Ok(Sockets::new(admission.connected, admission.turned_away))
 }
 
+/// Listens on the address of rank 0. Waits for its name for up to a minute, but not after `until`.
 fn bind(address: &str, until: Instant, stop: &AtomicBool) -> Result<TcpListener, String> {
     let refused = |error: &io::Error| match error.kind() {
         io::ErrorKind::AddrNotAvailable => {
@@ -79,12 +80,12 @@ fn bind(address: &str, until: Instant, stop: &AtomicBool) -> Result<TcpListener,
         }
         _ => format!("cannot listen on {address}: {error}"),
     };
-    let named = until.min(Instant::now() + NAMED);
+    let limit = until.min(Instant::now() + NAMED);
     let all: Vec<SocketAddr> = loop {
         match address.to_socket_addrs() {
             Ok(all) => break all.collect(),
             // A host name may appear together with its rank, but not forever.
-            Err(error) if is_over(named, stop) || error.kind() == io::ErrorKind::InvalidInput => {
+            Err(error) if is_over(limit, stop) || error.kind() == io::ErrorKind::InvalidInput => {
                 return Err(refused(&error));
             }
             Err(_) => thread::sleep(PAUSE),
@@ -102,14 +103,14 @@ fn reachable(address: &str, all: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, Str
     if name == "localhost" || address.parse::<SocketAddr>().is_ok() {
         return Ok(all);
     }
-    let (loopback, others): (Vec<SocketAddr>, Vec<_>) =
+    let (loopback, reachable): (Vec<SocketAddr>, Vec<_>) =
         all.into_iter().partition(|address| address.ip().is_loopback());
     match loopback.first() {
-        Some(address) if others.is_empty() => Err(format!(
+        Some(address) if reachable.is_empty() => Err(format!(
             "{name} is {} on this host, which other hosts cannot reach; use an address of rank 0",
             address.ip()
         )),
-        _ => Ok(others),
+        _ => Ok(reachable),
     }
 }
 
@@ -117,29 +118,29 @@ fn is_over(until: Instant, stop: &AtomicBool) -> bool {
     stop.load(Ordering::Relaxed) || Instant::now() >= until
 }
 
-struct Door<'a> {
+struct RankAdmission<'a> {
     listener: TcpListener,
     token: &'a Token,
     ranks: u32,
     strangers: Vec<FleetStranger>,
-    ends: BTreeMap<u32, SealedEnd>,
+    connected: BTreeMap<u32, SealedEnd>,
     turned_away: u64,
     /// A rank with the token that does not fit ends the study for all: no other can take its place.
-    unlike: Option<String>,
+    version_mismatch: Option<String>,
 }
 
-impl Door<'_> {
+impl RankAdmission<'_> {
     fn describe_missing(&self, wait: Duration) -> String {
-        let missing = (1..self.ranks).filter(|rank| !self.ends.contains_key(rank));
+        let missing = (1..self.ranks).filter(|rank| !self.connected.contains_key(rank));
         // Eight ranks are enough to find the cause.
         let names: Vec<String> = missing.take(8).map(|rank| rank.to_string()).collect();
-        let away = match self.turned_away {
+        let refused = match self.turned_away {
             0 => String::new(),
             count => format!(" ({count} connections were refused)"),
         };
         format!(
-            "only {} of {} ranks connected within {} s; missing: rank {}{away}",
-            self.ends.len() + 1,
+            "only {} of {} ranks connected within {} s; missing: rank {}{refused}",
+            self.connected.len() + 1,
             self.ranks,
             wait.as_secs(),
             names.join(", ")
@@ -149,7 +150,7 @@ impl Door<'_> {
     /// Sends all connected ranks the reason for the end, and returns it as an error.
     fn dismiss<T>(mut self, why: String) -> Result<T, String> {
         let message = Message::End { why: Some(why.clone()) };
-        for end in self.ends.values_mut() {
+        for end in self.connected.values_mut() {
             // A closed connection needs no message.
             let _ = end.say(&message);
         }
@@ -166,10 +167,10 @@ impl Door<'_> {
         }
         drop(polled);
         let mut waiting = Vec::with_capacity(self.strangers.len());
-        for mut stranger in std::mem::take(&mut self.strangers) {
-            match stranger.hear() {
-                Ok(Some(line)) => self.admit(stranger, &line),
-                Ok(None) if stranger.since.elapsed() < ADMISSION => waiting.push(stranger),
+        for mut peer in std::mem::take(&mut self.strangers) {
+            match peer.hear() {
+                Ok(Some(line)) => self.admit(peer, &line),
+                Ok(None) if peer.since.elapsed() < ADMISSION => waiting.push(peer),
                 Ok(None) | Err(()) => self.turned_away += 1,
             }
         }
@@ -184,7 +185,7 @@ impl Door<'_> {
         }
     }
 
-    /// Greets a connection; at the limit, it replaces another stranger.
+    /// Greets a connection; at the limit, it replaces another peer.
     fn greet(&mut self, stream: TcpStream, address: IpAddr) {
         if self.strangers.len() >= MOST_STRANGERS {
             let strangers = self.strangers.iter().enumerate();
@@ -194,37 +195,43 @@ impl Door<'_> {
             self.strangers.remove(index);
             self.turned_away += 1;
         }
-        let Ok(riddle) = random_bytes() else { return };
+        let Ok(challenge) = random_bytes() else { return };
         let greeted = stream
             .set_nonblocking(true)
-            .and_then(|()| (&stream).write_all(hello::USE.greeting(&riddle).as_bytes()));
+            .and_then(|()| (&stream).write_all(hello::USE.greeting(&challenge).as_bytes()));
         match greeted {
             Ok(()) => {
-                let (since, said) = (Instant::now(), Vec::new());
-                self.strangers.push(FleetStranger { stream, address, since, riddle, said });
+                let (since, received) = (Instant::now(), Vec::new());
+                self.strangers.push(FleetStranger { stream, address, since, challenge, received });
             }
             Err(_) => self.turned_away += 1,
         }
     }
 
-    /// Admits a stranger whose answer is right; refuses others with a reason.
-    fn admit(&mut self, stranger: FleetStranger, line: &str) {
-        let FleetStranger { mut stream, riddle, address, .. } = stranger;
-        let checked = hello::read_hello(self.token, &riddle, line).and_then(|(caller, own)| {
-            let place = caller.place;
-            if let Some(why) = caller.version_mismatch() {
-                self.unlike = Some(format!("{address}: {why}"));
-                return Err("version");
-            }
-            if place.ranks != self.ranks {
-                return Err("size");
-            }
-            if place.leads() || self.ends.contains_key(&place.rank) {
-                return Err("taken");
-            }
-            Ok((place, own))
+    /// Checks the version and rank of a caller with the token; fails with the code of the refusal.
+    fn check_place(&mut self, caller: &HelloCaller, address: IpAddr) -> Result<(), &'static str> {
+        let place = caller.place;
+        if let Some(why) = caller.version_mismatch() {
+            self.version_mismatch = Some(format!("{address}: {why}"));
+            return Err("version");
+        }
+        if place.ranks != self.ranks {
+            return Err("size");
+        }
+        if place.leads() || self.connected.contains_key(&place.rank) {
+            return Err("taken");
+        }
+        Ok(())
+    }
+
+    /// Admits a peer whose answer is right; refuses others with a reason.
+    fn admit(&mut self, peer: FleetStranger, line: &str) {
+        let FleetStranger { mut stream, challenge, address, .. } = peer;
+        let checked = hello::read_hello(self.token, &challenge, line).and_then(|(caller, own)| {
+            self.check_place(&caller, address)?;
+            Ok((caller.place, own))
         });
-        let (place, own) = match checked {
+        let (place, challenge_of_caller) = match checked {
             Ok(found) => found,
             Err(why) => {
                 self.turned_away += 1;
@@ -232,35 +239,34 @@ impl Door<'_> {
                 return;
             }
         };
-        let key = hello::USE.key(self.token, &riddle, &own);
-        let welcome = hello::welcome(self.token, place, &riddle, &own);
+        let key = hello::USE.key(self.token, &challenge, &challenge_of_caller);
+        let welcome = hello::welcome(self.token, place, &challenge, &challenge_of_caller);
         let taken = stream
             .write_all(welcome.as_bytes())
             .and_then(|()| SealedEnd::new(stream, key, FrameSide::Zero));
         if let Ok(end) = taken {
-            self.ends.insert(place.rank, end);
+            self.connected.insert(place.rank, end);
         }
     }
 }
 
 impl FleetStranger {
-    /// Returns the complete line; `None` until it ends. Fails if the stranger leaves, sends too much or anything after
-    /// the line, or no UTF-8.
+    /// Returns the complete line; `None` until it ends. Fails if the peer leaves, or sends anything but a short line.
     fn hear(&mut self) -> Result<Option<String>, ()> {
         let mut bytes = [0; LONGEST_LINE];
-        let room = LONGEST_LINE - self.said.len();
+        let room = LONGEST_LINE - self.received.len();
         match self.stream.read(&mut bytes[..room]) {
             Ok(0) => return Err(()),
-            Ok(read) => self.said.extend_from_slice(&bytes[..read]),
+            Ok(read) => self.received.extend_from_slice(&bytes[..read]),
             Err(error) if is_for_now(&error) => return Ok(None),
             Err(_) => return Err(()),
         }
-        match self.said.iter().position(|byte| *byte == b'\n') {
+        match self.received.iter().position(|byte| *byte == b'\n') {
             // Without a welcome, no data may follow.
-            Some(end) if end + 1 == self.said.len() => {
-                String::from_utf8(std::mem::take(&mut self.said)).map(Some).map_err(|_| ())
+            Some(end) if end + 1 == self.received.len() => {
+                String::from_utf8(std::mem::take(&mut self.received)).map(Some).map_err(|_| ())
             }
-            None if self.said.len() < LONGEST_LINE => Ok(None),
+            None if self.received.len() < LONGEST_LINE => Ok(None),
             _ => Err(()),
         }
     }
@@ -278,8 +284,8 @@ pub fn dial(
     loop {
         let why = match attempt(address, token, place) {
             Ok(end) => return Ok(Sockets::new(BTreeMap::from([(0, end)]), 0)),
-            Err(FailedAttempt::Refused(why)) => return Err(format!("{address}: {why}")),
-            Err(FailedAttempt::Later(why)) => why,
+            Err(JoinFailure::Refused(why)) => return Err(format!("{address}: {why}")),
+            Err(JoinFailure::Later(why)) => why,
         };
         if stop.load(Ordering::Relaxed) {
             return Err("interrupted before rank 0 was available".to_owned());
@@ -294,22 +300,23 @@ pub fn dial(
     }
 }
 
-enum FailedAttempt {
+enum JoinFailure {
     /// A later attempt will not succeed either.
     Refused(String),
     Later(String),
 }
 
-fn attempt(address: &str, token: &Token, place: RankPlace) -> Result<SealedEnd, FailedAttempt> {
-    let later = |error: io::Error| FailedAttempt::Later(error.to_string());
+/// Connects to the first address of rank 0 that accepts, and joins there.
+fn attempt(address: &str, token: &Token, place: RankPlace) -> Result<SealedEnd, JoinFailure> {
+    let later = |error: io::Error| JoinFailure::Later(error.to_string());
     // A host name may appear together with its rank.
     let addresses: Vec<SocketAddr> = address.to_socket_addrs().map_err(later)?.collect();
-    let mut last = FailedAttempt::Later("the name has no address".to_owned());
+    let mut last = JoinFailure::Later("the name has no address".to_owned());
     for address in addresses {
         match TcpStream::connect_timeout(&address, ATTEMPT) {
             // Without a listener on this host, a client may get the port that it dials, and connect to itself.
             Ok(stream) if stream.local_addr().ok() == stream.peer_addr().ok() => {
-                last = FailedAttempt::Later("connection refused".to_owned());
+                last = JoinFailure::Later("connection refused".to_owned());
             }
             Ok(stream) => return join(stream, token, place),
             Err(error) => last = later(error),
@@ -318,45 +325,42 @@ fn attempt(address: &str, token: &Token, place: RankPlace) -> Result<SealedEnd, 
     Err(last)
 }
 
-fn join(
-    mut stream: TcpStream,
-    token: &Token,
-    place: RankPlace,
-) -> Result<SealedEnd, FailedAttempt> {
-    let later = |error: io::Error| FailedAttempt::Later(error.to_string());
+/// Performs the handshake with rank 0: both ends prove with the other's challenge that they have the token.
+fn join(mut stream: TcpStream, token: &Token, place: RankPlace) -> Result<SealedEnd, JoinFailure> {
+    let later = |error: io::Error| JoinFailure::Later(error.to_string());
     stream.set_nodelay(true).map_err(later)?;
     let until = Instant::now() + ANSWERED;
-    let riddle = hello::USE
-        .read_greeting(&read_line(&mut stream, until)?)
-        .map_err(FailedAttempt::Refused)?;
-    let own = random_bytes().map_err(later)?;
-    let said = hello::hello(token, &HelloCaller::own(place), &riddle, &own);
+    let challenge =
+        hello::USE.read_greeting(&read_line(&mut stream, until)?).map_err(JoinFailure::Refused)?;
+    let own_challenge = random_bytes().map_err(later)?;
+    let said = hello::hello(token, &HelloCaller::own(place), &challenge, &own_challenge);
     stream.write_all(said.as_bytes()).map_err(later)?;
-    hello::read_welcome(token, place, &riddle, &own, &read_line(&mut stream, until)?)
-        .map_err(FailedAttempt::Refused)?;
-    SealedEnd::new(stream, hello::USE.key(token, &riddle, &own), FrameSide::Other).map_err(later)
+    hello::read_welcome(token, place, &challenge, &own_challenge, &read_line(&mut stream, until)?)
+        .map_err(JoinFailure::Refused)?;
+    SealedEnd::new(stream, hello::USE.key(token, &challenge, &own_challenge), FrameSide::Other)
+        .map_err(later)
 }
 
-/// The next line of rank 0, byte by byte, because frames follow it.
-fn read_line(stream: &mut TcpStream, until: Instant) -> Result<String, FailedAttempt> {
-    let later = |why: &str| FailedAttempt::Later(why.to_owned());
-    let stranger = || FailedAttempt::Refused("the peer is not rank 0 of assay".to_owned());
-    stream.set_read_timeout(Some(LOOK)).map_err(|error| FailedAttempt::Later(error.to_string()))?;
-    let mut said = Vec::new();
-    while said.last() != Some(&b'\n') {
+/// Reads the next line of rank 0, byte by byte: the bytes after it belong to the first frame.
+fn read_line(stream: &mut TcpStream, until: Instant) -> Result<String, JoinFailure> {
+    let later = |why: &str| JoinFailure::Later(why.to_owned());
+    let not_rank_zero = || JoinFailure::Refused("the peer is not rank 0 of assay".to_owned());
+    stream.set_read_timeout(Some(LOOK)).map_err(|error| JoinFailure::Later(error.to_string()))?;
+    let mut line = Vec::new();
+    while line.last() != Some(&b'\n') {
         if Instant::now() >= until {
             return Err(later("the peer sent no data"));
         }
         let mut byte = [0];
         match stream.read(&mut byte) {
             Ok(0) => return Err(later("the peer closed the connection")),
-            Ok(_) if said.len() < LONGEST_LINE => said.push(byte[0]),
-            Ok(_) => return Err(stranger()),
+            Ok(_) if line.len() < LONGEST_LINE => line.push(byte[0]),
+            Ok(_) => return Err(not_rank_zero()),
             Err(error) if is_for_now(&error) => {}
-            Err(error) => return Err(FailedAttempt::Later(error.to_string())),
+            Err(error) => return Err(JoinFailure::Later(error.to_string())),
         }
     }
-    String::from_utf8(said).map_err(|_| stranger())
+    String::from_utf8(line).map_err(|_| not_rank_zero())
 }
 
 #[cfg(test)]

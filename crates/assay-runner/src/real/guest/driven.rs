@@ -11,6 +11,7 @@ use assay_machine::system::virtual_machine::FILE;
 
 pub const COMMAND: &str = "in-vm-drive";
 
+/// Prepares virtual machines that boot Assay with a job; fails with the reason if this host cannot run them.
 pub fn machines(system: &dyn System, wanted: &VmNeeds) -> Result<Box<dyn VmStarter>, String> {
     let asked = ready(system, wanted).map_err(|failure| failure.message)?;
     let asked = Asked {

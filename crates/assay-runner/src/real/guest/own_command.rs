@@ -18,7 +18,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 /// Longest wait for the output of an ended program.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// Runs the command in a directory; `promised` receives each line that it prints.
+/// Runs the command in a directory. Each line that it prints acknowledges a write, and goes to `promised`.
 pub fn run(
     own: &CommandLines,
     directory: &Path,
@@ -31,14 +31,14 @@ pub fn run(
     started.end()
 }
 
-/// Runs the check in a directory on the promised lines; `beside` is a path outside the drive.
+/// Runs the check in a directory. It reads the acknowledged `lines` from a file in `outside`, not on the drive.
 pub fn check(
     own: &CommandLines,
     directory: &Path,
     lines: &[String],
-    beside: &Path,
+    outside: &Path,
 ) -> Result<EndedLine, String> {
-    let file = beside.join("promised");
+    let file = outside.join("promised");
     fs::write(&file, file_of(lines)).map_err(|error| format!("{}: {error}", file.display()))?;
     let (directory_text, file_text) = (directory.display().to_string(), file.display().to_string());
     let variables = environment(&directory_text, Some((&file_text, lines.len())));
@@ -61,6 +61,7 @@ struct Started {
 }
 
 impl Started {
+    /// Starts a shell line in its own process group, which is killed after `most_ms`.
     fn new(
         line: &str,
         directory: &Path,
@@ -96,9 +97,10 @@ impl Started {
         }
     }
 
+    /// Waits for the shell line, kills what it left, and returns how it ended.
     fn end(mut self) -> Result<EndedLine, String> {
         let status = self.child.wait().map_err(|error| format!("cannot wait for it: {error}"))?;
-        self.timer = None; // stops it
+        self.timer = None; // dropping the sender stops the timer
         let is_late = self.limit.recv().unwrap_or_default();
         // Kill its remaining processes now; later the ID may be reused.
         kill(self.group.take());
@@ -148,6 +150,7 @@ struct GuestTail {
 }
 
 impl GuestTail {
+    /// Reads a stream in a thread, and stores its last bytes.
     fn start(stream: Option<impl Read + Send + 'static>) -> Self {
         let kept = Arc::new(Mutex::new(Vec::new()));
         // No message is sent: `over` ends with the thread, which drops the sender.

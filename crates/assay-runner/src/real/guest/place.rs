@@ -38,16 +38,14 @@ pub fn obey() -> Result<(), String> {
     work(&mut OwnDrive, &mut || orders.next(), &mut say)
 }
 
+/// Opens the virtio port through which the host sends orders.
 fn open_port() -> Result<File, String> {
     for entry in fs::read_dir(PORTS).map_err(|error| error.to_string())?.flatten() {
         let name = fs::read_to_string(entry.path().join("name")).unwrap_or_default();
         if name.trim() == TALK {
             let path = Path::new("/dev").join(entry.file_name());
-            return OpenOptions::new()
-                .read(true)
-                .write(true)
-                .open(path)
-                .map_err(|error| error.to_string());
+            let port = OpenOptions::new().read(true).write(true).open(path);
+            return port.map_err(|error| error.to_string());
         }
     }
     Err(format!("port {TALK} does not exist"))
@@ -104,8 +102,8 @@ impl GuestStorage for OwnDrive {
         let file =
             open_path(path, false).map_err(|error| Trouble::Unreachable(error.to_string()))?;
         let mut pieces = Pieces::new();
-        for at in (0..bytes).step_by(PIECE_BYTES as usize) {
-            let piece = read_piece(&file, at);
+        for offset in (0..bytes).step_by(PIECE_BYTES as usize) {
+            let piece = read_piece(&file, offset);
             let is_end = piece.as_ref().is_some_and(|bytes| (bytes.len() as u64) < PIECE_BYTES);
             pieces.push(piece);
             if is_end {
@@ -156,11 +154,11 @@ fn new_file() -> std::io::Result<File> {
 }
 
 /// Reads a piece, which is short at the end of the file; `None` if unreadable.
-fn read_piece(file: &File, at: u64) -> Option<Vec<u8>> {
+fn read_piece(file: &File, offset: u64) -> Option<Vec<u8>> {
     let mut bytes = vec![0; PIECE_BYTES as usize];
     let mut length = 0;
     while length < bytes.len() {
-        match file.read_at(&mut bytes[length..], at + length as u64) {
+        match file.read_at(&mut bytes[length..], offset + length as u64) {
             Ok(0) => break,
             Ok(count) => length += count,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -174,6 +172,7 @@ fn read_piece(file: &File, at: u64) -> Option<Vec<u8>> {
 struct GuestMount(On);
 
 impl GuestMount {
+    /// Mounts the drive if it has files, without cached data: reads must come from the drive.
     fn new(on: On, mounted: &str) -> Result<Self, Trouble> {
         drop_drive_cache().map_err(Trouble::Otherwise)?;
         if on.has_files() {
@@ -193,7 +192,7 @@ impl Drop for GuestMount {
     }
 }
 
-/// System calls if possible: in an emulated machine, a program takes longer than a mount.
+/// Mounts the drive; with options, by the `mount` program, which takes longer in an emulated machine.
 fn mount(on: On, options: &str) -> Result<(), String> {
     if options.is_empty() {
         let flags = rustix::mount::MountFlags::empty();

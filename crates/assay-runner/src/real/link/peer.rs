@@ -142,6 +142,7 @@ impl Peer {
         self.listener.local_addr()
     }
 
+    /// Serves clients until `stop`: returns datagrams, accepts connections, and ends old sessions.
     pub fn serve(&self, stop: &AtomicBool) {
         let time = Timespec { tv_sec: 0, tv_nsec: LOOK_NS };
         while !stop.load(Ordering::Relaxed) {
@@ -159,7 +160,7 @@ impl Peer {
             if connections {
                 self.accept();
             }
-            self.shared.end_old_sessions();
+            self.shared.sessions().retain(|session| session.until > Instant::now());
         }
         self.shared.over.store(true, Ordering::Relaxed);
     }
@@ -197,11 +198,6 @@ impl Peer {
 impl PeerState {
     fn sessions(&self) -> MutexGuard<'_, Vec<Session>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn end_old_sessions(&self) {
-        let now = Instant::now();
-        self.sessions().retain(|session| session.until > now);
     }
 
     /// Returns datagrams of authenticated clients, each once, at its received length.
@@ -245,7 +241,7 @@ impl PeerState {
         }
     }
 
-    /// Checks the token of a connection, and begins a session or joins one.
+    /// Checks the token of a connection. A control connection begins a session; a stream joins one.
     fn admit(
         &self,
         connection: &mut OpenConnection,
@@ -255,55 +251,59 @@ impl PeerState {
         stream.set_nonblocking(false)?;
         stream.set_nodelay(true)?;
         let until = Instant::now() + ADMISSION;
-        let (riddle, number) = (random_bytes()?, random_bytes()?);
+        let (challenge, number) = (random_bytes()?, random_bytes()?);
         let mut wire = Wire::new(stream);
-        wire.say(&protocol::USE.greeting(&riddle))?;
+        wire.say(&protocol::USE.greeting(&challenge))?;
         let line = wire.line(until)?;
-        let turned_away = |wire: &mut Wire, why: &str| {
+        let refuse = |wire: &mut Wire, why: &str| {
             let _ = wire.say(&protocol::refusal(why));
             io::Error::from(io::ErrorKind::PermissionDenied)
         };
-        let (role, own) = match protocol::read_hello(&self.token, &riddle, &line) {
-            Ok(found) => found,
-            Err(why) => return Err(turned_away(&mut wire, why)),
-        };
+        let hello = protocol::read_hello(&self.token, &challenge, &line);
+        let (role, challenge_of_client) = hello.map_err(|why| refuse(&mut wire, why))?;
         // Before the reply: an authenticated connection must not be replaced.
         connection.leave_strangers();
-        let key = protocol::USE.key(&self.token, &riddle, &own);
-        let session = match &role {
+        let key = protocol::USE.key(&self.token, &challenge, &challenge_of_client);
+        // The first eight bytes, big-endian.
+        let number = number[..8].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+        let entered = self.enter(connection, &wire, &role, key, number, address.ip());
+        let session = entered.map_err(|why| refuse(&mut wire, why))?;
+        wire.say(&protocol::welcome(&self.token, &challenge, &challenge_of_client, session))?;
+        Ok(Admitted { wire, role, session, key })
+    }
+
+    /// Lets a client with the token in; returns its session (0 for a ledger, which has none), or the code of a refusal.
+    fn enter(
+        &self,
+        connection: &mut OpenConnection,
+        wire: &Wire,
+        role: &ConnectionRole,
+        key: Digest,
+        number: u64,
+        address: IpAddr,
+    ) -> Result<u64, &'static str> {
+        match role {
             ConnectionRole::Control => {
-                // The first eight bytes, big-endian.
-                let number = number[..8].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
-                if !self.begin_session(number, key, address.ip()) {
-                    return Err(turned_away(&mut wire, "busy"));
-                }
-                number
+                let has_begun = self.begin_session(number, key, address);
+                if has_begun { Ok(number) } else { Err("busy") }
             }
             ConnectionRole::Stream { session, way, congestion } => {
                 if *way == Way::Down
                     && sockopt::set_tcp_congestion(&wire.stream, congestion).is_err()
                 {
-                    return Err(turned_away(&mut wire, "congestion"));
+                    return Err("congestion");
                 }
-                *session
+                if self.has_room(*session, address, *way) { Ok(*session) } else { Err("busy") }
             }
             ConnectionRole::Ledger => {
                 connection.is_ledger = true;
-                if self.ledgers.fetch_add(1, Ordering::Relaxed) >= MOST_LEDGERS {
-                    return Err(turned_away(&mut wire, "busy"));
-                }
-                0
+                let others = self.ledgers.fetch_add(1, Ordering::Relaxed);
+                if others < MOST_LEDGERS { Ok(0) } else { Err("busy") }
             }
-        };
-        if let ConnectionRole::Stream { way, .. } = &role
-            && !self.has_room(session, address.ip(), *way)
-        {
-            return Err(turned_away(&mut wire, "busy"));
         }
-        wire.say(&protocol::welcome(&self.token, &riddle, &own, session))?;
-        Ok(Admitted { wire, role, session, key })
     }
 
+    /// Records the promises of a machine, signed line by line, until it is silent for too long.
     fn serve_ledger(&self, mut wire: Wire, key: Digest) {
         let (mut lines, mut open) = (Lines::new(key, Side::Peer), None);
         while !self.over.load(Ordering::Relaxed) {
@@ -319,6 +319,7 @@ impl PeerState {
         }
     }
 
+    /// Registers a session; false at the limit.
     fn begin_session(&self, number: u64, key: Digest, address: IpAddr) -> bool {
         let mut sessions = self.sessions();
         if sessions.len() >= MOST_SESSIONS {
@@ -345,6 +346,7 @@ impl PeerState {
         })
     }
 
+    /// Adds a stream to its session for the next phase; drops it at the limit.
     fn add_stream(&self, wire: Wire, way: Way, session: u64) {
         if wire.stream.set_nonblocking(true).is_err() {
             return;
@@ -368,7 +370,7 @@ impl PeerState {
                     if ms <= LONGEST_PHASE_MS && load.is_none() =>
                 {
                     let answer = match self.take_streams(session, up, down) {
-                        Some((receives, sends)) => {
+                        Some([receives, sends]) => {
                             load = self.start_load(receives, sends, ms);
                             if load.is_some() { "going\n" } else { "no busy\n" }
                         }
@@ -395,19 +397,14 @@ impl PeerState {
         }
     }
 
-    /// Takes the streams of a phase; `None` if some do not arrive.
-    fn take_streams(
-        &self,
-        session: u64,
-        up: u32,
-        down: u32,
-    ) -> Option<(Vec<TcpStream>, Vec<TcpStream>)> {
-        // Admitted streams are registered slightly later.
+    /// Takes the streams of a phase from the session, the client's `up` and `down`; `None` if some do not arrive.
+    fn take_streams(&self, session: u64, up: u32, down: u32) -> Option<[Vec<TcpStream>; 2]> {
+        // Another thread registers an admitted stream slightly later: wait up to a second.
         for _ in 0..100 {
             let mut sessions = self.sessions();
             let own = sessions.iter_mut().find(|own| own.number == session)?;
             if own.up.len() == up as usize && own.down.len() == down as usize {
-                return Some((std::mem::take(&mut own.up), std::mem::take(&mut own.down)));
+                return Some([std::mem::take(&mut own.up), std::mem::take(&mut own.down)]);
             }
             drop(sessions);
             thread::sleep(Duration::from_millis(10));
@@ -415,21 +412,27 @@ impl PeerState {
         None
     }
 
-    fn start_load(&self, up: Vec<TcpStream>, down: Vec<TcpStream>, ms: u64) -> Option<PeerThreads> {
+    /// Starts a thread per direction; `None` if a thread cannot start.
+    fn start_load(
+        &self,
+        received_streams: Vec<TcpStream>,
+        sent_streams: Vec<TcpStream>,
+        ms: u64,
+    ) -> Option<PeerThreads> {
         let began = Instant::now();
         let until = began + Duration::from_millis(ms);
         let slices = (ms * 1_000_000 / SLICE_NS) as usize;
         let most = Some(self.limits.bytes_per_s);
         let stop = Arc::new(AtomicBool::new(false));
-        let course = PumpSpan { began, until, slices, most };
+        let span = PumpSpan { began, until, slices, most };
         let own = Arc::clone(&stop);
-        let receiving = thread::Builder::new()
-            .stack_size(STACK)
-            .spawn(move || pump::receive(&up, &PumpSpan { until: until + AFTER, ..course }, &own));
+        let receiving = thread::Builder::new().stack_size(STACK).spawn(move || {
+            pump::receive(&received_streams, &PumpSpan { until: until + AFTER, ..span }, &own)
+        });
         let own = Arc::clone(&stop);
         let sending = thread::Builder::new().stack_size(STACK).spawn(move || {
-            pump::send(&down, &course, &own);
-            down.iter().for_each(pump::cut_off);
+            pump::send(&sent_streams, &span, &own);
+            sent_streams.iter().for_each(pump::cut_off);
         });
         Some(PeerThreads { stop, receiving: receiving.ok()?, sending: sending.ok()? })
     }

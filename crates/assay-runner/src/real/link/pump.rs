@@ -34,20 +34,21 @@ impl PumpSpan {
     }
 }
 
+/// Waits a moment; returns the indices of the streams that can send or receive.
 fn ready_streams(streams: &[(usize, &TcpStream)], flags: PollFlags) -> Vec<usize> {
-    let mut all: Vec<PollFd<'_>> =
+    let mut polled: Vec<PollFd<'_>> =
         streams.iter().map(|(_, stream)| PollFd::new(*stream, flags)).collect();
     let time = Timespec { tv_sec: 0, tv_nsec: LOOK_NS };
-    if poll(&mut all, Some(&time)).is_err() {
+    if poll(&mut polled, Some(&time)).is_err() {
         return Vec::new();
     }
-    let found = all.iter().zip(streams).filter(|(own, _)| !own.revents().is_empty());
-    found.map(|(_, (at, _))| *at).collect()
+    let found = polled.iter().zip(streams).filter(|(fd, _)| !fd.revents().is_empty());
+    found.map(|(_, (index, _))| *index).collect()
 }
 
-/// Sends as fast as the streams and the limit permit.
-pub fn send(streams: &[TcpStream], course: &PumpSpan, stop: &AtomicBool) {
-    // Random bytes: compression on the way has no effect.
+/// Sends over all streams as fast as they and the limit of `course` permit.
+pub fn send(streams: &[TcpStream], span: &PumpSpan, stop: &AtomicBool) {
+    // Random bytes (xorshift): compression on the way has no effect.
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = || {
         state ^= state << 13;
@@ -58,41 +59,41 @@ pub fn send(streams: &[TcpStream], course: &PumpSpan, stop: &AtomicBool) {
     let chunk: Vec<u8> = (0..CHUNK).map(|_| next()).collect();
     let mut alive: Vec<(usize, &TcpStream)> = streams.iter().enumerate().collect();
     let mut sent = 0;
-    while !alive.is_empty() && !course.is_over(stop) {
-        for at in ready_streams(&alive, PollFlags::OUT) {
-            let mut stream = &streams[at];
+    while !alive.is_empty() && !span.is_over(stop) {
+        for index in ready_streams(&alive, PollFlags::OUT) {
+            let mut stream = &streams[index];
             match stream.write(&chunk) {
                 Ok(bytes) => sent += bytes as u64,
                 Err(error) if super::wire::is_for_now(&error) => {}
-                Err(_) => alive.retain(|(own, _)| *own != at),
+                Err(_) => alive.retain(|(own, _)| *own != index),
             }
         }
-        thread::sleep(course.pause(sent));
+        thread::sleep(span.pause(sent));
     }
 }
 
-/// Receives until the end; returns the bytes by slice.
-pub fn receive(streams: &[TcpStream], course: &PumpSpan, stop: &AtomicBool) -> Vec<u64> {
-    let mut slices = vec![0; course.slices];
+/// Receives from all streams until the end; returns the bytes per slice of time.
+pub fn receive(streams: &[TcpStream], span: &PumpSpan, stop: &AtomicBool) -> Vec<u64> {
+    let mut slices = vec![0; span.slices];
     let mut chunk = vec![0; CHUNK];
     let mut alive: Vec<(usize, &TcpStream)> = streams.iter().enumerate().collect();
     let mut received = 0;
-    while !alive.is_empty() && !course.is_over(stop) {
-        for at in ready_streams(&alive, PollFlags::IN) {
-            let mut stream = &streams[at];
+    while !alive.is_empty() && !span.is_over(stop) {
+        for index in ready_streams(&alive, PollFlags::IN) {
+            let mut stream = &streams[index];
             match stream.read(&mut chunk) {
                 Ok(bytes @ 1..) => {
-                    let slice = course.began.elapsed().as_nanos() as u64 / SLICE_NS;
+                    let slice = span.began.elapsed().as_nanos() as u64 / SLICE_NS;
                     if let Some(slice) = slices.get_mut(slice as usize) {
                         *slice += bytes as u64;
                     }
                     received += bytes as u64;
                 }
                 Err(error) if super::wire::is_for_now(&error) => {}
-                Ok(0) | Err(_) => alive.retain(|(own, _)| *own != at),
+                Ok(0) | Err(_) => alive.retain(|(own, _)| *own != index),
             }
         }
-        thread::sleep(course.pause(received));
+        thread::sleep(span.pause(received));
     }
     slices
 }

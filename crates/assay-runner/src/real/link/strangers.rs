@@ -29,24 +29,24 @@ struct Stranger {
 }
 
 impl Strangers {
-    /// Registers a new connection. At the limit, it drops another one.
+    /// Registers a connection that has not shown the token yet, and returns its ID. At the limit, it drops another one.
     pub fn join(&self, stream: &TcpStream, address: IpAddr) -> io::Result<u64> {
         let stream = stream.try_clone()?;
         let mut table = self.table();
         let id = table.next;
         table.next += 1;
         let waiting: Vec<(u64, IpAddr, u64)> = (table.there.iter())
-            .filter(|(_, own)| !own.is_dropped)
+            .filter(|(_, other)| !other.is_dropped)
             // All of them are silent: the idlest one is the oldest.
-            .map(|(id, own)| (*id, own.address, *id))
+            .map(|(id, other)| (*id, other.address, *id))
             .collect();
         if waiting.len() >= MOST
-            && let Some(goes) = crowd::select_to_drop(&waiting)
-            && let Some(own) = table.there.get_mut(&goes)
+            && let Some(to_drop) = crowd::select_to_drop(&waiting)
+            && let Some(other) = table.there.get_mut(&to_drop)
         {
-            own.is_dropped = true;
+            other.is_dropped = true;
             // Wakes up its reader; a closed connection has already ended.
-            let _ = own.stream.shutdown(Shutdown::Both);
+            let _ = other.stream.shutdown(Shutdown::Both);
         }
         table.there.insert(id, Stranger { address, stream, is_dropped: false });
         Ok(id)

@@ -18,7 +18,7 @@ use assay_study::plan::design::{Demands, ResolvedDesign, Varied};
 use assay_study::results::plan::{Arm, Plan, Refusal};
 
 impl TestBed<'_> {
-    /// Surveys each base on each place; an unavailable base becomes a refusal.
+    /// Surveys each base (a set of layers, or none) on each place (target): a slot. An unavailable base is a refusal.
     pub fn survey(
         &mut self,
         context: &mut Context<'_>,
@@ -64,7 +64,7 @@ impl TestBed<'_> {
         Ok(())
     }
 
-    /// A level unavailable in one slot of a place is unavailable in its others. Fails if the place has no slot.
+    /// Adds the refused bases of a place to all of its slots, which share them. Fails if the place has no slot.
     fn share_refusals(&mut self, place: usize, refused: Vec<Refusal>) -> Outcome<()> {
         if !self.slots.iter().any(|slot| slot.place == place) {
             let reasons = distinct(refused.into_iter().map(|refusal| refusal.reason));
@@ -76,6 +76,7 @@ impl TestBed<'_> {
         Ok(())
     }
 
+    /// Surveys a bare target and adds its slot.
     fn survey_target(
         &mut self,
         context: &mut Context<'_>,
@@ -92,7 +93,7 @@ impl TestBed<'_> {
         Ok(())
     }
 
-    /// Creates a stack, surveys it, and removes it.
+    /// Creates a stack of layers, surveys it, removes it, and adds its slot.
     fn survey_made(
         &mut self,
         context: &mut Context<'_>,
@@ -127,21 +128,21 @@ impl TestBed<'_> {
             if index > 0 && survey.target != plan.surveys[index - 1].target {
                 place += 1;
             }
-            let at = &self.places[place.min(self.places.len() - 1)];
+            let target = &self.places[place.min(self.places.len() - 1)];
             let surveyed = if survey.under.is_empty() {
                 let (system, demands, seed) = (self.system, self.demands, plan.seed);
-                Some(survey::reopen(context, system, demands, at, survey, seed, keeps_content)?)
+                Some(survey::reopen(context, system, demands, target, survey, seed, keeps_content)?)
             } else {
                 None
             };
-            let (site, survey) = (at.site.clone(), survey.clone());
+            let (site, survey) = (target.site.clone(), survey.clone());
             let (_, companions) = self.rehearse(&site)?;
             self.slots.push(BedSlot { place, site, survey, companions, surveyed });
         }
         Ok(())
     }
 
-    /// Applies every level once, to find unavailable ones and what the kernel changes with them.
+    /// Applies every level once, to find unavailable ones and what the kernel changes with the others (companions).
     fn rehearse(&mut self, site: &Site) -> Outcome<(Vec<Refusal>, Companions)> {
         let (mut refused, mut companions) = (Vec::new(), Companions::new());
         let demands = self.demands;
@@ -176,11 +177,13 @@ impl TestBed<'_> {
         Ok((refused, companions))
     }
 
-    /// Rehearses levels alone and in pairs of device settings: schedulers restrict queues.
+    /// Rehearses all levels alone, and device settings also in pairs: a scheduler restricts the queue.
     fn rehearse_all(&mut self, site: &Site) -> Outcome<(Vec<Refusal>, Companions)> {
         let (mut refused, companions) = self.rehearse(site)?;
         let mut settings = self.demands.in_turn();
-        settings.retain(|varied| varied.factor.is_some_and(is_setting_of_device));
+        let is_of_device =
+            |factor: &dyn Factor| factor.role() == Role::Setting && factor.is_of_device();
+        settings.retain(|varied| varied.factor.is_some_and(is_of_device));
         for (index, first) in settings.iter().enumerate() {
             for second in &settings[index + 1..] {
                 self.rehearse_pairs(first, second, site, &mut refused)?;
@@ -192,6 +195,7 @@ impl TestBed<'_> {
         Ok((refused, companions))
     }
 
+    /// Applies each pair of levels of two factors, and adds the pairs that are unavailable together.
     fn rehearse_pairs(
         &mut self,
         first: &Varied,
@@ -241,6 +245,7 @@ impl TestBed<'_> {
         Ok(Ok(wanted.iter().flat_map(|setting| guard.side_effects_of(setting)).collect()))
     }
 
+    /// Fills the whole device as often as the study requires, unless the target is simulated (has a law).
     fn precondition(
         &mut self,
         context: &mut Context<'_>,
@@ -270,7 +275,7 @@ impl TestBed<'_> {
             (context.tell)(Event::Making { what });
             let seed = self.seed.wrapping_add(u64::from(pass));
             let how = Fill::unlimited(engine.name, precondition.compressibility, seed);
-            let length = (range.end - range.start) / (1 << 20) * (1 << 20);
+            let length = (range.end - range.start) / area::MIB * area::MIB; // fills write whole MiB
             area::fill(context, &opened, site, length, &how)?;
         }
         drop(opened);
@@ -279,10 +284,6 @@ impl TestBed<'_> {
         }
         Ok(())
     }
-}
-
-fn is_setting_of_device(factor: &dyn Factor) -> bool {
-    factor.role() == Role::Setting && factor.is_of_device()
 }
 
 /// Rejects a study with a factor without available levels, before anything is written.

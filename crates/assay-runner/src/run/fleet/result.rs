@@ -34,12 +34,12 @@ impl<'a> RunningFleet<'a> {
         &self.kept.trials
     }
 
-    /// Collects the counts of all hosts, and merges and stores the trial.
+    /// On rank 0: collects the counts of all hosts, and merges and stores the trial.
     pub fn gather(&mut self, plan: &Plan, step: &ScheduleStep, done: &Done) {
         let record = &done.trial;
         if self.turn.as_ref().is_some_and(|turn| turn.left > 0 && turn.void.is_none()) {
             let why = record.reason.clone().unwrap_or_else(|| "the trial could not run".to_owned());
-            // All other ranks receive the failure.
+            // This rank failed before the last meeting: all others, which wait there, receive the failure.
             let _ = self.meet(Err(why));
         }
         // Without an announcement, rank 0 had no time left for the trial.
@@ -63,7 +63,7 @@ impl<'a> RunningFleet<'a> {
         self.turn = None;
     }
 
-    /// Returns the parts of all hosts that sent one, and the first fault if a part is missing or damaged.
+    /// Waits for the part of each host; returns those that arrived, and the first fault if one is missing or damaged.
     fn collect_parts(&mut self, done: &Done) -> (Vec<OneHost>, Option<String>) {
         let order = done.trial.order;
         let mut barrier = Barrier::new(self.others());
@@ -99,7 +99,7 @@ impl<'a> RunningFleet<'a> {
     }
 }
 
-/// Leaves the fleet before the machine is restored: rank 0 receives the remarks of the others' rules.
+/// Leaves the fleet before the machine is restored. Each rank sends rank 0 its remarks, what its trust rules found.
 pub fn end_session(
     fleet: &mut RunningFleet<'_>,
     end: &End,
@@ -119,11 +119,11 @@ pub fn end_session(
     } else if matches!(end, End::Interrupted | End::Gone(_)) {
         fleet.leave(&why.unwrap_or_default());
     } else {
-        fleet.report_trust(remarks);
+        let _ = fleet.member.line.say(0, &Message::Judged(remarks));
     }
 }
 
-/// The finished study of all hosts, as rank 0 shows it.
+/// Stores the result of all hosts on rank 0, and returns it in place of `own`, the result of this host.
 pub fn finish_fleet(system: &dyn System, mut fleet: RunningFleet<'_>, own: Finished) -> Finished {
     if !fleet.leads() {
         return own;
@@ -157,21 +157,22 @@ fn remarks(plan: &Plan, environment: &Environment, trials: &[Trial]) -> Vec<Host
         .collect()
 }
 
+/// Returns what the trust rules flag in the trials of a workload; empty if none of them counts.
 fn remarks_on_row(
     plan: &Plan,
     environment: &Environment,
     index: usize,
     trials: &[&Trial],
 ) -> Vec<HostSaid> {
-    let counting: Vec<&Trial> =
+    let counted_trials: Vec<&Trial> =
         trials.iter().copied().filter(|trial| trial.status.counts()).collect();
-    let Some(workload) = plan.workloads.get(index).filter(|_| !counting.is_empty()) else {
+    let Some(workload) = plan.workloads.get(index).filter(|_| !counted_trials.is_empty()) else {
         return Vec::new();
     };
     let places = environment.sites.get(workload.target).zip(plan.surveys.get(workload.target));
     let Some((site, survey)) = places else { return Vec::new() };
     let emulator = environment.machine.emulator();
-    let case = Case { site, survey, workload, trials: &counting, emulator };
+    let case = Case { site, survey, workload, trials: &counted_trials, emulator };
     let said = rules::remarks(&case).into_iter().filter_map(|(rule, remark)| {
         let trust = match remark.trust {
             Trust::Trusted => return None,

@@ -32,6 +32,7 @@ pub struct OfHost {
 }
 
 impl RunningFleet<'_> {
+    /// Waits until all ranks joined; admits them if all have the same purpose.
     pub(super) fn admit_ranks(&mut self) -> Result<(), String> {
         let ranks: BTreeSet<u32> = (1..self.member.place.ranks).collect();
         let joined = self.receive_from_each(&ranks, self.member.wait, |message| match message {
@@ -70,6 +71,7 @@ impl RunningFleet<'_> {
         Ok(())
     }
 
+    /// Receives the surveys of all ranks, and sends what is common to them.
     pub(super) fn merge_surveys(&mut self, own: &[Survey]) -> Result<Common, String> {
         let ranks = self.others();
         let others = self.receive_from_each(&ranks, self.member.wait, |message| match message {
@@ -91,6 +93,7 @@ impl RunningFleet<'_> {
         Ok(common)
     }
 
+    /// Receives the hashes of all plans; fails if one differs from `own`.
     pub(super) fn compare_proofs(&mut self, own: &Proof) -> Result<(), String> {
         let ranks = self.others();
         let proofs = self.receive_from_each(&ranks, self.member.wait, |message| match message {
@@ -105,6 +108,7 @@ impl RunningFleet<'_> {
         self.say_to_each(&Message::Agreed(own.clone()))
     }
 
+    /// Sends a trial to all ranks. `patience_ns` is the longest wait for them in its meetings.
     pub fn announce(&mut self, planned: &PlannedTrial, repeats: Option<Repeats>, expected_ns: u64) {
         let grace_ns = self.member.grace.as_nanos() as u64;
         let patience_ns = expected_ns.saturating_mul(2).saturating_add(grace_ns);
@@ -115,7 +119,7 @@ impl RunningFleet<'_> {
         self.say_to_all(&Message::Next(Box::new(next)));
     }
 
-    /// Calls a meeting: waits for all, and announces the outcome. `own` is the readiness of rank 0.
+    /// Calls a meeting (a barrier in a trial): waits for all ranks, then releases them or voids the trial.
     pub(super) fn convene(&mut self, meeting: u64, own: Result<(), String>) -> Result<(), String> {
         let mut barrier = Barrier::new(self.others().into_iter().chain([0]));
         // Rank 0 always arrives first.
@@ -142,7 +146,7 @@ impl RunningFleet<'_> {
         met
     }
 
-    /// Waits at a barrier until each rank arrived by `take`, was lost, or the time is over.
+    /// Waits until each rank arrived, as `take` reads its message (`None`: invalid), or was lost. Late ranks are lost.
     pub(super) fn wait_at(
         &mut self,
         barrier: &mut Barrier,
@@ -178,7 +182,7 @@ impl RunningFleet<'_> {
         }
     }
 
-    /// Notes the loss of a rank; without ranks, or if the study must stop on failure, the session is over.
+    /// Notes the loss of a rank, once. Without other ranks, or if the study stops on failure, the session is over.
     pub(super) fn lose(&mut self, rank: u32, why: &str) {
         self.member.line.let_go(rank);
         let (order, replicate) =
@@ -261,7 +265,7 @@ impl RunningFleet<'_> {
         said.map_err(|why| format!("lost {}: {why}", self.name_of(rank)))
     }
 
-    /// Ends the session of all ranks and stores the remarks of their trust rules.
+    /// Ends the session of all ranks, and stores the remarks of their trust rules; `own` are those of rank 0.
     pub fn close(&mut self, why: Option<String>, own: Vec<HostSaid>, workloads: usize) {
         self.turn = None;
         // A rank lost from here on has completed all its trials: such a loss is not stored.
@@ -275,8 +279,8 @@ impl RunningFleet<'_> {
         while !barrier.is_complete() {
             let left_ns = until_ns.saturating_sub(self.system.monotonic_ns());
             // Even after a stop request, wait briefly for their remarks.
-            let waiting = std::sync::atomic::AtomicBool::new(false);
-            match self.member.line.hear(Duration::from_nanos(left_ns), &waiting) {
+            let never_stop = std::sync::atomic::AtomicBool::new(false);
+            match self.member.line.hear(Duration::from_nanos(left_ns), &never_stop) {
                 Some((rank, Heard::Said(message))) => match *message {
                     Message::Judged(said) => {
                         let said = said.into_iter().take(MOST_SAID).map(cleaned_remark);
@@ -307,6 +311,7 @@ fn other_purpose(name: &str, purpose: FleetPurpose) -> String {
     format!("{name} {there} the study, and rank 0 {here} it; run the same command on all hosts")
 }
 
+/// Returns the surveys of a rank as all ranks use them, for a preview.
 fn limited_surveys(own: &OfRank<'_>, common: &Common) -> OfHost {
     let limited = own.surveys.iter().zip(&common.surveys).map(|(survey, shared)| {
         let mut survey = survey.clone();

@@ -11,7 +11,7 @@ use assay_machine::system::{FileKind, System, identity, machine, resolve};
 
 const PERSISTENT_JOURNAL: &str = "/var/log/journal";
 
-/// The program for the unit, if everything it needs exists.
+/// Returns the path of this program for the systemd unit; fails if the machine or the program is not suitable.
 pub(super) fn check(system: &dyn System, results: &Path) -> Outcome<PathBuf> {
     let refused = |why: &str| Err(Failure::refused(format!("--reboots: {why}")));
     let layers =
@@ -68,6 +68,7 @@ fn is_directory(system: &dyn System, path: &str) -> bool {
     system.status(Path::new(path)).is_ok_and(|found| found.kind == FileKind::Directory)
 }
 
+/// Rejects a path in memory; `what` names its content.
 fn check_survives_restart(system: &dyn System, what: &str, path: &Path) -> Outcome<()> {
     let existing = path.ancestors().find(|part| system.status(part).is_ok());
     let site = resolve(system, &existing.unwrap_or(Path::new("/")).display().to_string());
@@ -80,6 +81,7 @@ fn check_survives_restart(system: &dyn System, what: &str, path: &Path) -> Outco
     Ok(())
 }
 
+/// What the user has to know before the first restart.
 pub(super) fn cautions(system: &dyn System) -> Vec<String> {
     let mut cautions = vec![
         "the first restart ends all running programs; save your work, and make sure that the \

@@ -8,6 +8,7 @@ use assay_workloads::recorded::{Record, RecordedWork};
 
 const MOST: usize = 1000;
 
+/// Returns the boots after boot `began`, without the first `known`, which are stored already.
 pub(super) fn new_boots(
     system: &dyn System,
     records: &RecordedWork,
@@ -18,25 +19,18 @@ pub(super) fn new_boots(
     let results = identity::results_directory(system).ok();
     let journal = records.read(system, MOST, results.as_deref())?.records;
     let noted: Vec<&LogEntry> = log.iter().filter(|entry| entry.event == BEGUN).collect();
-    let boots = merge_log(journal, &compact_id(began), &noted, records.recording().cut_off);
+    let began = began.trim().replace('-', "").to_ascii_lowercase(); // as the journal writes it
+    let boots = merge_log(journal, &began, &noted, records.recording().cut_off);
     Ok(boots.into_iter().skip(known).collect())
 }
 
-/// A boot ID as the journal writes it.
-fn compact_id(id: &str) -> String {
-    id.trim().replace('-', "").to_ascii_lowercase()
-}
-
-/// Returns the boots after `began`: those of the journal, and noted ones that it lacks. If the journal does not contain
-/// `began`, only noted boots count.
+/// Returns the boots after `began`: those of the journal and noted ones. If the journal lacks `began`, only noted ones.
 fn merge_log(journal: Vec<Record>, began: &str, noted: &[&LogEntry], cut_off: &str) -> Vec<Record> {
     let start = journal.iter().position(|boot| boot.id == began);
+    let is_noted = |boot: &Record| noted.iter().any(|entry| entry.text == boot.id);
     let mut left: Vec<Record> = match start {
         Some(start) => journal.into_iter().skip(start + 1).collect(),
-        None => journal
-            .into_iter()
-            .filter(|boot| noted.iter().any(|entry| entry.text == boot.id))
-            .collect(),
+        None => journal.into_iter().filter(is_noted).collect(),
     };
     let mut boots = Vec::new();
     for entry in noted {
