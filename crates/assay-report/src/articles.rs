@@ -80,8 +80,7 @@ fn verdict_cell(verdict: Verdict) -> Cell {
     Cell::toned(verdict.word(), tone)
 }
 
-/// One article in full: its measurements, how to repeat them, each conclusion with the support from its numbers, and
-/// its tables.
+/// One article in full: its measurements, how to repeat them, each claim with its verdict, and its tables.
 pub fn full(article: &Article) -> Document {
     let mut sections = Vec::new();
     if let Some(other) = &article.repeats {

@@ -19,6 +19,7 @@ const MORE_COLUMNS: [(&str, &str, Statistic); 3] = [
     ("memory", "peak_memory_bytes", |cell| cell.max),
 ];
 
+/// The numbers that commands printed, and their run times; `None` without any, and for compared results.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
     let mut cells = cells_of(findings, DURATION);
     // Imported times have no runs.
@@ -54,6 +55,7 @@ fn printed(findings: &Findings) -> Vec<&Measurement> {
     cells
 }
 
+/// The numbers that the commands printed, one row each.
 fn printed_table(cells: &[&Measurement]) -> Table {
     let mut table = Table::default();
     if cells.iter().any(|cell| cell.workload != cells[0].workload) {

@@ -25,9 +25,9 @@ pub(super) fn study(findings: &Findings) -> Facts {
     let study = &findings.study;
     let title = (study.title != USUAL_TITLE).then(|| ("title".to_owned(), study.title.clone()));
     let notes = study.notes.iter().map(|note| ("note".to_owned(), note.clone()));
-    let fixed: Vec<String> =
+    let levels: Vec<String> =
         fixed_levels(findings).iter().map(|(name, level)| format!("{name} {level}")).collect();
-    let fixed = (!fixed.is_empty()).then(|| ("fixed".to_owned(), fixed.join("; ")));
+    let fixed = (!levels.is_empty()).then(|| ("fixed".to_owned(), levels.join("; ")));
     title.into_iter().chain(fixed).chain(notes).collect()
 }
 
@@ -46,6 +46,7 @@ pub(super) fn arm_of(findings: &Findings, target: &TargetFacts) -> Arm {
     arm
 }
 
+/// A target in several rows: drive, the devices that it consists of, and file system with test area.
 pub(super) fn target(target: &TargetFacts) -> Facts {
     let mut facts = vec![("drive".to_owned(), drive(target))];
     if target.stack.len() > 1 {
@@ -58,6 +59,7 @@ pub(super) fn target(target: &TargetFacts) -> Facts {
     facts
 }
 
+/// A target in one line, for a study of several targets.
 pub(super) fn target_line(target: &TargetFacts) -> String {
     let mut names = vec![target.name.clone(), drive(target), target.filesystem.clone()];
     names.retain(|name| !name.is_empty());
@@ -71,6 +73,7 @@ pub(super) fn target_line(target: &TargetFacts) -> String {
     parts.join("; ")
 }
 
+/// The drive with its size and scheduler if known, and whether it is a hard disk.
 pub(super) fn drive(target: &TargetFacts) -> String {
     let size = target.size_bytes.map(show::bytes);
     let rotating = (target.rotational == Some(true)).then(|| "rotating".to_owned());
@@ -86,8 +89,8 @@ pub(super) fn area_words(target: &TargetFacts) -> String {
 
 /// Kernel and machine, if known: an imported table has neither.
 pub(super) fn machine(environment: &EnvironmentFacts) -> Facts {
-    let has = |fact: Unknown| !environment.unknown.contains(&fact);
-    let model = has(Unknown::Cpu).then(|| environment.cpu.clone());
+    let knows = |fact: Unknown| !environment.unknown.contains(&fact);
+    let model = knows(Unknown::Cpu).then(|| environment.cpu.clone());
     let cpu = match (environment.cpus, model) {
         (Some(count), Some(model)) if count > 1 => Some(format!("{count} x {model}")),
         (Some(count), None) => Some(format!("{count} CPUs")),
@@ -95,13 +98,13 @@ pub(super) fn machine(environment: &EnvironmentFacts) -> Facts {
         (_, model) => model,
     };
     let memory = environment.memory_bytes.map(|bytes| format!("{} memory", show::bytes(bytes)));
-    let is_guest = has(Unknown::Virtualisation) && environment.virtualization != NO_GUEST;
+    let is_guest = knows(Unknown::Virtualisation) && environment.virtualization != NO_GUEST;
     // A result that records its platform has a separate line for it.
     let guest =
         (is_guest && environment.platform.is_none()).then(|| environment.virtualization.clone());
-    let machine: Vec<String> = [cpu, memory, guest].into_iter().flatten().collect();
-    let kernel = has(Unknown::Kernel).then(|| ("kernel".to_owned(), environment.kernel.clone()));
-    let machine = (!machine.is_empty()).then(|| ("machine".to_owned(), machine.join(", ")));
-    let place = environment.platform.as_ref().map(|place| ("platform".to_owned(), place.words()));
-    kernel.into_iter().chain(machine).chain(place).collect()
+    let parts: Vec<String> = [cpu, memory, guest].into_iter().flatten().collect();
+    let kernel = knows(Unknown::Kernel).then(|| ("kernel".to_owned(), environment.kernel.clone()));
+    let machine = (!parts.is_empty()).then(|| ("machine".to_owned(), parts.join(", ")));
+    let platform = environment.platform.as_ref().map(|it| ("platform".to_owned(), it.words()));
+    kernel.into_iter().chain(machine).chain(platform).collect()
 }

@@ -13,6 +13,7 @@ type Pick = fn(&ActMetrics) -> Metric;
 const LEGEND: &str = "files/s: files created, looked up (stat), read, renamed and deleted per second. The other rates \
                       are per phase, including the sync. Times are per file, without the sync at the end of a phase.";
 
+/// The rates and the latencies of a file workload, such as creating and deleting; `None` without one.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
     let cells = cells_of(findings, FILES_PER_S);
     if cells.is_empty() || findings.study.kind == "compare" {
@@ -34,13 +35,14 @@ fn rates(findings: &Findings, cells: &[&Measurement]) -> Table {
     }
     table.add(Column::verdict("trust"), cells, |cell| Rating::cell(Rating::from_cell(cell)));
     for (row, cell) in table.rows.iter_mut().zip(cells) {
-        // Whether its tree differs from the requested one, and why.
+        // The note says whether the created files differ from the requested ones, and why.
         let facts = findings.workload(&cell.workload, &cell.configuration);
         row.notes.extend(facts.and_then(|facts| facts.note.clone()));
     }
     table
 }
 
+/// Median and p99 of each phase, such as creating files.
 fn times(findings: &Findings, cells: &[&Measurement]) -> Table {
     let mut table = table_of_cells(findings, cells);
     let quantiles = phase_columns(&[(" p50", |of| of.half), (" p99", |of| of.tail)]);

@@ -14,7 +14,7 @@ pub(super) fn is_wide(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> bool
     page.factors.len() == 2 && workload.arms.len() > MOST_ROWS
 }
 
-/// The matrix, counts of verdicts, and the significant comparisons; in full, all of them.
+/// The matrix of results and all comparisons; without full detail, counts of verdicts and the significant ones.
 pub(super) fn blocks(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> Vec<Block> {
     let mut blocks = vec![Block::Table(matrix(page, workload))];
     if page.full() {

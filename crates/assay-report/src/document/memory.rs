@@ -17,9 +17,10 @@ const LEGEND: &[&str] = &[
      deviation of the measured value from the prediction.",
 ];
 
+/// How large a working set fits in memory, and the access times; `None` for other studies.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
     let mut cells = cells_of(findings, REACHED.name);
-    // One workload after the other, in the order of the page; the sort is stable.
+    // Sort by the first appearance of the workload; the sort is stable.
     let names: Vec<&str> = cells.iter().map(|cell| cell.workload.as_str()).collect();
     cells.sort_by_key(|cell| names.iter().position(|name| *name == cell.workload));
     if cells.is_empty() || findings.study.kind == "compare" {

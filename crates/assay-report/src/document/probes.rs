@@ -1,5 +1,4 @@
-//! Data of the probes besides the metrics: the devices of a stack, the machine around the target, and the cost of the
-//! readings.
+//! Probe data besides the metrics: the devices of a stack, the machine around the target, the cost of the readings.
 
 use super::{Block, Column, Detail, Section, Table, surroundings};
 use assay_core::{exhibit::Unit, exhibit::parts::distinct, quantity::units::show};
@@ -43,20 +42,21 @@ fn members(findings: &Findings, is_full: bool) -> Option<Section> {
     Section::with_explanation("members", &explanation, table(&shown))
 }
 
-/// Whether the stack of a device has several devices at the same level.
+/// Whether the stack (devices on top of each other) of `member` has several devices at the same level.
 fn has_siblings(all: &[Member], member: &Member) -> bool {
     let stack = || {
         all.iter().filter(|other| {
             other.workload == member.workload && other.configuration == member.configuration
         })
     };
+    // No device of the stack is above it.
     let is_top = |other: &&Member| stack().all(|above| !above.below.contains(&other.device));
     stack().any(|other| other.below.len() > 1) || stack().filter(is_top).count() > 1
 }
 
 fn table(members: &[&Member]) -> Table {
     let mut factors = distinct(members.iter().flat_map(|member| member.configuration.keys()));
-    // The top of the page has the settings common to all.
+    // Settings that all rows share are at the top of the page.
     let level = |member: &Member, name: &str| member.configuration.get(name).cloned();
     factors.retain(|name| members.iter().any(|it| level(it, name) != level(members[0], name)));
     let mut table = Table::default();
@@ -84,6 +84,7 @@ fn table(members: &[&Member]) -> Table {
     table
 }
 
+/// The time that reading each probe took; `None` without probes.
 fn costs(findings: &Findings) -> Option<Section> {
     let costs = &findings.environment.activity.probes;
     let mut table = Table::default();

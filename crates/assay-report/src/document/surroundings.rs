@@ -29,6 +29,7 @@ fn percent(share: f64) -> String {
     show::percent(100.0 * share)
 }
 
+/// What the whole machine did during the trials of each row, such as CPU time; `None` if nothing was recorded.
 fn machine(findings: &Findings) -> Option<Section> {
     let surroundings = &findings.environment.activity;
     let rows = &surroundings.workloads;
@@ -54,6 +55,7 @@ fn temperature(row: &WorkloadSurroundings) -> Option<String> {
     Some(format!("{}: {from} to {to} \u{b0}C", hottest.sensor))
 }
 
+/// What the values cover, and the meter of the energy.
 fn explanation(surroundings: &Activity) -> Vec<String> {
     let mut texts = vec![
         "Values cover the whole machine and all trials of a row, from the start of each run until all data was on the \
@@ -61,14 +63,14 @@ fn explanation(surroundings: &Activity) -> Vec<String> {
             .to_owned(),
     ];
     if let Some(meter) = &surroundings.energy_of {
-        let idle = surroundings
-            .idle_w
-            .map(|watts| format!("; the idle machine used {} W", show::three_digits(watts)));
+        let idle_w = surroundings.idle_w.map(show::three_digits);
+        let idle = idle_w.map(|watts| format!("; the idle machine used {watts} W"));
         texts.push(format!("Energy source: {meter}{}.", idle.unwrap_or_default()));
     }
     texts
 }
 
+/// Each field that a probe read in the trials of a row: mean, minimum and maximum.
 fn observed(findings: &Findings) -> Option<Section> {
     let rows = &findings.environment.activity.observed;
     let mut table = table_of_rows(findings, rows, |it| (it.workload.as_str(), &it.configuration));
@@ -96,16 +98,17 @@ fn observed(findings: &Findings) -> Option<Section> {
     Section::with_explanation("observed", how, table)
 }
 
-/// The place of a field with its summary, if the probe is known, and its unit.
+/// The name of a probe's field, with its summary if the probe is known, and its unit.
 fn name_and_unit(row: &ObservedField) -> (String, probes::Unit) {
     let entry = probes::PROBES.iter().find(|entry| entry.about.name == row.probe);
-    let place = row.field.as_deref().unwrap_or(NONE);
-    match entry.and_then(|entry| entry.field_at(place)) {
-        Some(field) => (format!("{place}: {}", field.summary), field.unit),
-        None => (place.to_owned(), probes::Unit::Count),
+    let name = row.field.as_deref().unwrap_or(NONE);
+    match entry.and_then(|entry| entry.field_at(name)) {
+        Some(field) => (format!("{name}: {}", field.summary), field.unit),
+        None => (name.to_owned(), probes::Unit::Count),
     }
 }
 
+/// What the drives wrote and how worn and warm they became; `None` without drives.
 fn drives(surroundings: &Activity) -> Option<Section> {
     let drives = &surroundings.drives;
     let mut table = Table::default();
