@@ -228,6 +228,12 @@ fn summary(sentences: Vec<String>) -> Section {
     Section::new(Block::List(sentences)).with_role(SectionRole::Summary)
 }
 
+/// Counts with their words, without zeros: `3 better, 1 worse`.
+pub(super) fn counted(counts: impl IntoIterator<Item = (usize, &'static str)>) -> String {
+    let present = counts.into_iter().filter(|(count, _)| *count > 0);
+    present.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ")
+}
+
 /// Why the order of a study rules out verdicts; `None` if it does not.
 pub(super) fn no_verdict(findings: &Findings) -> Option<String> {
     let check = findings.checks.iter().find(|check| check.leaves_no_verdict());

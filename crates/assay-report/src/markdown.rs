@@ -47,6 +47,7 @@ pub fn comment(findings: &Findings) -> String {
 }
 
 impl MarkdownReport {
+    /// Adds a result: its answer, leading figures and sections, then other figures and commands.
     fn add(&mut self, evidence: &Evidence, prefix: &str) {
         let findings = &evidence.findings;
         self.line(&format!("# {}", escaped(&findings.study.title)));
@@ -128,11 +129,8 @@ impl MarkdownReport {
 }
 
 fn remark(remark: &Remark) -> String {
-    let rows = if remark.rows.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", escaped(&remark.rows.join("; ")))
-    };
+    let rows = escaped(&remark.rows.join("; "));
+    let rows = if rows.is_empty() { rows } else { format!(" ({rows})") };
     format!("- **{}**: {}{rows}", escaped(&remark.rule), escaped(&remark.text))
 }
 
@@ -145,6 +143,7 @@ pub(super) fn table(table: &Table) -> Vec<String> {
     lines
 }
 
+/// The cells of a row, with its notes in the first one; an absent row only has its name and reason.
 fn cells(table: &Table, row: &Row) -> Vec<String> {
     let notes = row.notes.iter().map(|note| escaped(note)).collect::<Vec<_>>().join("; ");
     let mut cells: Vec<String> = table.texts(row).iter().map(|text| escaped(text)).collect();
@@ -157,7 +156,7 @@ fn cells(table: &Table, row: &Row) -> Vec<String> {
     cells
 }
 
-/// Escapes a text, which may be from a stranger, so that it has no markup.
+/// Escapes a text, which may be from a stranger: no Markdown, HTML, links or mentions remain.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in clean(text).chars() {

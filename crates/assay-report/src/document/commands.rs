@@ -55,7 +55,6 @@ fn printed(findings: &Findings) -> Vec<&Measurement> {
     cells
 }
 
-/// The numbers that the commands printed, one row each.
 fn printed_table(cells: &[&Measurement]) -> Table {
     let mut table = Table::default();
     if cells.iter().any(|cell| cell.workload != cells[0].workload) {

@@ -43,7 +43,6 @@ fn source(findings: &Findings) -> Vec<String> {
     meter.into_iter().chain(idle).collect()
 }
 
-/// The energy of each row, and a last row with the power of the idle machine if known.
 fn table(findings: &Findings, cells: &[&Measurement]) -> Table {
     let mut table = table_of_cells(findings, cells);
     let metrics = [

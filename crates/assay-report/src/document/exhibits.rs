@@ -102,7 +102,6 @@ fn numbered_section(findings: &Findings, shown: &ShownNumbers) -> Option<Section
     if cells.is_empty() {
         return None;
     }
-    // The kind makes the table; this function only adds the columns that name its rows.
     let mut exhibit = (shown.exhibit)(&study_numbers(findings, &cells));
     let table = exhibit.tables.pop()?;
     let subjects = row_subjects(&table);

@@ -46,7 +46,6 @@ pub(super) fn arm_of(findings: &Findings, target: &TargetFacts) -> Arm {
     arm
 }
 
-/// A target in several rows: drive, the devices that it consists of, and file system with test area.
 pub(super) fn target(target: &TargetFacts) -> Facts {
     let mut facts = vec![("drive".to_owned(), drive(target))];
     if target.stack.len() > 1 {
@@ -59,7 +58,6 @@ pub(super) fn target(target: &TargetFacts) -> Facts {
     facts
 }
 
-/// A target in one line, for a study of several targets.
 pub(super) fn target_line(target: &TargetFacts) -> String {
     let mut names = vec![target.name.clone(), drive(target), target.filesystem.clone()];
     names.retain(|name| !name.is_empty());
@@ -73,7 +71,6 @@ pub(super) fn target_line(target: &TargetFacts) -> String {
     parts.join("; ")
 }
 
-/// The drive with its size and scheduler if known, and whether it is a hard disk.
 pub(super) fn drive(target: &TargetFacts) -> String {
     let size = target.size_bytes.map(show::bytes);
     let rotating = (target.rotational == Some(true)).then(|| "rotating".to_owned());

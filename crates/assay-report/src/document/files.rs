@@ -42,7 +42,6 @@ fn rates(findings: &Findings, cells: &[&Measurement]) -> Table {
     table
 }
 
-/// Median and p99 of each phase, such as creating files.
 fn times(findings: &Findings, cells: &[&Measurement]) -> Table {
     let mut table = table_of_cells(findings, cells);
     let quantiles = phase_columns(&[(" p50", |of| of.half), (" p99", |of| of.tail)]);

@@ -79,7 +79,6 @@ fn doubtful_remarks(findings: &Findings) -> Vec<Remark> {
     remarks
 }
 
-/// One line: version and kind of study, day, kernel and machine.
 fn test_conditions(findings: &Findings) -> Vec<String> {
     let machine = facts::machine(&findings.environment);
     let day = findings.study.started.get(..10).unwrap_or_default();

@@ -62,7 +62,6 @@ fn rows(hosts: &[&HostRow]) -> Table {
     table
 }
 
-/// The slowest and the fastest host of each row.
 fn ranges(hosts: &HostFindings) -> Table {
     let name_of = |rank: u32| {
         let host = hosts.rows.iter().find(|row| row.rank == rank);

@@ -15,7 +15,6 @@ pub(super) fn sections(findings: &Findings) -> Vec<Section> {
     groups.iter().map(|(_, cells)| Section::from(table(cells))).collect()
 }
 
-/// A row per metric of one workload and configuration, which all `cells` share.
 fn table(cells: &[&Measurement]) -> Table {
     let title = [&cells[0].workload, &arm_in_words(cells[0].configuration.iter())[..]].join(" ");
     let mut table = Table::new(title.trim_end());

@@ -45,7 +45,6 @@ pub fn matrix(findings: &Findings) -> Option<Section> {
     Some(Section::titled(&caption, vec![Block::Table(table)]))
 }
 
-/// The large numbers of a check: a row per workload, a column per target.
 fn side_by_side(targets: &[Large]) -> Section {
     let numbers = targets.iter().flat_map(|target| &target.numbers);
     let workloads = distinct(numbers.map(|number| number.workload.as_str()));

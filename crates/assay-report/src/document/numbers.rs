@@ -66,7 +66,6 @@ pub(crate) fn verdict_cell(comparison: &Comparison, without_verdicts: bool) -> C
     if has_direction && comparison.kind != Kind::Paired {
         return Cell::toned(format!("suggests {word}"), tone);
     }
-    // A significant difference below the margin is too small to matter.
     match undercut_margin(comparison) {
         Some(margin) => Cell::toned(format!("{word}, {}", below(margin)), tone),
         None => Cell::toned(word, tone),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::numbers::value;
-use super::study;
+use super::{counted, study};
 use assay_core::quantity::metric::class;
 use assay_study::findings::shown::Rating;
 use assay_study::findings::{
@@ -103,21 +103,13 @@ fn none_better(findings: &Findings) -> Option<Sentence> {
         })
     };
     let baseline = arm_in_words(first.baseline.iter().filter(is_changed));
-    let mut counts = Vec::new();
-    for (verdict, word) in [
-        (Verdict::Worse, "worse"),
-        (Verdict::Equivalent, "equivalent"),
-        (Verdict::Inconclusive, "inconclusive"),
-    ] {
-        let count = count_of(verdict);
-        if count > 0 {
-            counts.push(format!("{count} {word}"));
-        }
-    }
-    let text = format!(
-        "No configuration is better than {baseline} ({judged} comparisons: {}).",
-        counts.join(", ")
-    );
+    let counts = counted([
+        (count_of(Verdict::Worse), "worse"),
+        (count_of(Verdict::Equivalent), "equivalent"),
+        (count_of(Verdict::Inconclusive), "inconclusive"),
+    ]);
+    let text =
+        format!("No configuration is better than {baseline} ({judged} comparisons: {counts}).");
     Some(headline_sentence(text, Vec::new()))
 }
 
@@ -129,8 +121,8 @@ fn differing_rows(findings: &Findings) -> Option<Sentence> {
         return None;
     }
     let (mut rows, mut about): (Vec<&str>, Vec<MetricRef>) = (Vec::new(), Vec::new());
-    let excludes_1 = |it: &&Comparison| it.ci95.is_some_and(|[low, high]| low > 1.0 || high < 1.0);
-    for differing in primary().filter(excludes_1) {
+    let excludes_1 = |[low, high]: [f64; 2]| low > 1.0 || high < 1.0;
+    for differing in primary().filter(|it| it.ci95.is_some_and(excludes_1)) {
         rows.push(&differing.workload);
         about.push(MetricRef::new(&differing.workload, &differing.metric));
     }

@@ -14,7 +14,6 @@ use assay_study::findings::places::{PlaceRow, Placed, Places, PlatformUnit, Publ
 use assay_study::findings::{EnvironmentFacts, Findings};
 use assay_study::results::plan::{Arm, arm_in_words};
 
-/// The page of a comparison of platforms, such as machines or clouds, with a common baseline.
 pub(super) fn document(findings: &Findings, places: &Places, detail: Detail) -> Document {
     let mut fact_rows = facts::study(findings);
     fact_rows.push(("baseline".to_owned(), places.baseline.clone()));
@@ -248,7 +247,6 @@ fn result_days(place: &Placed) -> String {
     format!("{count} from {}", days.join(" and "))
 }
 
-/// The remarks of the trust rules, then the notes of all checks.
 fn all_remarks(findings: &Findings, detail: Detail) -> Vec<Remark> {
     let mut remarks = remarks::rules(findings, NameKind::Arm, detail);
     remarks.extend(findings.checks.iter().map(|check| Remark {

@@ -84,7 +84,6 @@ fn table(members: &[&Member]) -> Table {
     table
 }
 
-/// The time that reading each probe took; `None` without probes.
 fn costs(findings: &Findings) -> Option<Section> {
     let costs = &findings.environment.activity.probes;
     let mut table = Table::default();

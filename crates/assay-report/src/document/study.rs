@@ -165,7 +165,6 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     Document { title: facts::title(findings), sections }
 }
 
-/// A main section per workload, then how to read the tables.
 fn tables(page: &StudyPage<'_>) -> Vec<Section> {
     let tables = page.workloads.iter().map(|workload| study_tables::section(page, workload));
     let mut sections: Vec<Section> = tables.map(Section::into_main).collect();
@@ -286,7 +285,6 @@ pub(super) fn warning(findings: &Findings) -> Option<String> {
     no_verdict(findings).map(|text| as_sentence(&text))
 }
 
-/// The noise floor, remarks of the trust rules, and notes on comparisons, targets and checks.
 fn all_remarks(page: &StudyPage<'_>) -> Vec<Remark> {
     let findings = page.findings;
     let plain = |rule: &str, text: &str| Remark {

@@ -54,7 +54,6 @@ fn by_workload<'a, T>(
     table
 }
 
-/// The effect of each level, averaged over the other factors; `None` without effects.
 fn main_effects(page: &StudyPage<'_>) -> Option<Section> {
     let found = &page.findings.effects.main;
     let ratio_and_ends = |effect: &Effect| {
@@ -96,7 +95,6 @@ fn shown_ranks(page: &StudyPage<'_>, rank: &Rank) -> usize {
     }
 }
 
-/// The configurations of each workload by result, the best first; `None` without ranks.
 fn ranking(page: &StudyPage<'_>) -> Option<Section> {
     let ranks = &page.findings.effects.ranks;
     let mut places: Vec<(&Rank, &RankRange)> = Vec::new();

@@ -114,7 +114,6 @@ fn workload_rows<'a>(findings: &'a Findings, name: &'a str) -> Option<WorkloadRo
     Some(WorkloadRows { name, metric, better, arms })
 }
 
-/// The section of a workload: its common settings, its configurations as a table or a matrix, and its load.
 pub(super) fn section(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> Section {
     let direction = workload.better.words();
     let noun = assay_workloads::metrics::noun(workload.metric);
@@ -302,7 +301,6 @@ impl ComparedCell<'_> {
     }
 }
 
-/// Ratio or difference, 95% CI, and verdict of a row.
 fn comparison_cells(page: &StudyPage<'_>, line: &ComparedCell<'_>) -> [Cell; 3] {
     let plain = |words: [&str; 3]| words.map(Cell::from);
     match line.role {
@@ -327,7 +325,6 @@ fn trials_text(cell: &Measurement, n: usize) -> String {
     if started == n { n.to_string() } else { format!("{n}/{started}") }
 }
 
-/// How to read the tables: only sentences on what they contain.
 pub(super) fn legend(page: &StudyPage<'_>) -> Vec<String> {
     let findings = page.findings;
     let mut lines = page.workloads.iter().flat_map(|it| &it.arms);
@@ -343,11 +340,8 @@ pub(super) fn legend(page: &StudyPage<'_>) -> Vec<String> {
     let is_played = |it: &Comparison| played::find(&it.metric).is_some();
     texts.extend(page.primary().any(is_played).then(|| PLAYED.to_owned()));
     let has_classes = page.primary().any(|it| it.class_of.is_some() && !is_played(it));
-    let ramp = if findings.workloads.iter().any(|workload| workload.io.is_some()) {
-        "; ramp included"
-    } else {
-        ""
-    };
+    let has_io = findings.workloads.iter().any(|workload| workload.io.is_some());
+    let ramp = if has_io { "; ramp included" } else { "" };
     texts.extend(has_classes.then(|| {
         format!(
             "Reads, writes, flushes and discards: requests from any program to the target's devices, timed from their \
@@ -394,11 +388,8 @@ fn ratio_legend(page: &StudyPage<'_>) -> Option<String> {
         1 => "; verdicts are based on the CI",
         _ => "; verdicts are based on the CIs",
     };
-    let statistics = if page.primary().any(|it| it.difference.is_some()) {
-        "Ratios and differences"
-    } else {
-        "Ratios"
-    };
+    let has_differences = page.primary().any(|it| it.difference.is_some());
+    let statistics = if has_differences { "Ratios and differences" } else { "Ratios" };
     let unpaired = page.primary().any(|it| it.kind == Kind::Unpaired);
     let how = if unpaired { "over all runs, not paired" } else { "paired by replicate" };
     Some(format!("{statistics} are relative to the baseline{levels}, {how}{joint}{basis}."))

@@ -55,7 +55,6 @@ fn temperature(row: &WorkloadSurroundings) -> Option<String> {
     Some(format!("{}: {from} to {to} \u{b0}C", hottest.sensor))
 }
 
-/// What the values cover, and the meter of the energy.
 fn explanation(surroundings: &Activity) -> Vec<String> {
     let mut texts = vec![
         "Values cover the whole machine and all trials of a row, from the start of each run until all data was on the \
@@ -70,7 +69,6 @@ fn explanation(surroundings: &Activity) -> Vec<String> {
     texts
 }
 
-/// Each field that a probe read in the trials of a row: mean, minimum and maximum.
 fn observed(findings: &Findings) -> Option<Section> {
     let rows = &findings.environment.activity.observed;
     let mut table = table_of_rows(findings, rows, |it| (it.workload.as_str(), &it.configuration));
@@ -108,7 +106,6 @@ fn name_and_unit(row: &ObservedField) -> (String, probes::Unit) {
     }
 }
 
-/// What the drives wrote and how worn and warm they became; `None` without drives.
 fn drives(surroundings: &Activity) -> Option<Section> {
     let drives = &surroundings.drives;
     let mut table = Table::default();

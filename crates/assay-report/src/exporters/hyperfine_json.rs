@@ -34,7 +34,7 @@ fn write(findings: &Findings) -> Option<String> {
     Some(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n")
 }
 
-/// `None` if no trial counts.
+/// The run times of one command in seconds, with their statistics; `None` if no trial counts.
 fn result(cell: &Measurement) -> Option<Value> {
     let times: Vec<f64> = counting_values(cell).into_iter().map(|(_, value)| value).collect();
     let count = times.len();

@@ -24,6 +24,7 @@ pub const EXPORTER: Exporter = Exporter {
     left_out: nothing,
 };
 
+/// Gauges for each metric: value, both ends of the 95% CI, and number of trials; `None` without values.
 fn write(findings: &Findings) -> Option<String> {
     let mut families: BTreeMap<String, Vec<&Measurement>> = BTreeMap::new();
     for cell in findings.measurements.iter().filter(|cell| !cell.control && cell.value().is_some())
@@ -54,7 +55,7 @@ fn write(findings: &Findings) -> Option<String> {
     Some(text)
 }
 
-/// Writes a gauge with one sample per row, if there are any: labels and values.
+/// Writes a gauge with its samples, each a row's labels and value; writes nothing without samples.
 fn write_gauge(text: &mut String, name: &str, help: &str, samples: &[(String, f64)]) {
     if samples.is_empty() {
         return;

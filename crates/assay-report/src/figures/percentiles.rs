@@ -44,6 +44,7 @@ const LINES_OF_MANY: usize = 3;
 const MOST_TOGETHER: usize = 8;
 const MOST_FIGURES: usize = 4;
 
+/// Draws the latency quantiles: a figure per class of operations, or a single one without varied factors.
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let names = Names::from_findings(&evidence.findings);
     let figures = if names.varied().is_empty() {
@@ -82,8 +83,8 @@ fn figure_per_class(evidence: &Evidence, names: &Names) -> Vec<Figure> {
     let subjects = subjects(&evidence.findings);
     let figures = classes.into_iter().filter_map(|(workload, class)| {
         let subject = subjects.iter().find(|it| it.name == workload)?;
-        let many = primary(&evidence.findings, *subject).len() > MOST_LINES;
-        let most = if many { LINES_OF_MANY } else { MOST_LINES };
+        let has_many = primary(&evidence.findings, *subject).len() > MOST_LINES;
+        let most = if has_many { LINES_OF_MANY } else { MOST_LINES };
         let arms = notable(&evidence.findings, *subject, most);
         let is_of_class =
             |row: &&RowLatencies| !row.control && row.workload == workload && row.class == class;

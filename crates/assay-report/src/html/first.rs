@@ -1,5 +1,4 @@
-//! The first screen: the subject, the answer, its trust, and the figure that shows it. For a check, the answer is its
-//! numbers in large type.
+//! The first screen: subject, answer, trust, and the leading figures. The answer of a check is its numbers in large type.
 
 use maud::{Markup, html};
 
@@ -81,6 +80,7 @@ fn day(findings: &Findings) -> String {
     findings.study.started.replace('T', " ").chars().take(16).collect()
 }
 
+/// How many rows have which trust, missing rows, and the rules that lowered the trust.
 fn trust_paragraphs(standing: &TrustOverview<'_>, states_single: bool) -> Markup {
     html! {
         p.trust {

@@ -38,6 +38,7 @@ fn style() -> String {
     )
 }
 
+/// A complete page around `body`; `contents` are the links of its navigation, with their names.
 pub fn shell(title: &str, contents: &[(String, &str)], body: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
@@ -103,7 +104,7 @@ pub fn pages(results: &[Evidence], place: PagePlace<'_>) -> String {
     let shown = if is_crowded { &results[..1] } else { results };
     let parts: Vec<parts::HtmlPart> =
         shown.iter().enumerate().map(|(index, one)| parts::part(index, one, place)).collect();
-    // Each compared result is one part: its sections would have equal names.
+    // The contents name the sections of the first result, and each other result as a whole.
     let (first, others) = parts.split_at(parts.len().min(1));
     let sections = first.iter().flat_map(parts::HtmlPart::contents);
     let sections = sections.chain(others.iter().map(parts::HtmlPart::whole));

@@ -70,7 +70,7 @@ fn title_element(text: &str) -> String {
     format!("<title>{}</title>", escaped(text))
 }
 
-/// Width of a letter at 12 px, by a wide common font (DejaVu Sans): other fonts fit as well.
+/// Width of a letter at 12 pixels in DejaVu Sans, a wide font: texts in other common fonts fit as well.
 fn letter_width(letter: char) -> f64 {
     match letter {
         'i' | 'j' | 'l' | '\'' | '|' => 3.6,
@@ -105,7 +105,7 @@ pub(super) fn wrapped(text: &str, room: f64) -> Vec<String> {
     lines
 }
 
-/// Shortens a text to a width in pixels by replacing its middle with an ellipsis; always if it has 200 letters.
+/// Replaces the middle of a text with an ellipsis if it is wider than `room` pixels or has 200 letters or more.
 pub(super) fn shortened(text: &str, room: f64) -> String {
     const LONGEST: usize = 200;
     let first: Vec<char> = text.chars().take(LONGEST).collect();

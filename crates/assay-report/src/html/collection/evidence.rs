@@ -60,6 +60,7 @@ fn title(flat: &Flat, row: &CollectionRow) -> String {
     format!("{}{details}, {}", row.device, flat.trust)
 }
 
+/// Facts of a row that are known: the device, its claims, and where the numbers come from.
 fn facts(flat: &Flat, row: &CollectionRow) -> Vec<(&'static str, String)> {
     let claims = if row.measured.is_empty() {
         row.claimed.clone()
@@ -94,7 +95,7 @@ fn facts(flat: &Flat, row: &CollectionRow) -> Vec<(&'static str, String)> {
 /// A number of a row: its title, the format of its values, the number.
 type PrintedNumber<'a> = (&'static str, Box<dyn Fn(f64) -> String>, &'a RowValue);
 
-/// The numbers of a row in column order; a published row has the author's digits.
+/// The numbers of a row, each with its title and the function that formats it; published ones keep the author's digits.
 fn printed_numbers(row: &CollectionRow) -> Vec<PrintedNumber<'_>> {
     let published = row.published.is_some();
     let kinds = NUMBERS.iter().enumerate().filter_map(|(index, kind)| {
@@ -160,6 +161,7 @@ fn rule_text(rule: &str) -> String {
     about.map_or_else(|| rule.to_owned(), |about| format!("{rule}: {}", about.summary))
 }
 
+/// The number of trials and the first ones: `12: 3.1; 3.2 and 10 more`.
 fn trials(number: &RowValue, show: &dyn Fn(f64) -> String) -> String {
     if number.trials.is_empty() {
         return NONE.to_owned();
