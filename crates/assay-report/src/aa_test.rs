@@ -54,7 +54,6 @@ fn sentences(test: &AaTest) -> Vec<String> {
          with 80% power."
             .to_owned(),
     ];
-    // These two checks are on how the study went, not on its noise.
     let noteworthy = test.checks.iter().filter(|it| !["order", "time"].contains(&it.name.as_str()));
     sentences.extend(noteworthy.map(|check| check.text.clone()));
     sentences

@@ -47,7 +47,6 @@ pub fn comment(findings: &Findings) -> String {
 }
 
 impl MarkdownReport {
-    /// Adds a result: its answer, leading figures and sections, then other figures and commands.
     fn add(&mut self, evidence: &Evidence, prefix: &str) {
         let findings = &evidence.findings;
         self.line(&format!("# {}", escaped(&findings.study.title)));

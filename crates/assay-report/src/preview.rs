@@ -184,7 +184,7 @@ pub struct PreviewMade {
     pub times: usize,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PreviewStake {
     pub target: String,
     /// Whether the study will overwrite it: --destroy had the correct text.
@@ -197,18 +197,15 @@ pub struct PreviewStake {
 
 impl PreviewStake {
     pub fn new(target: &str, stake: Outcome<Stake>) -> Self {
-        let (target, overwritten) = (target.to_owned(), false);
+        let mut preview = Self { target: target.to_owned(), ..Self::default() };
         match stake {
             Ok(stake) => {
-                let lost = stake.losses.iter().map(DataLoss::words).collect();
-                let destroy = Some(stake.text());
-                Self { target, overwritten, lost, destroy, refused: None }
+                preview.lost = stake.losses.iter().map(DataLoss::words).collect();
+                preview.destroy = Some(stake.text());
             }
-            Err(failure) => {
-                let refused = Some(failure.message);
-                Self { target, overwritten, lost: Vec::new(), destroy: None, refused }
-            }
+            Err(failure) => preview.refused = Some(failure.message),
         }
+        preview
     }
 
     fn line(&self) -> String {
@@ -343,7 +340,6 @@ fn levels(arm: &Arm) -> String {
     format!(" ({})", arm_words(arm))
 }
 
-/// The location of a target and its drives: `/mnt/a on sda`.
 fn place(site: &Site) -> String {
     if site.path.as_os_str().is_empty() {
         return site.target.clone();
@@ -405,23 +401,24 @@ fn refilled_bytes(plan: &Plan, sites: &[Site]) -> u64 {
     if !plan.workloads.iter().any(clears) {
         return 0;
     }
-    // Simulate the trials: these targets have all data in their area.
-    let mut whole: BTreeSet<usize> = BTreeSet::new();
+    // Go through the trials in order; these targets currently have all data in their area.
+    let mut complete: BTreeSet<usize> = BTreeSet::new();
     let mut bytes = 0_u64;
     for (index, trial) in plan.trials.iter().enumerate() {
         let workload = &plan.workloads[trial.workload];
         let target = workload.target;
         let is_simulated = sites.get(target).is_some_and(|site| site.kind == TargetKind::Simulated);
         let filled = plan.surveys.get(target).filter(|it| it.area.written && !is_simulated);
+        // Assay fills the area whenever it creates the layers below it again.
         if plan.is_remade_before(index) {
-            whole.insert(target);
+            complete.insert(target);
         }
         let needs_data = workload.touches().any(|touch| touch.finds.is_some());
-        if needs_data && whole.insert(target) {
+        if needs_data && complete.insert(target) {
             bytes = bytes.saturating_add(filled.map_or(0, |survey| survey.area.length));
         }
         if clears(workload) {
-            whole.remove(&target);
+            complete.remove(&target);
         }
     }
     bytes
@@ -507,7 +504,6 @@ fn screen_text(plan: &Plan, passes: u32) -> String {
 fn expected(plan: &Plan, all_ns: u64) -> Option<Expected> {
     let Stopping::Race { screen, .. } = plan.design.stopping else { return None };
     let replicates = plan.replicates.saturating_sub(screen).min(usual_replicates(screen > 0));
-    // The last replicate is complete: it has no warm-ups and no screen.
     let per_replicate = plan.trials.iter().filter(|it| it.replicate == plan.replicates).count();
     let trials = per_replicate.saturating_mul(replicates as usize);
     let share = trials as f64 / plan.trials.len().max(1) as f64;
@@ -593,7 +589,6 @@ fn trials_text(preview: &Preview, order: Order) -> String {
     )
 }
 
-/// How long the trials take, and the time to create and fill the test areas before them.
 fn time_text(preview: &Preview) -> String {
     let (trials, area) = (show::duration(preview.trials_s * 1e9), show::bytes(preview.area_bytes));
     let ends = if preview.may_end_early { " (each ends after its last operation)" } else { "" };
@@ -621,7 +616,6 @@ fn time_text(preview: &Preview) -> String {
     format!("{trials}, plus the time {}to write {area}", made.collect::<String>())
 }
 
-/// What the study writes: the test areas and the writes of the trials.
 fn writes_text(preview: &Preview) -> String {
     let (area, trials) = (show::bytes(preview.area_bytes), traffic_text(preview.traffic[1]));
     let trials_write = preview.writing_s > 0.0;

@@ -107,7 +107,6 @@ fn draw(pen: &mut Pen, frame: &Frame<'_>) {
     }
 }
 
-/// Draws a key of the legend: a swatch of 16 by 12 pixels around its center, and the name at its right.
 fn draw_legend_key(pen: &mut Pen, frame: &Frame<'_>, key: &LegendKey) {
     let center = [key.x + 12.0, key.y + 10.0];
     let [x, y] = center;
@@ -165,7 +164,6 @@ fn draw_filled_swatch(pen: &mut Pen, series: &Series, swatch: [f64; 4]) {
     pen.add("</g>");
 }
 
-/// Draws the legend's sample of a series of lines or points, with the look that all its points share.
 fn draw_line_swatch(pen: &mut Pen, series: &Series, center: [f64; 2]) {
     let [x, y] = center;
     let class = marks::class(series.colour);

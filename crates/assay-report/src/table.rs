@@ -18,8 +18,7 @@ pub fn columns(titles: &[&str]) -> Vec<Column> {
     titles.iter().map(column).collect()
 }
 
-/// A table at most `width` columns wide; every line ends with a line feed. Nothing is cut: a last
-/// column of words is wrapped, and a table that does not fit is written entry by entry.
+/// A table of at most `width` columns, with a wrapped last column of words; if it does not fit, one entry per line.
 pub fn table(columns: &[Column], rows: &[Vec<String>], width: usize) -> String {
     let lines = aligned(columns, rows, width, &|_, _, word| word.to_owned());
     let lines = lines.unwrap_or_else(|| stacked(columns, rows, width));

@@ -99,7 +99,6 @@ impl TextPage {
         texts.iter().flat_map(|text| wrap(text, first, indent, self.width)).collect()
     }
 
-    /// Facts as two columns; on a narrow page, each value follows its name.
     fn facts(&self, facts: &[(String, String)]) -> Vec<String> {
         let widest = facts.iter().map(|(name, _)| width_of(name)).max().unwrap_or(0);
         let line = |(name, value): &(String, String)| {

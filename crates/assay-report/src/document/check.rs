@@ -12,7 +12,6 @@ use assay_workloads::metrics::noun;
 /// Checks of how the study went, not of its numbers: only detailed output has them.
 const COURSE_CHECKS: [&str; 2] = ["order", "time"];
 
-/// The page of a check. The main sections are the numbers of each target and of each kind of work.
 pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     let has_several = findings.environment.targets.len() > 1;
     let mut tables = Vec::new();

@@ -101,7 +101,6 @@ fn measured_row(findings: &Findings, name: String, arm: &Arm, metrics: RowMetric
     Some(Row { name, notes, ..Row::new(cells) })
 }
 
-/// Sentences that explain the numbers of the tables; empty if no number has trials.
 pub(super) fn legend(findings: &Findings, tables: &[Table]) -> Vec<String> {
     let counts = findings.measurements.iter().map(|cell| cell.n).filter(|count| *count > 0);
     let Some(most) = counts.clone().max() else { return Vec::new() };
@@ -113,7 +112,6 @@ pub(super) fn legend(findings: &Findings, tables: &[Table]) -> Vec<String> {
     } else {
         format!("Numbers are geometric means of {least} to {most} trials")
     };
-    // Workloads with an arrival rate have response times, which include the queueing.
     let open_loops = findings.workloads.iter().filter(|workload| workload.pace.is_some()).count();
     let times = match open_loops {
         0 => "service times",

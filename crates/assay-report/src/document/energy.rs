@@ -28,7 +28,6 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
         .then(|| Section::titled("energy", blocks).with_role(SectionRole::Of("energy")))
 }
 
-/// The meter, and the power of the idle machine with the time that a battery would last; empty if unknown.
 fn source(findings: &Findings) -> Vec<String> {
     let activity = &findings.environment.activity;
     let meter = activity.energy_of.as_ref().map(|meter| format!("Source: {meter}."));

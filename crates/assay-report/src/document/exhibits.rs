@@ -85,7 +85,6 @@ pub(super) fn of_numbers(findings: &Findings) -> Vec<Section> {
     shown.filter_map(|numbers| numbered_section(findings, numbers)).collect()
 }
 
-/// The sections of kinds that only have numbers and whose kind also has a figure.
 pub fn with_figure(findings: &Findings) -> Vec<Section> {
     let shown = KINDS.iter().filter_map(|kind| kind.shown).filter(|shown| shown.figure.is_some());
     shown.filter_map(|numbers| numbered_section(findings, numbers)).collect()

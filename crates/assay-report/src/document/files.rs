@@ -13,7 +13,6 @@ type Pick = fn(&ActMetrics) -> Metric;
 const LEGEND: &str = "files/s: files created, looked up (stat), read, renamed and deleted per second. The other rates \
                       are per phase, including the sync. Times are per file, without the sync at the end of a phase.";
 
-/// The rates and the latencies of a file workload, such as creating and deleting; `None` without one.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
     let cells = cells_of(findings, FILES_PER_S);
     if cells.is_empty() || findings.study.kind == "compare" {

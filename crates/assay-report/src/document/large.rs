@@ -238,7 +238,6 @@ pub fn largest_change(findings: &Findings) -> Option<String> {
         return None;
     }
     let ([base_mean, changed_mean], pair) = most_different(findings)?;
-    // Configurations are maps from a factor (setting) to its level.
     let different_levels = |arm: &Arm, other: &Arm| {
         arm_in_words(arm.iter().filter(|(name, level)| other.get(*name) != Some(*level)))
     };

@@ -17,7 +17,6 @@ const LEGEND: &[&str] = &[
      deviation of the measured value from the prediction.",
 ];
 
-/// How large a working set fits in memory, and the access times; `None` for other studies.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
     let mut cells = cells_of(findings, REACHED.name);
     // Sort by the first appearance of the workload; the sort is stable.

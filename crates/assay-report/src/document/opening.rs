@@ -181,7 +181,6 @@ pub fn standing(findings: &Findings) -> TrustOverview<'_> {
     let cells = || findings.measurements.iter().filter(|cell| cell.primary);
     let mut ratings: Vec<Rating> = cells().filter_map(Rating::from_cell).collect();
     ratings.extend(ratings_without_primary(findings));
-    // Each number is from one trial: compared results, or classes of observed requests.
     let is_one_trial = |cell: &Measurement| {
         cell.n == 1 && (findings.study.kind == "compare" || class(&cell.metric).is_some())
     };

@@ -29,7 +29,6 @@ pub(super) fn document(findings: &Findings, places: &Places, detail: Detail) -> 
     Document { title: facts::title(findings), sections }
 }
 
-/// A table per workload, arm (configuration) and metric, with a row per platform.
 pub(super) fn tables(findings: &Findings, places: &Places) -> Vec<Section> {
     let works = parted(&places.rows, |row| (&row.workload, &row.configuration, &row.metric));
     let mut sections = Vec::new();

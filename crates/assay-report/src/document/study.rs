@@ -226,7 +226,6 @@ pub fn no_advice(findings: &Findings) -> String {
     }
 }
 
-/// The study, its targets and the machine. Only full detail has how the study went.
 fn fact_rows(page: &StudyPage<'_>) -> Facts {
     let (findings, study) = (page.findings, &page.findings.study);
     let fact = |name: &str, value: &str| (name.to_owned(), value.to_owned());

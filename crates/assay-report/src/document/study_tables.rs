@@ -250,7 +250,6 @@ impl ComparedCell<'_> {
         matches!(self.role, ComparisonRole::Control)
     }
 
-    /// The name of the row, and the notes below it: on queue depth, arrival rate and baseline.
     fn name_and_notes(
         &self,
         page: &StudyPage<'_>,

@@ -29,7 +29,6 @@ fn percent(share: f64) -> String {
     show::percent(100.0 * share)
 }
 
-/// What the whole machine did during the trials of each row, such as CPU time; `None` if nothing was recorded.
 fn machine(findings: &Findings) -> Option<Section> {
     let surroundings = &findings.environment.activity;
     let rows = &surroundings.workloads;

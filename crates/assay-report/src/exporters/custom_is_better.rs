@@ -79,7 +79,7 @@ fn entry(findings: &Findings, cell: &Measurement, value: f64) -> ExportEntry {
 
 /// `read (queue_depth=8): iops`.
 fn name(cell: &Measurement) -> String {
-    match arm_words(cell, " ").as_str() {
+    match arm_words(cell).as_str() {
         "" => format!("{}: {}", cell.workload, cell.metric),
         arm => format!("{} ({arm}): {}", cell.workload, cell.metric),
     }

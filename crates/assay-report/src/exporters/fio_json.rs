@@ -8,7 +8,7 @@ use assay_core::catalogue::About;
 use assay_study::findings::{Findings, facts::IoFacts};
 use assay_workloads::io::Pattern;
 
-use super::{Exporter, counting_values, nothing};
+use super::{Exporter, arm_words, counting_values, nothing};
 
 pub const EXPORTER: Exporter = Exporter {
     about: About {
@@ -36,11 +36,11 @@ type Values<'f> = BTreeMap<&'f str, f64>;
 
 /// One job per trial that has IOPS, in fio's JSON format; `None` without any.
 fn write(findings: &Findings) -> Option<String> {
+    // The values of each trial, in run order if known.
     let mut trials: BTreeMap<(Option<u32>, &str, String, u32), (&_, Values<'_>)> = BTreeMap::new();
     for cell in findings.measurements.iter().filter(|cell| !cell.control) {
         for (trial, value) in counting_values(cell) {
-            let key =
-                (trial.order, cell.workload.as_str(), super::arm_words(cell, " "), trial.replicate);
+            let key = (trial.order, cell.workload.as_str(), arm_words(cell), trial.replicate);
             let (_, values) = trials.entry(key).or_insert((&cell.configuration, Values::new()));
             values.insert(&cell.metric, value);
         }

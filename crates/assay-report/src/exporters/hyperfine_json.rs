@@ -43,7 +43,7 @@ fn result(cell: &Measurement) -> Option<Value> {
     }
     let mean = times.iter().sum::<f64>() / count as f64;
     let squares: f64 = times.iter().map(|time| (time - mean).powi(2)).sum();
-    let arm = arm_words(cell, " ");
+    let arm = arm_words(cell);
     let command =
         if arm.is_empty() { cell.workload.clone() } else { format!("{} ({arm})", cell.workload) };
     Some(json!({

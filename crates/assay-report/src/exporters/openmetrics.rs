@@ -24,7 +24,6 @@ pub const EXPORTER: Exporter = Exporter {
     left_out: nothing,
 };
 
-/// Gauges for each metric: value, both ends of the 95% CI, and number of trials; `None` without values.
 fn write(findings: &Findings) -> Option<String> {
     let mut families: BTreeMap<String, Vec<&Measurement>> = BTreeMap::new();
     for cell in findings.measurements.iter().filter(|cell| !cell.control && cell.value().is_some())

@@ -171,7 +171,6 @@ fn row_of_comparison(
     })
 }
 
-/// The row of a main effect: one level of a factor against the baseline level.
 fn row_of_effect(findings: &Findings, found: &Effect) -> EffectRow {
     let margin = findings.comparisons.iter().find_map(|it| it.margin);
     EffectRow {
@@ -191,7 +190,6 @@ fn row_of_effect(findings: &Findings, found: &Effect) -> EffectRow {
     }
 }
 
-/// Rows with the same metric as one figure; `subject` is the beginning of its title.
 fn figure(lines: &[&EffectRow], subject: &str) -> Option<Figure> {
     let first = lines.first()?;
     let is_single = lines.iter().all(|line| line.workload == first.workload);

@@ -31,7 +31,6 @@ const MOST_FIGURES: usize = 4;
 /// Largest ratio on the axis; trials beyond it are at the edge.
 const FARTHEST: f64 = 10.0;
 
-/// Draws a figure per workload, or one of all workloads if there is only one configuration.
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     // The orders of two results are unrelated.
     if evidence.findings.study.kind == "compare" {

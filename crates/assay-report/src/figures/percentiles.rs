@@ -44,7 +44,6 @@ const LINES_OF_MANY: usize = 3;
 const MOST_TOGETHER: usize = 8;
 const MOST_FIGURES: usize = 4;
 
-/// Draws the latency quantiles: a figure per class of operations, or a single one without varied factors.
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let names = Names::from_findings(&evidence.findings);
     let figures = if names.varied().is_empty() {

@@ -30,7 +30,6 @@ const FEWEST_TRIALS: usize = 4;
 /// Limit on trials per figure: more are indistinguishable.
 const MOST_TRIALS: usize = 120;
 
-/// Draws two figures per class of requests: its mean latency, and below it its load.
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let findings = &evidence.findings;
     let names = Names::from_findings(findings);

@@ -92,7 +92,6 @@ impl Bars {
     }
 }
 
-/// The speed of all platforms in percent of the baseline platform, grouped by workload, and published numbers.
 fn percent_figure(places: &Places, works: &[Work<'_>]) -> Option<Figure> {
     let mut bars = Bars::default();
     let has_headings = works.len() > 1 || !places.published.is_empty();
@@ -161,7 +160,6 @@ fn add_published(bars: &mut Bars, table: &PublishedBeside) {
     }
 }
 
-/// One workload on all platforms, in the unit of its metric; `None` with fewer than two bars.
 fn own_unit_figure(places: &Places, work: Work<'_>) -> Option<Figure> {
     let (workload, arm, metric) = work;
     let unit = unit_of(metric);

@@ -50,7 +50,6 @@ pub(super) fn factors(findings: &Findings) -> Vec<String> {
     factors.into_iter().map(|(_, name)| name).collect()
 }
 
-/// Draws the results of each workload over the numeric factor with the most levels, then its latencies.
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let findings = &evidence.findings;
     let Some(factor) = factors(findings).into_iter().next() else { return Vec::new() };
@@ -222,7 +221,6 @@ impl Sweep<'_> {
         })
     }
 
-    /// Rings the point if its level is the best one of its line.
     fn ringed_if_best(&self, metric: &str, arm: &Arm, level: f64, point: Point) -> Point {
         let peaks_here = |it: &&Trend| it.configuration == *arm && it.peak == level;
         let Some(trend) = self.trends(metric).find(peaks_here) else { return point };

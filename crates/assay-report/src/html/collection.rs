@@ -1,6 +1,4 @@
-//! A collection as pages: a table that sorts and filters, and behind each row its evidence.
-//!
-//! A page with few rows has all their evidence. With many rows, evidence is on separate pages of the devices.
+//! A collection as pages: a table that sorts and filters; the evidence of many rows is on separate pages per device.
 
 mod evidence;
 pub(super) mod listed;

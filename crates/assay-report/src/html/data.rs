@@ -15,7 +15,6 @@ use assay_study::results::series;
 
 pub(super) fn section(evidence: &Evidence, place: PagePlace<'_>) -> Markup {
     let findings = &evidence.findings;
-    // Too many trials are in a separate file.
     let is_elsewhere = is_large(findings);
     let trials = if is_elsewhere { String::new() } else { every_trial(findings) };
     let tables = [

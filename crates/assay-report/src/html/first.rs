@@ -80,7 +80,6 @@ fn day(findings: &Findings) -> String {
     findings.study.started.replace('T', " ").chars().take(16).collect()
 }
 
-/// How many rows have which trust, missing rows, and the rules that lowered the trust.
 fn trust_paragraphs(standing: &TrustOverview<'_>, states_single: bool) -> Markup {
     html! {
         p.trust {

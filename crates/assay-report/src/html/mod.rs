@@ -38,7 +38,6 @@ fn style() -> String {
     )
 }
 
-/// A complete page around `body`; `contents` are the links of its navigation, with their names.
 pub fn shell(title: &str, contents: &[(String, &str)], body: &Markup) -> String {
     let page = html! {
         (DOCTYPE)

@@ -189,7 +189,6 @@ fn conclusions(findings: &Findings, document: &Document, is_check: bool) -> Mark
     }
 }
 
-/// A table of the study's questions with their answers, reasons and published claims.
 fn questions(findings: &Findings) -> Markup {
     // The first answer is that of a gate (pass/fail rule) if the study has one; the last answers are those to bounds.
     let bounds: Vec<_> = findings.answers.requirements.iter().flat_map(|it| &it.bounds).collect();

@@ -175,7 +175,6 @@ fn strands(points: &[Point]) -> impl Iterator<Item = &[Point]> {
     points.chunk_by(|_, next| next.joined)
 }
 
-/// Draws a line in unconnected strands; `bands` are the areas of the intervals.
 fn draw_line(pen: &mut Pen, frame: &Frame<'_>, series: &Series, bands: bool) {
     for strand in strands(&series.points) {
         if bands {
@@ -223,7 +222,6 @@ fn draw_steps(pen: &mut Pen, frame: &Frame<'_>, series: &Series) {
     }
 }
 
-/// Draws the bars of one series with their labels, and their intervals in front of them.
 fn draw_bars(pen: &mut Pen, frame: &Frame<'_>, index: usize) {
     // Bars of several series share the slot of a name.
     let [count, place] = frame.figure.bars_beside(index);
@@ -288,7 +286,6 @@ pub(super) fn hatching(rectangle: [f64; 4]) -> String {
     (0..count).filter_map(line).collect()
 }
 
-/// Draws the rectangles of a series; a cell of a table also has its label if this fits.
 fn draw_tiles(pen: &mut Pen, frame: &Frame<'_>, series: &Series) {
     // Tables have lines between their cells, planes do not.
     let gap = if series.mark == Mark::Cells { 1.0 } else { 0.0 };

@@ -100,7 +100,7 @@ impl<'a> Ruler<'a> {
         if !step.is_finite() || step <= 0.0 {
             return vec![low];
         }
-        // Rounding errors must not lose a tick at an end, and 50 are more than fit.
+        // Rounding errors must not lose a tick at an end. The limit of 50 bounds the loop.
         let first = (low / step - 1e-9).ceil() as i64;
         let last = (high / step + 1e-9).floor() as i64;
         (first..=last.min(first + 50)).map(|index| index as f64 * step).collect()

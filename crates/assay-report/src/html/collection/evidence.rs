@@ -60,7 +60,6 @@ fn title(flat: &Flat, row: &CollectionRow) -> String {
     format!("{}{details}, {}", row.device, flat.trust)
 }
 
-/// Facts of a row that are known: the device, its claims, and where the numbers come from.
 fn facts(flat: &Flat, row: &CollectionRow) -> Vec<(&'static str, String)> {
     let claims = if row.measured.is_empty() {
         row.claimed.clone()
@@ -161,7 +160,6 @@ fn rule_text(rule: &str) -> String {
     about.map_or_else(|| rule.to_owned(), |about| format!("{rule}: {}", about.summary))
 }
 
-/// The number of trials and the first ones: `12: 3.1; 3.2 and 10 more`.
 fn trials(number: &RowValue, show: &dyn Fn(f64) -> String) -> String {
     if number.trials.is_empty() {
         return NONE.to_owned();

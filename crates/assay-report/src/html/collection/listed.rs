@@ -105,7 +105,6 @@ fn spread_text(index: usize, spread: Option<&Spread>) -> String {
     }
 }
 
-/// The trust of a device's rows: one word if equal, else a count per word.
 fn trusts(device: &DeviceRows<'_>) -> String {
     let groups = parted(device.rows.iter().map(|row| row.trust.as_str()), |trust| trust);
     if let [(trust, _)] = groups.as_slice() {
