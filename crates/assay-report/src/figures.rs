@@ -116,6 +116,9 @@ pub fn all(evidence: &Evidence) -> Vec<Figure> {
     drawn_kinds(evidence).into_iter().flatten().collect()
 }
 
+/// Longest evaluated part of a trial in seconds: a day.
+const LONGEST_TRIAL: usize = 86_400;
+
 /// With up to this number of figures of the leading kind, all lead.
 const MOST_LEADING: usize = 2;
 

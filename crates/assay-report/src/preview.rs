@@ -589,6 +589,7 @@ fn trials_text(preview: &Preview, order: Order) -> String {
     )
 }
 
+/// How long the trials take, and the time to create and fill the test areas before them.
 fn time_text(preview: &Preview) -> String {
     let (trials, area) = (show::duration(preview.trials_s * 1e9), show::bytes(preview.area_bytes));
     let ends = if preview.may_end_early { " (each ends after its last operation)" } else { "" };

@@ -162,14 +162,9 @@ pub fn subject(findings: &Findings) -> String {
         return findings.study.title.clone();
     }
     if let [target] = targets.as_slice() {
-        let mut subject = target.drive.clone();
-        if let Some(size_bytes) = target.size_bytes {
-            subject = subject + ", " + &show::bytes(size_bytes);
-        }
-        if let Some(filesystem) = filesystem(target) {
-            subject = subject + ": " + &filesystem;
-        }
-        return subject;
+        let size = target.size_bytes.map(|bytes| format!(", {}", show::bytes(bytes)));
+        let filesystem = filesystem(target).map(|name| format!(": {name}"));
+        return [Some(target.drive.clone()), size, filesystem].into_iter().flatten().collect();
     }
     distinct(targets.iter().map(target_name)).join(" and ")
 }

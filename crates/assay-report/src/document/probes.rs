@@ -3,7 +3,7 @@
 use super::{Block, Column, Detail, Section, Table, surroundings};
 use assay_core::{exhibit::Unit, exhibit::parts::distinct, quantity::units::show};
 use assay_study::findings::Findings;
-use assay_study::results::plan::{Arm, arm_in_words};
+use assay_study::results::plan::arm_in_words;
 use assay_study::results::surroundings::facts::Member;
 
 /// Up to this number of rows, the default page lists the devices.
@@ -76,9 +76,8 @@ fn table(members: &[&Member]) -> Table {
         table.add(Column::new("request", Unit::Nanoseconds), members, |it| it.request_mean_ns);
     }
     for (row, member) in table.rows.iter_mut().zip(members) {
-        let mut arm: Arm = member.configuration.clone();
-        arm.retain(|name, _| factors.contains(&name));
-        row.name = format!("{} {} {}", member.workload, arm_in_words(arm.iter()), member.device);
+        let varied = member.configuration.iter().filter(|(name, _)| factors.contains(name));
+        row.name = format!("{} {} {}", member.workload, arm_in_words(varied), member.device);
         row.notes.extend(member.reason.iter().map(|reason| format!("absent: {reason}")));
     }
     table

@@ -95,6 +95,7 @@ fn shown_ranks(page: &StudyPage<'_>, rank: &Rank) -> usize {
     }
 }
 
+/// The configurations of each workload by result, the best first; `None` without ranks.
 fn ranking(page: &StudyPage<'_>) -> Option<Section> {
     let ranks = &page.findings.effects.ranks;
     let mut places: Vec<(&Rank, &RankRange)> = Vec::new();

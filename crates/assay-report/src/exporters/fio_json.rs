@@ -67,6 +67,7 @@ fn write(findings: &Findings) -> Option<String> {
     Some(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n")
 }
 
+/// One trial as a job in fio's JSON; the sections of the other directions are empty.
 fn job(
     group_id: usize,
     workload: &str,

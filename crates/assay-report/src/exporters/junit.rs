@@ -84,6 +84,7 @@ fn row_case(suite: &str, row: &Gated, findings: &Findings) -> String {
     case(suite, &name, &properties(&row_properties(row, findings)), &outcome)
 }
 
+/// The numbers behind the outcome of a row; losses are changes for the worse.
 fn row_properties(row: &Gated, findings: &Findings) -> Vec<(&'static str, String)> {
     let bound =
         if row.outcome == Ended::Fail { "loss_at_least_percent" } else { "loss_at_most_percent" };

@@ -190,6 +190,7 @@ fn row_of_effect(findings: &Findings, found: &Effect) -> EffectRow {
     }
 }
 
+/// Draws rows of one metric; `subject` is the beginning of the title. `None` without rows.
 fn figure(lines: &[&EffectRow], subject: &str) -> Option<Figure> {
     let first = lines.first()?;
     let is_single = lines.iter().all(|line| line.workload == first.workload);

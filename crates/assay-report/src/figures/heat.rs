@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Drawing;
+use super::{Drawing, LONGEST_TRIAL};
 use crate::evidence::{Evidence, TrialEvidence};
 use assay_core::exhibit::figure::{
     Axis, AxisScale, AxisSpan, Colour, Figure, HEAT_STEPS, Mark, Point, Series, SpanKind, id_of,
@@ -32,8 +32,6 @@ const LEAST_NS: u64 = 128;
 /// Larger buckets count as this one.
 const LAST_BUCKET: u32 = 64;
 const MOST_SPANS: usize = 60;
-/// Longest evaluated part of a trial in seconds: a day.
-const LONGEST_TRIAL: usize = 86_400;
 const MOST_ROWS: u32 = 32;
 const MOST_FIGURES: usize = 2;
 /// With more arms than this, only the arm with the widest range of latencies has a figure.

@@ -36,6 +36,7 @@ struct HostPoint<'a> {
     per_s: f64,
 }
 
+/// Draws the rate of each host relative to all hosts; nothing with fewer than two hosts or trials.
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let Some(hosts) = &evidence.findings.environment.hosts else { return Vec::new() };
     let mut shares: Vec<HostPoint<'_>> = evidence.trials.iter().flat_map(points_of_trial).collect();

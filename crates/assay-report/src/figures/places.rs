@@ -92,6 +92,7 @@ impl Bars {
     }
 }
 
+/// The speed of platforms in percent of the baseline platform, by workload, with published numbers below.
 fn percent_figure(places: &Places, works: &[Work<'_>]) -> Option<Figure> {
     let mut bars = Bars::default();
     let has_headings = works.len() > 1 || !places.published.is_empty();

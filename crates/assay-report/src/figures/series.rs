@@ -1,7 +1,7 @@
 //! The events in each second of the trials.
 
-use super::Drawing;
 use super::words::{notable, subjects};
+use super::{Drawing, LONGEST_TRIAL};
 use crate::document::numbers::{heading, unit_of};
 use crate::evidence::{Evidence, TrialEvidence};
 use assay_core::exhibit::figure::{
@@ -27,8 +27,6 @@ const MOST_POINTS: usize = 60;
 const MOST_TRIALS: usize = 12;
 const MOST_ARMS: usize = 2;
 const MOST_FIGURES: usize = 4;
-/// Longest evaluated part of a trial in seconds: a day.
-const LONGEST_TRIAL: usize = 86_400;
 const FEWEST_SECONDS: usize = 3;
 
 /// Draws the notable configurations of each workload, and those with disturbed trials.

@@ -222,6 +222,7 @@ fn draw_steps(pen: &mut Pen, frame: &Frame<'_>, series: &Series) {
     }
 }
 
+/// Draws the bars of one series with their labels, and their intervals in front of them.
 fn draw_bars(pen: &mut Pen, frame: &Frame<'_>, index: usize) {
     // Bars of several series share the slot of a name.
     let [count, place] = frame.figure.bars_beside(index);

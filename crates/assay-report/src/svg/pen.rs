@@ -31,13 +31,20 @@ impl Pen {
         let [x, y, wide, tall] = rectangle;
         let place = format!("x=\"{}\" y=\"{}\"", px(x), px(y));
         let size = format!("width=\"{}\" height=\"{}\"", px(wide.max(0.1)), px(tall.max(0.1)));
-        let title = if self.titles { title } else { "" };
-        self.add(&format!("<rect {attributes} {place} {size}{}", element_end("rect", title)));
+        self.add(&format!("<rect {attributes} {place} {size}{}", self.element_end("rect", title)));
     }
 
     pub fn path(&mut self, attributes: &str, path: &str, title: &str) {
-        let title = if self.titles { title } else { "" };
-        self.add(&format!("<path {attributes} d=\"{path}\"{}", element_end("path", title)));
+        self.add(&format!("<path {attributes} d=\"{path}\"{}", self.element_end("path", title)));
+    }
+
+    /// The end of an element: with its title unless this is empty, or the medium has no titles.
+    fn element_end(&self, element: &str, title: &str) -> String {
+        if title.is_empty() || !self.titles {
+            "/>".to_owned()
+        } else {
+            format!(">{}</{element}>", title_element(title))
+        }
     }
 
     /// Writes a text; `anchor` is `start`, `middle` or `end`. A text wider than `room` is cut; its title is then complete.
@@ -54,15 +61,6 @@ impl Pen {
 
     pub fn muted(&self) -> String {
         self.paint("muted", "fill")
-    }
-}
-
-/// The end of an element, with its title unless empty.
-fn element_end(element: &str, title: &str) -> String {
-    if title.is_empty() {
-        "/>".to_owned()
-    } else {
-        format!(">{}</{element}>", title_element(title))
     }
 }
 
