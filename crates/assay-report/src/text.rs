@@ -184,7 +184,7 @@ impl TextPage {
         self.chosen_columns(table, rows, chosen).filter(|lines| lines.len() == rows.len() + 1)
     }
 
-    /// Splits a wide table into parts with the same keys; later ones omit rows without values. `None` if a part is too wide.
+    /// Splits a wide table into parts with the same keys; later ones omit empty rows. `None` if a part is too wide.
     fn split_table(&self, table: &Table, rows: &[&Row]) -> Option<Vec<Vec<String>>> {
         let columns = &table.columns;
         if self.width < NARROW || !columns.iter().any(|column| column.breaks) {

@@ -34,6 +34,7 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     Some(Section::titled("memory: how much fits and at what cost", blocks))
 }
 
+/// How much memory each workload could use, and how far `assay calc zram` (compressed swap in memory) is off.
 fn fits(findings: &Findings, cells: &[&Measurement]) -> Table {
     let value = |cell: &Measurement, metric: &Metric| value_in_row(findings, cell, metric.name);
     let mut table = table_of_cells(findings, cells);

@@ -32,7 +32,7 @@ fn is_across(findings: &Findings) -> bool {
     findings.study.kind == "compare"
 }
 
-/// The varied factors of the plan, or without a plan those of the cells: in compared results, the result is the last one.
+/// The varied factors of the plan; without a plan, those of the cells, where the factor `result` is the last one.
 fn factors(findings: &Findings) -> Vec<Factor> {
     if !findings.study.factors.is_empty() {
         let varied = findings.study.factors.iter().filter(|factor| factor.varies());

@@ -238,7 +238,7 @@ fn shortened_rows(page: &StudyPage<'_>, rows: Vec<String>, all: usize) -> Vec<St
     rows
 }
 
-/// One remark with the replicates that the inconclusive comparisons need. `open`: each needed number, with its row name.
+/// A remark on the replicates that inconclusive comparisons need. `open`: the number and the name of each row.
 fn needed_replicates(page: &StudyPage<'_>, open: Vec<(u32, String)>, all: usize) -> Option<Remark> {
     let counts = || open.iter().map(|(count, _)| u64::from(*count));
     let (least, most) = (counts().min()?, counts().max()?);

@@ -16,7 +16,7 @@ const CI: &str = "95% CI";
 /// Rows of a page that are not folded.
 const OPEN: usize = 36;
 
-/// The changes from the earlier to the later results; a page folds the smaller ones. `None` unless all values are single.
+/// The changes between compared results; a page folds the smaller ones. `None` unless all values are single.
 pub(super) fn sections(page: &StudyPage<'_>) -> Option<Vec<Section>> {
     let findings = page.findings;
     let first = page.primary().next()?;

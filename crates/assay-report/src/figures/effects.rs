@@ -224,7 +224,7 @@ fn figure(lines: &[&EffectRow], subject: &str) -> Option<Figure> {
 
 type VerdictPoint = (Option<Verdict>, Point);
 
-/// The rows of the figure, their points, and how many small differences were omitted. The title names a single workload.
+/// The rows of the figure, their points, and how many small differences were omitted; a single workload is unnamed.
 fn sorted_points(lines: &[&EffectRow], is_single: bool) -> (FigureRows, Vec<VerdictPoint>, usize) {
     let groups = parted(lines.iter().copied(), |it| (it.workload.as_str(), it.against.as_str()));
     let has_headings = groups.len() > 1 || lines.iter().any(|line| !line.against.is_empty());

@@ -260,7 +260,7 @@ impl HeatColumns {
     }
 }
 
-/// The first bucket of the row with a bucket. Bucket 0, all latencies below the first doubling, is a separate row.
+/// The first bucket of the row that contains `bucket`. Bucket 0, below the first doubling, is a separate row.
 fn row_of(bucket: u32, tall: u32) -> u32 {
     if bucket == 0 { 0 } else { (bucket - 1) / tall * tall + 1 }
 }
@@ -270,7 +270,7 @@ fn first_bucket(row: u32, tall: u32) -> u32 {
     if row == tall { 1 } else { row }
 }
 
-/// The least count of each color: from 1 up to below `largest` by equal factors, without repetitions.
+/// The least count of each color, ascending: from 1 to at most `largest` by equal factors, without repetitions.
 fn color_thresholds(largest: u64) -> Vec<u64> {
     let factor = (largest as f64).powf(1.0 / HEAT_STEPS as f64);
     let mut bounds: Vec<u64> =

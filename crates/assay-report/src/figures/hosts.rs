@@ -84,7 +84,7 @@ fn points_of_trial(trial: &TrialEvidence) -> Vec<HostPoint<'_>> {
     points
 }
 
-/// The ranks of the slowest hosts, which have their own series, and of the others. Up to one more host is not worth it.
+/// The ranks of the slowest hosts, each with its own series, and of the others, which are none or at least two.
 fn slowest_and_others(by_rank: &BTreeMap<u32, Vec<&HostPoint<'_>>>) -> (Vec<u32>, Vec<u32>) {
     let mut ranks: Vec<u32> = by_rank.keys().copied().collect();
     if ranks.len() <= MOST_ALONE + 1 {

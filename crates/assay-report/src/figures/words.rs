@@ -15,7 +15,7 @@ pub(super) fn point(findings: &Findings, at: f64, name: &str, cell: &Measurement
     let compared = comparison_of(findings, cell);
     let value = result(cell, compared).filter(|value| value.is_finite())?;
     let new_point = |interval| mark_trust(Point::new(at, unit, name, value, interval), cell.trust);
-    // Whether the comparison uses fewer trials than the cell has.
+    // Whether the mean of the compared trials differs from that of all trials, or may differ.
     let has_other_mean = |found: &&Comparison| {
         found.compared_means.is_some() || found.means.is_some() && found.n < cell.n
     };

@@ -1,4 +1,4 @@
-//! The first screen: subject, answer, trust, and the leading figures. The answer of a check is its numbers in large type.
+//! The first screen: subject, answer, trust and leading figures. A check answers with numbers in large type.
 
 use maud::{Markup, html};
 

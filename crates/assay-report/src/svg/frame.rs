@@ -69,7 +69,7 @@ pub(super) struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// Lays a figure out, from `top` down: legend, title of the axis at the side, plot, labels and title of the axis below.
+    /// Lays a figure out from `top` down: legend, title of the side axis, plot, labels and title of the axis below.
     pub fn new(figure: &'a Figure, top: f64, width: f64) -> Self {
         let (keys, legend_end) = lay_out_legend(figure, top, width);
         let upright = figure.layout == Layout::Upright;

@@ -133,7 +133,7 @@ fn draw_points(pen: &mut Pen, frame: &Frame<'_>, series: &Series, whiskers: bool
     }
 }
 
-/// The path of an interval at the pixel `along`: from the marker to each finite end, with a cap, or an arrow off the axis.
+/// The path of an interval at the pixel `along`: from the marker to each finite end, with a cap, or an arrow if cut.
 fn whisker(frame: &Frame<'_>, along: f64, point: &Point, radius: f64) -> String {
     let centre = frame.value.at(point.value);
     let mut path = String::new();
@@ -151,7 +151,7 @@ fn whisker(frame: &Frame<'_>, along: f64, point: &Point, radius: f64) -> String 
     path
 }
 
-/// Draws a line with its points. Many lines are slightly shifted and have strokes instead of bands, which would overlap.
+/// Draws a line with its points. Many lines are slightly shifted, with strokes instead of bands that would overlap.
 fn draw_line_and_points(pen: &mut Pen, frame: &Frame<'_>, index: usize) {
     let series = &frame.figure.series[index];
     let is_banded = |series: &&Series| {
