@@ -37,8 +37,8 @@ fn sentences(test: &AaTest) -> Vec<String> {
     let significant: usize = test.workloads.iter().map(|row| row.false_positives).sum();
     // At the 5% level, chance alone makes one pair in 20 significant.
     let expected = show::three_digits(pairs as f64 / 20.0);
-    let is_wrong = test.false_verdicts > 0;
-    let reason = if is_wrong { ", by chance or because the machine is not quiet" } else { "" };
+    let has_false = test.false_verdicts > 0;
+    let reason = if has_false { ", by chance or because the machine is not quiet" } else { "" };
     let (copies, n) = test.workloads.first().map_or((0, 0), |row| (row.copies, row.n));
     let mut sentences = vec![
         format!(

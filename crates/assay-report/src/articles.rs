@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::document::{Block, Cell, Column, Document, Row, Section, Table, Tone};
+use super::document::{Block, Cell, Column, Document, Row, Section, Table, Tone, counted};
 use assay_analysis::articles::{Article, ArticleClaim, ArticleTable, ArticleText, FORMAT};
 use assay_core::exhibit::Role;
 use assay_study::findings::answers::Claim as Verdict;
@@ -39,14 +39,9 @@ pub fn overview(articles: &[&Article]) -> Document {
 /// `7 claims: 2 supported, 3 contradicted, 1 not shown, 1 no data`.
 pub(super) fn verdict_counts(articles: &[&Article]) -> String {
     let claims: Vec<&ArticleClaim> = articles.iter().flat_map(|article| &article.claims).collect();
-    let mut counts = Vec::new();
-    for verdict in Verdict::ALL {
-        let count = claims.iter().filter(|claim| claim.verdict == verdict).count();
-        if count > 0 {
-            counts.push(format!("{count} {}", verdict.word()));
-        }
-    }
-    format!("{} claims: {}.", claims.len(), counts.join(", "))
+    let count_of = |verdict| claims.iter().filter(|claim| claim.verdict == verdict).count();
+    let counts = counted(Verdict::ALL.map(|verdict| (count_of(verdict), verdict.word())));
+    format!("{} claims: {counts}.", claims.len())
 }
 
 fn title_rows(article: &Article) -> Vec<(String, String)> {
@@ -80,8 +75,7 @@ fn verdict_cell(verdict: Verdict) -> Cell {
     Cell::toned(verdict.word(), tone)
 }
 
-/// One article in full: its measurements, how to repeat them, each conclusion with the support from its numbers, and
-/// its tables.
+/// One article in full: its measurements, how to repeat them, each claim with its verdict, and its tables.
 pub fn full(article: &Article) -> Document {
     let mut sections = Vec::new();
     if let Some(other) = &article.repeats {

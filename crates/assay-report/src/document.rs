@@ -1,5 +1,4 @@
-//! Content for a reader without layout: facts, tables, remarks, sentences. Built from findings alone; [`super::text`]
-//! renders it.
+//! Content for a reader without layout, built from findings alone: facts, tables, remarks, sentences.
 
 mod answers;
 mod check;
@@ -172,8 +171,7 @@ fn cells_of<'a>(findings: &'a Findings, metric: &str) -> Vec<&'a Measurement> {
     cells.filter(|cell| cell.metric == metric && !cell.control).collect()
 }
 
-/// The result of an arm: the mean over the pairs of its comparison, to be consistent with the ratio; without a
-/// comparison, the arm's mean.
+/// The mean of a configuration: over the pairs of its comparison, which give the ratio, or else over its trials.
 pub(super) fn result(cell: &Measurement, compared: Option<&Comparison>) -> Option<f64> {
     match compared.and_then(Comparison::own_means) {
         Some([arm_mean, _]) => Some(arm_mean),
@@ -228,6 +226,12 @@ fn depth_note(findings: &Findings, workload: &str, arm: &Arm) -> Option<String> 
 
 fn summary(sentences: Vec<String>) -> Section {
     Section::new(Block::List(sentences)).with_role(SectionRole::Summary)
+}
+
+/// Counts with their words, without zeros: `3 better, 1 worse`.
+pub(super) fn counted(counts: impl IntoIterator<Item = (usize, &'static str)>) -> String {
+    let present = counts.into_iter().filter(|(count, _)| *count > 0);
+    present.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ")
 }
 
 /// Why the order of a study rules out verdicts; `None` if it does not.

@@ -67,8 +67,7 @@ pub struct RowLatencies {
     pub workload: String,
     pub arm: Arm,
     pub control: bool,
-    /// `read`, `write`, `rewrite`, `trim` or `zero`, with the suffix `-response` for response times; `fdatasync` for
-    /// syncs after writes, without the writes.
+    /// `read`, `write`, `rewrite`, `trim`, `zero` or `fdatasync`; with the suffix `-response` for response times.
     pub class: String,
     pub trials: usize,
     pub nanoseconds: Tally,
@@ -128,7 +127,7 @@ pub fn trial_evidence(
     series: Vec<Vec<SeriesRow>>,
 ) -> Vec<TrialEvidence> {
     let workload = Arc::new(planned.name.clone());
-    // Trials of an arm share its copy.
+    // Trials of the same arm (configuration) share one copy of its settings.
     let mut arms: Vec<Arc<Arm>> = Vec::new();
     let evidence = trials.iter().zip(series).map(|(trial, series)| {
         let known_arm = arms.iter().find(|arm| ***arm == trial.arm).map(Arc::clone);
@@ -138,7 +137,7 @@ pub fn trial_evidence(
         });
         let command = trial.measured.as_ref().and_then(command::CommandDetail::of);
         let host = |share: &Share| HostRate { rank: share.rank, per_s: share.operations_per_s };
-        // A long write stores its seconds in its detail instead.
+        // A long sequential write has no series: its bytes per second are in its own details.
         let written = if series.is_empty() { written_seconds(trial) } else { Vec::new() };
         TrialEvidence {
             order: trial.order,
@@ -160,14 +159,14 @@ pub fn trial_evidence(
     evidence.collect()
 }
 
-/// Bytes of each second that a long write stored; empty for other work.
+/// A series from the bytes that a long write stored for each second; empty for other work.
 fn written_seconds(trial: &Trial) -> Vec<SeriesRow> {
     let detail = trial.measured.as_ref().and_then(sustained::SustainedDetail::of);
     let seconds = detail.map(sustained::SustainedDetail::bytes_by_second).unwrap_or_default();
     let row = |(second, bytes): (u32, u64)| SeriesRow {
         second,
         class: "write".to_owned(),
-        // One operation per MiB.
+        // The stored bytes have no count of operations: count one per MiB.
         operations: bytes >> 20,
         bytes,
         latency_sum_ns: 0,
@@ -177,15 +176,14 @@ fn written_seconds(trial: &Trial) -> Vec<SeriesRow> {
     (0..).zip(seconds).map(row).collect()
 }
 
-/// Latencies of the trials behind a workload's numbers, by class: the tool's service times, and those of the devices'
-/// requests.
+/// Adds up the latencies of the counted trials by class: those that Assay measured, and those of the devices' requests.
 pub fn latencies(plan: &Plan, environment: &Environment, trials: &[&Trial]) -> Vec<RowLatencies> {
     let mut rows: Vec<RowLatencies> = Vec::new();
     for trial in inference::counting(trials).into_iter().map(|index| trials[index]) {
         let workload = &plan.workloads[trial.workload];
         for (class, histogram) in &trial.latency_ns {
             let row = row_of(&mut rows, workload, trial, &workload.name, class);
-            // Histograms of one bundle have the same settings; a different one is left out.
+            // Histograms with different buckets cannot be added: such a trial is left out.
             row.trials += usize::from(row.nanoseconds.add(histogram).is_ok());
         }
         for span in inference::classes(plan, environment, trial) {
@@ -207,7 +205,7 @@ fn add_requests(span: &ClassSpan, to: &mut Tally) {
     }
 }
 
-/// The row of a workload, arm and class; a new one if there is none yet.
+/// The row of a workload and class, which is added if missing. All `rows` are of the arm of `record`.
 fn row_of<'a>(
     rows: &'a mut Vec<RowLatencies>,
     planned: &PlannedWorkload,

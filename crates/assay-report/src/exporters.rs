@@ -70,11 +70,11 @@ fn counting_values(cell: &Measurement) -> Vec<(&TrialValue, f64)> {
     values
 }
 
-/// `scheduler=bfq depth=8`.
-fn arm_words(cell: &Measurement, between: &str) -> String {
+/// The configuration of a cell: `scheduler=bfq depth=8`; empty if no factor varies.
+fn arm_words(cell: &Measurement) -> String {
     let words: Vec<String> =
         cell.configuration.iter().map(|(name, level)| format!("{name}={level}")).collect();
-    words.join(between)
+    words.join(" ")
 }
 
 /// A number with four significant digits, without trailing zeros.

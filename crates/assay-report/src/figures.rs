@@ -116,6 +116,9 @@ pub fn all(evidence: &Evidence) -> Vec<Figure> {
     drawn_kinds(evidence).into_iter().flatten().collect()
 }
 
+/// Longest evaluated part of a trial in seconds: a day.
+const LONGEST_TRIAL: usize = 86_400;
+
 /// With up to this number of figures of the leading kind, all lead.
 const MOST_LEADING: usize = 2;
 
@@ -131,8 +134,7 @@ pub struct Drawn {
     pub figures: Vec<Figure>,
 }
 
-/// The leading figures, and the others by kind in reading order: the kind that the study names leads, else the one with
-/// the answer.
+/// Splits all figures: the leading ones, of the kind that the study names or else with the answer, and others by kind.
 pub fn ordered(evidence: &Evidence) -> Ordered {
     let kinds = drawn_kinds(evidence);
     let lead_name = evidence.findings.study.lead_figure.as_deref();
@@ -150,11 +152,11 @@ pub fn ordered(evidence: &Evidence) -> Ordered {
     let leading_ids: Vec<String> = leading.into_iter().map(|figure| figure.id.clone()).collect();
     let (mut lead, mut lead_kinds, mut others) = (Vec::new(), Vec::new(), Vec::new());
     for (kind, drawn) in FIGURES.iter().zip(kinds) {
-        let (mut first, figures): (Vec<Figure>, Vec<Figure>) =
+        let (mut leading, figures): (Vec<Figure>, Vec<Figure>) =
             drawn.into_iter().partition(|figure| leading_ids.contains(&figure.id));
-        if !first.is_empty() {
+        if !leading.is_empty() {
             lead_kinds.push(kind.about().name);
-            lead.append(&mut first);
+            lead.append(&mut leading);
         }
         if !figures.is_empty() {
             others.push(Drawn { about: kind.about(), figures });
@@ -169,7 +171,7 @@ fn figures_of_kind<'a>(name: &str, kinds: &'a [Vec<Figure>]) -> Option<&'a Vec<F
     kinds.get(index).filter(|figures| !figures.is_empty())
 }
 
-/// The figures of each of [`FIGURES`]; equal ids get a number.
+/// Draws the figures of each kind in [`FIGURES`], except too large ones; a number makes equal IDs unique.
 fn drawn_kinds(evidence: &Evidence) -> Vec<Vec<Figure>> {
     let mut ids = BTreeSet::new();
     let mut kinds = Vec::new();
@@ -197,15 +199,15 @@ fn is_meaningful(findings: &Findings, kind: &str) -> bool {
     if findings.platforms.is_some() != of_platforms {
         return false;
     }
-    // A window is one number per metric: only its distributions are worth a figure.
+    // Observed windows of time have one number per metric: only their distributions are worth a figure.
     if findings.are_windows() && !OF_WINDOWS.contains(&kind) {
         return false;
     }
     findings.race.is_none() || OF_RACES.contains(&kind)
 }
 
-/// The figures that lead if the study names none. Platforms: the speed in percent. A check: bars with intervals, then
-/// latencies. Otherwise one figure of [`leading_kind`], if possible of the workload in the answer.
+/// The leading figures if the study names no kind: platforms: the speed in percent; a check: bars, then latencies;
+/// otherwise one figure of [`leading_kind`], if possible of the workload in the answer.
 fn leading_figures<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Vec<&'a Figure> {
     let first_drawn = || kinds.iter().flatten().take(1).collect();
     if evidence.findings.platforms.is_some() {
@@ -221,7 +223,7 @@ fn leading_figures<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Vec<&'a
             return lead;
         }
     }
-    let Some((figures, is_fullest)) = leading_kind(kinds) else { return first_drawn() };
+    let Some((figures, prefers_fullest)) = leading_kind(kinds) else { return first_drawn() };
     let answer = answer(&evidence.findings);
     let is_answered = |figure: &&Figure| {
         let workload = figure.workload.as_deref();
@@ -229,7 +231,7 @@ fn leading_figures<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Vec<&'a
     };
     let mut candidates: Vec<&Figure> = figures.iter().filter(is_answered).collect();
     if candidates.is_empty() {
-        // Of several metrics, the answer's, else the rate.
+        // No figure of that workload: take the metric of the answer.
         let has_iops = answer.about.iter().any(|about| about.metric == "iops");
         let metric = if has_iops { "iops" } else { "bandwidth_bytes_per_s" };
         let has_metric = |figure: &&Figure| figure.metric.as_deref() == Some(metric);
@@ -238,7 +240,7 @@ fn leading_figures<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Vec<&'a
     if candidates.is_empty() {
         candidates = figures.iter().collect();
     }
-    if is_fullest {
+    if prefers_fullest {
         // Of equally full figures, the first: `max_by_key` returns the last.
         candidates.into_iter().rev().max_by_key(|figure| figure.marks()).into_iter().collect()
     } else {
@@ -246,8 +248,7 @@ fn leading_figures<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Vec<&'a
     }
 }
 
-/// The figures of the first drawn kind of: a kind of work, a race, a curve over numeric levels, runs, published numbers,
-/// ratios to the baseline, a surface, bars. And whether the one with the most marks leads instead of the first.
+/// The figures of the first kind in this order that was drawn, and whether the figure with the most marks leads.
 fn leading_kind(kinds: &[Vec<Figure>]) -> Option<(&Vec<Figure>, bool)> {
     let of_facts =
         assay_workloads::figures().filter(|figure| figure.leads).map(|figure| figure.about.name);
@@ -262,5 +263,5 @@ fn leading_kind(kinds: &[Vec<Figure>]) -> Option<(&Vec<Figure>, bool)> {
         (surfaces::SURFACE.about.name, false),
         (bars::BARS.about.name, true),
     ]);
-    by_priority.find_map(|(name, is_fullest)| Some((figures_of_kind(name, kinds)?, is_fullest)))
+    by_priority.find_map(|(name, fullest)| Some((figures_of_kind(name, kinds)?, fullest)))
 }

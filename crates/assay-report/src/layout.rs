@@ -23,6 +23,7 @@ const UNITS: [&str; 15] = [
     "h",
 ];
 
+/// Joins numbers and their units with a character that wrapping does not break.
 fn units_glued(text: &str) -> String {
     let mut glued = String::with_capacity(text.len());
     let mut last_word: Option<&str> = None;
@@ -38,8 +39,7 @@ fn units_glued(text: &str) -> String {
     glued
 }
 
-/// Wraps a text: the first line begins with `first`, the others with `indent` spaces. No line is longer than `width`
-/// unless one word alone is.
+/// Wraps a text to `width` columns: the first line begins with `first`, the others with `indent` spaces.
 pub fn wrap(text: &str, first: &str, indent: usize, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = clean(first);
@@ -61,7 +61,7 @@ pub fn wrap(text: &str, first: &str, indent: usize, width: usize) -> Vec<String>
     lines.into_iter().map(|line| line.replace(GLUE, " ")).collect()
 }
 
-/// Words; glued pieces stay together if they fit on a line.
+/// Splits a text into words; a number and its unit stay together if they fit in `room` columns.
 fn pieces(text: &str, room: usize) -> Vec<String> {
     let mut pieces = Vec::new();
     for word in text.split([' ', '\t', '\n']).filter(|word| !word.is_empty()) {

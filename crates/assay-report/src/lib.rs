@@ -1,7 +1,6 @@
 //! Renders findings: a document without layout, and its renderers. Pure functions.
 //!
-//! It contains the presentation of findings and evidence: documents, figures, tables, text, Markdown, pages.
-//! Conclusions and their sentences are in `assay-analysis`. This crate computes nothing beyond the findings.
+//! It only presents findings and evidence: conclusions and their sentences are in `assay-analysis`.
 //!
 //! Main types: [`Document`], [`document::Block`] (its parts), `Figure` (data, which [`svg`] draws),
 //! [`evidence::Evidence`] (data of figures besides the findings), [`exporters::Exporter`].

@@ -128,11 +128,8 @@ impl MarkdownReport {
 }
 
 fn remark(remark: &Remark) -> String {
-    let rows = if remark.rows.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", escaped(&remark.rows.join("; ")))
-    };
+    let rows = escaped(&remark.rows.join("; "));
+    let rows = if rows.is_empty() { rows } else { format!(" ({rows})") };
     format!("- **{}**: {}{rows}", escaped(&remark.rule), escaped(&remark.text))
 }
 
@@ -145,6 +142,7 @@ pub(super) fn table(table: &Table) -> Vec<String> {
     lines
 }
 
+/// The cells of a row, with its notes in the first one; an absent row only has its name and reason.
 fn cells(table: &Table, row: &Row) -> Vec<String> {
     let notes = row.notes.iter().map(|note| escaped(note)).collect::<Vec<_>>().join("; ");
     let mut cells: Vec<String> = table.texts(row).iter().map(|text| escaped(text)).collect();
@@ -157,7 +155,7 @@ fn cells(table: &Table, row: &Row) -> Vec<String> {
     cells
 }
 
-/// Escapes a text, which may be from a stranger, so that it has no markup.
+/// Escapes a text, which may be from a stranger: no Markdown, HTML, links or mentions remain.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in clean(text).chars() {

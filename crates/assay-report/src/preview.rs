@@ -184,7 +184,7 @@ pub struct PreviewMade {
     pub times: usize,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PreviewStake {
     pub target: String,
     /// Whether the study will overwrite it: --destroy had the correct text.
@@ -197,18 +197,15 @@ pub struct PreviewStake {
 
 impl PreviewStake {
     pub fn new(target: &str, stake: Outcome<Stake>) -> Self {
-        let (target, overwritten) = (target.to_owned(), false);
+        let mut preview = Self { target: target.to_owned(), ..Self::default() };
         match stake {
             Ok(stake) => {
-                let lost = stake.losses.iter().map(DataLoss::words).collect();
-                let destroy = Some(stake.text());
-                Self { target, overwritten, lost, destroy, refused: None }
+                preview.lost = stake.losses.iter().map(DataLoss::words).collect();
+                preview.destroy = Some(stake.text());
             }
-            Err(failure) => {
-                let refused = Some(failure.message);
-                Self { target, overwritten, lost: Vec::new(), destroy: None, refused }
-            }
+            Err(failure) => preview.refused = Some(failure.message),
         }
+        preview
     }
 
     fn line(&self) -> String {
@@ -225,7 +222,7 @@ impl PreviewStake {
     }
 }
 
-/// Returns the preview of a plan made from estimates; `stakes` belong to the block devices among the targets.
+/// Builds the preview of a plan. `sites` are the targets, `stakes` the data at risk on those that are block devices.
 pub fn build(
     study: &Study,
     plan: &Plan,
@@ -239,7 +236,7 @@ pub fn build(
     let mut arms: Vec<_> = plan.workloads.iter().map(|one| (&one.arm, one.control)).collect();
     arms.sort();
     arms.dedup();
-    // Areas to fill before the first trial; work on a whole device finds it empty.
+    // Test areas to fill with data before the first trial; work on a whole device expects it to be empty.
     let mut filled: Vec<&Survey> = Vec::new();
     let mut changes = changes.to_vec();
     for (site, survey) in sites.iter().zip(&plan.surveys) {
@@ -249,7 +246,7 @@ pub fn build(
         }
         changes.extend(change(&site.target, site.kind, survey));
     }
-    // Layers to create again before a trial, with their areas.
+    // Layers, such as file systems, to create again before a trial, and their areas to fill again.
     let remade: Vec<&Survey> = (0..plan.trials.len())
         .filter(|index| plan.is_remade_before(*index))
         .map(|index| &plan.surveys[plan.workloads[plan.trials[index].workload].target])
@@ -309,7 +306,7 @@ pub fn build(
     }
 }
 
-/// Nanoseconds until a trial's time or work is over; only the ramp if nothing else is known.
+/// Expected nanoseconds of a trial with its ramp (uncounted start); only the ramp if the end is unknown.
 fn time_ns(plan: &Plan, trial: &PlannedTrial) -> u64 {
     let workload = plan.work_of(trial);
     if is_open_ended(&workload) {
@@ -321,7 +318,7 @@ fn time_ns(plan: &Plan, trial: &PlannedTrial) -> u64 {
     workload.ramp_ns + expected_ns.unwrap_or(workload.time_ns)
 }
 
-/// Counts the layers of all surveys; a level such as `none` creates nothing.
+/// Counts the layers to create, by kind; a level such as `none` creates nothing.
 fn creations(remade: &[&Survey]) -> Vec<PreviewMade> {
     let mut creations: Vec<PreviewMade> = Vec::new();
     for survey in remade {
@@ -354,7 +351,7 @@ fn place(site: &Site) -> String {
     format!("{} on {}", site.path.display(), drives.join(", "))
 }
 
-/// The change of a target, and how Assay reverts it; a created file system is removed with its content.
+/// What Assay changes on a target and reverts; `None` without a test area, or if Assay creates the layers below it.
 fn change(target: &str, kind: TargetKind, survey: &Survey) -> Option<String> {
     if !survey.under.is_empty() || survey.area.length == 0 {
         return None;
@@ -380,6 +377,7 @@ fn change(target: &str, kind: TargetKind, survey: &Survey) -> Option<String> {
     })
 }
 
+/// The workloads that cannot be measured, once per reason with the number of configurations.
 fn absent_by_reason(plan: &Plan) -> Vec<String> {
     let mut lines = Vec::new();
     for (index, absent) in plan.absent.iter().enumerate() {
@@ -403,23 +401,24 @@ fn refilled_bytes(plan: &Plan, sites: &[Site]) -> u64 {
     if !plan.workloads.iter().any(clears) {
         return 0;
     }
-    // Targets whose area has all its data.
-    let mut whole: BTreeSet<usize> = BTreeSet::new();
+    // Go through the trials in order; these targets currently have all data in their area.
+    let mut complete: BTreeSet<usize> = BTreeSet::new();
     let mut bytes = 0_u64;
     for (index, trial) in plan.trials.iter().enumerate() {
         let workload = &plan.workloads[trial.workload];
         let target = workload.target;
         let is_simulated = sites.get(target).is_some_and(|site| site.kind == TargetKind::Simulated);
         let filled = plan.surveys.get(target).filter(|it| it.area.written && !is_simulated);
+        // Assay fills the area whenever it creates the layers below it again.
         if plan.is_remade_before(index) {
-            whole.insert(target);
+            complete.insert(target);
         }
         let needs_data = workload.touches().any(|touch| touch.finds.is_some());
-        if needs_data && whole.insert(target) {
+        if needs_data && complete.insert(target) {
             bytes = bytes.saturating_add(filled.map_or(0, |survey| survey.area.length));
         }
         if clears(workload) {
-            whole.remove(&target);
+            complete.remove(&target);
         }
     }
     bytes
@@ -430,7 +429,7 @@ fn is_open_ended(workload: &PlannedWorkload) -> bool {
     workload.work.kind().runs_programs && workload.work.operations().is_some()
 }
 
-/// Descriptions of workloads that run programs, or that neither a time nor a count of operations ends, each once.
+/// Descriptions of workloads that run programs, or whose end depends on neither time nor operations; each once.
 fn programs(plan: &Plan) -> Vec<String> {
     let has_phases = |one: &PlannedWorkload| {
         (one.writes() || one.work.makes_machines())
@@ -441,7 +440,7 @@ fn programs(plan: &Plan) -> Vec<String> {
     distinct(plan.workloads.iter().filter(is_described).map(|one| one.work.words()))
 }
 
-/// The engine of each workload that is compared at several depths: `auto` chose it for all of them.
+/// The I/O engine of each workload with several queue depths, which all use the same engine.
 fn engines(plan: &Plan) -> Vec<String> {
     let mut lines = Vec::new();
     for one in &plan.workloads {
@@ -501,8 +500,7 @@ fn screen_text(plan: &Plan, passes: u32) -> String {
     )
 }
 
-/// Expected course of a race: in simulations a setting gets three to ten trials, depending on the differences; after a
-/// screen, most get none.
+/// Expected trials and seconds of a race, which eliminates most configurations early; `None` for other studies.
 fn expected(plan: &Plan, all_ns: u64) -> Option<Expected> {
     let Stopping::Race { screen, .. } = plan.design.stopping else { return None };
     let replicates = plan.replicates.saturating_sub(screen).min(usual_replicates(screen > 0));
@@ -540,7 +538,7 @@ pub fn document(preview: &Preview, order: Order) -> Document {
     ];
     let mut facts = Vec::new();
     for (name, mut texts) in named {
-        // One of many programs is an example for the others.
+        // If there are many programs, one is an example for all.
         let is_many = name == "runs" && texts.len() > MOST_RUNS;
         let most = if is_many { 1 } else { MOST_LISTED };
         if texts.len() > most {
@@ -558,10 +556,10 @@ fn document_of(preview: &Preview, block: Block) -> Document {
     Document { title: String::new(), sections: vec![Section::titled(heading, vec![block])] }
 }
 
-/// Returns the detectable differences; workloads with the same one share a line.
-fn detectable_differences(foresight: &[Foresight]) -> Vec<String> {
+/// The differences that the study can detect; workloads with the same one share a line.
+fn detectable_differences(analyses: &[Foresight]) -> Vec<String> {
     let mut shared: Vec<(String, &str)> = Vec::new();
-    for Foresight { workload, sight, .. } in foresight {
+    for Foresight { workload, sight, .. } in analyses {
         match shared.iter_mut().find(|(_, known)| known == sight) {
             Some((names, _)) => names.extend([", ", workload]),
             None => shared.push((workload.clone(), sight)),
@@ -591,6 +589,7 @@ fn trials_text(preview: &Preview, order: Order) -> String {
     )
 }
 
+/// How long the trials take, and the time to create and fill the test areas before them.
 fn time_text(preview: &Preview) -> String {
     let (trials, area) = (show::duration(preview.trials_s * 1e9), show::bytes(preview.area_bytes));
     let ends = if preview.may_end_early { " (each ends after its last operation)" } else { "" };

@@ -1,5 +1,4 @@
-//! A result on a terminal, where users read the last lines first: details, then the answer with its caveats, then its
-//! numbers.
+//! A result on a terminal, where users read the last lines first: details, answer with caveats, numbers.
 
 use super::document::check_tables::EXTREME;
 use super::document::{self, Block, Detail, Document, NONE, Remark, Section, SectionRole};
@@ -24,7 +23,7 @@ struct Parts {
     tables: Vec<Lines>,
 }
 
-/// A result as text of at most `width` columns; `colour` colors verdicts.
+/// A result as text of at most `width` columns, so that the answer is on the last screen; `colour` colors verdicts.
 pub fn screen(findings: &Findings, detail: Detail, width: usize, colour: bool) -> String {
     let page = TextPage::new(width, colour);
     let [leading, others] = document::leading_sentences(findings);
@@ -89,8 +88,7 @@ impl Parts {
     }
 }
 
-/// Role of the sections with the numbers behind the answer: those of the leading figure, else the study's main tables,
-/// else those of the first figure.
+/// Role of the sections with the numbers of the answer: of the leading figure, the main tables, or another figure.
 fn main_role(document: &Document, findings: &Findings) -> Option<SectionRole> {
     let (leading, others) = document.leading(findings);
     let main = others.iter().find(|section| section.role == SectionRole::Main);
@@ -98,8 +96,7 @@ fn main_role(document: &Document, findings: &Findings) -> Option<SectionRole> {
     leading.first().or(main).or(figure).map(|section| section.role)
 }
 
-/// Removes test conditions, legends, repetitions of the answer, and the last percentile if it does not fit; moves
-/// remarks that lower trust to `doubts`.
+/// Removes conditions, legends, repetitions of the answer and columns without room; moves remarks on trust to `doubts`.
 fn shorten(document: &mut Document, answer: &str, doubts: &mut Vec<Remark>, page: &TextPage) {
     let is_legend = |it: &Section| it.role == SectionRole::Closer && it.caption.is_none();
     document.sections.retain(|section| !is_legend(section));
@@ -149,8 +146,7 @@ fn dash_remark(document: &Document) -> Option<Remark> {
 
 const RATE: &str = "MB/s";
 
-/// `steal [sync-write]: the hypervisor took 4% of the CPU...`: one line with the rows first, because its end is cut;
-/// several lines if one is too short.
+/// A remark in one line that is cut at the end: `steal [sync-write]: the hypervisor...`; on a narrow screen, wrapped.
 fn remark_lines(remark: &Remark, width: usize) -> Lines {
     let rows = match remark.rows.as_slice() {
         [] => String::new(),

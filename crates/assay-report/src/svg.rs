@@ -1,5 +1,4 @@
-//! The renderer of figures: SVG with real text, marks with titles, and colors that a page may set. Plain viewers read
-//! the colours from attributes, pages from classes.
+//! Draws figures as SVG with real text and titles of marks. Pages read the colors from classes, files from attributes.
 
 mod frame;
 mod marks;
@@ -47,9 +46,11 @@ pub fn file(figure: &Figure, theme: Theme) -> String {
     element(figure, SvgMedium::File(theme))
 }
 
+/// The `<svg>` element of a figure. Only a file has a printed title, a background and its own style.
 fn element(figure: &Figure, medium: SvgMedium) -> String {
     let theme = if let SvgMedium::File(theme) = medium { Some(theme) } else { None };
-    let frame = Frame::new(figure, if theme.is_some() { TITLE } else { 0.0 }, medium.width());
+    let top = if theme.is_some() { TITLE } else { 0.0 };
+    let frame = Frame::new(figure, top, medium.width());
     let mut pen = Pen { out: String::new(), theme, titles: medium != SvgMedium::Phone };
     start_element(&mut pen, &frame, medium);
     if let Some(theme) = theme {
@@ -142,6 +143,7 @@ fn draw_series_swatch(pen: &mut Pen, series: &Series, center: [f64; 2], swatch: 
     }
 }
 
+/// Draws the legend's sample of bars or tiles: filled, or hatched if all trusted bars are hatched.
 fn draw_filled_swatch(pen: &mut Pen, series: &Series, swatch: [f64; 4]) {
     let class = marks::class(series.colour);
     // Untrusted points are hollow in any series.
@@ -191,6 +193,7 @@ fn span_class(kind: SpanKind) -> &'static str {
     }
 }
 
+/// Draws the backgrounds of ranges along the axis, such as trials, with their labels above the plot if these fit.
 fn draw_spans(pen: &mut Pen, frame: &Frame<'_>) {
     let [_, mut top, _, mut bottom] = frame.plot;
     // Tile colors are amounts, so spans are a strip above the plot.
@@ -202,11 +205,11 @@ fn draw_spans(pen: &mut Pen, frame: &Frame<'_>) {
         let (from, to) = (frame.along.at(span.from), frame.along.at(span.to));
         let paint = pen.paint(span_class(span.kind), "fill");
         pen.rect(&paint, [from, top, (to - from).max(0.5), bottom - top], &span.text);
-        let (middle, half) = (f64::midpoint(from, to), width_of(&span.label) / 2.0);
-        let fits = half * 2.0 <= to - from && middle - half > last_label_end;
+        let (middle, half_width) = (f64::midpoint(from, to), width_of(&span.label) / 2.0);
+        let fits = half_width * 2.0 <= to - from && middle - half_width > last_label_end;
         if !span.label.is_empty() && fits {
             pen.text([middle, top - 4.0], "middle", &pen.muted(), &span.label, f64::INFINITY);
-            last_label_end = middle + half + 4.0;
+            last_label_end = middle + half_width + 4.0;
         }
     }
 }
@@ -281,6 +284,7 @@ fn draw_axis_titles(pen: &mut Pen, frame: &Frame<'_>) {
     let mut y = frame.height - 8.0 - LINE * (lines.len() - 1) as f64;
     for line in &lines {
         let half = width_of(line) / 2.0;
+        // Centered below the plot, but at least 4 pixels from the edges of the figure.
         let x = f64::midpoint(left, right).min(frame.width - 4.0 - half).max(half + 4.0);
         pen.text([x, y], "middle", &pen.muted(), line, f64::INFINITY);
         y += LINE;
@@ -309,7 +313,7 @@ fn draw_side_label(pen: &mut Pen, frame: &Frame<'_>, side: &Ruler<'_>, tick: &Ti
     }
 }
 
-/// Draws a label below the plot, slanted if the labels do not fit.
+/// Draws a label below the plot: slanted if the labels do not fit, else centered below its tick within the figure.
 fn draw_label_below(pen: &mut Pen, frame: &Frame<'_>, tick: &Tick) {
     let bottom = frame.plot[3];
     if frame.aslant {

@@ -18,16 +18,14 @@ pub fn columns(titles: &[&str]) -> Vec<Column> {
     titles.iter().map(column).collect()
 }
 
-/// A table at most `width` columns wide; every line ends with a line feed. Nothing is cut: a last
-/// column of words is wrapped, and a table that does not fit is written entry by entry.
+/// A table of at most `width` columns, with a wrapped last column of words; if it does not fit, one entry per line.
 pub fn table(columns: &[Column], rows: &[Vec<String>], width: usize) -> String {
     let lines = aligned(columns, rows, width, &|_, _, word| word.to_owned());
     let lines = lines.unwrap_or_else(|| stacked(columns, rows, width));
     text_of(&lines)
 }
 
-/// A table with one line per row: an ellipsis ends a last cell that is too long. If the other columns leave no space
-/// for the last one, it goes below its row.
+/// A table with one line per row, whose last cell is cut to fit. Without space for it, its full text is below the row.
 pub fn one_line_each(columns: &[Column], mut rows: Vec<Vec<String>>, width: usize) -> String {
     let last = columns.len().saturating_sub(1);
     let mut room = width;
@@ -71,7 +69,7 @@ pub fn cut(text: &str, room: usize) -> String {
 
 pub(super) type Paint<'a> = dyn Fn(usize, usize, &str) -> String + 'a;
 
-/// Heading and rows in columns; `None` if they do not fit.
+/// The heading and the rows, wrapping only a last column of words; `None` if they do not fit. `paint` colors words.
 pub(super) fn aligned(
     columns: &[Column],
     rows: &[Vec<String>],
@@ -86,6 +84,7 @@ pub(super) fn aligned(
     };
     let widths: Vec<usize> = (0..columns.len()).map(cell_width).collect();
     let (last, before) = widths.split_last()?;
+    // Only a last column of words can be narrower than its cells, down to its longest word.
     let last_is_text = columns.last().is_some_and(|column| !column.is_right());
     let last_cells = rows.iter().filter_map(|row| row.get(before.len()));
     let word_widths = last_cells.flat_map(|cell| cell.split_whitespace()).map(width_of);

@@ -1,5 +1,4 @@
-//! A document as text. From 80 columns on it is a block of at most 80 columns for pasting into a forum; below that,
-//! entries are one below the other. Nothing is cut.
+//! A document as text of at most 80 columns. Tables that do not fit are written entry by entry; nothing is cut.
 
 use super::document::{self, Block, Document, Remark, Row, Section, Table, Tone};
 use super::layout::{clean, glued, text_of, width_of, wrap};
@@ -113,6 +112,7 @@ impl TextPage {
         facts.iter().flat_map(line).collect()
     }
 
+    /// The first form that fits: sentences, all columns, several parts, or each row as a stack of entries.
     fn table(&self, table: &Table) -> Vec<String> {
         let rows: Vec<&Row> = table.rows.iter().filter(|row| !row.cells.is_empty()).collect();
         if rows.is_empty() {
@@ -147,8 +147,7 @@ impl TextPage {
         self.all_columns(table, &rows).is_some()
     }
 
-    /// A table whose last column has wrapped sentences; `None` for other tables, if they do not fit, or if rows have
-    /// notes.
+    /// A table whose last column has wrapped sentences; `None` for others, with notes, or if it does not fit.
     fn sentence_table(&self, table: &Table, rows: &[&Row]) -> Option<Vec<String>> {
         let role = table.columns.last().map(|column| column.role);
         let is_plain = rows.len() == table.rows.len() && rows.iter().all(|it| it.notes.is_empty());
@@ -185,8 +184,7 @@ impl TextPage {
         self.chosen_columns(table, rows, chosen).filter(|lines| lines.len() == rows.len() + 1)
     }
 
-    /// Splits a wide table into several, each with the row names; later parts omit rows without values. `None` if a
-    /// part does not fit either.
+    /// Splits a wide table into parts with the same keys; later ones omit empty rows. `None` if a part is too wide.
     fn split_table(&self, table: &Table, rows: &[&Row]) -> Option<Vec<Vec<String>>> {
         let columns = &table.columns;
         if self.width < NARROW || !columns.iter().any(|column| column.breaks) {
@@ -203,7 +201,7 @@ impl TextPage {
             }
         }
         let mut parts: Vec<Vec<String>> = Vec::new();
-        // The columns of the last part.
+        // The columns of the last part; as long as groups of columns fit, they join this part.
         let mut chosen = keys.clone();
         for group in groups {
             let longer: Vec<usize> = chosen.iter().chain(&group).copied().collect();
@@ -212,8 +210,8 @@ impl TextPage {
             } else {
                 rows.to_vec()
             };
-            // A group joins the last part if it fits, else it begins a new one.
             if let Some(lines) = self.one_line_rows(table, &filled, &longer) {
+                // Replace the last part by the longer one.
                 if chosen.len() > keys.len() {
                     parts.pop();
                 }
@@ -301,11 +299,8 @@ impl TextPage {
 
 /// `steal: the hypervisor gave up to 4% of the time to others [sync-write]`.
 fn remark(remark: &Remark) -> String {
-    let rows = if remark.rows.is_empty() {
-        String::new()
-    } else {
-        format!(" [{}]", remark.rows.join(", "))
-    };
+    let rows = remark.rows.join(", ");
+    let rows = if rows.is_empty() { rows } else { format!(" [{rows}]") };
     format!("{}: {}{rows}", remark.rule, remark.text)
 }
 

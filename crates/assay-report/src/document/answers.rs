@@ -10,12 +10,13 @@ pub(super) fn questions(findings: &Findings) -> Option<Section> {
     if answers.all.is_empty() {
         return None;
     }
-    // The last answers belong to the bounds, which have more details.
+    // The last answers are those to the bounds; their texts come from the bounds, which have more details.
     let bounds: Vec<_> = answers.requirements.iter().flat_map(|fitness| &fitness.bounds).collect();
-    let (plain, bounded) = answers.all.split_at(answers.all.len().saturating_sub(bounds.len()));
+    let first_bound = answers.all.len().saturating_sub(bounds.len());
+    let (plain, bounded) = answers.all.split_at(first_bound);
     let mut items = Vec::new();
     for (index, answer) in plain.iter().enumerate() {
-        // The answer of a gate comes first.
+        // If the study has a gate (a pass/fail rule), the first answer is its outcome.
         let gate = if index == 0 { answers.gate.as_ref() } else { None };
         items.push(answer_text(answer, gate));
     }

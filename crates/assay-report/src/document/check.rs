@@ -9,8 +9,8 @@ use assay_core::quantity::metric::class;
 use assay_study::{findings::Findings, results::plan::arm_in_words};
 use assay_workloads::metrics::noun;
 
-/// Checks of the course of the study.
-const CLOSER: [&str; 2] = ["order", "time"];
+/// Checks of how the study went, not of its numbers: only detailed output has them.
+const COURSE_CHECKS: [&str; 2] = ["order", "time"];
 
 pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     let has_several = findings.environment.targets.len() > 1;
@@ -18,7 +18,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     let (commands, micro) = (commands::section(findings), micro::section(findings));
     let files = files::section(findings);
     let (of_kinds, of_numbers) = (exhibits::sections(findings), exhibits::of_numbers(findings));
-    let has_sections = [&commands, &micro, &files].iter().any(|section| section.is_some())
+    let has_other_numbers = [&commands, &micro, &files].iter().any(|section| section.is_some())
         || !of_kinds.is_empty()
         || !of_numbers.is_empty();
     for target in &findings.environment.targets {
@@ -26,19 +26,19 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
         let title = if has_several { target.name.as_str() } else { "" };
         let table = check_tables::workload_table(findings, title, &arm);
         let classes = classes::table(findings, title, &arm);
-        // Observed production work only has classes; commands have a separate table.
-        let has_others = classes.is_some() || has_sections;
-        if !has_others || !table.rows.is_empty() {
+        // Observed production work only has classes of requests; commands have a separate table.
+        let can_omit = classes.is_some() || has_other_numbers;
+        if !table.rows.is_empty() || !can_omit {
             tables.push(table);
         }
         tables.extend(classes);
     }
     tables.extend(check_tables::targets_compared(findings));
     let mut legend = check_tables::legend(findings, &tables);
-    let by_class = findings.measurements.iter().any(|cell| class(&cell.metric).is_some());
-    legend.extend(by_class.then(|| classes::LEGEND.to_owned()));
+    let has_classes = findings.measurements.iter().any(|cell| class(&cell.metric).is_some());
+    legend.extend(has_classes.then(|| classes::LEGEND.to_owned()));
     let mut remarks = rules(findings, NameKind::Workload, detail);
-    remarks.extend(warnings(findings, |check| !CLOSER.contains(&check)));
+    remarks.extend(warnings(findings, |check| !COURSE_CHECKS.contains(&check)));
     if detail == Detail::Page {
         remarks.extend(missing(findings, |metric| metric != commands::DURATION));
     }
@@ -62,7 +62,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     Document { title: facts::title(findings), sections }
 }
 
-/// The study, its targets and the machine; the course of the study is a detail.
+/// The study, its targets and the machine; the usual detail omits how the study went.
 fn fact_rows(findings: &Findings, detail: Detail) -> facts::Facts {
     let mut rows = facts::study(findings);
     match findings.environment.targets.as_slice() {
@@ -72,13 +72,13 @@ fn fact_rows(findings: &Findings, detail: Detail) -> facts::Facts {
         }
     }
     rows.extend(facts::machine(&findings.environment));
-    for name in CLOSER.into_iter().filter(|_| detail != Detail::Usual) {
+    for name in COURSE_CHECKS.into_iter().filter(|_| detail != Detail::Usual) {
         rows.extend(check_text(findings, name).map(|text| (name.to_owned(), text)));
     }
     rows
 }
 
-/// Missing numbers of some metrics, each reason once with its rows.
+/// Remarks on missing numbers of the `wanted` metrics: each reason once, with the rows that lack the number.
 pub(super) fn missing(findings: &Findings, wanted: impl Fn(&str) -> bool) -> Vec<Remark> {
     let mut remarks = Vec::new();
     for entry in &findings.absent {

@@ -7,7 +7,7 @@ use assay_core::{exhibit::Unit, quantity::metric::RESPONSE_P99};
 use assay_study::findings::{Comparison, Findings, notes::Note, shown::Rating};
 use assay_study::results::plan::Arm;
 
-/// Rows of one arm, the classes of a replayed load below it, missing ones last.
+/// The workloads of one arm (configuration), each with the classes of a replayed load below it; absent ones last.
 pub(super) fn workload_table(findings: &Findings, title: &str, arm: &Arm) -> Table {
     let workloads = findings.workloads.iter().filter(|workload| workload.configuration == *arm);
     let measured_rows = workloads.flat_map(|workload| {
@@ -21,9 +21,9 @@ pub(super) fn workload_table(findings: &Findings, title: &str, arm: &Arm) -> Tab
     });
     let mut rows: Vec<Row> = measured_rows.collect();
     let mut reason_above = None;
-    for absent in
-        findings.absent.iter().filter(|it| it.metric.is_none() && it.configuration == *arm)
-    {
+    let absent = findings.absent.iter().filter(|it| it.configuration == *arm);
+    // An entry with a metric is a missing number of a measured row.
+    for absent in absent.filter(|it| it.metric.is_none()) {
         let is_repeated = reason_above == Some(&absent.reason);
         let reason = if is_repeated { "as above" } else { &absent.reason };
         rows.push(Row::absent(&absent.workload, format!("absent: {reason}")));
@@ -81,7 +81,7 @@ fn class_metrics(class: &PlayedClass) -> Option<RowMetrics> {
     Some((name(PlayedMetric::Rate)?, name(PlayedMetric::Bytes), quantiles))
 }
 
-/// The row of a workload or one of its classes; `None` if nothing was measured.
+/// The row of a workload or one of its classes; `None` if its operation rate is missing or has no trust rating.
 fn measured_row(findings: &Findings, name: String, arm: &Arm, metrics: RowMetrics) -> Option<Row> {
     let (operations, bytes, quantiles) = metrics;
     let cell_of = |metric: &str| findings.cell(&name, arm, metric);
@@ -94,6 +94,7 @@ fn measured_row(findings: &Findings, name: String, arm: &Arm, metrics: RowMetric
         mean(Some(operations)).map(show::per_second).into(),
     ];
     cells.extend(quantiles.map(|metric| Cell::from(mean(metric))));
+    // Spread and trust are those of the primary metric: the p99 response time, or else the operation rate.
     let primary = cell_of(RESPONSE_P99).filter(|cell| cell.primary).unwrap_or(iops);
     cells.extend([spread(primary).into(), Rating::cell(Rating::from_cell(primary))]);
     let notes = depth_note(findings, &name, arm).into_iter().collect();
@@ -126,10 +127,10 @@ pub(super) fn legend(findings: &Findings, tables: &[Table]) -> Vec<String> {
     if !findings.comparisons.is_empty() {
         let text = "Ratios are relative to the first target, paired by replicate, with 95% CIs and no verdicts.";
         sentences.push(text.to_owned());
-    }
-    if !findings.comparisons.is_empty() && differ_in_encryption(findings) {
-        let text = "CPU s/GiB: CPU seconds of the whole machine per GiB, including encryption and other programs.";
-        sentences.push(text.to_owned());
+        if differ_in_encryption(findings) {
+            let text = "CPU s/GiB: CPU seconds of the whole machine per GiB, including encryption and other programs.";
+            sentences.push(text.to_owned());
+        }
     }
     if tables.iter().any(Table::has_missing) {
         sentences.push("\"-\" means too few operations or trials.".to_owned());
@@ -145,7 +146,7 @@ struct ComparedTarget<'a> {
     is_first: bool,
 }
 
-/// `None` without a comparison.
+/// The targets of each workload, relative to the first target; `None` without a comparison.
 pub(super) fn targets_compared(findings: &Findings) -> Option<Table> {
     let mut sides: Vec<ComparedTarget<'_>> = Vec::new();
     for comparison in &findings.comparisons {
@@ -196,7 +197,7 @@ impl<'a> ComparedTarget<'a> {
         Some(format!("{low} to {high}"))
     }
 
-    /// Remarks on different numbers of requests in flight, which make a ratio misleading.
+    /// Remarks on different numbers of requests in flight, which make a ratio misleading; none for the first target.
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         for (note, words) in self.comparison.remarks().filter(|_| !self.is_first) {

@@ -9,7 +9,7 @@ use assay_study::{findings::Findings, results::plan::Arm};
 pub(super) const LEGEND: &str = "Classes: requests from any program that the devices completed, timed from their \
      arrival in the block layer to completion.";
 
-/// The classes of one arm; `None` unless the study measured requests.
+/// The rate and latencies of each class of requests of one arm (configuration); `None` if no requests were measured.
 pub(super) fn table(findings: &Findings, title: &str, arm: &Arm) -> Option<Table> {
     let is_of_arm = |cell: &&Measurement| cell.configuration == *arm && !cell.control;
     let mut rates: Vec<(&Measurement, &str)> = Vec::new();

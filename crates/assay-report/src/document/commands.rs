@@ -19,6 +19,7 @@ const MORE_COLUMNS: [(&str, &str, Statistic); 3] = [
     ("memory", "peak_memory_bytes", |cell| cell.max),
 ];
 
+/// The numbers that commands printed, and their run times; `None` without any, and for compared results.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
     let mut cells = cells_of(findings, DURATION);
     // Imported times have no runs.

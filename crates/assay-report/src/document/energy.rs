@@ -9,6 +9,7 @@ use assay_study::findings::{Findings, Measurement, Trust, shown::table_of_cells}
 const POWER: &str = "mean W";
 /// Capacity of the battery of the example, a typical laptop battery.
 const BATTERY_WH: f64 = 50.0;
+const HOUR_NS: f64 = 3600e9;
 const ENERGY: &str = "energy_j";
 
 /// The section; `None` if energy was neither requested nor measured.
@@ -32,7 +33,7 @@ fn source(findings: &Findings) -> Vec<String> {
     let meter = activity.energy_of.as_ref().map(|meter| format!("Source: {meter}."));
     let idle = activity.idle_w.filter(|power| *power > 0.0).map(|idle_power_w| {
         let watts = show::three_digits(idle_power_w);
-        let battery = show::duration(BATTERY_WH / idle_power_w * 3600e9);
+        let battery = show::duration(BATTERY_WH / idle_power_w * HOUR_NS);
         format!(
             "The idle machine used {watts} W; \"above idle\" excludes this power. A battery of {BATTERY_WH} Wh lasts \
              {battery} at idle."
@@ -66,7 +67,7 @@ fn table(findings: &Findings, cells: &[&Measurement]) -> Table {
     table
 }
 
-/// A sentence per reason, with the workloads that have no valid number.
+/// A sentence per reason for missing energy, with its workloads: those without a number, and the `invalid` ones.
 fn missing(findings: &Findings, invalid: &[&Measurement]) -> Vec<String> {
     let mut entries: Vec<(&str, &str)> = Vec::new();
     for absent in findings.absent.iter().filter(|it| it.metric.as_deref() == Some(ENERGY)) {

@@ -29,6 +29,7 @@ pub(super) fn of_topics(findings: &Findings) -> Vec<Section> {
     sections
 }
 
+/// One section of all tables of an exhibit, below its notes; the title of each table is a line of text above it.
 fn titled_section(exhibit: &Exhibit, tables: impl Iterator<Item = Section>) -> Section {
     let mut blocks = Vec::new();
     if !exhibit.notes.is_empty() {
@@ -41,12 +42,12 @@ fn titled_section(exhibit: &Exhibit, tables: impl Iterator<Item = Section>) -> S
     Section::titled(&exhibit.title, blocks)
 }
 
-/// Tables of a kind of figure are next to that figure if it leads.
+/// The role of the tables of a kind of figure: next to that figure if it is the first of the page.
 fn role_beside(figure: Option<&str>) -> SectionRole {
     figure.and_then(lead::find).map_or(SectionRole::Usual, SectionRole::Of)
 }
 
-/// Its tables, then its lists. Rows with subjects have the names of their targets, or else of their workloads.
+/// The tables of an exhibit, then its lists. Rows with subjects (workload and arm) begin with their target or workload.
 fn sections_of_kind(findings: &Findings, mut exhibit: Exhibit) -> Vec<Section> {
     let mut sections = Vec::new();
     for table in std::mem::take(&mut exhibit.tables) {
@@ -74,8 +75,7 @@ fn row_subjects(table: &Table) -> Vec<Subject> {
     table.rows.iter().filter_map(|row| row.subject.clone()).collect()
 }
 
-/// The sections of kinds that only have numbers, one per kind; empty across results. Row names contain the
-/// distinguishing settings.
+/// One section per kind of work that only has numbers; empty for compared results and races.
 pub(super) fn of_numbers(findings: &Findings) -> Vec<Section> {
     // A list over all settings names the best one, but the survivors of a race are biased by luck.
     if findings.study.kind == "compare" || findings.race.is_some() {
@@ -95,6 +95,7 @@ pub(super) fn are_known_by(metric: &str) -> bool {
     KINDS.iter().filter_map(|kind| kind.shown).any(|numbers| numbers.known_by == metric)
 }
 
+/// The table of a kind that only has numbers; `None` if the study did not measure the kind.
 fn numbered_section(findings: &Findings, shown: &ShownNumbers) -> Option<Section> {
     let cells = cells_of(findings, shown.known_by);
     if cells.is_empty() {
@@ -115,7 +116,7 @@ fn numbered_section(findings: &Findings, shown: &ShownNumbers) -> Option<Section
     Some(keyed_section(&exhibit, keys, table, trust))
 }
 
-/// A row per cell with all numbers of its workload and arm, and the metrics that have a value anywhere.
+/// The input of a kind's table: a row per cell with all numbers of its workload and arm, and all metrics with a value.
 fn study_numbers<'f>(findings: &'f Findings, cells: &[&'f Measurement]) -> StudyNumbers<'f> {
     let mut rows = Vec::new();
     for cell in cells {
@@ -134,7 +135,7 @@ fn belongs_to(cell: &Measurement, of: &Subject) -> bool {
     cell.workload == of.workload && cell.configuration == of.arm
 }
 
-/// A table with key columns before it, trust after it, and its conclusion.
+/// Joins a table: the `keys` columns before its `data`, the trust of each row after it; below, which row is the best.
 fn keyed_section(
     shown: &Exhibit,
     keys: Table,
@@ -142,11 +143,10 @@ fn keyed_section(
     trust: impl Fn(&Subject) -> Cell,
 ) -> Section {
     let subjects = row_subjects(&data);
-    let Table { title, notes, .. } = data;
-    let mut table = Table { title, notes, ..keys };
+    let mut table = Table { title: data.title, notes: data.notes, ..keys };
     table.columns.extend(data.columns);
-    for (row, numbers) in table.rows.iter_mut().zip(data.rows) {
-        row.cells.extend(numbers.cells);
+    for (row, data_row) in table.rows.iter_mut().zip(data.rows) {
+        row.cells.extend(data_row.cells);
     }
     table.add(Column::verdict("trust"), &subjects, trust);
     let best = shown.best.as_ref().and_then(|best| {

@@ -25,9 +25,9 @@ pub(super) fn study(findings: &Findings) -> Facts {
     let study = &findings.study;
     let title = (study.title != USUAL_TITLE).then(|| ("title".to_owned(), study.title.clone()));
     let notes = study.notes.iter().map(|note| ("note".to_owned(), note.clone()));
-    let fixed: Vec<String> =
+    let levels: Vec<String> =
         fixed_levels(findings).iter().map(|(name, level)| format!("{name} {level}")).collect();
-    let fixed = (!fixed.is_empty()).then(|| ("fixed".to_owned(), fixed.join("; ")));
+    let fixed = (!levels.is_empty()).then(|| ("fixed".to_owned(), levels.join("; ")));
     title.into_iter().chain(fixed).chain(notes).collect()
 }
 
@@ -86,8 +86,8 @@ pub(super) fn area_words(target: &TargetFacts) -> String {
 
 /// Kernel and machine, if known: an imported table has neither.
 pub(super) fn machine(environment: &EnvironmentFacts) -> Facts {
-    let has = |fact: Unknown| !environment.unknown.contains(&fact);
-    let model = has(Unknown::Cpu).then(|| environment.cpu.clone());
+    let knows = |fact: Unknown| !environment.unknown.contains(&fact);
+    let model = knows(Unknown::Cpu).then(|| environment.cpu.clone());
     let cpu = match (environment.cpus, model) {
         (Some(count), Some(model)) if count > 1 => Some(format!("{count} x {model}")),
         (Some(count), None) => Some(format!("{count} CPUs")),
@@ -95,13 +95,13 @@ pub(super) fn machine(environment: &EnvironmentFacts) -> Facts {
         (_, model) => model,
     };
     let memory = environment.memory_bytes.map(|bytes| format!("{} memory", show::bytes(bytes)));
-    let is_guest = has(Unknown::Virtualisation) && environment.virtualization != NO_GUEST;
+    let is_guest = knows(Unknown::Virtualisation) && environment.virtualization != NO_GUEST;
     // A result that records its platform has a separate line for it.
     let guest =
         (is_guest && environment.platform.is_none()).then(|| environment.virtualization.clone());
-    let machine: Vec<String> = [cpu, memory, guest].into_iter().flatten().collect();
-    let kernel = has(Unknown::Kernel).then(|| ("kernel".to_owned(), environment.kernel.clone()));
-    let machine = (!machine.is_empty()).then(|| ("machine".to_owned(), machine.join(", ")));
-    let place = environment.platform.as_ref().map(|place| ("platform".to_owned(), place.words()));
-    kernel.into_iter().chain(machine).chain(place).collect()
+    let parts: Vec<String> = [cpu, memory, guest].into_iter().flatten().collect();
+    let kernel = knows(Unknown::Kernel).then(|| ("kernel".to_owned(), environment.kernel.clone()));
+    let machine = (!parts.is_empty()).then(|| ("machine".to_owned(), parts.join(", ")));
+    let platform = environment.platform.as_ref().map(|it| ("platform".to_owned(), it.words()));
+    kernel.into_iter().chain(machine).chain(platform).collect()
 }

@@ -34,7 +34,7 @@ fn rates(findings: &Findings, cells: &[&Measurement]) -> Table {
     }
     table.add(Column::verdict("trust"), cells, |cell| Rating::cell(Rating::from_cell(cell)));
     for (row, cell) in table.rows.iter_mut().zip(cells) {
-        // Whether its tree differs from the requested one, and why.
+        // The note says whether the created files differ from the requested ones, and why.
         let facts = findings.workload(&cell.workload, &cell.configuration);
         row.notes.extend(facts.and_then(|facts| facts.note.clone()));
     }

@@ -31,7 +31,7 @@ fn tables(findings: &Findings) -> Vec<Section> {
             let screen = super::race::screen(&page);
             return super::race::section(&page).into_iter().chain(screen).collect();
         }
-        let section = |workload: &study_tables::WorkloadRows<'_>| {
+        let main_columns = |workload: &study_tables::WorkloadRows<'_>| {
             let mut table = study_tables::table(&page, workload, |_| true);
             workload.name.clone_into(&mut table.title);
             // Columns after the first break are details; sentences contain the important intervals.
@@ -40,20 +40,20 @@ fn tables(findings: &Findings) -> Vec<Section> {
             narrow(&mut table, |index, column| index < end && !column.detail);
             Section::from(table)
         };
-        return page.workloads.iter().map(section).collect();
+        return page.workloads.iter().map(main_columns).collect();
     }
     if findings.environment.targets.is_empty() {
         return super::imported::sections(findings);
     }
-    let several = findings.environment.targets.len() > 1;
-    let section = |target: &assay_study::findings::TargetFacts| {
+    let has_several = findings.environment.targets.len() > 1;
+    let main_columns = |target: &assay_study::findings::TargetFacts| {
         let arm = facts::arm_of(findings, target);
-        let title = if several { target.name.as_str() } else { "" };
+        let title = if has_several { target.name.as_str() } else { "" };
         let mut table = check_tables::workload_table(findings, title, &arm);
         narrow(&mut table, |_, column| !column.detail);
         Section::from(table)
     };
-    findings.environment.targets.iter().map(section).collect()
+    findings.environment.targets.iter().map(main_columns).collect()
 }
 
 /// Removes unwanted columns and the notes below rows.
@@ -64,6 +64,7 @@ fn narrow(table: &mut Table, wanted: impl Fn(usize, &Column) -> bool) {
     }
 }
 
+/// Remarks of the rules that make numbers suspect or invalid, without the affected rows.
 fn doubtful_remarks(findings: &Findings) -> Vec<Remark> {
     let lowers_trust = |remark: &Remark| {
         let mut reasons = findings.measurements.iter().flat_map(|cell| &cell.reasons);

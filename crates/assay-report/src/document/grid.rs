@@ -3,7 +3,7 @@
 use super::numbers::under_heading;
 use super::study::StudyPage;
 use super::study_tables::{ComparedCell, ComparisonRole, WorkloadRows, table};
-use super::{Block, Column, Table};
+use super::{Block, Column, Table, counted};
 use assay_study::findings::{Comparison, Verdict};
 use assay_study::results::plan::Arm;
 
@@ -14,7 +14,7 @@ pub(super) fn is_wide(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> bool
     page.factors.len() == 2 && workload.arms.len() > MOST_ROWS
 }
 
-/// The matrix, counts of verdicts, and the significant comparisons; in full, all of them.
+/// The matrix of results and all comparisons; without full detail, counts of verdicts and the significant ones.
 pub(super) fn blocks(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> Vec<Block> {
     let mut blocks = vec![Block::Table(matrix(page, workload))];
     if page.full() {
@@ -41,26 +41,21 @@ fn is_significant(comparison: &Comparison) -> bool {
 
 /// Counts of verdicts, and where to find the other comparisons.
 fn verdict_counts(page: &StudyPage<'_>, comparisons: &[&Comparison]) -> Vec<String> {
-    let mut counts = Vec::new();
-    for (verdict, word) in [
-        (Some(Verdict::Better), "better"),
-        (Some(Verdict::Worse), "worse"),
-        (Some(Verdict::Equivalent), "equivalent"),
-        (Some(Verdict::Inconclusive), "inconclusive"),
-        (None, "without a verdict"),
-    ] {
-        let count = comparisons.iter().filter(|comparison| comparison.verdict == verdict).count();
-        if count > 0 {
-            counts.push(format!("{count} {word}"));
-        }
-    }
+    let count_of = |verdict| comparisons.iter().filter(|it| it.verdict == verdict).count();
+    let counts = counted([
+        (count_of(Some(Verdict::Better)), "better"),
+        (count_of(Some(Verdict::Worse)), "worse"),
+        (count_of(Some(Verdict::Equivalent)), "equivalent"),
+        (count_of(Some(Verdict::Inconclusive)), "inconclusive"),
+        (count_of(None), "without a verdict"),
+    ]);
     let significant = comparisons.iter().filter(|comparison| is_significant(comparison)).count();
     let listed = match significant {
         0 => "No difference is significant",
         count if count == comparisons.len() => "All differences are significant; see below",
         _ => "Significant differences are listed below",
     };
-    let mut texts = vec![format!("Compared with the baseline: {}. {listed}.", counts.join(", "))];
+    let mut texts = vec![format!("Compared with the baseline: {counts}. {listed}.")];
     if significant < comparisons.len() {
         texts.push(format!("All comparisons: {}", page.more()));
     }

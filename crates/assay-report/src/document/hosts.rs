@@ -9,6 +9,7 @@ use assay_study::results::{fleet::words, plan::arm_in_words};
 /// Limit on rows: with more hosts, list the lost and the slowest ones.
 const MOST_ROWS: usize = 32;
 
+/// The pace of each host and the range of each row over the hosts; `None` for a study on one host.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
     let hosts = findings.environment.hosts.as_ref()?;
     let mut text = vec![
@@ -24,9 +25,9 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
             show::duration(worst as f64)
         )
     }));
+    // Too many hosts: show those that need attention, which are the lost and the slow ones.
     let mut shown: Vec<&HostRow> = hosts.rows.iter().collect();
     if shown.len() > MOST_ROWS {
-        // Hosts that need attention first.
         let pace = |row: &HostRow| row.relative_rate.map_or(f64::INFINITY, |[_, median, _]| median);
         shown.sort_by(|left, right| {
             right.lost.is_some().cmp(&left.lost.is_some()).then(pace(left).total_cmp(&pace(right)))
@@ -43,6 +44,7 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     Some(Section::titled("hosts", blocks))
 }
 
+/// A row per host. Its pace is its rate relative to the mean of all hosts: lowest trial, median and highest trial.
 fn rows(hosts: &[&HostRow]) -> Table {
     let pace = |host: &HostRow, index: usize| host.relative_rate.map(|rates| rates[index]);
     let mut table = Table::default();

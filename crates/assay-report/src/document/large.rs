@@ -60,7 +60,7 @@ pub fn large(findings: &Findings) -> Vec<Large> {
     large
 }
 
-/// The large number of a cell; `None` for metrics that a first screen omits.
+/// The large number of a cell, with a second one if the metric has a counterpart; `None` for other metrics.
 fn large_number(findings: &Findings, cell: &Measurement) -> Option<LargeNumber> {
     let in_row = |metric| findings.in_row_of(cell, metric);
     let (cell, other) = match cell.metric.as_str() {
@@ -84,7 +84,7 @@ fn large_number(findings: &Findings, cell: &Measurement) -> Option<LargeNumber> 
     })
 }
 
-/// Both ends in the unit of the upper one, which is printed once.
+/// An interval such as `0.95 to 1.02 ms`: both ends in the unit of the upper one.
 fn ci_text(metric: &str, low: f64, high: f64) -> String {
     let (shown_low, shown_high) = (value(metric, low), value(metric, high));
     let Some((high_number, unit)) = shown_high.rsplit_once(' ') else {
@@ -93,7 +93,7 @@ fn ci_text(metric: &str, low: f64, high: f64) -> String {
     if let Some(number) = shown_low.strip_suffix(unit) {
         return format!("{} to {shown_high}", number.trim_end());
     }
-    // Another unit: scale the upper number down, which is in the right one.
+    // The lower end has another unit: compute it from the printed upper number and the ratio of both ends.
     match high_number.replace(',', "").parse::<f64>() {
         Ok(number) => format!("{:.2} to {shown_high}", number * low / high),
         Err(_) => format!("{shown_low} to {shown_high}"),
@@ -104,14 +104,14 @@ fn ci_text(metric: &str, low: f64, high: f64) -> String {
 pub fn method(findings: &Findings) -> Option<String> {
     let trials = findings.measurements.iter().filter(|it| it.primary).map(|it| it.n).max()?;
     let time_ns = findings.workloads.first()?.time_ns;
-    // If trials end for another reason, their time limit is irrelevant.
+    // Work that ends for another reason has a time limit of at least a day, which is irrelevant.
     let is_timed = |facts: &WorkloadFacts| facts.time_ns == time_ns && time_ns < DAY_NS;
     let time = if findings.workloads.iter().all(is_timed) {
         format!(" of {}", show::duration(time_ns as f64))
     } else {
         String::new()
     };
-    // The workload names of a check need an explanation.
+    // The workload names of a check end in `q1` or `q32`, which needs an explanation.
     let is_deep = |facts: &WorkloadFacts| {
         let is_4k = |io: IoFacts| io.pattern == Pattern::Random && io.size_bytes == 4096;
         facts.io.is_some_and(is_4k) && facts.requested_queue_depth > 1
@@ -121,7 +121,7 @@ pub fn method(findings: &Findings) -> Option<String> {
     Some(format!("Means of {trials} trials{time}, with 95% CIs below{names}."))
 }
 
-/// A result in a few words: the first read and the first write numbers of a check, else the answer.
+/// A result in a few words for a list: a few numbers of a check, else the answer; and how far to trust them.
 pub fn headline(findings: &Findings) -> Headline {
     let text = headline_numbers(&large(findings)).unwrap_or_else(|| answer(findings).text);
     let standing = standing(findings);
@@ -133,11 +133,9 @@ pub fn headline(findings: &Findings) -> Headline {
     Headline { text: text.trim_end_matches('.').to_owned(), trust: trust.join(", ") }
 }
 
-/// The first number of sequential reads, of random reads and of synchronous writes; else the first number if it is not
-/// of I/O.
+/// The first number of sequential reads, of random reads and of synchronous writes; without any, one of no I/O.
 fn headline_numbers(large: &[Large]) -> Option<String> {
-    let numbers =
-        || large.iter().flat_map(|target| target.numbers.iter().map(move |it| (target, it)));
+    let all = || large.iter().flat_map(|target| target.numbers.iter().map(move |it| (target, it)));
     let wanted: [fn(&IoFacts) -> bool; 3] = [
         |io| io.pattern == Pattern::Sequential && io.only_reads(),
         |io| io.pattern == Pattern::Random && io.only_reads(),
@@ -145,15 +143,15 @@ fn headline_numbers(large: &[Large]) -> Option<String> {
     ];
     let mut texts: Vec<String> = Vec::new();
     for is_wanted in wanted {
-        let first = numbers().find(|(_, number)| number.io.as_ref().is_some_and(is_wanted));
+        let first = all().find(|(_, number)| number.io.as_ref().is_some_and(is_wanted));
         let Some((target, number)) = first else { continue };
-        let place = target.target.as_ref().map_or_else(String::new, |name| format!(" on {name}"));
-        texts.push(format!("{} {}{place}", number.value, number.workload));
+        let on = target.target.as_ref().map_or_else(String::new, |name| format!(" on {name}"));
+        texts.push(format!("{} {}{on}", number.value, number.workload));
     }
     if !texts.is_empty() {
         return Some(texts.join(", "));
     }
-    let (_, number) = numbers().next().filter(|(_, number)| number.io.is_none())?;
+    let (_, number) = all().next().filter(|(_, number)| number.io.is_none())?;
     Some(format!("{} {}", number.value, number.workload))
 }
 
@@ -164,14 +162,9 @@ pub fn subject(findings: &Findings) -> String {
         return findings.study.title.clone();
     }
     if let [target] = targets.as_slice() {
-        let mut subject = target.drive.clone();
-        if let Some(size_bytes) = target.size_bytes {
-            subject = subject + ", " + &show::bytes(size_bytes);
-        }
-        if let Some(filesystem) = filesystem(target) {
-            subject = subject + ": " + &filesystem;
-        }
-        return subject;
+        let size = target.size_bytes.map(|bytes| format!(", {}", show::bytes(bytes)));
+        let filesystem = filesystem(target).map(|name| format!(": {name}"));
+        return [Some(target.drive.clone()), size, filesystem].into_iter().flatten().collect();
     }
     distinct(targets.iter().map(target_name)).join(" and ")
 }
@@ -184,7 +177,7 @@ fn target_name(target: &TargetFacts) -> String {
     }
 }
 
-/// The file system without its options, and without the file system below a loop device's file; `None` if unknown.
+/// The file system without options, `none` for a bare device; `None` if unknown. For a file, only the top file system.
 fn filesystem(target: &TargetFacts) -> Option<String> {
     if let Some(top) = target.filesystems.first()
         && target.on_a_file
@@ -195,11 +188,11 @@ fn filesystem(target: &TargetFacts) -> Option<String> {
     target.filesystem_name().or_else(|| is_known.then(|| "none".to_owned()))
 }
 
-/// The measured system in one line: file system, drive, kernel and machine.
+/// The measured system in one line: file system, drive, kernel and machine, except what [`subject`] already says.
 pub fn identity(findings: &Findings) -> String {
     let targets = &findings.environment.targets;
     let mut parts: Vec<String> = Vec::new();
-    // Unless the subject is the drive.
+    // Otherwise, the subject is already the drive with its file system.
     if findings.study.title != facts::USUAL_TITLE || targets.len() > 1 {
         for target in targets {
             parts.push(facts::drive(target));
@@ -214,7 +207,7 @@ pub fn identity(findings: &Findings) -> String {
     for (name, value) in facts::machine(environment) {
         parts.push(match (name.as_str(), &environment.platform) {
             ("kernel", _) => format!("Linux {value}"),
-            ("platform", Some(place)) => place.name.clone(),
+            ("platform", Some(platform)) => platform.name.clone(),
             _ => value,
         });
     }
@@ -239,24 +232,24 @@ pub fn largest_change(findings: &Findings) -> Option<String> {
     if has_other_answer || findings.race.is_some() || super::no_verdict(findings).is_some() {
         return None;
     }
-    let (means, pair) = most_different(findings)?;
+    let ([base_mean, changed_mean], pair) = most_different(findings)?;
     let different_levels = |arm: &Arm, other: &Arm| {
         arm_in_words(arm.iter().filter(|(name, level)| other.get(*name) != Some(*level)))
     };
     let base_levels = different_levels(&pair.baseline, &pair.configuration);
     let changed_levels = different_levels(&pair.configuration, &pair.baseline);
-    let [before, after] = means.map(|mean| value(&pair.metric, mean));
+    let [before, after] = [base_mean, changed_mean].map(|mean| value(&pair.metric, mean));
     let noun = noun(&pair.metric);
     let metric = if before.ends_with(noun) { String::new() } else { format!("{noun} ") };
-    let ratio = pair.ratio.unwrap_or(means[1] / means[0]);
+    let ratio = pair.ratio.unwrap_or(changed_mean / base_mean);
     let change = change(&show::ratio(ratio), &pair.metric);
     // A percentage needs no noun: the sentence begins with the noun.
     let change = change.strip_suffix(noun).filter(|text| text.contains('%')).unwrap_or(&change);
-    let is_shared = |(name, level): &(&String, &String)| {
+    let is_shared_choice = |(name, level): &(&String, &String)| {
         let factor = findings.study.factors.iter().find(|factor| factor.name == **name);
         pair.baseline.get(*name) == Some(*level) && factor.is_some_and(Factor::varies)
     };
-    let shared = arm_in_words(pair.configuration.iter().filter(is_shared));
+    let shared = arm_in_words(pair.configuration.iter().filter(is_shared_choice));
     let workload = match shared.as_str() {
         "" => pair.workload.clone(),
         shared => format!("{} with {shared}", pair.workload),
@@ -267,7 +260,7 @@ pub fn largest_change(findings: &Findings) -> Option<String> {
     ))
 }
 
-/// The comparison whose means differ most, of the advised ones or else of all with a verdict; with its means.
+/// The comparison with the largest ratio of means, and the means: an advised one, or else a better or worse one.
 fn most_different(findings: &Findings) -> Option<([f64; 2], &Comparison)> {
     let advice = findings.advice.iter().filter(|advice| advice.kind == AdviceKind::Use);
     let advised: Vec<&String> = advice.flat_map(|advice| &advice.evidence).collect();
@@ -279,10 +272,10 @@ fn most_different(findings: &Findings) -> Option<([f64; 2], &Comparison)> {
         let is_judged = it.primary && is_significant && !it.withheld && is_within_result;
         is_judged && (is_advised(it) || !has_advised)
     };
-    let mut largest = None;
-    let mut largest_size = 0.0;
+    let (mut largest, mut largest_size) = (None, 0.0);
     for comparison in findings.comparisons.iter().filter(is_candidate) {
         let Some(means) = means(findings, comparison) else { continue };
+        // The logarithm makes a halving as large as a doubling.
         let size = (means[1] / means[0]).ln().abs();
         if size.is_finite() && size > largest_size {
             largest_size = size;
@@ -292,7 +285,7 @@ fn most_different(findings: &Findings) -> Option<([f64; 2], &Comparison)> {
     largest
 }
 
-/// The means of baseline and configuration, unless one is invalid.
+/// The means of baseline and configuration: over their pairs if known. `None` if one is missing or invalid.
 fn means(findings: &Findings, comparison: &Comparison) -> Option<[f64; 2]> {
     let cells = [&comparison.baseline, &comparison.configuration]
         .map(|arm| findings.cell(&comparison.workload, arm, &comparison.metric));
@@ -301,7 +294,7 @@ fn means(findings: &Findings, comparison: &Comparison) -> Option<[f64; 2]> {
         return None;
     }
     match comparison.own_means() {
-        Some([configured, base]) => Some([base, configured]),
+        Some([configuration, baseline]) => Some([baseline, configuration]),
         None => Some([base.value()?, configured.value()?]),
     }
 }

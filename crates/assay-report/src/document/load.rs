@@ -1,5 +1,4 @@
-//! Served requests of each class next to their latency: count, latency with its deviation, and the rates, each against
-//! the baseline.
+//! Served requests of each class next to their latency: count, latency with its deviation, and the rates.
 
 use super::numbers::ratio_and_interval;
 use super::study::StudyPage;
@@ -23,7 +22,7 @@ const NEXT: &str = "throughput";
 pub(super) const LEGEND: &str = "The table shows the load per class, because lower latency with fewer requests is not \
     an improvement. The 95% CI of each rate ratio is individual.";
 
-/// The table of a class of requests; `None` for other workloads.
+/// The load of a workload that is a class of requests, a row per configuration; `None` for other workloads.
 pub(super) fn table(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> Option<Table> {
     let (class, _) = class(workload.metric).filter(|(_, what)| *what == Statistic::Mean)?;
     let is_measured = |metric: &str| {
@@ -34,13 +33,13 @@ pub(super) fn table(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> Option
     lines.retain(|line| !matches!(line.role, ComparisonRole::Control));
     let mut table = Table::default();
     add_factors(&mut table, page, &lines, |line| &line.cell.configuration);
-    let mut metrics = 0;
+    let mut metric_count = 0;
     for (name, statistic, has_ratio) in COLUMNS {
         let Some(metric) = of_requests(class, statistic) else { continue };
         if !is_measured(metric.name) {
             continue;
         }
-        metrics += 1;
+        metric_count += 1;
         let mut column = Column::right(name);
         column.breaks = name == NEXT;
         table.add(column, &lines, |line| text_in_row(page.findings, line.cell, metric.name));
@@ -52,10 +51,10 @@ pub(super) fn table(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> Option
     for (row, line) in table.rows.iter_mut().zip(&lines) {
         row.name = arm_in_words(line.cell.configuration.iter());
     }
-    (lines.len() > 1 && metrics > 1).then_some(table)
+    (lines.len() > 1 && metric_count > 1).then_some(table)
 }
 
-/// `0.61 (0.55 to 0.68)`.
+/// The ratio to the baseline with its 95% CI: `0.61 (0.55 to 0.68)`; `1` for the baseline itself.
 fn ratio_text(
     page: &StudyPage<'_>,
     workload: &WorkloadRows<'_>,

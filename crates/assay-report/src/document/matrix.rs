@@ -14,8 +14,7 @@ const MOST_WORKLOADS: usize = 8;
 /// Marks of a result, for the caption.
 const MARKS: &str = "~ wide 95% CI, ? suspect, \u{2717} invalid";
 
-/// The results of a check of several targets, or of a study of several workloads with more than a few configurations;
-/// `None` for other results.
+/// The results of several targets side by side, or of several workloads in many configurations; `None` for others.
 pub fn matrix(findings: &Findings) -> Option<Section> {
     let large = large(findings);
     if large.len() > 1 {
@@ -92,7 +91,7 @@ fn with_precision(value: &str, wide: bool) -> String {
     if wide { format!("~{value}") } else { value.to_owned() }
 }
 
-/// An invalid result has no star.
+/// A result with its mark: a cross if invalid, `?` if suspect. `star` is empty or the mark of the best result.
 fn with_mark(text: &str, trust: Option<Trust>, star: &str) -> Cell {
     match trust {
         Some(Trust::Invalid) => Cell::toned(format!("{text} \u{2717}"), Tone::Bad),

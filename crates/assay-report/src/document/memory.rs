@@ -19,7 +19,7 @@ const LEGEND: &[&str] = &[
 
 pub(super) fn section(findings: &Findings) -> Option<Section> {
     let mut cells = cells_of(findings, REACHED.name);
-    // One workload after the other, in the order of the page; the sort is stable.
+    // Sort by the first appearance of the workload; the sort is stable.
     let names: Vec<&str> = cells.iter().map(|cell| cell.workload.as_str()).collect();
     cells.sort_by_key(|cell| names.iter().position(|name| *name == cell.workload));
     if cells.is_empty() || findings.study.kind == "compare" {
@@ -34,6 +34,7 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     Some(Section::titled("memory: how much fits and at what cost", blocks))
 }
 
+/// How much memory each workload could use, and how far `assay calc zram` (compressed swap in memory) is off.
 fn fits(findings: &Findings, cells: &[&Measurement]) -> Table {
     let value = |cell: &Measurement, metric: &Metric| value_in_row(findings, cell, metric.name);
     let mut table = table_of_cells(findings, cells);

@@ -27,6 +27,7 @@ pub(super) fn ratio(comparison: &Comparison) -> String {
     }
 }
 
+/// The 95% CI of [`ratio`], simultaneous if known: `0.55 to 0.68`.
 pub(super) fn interval(comparison: &Comparison) -> String {
     let Some(difference) = &comparison.difference else {
         let [_, interval] = ratio_texts(comparison);
@@ -55,7 +56,7 @@ pub(crate) fn signed(metric: &str, value: f64) -> String {
     format!("{sign}{}", under_heading(metric, value.abs()))
 }
 
-/// The verdict of a comparison in the words of its sentence: unpaired numbers, as across days, only suggest.
+/// The verdict of a comparison. Unpaired numbers, such as those of different days, only suggest a direction.
 pub(crate) fn verdict_cell(comparison: &Comparison, without_verdicts: bool) -> Cell {
     let (word, tone) = verdict_word(comparison.verdict);
     if without_verdicts && comparison.verdict.is_some() {
@@ -95,7 +96,7 @@ pub(super) fn p_value(value: f64) -> String {
     if value < 0.0001 { "<0.0001".to_owned() } else { format!("{value:.4}") }
 }
 
-/// `73.8 to 80.9 ms`.
+/// The two ends as values of a metric: `73.8 to 80.9 ms`.
 pub(super) fn span(metric: &str, ends: Option<[f64; 2]>) -> Option<String> {
     let [low, high] = ends?.map(|end| under_heading(metric, end));
     // A common unit is printed once.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::numbers::value;
-use super::study;
+use super::{counted, study};
 use assay_core::quantity::metric::class;
 use assay_study::findings::shown::Rating;
 use assay_study::findings::{
@@ -11,22 +11,21 @@ use assay_study::findings::{
 };
 use assay_study::results::plan::{Arm, arm_in_words};
 
-/// The answer in one sentence, by priority: the study's question, caveats on all numbers, advice, a significant
-/// difference, any comparison.
+/// The answer in one sentence: the first available one, from the study's own answer down to any sentence.
 pub fn answer(findings: &Findings) -> Sentence {
-    let first = |matches: fn(&&Sentence) -> bool| findings.summary.iter().find(matches).cloned();
-    first(|sentence| sentence.role == SentenceRole::Answer)
-        .or_else(|| first(|sentence| sentence.role == SentenceRole::Caveat))
+    let summary = |matches: fn(&&Sentence) -> bool| findings.summary.iter().find(matches).cloned();
+    summary(|sentence| sentence.role == SentenceRole::Answer)
+        .or_else(|| summary(|sentence| sentence.role == SentenceRole::Caveat))
         .or_else(|| advice_sentence(findings, |kind| kind == AdviceKind::Use))
-        .or_else(|| first(|sentence| sentence.role == SentenceRole::Conclusion))
+        .or_else(|| summary(|sentence| sentence.role == SentenceRole::Conclusion))
         .or_else(|| none_better(findings))
         .or_else(|| differing_rows(findings))
-        .or_else(|| first(|sentence| sentence.interval))
+        .or_else(|| summary(|sentence| sentence.interval))
         .or_else(|| advice_sentence(findings, |kind| kind != AdviceKind::Use))
         .or_else(|| first_rows(findings))
         .or_else(|| significant_effect(findings))
         .or_else(|| first_comparison(findings))
-        .or_else(|| first(|sentence| sentence.role != SentenceRole::Disturbance))
+        .or_else(|| summary(|sentence| sentence.role != SentenceRole::Disturbance))
         .or_else(|| findings.summary.first().cloned())
         .unwrap_or_else(|| headline_sentence("The result contains no measurements.", Vec::new()))
 }
@@ -74,7 +73,7 @@ fn significant_effect(findings: &Findings) -> Option<Sentence> {
     Some(headline_sentence(&effect.text, vec![MetricRef::new(&effect.workload, &effect.metric)]))
 }
 
-/// The first significant comparison, else the first one; `None` without an interval.
+/// The sentence of the first significant comparison, else of the first one; `None` if it states no interval.
 fn first_comparison(findings: &Findings) -> Option<Sentence> {
     let primary = || findings.comparisons.iter().filter(|comparison| comparison.primary);
     let significant = primary().find(|comparison| is_significant(comparison.verdict));
@@ -87,7 +86,7 @@ fn first_comparison(findings: &Findings) -> Option<Sentence> {
     comparison.states_interval().then(|| Sentence::of_comparison(comparison, text))
 }
 
-/// That no arm is better, if more than two arms were judged.
+/// The sentence that no configuration is better than the baseline; `None` if one is, or with at most two verdicts.
 fn none_better(findings: &Findings) -> Option<Sentence> {
     let primary = || findings.comparisons.iter().filter(|it| it.primary);
     let count_of = |verdict| primary().filter(|it| it.verdict == Some(verdict)).count();
@@ -96,7 +95,7 @@ fn none_better(findings: &Findings) -> Option<Sentence> {
     if findings.study.kind != "study" || judged <= 2 || count_of(Verdict::Better) > 0 {
         return None;
     }
-    // Of the baseline, name the settings that any arm changed: all others are equal.
+    // Name only the settings of the baseline that another configuration changes.
     let is_changed = |(name, level): &(&String, &String)| {
         primary().any(|found| {
             found.baseline.get(*name) == Some(*level)
@@ -104,25 +103,17 @@ fn none_better(findings: &Findings) -> Option<Sentence> {
         })
     };
     let baseline = arm_in_words(first.baseline.iter().filter(is_changed));
-    let mut counts = Vec::new();
-    for (verdict, word) in [
-        (Verdict::Worse, "worse"),
-        (Verdict::Equivalent, "equivalent"),
-        (Verdict::Inconclusive, "inconclusive"),
-    ] {
-        let count = count_of(verdict);
-        if count > 0 {
-            counts.push(format!("{count} {word}"));
-        }
-    }
-    let text = format!(
-        "No configuration is better than {baseline} ({judged} comparisons: {}).",
-        counts.join(", ")
-    );
+    let counts = counted([
+        (count_of(Verdict::Worse), "worse"),
+        (count_of(Verdict::Equivalent), "equivalent"),
+        (count_of(Verdict::Inconclusive), "inconclusive"),
+    ]);
+    let text =
+        format!("No configuration is better than {baseline} ({judged} comparisons: {counts}).");
     Some(headline_sentence(text, Vec::new()))
 }
 
-/// For a check of several targets, the rows whose 95% CI excludes 1; `None` without an interval.
+/// The rows in which targets differ: their 95% CI of the ratio excludes 1. `None` for studies, and without intervals.
 fn differing_rows(findings: &Findings) -> Option<Sentence> {
     let primary = || findings.comparisons.iter().filter(|it| it.primary);
     let count = primary().filter(|it| it.ci95.is_some()).count();
@@ -130,9 +121,10 @@ fn differing_rows(findings: &Findings) -> Option<Sentence> {
         return None;
     }
     let (mut rows, mut about): (Vec<&str>, Vec<MetricRef>) = (Vec::new(), Vec::new());
-    for it in primary().filter(|it| it.ci95.is_some_and(|[low, high]| low > 1.0 || high < 1.0)) {
-        rows.push(&it.workload);
-        about.push(MetricRef::new(&it.workload, &it.metric));
+    let excludes_1 = |[low, high]: [f64; 2]| low > 1.0 || high < 1.0;
+    for differing in primary().filter(|it| it.ci95.is_some_and(excludes_1)) {
+        rows.push(&differing.workload);
+        about.push(MetricRef::new(&differing.workload, &differing.metric));
     }
     let text = if rows.is_empty() {
         format!("No significant difference: the 95% CIs of all {count} ratios contain 1.")
@@ -142,11 +134,12 @@ fn differing_rows(findings: &Findings) -> Option<Sentence> {
     Some(headline_sentence(text, about))
 }
 
-/// Without a study: the first read and the first write row, for each primary metric.
+/// The first row with reads and the first with writes for each primary metric; `None` for a study.
 fn first_rows(findings: &Findings) -> Option<Sentence> {
     if study::is_study(findings) {
         return None;
     }
+    // The metrics of the chosen rows, and whether the rows write.
     let mut known: Vec<(&str, Option<bool>)> = Vec::new();
     let (mut texts, mut about) = (Vec::new(), Vec::new());
     for cell in findings.measurements.iter().filter(|cell| cell.primary) {
@@ -183,7 +176,7 @@ pub struct TrustOverview<'a> {
     pub is_single: bool,
 }
 
-/// The trust in the numbers. A row has the trust of its primary metric.
+/// Counts the rows by trust, and lists the rules that lowered it. A row has the trust of its primary metric.
 pub fn standing(findings: &Findings) -> TrustOverview<'_> {
     let cells = || findings.measurements.iter().filter(|cell| cell.primary);
     let mut ratings: Vec<Rating> = cells().filter_map(Rating::from_cell).collect();

@@ -8,6 +8,7 @@ use assay_study::{findings::Findings, results::plan::Arm};
 pub(super) const LEGEND: &str = "Response: time from the intended start of an operation to its completion. Service \
      (p99 unless stated otherwise): time from submission to completion.";
 
+/// Headings and metrics of quantiles to print with `metric`. Response times include queueing, service times do not.
 pub(super) fn quantiles(metric: &str) -> Vec<(&'static str, &'static str)> {
     const ALL: [(&str, &str); 3] = [
         ("response p50", "response_p50_ns"),
@@ -17,7 +18,7 @@ pub(super) fn quantiles(metric: &str) -> Vec<(&'static str, &'static str)> {
     ALL.into_iter().filter(|(_, name)| *name != metric).collect()
 }
 
-/// Quantiles to print with a class metric of a replayed load.
+/// Headings and metrics of the quantiles to print with `metric` of a class of a replayed load.
 pub(super) fn of_class(class: &PlayedClass, metric: &str) -> Vec<(&'static str, &'static str)> {
     const ALL: [(&str, PlayedMetric); 3] = [
         ("response p50", PlayedMetric::Response(LatencyPoint::P50)),
@@ -40,8 +41,8 @@ pub(super) fn is_response(metric: &str) -> bool {
 pub(super) fn note(findings: &Findings, workload: &str, arm: &Arm) -> Option<String> {
     let pace = findings.workload(workload, arm)?.pace?;
     let share = |part: u64| {
-        let share = 100.0 * part as f64 / pace.scheduled.max(1) as f64;
-        format!("{} ({})", show::count(part), show::percent(share))
+        let percent = 100.0 * part as f64 / pace.scheduled.max(1) as f64;
+        format!("{} ({})", show::count(part), show::percent(percent))
     };
     let issued = match pace.unissued() {
         0 => "all issued".to_owned(),

@@ -48,6 +48,7 @@ pub(crate) fn work_name(workload: &str, arm: &Arm) -> String {
     format!("{workload}, {}", arm_in_words(arm.iter()))
 }
 
+/// The platforms of one table: measured ones with the columns that have values, then those without a number.
 fn table(findings: &Findings, rows: &[&PlaceRow]) -> Table {
     let measured: Vec<_> = rows.iter().copied().filter(|row| row.absent.is_none()).collect();
     let has_intervals = rows.iter().any(|row| row.percent_interval().is_some());
@@ -117,6 +118,7 @@ pub(crate) fn value(row: &PlaceRow) -> String {
     }
 }
 
+/// The number of trials or results; `5/6` if one of 6 failed.
 fn count_text(row: &PlaceRow) -> String {
     match row.unit {
         PlatformUnit::Sessions if row.n == 1 => "1 result".to_owned(),
@@ -126,7 +128,7 @@ fn count_text(row: &PlaceRow) -> String {
     }
 }
 
-/// Published percentages with the decimals of the others.
+/// The published percentage, with the decimals of the others; flagged if it contradicts the published times.
 fn printed_percent(row: &PlaceRow, decimals: usize) -> Cell {
     let Some(printed) = row.printed else { return "".into() };
     let text = if printed.percent == 100.0 {
@@ -175,6 +177,7 @@ fn legend(places: &Places) -> Vec<String> {
     texts
 }
 
+/// The numbers of an article next to the measured ones, marked if its percentages contradict its times.
 fn published_section(table: &PublishedBeside) -> Section {
     let text = format!(
         "Published in {}: {}; {}. Percentages are relative to the article's own {} result.",
@@ -207,11 +210,13 @@ fn machines(places: &Places) -> Option<Section> {
     (!facts.is_empty()).then(|| Section::titled("platforms", vec![Block::Facts(facts)]))
 }
 
+/// The machine of a platform and the days of its results; empty if nothing is known of it.
 fn machine_text(place: &Placed) -> String {
     let mut parts: Vec<String> = Vec::new();
-    // Unless it is the name.
+    // The name of the platform is already in the same row.
     parts.extend(place.found.clone().filter(|it| *it != place.name));
     parts.extend(place.machine.platform.iter().flat_map(PlaceFacts::around));
+    // Leave out platform and virtualization: the parts above describe them.
     let machine = EnvironmentFacts {
         virtualization: "none".to_owned(),
         platform: None,
@@ -228,14 +233,14 @@ fn machine_text(place: &Placed) -> String {
     parts.join("; ")
 }
 
-/// `2 results of 2026-11-22 and 2026-11-23`.
+/// The results of a platform: `2 results from 2026-11-22 and 2026-11-23`; one result by its ID.
 fn result_days(place: &Placed) -> String {
     let mut days: Vec<&str> =
         place.results.iter().map(|it| it.started.get(..10).unwrap_or_default()).collect();
     days.sort_unstable();
     days.dedup();
     let count = match place.results.as_slice() {
-        [one] => one.id.clone(),
+        [result] => result.id.clone(),
         several => format!("{} results", several.len()),
     };
     format!("{count} from {}", days.join(" and "))

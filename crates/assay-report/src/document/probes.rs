@@ -1,10 +1,9 @@
-//! Data of the probes besides the metrics: the devices of a stack, the machine around the target, and the cost of the
-//! readings.
+//! Probe data besides the metrics: the devices of a stack, the machine around the target, the cost of the readings.
 
 use super::{Block, Column, Detail, Section, Table, surroundings};
 use assay_core::{exhibit::Unit, exhibit::parts::distinct, quantity::units::show};
 use assay_study::findings::Findings;
-use assay_study::results::plan::{Arm, arm_in_words};
+use assay_study::results::plan::arm_in_words;
 use assay_study::results::surroundings::facts::Member;
 
 /// Up to this number of rows, the default page lists the devices.
@@ -43,20 +42,21 @@ fn members(findings: &Findings, is_full: bool) -> Option<Section> {
     Section::with_explanation("members", &explanation, table(&shown))
 }
 
-/// Whether the stack of a device has several devices at the same level.
+/// Whether the stack (devices on top of each other) of `member` has several devices at the same level.
 fn has_siblings(all: &[Member], member: &Member) -> bool {
     let stack = || {
         all.iter().filter(|other| {
             other.workload == member.workload && other.configuration == member.configuration
         })
     };
+    // No device of the stack is above it.
     let is_top = |other: &&Member| stack().all(|above| !above.below.contains(&other.device));
     stack().any(|other| other.below.len() > 1) || stack().filter(is_top).count() > 1
 }
 
 fn table(members: &[&Member]) -> Table {
     let mut factors = distinct(members.iter().flat_map(|member| member.configuration.keys()));
-    // The top of the page has the settings common to all.
+    // Settings that all rows share are at the top of the page.
     let level = |member: &Member, name: &str| member.configuration.get(name).cloned();
     factors.retain(|name| members.iter().any(|it| level(it, name) != level(members[0], name)));
     let mut table = Table::default();
@@ -76,9 +76,8 @@ fn table(members: &[&Member]) -> Table {
         table.add(Column::new("request", Unit::Nanoseconds), members, |it| it.request_mean_ns);
     }
     for (row, member) in table.rows.iter_mut().zip(members) {
-        let mut arm: Arm = member.configuration.clone();
-        arm.retain(|name, _| factors.contains(&name));
-        row.name = format!("{} {} {}", member.workload, arm_in_words(arm.iter()), member.device);
+        let varied = member.configuration.iter().filter(|(name, _)| factors.contains(name));
+        row.name = format!("{} {} {}", member.workload, arm_in_words(varied), member.device);
         row.notes.extend(member.reason.iter().map(|reason| format!("absent: {reason}")));
     }
     table

@@ -1,5 +1,4 @@
-//! A race: the winner, the remaining settings, and when and how far behind the others were eliminated. It avoids the
-//! words better and worse.
+//! A race: the winner, the others, and when and how far behind they were eliminated; without verdicts.
 
 use super::numbers::{heading, under_heading};
 use super::study::StudyPage;
@@ -13,6 +12,7 @@ const FIGURE: &str = "race";
 /// Limit on rows, except in full.
 const MOST_ROWS: usize = 24;
 
+/// The configurations of a race, the best first; `None` for other studies. Usual detail omits early eliminations.
 pub(super) fn section(page: &StudyPage<'_>) -> Option<Section> {
     let race = page.findings.race.as_ref().filter(|race| !race.entries.is_empty())?;
     let runners = sorted_runners(race);
@@ -43,11 +43,11 @@ pub(super) fn section(page: &StudyPage<'_>) -> Option<Section> {
     Some(Section::from(table).with_role(SectionRole::Of(FIGURE)))
 }
 
-/// The screen before the race; `None` for a race without one.
+/// The trials before a race that eliminate single levels of factors; `None` for a race without this screen.
 pub(super) fn screen(page: &StudyPage<'_>) -> Option<Section> {
     let screen = page.findings.race.as_ref()?.screen.as_ref()?;
-    let most = if page.full() { screen.levels.len() } else { MOST_ROWS };
-    let levels = &screen.levels[..screen.levels.len().min(most)];
+    let limit = if page.full() { screen.levels.len() } else { MOST_ROWS };
+    let levels = &screen.levels[..screen.levels.len().min(limit)];
     let mut table = Table::new("screen before the race");
     table.add(Column::key("factor"), levels, |it| &it.factor);
     table.add(Column::key("level"), levels, |it| &it.level);
@@ -81,11 +81,11 @@ pub(super) fn screen(page: &StudyPage<'_>) -> Option<Section> {
     Some(Section::from(table).with_role(SectionRole::Of(FIGURE)))
 }
 
-/// The winner, other remaining settings, and eliminated ones, the last first; each group by its ratio to the winner.
+/// The winner, then the others by the replicate that eliminated them, the last first, and by their ratio to the winner.
 fn sorted_runners(race: &RaceAnswer) -> Vec<&Runner> {
     let is_winner = |runner: &Runner| race.winner.as_ref() == Some(&runner.configuration);
     let last_replicate = |it: &Runner| it.eliminated.as_ref().map_or(u32::MAX, |left| left.after);
-    // Smaller is better; without a ratio, last.
+    // A smaller distance is better; runners without a ratio are the last ones.
     let distance = |runner: &Runner| {
         let sign = if race.better == Better::Higher { -1.0 } else { 1.0 };
         runner.ratio_to_winner.map_or(f64::INFINITY, |ratio| sign * ratio)
@@ -99,28 +99,29 @@ fn sorted_runners(race: &RaceAnswer) -> Vec<&Runner> {
     runners
 }
 
-/// Whether and how a setting won, remained or was eliminated.
+/// How a configuration ended: whether it won, remained or was eliminated, when and by which ratio.
 pub(crate) fn outcome(race: &RaceAnswer, runner: &Runner) -> String {
-    let Some(left) = &runner.eliminated else { return remaining(race, runner).to_owned() };
-    if let Some(DroppedLevel { factor, level }) = &left.dropped {
+    let Some(end) = &runner.eliminated else { return remaining(race, runner).to_owned() };
+    if let Some(DroppedLevel { factor, level }) = &end.dropped {
         return format!("eliminated in the screen, with {}", level_words(factor, level));
     }
-    match &left.ratio_to_leader {
-        None if left.rolled_back && left.after == 0 => {
+    match &end.ratio_to_leader {
+        None if end.rolled_back && end.after == 0 => {
             "eliminated in the screen and rolled back: harmed the production workload".to_owned()
         }
-        None if left.rolled_back => format!(
+        None if end.rolled_back => format!(
             "eliminated after replicate {} and rolled back: harmed the production workload",
-            left.after
+            end.after
         ),
-        None => format!("eliminated after replicate {}: no valid trial", left.after),
+        None => format!("eliminated after replicate {}: no valid trial", end.after),
         Some(behind) => {
             let [ratio, low, high] = show::ratios(behind.ratio, behind.ends);
-            format!("eliminated after replicate {}: ratio {ratio}, {low} to {high}", left.after)
+            format!("eliminated after replicate {}: ratio {ratio}, {low} to {high}", end.after)
         }
     }
 }
 
+/// The status of a configuration that was not eliminated. A baseline always remains, even if it is behind.
 fn remaining(race: &RaceAnswer, runner: &Runner) -> &'static str {
     let is_baseline = runner.configuration == race.baseline;
     if race.winner.as_ref() == Some(&runner.configuration) {

@@ -24,7 +24,7 @@ impl NameKind {
     }
 }
 
-/// Remarks of trust rules by rule, and notes on workloads; the usual detail has few texts and few names of rows.
+/// Remarks of trust rules, and notes on workloads. Less detail merges texts and replaces many row names by a count.
 pub(super) fn rules(findings: &Findings, name: NameKind, detail: Detail) -> Vec<Remark> {
     let mut remarks = trust_remarks(findings, name);
     if detail != Detail::Full {
@@ -34,7 +34,7 @@ pub(super) fn rules(findings: &Findings, name: NameKind, detail: Detail) -> Vec<
         remarks = most_frequent(remarks);
     }
     for workload in &findings.workloads {
-        // The note on the depth is below its row.
+        // A note on a different queue depth is already below its row.
         if workload.queue_depth == workload.requested_queue_depth
             && let Some(note) = &workload.note
         {
@@ -42,9 +42,9 @@ pub(super) fn rules(findings: &Findings, name: NameKind, detail: Detail) -> Vec<
             add(&mut remarks, "note", None, note, &row);
         }
     }
-    let all = findings.workloads.len();
+    let row_count = findings.workloads.len();
     for remark in &mut remarks {
-        if remark.rows.len() == all && all > 1 {
+        if remark.rows.len() == row_count && row_count > 1 {
             remark.rows = vec!["all rows".to_owned()];
         } else if name == NameKind::Arm {
             merge_arms(findings, &mut remark.rows);
@@ -88,9 +88,9 @@ const MOST_ROWS: usize = 4;
 /// Longer names would leave no room for the reason on a line of 80 columns.
 const MOST_LETTERS: usize = 32;
 
-/// The most frequent remark of each rule, with all affected rows; notes are separate from remarks that lower trust.
+/// One remark per rule and trust: the text with the most rows, and the rows of all texts.
 fn most_frequent(remarks: Vec<Remark>) -> Vec<Remark> {
-    // Each with the number of rows that have its text.
+    // Each remark with the number of rows that have its text.
     let mut merged: Vec<(usize, Remark)> = Vec::new();
     for remark in remarks {
         let count = remark.rows.len();
@@ -125,10 +125,11 @@ enum Piece {
     Number(String, f64),
 }
 
-/// A text in pieces. Digits in a name, such as `sda1`, belong to it.
+/// Splits a text into its numbers and the words between them. Digits in a name, such as `sda1`, belong to the words.
 fn split_numbers(text: &str) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
     let mut rest = text;
+    // Each turn removes one number or one other letter from `rest`.
     while let Some(letter) = rest.chars().next() {
         let is_in_word = match pieces.last() {
             Some(Piece::Words(words)) => words.ends_with(|last: char| last.is_alphanumeric()),
@@ -164,8 +165,9 @@ fn skeleton(pieces: &[Piece]) -> String {
     pieces.iter().map(text).collect()
 }
 
-/// Merges texts of one rule that only differ in numbers, with the range of each number.
+/// Merges remarks of one rule whose texts only differ in numbers: each number becomes the range of all texts.
 pub(super) fn with_ranges(remarks: Vec<Remark>) -> Vec<Remark> {
+    // Rule and words as a key, the split texts, and the first remark with the rows of all.
     let mut groups: Vec<(String, Vec<Vec<Piece>>, Remark)> = Vec::new();
     for remark in remarks {
         let pieces = split_numbers(&remark.text);
@@ -186,8 +188,7 @@ pub(super) fn with_ranges(remarks: Vec<Remark>) -> Vec<Remark> {
     merged
 }
 
-/// A piece of several texts: the common words, or the range of the numbers. For bounds, such as `up to 26%` and
-/// `between 475 and 3,430`, it is the outermost one.
+/// The piece at `index` of several texts: the words, or the range of the numbers; of bounds, the outermost one.
 fn merged_piece(texts: &[Vec<Piece>], index: usize) -> String {
     let mut numbers: Vec<(&String, f64)> = Vec::new();
     for text in texts {
@@ -197,6 +198,7 @@ fn merged_piece(texts: &[Vec<Piece>], index: usize) -> String {
         }
     }
     numbers.sort_by(|left, right| left.1.total_cmp(&right.1));
+    // The texts have the same words, so a number in one is a number in all.
     let [(least, low), .., (most, high)] = numbers[..] else {
         return numbers.first().map_or_else(String::new, |(only, _)| (*only).clone());
     };
@@ -214,7 +216,7 @@ enum Bound {
     Upper,
 }
 
-/// The kind of bound that a number is, by the words before it; `None` for other numbers.
+/// Whether the number at `index` is a bound, by the words before it, as in `up to 26%`; `None` for other numbers.
 fn bound(text: &[Piece], index: usize) -> Option<Bound> {
     let ends_in = |back: usize, end: &str| match index.checked_sub(back).and_then(|i| text.get(i)) {
         Some(Piece::Words(words)) => words.ends_with(end),
@@ -241,7 +243,7 @@ fn merge_arms(findings: &Findings, rows: &mut Vec<String>) {
     }
 }
 
-/// Adds a text, or a row to an existing text.
+/// Adds a remark with one row; if the rule already has this text, adds only the row, once.
 pub(super) fn add(to: &mut Vec<Remark>, rule: &str, trust: Option<Trust>, text: &str, row: &str) {
     match to.iter_mut().find(|remark| remark.rule == rule && remark.text == text) {
         Some(remark) if remark.rows.iter().any(|known| known == row) => {}
@@ -255,15 +257,13 @@ pub(super) fn add(to: &mut Vec<Remark>, rule: &str, trust: Option<Trust>, text: 
     }
 }
 
-/// The notes on targets, and the texts of the wanted checks.
+/// Notes on targets, and texts of the `wanted` checks, each as a remark that does not change trust.
 pub(super) fn warnings(findings: &Findings, wanted: impl Fn(&str) -> bool) -> Vec<Remark> {
     let targets = &findings.environment.targets;
     let mut texts: Vec<String> = Vec::new();
     for target in targets {
-        for note in &target.notes {
-            let has_several = targets.len() > 1;
-            texts.push(if has_several { format!("{}: {note}", target.name) } else { note.clone() });
-        }
+        let prefix = if targets.len() > 1 { format!("{}: ", target.name) } else { String::new() };
+        texts.extend(target.notes.iter().map(|note| format!("{prefix}{note}")));
     }
     let checks = findings.checks.iter().filter(|check| wanted(&check.name));
     texts.extend(checks.map(|check| check.text.clone()));

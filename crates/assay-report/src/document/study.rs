@@ -32,7 +32,7 @@ fn is_across(findings: &Findings) -> bool {
     findings.study.kind == "compare"
 }
 
-/// The varied factors, or without a plan those of the cells; across results, the result comes last.
+/// The varied factors of the plan; without a plan, those of the cells, where the factor `result` is the last one.
 fn factors(findings: &Findings) -> Vec<Factor> {
     if !findings.study.factors.is_empty() {
         let varied = findings.study.factors.iter().filter(|factor| factor.varies());
@@ -88,8 +88,7 @@ impl<'a> StudyPage<'a> {
         self.findings.comparisons.iter().filter(|it| it.primary)
     }
 
-    /// Fewest and most comparisons that share an error: those of a workload, of all classes of production work, or of
-    /// all results; `None` without comparisons.
+    /// Fewest and most comparisons whose 95% CIs hold together (a family), over the workloads; `None` without any.
     pub fn family_sizes(&self) -> Option<(usize, usize)> {
         if self.is_one_family() {
             let count = self.primary().count();
@@ -99,6 +98,7 @@ impl<'a> StudyPage<'a> {
         for workload in &self.workloads {
             let compared = || self.primary().filter(|it| it.workload == workload.name);
             let class_of = compared().find_map(|it| it.class_of.as_ref());
+            // All classes of requests of a production workload are one family.
             counts.push(match class_of {
                 Some(_) => self.primary().filter(|it| it.class_of.as_ref() == class_of).count(),
                 None => compared().count(),
@@ -130,13 +130,14 @@ impl<'a> StudyPage<'a> {
     }
 }
 
+/// The page of a study or of compared results: summary, numbers, then effects, remarks and advice.
 pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     let page = StudyPage::new(findings, detail);
     let mut sentences: Vec<String> = warning(findings).into_iter().collect();
     sentences.extend(findings.summary_texts());
     let mut sections =
         vec![Section::new(Block::Facts(fact_rows(&page))), super::summary(sentences)];
-    // A table of changes replaces the tables of the workloads.
+    // Results with one value per row have a table of changes instead of a table per workload.
     let changes = windows::sections(&page);
     let has_changes = changes.is_some();
     if findings.race.is_some() {
@@ -166,8 +167,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
 
 fn tables(page: &StudyPage<'_>) -> Vec<Section> {
     let tables = page.workloads.iter().map(|workload| study_tables::section(page, workload));
-    let mut sections: Vec<Section> =
-        tables.map(|section| section.with_role(SectionRole::Main)).collect();
+    let mut sections: Vec<Section> = tables.map(Section::into_main).collect();
     let legend = Section::new(Block::Text(study_tables::legend(page)));
     sections.push(legend.with_role(SectionRole::Closer));
     sections
@@ -185,13 +185,13 @@ fn advice(page: &StudyPage<'_>) -> Option<Section> {
     (!texts.is_empty()).then(|| Section::titled("advice", vec![Block::List(texts)]))
 }
 
-/// Texts of the advice; a shared caveat is only on the last one.
+/// Texts of the advice. If several have the same caveats, only the last one states them.
 fn advice_texts(advice: &[Advice]) -> Vec<String> {
     let mut texts = Vec::new();
     for (index, it) in advice.iter().enumerate() {
         let mut later = advice[index + 1..].iter();
-        let is_repeated =
-            !it.sentence.is_empty() && later.any(|other| caveats(other) == caveats(it));
+        let has_shorter = !it.sentence.is_empty();
+        let is_repeated = has_shorter && later.any(|other| caveats(other) == caveats(it));
         texts.push(if is_repeated { it.sentence.clone() } else { it.text.clone() });
     }
     texts
@@ -202,7 +202,7 @@ fn caveats(advice: &Advice) -> &str {
     advice.text.strip_prefix(advice.sentence.as_str()).unwrap_or_default()
 }
 
-/// Why a study gives no advice. A better or worse arm may not be enough for it.
+/// Why a study gives no advice: a configuration must be better by more than the margin and the A/A control.
 pub fn no_advice(findings: &Findings) -> String {
     if findings.race.is_some() {
         return "a race gives no verdicts".to_owned();
@@ -249,13 +249,11 @@ fn fact_rows(page: &StudyPage<'_>) -> Facts {
         }
         targets => {
             let lines = targets.iter().map(|target| fact("target", &facts::target_line(target)));
-            // Layers next to a directory do not change its line.
-            let lines = distinct(lines);
-            rows.extend(lines);
+            // Targets that only differ in layers next to a directory have the same line.
+            rows.extend(distinct(lines));
         }
     }
     rows.extend(facts::machine(&findings.environment));
-    // The course of the study is a detail.
     for name in ["order", "stopping", "time"].into_iter().filter(|_| page.full()) {
         rows.extend(check_texts(name).map(|text| fact(name, text)));
     }
@@ -264,7 +262,7 @@ fn fact_rows(page: &StudyPage<'_>) -> Facts {
     rows
 }
 
-/// The margin, and the number of comparisons in the simultaneous intervals.
+/// The equivalence margin, and over how many comparisons the 95% CIs are simultaneous; `None` without a margin.
 fn margin(page: &StudyPage<'_>) -> Option<String> {
     let margin = page.primary().find_map(|it| it.margin)?;
     let family = match page.family_sizes() {

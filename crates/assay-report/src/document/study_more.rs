@@ -1,5 +1,4 @@
-//! Sections of a grid besides its comparisons: effects, interactions, trends, ranks, other metrics, remarks and missing
-//! numbers.
+//! Sections of a study below its tables: effects, interactions, trends, ranks, other metrics, remarks, missing numbers.
 
 use super::numbers::{self, value};
 use super::remarks::{add, with_ranges};
@@ -7,7 +6,7 @@ use super::study::StudyPage;
 use super::study_tables::add_factors;
 use super::{Block, Cell, Column, Detail, Remark, Section, SectionRole, Table};
 use assay_analysis::inference::note_words;
-use assay_core::{exhibit::Unit, quantity::units::show};
+use assay_core::{exhibit::Unit, exhibit::parts::distinct, quantity::units::show};
 use assay_study::findings::notes::Note;
 use assay_study::findings::{AbsentCell, Comparison, Effect, Needed, Rank, RankRange, Verdict};
 use assay_study::results::plan::{Arm, arm_in_words};
@@ -57,7 +56,7 @@ fn by_workload<'a, T>(
 
 fn main_effects(page: &StudyPage<'_>) -> Option<Section> {
     let found = &page.findings.effects.main;
-    let ratio = |effect: &Effect| {
+    let ratio_and_ends = |effect: &Effect| {
         let ends = effect.ci95_simultaneous.or(effect.ci95);
         numbers::ratio_and_interval(Some(effect.ratio), ends)
     };
@@ -66,8 +65,8 @@ fn main_effects(page: &StudyPage<'_>) -> Option<Section> {
         arm_in_words(std::iter::once((&effect.factor, &effect.level)))
     });
     table.add(Column::key("against"), found, |effect| &effect.baseline);
-    table.add(Column::right("ratio"), found, |effect| ratio(effect)[0].clone());
-    table.add(Column::right("95% CI"), found, |effect| ratio(effect)[1].clone());
+    table.add(Column::right("ratio"), found, |effect| ratio_and_ends(effect)[0].clone());
+    table.add(Column::right("95% CI"), found, |effect| ratio_and_ends(effect)[1].clone());
     table.add(Column::verdict("verdict"), found, |effect| {
         let (word, tone) = numbers::verdict_word(effect.verdict.filter(|_| !page.without_verdicts));
         Cell::toned(word, tone)
@@ -85,6 +84,7 @@ fn main_effects(page: &StudyPage<'_>) -> Option<Section> {
     })
 }
 
+/// How many ranks to show: all in full detail or if they are few, else the first ones.
 fn shown_ranks(page: &StudyPage<'_>, rank: &Rank) -> usize {
     let all = rank.ranks.len();
     match page.workloads.len() {
@@ -95,6 +95,7 @@ fn shown_ranks(page: &StudyPage<'_>, rank: &Rank) -> usize {
     }
 }
 
+/// The configurations of each workload by result, the best first; `None` without ranks.
 fn ranking(page: &StudyPage<'_>) -> Option<Section> {
     let ranks = &page.findings.effects.ranks;
     let mut places: Vec<(&Rank, &RankRange)> = Vec::new();
@@ -135,22 +136,20 @@ fn rank_text(place: &RankRange) -> String {
     }
 }
 
-/// Comparisons of other metrics: a table in full, else their number.
+/// Comparisons of metrics that are not primary: a table in full detail, else their number.
 fn secondary_metrics(page: &StudyPage<'_>) -> Option<Section> {
     let comparisons: Vec<_> = page.findings.comparisons.iter().filter(|it| !it.primary).collect();
     if comparisons.is_empty() {
         return None;
     }
-    let mut metrics: Vec<&str> = comparisons.iter().map(|it| it.metric.as_str()).collect();
-    metrics.sort_unstable();
-    metrics.dedup();
-    let counted =
+    let metrics = distinct(comparisons.iter().map(|it| it.metric.as_str()));
+    let plural =
         |count: usize, thing: &str| format!("{count} {thing}{}", if count == 1 { "" } else { "s" });
     if page.detail != Detail::Full {
         let text = format!(
             "{} of {} (unadjusted, no verdicts):",
-            counted(comparisons.len(), "comparison"),
-            counted(metrics.len(), "other metric"),
+            plural(comparisons.len(), "comparison"),
+            plural(metrics.len(), "other metric"),
         );
         let lines = match page.detail {
             Detail::Page => vec![format!("{text} {}", page.more())],
@@ -176,7 +175,7 @@ fn secondary_metrics(page: &StudyPage<'_>) -> Option<Section> {
     Some(Section::titled("other metrics", blocks))
 }
 
-/// Remarks on comparisons, each text once with its arms.
+/// Remarks on comparisons, each text once with its configurations; then the replicates that inconclusive ones need.
 pub(super) fn notes(page: &StudyPage<'_>) -> Vec<Remark> {
     let name = |pair: &Comparison| match page.workloads.len() {
         1 => page.findings.arm_words(&pair.configuration),
@@ -188,7 +187,7 @@ pub(super) fn notes(page: &StudyPage<'_>) -> Vec<Remark> {
     let is_repetition = |note: Option<&Note>| match note {
         // The sentence of a comparison with numbers says why the order rules out a verdict.
         Some(Note::NoOrder { .. }) => has_numbers,
-        // The trust column has it for each number.
+        // The trust column already shows it for each number.
         Some(Note::Trust { .. }) => !page.full(),
         _ => false,
     };
@@ -205,18 +204,18 @@ pub(super) fn notes(page: &StudyPage<'_>) -> Vec<Remark> {
     for Remark { rows, .. } in &mut remarks {
         *rows = shortened_rows(page, std::mem::take(rows), all);
     }
-    let mut open: Vec<(u32, String)> = Vec::new();
+    let mut inconclusive: Vec<(u32, String)> = Vec::new();
     for pair in page.primary().filter(|it| it.verdict == Some(Verdict::Inconclusive)) {
         let is_in_summary = in_summary.iter().any(|it| it.id == pair.id);
         if let Some(needed) = pair.replicates_needed.filter(|_| !is_in_summary) {
-            open.push((needed, name(pair)));
+            inconclusive.push((needed, name(pair)));
         }
     }
-    remarks.extend(needed_replicates(page, open, all));
+    remarks.extend(needed_replicates(page, inconclusive, all));
     remarks
 }
 
-/// A note of one of many comparisons, without the names of its arms, which its row has.
+/// The words of a note. If there are many comparisons, without configurations: they are in the rows of the remark.
 fn without_names(page: &StudyPage<'_>, note: Option<&Note>, words: &str) -> String {
     let keeps_names = page.full() || page.primary().count() <= MOST_NAMED;
     let Some(note) = note.filter(|_| !keeps_names) else { return words.to_owned() };
@@ -228,7 +227,7 @@ fn without_names(page: &StudyPage<'_>, note: Option<&Note>, words: &str) -> Stri
     note_words(note, sides)
 }
 
-/// The rows of a remark: one word for all of them, a number for many.
+/// The rows of a remark, or their number if they are many. `all` comparisons need no names.
 fn shortened_rows(page: &StudyPage<'_>, rows: Vec<String>, all: usize) -> Vec<String> {
     if rows.len() == all {
         return if all > 1 { vec!["all comparisons".to_owned()] } else { Vec::new() };
@@ -239,8 +238,7 @@ fn shortened_rows(page: &StudyPage<'_>, rows: Vec<String>, all: usize) -> Vec<St
     rows
 }
 
-/// Replicates needed by the inconclusive comparisons: one remark for all of them; in full, with the number of each.
-/// `open`: the needed number and the name of each comparison.
+/// A remark on the replicates that inconclusive comparisons need. `open`: the number and the name of each row.
 fn needed_replicates(page: &StudyPage<'_>, open: Vec<(u32, String)>, all: usize) -> Option<Remark> {
     let counts = || open.iter().map(|(count, _)| u64::from(*count));
     let (least, most) = (counts().min()?, counts().max()?);
@@ -258,7 +256,7 @@ fn needed_replicates(page: &StudyPage<'_>, open: Vec<(u32, String)>, all: usize)
     Some(Remark { rule: "note".to_owned(), trust: None, text, rows })
 }
 
-/// Arms that were not measured, each reason once; in full, also missing numbers.
+/// Configurations that were not measured, each reason once; in full detail, also missing numbers. `None` without any.
 pub(super) fn absent(page: &StudyPage<'_>) -> Option<Section> {
     let mut remarks: Vec<Remark> = Vec::new();
     for entry in &page.findings.absent {
@@ -272,8 +270,8 @@ pub(super) fn absent(page: &StudyPage<'_>) -> Option<Section> {
             Some(_) => {}
         }
     }
-    for remark in remarks.iter_mut().filter(|remark| remark.rows.len() > MOST_NAMED && !page.full())
-    {
+    let has_many = |remark: &&mut Remark| remark.rows.len() > MOST_NAMED && !page.full();
+    for remark in remarks.iter_mut().filter(has_many) {
         let mut entries = page.findings.absent.iter().collect::<Vec<_>>();
         entries.retain(|entry| entry.metric.is_none() && reason_of(entry) == remark.text);
         let arms: Vec<&Arm> = entries.iter().map(|entry| &entry.configuration).collect();
@@ -287,7 +285,7 @@ fn reason_of(entry: &AbsentCell) -> &str {
     entry.obstacle.as_ref().unwrap_or(&entry.reason)
 }
 
-/// `8 rows with xfs`: the number of rows, with the levels common to their arms.
+/// The number of rows, with the levels that their configurations share: `8 rows with xfs`.
 fn count_with_shared_levels(arms: &[&Arm], rows: usize) -> String {
     let Some((first, others)) = arms.split_first() else { return format!("{rows} rows") };
     let is_shared = |(name, level): &(&String, &String)| {

@@ -19,8 +19,7 @@ const TAIL: &str = "latency_p99_ns";
 const PLAYED: &str = "Replayed reads, writes, flushes, trims and write-zeroes: requests of the trace by class. 95% \
      CIs are simultaneous over all classes of a workload.";
 
-/// Headings and metrics of the quantiles to print with a primary metric: the tail, and for classes of requests also the
-/// median.
+/// Headings and metrics of the quantiles to print with a primary metric, except the metric itself.
 fn metric_quantiles(metric: &str) -> Vec<(&'static str, &'static str)> {
     const OF_CLASSES: [(&str, Statistic); 3] =
         [("p50", Statistic::P50), ("p90", Statistic::P90), ("p99", Statistic::P99)];
@@ -28,8 +27,8 @@ fn metric_quantiles(metric: &str) -> Vec<(&'static str, &'static str)> {
         return pace::of_class(class, metric);
     }
     if let Some((class, Statistic::Mean)) = class(metric) {
-        let named = |(name, quantile)| Some((name, of_requests(class, quantile)?.name));
-        return OF_CLASSES.into_iter().filter_map(named).collect();
+        let with_metric = |(name, quantile)| Some((name, of_requests(class, quantile)?.name));
+        return OF_CLASSES.into_iter().filter_map(with_metric).collect();
     }
     let quantiles = if FDATASYNC.iter().any(|known| known.name == metric) {
         // A sync metric is without its write: print its median, and the tail including the write.
@@ -47,7 +46,7 @@ const P999: [(&str, &str); 4] = [
     ("response p99.99", "response_p9999_ns"),
 ];
 
-/// Quantile columns of a workload: also response times if its operations are scheduled.
+/// Headings and metrics of the quantile columns: also response times if the operations have an arrival rate.
 fn columns(findings: &Findings, workload: &WorkloadRows<'_>) -> Vec<(&'static str, &'static str)> {
     let is_response =
         |cell: &Measurement| cell.workload == workload.name && pace::is_response(&cell.metric);
@@ -82,7 +81,7 @@ pub(super) fn workloads(findings: &Findings) -> Vec<WorkloadRows<'_>> {
     names.into_iter().filter_map(|name| workload_rows(findings, name)).collect()
 }
 
-/// The cells of the compared metric, else of the primary one, else of the first: each baseline before its arms.
+/// The cells of one metric: the compared one, else the primary one, else the first. Each baseline precedes its arms.
 fn workload_rows<'a>(findings: &'a Findings, name: &'a str) -> Option<WorkloadRows<'a>> {
     let is_compared = |it: &&Comparison| it.primary && it.workload == name;
     let compared: Vec<&Comparison> = findings.comparisons.iter().filter(is_compared).collect();
@@ -100,16 +99,16 @@ fn workload_rows<'a>(findings: &'a Findings, name: &'a str) -> Option<WorkloadRo
         let base_index = cells.iter().position(|it| it.configuration == *base);
         let is_baseline = compared.iter().any(|it| it.baseline == cell.configuration);
         // Order within a baseline: the baseline (0), its control (1), and the compared arms (2).
-        let (place, role) = match found {
+        let (rank, role) = match found {
             _ if cell.control => (1, ComparisonRole::Control),
             Some(found) => (2, ComparisonRole::Compared(found)),
             None if is_baseline => (0, ComparisonRole::Baseline),
             None => (2, ComparisonRole::Alone),
         };
-        lines.push((base_index.unwrap_or(usize::MAX), place, ComparedCell { cell, role }));
+        lines.push((base_index.unwrap_or(usize::MAX), rank, ComparedCell { cell, role }));
     }
     // Stable sort: the order of the study remains below a baseline.
-    lines.sort_by_key(|(base_index, place, _)| (*base_index, *place));
+    lines.sort_by_key(|(base_index, rank, _)| (*base_index, *rank));
     let better = cells.first()?.better;
     let arms = lines.into_iter().map(|(.., line)| line).collect();
     Some(WorkloadRows { name, metric, better, arms })
@@ -126,8 +125,8 @@ pub(super) fn section(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> Sect
         blocks.push(Block::Table(table(page, workload, |_| true)));
     }
     blocks.extend(load::table(page, workload).map(Block::Table));
-    let is_rate = workload.metric == "bandwidth_bytes_per_s";
-    let units = if is_rate { " (100 MiB/s = 105 MB/s)" } else { "" };
+    let is_bandwidth = workload.metric == "bandwidth_bytes_per_s";
+    let units = if is_bandwidth { " (100 MiB/s = 105 MB/s)" } else { "" };
     Section::titled(format!("{}: {noun}, {direction}{units}", workload.name), blocks)
 }
 
@@ -142,7 +141,7 @@ fn settings(findings: &Findings, workload: &str) -> Option<String> {
     (!common.is_empty()).then(|| common.join(", "))
 }
 
-/// The wanted arms, with the columns that have values.
+/// A row per `wanted` configuration: result, comparison with the baseline, and then details: quantiles, spread, trust.
 pub(super) fn table(
     page: &StudyPage<'_>,
     workload: &WorkloadRows<'_>,
@@ -162,7 +161,7 @@ pub(super) fn table(
         line.result().map(|value| under_heading(workload.metric, value))
     });
     add_comparisons(&mut table, page, workload, &lines);
-    let details = table.columns.len();
+    let first_detail = table.columns.len();
     let mut quantiles = columns(findings, workload);
     if page.full() {
         quantiles.extend(P999.into_iter().filter(|(_, metric)| *metric != workload.metric));
@@ -189,7 +188,8 @@ pub(super) fn table(
             Rating::cell(Rating::from_cell(line.cell))
         });
     }
-    table.columns[details].breaks = true;
+    // A narrow page continues the table below from here on.
+    table.columns[first_detail].breaks = true;
     for (row, line) in table.rows.iter_mut().zip(&lines) {
         (row.name, row.notes) = line.name_and_notes(page, workload);
     }
@@ -265,7 +265,7 @@ impl ComparedCell<'_> {
         (arm_in_words(arm.iter()), notes.into_iter().flatten().collect())
     }
 
-    /// The baseline's mean over the pairs of a ratio, if it differs from that of its row.
+    /// A note with the baseline's mean over the pairs of the ratio, if it differs from the mean in the baseline's row.
     fn baseline_note(&self, page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> Option<String> {
         let ComparisonRole::Compared(found) = self.role else { return None };
         let [_, baseline] = found.own_means()?;
@@ -274,8 +274,8 @@ impl ComparedCell<'_> {
         };
         let text = |mean: f64| under_heading(workload.metric, mean);
         if let Some(shown) = workload.arms.iter().find(is_baseline).and_then(ComparedCell::result) {
-            let is_far = (baseline / shown - 1.0).abs() > NEAR;
-            if text(shown) == text(baseline) || !(is_far || page.full()) {
+            let is_near = (baseline / shown - 1.0).abs() <= NEAR;
+            if text(shown) == text(baseline) || is_near && !page.full() {
                 return None;
             }
         }
@@ -289,7 +289,7 @@ impl ComparedCell<'_> {
         }
     }
 
-    /// Number of trials: those of the pairs if compared.
+    /// Number of trials; if compared, of those in pairs with the baseline.
     fn trials(&self) -> String {
         match self.role {
             ComparisonRole::Compared(found) if found.own_means().is_some() => {
@@ -327,6 +327,7 @@ fn trials_text(cell: &Measurement, n: usize) -> String {
 pub(super) fn legend(page: &StudyPage<'_>) -> Vec<String> {
     let findings = page.findings;
     let mut lines = page.workloads.iter().flat_map(|it| &it.arms);
+    // A slash stands for replicates without a valid trial.
     let has_lost = lines.any(|line| line.trials().contains('/'));
     let n = if has_lost { " (5/6: 5 of 6 replicates)" } else { "" };
     let mut texts =
@@ -338,11 +339,8 @@ pub(super) fn legend(page: &StudyPage<'_>) -> Vec<String> {
     let is_played = |it: &Comparison| played::find(&it.metric).is_some();
     texts.extend(page.primary().any(is_played).then(|| PLAYED.to_owned()));
     let has_classes = page.primary().any(|it| it.class_of.is_some() && !is_played(it));
-    let ramp = if findings.workloads.iter().any(|workload| workload.io.is_some()) {
-        "; ramp included"
-    } else {
-        ""
-    };
+    let has_io = findings.workloads.iter().any(|workload| workload.io.is_some());
+    let ramp = if has_io { "; ramp included" } else { "" };
     texts.extend(has_classes.then(|| {
         format!(
             "Reads, writes, flushes and discards: requests from any program to the target's devices, timed from their \
@@ -380,8 +378,8 @@ fn ratio_legend(page: &StudyPage<'_>) -> Option<String> {
         ));
     }
     let baselines: Vec<&Arm> = page.primary().map(|it| &it.baseline).collect();
-    let several = baselines.iter().any(|it| *it != baselines[0]);
-    let levels = if several { " at the same levels of the other factors" } else { "" };
+    let has_several = baselines.iter().any(|it| *it != baselines[0]);
+    let levels = if has_several { " at the same levels of the other factors" } else { "" };
     let joint = if most > 1 { "; 95% CIs are simultaneous per workload" } else { "" };
     let has_verdict = |it: &Comparison| it.verdict.is_some() && it.ci95_simultaneous.is_some();
     let basis = match most {
@@ -389,17 +387,14 @@ fn ratio_legend(page: &StudyPage<'_>) -> Option<String> {
         1 => "; verdicts are based on the CI",
         _ => "; verdicts are based on the CIs",
     };
-    let statistics = if page.primary().any(|it| it.difference.is_some()) {
-        "Ratios and differences"
-    } else {
-        "Ratios"
-    };
+    let has_differences = page.primary().any(|it| it.difference.is_some());
+    let statistics = if has_differences { "Ratios and differences" } else { "Ratios" };
     let unpaired = page.primary().any(|it| it.kind == Kind::Unpaired);
     let how = if unpaired { "over all runs, not paired" } else { "paired by replicate" };
     Some(format!("{statistics} are relative to the baseline{levels}, {how}{joint}{basis}."))
 }
 
-/// Explains words of the verdict column.
+/// Explains `equivalent` and `<margin` if the verdict column contains them.
 fn verdict_legend(page: &StudyPage<'_>) -> Vec<String> {
     let mut texts = Vec::new();
     let margin = page.primary().find_map(|it| it.margin).unwrap_or_default();

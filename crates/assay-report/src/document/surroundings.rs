@@ -61,9 +61,8 @@ fn explanation(surroundings: &Activity) -> Vec<String> {
             .to_owned(),
     ];
     if let Some(meter) = &surroundings.energy_of {
-        let idle = surroundings
-            .idle_w
-            .map(|watts| format!("; the idle machine used {} W", show::three_digits(watts)));
+        let idle_w = surroundings.idle_w.map(show::three_digits);
+        let idle = idle_w.map(|watts| format!("; the idle machine used {watts} W"));
         texts.push(format!("Energy source: {meter}{}.", idle.unwrap_or_default()));
     }
     texts
@@ -96,13 +95,13 @@ fn observed(findings: &Findings) -> Option<Section> {
     Section::with_explanation("observed", how, table)
 }
 
-/// The place of a field with its summary, if the probe is known, and its unit.
+/// The name of a probe's field, with its summary if the probe is known, and its unit.
 fn name_and_unit(row: &ObservedField) -> (String, probes::Unit) {
     let entry = probes::PROBES.iter().find(|entry| entry.about.name == row.probe);
-    let place = row.field.as_deref().unwrap_or(NONE);
-    match entry.and_then(|entry| entry.field_at(place)) {
-        Some(field) => (format!("{place}: {}", field.summary), field.unit),
-        None => (place.to_owned(), probes::Unit::Count),
+    let name = row.field.as_deref().unwrap_or(NONE);
+    match entry.and_then(|entry| entry.field_at(name)) {
+        Some(field) => (format!("{name}: {}", field.summary), field.unit),
+        None => (name.to_owned(), probes::Unit::Count),
     }
 }
 

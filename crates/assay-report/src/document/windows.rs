@@ -1,5 +1,4 @@
-//! Results of `assay watch`, or with one value per row: one table of all classes or primary metrics, the largest change
-//! first.
+//! Compared results with one value per row, as of `assay watch`: one table of all metrics, the largest change first.
 
 use super::classes::LEGEND;
 use super::numbers::{self, under_heading};
@@ -17,7 +16,7 @@ const CI: &str = "95% CI";
 /// Rows of a page that are not folded.
 const OPEN: usize = 36;
 
-/// The table, whose smaller changes a page folds; `None` unless all compared values are single.
+/// The changes between compared results; a page folds the smaller ones. `None` unless all values are single.
 pub(super) fn sections(page: &StudyPage<'_>) -> Option<Vec<Section>> {
     let findings = page.findings;
     let first = page.primary().next()?;
@@ -38,11 +37,10 @@ pub(super) fn sections(page: &StudyPage<'_>) -> Option<Vec<Section>> {
     // Only several later results need names, and single values have no interval.
     let has_intervals = compared.iter().any(|it| it.ci95.is_some());
     table.retain(|_, it| (it.title != RESULT || has_several) && (it.title != CI || has_intervals));
-    let open = if page.detail == Detail::Page { OPEN } else { usize::MAX };
-    let smaller = table.rows.split_off(open.min(table.rows.len()));
+    let unfolded = if page.detail == Detail::Page { OPEN } else { usize::MAX };
     let mut folded = Table::new("smaller changes");
     folded.columns.clone_from(&table.columns);
-    folded.rows = smaller;
+    folded.rows = table.rows.split_off(unfolded.min(table.rows.len()));
     if let Some(windows) = findings.exhibits.iter().find(|it| it.topic == WINDOWS) {
         table.notes.extend(windows.notes.iter().cloned());
         table.notes.push(LEGEND.to_owned());
@@ -58,10 +56,11 @@ pub(super) fn sections(page: &StudyPage<'_>) -> Option<Vec<Section>> {
     Some(sections)
 }
 
-/// The changes, the largest first, and then the values that only one result has.
+/// The rows of both results, the largest change first; values that only one result has are the last rows.
 fn change_rows(page: &StudyPage<'_>, names: [&str; 2]) -> Vec<Row> {
     let (findings, compared) = (page.findings, &page.findings.comparisons);
     let mut rows: Vec<(f64, Row)> = compared.iter().map(|it| sized_row(page, it)).collect();
+    // Only one of the results has this number.
     let is_alone = |cell: &&Measurement| {
         !compared.iter().any(|it| it.workload == cell.workload && it.metric == cell.metric)
     };
@@ -79,7 +78,7 @@ fn change_rows(page: &StudyPage<'_>, names: [&str; 2]) -> Vec<Row> {
 /// Sorts rows without a ratio below all changes, whose sizes are not negative.
 const WITHOUT_RATIO: f64 = -1.0;
 
-/// The row of a comparison with the size of its change, as a logarithm.
+/// The size of a change, as the logarithm of its ratio, and its row.
 fn sized_row(page: &StudyPage<'_>, comparison: &Comparison) -> (f64, Row) {
     let [configured, base] = comparison.means.map_or([None; 2], |means| means.map(Some));
     let value = |arm: &Arm, mean: Option<f64>| {

@@ -20,9 +20,9 @@ pub const EXPORTER: Exporter = Exporter {
     left_out: nothing,
 };
 
-/// The lines in the order of the trials, if known.
+/// The measurements in Go's benchmark format, a line per trial in run order if known; `None` without any.
 fn write(findings: &Findings) -> Option<String> {
-    // By order of the trial, index of the row, and replicate.
+    // The key is the order of the lines: order of the trial, index of the row, and replicate.
     let mut lines: BTreeMap<(Option<u32>, usize, u32), String> = BTreeMap::new();
     let mut rows: Vec<String> = Vec::new();
     let mut names = BTreeSet::new();
@@ -61,12 +61,12 @@ fn unit(metric: &str) -> &str {
     UNITS.iter().find(|(known, _)| *known == metric).map_or(metric, |(_, unit)| unit)
 }
 
-/// A name in the form of Go benchmarks: first letter capital, no spaces. Notes a name that differs from the original.
+/// A name for Go benchmarks: first letter capital, no spaces. Adds changed names with their originals to `names`.
 fn name(cell: &Measurement, names: &mut BTreeSet<(String, String)>) -> String {
     let mut go_name = |text: &str, capital: bool| -> String {
-        let letter =
+        let allowed =
             |c: char| if c.is_whitespace() || c.is_control() || "/=".contains(c) { '_' } else { c };
-        let mut letters = text.chars().map(letter);
+        let mut letters = text.chars().map(allowed);
         let first: String = match letters.next() {
             Some(first) if capital => first.to_uppercase().collect(),
             first => first.into_iter().collect(),

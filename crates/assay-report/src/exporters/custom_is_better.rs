@@ -1,5 +1,4 @@
-//! github-action-benchmark's JSON in its two directions, which other dashboards also read: one number per row. Source:
-//! <https://github.com/benchmark-action/github-action-benchmark> (README, `src/extract.ts`).
+//! JSON for dashboards, one number per row: <https://github.com/benchmark-action/github-action-benchmark>.
 
 use serde::Serialize;
 
@@ -80,7 +79,7 @@ fn entry(findings: &Findings, cell: &Measurement, value: f64) -> ExportEntry {
 
 /// `read (queue_depth=8): iops`.
 fn name(cell: &Measurement) -> String {
-    match arm_words(cell, " ").as_str() {
+    match arm_words(cell).as_str() {
         "" => format!("{}: {}", cell.workload, cell.metric),
         arm => format!("{} ({arm}): {}", cell.workload, cell.metric),
     }
@@ -107,7 +106,7 @@ fn verdicts(findings: &Findings, cell: &Measurement) -> Vec<String> {
     lines
 }
 
-/// The unit in the name of a metric; without one, the noun of its sentences.
+/// The unit by the end of a metric's name, such as `bytes/second`; without one, the noun of the metric.
 fn unit(metric: &str) -> String {
     let spelled = |word: &str| {
         let known = SPELLED.iter().find(|(suffix, _)| *suffix == word);

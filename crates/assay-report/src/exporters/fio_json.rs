@@ -8,7 +8,7 @@ use assay_core::catalogue::About;
 use assay_study::findings::{Findings, facts::IoFacts};
 use assay_workloads::io::Pattern;
 
-use super::{Exporter, counting_values, nothing};
+use super::{Exporter, arm_words, counting_values, nothing};
 
 pub const EXPORTER: Exporter = Exporter {
     about: About {
@@ -34,12 +34,13 @@ const PERCENTILES: [(&str, &str); 5] = [
 /// Values of a trial by metric.
 type Values<'f> = BTreeMap<&'f str, f64>;
 
+/// One job per trial that has IOPS, in fio's JSON format; `None` without any.
 fn write(findings: &Findings) -> Option<String> {
+    // The values of each trial, in run order if known.
     let mut trials: BTreeMap<(Option<u32>, &str, String, u32), (&_, Values<'_>)> = BTreeMap::new();
     for cell in findings.measurements.iter().filter(|cell| !cell.control) {
         for (trial, value) in counting_values(cell) {
-            let key =
-                (trial.order, cell.workload.as_str(), super::arm_words(cell, " "), trial.replicate);
+            let key = (trial.order, cell.workload.as_str(), arm_words(cell), trial.replicate);
             let (_, values) = trials.entry(key).or_insert((&cell.configuration, Values::new()));
             values.insert(&cell.metric, value);
         }
@@ -66,6 +67,7 @@ fn write(findings: &Findings) -> Option<String> {
     Some(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n")
 }
 
+/// One trial as a job in fio's JSON; the sections of the other directions are empty.
 fn job(
     group_id: usize,
     workload: &str,
@@ -115,7 +117,7 @@ fn rw_option(io: IoFacts) -> String {
     format!("{random}{mix}")
 }
 
-/// The section of the direction with the values, scaled to one second.
+/// The values of a job in its direction (read, write or trim), as if the job had run for one second.
 fn direction_section(values: &Values<'_>) -> Value {
     let number = |metric: &str| values.get(metric).copied();
     let iops = number("iops").unwrap_or_default();
@@ -123,7 +125,8 @@ fn direction_section(values: &Values<'_>) -> Value {
     for (name, metric) in [("max", "latency_max_ns"), ("mean", "latency_mean_ns")] {
         latency.extend(number(metric).map(|value| (name.to_owned(), json!(value))));
     }
-    let lat = latency.clone();
+    // Only the completion latency has percentiles: this copy is the total latency.
+    let total_latency = latency.clone();
     let percentiles: Map<String, Value> = PERCENTILES
         .iter()
         .filter_map(|(name, metric)| Some(((*name).to_owned(), json!(number(metric)?))))
@@ -133,7 +136,7 @@ fn direction_section(values: &Values<'_>) -> Value {
     }
     let mut fields = json!({
         "iops": iops, "iops_mean": iops, "runtime": 1000, "total_ios": iops.ceil().max(1.0) as u64,
-        "short_ios": 0, "drop_ios": 0, "clat_ns": latency, "lat_ns": lat,
+        "short_ios": 0, "drop_ios": 0, "clat_ns": latency, "lat_ns": total_latency,
     });
     if let Some(bandwidth) = number("bandwidth_bytes_per_s") {
         fields["io_bytes"] = json!(bandwidth.round() as u64);

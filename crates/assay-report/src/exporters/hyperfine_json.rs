@@ -34,7 +34,7 @@ fn write(findings: &Findings) -> Option<String> {
     Some(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n")
 }
 
-/// `None` if no trial counts.
+/// The run times of one command in seconds, with their statistics; `None` if no trial counts.
 fn result(cell: &Measurement) -> Option<Value> {
     let times: Vec<f64> = counting_values(cell).into_iter().map(|(_, value)| value).collect();
     let count = times.len();
@@ -43,7 +43,7 @@ fn result(cell: &Measurement) -> Option<Value> {
     }
     let mean = times.iter().sum::<f64>() / count as f64;
     let squares: f64 = times.iter().map(|time| (time - mean).powi(2)).sum();
-    let arm = arm_words(cell, " ");
+    let arm = arm_words(cell);
     let command =
         if arm.is_empty() { cell.workload.clone() } else { format!("{} ({arm})", cell.workload) };
     Some(json!({

@@ -22,11 +22,12 @@ pub const EXPORTER: Exporter = Exporter {
     left_out: nothing,
 };
 
+/// The rows of a gate (pass/fail rule) as test cases; `None` for a result without a gate.
 fn write(findings: &Findings) -> Option<String> {
     let gate = findings.answers.gate.as_ref()?;
     let suite = findings.study.title.as_str();
     let cases: Vec<String> = if gate.rows.is_empty() {
-        // A report without a case would look as if there was no gate.
+        // Without a case, the report would look as if there was no gate.
         vec![case(suite, "gate", "", &skipped(&gate.text))]
     } else {
         gate.rows.iter().map(|row| row_case(suite, row, findings)).collect()
@@ -75,7 +76,7 @@ fn row_case(suite: &str, row: &Gated, findings: &Findings) -> String {
         Ended::Pass => String::new(),
         Ended::Fail => {
             let text = row.text();
-            // Some pages show the attribute, others the content.
+            // Some viewers show the attribute, others the content.
             element("failure", &[("type", "gate"), ("message", &text)], &(escaped(&text) + "\n"))
         }
         Ended::Inconclusive(reason) => skipped(reason),
@@ -83,6 +84,7 @@ fn row_case(suite: &str, row: &Gated, findings: &Findings) -> String {
     case(suite, &name, &properties(&row_properties(row, findings)), &outcome)
 }
 
+/// The numbers behind the outcome of a row; losses are changes for the worse.
 fn row_properties(row: &Gated, findings: &Findings) -> Vec<(&'static str, String)> {
     let bound =
         if row.outcome == Ended::Fail { "loss_at_least_percent" } else { "loss_at_most_percent" };

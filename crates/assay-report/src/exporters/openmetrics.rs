@@ -54,7 +54,7 @@ fn write(findings: &Findings) -> Option<String> {
     Some(text)
 }
 
-/// Writes a gauge with one sample per row, if there are any: labels and values.
+/// Writes a gauge with its samples, each a row's labels and value; writes nothing without samples.
 fn write_gauge(text: &mut String, name: &str, help: &str, samples: &[(String, f64)]) {
     if samples.is_empty() {
         return;

@@ -26,6 +26,7 @@ pub const EXPORTER: Exporter = Exporter {
     left_out: nothing,
 };
 
+/// A line per trial and metric, in the format that `assay import` reads; `None` without trials.
 fn write(findings: &Findings) -> Option<String> {
     // A table cannot name an A/A control.
     let cells: Vec<&Measurement> = findings
@@ -44,6 +45,7 @@ fn write(findings: &Findings) -> Option<String> {
     }
     text.push('\n');
     for cell in &cells {
+        // By address, because two trials may have equal values.
         let counting: HashSet<*const TrialValue> =
             cell.counting().into_iter().map(std::ptr::from_ref).collect();
         for trial in &cell.trials {

@@ -36,14 +36,14 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     of_metric(findings, &Names::from_findings(findings), &subjects(findings), BARS.about.name)
 }
 
-/// Bars of workloads, each on its metric; `kind` begins the ids of the figures.
+/// Bars of workloads: few configurations share a figure per metric. `kind` is the prefix of the figures' IDs.
 pub(super) fn of_metric(
     findings: &Findings,
     names: &Names,
     workloads: &[Subject<'_>],
     kind: &str,
 ) -> Vec<Figure> {
-    // Arms in the order of the study.
+    // The arms (configurations), in the order of the study.
     let cells = workloads.iter().flat_map(|subject| primary(findings, *subject));
     let arms = distinct(cells.map(|cell| &cell.configuration));
     // Rates of different micro-benchmarks have no axis in common, so they are never together.
@@ -76,18 +76,19 @@ fn in_one_figure(
     let shown: Vec<&str> = subjects.map(|subject| subject.name).collect();
     let series = arms.iter().map(|arm| {
         let arm_name = names.arm(arm);
-        let bars = shown.iter().enumerate().filter_map(|(at, workload)| {
+        let mut bars: Vec<Point> = Vec::new();
+        for (at, workload) in shown.iter().enumerate() {
             let name = joined(&[&short(workload), &arm_name]);
-            bar(findings, at, &name, findings.cell(workload, arm, metric)?)
-        });
-        let bars: Vec<Point> = bars.collect();
+            let cell = findings.cell(workload, arm, metric);
+            bars.extend(cell.and_then(|cell| bar(findings, at, &name, cell)));
+        }
         (arm_name, bars)
     });
     let along = Axis::names("", shown.iter().map(|workload| short(workload)));
     titled_bars(findings, metric, "", along, Series::each(series, Mark::Bars))
 }
 
-/// Bars of the arms of one workload; `None` with one arm, or with too many.
+/// A bar per configuration of one workload; `None` with fewer than two, or too many.
 fn of_workload(findings: &Findings, names: &Names, workload: Subject<'_>) -> Option<Figure> {
     let cells = primary(findings, workload);
     if cells.len() < 2 || cells.len() > MOST_ARMS {
@@ -104,7 +105,7 @@ fn of_workload(findings: &Findings, names: &Names, workload: Subject<'_>) -> Opt
     titled_bars(findings, workload.metric, workload.name, along, series)
 }
 
-/// The arms of two factors: groups along the factor with more levels, a series per level of the other.
+/// Bars of two factors: a group of bars per level of the factor with more levels, a series per level of the other.
 fn grouped(
     findings: &Findings,
     names: &Names,
@@ -118,14 +119,14 @@ fn grouped(
         let mut bars: Vec<Point> = Vec::new();
         for cell in cells.iter().filter(|it| it.configuration.get(*short_factor) == Some(level)) {
             let group = cell.configuration.get(*long_factor);
-            if let Some(at) = groups.iter().position(|it| group == Some(it)) {
+            if let Some(at) = groups.iter().position(|known| group == Some(known)) {
                 bars.extend(bar(findings, at, &names.arm(&cell.configuration), cell));
             }
         }
         (short(&level_words(short_factor, level)), bars)
     });
-    let names = groups.iter().map(|level| short(&level_words(long_factor, level)));
-    (Axis::names("", names), Series::each(series, Mark::Bars))
+    let group_names = groups.iter().map(|level| short(&level_words(long_factor, level)));
+    (Axis::names("", group_names), Series::each(series, Mark::Bars))
 }
 
 /// The levels of a factor as the study declares them, else those of the cells in their order.
@@ -142,7 +143,7 @@ fn bar(findings: &Findings, at: usize, name: &str, cell: &Measurement) -> Option
     Some(Point { label, ..point })
 }
 
-/// Bars with their texts; `workload` is empty if they are of several workloads.
+/// The figure of the bars with its texts and missing numbers. `workload` is empty for bars of several workloads.
 fn titled_bars(
     findings: &Findings,
     metric: &str,

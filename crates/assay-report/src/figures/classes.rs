@@ -28,7 +28,7 @@ const MOST_FIGURES: usize = 6;
 /// A bucket: from, to (nanoseconds) and count.
 type Bucket = (u64, u64, u64);
 
-/// Draws a figure per workload and class that both compared arms have, in the order of the baseline's rows.
+/// Draws a figure per workload and class of operations, with the baseline and the arm (configuration) farthest from it.
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let names = Names::from_findings(&evidence.findings);
     let rows = || evidence.latencies.iter().filter(|row| !row.control);
@@ -83,7 +83,7 @@ fn compared_arms(evidence: &Evidence, workload: &str) -> Option<[Arm; 2]> {
     Some([base, other])
 }
 
-/// The counts of a histogram in buckets that double.
+/// The counts of a histogram in buckets, each twice as wide as the previous one.
 fn buckets(latencies: &Tally) -> Vec<Bucket> {
     let mut buckets: Vec<Bucket> = Vec::new();
     for (latency_ns, count) in latencies.steps() {
@@ -96,7 +96,7 @@ fn buckets(latencies: &Tally) -> Vec<Bucket> {
     buckets
 }
 
-/// Draws two histograms next to each other on one axis; `None` if one of them is empty.
+/// Draws two histograms on one axis, with two bars per bucket; `None` if one of them is empty.
 fn figure(title: &str, arms: [String; 2], base: &[Bucket], other: &[Bucket]) -> Option<Figure> {
     let rows = bucket_ranges(base, other);
     if total(base) == 0 || total(other) == 0 {
@@ -138,7 +138,7 @@ fn bucket_ranges(base: &[Bucket], other: &[Bucket]) -> Vec<(u64, u64)> {
     ranges.dedup();
     let mut all: Vec<(u64, u64)> = Vec::new();
     for (from, to) in ranges {
-        // Buckets double: fill in the empty ones before this one.
+        // Add the empty buckets before this one, each twice as wide as the previous one.
         while let Some(&(start, end)) = all.last()
             && (start > 0 && end < from && end / 2 == start)
         {
@@ -149,7 +149,7 @@ fn bucket_ranges(base: &[Bucket], other: &[Bucket]) -> Vec<(u64, u64)> {
     all
 }
 
-/// One bar per row in which the histogram has operations.
+/// A bar per bucket with operations; the position of a bucket is its index in `rows`.
 fn bars(along: &Axis, name: &str, rows: &[(u64, u64)], buckets: &[Bucket]) -> Vec<Point> {
     let total = total(buckets);
     let mut bars = Vec::new();

@@ -1,5 +1,4 @@
-//! Arms against their baseline, or levels of a factor against the baseline's: ratios with the intervals behind the
-//! verdicts.
+//! Configurations against their baseline, or levels of a factor against the baseline level, as ratios with intervals.
 
 use super::Drawing;
 use super::words::margin_guide;
@@ -59,6 +58,7 @@ struct EffectRow {
     margin: Option<f64>,
 }
 
+/// Draws the ratios of all configurations, or if they are too many, the main effects of the factors' levels.
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let findings = &evidence.findings;
     let compared: Vec<_> = findings.comparisons.iter().filter(|it| it.primary).collect();
@@ -71,7 +71,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
         compared.iter().filter_map(|it| row_of_comparison(findings, &names, &shared, it)).collect()
     };
     let subject = title_start(findings, &compared, shows_effects);
-    // By title: classes of requests share a figure, although each has separate metrics.
+    // Group by title: each class of requests has its own metrics, but classes share a figure.
     let by_metric = parted(&rows, |it| (metric_title(&it.metric), it.better == Better::Higher));
     let mut figures = Vec::new();
     for (_, rows) in by_metric {
@@ -104,12 +104,11 @@ fn title_start(findings: &Findings, compared: &[&Comparison], shows_effects: boo
     }
 }
 
-/// By workload and baseline, the levels that the baseline shares with all its arms; empty for a single baseline, which
-/// the title names.
+/// By workload and baseline: the levels that it shares with all its arms. Empty for a single baseline.
 struct SharedLevels<'a>(Vec<(&'a str, &'a Arm, Arm)>);
 
 impl<'a> SharedLevels<'a> {
-    /// Levels that all arms of a baseline share with it; none if there is only one baseline.
+    /// Finds the levels that all arms (configurations) of a baseline share with it; the title names a single baseline.
     fn new(compared: &[&'a Comparison]) -> Self {
         if compared.windows(2).all(|pair| pair[0].baseline == pair[1].baseline) {
             return Self(Vec::new());
@@ -145,7 +144,7 @@ impl<'a> SharedLevels<'a> {
     }
 }
 
-/// `None` if the comparison has no ratio.
+/// The row of a comparison; `None` if it has no ratio.
 fn row_of_comparison(
     findings: &Findings,
     names: &Names,
@@ -191,6 +190,7 @@ fn row_of_effect(findings: &Findings, found: &Effect) -> EffectRow {
     }
 }
 
+/// Draws rows of one metric; `subject` is the beginning of the title. `None` without rows.
 fn figure(lines: &[&EffectRow], subject: &str) -> Option<Figure> {
     let first = lines.first()?;
     let is_single = lines.iter().all(|line| line.workload == first.workload);
@@ -224,8 +224,7 @@ fn figure(lines: &[&EffectRow], subject: &str) -> Option<Figure> {
 
 type VerdictPoint = (Option<Verdict>, Point);
 
-/// The rows of the figure, their points, and the number of omitted ones: those of the smallest differences.
-/// `is_single`: there is a single workload, which the title names.
+/// The rows of the figure, their points, and how many small differences were omitted; a single workload is unnamed.
 fn sorted_points(lines: &[&EffectRow], is_single: bool) -> (FigureRows, Vec<VerdictPoint>, usize) {
     let groups = parted(lines.iter().copied(), |it| (it.workload.as_str(), it.against.as_str()));
     let has_headings = groups.len() > 1 || lines.iter().any(|line| !line.against.is_empty());
@@ -235,6 +234,7 @@ fn sorted_points(lines: &[&EffectRow], is_single: bool) -> (FigureRows, Vec<Verd
         group.sort_by(|left, right| distance(right).total_cmp(&distance(left)));
         dropped += group.len().saturating_sub(MOST_OF_ONE);
         group.truncate(MOST_OF_ONE);
+        // The largest differences remain; show them by ratio.
         group.sort_by(|left, right| right.ratio.total_cmp(&left.ratio));
         if has_headings {
             rows.heading(&joined(&[if is_single { "" } else { workload }, against]));
@@ -288,7 +288,7 @@ fn point_of(at: f64, line: &EffectRow) -> Point {
         line.ratio,
         line.interval,
     );
-    // As for the point: infinite ends count as no interval.
+    // `Point::new` drops an interval with infinite ends.
     let has_no_interval = point.interval.is_none();
     let point = point.marked(Look::Solid, &line.word);
     let point = if has_no_interval { point.marked(Look::Hollow, "no CI") } else { point };

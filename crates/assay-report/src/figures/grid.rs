@@ -45,7 +45,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     for subject in subjects(findings) {
         let cells = primary(findings, subject);
         let mut sides = [first, second].map(|side| (side, bars::levels_of(findings, &cells, side)));
-        // The factor with more levels is in the columns.
+        // The factor with more levels goes across, as columns; the other one down, as rows.
         sides.sort_by_key(|(_, levels)| levels.len());
         let [down, across] = sides;
         if across.1.len() <= MOST_COLUMNS && cells.len() >= FEWEST_CELLS && down.1.len() >= 2 {
@@ -126,10 +126,11 @@ impl Grid<'_> {
         times.is_finite().then_some(times)
     }
 
+    /// The square of a configuration with its result, and the color of its ratio; `None` without a result.
     fn tile(&self, cell: &Measurement) -> Option<(Colour, Point)> {
         let index = |(factor, levels): &Side<'_>| {
-            let index = levels.iter().position(|it| cell.configuration.get(*factor) == Some(it))?;
-            Some(index as f64)
+            let level = cell.configuration.get(*factor);
+            levels.iter().position(|it| level == Some(it)).map(|index| index as f64)
         };
         let (column, row) = (index(&self.across)?, index(&self.down)?);
         let value = result(cell, comparison_of(self.findings, cell))?;
@@ -167,6 +168,7 @@ fn level_name(arm: &Arm, factor: &str) -> String {
     short(&arm.get(factor).map(|level| level_words(factor, level)).unwrap_or_default())
 }
 
+/// The color of a ratio above 1 if better and below 1 if worse; neutral if unknown or small.
 fn colour_of(times: Option<f64>) -> Colour {
     let Some(times) = times.filter(|times| *times > 0.0) else { return Colour::Same };
     let distance = times.max(1.0 / times);

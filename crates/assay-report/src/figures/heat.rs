@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Drawing;
+use super::{Drawing, LONGEST_TRIAL};
 use crate::evidence::{Evidence, TrialEvidence};
 use assay_core::exhibit::figure::{
     Axis, AxisScale, AxisSpan, Colour, Figure, HEAT_STEPS, Mark, Point, Series, SpanKind, id_of,
@@ -32,8 +32,6 @@ const LEAST_NS: u64 = 128;
 /// Larger buckets count as this one.
 const LAST_BUCKET: u32 = 64;
 const MOST_SPANS: usize = 60;
-/// Longest evaluated part of a trial in seconds: a day.
-const LONGEST_TRIAL: usize = 86_400;
 const MOST_ROWS: u32 = 32;
 const MOST_FIGURES: usize = 2;
 /// With more arms than this, only the arm with the widest range of latencies has a figure.
@@ -55,7 +53,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     candidates.sort_by_key(|(range, ..)| std::cmp::Reverse(*range));
     let most_figures = if candidates.len() > MANY_ARMS { 1 } else { MOST_FIGURES };
     let mut figures: Vec<Figure> = Vec::new();
-    for (_, name, trials) in candidates.iter().take(most_figures) {
+    for (_range, name, trials) in candidates.iter().take(most_figures) {
         figures.extend(figure(name, trials));
     }
     if let Some(last) = figures.last_mut() {
@@ -65,7 +63,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     figures
 }
 
-/// The figure with the most columns whose tiles fit, else the one with the fewest columns.
+/// The figure of an arm with as many columns as possible without too many tiles, else with the fewest columns.
 fn figure(name: &[String; 2], trials: &[&TrialEvidence]) -> Option<Figure> {
     let mut figure = None;
     for most_columns in MOST_COLUMNS {
@@ -79,7 +77,7 @@ fn figure(name: &[String; 2], trials: &[&TrialEvidence]) -> Option<Figure> {
     figure
 }
 
-/// The trials that count by workload and arm, in the order in which they ran.
+/// The trials by workload and arm (configuration) in run order, without warm-ups and the A/A control.
 fn trials_by_arm(evidence: &Evidence) -> Vec<((&str, &Arm), Vec<&TrialEvidence>)> {
     let mut indices: BTreeMap<(&str, &Arm), usize> = BTreeMap::new();
     let mut groups: Vec<((&str, &Arm), Vec<&TrialEvidence>)> = Vec::new();
@@ -115,6 +113,7 @@ impl HeatColumns {
             ends.max().unwrap_or(0).min(LONGEST_TRIAL)
         };
         let total: usize = trials.iter().map(|trial| seconds(trial)).sum();
+        // Seconds per column.
         let wide = total.div_ceil(most).max(1);
         let counts = vec![BTreeMap::new(); total.div_ceil(wide)];
         let mut columns = Self { wide, counts, trials: Vec::new() };
@@ -141,10 +140,10 @@ impl HeatColumns {
         Some([buckets().min()?, buckets().max()?])
     }
 
-    /// `None` without counts; `name` is the workload and the arm.
+    /// The figure of a workload and arm, which `name` contains; `None` without operations.
     fn figure(&self, name: &[String; 2]) -> Option<Figure> {
         let [least, most] = self.bucket_range()?;
-        // Whole powers of two if halves need too many rows.
+        // A row is half a doubling of latency, or a whole one if there are too many rows.
         let tall = if most - least >= MOST_ROWS { 2 } else { 1 };
         let merged = self.rates_by_row(tall);
         let largest = merged.iter().flat_map(BTreeMap::values).copied().max()?.max(1);
@@ -184,7 +183,7 @@ impl HeatColumns {
         (column * self.wide) as f64
     }
 
-    /// Operations per second of each column by row, which covers `tall` buckets.
+    /// For each column, the operations per second (at least 1) by row; a row covers `tall` buckets of latency.
     fn rates_by_row(&self, tall: u32) -> Vec<BTreeMap<u32, u64>> {
         let mut columns = Vec::new();
         for column in &self.counts {
@@ -203,18 +202,19 @@ impl HeatColumns {
     /// One series per color; adjacent tiles of a row with the same color are merged.
     fn series(&self, merged: &[BTreeMap<u32, u64>], tall: u32, largest: u64) -> Vec<Series> {
         let bounds = color_thresholds(largest);
-        let step = |count: u64| bounds.iter().rposition(|bound| count >= *bound).unwrap_or(0);
+        let color_of = |count: u64| bounds.iter().rposition(|bound| count >= *bound).unwrap_or(0);
         let mut tiles: Vec<Vec<Point>> = vec![Vec::new(); bounds.len()];
         let rows: BTreeSet<u32> = merged.iter().flat_map(BTreeMap::keys).copied().collect();
         for row in rows {
             let count = |column: &BTreeMap<u32, u64>| column.get(&row).copied().unwrap_or(0);
             let counts: Vec<u64> = merged.iter().map(count).collect();
             let mut from = 0;
-            let same_color =
-                |left: &u64, right: &u64| *left > 0 && *right > 0 && step(*left) == step(*right);
+            let same_color = |left: &u64, right: &u64| {
+                *left > 0 && *right > 0 && color_of(*left) == color_of(*right)
+            };
             for run in counts.chunk_by(same_color) {
                 if run[0] > 0 {
-                    tiles[step(run[0])].push(self.tile(from, row, tall, run));
+                    tiles[color_of(run[0])].push(self.tile(from, row, tall, run));
                 }
                 from += run.len();
             }
@@ -224,7 +224,7 @@ impl HeatColumns {
             let bound = show::count(bounds[index]);
             let is_one_count = bounds.get(index + 1) == Some(&(bounds[index] + 1));
             let name = if is_one_count { bound } else { format!("{bound}+") };
-            // Few colors are spread over all steps.
+            // If few colors are used, spread them over the whole color scale.
             let colour = Colour::Heat(index * (HEAT_STEPS - 1) / (bounds.len() - 1).max(1));
             series.push(Series { name, colour, shape: 0, mark: Mark::Tiles, points });
         }
@@ -260,8 +260,7 @@ impl HeatColumns {
     }
 }
 
-/// The row that a bucket is in, named by its first bucket. Bucket 0 contains everything below the first power of two and
-/// is a row of its own.
+/// The first bucket of the row that contains `bucket`. Bucket 0, below the first doubling, is a separate row.
 fn row_of(bucket: u32, tall: u32) -> u32 {
     if bucket == 0 { 0 } else { (bucket - 1) / tall * tall + 1 }
 }
@@ -271,7 +270,7 @@ fn first_bucket(row: u32, tall: u32) -> u32 {
     if row == tall { 1 } else { row }
 }
 
-/// Thresholds of color steps: equal factors from 1 to the largest count, strictly ascending.
+/// The least count of each color, ascending: from 1 to at most `largest` by equal factors, without repetitions.
 fn color_thresholds(largest: u64) -> Vec<u64> {
     let factor = (largest as f64).powf(1.0 / HEAT_STEPS as f64);
     let mut bounds: Vec<u64> =

@@ -36,6 +36,7 @@ struct HostPoint<'a> {
     per_s: f64,
 }
 
+/// Draws the rate of each host relative to all hosts; nothing with fewer than two hosts or trials.
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let Some(hosts) = &evidence.findings.environment.hosts else { return Vec::new() };
     let mut shares: Vec<HostPoint<'_>> = evidence.trials.iter().flat_map(points_of_trial).collect();
@@ -69,7 +70,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     }]
 }
 
-/// Empty for trials that do not count.
+/// A point per host that ran the trial; none if the trial does not count.
 fn points_of_trial(trial: &TrialEvidence) -> Vec<HostPoint<'_>> {
     let rates = || trial.hosts.iter().map(|host| host.per_s).filter(|rate| rate.is_finite());
     let mean = rates().sum::<f64>() / rates().count().max(1) as f64;
@@ -83,7 +84,7 @@ fn points_of_trial(trial: &TrialEvidence) -> Vec<HostPoint<'_>> {
     points
 }
 
-/// The hosts with their own series, and the others; both by rank.
+/// The ranks of the slowest hosts, each with its own series, and of the others, which are none or at least two.
 fn slowest_and_others(by_rank: &BTreeMap<u32, Vec<&HostPoint<'_>>>) -> (Vec<u32>, Vec<u32>) {
     let mut ranks: Vec<u32> = by_rank.keys().copied().collect();
     if ranks.len() <= MOST_ALONE + 1 {
@@ -134,7 +135,7 @@ fn merged_trials_point(shares: &[&HostPoint<'_>]) -> Point {
     merged_point(&paces, mean)
 }
 
-/// The remaining hosts: one point per trial, or for several trials.
+/// Points that combine the hosts of the given ranks, one for each trial or, if trials are many, for several.
 fn combined_points(by_rank: &BTreeMap<u32, Vec<&HostPoint<'_>>>, ranks: &[u32]) -> Vec<Point> {
     let mut by_trial: BTreeMap<u32, Vec<&HostPoint<'_>>> = BTreeMap::new();
     for share in ranks.iter().flat_map(|rank| &by_rank[rank]) {

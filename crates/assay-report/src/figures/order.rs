@@ -52,7 +52,7 @@ struct OrderPoint<'a> {
     trial: &'a TrialValue,
 }
 
-/// The trials of one workload by configuration, or of several workloads; `None` with fewer than three trials.
+/// All trials of the subjects relative to the mean of their configuration or workload; `None` with fewer than three.
 fn figure(evidence: &Evidence, names: &Names, subjects: &[Subject<'_>]) -> Option<Figure> {
     let several = subjects.len() > 1;
     let cells = subjects.iter().flat_map(|it| primary(&evidence.findings, *it));
@@ -126,7 +126,7 @@ fn look_of(trial: &TrialValue) -> TrialLook {
 
 /// A series per kind of trial that occurs; many trials of a kind are averaged.
 fn series(all: &[OrderPoint<'_>]) -> Vec<Series> {
-    // Kind, name, color, shape and look.
+    // Kind of trial, name of the series, color, shape and look of its points.
     let looks = [
         (TrialLook::Plain, "trial", 0, 0, Look::Solid),
         (TrialLook::Warmup, "warm-up, not counted", 7, 0, Look::Hollow),
@@ -173,27 +173,26 @@ fn mean_point(points: &[&OrderPoint<'_>]) -> Point {
     merged_point(&trials, mean.exp())
 }
 
-/// Every second replicate as a span; none if there are too many.
+/// The background of every second replicate, which separates it from its neighbors; none if there are too many.
 fn replicate_spans(points: &[OrderPoint<'_>]) -> Vec<AxisSpan> {
     // A repeated trial belongs to the replicate of the disturbed one.
     let replicate_of = |it: &OrderPoint<'_>| {
         it.trial.repeats.map_or(it.trial.replicate, |disturbed| disturbed.replicate)
     };
     let mut spans: Vec<AxisSpan> = Vec::new();
-    for stretch in points.chunk_by(|left, right| replicate_of(left) == replicate_of(right)) {
-        let replicate = replicate_of(&stretch[0]);
-        if replicate % 2 == 1 {
-            if spans.len() == MOST_SPANS {
-                return Vec::new();
-            }
-            spans.push(AxisSpan {
-                from: f64::from(stretch[0].order) - 0.5,
-                to: f64::from(stretch[stretch.len() - 1].order) + 0.5,
-                kind: SpanKind::Alternate,
-                text: format!("replicate {replicate}"),
-                label: replicate.to_string(),
-            });
+    for run in points.chunk_by(|left, right| replicate_of(left) == replicate_of(right)) {
+        let (first, last) = (&run[0], &run[run.len() - 1]);
+        let replicate = replicate_of(first);
+        if replicate % 2 == 0 {
+            continue;
         }
+        spans.push(AxisSpan {
+            from: f64::from(first.order) - 0.5,
+            to: f64::from(last.order) + 0.5,
+            kind: SpanKind::Alternate,
+            text: format!("replicate {replicate}"),
+            label: replicate.to_string(),
+        });
     }
-    spans
+    if spans.len() > MOST_SPANS { Vec::new() } else { spans }
 }

@@ -82,8 +82,8 @@ fn figure_per_class(evidence: &Evidence, names: &Names) -> Vec<Figure> {
     let subjects = subjects(&evidence.findings);
     let figures = classes.into_iter().filter_map(|(workload, class)| {
         let subject = subjects.iter().find(|it| it.name == workload)?;
-        let many = primary(&evidence.findings, *subject).len() > MOST_LINES;
-        let most = if many { LINES_OF_MANY } else { MOST_LINES };
+        let has_many = primary(&evidence.findings, *subject).len() > MOST_LINES;
+        let most = if has_many { LINES_OF_MANY } else { MOST_LINES };
         let arms = notable(&evidence.findings, *subject, most);
         let is_of_class =
             |row: &&RowLatencies| !row.control && row.workload == workload && row.class == class;

@@ -26,20 +26,19 @@ pub static PERIODS: Drawing = Drawing {
 };
 
 const MOST_FIGURES: usize = 8;
+const FEWEST_TRIALS: usize = 4;
 /// Limit on trials per figure: more are indistinguishable.
 const MOST_TRIALS: usize = 120;
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let findings = &evidence.findings;
-    if findings.study.kind == "compare" {
-        return Vec::new();
-    }
     let names = Names::from_findings(findings);
-    if names.varied().is_empty() {
+    // Trials of compared results have no common order.
+    if findings.study.kind == "compare" || names.varied().is_empty() {
         return Vec::new();
     }
     let pairs = subjects(findings).into_iter().filter_map(|subject| {
-        // Only mean latencies of request classes have a load.
+        // Only the mean latency of a class of requests has a load: the rate of the class.
         let (class, _) = class(subject.metric).filter(|(_, what)| *what == Statistic::Mean)?;
         let rate = Subject { metric: of_requests(class, Statistic::Rate)?.name, ..subject };
         let latency = figure(&names, subject, &primary(findings, subject), &AxisScale::Log10)?;
@@ -57,7 +56,7 @@ fn figure(
     scale: &AxisScale,
 ) -> Option<Figure> {
     let trials: usize = cells.iter().map(|cell| cell.trials.len()).sum();
-    if cells.len() < 2 || !(4..=MOST_TRIALS).contains(&trials) {
+    if cells.len() < 2 || !(FEWEST_TRIALS..=MOST_TRIALS).contains(&trials) {
         return None;
     }
     let unit = unit_of(subject.metric);
@@ -86,7 +85,7 @@ fn points(unit: Unit, name: &str, cell: &Measurement) -> Vec<Point> {
     let mut points: Vec<Point> = Vec::new();
     for trial in &cell.trials {
         let (Some(value), Some(order)) = (trial.value, trial.order) else { continue };
-        // A logarithmic axis has no other values.
+        // A logarithmic axis can only show positive values.
         if !value.is_finite() || value <= 0.0 {
             continue;
         }

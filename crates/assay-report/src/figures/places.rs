@@ -34,6 +34,7 @@ const MOST_BARS: usize = 80;
 const BEYOND: f64 = 1.4;
 /// Kinds of series, in the order of the legend.
 const SERIES: [&str; 3] = ["platforms", "emulated: no verdict", "published"];
+const PUBLISHED_SERIES: usize = 2;
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let Some(places) = &evidence.findings.platforms else { return Vec::new() };
@@ -91,13 +92,14 @@ impl Bars {
     }
 }
 
+/// The speed of platforms in percent of the baseline platform, by workload, with published numbers below.
 fn percent_figure(places: &Places, works: &[Work<'_>]) -> Option<Figure> {
     let mut bars = Bars::default();
     let has_headings = works.len() > 1 || !places.published.is_empty();
     for work in works {
         let with_percent = rows_of(places, *work).filter_map(|row| Some((row, row.percent?)));
         let measured: Vec<(&PlaceRow, f64)> = with_percent.collect();
-        // A platform alone has nothing to compare with.
+        // The workload needs a second platform to compare with.
         if measured.len() < 2 {
             continue;
         }
@@ -108,13 +110,16 @@ fn percent_figure(places: &Places, works: &[Work<'_>]) -> Option<Figure> {
             bars.add(usize::from(row.emulated), &row.platform, |at| percent_bar(at, row, percent));
         }
     }
-    places.published.iter().for_each(|table| add_published(&mut bars, table));
+    for table in &places.published {
+        add_published(&mut bars, table);
+    }
     let title = format!("Speed in percent of {}", places.baseline);
     let figure =
         bars.figure("percent", title.clone(), Unit::Percent, missing_notes(&places.rows))?;
     Some(Figure { title, guides: vec![Guide::line(100.0, String::new())], ..figure })
 }
 
+/// The bar of a platform, whose label has rounded digits; the baseline is 100 without an interval.
 fn percent_bar(at: f64, row: &PlaceRow, value: f64) -> Point {
     let interval = row.percent_interval();
     let point = Point::new(at, Unit::Percent, &row.platform, value, interval);
@@ -142,7 +147,7 @@ fn add_published(bars: &mut Bars, table: &PublishedBeside) {
     let heading = format!("{}: {}, as published", table.source, table.work);
     bars.rows.heading(&short(&heading));
     for row in &table.rows {
-        bars.add(2, &row.platform, |at| {
+        bars.add(PUBLISHED_SERIES, &row.platform, |at| {
             let plain = Point::new(at, Unit::Percent, &row.platform, row.printed.percent, None);
             let text =
                 format!("{}, {}: {}, {}", table.source, row.platform, row.value, row.percent);

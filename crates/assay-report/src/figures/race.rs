@@ -26,13 +26,14 @@ pub static RACE: Drawing = Drawing {
 /// Limit on settings per figure: with more, leave out those eliminated first.
 const MOST_SETTINGS: usize = 600;
 
+/// Draws each configuration at the replicate that eliminated it, with its ratio to the leader.
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let findings = &evidence.findings;
     let Some(race) = &findings.race else { return Vec::new() };
     let names = Names::from_findings(findings);
     let mut points: Vec<(RaceOutcome, Point)> =
         race.entries.iter().filter_map(|runner| point_of(race, &names, runner)).collect();
-    // Stable sort: the order of the plan remains within a replicate.
+    // The last to leave the race first. The sort is stable: within a replicate, the order of the plan remains.
     points.sort_by(|left, right| right.1.at.total_cmp(&left.1.at));
     let dropped = points.len().saturating_sub(MOST_SETTINGS);
     points.truncate(MOST_SETTINGS);
@@ -60,7 +61,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     }]
 }
 
-/// Note on settings eliminated with their level before the race.
+/// A note on how many configurations the screen eliminated before the race; `None` if none.
 fn screen_note(race: &RaceAnswer) -> Option<String> {
     let settings = race.screen.as_ref()?.settings;
     let several = if settings == 1 { "" } else { "s" };
@@ -87,7 +88,7 @@ const SORTS: [(RaceOutcome, &str, Colour, usize); 4] = [
     (RaceOutcome::Baseline, "baseline (never eliminated)", Colour::Series(1), 3),
 ];
 
-/// `None` for a setting without a valid trial: it has no number.
+/// The point of a configuration and how it ended; `None` without a valid trial, which gives no ratio.
 fn point_of(race: &RaceAnswer, names: &Names, runner: &Runner) -> Option<(RaceOutcome, Point)> {
     let (at, value, ends) = match &runner.eliminated {
         Some(elimination) => {

@@ -27,6 +27,7 @@ const MOST_FIGURES: usize = 4;
 /// Half of the width of a command's dots; the distance to the next command is 1.
 const HALF_BAND: f64 = 0.34;
 
+/// Draws the time of every run of the commands, a figure per workload; nothing if no trial recorded runs.
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     if evidence.trials.iter().all(|trial| trial.runs_ns.is_empty()) {
         return Vec::new();
@@ -42,6 +43,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     at_most(figures, MOST_FIGURES, "workload")
 }
 
+/// A row of dots per configuration, one dot per run, and their mean; `None` without runs or with too many rows.
 fn figure(
     evidence: &Evidence,
     names: &Names,
@@ -53,12 +55,13 @@ fn figure(
     if count == 0 || cells.len() > MOST_ARMS {
         return None;
     }
+    // Too many runs: show one of every `step`.
     let step = count.div_ceil(MOST_DOTS);
     let label = |cell: &Measurement| {
         let name = names.arm(&cell.configuration);
         if name.is_empty() { short(workload) } else { name }
     };
-    // Whether the mark is a mean, and the mark.
+    // Each mark, and whether it is a mean instead of a run.
     let mut marks: Vec<(bool, Point)> = Vec::new();
     for (at, (cell, runs)) in cells.iter().zip(&runs).enumerate() {
         let name = label(cell);

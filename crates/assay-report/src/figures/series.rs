@@ -1,7 +1,7 @@
 //! The events in each second of the trials.
 
-use super::Drawing;
 use super::words::{notable, subjects};
+use super::{Drawing, LONGEST_TRIAL};
 use crate::document::numbers::{heading, unit_of};
 use crate::evidence::{Evidence, TrialEvidence};
 use assay_core::exhibit::figure::{
@@ -27,10 +27,9 @@ const MOST_POINTS: usize = 60;
 const MOST_TRIALS: usize = 12;
 const MOST_ARMS: usize = 2;
 const MOST_FIGURES: usize = 4;
-/// Longest evaluated part of a trial in seconds: a day.
-const LONGEST_TRIAL: usize = 86_400;
 const FEWEST_SECONDS: usize = 3;
 
+/// Draws the notable configurations of each workload, and those with disturbed trials.
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let names = Names::from_findings(&evidence.findings);
     let mut figures = Vec::new();
@@ -79,7 +78,7 @@ struct SecondPoint {
 }
 
 impl<'a> SeriesRun<'a> {
-    /// `None` if no trial lasts for some seconds.
+    /// Chooses the trials to show, and the width of a point in seconds; `None` if no trial lasts for some seconds.
     fn new(evidence: &'a Evidence, workload: &'a str, metric: &str, arm: &'a Arm) -> Option<Self> {
         let is_shown = |it: &&TrialEvidence| it.status != Status::Warmup && !it.series.is_empty();
         let mut trials: Vec<_> = evidence.of_arm(workload, arm).filter(is_shown).collect();
@@ -163,6 +162,7 @@ impl<'a> SeriesRun<'a> {
         rate.into_iter().chain(latency).collect()
     }
 
+    /// The point at `index` of a trial: a rate or a latency. It is joined to the previous point of the same trial.
     fn point(&self, trial: &TrialEvidence, at: f64, unit: Unit, value: f64, index: usize) -> Point {
         let second = index * self.wide;
         let name = format!("trial {}, second {second}", trial.order);
@@ -207,7 +207,7 @@ impl<'a> SeriesRun<'a> {
     }
 }
 
-/// The span of a trial, and of its ramp if that does not count.
+/// The background of a trial, and of its ramp (the start of a trial) if the ramp does not count.
 fn trial_spans(trial: &TrialEvidence, begin: f64, end: f64) -> Vec<AxisSpan> {
     let name = format!("trial {}", trial.order);
     let (mut kind, mut text) = (SpanKind::Alternate, name.clone());

@@ -35,7 +35,7 @@ const FARTHEST_APART: f64 = 10.0;
 const MEAN: &str = "latency_mean_ns";
 const LATENCIES: [&str; 2] = ["latency_p50_ns", "latency_p99_ns"];
 
-/// Numeric factors, the one with the most levels first.
+/// The varied factors whose levels are all numbers, the one with the most levels first.
 pub(super) fn factors(findings: &Findings) -> Vec<String> {
     let cells: Vec<&Measurement> = findings.measurements.iter().collect();
     let mut factors: Vec<(usize, String)> = Vec::new();
@@ -81,6 +81,7 @@ struct SweepLevels {
 }
 
 impl SweepLevels {
+    /// The levels of a factor in ascending order. `uneven` levels, such as 0, 1 and 1000, do not fit on one scale.
     fn new(findings: &Findings, factor: &str) -> Self {
         let cells: Vec<&Measurement> = findings.measurements.iter().collect();
         let levels = bars::levels_of(findings, &cells, factor);
@@ -91,6 +92,7 @@ impl SweepLevels {
         let mut numbers: Vec<_> = levels.iter().filter_map(|level| level_number(level)).collect();
         numbers.sort_by(f64::total_cmp);
         numbers.dedup();
+        // From zero up to far levels, a linear axis is too crowded, and a logarithmic axis has no zero.
         let positive = || numbers.iter().copied().filter(|level| *level > 0.0);
         let least = positive().fold(f64::INFINITY, f64::min);
         let is_spread = positive().any(|level| level / least > FARTHEST_APART);
@@ -106,6 +108,7 @@ impl SweepLevels {
         self.numbers.iter().position(|known| *known == level).map(|index| index as f64)
     }
 
+    /// Base 2 if all levels are powers of 2, else logarithmic if all are positive; names if no scale fits.
     fn axis(&self, title: String) -> Axis {
         if self.uneven {
             return Axis::names(title, self.numbers.iter().map(|level| self.unit.text(*level)));
@@ -131,7 +134,7 @@ struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    /// The arms without the swept factor: each is a line.
+    /// The arms (configurations) without the swept factor: each is a line.
     fn line_arms(&self) -> Vec<Arm> {
         let arms = primary(self.findings, self.subject).into_iter().map(|cell| {
             let mut arm = cell.configuration.clone();
@@ -141,7 +144,7 @@ impl Sweep<'_> {
         distinct(arms)
     }
 
-    /// A line per metric and arm; several metrics are latencies. `None` without a line of two points.
+    /// A figure with a line per metric and arm; several metrics are latencies. `None` without a line of two points.
     fn figure(&self, metrics: &[&str], arms: &[Arm]) -> Option<Figure> {
         let metric = *metrics.last()?;
         let has_several = metrics.len() > 1;
@@ -192,6 +195,7 @@ impl Sweep<'_> {
         joined(&[&self.names.arm_without(arm, self.factor), &metric])
     }
 
+    /// The points of the line of `arm`, which has no level of the swept factor, in ascending order of that level.
     fn points(&self, metric: &str, arm: &Arm) -> Vec<Point> {
         let cells = primary(self.findings, self.subject).into_iter().filter(|cell| {
             arm.iter().all(|(name, level)| cell.configuration.get(name) == Some(level))
@@ -220,7 +224,7 @@ impl Sweep<'_> {
     fn ringed_if_best(&self, metric: &str, arm: &Arm, level: f64, point: Point) -> Point {
         let peaks_here = |it: &&Trend| it.configuration == *arm && it.peak == level;
         let Some(trend) = self.trends(metric).find(peaks_here) else { return point };
-        // The look of an untrusted number remains.
+        // An untrusted number already has a look, which is more important.
         if point.look != Look::Solid {
             return point;
         }

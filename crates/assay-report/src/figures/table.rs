@@ -48,7 +48,7 @@ fn title_or(title: &str, fallback: &str) -> String {
     if title.is_empty() { fallback.to_owned() } else { title.to_owned() }
 }
 
-/// The name at a place along the axis, after the heading above it in a horizontal figure.
+/// The text at a position along the axis; in a horizontal figure, after the last heading above it.
 fn name_at(figure: &Figure, at: f64) -> String {
     let name = figure.along.text(at);
     let AxisScale::Category(slots) = &figure.along.scale else { return name };

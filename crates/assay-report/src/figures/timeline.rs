@@ -53,7 +53,7 @@ pub(super) fn has_phases(findings: &Findings, workload: &str) -> bool {
 /// The first whole trial of each drawn arm.
 fn drawn_trials<'e>(evidence: &'e Evidence, subject: Subject<'_>) -> Vec<&'e TrialEvidence> {
     let mut arms = notable(&evidence.findings, subject, MOST_ARMS - 2);
-    // Besides the best and the worst, the last ones: with ascending rates, they show the turning point.
+    // Besides the most notable ones, the last ones: with ascending rates, they show where the system saturates.
     let cells = primary(&evidence.findings, subject);
     for cell in cells.iter().rev().filter(|cell| !cell.control) {
         if arms.len() < MOST_ARMS && !arms.contains(&cell.configuration) {
@@ -68,7 +68,7 @@ fn drawn_trials<'e>(evidence: &'e Evidence, subject: Subject<'_>) -> Vec<&'e Tri
     trials.collect()
 }
 
-/// Rows of a phase of a trial, by second from its first row on.
+/// The rows of a phase of a trial, one per second from the first on; `None` for seconds without a row.
 fn seconds<'t>(trial: &'t TrialEvidence, phase: &str) -> Vec<Option<&'t SeriesRow>> {
     let rows = trial.series.iter().filter(|row| row.class == phase);
     let rows: BTreeMap<u32, &SeriesRow> = rows.map(|row| (row.second, row)).collect();
@@ -87,7 +87,7 @@ fn value(unit: Unit, row: &SeriesRow) -> Option<f64> {
     Some(value).filter(|value| value.is_finite() && *value > 0.0)
 }
 
-/// A line per trial, its phases one after another.
+/// A figure with a line per trial, whose phases are drawn one after another; `None` without points.
 fn figure(
     own: &OwnFigure,
     drawn: &PhaseFigure,
@@ -99,6 +99,7 @@ fn figure(
     let (mut spans, mut lines) = (Vec::new(), vec![Vec::<Point>::new(); trials.len()]);
     let mut begin = 0.0;
     for phase in drawn.phases {
+        // All lines begin a phase at the same place, after the longest previous phase.
         let mut longest = 0;
         for (line, trial) in lines.iter_mut().zip(trials) {
             let rows = seconds(trial, phase.name);

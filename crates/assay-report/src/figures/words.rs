@@ -9,13 +9,13 @@ use assay_core::{exhibit::figure::Point, exhibit::parts::distinct, quantity::uni
 use assay_study::findings::{Comparison, Findings, Measurement, shown::mark_trust};
 use assay_study::results::plan::Arm;
 
-/// The mean of a cell with its interval and trust, as in tables: over the pairs if compared; `None` if nothing was
-/// measured.
+/// The point of a cell's mean, over the pairs if compared, with its interval and trust; `None` if not measured.
 pub(super) fn point(findings: &Findings, at: f64, name: &str, cell: &Measurement) -> Option<Point> {
     let unit = unit_of(&cell.metric);
     let compared = comparison_of(findings, cell);
     let value = result(cell, compared).filter(|value| value.is_finite())?;
     let new_point = |interval| mark_trust(Point::new(at, unit, name, value, interval), cell.trust);
+    // Whether the mean of the compared trials differs from that of all trials, or may differ.
     let has_other_mean = |found: &&Comparison| {
         found.compared_means.is_some() || found.means.is_some() && found.n < cell.n
     };
@@ -39,7 +39,7 @@ pub(super) fn mean_of(findings: &Findings, metric: &str) -> &'static str {
     if findings.measurements.iter().any(by_difference) { "mean" } else { "geometric mean" }
 }
 
-/// The most informative arms: the baseline, those with the largest and the smallest value, then the others.
+/// At most `most` arms: the baseline, those with the largest and the smallest value, then others; in study order.
 pub(super) fn notable(findings: &Findings, subject: Subject<'_>, most: usize) -> Vec<Arm> {
     let cells: Vec<&Measurement> = primary(findings, subject);
     let mut by_priority: Vec<&Arm> = Vec::new();

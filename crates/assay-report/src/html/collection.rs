@@ -1,7 +1,4 @@
-//! A collection as pages: a table that sorts and filters, and behind each row its evidence.
-//!
-//! A page with few rows has all their evidence. With many, it lists devices with the spread of their rows; evidence is
-//! on the pages of the devices, whose size is limited.
+//! A collection as pages: a table that sorts and filters; the evidence of many rows is on separate pages per device.
 
 mod evidence;
 pub(super) mod listed;
@@ -39,8 +36,7 @@ pub struct Contents<'a> {
 /// A part of a page: its anchor, its heading, its content.
 type PagePart = (&'static str, &'static str, Markup);
 
-/// Everything as one page: with evidence if there are few rows, else devices with their spread, and how to get the
-/// rest.
+/// A collection as one page: few rows with their evidence, more rows as a table, many rows as a table of devices.
 pub fn page(contents: &Contents<'_>) -> String {
     let all: Vec<&Flat> = contents.rows.iter().collect();
     let devices = groups(contents.rows);
@@ -199,7 +195,7 @@ fn listing_name(index: usize) -> String {
     if index == 0 { "index.html".to_owned() } else { format!("index-{}.html", index + 1) }
 }
 
-/// File name of a device's page: letters and digits only.
+/// Path of a part of a device's page; the hash keeps devices with similar names apart.
 fn device_page(device: &DeviceRows<'_>, part: usize) -> String {
     let key = key(device.device, device.rows[0].capacity_gb);
     let hash = hexadecimal(&sha256(&key));
@@ -213,7 +209,7 @@ fn device_page(device: &DeviceRows<'_>, part: usize) -> String {
     format!("devices/{name}{part}.html")
 }
 
-/// Locations of the evidence in a folder, by file of the row.
+/// Links to the evidence of each row in a folder, by the file name of the row.
 fn places<'a>(devices: &[DeviceRows<'a>]) -> BTreeMap<&'a str, String> {
     let mut places = BTreeMap::new();
     for device in devices {

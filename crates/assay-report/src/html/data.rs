@@ -1,5 +1,4 @@
-//! The numbers behind a page as CSV, for readers on the page and for programs from a file. The bundle contains
-//! everything; here histograms have at most 64 buckets per cell.
+//! The numbers behind a page as CSV, on the page or in a file. Histograms have at most 64 buckets per cell.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -12,7 +11,7 @@ use crate::evidence::{Evidence, RowLatencies};
 use assay_core::{lines::field, quantity::units::show};
 use assay_study::findings::{Comparison, Findings, TrialValue};
 use assay_study::results::plan::{Arm, arm_words};
-use assay_study::results::{record::Status, series};
+use assay_study::results::series;
 
 pub(super) fn section(evidence: &Evidence, place: PagePlace<'_>) -> Markup {
     let findings = &evidence.findings;
@@ -37,7 +36,7 @@ pub(super) fn section(evidence: &Evidence, place: PagePlace<'_>) -> Markup {
 
 const EVERY_TRIAL: &str = "every-trial.csv";
 
-/// Reference to the file with the values of a large number of trials.
+/// A link to the file with all trials; without a file, the command that prints them.
 fn file_reference(findings: &Findings, place: PagePlace<'_>) -> Markup {
     let id = &findings.study.id;
     let file = match place {
@@ -66,6 +65,7 @@ struct TrialKey<'a> {
     control: bool,
 }
 
+/// All trials as CSV: a line per trial in run order, with the values of all metrics.
 pub fn every_trial(findings: &Findings) -> String {
     let metrics: BTreeSet<_> = findings.measurements.iter().map(|it| it.metric.as_str()).collect();
     let mut rows: BTreeMap<TrialKey<'_>, (&TrialValue, Vec<Option<f64>>)> = BTreeMap::new();
@@ -93,12 +93,7 @@ pub fn every_trial(findings: &Findings) -> String {
         text.extend([",", &field(metric)]);
     }
     for (key, (trial, values)) in &rows {
-        let status = match trial.status {
-            Status::Ok => "ok",
-            Status::Failed => "failed",
-            Status::Disturbed => "disturbed",
-            Status::Warmup => "warmup",
-        };
+        let status = format!("{:?}", trial.status).to_lowercase();
         let order = trial.order.map(|order| order.to_string()).unwrap_or_default();
         let reason = trial.reason.as_deref().unwrap_or_default();
         let _ = write!(text, "\n{order},{},{}", key.replicate, field(key.workload));
@@ -113,10 +108,10 @@ pub fn every_trial(findings: &Findings) -> String {
     text
 }
 
-/// Every comparison: one line per workload and arm, with the differing levels of the baseline; for each metric the
-/// ratio, or the difference for metrics without a ratio.
+/// All comparisons as CSV: a line per workload, arm (configuration) and baseline, with the ratios of all metrics.
 fn comparisons(findings: &Findings) -> String {
     let factors = factors(findings);
+    // The comparisons of each line, and the index of its line.
     let mut rows: Vec<Vec<&Comparison>> = Vec::new();
     let mut indices: BTreeMap<(&str, &Arm, &Arm), usize> = BTreeMap::new();
     for comparison in &findings.comparisons {
@@ -141,7 +136,7 @@ fn comparisons(findings: &Findings) -> String {
     text
 }
 
-/// `row`: the comparisons of all metrics of a workload, an arm and its baseline.
+/// Writes a line: `row` has the comparisons of all metrics of a workload, an arm and its baseline.
 fn write_comparison(
     text: &mut String,
     row: &[&Comparison],
@@ -151,10 +146,11 @@ fn write_comparison(
     let Some(first) = row.first() else { return };
     let _ = write!(text, "\n{}", field(&first.workload));
     write_levels(text, factors, &first.configuration);
+    // Name only the levels of the baseline that differ.
     let mut against = first.baseline.clone();
     against.retain(|factor, level| first.configuration.get(factor) != Some(level));
     let primary = row.iter().find(|comparison| comparison.primary);
-    let n = primary.unwrap_or(&row[0]).n;
+    let n = primary.unwrap_or(first).n;
     let _ = write!(text, ",{},{n}", field(&arm_words(&against)));
     let verdict = primary.and_then(|comparison| comparison.verdict);
     let verdict = verdict.map(|verdict| format!("{verdict:?}").to_lowercase());
@@ -207,7 +203,7 @@ fn ends(interval: Option<[f64; 2]>) -> [Option<f64>; 2] {
     interval.map_or([None; 2], |ends| ends.map(Some))
 }
 
-/// One line per cell and class; a bucket is its start in nanoseconds, and its count.
+/// Latency histograms as CSV: a line per workload, arm and class; each bucket is its start in ns with its count.
 fn latencies(rows: &[RowLatencies]) -> String {
     let mut text = String::from("workload,arm,second_copy,class,trials,operations,buckets_ns");
     for row in rows {

@@ -1,5 +1,4 @@
-//! The first screen: the subject, the answer, its trust, and the figure that shows it. For a check, the answer is its
-//! numbers in large type.
+//! The first screen: subject, answer, trust and leading figures. A check answers with numbers in large type.
 
 use maud::{Markup, html};
 

@@ -103,7 +103,7 @@ pub fn pages(results: &[Evidence], place: PagePlace<'_>) -> String {
     let shown = if is_crowded { &results[..1] } else { results };
     let parts: Vec<parts::HtmlPart> =
         shown.iter().enumerate().map(|(index, one)| parts::part(index, one, place)).collect();
-    // Each compared result is one part: its sections would have equal names.
+    // The contents name the sections of the first result, and each other result as a whole.
     let (first, others) = parts.split_at(parts.len().min(1));
     let sections = first.iter().flat_map(parts::HtmlPart::contents);
     let sections = sections.chain(others.iter().map(parts::HtmlPart::whole));

@@ -28,7 +28,7 @@ impl HtmlPart {
     }
 }
 
-/// The result with its number on the page, which makes IDs unique.
+/// A result as a part of a page; its number on the page makes the IDs of its elements unique.
 pub(super) fn part(index: usize, evidence: &Evidence, place: PagePlace<'_>) -> HtmlPart {
     let Ordered { mut lead, lead_kinds, mut others } = figures::ordered(evidence);
     for figure in lead.iter_mut().chain(others.iter_mut().flat_map(|kind| &mut kind.figures)) {
@@ -69,8 +69,7 @@ pub(super) fn part(index: usize, evidence: &Evidence, place: PagePlace<'_>) -> H
     HtmlPart { whole, anchors: page.anchors, body }
 }
 
-/// Returns the sections of the first screen and all others. The first screen has the tables of platforms, of leading
-/// figures, and of workloads with a figure.
+/// Splits the sections: those of the first screen, next to the figures or of platforms, and all others.
 fn leading<'a>(
     findings: &Findings,
     document: &'a Document,
@@ -191,7 +190,7 @@ fn conclusions(findings: &Findings, document: &Document, is_check: bool) -> Mark
 }
 
 fn questions(findings: &Findings) -> Markup {
-    // The answer of a gate is the first; the last answers belong to the bounds.
+    // The first answer is that of a gate (pass/fail rule) if the study has one; the last answers are those to bounds.
     let bounds: Vec<_> = findings.answers.requirements.iter().flat_map(|it| &it.bounds).collect();
     let first_bound = findings.answers.all.len().saturating_sub(bounds.len());
     let word = |index: usize, answer: &Answer| match &findings.answers.gate {

@@ -10,11 +10,12 @@ const CLOSED: [&str; 14] = [
     "table", "title",
 ];
 
-/// A body with links, and the section with definitions; `None` if no term was used.
+/// Links the first use of each glossary term in a body; also returns the glossary of used terms, `None` without any.
 pub(super) fn linked(body: &Markup) -> (Markup, Option<Markup>) {
     let mut unused: Vec<&'static Word> = WORDS.iter().collect();
     let (mut linked, mut remaining) = (String::with_capacity(body.0.len() + 4096), body.0.as_str());
     let mut open_elements: Vec<&str> = Vec::new();
+    // Copy tag by tag; only the text between tags gets links.
     while let Some(start) = remaining.find('<') {
         let (text, tagged) = remaining.split_at(start);
         let end = tagged.find('>').map_or(tagged.len(), |end| end + 1);
@@ -35,7 +36,7 @@ pub(super) fn linked(body: &Markup) -> (Markup, Option<Markup>) {
     (PreEscaped(linked), section)
 }
 
-/// Updates the open elements whose text stays unchanged.
+/// Updates `open_elements`, in whose text there are no links, by a start or end tag.
 fn track_element<'a>(tag: &'a str, open_elements: &mut Vec<&'a str>) {
     let inner = tag.trim_start_matches('<').trim_end_matches('>');
     let name = inner.trim_start_matches('/').split([' ', '\n', '/']).next().unwrap_or_default();
@@ -73,7 +74,7 @@ fn next_term(text: &str, unused: &[&'static Word]) -> Option<(usize, usize, &'st
     forms.min_by_key(|(at, length, _)| (*at, std::cmp::Reverse(*length)))
 }
 
-/// Position of a form as a separate word; `None` if it is only part of others.
+/// Position of a form of a term as a separate word; `None` if it only occurs within other words or numbers.
 fn position_of(text: &str, form: &str) -> Option<usize> {
     text.match_indices(form).map(|(at, _)| at).find(|&at| {
         let before = text[..at].chars().next_back();

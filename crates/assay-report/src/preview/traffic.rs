@@ -49,8 +49,7 @@ fn assumed_rates(site: Option<&Site>) -> (f64, f64) {
     }
 }
 
-/// Reads and writes of a plan's trials: at the rates of an earlier result of the same study or drives, else an upper
-/// limit, else at assumed rates.
+/// Estimates the bytes that the trials read and write, from the best of: an earlier result, a limit, assumed rates.
 pub fn traffic(plan: &Plan, sites: &[Site], earlier: Option<&Stored>) -> [PlannedTraffic; 2] {
     type Direction = (fn(&PlannedWorkload) -> bool, fn(Claims) -> Count);
     let directions: [Direction; 2] = [
@@ -65,6 +64,7 @@ pub fn traffic(plan: &Plan, sites: &[Site], earlier: Option<&Stored>) -> [Planne
             let workload = earlier?.plan.workloads.get(trial.workload)?;
             Some((workload, rate)).filter(|_| rate > 0.0 && rate.is_finite())
         };
+        // The measured rates of the earlier trials in bytes per second.
         let rates: Vec<(&PlannedWorkload, f64)> = ran.iter().filter_map(rate).collect();
         let mut total = PlannedTraffic::default();
         for trial in &plan.trials {
@@ -74,7 +74,7 @@ pub fn traffic(plan: &Plan, sites: &[Site], earlier: Option<&Stored>) -> [Planne
             }
             let site = sites.get(workload.target);
             let limit = most_bytes(&workload, site, seconds);
-            // Least and most bytes at the rates of some workloads.
+            // Least and most bytes of this trial at the rates of earlier workloads that are like it.
             let range = |is_like: &dyn Fn(&PlannedWorkload) -> bool| {
                 let rates = || rates.iter().filter(|(workload, _)| is_like(workload));
                 let bytes = || rates().map(|(_, rate)| rate * seconds);
@@ -111,14 +111,14 @@ fn is_alike(ran: &PlannedWorkload, planned: &PlannedWorkload) -> bool {
         && ran.queue_depth * ran.threads == planned.queue_depth * planned.threads
 }
 
-/// The smallest limit of a trial's traffic: its operations, its rate, or the link of its drives.
+/// The most bytes that a trial can transfer: by its operations, its rate, and the links of its drives; or infinity.
 fn most_bytes(workload: &PlannedWorkload, site: Option<&Site>, seconds: f64) -> f64 {
     let drives = site.map_or(&[][..], |site| &site.drives);
     let ceiling = |drive: &Drive| drive.link.value().map(|link| link.ceiling_bytes_per_s * seconds);
     // A drive with an unknown link makes the limit unknown.
     let by_link: Option<f64> = drives.iter().map(ceiling).sum();
     let by_link = by_link.filter(|bytes| *bytes > 0.0).unwrap_or(f64::INFINITY);
-    // Background work is not limited by the operations of the trial.
+    // Background work may transfer more than the trial itself.
     if workload.background.is_some() {
         by_link
     } else {
@@ -126,6 +126,7 @@ fn most_bytes(workload: &PlannedWorkload, site: Option<&Site>, seconds: f64) -> 
     }
 }
 
+/// The traffic of trials in one direction, with the source of the estimate.
 pub(super) fn traffic_text(
     PlannedTraffic { seconds, least, most, source }: PlannedTraffic,
 ) -> String {

@@ -10,6 +10,17 @@ const NARROW: f64 = 500.0;
 const NARROW_NAMES: f64 = 100.0;
 /// Height of the plot of an upright figure.
 const PLOT: f64 = 280.0;
+/// Heights of a row: of a table, of other marks, and of marks in figures with more than `MANY_ROWS`.
+const TABLE_ROW: f64 = 30.0;
+const ROW: f64 = 22.0;
+const DENSE_ROW: f64 = 17.0;
+const MANY_ROWS: f64 = 40.0;
+/// Height of a bar, and space around the bars of a row.
+const BAR: f64 = 13.0;
+const BAR_SPACE: f64 = 10.0;
+/// Space above the plot: with the labels of spans, or without any.
+const SPAN_LABELS: f64 = 14.0;
+const NO_LABELS: f64 = 6.0;
 /// Height of a line of text.
 pub(super) const LINE: f64 = 18.0;
 const EDGE: f64 = 8.0;
@@ -20,6 +31,8 @@ pub(super) const ASLANT: f64 = 150.0;
 pub(super) const BOLD: f64 = 1.15;
 /// Width of a legend key, without its name.
 const SWATCH: f64 = 26.0;
+const KEY_GAP: f64 = 12.0;
+const KEY_ROW: f64 = 20.0;
 
 #[derive(Clone)]
 pub(super) struct LegendKey {
@@ -56,16 +69,16 @@ pub(super) struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// Lays a figure out below `top`.
+    /// Lays a figure out from `top` down: legend, title of the side axis, plot, labels and title of the axis below.
     pub fn new(figure: &'a Figure, top: f64, width: f64) -> Self {
         let (keys, legend_end) = lay_out_legend(figure, top, width);
         let upright = figure.layout == Layout::Upright;
         let (side, below) =
             if upright { (&figure.value, &figure.along) } else { (&figure.along, &figure.value) };
+        // The title of the side axis is above the plot.
         let title_lines = if side.title.is_empty() { 0 } else { axis_title(side, width).len() };
         let title_end = legend_end + LINE * title_lines as f64;
-        // Spans have labels above the plot, which need 14 pixels.
-        let plot_top = title_end + if figure.spans.is_empty() { 6.0 } else { 14.0 };
+        let plot_top = title_end + if figure.spans.is_empty() { NO_LABELS } else { SPAN_LABELS };
         let name_height = name_height(figure, width);
         let height = plot_height(figure, name_height);
         let title_below = LINE * axis_title(below, width).len() as f64;
@@ -74,17 +87,20 @@ impl<'a> Frame<'a> {
         } else {
             (figure.extent_along(), figure.extent_of_values())
         };
-        // Names run down, values up.
-        let ends = [plot_top, plot_top + height];
-        let down = matches!(side.scale, AxisScale::Category(_)) || !upright;
-        let side = Ruler::new(side, side_extent, if down { ends } else { [ends[1], ends[0]] });
+        // Names begin at the top, values at the bottom.
+        let (top, bottom) = (plot_top, plot_top + height);
+        let runs_down = matches!(side.scale, AxisScale::Category(_)) || !upright;
+        let ends = if runs_down { [top, bottom] } else { [bottom, top] };
+        let side = Ruler::new(side, side_extent, ends);
+        // Names above their marks need no space at the left. The plot has at least a third of the width.
         let left = EDGE + if name_height > 0.0 { 4.0 } else { side_room(&side, width) };
         let right = (width - EDGE - right_room(figure)).max(left + width / 3.0);
         let below = Ruler::new(below, below_extent, [left, right]);
         let aslant = is_aslant(&below);
         let labels_below = if aslant { height_aslant(&below) } else { LINE };
-        let plot = [left, plot_top, right, plot_top + height];
+        let plot = [left, top, right, bottom];
         let (along, value) = if upright { (below, side) } else { (side, below) };
+        // Marks move down by half of the name above them, into the rest of their slot.
         let along = along.over(along.px.map(|px| px + name_height / 2.0));
         Self {
             figure,
@@ -96,7 +112,7 @@ impl<'a> Frame<'a> {
             heading: title_end - 4.0,
             keys,
             aslant,
-            height: plot[3] + labels_below + title_below + EDGE,
+            height: bottom + labels_below + title_below + EDGE,
         }
     }
 
@@ -142,7 +158,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Returns every tick, every second, every third and so on: the first choice whose labels fit.
+/// Keeps every tick, or every second, third and so on, until adjacent labels fit; `room` is the space of a label.
 fn thin_out(ticks: Vec<Tick>, room: impl Fn(&Tick) -> f64) -> Vec<Tick> {
     let fits = |stride: usize| {
         let candidates: Vec<&Tick> = ticks.iter().step_by(stride).collect();
@@ -169,30 +185,31 @@ fn name_height(figure: &Figure, width: f64) -> f64 {
     if is_above { LINE - 2.0 } else { 0.0 }
 }
 
-/// Pixels: 30 per row of a table; 13 per bar and 10 per group of bars; 22 per other row, or 17 if there are many.
+/// Height of the plot: the same for all upright figures except tables; else enough for each row with its name and bars.
 fn plot_height(figure: &Figure, name_height: f64) -> f64 {
     let slots = |axis: &Axis| match &axis.scale {
         AxisScale::Category(slots) => slots.len().max(1) as f64,
         _ => 1.0,
     };
     let has_bars = figure.series.iter().any(|series| series.mark == Mark::Bars);
+    // Bars of several series share a slot (row).
     let bars = if has_bars { figure.bars_beside(0)[0] } else { 0 };
     match figure.layout {
         Layout::Upright if matches!(figure.value.scale, AxisScale::Category(_)) => {
-            slots(&figure.value) * 30.0
+            slots(&figure.value) * TABLE_ROW
         }
         Layout::Upright => PLOT,
         Layout::Lying if bars > 0 => {
-            slots(&figure.along) * (13.0 * bars as f64 + 10.0 + name_height)
+            slots(&figure.along) * (BAR * bars as f64 + BAR_SPACE + name_height)
         }
         Layout::Lying => {
-            let row = if slots(&figure.along) > 40.0 { 17.0 } else { 22.0 };
+            let row = if slots(&figure.along) > MANY_ROWS { DENSE_ROW } else { ROW };
             slots(&figure.along) * (name_height + row)
         }
     }
 }
 
-/// Width of the labels at the left of the plot, at least 24 pixels, with 10 to the axis; bold ones are wider.
+/// Width of the labels at the left of the plot, at least 24 pixels, and 10 pixels between them and the axis.
 fn side_room(side: &Ruler<'_>, width: f64) -> f64 {
     let tick_width = |tick: Tick| {
         let bold = if side.is_heading(&tick) { BOLD } else { 1.0 };
@@ -226,20 +243,20 @@ pub(super) fn name_room(width: f64) -> f64 {
     width - 2.0 * EDGE - SWATCH - 12.0
 }
 
-/// The legend keys in rows of 20 pixels from `top` on, 12 apart, and the lower end of the legend.
+/// Places the legend keys in rows from `top` on; returns them with the lower end of the legend.
 fn lay_out_legend(figure: &Figure, top: f64, width: f64) -> (Vec<LegendKey>, f64) {
     let mut keys: Vec<LegendKey> = Vec::new();
     let (mut x, mut y) = (EDGE, top + 2.0);
     for (of, name) in legend_entries(figure) {
         let shown = shortened(&name, name_room(width));
-        let wide = SWATCH + width_of(&shown) + 12.0;
-        if x + wide > width - EDGE && x > EDGE {
-            (x, y) = (EDGE, y + 20.0);
+        let key_width = SWATCH + width_of(&shown) + KEY_GAP;
+        if x + key_width > width - EDGE && x > EDGE {
+            (x, y) = (EDGE, y + KEY_ROW);
         }
-        keys.push(LegendKey { of, name, x, y, width: wide });
-        x += wide;
+        keys.push(LegendKey { of, name, x, y, width: key_width });
+        x += key_width;
     }
-    let bottom = if keys.is_empty() { top } else { y + 20.0 };
+    let bottom = if keys.is_empty() { top } else { y + KEY_ROW };
     (keys, bottom)
 }
 
@@ -257,7 +274,7 @@ fn legend_entries(figure: &Figure) -> Vec<(KeyOf, String)> {
             keys.push((KeyOf::Span(kind), name.to_owned()));
         }
     }
-    // Series names explain their looks; doubts about single numbers have a key. Remarks may contain several reasons.
+    // Looks of single points have a key if the remark of any such point contains the reason.
     let has_remark = |look: Look, reason: &str| {
         let mut points = figure.points().filter(|point| point.look == look);
         points.any(|point| point.remark.as_ref().is_some_and(|remark| remark.contains(reason)))

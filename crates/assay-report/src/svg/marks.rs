@@ -55,7 +55,7 @@ const SHAPES: [&[[f64; 2]]; 8] = [
     &[[-0.6, -1.3], [0.6, -1.3], [0.6, 1.3], [-0.6, 1.3]],
 ];
 
-/// The path of a marker with radius `r`.
+/// The path of a marker with radius `r`: a circle as two arcs, or a polygon.
 fn marker(center: [f64; 2], shape: usize, r: f64) -> String {
     let [x, y] = center;
     let corners = SHAPES[shape % SHAPES.len()];
@@ -75,6 +75,7 @@ fn polyline(places: impl Iterator<Item = [f64; 2]>) -> String {
     path
 }
 
+/// Draws a series as a group, whose index the page's script uses to highlight the series.
 pub(super) fn draw_series(pen: &mut Pen, frame: &Frame<'_>, index: usize, series: &Series) {
     let class = class(series.colour);
     let (fill, stroke) = (pen.colour("fill", &class), pen.colour("stroke", &class));
@@ -132,8 +133,7 @@ fn draw_points(pen: &mut Pen, frame: &Frame<'_>, series: &Series, whiskers: bool
     }
 }
 
-/// The path of an interval: from a marker of `radius` to each finite end, with a cap there, or an arrow if the end is
-/// outside the axis. `along` is a pixel position.
+/// The path of an interval at the pixel `along`: from the marker to each finite end, with a cap, or an arrow if cut.
 fn whisker(frame: &Frame<'_>, along: f64, point: &Point, radius: f64) -> String {
     let centre = frame.value.at(point.value);
     let mut path = String::new();
@@ -151,8 +151,7 @@ fn whisker(frame: &Frame<'_>, along: f64, point: &Point, radius: f64) -> String 
     path
 }
 
-/// Draws a line with its points. If bands would hide each other, each line is shifted slightly, and its intervals are
-/// strokes.
+/// Draws a line with its points. Many lines are slightly shifted, with strokes instead of bands that would overlap.
 fn draw_line_and_points(pen: &mut Pen, frame: &Frame<'_>, index: usize) {
     let series = &frame.figure.series[index];
     let is_banded = |series: &&Series| {
@@ -180,16 +179,17 @@ fn draw_line(pen: &mut Pen, frame: &Frame<'_>, series: &Series, bands: bool) {
     for strand in strands(&series.points) {
         if bands {
             let has = |point: &Point| point.interval.is_some();
-            let runs = strand.chunk_by(|point, next| has(point) && has(next));
-            runs.for_each(|run| draw_band(pen, frame, run));
+            // An area must not cover points without an interval.
+            for run in strand.chunk_by(|point, next| has(point) && has(next)) {
+                draw_band(pen, frame, run);
+            }
         }
         let places = strand.iter().map(|point| frame.place(point.at, point.value));
         pen.path(&line_attributes(series.shape), &polyline(places), "");
     }
 }
 
-/// Draws the intervals of consecutive points as an area, and of a single point as a stroke: an area next to a point
-/// without an interval would be misleading.
+/// Draws the intervals of consecutive points as an area, and the interval of a single point as a stroke.
 fn draw_band(pen: &mut Pen, frame: &Frame<'_>, run: &[Point]) {
     if let [point] = run {
         if point.interval.is_some() {
@@ -207,7 +207,7 @@ fn draw_band(pen: &mut Pen, frame: &Frame<'_>, run: &[Point]) {
 
 /// Draws a thick line over the width of each value, connected by thin lines.
 fn draw_steps(pen: &mut Pen, frame: &Frame<'_>, series: &Series) {
-    // Values are equally wide: as the smallest distance of two connected ones.
+    // All values are equally wide: the smallest distance of two connected ones.
     let joined = series.points.windows(2).filter(|pair| pair[1].joined);
     let gaps = joined.map(|pair| pair[1].at - pair[0].at).filter(|gap| *gap > 0.0);
     let wide = gaps.reduce(f64::min).unwrap_or(1.0);
@@ -222,15 +222,17 @@ fn draw_steps(pen: &mut Pen, frame: &Frame<'_>, series: &Series) {
     }
 }
 
+/// Draws the bars of one series with their labels, and their intervals in front of them.
 fn draw_bars(pen: &mut Pen, frame: &Frame<'_>, index: usize) {
     // Bars of several series share the slot of a name.
     let [count, place] = frame.figure.bars_beside(index);
     let room = frame.along.slot() - frame.name_height - 8.0;
-    let thick = (room / count as f64).max(1.0);
+    let thickness = (room / count as f64).max(1.0);
     let mut whiskers = String::new();
     for point in &frame.figure.series[index].points {
-        let centre = frame.along.at(point.at) + thick * (place as f64 + 0.5) - room / 2.0;
-        let half = thick / 2.0 - 0.5;
+        let centre = frame.along.at(point.at) + thickness * (place as f64 + 0.5) - room / 2.0;
+        // Adjacent bars are one pixel apart.
+        let half = thickness / 2.0 - 0.5;
         let [x1, y1] = frame.point(centre - half, frame.value.origin());
         let [x2, y2] = frame.point(centre + half, frame.value.at(point.value));
         let dashed = if point.look == Look::Crossed { " stroke-dasharray=\"3 2\"" } else { "" };
@@ -276,7 +278,7 @@ pub(super) fn hatching(rectangle: [f64; 4]) -> String {
     let (wide, tall) = (right - left, bottom - top);
     let count = ((wide + tall) / HATCH).ceil().clamp(0.0, 1000.0) as usize;
     let line = |index: usize| {
-        // From the upper or right edge down to the left or lower one.
+        // Each line runs from the upper or right edge down to the left or lower one.
         let along = (index as f64 + 0.5) * HATCH;
         let begin = [left + along.min(wide), top + (along - wide).max(0.0)];
         let end = [left + (along - tall).max(0.0), top + along.min(tall)];

@@ -31,13 +31,20 @@ impl Pen {
         let [x, y, wide, tall] = rectangle;
         let place = format!("x=\"{}\" y=\"{}\"", px(x), px(y));
         let size = format!("width=\"{}\" height=\"{}\"", px(wide.max(0.1)), px(tall.max(0.1)));
-        let title = if self.titles { title } else { "" };
-        self.add(&format!("<rect {attributes} {place} {size}{}", element_end("rect", title)));
+        self.add(&format!("<rect {attributes} {place} {size}{}", self.element_end("rect", title)));
     }
 
     pub fn path(&mut self, attributes: &str, path: &str, title: &str) {
-        let title = if self.titles { title } else { "" };
-        self.add(&format!("<path {attributes} d=\"{path}\"{}", element_end("path", title)));
+        self.add(&format!("<path {attributes} d=\"{path}\"{}", self.element_end("path", title)));
+    }
+
+    /// The end of an element: with its title unless this is empty, or the medium has no titles.
+    fn element_end(&self, element: &str, title: &str) -> String {
+        if title.is_empty() || !self.titles {
+            "/>".to_owned()
+        } else {
+            format!(">{}</{element}>", title_element(title))
+        }
     }
 
     /// Writes a text; `anchor` is `start`, `middle` or `end`. A text wider than `room` is cut; its title is then complete.
@@ -57,20 +64,11 @@ impl Pen {
     }
 }
 
-/// The end of an element, with its title unless empty.
-fn element_end(element: &str, title: &str) -> String {
-    if title.is_empty() {
-        "/>".to_owned()
-    } else {
-        format!(">{}</{element}>", title_element(title))
-    }
-}
-
 fn title_element(text: &str) -> String {
     format!("<title>{}</title>", escaped(text))
 }
 
-/// Width of a letter at 12 px, by a wide common font (DejaVu Sans): other fonts fit as well.
+/// Width of a letter at 12 pixels in DejaVu Sans, a wide font: texts in other common fonts fit as well.
 fn letter_width(letter: char) -> f64 {
     match letter {
         'i' | 'j' | 'l' | '\'' | '|' => 3.6,
@@ -105,7 +103,7 @@ pub(super) fn wrapped(text: &str, room: f64) -> Vec<String> {
     lines
 }
 
-/// Shortens a text to a width in pixels by replacing its middle with an ellipsis; always if it has 200 letters.
+/// Replaces the middle of a text with an ellipsis if it is wider than `room` pixels or has 200 letters or more.
 pub(super) fn shortened(text: &str, room: f64) -> String {
     const LONGEST: usize = 200;
     let first: Vec<char> = text.chars().take(LONGEST).collect();

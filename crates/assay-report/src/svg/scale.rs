@@ -82,7 +82,7 @@ impl<'a> Ruler<'a> {
         ticks
     }
 
-    /// Multiples of a step of 1, 2 or 5 times a power of ten in the unit of the labels.
+    /// Ticks at multiples of a round step: 1, 2 or 5 times a power of ten in the unit of the labels.
     fn linear_ticks(&self, low: f64, high: f64, wanted: f64) -> Vec<f64> {
         let (unit, largest) = (self.axis.unit, low.abs().max(high.abs()));
         // Labels are multiples of this number, such as 1e6 for milliseconds.
@@ -100,18 +100,19 @@ impl<'a> Ruler<'a> {
         if !step.is_finite() || step <= 0.0 {
             return vec![low];
         }
+        // Rounding errors must not lose a tick at an end. The limit of 50 bounds the loop.
         let first = (low / step - 1e-9).ceil() as i64;
         let last = (high / step + 1e-9).floor() as i64;
         (first..=last.min(first + 50)).map(|index| index as f64 * step).collect()
     }
 
+    /// Ticks of a logarithmic axis: the fewer decades it spans, the more digits have a tick.
     fn log10_ticks(&self, wanted: f64) -> Vec<f64> {
         let [low, high] = self.domain;
         let per_decade = |digits: &[f64]| -> Vec<f64> {
             let decades = low.floor() as i32..=high.ceil() as i32;
             decades.flat_map(|n| digits.iter().map(move |digit| digit * 10_f64.powi(n))).collect()
         };
-        // The span in decades.
         match high - low {
             span if span < 0.5 => self.linear_ticks(10_f64.powf(low), 10_f64.powf(high), wanted),
             _ if self.axis.unit.is_binary() => self.power_ticks(4.0, wanted),
@@ -141,7 +142,7 @@ fn position(scale: &AxisScale, value: f64) -> f64 {
     }
 }
 
-/// Displayed range of an axis for values from `low` to `high`.
+/// Displayed range for values from `low` to `high`, as [`position`] returns them, with space at the ends.
 fn domain(axis: &Axis, low: f64, high: f64) -> [f64; 2] {
     if let AxisScale::Category(slots) = &axis.scale {
         return [-0.5, slots.len().max(1) as f64 - 0.5];

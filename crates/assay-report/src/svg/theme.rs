@@ -6,8 +6,7 @@ pub enum Theme {
     Dark,
 }
 
-/// `paper` to `disturbed`: ground, words, lines, stretches. `c`: series. `h`: few to many.
-/// `n`, `b`, `w`: the same, better, worse.
+/// Background, text, lines and spans; then `c`: series; `h`: few to many; `n`, `b`, `w`: same, better, worse.
 const LIGHT: &str = "\
 --paper:#ffffff;--ink:#1b1f24;--muted:#57606a;--grid:#dde1e6;--axis:#8c959f;\
 --shade:#e1e8ee;--ramp:#d8dee4;--disturbed:#ffd8b5;\

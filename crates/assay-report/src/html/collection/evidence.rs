@@ -94,7 +94,7 @@ fn facts(flat: &Flat, row: &CollectionRow) -> Vec<(&'static str, String)> {
 /// A number of a row: its title, the format of its values, the number.
 type PrintedNumber<'a> = (&'static str, Box<dyn Fn(f64) -> String>, &'a RowValue);
 
-/// The numbers of a row in column order; a published row has the author's digits.
+/// The numbers of a row, each with its title and the function that formats it; published ones keep the author's digits.
 fn printed_numbers(row: &CollectionRow) -> Vec<PrintedNumber<'_>> {
     let published = row.published.is_some();
     let kinds = NUMBERS.iter().enumerate().filter_map(|(index, kind)| {

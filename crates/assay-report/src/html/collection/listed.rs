@@ -73,8 +73,8 @@ pub(super) fn devices(
     link: &dyn Fn(&DeviceRows<'_>) -> Option<String>,
 ) -> Markup {
     let spreads: Vec<Vec<Option<Spread>>> = devices.iter().map(DeviceRows::spreads).collect();
-    let is_there = |index: &usize| spreads.iter().any(|it| it[*index].is_some());
-    let numbers: Vec<usize> = (0..NUMBERS.len()).filter(is_there).collect();
+    let has_value = |index: &usize| spreads.iter().any(|it| it[*index].is_some());
+    let numbers: Vec<usize> = (0..NUMBERS.len()).filter(has_value).collect();
     let heads = html! {
         (head("device", false)) (head("GB", true)) (head("rows", true))
         @for index in &numbers { (head(NUMBERS[*index].title, true)) }
