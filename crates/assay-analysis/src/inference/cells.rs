@@ -42,8 +42,7 @@ fn baselines(design: &Design, series: &[Series]) -> HashMap<usize, Vec<TrialValu
         .collect();
     let mut baselines = HashMap::new();
     for (index, one) in repeated() {
-        let mut baseline_arm = one.arm.clone();
-        baseline_arm.extend(design.baseline.clone());
+        let baseline_arm = super::baseline_arm(design, &one.arm);
         let is_baseline = !one.control && baseline_arm == one.arm;
         if let Some(baseline) = by_key.get(&key(one, baseline_arm)).filter(|_| !is_baseline) {
             baselines.insert(index, baseline.trials.clone());

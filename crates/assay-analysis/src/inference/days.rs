@@ -8,8 +8,7 @@ use assay_study::findings::Findings;
 
 use super::across::{Key, RatioBase, ResultIndex, key};
 
-/// Default spread between sessions.
-const USUAL: f64 = 0.03;
+const USUAL_SD: f64 = 0.03;
 /// Fewest results of a study for its spread between sessions.
 const ENOUGH: usize = 5;
 pub(super) const POWER: f64 = 0.8;
@@ -31,7 +30,7 @@ pub enum DaysSource {
 
 impl Default for Days {
     fn default() -> Self {
-        Self { sd: USUAL, from: DaysSource::Usual }
+        Self { sd: USUAL_SD, from: DaysSource::Usual }
     }
 }
 

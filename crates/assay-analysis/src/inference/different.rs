@@ -26,6 +26,7 @@ pub(super) fn work_of_row(index: usize, row: &RowTrials<'_>) -> Option<WorkOfRow
     Some(WorkOfRow { row: index, group, worked })
 }
 
+/// Compares the work of the rows in each group; a difference is a remark on all of them.
 pub(super) fn add_remarks(all: &[WorkOfRow], rows: &mut [RowTrials<'_>], series: &mut [Series]) {
     for group in distinct(all.iter().map(|one| &one.group)) {
         let members = || all.iter().filter(|one| one.group == *group);

@@ -13,10 +13,8 @@ use serde::Serialize;
 
 use super::{days::POWER, verdicts::error_of_family};
 
-/// Source of a spread without an earlier result.
 const PILOT: &str = "pilot";
-/// Example spreads if the real one is unknown.
-const EXAMPLES: [f64; 3] = [0.01, 0.02, 0.05];
+const EXAMPLE_SDS: [f64; 3] = [0.01, 0.02, 0.05];
 /// A study that detects only larger differences is hardly useful.
 const LARGEST_USEFUL: f64 = 0.5;
 
@@ -61,7 +59,7 @@ fn foresee_workload(plan: &Plan, workload: &str, earlier: Option<&Findings>) -> 
         Some((sd, found)) => (vec![sd], Some(found.study.id.clone())),
         None => match pilot_sd() {
             Some(sd) => (vec![sd], Some(PILOT.to_owned())),
-            None => (EXAMPLES.to_vec(), None),
+            None => (EXAMPLE_SDS.to_vec(), None),
         },
     };
     let min_detectable = |sd: f64| (shift * sd.ln_1p()).exp_m1();

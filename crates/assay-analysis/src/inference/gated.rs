@@ -21,7 +21,7 @@ use assay_workloads::metrics::{is_of_speed, noun};
 
 use super::gate::{AllowedChange, GateRequest, NO_INTERVAL, PassIf, UNDECIDED, distrust};
 use super::verdicts::{self, error_of_family};
-use super::{days::POWER, played::class_row_of_metric, with_levels};
+use super::{baseline_arm, days::POWER, played::class_row_of_metric, primary_metric, with_levels};
 
 pub(super) type Planned = (String, Arm);
 
@@ -57,7 +57,7 @@ fn judge_gate(
     unfinished: bool,
 ) -> GateAnswer {
     let is_gated = |one: &&Comparison| gate.is_about(&one.metric, one.primary);
-    let compared: Vec<&Comparison> = found.comparisons.iter().filter(is_gated).collect();
+    let compared: Vec<_> = found.comparisons.iter().filter(is_gated).collect();
     let is_compared = |(workload, arm): &&Planned| {
         compared.iter().any(|one| {
             let is_of_row = one.workload == *workload || one.class_of.as_ref() == Some(workload);
@@ -93,8 +93,7 @@ fn starved_classes(design: &Design, gate: &Gate, found: &Findings) -> BTreeSet<P
         let Some(metric) = absent.metric.as_ref().filter(|metric| is_of_class(metric)) else {
             continue;
         };
-        let mut baseline = absent.configuration.clone();
-        baseline.extend(design.baseline.clone());
+        let baseline = baseline_arm(design, &absent.configuration);
         let is_judged_baseline = |cell: &Measurement| {
             (&cell.workload, &cell.metric) == (&absent.workload, metric)
                 && cell.configuration == baseline
@@ -120,6 +119,7 @@ struct GateJudge<'a> {
 }
 
 impl GateJudge<'_> {
+    /// Judges the row of a comparison, and adds its doubts and evidence.
     fn row(&self, one: &Comparison) -> Gated {
         let name = self.name(&one.workload, &one.configuration);
         let row = match self.why_inconclusive(one) {
@@ -233,6 +233,7 @@ impl GateJudge<'_> {
         self.found.environment.is_emulated() && is_of_speed(&one.metric)
     }
 
+    /// The cells of the baseline and of the arm, each with a name for sentences; without those that are missing.
     fn sides<'c>(&'c self, one: &'c Comparison) -> impl Iterator<Item = (&'c Measurement, String)> {
         let sides = [
             (&one.baseline, "the baseline".to_owned()),
@@ -257,8 +258,8 @@ impl GateJudge<'_> {
             return self.judge_difference(limit, name, one);
         }
         let difference = one.ratio.map(f64::ln);
-        let reach = one.sd_log.and_then(|sd| self.reach(one.n, sd));
-        let Some((difference, reach)) = difference.zip(reach) else {
+        let distances = one.sd_log.and_then(|sd| self.needed_distances(one.n, sd));
+        let Some((difference, distances)) = difference.zip(distances) else {
             return Gated::silent(name, NO_INTERVAL.to_owned());
         };
         let allowed = AllowedChange::new(one.better, self.gate.max_regression);
@@ -270,9 +271,9 @@ impl GateJudge<'_> {
         } else {
             PassIf::Detects(self.must_detect)
         };
-        let row = allowed.judge(name, difference, reach, rule);
+        let row = allowed.judge(name, difference, distances, rule);
         // The least loss for a failure, else the largest possible one.
-        let bound = if row.outcome == Ended::Fail { -reach[0] } else { reach[0] };
+        let bound = if row.outcome == Ended::Fail { -distances[0] } else { distances[0] };
         Gated { bound95: Some(allowed.loss_fraction(allowed.log_loss(difference) + bound)), ..row }
     }
 
@@ -281,8 +282,8 @@ impl GateJudge<'_> {
         let loss_of = |difference: f64| -one.better.sign() * difference;
         let loss = one.difference.as_ref().map(|difference| loss_of(difference.value));
         let sd = one.difference.as_ref().and_then(|difference| difference.sd);
-        let reach = sd.and_then(|sd| self.reach(one.n, sd));
-        let Some((loss, [bound, _])) = loss.zip(reach) else {
+        let distances = sd.and_then(|sd| self.needed_distances(one.n, sd));
+        let Some((loss, [bound, _])) = loss.zip(distances) else {
             return Gated::silent(name, NO_INTERVAL.to_owned());
         };
         if let Some(why) = order_conflict(|difference| loss_of(difference) > limit, one) {
@@ -299,11 +300,12 @@ impl GateJudge<'_> {
         Gated { amount: Some(LossAmount { loss, bound95 }), ..Gated::bare(name, outcome) }
     }
 
-    /// Distances of a mean from the limit beyond which it is significant, and beyond which a loss is detected.
-    fn reach(&self, pairs: usize, sd: f64) -> Option<[f64; 2]> {
+    /// How far beyond the limit a loss is significant, and is detected with 80% power, in the unit of `sd`.
+    fn needed_distances(&self, pairs: usize, sd: f64) -> Option<[f64; 2]> {
         let freedom = pairs.checked_sub(1)? as f64;
         let error = sd / (pairs as f64).sqrt();
         let bound = match self.design.stopping {
+            // An open study looks after every replicate, so its bound must hold at all of them.
             Stopping::Open { .. } => {
                 confidence_sequence_half_width(pairs, self.alpha, MIXTURE_G)? * sd
             }
@@ -342,13 +344,9 @@ impl GateJudge<'_> {
 
     /// The missing number of a row, or else of its baseline, and the name of its owner.
     fn absent_cell(&self, workload: &str, arm: &Arm) -> Option<(&'static str, &AbsentCell)> {
-        let mut baseline = arm.clone();
-        baseline.extend(self.design.baseline.clone());
-        let primary = || {
-            let mut cells = self.found.measurements.iter();
-            cells.find(|cell| cell.workload == workload && cell.primary).map(|cell| &cell.metric)
-        };
-        let metric = self.gate.metric.as_ref().or(self.design.primary.as_ref()).or_else(primary);
+        let baseline = baseline_arm(self.design, arm);
+        let chosen = self.gate.metric.as_ref().or(self.design.primary.as_ref());
+        let metric = chosen.or_else(|| primary_metric(self.found, workload));
         let class = metric.and_then(|metric| class_row_of_metric(workload, metric));
         let find = |side: &Arm| {
             self.found.absent.iter().find(|cell| {

@@ -171,6 +171,7 @@ impl HostRates {
     }
 }
 
+/// How many hosts took part, and what limits their sum; for one host's result, that it is only a part.
 pub(super) fn checks(hosts: Option<&HostFindings>, fleet: Option<&Fleet>) -> Vec<Check> {
     let Some(hosts) = hosts else {
         let Some((fleet, rank)) = fleet.and_then(|fleet| Some((fleet, fleet.rank?))) else {

@@ -324,6 +324,7 @@ fn invalid_sentences(input: &SummaryInput<'_>) -> Vec<(usize, Sentence)> {
     sentences
 }
 
+/// What the rows measured instead, by the rule that invalidated them; `all` is the number of rows of the study.
 fn invalid_sentence(rule: &str, rows: &[&RowTrials<'_>], all: usize) -> Sentence {
     let many = rows.len() > 1;
     let subject = if many && rows.len() == all {

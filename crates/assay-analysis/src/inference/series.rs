@@ -11,7 +11,7 @@ use assay_workloads::metrics::{nature, of_work, side};
 use super::rows::{MeasuredTrial, RowTrials};
 use super::{hosts, metrics};
 
-struct RowMetric<'m> {
+pub(super) struct RowMetric<'m> {
     metric: &'m str,
     better: Better,
     nature: Nature,
@@ -20,7 +20,7 @@ struct RowMetric<'m> {
 }
 
 impl<'m> RowMetric<'m> {
-    fn known(metric: &'static Metric) -> Self {
+    pub fn known(metric: &'static Metric) -> Self {
         let Metric { name, better, nature, scale, .. } = *metric;
         Self { metric: name, better, nature, scale, side: metric.side() }
     }
@@ -32,6 +32,7 @@ impl<'m> RowMetric<'m> {
     }
 }
 
+/// A series per metric of a row, and the metrics without a number.
 pub(super) fn row_series(design: &Design, row: &RowTrials<'_>) -> (Vec<Series>, Vec<AbsentCell>) {
     let (mut series, mut absent) = (Vec::new(), Vec::new());
     absent.extend(unmeasured_row(row));
@@ -49,15 +50,7 @@ pub(super) fn row_series(design: &Design, row: &RowTrials<'_>) -> (Vec<Series>, 
     (series, absent)
 }
 
-/// One of Assay's metrics of a row, or why it is missing.
-pub(super) fn known_metric_series(
-    design: &Design,
-    row: &RowTrials<'_>,
-    metric: &'static Metric,
-) -> Result<Series, String> {
-    series_of(design, row, &RowMetric::known(metric))
-}
-
+/// Why a row has no number at all; `None` if a trial counts.
 fn unmeasured_row(row: &RowTrials<'_>) -> Option<AbsentCell> {
     if row.trust.is_some() {
         return None;
@@ -74,7 +67,11 @@ fn unmeasured_row(row: &RowTrials<'_>) -> Option<AbsentCell> {
 }
 
 /// The value of a metric in each trial of a row; `Err` has the reason why the row has no number of it.
-fn series_of(design: &Design, row: &RowTrials<'_>, what: &RowMetric<'_>) -> Result<Series, String> {
+pub(super) fn series_of(
+    design: &Design,
+    row: &RowTrials<'_>,
+    what: &RowMetric<'_>,
+) -> Result<Series, String> {
     if let Some(reason) = metrics::why_no_percentile(what.metric, row) {
         return Err(reason);
     }

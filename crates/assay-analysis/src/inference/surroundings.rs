@@ -33,7 +33,7 @@ pub(super) fn add_drives_and_idle(activity: &mut Activity, environment: &Environ
     let recorded = &environment.surroundings;
     for (name, before) in &recorded.health_before {
         let after = recorded.health_after.get(name);
-        activity.drives.extend(after.and_then(|after| compare(name, before, after)));
+        activity.drives.extend(after.and_then(|after| health_change(name, before, after)));
     }
     activity.idle_w = recorded.idle.value().map(Energy::watts);
 }
@@ -87,7 +87,11 @@ fn wear_words(drive: &DriveHealth, environment: &Environment) -> Option<String> 
 }
 
 /// The change in a drive's health over the study; `None` unless both records exist.
-fn compare(name: &str, before: &Presence<Health>, after: &Presence<Health>) -> Option<DriveHealth> {
+fn health_change(
+    name: &str,
+    before: &Presence<Health>,
+    after: &Presence<Health>,
+) -> Option<DriveHealth> {
     let (before, after) = (before.value()?, after.value()?);
     let grown = after.counters.iter().filter_map(|(counter, late)| {
         let early = before.counters.get(counter)?;
@@ -96,16 +100,14 @@ fn compare(name: &str, before: &Presence<Health>, after: &Presence<Health>) -> O
     });
     Some(DriveHealth {
         drive: name.to_owned(),
-        written_bytes: both(before.written_bytes, after.written_bytes)
-            .map(|[early, late]| late.saturating_sub(early)),
-        used_percent: both(before.used_percent, after.used_percent),
-        temperature_c: both(before.temperature_c, after.temperature_c),
+        written_bytes: before
+            .written_bytes
+            .zip(after.written_bytes)
+            .map(|(early, late)| late.saturating_sub(early)),
+        used_percent: before.used_percent.zip(after.used_percent).map(<[_; 2]>::from),
+        temperature_c: before.temperature_c.zip(after.temperature_c).map(<[_; 2]>::from),
         grown: grown.collect(),
     })
-}
-
-fn both<T>(before: Option<T>, after: Option<T>) -> Option<[T; 2]> {
-    Some([before?, after?])
 }
 
 /// The activity during the trials of a row; `None` if no trial recorded any.
@@ -181,6 +183,7 @@ fn pressure_shares(evidence: &[&Evidence]) -> BTreeMap<String, f64> {
     sums.into_iter().map(|(resource, sums)| (resource.to_owned(), share(sums))).collect()
 }
 
+/// The sensor with the highest temperature in any trial, and its range.
 fn hottest_sensor(evidence: &[&Evidence]) -> Option<Hottest> {
     let mut sensors: BTreeMap<&str, (i64, i64)> = BTreeMap::new();
     for temperature in evidence.iter().filter_map(|evidence| evidence.temperature.value()) {
@@ -190,12 +193,13 @@ fn hottest_sensor(evidence: &[&Evidence]) -> Option<Hottest> {
             *to = (*to).max(sensor.before_mc).max(sensor.after_mc);
         }
     }
-    let (sensor, (from, to)) = sensors.into_iter().max_by_key(|(_, (_, to))| *to)?;
-    Some(Hottest { sensor: sensor.to_owned(), from_c: from as f64 / 1e3, to_c: to as f64 / 1e3 })
+    let (sensor, (from_mc, to_mc)) = sensors.into_iter().max_by_key(|(_, (_, to))| *to)?;
+    let [from_c, to_c] = [from_mc, to_mc].map(|mc| mc as f64 / 1e3);
+    Some(Hottest { sensor: sensor.to_owned(), from_c, to_c })
 }
 
 #[derive(Default)]
-struct FactSum {
+struct FieldSum {
     numbers: Vec<f64>,
     words: Vec<String>,
 }
@@ -215,7 +219,7 @@ fn observed_fields(row: &RowTrials<'_>) -> Vec<ObservedField> {
 fn summarize_fields(
     observed: impl Iterator<Item = (&'static str, Presence<Value>)>,
 ) -> Vec<ObservedField> {
-    let mut sums: BTreeMap<(&str, String), FactSum> = BTreeMap::new();
+    let mut sums: BTreeMap<(&str, String), FieldSum> = BTreeMap::new();
     let mut reasons: BTreeMap<&str, String> = BTreeMap::new();
     for (probe, observed) in observed {
         match observed {
@@ -247,7 +251,7 @@ fn summarize_fields(
     present.chain(absent).collect()
 }
 
-fn add_leaf(sum: &mut FactSum, leaf: &Value) {
+fn add_leaf(sum: &mut FieldSum, leaf: &Value) {
     match leaf {
         Value::String(word) => sum.words.push(word.clone()),
         Value::Bool(flag) => sum.words.push(if *flag { "yes" } else { "no" }.to_owned()),

@@ -33,7 +33,6 @@ pub struct Windows {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResultWindow {
     pub result: String,
-    /// When it began, RFC 3339.
     pub started: String,
     pub seconds: f64,
     /// Fraction of its time in which something waited for a processor; `None` if not recorded.
@@ -50,6 +49,7 @@ pub(super) fn compare_windows(first: &Findings, later: &[Findings]) -> Option<Wi
     Some(Windows { before, after, unequal_pressure, pressure })
 }
 
+/// The watched window of a result; `None` for a result of another command.
 fn window(found: &Findings) -> Option<ResultWindow> {
     let is_watched = |one: &&WorkloadFacts| one.name == WATCHED && one.io.is_none();
     let work = found.workloads.iter().find(is_watched)?;

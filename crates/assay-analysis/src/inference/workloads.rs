@@ -254,6 +254,7 @@ fn in_flight_note(comparison: &Comparison, rows: &[RowTrials<'_>]) -> Option<Not
     (arm != baseline).then_some(Note::InFlight { arm, baseline })
 }
 
+/// The rows that the plan excludes, with the reason.
 fn planned_absences(plan: &Plan) -> impl Iterator<Item = AbsentCell> + '_ {
     plan.absent.iter().map(|absent| AbsentCell {
         workload: absent.name.clone(),

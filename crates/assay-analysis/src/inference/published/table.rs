@@ -9,7 +9,7 @@ use assay_study::results::plan::Arm;
 use assay_workloads::metrics::noun;
 
 use super::{Published, PublishedUnit};
-use crate::{import::grouped, inference::distinct};
+use crate::{import::grouped, inference::distinct, inference::without_factor};
 
 /// Up to this number of arms, include those without published numbers.
 const MOST_ARMS: usize = 16;
@@ -39,6 +39,7 @@ pub(super) struct OwnNumber {
     pub rating: Option<Rating>,
 }
 
+/// Published numbers by workload and metric, next to those of the study; ratios are separate.
 pub(super) fn groups<'a>(findings: &'a Findings, all: &'a [Published]) -> Vec<PublishedGroup<'a>> {
     let groups = grouped(all, |one, other| {
         one.workload == other.workload && one.metric == other.metric && one.ratio == other.ratio
@@ -122,11 +123,7 @@ fn ratio_lines<'a>(
         published: Some(*one),
         own: None,
     });
-    let other_levels = |arm: &Arm| {
-        let mut arm = arm.clone();
-        arm.remove(factor);
-        arm
-    };
+    let other_levels = |arm: &Arm| without_factor(arm, factor);
     let is_over_factor = |found: &&Comparison| {
         matches!(found.kind, Kind::Paired | Kind::Unpaired)
             && found.workload == *workload

@@ -104,7 +104,7 @@ pub(super) fn surface_of_row(
 fn positions_with_rates(io: &io::IoPlan, area: &Area, row: &RowTrials<'_>) -> Vec<Spot> {
     let count = io.operations.filter(|count| *count <= MOST_PLACES).unwrap_or(0);
     let bytes = f64::from(io.size_bytes());
-    let trials = summed_trials(row);
+    let trials = row.summed(|trial| io_detail(trial).is_some());
     let spot = |index: u64| {
         let offset = sample_offset(io, area, index)?;
         let details = trials.iter().filter_map(|trial| io_detail(trial));
@@ -118,11 +118,6 @@ fn positions_with_rates(io: &io::IoPlan, area: &Area, row: &RowTrials<'_>) -> Ve
         })
     };
     (0..count).filter_map(spot).collect()
-}
-
-/// Trials that the row's numbers summarize, among those with samples.
-fn summed_trials<'a, 'r>(row: &'r RowTrials<'a>) -> Vec<&'r MeasuredTrial<'a>> {
-    row.summed(|trial| io_detail(trial).is_some())
 }
 
 fn percent(area: &Area, offset: u64) -> f64 {
@@ -146,12 +141,11 @@ fn ends(values: impl Iterator<Item = f64> + Clone) -> Option<[f64; 2]> {
 
 /// Single operations of a row whose offsets follow from the trial seeds.
 pub(super) fn accesses(plan: &Plan, row: &RowTrials<'_>, series: &[Series]) -> Option<Accesses> {
-    let area = plan.surveys.get(row.workload.target)?.area;
-    let area = row.workload.own_part(&area);
+    let area = row.workload.own_part(&plan.surveys.get(row.workload.target)?.area);
     let io = io::IoPlan::of(&row.workload.work).filter(|_| !row.workload.control)?;
     // Work without random samples has no offsets, whatever the seed.
     drop(random_offsets(io, &area, 0)?);
-    let trials = summed_trials(row);
+    let trials = row.summed(|trial| io_detail(trial).is_some());
     let details = || trials.iter().filter_map(|trial| io_detail(trial));
     let times_ns = details().flat_map(|io| &io.sample_latencies_ns).map(|ns| *ns as f64);
     let whole = extremes(times_ns, series, "latency_mean_ns")?;

@@ -206,7 +206,7 @@ fn bad_baselines<'a>(contrasts: &'a [Contrast], traded: &BTreeSet<&Arm>) -> Vec<
         one.workload == other.workload && one.baseline == other.baseline
     });
     groups.retain(|group| {
-        let is_beaten = group.iter().all(|one| one.verdict == Verdict::Better && one.sure);
+        let is_beaten = group.iter().all(|one| one.verdict == Verdict::Better && one.beyond_margin);
         is_beaten && group.iter().any(|one| !traded.contains(&one.levels))
     });
     groups.into_iter().map(BadArm::Baseline).collect()

@@ -40,7 +40,7 @@ fn shows_anything(found: &Effects) -> bool {
 }
 
 /// Share of the error for main effects: they are the purpose of a grid.
-const OF_EFFECTS: f64 = 0.8;
+const EFFECTS_SHARE: f64 = 0.8;
 
 struct EffectBounds {
     effects: ErrorBound,
@@ -62,8 +62,8 @@ impl EffectBounds {
             ErrorBound::with_share(design, share / (statements * workloads).max(1) as f64)
         };
         Self {
-            effects: bound(OF_EFFECTS, others.iter().sum()),
-            interactions: bound(1.0 - OF_EFFECTS, pairs),
+            effects: bound(EFFECTS_SHARE, others.iter().sum()),
+            interactions: bound(1.0 - EFFECTS_SHARE, pairs),
         }
     }
 }
@@ -97,7 +97,8 @@ fn effects_of_factor(
             continue;
         };
         let [ci95, family] = bounds.intervals(&sample);
-        let judged = bounds.verdict(&sample).map(|judged| verdict_of_stats(judged.verdict));
+        let judged =
+            bounds.verdict(&sample, question.scale).map(|judged| verdict_of_stats(judged.verdict));
         let verdict = judged.unwrap_or(Verdict::Inconclusive);
         let is_open = verdict == Verdict::Inconclusive;
         let mut effect = Effect {
@@ -159,7 +160,7 @@ fn clearest_interaction(
     clearest.map(|(_, interaction)| interaction)
 }
 
-/// The difference of an effect between two levels of another factor, and its strength; `None` if not significant.
+/// How the first factor's effect differs between two levels of the second one, and how clearly; `None` if not significant.
 fn interaction(
     question: &Question<'_>,
     corner: [Setting<'_>; 2],
@@ -168,7 +169,7 @@ fn interaction(
 ) -> Option<(f64, Interaction)> {
     let [first, second] = moved;
     let corners = Corners::new(question, &corner, &[&[], &[first], &[second], &[first, second]]);
-    // The effect of the first factor at the baseline and at the other level of the second one.
+    // The effect of the first factor at the baseline (`low`) and at the other level of the second one.
     let sample_of = |value: fn([f64; 2]) -> f64| {
         let effects = |means: &[f64]| value([means[1] - means[0], means[3] - means[2]]);
         Sample::of(&corners.by_replicate(effects))
@@ -196,10 +197,9 @@ fn interaction(
 }
 
 type Setting<'a> = (&'a String, &'a String);
-/// Largest rounding difference between means of equal logarithms.
 const ROUNDING: f64 = 1e-12;
 
-/// The arms of a contrast: for each corner the same combinations of the other factors' levels.
+/// The arms behind an effect: at each corner (levels of its factors) the same combinations of the other factors' levels.
 struct Corners<'a> {
     arms: Vec<&'a Runs<'a>>,
     contexts: usize,

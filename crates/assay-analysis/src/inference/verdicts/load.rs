@@ -21,8 +21,7 @@ pub(super) static ABOUT: About = About {
 };
 
 const RATES: [Statistic; 2] = [Statistic::Rate, Statistic::Bytes];
-/// Default margin for equal loads.
-const LIKE: f64 = 0.05;
+const EQUAL_LOAD_MARGIN: f64 = 0.05;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LoadDirection {
@@ -50,7 +49,7 @@ pub(super) fn withdraw_for_load(
     }
 }
 
-/// The rate whose difference may explain a verdict; the most significant one.
+/// A note on the rate whose difference may explain a verdict: of several, the one that differs most.
 fn load_difference(design: &Design, questions: &[Question<'_>], one: &Comparison) -> Option<Note> {
     let (class, statistic) = metric::class(&one.metric)?;
     // A gate also judges without a verdict, and a different load may hide a loss; for a rate it judges the load itself.
@@ -60,11 +59,12 @@ fn load_difference(design: &Design, questions: &[Question<'_>], one: &Comparison
     let of_workload = || questions.iter().filter(|question| question.workload == one.workload);
     let primary = of_workload().find(|question| question.primary)?;
     let has_baseline = |arm: &&Runs<'_>| primary.baseline_of(design, arm.arm).is_some();
+    // The rates have the simultaneous CI of the verdict.
     let family = primary.arms.iter().filter(has_baseline).count() * primary.sharing;
     let rates = RATES.into_iter().filter_map(|statistic| {
         let rate = metric::of_requests(class, statistic)?;
-        let served = of_workload().find(|question| question.metric == rate.name)?;
-        let (baseline, arm) = (served.find(&one.baseline)?, served.find(&one.configuration)?);
+        let of_rate = of_workload().find(|question| question.metric == rate.name)?;
+        let (baseline, arm) = (of_rate.find(&one.baseline)?, of_rate.find(&one.configuration)?);
         let sample = Sample::of(&pairs(baseline, arm).differences())?;
         let bounds = IntervalBounds::new(design, family, rate.better);
         let ends = bounds.intervals(&sample)[1]?.map(f64::exp);
@@ -96,12 +96,14 @@ fn rate_difference(
     Some((direction, ratio.ln().abs(), note))
 }
 
+/// The note on the largest of the differences that may explain the verdict.
 fn largest_explanation(
     differences: impl Iterator<Item = (LoadDirection, f64, Note)>,
     verdict: Verdict,
 ) -> Option<Note> {
     let explanations = differences.filter(|(direction, ..)| explains(*direction, verdict));
-    explanations.max_by(|one, other| one.1.total_cmp(&other.1)).map(|(.., note)| note)
+    let largest = explanations.max_by(|(_, size, _), (_, other, _)| size.total_cmp(other));
+    largest.map(|(.., note)| note)
 }
 
 /// Withdraws verdicts between two results, whose rates are also compared; `is_live`: a class was production work.
@@ -124,7 +126,7 @@ pub(crate) fn add_note(one: &mut Comparison, note: Note) {
     one.add(note, words);
 }
 
-/// The rate whose difference between two results may explain a verdict.
+/// A note on the rate whose difference between two results may explain a verdict: of several, the largest difference.
 fn load_across(
     comparisons: &[Comparison],
     one: &Comparison,
@@ -136,13 +138,13 @@ fn load_across(
         return None;
     }
     let rates = RATES.into_iter().filter_map(|statistic| {
-        let rate = metric::of_requests(class, statistic)?.name;
-        let served = comparisons.iter().find(|other| {
-            other.metric == rate
+        let metric = metric::of_requests(class, statistic)?.name;
+        let rate = comparisons.iter().find(|other| {
+            other.metric == metric
                 && other.workload == one.workload
                 && other.configuration == one.configuration
         })?;
-        rate_difference(rate, served.ratio?, served.ci95?, one.margin.unwrap_or(LIKE))
+        rate_difference(metric, rate.ratio?, rate.ci95?, one.margin.unwrap_or(EQUAL_LOAD_MARGIN))
     });
     largest_explanation(rates, verdict)
 }

@@ -42,7 +42,6 @@ use assay_workloads::metrics::is_of_speed;
 
 use arms::Question;
 
-/// Rules on two arms, or on two windows.
 pub static COMPARED: &[&About] = &[&load::ABOUT, &super::windows::ABOUT];
 
 /// The verdict across days, which is never *equivalent*.

@@ -12,6 +12,7 @@ use super::pairs::Pairs;
 /// Fewest pairs with which a distribution-free test reaches 5% (R4).
 pub(super) const SETTLED: usize = 6;
 
+/// The notes that follow from the trials of both sides and the design.
 pub(super) fn notes(
     design: &Design,
     question: &Question<'_>,

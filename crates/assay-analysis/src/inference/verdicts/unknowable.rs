@@ -32,6 +32,7 @@ pub(super) fn judge(design: &Design, questions: &[Question<'_>], comparisons: &m
     }
 }
 
+/// Adds the note to a comparison, which makes its verdict inconclusive.
 fn withdraw_for(design: &Design, one: &mut Comparison, note: Note) {
     let words = words::note(&note, ["", ""]);
     if one.verdict.is_some() {
