@@ -57,10 +57,10 @@ pub(super) fn unpaired_cell(series: Series) -> Measurement {
 
 /// Sums up a series over its undisturbed trials, preferably those that pair with the baseline's.
 fn measurement(series: Series, baseline: Option<&[TrialValue]>) -> Measurement {
-    let counted_trials = counted_trials(&series.trials, baseline);
-    let values: Vec<f64> = counted_trials.iter().filter_map(|trial| trial.value).collect();
+    let counted = counted_trials(&series.trials, baseline);
+    let values: Vec<f64> = counted.iter().filter_map(|trial| trial.value).collect();
     let values = values.as_slice();
-    let counted = unusual_positions(&series.trials, &counted_trials);
+    let counted = unusual_positions(&series.trials, &counted);
     let (geometric, mean) = match series.scale {
         Scale::Ratio => (geometric_mean(values), None),
         Scale::Difference => (None, Sample::of(values)),
@@ -169,13 +169,14 @@ fn undisturbed_run<'t>(trials: &'t [TrialValue], first: &'t TrialValue) -> Optio
     }
 }
 
+/// The undisturbed trials that repeat the replicate of a first run.
 fn undisturbed_repeats<'t>(
     trials: &'t [TrialValue],
     first: &TrialValue,
 ) -> impl Iterator<Item = &'t TrialValue> {
     let replicate = first.replicate;
     trials.iter().filter(move |trial| {
-        let repeats = trial.repeats.is_some_and(|of| of.replicate == replicate);
-        repeats && trial.status == Status::Ok
+        let is_repeat = trial.repeats.is_some_and(|of| of.replicate == replicate);
+        is_repeat && trial.status == Status::Ok
     })
 }

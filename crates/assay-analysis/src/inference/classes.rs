@@ -364,7 +364,7 @@ pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
 fn sentence(found: &Findings, workload: &str, classes: &[&Comparison]) -> Option<Sentence> {
     let first = classes.first()?;
     let differs = |name: &String| first.configuration.get(name) != first.baseline.get(name);
-    let levels = |arm: &Arm| arm_in_words(arm.iter().filter(|(name, _)| differs(name)));
+    let changed_levels = |arm: &Arm| arm_in_words(arm.iter().filter(|(name, _)| differs(name)));
     // No sentence for an arm without a pair.
     let is_baseline = !first.configuration.keys().any(differs);
     if is_baseline || first.verdict.is_none() || classes.iter().all(|one| one.n == 0) {
@@ -388,7 +388,7 @@ fn sentence(found: &Findings, workload: &str, classes: &[&Comparison]) -> Option
     if !undecided.is_empty() {
         clauses.push(format!("{}: no significant difference", words::listed(&undecided)));
     }
-    let (level, baseline) = (levels(&first.configuration), levels(&first.baseline));
+    let (level, baseline) = (changed_levels(&first.configuration), changed_levels(&first.baseline));
     let text = format!("{workload}, {level} against {baseline}: {}.", clauses.join("; "));
     let about = vec![MetricRef::new(workload, "")];
     Some(Sentence { about, interval, ..Sentence::finding("classes", text) })

@@ -31,6 +31,7 @@ pub(super) fn add_fitness(found: &mut Findings, design: &Design) {
     found.answers.requirements = Some(fitness);
 }
 
+/// The metric of a requirement in each of its workloads, by default the primary one.
 fn bound_metrics(found: &Findings, bound: &FitBound) -> Vec<MetricRef> {
     let mut all = Vec::new();
     for workload in &bound.workloads {

@@ -53,11 +53,10 @@ fn foresee_workload(plan: &Plan, workload: &str, earlier: Option<&Findings>) -> 
     let gate = plan.design.gate.as_ref().filter(|gate| gate.more.is_none());
     let metric = gate.and_then(|gate| gate.metric.as_deref());
     let earlier_sd = earlier.and_then(|found| earlier_sd(found, workload, metric));
-    // The pilot measures rates, so it predicts no other metric.
-    let pilot_sd = || pilot_sd(plan, workload).filter(|_| metric.is_none());
     let (sds, sd_source) = match earlier_sd.zip(earlier) {
         Some((sd, found)) => (vec![sd], Some(found.study.id.clone())),
-        None => match pilot_sd() {
+        // The pilot measures rates, so it predicts no other metric.
+        None => match pilot_sd(plan, workload).filter(|_| metric.is_none()) {
             Some(sd) => (vec![sd], Some(PILOT.to_owned())),
             None => (EXAMPLE_SDS.to_vec(), None),
         },

@@ -155,7 +155,8 @@ pub(super) fn distrust(cell: &Measurement, whose: &str) -> Option<String> {
     Some(format!("rule {} flags {whose}: {}", because.rule, because.text))
 }
 
-/// How far beyond the limit (logarithms) a loss is significant, and is detected. `few_results`: their number per side.
+/// How far beyond the limit (as a logarithm) a loss is significant, and is detected with 80% power. `sharing` rows share
+/// the error; `few_results`: the number of results per side, if too few to count as one value each.
 fn needed_distances(
     pair: [&Sample; 2],
     few_results: Option<[usize; 2]>,
@@ -171,8 +172,8 @@ fn needed_distances(
     // Without spread on either side there is no error.
     let Some(test) = welch(pair[0], pair[1]) else { return Some([0.0; 2]) };
     let quantile = |p: f64| t_quantile(p, test.degrees_of_freedom);
-    let bound = quantile(1.0 - alpha)? * test.standard_error;
-    Some([bound, bound + quantile(POWER)? * test.standard_error])
+    let significant = quantile(1.0 - alpha)? * test.standard_error;
+    Some([significant, significant + quantile(POWER)? * test.standard_error])
 }
 
 /// Judges two samples; `few_results` as for [`needed_distances`].

@@ -60,6 +60,7 @@ fn judge_gate(
     let compared: Vec<_> = found.comparisons.iter().filter(is_gated).collect();
     let is_compared = |(workload, arm): &&Planned| {
         compared.iter().any(|one| {
+            // A request class has its own row, but belongs to the workload.
             let is_of_row = one.workload == *workload || one.class_of.as_ref() == Some(workload);
             one.configuration == *arm && is_of_row
         })
@@ -67,17 +68,18 @@ fn judge_gate(
     let starved = starved_classes(design, gate, found);
     let expected = planned.iter().filter(|(_, arm)| !matches(arm, &design.baseline));
     let missing: Vec<&Planned> = expected.filter(|row| !is_compared(row)).chain(&starved).collect();
-    let most = gate.max_regression;
-    let must_detect = gate.must_detect.unwrap_or_else(|| GateRequest::new(most).must_detect);
+    let max_loss = gate.max_regression;
+    let must_detect = gate.must_detect.unwrap_or_else(|| GateRequest::new(max_loss).must_detect);
     let alpha = error_of_family(design, (compared.len() + missing.len()).max(1));
     let trials = found.measurements.iter().flat_map(|cell| &cell.trials);
+    // Repeats of disturbed trials have further replicate numbers.
     let first_runs = trials.filter(|trial| trial.repeats.is_none());
     let replicates = first_runs.map(|trial| trial.replicate).max().unwrap_or(0);
     let judge = GateJudge { design, gate, found, unfinished, must_detect, alpha, replicates };
     let mut rows: Vec<Gated> = compared.into_iter().map(|one| judge.row(one)).collect();
     rows.extend(missing.into_iter().map(|(workload, arm)| judge.missing_row(workload, arm)));
     let replicates = gate.until_decided.then_some(replicates);
-    let answer = GateAnswer::new(most, must_detect, gate.allow_inconclusive, rows);
+    let answer = GateAnswer::new(max_loss, must_detect, gate.allow_inconclusive, rows);
     answer.of_study(gate.metric.clone(), gate.more, replicates)
 }
 
@@ -121,7 +123,7 @@ struct GateJudge<'a> {
 impl GateJudge<'_> {
     /// Judges the row of a comparison, and adds its doubts and evidence.
     fn row(&self, one: &Comparison) -> Gated {
-        let name = self.name(&one.workload, &one.configuration);
+        let name = with_levels(&one.workload, &self.found.arm_words(&one.configuration));
         let row = match self.why_inconclusive(one) {
             Some(reason) => {
                 Gated { is_final: self.is_permanent(one), ..Gated::silent(name, reason) }
@@ -143,10 +145,6 @@ impl GateJudge<'_> {
             comparison: Some(one.id.clone()),
             ..row
         }
-    }
-
-    fn name(&self, workload: &str, arm: &Arm) -> String {
-        with_levels(workload, &self.found.arm_words(arm))
     }
 
     /// Why a comparison is inconclusive regardless of its interval.
@@ -300,20 +298,21 @@ impl GateJudge<'_> {
         Gated { amount: Some(LossAmount { loss, bound95 }), ..Gated::bare(name, outcome) }
     }
 
-    /// How far beyond the limit a loss is significant, and is detected with 80% power, in the unit of `sd`.
+    /// How far beyond the limit a mean of paired differences is a significant loss, and is detected with 80% power.
     fn needed_distances(&self, pairs: usize, sd: f64) -> Option<[f64; 2]> {
-        let freedom = pairs.checked_sub(1)? as f64;
-        let error = sd / (pairs as f64).sqrt();
-        let bound = match self.design.stopping {
-            // An open study looks after every replicate, so its bound must hold at all of them.
+        let degrees_of_freedom = pairs.checked_sub(1)? as f64;
+        let standard_error = sd / (pairs as f64).sqrt();
+        let significant = match self.design.stopping {
+            // This bound must hold at a look after every replicate. Its width is in standard deviations.
             Stopping::Open { .. } => {
                 confidence_sequence_half_width(pairs, self.alpha, MIXTURE_G)? * sd
             }
             Stopping::Fixed | Stopping::Looks { .. } | Stopping::Race { .. } => {
-                t_quantile(1.0 - self.alpha, freedom)? * error
+                t_quantile(1.0 - self.alpha, degrees_of_freedom)? * standard_error
             }
         };
-        Some([bound, bound + t_quantile(POWER, freedom)? * error])
+        let detected = significant + t_quantile(POWER, degrees_of_freedom)? * standard_error;
+        Some([significant, detected])
     }
 
     /// The row of a planned arm without a comparison, with the reason; final if no further trial can measure it.
@@ -324,7 +323,7 @@ impl GateJudge<'_> {
             None => "not measured".to_owned(),
         });
         let is_final = self.will_never_be_measured(workload, arm);
-        let name = self.name(workload, arm);
+        let name = with_levels(workload, &self.found.arm_words(arm));
         Gated { metric: metric.cloned(), is_final, ..Gated::silent(name, why) }
     }
 

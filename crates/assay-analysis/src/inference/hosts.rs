@@ -107,22 +107,24 @@ impl HostRates {
     /// Adds a row: the pace of each host in its trials, and its slowest and fastest host.
     pub fn add(&mut self, row: &RowTrials<'_>) {
         let mean = |rates: &[f64]| rates.iter().sum::<f64>() / rates.len() as f64;
-        let mut rates: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        let mut rates_by_rank: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         for trial in row.counting() {
             let hosts = trial.record.together.as_ref().map_or(&[][..], |together| &together.hosts);
             let starts_ns = hosts.iter().map(|host| host.since_go_ns);
             let Some(first_ns) = starts_ns.clone().min() else { continue };
             self.starts_ns.push(starts_ns.max().unwrap_or(first_ns) - first_ns);
-            let of_trial: Vec<f64> = hosts.iter().map(|host| host.operations_per_s).collect();
-            let mean = mean(&of_trial);
+            let host_rates: Vec<f64> = hosts.iter().map(|host| host.operations_per_s).collect();
+            let mean_rate = mean(&host_rates);
             for host in hosts {
-                rates.entry(host.rank).or_default().push(host.operations_per_s);
-                if mean > 0.0 {
-                    self.paces.entry(host.rank).or_default().push(host.operations_per_s / mean);
+                rates_by_rank.entry(host.rank).or_default().push(host.operations_per_s);
+                if mean_rate > 0.0 {
+                    let pace = host.operations_per_s / mean_rate;
+                    self.paces.entry(host.rank).or_default().push(pace);
                 }
             }
         }
-        let means: Vec<_> = rates.iter().map(|(rank, rates)| (*rank, mean(rates))).collect();
+        let means: Vec<_> =
+            rates_by_rank.iter().map(|(rank, rates)| (*rank, mean(rates))).collect();
         let slowest = means.iter().min_by(|(_, one), (_, other)| one.total_cmp(other));
         let fastest = means.iter().max_by(|(_, one), (_, other)| one.total_cmp(other));
         let (Some(slowest), Some(fastest)) = (slowest, fastest) else { return };

@@ -109,7 +109,6 @@ fn race_end(race: &Race, found: &Findings) -> Option<RaceEnd> {
     by_rule.or_else(|| found.study.stopped_by.as_ref().map(|_| RaceEnd::Budget))
 }
 
-/// The trust in the number of an arm in a metric; `None` if it was not measured.
 fn row_trust(found: &Findings, arm: &Arm, metric: &str) -> Option<Trust> {
     let cell =
         found.measurements.iter().find(|cell| cell.metric == metric && cell.configuration == *arm);
@@ -135,7 +134,6 @@ fn ends_of(better: Better, center: f64, half_width: f64) -> [f64; 2] {
 }
 
 impl RaceTexts<'_> {
-    /// The ratio of an arm to another one; `None` if they have no common replicate.
     fn ratio(&self, arm: usize, other: usize) -> Option<f64> {
         let difference = self.race.logs.beside(arm, other, self.race.standing.replicates)?;
         Some(ratio_of(self.better, difference))
@@ -304,13 +302,13 @@ fn screen_answer(plan: &Plan, race: &Race, better: Better) -> Option<ScreenAnswe
         let DroppedLevel { factor, level } =
             dropped_level(plan, screened.factor, screened.level).filter(is_planned)?;
         // The best level has no interval relative to itself.
-        let distance = screened.beside.filter(|best| best.by < 0.0 || best.width > 0.0);
+        let from_best = screened.beside.filter(|best| best.by < 0.0 || best.width > 0.0);
         Some(ScreenedLevel {
             factor,
             level,
             n: screened.n,
             ratio_to_best: screened.beside.map(|best| ratio_of(better, best.by)),
-            ends: distance.map(|best| ends_of(better, best.by, best.width)),
+            ends: from_best.map(|best| ends_of(better, best.by, best.width)),
             eliminated: screened.left,
         })
     };

@@ -153,6 +153,7 @@ fn has_activity(evidence: &Evidence) -> bool {
         && is_not_recorded(&evidence.energy))
 }
 
+/// The time of each CPU over all trials, by what it did.
 fn ticks_by_cpu(evidence: &[&Evidence]) -> BTreeMap<u32, CpuTicks> {
     let mut cpus: BTreeMap<u32, CpuTicks> = BTreeMap::new();
     for ticks in evidence.iter().filter_map(|evidence| evidence.load.value()).flatten() {
@@ -233,11 +234,12 @@ fn summarize_fields(
     }
     // A probe that worked in any trial is not reported as absent.
     reasons.retain(|probe, _| !sums.keys().any(|(present, _)| present == probe));
+    let mean = |numbers: &[f64]| numbers.iter().sum::<f64>() / numbers.len() as f64;
     let present = sums.into_iter().map(|((probe, path), sum)| ObservedField {
         probe: probe.to_owned(),
         field: Some(path),
         n: sum.numbers.len().max(sum.words.len()),
-        mean: mean(&sum.numbers),
+        mean: (!sum.numbers.is_empty()).then(|| mean(&sum.numbers)),
         min: sum.numbers.iter().copied().reduce(f64::min),
         max: sum.numbers.iter().copied().reduce(f64::max),
         words: sum.words.into_iter().collect::<BTreeSet<_>>().into_iter().collect(),
@@ -257,10 +259,6 @@ fn add_leaf(sum: &mut FieldSum, leaf: &Value) {
         Value::Bool(flag) => sum.words.push(if *flag { "yes" } else { "no" }.to_owned()),
         _ => sum.numbers.extend(leaf.as_f64()),
     }
-}
-
-fn mean(numbers: &[f64]) -> Option<f64> {
-    (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
 }
 
 /// Whether different targets share a drive: then their comparison says nothing about drives.

@@ -64,12 +64,12 @@ fn window(found: &Findings) -> Option<ResultWindow> {
 
 /// The results, with suspect numbers if CPU waits differed.
 pub(super) fn mark_suspect_windows(windows: &Windows, sides: [&Findings; 2]) -> [Findings; 2] {
-    let (rule, trust) = (ABOUT.name.to_owned(), Trust::Suspect);
-    let because = Because { rule, trust, text: windows.pressure.clone() };
+    let (rule, text) = (ABOUT.name.to_owned(), windows.pressure.clone());
+    let because = Because { rule, trust: Trust::Suspect, text };
     sides.map(|side| {
         let mut side = side.clone();
         for cell in side.measurements.iter_mut().filter(|_| windows.unequal_pressure) {
-            cell.trust = cell.trust.max(Some(trust));
+            cell.trust = cell.trust.max(Some(Trust::Suspect));
             cell.reasons.push(because.clone());
         }
         side

@@ -39,7 +39,7 @@ pub struct PlatformQuery {
     pub days: Days,
 }
 
-/// Compares results by platform.
+/// Compares the same work on several platforms, such as bare metal and a container, with a baseline platform.
 ///
 /// # Errors
 /// Fails with the user's mistake: only one platform, an unknown platform, or no common workload.
@@ -51,14 +51,15 @@ pub fn by_place(results: &[LabeledResult], query: PlatformQuery) -> Outcome<Find
             only.placed.name
         )));
     }
-    let choice = put_baseline_first(&mut platforms, query.baseline.as_deref())?;
+    let baseline_choice = put_baseline_first(&mut platforms, query.baseline.as_deref())?;
     let findings = results.iter().map(|result| &result.findings);
     let margin = query.margin.or_else(|| common_margin(findings));
     let table = rows::compare_platforms(&platforms, margin, query.days);
-    if !table.rows.iter().any(|row| row.comparison.is_some()) {
+    if table.comparisons.is_empty() {
         return Err(nothing_in_common(&platforms));
     }
-    let mut checks = remarks::platform_checks(&platforms, choice, &table, &query.beside);
+    let mut checks = remarks::platform_checks(&platforms, baseline_choice, &table, &query.beside);
+    // Comparisons of fewer than three results per platform depend on the spread between days.
     if table.comparisons.iter().any(|comparison| comparison.min_detectable_ratios.is_some()) {
         checks.push(Check::new("sessions", query.days.words()));
     }
@@ -67,7 +68,7 @@ pub fn by_place(results: &[LabeledResult], query: PlatformQuery) -> Outcome<Find
     let summary = words::sentences(&platforms, &rows, &comparisons);
     let places = Places {
         baseline: platforms[0].placed.name.clone(),
-        chosen: choice,
+        chosen: baseline_choice,
         rows,
         published: query.beside,
         platforms: platforms.into_iter().map(|platform| platform.placed).collect(),

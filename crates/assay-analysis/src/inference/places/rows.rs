@@ -130,7 +130,7 @@ fn compare_with_baseline(
             _ => None,
         });
     }
-    // An emulated platform gets no verdict, and no share of the error.
+    // `compare_pair` makes comparisons with an emulated platform secondary: no verdict, and no share of the error.
     let is_judged = |(comparison, tests, _): &&TestedPair| comparison.primary && tests.is_some();
     let family = pairs.iter().flatten().filter(is_judged).count().max(1);
     // The baseline, the first platform, is not compared with itself.
@@ -161,7 +161,7 @@ fn compare_pair(
     let cells = samples.map(|sample| &sample.cell);
     let mut found = across::comparison(cells[0], arms, Kind::BetweenResults, Some((before, after)));
     if let [Some(base), Some(value)] = samples.map(single_value) {
-        // Printed numbers have the ratio that a reader computes from them, to the last digit.
+        // Of two single numbers, use the plain ratio, as a reader computes it: logarithms would change the last digit.
         found.ratio = Some(value / base);
         found.means = Some([value, base]);
     }
@@ -277,25 +277,25 @@ fn mean_per_day(days: &[&Measurement]) -> Measurement {
     cells::unpaired_cell(Series::again(days[0], days, trials))
 }
 
-/// Joins the trials of a few results; replicate numbers continue.
+/// A cell with the trials of all results; each result's replicate numbers follow those of the previous one.
 fn pool_trials(few: &[&Measurement]) -> Measurement {
     let mut trials: Vec<TrialValue> = Vec::new();
     for cell in few {
-        let before = trials.iter().map(|trial| trial.replicate).max().unwrap_or_default();
+        let last = trials.iter().map(|trial| trial.replicate).max().unwrap_or_default();
         trials.extend(cell.trials.iter().map(|trial| {
             let repeats = trial.repeats.map(|mut of| {
-                of.replicate += before;
+                of.replicate += last;
                 of
             });
             // Warm-ups have replicate 0.
-            let replicate = if trial.replicate == 0 { 0 } else { before + trial.replicate };
+            let replicate = if trial.replicate == 0 { 0 } else { last + trial.replicate };
             TrialValue { replicate, order: None, repeats, ..trial.clone() }
         }));
     }
     cells::unpaired_cell(Series::again(few[0], few, trials))
 }
 
-/// A published percentage against the published numbers: those of the platform with 100% are the base.
+/// Checks a published percentage against the published numbers, relative to those of the platform with 100%.
 fn printed_percent(platforms: &[Platform], platform: &Platform, key: &Key) -> Option<Printed> {
     let published = |platform: &Platform| {
         let mut cells = platform.results.iter().flat_map(|one| &one.measurements);

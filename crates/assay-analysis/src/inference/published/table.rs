@@ -65,7 +65,7 @@ fn value_lines<'a>(findings: &'a Findings, published: &[&'a Published]) -> Vec<P
         published,
         own: cell.and_then(own_number),
     };
-    let mut matched: Vec<&Arm> = Vec::new();
+    let mut matched_arms: Vec<&Arm> = Vec::new();
     let mut lines = Vec::new();
     for one in published {
         let mut at_levels =
@@ -76,12 +76,12 @@ fn value_lines<'a>(findings: &'a Findings, published: &[&'a Published]) -> Vec<P
             _ => None,
         };
         // Each arm is next to its first published number only.
-        let cell = cell.filter(|cell| !matched.contains(&&cell.configuration));
-        matched.extend(cell.map(|cell| &cell.configuration));
+        let cell = cell.filter(|cell| !matched_arms.contains(&&cell.configuration));
+        matched_arms.extend(cell.map(|cell| &cell.configuration));
         lines.push(line(Some(*one), cell));
     }
-    cells.retain(|cell| !matched.contains(&&cell.configuration));
-    let has_match = !matched.is_empty();
+    cells.retain(|cell| !matched_arms.contains(&&cell.configuration));
+    let has_match = !matched_arms.is_empty();
     // One published number without levels belongs to the only arm.
     if let ([cell], [one], false) = (cells.as_slice(), published, has_match) {
         return vec![line(Some(*one), Some(*cell))];

@@ -201,6 +201,7 @@ fn read_write_gap(target: &OwnerRows<'_>) -> Option<String> {
             (write, read, "writes", "reads")
         };
         let ([low, high], [slow_low, slow_high]) = (fast.ci95?, slow.ci95?);
+        // The smallest and the largest ratio within both CIs.
         let ends = [low / slow_high, high / slow_low];
         (ends[0] >= UNEQUAL).then(|| {
             let times = times(two_digits(fast.value / slow.value), ends.map(two_digits));

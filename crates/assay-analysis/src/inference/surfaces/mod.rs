@@ -87,15 +87,15 @@ pub(super) fn surface_of_row(
     let io = io::IoPlan::of(&row.workload.work)?;
     // Work without evenly spaced samples has no offset even for the first one.
     sample_offset(io, &area, 0)?;
-    let places = positions_with_rates(io, &area, row);
-    let rates = places.iter().map(|place| place.bandwidth_bytes_per_s);
+    let positions = positions_with_rates(io, &area, row);
+    let rates = positions.iter().map(|position| position.bandwidth_bytes_per_s);
     Some(Surface {
         workload: row.workload.name.clone(),
         configuration: row.arm.clone(),
         trust: row.trust,
         bands: (0..BANDS).map(|index| band(io, &area, row, index)).collect(),
         whole: extremes(rates, series, "bandwidth_bytes_per_s"),
-        positions: places,
+        positions,
         note: incomplete_note(row),
     })
 }
@@ -189,14 +189,14 @@ fn incomplete_note(row: &RowTrials<'_>) -> Option<String> {
 }
 
 /// The rates of a row in one of the `BANDS` parts of the area, over the trials that count.
-fn band(io: &io::IoPlan, area: &Area, row: &RowTrials<'_>, band: u64) -> Band {
-    let rate = |trial: &MeasuredTrial<'_>| rate_in_band(io, area, trial, band);
+fn band(io: &io::IoPlan, area: &Area, row: &RowTrials<'_>, index: u64) -> Band {
+    let rate = |trial: &MeasuredTrial<'_>| rate_in_band(io, area, trial, index);
     let trials: Vec<_> = row.trials.iter().map(|trial| cell_trial(trial, rate(trial))).collect();
     let values = counted_values(&trials);
-    let share = |band: u64| (band * 100 / BANDS) as u32;
+    let percent_before = |band: u64| (band * 100 / BANDS) as u32;
     Band {
-        from_percent: share(band),
-        to_percent: share(band + 1),
+        from_percent: percent_before(index),
+        to_percent: percent_before(index + 1),
         n: values.len(),
         bandwidth_bytes_per_s: geometric_mean(&values).map(|centre| centre.mean),
         ends: ends(values.iter().copied()),

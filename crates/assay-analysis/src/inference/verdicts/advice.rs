@@ -68,7 +68,7 @@ pub(super) fn advice(evidence: &AdviceInput<'_, '_>, stage: AdviceStage) -> Vec<
     let mut advice = Vec::new();
     for question in evidence.questions {
         let Some((best, tied)) = best_arm(evidence, question) else { continue };
-        // A trade-off already covers it.
+        // A trade-off already names its level.
         if traded.iter().any(|levels| matches(&best.configuration, levels)) {
             continue;
         }

@@ -487,7 +487,6 @@ fn judge_equivalent(check: &ClaimCheck<'_, '_, '_>) -> ClaimVerdict {
     judge_two(check, claim)
 }
 
-/// Whether the ratio of two levels is within the claimed bounds.
 fn judge_ratio(check: &ClaimCheck<'_, '_, '_>) -> ClaimVerdict {
     let least = check.ask.min.as_ref().map_or(f64::NEG_INFINITY, |amount| amount.value.ln());
     let most = check.ask.max.as_ref().map_or(f64::INFINITY, |amount| amount.value.ln());
@@ -532,10 +531,10 @@ fn judge_two(
     let interval = |bound: &ErrorBound| sample.as_ref().and_then(|sample| bound.interval(sample));
     let ends = interval(&bound).zip(interval(&bound.equivalence()));
     // The text names the cases only if they make the interval wider than that of the comparison.
-    let cases = if cases > family { cases } else { 1 };
-    let text = check.two(level, over, sample.zip(ends.map(|(ends, _)| ends)), cases);
-    let other_reason = |one: &Comparison| unequal_load(one).or_else(|| two_orders(one));
-    if let Some(reason) = comparison.and_then(other_reason) {
+    let named_cases = if cases > family { cases } else { 1 };
+    let text = check.two(level, over, sample.zip(ends.map(|(ends, _)| ends)), named_cases);
+    let confounder = |one: &Comparison| unequal_load(one).or_else(|| two_orders(one));
+    if let Some(reason) = comparison.and_then(confounder) {
         return ClaimVerdict::new(Claim::NotShown, format!("{text}; {reason}"));
     }
     let claim = ends.map_or(Claim::NotShown, |(ends, equivalence)| decide(ends, equivalence));
@@ -588,7 +587,6 @@ fn medians_by_level<'q>(
     (medians, below)
 }
 
-/// The largest allowed value, in the unit of the metric; infinite without a bound.
 fn upper_bound(ask: &Ask, test: &ClaimTest<'_, '_>) -> f64 {
     ask.max.as_ref().map_or(f64::INFINITY, |amount| amount.in_unit_of(test.question.metric))
 }

@@ -29,7 +29,6 @@ pub(super) struct Runs<'a> {
     pub arm: &'a Arm,
     pub trust: Option<Trust>,
     pub trials: &'a [TrialValue],
-    /// The runs that repeat no other one.
     pub first: Replicates,
     /// By first replicate: its repeats, each with its own replicate.
     pub repeats: BTreeMap<u32, Vec<(u32, ArmTrial)>>,

@@ -50,6 +50,7 @@ pub(super) fn verdict_checks(
 
 /// What was detected of drift and carry-over; if nothing, what could have been.
 fn drift_and_carry_over_checks(design: &Design, questions: &[&Question<'_>]) -> Vec<Check> {
+    // One test for drift per baseline; they share the error.
     let baselines = questions.iter().map(|question| question.baselines(design).count()).sum();
     let lines = test_each(questions, |question| most_significant_line(design, question));
     let mut checks: Vec<Check> = Vec::new();

@@ -206,7 +206,6 @@ fn verdict(
     Some(judged.map_or(Verdict::Inconclusive, |judged| verdict_of_stats(judged.verdict)))
 }
 
-/// The p value of the exact sign-flip test; `None` for secondary metrics, and if the number of pairs does not suit it.
 fn sign_flip_p(differences: &[f64], primary: bool) -> Option<f64> {
     let is_tested = primary && (3..=MOST_FOR_SIGN_FLIP).contains(&differences.len());
     if is_tested { sign_flip(differences) } else { None }

@@ -83,7 +83,6 @@ struct ContrastScale<'a, 'q> {
 }
 
 impl ContrastScale<'_, '_> {
-    /// `None` without a verdict or a CI of the ratio.
     fn contrast_of_comparison(&self, found: &Comparison) -> Option<Contrast> {
         let (ratio, ends) = found.ratio.zip(found.ci95_simultaneous)?;
         let verdict = if found.within_margin { Verdict::Inconclusive } else { found.verdict? };
@@ -103,7 +102,6 @@ impl ContrastScale<'_, '_> {
         })
     }
 
-    /// The levels of an arm that distinguish it from others.
     fn varied(&self, arm: &Arm) -> Arm {
         let varied = arm.iter().filter(|(name, _)| self.design.tells(name));
         varied.map(|(name, level)| (name.clone(), level.clone())).collect()

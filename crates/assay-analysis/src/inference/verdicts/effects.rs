@@ -50,20 +50,20 @@ struct EffectBounds {
 impl EffectBounds {
     /// Main effects compare a level with the baseline; interactions compare effects at two levels of another factor.
     fn new(design: &Design, workloads: usize) -> Self {
-        let others: Vec<usize> = design
+        let other_levels: Vec<usize> = design
             .varied()
             .map(|factor| reference(design, factor).map_or(0, |(_, others)| others.len()))
             .collect();
-        let mut pairs = 0;
-        for (index, count) in others.iter().enumerate() {
-            pairs += count * others[index + 1..].iter().sum::<usize>();
+        let mut interactions = 0;
+        for (index, count) in other_levels.iter().enumerate() {
+            interactions += count * other_levels[index + 1..].iter().sum::<usize>();
         }
         let bound = |share: f64, statements: usize| {
             ErrorBound::with_share(design, share / (statements * workloads).max(1) as f64)
         };
         Self {
-            effects: bound(EFFECTS_SHARE, others.iter().sum()),
-            interactions: bound(1.0 - EFFECTS_SHARE, pairs),
+            effects: bound(EFFECTS_SHARE, other_levels.iter().sum()),
+            interactions: bound(1.0 - EFFECTS_SHARE, interactions),
         }
     }
 }

@@ -108,7 +108,7 @@ fn largest_explanation(
 
 /// Withdraws verdicts between two results, whose rates are also compared; `is_live`: a class was production work.
 pub(crate) fn judge_across(found: &mut [Comparison], is_live: impl Fn(&str, &'static str) -> bool) {
-    let notes: Vec<_> = found.iter().map(|one| load_across(found, one, &is_live)).collect();
+    let notes: Vec<_> = found.iter().map(|one| explaining_rate(found, one, &is_live)).collect();
     for (one, note) in found.iter_mut().zip(notes) {
         let Some(note) = note else { continue };
         one.verdict = Some(Verdict::Inconclusive);
@@ -126,8 +126,9 @@ pub(crate) fn add_note(one: &mut Comparison, note: Note) {
     one.add(note, words);
 }
 
-/// A note on the rate whose difference between two results may explain a verdict: of several, the largest difference.
-fn load_across(
+/// A note on the rate (requests or bytes per second) that may explain a verdict on the latency of its class; of two rates,
+/// the one that differs more. `is_live`: whether the class is of production work, whose load is not controlled.
+fn explaining_rate(
     comparisons: &[Comparison],
     one: &Comparison,
     is_live: &impl Fn(&str, &'static str) -> bool,
@@ -137,16 +138,17 @@ fn load_across(
     if !one.primary || !is_live(&one.workload, class) {
         return None;
     }
-    let rates = RATES.into_iter().filter_map(|statistic| {
+    let margin = one.margin.unwrap_or(EQUAL_LOAD_MARGIN);
+    let is_of_class = |other: &&Comparison| {
+        other.workload == one.workload && other.configuration == one.configuration
+    };
+    let differences = RATES.into_iter().filter_map(|statistic| {
         let metric = metric::of_requests(class, statistic)?.name;
-        let rate = comparisons.iter().find(|other| {
-            other.metric == metric
-                && other.workload == one.workload
-                && other.configuration == one.configuration
-        })?;
-        rate_difference(metric, rate.ratio?, rate.ci95?, one.margin.unwrap_or(EQUAL_LOAD_MARGIN))
+        let mut of_class = comparisons.iter().filter(is_of_class);
+        let rate = of_class.find(|other| other.metric == metric)?;
+        rate_difference(metric, rate.ratio?, rate.ci95?, margin)
     });
-    largest_explanation(rates, verdict)
+    largest_explanation(differences, verdict)
 }
 
 /// Whether a different load may explain a verdict: fewer requests complete sooner, more later; both can hide a change.

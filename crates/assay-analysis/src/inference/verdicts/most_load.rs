@@ -91,15 +91,15 @@ fn judge_rates(workload: &str, limit: Limit, series: &[Series]) -> Vec<Rate> {
     arms.into_iter().map(rate).collect()
 }
 
-/// Judges one offered rate: in each replicate by its latency percentile, and by the rate of completed operations.
+/// Judges one offered rate: by the latency percentile and the rate of completed operations of each replicate.
 fn judge_rate(
     arm: &Arm,
     per_s: f64,
     limit: Limit,
     percentiles: Option<&Series>,
-    done: Option<&Series>,
+    completed: Option<&Series>,
 ) -> Rate {
-    let series = [percentiles, done].into_iter().flatten();
+    let series = [percentiles, completed].into_iter().flatten();
     let trials = series.clone().flat_map(undisturbed);
     let value_in = |series: Option<&Series>, replicate: u32| {
         undisturbed(series?).find(|trial| trial.replicate == replicate)?.value
@@ -108,7 +108,7 @@ fn judge_rate(
     for replicate in distinct(trials.map(|trial| trial.replicate)) {
         samples.push(RateSample {
             percentile_ns: value_in(percentiles, replicate),
-            done_per_s: value_in(done, replicate),
+            done_per_s: value_in(completed, replicate),
         });
     }
     let judged = bracket::judge(&samples, per_s, limit.below_ns() as f64);

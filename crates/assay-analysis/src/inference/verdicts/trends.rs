@@ -168,6 +168,7 @@ impl<'q, 'a> Curve<'q, 'a> {
         let certain = run_around_best(&|level| level.ends.is_some_and(|[low, _]| low >= -margin));
         let possible = run_around_best(&|level| !level.is_behind(margin));
         trend.near = Some([from, to].map(|index| self.levels[index]));
+        // A plateau at the upper end begins at the knee; one at the lower end ends there.
         let (shape, knee, ends) = if 0 < from && from < last && to == last {
             (Shape::Saturates, from, [possible[0], certain[0]])
         } else if from == 0 && 0 < to && to < last {
@@ -203,7 +204,6 @@ fn by_replicate<T>(arms: &[&Runs<'_>], value: impl Fn(&[f64]) -> T) -> Vec<T> {
     replicates.filter_map(|replicate| Some(value(&levels_in(arms, *replicate)?))).collect()
 }
 
-/// The least-squares slope of y over x.
 fn slope(x: &[f64], y: &[f64]) -> f64 {
     let x_mean = mean(x);
     let squares: f64 = x.iter().map(|x| (x - x_mean).powi(2)).sum();
@@ -211,7 +211,6 @@ fn slope(x: &[f64], y: &[f64]) -> f64 {
     products / squares
 }
 
-/// The distances of y from the least-squares line.
 fn residuals(x: &[f64], y: &[f64]) -> Vec<f64> {
     let (slope, [x_mean, y_mean]) = (slope(x, y), [mean(x), mean(y)]);
     x.iter().zip(y).map(|(x, y)| y - y_mean - slope * (x - x_mean)).collect()

@@ -582,7 +582,6 @@ pub(crate) fn agreement(found: &[&Comparison]) -> Option<String> {
     ))
 }
 
-/// The smallest and the largest ratio as texts; `None` without ratios.
 fn extremes(ratios: &[f64]) -> Option<[String; 2]> {
     let [low, high] = [f64::min, f64::max].map(|pick| ratios.iter().copied().reduce(pick));
     Some([low?, high?].map(show::ratio))
