@@ -96,8 +96,8 @@ pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: SampleUnit)
     };
     let activity = Activity::default();
     let environment = EnvironmentFacts { hosts: None, activity, ..last.environment.clone() };
-    let mut found = Findings::new(study, environment);
-    found = Findings { measurements: cells, comparisons, checks, summary, ..found };
+    let bare = Findings::new(study, environment);
+    let mut found = Findings { measurements: cells, comparisons, checks, summary, ..bare };
     found.name_means();
     found
 }

@@ -248,8 +248,8 @@ fn metric_series(
     metric: &Metric,
 ) -> Result<Series, String> {
     let mut trials = Vec::new();
-    for (trial, spans) in spans {
-        let value = spans.as_ref().map_err(Clone::clone).and_then(|spans| {
+    for (trial, trial_spans) in spans {
+        let value = trial_spans.as_ref().map_err(Clone::clone).and_then(|spans| {
             let span = spans.classes.get(class.key).ok_or_else(|| no_requests(class, trial))?;
             metric_value(metric.name, span, spans)
         });

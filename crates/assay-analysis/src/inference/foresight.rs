@@ -131,6 +131,7 @@ fn earlier_sd(found: &Findings, workload: &str, metric: Option<&str>) -> Option<
     Some((sd * std::f64::consts::SQRT_2).exp_m1())
 }
 
+/// What the study detects at each spread, and the replicates to detect `margin`; `alpha` is the error of a comparison.
 fn describe(foresight: &Foresight, metric: Option<&str>, margin: f64, alpha: f64) -> String {
     let replicates = foresight.replicates;
     if (replicates as usize) < FEWEST_FOR_INTERVAL {

@@ -140,7 +140,7 @@ impl HostRates {
         }
     }
 
-    /// All facts; `None` if one host ran the study.
+    /// The facts on each host over all added rows; `None` if one host ran the study.
     pub fn finish(mut self, fleet: Option<&Fleet>) -> Option<HostFindings> {
         let fleet = combined_fleet(fleet)?;
         let row = |host: &assay_study::results::fleet::Host| {

@@ -167,13 +167,14 @@ impl RaceTexts<'_> {
     }
 }
 
+/// The sentence on the race, and one on the screen that dropped factor levels before the race.
 pub(super) fn sentences(answer: &RaceAnswer) -> Vec<Sentence> {
     let mut sentences = vec![Sentence {
         about: vec![MetricRef::new(&answer.workload, &answer.metric)],
         ..Sentence::new(SentenceRole::Answer, "race", answer.text.clone())
     }];
-    let screen = answer.screen.as_ref();
-    sentences.extend(screen.map(|screen| Sentence::finding("screen", screen.text.clone())));
+    let on_screen = answer.screen.as_ref();
+    sentences.extend(on_screen.map(|screen| Sentence::finding("screen", screen.text.clone())));
     sentences
 }
 

@@ -362,7 +362,7 @@ fn row_name(row: &RowTrials<'_>) -> String {
     }
 }
 
-/// In how many workloads a target is faster than the first one, and the largest difference; `None` without valid numbers.
+/// In how many workloads a target is faster than the first, and the largest difference; `None` without valid numbers.
 fn compare_target(input: &SummaryInput<'_>, target: &String) -> Option<Sentence> {
     let mut ratios: Vec<(&Comparison, f64)> = Vec::new();
     for found in &input.found.comparisons {

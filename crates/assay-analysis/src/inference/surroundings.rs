@@ -17,6 +17,7 @@ use super::rows::RowTrials;
 /// Counters that grow on every drive without wear.
 const EVERYDAY: [&str; 2] = ["power_on_hours", "error_log_entries"];
 
+/// Adds the activity in a row's trials. The A/A control and unmeasured rows can only add the energy source.
 pub(super) fn add_row(activity: &mut Activity, row: &RowTrials<'_>) {
     if !row.workload.control && row.trust.is_some() {
         activity.workloads.extend(row_activity(row));

@@ -107,7 +107,7 @@ impl<'a> Analysis<'a> {
         });
     }
 
-    /// Draws the findings of all trials, in the order of the plan.
+    /// Draws the findings from all added workloads: numbers, verdicts, advice, checks and the summary.
     pub fn findings(self) -> Findings {
         let Self { plan, environment, mut found, mut of_rows, .. } = self;
         let OfRows { mut rows, mut series, trials, .. } = of_rows;

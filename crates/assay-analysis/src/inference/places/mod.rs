@@ -83,6 +83,7 @@ pub fn by_place(results: &[LabeledResult], query: PlatformQuery) -> Outcome<Find
         platforms: Some(places),
         ..Findings::new(study, several_machines())
     };
+    // Means of comparisons that differ from the numbers of their rows get another name.
     findings.name_means();
     Ok(findings)
 }

@@ -55,7 +55,7 @@ pub(super) fn groups<'a>(findings: &'a Findings, all: &'a [Published]) -> Vec<Pu
     groups.into_iter().map(to_lines).collect()
 }
 
-/// Published values, each with the number of the only arm at its levels, and the other arms if they are few.
+/// Published values, each with the number of the arm at its levels if there is only one; then other arms, if few.
 fn value_lines<'a>(findings: &'a Findings, published: &[&'a Published]) -> Vec<PublishedLine<'a>> {
     let (workload, metric) = (&published[0].workload, &published[0].metric);
     let mut cells: Vec<_> = findings.measurements.iter().filter(|cell| !cell.control).collect();

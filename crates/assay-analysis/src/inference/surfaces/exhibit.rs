@@ -121,7 +121,7 @@ fn label(names: &Names, several: bool, workload: &str, arm: &Arm) -> String {
     joined(&[&workload, &names.arm(arm)])
 }
 
-/// All workloads in one figure, to compare reads with writes.
+/// The rate over the area as a line per surface; all workloads in one figure, to compare reads with writes.
 fn rate_figure(published: &[Published], surfaces: &[Surface], names: &Names) -> Option<Figure> {
     let first = surfaces.first()?;
     let several = surfaces.iter().any(|one| one.workload != first.workload);

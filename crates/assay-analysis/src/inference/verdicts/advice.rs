@@ -105,8 +105,8 @@ fn end_of_range(design: &Design, arm: &Arm) -> Option<&'static str> {
     })
 }
 
-/// The arm that beats its baseline, unless another arm beats it significantly. The best of many looks too good (R5):
-/// prefer an arm from a question, else the smallest equivalent one.
+/// The arm to advise: better than its baseline and not significantly beaten. Of several, an arm that a question of the
+/// study names (a knee), else the smallest one near the best: the best of many looks too good (R5).
 fn best_arm<'a>(
     evidence: &AdviceInput<'a, '_>,
     question: &Question<'_>,

@@ -460,7 +460,7 @@ fn why_no_level(test: &ClaimTest<'_, '_>, ask: &Ask, level: &str, name: &str) ->
 /// Whether a level is better than the other one: the CI of their difference is on the better side of zero.
 fn judge_better(check: &ClaimCheck<'_, '_, '_>) -> ClaimVerdict {
     let better = check.test.question.better;
-    let claim = |[low, high]: [f64; 2], _: [f64; 2]| {
+    let claim = |[low, high]: [f64; 2], _equivalence: [f64; 2]| {
         if !better.is_known() || low <= 0.0 && high >= 0.0 {
             Claim::NotShown
         } else if (low > 0.0) == (better == Better::Higher) {

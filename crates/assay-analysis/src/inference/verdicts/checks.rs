@@ -48,7 +48,7 @@ pub(super) fn verdict_checks(
     checks
 }
 
-/// What was detected of drift and carry-over; if nothing, what could have been.
+/// Reports drift of the baselines and effects of one trial on the next; if there are none, what was detectable.
 fn drift_and_carry_over_checks(design: &Design, questions: &[&Question<'_>]) -> Vec<Check> {
     // One test for drift per baseline; they share the error.
     let baselines = questions.iter().map(|question| question.baselines(design).count()).sum();

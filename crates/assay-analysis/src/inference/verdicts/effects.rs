@@ -160,7 +160,7 @@ fn clearest_interaction(
     clearest.map(|(_, interaction)| interaction)
 }
 
-/// How the first factor's effect differs between two levels of the second one, and how clearly; `None` if not significant.
+/// How the first factor's effect differs between two levels of the second, and how clearly; `None` if not significant.
 fn interaction(
     question: &Question<'_>,
     corner: [Setting<'_>; 2],
@@ -199,7 +199,7 @@ fn interaction(
 type Setting<'a> = (&'a String, &'a String);
 const ROUNDING: f64 = 1e-12;
 
-/// The arms behind an effect: at each corner (levels of its factors) the same combinations of the other factors' levels.
+/// The arms behind an effect: at each corner (levels of its factors) the same combinations of the other levels.
 struct Corners<'a> {
     arms: Vec<&'a Runs<'a>>,
     contexts: usize,
@@ -208,12 +208,14 @@ struct Corners<'a> {
 impl<'a> Corners<'a> {
     /// Arms at the fixed levels, moved to each corner; combinations without all corners are left out.
     fn new(question: &'a Question<'a>, fixed: &[Setting<'_>], corners: &[&[Setting<'_>]]) -> Self {
-        let fits = |arm: &Arm| fixed.iter().all(|(name, level)| arm.get(*name) == Some(*level));
-        let complete = |arm: &Arm| -> Option<Vec<&'a Runs<'a>>> {
+        let is_at_fixed_levels =
+            |arm: &Arm| fixed.iter().all(|(name, level)| arm.get(*name) == Some(*level));
+        let arms_at_corners = |arm: &Arm| -> Option<Vec<&'a Runs<'a>>> {
             corners.iter().map(|moved| question.find(&with_settings(arm, moved))).collect()
         };
-        let fixed_arms = question.arms.iter().filter(|runs| fits(runs.arm));
-        let contexts: Vec<Vec<_>> = fixed_arms.filter_map(|runs| complete(runs.arm)).collect();
+        let fixed_arms = question.arms.iter().filter(|runs| is_at_fixed_levels(runs.arm));
+        let contexts: Vec<Vec<_>> =
+            fixed_arms.filter_map(|runs| arms_at_corners(runs.arm)).collect();
         // Corner by corner, so that `by_replicate` can split them into equal parts.
         let mut arms = Vec::new();
         for corner in 0..corners.len() {

@@ -126,8 +126,8 @@ pub(crate) fn add_note(one: &mut Comparison, note: Note) {
     one.add(note, words);
 }
 
-/// A note on the rate (requests or bytes per second) that may explain a verdict on the latency of its class; of two rates,
-/// the one that differs more. `is_live`: whether the class is of production work, whose load is not controlled.
+/// A note on the rate (requests or bytes per second) that may explain a verdict on its request class; of two rates, the
+/// one that differs more. `is_live`: whether a class is of production work, whose load is not controlled.
 fn explaining_rate(
     comparisons: &[Comparison],
     one: &Comparison,

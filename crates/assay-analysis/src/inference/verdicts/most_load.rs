@@ -9,7 +9,7 @@ use assay_study::plan::most_load::RATE_METRIC;
 use assay_study::results::course::{self, RATE};
 use assay_study::results::{design::Ask, plan::Arm, record::Status};
 
-use super::words::most_load as words;
+use super::words::{SUSPECT, most_load as words};
 use crate::inference::distinct;
 
 /// The rule on operations that were issued later than scheduled.
@@ -47,9 +47,9 @@ pub(super) fn max_rate_answer(
     } else if emulated {
         (Claim::NotShown, words::EMULATED.to_owned())
     } else if is_suspect {
-        (Claim::NotShown, words::suspect(&found, limit))
+        (Claim::NotShown, format!("{}, {SUSPECT}.", words::outcome(&found, limit)))
     } else {
-        (max_rate_claim(&found), words::answer(&found, limit))
+        (max_rate_claim(&found), format!("{}.", words::outcome(&found, limit)))
     };
     Answer {
         ask: ask.ask.clone(),

@@ -43,6 +43,7 @@ pub(super) fn notes(
     notes
 }
 
+/// Why the pairs of a comparison are weak evidence: their order or number; `None` if they are not.
 fn weakness(design: &Design, pairs: usize) -> Option<Note> {
     match pairs {
         _ if !design.order.tells_arms_from_time() => Some(Note::NoOrder { order: design.order }),

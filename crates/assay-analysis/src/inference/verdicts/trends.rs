@@ -154,7 +154,7 @@ impl<'q, 'a> Curve<'q, 'a> {
         self.runs.iter().enumerate().map(level).collect()
     }
 
-    /// The levels around the best that match it, if they reach an end of the range; others are chance.
+    /// Stores the levels around the best that match it, and the knee if they reach exactly one end of the range.
     fn describe_plateau(&self, trend: &mut Trend, levels: &[TrendLevel], best: usize, margin: f64) {
         let last = levels.len() - 1;
         // The first and last level of the run around the best that matches it.

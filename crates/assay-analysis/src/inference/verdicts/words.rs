@@ -65,7 +65,7 @@ pub(crate) fn count_words(counts: &[(usize, &str)]) -> String {
     known.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ")
 }
 
-/// The comparison in one sentence, with its evidence and what it still needs.
+/// The comparison of an arm with its baseline in one sentence, with its evidence and the replicates that it needs.
 pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
     let [name, base] = names(found, design);
     let Some(amount) = amount(found) else {
@@ -470,7 +470,7 @@ fn comparisons_contradict_ties(rank: &Rank, compared: &[Comparison]) -> bool {
         || others.iter().any(|place| is_tied(place) && differs_from_first(&place))
 }
 
-/// Two results of different days or machines: what the numbers suggest.
+/// The sentence on a row of two results from different days or machines: what its numbers suggest.
 pub(crate) fn across(found: &Comparison) -> String {
     let levels = without_factor(&found.configuration, "result");
     let what = with_levels(&found.workload, &arm_in_words(levels.iter()));
