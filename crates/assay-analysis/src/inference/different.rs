@@ -15,6 +15,7 @@ pub(super) struct WorkOfRow {
     worked: Worked,
 }
 
+/// What the commands of a row did, with the group to compare it in; `None` for other work, and if nothing was measured.
 pub(super) fn work_of_row(index: usize, row: &RowTrials<'_>) -> Option<WorkOfRow> {
     let counting: Vec<&Trial> = row.counting().map(|trial| trial.record).collect();
     let name = match arm_in_words(row.arm.iter()) {

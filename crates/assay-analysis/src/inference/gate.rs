@@ -155,8 +155,8 @@ pub(super) fn distrust(cell: &Measurement, whose: &str) -> Option<String> {
     Some(format!("rule {} flags {whose}: {}", because.rule, because.text))
 }
 
-/// How far beyond the limit (a logarithm) a loss is significant, and is detected with 80% power. `sharing` rows share the
-/// error; `few_results`: the number of results per side, if too few to count as one value each.
+/// How far beyond the limit (a logarithm) a loss is significant, and is detected with 80% power. `sharing` rows share
+/// the error; `few_results`: the number of results per side, if too few to count as one value each.
 fn needed_distances(
     pair: [&Sample; 2],
     few_results: Option<[usize; 2]>,

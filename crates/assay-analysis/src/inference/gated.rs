@@ -124,21 +124,18 @@ impl GateJudge<'_> {
     /// Judges the row of a comparison, and adds its doubts and evidence.
     fn row(&self, one: &Comparison) -> Gated {
         let name = with_levels(&one.workload, &self.found.arm_words(&one.configuration));
-        let row = match self.why_inconclusive(one) {
+        let mut row = match self.why_inconclusive(one) {
             Some(reason) => {
                 Gated { is_final: self.is_permanent(one), ..Gated::silent(name, reason) }
             }
             None => self.judge_interval(name, one),
         };
         // The trials without a ratio may be the worst of all: a pass needs every trial, a failure does not.
-        let row = match row.outcome {
-            Ended::Pass if has_zeros(one) => {
-                // A zero remains: the row cannot pass any more, and one within the limit cannot fail.
-                let is_final = row.bound95.is_some_and(|most| most < self.gate.max_regression);
-                Gated { is_final, ..Gated::silent(row.name, ZEROS.to_owned()) }
-            }
-            _ => row,
-        };
+        if row.outcome == Ended::Pass && has_zeros(one) {
+            // A zero remains: the row cannot pass any more, and one within the limit cannot fail.
+            let is_final = row.bound95.is_some_and(|most| most < self.gate.max_regression);
+            row = Gated { is_final, ..Gated::silent(row.name, ZEROS.to_owned()) };
+        }
         Gated {
             metric: Some(one.metric.clone()),
             suspect: self.suspect_note(one),

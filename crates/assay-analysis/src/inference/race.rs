@@ -20,7 +20,7 @@ pub fn race_log(plan: &Plan, environment: &Environment, trial: &Trial) -> Option
     measure(plan, environment, trial).map(|(_, _, log)| log)
 }
 
-/// The metric of a race, its direction, and the logarithm of a trial's value (higher is better).
+/// The metric of a race, its direction, and the logarithm of a trial's value, negated if lower values are better.
 fn measure(plan: &Plan, environment: &Environment, trial: &Trial) -> Option<(String, Better, f64)> {
     if !trial.status.counts() {
         return None;

@@ -15,7 +15,7 @@ pub enum StopReason {
     GatedBut,
 }
 
-/// Judges a look; `None` if the study continues. A study with a gate ends only by that gate.
+/// Why a study may end at an interim analysis; `None` if it continues. A study with a gate ends only by that gate.
 pub fn enough(found: &Findings, stopping: &Stopping) -> Option<StopReason> {
     if let Some(gate) = &found.answers.gate
         && let Some(replicates) = gate.replicates

@@ -217,7 +217,7 @@ fn observed_fields(row: &RowTrials<'_>) -> Vec<ObservedField> {
     fields
 }
 
-/// Observations of some trials, each with the name of its probe, field by field.
+/// Summarizes what probes observed in some trials field by field; each observation has the name of its probe.
 fn summarize_fields(
     observed: impl Iterator<Item = (&'static str, Presence<Value>)>,
 ) -> Vec<ObservedField> {

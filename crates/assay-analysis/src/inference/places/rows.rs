@@ -147,7 +147,7 @@ fn compare_with_baseline(
     judged
 }
 
-/// Compares a platform with the baseline; `None` if either has no number.
+/// Compares the second platform with the first one, the baseline; `None` if either has no number.
 fn compare_pair(
     platforms: [&Platform; 2],
     key: &Key,

@@ -608,7 +608,7 @@ fn judge_knee(check: &ClaimCheck<'_, '_, '_>) -> ClaimVerdict {
     ClaimVerdict::new(claim, check.knee(upper_bound(ask, test), knee, above))
 }
 
-/// Whether a level matches the best within the margin, and the smallest level that does.
+/// Whether the claimed level is as good as the best one, within the margin; the text names the smallest such level.
 fn judge_enough(check: &ClaimCheck<'_, '_, '_>) -> ClaimVerdict {
     let ClaimCheck { design, ask, test, curve, name, cases } = *check;
     let levels = numeric_levels(curve);

@@ -134,7 +134,7 @@ fn interactions(design: &Design, question: &Question<'_>, family: &ErrorBound) -
     found
 }
 
-/// Of all pairs of levels of two factors, the interaction that stands out most from its error.
+/// Of all pairs of levels of two factors, the significant interaction that stands out most from its error, if any.
 fn clearest_interaction(
     design: &Design,
     question: &Question<'_>,

@@ -55,7 +55,7 @@ fn counted_values(runs: &Runs<'_>) -> Vec<f64> {
     counts.filter_map(|trial| trial.value).collect()
 }
 
-/// The resolution of a clock: the largest common divisor of the printed times; `None` for Assay's clocks, which count ns.
+/// The resolution of a clock, by the largest common divisor of the printed times; `None` for Assay's own clocks.
 fn clock_step(question: &Question<'_>) -> Option<f64> {
     let is_printed = question.arms.iter().all(|runs| runs.trust.is_none());
     if !is_time(question.metric) || !(is_printed || is_told(question.metric)) {
