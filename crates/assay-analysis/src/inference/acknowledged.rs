@@ -41,7 +41,7 @@ pub(super) fn add_remarks(all: &[Writes], rows: &mut [RowTrials<'_>], series: &m
     }
 }
 
-/// The writes of the row with this index; `None` for other work, and without a known drive cache.
+/// The write times of a row of single writes, synced or not; `None` for other work, and without a known drive cache.
 pub(super) fn writes_of_row(index: usize, row: &RowTrials<'_>) -> Option<Writes> {
     let drive = row.site.filter(|_| row.trust.is_some()).and_then(rules::cached_flash)?;
     let io = rules::one_by_one(row.workload)?;

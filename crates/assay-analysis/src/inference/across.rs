@@ -67,7 +67,7 @@ pub fn compare(first: &Findings, later: &[Findings], days: Days) -> Findings {
     found
 }
 
-/// Compares later results with the first; `unit` limits what may be concluded.
+/// Compares later results with the first, row by row; `unit` is what counts as one value and limits the verdicts.
 pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: SampleUnit) -> Findings {
     let results: Vec<&Findings> = std::iter::once(first).chain(later).collect();
     let names = names(&results);
@@ -354,7 +354,7 @@ impl<'a> ResultIndex<'a> {
         }
     }
 
-    /// An arm's baseline within the same study, and the differences; `None` for baselines and sequential studies.
+    /// An arm's baseline in the same result, and the log ratios by replicate; `None` without a baseline or pairs.
     fn relative_to_baseline(&self, cell: &Measurement) -> Option<(&'a Arm, Vec<f64>)> {
         if self.is_sequential {
             return None;
@@ -384,7 +384,7 @@ pub(super) struct Tests {
     pub days: Option<BetweenSessions>,
 }
 
-/// Compares all later results with the first, workload by workload, as one family.
+/// Compares all later results with the first, row by row; all primary comparisons share one error.
 fn compare_with_first(
     first: &Findings,
     later: &[Findings],
@@ -411,7 +411,7 @@ fn compare_with_first(
     comparisons
 }
 
-/// The rows that both results have, compared relative to their baselines if both have the same one.
+/// Compares the rows (workload, metric, arm) that both results have: relative to the baseline if it is the same.
 fn test_all(first: &Findings, other: &Findings, unit: SampleUnit, names: [&str; 2]) -> Vec<Tested> {
     let (before, after) = (ResultIndex::new(first), ResultIndex::new(other));
     let emulated = [first, other].iter().any(|side| side.environment.is_emulated());
@@ -480,7 +480,7 @@ pub(super) fn log_value(trial: &TrialValue) -> Option<f64> {
     trial.value.filter(|value| *value > 0.0).map(f64::ln)
 }
 
-/// A comparison with the baseline's cell and the arms, baseline first, as their samples are. Its text is still empty.
+/// A comparison without intervals, verdict and text; `cell` is the baseline's, and it comes first in each pair.
 pub(super) fn comparison(
     cell: &Measurement,
     arms: [Arm; 2],

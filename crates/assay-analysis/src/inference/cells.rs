@@ -115,7 +115,7 @@ pub(super) fn counted_values(trials: &[TrialValue]) -> Vec<f64> {
     counted_trials(trials, None).into_iter().filter_map(|trial| trial.value).collect()
 }
 
-/// The trials behind a cell: one per replicate, if enough replicates have an undisturbed one.
+/// The trials behind a number: one undisturbed trial per replicate if these are enough, else every first run that counts.
 fn counted_trials<'t>(
     trials: &'t [TrialValue],
     baseline: Option<&[TrialValue]>,
@@ -134,7 +134,7 @@ fn counted_trials<'t>(
     first_runs().filter(|trial| trial.status.counts() && trial.value.is_some()).collect()
 }
 
-/// The trial that pairs with the baseline's: the first run, or the repeat in which both are undisturbed.
+/// The run of a replicate that pairs with the baseline's: the first one, or a repeat, in which both are undisturbed.
 fn pairable_trial<'t>(
     trials: &'t [TrialValue],
     first: &'t TrialValue,

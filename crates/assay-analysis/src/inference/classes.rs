@@ -108,7 +108,7 @@ struct ClassSpans<'a> {
 }
 
 impl<'a> ClassSpans<'a> {
-    /// The kernel's counters of all traffic, for a period of production work.
+    /// The classes of a period of production work, from the kernel's counters instead of single requests.
     fn summed(record: &'a Trial) -> Option<Self> {
         let detail = production::ProductionDetail::of(record.measured.as_ref()?)?;
         let class = |column: &ClassColumn| {
@@ -175,7 +175,7 @@ fn absent_cell(row: &RowTrials<'_>, spans: &Spans<'_>) -> Option<AbsentCell> {
         .then(|| row.absent(None, "the devices completed no requests".to_owned()))
 }
 
-/// Series of every class with requests in any trial of a workload, and the missing numbers.
+/// The series of each class with requests in any arm of its workload, and the missing numbers.
 pub(super) fn series_of_seen_classes(rows: Vec<ClassSeries>) -> (Vec<Series>, Vec<AbsentCell>) {
     let (mut all_series, mut absent) = (Vec::new(), Vec::new());
     let mut seen: BTreeMap<String, BTreeSet<&'static str>> = BTreeMap::new();
@@ -195,7 +195,7 @@ pub(super) fn series_of_seen_classes(rows: Vec<ClassSeries>) -> (Vec<Series>, Ve
     (all_series, absent)
 }
 
-/// The classes of each trial that recorded any; `Err` has the reason why it cannot be attributed.
+/// The request classes of each trial that recorded some, or why they are unknown.
 fn spans_of<'a>(row: &'a RowTrials<'a>, devices: &[String]) -> Spans<'a> {
     let mut all_spans = Vec::new();
     for trial in &row.trials {
@@ -240,7 +240,7 @@ fn metrics_of(class: &ClassColumn) -> impl Iterator<Item = &'static Metric> {
         .filter(|metric| metric::class(metric.name).is_some_and(|(key, _)| key == class.key))
 }
 
-/// A metric of a class over all trials; an error if a trial that counts has no value.
+/// One metric of a request class in each trial of a row; an error if a trial that counts has no value.
 fn metric_series(
     row: &RowTrials<'_>,
     spans: &Spans<'_>,

@@ -39,7 +39,7 @@ impl Days {
         Self { sd, from: DaysSource::Asked }
     }
 
-    /// The spread between results of one study over all rows, trial noise included; `None` for too few results.
+    /// The spread of the means of several results of one study, pooled over all rows; `None` for too few results.
     pub fn of_results(results: &[Findings]) -> Option<Self> {
         let mut rows: BTreeMap<Key, Vec<f64>> = BTreeMap::new();
         for result in results.iter().map(ResultIndex::new) {

@@ -41,7 +41,7 @@ fn bound_metrics(found: &Findings, bound: &FitBound) -> Vec<MetricRef> {
     all
 }
 
-/// Whether a bound holds, with the reasons; a doubt about the numbers makes any result inconclusive.
+/// Whether a requirement is met, with the reasons; a doubt about its numbers makes any outcome inconclusive.
 fn judge_bound(found: &Findings, ask: &Ask, purpose: &str, answer: Option<&Answer>) -> FitBound {
     let by_numbers = match answer.map(|answer| answer.verdict) {
         Some(Claim::Supported) => Fit::Pass,

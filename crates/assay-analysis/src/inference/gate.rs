@@ -47,7 +47,7 @@ pub fn are_sessions(sides: [usize; 2]) -> bool {
     sides.iter().all(|results| *results >= FEWEST_FOR_INTERVAL)
 }
 
-/// Judges every row of either side. The rows of all `gates` of one answer share its error.
+/// Judges every row (workload, metric, arm) of either side. The rows of all `gates` of one answer share its error.
 pub fn gate(
     earlier: &[Findings],
     later: &[Findings],
@@ -71,7 +71,7 @@ pub fn gate(
         .collect()
 }
 
-/// Judges one of `sharing` rows, which share the error.
+/// Judges one row by the samples of both sides; `sharing` rows share the error.
 fn judge_row(
     key: &Key,
     better: Better,
@@ -92,7 +92,7 @@ fn judge_row(
     Gated { metric: Some(metric.clone()), ..row }
 }
 
-/// The samples of both sides, or why they are inconclusive.
+/// Each side's values (one per result if these are enough, else per trial), or why the row is inconclusive.
 fn side_samples(key: &Key, sides: [&[ResultIndex<'_>]; 2]) -> Result<[Sample; 2], String> {
     // Relative to a baseline only if every result has one.
     let mut base = RatioBase::ToItsBaseline;
@@ -125,7 +125,7 @@ fn too_few(values: &[f64], id: &str) -> String {
     format!("{id} has only {} valid trials; the gate needs {FEWEST_FOR_INTERVAL}", values.len())
 }
 
-/// The cell of a result, or why it is inconclusive.
+/// The number of a result for a row, or why it cannot be gated.
 fn gated_cell<'a>(result: &ResultIndex<'a>, key: &Key) -> Result<&'a Measurement, String> {
     let id = &result.findings.study.id;
     let Some(found) = result.cell(key) else {

@@ -25,7 +25,7 @@ use super::{baseline_arm, days::POWER, played::class_row_of_metric, primary_metr
 
 pub(super) type Planned = (String, Arm);
 
-/// Puts the outcome of the gate before all other findings. `planned` are the expected rows.
+/// Judges the gate of a study, if any, and puts its outcome before all other findings; `planned` are its rows.
 pub(super) fn add_gate(
     found: &mut Findings,
     design: &Design,
@@ -48,7 +48,7 @@ pub(super) fn measured_rows(found: &Findings) -> BTreeSet<Planned> {
     cells.map(|cell| (cell.workload.clone(), cell.configuration.clone())).collect()
 }
 
-/// Judges every planned row; one without a comparison, or with a starved class, is missing.
+/// Judges every planned row; one without a comparison is missing, as is a request class with a number only in the baseline.
 fn judge_gate(
     design: &Design,
     gate: &Gate,
@@ -247,7 +247,7 @@ impl GateJudge<'_> {
         Some(format!("the number of {whose} is suspect{rule}"))
     }
 
-    /// Judges by the bound of the ratio, or of the difference if the limit is absolute.
+    /// Judges by the one-sided bound of the ratio, or of the difference if the limit is absolute.
     fn judge_interval(&self, name: String, one: &Comparison) -> Gated {
         if let Some(limit) = self.gate.more {
             return self.judge_difference(limit, name, one);
@@ -338,7 +338,7 @@ impl GateJudge<'_> {
         absent.is_some_and(|(_, absent)| absent.obstacle.is_some() || is_enough)
     }
 
-    /// The missing number of a row, or else of its baseline, and the name of its owner.
+    /// Whose number is missing, the row's or else its baseline's, and the entry with the reason.
     fn absent_cell(&self, workload: &str, arm: &Arm) -> Option<(&'static str, &AbsentCell)> {
         let baseline = baseline_arm(self.design, arm);
         let chosen = self.gate.metric.as_ref().or(self.design.primary.as_ref());
@@ -380,7 +380,7 @@ fn order_conflict(exceeds_limit: impl Fn(f64) -> bool, one: &Comparison) -> Opti
     ))
 }
 
-/// The gate as a question. A pass supports the claim only if each row is significantly within the limit.
+/// The gate as a question and its answer; a pass supports the claim only if each CI is within the limit.
 fn gate_as_question(answer: &GateAnswer) -> Answer {
     let has_none = |row: &Gated| row.loss.is_none() && row.amount.is_none();
     let verdict = match answer.outcome {

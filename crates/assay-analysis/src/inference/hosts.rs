@@ -25,7 +25,7 @@ pub(super) fn advice_stage(fleet: Option<&Fleet>, stage: AdviceStage) -> AdviceS
     if fleet.is_some() && stage == AdviceStage::Measured { AdviceStage::Together } else { stage }
 }
 
-/// The remarks on a row that several hosts ran; `None` for one host.
+/// The remarks of the trust rules on a row that several hosts ran together; `None` for one host.
 pub(super) fn remarks(
     fleet: Option<&Fleet>,
     plan: &Plan,
@@ -104,7 +104,7 @@ pub(super) struct HostRates {
 }
 
 impl HostRates {
-    /// Adds a row: the pace of each host in its trials, and its slowest and fastest host.
+    /// Adds a row: in each trial the rate of each host relative to the mean host, and the slowest and fastest host.
     pub fn add(&mut self, row: &RowTrials<'_>) {
         let mean = |rates: &[f64]| rates.iter().sum::<f64>() / rates.len() as f64;
         let mut rates_by_rank: BTreeMap<u32, Vec<f64>> = BTreeMap::new();

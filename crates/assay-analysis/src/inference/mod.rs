@@ -173,7 +173,7 @@ fn advice_stage(study: &StudyFacts) -> AdviceStage {
     }
 }
 
-/// Adds the numbers and their comparisons; returns the sentences on them.
+/// Turns series of trials into numbers, comparisons and verdicts; returns the sentences on them.
 fn add_numbers(found: &mut Findings, stage: AdviceStage, data: &mut Measurements) -> Vec<Sentence> {
     data.compare_zeros_by_difference(is_told);
     data.series.iter_mut().for_each(rules::apply_import_rules);

@@ -7,7 +7,7 @@ use assay_study::results::design::Design;
 use super::rows::RowTrials;
 use super::series::{RowMetric, series_of};
 
-/// Series of the classes of a row, and the missing numbers; empty for work without classes.
+/// One series per metric of each request class of a replayed row, and the missing numbers.
 pub(super) fn class_series(design: &Design, row: &RowTrials<'_>) -> (Vec<Series>, Vec<AbsentCell>) {
     let (mut found, mut absent) = (Vec::new(), Vec::new());
     // If nothing was measured, the row itself reports it.

@@ -262,7 +262,7 @@ fn add_leaf(sum: &mut FieldSum, leaf: &Value) {
     }
 }
 
-/// Whether different targets share a drive: then their comparison says nothing about drives.
+/// Warns if two targets are on the same drive: then their comparison does not compare drives.
 pub(super) fn shared_drive_check(environment: &Environment) -> Option<Check> {
     let mut users: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for site in &environment.sites {

@@ -285,7 +285,7 @@ fn workload_facts(row: &RowTrials<'_>) -> WorkloadFacts {
     }
 }
 
-/// Adds to each advice to use an arm the commands that apply it, and what to beware of.
+/// Adds to each advice to use an arm the commands that apply it permanently, and cautions.
 fn add_commands(found: &mut Findings, plan: &Plan, environment: &Environment) {
     let comparisons = &found.comparisons;
     for advice in found.advice.iter_mut().filter(|advice| advice.kind == AdviceKind::Use) {

@@ -160,7 +160,7 @@ fn failed_trials(row: &PlaceRow) -> Option<Check> {
     Some(Check::new("failed", text))
 }
 
-/// A published percentage that does not follow from the published numbers.
+/// Reports a published percentage that differs from that of the published numbers; `None` if they agree.
 fn contradiction(row: &PlaceRow, rows: &[PlaceRow]) -> Option<Check> {
     let printed = row.printed.filter(|printed| !printed.follows)?;
     let base_row = rows.iter().find(|other| {

@@ -54,7 +54,7 @@ fn loss_and_gain(better: Better, ratios: [f64; 2]) -> (String, String) {
     (show::percent(100.0 * (1.0 - low)), show::percent(100.0 * (high - 1.0)))
 }
 
-/// The speed of a platform as a share of the other's; machines differ, so a verdict only suggests.
+/// The sentence on a platform's speed relative to the baseline's; machines differ, so a verdict only suggests.
 pub(super) fn speed_words(found: &Comparison, base: &Placed, place: &Placed, arm: &Arm) -> String {
     let (what, base, name) = (work_words(&found.workload, arm), &base.name, &place.name);
     let Some((percent, ends)) = speed_percent(found) else {

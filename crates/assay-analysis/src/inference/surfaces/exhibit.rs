@@ -175,7 +175,7 @@ fn published_averages(published: &[Published], surfaces: &[Surface]) -> Vec<Guid
     published.iter().filter(is_shown).filter_map(guide).take(2).collect()
 }
 
-/// Each position if known, else each tenth.
+/// The points of a surface: each position with its rate if known, else the middle of each tenth.
 fn points(surface: &Surface, name: &str) -> Vec<Point> {
     let unit = Unit::BytesPerS;
     if !surface.positions.is_empty() {

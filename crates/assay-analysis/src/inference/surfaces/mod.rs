@@ -74,7 +74,7 @@ pub struct Band {
     pub ends: Option<[f64; 2]>,
 }
 
-/// The surface of a row whose plan determines the offsets; `None` for a control.
+/// The rate of a row over its area, if its operations are evenly spaced; `None` for the A/A control.
 pub(super) fn surface_of_row(
     plan: &Plan,
     row: &RowTrials<'_>,
@@ -139,7 +139,7 @@ fn ends(values: impl Iterator<Item = f64> + Clone) -> Option<[f64; 2]> {
     Some([values.clone().reduce(f64::min)?, values.reduce(f64::max)?])
 }
 
-/// Single operations of a row whose offsets follow from the trial seeds.
+/// The times of single operations at random offsets, which follow from the seed of a trial.
 pub(super) fn accesses(plan: &Plan, row: &RowTrials<'_>, series: &[Series]) -> Option<Accesses> {
     let area = row.workload.own_part(&plan.surveys.get(row.workload.target)?.area);
     let io = io::IoPlan::of(&row.workload.work).filter(|_| !row.workload.control)?;

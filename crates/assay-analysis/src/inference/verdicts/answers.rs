@@ -38,7 +38,7 @@ impl ClaimVerdict {
         Self { claim, text, would_be: None }
     }
 
-    /// Withdraws what suspect numbers decide, except that slowed numbers (`slowed`: the rules) can meet a lower bound.
+    /// Suspect numbers decide nothing, but if rules show that they were only slowed, they still meet a lower bound.
     fn of_suspect_numbers(self, slowed: Option<String>) -> Self {
         match (self.claim, slowed) {
             (Claim::Supported, Some(rules)) => {
@@ -146,7 +146,7 @@ pub(super) fn answers(design: &Design, input: &AnswerInput<'_, '_>, emulated: bo
     asks.map(|ask| judge_ask(design, &ask, input, emulated)).collect()
 }
 
-/// Adds the plan's reason for excluding a level to answers without data. Drops answers on removed levels.
+/// Adds to answers without data why the plan excluded a level; removes answers on levels that the study lacks.
 pub(crate) fn explain(answers: &mut Vec<Answer>, design: &Design, absent: &[AbsentCell]) {
     let mut questions = design.questions.iter();
     // Answers are in the order of the questions.
@@ -263,7 +263,7 @@ fn has_level_of(ask: &Ask, arm: &Arm) -> bool {
         || levels.into_iter().flatten().any(|wanted| wanted == level)
 }
 
-/// Every combination of the other factors' levels in a claim.
+/// The tests of a claim in a workload: one per combination of the levels of the factors that it does not name.
 fn tests_of<'q, 'a>(ask: &Ask, name: &str, input: &AnswerInput<'q, 'a>) -> Vec<ClaimTest<'q, 'a>> {
     let AnswerInput { questions, series, comparisons } = *input;
     let has_metric = |question: &&Question<'_>| match &ask.metric {
@@ -401,7 +401,7 @@ fn candidate_levels<'q>(curve: &Curve<'q, '_>, best: &BestArm) -> Vec<&'q str> {
     levels.map(|((level, _), _)| *level).collect()
 }
 
-/// A line through logarithms: near a slope, significantly away from it, or inconclusive.
+/// Whether the slope of log value over log level is near the wanted one, by its CI: 1 is proportional, 0 flat.
 fn judge_slope(check: &ClaimCheck<'_, '_, '_>, wanted: f64, factor: &str) -> ClaimVerdict {
     let ClaimCheck { design, test, curve, name, cases, .. } = *check;
     // Logarithms exist only for numbers above zero.
@@ -591,7 +591,7 @@ fn upper_bound(ask: &Ask, test: &ClaimTest<'_, '_>) -> f64 {
     ask.max.as_ref().map_or(f64::INFINITY, |amount| amount.in_unit_of(test.question.metric))
 }
 
-/// The highest level whose median stays below a bound together with all levels below it.
+/// Whether the claimed level is the knee: the highest below the bound, with all lower levels below it, too.
 fn judge_knee(check: &ClaimCheck<'_, '_, '_>) -> ClaimVerdict {
     let ClaimCheck { ask, test, curve, name, .. } = *check;
     let (medians, below) = medians_by_level(ask, test, curve);

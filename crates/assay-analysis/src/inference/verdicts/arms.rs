@@ -90,7 +90,7 @@ pub(super) struct ArmTrial {
     pub outlier: bool,
 }
 
-/// All questions in the order of the series; `live` are the production workloads.
+/// Groups series by workload and metric, in their order; `live` are the names of production workloads.
 pub(super) fn questions<'a>(
     all: impl IntoIterator<Item = &'a Series>,
     live: &[String],

@@ -16,7 +16,7 @@ const CARRY_OVER: f64 = 0.01;
 const POWER: f64 = 0.8;
 const FEWEST_REPLICATES: usize = 3;
 
-/// The checks that a reader of the verdicts needs; none if the study has no margin or compares nothing.
+/// Checks whether noise, order, drift or carry-over affect the verdicts; none if there are no verdicts.
 pub(super) fn verdict_checks(
     design: &Design,
     questions: &[&Question<'_>],

@@ -17,7 +17,7 @@ use super::{load::add_note, notes, words};
 /// Largest number of pairs that the exact sign-flip test can enumerate.
 const MOST_FOR_SIGN_FLIP: usize = 20;
 
-/// The comparisons of one workload and metric, in the order of the arms.
+/// Compares each arm with its baseline, for one workload and metric; these comparisons share one error.
 pub(super) fn comparisons(design: &Design, question: &Question<'_>) -> Vec<Comparison> {
     let mut pairs: Vec<Sides<'_, '_>> = Vec::new();
     for arm in &question.arms {

@@ -24,7 +24,7 @@ pub(super) struct Contrast {
     pub averaged: bool,
 }
 
-/// Levels against the baseline's: by main effects and arms with one worse level in a grid, else by comparisons.
+/// How levels differ from the baseline's: in a grid by main effects, else by comparisons of single arms.
 pub(super) fn contrasts(evidence: &AdviceInput<'_, '_>) -> Vec<Contrast> {
     let mut contrasts = Vec::new();
     for question in evidence.questions {

@@ -13,7 +13,7 @@ use super::bound::{ErrorBound, exp};
 use super::comparisons::{IntervalBounds, replicates_needed, verdict_of_stats};
 use super::{pairs::levels_in, ranks::mean, words};
 
-/// The main effects of all factors on all workloads, and their interactions.
+/// The main effects of all factors, averaged over the other factors, and the interactions between two factors.
 pub(super) fn factor_effects(design: &Design, questions: &[&Question<'_>]) -> Effects {
     if !design.order.tells_arms_from_time() {
         return Effects::default();
@@ -48,7 +48,7 @@ struct EffectBounds {
 }
 
 impl EffectBounds {
-    /// Main effects compare a level with the baseline; interactions compare effects at two levels of another factor.
+    /// Divides the error by the numbers of main effects (one per other level) and interactions (per pair of those).
     fn new(design: &Design, workloads: usize) -> Self {
         let other_levels: Vec<usize> = design
             .varied()
@@ -206,7 +206,7 @@ struct Corners<'a> {
 }
 
 impl<'a> Corners<'a> {
-    /// Arms at the fixed levels, moved to each corner; combinations without all corners are left out.
+    /// For each arm at the fixed levels, the arms at all corners; combinations without all of them are left out.
     fn new(question: &'a Question<'a>, fixed: &[Setting<'_>], corners: &[&[Setting<'_>]]) -> Self {
         let is_at_fixed_levels =
             |arm: &Arm| fixed.iter().all(|(name, level)| arm.get(*name) == Some(*level));

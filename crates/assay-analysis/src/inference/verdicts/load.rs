@@ -29,7 +29,7 @@ enum LoadDirection {
     Higher,
 }
 
-/// Withdraws verdicts that a different load may explain; also informs the gate.
+/// Withdraws verdicts on production work if the load differed between the arms; the note also informs the gate.
 pub(super) fn withdraw_for_load(
     design: &Design,
     questions: &[Question<'_>],

@@ -73,7 +73,7 @@ fn max_rate_claim(found: &MostLoad) -> Claim {
     }
 }
 
-/// The rates of a workload in ascending order, each judged by its trials.
+/// Judges each offered rate of a workload by its trials; the rates are in ascending order.
 fn judge_rates(workload: &str, limit: Limit, series: &[Series]) -> Vec<Rate> {
     let of_workload = || series.iter().filter(move |one| one.workload == workload && !one.control);
     let mut arms: Vec<(f64, &Arm)> = Vec::new();

@@ -46,7 +46,7 @@ impl Pairs {
     }
 }
 
-/// The pairs of two arms, without imputation. The repeat of a disturbed pair replaces the pair.
+/// Pairs the runs of two arms by replicate; an undisturbed repeat replaces a disturbed pair, else it is left out.
 pub(super) fn pairs(baseline: &Runs<'_>, arm: &Runs<'_>) -> Pairs {
     let mut pairs = Pairs { undisturbed: Vec::new(), all: Vec::new() };
     for (&replicate, base) in baseline.first.iter() {

@@ -56,7 +56,7 @@ struct Curve<'q, 'a> {
 }
 
 impl<'q, 'a> Curve<'q, 'a> {
-    /// `None` with too few levels for a curve.
+    /// The arms at each level of a factor and fixed `others`, in ascending order; `None` with too few levels.
     fn new(
         question: &'q Question<'a>,
         factor: &'q Factor,

@@ -14,7 +14,7 @@ const MOST_DECIMALS: i32 = 9;
 /// Larger values are already rounded to whole numbers.
 const LARGEST: f64 = 9e15;
 
-/// Withdraws verdicts without support, with the reason.
+/// Withdraws verdicts on metrics without a known direction, and on differences within one step of the clock.
 pub(super) fn judge(design: &Design, questions: &[Question<'_>], comparisons: &mut [Comparison]) {
     for question in questions {
         let step = clock_step(question);

@@ -414,7 +414,7 @@ pub(super) fn from_suspect_numbers(text: &str) -> String {
     format!("{} (from suspect numbers).", text.trim_end_matches('.'))
 }
 
-/// The best arm and its ties. Ranks share one error over all pairs; say so if comparisons show more.
+/// The best arm, and the arms that do not differ from it significantly over all pairs of arms.
 pub(super) fn rank(rank: &Rank, design: &Design, compared: &[Comparison]) -> String {
     let Some((first, others)) = rank.ranks.split_first() else { return String::new() };
     let name = |place: &RankRange| short_words(&place.configuration, design);

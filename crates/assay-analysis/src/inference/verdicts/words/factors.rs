@@ -76,7 +76,7 @@ fn of_workloads(shown: usize, workloads: usize) -> String {
     if workloads == 1 { String::new() } else { format!(" in {shown} of {workloads} workloads") }
 }
 
-/// The factors that interact with one: its average may not apply at each of their levels.
+/// Names the factors that interact with one: its average may not apply at each of their levels.
 fn depends_on(name: &str, workloads: usize, interactions: &[Interaction]) -> Option<String> {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     for interaction in interactions {
