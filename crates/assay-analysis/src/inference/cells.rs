@@ -115,7 +115,7 @@ pub(super) fn counted_values(trials: &[TrialValue]) -> Vec<f64> {
     counted_trials(trials, None).into_iter().filter_map(|trial| trial.value).collect()
 }
 
-/// The trials behind a number: one undisturbed trial per replicate if these are enough, else every first run that counts.
+/// The trials behind a number: one undisturbed trial per replicate if enough, else every first run that counts.
 fn counted_trials<'t>(
     trials: &'t [TrialValue],
     baseline: Option<&[TrialValue]>,

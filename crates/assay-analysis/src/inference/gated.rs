@@ -48,7 +48,7 @@ pub(super) fn measured_rows(found: &Findings) -> BTreeSet<Planned> {
     cells.map(|cell| (cell.workload.clone(), cell.configuration.clone())).collect()
 }
 
-/// Judges every planned row; one without a comparison is missing, as is a request class with a number only in the baseline.
+/// Judges every planned row; missing are those without a comparison, and request classes that only the baseline has.
 fn judge_gate(
     design: &Design,
     gate: &Gate,
