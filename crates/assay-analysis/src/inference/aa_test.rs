@@ -38,16 +38,17 @@ pub struct AaWorkload {
     pub min_detectable: Option<f64>,
 }
 
+/// Counts the significant differences between copies of the same configuration: each is a false positive.
 pub fn aa_test(findings: &Findings) -> AaTest {
     let cells = findings.measurements.iter().filter(|cell| cell.primary);
-    let names = distinct(cells.map(|cell| cell.workload.as_str()));
+    let workloads = distinct(cells.map(|cell| cell.workload.as_str()));
     let compared = findings.comparisons.iter().filter(|found| found.primary);
     let differs =
         |verdict: Option<Verdict>| matches!(verdict, Some(Verdict::Better | Verdict::Worse));
     AaTest {
         format: AA_TEST_FORMAT.to_owned(),
         id: findings.study.id.clone(),
-        workloads: names.into_iter().filter_map(|name| summarize(findings, name)).collect(),
+        workloads: workloads.into_iter().filter_map(|name| summarize(findings, name)).collect(),
         false_verdicts: compared.clone().filter(|found| differs(found.verdict)).count(),
         verdicts: compared.filter(|found| found.verdict.is_some()).count(),
         checks: findings.checks.clone(),
@@ -66,6 +67,7 @@ fn summarize(findings: &Findings, workload: &str) -> Option<AaWorkload> {
         samples.extend(cells[index + 1..].iter().filter_map(|second| log_ratios(first, second)));
     }
     let variances: Vec<f64> = samples.iter().filter_map(|one| one.sd.map(|sd| sd * sd)).collect();
+    // Pooled over the pairs, in logarithms.
     let sd = (variances.iter().sum::<f64>() / variances.len().max(1) as f64).sqrt();
     let n = samples.iter().map(|sample| sample.n).min()?;
     let is_significant = |sample: &&Sample| sample.p_value(0.0).is_some_and(|p| p < ALPHA);

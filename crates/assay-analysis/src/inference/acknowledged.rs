@@ -29,6 +29,7 @@ pub(super) struct Writes {
     drive: String,
 }
 
+/// Adds a note to each synced row whose syncs cost no time compared with its counterpart.
 pub(super) fn add_remarks(all: &[Writes], rows: &mut [RowTrials<'_>], series: &mut [Series]) {
     for synced in all.iter().filter(|writes| writes.is_synced) {
         let bare = all.iter().find(|writes| !writes.is_synced && writes.key == synced.key);
@@ -40,7 +41,7 @@ pub(super) fn add_remarks(all: &[Writes], rows: &mut [RowTrials<'_>], series: &m
     }
 }
 
-/// The writes of the row with this index; `None` for other work, and without a known drive cache.
+/// The write times of a row of single writes, synced or not; `None` for other work, and without a known drive cache.
 pub(super) fn writes_of_row(index: usize, row: &RowTrials<'_>) -> Option<Writes> {
     let drive = row.site.filter(|_| row.trust.is_some()).and_then(rules::cached_flash)?;
     let io = rules::one_by_one(row.workload)?;
@@ -51,13 +52,11 @@ pub(super) fn writes_of_row(index: usize, row: &RowTrials<'_>) -> Option<Writes>
         Some(_) => return None,
     };
     let counting: Vec<&Trial> = row.counting().map(|trial| trial.record).collect();
-    let mut arm = row.arm.clone();
-    arm.remove(SYNC);
     Some(Writes {
         row: index,
         key: SyncPairKey {
             target: row.workload.target,
-            arm,
+            arm: super::without_factor(&row.arm, SYNC),
             control: row.workload.control,
             pattern: io.pattern,
             size_bytes: io.size_bytes(),

@@ -25,7 +25,7 @@ use super::verdicts::{
     across_words, add_note, apply_holm, judge_across, verdict_of_ends, verdict_of_stats, words,
 };
 use super::{classes, windows};
-use crate::inference::distinct;
+use crate::inference::{at_level, distinct};
 
 const MOST_IN_ID: usize = 8;
 /// Length of a time up to its minute; the seconds add three letters.
@@ -53,7 +53,7 @@ pub(super) fn id_of_several(first: &str, others: &[&str]) -> String {
     }
 }
 
-/// Compares later results with the first, given the spread between days.
+/// Compares later results with the first, given the spread between days; for two watched windows also their CPU waits.
 pub fn compare(first: &Findings, later: &[Findings], days: Days) -> Findings {
     let unit = SampleUnit::OneDay(days);
     if let Some(seen) = windows::compare_windows(first, later) {
@@ -67,7 +67,7 @@ pub fn compare(first: &Findings, later: &[Findings], days: Days) -> Findings {
     found
 }
 
-/// Compares later results with the first; `unit` limits what may be concluded.
+/// Compares later results with the first, row by row; `unit` is what counts as one value and limits the verdicts.
 pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: SampleUnit) -> Findings {
     let results: Vec<&Findings> = std::iter::once(first).chain(later).collect();
     let names = names(&results);
@@ -156,14 +156,8 @@ fn title(first: &Findings, last: &Findings, names: &[String]) -> String {
     }
 }
 
-pub(super) fn labeled(arm: &Arm, name: &str) -> Arm {
-    let mut arm = arm.clone();
-    arm.insert(RESULT.to_owned(), name.to_owned());
-    arm
-}
-
 pub(super) fn labeled_cell(cell: &Measurement, name: &str) -> Measurement {
-    Measurement { configuration: labeled(&cell.configuration, name), ..cell.clone() }
+    Measurement { configuration: at_level(&cell.configuration, RESULT, name), ..cell.clone() }
 }
 
 pub(super) struct Fact {
@@ -177,13 +171,14 @@ pub(super) struct Fact {
 
 impl Fact {
     pub fn new(name: &str, value: impl Into<String>) -> Self {
-        let [key, name] = [name, name].map(str::to_owned);
-        Self { key, name, value: value.into(), times_ns: Vec::new() }
+        let value = value.into();
+        Self { key: name.to_owned(), name: name.to_owned(), value, times_ns: Vec::new() }
     }
 
     /// Whether another value is equal, or its times differ by less than 10%.
     pub fn is_like(&self, other: &Self) -> bool {
-        let is_near = |(one, other): (&u64, &u64)| one.abs_diff(*other) < one / 10 || one == other;
+        let is_near =
+            |(ns, other_ns): (&u64, &u64)| ns.abs_diff(*other_ns) < ns / 10 || ns == other_ns;
         let has_times = !self.times_ns.is_empty() && self.times_ns.len() == other.times_ns.len();
         self.value == other.value
             || has_times && self.times_ns.iter().zip(&other.times_ns).all(is_near)
@@ -299,10 +294,12 @@ fn target_properties(target: &TargetFacts) -> [(&'static str, String); 8] {
     ]
 }
 
+/// A result with its cells and its arms' baselines by row; of duplicates, the first counts.
 pub(super) struct ResultIndex<'a> {
     pub findings: &'a Findings,
     cells: BTreeMap<Key, &'a Measurement>,
     baselines: BTreeMap<(&'a str, &'a str, &'a Arm), &'a Arm>,
+    /// Whether the order confounds arms with time: then arms have no baseline to pair with.
     is_sequential: bool,
 }
 
@@ -313,7 +310,6 @@ pub(super) fn key(cell: &Measurement) -> Key {
     row_of(cell, &cell.configuration)
 }
 
-/// The row of a cell's workload and metric under an arm.
 fn row_of(cell: &Measurement, arm: &Arm) -> Key {
     (cell.workload.clone(), cell.metric.clone(), settable(arm))
 }
@@ -338,7 +334,7 @@ impl<'a> ResultIndex<'a> {
         Self {
             findings,
             cells,
-            // Of duplicates, the first counts.
+            // Reversed, because the last entry of a key stays in the map.
             baselines: baselines.rev().collect(),
             is_sequential: findings.checks.iter().any(Check::leaves_no_verdict),
         }
@@ -358,7 +354,7 @@ impl<'a> ResultIndex<'a> {
         }
     }
 
-    /// An arm's baseline within the same study, and the differences; `None` for baselines and sequential studies.
+    /// An arm's baseline in the same result, and the log ratios by replicate; `None` without a baseline or pairs.
     fn relative_to_baseline(&self, cell: &Measurement) -> Option<(&'a Arm, Vec<f64>)> {
         if self.is_sequential {
             return None;
@@ -388,7 +384,7 @@ pub(super) struct Tests {
     pub days: Option<BetweenSessions>,
 }
 
-/// Compares all later results with the first, workload by workload, as one family.
+/// Compares all later results with the first, row by row; all primary comparisons share one error.
 fn compare_with_first(
     first: &Findings,
     later: &[Findings],
@@ -396,11 +392,12 @@ fn compare_with_first(
     names: &[String],
 ) -> Vec<Comparison> {
     let later = later.iter().zip(&names[1..]);
-    let of_results: Vec<Vec<Tested>> =
+    let rows_by_result: Vec<Vec<Tested>> =
         later.map(|(other, name)| test_all(first, other, unit, [&names[0], name])).collect();
-    let family = of_results.iter().flatten().filter(|(found, _)| found.primary).count();
+    // The number of comparisons that share the error.
+    let family = rows_by_result.iter().flatten().filter(|(found, _)| found.primary).count();
     let mut comparisons = Vec::new();
-    for rows in of_results {
+    for rows in rows_by_result {
         let mut judged: Vec<Comparison> = Vec::new();
         for (untested, tests) in rows {
             let mut found = with_verdict(untested, tests, family, unit);
@@ -414,7 +411,7 @@ fn compare_with_first(
     comparisons
 }
 
-/// The rows that both results have, compared relative to their baselines if both have the same one.
+/// Compares the rows (workload, metric, arm) that both results have: relative to the baseline if it is the same.
 fn test_all(first: &Findings, other: &Findings, unit: SampleUnit, names: [&str; 2]) -> Vec<Tested> {
     let (before, after) = (ResultIndex::new(first), ResultIndex::new(other));
     let emulated = [first, other].iter().any(|side| side.environment.is_emulated());
@@ -430,8 +427,8 @@ fn test_all(first: &Findings, other: &Findings, unit: SampleUnit, names: [&str; 
             Some(pair) => (Kind::RerunBaseline, Some(pair)),
             None => (Kind::BetweenResults, plain(&before, cell).zip(plain(&after, later))),
         };
-        let arms =
-            [labeled(&cell.configuration, names[0]), labeled(&later.configuration, names[1])];
+        let labeled = |cell: &Measurement, name| at_level(&cell.configuration, RESULT, name);
+        let arms = [labeled(cell, names[0]), labeled(later, names[1])];
         let mut found = comparison(cell, arms, kind, samples);
         add_trust_notes(&mut found, [cell, later], ["the earlier", "the later"]);
         if !found.better.is_known() {
@@ -460,6 +457,7 @@ fn samples_relative_to_baseline(
     Some((Sample::of(&first)?, Sample::of(&later)?))
 }
 
+/// Tests two samples of logarithms; `None` if either has too few values.
 fn test_samples(before: &Sample, after: &Sample, unit: SampleUnit) -> Option<Tests> {
     if before.n.min(after.n) < FEWEST_FOR_INTERVAL {
         return None;
@@ -471,10 +469,10 @@ fn test_samples(before: &Sample, after: &Sample, unit: SampleUnit) -> Option<Tes
     Some(Tests { welch: welch(before, after), days })
 }
 
-/// Whether a class belongs to live production work, whose load is not controlled.
-fn is_live(found: &Findings, workload: &str, class: &'static str) -> bool {
+/// Whether the row of a request class is of live production work, whose load is not controlled.
+fn is_live(found: &Findings, class_row: &str, class: &'static str) -> bool {
     let mut live = found.measurements.iter().filter(|cell| cell.metric == ARRIVALS);
-    live.any(|cell| classes::name(&cell.workload, class) == workload)
+    live.any(|cell| classes::name(&cell.workload, class) == class_row)
 }
 
 /// Logarithm of a trial's value; the row decides which trials count.
@@ -482,7 +480,7 @@ pub(super) fn log_value(trial: &TrialValue) -> Option<f64> {
     trial.value.filter(|value| *value > 0.0).map(f64::ln)
 }
 
-/// A comparison with the baseline's cell and the arms, baseline first, as their samples are. Its text is still empty.
+/// A comparison without intervals, verdict and text; `cell` is the baseline's, and it comes first in each pair.
 pub(super) fn comparison(
     cell: &Measurement,
     arms: [Arm; 2],
@@ -492,6 +490,7 @@ pub(super) fn comparison(
     Comparison {
         primary: cell.primary,
         n: samples.map_or(0, |(before, after)| before.n.min(after.n)),
+        // Samples relative to a baseline are ratios, and have no means in the metric's unit.
         means: samples
             .filter(|_| kind != Kind::RerunBaseline)
             .map(|(before, after)| [after.mean.exp(), before.mean.exp()]),
@@ -513,22 +512,24 @@ pub(super) fn add_trust_notes(found: &mut Comparison, cells: [&Measurement; 2], 
     }
 }
 
-/// Adds the intervals and the verdict; never *equivalent* if each side is one day.
+/// Adds the intervals (with the spread between days if tested) and the verdict; `family` comparisons share the error.
 pub(super) fn with_verdict(
     mut found: Comparison,
     tests: Option<Tests>,
     family: usize,
     unit: SampleUnit,
 ) -> Comparison {
-    let log_interval = |alpha: f64| {
-        let Tests { welch, days } = tests?;
-        days.map_or_else(|| welch?.interval(alpha), |days| days.interval(alpha))
+    let log_interval = |alpha: f64| match tests? {
+        Tests { days: Some(days), .. } => days.interval(alpha),
+        Tests { welch, days: None } => welch?.interval(alpha),
     };
     let ratio_interval = |alpha: f64| Some(log_interval(alpha)?.map(f64::exp));
     found.ci95 = ratio_interval(ALPHA);
     // Not adjusted: the caller applies Holm's method to the whole family.
-    found.p_holm = tests
-        .and_then(|Tests { welch, days }| days.map_or(welch.map(|test| test.p), |days| days.p()));
+    found.p_holm = tests.and_then(|tests| match tests.days {
+        Some(days) => days.p(),
+        None => tests.welch.map(|welch| welch.p),
+    });
     if !found.primary {
         return found;
     }
@@ -536,8 +537,8 @@ pub(super) fn with_verdict(
     found.ci95_simultaneous = ratio_interval(alpha);
     found.min_detectable_ratios = tests.and_then(|tests| {
         // Two-sided, so each side gets half of the error.
-        let reach = tests.days?.found(alpha / 2.0, POWER)?;
-        Some([-reach, reach].map(f64::exp))
+        let detectable = tests.days?.found(alpha / 2.0, POWER)?;
+        Some([-detectable, detectable].map(f64::exp))
     });
     let forbids_verdict = |note: &Note| {
         matches!(note, Note::Emulated | Note::TrustOfResult { trust: Trust::Invalid, .. })

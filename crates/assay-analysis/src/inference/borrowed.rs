@@ -26,7 +26,7 @@ struct RowWithWrites {
 }
 
 impl Rates {
-    /// Collects the rate of a row on a drive that its host caches; skips other rows.
+    /// Collects the rate of a row on a drive that the host of this guest provides; skips other rows.
     pub fn add(&mut self, index: usize, row: &RowTrials<'_>, series: &[Series]) {
         let Some(site) = row.site.filter(|_| row.is_borrowed() && row.trust.is_some()) else {
             return;

@@ -42,8 +42,7 @@ fn baselines(design: &Design, series: &[Series]) -> HashMap<usize, Vec<TrialValu
         .collect();
     let mut baselines = HashMap::new();
     for (index, one) in repeated() {
-        let mut baseline_arm = one.arm.clone();
-        baseline_arm.extend(design.baseline.clone());
+        let baseline_arm = super::baseline_arm(design, &one.arm);
         let is_baseline = !one.control && baseline_arm == one.arm;
         if let Some(baseline) = by_key.get(&key(one, baseline_arm)).filter(|_| !is_baseline) {
             baselines.insert(index, baseline.trials.clone());
@@ -58,10 +57,10 @@ pub(super) fn unpaired_cell(series: Series) -> Measurement {
 
 /// Sums up a series over its undisturbed trials, preferably those that pair with the baseline's.
 fn measurement(series: Series, baseline: Option<&[TrialValue]>) -> Measurement {
-    let counted_trials = counted_trials(&series.trials, baseline);
-    let values: Vec<f64> = counted_trials.iter().filter_map(|trial| trial.value).collect();
+    let counted = counted_trials(&series.trials, baseline);
+    let values: Vec<f64> = counted.iter().filter_map(|trial| trial.value).collect();
     let values = values.as_slice();
-    let counted = unusual_positions(&series.trials, &counted_trials);
+    let counted = unusual_positions(&series.trials, &counted);
     let (geometric, mean) = match series.scale {
         Scale::Ratio => (geometric_mean(values), None),
         Scale::Difference => (None, Sample::of(values)),
@@ -116,7 +115,7 @@ pub(super) fn counted_values(trials: &[TrialValue]) -> Vec<f64> {
     counted_trials(trials, None).into_iter().filter_map(|trial| trial.value).collect()
 }
 
-/// The trials behind a cell: one per replicate, if enough replicates have an undisturbed one.
+/// The trials behind a number: one undisturbed trial per replicate if enough, else every first run that counts.
 fn counted_trials<'t>(
     trials: &'t [TrialValue],
     baseline: Option<&[TrialValue]>,
@@ -135,7 +134,7 @@ fn counted_trials<'t>(
     first_runs().filter(|trial| trial.status.counts() && trial.value.is_some()).collect()
 }
 
-/// The trial that pairs with the baseline's: the first run, or the repeat in which both are undisturbed.
+/// The run of a replicate that pairs with the baseline's: the first one, or a repeat, in which both are undisturbed.
 fn pairable_trial<'t>(
     trials: &'t [TrialValue],
     first: &'t TrialValue,
@@ -170,13 +169,14 @@ fn undisturbed_run<'t>(trials: &'t [TrialValue], first: &'t TrialValue) -> Optio
     }
 }
 
+/// The undisturbed trials that repeat the replicate of a first run.
 fn undisturbed_repeats<'t>(
     trials: &'t [TrialValue],
     first: &TrialValue,
 ) -> impl Iterator<Item = &'t TrialValue> {
     let replicate = first.replicate;
     trials.iter().filter(move |trial| {
-        let repeats = trial.repeats.is_some_and(|of| of.replicate == replicate);
-        repeats && trial.status == Status::Ok
+        let is_repeat = trial.repeats.is_some_and(|of| of.replicate == replicate);
+        is_repeat && trial.status == Status::Ok
     })
 }

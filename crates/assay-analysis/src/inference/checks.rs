@@ -18,8 +18,7 @@ pub(super) struct CheckCounts {
     /// Trials that repeat no other one, including warm-ups.
     pub first: usize,
     disturbed: usize,
-    /// The disturbance of the first of them.
-    disturbance: Option<String>,
+    first_disturbance: Option<String>,
     failed: usize,
     /// Trials that did not run because the time budget ended.
     out_of_time: usize,
@@ -35,7 +34,7 @@ impl CheckCounts {
         self.first += usize::from(trial.repeats.is_none());
         if trial.status == Status::Disturbed {
             self.disturbed += 1;
-            self.disturbance = self.disturbance.take().or_else(|| trial.reason.clone());
+            self.first_disturbance = self.first_disturbance.take().or_else(|| trial.reason.clone());
         }
         self.out_of_time += usize::from(trial.is_out_of_time());
         self.failed += usize::from(trial.status == Status::Failed && !trial.is_out_of_time());
@@ -103,7 +102,7 @@ fn disturbed_trials(counts: &CheckCounts, judged: bool, is_race: bool) -> Option
         (1, true) => "was disturbed; verdicts exclude it",
         (_, true) => "were disturbed; verdicts exclude them",
     };
-    let why = match (counts.disturbed, &counts.disturbance) {
+    let why = match (counts.disturbed, &counts.first_disturbance) {
         (_, None) => String::new(),
         (1, Some(why)) => format!(": {why}"),
         (_, Some(why)) => format!("; first: {why}"),

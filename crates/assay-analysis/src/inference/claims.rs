@@ -24,6 +24,7 @@ pub fn judge_claims<'a>(
     claims.into_iter().map(judge).collect()
 }
 
+/// Judges a printed claim by the CI of the measured number; also returns that number in words.
 fn judge_claim(claim: &RatedClaim, numbers: &Numbers) -> (RatingResult, String) {
     let operations: fn(f64) -> String = |value| format!("{} IOPS", show::per_second(value));
     let mb: fn(f64) -> String = |value| format!("{} MB/s", show::mb_per_s(value));

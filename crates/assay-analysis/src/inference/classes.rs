@@ -44,7 +44,7 @@ pub(super) fn name(workload: &str, class: &str) -> String {
     format!("{workload}, {}", column.map_or(class, |column| column.words))
 }
 
-/// Groups of devices whose requests are added, each with a name; several observed devices stay separate.
+/// Groups of devices whose requests are added, each with the name of its rows; observed devices stay separate.
 fn device_groups(
     workload: &PlannedWorkload,
     site: Option<&Site>,
@@ -75,12 +75,15 @@ fn sum_by_class(
     Ok(sums)
 }
 
-/// Requests of a trial by class, each with its name in cells.
-pub(super) fn requests_by_class(
-    plan: &Plan,
-    environment: &Environment,
-    trial: &Trial,
-) -> Vec<(String, &'static str, ClassSpan)> {
+/// Requests of one class that the devices of a trial's target completed.
+pub struct ClassOfTrial {
+    pub workload: String,
+    pub class: &'static str,
+    pub span: ClassSpan,
+}
+
+/// The requests of a trial by class; empty if they were not recorded.
+pub fn classes(plan: &Plan, environment: &Environment, trial: &Trial) -> Vec<ClassOfTrial> {
     let workload = &plan.workloads[trial.workload];
     let site = environment.sites.get(workload.target);
     let Some(block) = trial.evidence.block_latency.value() else { return Vec::new() };
@@ -88,9 +91,9 @@ pub(super) fn requests_by_class(
     for (part, devices) in device_groups(workload, site, Some(block)) {
         let mut spans = sum_by_class(block, &devices).unwrap_or_default();
         // Reads and writes first: most ask for them, and the first two lead a page of classes.
-        for class in &CLASSES {
-            let span = spans.remove(class.key);
-            requests.extend(span.map(|span| (name(&part, class.key), class.key, span)));
+        for class in CLASSES.iter().map(|column| column.key) {
+            let Some(span) = spans.remove(class) else { continue };
+            requests.push(ClassOfTrial { workload: name(&part, class), class, span });
         }
     }
     requests
@@ -105,7 +108,7 @@ struct ClassSpans<'a> {
 }
 
 impl<'a> ClassSpans<'a> {
-    /// The kernel's counters of all traffic, for a period of production work.
+    /// The classes of a period of production work, from the kernel's counters instead of single requests.
     fn summed(record: &'a Trial) -> Option<Self> {
         let detail = production::ProductionDetail::of(record.measured.as_ref()?)?;
         let class = |column: &ClassColumn| {
@@ -135,6 +138,7 @@ pub(super) struct ClassSeries {
     metrics: Vec<(&'static str, Result<Series, AbsentCell>)>,
 }
 
+/// The metrics of all request classes of a row, one entry per group of devices.
 pub(super) fn class_series(row: &RowTrials<'_>) -> Vec<ClassSeries> {
     let block = row.trials.first().and_then(|trial| trial.record.evidence.block_latency.value());
     let parts = device_groups(row.workload, row.site, block).into_iter();
@@ -145,15 +149,15 @@ fn class_series_of_devices(row: &RowTrials<'_>, part: String, devices: &[String]
     let spans = spans_of(row, devices);
     let absent = absent_cell(row, &spans);
     let mut metrics = Vec::new();
-    let classes = CLASSES.iter().filter(|_| absent.is_none());
-    for (class, metric) in classes.flat_map(|class| metrics_of(class).map(move |one| (class, one)))
-    {
-        let workload = name(&part, class.key);
-        let series = match metric_series(row, &spans, class, metric) {
-            Ok(series) => Ok(Series { workload, class_of: Some(part.clone()), ..series }),
-            Err(reason) => Err(AbsentCell::new(&workload, &row.arm, Some(metric.name), reason)),
-        };
-        metrics.push((class.key, series));
+    for class in CLASSES.iter().filter(|_| absent.is_none()) {
+        for metric in metrics_of(class) {
+            let workload = name(&part, class.key);
+            let series = match metric_series(row, &spans, class, metric) {
+                Ok(series) => Ok(Series { workload, class_of: Some(part.clone()), ..series }),
+                Err(why) => Err(AbsentCell::new(&workload, &row.arm, Some(metric.name), why)),
+            };
+            metrics.push((class.key, series));
+        }
     }
     let seen = CLASSES.iter().map(|class| class.key).filter(|class| has_requests(&spans, class));
     ClassSeries { workload: part, absent, seen: seen.collect(), metrics }
@@ -165,11 +169,13 @@ fn absent_cell(row: &RowTrials<'_>, spans: &Spans<'_>) -> Option<AbsentCell> {
         return Some(row.absent(Some(ALL), reason));
     }
     let work = &row.workload.work;
-    let was_idle = (work.is_only_watched() || work.is_others()) && is_idle(spans);
-    was_idle.then(|| row.absent(None, "the devices completed no requests".to_owned()))
+    let may_be_idle = work.is_only_watched() || work.is_others();
+    let is_idle = !spans.is_empty() && CLASSES.iter().all(|class| !has_requests(spans, class.key));
+    (may_be_idle && is_idle)
+        .then(|| row.absent(None, "the devices completed no requests".to_owned()))
 }
 
-/// Series of every class with requests in any trial of a workload, and the missing numbers.
+/// The series of each class with requests in any arm of its workload, and the missing numbers.
 pub(super) fn series_of_seen_classes(rows: Vec<ClassSeries>) -> (Vec<Series>, Vec<AbsentCell>) {
     let (mut all_series, mut absent) = (Vec::new(), Vec::new());
     let mut seen: BTreeMap<String, BTreeSet<&'static str>> = BTreeMap::new();
@@ -189,7 +195,7 @@ pub(super) fn series_of_seen_classes(rows: Vec<ClassSeries>) -> (Vec<Series>, Ve
     (all_series, absent)
 }
 
-/// The classes of each trial that recorded any; `Err` has the reason why it cannot be attributed.
+/// The request classes of each trial that recorded some, or why they are unknown.
 fn spans_of<'a>(row: &'a RowTrials<'a>, devices: &[String]) -> Spans<'a> {
     let mut all_spans = Vec::new();
     for trial in &row.trials {
@@ -223,10 +229,6 @@ fn reason_without_classes(spans: &Spans<'_>) -> Option<String> {
     first_reason.cloned()
 }
 
-fn is_idle(spans: &Spans<'_>) -> bool {
-    !spans.is_empty() && CLASSES.iter().all(|class| !has_requests(spans, class.key))
-}
-
 fn has_requests(spans: &Spans<'_>, class: &str) -> bool {
     let valid = spans.iter().filter_map(|(_, spans)| spans.as_ref().ok());
     valid.flat_map(|spans| spans.classes.keys()).any(|known| *known == class)
@@ -238,7 +240,7 @@ fn metrics_of(class: &ClassColumn) -> impl Iterator<Item = &'static Metric> {
         .filter(|metric| metric::class(metric.name).is_some_and(|(key, _)| key == class.key))
 }
 
-/// A metric of a class over all trials; an error if a trial that counts has no value.
+/// One metric of a request class in each trial of a row; an error if a trial that counts has no value.
 fn metric_series(
     row: &RowTrials<'_>,
     spans: &Spans<'_>,
@@ -246,8 +248,8 @@ fn metric_series(
     metric: &Metric,
 ) -> Result<Series, String> {
     let mut trials = Vec::new();
-    for (trial, spans) in spans {
-        let value = spans.as_ref().map_err(Clone::clone).and_then(|spans| {
+    for (trial, trial_spans) in spans {
+        let value = trial_spans.as_ref().map_err(Clone::clone).and_then(|spans| {
             let span = spans.classes.get(class.key).ok_or_else(|| no_requests(class, trial))?;
             metric_value(metric.name, span, spans)
         });
@@ -259,8 +261,8 @@ fn metric_series(
     let (trust, because) = row.judged(metric.nature, metric.side());
     let statistic = metric::class(metric.name).map(|(_, statistic)| statistic);
     let primary = statistic == Some(Statistic::Mean);
-    let unstable = unstable(row, &trials).filter(|_| primary);
-    let instability = unstable.iter().map(|remark| remark.because(RULE));
+    let remark = instability_remark(row, &trials).filter(|_| primary);
+    let instability = remark.iter().map(|remark| remark.because(RULE));
     Ok(Series {
         workload: name(&row.workload.name, class.key),
         arm: row.arm.clone(),
@@ -271,7 +273,7 @@ fn metric_series(
         scale: Scale::Ratio,
         primary,
         trials,
-        trust: trust.max(unstable.as_ref().map(|remark| remark.trust)),
+        trust: trust.max(remark.as_ref().map(|remark| remark.trust)),
         because: because.into_iter().chain(instability).collect(),
         evidence: Vec::new(),
     })
@@ -281,7 +283,7 @@ fn metric_series(
 const RULE: &str = "unstable";
 
 /// The remark if the trials of a class of production work vary too much for their mean.
-fn unstable(row: &RowTrials<'_>, trials: &[TrialValue]) -> Option<RuleRemark> {
+fn instability_remark(row: &RowTrials<'_>, trials: &[TrialValue]) -> Option<RuleRemark> {
     if !row.workload.work.is_others() {
         return None;
     }
@@ -362,7 +364,7 @@ pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
 fn sentence(found: &Findings, workload: &str, classes: &[&Comparison]) -> Option<Sentence> {
     let first = classes.first()?;
     let differs = |name: &String| first.configuration.get(name) != first.baseline.get(name);
-    let levels = |arm: &Arm| arm_in_words(arm.iter().filter(|(name, _)| differs(name)));
+    let changed_levels = |arm: &Arm| arm_in_words(arm.iter().filter(|(name, _)| differs(name)));
     // No sentence for an arm without a pair.
     let is_baseline = !first.configuration.keys().any(differs);
     if is_baseline || first.verdict.is_none() || classes.iter().all(|one| one.n == 0) {
@@ -386,12 +388,13 @@ fn sentence(found: &Findings, workload: &str, classes: &[&Comparison]) -> Option
     if !undecided.is_empty() {
         clauses.push(format!("{}: no significant difference", words::listed(&undecided)));
     }
-    let (level, baseline) = (levels(&first.configuration), levels(&first.baseline));
+    let (level, baseline) = (changed_levels(&first.configuration), changed_levels(&first.baseline));
     let text = format!("{workload}, {level} against {baseline}: {}.", clauses.join("; "));
     let about = vec![MetricRef::new(workload, "")];
     Some(Sentence { about, interval, ..Sentence::finding("classes", text) })
 }
 
+/// `reads improved (...)`; `None` without a verdict or a CI.
 fn verdict_clause(found: &Findings, one: &Comparison) -> Option<String> {
     let class = class_words(one);
     let (ratio, [low, high]) = (one.ratio?, one.ci95_simultaneous?);
@@ -407,6 +410,7 @@ fn verdict_clause(found: &Findings, one: &Comparison) -> Option<String> {
     })
 }
 
+/// The class of a comparison, `reads`; its row's name if it compares no class.
 fn class_words(one: &Comparison) -> &str {
     if let Some((class, _)) = played::find(&one.metric) {
         return class.played;

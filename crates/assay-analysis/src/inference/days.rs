@@ -8,8 +8,7 @@ use assay_study::findings::Findings;
 
 use super::across::{Key, RatioBase, ResultIndex, key};
 
-/// Default spread between sessions.
-const USUAL: f64 = 0.03;
+const USUAL_SD: f64 = 0.03;
 /// Fewest results of a study for its spread between sessions.
 const ENOUGH: usize = 5;
 pub(super) const POWER: f64 = 0.8;
@@ -31,7 +30,7 @@ pub enum DaysSource {
 
 impl Default for Days {
     fn default() -> Self {
-        Self { sd: USUAL, from: DaysSource::Usual }
+        Self { sd: USUAL_SD, from: DaysSource::Usual }
     }
 }
 
@@ -40,7 +39,7 @@ impl Days {
         Self { sd, from: DaysSource::Asked }
     }
 
-    /// The spread between results of one study over all rows, trial noise included; `None` for too few results.
+    /// The spread of the means of several results of one study, pooled over all rows; `None` for too few results.
     pub fn of_results(results: &[Findings]) -> Option<Self> {
         let mut rows: BTreeMap<Key, Vec<f64>> = BTreeMap::new();
         for result in results.iter().map(ResultIndex::new) {

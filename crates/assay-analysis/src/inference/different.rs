@@ -15,6 +15,7 @@ pub(super) struct WorkOfRow {
     worked: Worked,
 }
 
+/// What the commands of a row did, with the group to compare it in; `None` for other work, and if nothing was measured.
 pub(super) fn work_of_row(index: usize, row: &RowTrials<'_>) -> Option<WorkOfRow> {
     let counting: Vec<&Trial> = row.counting().map(|trial| trial.record).collect();
     let name = match arm_in_words(row.arm.iter()) {
@@ -26,6 +27,7 @@ pub(super) fn work_of_row(index: usize, row: &RowTrials<'_>) -> Option<WorkOfRow
     Some(WorkOfRow { row: index, group, worked })
 }
 
+/// Compares the work of the rows in each group; a difference is a remark on all of them.
 pub(super) fn add_remarks(all: &[WorkOfRow], rows: &mut [RowTrials<'_>], series: &mut [Series]) {
     for group in distinct(all.iter().map(|one| &one.group)) {
         let members = || all.iter().filter(|one| one.group == *group);

@@ -46,7 +46,7 @@ fn machine_facts(assay: &str, machine: &Machine) -> EnvironmentFacts {
     }
 }
 
-/// Describes the place; trials report the state of its processors.
+/// Describes the platform (bare metal, hypervisor, container or emulator) and its CPU settings.
 fn platform_facts(machine: &Machine) -> Option<PlaceFacts> {
     let place = machine.place.value()?;
     let known = |seen: &Presence<String>| seen.value().cloned();

@@ -15,7 +15,7 @@ use assay_study::results::design::{Ask, Design};
 use assay_study::results::record::Status;
 
 use super::acknowledged::sync_reason;
-use crate::inference::distinct;
+use crate::inference::{distinct, primary_metric};
 
 /// Puts the outcome before all other findings. The answers are in the order of the design's questions.
 pub(super) fn add_fitness(found: &mut Findings, design: &Design) {
@@ -31,20 +31,17 @@ pub(super) fn add_fitness(found: &mut Findings, design: &Design) {
     found.answers.requirements = Some(fitness);
 }
 
+/// The metric of a requirement in each of its workloads, by default the primary one.
 fn bound_metrics(found: &Findings, bound: &FitBound) -> Vec<MetricRef> {
     let mut all = Vec::new();
     for workload in &bound.workloads {
-        let primary = || {
-            let mut cells = found.measurements.iter();
-            cells.find(|cell| cell.primary && cell.workload == *workload).map(|cell| &cell.metric)
-        };
-        let metric = bound.metric.as_ref().or_else(primary);
+        let metric = bound.metric.as_ref().or_else(|| primary_metric(found, workload));
         all.extend(metric.map(|metric| MetricRef::new(workload, metric)));
     }
     all
 }
 
-/// Whether a bound holds, with the reasons; a doubt about the numbers makes any result inconclusive.
+/// Whether a requirement is met, with the reasons; a doubt about its numbers makes any outcome inconclusive.
 fn judge_bound(found: &Findings, ask: &Ask, purpose: &str, answer: Option<&Answer>) -> FitBound {
     let by_numbers = match answer.map(|answer| answer.verdict) {
         Some(Claim::Supported) => Fit::Pass,
@@ -116,6 +113,7 @@ fn why_doubtful(found: &Findings, ask: &Ask, by_numbers: Fit) -> Option<String> 
     asked_cells(found, ask).find_map(|cell| cell_doubt(cell, by_numbers == Fit::Pass))
 }
 
+/// The cells of a requirement: its metric, workloads and levels.
 fn asked_cells<'f>(found: &'f Findings, ask: &'f Ask) -> impl Iterator<Item = &'f Measurement> {
     let has_metric = |cell: &&Measurement| match &ask.metric {
         Some(metric) => cell.metric == *metric,

@@ -13,10 +13,8 @@ use serde::Serialize;
 
 use super::{days::POWER, verdicts::error_of_family};
 
-/// Source of a spread without an earlier result.
 const PILOT: &str = "pilot";
-/// Example spreads if the real one is unknown.
-const EXAMPLES: [f64; 3] = [0.01, 0.02, 0.05];
+const EXAMPLE_SDS: [f64; 3] = [0.01, 0.02, 0.05];
 /// A study that detects only larger differences is hardly useful.
 const LARGEST_USEFUL: f64 = 0.5;
 
@@ -55,13 +53,12 @@ fn foresee_workload(plan: &Plan, workload: &str, earlier: Option<&Findings>) -> 
     let gate = plan.design.gate.as_ref().filter(|gate| gate.more.is_none());
     let metric = gate.and_then(|gate| gate.metric.as_deref());
     let earlier_sd = earlier.and_then(|found| earlier_sd(found, workload, metric));
-    // The pilot measures rates, so it predicts no other metric.
-    let pilot_sd = || pilot_sd(plan, workload).filter(|_| metric.is_none());
     let (sds, sd_source) = match earlier_sd.zip(earlier) {
         Some((sd, found)) => (vec![sd], Some(found.study.id.clone())),
-        None => match pilot_sd() {
+        // The pilot measures rates, so it predicts no other metric.
+        None => match pilot_sd(plan, workload).filter(|_| metric.is_none()) {
             Some(sd) => (vec![sd], Some(PILOT.to_owned())),
-            None => (EXAMPLES.to_vec(), None),
+            None => (EXAMPLE_SDS.to_vec(), None),
         },
     };
     let min_detectable = |sd: f64| (shift * sd.ln_1p()).exp_m1();
@@ -134,6 +131,7 @@ fn earlier_sd(found: &Findings, workload: &str, metric: Option<&str>) -> Option<
     Some((sd * std::f64::consts::SQRT_2).exp_m1())
 }
 
+/// What the study detects at each spread, and the replicates to detect `margin`; `alpha` is the error of a comparison.
 fn describe(foresight: &Foresight, metric: Option<&str>, margin: f64, alpha: f64) -> String {
     let replicates = foresight.replicates;
     if (replicates as usize) < FEWEST_FOR_INTERVAL {

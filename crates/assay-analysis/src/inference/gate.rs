@@ -35,8 +35,9 @@ pub struct GateRequest {
 impl GateRequest {
     /// A gate that must detect a loss of 30%; with a limit above 5%, of correspondingly more.
     pub fn new(max_regression: f64) -> Self {
-        let beyond = (1.0 - USUAL_DETECTED) / (1.0 - USUAL_ALLOWED);
-        let must_detect = USUAL_DETECTED.max(1.0 - (1.0 - max_regression) * beyond);
+        // What remains after a loss that must be detected, relative to what remains at the limit.
+        let remaining = (1.0 - USUAL_DETECTED) / (1.0 - USUAL_ALLOWED);
+        let must_detect = USUAL_DETECTED.max(1.0 - (1.0 - max_regression) * remaining);
         Self { max_regression, must_detect, metric: None, days: Days::default() }
     }
 }
@@ -46,7 +47,7 @@ pub fn are_sessions(sides: [usize; 2]) -> bool {
     sides.iter().all(|results| *results >= FEWEST_FOR_INTERVAL)
 }
 
-/// Judges every row of either side. `gates` of one answer share its error.
+/// Judges every row (workload, metric, arm) of either side. The rows of all `gates` of one answer share its error.
 pub fn gate(
     earlier: &[Findings],
     later: &[Findings],
@@ -62,34 +63,36 @@ pub fn gate(
     for cell in cells.filter(|cell| is_judged(cell) && !cell.control) {
         keys.insert(key(cell), cell.better);
     }
-    let rows = keys.len() * gates.max(1);
+    let sharing = keys.len() * gates.max(1);
     let [earlier, later] =
         [earlier, later].map(|side| side.iter().map(ResultIndex::new).collect::<Vec<_>>());
-    let judge =
-        |(key, better): (&Key, &Better)| judge_row(key, *better, [&earlier, &later], rows, request);
-    keys.iter().map(judge).collect()
+    let rows = keys.iter();
+    rows.map(|(key, better)| judge_row(key, *better, [&earlier, &later], sharing, request))
+        .collect()
 }
 
-/// Judges one of `rows` rows, which share the error.
+/// Judges one row by the samples of both sides; `sharing` rows share the error.
 fn judge_row(
     key: &Key,
     better: Better,
     sides: [&[ResultIndex<'_>]; 2],
-    rows: usize,
+    sharing: usize,
     request: &GateRequest,
 ) -> Gated {
     let results = sides.map(<[ResultIndex<'_>]>::len);
-    let few = (!are_sessions(results)).then_some(results);
+    let few_results = (!are_sessions(results)).then_some(results);
     let (workload, metric, arm) = key;
     let name = with_levels(workload, &arm_words(arm));
     let row = match side_samples(key, sides) {
         Err(reason) => Gated::silent(name, reason),
-        Ok([earlier, later]) => judge(name, [&earlier, &later], few, better, rows, request),
+        Ok([earlier, later]) => {
+            judge(name, [&earlier, &later], few_results, better, sharing, request)
+        }
     };
     Gated { metric: Some(metric.clone()), ..row }
 }
 
-/// The samples of both sides, or why they are inconclusive.
+/// Each side's values (one per result if these are enough, else per trial), or why the row is inconclusive.
 fn side_samples(key: &Key, sides: [&[ResultIndex<'_>]; 2]) -> Result<[Sample; 2], String> {
     // Relative to a baseline only if every result has one.
     let mut base = RatioBase::ToItsBaseline;
@@ -122,7 +125,7 @@ fn too_few(values: &[f64], id: &str) -> String {
     format!("{id} has only {} valid trials; the gate needs {FEWEST_FOR_INTERVAL}", values.len())
 }
 
-/// The cell of a result, or why it is inconclusive.
+/// The number of a result for a row, or why it cannot be gated.
 fn gated_cell<'a>(result: &ResultIndex<'a>, key: &Key) -> Result<&'a Measurement, String> {
     let id = &result.findings.study.id;
     let Some(found) = result.cell(key) else {
@@ -147,40 +150,47 @@ pub(super) fn distrust(cell: &Measurement, whose: &str) -> Option<String> {
     if cell.trust == Some(Trust::Invalid) {
         return Some(format!("the number of {whose} is invalid"));
     }
-    let because = cell.reasons.iter().find(|because| INCONCLUSIVE_RULES.contains(&&*because.rule));
-    let because = because.filter(|because| because.trust != Trust::Trusted)?;
+    let flagged = cell.reasons.iter().find(|because| INCONCLUSIVE_RULES.contains(&&*because.rule));
+    let because = flagged.filter(|because| because.trust != Trust::Trusted)?;
     Some(format!("rule {} flags {whose}: {}", because.rule, because.text))
 }
 
-/// Distances (logarithms) from the limit for a failure and a detected loss. `few`: results per side if trials count.
-fn reach(pair: [&Sample; 2], few: Option<[usize; 2]>, rows: usize, days: Days) -> Option<[f64; 2]> {
-    let alpha = ALPHA / rows.max(1) as f64;
-    if let Some(results) = few {
+/// How far beyond the limit (a logarithm) a loss is significant, and is detected with 80% power. `sharing` rows share
+/// the error; `few_results`: the number of results per side, if too few to count as one value each.
+fn needed_distances(
+    pair: [&Sample; 2],
+    few_results: Option<[usize; 2]>,
+    sharing: usize,
+    days: Days,
+) -> Option<[f64; 2]> {
+    let alpha = ALPHA / sharing.max(1) as f64;
+    // The trials of few results do not show the spread between days.
+    if let Some(results) = few_results {
         let between = days.between(pair, results)?;
         return Some([between.reach(alpha)?, between.found(alpha, POWER)?]);
     }
     // Without spread on either side there is no error.
     let Some(test) = welch(pair[0], pair[1]) else { return Some([0.0; 2]) };
     let quantile = |p: f64| t_quantile(p, test.degrees_of_freedom);
-    let bound = quantile(1.0 - alpha)? * test.standard_error;
-    Some([bound, bound + quantile(POWER)? * test.standard_error])
+    let significant = quantile(1.0 - alpha)? * test.standard_error;
+    Some([significant, significant + quantile(POWER)? * test.standard_error])
 }
 
-/// Judges two samples; `few` as for [`reach`].
+/// Judges two samples; `few_results` as for [`needed_distances`].
 fn judge(
     name: String,
     sides: [&Sample; 2],
-    few: Option<[usize; 2]>,
+    few_results: Option<[usize; 2]>,
     better: Better,
-    rows: usize,
+    sharing: usize,
     request: &GateRequest,
 ) -> Gated {
-    let Some(reach) = reach(sides, few, rows, request.days) else {
+    let Some(distances) = needed_distances(sides, few_results, sharing, request.days) else {
         return Gated::silent(name, NO_INTERVAL.to_owned());
     };
     let allowed = AllowedChange::new(better, request.max_regression);
     let difference = sides[1].mean - sides[0].mean;
-    allowed.judge(name, difference, reach, PassIf::Detects(request.must_detect))
+    allowed.judge(name, difference, distances, PassIf::Detects(request.must_detect))
 }
 
 /// Reason of an inconclusive row with too few trials, or with values that have no logarithm.
@@ -191,7 +201,7 @@ pub(super) const UNDECIDED: &str = "its 95% CI contains the limit";
 /// The limit of a gate for a metric, as a logarithm; larger is worse.
 pub(super) struct AllowedChange {
     better: Better,
-    most: f64,
+    max_log_loss: f64,
 }
 
 /// Condition for a row to pass if it did not fail.
@@ -204,12 +214,12 @@ pub(super) enum PassIf {
 
 impl AllowedChange {
     pub fn new(better: Better, share: f64) -> Self {
-        let most = match better {
+        let max_log_loss = match better {
             // A rate cannot fall by more than 100%.
             Better::Higher | Better::Unknown => -(1.0 - share).max(0.0).ln(),
             Better::Lower => share.ln_1p(),
         };
-        Self { better, most }
+        Self { better, max_log_loss }
     }
 
     /// How much worse a difference of logarithms (later minus earlier) is.
@@ -218,7 +228,7 @@ impl AllowedChange {
     }
 
     pub fn is_exceeded_by(&self, difference: f64) -> bool {
-        self.log_loss(difference) > self.most
+        self.log_loss(difference) > self.max_log_loss
     }
 
     /// Converts a logarithmic loss to a fraction of the earlier value.
@@ -229,14 +239,14 @@ impl AllowedChange {
         }
     }
 
-    /// Judges a difference: significant beyond the first reach, detectable beyond the second.
-    pub fn judge(&self, name: String, difference: f64, reach: [f64; 2], rule: PassIf) -> Gated {
-        let [bound, detectable] = reach;
+    /// Judges a difference of logarithms; `distances`: how far beyond the limit a loss is significant, and is detected.
+    pub fn judge(&self, name: String, difference: f64, distances: [f64; 2], rule: PassIf) -> Gated {
+        let [bound, detectable] = distances;
         let loss = self.log_loss(difference);
-        let detectable = self.loss_fraction(self.most + detectable);
+        let detectable = self.loss_fraction(self.max_log_loss + detectable);
         let outcome = match rule {
-            _ if loss - bound > self.most => Ended::Fail,
-            PassIf::Within if loss + bound < self.most => Ended::Pass,
+            _ if loss - bound > self.max_log_loss => Ended::Fail,
+            PassIf::Within if loss + bound < self.max_log_loss => Ended::Pass,
             PassIf::Within => Ended::Inconclusive(UNDECIDED.to_owned()),
             PassIf::Detects(must_detect) if detectable > must_detect => {
                 Ended::Inconclusive(not_detectable(detectable, must_detect))

@@ -21,11 +21,11 @@ use assay_workloads::metrics::{is_of_speed, noun};
 
 use super::gate::{AllowedChange, GateRequest, NO_INTERVAL, PassIf, UNDECIDED, distrust};
 use super::verdicts::{self, error_of_family};
-use super::{days::POWER, played::class_row_of_metric, with_levels};
+use super::{baseline_arm, days::POWER, played::class_row_of_metric, primary_metric, with_levels};
 
 pub(super) type Planned = (String, Arm);
 
-/// Puts the outcome of the gate before all other findings. `planned` are the expected rows.
+/// Judges the gate of a study, if any, and puts its outcome before all other findings; `planned` are its rows.
 pub(super) fn add_gate(
     found: &mut Findings,
     design: &Design,
@@ -48,7 +48,7 @@ pub(super) fn measured_rows(found: &Findings) -> BTreeSet<Planned> {
     cells.map(|cell| (cell.workload.clone(), cell.configuration.clone())).collect()
 }
 
-/// Judges every planned row; one without a comparison, or with a starved class, is missing.
+/// Judges every planned row; missing are those without a comparison, and request classes that only the baseline has.
 fn judge_gate(
     design: &Design,
     gate: &Gate,
@@ -57,9 +57,10 @@ fn judge_gate(
     unfinished: bool,
 ) -> GateAnswer {
     let is_gated = |one: &&Comparison| gate.is_about(&one.metric, one.primary);
-    let compared: Vec<&Comparison> = found.comparisons.iter().filter(is_gated).collect();
+    let compared: Vec<_> = found.comparisons.iter().filter(is_gated).collect();
     let is_compared = |(workload, arm): &&Planned| {
         compared.iter().any(|one| {
+            // A request class has its own row, but belongs to the workload.
             let is_of_row = one.workload == *workload || one.class_of.as_ref() == Some(workload);
             one.configuration == *arm && is_of_row
         })
@@ -67,17 +68,18 @@ fn judge_gate(
     let starved = starved_classes(design, gate, found);
     let expected = planned.iter().filter(|(_, arm)| !matches(arm, &design.baseline));
     let missing: Vec<&Planned> = expected.filter(|row| !is_compared(row)).chain(&starved).collect();
-    let most = gate.max_regression;
-    let must_detect = gate.must_detect.unwrap_or_else(|| GateRequest::new(most).must_detect);
+    let max_loss = gate.max_regression;
+    let must_detect = gate.must_detect.unwrap_or_else(|| GateRequest::new(max_loss).must_detect);
     let alpha = error_of_family(design, (compared.len() + missing.len()).max(1));
     let trials = found.measurements.iter().flat_map(|cell| &cell.trials);
+    // Repeats of disturbed trials have further replicate numbers.
     let first_runs = trials.filter(|trial| trial.repeats.is_none());
     let replicates = first_runs.map(|trial| trial.replicate).max().unwrap_or(0);
     let judge = GateJudge { design, gate, found, unfinished, must_detect, alpha, replicates };
     let mut rows: Vec<Gated> = compared.into_iter().map(|one| judge.row(one)).collect();
     rows.extend(missing.into_iter().map(|(workload, arm)| judge.missing_row(workload, arm)));
     let replicates = gate.until_decided.then_some(replicates);
-    let answer = GateAnswer::new(most, must_detect, gate.allow_inconclusive, rows);
+    let answer = GateAnswer::new(max_loss, must_detect, gate.allow_inconclusive, rows);
     answer.of_study(gate.metric.clone(), gate.more, replicates)
 }
 
@@ -93,8 +95,7 @@ fn starved_classes(design: &Design, gate: &Gate, found: &Findings) -> BTreeSet<P
         let Some(metric) = absent.metric.as_ref().filter(|metric| is_of_class(metric)) else {
             continue;
         };
-        let mut baseline = absent.configuration.clone();
-        baseline.extend(design.baseline.clone());
+        let baseline = baseline_arm(design, &absent.configuration);
         let is_judged_baseline = |cell: &Measurement| {
             (&cell.workload, &cell.metric) == (&absent.workload, metric)
                 && cell.configuration == baseline
@@ -120,33 +121,27 @@ struct GateJudge<'a> {
 }
 
 impl GateJudge<'_> {
+    /// Judges the row of a comparison, and adds its doubts and evidence.
     fn row(&self, one: &Comparison) -> Gated {
-        let name = self.name(&one.workload, &one.configuration);
-        let row = match self.why_inconclusive(one) {
+        let name = with_levels(&one.workload, &self.found.arm_words(&one.configuration));
+        let mut row = match self.why_inconclusive(one) {
             Some(reason) => {
                 Gated { is_final: self.is_permanent(one), ..Gated::silent(name, reason) }
             }
             None => self.judge_interval(name, one),
         };
         // The trials without a ratio may be the worst of all: a pass needs every trial, a failure does not.
-        let row = match row.outcome {
-            Ended::Pass if has_zeros(one) => {
-                // A zero remains: the row cannot pass any more, and one within the limit cannot fail.
-                let is_final = row.bound95.is_some_and(|most| most < self.gate.max_regression);
-                Gated { is_final, ..Gated::silent(row.name, ZEROS.to_owned()) }
-            }
-            _ => row,
-        };
+        if row.outcome == Ended::Pass && has_zeros(one) {
+            // A zero remains: the row cannot pass any more, and one within the limit cannot fail.
+            let is_final = row.bound95.is_some_and(|most| most < self.gate.max_regression);
+            row = Gated { is_final, ..Gated::silent(row.name, ZEROS.to_owned()) };
+        }
         Gated {
             metric: Some(one.metric.clone()),
             suspect: self.suspect_note(one),
             comparison: Some(one.id.clone()),
             ..row
         }
-    }
-
-    fn name(&self, workload: &str, arm: &Arm) -> String {
-        with_levels(workload, &self.found.arm_words(arm))
     }
 
     /// Why a comparison is inconclusive regardless of its interval.
@@ -233,6 +228,7 @@ impl GateJudge<'_> {
         self.found.environment.is_emulated() && is_of_speed(&one.metric)
     }
 
+    /// The cells of the baseline and of the arm, each with a name for sentences; without those that are missing.
     fn sides<'c>(&'c self, one: &'c Comparison) -> impl Iterator<Item = (&'c Measurement, String)> {
         let sides = [
             (&one.baseline, "the baseline".to_owned()),
@@ -251,14 +247,14 @@ impl GateJudge<'_> {
         Some(format!("the number of {whose} is suspect{rule}"))
     }
 
-    /// Judges by the bound of the ratio, or of the difference if the limit is absolute.
+    /// Judges by the one-sided bound of the ratio, or of the difference if the limit is absolute.
     fn judge_interval(&self, name: String, one: &Comparison) -> Gated {
         if let Some(limit) = self.gate.more {
             return self.judge_difference(limit, name, one);
         }
         let difference = one.ratio.map(f64::ln);
-        let reach = one.sd_log.and_then(|sd| self.reach(one.n, sd));
-        let Some((difference, reach)) = difference.zip(reach) else {
+        let distances = one.sd_log.and_then(|sd| self.needed_distances(one.n, sd));
+        let Some((difference, distances)) = difference.zip(distances) else {
             return Gated::silent(name, NO_INTERVAL.to_owned());
         };
         let allowed = AllowedChange::new(one.better, self.gate.max_regression);
@@ -270,9 +266,9 @@ impl GateJudge<'_> {
         } else {
             PassIf::Detects(self.must_detect)
         };
-        let row = allowed.judge(name, difference, reach, rule);
+        let row = allowed.judge(name, difference, distances, rule);
         // The least loss for a failure, else the largest possible one.
-        let bound = if row.outcome == Ended::Fail { -reach[0] } else { reach[0] };
+        let bound = if row.outcome == Ended::Fail { -distances[0] } else { distances[0] };
         Gated { bound95: Some(allowed.loss_fraction(allowed.log_loss(difference) + bound)), ..row }
     }
 
@@ -281,8 +277,8 @@ impl GateJudge<'_> {
         let loss_of = |difference: f64| -one.better.sign() * difference;
         let loss = one.difference.as_ref().map(|difference| loss_of(difference.value));
         let sd = one.difference.as_ref().and_then(|difference| difference.sd);
-        let reach = sd.and_then(|sd| self.reach(one.n, sd));
-        let Some((loss, [bound, _])) = loss.zip(reach) else {
+        let distances = sd.and_then(|sd| self.needed_distances(one.n, sd));
+        let Some((loss, [bound, _])) = loss.zip(distances) else {
             return Gated::silent(name, NO_INTERVAL.to_owned());
         };
         if let Some(why) = order_conflict(|difference| loss_of(difference) > limit, one) {
@@ -299,19 +295,21 @@ impl GateJudge<'_> {
         Gated { amount: Some(LossAmount { loss, bound95 }), ..Gated::bare(name, outcome) }
     }
 
-    /// Distances of a mean from the limit beyond which it is significant, and beyond which a loss is detected.
-    fn reach(&self, pairs: usize, sd: f64) -> Option<[f64; 2]> {
-        let freedom = pairs.checked_sub(1)? as f64;
-        let error = sd / (pairs as f64).sqrt();
-        let bound = match self.design.stopping {
+    /// How far beyond the limit a mean of paired differences is a significant loss, and is detected with 80% power.
+    fn needed_distances(&self, pairs: usize, sd: f64) -> Option<[f64; 2]> {
+        let degrees_of_freedom = pairs.checked_sub(1)? as f64;
+        let standard_error = sd / (pairs as f64).sqrt();
+        let significant = match self.design.stopping {
+            // This bound must hold at a look after every replicate. Its width is in standard deviations.
             Stopping::Open { .. } => {
                 confidence_sequence_half_width(pairs, self.alpha, MIXTURE_G)? * sd
             }
             Stopping::Fixed | Stopping::Looks { .. } | Stopping::Race { .. } => {
-                t_quantile(1.0 - self.alpha, freedom)? * error
+                t_quantile(1.0 - self.alpha, degrees_of_freedom)? * standard_error
             }
         };
-        Some([bound, bound + t_quantile(POWER, freedom)? * error])
+        let detected = significant + t_quantile(POWER, degrees_of_freedom)? * standard_error;
+        Some([significant, detected])
     }
 
     /// The row of a planned arm without a comparison, with the reason; final if no further trial can measure it.
@@ -322,7 +320,7 @@ impl GateJudge<'_> {
             None => "not measured".to_owned(),
         });
         let is_final = self.will_never_be_measured(workload, arm);
-        let name = self.name(workload, arm);
+        let name = with_levels(workload, &self.found.arm_words(arm));
         Gated { metric: metric.cloned(), is_final, ..Gated::silent(name, why) }
     }
 
@@ -340,15 +338,11 @@ impl GateJudge<'_> {
         absent.is_some_and(|(_, absent)| absent.obstacle.is_some() || is_enough)
     }
 
-    /// The missing number of a row, or else of its baseline, and the name of its owner.
+    /// Whose number is missing, the row's or else its baseline's, and the entry with the reason.
     fn absent_cell(&self, workload: &str, arm: &Arm) -> Option<(&'static str, &AbsentCell)> {
-        let mut baseline = arm.clone();
-        baseline.extend(self.design.baseline.clone());
-        let primary = || {
-            let mut cells = self.found.measurements.iter();
-            cells.find(|cell| cell.workload == workload && cell.primary).map(|cell| &cell.metric)
-        };
-        let metric = self.gate.metric.as_ref().or(self.design.primary.as_ref()).or_else(primary);
+        let baseline = baseline_arm(self.design, arm);
+        let chosen = self.gate.metric.as_ref().or(self.design.primary.as_ref());
+        let metric = chosen.or_else(|| primary_metric(self.found, workload));
         let class = metric.and_then(|metric| class_row_of_metric(workload, metric));
         let find = |side: &Arm| {
             self.found.absent.iter().find(|cell| {
@@ -386,7 +380,7 @@ fn order_conflict(exceeds_limit: impl Fn(f64) -> bool, one: &Comparison) -> Opti
     ))
 }
 
-/// The gate as a question. A pass supports the claim only if each row is significantly within the limit.
+/// The gate as a question and its answer; a pass supports the claim only if each CI is within the limit.
 fn gate_as_question(answer: &GateAnswer) -> Answer {
     let has_none = |row: &Gated| row.loss.is_none() && row.amount.is_none();
     let verdict = match answer.outcome {

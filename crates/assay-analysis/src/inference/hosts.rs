@@ -25,7 +25,7 @@ pub(super) fn advice_stage(fleet: Option<&Fleet>, stage: AdviceStage) -> AdviceS
     if fleet.is_some() && stage == AdviceStage::Measured { AdviceStage::Together } else { stage }
 }
 
-/// The remarks on a row that several hosts ran; `None` for one host.
+/// The remarks of the trust rules on a row that several hosts ran together; `None` for one host.
 pub(super) fn remarks(
     fleet: Option<&Fleet>,
     plan: &Plan,
@@ -104,25 +104,27 @@ pub(super) struct HostRates {
 }
 
 impl HostRates {
-    /// Adds a row: the pace of each host in its trials, and its slowest and fastest host.
+    /// Adds a row: in each trial the rate of each host relative to the mean host, and the slowest and fastest host.
     pub fn add(&mut self, row: &RowTrials<'_>) {
         let mean = |rates: &[f64]| rates.iter().sum::<f64>() / rates.len() as f64;
-        let mut rates: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        let mut rates_by_rank: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         for trial in row.counting() {
             let hosts = trial.record.together.as_ref().map_or(&[][..], |together| &together.hosts);
             let starts_ns = hosts.iter().map(|host| host.since_go_ns);
             let Some(first_ns) = starts_ns.clone().min() else { continue };
             self.starts_ns.push(starts_ns.max().unwrap_or(first_ns) - first_ns);
-            let of_trial: Vec<f64> = hosts.iter().map(|host| host.operations_per_s).collect();
-            let mean = mean(&of_trial);
+            let host_rates: Vec<f64> = hosts.iter().map(|host| host.operations_per_s).collect();
+            let mean_rate = mean(&host_rates);
             for host in hosts {
-                rates.entry(host.rank).or_default().push(host.operations_per_s);
-                if mean > 0.0 {
-                    self.paces.entry(host.rank).or_default().push(host.operations_per_s / mean);
+                rates_by_rank.entry(host.rank).or_default().push(host.operations_per_s);
+                if mean_rate > 0.0 {
+                    let pace = host.operations_per_s / mean_rate;
+                    self.paces.entry(host.rank).or_default().push(pace);
                 }
             }
         }
-        let means: Vec<_> = rates.iter().map(|(rank, rates)| (*rank, mean(rates))).collect();
+        let means: Vec<_> =
+            rates_by_rank.iter().map(|(rank, rates)| (*rank, mean(rates))).collect();
         let slowest = means.iter().min_by(|(_, one), (_, other)| one.total_cmp(other));
         let fastest = means.iter().max_by(|(_, one), (_, other)| one.total_cmp(other));
         let (Some(slowest), Some(fastest)) = (slowest, fastest) else { return };
@@ -138,7 +140,7 @@ impl HostRates {
         }
     }
 
-    /// All facts; `None` if one host ran the study.
+    /// The facts on each host over all added rows; `None` if one host ran the study.
     pub fn finish(mut self, fleet: Option<&Fleet>) -> Option<HostFindings> {
         let fleet = combined_fleet(fleet)?;
         let row = |host: &assay_study::results::fleet::Host| {
@@ -171,6 +173,7 @@ impl HostRates {
     }
 }
 
+/// How many hosts took part, and what limits their sum; for one host's result, that it is only a part.
 pub(super) fn checks(hosts: Option<&HostFindings>, fleet: Option<&Fleet>) -> Vec<Check> {
     let Some(hosts) = hosts else {
         let Some((fleet, rank)) = fleet.and_then(|fleet| Some((fleet, fleet.rank?))) else {

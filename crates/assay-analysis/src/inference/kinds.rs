@@ -80,16 +80,16 @@ fn nearest_sensor(temperature: &Temperature) -> Option<NearLimit> {
     sensors.min_by_key(|sensor| sensor.limit_mc.saturating_sub(sensor.most_mc))
 }
 
-/// Fills facts with the numbers of their rows, and marks those with untrusted numbers.
+/// Fills facts with the numbers of their rows, and adds doubts about these numbers to their sentences.
 pub(super) fn complete_facts(found: &mut Findings) {
     let Findings { measurements: cells, of_kinds, .. } = found;
     for facts in of_kinds.all_mut() {
         let subject = facts.subject();
         facts.settle(&|metric| row_number(cells, &subject, metric));
         let Some(because) = worst_remark(cells, &subject) else { continue };
-        let Some(Resting { text, unsaid }) = facts.resting() else { continue };
-        // If the kind defines a text for invalid rows, it replaces all others.
-        if let Some(instead) = unsaid.filter(|_| because.trust == Trust::Invalid) {
+        // The sentence that depends on the row's numbers, and its replacement for invalid rows.
+        let Some(Resting { text, unsaid: replacement }) = facts.resting() else { continue };
+        if let Some(instead) = replacement.filter(|_| because.trust == Trust::Invalid) {
             instead.clone_into(text);
         }
         let why = because.text.trim_end_matches('.');

@@ -25,7 +25,7 @@ pub(super) fn conversions(row: &RowTrials<'_>) -> Vec<Conversion> {
     times_ns.map(|took_ns| Conversion { bytes, took_ns }).collect()
 }
 
-/// A sentence if all devices have the same size.
+/// How long in-place encryption took; `None` if nothing was encrypted, or devices of different sizes.
 pub(super) fn encryption_sentence(all: &[Conversion]) -> Option<Sentence> {
     let bytes = all.first()?.bytes;
     if all.iter().any(|one| one.bytes != bytes) {

@@ -19,8 +19,7 @@ struct MemoryRow {
     rate: Option<f64>,
     /// Bytes of the working set per byte of memory.
     per_memory: Option<f64>,
-    /// Whether memory contained compressed pages.
-    packs: bool,
+    compresses: bool,
     trust: Trust,
 }
 
@@ -31,7 +30,7 @@ pub(super) fn swap_sentence(
 ) -> Option<Sentence> {
     let rows = rows.iter().filter(|row| row.workload.name == workload && !row.workload.control);
     let rows: Vec<MemoryRow> = rows.filter_map(|row| memory_row(found, row)).collect();
-    if !rows.iter().any(|row| row.killed_trials > 0 || row.packs) {
+    if !rows.iter().any(|row| row.killed_trials > 0 || row.compresses) {
         return None;
     }
     let mut clauses: Vec<String> = rows.iter().filter_map(MemoryRow::kills_clause).collect();
@@ -54,7 +53,7 @@ impl MemoryRow {
 
     fn fit_clause(&self) -> Option<String> {
         let rate = show::per_second(self.rate?);
-        let memory = self.per_memory.filter(|_| self.packs).map(|per| self.memory_clause(per));
+        let memory = self.per_memory.filter(|_| self.compresses).map(|per| self.memory_clause(per));
         let memory = memory.unwrap_or_default();
         // If some trials were killed, the data fits in the others only.
         let scope = match self.killed_trials {
@@ -96,7 +95,7 @@ fn memory_row(found: &Findings, row: &RowTrials<'_>) -> Option<MemoryRow> {
         trials: kills.len(),
         rate: mean(&RATE),
         per_memory: mean(&HELD),
-        packs: cell(&EXPECTED).is_some(),
+        compresses: cell(&EXPECTED).is_some(),
         trust: trusts.max()?,
     })
 }

@@ -174,7 +174,7 @@ fn value_or_reason(seen: &Presence<u64>) -> Result<u64, String> {
     seen.value().copied().ok_or_else(|| seen.reason().unwrap_or_default().to_owned())
 }
 
-/// A counter summed over devices until all data was on them; only if all devices have the counter.
+/// Sums a counter over devices, in the run and until all data was on them; `Err` unless all have the counter.
 fn sum_devices(
     row: &RowTrials<'_>,
     trial: &MeasuredTrial<'_>,

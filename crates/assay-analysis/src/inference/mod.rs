@@ -43,6 +43,7 @@ mod workloads;
 
 pub use aa_test::{AaTest, AaWorkload, aa_test};
 pub use across::{RESULT, compare, names};
+pub use classes::{ClassOfTrial, classes};
 pub use foresight::{Foresight, foresee, foresee_from_pilot};
 pub use race::race_log;
 pub use sessions::compare_sides;
@@ -53,11 +54,11 @@ pub use workloads::Analysis;
 use std::{borrow::Cow, collections::BTreeSet};
 
 use assay_core::exhibit::parts::distinct;
-use assay_machine::probes::block_latency::counts::ClassSpan;
 use assay_study::findings::measurements::Measurements;
 use assay_study::findings::{EnvironmentFacts, Findings, Sentence, StudyFacts};
 use assay_study::results::design::{Design, Factor, Order, Stopping};
-use assay_study::results::{environment::Environment, plan::Plan, record::Trial};
+use assay_study::results::plan::{Arm, Plan};
+use assay_study::results::{environment::Environment, record::Trial};
 use assay_workloads::metrics::is_told;
 
 use crate::rules;
@@ -66,6 +67,31 @@ use verdicts::AdviceStage;
 /// `random-read (filesystem=ext4)`, or the workload alone without levels.
 fn with_levels(workload: &str, levels: &str) -> String {
     if levels.is_empty() { workload.to_owned() } else { format!("{workload} ({levels})") }
+}
+
+/// The arm with a level of one factor.
+fn at_level(arm: &Arm, factor: &str, level: &str) -> Arm {
+    let mut arm = arm.clone();
+    arm.insert(factor.to_owned(), level.to_owned());
+    arm
+}
+
+fn without_factor(arm: &Arm, factor: &str) -> Arm {
+    let mut arm = arm.clone();
+    arm.remove(factor);
+    arm
+}
+
+/// The baseline of an arm: at the baseline's levels, and at the arm's levels of all other factors.
+fn baseline_arm(design: &Design, arm: &Arm) -> Arm {
+    let mut baseline = arm.clone();
+    baseline.extend(design.baseline.clone());
+    baseline
+}
+
+fn primary_metric<'f>(found: &'f Findings, workload: &str) -> Option<&'f String> {
+    let mut cells = found.measurements.iter();
+    cells.find(|cell| cell.primary && cell.workload == workload).map(|cell| &cell.metric)
 }
 
 /// Draws the findings from all trials of a study, in the order of its plan.
@@ -123,19 +149,6 @@ pub fn counting(trials: &[&Trial]) -> Vec<usize> {
     cells::counted_positions(&trials.iter().map(cell_trial).collect::<Vec<_>>())
 }
 
-/// Requests of one class that the devices of a trial's target completed.
-pub struct ClassOfTrial {
-    pub workload: String,
-    pub class: &'static str,
-    pub span: ClassSpan,
-}
-
-/// The requests of a trial by class, if they were recorded.
-pub fn classes(plan: &Plan, environment: &Environment, trial: &Trial) -> Vec<ClassOfTrial> {
-    let classes = classes::requests_by_class(plan, environment, trial).into_iter();
-    classes.map(|(workload, class, span)| ClassOfTrial { workload, class, span }).collect()
-}
-
 /// Draws all findings from measurements: cells, comparisons with verdicts, effects, trends, ranks and checks.
 pub fn judge(study: StudyFacts, environment: EnvironmentFacts, mut data: Measurements) -> Findings {
     let stage = advice_stage(&study);
@@ -160,7 +173,7 @@ fn advice_stage(study: &StudyFacts) -> AdviceStage {
     }
 }
 
-/// Adds the numbers and their comparisons; returns the sentences on them.
+/// Turns series of trials into numbers, comparisons and verdicts; returns the sentences on them.
 fn add_numbers(found: &mut Findings, stage: AdviceStage, data: &mut Measurements) -> Vec<Sentence> {
     data.compare_zeros_by_difference(is_told);
     data.series.iter_mut().for_each(rules::apply_import_rules);

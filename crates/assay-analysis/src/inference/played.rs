@@ -4,9 +4,10 @@ use assay_core::quantity::played::{self, CLASSES, LatencyPoint, PlayedClass, Pla
 use assay_study::findings::{AbsentCell, measurements::Series};
 use assay_study::results::design::Design;
 
-use super::{rows::RowTrials, series::known_metric_series};
+use super::rows::RowTrials;
+use super::series::{RowMetric, series_of};
 
-/// Series of the classes of a row, and the missing numbers; empty for work without classes.
+/// One series per metric of each request class of a replayed row, and the missing numbers.
 pub(super) fn class_series(design: &Design, row: &RowTrials<'_>) -> (Vec<Series>, Vec<AbsentCell>) {
     let (mut found, mut absent) = (Vec::new(), Vec::new());
     // If nothing was measured, the row itself reports it.
@@ -25,7 +26,7 @@ pub(super) fn class_series(design: &Design, row: &RowTrials<'_>) -> (Vec<Series>
             absent.push(missing(metric, NO_CLOCK.to_owned()));
         }
         for metric in class.metrics.iter().filter(|metric| is_defined(metric.name, row)) {
-            match known_metric_series(design, row, metric) {
+            match series_of(design, row, &RowMetric::known(metric)) {
                 Ok(series) => found.push(Series {
                     workload: name.clone(),
                     class_of: Some(row.workload.name.clone()),

@@ -20,7 +20,7 @@ pub fn race_log(plan: &Plan, environment: &Environment, trial: &Trial) -> Option
     measure(plan, environment, trial).map(|(_, _, log)| log)
 }
 
-/// The metric of a race, its direction, and the logarithm of a trial's value (higher is better).
+/// The metric of a race, its direction, and the logarithm of a trial's value, negated if lower values are better.
 fn measure(plan: &Plan, environment: &Environment, trial: &Trial) -> Option<(String, Better, f64)> {
     if !trial.status.counts() {
         return None;
@@ -33,6 +33,7 @@ fn measure(plan: &Plan, environment: &Environment, trial: &Trial) -> Option<(Str
     Some((metric, better, log))
 }
 
+/// The better direction of a metric: the one that the trial's own program reported, else Assay's.
 fn direction(metric: &str, trial: &Trial) -> Better {
     let mut own_metrics = trial.measured.iter().flat_map(|measured| measured.detail.own_metrics());
     let own_metric = own_metrics.find(|own_metric| own_metric.name == metric);
@@ -125,9 +126,9 @@ fn ratio_of(better: Better, difference: f64) -> f64 {
     (better.sign() * difference).exp()
 }
 
-/// Ends of a ratio's interval, the lower one first.
-fn ends_of(better: Better, by: f64, width: f64) -> [f64; 2] {
-    let mut ends = [by - width, by + width].map(|end| ratio_of(better, end));
+/// Ends of a ratio's interval, the lower one first, from its center and half-width as logarithms (higher is better).
+fn ends_of(better: Better, center: f64, half_width: f64) -> [f64; 2] {
+    let mut ends = [center - half_width, center + half_width].map(|end| ratio_of(better, end));
     ends.sort_by(f64::total_cmp);
     ends
 }
@@ -138,6 +139,7 @@ impl RaceTexts<'_> {
         Some(ratio_of(self.better, difference))
     }
 
+    /// The result of an arm in the race, compared with the leader if there is one.
     fn runner(&self, index: usize, leader: Option<usize>) -> Runner {
         let (n, mean) = self.race.logs.mean(index);
         Runner {
@@ -165,13 +167,14 @@ impl RaceTexts<'_> {
     }
 }
 
+/// The sentence on the race, and one on the screen that dropped factor levels before the race.
 pub(super) fn sentences(answer: &RaceAnswer) -> Vec<Sentence> {
     let mut sentences = vec![Sentence {
         about: vec![MetricRef::new(&answer.workload, &answer.metric)],
         ..Sentence::new(SentenceRole::Answer, "race", answer.text.clone())
     }];
-    let screen = answer.screen.as_ref();
-    sentences.extend(screen.map(|screen| Sentence::finding("screen", screen.text.clone())));
+    let on_screen = answer.screen.as_ref();
+    sentences.extend(on_screen.map(|screen| Sentence::finding("screen", screen.text.clone())));
     sentences
 }
 
@@ -204,7 +207,7 @@ fn change_of(ratio: &str, metric: &str) -> String {
 
 /// What won or leads, after how many trials, why the race ended, and what to do next.
 fn answer_words(answer: &RaceAnswer, found: &Findings, is_valid: bool) -> String {
-    let among = format!("the race among {} configurations", answer.entries.len());
+    let race = format!("the race among {} configurations", answer.entries.len());
     let before = if answer.screen.is_some() { "a screen, " } else { "" };
     let effort = format!(
         "after {before}{} and {} trials",
@@ -212,36 +215,36 @@ fn answer_words(answer: &RaceAnswer, found: &Findings, is_valid: bool) -> String
         answer.trials
     );
     if !is_valid {
-        return format!("No winner in {among}: the times describe an emulator.");
+        return format!("No winner in {race}: the times describe an emulator.");
     }
-    let left = answer.left_in().count();
-    let left_in = match left {
+    let remaining = answer.left_in().count();
+    let who_remains = match remaining {
         1 => "no other configuration remains".to_owned(),
-        _ => format!("{left} remain, including the winner"),
+        _ => format!("{remaining} remain, including the winner"),
     };
-    let apart = if left > 1 { " without a significant difference" } else { "" };
+    let apart = if remaining > 1 { " without a significant difference" } else { "" };
     let Some(winner) = &answer.winner else {
         let why = "no configuration has values from three replicates";
-        return format!("No leader in {among} {effort}: {why}.");
+        return format!("No leader in {race} {effort}: {why}.");
     };
     let name = found.arm_words(winner);
     let closeness = show::share(answer.indifference_zone);
     let head = match answer.end {
         None => {
-            let rest = format!("the race is unfinished: {left} configurations remain");
-            return format!("{name} leads {among} {effort}; {rest}.");
+            let rest = format!("the race is unfinished: {remaining} configurations remain");
+            return format!("{name} leads {race} {effort}; {rest}.");
         }
         Some(RaceEnd::OneLeft) => {
-            format!("{name} won {among} {effort}: {}.", last_remaining_words(answer, left))
+            format!("{name} won {race} {effort}: {}.", last_remaining_words(answer, remaining))
         }
         Some(RaceEnd::WithinZone) => format!(
-            "{name} won {among} {effort}: {left_in}, and no other can be more than {closeness} better than {name}."
+            "{name} won {race} {effort}: {who_remains}, and no other can be more than {closeness} better than {name}."
         ),
         Some(RaceEnd::Replicates) => format!(
-            "{name} won {among} {effort} (the maximum): {left_in}, without a significant difference."
+            "{name} won {race} {effort} (the maximum): {who_remains}, without a significant difference."
         ),
         Some(RaceEnd::Budget) => {
-            format!("{name} won {among} {effort}, when the race ended early: {left_in}{apart}.")
+            format!("{name} won {race} {effort}, when the race ended early: {who_remains}{apart}.")
         }
     };
     let trust = match answer.trust {
@@ -253,13 +256,13 @@ fn answer_words(answer: &RaceAnswer, found: &Findings, is_valid: bool) -> String
 }
 
 /// Text on the last remaining arm; the baseline always remains.
-fn last_remaining_words(answer: &RaceAnswer, left: usize) -> String {
+fn last_remaining_words(answer: &RaceAnswer, remaining: usize) -> String {
     let is_baseline = answer.winner.as_ref() == Some(&answer.baseline);
     let is_screened = answer.screen.as_ref().is_some_and(|screen| screen.settings > 0);
     let raced = if is_screened { " in the race" } else { "" };
     let mut departures = answer.entries.iter().filter_map(|runner| runner.eliminated.as_ref());
     let harm = if departures.any(|left| left.rolled_back) { " or harmed production" } else { "" };
-    if left > 1 && !is_baseline {
+    if remaining > 1 && !is_baseline {
         format!("all others{raced} except the baseline were worse (95% confidence){harm}")
     } else {
         format!("all others{raced} were worse (95% confidence){harm}")
@@ -300,13 +303,13 @@ fn screen_answer(plan: &Plan, race: &Race, better: Better) -> Option<ScreenAnswe
         let DroppedLevel { factor, level } =
             dropped_level(plan, screened.factor, screened.level).filter(is_planned)?;
         // The best level has no interval relative to itself.
-        let distance = screened.beside.filter(|best| best.by < 0.0 || best.width > 0.0);
+        let from_best = screened.beside.filter(|best| best.by < 0.0 || best.width > 0.0);
         Some(ScreenedLevel {
             factor,
             level,
             n: screened.n,
             ratio_to_best: screened.beside.map(|best| ratio_of(better, best.by)),
-            ends: distance.map(|best| ends_of(better, best.by, best.width)),
+            ends: from_best.map(|best| ends_of(better, best.by, best.width)),
             eliminated: screened.left,
         })
     };

@@ -49,6 +49,7 @@ impl<'a> MeasuredTrial<'a> {
         Self { record, latency_ns: None, response_ns: None, sync_ns: None, classes: None }
     }
 
+    /// A trial with its times added up by purpose.
     pub fn new(trial: &'a Trial) -> Self {
         let is_response = |class: &str| io::of_response(class).is_some();
         let is_service = |class: &str| !is_response(class) && class != FDATASYNCS;
@@ -119,6 +120,7 @@ impl<'a> RowTrials<'a> {
         self.site.is_some_and(|site| site.drives.iter().any(rules::hides_its_cache))
     }
 
+    /// The metrics that the measured programs report themselves, each once.
     pub fn own_metrics(&self) -> Vec<&OwnMetric> {
         let mut metrics: Vec<&OwnMetric> = Vec::new();
         let measured = self.trials.iter().filter_map(|trial| trial.record.measured.as_ref());
@@ -194,6 +196,7 @@ pub(super) fn bare_row<'a>(
     }
 }
 
+/// A row with a single trial, without the remarks of rules.
 pub(super) fn row_of_trial<'a>(
     plan: &'a Plan,
     environment: &'a Environment,

@@ -85,7 +85,7 @@ pub(super) struct SummaryInput<'a> {
     pub facts: Vec<Sentence>,
 }
 
-/// The sentences, the most important first, the overall trust last.
+/// Selects the sentences at the top of a page: the most important first, the overall trust last.
 pub(super) fn summary(input: &SummaryInput<'_>) -> Vec<Sentence> {
     let is_simulated = input.environment.sites.iter().all(|one| one.kind == TargetKind::Simulated);
     let invalid = invalid_sentences(input);
@@ -99,6 +99,7 @@ pub(super) fn summary(input: &SummaryInput<'_>) -> Vec<Sentence> {
     } else {
         Sentence::new(SentenceRole::Trust, "trust", trust_words(input))
     };
+    // Some kinds of work describe their outcome themselves: then their sentences replace the selection below.
     let of_kinds = super::kinds::sentences(input.found);
     if !of_kinds.is_empty() {
         // Production work did not run on the current machine, and no rule has evidence of it.
@@ -125,11 +126,11 @@ pub(super) fn summary(input: &SummaryInput<'_>) -> Vec<Sentence> {
     // If too many replicates were needed, advise only a quiet machine. Studies with declared looks get no number.
     let can_grow = has_verdicts && input.plan.design.stopping == Stopping::Fixed;
     let needed = Needed::of_comparisons(&input.found.comparisons).and_then(Needed::for_all);
-    let limits =
+    let warnings =
         [wrong_data_sentence(input), emulated_sentence(input), missing_primary_sentence(input)];
-    let mut summary: Vec<Sentence> = limits.into_iter().flatten().collect();
+    let mut summary: Vec<Sentence> = warnings.into_iter().flatten().collect();
     let disturbance = disturbance_sentence(input.rows, needed.filter(|_| can_grow));
-    // Limits and the disturbance do not count; the last place is for the trust.
+    // Warnings and the disturbance do not count; the last place is for the trust.
     let most = MOST - 1 + summary.len() + usize::from(disturbance.is_some());
     summary.extend(leads);
     summary.extend(disturbance);
@@ -324,6 +325,7 @@ fn invalid_sentences(input: &SummaryInput<'_>) -> Vec<(usize, Sentence)> {
     sentences
 }
 
+/// What the rows measured instead, by the rule that invalidated them; `all` is the number of rows of the study.
 fn invalid_sentence(rule: &str, rows: &[&RowTrials<'_>], all: usize) -> Sentence {
     let many = rows.len() > 1;
     let subject = if many && rows.len() == all {
@@ -360,7 +362,7 @@ fn row_name(row: &RowTrials<'_>) -> String {
     }
 }
 
-/// The number of workloads in which a target is faster than the first one, and the largest difference; valid rows only.
+/// In how many workloads a target is faster than the first, and the largest difference; `None` without valid numbers.
 fn compare_target(input: &SummaryInput<'_>, target: &String) -> Option<Sentence> {
     let mut ratios: Vec<(&Comparison, f64)> = Vec::new();
     for found in &input.found.comparisons {
@@ -371,14 +373,14 @@ fn compare_target(input: &SummaryInput<'_>, target: &String) -> Option<Sentence>
     // Significant differences first, then the largest. The sorts are stable: if ratios are equal, the first counts.
     ratios.sort_by(|(_, one), (_, other)| other.ln().abs().total_cmp(&one.ln().abs()));
     ratios.sort_by_key(|(found, _)| !is_significant(found));
-    let most = ratios.first()?.0;
-    let (ratio, trust) = valid_ratio(input, most)?;
-    let (first, ratio) = (most.baseline.get("target")?, show::times(ratio));
-    let change = format!("{}{}", number_prefix(trust)?, change(&ratio, &most.metric));
-    let different: Vec<_> = ratios.iter().filter(|(found, _)| is_significant(found)).collect();
+    let largest = ratios.first()?.0;
+    let (ratio, trust) = valid_ratio(input, largest)?;
+    let (first, ratio) = (largest.baseline.get("target")?, show::times(ratio));
+    let change = format!("{}{}", number_prefix(trust)?, change(&ratio, &largest.metric));
+    let significant: Vec<_> = ratios.iter().filter(|(found, _)| is_significant(found)).collect();
     let is_faster = |(one, ratio): &&&(&Comparison, f64)| (ratio - 1.0) * one.better.sign() > 0.0;
-    let faster = different.iter().filter(is_faster).count();
-    let (total, different) = (ratios.len(), different.len());
+    let faster = significant.iter().filter(is_faster).count();
+    let (total, different) = (ratios.len(), significant.len());
     let counts = [
         (faster, "faster"),
         (different - faster, "slower"),
@@ -387,9 +389,9 @@ fn compare_target(input: &SummaryInput<'_>, target: &String) -> Option<Sentence>
     let counts = counts.iter().filter(|(count, _)| *count > 0);
     let counts: Vec<String> =
         counts.map(|(count, word)| format!("{word} in {count} of {total} workloads")).collect();
-    let (counts, workload) = (counts.join(", "), &most.workload);
+    let (counts, workload) = (counts.join(", "), &largest.workload);
     let next = format!("for verdicts, run `assay run check {first} {target} --set replicates=20`");
-    let text = match most.ci95 {
+    let text = match largest.ci95 {
         None => format!("{change} at {workload}, from too few replicates for a 95% CI; {next}"),
         Some(_) if different == 0 => format!("{counts} (95% CIs); {next}"),
         Some(ends) => {
@@ -400,7 +402,7 @@ fn compare_target(input: &SummaryInput<'_>, target: &String) -> Option<Sentence>
         }
     };
     let text = format!("{target} compared with {first}: {text}.");
-    Some(Sentence { interval: different > 0, ..Sentence::of_comparison(most, text) })
+    Some(Sentence { interval: different > 0, ..Sentence::of_comparison(largest, text) })
 }
 
 /// The ratio of a comparison (of the means, for few replicates), and the lower trust of its sides.

@@ -11,8 +11,8 @@ use assay_workloads::metrics::{nature, of_work, side};
 use super::rows::{MeasuredTrial, RowTrials};
 use super::{hosts, metrics};
 
-struct RowMetric<'m> {
-    metric: &'m str,
+pub(super) struct RowMetric<'m> {
+    name: &'m str,
     better: Better,
     nature: Nature,
     scale: Scale,
@@ -20,18 +20,19 @@ struct RowMetric<'m> {
 }
 
 impl<'m> RowMetric<'m> {
-    fn known(metric: &'static Metric) -> Self {
+    pub fn known(metric: &'static Metric) -> Self {
         let Metric { name, better, nature, scale, .. } = *metric;
-        Self { metric: name, better, nature, scale, side: metric.side() }
+        Self { name, better, nature, scale, side: metric.side() }
     }
 
     fn from_own(own: &'m OwnMetric) -> Self {
         let OwnMetric { name, better, .. } = own;
         let (nature, side) = (nature(name), side(name));
-        Self { metric: name, better: *better, nature, scale: Scale::Ratio, side }
+        Self { name, better: *better, nature, scale: Scale::Ratio, side }
     }
 }
 
+/// A series per metric of a row, and the metrics without a number.
 pub(super) fn row_series(design: &Design, row: &RowTrials<'_>) -> (Vec<Series>, Vec<AbsentCell>) {
     let (mut series, mut absent) = (Vec::new(), Vec::new());
     absent.extend(unmeasured_row(row));
@@ -43,21 +44,13 @@ pub(super) fn row_series(design: &Design, row: &RowTrials<'_>) -> (Vec<Series>, 
     for metric in reported.chain(known.map(RowMetric::known)) {
         match series_of(design, row, &metric) {
             Ok(one) => series.push(one),
-            Err(reason) => absent.push(row.absent(Some(metric.metric), reason)),
+            Err(reason) => absent.push(row.absent(Some(metric.name), reason)),
         }
     }
     (series, absent)
 }
 
-/// One of Assay's metrics of a row, or why it is missing.
-pub(super) fn known_metric_series(
-    design: &Design,
-    row: &RowTrials<'_>,
-    metric: &'static Metric,
-) -> Result<Series, String> {
-    series_of(design, row, &RowMetric::known(metric))
-}
-
+/// Why a row has no number at all; `None` if a trial counts.
 fn unmeasured_row(row: &RowTrials<'_>) -> Option<AbsentCell> {
     if row.trust.is_some() {
         return None;
@@ -74,8 +67,12 @@ fn unmeasured_row(row: &RowTrials<'_>) -> Option<AbsentCell> {
 }
 
 /// The value of a metric in each trial of a row; `Err` has the reason why the row has no number of it.
-fn series_of(design: &Design, row: &RowTrials<'_>, what: &RowMetric<'_>) -> Result<Series, String> {
-    if let Some(reason) = metrics::why_no_percentile(what.metric, row) {
+pub(super) fn series_of(
+    design: &Design,
+    row: &RowTrials<'_>,
+    metric: &RowMetric<'_>,
+) -> Result<Series, String> {
+    if let Some(reason) = metrics::why_no_percentile(metric.name, row) {
         return Err(reason);
     }
     let mut trials = Vec::with_capacity(row.trials.len());
@@ -85,7 +82,7 @@ fn series_of(design: &Design, row: &RowTrials<'_>, what: &RowMetric<'_>) -> Resu
         TrialValue { status, reason, ..cell_trial(trial, None) }
     };
     for trial in &row.trials {
-        let value = metrics::value(what.metric, row, trial);
+        let value = metrics::value(metric.name, row, trial);
         if !trial.counts() {
             trials.push(cell_trial(trial, value.ok()));
             continue;
@@ -112,18 +109,18 @@ fn series_of(design: &Design, row: &RowTrials<'_>, what: &RowMetric<'_>) -> Resu
     if let Some(why) = cut_short.filter(|_| !has_value) {
         return Err(why);
     }
-    let wanted = design.primary.as_deref().unwrap_or_else(|| default_primary(design, row));
-    let (trust, mut because) = row.judged(what.nature, what.side);
-    let primary = what.metric == wanted;
-    because.extend(row.as_given(what.nature).filter(|_| primary));
+    let primary_metric = design.primary.as_deref().unwrap_or_else(|| default_primary(design, row));
+    let (trust, mut because) = row.judged(metric.nature, metric.side);
+    let primary = metric.name == primary_metric;
+    because.extend(row.as_given(metric.nature).filter(|_| primary));
     Ok(Series {
         control: row.workload.control,
-        scale: what.scale,
+        scale: metric.scale,
         primary,
         trials,
         trust,
         because,
-        ..Series::bare(&row.workload.name, row.arm.clone(), what.metric, what.better)
+        ..Series::bare(&row.workload.name, row.arm.clone(), metric.name, metric.better)
     })
 }
 

@@ -15,7 +15,7 @@ pub enum StopReason {
     GatedBut,
 }
 
-/// Judges a look; `None` if the study continues. A study with a gate ends only by that gate.
+/// Why a study may end at an interim analysis; `None` if it continues. A study with a gate ends only by that gate.
 pub fn enough(found: &Findings, stopping: &Stopping) -> Option<StopReason> {
     if let Some(gate) = &found.answers.gate
         && let Some(replicates) = gate.replicates
@@ -27,6 +27,8 @@ pub fn enough(found: &Findings, stopping: &Stopping) -> Option<StopReason> {
         Stopping::Fixed | Stopping::Race { .. } => return None,
         Stopping::Looks { half_width, .. } | Stopping::Open { half_width } => *half_width,
     };
+    let is_decided =
+        |one: &Comparison| one.verdict.is_some_and(|verdict| verdict != Verdict::Inconclusive);
     let mut primary = found.comparisons.iter().filter(|one| one.primary).peekable();
     primary.peek()?;
     match half_width {
@@ -44,10 +46,6 @@ fn gate_stop_reason(gate: &GateAnswer, replicates: u32) -> Option<StopReason> {
     }
     let is_whole = !gate.rows.iter().any(Gated::is_silent);
     Some(if is_whole { StopReason::Gated } else { StopReason::GatedBut })
-}
-
-fn is_decided(one: &Comparison) -> bool {
-    one.verdict.is_some_and(|verdict| verdict != Verdict::Inconclusive)
 }
 
 fn is_narrow(one: &Comparison, wanted: f64) -> bool {

@@ -17,6 +17,7 @@ use super::rows::RowTrials;
 /// Counters that grow on every drive without wear.
 const EVERYDAY: [&str; 2] = ["power_on_hours", "error_log_entries"];
 
+/// Adds the activity in a row's trials. The A/A control and unmeasured rows can only add the energy source.
 pub(super) fn add_row(activity: &mut Activity, row: &RowTrials<'_>) {
     if !row.workload.control && row.trust.is_some() {
         activity.workloads.extend(row_activity(row));
@@ -33,7 +34,7 @@ pub(super) fn add_drives_and_idle(activity: &mut Activity, environment: &Environ
     let recorded = &environment.surroundings;
     for (name, before) in &recorded.health_before {
         let after = recorded.health_after.get(name);
-        activity.drives.extend(after.and_then(|after| compare(name, before, after)));
+        activity.drives.extend(after.and_then(|after| health_change(name, before, after)));
     }
     activity.idle_w = recorded.idle.value().map(Energy::watts);
 }
@@ -87,7 +88,11 @@ fn wear_words(drive: &DriveHealth, environment: &Environment) -> Option<String> 
 }
 
 /// The change in a drive's health over the study; `None` unless both records exist.
-fn compare(name: &str, before: &Presence<Health>, after: &Presence<Health>) -> Option<DriveHealth> {
+fn health_change(
+    name: &str,
+    before: &Presence<Health>,
+    after: &Presence<Health>,
+) -> Option<DriveHealth> {
     let (before, after) = (before.value()?, after.value()?);
     let grown = after.counters.iter().filter_map(|(counter, late)| {
         let early = before.counters.get(counter)?;
@@ -96,16 +101,14 @@ fn compare(name: &str, before: &Presence<Health>, after: &Presence<Health>) -> O
     });
     Some(DriveHealth {
         drive: name.to_owned(),
-        written_bytes: both(before.written_bytes, after.written_bytes)
-            .map(|[early, late]| late.saturating_sub(early)),
-        used_percent: both(before.used_percent, after.used_percent),
-        temperature_c: both(before.temperature_c, after.temperature_c),
+        written_bytes: before
+            .written_bytes
+            .zip(after.written_bytes)
+            .map(|(early, late)| late.saturating_sub(early)),
+        used_percent: before.used_percent.zip(after.used_percent).map(<[_; 2]>::from),
+        temperature_c: before.temperature_c.zip(after.temperature_c).map(<[_; 2]>::from),
         grown: grown.collect(),
     })
-}
-
-fn both<T>(before: Option<T>, after: Option<T>) -> Option<[T; 2]> {
-    Some([before?, after?])
 }
 
 /// The activity during the trials of a row; `None` if no trial recorded any.
@@ -151,6 +154,7 @@ fn has_activity(evidence: &Evidence) -> bool {
         && is_not_recorded(&evidence.energy))
 }
 
+/// The time of each CPU over all trials, by what it did.
 fn ticks_by_cpu(evidence: &[&Evidence]) -> BTreeMap<u32, CpuTicks> {
     let mut cpus: BTreeMap<u32, CpuTicks> = BTreeMap::new();
     for ticks in evidence.iter().filter_map(|evidence| evidence.load.value()).flatten() {
@@ -181,6 +185,7 @@ fn pressure_shares(evidence: &[&Evidence]) -> BTreeMap<String, f64> {
     sums.into_iter().map(|(resource, sums)| (resource.to_owned(), share(sums))).collect()
 }
 
+/// The sensor with the highest temperature in any trial, and its range.
 fn hottest_sensor(evidence: &[&Evidence]) -> Option<Hottest> {
     let mut sensors: BTreeMap<&str, (i64, i64)> = BTreeMap::new();
     for temperature in evidence.iter().filter_map(|evidence| evidence.temperature.value()) {
@@ -190,12 +195,13 @@ fn hottest_sensor(evidence: &[&Evidence]) -> Option<Hottest> {
             *to = (*to).max(sensor.before_mc).max(sensor.after_mc);
         }
     }
-    let (sensor, (from, to)) = sensors.into_iter().max_by_key(|(_, (_, to))| *to)?;
-    Some(Hottest { sensor: sensor.to_owned(), from_c: from as f64 / 1e3, to_c: to as f64 / 1e3 })
+    let (sensor, (from_mc, to_mc)) = sensors.into_iter().max_by_key(|(_, (_, to))| *to)?;
+    let [from_c, to_c] = [from_mc, to_mc].map(|mc| mc as f64 / 1e3);
+    Some(Hottest { sensor: sensor.to_owned(), from_c, to_c })
 }
 
 #[derive(Default)]
-struct FactSum {
+struct FieldSum {
     numbers: Vec<f64>,
     words: Vec<String>,
 }
@@ -211,11 +217,11 @@ fn observed_fields(row: &RowTrials<'_>) -> Vec<ObservedField> {
     fields
 }
 
-/// Observations of some trials, each with the name of its probe, field by field.
+/// Summarizes what probes observed in some trials field by field; each observation has the name of its probe.
 fn summarize_fields(
     observed: impl Iterator<Item = (&'static str, Presence<Value>)>,
 ) -> Vec<ObservedField> {
-    let mut sums: BTreeMap<(&str, String), FactSum> = BTreeMap::new();
+    let mut sums: BTreeMap<(&str, String), FieldSum> = BTreeMap::new();
     let mut reasons: BTreeMap<&str, String> = BTreeMap::new();
     for (probe, observed) in observed {
         match observed {
@@ -229,11 +235,12 @@ fn summarize_fields(
     }
     // A probe that worked in any trial is not reported as absent.
     reasons.retain(|probe, _| !sums.keys().any(|(present, _)| present == probe));
+    let mean = |numbers: &[f64]| numbers.iter().sum::<f64>() / numbers.len() as f64;
     let present = sums.into_iter().map(|((probe, path), sum)| ObservedField {
         probe: probe.to_owned(),
         field: Some(path),
         n: sum.numbers.len().max(sum.words.len()),
-        mean: mean(&sum.numbers),
+        mean: (!sum.numbers.is_empty()).then(|| mean(&sum.numbers)),
         min: sum.numbers.iter().copied().reduce(f64::min),
         max: sum.numbers.iter().copied().reduce(f64::max),
         words: sum.words.into_iter().collect::<BTreeSet<_>>().into_iter().collect(),
@@ -247,7 +254,7 @@ fn summarize_fields(
     present.chain(absent).collect()
 }
 
-fn add_leaf(sum: &mut FactSum, leaf: &Value) {
+fn add_leaf(sum: &mut FieldSum, leaf: &Value) {
     match leaf {
         Value::String(word) => sum.words.push(word.clone()),
         Value::Bool(flag) => sum.words.push(if *flag { "yes" } else { "no" }.to_owned()),
@@ -255,11 +262,7 @@ fn add_leaf(sum: &mut FactSum, leaf: &Value) {
     }
 }
 
-fn mean(numbers: &[f64]) -> Option<f64> {
-    (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
-}
-
-/// Whether different targets share a drive: then their comparison says nothing about drives.
+/// Warns if two targets are on the same drive: then their comparison does not compare drives.
 pub(super) fn shared_drive_check(environment: &Environment) -> Option<Check> {
     let mut users: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for site in &environment.sites {

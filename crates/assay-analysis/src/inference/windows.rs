@@ -33,7 +33,6 @@ pub struct Windows {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResultWindow {
     pub result: String,
-    /// When it began, RFC 3339.
     pub started: String,
     pub seconds: f64,
     /// Fraction of its time in which something waited for a processor; `None` if not recorded.
@@ -50,6 +49,7 @@ pub(super) fn compare_windows(first: &Findings, later: &[Findings]) -> Option<Wi
     Some(Windows { before, after, unequal_pressure, pressure })
 }
 
+/// The watched window of a result; `None` for a result of another command.
 fn window(found: &Findings) -> Option<ResultWindow> {
     let is_watched = |one: &&WorkloadFacts| one.name == WATCHED && one.io.is_none();
     let work = found.workloads.iter().find(is_watched)?;
@@ -64,12 +64,12 @@ fn window(found: &Findings) -> Option<ResultWindow> {
 
 /// The results, with suspect numbers if CPU waits differed.
 pub(super) fn mark_suspect_windows(windows: &Windows, sides: [&Findings; 2]) -> [Findings; 2] {
-    let (rule, trust) = (ABOUT.name.to_owned(), Trust::Suspect);
-    let because = Because { rule, trust, text: windows.pressure.clone() };
+    let (rule, text) = (ABOUT.name.to_owned(), windows.pressure.clone());
+    let because = Because { rule, trust: Trust::Suspect, text };
     sides.map(|side| {
         let mut side = side.clone();
         for cell in side.measurements.iter_mut().filter(|_| windows.unequal_pressure) {
-            cell.trust = cell.trust.max(Some(trust));
+            cell.trust = cell.trust.max(Some(Trust::Suspect));
             cell.reasons.push(because.clone());
         }
         side

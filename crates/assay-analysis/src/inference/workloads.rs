@@ -107,7 +107,7 @@ impl<'a> Analysis<'a> {
         });
     }
 
-    /// Draws the findings of all trials, in the order of the plan.
+    /// Draws the findings from all added workloads: numbers, verdicts, advice, checks and the summary.
     pub fn findings(self) -> Findings {
         let Self { plan, environment, mut found, mut of_rows, .. } = self;
         let OfRows { mut rows, mut series, trials, .. } = of_rows;
@@ -254,6 +254,7 @@ fn in_flight_note(comparison: &Comparison, rows: &[RowTrials<'_>]) -> Option<Not
     (arm != baseline).then_some(Note::InFlight { arm, baseline })
 }
 
+/// The rows that the plan excludes, with the reason.
 fn planned_absences(plan: &Plan) -> impl Iterator<Item = AbsentCell> + '_ {
     plan.absent.iter().map(|absent| AbsentCell {
         workload: absent.name.clone(),
@@ -284,7 +285,7 @@ fn workload_facts(row: &RowTrials<'_>) -> WorkloadFacts {
     }
 }
 
-/// Adds to each advice to use an arm the commands that apply it, and what to beware of.
+/// Adds to each advice to use an arm the commands that apply it permanently, and cautions.
 fn add_commands(found: &mut Findings, plan: &Plan, environment: &Environment) {
     let comparisons = &found.comparisons;
     for advice in found.advice.iter_mut().filter(|advice| advice.kind == AdviceKind::Use) {

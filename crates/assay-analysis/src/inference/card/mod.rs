@@ -5,7 +5,7 @@ mod exhibit;
 use assay_core::quantity::units::show;
 use assay_study::file::printed::Claimed;
 use assay_study::file::{Card, Price};
-use assay_study::findings::{Findings, Measurement, Sentence, TargetFacts, Trust};
+use assay_study::findings::{Findings, Sentence, TargetFacts, Trust};
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Plan, PlannedWorkload};
 use assay_workloads::io::{self, Pattern, Poll, WriteSync};
@@ -34,7 +34,6 @@ pub struct CardRow {
     pub random_write: Option<CardNumber>,
     /// The target as the user wrote it, if there are several.
     pub target: String,
-    /// Printed speed rating, bytes per second.
     pub rated_bytes_per_s: Option<f64>,
     /// Sequential reads divided by the rating.
     pub share_of_rating: Option<f64>,
@@ -150,10 +149,10 @@ fn numbers(plan: &Plan, found: &Findings, target: usize) -> Numbers {
     let of_target = |work: &&PlannedWorkload| work.target == target && !work.control;
     for work in plan.workloads.iter().filter(of_target) {
         let Some((name, metric)) = number_and_metric(work) else { continue };
-        let number = found.cell(&work.name, &work.arm, metric).and_then(card_number);
-        let Some(number) = number else { continue };
-        if numbers.get(name).is_none_or(|known| known.value < number.value) {
-            numbers.insert(name, number);
+        let Some(cell) = found.cell(&work.name, &work.arm, metric) else { continue };
+        let Some(value) = cell.value() else { continue };
+        if numbers.get(name).is_none_or(|known| known.value < value) {
+            numbers.insert(name, CardNumber { value, ci95: cell.ci95, trust: cell.trust });
         }
     }
     numbers
@@ -209,11 +208,6 @@ pub(super) fn prices(rows: &[CardRow]) -> Vec<Sentence> {
         sentences.push(Sentence::finding("price", text));
     }
     sentences
-}
-
-fn card_number(cell: &Measurement) -> Option<CardNumber> {
-    let value = cell.value()?;
-    Some(CardNumber { value, ci95: cell.ci95, trust: cell.trust })
 }
 
 /// Compares the card's CI with each published figure; open if its number is not trusted.

@@ -11,7 +11,9 @@ mod words;
 
 use assay_core::failure::{Failure, Outcome};
 use assay_study::findings::facts::{PlaceSort, Unknown};
-use assay_study::findings::places::{BaselineChoice, PlaceRow, Placed, Places, PublishedBeside};
+use assay_study::findings::places::{
+    BaselineChoice, PLACE, PlaceRow, Placed, Places, PublishedBeside,
+};
 use assay_study::findings::{AbsentCell, Check, EnvironmentFacts, Findings, StudyFacts};
 
 use super::{across::id_of_several, days::Days, sessions::common_margin, verdicts::words::listed};
@@ -37,38 +39,39 @@ pub struct PlatformQuery {
     pub days: Days,
 }
 
-/// Compares results by platform.
+/// Compares the same work on several platforms, such as bare metal and a container, with a baseline platform.
 ///
 /// # Errors
 /// Fails with the user's mistake: only one platform, an unknown platform, or no common workload.
 pub fn by_place(results: &[LabeledResult], query: PlatformQuery) -> Outcome<Findings> {
-    let mut spots = spots::collect_platforms(results)?;
-    if let [only] = spots.as_slice() {
+    let mut platforms = spots::collect_platforms(results)?;
+    if let [only] = platforms.as_slice() {
         return Err(Failure::mistake(format!(
             "all numbers are from platform {}; add a result from another platform",
             only.placed.name
         )));
     }
-    let choice = put_baseline_first(&mut spots, query.baseline.as_deref())?;
+    let baseline_choice = put_baseline_first(&mut platforms, query.baseline.as_deref())?;
     let findings = results.iter().map(|result| &result.findings);
     let margin = query.margin.or_else(|| common_margin(findings));
-    let table = rows::compare_platforms(&spots, margin, query.days);
-    if !table.rows.iter().any(|row| row.comparison.is_some()) {
-        return Err(nothing_in_common(&spots));
+    let table = rows::compare_platforms(&platforms, margin, query.days);
+    if table.comparisons.is_empty() {
+        return Err(nothing_in_common(&platforms));
     }
-    let mut checks = remarks::platform_checks(&spots, choice, &table, &query.beside);
+    let mut checks = remarks::platform_checks(&platforms, baseline_choice, &table, &query.beside);
+    // Comparisons of fewer than three results per platform depend on the spread between days.
     if table.comparisons.iter().any(|comparison| comparison.min_detectable_ratios.is_some()) {
         checks.push(Check::new("sessions", query.days.words()));
     }
     let PlaceRows { cells, comparisons, rows } = table;
     let absent = absent_cells(&rows);
-    let summary = words::sentences(&spots, &rows, &comparisons);
+    let summary = words::sentences(&platforms, &rows, &comparisons);
     let places = Places {
-        baseline: spots[0].placed.name.clone(),
-        chosen: choice,
+        baseline: platforms[0].placed.name.clone(),
+        chosen: baseline_choice,
         rows,
         published: query.beside,
-        platforms: spots.into_iter().map(|spot| spot.placed).collect(),
+        platforms: platforms.into_iter().map(|platform| platform.placed).collect(),
     };
     let study = describe_comparison(results, &places);
     let mut findings = Findings {
@@ -80,74 +83,76 @@ pub fn by_place(results: &[LabeledResult], query: PlatformQuery) -> Outcome<Find
         platforms: Some(places),
         ..Findings::new(study, several_machines())
     };
+    // Means of comparisons that differ from the numbers of their rows get another name.
     findings.name_means();
     Ok(findings)
 }
 
 /// Puts the baseline first and emulated platforms last.
-fn put_baseline_first(spots: &mut [Platform], wanted: Option<&str>) -> Outcome<BaselineChoice> {
+fn put_baseline_first(platforms: &mut [Platform], wanted: Option<&str>) -> Outcome<BaselineChoice> {
     let (index, choice) = match wanted {
-        Some(wanted) => (find_platform(spots, wanted)?, BaselineChoice::Asked),
-        None => default_baseline(spots),
+        Some(wanted) => (find_platform(platforms, wanted)?, BaselineChoice::Asked),
+        None => default_baseline(platforms),
     };
     // Moves the baseline to the front without reordering the others; the stable sort does not reorder them either.
-    spots[..=index].rotate_right(1);
-    spots[1..].sort_by_key(|spot| spot.placed.is_emulated());
+    platforms[..=index].rotate_right(1);
+    platforms[1..].sort_by_key(|platform| platform.placed.is_emulated());
     Ok(choice)
 }
 
-fn default_baseline(spots: &[Platform]) -> (usize, BaselineChoice) {
-    let is_bare_metal = |spot: &Platform| spot.placed.kind == Some(PlaceSort::BareMetal);
+fn default_baseline(platforms: &[Platform]) -> (usize, BaselineChoice) {
+    let is_bare_metal = |platform: &Platform| platform.placed.kind == Some(PlaceSort::BareMetal);
     // Imported results have no kind, but their user may have named the platform.
-    let is_named_bare_metal = |spot: &Platform| {
-        spot.placed.kind.is_none() && spot.placed.name.eq_ignore_ascii_case("bare metal")
+    let is_named_bare_metal = |platform: &Platform| {
+        platform.placed.kind.is_none() && platform.placed.name.eq_ignore_ascii_case("bare metal")
     };
-    if let Some(index) = spots.iter().position(is_bare_metal) {
+    if let Some(index) = platforms.iter().position(is_bare_metal) {
         return (index, BaselineChoice::BareMetal);
     }
-    if let Some(index) = spots.iter().position(|spot| spot.is_table_baseline) {
+    if let Some(index) = platforms.iter().position(|platform| platform.is_table_baseline) {
         return (index, BaselineChoice::Table);
     }
-    if let Some(index) = spots.iter().position(is_named_bare_metal) {
+    if let Some(index) = platforms.iter().position(is_named_bare_metal) {
         return (index, BaselineChoice::BareMetal);
     }
-    let first_real = spots.iter().position(|spot| !spot.placed.is_emulated());
+    let first_real = platforms.iter().position(|platform| !platform.placed.is_emulated());
     (first_real.unwrap_or_default(), BaselineChoice::First)
 }
 
 /// Finds the requested platform: by its name, else by its name ignoring case, else by the ID of one of its results.
-fn find_platform(spots: &[Platform], wanted: &str) -> Outcome<usize> {
-    let has_name = |spot: &Platform| spot.placed.name == wanted;
-    let is_named_alike = |spot: &Platform| spot.placed.name.to_lowercase() == wanted.to_lowercase();
+fn find_platform(platforms: &[Platform], wanted: &str) -> Outcome<usize> {
+    let has_name = |one: &Platform| one.placed.name == wanted;
+    let is_named_alike = |one: &Platform| one.placed.name.to_lowercase() == wanted.to_lowercase();
     let has_result =
-        |spot: &Platform| spot.placed.results.iter().any(|one| one.id.starts_with(wanted));
+        |platform: &Platform| platform.placed.results.iter().any(|one| one.id.starts_with(wanted));
+    // The first test that exactly one platform passes decides.
     let tests: [&dyn Fn(&Platform) -> bool; 3] = [&has_name, &is_named_alike, &has_result];
     for is_match in tests {
-        let mut matches = (0..spots.len()).filter(|index| is_match(&spots[*index]));
+        let mut matches = (0..platforms.len()).filter(|index| is_match(&platforms[*index]));
         if let (Some(index), None) = (matches.next(), matches.next()) {
             return Ok(index);
         }
     }
     Err(Failure::mistake(format!(
         "--baseline {wanted}: unknown platform; use one of {}",
-        listed(spots.iter().map(|spot| spot.placed.name.as_str()))
+        listed(platforms.iter().map(|platform| platform.placed.name.as_str()))
     )))
 }
 
-fn nothing_in_common(spots: &[Platform]) -> Failure {
-    let contents = |spot: &Platform| {
-        let workloads = listed(spot.workloads());
+fn nothing_in_common(platforms: &[Platform]) -> Failure {
+    let contents = |platform: &Platform| {
+        let workloads = listed(platform.workloads());
         if workloads.is_empty() {
-            return format!("{} has no numbers", spot.placed.name);
+            return format!("{} has no numbers", platform.placed.name);
         }
-        let configurations = spot.configurations();
+        let configurations = platform.configurations();
         if configurations.is_empty() {
-            return format!("{} has {workloads}", spot.placed.name);
+            return format!("{} has {workloads}", platform.placed.name);
         }
         let configurations = listed(configurations.iter().map(String::as_str));
-        format!("{} has {workloads} with {configurations}", spot.placed.name)
+        format!("{} has {workloads} with {configurations}", platform.placed.name)
     };
-    let platforms: Vec<String> = spots.iter().map(contents).collect();
+    let platforms: Vec<String> = platforms.iter().map(contents).collect();
     Failure::mistake(format!(
         "nothing to compare, because the baseline and the other platforms have no workload with the same \
          configuration and metric in common: {}",
@@ -158,7 +163,7 @@ fn nothing_in_common(spots: &[Platform]) -> Failure {
 fn absent_cells(rows: &[PlaceRow]) -> Vec<AbsentCell> {
     let missing = rows.iter().filter_map(|row| {
         let reason = row.absent.clone()?;
-        let arm = rows::arm_with_place(&row.configuration, &row.platform);
+        let arm = super::at_level(&row.configuration, PLACE, &row.platform);
         Some(AbsentCell::new(&row.workload, &arm, Some(&row.metric), reason))
     });
     missing.collect()

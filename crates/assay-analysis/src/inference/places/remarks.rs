@@ -13,21 +13,21 @@ use crate::inference::across::{self, Fact};
 use crate::inference::with_levels;
 
 pub(super) fn platform_checks(
-    spots: &[Platform],
+    platforms: &[Platform],
     choice: BaselineChoice,
     table: &PlaceRows,
     beside: &[PublishedBeside],
 ) -> Vec<Check> {
     let mut checks: Vec<Check> = Vec::new();
     if choice == BaselineChoice::First {
-        checks.push(unexpected_baseline(&spots[0].placed));
+        checks.push(unexpected_baseline(&platforms[0].placed));
     }
-    for spot in spots {
-        checks.extend(pooled_results(spot, &table.rows));
-        checks.extend(different_machines(spot));
+    for platform in platforms {
+        checks.extend(pooled_results(platform, &table.rows));
+        checks.extend(different_machines(platform));
     }
-    checks.extend(different_protocols(spots));
-    checks.extend(emulated_platforms(spots));
+    checks.extend(different_protocols(platforms));
+    checks.extend(emulated_platforms(platforms));
     checks.extend(table.rows.iter().filter_map(failed_trials));
     checks.extend(table.rows.iter().filter_map(|row| contradiction(row, &table.rows)));
     checks.extend(beside.iter().flat_map(contradictions_beside));
@@ -43,13 +43,13 @@ fn unexpected_baseline(base: &Placed) -> Check {
 }
 
 /// How Assay combines the results of a platform; `None` for a single result.
-fn pooled_results(spot: &Platform, rows: &[PlaceRow]) -> Option<Check> {
-    let place = &spot.placed;
+fn pooled_results(platform: &Platform, rows: &[PlaceRow]) -> Option<Check> {
+    let place = &platform.placed;
     let count = place.results.len();
     if count < 2 {
         return None;
     }
-    let mut days: Vec<String> = spot.results.iter().map(across::day).collect();
+    let mut days: Vec<String> = platform.results.iter().map(across::day).collect();
     days.sort();
     days.dedup();
     let has_unit = |unit: PlatformUnit| {
@@ -75,9 +75,9 @@ fn pooled_results(spot: &Platform, rows: &[PlaceRow]) -> Option<Check> {
 }
 
 /// Warns if the results of a platform come from different machines or kernels.
-fn different_machines(spot: &Platform) -> Option<Check> {
-    let first = &spot.results.first()?.environment;
-    let mut environments = spot.results.iter().map(|result| &result.environment);
+fn different_machines(platform: &Platform) -> Option<Check> {
+    let first = &platform.results.first()?.environment;
+    let mut environments = platform.results.iter().map(|result| &result.environment);
     let sources = if environments.clone().any(|other| !is_same_machine(first, other)) {
         "machines with different CPUs or memory"
     } else if environments.any(|other| other.kernel != first.kernel) {
@@ -85,22 +85,23 @@ fn different_machines(spot: &Platform) -> Option<Check> {
     } else {
         return None;
     };
-    let text = format!("{}: the results come from {sources}", spot.placed.name);
+    let text = format!("{}: the results come from {sources}", platform.placed.name);
     Some(Check::new("machines", text))
 }
 
 /// Differences in protocol from the first result of the baseline: they may explain all differences in numbers.
-fn different_protocols(spots: &[Platform]) -> Vec<Check> {
-    let Some((base, first)) = spots.first().and_then(|spot| Some((spot, spot.results.first()?)))
+fn different_protocols(platforms: &[Platform]) -> Vec<Check> {
+    let Some((base, first)) =
+        platforms.first().and_then(|platform| Some((platform, platform.results.first()?)))
     else {
         return Vec::new();
     };
     let mut checks: Vec<Check> = Vec::new();
-    for spot in spots {
-        for result in &spot.results {
+    for platform in platforms {
+        for result in &platform.results {
             for difference in protocol_differences(first, result) {
-                let id = if spot.results.len() > 1 { &*result.study.id } else { "" };
-                let subject = with_levels(&spot.placed.name, id);
+                let id = if platform.results.len() > 1 { &*result.study.id } else { "" };
+                let subject = with_levels(&platform.placed.name, id);
                 let text = format!("{subject} against {}: {difference}", base.placed.name);
                 if !checks.iter().any(|check| check.text == text) {
                     checks.push(Check::new("protocol", text));
@@ -137,9 +138,9 @@ fn protocol_differences(first: &Findings, other: &Findings) -> Vec<String> {
     texts
 }
 
-fn emulated_platforms(spots: &[Platform]) -> Option<Check> {
-    let emulated = spots.iter().filter(|spot| spot.placed.is_emulated());
-    let names: Vec<&str> = emulated.map(|spot| spot.placed.name.as_str()).collect();
+fn emulated_platforms(platforms: &[Platform]) -> Option<Check> {
+    let emulated = platforms.iter().filter(|platform| platform.placed.is_emulated());
+    let names: Vec<&str> = emulated.map(|platform| platform.placed.name.as_str()).collect();
     if names.is_empty() {
         return None;
     }
@@ -159,7 +160,7 @@ fn failed_trials(row: &PlaceRow) -> Option<Check> {
     Some(Check::new("failed", text))
 }
 
-/// A published percentage that does not follow from the published numbers.
+/// Reports a published percentage that differs from that of the published numbers; `None` if they agree.
 fn contradiction(row: &PlaceRow, rows: &[PlaceRow]) -> Option<Check> {
     let printed = row.printed.filter(|printed| !printed.follows)?;
     let base_row = rows.iter().find(|other| {

@@ -36,19 +36,20 @@ impl Platform {
     }
 }
 
+/// Groups results by platform; an error if a result is given twice, or its platform is unknown.
 pub(super) fn collect_platforms(results: &[LabeledResult]) -> Outcome<Vec<Platform>> {
     let ids: Vec<&String> = results.iter().map(|result| &result.findings.study.id).collect();
     if let Some((_, id)) = ids.iter().enumerate().find(|(index, id)| ids[..*index].contains(id)) {
         return Err(Failure::mistake(format!("{id} was given twice; give each result once")));
     }
-    let mut spots: Vec<Platform> = Vec::new();
+    let mut platforms: Vec<Platform> = Vec::new();
     for result in results {
-        for spot in platforms_of(result)? {
-            add_platform(&mut spots, spot);
+        for platform in platforms_of(result)? {
+            add_platform(&mut platforms, platform);
         }
     }
-    make_names_unique(&mut spots);
-    Ok(spots)
+    make_names_unique(&mut platforms);
+    Ok(platforms)
 }
 
 /// The platforms of one result: the levels of its factor `place`, else the platform that it ran on.
@@ -74,6 +75,7 @@ fn platforms_of(result: &LabeledResult) -> Outcome<Vec<Platform>> {
     Ok(platforms.collect())
 }
 
+/// Describes a platform; `found` are the name and kind in its records.
 fn describe_place(
     findings: &Findings,
     name: String,
@@ -116,6 +118,7 @@ fn at_level(findings: &Findings, level: &String) -> Findings {
     part
 }
 
+/// The platform that a result ran on; an error if neither the user nor the result names it.
 fn platform_of_run(result: &LabeledResult) -> Outcome<Platform> {
     let findings = &result.findings;
     let found = recorded_platform(&findings.environment);
@@ -150,18 +153,18 @@ fn recorded_platform(environment: &EnvironmentFacts) -> Option<(String, PlaceSor
 const NO_GUEST: &str = "none";
 
 /// Adds a platform, or its results to the same platform. A found name is unique to a machine, a given one is not.
-fn add_platform(spots: &mut Vec<Platform>, spot: Platform) {
+fn add_platform(platforms: &mut Vec<Platform>, platform: Platform) {
     let is_same = |known: &&mut Platform| {
-        let (one, other) = (&known.placed, &spot.placed);
+        let (one, other) = (&known.placed, &platform.placed);
         let both_found = [one.named, other.named].iter().all(|named| *named == NameSource::Found);
         one.name == other.name && (!both_found || is_same_machine(&one.machine, &other.machine))
     };
-    let Some(known) = spots.iter_mut().find(is_same) else {
-        spots.push(spot);
+    let Some(known) = platforms.iter_mut().find(is_same) else {
+        platforms.push(platform);
         return;
     };
-    known.results.extend(spot.results);
-    known.placed.results.extend(spot.placed.results);
+    known.results.extend(platform.results);
+    known.placed.results.extend(platform.placed.results);
 }
 
 /// Tolerance for equal memory: the kernel reserves some, depending on its version.
@@ -177,24 +180,26 @@ pub(super) fn is_same_machine(one: &EnvironmentFacts, other: &EnvironmentFacts) 
 }
 
 /// Appends to the names of platforms with the same name the first fact that differs between all of them.
-fn make_names_unique(spots: &mut [Platform]) {
+fn make_names_unique(platforms: &mut [Platform]) {
     let facts: [fn(&Platform) -> String; 4] = [
-        |spot| words::processors(spot.placed.machine.cpus),
-        |spot| spot.placed.machine.cpu.clone(),
-        |spot| words::memory(spot.placed.machine.memory_bytes),
-        |spot| spot.placed.results.first().map(|one| one.id.clone()).unwrap_or_default(),
+        |platform| words::processors(platform.placed.machine.cpus),
+        |platform| platform.placed.machine.cpu.clone(),
+        |platform| words::memory(platform.placed.machine.memory_bytes),
+        |platform| platform.placed.results.first().map(|one| one.id.clone()).unwrap_or_default(),
     ];
-    let names: Vec<String> = spots.iter().map(|spot| spot.placed.name.clone()).collect();
+    let names: Vec<String> =
+        platforms.iter().map(|platform| platform.placed.name.clone()).collect();
     for name in &names {
-        let same: Vec<usize> = (0..spots.len()).filter(|index| names[*index] == *name).collect();
+        let same: Vec<usize> =
+            (0..platforms.len()).filter(|index| names[*index] == *name).collect();
         if same.len() < 2 {
             continue;
         }
         for fact in facts {
-            let texts: Vec<String> = same.iter().map(|index| fact(&spots[*index])).collect();
+            let texts: Vec<String> = same.iter().map(|index| fact(&platforms[*index])).collect();
             if distinct(texts.iter()).len() == same.len() {
                 for (index, text) in same.iter().zip(texts) {
-                    spots[*index].placed.name = format!("{name} ({text})");
+                    platforms[*index].placed.name = format!("{name} ({text})");
                 }
                 break;
             }

@@ -54,7 +54,7 @@ fn loss_and_gain(better: Better, ratios: [f64; 2]) -> (String, String) {
     (show::percent(100.0 * (1.0 - low)), show::percent(100.0 * (high - 1.0)))
 }
 
-/// The speed of a platform as a share of the other's; machines differ, so a verdict only suggests.
+/// The sentence on a platform's speed relative to the baseline's; machines differ, so a verdict only suggests.
 pub(super) fn speed_words(found: &Comparison, base: &Placed, place: &Placed, arm: &Arm) -> String {
     let (what, base, name) = (work_words(&found.workload, arm), &base.name, &place.name);
     let Some((percent, ends)) = speed_percent(found) else {
@@ -96,7 +96,7 @@ const MOST_SENTENCES: usize = 4;
 
 /// Sentences on the findings: one per comparison if they are few, else one per platform.
 pub(super) fn sentences(
-    spots: &[Platform],
+    platforms: &[Platform],
     rows: &[PlaceRow],
     comparisons: &[Comparison],
 ) -> Vec<Sentence> {
@@ -104,7 +104,7 @@ pub(super) fn sentences(
         let sentence = |found: &Comparison| Sentence::of_comparison(found, &*found.text);
         return comparisons.iter().map(sentence).collect();
     }
-    let base = &spots[0].placed.name;
+    let base = &platforms[0].placed.name;
     let compared: Vec<&PlaceRow> = rows.iter().filter(|row| row.comparison.is_some()).collect();
     let is_like_first = |row: &&PlaceRow| {
         row.workload == compared[0].workload && row.configuration == compared[0].configuration
@@ -112,7 +112,7 @@ pub(super) fn sentences(
     if compared.iter().all(is_like_first) {
         return rank_platforms(base, rows, comparisons).into_iter().collect();
     }
-    let places = spots[1..].iter().map(|spot| &spot.placed);
+    let places = platforms[1..].iter().map(|platform| &platform.placed);
     places.filter_map(|place| platform_sentence(base, place, rows, comparisons)).collect()
 }
 

@@ -69,6 +69,7 @@ fn published_rows(library: &Library, pointer: &Pointer) -> Outcome<Vec<Published
     pointer.rows(&sheet)?.iter().map(|row| published_row(&sheet, pointer, row)).collect()
 }
 
+/// A number of a published table, converted to the unit of the metric.
 fn published_row(sheet: &Sheet, pointer: &Pointer, row: &SheetRow<'_>) -> Outcome<Published> {
     let (digits, unit) = (pointer.digits(row)?, pointer.unit(row));
     let size = pointer.unit_size(unit);

@@ -9,7 +9,7 @@ use assay_study::results::plan::Arm;
 use assay_workloads::metrics::noun;
 
 use super::{Published, PublishedUnit};
-use crate::{import::grouped, inference::distinct};
+use crate::{import::grouped, inference::distinct, inference::without_factor};
 
 /// Up to this number of arms, include those without published numbers.
 const MOST_ARMS: usize = 16;
@@ -39,6 +39,7 @@ pub(super) struct OwnNumber {
     pub rating: Option<Rating>,
 }
 
+/// Published numbers by workload and metric, next to those of the study; ratios are separate.
 pub(super) fn groups<'a>(findings: &'a Findings, all: &'a [Published]) -> Vec<PublishedGroup<'a>> {
     let groups = grouped(all, |one, other| {
         one.workload == other.workload && one.metric == other.metric && one.ratio == other.ratio
@@ -54,7 +55,7 @@ pub(super) fn groups<'a>(findings: &'a Findings, all: &'a [Published]) -> Vec<Pu
     groups.into_iter().map(to_lines).collect()
 }
 
-/// Published values, each with the number of the only arm at its levels, and the other arms if they are few.
+/// Published values, each with the number of the arm at its levels if there is only one; then other arms, if few.
 fn value_lines<'a>(findings: &'a Findings, published: &[&'a Published]) -> Vec<PublishedLine<'a>> {
     let (workload, metric) = (&published[0].workload, &published[0].metric);
     let mut cells: Vec<_> = findings.measurements.iter().filter(|cell| !cell.control).collect();
@@ -64,7 +65,7 @@ fn value_lines<'a>(findings: &'a Findings, published: &[&'a Published]) -> Vec<P
         published,
         own: cell.and_then(own_number),
     };
-    let mut matched: Vec<&Arm> = Vec::new();
+    let mut matched_arms: Vec<&Arm> = Vec::new();
     let mut lines = Vec::new();
     for one in published {
         let mut at_levels =
@@ -75,12 +76,12 @@ fn value_lines<'a>(findings: &'a Findings, published: &[&'a Published]) -> Vec<P
             _ => None,
         };
         // Each arm is next to its first published number only.
-        let cell = cell.filter(|cell| !matched.contains(&&cell.configuration));
-        matched.extend(cell.map(|cell| &cell.configuration));
+        let cell = cell.filter(|cell| !matched_arms.contains(&&cell.configuration));
+        matched_arms.extend(cell.map(|cell| &cell.configuration));
         lines.push(line(Some(*one), cell));
     }
-    cells.retain(|cell| !matched.contains(&&cell.configuration));
-    let has_match = !matched.is_empty();
+    cells.retain(|cell| !matched_arms.contains(&&cell.configuration));
+    let has_match = !matched_arms.is_empty();
     // One published number without levels belongs to the only arm.
     if let ([cell], [one], false) = (cells.as_slice(), published, has_match) {
         return vec![line(Some(*one), Some(*cell))];
@@ -122,11 +123,7 @@ fn ratio_lines<'a>(
         published: Some(*one),
         own: None,
     });
-    let other_levels = |arm: &Arm| {
-        let mut arm = arm.clone();
-        arm.remove(factor);
-        arm
-    };
+    let other_levels = |arm: &Arm| without_factor(arm, factor);
     let is_over_factor = |found: &&Comparison| {
         matches!(found.kind, Kind::Paired | Kind::Unpaired)
             && found.workload == *workload

@@ -36,7 +36,7 @@ pub(super) fn sentences(rows: &[RowTrials<'_>], found: &Findings, noun: &str) ->
     [
         random_access(&rows, noun),
         commit_latency(&rows),
-        sync_remarks(&rows),
+        rows.rows.iter().find_map(sync_remark).map(as_sentence),
         sequential_rate(&rows),
         read_write_gap(&rows),
     ]
@@ -67,10 +67,6 @@ struct StatedNumber {
 }
 
 impl StatedNumber {
-    fn is_trusted(&self) -> bool {
-        self.trust == Trust::Trusted
-    }
-
     fn about(&self) -> &'static str {
         number_prefix(self.trust).unwrap_or_default()
     }
@@ -84,7 +80,7 @@ impl StatedNumber {
     fn shown(&self, show: impl Fn(f64) -> String) -> String {
         let wide = self.ci95.filter(|ends| is_wide(Some(*ends)));
         let interval = wide.map(|[low, high]| format!("95% CI {} to {}", show(low), show(high)));
-        let suspect = (!self.is_trusted()).then(|| "suspect".to_owned());
+        let suspect = (self.trust != Trust::Trusted).then(|| "suspect".to_owned());
         let aside: Vec<String> = suspect.into_iter().chain(interval).collect();
         let aside =
             if aside.is_empty() { String::new() } else { format!(" ({})", aside.join(", ")) };
@@ -100,20 +96,19 @@ fn random_access(target: &OwnerRows<'_>, noun: &str) -> Option<String> {
     Some(random_sentence(what, &target.number(wanted, "iops")?, noun))
 }
 
-fn per_second(value: f64) -> String {
-    format!("{} IOPS", show::per_second(value))
-}
-
 fn random_sentence(what: &str, number: &StatedNumber, noun: &str) -> String {
     let disk = show::per_second(LAPTOP_DISK);
-    let begin = format!("Random 4 KiB {what}: {}", number.shown(per_second));
+    let begin = format!(
+        "Random 4 KiB {what}: {}",
+        number.shown(|value| format!("{} IOPS", show::per_second(value)))
+    );
     let disk_rate = format!("; a 5400 rpm laptop disk reaches {disk}");
     let Some([low, high]) = number.ratios(LAPTOP_DISK) else {
         return format!("{begin}{disk_rate}.");
     };
     if high < 1.0 / SIMILAR {
         // No advice from doubtful numbers.
-        let advice = if !number.is_trusted() {
+        let advice = if number.trust != Trust::Trusted {
             String::new()
         } else if high < MUCH_SLOWER {
             format!(". Do not run an operating system from this {noun}")
@@ -163,10 +158,6 @@ fn commit_latency(target: &OwnerRows<'_>) -> Option<String> {
     ))
 }
 
-fn sync_remarks(target: &OwnerRows<'_>) -> Option<String> {
-    target.rows.iter().find_map(sync_remark).map(as_sentence)
-}
-
 /// The rate of sequential reads (or else writes) against the links that are slower and faster than its CI.
 fn sequential_rate(target: &OwnerRows<'_>) -> Option<String> {
     let metric = "bandwidth_bytes_per_s";
@@ -210,6 +201,7 @@ fn read_write_gap(target: &OwnerRows<'_>) -> Option<String> {
             (write, read, "writes", "reads")
         };
         let ([low, high], [slow_low, slow_high]) = (fast.ci95?, slow.ci95?);
+        // The smallest and the largest ratio within both CIs.
         let ends = [low / slow_high, high / slow_low];
         (ends[0] >= UNEQUAL).then(|| {
             let times = times(two_digits(fast.value / slow.value), ends.map(two_digits));

@@ -121,7 +121,7 @@ fn label(names: &Names, several: bool, workload: &str, arm: &Arm) -> String {
     joined(&[&workload, &names.arm(arm)])
 }
 
-/// All workloads in one figure, to compare reads with writes.
+/// The rate over the area as a line per surface; all workloads in one figure, to compare reads with writes.
 fn rate_figure(published: &[Published], surfaces: &[Surface], names: &Names) -> Option<Figure> {
     let first = surfaces.first()?;
     let several = surfaces.iter().any(|one| one.workload != first.workload);
@@ -175,7 +175,7 @@ fn published_averages(published: &[Published], surfaces: &[Surface]) -> Vec<Guid
     published.iter().filter(is_shown).filter_map(guide).take(2).collect()
 }
 
-/// Each position if known, else each tenth.
+/// The points of a surface: each position with its rate if known, else the middle of each tenth.
 fn points(surface: &Surface, name: &str) -> Vec<Point> {
     let unit = Unit::BytesPerS;
     if !surface.positions.is_empty() {

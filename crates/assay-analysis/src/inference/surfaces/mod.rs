@@ -74,7 +74,7 @@ pub struct Band {
     pub ends: Option<[f64; 2]>,
 }
 
-/// The surface of a row whose plan determines the offsets; `None` for a control.
+/// The rate of a row over its area, if its operations are evenly spaced; `None` for the A/A control.
 pub(super) fn surface_of_row(
     plan: &Plan,
     row: &RowTrials<'_>,
@@ -87,15 +87,15 @@ pub(super) fn surface_of_row(
     let io = io::IoPlan::of(&row.workload.work)?;
     // Work without evenly spaced samples has no offset even for the first one.
     sample_offset(io, &area, 0)?;
-    let places = positions_with_rates(io, &area, row);
-    let rates = places.iter().map(|place| place.bandwidth_bytes_per_s);
+    let positions = positions_with_rates(io, &area, row);
+    let rates = positions.iter().map(|position| position.bandwidth_bytes_per_s);
     Some(Surface {
         workload: row.workload.name.clone(),
         configuration: row.arm.clone(),
         trust: row.trust,
         bands: (0..BANDS).map(|index| band(io, &area, row, index)).collect(),
         whole: extremes(rates, series, "bandwidth_bytes_per_s"),
-        positions: places,
+        positions,
         note: incomplete_note(row),
     })
 }
@@ -104,7 +104,7 @@ pub(super) fn surface_of_row(
 fn positions_with_rates(io: &io::IoPlan, area: &Area, row: &RowTrials<'_>) -> Vec<Spot> {
     let count = io.operations.filter(|count| *count <= MOST_PLACES).unwrap_or(0);
     let bytes = f64::from(io.size_bytes());
-    let trials = summed_trials(row);
+    let trials = row.summed(|trial| io_detail(trial).is_some());
     let spot = |index: u64| {
         let offset = sample_offset(io, area, index)?;
         let details = trials.iter().filter_map(|trial| io_detail(trial));
@@ -118,11 +118,6 @@ fn positions_with_rates(io: &io::IoPlan, area: &Area, row: &RowTrials<'_>) -> Ve
         })
     };
     (0..count).filter_map(spot).collect()
-}
-
-/// Trials that the row's numbers summarize, among those with samples.
-fn summed_trials<'a, 'r>(row: &'r RowTrials<'a>) -> Vec<&'r MeasuredTrial<'a>> {
-    row.summed(|trial| io_detail(trial).is_some())
 }
 
 fn percent(area: &Area, offset: u64) -> f64 {
@@ -144,14 +139,13 @@ fn ends(values: impl Iterator<Item = f64> + Clone) -> Option<[f64; 2]> {
     Some([values.clone().reduce(f64::min)?, values.reduce(f64::max)?])
 }
 
-/// Single operations of a row whose offsets follow from the trial seeds.
+/// The times of single operations at random offsets, which follow from the seed of a trial.
 pub(super) fn accesses(plan: &Plan, row: &RowTrials<'_>, series: &[Series]) -> Option<Accesses> {
-    let area = plan.surveys.get(row.workload.target)?.area;
-    let area = row.workload.own_part(&area);
+    let area = row.workload.own_part(&plan.surveys.get(row.workload.target)?.area);
     let io = io::IoPlan::of(&row.workload.work).filter(|_| !row.workload.control)?;
     // Work without random samples has no offsets, whatever the seed.
     drop(random_offsets(io, &area, 0)?);
-    let trials = summed_trials(row);
+    let trials = row.summed(|trial| io_detail(trial).is_some());
     let details = || trials.iter().filter_map(|trial| io_detail(trial));
     let times_ns = details().flat_map(|io| &io.sample_latencies_ns).map(|ns| *ns as f64);
     let whole = extremes(times_ns, series, "latency_mean_ns")?;
@@ -195,14 +189,14 @@ fn incomplete_note(row: &RowTrials<'_>) -> Option<String> {
 }
 
 /// The rates of a row in one of the `BANDS` parts of the area, over the trials that count.
-fn band(io: &io::IoPlan, area: &Area, row: &RowTrials<'_>, band: u64) -> Band {
-    let rate = |trial: &MeasuredTrial<'_>| rate_in_band(io, area, trial, band);
+fn band(io: &io::IoPlan, area: &Area, row: &RowTrials<'_>, index: u64) -> Band {
+    let rate = |trial: &MeasuredTrial<'_>| rate_in_band(io, area, trial, index);
     let trials: Vec<_> = row.trials.iter().map(|trial| cell_trial(trial, rate(trial))).collect();
     let values = counted_values(&trials);
-    let share = |band: u64| (band * 100 / BANDS) as u32;
+    let percent_before = |band: u64| (band * 100 / BANDS) as u32;
     Band {
-        from_percent: share(band),
-        to_percent: share(band + 1),
+        from_percent: percent_before(index),
+        to_percent: percent_before(index + 1),
         n: values.len(),
         bandwidth_bytes_per_s: geometric_mean(&values).map(|centre| centre.mean),
         ends: ends(values.iter().copied()),

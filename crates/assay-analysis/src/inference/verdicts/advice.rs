@@ -68,7 +68,7 @@ pub(super) fn advice(evidence: &AdviceInput<'_, '_>, stage: AdviceStage) -> Vec<
     let mut advice = Vec::new();
     for question in evidence.questions {
         let Some((best, tied)) = best_arm(evidence, question) else { continue };
-        // A trade-off already covers it.
+        // A trade-off already names its level.
         if traded.iter().any(|levels| matches(&best.configuration, levels)) {
             continue;
         }
@@ -105,8 +105,8 @@ fn end_of_range(design: &Design, arm: &Arm) -> Option<&'static str> {
     })
 }
 
-/// The arm that beats its baseline, unless another arm beats it significantly. The best of many looks too good (R5):
-/// prefer an arm from a question, else the smallest equivalent one.
+/// The arm to advise: better than its baseline and not significantly beaten. Of several, an arm that a question of the
+/// study names (a knee), else the smallest one near the best: the best of many looks too good (R5).
 fn best_arm<'a>(
     evidence: &AdviceInput<'a, '_>,
     question: &Question<'_>,
@@ -206,7 +206,7 @@ fn bad_baselines<'a>(contrasts: &'a [Contrast], traded: &BTreeSet<&Arm>) -> Vec<
         one.workload == other.workload && one.baseline == other.baseline
     });
     groups.retain(|group| {
-        let is_beaten = group.iter().all(|one| one.verdict == Verdict::Better && one.sure);
+        let is_beaten = group.iter().all(|one| one.verdict == Verdict::Better && one.beyond_margin);
         is_beaten && group.iter().any(|one| !traded.contains(&one.levels))
     });
     groups.into_iter().map(BadArm::Baseline).collect()

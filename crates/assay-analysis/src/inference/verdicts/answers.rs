@@ -19,7 +19,7 @@ use super::pairs::{pairs, signed_interval};
 use super::ranks::{BestArm, could_be_best, mean, own_levels};
 use super::trends::{other_settings, slopes};
 use super::{bound::ErrorBound, load::unequal_load, orders::two_orders, words};
-use crate::{inference::distinct, rules::only_slowed};
+use crate::{inference::at_level, inference::distinct, rules::only_slowed};
 
 /// A slope of logarithms this near to 1 is proportional, and this near to 0 flat.
 const NEAR: f64 = 0.2;
@@ -38,7 +38,7 @@ impl ClaimVerdict {
         Self { claim, text, would_be: None }
     }
 
-    /// Withdraws what suspect numbers decide, except that slowed numbers (`slowed`: the rules) can meet a lower bound.
+    /// Suspect numbers decide nothing, but if rules show that they were only slowed, they still meet a lower bound.
     fn of_suspect_numbers(self, slowed: Option<String>) -> Self {
         match (self.claim, slowed) {
             (Claim::Supported, Some(rules)) => {
@@ -55,7 +55,7 @@ impl ClaimVerdict {
     }
 }
 
-/// The context of a claim: a workload at some levels of the factors.
+/// Where a claim is tested: in a workload, at one combination of the levels of the factors that it does not name.
 pub(super) struct ClaimTest<'q, 'a> {
     pub question: &'q Question<'a>,
     others: Arm,
@@ -86,7 +86,7 @@ impl ClaimTest<'_, '_> {
     }
 
     fn is_suspect(&self, ask: &Ask) -> bool {
-        // The best level is the best of all levels.
+        // A claim on the best level depends on all levels, not only on the named one.
         let is_asked = |arm: &Arm| !ask.kind.is_of_two() || has_level_of(ask, arm);
         let arms = self.question.arms.iter().map(|runs| runs.arm);
         arms.filter(|arm| matches(arm, &self.others) && is_asked(arm))
@@ -146,7 +146,7 @@ pub(super) fn answers(design: &Design, input: &AnswerInput<'_, '_>, emulated: bo
     asks.map(|ask| judge_ask(design, &ask, input, emulated)).collect()
 }
 
-/// Adds the plan's reason for excluding a level to answers without data. Drops answers on removed levels.
+/// Adds to answers without data why the plan excluded a level; removes answers on levels that the study lacks.
 pub(crate) fn explain(answers: &mut Vec<Answer>, design: &Design, absent: &[AbsentCell]) {
     let mut questions = design.questions.iter();
     // Answers are in the order of the questions.
@@ -165,6 +165,7 @@ pub(crate) fn explain(answers: &mut Vec<Answer>, design: &Design, absent: &[Abse
         let obstacles = absent.iter().filter_map(|one| one.obstacle.as_ref());
         let reasons = distinct(obstacles).into_iter();
         answer.reasons.extend(reasons.map(|reason| format!("Excluded: {reason}.")));
+        // `add_fitness` finds an answer by its index, so it needs all of them.
         design.fit.is_some() || !absent.is_empty() || has_asked_levels(design, &ask)
     });
 }
@@ -194,32 +195,35 @@ fn with_levels<'a>(design: &Design, ask: &'a Ask) -> Cow<'a, Ask> {
     Cow::Owned(Ask { factor: Some(factor.name.clone()), level, versus: over, ..ask.clone() })
 }
 
+/// Judges a claim; each workload and combination of the other factors' levels is a case.
 fn judge_ask(design: &Design, ask: &Ask, input: &AnswerInput<'_, '_>, emulated: bool) -> Answer {
     let AnswerInput { series, comparisons, .. } = *input;
-    let places: Vec<ClaimTest<'_, '_>> =
+    let tests: Vec<ClaimTest<'_, '_>> =
         ask.workloads.iter().flat_map(|workload| tests_of(ask, workload, input)).collect();
     let mut cases: Vec<ClaimVerdict> = Vec::new();
-    for place in &places {
-        if emulated && is_of_speed(place.question.metric) {
-            let text = format!("{}: {}", case_name(design, place), words::NO_VERDICT_EMULATED);
+    for test in &tests {
+        if emulated && is_of_speed(test.question.metric) {
+            let text = format!("{}: {}", case_name(design, test), words::NO_VERDICT_EMULATED);
             cases.push(ClaimVerdict::new(Claim::NotShown, text));
             continue;
         }
-        let case = judge_case(design, ask, place, places.len() * sharing(design));
-        let doubt = |case: ClaimVerdict| case.of_suspect_numbers(place.slowing_rules(ask));
-        cases.push(if place.is_suspect(ask) { doubt(case) } else { case });
+        let mut case = judge_case(design, ask, test, tests.len() * sharing(design));
+        if test.is_suspect(ask) {
+            case = case.of_suspect_numbers(test.slowing_rules(ask));
+        }
+        cases.push(case);
     }
     for workload in &ask.workloads {
-        if !places.iter().any(|place| place.question.workload == workload) {
+        if !tests.iter().any(|test| test.question.workload == workload) {
             cases.push(no_data(why_unmeasured(series, workload, ask.metric.as_ref())));
         }
     }
     let verdict = overall_claim(&cases);
     let evidence = comparisons.iter().filter(|comparison| {
-        let is_at = |place: &ClaimTest<'_, '_>| {
-            place.is_of(comparison) && matches(&comparison.configuration, &place.others)
+        let is_at = |test: &ClaimTest<'_, '_>| {
+            test.is_of(comparison) && matches(&comparison.configuration, &test.others)
         };
-        has_level_of(ask, &comparison.configuration) && places.iter().any(is_at)
+        has_level_of(ask, &comparison.configuration) && tests.iter().any(is_at)
     });
     Answer {
         ask: ask.ask.clone(),
@@ -259,7 +263,7 @@ fn has_level_of(ask: &Ask, arm: &Arm) -> bool {
         || levels.into_iter().flatten().any(|wanted| wanted == level)
 }
 
-/// Every combination of the other factors' levels in a claim.
+/// The tests of a claim in a workload: one per combination of the levels of the factors that it does not name.
 fn tests_of<'q, 'a>(ask: &Ask, name: &str, input: &AnswerInput<'q, 'a>) -> Vec<ClaimTest<'q, 'a>> {
     let AnswerInput { questions, series, comparisons } = *input;
     let has_metric = |question: &&Question<'_>| match &ask.metric {
@@ -290,10 +294,10 @@ fn overall_claim(cases: &[ClaimVerdict]) -> Claim {
     }
 }
 
-pub(super) struct PlaceCheck<'c, 'q, 'a> {
+pub(super) struct ClaimCheck<'c, 'q, 'a> {
     design: &'c Design,
     ask: &'c Ask,
-    pub place: &'c ClaimTest<'q, 'a>,
+    pub test: &'c ClaimTest<'q, 'a>,
     /// The levels of the factor in question; empty if the question names no factor.
     pub curve: &'c Curve<'c, 'a>,
     pub name: &'c str,
@@ -306,13 +310,13 @@ fn no_data(text: String) -> ClaimVerdict {
 }
 
 /// Judges a claim in one context; `cases` of them share the error.
-fn judge_case(design: &Design, ask: &Ask, place: &ClaimTest<'_, '_>, cases: usize) -> ClaimVerdict {
-    let name = case_name(design, place);
+fn judge_case(design: &Design, ask: &Ask, test: &ClaimTest<'_, '_>, cases: usize) -> ClaimVerdict {
+    let name = case_name(design, test);
     if ask.kind.is_of_two() && (ask.level.is_none() || ask.versus.is_none()) {
         return no_data(words::no_two(&name, ask.factor.as_deref()));
     }
     // A bound without a factor needs no curve.
-    let mut check = PlaceCheck { design, ask, place, curve: &Vec::new(), name: &name, cases };
+    let mut check = ClaimCheck { design, ask, test, curve: &Vec::new(), name: &name, cases };
     let Some(factor) = &ask.factor else { return judge_bound(&check) };
     if let Some(why) = words::no_verdict(design.order) {
         return ClaimVerdict::new(Claim::NotShown, format!("{name}: {why}"));
@@ -320,14 +324,14 @@ fn judge_case(design: &Design, ask: &Ask, place: &ClaimTest<'_, '_>, cases: usiz
     let Some(factor) = design.factors.iter().find(|one| one.name == *factor) else {
         return no_data(format!("{name}: {factor} did not vary"));
     };
-    let curve = measured_curve(place, factor);
+    let curve = measured_curve(test, factor);
     check.curve = &curve;
     match ask.kind {
         AskKind::Peak => judge_peak(&check),
         AskKind::Linear => judge_slope(&check, 1.0, &factor.name),
         AskKind::Flat => judge_slope(&check, 0.0, &factor.name),
-        AskKind::Best => judge_best(&check, place.question.better),
-        AskKind::Worst => judge_best(&check, opposite(place.question.better)),
+        AskKind::Best => judge_best(&check, test.question.better),
+        AskKind::Worst => judge_best(&check, opposite(test.question.better)),
         AskKind::Better => judge_better(&check),
         AskKind::Equivalent => judge_equivalent(&check),
         AskKind::Bound => judge_bound(&check),
@@ -340,23 +344,22 @@ fn judge_case(design: &Design, ask: &Ask, place: &ClaimTest<'_, '_>, cases: usiz
 }
 
 /// `random-read (filesystem=ext4)`: factors with one level are left out.
-fn case_name(design: &Design, place: &ClaimTest<'_, '_>) -> String {
-    let mut others = place.others.clone();
+fn case_name(design: &Design, test: &ClaimTest<'_, '_>) -> String {
+    let mut others = test.others.clone();
     let varies = |name: &String| design.varied().any(|factor| factor.name == *name);
     others.retain(|name, _| varies(name));
-    crate::inference::with_levels(place.question.workload, &arm_in_words(others.iter()))
+    crate::inference::with_levels(test.question.workload, &arm_in_words(others.iter()))
 }
 
-/// The measured levels of a factor, in its order.
+/// The measured levels of a factor in its order, each with its trials.
 pub(super) type Curve<'q, 'a> = Vec<(&'q str, &'q Runs<'a>)>;
 
-/// The levels of a factor that have trials with the other levels of a test, in the order of the factor.
-fn measured_curve<'q, 'a>(place: &ClaimTest<'q, 'a>, factor: &'q Factor) -> Curve<'q, 'a> {
+/// The levels of a factor that have trials at the other levels of a test.
+fn measured_curve<'q, 'a>(test: &ClaimTest<'q, 'a>, factor: &'q Factor) -> Curve<'q, 'a> {
     let mut curve = Vec::new();
     for level in &factor.levels {
-        let mut arm = place.others.clone();
-        arm.insert(factor.name.clone(), level.clone());
-        let runs = place.question.find(&arm).filter(|runs| !runs.first.is_empty());
+        let arm = at_level(&test.others, &factor.name, level);
+        let runs = test.question.find(&arm).filter(|runs| !runs.first.is_empty());
         curve.extend(runs.map(|runs| (level.as_str(), runs)));
     }
     curve
@@ -367,8 +370,8 @@ fn runs_of<'q, 'a>(curve: &Curve<'q, 'a>) -> Vec<&'q Runs<'a>> {
 }
 
 /// Whether all levels that could be the best are within the claimed limits, which include their ends.
-fn judge_peak(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
-    let PlaceCheck { design, ask, place, curve, name, cases } = *check;
+fn judge_peak(check: &ClaimCheck<'_, '_, '_>) -> ClaimVerdict {
+    let ClaimCheck { design, ask, test, curve, name, cases } = *check;
     let ends: Option<Vec<f64>> = ask.between.iter().map(|level| level_number(level)).collect();
     let levels: Option<Vec<f64>> = curve.iter().map(|(level, _)| level_number(level)).collect();
     let (Some([low, high]), Some(levels)) = (ends.as_deref(), levels) else {
@@ -380,12 +383,12 @@ fn judge_peak(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
     if curve.len() < FEWEST_LEVELS || inside_count == 0 || inside_count == levels.len() {
         return no_data(words::no_levels(name, &ask.between));
     }
-    let Some(best) = could_be_best(design, place.question.better, &runs_of(curve), cases) else {
-        return no_data(format!("{name} {}", place.why_missing(None)));
+    let Some(best) = could_be_best(design, test.question.better, &runs_of(curve), cases) else {
+        return no_data(format!("{name} {}", test.why_missing(None)));
     };
     let peaks = levels.iter().zip(&best.candidates).filter(|(_, is_candidate)| **is_candidate);
-    let peaks: Vec<bool> = peaks.map(|(level, _)| is_inside(level)).collect();
-    let claim = match (peaks.contains(&true), peaks.contains(&false)) {
+    let are_inside: Vec<bool> = peaks.map(|(level, _)| is_inside(level)).collect();
+    let claim = match (are_inside.contains(&true), are_inside.contains(&false)) {
         (false, _) => Claim::Contradicted,
         (true, false) => Claim::Supported,
         (true, true) => Claim::NotShown,
@@ -398,18 +401,18 @@ fn candidate_levels<'q>(curve: &Curve<'q, '_>, best: &BestArm) -> Vec<&'q str> {
     levels.map(|((level, _), _)| *level).collect()
 }
 
-/// A line through logarithms: near a slope, significantly away from it, or inconclusive.
-fn judge_slope(check: &PlaceCheck<'_, '_, '_>, wanted: f64, factor: &str) -> ClaimVerdict {
-    let PlaceCheck { design, place, curve, name, cases, .. } = *check;
+/// Whether the slope of log value over log level is near the wanted one, by its CI: 1 is proportional, 0 flat.
+fn judge_slope(check: &ClaimCheck<'_, '_, '_>, wanted: f64, factor: &str) -> ClaimVerdict {
+    let ClaimCheck { design, test, curve, name, cases, .. } = *check;
     // Logarithms exist only for numbers above zero.
     let number = |level| level_number(level).filter(|number| *number > 0.0);
     let points = curve.iter().map(|(level, runs)| Some((number(level)?, *runs)));
     let points: Vec<(f64, &Runs<'_>)> = points.collect::<Option<_>>().unwrap_or_default();
-    if place.question.scale != Scale::Ratio || points.len() < FEWEST_LEVELS {
+    if test.question.scale != Scale::Ratio || points.len() < FEWEST_LEVELS {
         return no_data(words::no_numbers(name));
     }
     let Some(sample) = Sample::of(&slopes(&points)) else {
-        return no_data(format!("{name} {}", place.why_missing(None)));
+        return no_data(format!("{name} {}", test.why_missing(None)));
     };
     let ends = ErrorBound::new(design, cases).interval(&sample);
     let claim = ends.map_or(Claim::NotShown, |ends| judge_ends(ends, wanted - NEAR, wanted + NEAR));
@@ -417,17 +420,17 @@ fn judge_slope(check: &PlaceCheck<'_, '_, '_>, wanted: f64, factor: &str) -> Cla
 }
 
 /// Whether the claimed level is the only one that may be the best; `better` is reversed for the worst.
-fn judge_best(check: &PlaceCheck<'_, '_, '_>, better: Better) -> ClaimVerdict {
-    let PlaceCheck { design, ask, place, curve, name, cases } = *check;
+fn judge_best(check: &ClaimCheck<'_, '_, '_>, better: Better) -> ClaimVerdict {
+    let ClaimCheck { design, ask, test, curve, name, cases } = *check;
     let claimed = ask.level.as_deref().unwrap_or_default();
     let Some(index) = curve.iter().position(|(level, _)| *level == claimed) else {
-        return no_data(why_no_level(place, ask, claimed, name));
+        return no_data(why_no_level(test, ask, claimed, name));
     };
     if curve.len() < 2 {
         return no_data(words::no_levels(name, &[]));
     }
     let Some(best) = could_be_best(design, better, &runs_of(curve), cases) else {
-        return no_data(format!("{name} {}", place.why_missing(None)));
+        return no_data(format!("{name} {}", test.why_missing(None)));
     };
     let candidates = candidate_levels(curve, &best);
     let claim = if !best.candidates[index] {
@@ -449,15 +452,15 @@ fn opposite(better: Better) -> Better {
     }
 }
 
-fn why_no_level(place: &ClaimTest<'_, '_>, ask: &Ask, level: &str, name: &str) -> String {
+fn why_no_level(test: &ClaimTest<'_, '_>, ask: &Ask, level: &str, name: &str) -> String {
     let level_of_factor = ask.factor.as_ref().map(|factor| (factor, level));
-    format!("{name}: {level} {}", place.why_missing(level_of_factor))
+    format!("{name}: {level} {}", test.why_missing(level_of_factor))
 }
 
 /// Whether a level is better than the other one: the CI of their difference is on the better side of zero.
-fn judge_better(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
-    let better = check.place.question.better;
-    let claim = |[low, high]: [f64; 2], _: [f64; 2]| {
+fn judge_better(check: &ClaimCheck<'_, '_, '_>) -> ClaimVerdict {
+    let better = check.test.question.better;
+    let claim = |[low, high]: [f64; 2], _equivalence: [f64; 2]| {
         if !better.is_known() || low <= 0.0 && high >= 0.0 {
             Claim::NotShown
         } else if (low > 0.0) == (better == Better::Higher) {
@@ -470,7 +473,7 @@ fn judge_better(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
 }
 
 /// Within the margin by the equivalence interval, significantly beyond it, or inconclusive.
-fn judge_equivalent(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
+fn judge_equivalent(check: &ClaimCheck<'_, '_, '_>) -> ClaimVerdict {
     let margin = check.design.margin.unwrap_or_default().ln_1p();
     let claim = |[low, high]: [f64; 2], equivalence: [f64; 2]| {
         if equivalence[0] > -margin && equivalence[1] < margin {
@@ -484,7 +487,7 @@ fn judge_equivalent(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
     judge_two(check, claim)
 }
 
-fn judge_ratio(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
+fn judge_ratio(check: &ClaimCheck<'_, '_, '_>) -> ClaimVerdict {
     let least = check.ask.min.as_ref().map_or(f64::NEG_INFINITY, |amount| amount.value.ln());
     let most = check.ask.max.as_ref().map_or(f64::INFINITY, |amount| amount.value.ln());
     judge_two(check, |ends, _| judge_ends(ends, least, most))
@@ -505,33 +508,33 @@ fn judge_ends(ends: [f64; 2], least: f64, most: f64) -> Claim {
 /// Applies `decide` to the CI of the difference of two levels and to that of equivalence. Without these CIs, or if
 /// the load or the order may explain the difference, the claim is not shown.
 fn judge_two(
-    check: &PlaceCheck<'_, '_, '_>,
+    check: &ClaimCheck<'_, '_, '_>,
     decide: impl Fn([f64; 2], [f64; 2]) -> Claim,
 ) -> ClaimVerdict {
-    let PlaceCheck { design, ask, place, curve, name, cases } = *check;
+    let ClaimCheck { design, ask, test, curve, name, cases } = *check;
     let [level, over] = [&ask.level, &ask.versus].map(|level| level.as_deref().unwrap_or_default());
     let runs_at =
         |wanted: &str| curve.iter().find(|(level, _)| *level == wanted).map(|(_, runs)| *runs);
     let (Some(level_runs), Some(over_runs)) = (runs_at(level), runs_at(over)) else {
         let missing = if runs_at(level).is_none() { level } else { over };
-        return no_data(why_no_level(place, ask, missing, name));
+        return no_data(why_no_level(test, ask, missing, name));
     };
     for (level, runs) in [(level, level_runs), (over, over_runs)] {
         if runs.first.keys().all(|replicate| runs.undisturbed_run(*replicate).is_none()) {
-            return no_data(why_no_level(place, ask, level, name));
+            return no_data(why_no_level(test, ask, level, name));
         }
     }
-    let comparison = place.comparison_of(level_runs.arm, over_runs.arm);
-    let family = place.family(comparison);
+    let comparison = test.comparison_of(level_runs.arm, over_runs.arm);
+    let family = test.family(comparison);
     let bound = ErrorBound::new(design, cases.max(family));
     let sample = Sample::of(&pairs(over_runs, level_runs).differences());
     let interval = |bound: &ErrorBound| sample.as_ref().and_then(|sample| bound.interval(sample));
     let ends = interval(&bound).zip(interval(&bound.equivalence()));
     // The text names the cases only if they make the interval wider than that of the comparison.
-    let cases = if cases > family { cases } else { 1 };
-    let text = check.two(level, over, sample.zip(ends.map(|(ends, _)| ends)), cases);
-    let other_reason = |one: &Comparison| unequal_load(one).or_else(|| two_orders(one));
-    if let Some(reason) = comparison.and_then(other_reason) {
+    let named_cases = if cases > family { cases } else { 1 };
+    let text = check.two(level, over, sample.zip(ends.map(|(ends, _)| ends)), named_cases);
+    let confounder = |one: &Comparison| unequal_load(one).or_else(|| two_orders(one));
+    if let Some(reason) = comparison.and_then(confounder) {
         return ClaimVerdict::new(Claim::NotShown, format!("{text}; {reason}"));
     }
     let claim = ends.map_or(Claim::NotShown, |(ends, equivalence)| decide(ends, equivalence));
@@ -542,23 +545,21 @@ fn judge_two(
 pub(super) fn knees(design: &Design, measured: &AnswerInput<'_, '_>) -> Vec<(String, Arm)> {
     let mut knees = Vec::new();
     for ask in design.questions.iter().filter(|ask| ask.kind == AskKind::Knee) {
-        for place in ask.workloads.iter().flat_map(|name| tests_of(ask, name, measured)) {
-            let arm = knee_arm(design, ask, &place);
-            knees.extend(arm.map(|arm| (place.question.workload.to_owned(), arm)));
+        for test in ask.workloads.iter().flat_map(|name| tests_of(ask, name, measured)) {
+            let arm = knee_arm(design, ask, &test);
+            knees.extend(arm.map(|arm| (test.question.workload.to_owned(), arm)));
         }
     }
     knees
 }
 
 /// The arm at the highest level within the bound of a question; `None` if no level is within it.
-fn knee_arm(design: &Design, ask: &Ask, place: &ClaimTest<'_, '_>) -> Option<Arm> {
+fn knee_arm(design: &Design, ask: &Ask, test: &ClaimTest<'_, '_>) -> Option<Arm> {
     let factor = design.factors.iter().find(|one| ask.factor.as_ref() == Some(&one.name))?;
-    let curve = measured_curve(place, factor);
-    let (medians, below) = medians_by_level(ask, place, &curve);
+    let curve = measured_curve(test, factor);
+    let (medians, below) = medians_by_level(ask, test, &curve);
     let (level, _) = medians.get(below.checked_sub(1)?)?;
-    let mut arm = place.others.clone();
-    arm.insert(factor.name.clone(), (*level).to_owned());
-    Some(arm)
+    Some(at_level(&test.others, &factor.name, level))
 }
 
 /// Levels that are numbers or percentages, in ascending order, with their trials.
@@ -575,10 +576,10 @@ fn numeric_levels<'q, 'a>(curve: &Curve<'q, 'a>) -> Vec<(&'q str, &'q Runs<'a>)>
 /// Numeric levels in ascending order with their medians, and how many of the first stay below the bound.
 fn medians_by_level<'q>(
     ask: &Ask,
-    place: &ClaimTest<'_, '_>,
+    test: &ClaimTest<'_, '_>,
     curve: &Curve<'q, '_>,
 ) -> (Vec<(&'q str, f64)>, usize) {
-    let most = upper_bound(ask, place);
+    let most = upper_bound(ask, test);
     let levels = numeric_levels(curve).into_iter();
     let medians: Vec<(&str, f64)> =
         levels.filter_map(|(level, runs)| Some((level, median_of_replicates(runs)?))).collect();
@@ -586,14 +587,14 @@ fn medians_by_level<'q>(
     (medians, below)
 }
 
-fn upper_bound(ask: &Ask, place: &ClaimTest<'_, '_>) -> f64 {
-    ask.max.as_ref().map_or(f64::INFINITY, |amount| amount.in_unit_of(place.question.metric))
+fn upper_bound(ask: &Ask, test: &ClaimTest<'_, '_>) -> f64 {
+    ask.max.as_ref().map_or(f64::INFINITY, |amount| amount.in_unit_of(test.question.metric))
 }
 
-/// The highest level whose median stays below a bound together with all levels below it.
-fn judge_knee(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
-    let PlaceCheck { ask, place, curve, name, .. } = *check;
-    let (medians, below) = medians_by_level(ask, place, curve);
+/// Whether the claimed level is the knee: the highest below the bound, with all lower levels below it, too.
+fn judge_knee(check: &ClaimCheck<'_, '_, '_>) -> ClaimVerdict {
+    let ClaimCheck { ask, test, curve, name, .. } = *check;
+    let (medians, below) = medians_by_level(ask, test, curve);
     if medians.len() < FEWEST_LEVELS {
         return no_data(words::no_numbers(name));
     }
@@ -604,21 +605,21 @@ fn judge_knee(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
         _ => Claim::Contradicted,
     };
     let above = medians.get(below).copied();
-    ClaimVerdict::new(claim, check.knee(upper_bound(ask, place), knee, above))
+    ClaimVerdict::new(claim, check.knee(upper_bound(ask, test), knee, above))
 }
 
-/// Whether a level matches the best within the margin, and the smallest level that does.
-fn judge_enough(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
-    let PlaceCheck { design, ask, place, curve, name, cases } = *check;
+/// Whether the claimed level is as good as the best one, within the margin; the text names the smallest such level.
+fn judge_enough(check: &ClaimCheck<'_, '_, '_>) -> ClaimVerdict {
+    let ClaimCheck { design, ask, test, curve, name, cases } = *check;
     let levels = numeric_levels(curve);
     if levels.len() < FEWEST_LEVELS {
         return no_data(words::no_numbers(name));
     }
     let claimed = ask.level.as_deref().unwrap_or_default();
     let Some(index) = levels.iter().position(|(level, _)| *level == claimed) else {
-        return no_data(why_no_level(place, ask, claimed, name));
+        return no_data(why_no_level(test, ask, claimed, name));
     };
-    let sign = place.question.better.sign();
+    let sign = test.question.better.sign();
     let means: Vec<f64> = levels.iter().map(|(_, runs)| sign * mean(&own_levels(runs))).collect();
     // Of equal means, the smallest level counts as the best.
     let mut best = 0;
@@ -651,17 +652,18 @@ fn judge_enough(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
 
 /// The median over replicates with an undisturbed run: robust against single outliers.
 fn median_of_replicates(runs: &Runs<'_>) -> Option<f64> {
-    let standing = runs.first.keys().filter_map(|replicate| runs.undisturbed_run(*replicate));
-    median(&standing.map(|run| run.level.exp()).collect::<Vec<f64>>())
+    let undisturbed = runs.first.keys().filter_map(|replicate| runs.undisturbed_run(*replicate));
+    median(&undisturbed.map(|run| run.level.exp()).collect::<Vec<f64>>())
 }
 
-fn judge_bound(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
-    let PlaceCheck { design, ask, place, name, cases, .. } = *check;
-    let question = place.question;
-    let runs = question.find(&place.others).filter(|runs| !runs.first.is_empty());
+/// Whether the mean of an arm is within the claimed bounds, by its CI.
+fn judge_bound(check: &ClaimCheck<'_, '_, '_>) -> ClaimVerdict {
+    let ClaimCheck { design, ask, test, name, cases, .. } = *check;
+    let question = test.question;
+    let runs = question.find(&test.others).filter(|runs| !runs.first.is_empty());
     let sample = runs.and_then(|runs| Sample::of(&own_levels(runs)));
     let (Some(sample), Scale::Ratio) = (sample, question.scale) else {
-        return no_data(format!("{name} {}", place.why_missing(None)));
+        return no_data(format!("{name} {}", test.why_missing(None)));
     };
     let ends = ErrorBound::new(design, cases).interval(&sample).map(|ends| ends.map(f64::exp));
     let least = ask.min.as_ref().map_or(0.0, |amount| amount.in_unit_of(question.metric));

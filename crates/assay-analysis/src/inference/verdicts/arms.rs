@@ -7,6 +7,7 @@ use assay_study::findings::{TrialValue, Trust, measurements::Series};
 use assay_study::plan::arms::matches;
 use assay_study::results::{design::Design, plan::Arm, record::Status};
 
+/// What the study compares: its arms (combinations of levels) in one workload by one metric.
 pub(super) struct Question<'a> {
     pub workload: &'a str,
     pub metric: &'a str,
@@ -20,7 +21,7 @@ pub(super) struct Question<'a> {
     /// Arms in the order of the study, without the A/A control.
     pub arms: Vec<Runs<'a>>,
     pub control: Option<Runs<'a>>,
-    places: BTreeMap<&'a Arm, usize>,
+    indexes: BTreeMap<&'a Arm, usize>,
 }
 
 /// One arm of a question: its trials by replicate, on the scale of comparison.
@@ -29,6 +30,7 @@ pub(super) struct Runs<'a> {
     pub trust: Option<Trust>,
     pub trials: &'a [TrialValue],
     pub first: Replicates,
+    /// By first replicate: its repeats, each with its own replicate.
     pub repeats: BTreeMap<u32, Vec<(u32, ArmTrial)>>,
 }
 
@@ -51,7 +53,7 @@ impl Replicates {
     }
 
     pub fn get(&self, replicate: u32) -> Option<&ArmTrial> {
-        // The index of the replicate if none is missing.
+        // Usually no replicate is missing, so this index avoids a search.
         let index = replicate.checked_sub(self.0.first()?.0)? as usize;
         let found = self.0.get(index).filter(|(own, _)| *own == replicate);
         let search = || self.0.binary_search_by_key(&replicate, |(own, _)| *own);
@@ -88,7 +90,7 @@ pub(super) struct ArmTrial {
     pub outlier: bool,
 }
 
-/// All questions in the order of the series; `live` are the production workloads.
+/// Groups series by workload and metric, in their order; `live` are the names of production workloads.
 pub(super) fn questions<'a>(
     all: impl IntoIterator<Item = &'a Series>,
     live: &[String],
@@ -127,7 +129,7 @@ impl<'a> Question<'a> {
             sharing: 1,
             arms: Vec::new(),
             control: None,
-            places: BTreeMap::new(),
+            indexes: BTreeMap::new(),
         }
     }
 
@@ -136,13 +138,13 @@ impl<'a> Question<'a> {
         if series.control {
             self.control = Some(runs);
         } else {
-            self.places.insert(runs.arm, self.arms.len());
+            self.indexes.insert(runs.arm, self.arms.len());
             self.arms.push(runs);
         }
     }
 
     pub fn find(&self, arm: &Arm) -> Option<&Runs<'a>> {
-        self.places.get(arm).map(|place| &self.arms[*place])
+        self.indexes.get(arm).map(|index| &self.arms[*index])
     }
 
     pub fn is_suspect(&self, arm: &Arm) -> bool {
@@ -151,9 +153,8 @@ impl<'a> Question<'a> {
 
     /// The baseline of an arm; `None` for a baseline, and if the baseline was not measured.
     pub fn baseline_of(&self, design: &Design, arm: &Arm) -> Option<&Runs<'a>> {
-        let mut wanted = arm.clone();
-        wanted.extend(design.baseline.iter().map(|(name, level)| (name.clone(), level.clone())));
-        if wanted == *arm { None } else { self.find(&wanted) }
+        let baseline = crate::inference::baseline_arm(design, arm);
+        if baseline == *arm { None } else { self.find(&baseline) }
     }
 
     pub fn baselines(&self, design: &Design) -> impl Iterator<Item = &Runs<'a>> {
@@ -185,7 +186,7 @@ impl<'a> Runs<'a> {
         repeats.iter().map(|(_, run)| *run).find(|run| !run.disturbed)
     }
 
-    /// Numbers of started trials (without those left out by design) and of failed ones.
+    /// Numbers of started trials (without warm-ups) and of failed ones.
     pub fn started_and_failed(&self) -> (u64, u64) {
         let started = self.trials.iter().filter(|trial| trial.status != Status::Warmup);
         let failed = started.clone().filter(|trial| trial.status == Status::Failed);
@@ -194,7 +195,7 @@ impl<'a> Runs<'a> {
 }
 
 /// A trial on the scale of comparison; `None` for a failed trial, a warm-up, or a value without a ratio.
-fn arm_trial(trial: &TrialValue, scale: Scale) -> Option<ArmTrial> {
+pub(super) fn arm_trial(trial: &TrialValue, scale: Scale) -> Option<ArmTrial> {
     let disturbed = match trial.status {
         Status::Ok => false,
         Status::Disturbed => true,

@@ -13,11 +13,10 @@ use super::{orders::Orders, words};
 
 /// Significance level for reporting a carry-over effect (R10).
 const CARRY_OVER: f64 = 0.01;
-/// Power for the smallest detectable carry-over effect.
 const POWER: f64 = 0.8;
 const FEWEST_REPLICATES: usize = 3;
 
-/// The checks that a reader of the verdicts needs; none if the study has no margin or compares nothing.
+/// Checks whether noise, order, drift or carry-over affect the verdicts; none if there are no verdicts.
 pub(super) fn verdict_checks(
     design: &Design,
     questions: &[&Question<'_>],
@@ -49,8 +48,9 @@ pub(super) fn verdict_checks(
     checks
 }
 
-/// What was detected of drift and carry-over; if nothing, what could have been.
+/// Reports drift of the baselines and effects of one trial on the next; if there are none, what was detectable.
 fn drift_and_carry_over_checks(design: &Design, questions: &[&Question<'_>]) -> Vec<Check> {
+    // One test for drift per baseline; they share the error.
     let baselines = questions.iter().map(|question| question.baselines(design).count()).sum();
     let lines = test_each(questions, |question| most_significant_line(design, question));
     let mut checks: Vec<Check> = Vec::new();
@@ -134,12 +134,12 @@ fn undetectable_carry_over(
     let tests = tests.iter().filter(|(question, _)| question.scale == Scale::Ratio);
     let tests = tests.map(|(_, test)| test.detectable(alpha, POWER).unwrap_or(f64::INFINITY));
     if let Some(effect) = tests.reduce(f64::max) {
-        return words::missed_carry_over(design, effect.exp_m1(), false);
+        return words::missed_carry_over(design, effect.exp_m1(), "a carry-over effect");
     }
     let orders = orders.iter().filter(|(question, _)| question.scale == Scale::Ratio);
     let orders = orders.map(|(_, orders)| orders.detectable(POWER).unwrap_or(f64::INFINITY));
     match orders.reduce(f64::max) {
-        Some(effect) => words::missed_carry_over(design, effect.exp_m1(), true),
+        Some(effect) => words::missed_carry_over(design, effect.exp_m1(), "an order effect"),
         None => String::new(),
     }
 }
@@ -193,6 +193,7 @@ fn number_arms<'a>(questions: &[&Question<'a>]) -> Neighbours<'a> {
     Neighbours { arms, at }
 }
 
+/// Trials with an arm before them: the value of each, its arm, the arm before it, and its replicate.
 #[derive(Default)]
 struct Followers {
     levels: Vec<f64>,
@@ -220,28 +221,24 @@ impl Followers {
 }
 
 impl<'a> Neighbours<'a> {
-    fn get(&self, order: u32) -> Option<(usize, bool)> {
-        self.at.get(&order).copied()
-    }
-
     /// By number of an arm: its index in the question; `None` for arms of other questions and for the control.
-    fn places(&self, question: &Question<'a>) -> Vec<Option<usize>> {
-        let mut places = vec![None; self.arms.len()];
-        for (place, runs) in question.arms.iter().enumerate() {
+    fn indexes_in(&self, question: &Question<'a>) -> Vec<Option<usize>> {
+        let mut indexes = vec![None; self.arms.len()];
+        for (index, runs) in question.arms.iter().enumerate() {
             if let Some(number) = self.arms.get(runs.arm) {
-                places[*number] = Some(place);
+                indexes[*number] = Some(index);
             }
         }
-        places
+        indexes
     }
 }
 
 /// Tests whether the previous arm affects a trial; `None` if the order cannot show it.
 fn carry_over_test<'a>(question: &Question<'a>, around: &Neighbours<'a>) -> Option<FTest> {
-    let places = around.places(question);
+    let indexes = around.indexes_in(question);
     let previous_arm = |order: u32| {
-        let (arm, _) = around.get(order.checked_sub(1)?)?;
-        places[arm]
+        let (arm, _) = around.at.get(&order.checked_sub(1)?)?;
+        indexes[*arm]
     };
     let trials = Followers::new(question, previous_arm);
     carry_over(&trials.levels, &trials.arms, &trials.before, &trials.replicates)
@@ -249,19 +246,19 @@ fn carry_over_test<'a>(question: &Question<'a>, around: &Neighbours<'a>) -> Opti
 
 /// Tests whether the last arm of a replicate affects the first trial of the next one despite the warm-up (R2c).
 fn carry_through_test<'a>(question: &Question<'a>, around: &Neighbours<'a>) -> Option<FTest> {
-    let places = around.places(question);
+    let indexes = around.indexes_in(question);
     // One past the last arm: a trial without a warm-up before it.
     let no_warmup = question.arms.len();
-    let is_warmup = |order: u32| around.get(order).is_some_and(|(_, is_warmup)| is_warmup);
+    let is_warmup = |order: u32| around.at.get(&order).is_some_and(|(_, is_warmup)| *is_warmup);
     let arm_before_warmup = |order: u32| {
         let Some(warmup) = order.checked_sub(1).filter(|previous| is_warmup(*previous)) else {
             return Some(no_warmup);
         };
-        let (arm, _) = around.get(warmup.checked_sub(1)?)?;
-        places[arm]
+        let (arm, _) = around.at.get(&warmup.checked_sub(1)?)?;
+        indexes[*arm]
     };
     let trials = Followers::new(question, arm_before_warmup);
-    let is_first: Vec<usize> =
+    let follows_warmup: Vec<usize> =
         trials.before.iter().map(|before| usize::from(*before != no_warmup)).collect();
-    carry_through(&trials.levels, &trials.arms, &trials.before, &is_first, &trials.replicates)
+    carry_through(&trials.levels, &trials.arms, &trials.before, &follows_warmup, &trials.replicates)
 }

@@ -17,7 +17,7 @@ use super::{load::add_note, notes, words};
 /// Largest number of pairs that the exact sign-flip test can enumerate.
 const MOST_FOR_SIGN_FLIP: usize = 20;
 
-/// The comparisons of one workload and metric, in the order of the arms.
+/// Compares each arm with its baseline, for one workload and metric; these comparisons share one error.
 pub(super) fn comparisons(design: &Design, question: &Question<'_>) -> Vec<Comparison> {
     let mut pairs: Vec<Sides<'_, '_>> = Vec::new();
     for arm in &question.arms {
@@ -66,19 +66,15 @@ impl IntervalBounds {
         [self.single.interval(sample), self.family.interval(sample)]
     }
 
-    pub fn verdict(&self, sample: &Sample) -> Option<Judgement> {
+    /// Judges a mean difference; `None` without a CI. A metric compared by difference has no margin.
+    pub fn verdict(&self, sample: &Sample, scale: Scale) -> Option<Judgement> {
         let family = self.family.interval(sample)?;
-        let equivalence = self.equivalence.interval(sample)?;
+        let equivalence = match scale {
+            Scale::Ratio => self.equivalence.interval(sample)?,
+            // Never within the margin.
+            Scale::Difference => [f64::MIN, f64::MAX],
+        };
         Some(judge(family, equivalence, self.margin, self.higher_is_better))
-    }
-
-    /// The same for a metric compared by difference, which has no margin.
-    fn verdict_on(&self, sample: &Sample, scale: Scale) -> Option<Judgement> {
-        if scale == Scale::Ratio {
-            return self.verdict(sample);
-        }
-        let family = self.family.interval(sample)?;
-        Some(judge(family, [f64::MIN, f64::MAX], self.margin, self.higher_is_better))
     }
 }
 
@@ -106,7 +102,7 @@ fn compare_sides(
     let is_ratio = question.scale == Scale::Ratio;
     // A mean of one or two pairs is chance, but looks like a finding.
     let shown = sample.filter(|sample| sample.n >= FEWEST_FOR_INTERVAL);
-    let judged = sample.as_ref().and_then(|sample| bounds.verdict_on(sample, question.scale));
+    let judged = sample.as_ref().and_then(|sample| bounds.verdict(sample, question.scale));
     let verdict = verdict(design, question, sides, judged.as_ref());
     // Interim analyses share their error; an uncorrected p would be too small.
     let has_fixed_size = design.stopping == Stopping::Fixed;
@@ -232,12 +228,12 @@ pub(super) fn replicates_needed(
 fn fragility(pairs: &Pairs, judged: Judgement, bounds: &IntervalBounds, scale: Scale) -> Vec<Note> {
     let mut notes = Vec::new();
     let other_verdict = |sample: &Sample| {
-        let verdict = bounds.verdict_on(sample, scale)?.verdict;
+        let verdict = bounds.verdict(sample, scale)?.verdict;
         (verdict != judged.verdict).then_some(verdict)
     };
     if judged.verdict != stats::StatVerdict::Inconclusive {
-        let reduced = leave_one_out(&pairs.differences());
-        let decisive = pairs.undisturbed.iter().zip(&reduced);
+        let without_one = leave_one_out(&pairs.differences());
+        let decisive = pairs.undisturbed.iter().zip(&without_one);
         let decisive = decisive.filter(|(_, sample)| other_verdict(sample).is_some());
         let replicates: Vec<u32> = decisive.map(|(pair, _)| pair.replicate).collect();
         notes.extend((!replicates.is_empty()).then_some(Note::Fragile { replicates }));
@@ -250,6 +246,7 @@ fn fragility(pairs: &Pairs, judged: Judgement, bounds: &IntervalBounds, scale: S
     notes
 }
 
+/// Replaces the p values of a family by those of Holm's method.
 pub(crate) fn apply_holm<'a>(family: impl Iterator<Item = &'a mut Comparison>) {
     let mut tested: Vec<&mut Comparison> = family.filter(|one| one.p_holm.is_some()).collect();
     let p: Vec<f64> = tested.iter().filter_map(|one| one.p_holm).collect();

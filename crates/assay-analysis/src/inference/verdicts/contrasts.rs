@@ -19,12 +19,12 @@ pub(super) struct Contrast {
     pub ratio: f64,
     pub ends: [f64; 2],
     pub verdict: Verdict,
-    pub sure: bool,
+    pub beyond_margin: bool,
     pub suspect: bool,
     pub averaged: bool,
 }
 
-/// Levels against the baseline's: by main effects and arms with one worse level in a grid, else by comparisons.
+/// How levels differ from the baseline's: in a grid by main effects, else by comparisons of single arms.
 pub(super) fn contrasts(evidence: &AdviceInput<'_, '_>) -> Vec<Contrast> {
     let mut contrasts = Vec::new();
     for question in evidence.questions {
@@ -71,7 +71,7 @@ fn differs_in_one_factor(found: &Comparison) -> bool {
 
 impl Contrast {
     pub fn is_bad(&self) -> bool {
-        self.verdict == Verdict::Worse && self.sure
+        self.verdict == Verdict::Worse && self.beyond_margin
     }
 }
 
@@ -96,7 +96,7 @@ impl ContrastScale<'_, '_> {
             ratio,
             ends,
             verdict: self.limit_verdict(verdict, ratio, ends),
-            sure: self.is_sure(ends),
+            beyond_margin: self.is_beyond_margin(ends),
             suspect: suspect(&found.configuration) || suspect(&found.baseline),
             averaged: false,
         })
@@ -107,6 +107,7 @@ impl ContrastScale<'_, '_> {
         varied.map(|(name, level)| (name.clone(), level.clone())).collect()
     }
 
+    /// An effect that is better at some levels of the other factors and worse at others is inconclusive.
     fn contrast_of_effect(&self, effect: &Effect) -> Option<Contrast> {
         let (ratio, ends) = (effect.ratio, effect.ci95_simultaneous?);
         let level = |level: &String| Arm::from([(effect.factor.clone(), level.clone())]);
@@ -127,7 +128,7 @@ impl ContrastScale<'_, '_> {
             ratio,
             ends,
             verdict: self.limit_verdict(verdict, ratio, ends),
-            sure: self.is_sure(ends),
+            beyond_margin: self.is_beyond_margin(ends),
             suspect: arms.any(|runs| self.question.is_suspect(runs.arm)),
             averaged: true,
         })
@@ -140,7 +141,7 @@ impl ContrastScale<'_, '_> {
         if is_noise || is_in_margin { Verdict::Inconclusive } else { verdict }
     }
 
-    fn is_sure(&self, ends: [f64; 2]) -> bool {
+    fn is_beyond_margin(&self, ends: [f64; 2]) -> bool {
         ends[0] > 1.0 + self.margin || ends[1] < 1.0 / (1.0 + self.margin)
     }
 
@@ -153,8 +154,7 @@ impl ContrastScale<'_, '_> {
         };
         let arms = self.question.arms.iter();
         arms.filter(|runs| runs.arm.get(&effect.factor) == Some(&effect.level)).all(|runs| {
-            let mut base_arm = runs.arm.clone();
-            base_arm.insert(effect.factor.clone(), effect.baseline.clone());
+            let base_arm = crate::inference::at_level(runs.arm, &effect.factor, &effect.baseline);
             let Some(base) = self.question.find(&base_arm) else { return true };
             let differences = pairs(base, runs).differences();
             differences.is_empty() || (mean(&differences) > 0.0) == must_rise

@@ -13,7 +13,7 @@ use super::bound::{ErrorBound, exp};
 use super::comparisons::{IntervalBounds, replicates_needed, verdict_of_stats};
 use super::{pairs::levels_in, ranks::mean, words};
 
-/// The main effects of all factors on all workloads, and their interactions.
+/// The main effects of all factors, averaged over the other factors, and the interactions between two factors.
 pub(super) fn factor_effects(design: &Design, questions: &[&Question<'_>]) -> Effects {
     if !design.order.tells_arms_from_time() {
         return Effects::default();
@@ -40,7 +40,7 @@ fn shows_anything(found: &Effects) -> bool {
 }
 
 /// Share of the error for main effects: they are the purpose of a grid.
-const OF_EFFECTS: f64 = 0.8;
+const EFFECTS_SHARE: f64 = 0.8;
 
 struct EffectBounds {
     effects: ErrorBound,
@@ -48,22 +48,22 @@ struct EffectBounds {
 }
 
 impl EffectBounds {
-    /// Main effects compare a level with the baseline; interactions compare effects at two levels of another factor.
+    /// Divides the error by the numbers of main effects (one per other level) and interactions (per pair of those).
     fn new(design: &Design, workloads: usize) -> Self {
-        let others: Vec<usize> = design
+        let other_levels: Vec<usize> = design
             .varied()
             .map(|factor| reference(design, factor).map_or(0, |(_, others)| others.len()))
             .collect();
-        let mut pairs = 0;
-        for (index, count) in others.iter().enumerate() {
-            pairs += count * others[index + 1..].iter().sum::<usize>();
+        let mut interactions = 0;
+        for (index, count) in other_levels.iter().enumerate() {
+            interactions += count * other_levels[index + 1..].iter().sum::<usize>();
         }
         let bound = |share: f64, statements: usize| {
             ErrorBound::with_share(design, share / (statements * workloads).max(1) as f64)
         };
         Self {
-            effects: bound(OF_EFFECTS, others.iter().sum()),
-            interactions: bound(1.0 - OF_EFFECTS, pairs),
+            effects: bound(EFFECTS_SHARE, other_levels.iter().sum()),
+            interactions: bound(1.0 - EFFECTS_SHARE, interactions),
         }
     }
 }
@@ -97,7 +97,8 @@ fn effects_of_factor(
             continue;
         };
         let [ci95, family] = bounds.intervals(&sample);
-        let judged = bounds.verdict(&sample).map(|judged| verdict_of_stats(judged.verdict));
+        let judged =
+            bounds.verdict(&sample, question.scale).map(|judged| verdict_of_stats(judged.verdict));
         let verdict = judged.unwrap_or(Verdict::Inconclusive);
         let is_open = verdict == Verdict::Inconclusive;
         let mut effect = Effect {
@@ -133,7 +134,7 @@ fn interactions(design: &Design, question: &Question<'_>, family: &ErrorBound) -
     found
 }
 
-/// Of all pairs of levels of two factors, the interaction that stands out most from its error.
+/// Of all pairs of levels of two factors, the significant interaction that stands out most from its error, if any.
 fn clearest_interaction(
     design: &Design,
     question: &Question<'_>,
@@ -159,7 +160,7 @@ fn clearest_interaction(
     clearest.map(|(_, interaction)| interaction)
 }
 
-/// The difference of an effect between two levels of another factor, and its strength; `None` if not significant.
+/// How the first factor's effect differs between two levels of the second, and how clearly; `None` if not significant.
 fn interaction(
     question: &Question<'_>,
     corner: [Setting<'_>; 2],
@@ -168,7 +169,7 @@ fn interaction(
 ) -> Option<(f64, Interaction)> {
     let [first, second] = moved;
     let corners = Corners::new(question, &corner, &[&[], &[first], &[second], &[first, second]]);
-    // The effect of the first factor at the baseline and at the other level of the second one.
+    // The effect of the first factor at the baseline (`low`) and at the other level of the second one.
     let sample_of = |value: fn([f64; 2]) -> f64| {
         let effects = |means: &[f64]| value([means[1] - means[0], means[3] - means[2]]);
         Sample::of(&corners.by_replicate(effects))
@@ -196,24 +197,25 @@ fn interaction(
 }
 
 type Setting<'a> = (&'a String, &'a String);
-/// Largest rounding difference between means of equal logarithms.
 const ROUNDING: f64 = 1e-12;
 
-/// The arms of a contrast: for each corner the same combinations of the other factors' levels.
+/// The arms behind an effect: at each corner (levels of its factors) the same combinations of the other levels.
 struct Corners<'a> {
     arms: Vec<&'a Runs<'a>>,
     contexts: usize,
 }
 
 impl<'a> Corners<'a> {
-    /// Arms at the fixed levels, moved to each corner; combinations without all corners are left out.
+    /// For each arm at the fixed levels, the arms at all corners; combinations without all of them are left out.
     fn new(question: &'a Question<'a>, fixed: &[Setting<'_>], corners: &[&[Setting<'_>]]) -> Self {
-        let fits = |arm: &Arm| fixed.iter().all(|(name, level)| arm.get(*name) == Some(*level));
-        let complete = |arm: &Arm| -> Option<Vec<&'a Runs<'a>>> {
+        let is_at_fixed_levels =
+            |arm: &Arm| fixed.iter().all(|(name, level)| arm.get(*name) == Some(*level));
+        let arms_at_corners = |arm: &Arm| -> Option<Vec<&'a Runs<'a>>> {
             corners.iter().map(|moved| question.find(&with_settings(arm, moved))).collect()
         };
-        let fixed_arms = question.arms.iter().filter(|runs| fits(runs.arm));
-        let contexts: Vec<Vec<_>> = fixed_arms.filter_map(|runs| complete(runs.arm)).collect();
+        let fixed_arms = question.arms.iter().filter(|runs| is_at_fixed_levels(runs.arm));
+        let contexts: Vec<Vec<_>> =
+            fixed_arms.filter_map(|runs| arms_at_corners(runs.arm)).collect();
         // Corner by corner, so that `by_replicate` can split them into equal parts.
         let mut arms = Vec::new();
         for corner in 0..corners.len() {

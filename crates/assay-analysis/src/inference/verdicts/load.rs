@@ -21,8 +21,7 @@ pub(super) static ABOUT: About = About {
 };
 
 const RATES: [Statistic; 2] = [Statistic::Rate, Statistic::Bytes];
-/// Default margin for equal loads.
-const LIKE: f64 = 0.05;
+const EQUAL_LOAD_MARGIN: f64 = 0.05;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LoadDirection {
@@ -30,7 +29,7 @@ enum LoadDirection {
     Higher,
 }
 
-/// Withdraws verdicts that a different load may explain; also informs the gate.
+/// Withdraws verdicts on production work if the load differed between the arms; the note also informs the gate.
 pub(super) fn withdraw_for_load(
     design: &Design,
     questions: &[Question<'_>],
@@ -50,7 +49,7 @@ pub(super) fn withdraw_for_load(
     }
 }
 
-/// The rate whose difference may explain a verdict; the most significant one.
+/// A note on the rate whose difference may explain a verdict: of several, the one that differs most.
 fn load_difference(design: &Design, questions: &[Question<'_>], one: &Comparison) -> Option<Note> {
     let (class, statistic) = metric::class(&one.metric)?;
     // A gate also judges without a verdict, and a different load may hide a loss; for a rate it judges the load itself.
@@ -60,11 +59,12 @@ fn load_difference(design: &Design, questions: &[Question<'_>], one: &Comparison
     let of_workload = || questions.iter().filter(|question| question.workload == one.workload);
     let primary = of_workload().find(|question| question.primary)?;
     let has_baseline = |arm: &&Runs<'_>| primary.baseline_of(design, arm.arm).is_some();
+    // The rates have the simultaneous CI of the verdict.
     let family = primary.arms.iter().filter(has_baseline).count() * primary.sharing;
     let rates = RATES.into_iter().filter_map(|statistic| {
         let rate = metric::of_requests(class, statistic)?;
-        let served = of_workload().find(|question| question.metric == rate.name)?;
-        let (baseline, arm) = (served.find(&one.baseline)?, served.find(&one.configuration)?);
+        let of_rate = of_workload().find(|question| question.metric == rate.name)?;
+        let (baseline, arm) = (of_rate.find(&one.baseline)?, of_rate.find(&one.configuration)?);
         let sample = Sample::of(&pairs(baseline, arm).differences())?;
         let bounds = IntervalBounds::new(design, family, rate.better);
         let ends = bounds.intervals(&sample)[1]?.map(f64::exp);
@@ -96,17 +96,19 @@ fn rate_difference(
     Some((direction, ratio.ln().abs(), note))
 }
 
+/// The note on the largest of the differences that may explain the verdict.
 fn largest_explanation(
     differences: impl Iterator<Item = (LoadDirection, f64, Note)>,
     verdict: Verdict,
 ) -> Option<Note> {
     let explanations = differences.filter(|(direction, ..)| explains(*direction, verdict));
-    explanations.max_by(|one, other| one.1.total_cmp(&other.1)).map(|(.., note)| note)
+    let largest = explanations.max_by(|(_, size, _), (_, other, _)| size.total_cmp(other));
+    largest.map(|(.., note)| note)
 }
 
 /// Withdraws verdicts between two results, whose rates are also compared; `is_live`: a class was production work.
 pub(crate) fn judge_across(found: &mut [Comparison], is_live: impl Fn(&str, &'static str) -> bool) {
-    let notes: Vec<_> = found.iter().map(|one| load_across(found, one, &is_live)).collect();
+    let notes: Vec<_> = found.iter().map(|one| explaining_rate(found, one, &is_live)).collect();
     for (one, note) in found.iter_mut().zip(notes) {
         let Some(note) = note else { continue };
         one.verdict = Some(Verdict::Inconclusive);
@@ -124,8 +126,9 @@ pub(crate) fn add_note(one: &mut Comparison, note: Note) {
     one.add(note, words);
 }
 
-/// The rate whose difference between two results may explain a verdict.
-fn load_across(
+/// A note on the rate (requests or bytes per second) that may explain a verdict on its request class; of two rates, the
+/// one that differs more. `is_live`: whether a class is of production work, whose load is not controlled.
+fn explaining_rate(
     comparisons: &[Comparison],
     one: &Comparison,
     is_live: &impl Fn(&str, &'static str) -> bool,
@@ -135,16 +138,17 @@ fn load_across(
     if !one.primary || !is_live(&one.workload, class) {
         return None;
     }
-    let rates = RATES.into_iter().filter_map(|statistic| {
-        let rate = metric::of_requests(class, statistic)?.name;
-        let served = comparisons.iter().find(|other| {
-            other.metric == rate
-                && other.workload == one.workload
-                && other.configuration == one.configuration
-        })?;
-        rate_difference(rate, served.ratio?, served.ci95?, one.margin.unwrap_or(LIKE))
+    let margin = one.margin.unwrap_or(EQUAL_LOAD_MARGIN);
+    let is_of_class = |other: &&Comparison| {
+        other.workload == one.workload && other.configuration == one.configuration
+    };
+    let differences = RATES.into_iter().filter_map(|statistic| {
+        let metric = metric::of_requests(class, statistic)?.name;
+        let mut of_class = comparisons.iter().filter(is_of_class);
+        let rate = of_class.find(|other| other.metric == metric)?;
+        rate_difference(metric, rate.ratio?, rate.ci95?, margin)
     });
-    largest_explanation(rates, verdict)
+    largest_explanation(differences, verdict)
 }
 
 /// Whether a different load may explain a verdict: fewer requests complete sooner, more later; both can hide a change.

@@ -42,7 +42,6 @@ use assay_workloads::metrics::is_of_speed;
 
 use arms::Question;
 
-/// Rules on two arms, or on two windows.
 pub static COMPARED: &[&About] = &[&load::ABOUT, &super::windows::ABOUT];
 
 /// The verdict across days, which is never *equivalent*.
@@ -61,7 +60,7 @@ pub(super) fn error_of_family(design: &Design, comparisons: usize) -> f64 {
     bound::ErrorBound::new(design, comparisons).alpha
 }
 
-/// Compares all arms; returns a sentence per factor of a grid. An emulator gets no verdict on times and rates.
+/// Compares all arms; stores comparisons, effects, advice, answers and checks, and returns a sentence per factor.
 pub(super) fn compare(
     found: &mut Findings,
     measured: &Measurements,

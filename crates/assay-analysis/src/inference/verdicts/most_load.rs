@@ -9,11 +9,11 @@ use assay_study::plan::most_load::RATE_METRIC;
 use assay_study::results::course::{self, RATE};
 use assay_study::results::{design::Ask, plan::Arm, record::Status};
 
-use super::words::most_load as words;
+use super::words::{SUSPECT, most_load as words};
 use crate::inference::distinct;
 
-/// The rule for missed schedules.
-const BEHIND: &str = "late-submission";
+/// The rule on operations that were issued later than scheduled.
+const LATE_RULE: &str = "late-submission";
 
 /// Answers from the trials of all rates; `stopped_by` says why the study ended, for an answer without any rate.
 pub(super) fn max_rate_answer(
@@ -47,9 +47,9 @@ pub(super) fn max_rate_answer(
     } else if emulated {
         (Claim::NotShown, words::EMULATED.to_owned())
     } else if is_suspect {
-        (Claim::NotShown, words::suspect(&found, limit))
+        (Claim::NotShown, format!("{}, {SUSPECT}.", words::outcome(&found, limit)))
     } else {
-        (max_rate_claim(&found), words::answer(&found, limit))
+        (max_rate_claim(&found), format!("{}.", words::outcome(&found, limit)))
     };
     Answer {
         ask: ask.ask.clone(),
@@ -62,7 +62,7 @@ pub(super) fn max_rate_answer(
     }
 }
 
-/// A passing load supports the claim; a failure of every load contradicts it.
+/// A passing load supports the claim; a failure at the lowest load contradicts it.
 fn max_rate_claim(found: &MostLoad) -> Claim {
     match (&found.max_passing_rate, &found.min_failing_rate) {
         (Some(_), _) => Claim::Supported,
@@ -73,7 +73,7 @@ fn max_rate_claim(found: &MostLoad) -> Claim {
     }
 }
 
-/// The rates of a workload in ascending order, each judged by its trials.
+/// Judges each offered rate of a workload by its trials; the rates are in ascending order.
 fn judge_rates(workload: &str, limit: Limit, series: &[Series]) -> Vec<Rate> {
     let of_workload = || series.iter().filter(move |one| one.workload == workload && !one.control);
     let mut arms: Vec<(f64, &Arm)> = Vec::new();
@@ -91,30 +91,31 @@ fn judge_rates(workload: &str, limit: Limit, series: &[Series]) -> Vec<Rate> {
     arms.into_iter().map(rate).collect()
 }
 
-/// Judges one offered rate by its latency percentile and the rate that was done.
+/// Judges one offered rate: by the latency percentile and the rate of completed operations of each replicate.
 fn judge_rate(
     arm: &Arm,
     per_s: f64,
     limit: Limit,
     percentiles: Option<&Series>,
-    done: Option<&Series>,
+    completed: Option<&Series>,
 ) -> Rate {
-    let series = [percentiles, done].into_iter().flatten();
+    let series = [percentiles, completed].into_iter().flatten();
     let trials = series.clone().flat_map(undisturbed);
-    let replicates = distinct(trials.map(|trial| trial.replicate));
-    let value = |series: Option<&Series>, replicate: u32| {
-        series.into_iter().flat_map(undisturbed).find(|trial| trial.replicate == replicate)?.value
+    let value_in = |series: Option<&Series>, replicate: u32| {
+        undisturbed(series?).find(|trial| trial.replicate == replicate)?.value
     };
-    let samples = replicates.iter().map(|replicate| RateSample {
-        percentile_ns: value(percentiles, *replicate),
-        done_per_s: value(done, *replicate),
-    });
-    let samples: Vec<RateSample> = samples.collect();
+    let mut samples: Vec<RateSample> = Vec::new();
+    for replicate in distinct(trials.map(|trial| trial.replicate)) {
+        samples.push(RateSample {
+            percentile_ns: value_in(percentiles, replicate),
+            done_per_s: value_in(completed, replicate),
+        });
+    }
     let judged = bracket::judge(&samples, per_s, limit.below_ns() as f64);
     let fails = judged.standing == Standing::Exceeds;
-    let trust = series.filter_map(|one| rate_trust(one, fails)).max();
+    let worst_trust = series.filter_map(|one| rate_trust(one, fails)).max();
     // Invalid numbers neither pass nor fail.
-    let is_valid = trust != Some(Trust::Invalid);
+    let is_valid = worst_trust != Some(Trust::Invalid);
     let round_ns = |ns: f64| ns.round() as u64;
     Rate {
         rate: arm.get(RATE).cloned().unwrap_or_default(),
@@ -123,16 +124,19 @@ fn judge_rate(
         late: samples.iter().filter(|sample| sample.is_late(per_s)).count(),
         mean_ns: judged.middle_ns.map(round_ns),
         bounds_ns: judged.ends_ns.map(|ends| ends.map(round_ns)),
-        trust,
+        trust: worst_trust,
     }
 }
 
 /// The trust in the numbers of a rate. Late operations do not make a failing rate doubtful: they are its cause.
 fn rate_trust(series: &Series, fails: bool) -> Option<Trust> {
-    let reasons = series.because.iter().filter(|because| because.rule != BEHIND);
-    let doubt = reasons.clone().map(|because| because.trust).max().unwrap_or(Trust::Trusted);
-    let is_behind = reasons.count() < series.because.len();
-    if fails && is_behind { series.trust.map(|_| doubt) } else { series.trust }
+    let is_late = series.because.iter().any(|because| because.rule == LATE_RULE);
+    if !fails || !is_late {
+        return series.trust;
+    }
+    let others = series.because.iter().filter(|because| because.rule != LATE_RULE);
+    let doubt = others.map(|because| because.trust).max().unwrap_or(Trust::Trusted);
+    series.trust.map(|_| doubt)
 }
 
 fn undisturbed(series: &Series) -> impl Iterator<Item = &TrialValue> {

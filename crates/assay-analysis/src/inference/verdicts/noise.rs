@@ -9,7 +9,7 @@ use super::bound::{ErrorBound, exp};
 use super::{arms::Question, pairs::pairs, words};
 
 /// Significance level for a difference between two identical arms, over all workloads.
-const ERROR: f64 = 0.01;
+const SIGNIFICANCE: f64 = 0.01;
 
 /// The noise floor of the workload in which it is largest; `None` without a control arm.
 pub(super) fn largest_floor(design: &Design, questions: &[&Question<'_>]) -> Option<NoiseFloor> {
@@ -18,7 +18,9 @@ pub(super) fn largest_floor(design: &Design, questions: &[&Question<'_>]) -> Opt
         .filter_map(|question| Some((*question, noise_sample(question)?)))
         .collect();
     let bound = match design.stopping {
-        Stopping::Fixed | Stopping::Race { .. } => ErrorBound::t(bonferroni(ERROR, controls.len())),
+        Stopping::Fixed | Stopping::Race { .. } => {
+            ErrorBound::t(bonferroni(SIGNIFICANCE, controls.len()))
+        }
         Stopping::Looks { .. } | Stopping::Open { .. } => ErrorBound::new(design, controls.len()),
     };
     let is_different =
@@ -53,8 +55,8 @@ pub(super) struct Reach {
 pub(super) fn reach(design: &Design, question: &Question<'_>) -> Option<Reach> {
     let sample = noise_sample(question)?;
     let [low, high] = ErrorBound::new(design, 1).interval(&sample)?;
-    let strict = ErrorBound::t(ERROR).interval(&sample)?;
-    let different = strict[0] > 0.0 || strict[1] < 0.0;
+    let [strict_low, strict_high] = ErrorBound::t(SIGNIFICANCE).interval(&sample)?;
+    let different = strict_low > 0.0 || strict_high < 0.0;
     Some(Reach { half_width: low.abs().max(high.abs()), different })
 }
 

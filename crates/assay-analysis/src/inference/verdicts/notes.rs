@@ -12,6 +12,7 @@ use super::pairs::Pairs;
 /// Fewest pairs with which a distribution-free test reaches 5% (R4).
 pub(super) const SETTLED: usize = 6;
 
+/// The notes that follow from the trials of both sides and the design.
 pub(super) fn notes(
     design: &Design,
     question: &Question<'_>,
@@ -42,6 +43,7 @@ pub(super) fn notes(
     notes
 }
 
+/// Why the pairs of a comparison are weak evidence: their order or number; `None` if they are not.
 fn weakness(design: &Design, pairs: usize) -> Option<Note> {
     match pairs {
         _ if !design.order.tells_arms_from_time() => Some(Note::NoOrder { order: design.order }),

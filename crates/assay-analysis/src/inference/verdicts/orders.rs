@@ -35,6 +35,7 @@ impl Orders {
         Self::of_pairs(&pairs(baseline, arm))
     }
 
+    /// `None` if an order has too few undisturbed pairs that ran one directly after the other.
     fn of_pairs(pairs: &Pairs) -> Option<Self> {
         let sample = |arm_first: bool| {
             let ordered = pairs.undisturbed.iter().filter(|pair| pair.arm_first == Some(arm_first));

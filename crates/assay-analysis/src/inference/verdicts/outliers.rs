@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use assay_core::quantity::Scale;
 use assay_core::stats::{MODIFIED_Z_LIMIT, median, modified_z};
 use assay_study::findings::{TrialValue, measurements::Series};
 
-/// Fewest trials of an arm for an outlier.
-const FEWEST: usize = 4;
+use super::arms::arm_trial;
+
+const FEWEST_TRIALS: usize = 4;
 /// Fewest arms to separate a replicate's common deviation from that of one arm.
 const FEWEST_ARMS: usize = 3;
 
+/// Marks the trials whose deviation stands out among all arms of their workload and metric.
 pub(crate) fn mark_outliers(series: &mut [Series]) {
     let mut groups: BTreeMap<(String, String), Vec<usize>> = BTreeMap::new();
     for (index, row) in series.iter().enumerate() {
@@ -26,18 +27,10 @@ pub(crate) fn mark_outliers(series: &mut [Series]) {
     }
 }
 
-fn value_on_scale(trial: &TrialValue, scale: Scale) -> Option<f64> {
-    let value = trial.value.filter(|_| trial.status.counts())?;
-    match scale {
-        Scale::Ratio => (value > 0.0).then(|| value.ln()),
-        Scale::Difference => Some(value),
-    }
-}
-
 /// Index, replicate and value on the scale of comparison of each trial with such a value.
 fn values_on_scale(series: &Series) -> Vec<(usize, u32, f64)> {
     let one = |(index, trial): (usize, &TrialValue)| {
-        Some((index, trial.replicate, value_on_scale(trial, series.scale)?))
+        Some((index, trial.replicate, arm_trial(trial, series.scale)?.level))
     };
     series.trials.iter().enumerate().filter_map(one).collect()
 }
@@ -74,7 +67,7 @@ fn residuals<'a>(series: impl Iterator<Item = (usize, &'a Series)> + Clone) -> V
     let mut residuals = Vec::new();
     for (index, arm) in series {
         let levels = values_on_scale(arm);
-        let Some(middle) = median_of(&levels).filter(|_| levels.len() >= FEWEST) else {
+        let Some(middle) = median_of(&levels).filter(|_| levels.len() >= FEWEST_TRIALS) else {
             continue;
         };
         residuals.extend(levels.into_iter().map(|(trial, replicate, level)| Residual {

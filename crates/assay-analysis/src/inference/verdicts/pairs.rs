@@ -5,6 +5,7 @@ use super::arms::{ArmTrial, Runs};
 /// Pairs of one comparison, as differences arm - baseline on the scale of comparison.
 pub(super) struct Pairs {
     pub undisturbed: Vec<ReplicatePair>,
+    /// The differences of all pairs, including disturbed ones and repeats.
     pub all: Vec<f64>,
 }
 
@@ -36,6 +37,7 @@ impl Pairs {
         self.undisturbed.iter().map(ReplicatePair::difference).collect()
     }
 
+    /// Means of the arm and of its baseline over the undisturbed pairs.
     pub fn means(&self) -> [f64; 2] {
         let mean = |level: fn(&ReplicatePair) -> f64| {
             self.undisturbed.iter().map(level).sum::<f64>() / self.undisturbed.len() as f64
@@ -44,26 +46,29 @@ impl Pairs {
     }
 }
 
-/// The pairs of two arms, without imputation. The repeat of a disturbed pair replaces the pair.
+/// Pairs the runs of two arms by replicate; an undisturbed repeat replaces a disturbed pair, else it is left out.
 pub(super) fn pairs(baseline: &Runs<'_>, arm: &Runs<'_>) -> Pairs {
     let mut pairs = Pairs { undisturbed: Vec::new(), all: Vec::new() };
     for (&replicate, base) in baseline.first.iter() {
         let Some(other) = arm.first.get(replicate) else { continue };
         pairs.all.push(other.level - base.level);
-        if is_undisturbed(base, other) {
+        if !base.disturbed && !other.disturbed {
             pairs.undisturbed.push(ReplicatePair::new(replicate, base, other));
             continue;
         }
         let repeats = both_repeats(baseline, arm, replicate);
         pairs.all.extend(repeats.iter().map(|(base, other)| other.level - base.level));
-        if let Some((base, other)) = repeats.iter().find(|(base, arm)| is_undisturbed(base, arm)) {
+        let mut repeats = repeats.iter();
+        if let Some((base, other)) =
+            repeats.find(|(base, other)| !base.disturbed && !other.disturbed)
+        {
             pairs.undisturbed.push(ReplicatePair::new(replicate, base, other));
         }
     }
     pairs
 }
 
-/// The levels of several arms in one replicate: first runs, or one undisturbed repeat of all. Times are never mixed.
+/// The values of several arms in one replicate: of their first runs, or of one repeat of all, if all are undisturbed.
 pub(super) fn levels_in(arms: &[&Runs<'_>], replicate: u32) -> Option<Vec<f64>> {
     let levels = |runs: &[ArmTrial]| runs.iter().map(|run| run.level).collect();
     let first_runs = arms.iter().map(|runs| runs.first.get(replicate).copied());
@@ -88,10 +93,6 @@ pub(super) fn levels_in(arms: &[&Runs<'_>], replicate: u32) -> Option<Vec<f64>> 
 pub(super) fn signed_interval(ends: [f64; 2], sign: f64) -> [f64; 2] {
     let [one, other] = ends.map(|end| sign * end);
     [one.min(other), one.max(other)]
-}
-
-fn is_undisturbed(one: &ArmTrial, other: &ArmTrial) -> bool {
-    !one.disturbed && !other.disturbed
 }
 
 /// The repeats of a replicate that both arms have, as baseline and arm.

@@ -12,7 +12,7 @@ use crate::inference::cells;
 
 const FEWEST_ARMS: usize = 3;
 
-/// The ranks of a workload. `with_invalid` includes invalid arms; the sentence must agree with the comparisons.
+/// The ranks of a workload's valid arms, if comparable. `with_invalid` has all arms: an invalid one may be a baseline.
 pub(super) fn rank(
     design: &Design,
     question: &Question<'_>,
@@ -28,23 +28,23 @@ pub(super) fn rank(
     if is_load || runs.len() < FEWEST_ARMS {
         return None;
     }
-    let bound = all_pairs_bound(design, runs.len(), question.sharing);
+    let bound = ErrorBound::new(design, pairs_of(runs.len()) * question.sharing);
     let table = RankTable::new(question.better, &runs, &bound);
     let is_same =
         |one: &&&Question<'_>| one.workload == question.workload && one.metric == question.metric;
-    let whole: &Question<'_> = with_invalid.iter().find(is_same).copied().unwrap_or(question);
-    let mut places: Vec<RankRange> = Vec::new();
+    let all_arms: &Question<'_> = with_invalid.iter().find(is_same).copied().unwrap_or(question);
+    let mut ranks: Vec<RankRange> = Vec::new();
     for (index, arm) in runs.iter().enumerate() {
-        places.push(RankRange {
+        ranks.push(RankRange {
             configuration: arm.arm.clone(),
             rank_range: [1 + table.ahead[index], runs.len() - table.behind[index]],
-            geometric_mean: row_value(design, whole, arm),
+            geometric_mean: row_value(design, all_arms, arm),
         });
     }
     let sign = question.better.sign();
-    places.sort_by(|a, b| (sign * b.geometric_mean).total_cmp(&(sign * a.geometric_mean)));
+    ranks.sort_by(|a, b| (sign * b.geometric_mean).total_cmp(&(sign * a.geometric_mean)));
     let (workload, metric) = (question.workload.to_owned(), question.metric.to_owned());
-    let mut rank = Rank { workload, metric, ranks: places, text: String::new() };
+    let mut rank = Rank { workload, metric, ranks, text: String::new() };
     rank.text = words::rank(&rank, design, comparisons);
     Some(rank)
 }
@@ -69,18 +69,14 @@ pub(super) fn could_be_best(
     runs: &[&Runs<'_>],
     tables: usize,
 ) -> Option<BestArm> {
-    find_best(better, runs, &all_pairs_bound(design, runs.len(), tables))
-}
-
-/// The simultaneous bound for all pairs of `arms` in `tables`.
-fn all_pairs_bound(design: &Design, arms: usize, tables: usize) -> ErrorBound {
-    ErrorBound::new(design, pairs_of(arms) * tables)
+    find_best(better, runs, &ErrorBound::new(design, pairs_of(runs.len()) * tables))
 }
 
 pub(super) const fn pairs_of(arms: usize) -> usize {
     arms * arms.saturating_sub(1) / 2
 }
 
+/// As [`could_be_best`], with a given bound for the difference of each pair.
 pub(super) fn find_best(better: Better, runs: &[&Runs<'_>], bound: &ErrorBound) -> Option<BestArm> {
     let table = RankTable::new(better, runs, bound);
     let sign = better.sign();
@@ -89,7 +85,7 @@ pub(super) fn find_best(better: Better, runs: &[&Runs<'_>], bound: &ErrorBound) 
     Some(BestArm { best, candidates: table.ahead.iter().map(|ahead| *ahead == 0).collect() })
 }
 
-/// Numbers of arms significantly better and worse than each: all pairs share one error.
+/// By arm: its mean, and how many arms are significantly better and worse.
 struct RankTable {
     means: Vec<f64>,
     ahead: Vec<usize>,
@@ -100,7 +96,7 @@ impl RankTable {
     /// Counts for each arm how many others are significantly ahead of it and behind it.
     fn new(better: Better, runs: &[&Runs<'_>], bound: &ErrorBound) -> Self {
         let count = runs.len();
-        let means = runs.iter().map(|runs| own_mean(runs)).collect();
+        let means = runs.iter().map(|runs| mean(&own_levels(runs))).collect();
         let mut table = Self { means, ahead: vec![0; count], behind: vec![0; count] };
         for first in 0..count {
             for second in first + 1..count {
@@ -122,21 +118,16 @@ impl RankTable {
 /// The number of an arm's row in the table of measurements.
 fn row_value(design: &Design, question: &Question<'_>, runs: &Runs<'_>) -> f64 {
     let baseline = question.baseline_of(design, runs.arm).map(|base| base.trials);
-    cells::row_value(runs.trials, baseline).unwrap_or_else(|| own_mean(runs).exp())
+    cells::row_value(runs.trials, baseline).unwrap_or_else(|| mean(&own_levels(runs)).exp())
 }
 
 /// With this many undisturbed runs the disturbed ones are left out, as for cells.
 const ENOUGH: usize = 3;
 
-/// The mean logarithm of an arm over the replicates with an undisturbed run.
-fn own_mean(runs: &Runs<'_>) -> f64 {
-    mean(&own_levels(runs))
-}
-
 /// The logarithms of an arm's undisturbed runs, if enough, else of all.
 pub(super) fn own_levels(runs: &Runs<'_>) -> Vec<f64> {
-    let standing = |replicate: &u32| runs.undisturbed_run(*replicate).map(|run| run.level);
-    let levels: Vec<f64> = runs.first.keys().filter_map(standing).collect();
+    let undisturbed = |replicate: &u32| runs.undisturbed_run(*replicate).map(|run| run.level);
+    let levels: Vec<f64> = runs.first.keys().filter_map(undisturbed).collect();
     if levels.len() < ENOUGH {
         return runs.first.values().map(|run| run.level).collect();
     }

@@ -13,6 +13,7 @@ use super::arms::{Question, Runs};
 use super::pairs::{levels_in, pairs, signed_interval};
 use super::ranks::{find_best, mean, pairs_of};
 use super::{bound::ErrorBound, words};
+use crate::inference::{at_level, without_factor};
 
 const FEWEST_LEVELS: usize = 3;
 
@@ -42,12 +43,7 @@ fn numeric_levels(factor: &Factor) -> Option<Vec<f64>> {
 
 /// Every combination of the other factors' levels among the arms.
 pub(super) fn other_settings(question: &Question<'_>, factor: &str) -> BTreeSet<Arm> {
-    let without = |runs: &Runs<'_>| {
-        let mut arm = runs.arm.clone();
-        arm.remove(factor);
-        arm
-    };
-    question.arms.iter().map(without).collect()
+    question.arms.iter().map(|runs| without_factor(runs.arm, factor)).collect()
 }
 
 /// The measurements over the levels of a factor, in ascending order.
@@ -60,7 +56,7 @@ struct Curve<'q, 'a> {
 }
 
 impl<'q, 'a> Curve<'q, 'a> {
-    /// `None` with too few levels for a curve.
+    /// The arms at each level of a factor and fixed `others`, in ascending order; `None` with too few levels.
     fn new(
         question: &'q Question<'a>,
         factor: &'q Factor,
@@ -69,8 +65,7 @@ impl<'q, 'a> Curve<'q, 'a> {
     ) -> Option<Self> {
         let mut measured: Vec<(f64, &Runs<'_>)> = Vec::new();
         for (name, level) in factor.levels.iter().zip(numbers) {
-            let mut arm = others.clone();
-            arm.insert(factor.name.clone(), name.clone());
+            let arm = at_level(&others, &factor.name, name);
             let runs = question.find(&arm).filter(|runs| !runs.first.is_empty());
             measured.extend(runs.map(|runs| (*level, runs)));
         }
@@ -79,7 +74,7 @@ impl<'q, 'a> Curve<'q, 'a> {
         (levels.len() >= FEWEST_LEVELS).then_some(Self { question, factor, others, levels, runs })
     }
 
-    /// The trend; `None` if no interval is beyond the margin, a logarithm.
+    /// The trend; `None` if the metric neither follows a line nor has a level beyond the margin (a logarithm).
     fn trend(&self, bound: &ErrorBound, margin: f64) -> Option<Trend> {
         let better = self.question.better;
         let best = find_best(better, &self.runs, bound)?;
@@ -90,8 +85,8 @@ impl<'q, 'a> Curve<'q, 'a> {
             None if levels.iter().any(|level| level.is_behind(margin)) => Shape::Peak,
             None => return None,
         };
-        let candidates = self.levels.iter().zip(&best.candidates).filter(|(_, is_best)| **is_best);
-        let peaks = candidates.map(|(level, _)| *level);
+        let may_be_best = self.levels.iter().zip(&best.candidates).filter(|(_, may_be)| **may_be);
+        let peaks = may_be_best.map(|(level, _)| *level);
         let mut trend = Trend {
             workload: self.question.workload.to_owned(),
             metric: self.question.metric.to_owned(),
@@ -116,7 +111,7 @@ impl<'q, 'a> Curve<'q, 'a> {
         Some(trend)
     }
 
-    /// The slope and its interval, if the curve is a line whose ends differ by more than the margin.
+    /// The slope and its CI, if the curve is a line whose ends differ significantly by more than the margin.
     fn line(&self, bound: &ErrorBound, margin: f64) -> Option<(Sample, [f64; 2])> {
         let measured: Vec<(f64, &Runs<'_>)> =
             self.levels.iter().copied().zip(self.runs.iter().copied()).collect();
@@ -130,18 +125,18 @@ impl<'q, 'a> Curve<'q, 'a> {
     /// Whether no level deviates from the line significantly or by more than the margin.
     fn is_straight(&self, margin: f64) -> bool {
         let x: Vec<f64> = self.levels.iter().map(|level| level.ln()).collect();
-        let departures = by_replicate(&self.runs, |y| residuals(&x, y));
+        let residuals = by_replicate(&self.runs, |y| residuals(&x, y));
         let single = ErrorBound::t(bonferroni(ALPHA, x.len()));
         (0..x.len()).all(|level| {
-            let at_level: Vec<f64> = departures.iter().map(|replicate| replicate[level]).collect();
+            let at_level: Vec<f64> = residuals.iter().map(|replicate| replicate[level]).collect();
             let Some(sample) = Sample::of(&at_level) else { return false };
-            let ends = single.interval(&sample).filter(|_| sample.mean.abs() > DUST);
+            let ends = single.interval(&sample).filter(|_| sample.mean.abs() > ROUNDING);
             let is_significant = ends.is_some_and(|[low, high]| low > 0.0 || high < 0.0);
             sample.mean.abs() <= margin && !is_significant
         })
     }
 
-    /// Each level against the best one.
+    /// The difference of each level from the best one, and its CI; zero for the best.
     fn compare_with(&self, best: usize, bound: &ErrorBound) -> Vec<TrendLevel> {
         let sign = self.question.better.sign();
         let level = |(index, runs): (usize, &&Runs<'_>)| {
@@ -159,7 +154,7 @@ impl<'q, 'a> Curve<'q, 'a> {
         self.runs.iter().enumerate().map(level).collect()
     }
 
-    /// The levels around the best that match it, if they reach an end of the range; others are chance.
+    /// Stores the levels around the best that match it, and the knee if they reach exactly one end of the range.
     fn describe_plateau(&self, trend: &mut Trend, levels: &[TrendLevel], best: usize, margin: f64) {
         let last = levels.len() - 1;
         // The first and last level of the run around the best that matches it.
@@ -173,6 +168,7 @@ impl<'q, 'a> Curve<'q, 'a> {
         let certain = run_around_best(&|level| level.ends.is_some_and(|[low, _]| low >= -margin));
         let possible = run_around_best(&|level| !level.is_behind(margin));
         trend.near = Some([from, to].map(|index| self.levels[index]));
+        // A plateau at the upper end begins at the knee; one at the lower end ends there.
         let (shape, knee, ends) = if 0 < from && from < last && to == last {
             (Shape::Saturates, from, [possible[0], certain[0]])
         } else if from == 0 && 0 < to && to < last {
@@ -199,8 +195,7 @@ impl TrendLevel {
     }
 }
 
-/// Deviations from a line within rounding.
-const DUST: f64 = 1e-9;
+const ROUNDING: f64 = 1e-9;
 
 /// One value per replicate with all levels.
 fn by_replicate<T>(arms: &[&Runs<'_>], value: impl Fn(&[f64]) -> T) -> Vec<T> {
@@ -210,15 +205,15 @@ fn by_replicate<T>(arms: &[&Runs<'_>], value: impl Fn(&[f64]) -> T) -> Vec<T> {
 }
 
 fn slope(x: &[f64], y: &[f64]) -> f64 {
-    let centre = mean(x);
-    let squares: f64 = x.iter().map(|x| (x - centre).powi(2)).sum();
-    let products: f64 = x.iter().zip(y).map(|(x, y)| (x - centre) * y).sum();
+    let x_mean = mean(x);
+    let squares: f64 = x.iter().map(|x| (x - x_mean).powi(2)).sum();
+    let products: f64 = x.iter().zip(y).map(|(x, y)| (x - x_mean) * y).sum();
     products / squares
 }
 
 fn residuals(x: &[f64], y: &[f64]) -> Vec<f64> {
-    let (steep, [x_mean, y_mean]) = (slope(x, y), [mean(x), mean(y)]);
-    x.iter().zip(y).map(|(x, y)| y - y_mean - steep * (x - x_mean)).collect()
+    let (slope, [x_mean, y_mean]) = (slope(x, y), [mean(x), mean(y)]);
+    x.iter().zip(y).map(|(x, y)| y - y_mean - slope * (x - x_mean)).collect()
 }
 
 /// The least-squares slope of each replicate with all levels, log over log.

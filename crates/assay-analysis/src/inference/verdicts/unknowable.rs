@@ -14,7 +14,7 @@ const MOST_DECIMALS: i32 = 9;
 /// Larger values are already rounded to whole numbers.
 const LARGEST: f64 = 9e15;
 
-/// Withdraws verdicts without support, with the reason.
+/// Withdraws verdicts on metrics without a known direction, and on differences within one step of the clock.
 pub(super) fn judge(design: &Design, questions: &[Question<'_>], comparisons: &mut [Comparison]) {
     for question in questions {
         let step = clock_step(question);
@@ -32,6 +32,7 @@ pub(super) fn judge(design: &Design, questions: &[Question<'_>], comparisons: &m
     }
 }
 
+/// Adds the note to a comparison, which makes its verdict inconclusive.
 fn withdraw_for(design: &Design, one: &mut Comparison, note: Note) {
     let words = words::note(&note, ["", ""]);
     if one.verdict.is_some() {
@@ -54,7 +55,7 @@ fn counted_values(runs: &Runs<'_>) -> Vec<f64> {
     counts.filter_map(|trial| trial.value).collect()
 }
 
-/// The largest common divisor of all printed times, which may be rounded; `None` for Assay's clocks, which count ns.
+/// The resolution of a clock, by the largest common divisor of the printed times; `None` for Assay's own clocks.
 fn clock_step(question: &Question<'_>) -> Option<f64> {
     let is_printed = question.arms.iter().all(|runs| runs.trust.is_none());
     if !is_time(question.metric) || !(is_printed || is_told(question.metric)) {

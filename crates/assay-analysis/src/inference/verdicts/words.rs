@@ -25,7 +25,7 @@ use assay_study::results::design::{Design, LeadIn, Order, Stopping};
 use assay_study::results::plan::{Arm, arm_in_words, level_words};
 use assay_workloads::metrics::{change, noun};
 
-use crate::inference::with_levels;
+use crate::inference::{with_levels, without_factor};
 
 /// Why a study gets no verdict: drift may explain a difference between its arms.
 pub(super) fn no_verdict(order: Order) -> Option<&'static str> {
@@ -65,7 +65,7 @@ pub(crate) fn count_words(counts: &[(usize, &str)]) -> String {
     known.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ")
 }
 
-/// The comparison in one sentence, with its evidence and what it still needs.
+/// The comparison of an arm with its baseline in one sentence, with its evidence and the replicates that it needs.
 pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
     let [name, base] = names(found, design);
     let Some(amount) = amount(found) else {
@@ -98,7 +98,7 @@ pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
             format!("{name} is {word} than {base}: {amount}{interval}{small}.")
         }
         Some(Verdict::Equivalent) => {
-            let evidence = one_sided(found).unwrap_or(interval);
+            let evidence = equivalence_evidence(found).unwrap_or(interval);
             format!("{name} is equivalent to {base} within {margin}: {amount}{evidence}.")
         }
         Some(Verdict::Inconclusive) => {
@@ -162,7 +162,7 @@ fn ratio_text(found: &Comparison, ratio: f64) -> String {
 }
 
 /// The interval behind *equivalent*, which is narrower than the others.
-fn one_sided(found: &Comparison) -> Option<String> {
+fn equivalence_evidence(found: &Comparison) -> Option<String> {
     let ends = found.ci_equivalence?;
     let [ratio, low, high] = show::ratios(found.ratio?, ends);
     Some(format!(" (ratio {ratio}, TOST, 90% CI {low}-{high}, n = {})", found.n))
@@ -191,6 +191,7 @@ fn rounded(value: f64) -> f64 {
     if value == 0.0 {
         return 0.0;
     }
+    // The place value of the third digit.
     let unit = 10_f64.powi(value.abs().log10().floor() as i32 - 2);
     let digits = (value / unit).round();
     // Multiplying by a negative power of ten leaves a tail of digits; dividing does not.
@@ -266,9 +267,8 @@ pub(super) const NO_CARRY_OVER: &str = "no carry-over detected";
 /// A tenfold effect: a larger one is reported as undetectable at any size.
 const LARGEST_EFFECT: f64 = 9.0;
 
-/// The largest carry-over effect that may be undetected, and advice. Two arms in random order have an order effect.
-pub(super) fn missed_carry_over(design: &Design, effect: f64, of_orders: bool) -> String {
-    let what = if of_orders { "an order effect" } else { "a carry-over effect" };
+/// The largest effect that may be undetected (a fraction), and advice; `what` kind of carry-over it is.
+pub(super) fn missed_carry_over(design: &Design, effect: f64, what: &str) -> String {
     let advice = if design.order == Order::Random && design.lead_in == LeadIn::Half {
         "set warmup_trial = \"full\" for longer warm-ups"
     } else {
@@ -282,11 +282,9 @@ pub(super) fn missed_carry_over(design: &Design, effect: f64, of_orders: bool) -
     format!("; {size} was not detectable (80% power). To reduce carry-over, {advice}")
 }
 
-/// Two chained arms: no check for carry-over.
 pub(super) const TWO_CHAINED: &str = "no significant drift; with two configurations in chained order, Assay cannot \
     check for carry-over, but carry-over does not bias the comparison";
 
-/// Too few replicates in one of the two orders.
 pub(super) const TWO_RANDOM: &str = "no significant drift; with two configurations and so few replicates, a \
      carry-over effect is indistinguishable from the difference between the configurations";
 
@@ -294,7 +292,6 @@ pub(super) const TWO_RANDOM: &str = "no significant drift; with two configuratio
 pub(super) const NO_DRIFT_ALONE: &str =
     "no significant trend (5% level); Assay could not check for carry-over between trials";
 
-/// The baseline has too few trials for a line.
 pub(super) const NO_CARRY_OVER_ALONE: &str =
     "no carry-over detected; Assay could not check for drift";
 
@@ -417,7 +414,7 @@ pub(super) fn from_suspect_numbers(text: &str) -> String {
     format!("{} (from suspect numbers).", text.trim_end_matches('.'))
 }
 
-/// The best arm and its ties. Ranks share one error over all pairs; say so if comparisons show more.
+/// The best arm, and the arms that do not differ from it significantly over all pairs of arms.
 pub(super) fn rank(rank: &Rank, design: &Design, compared: &[Comparison]) -> String {
     let Some((first, others)) = rank.ranks.split_first() else { return String::new() };
     let name = |place: &RankRange| short_words(&place.configuration, design);
@@ -428,8 +425,8 @@ pub(super) fn rank(rank: &Rank, design: &Design, compared: &[Comparison]) -> Str
     let basis = if comparisons_contradict_ties(rank, compared) { ALL_PAIRS } else { "" };
     let from = format!("{head}; no significant difference from");
     // Number of arms that the first one does not beat significantly; list them if they are next in rank.
-    let near = first.rank_range[1] - 1;
-    if near == 0 {
+    let unbeaten = first.rank_range[1] - 1;
+    if unbeaten == 0 {
         return format!("{head}, significantly better than each of the others (95% confidence).");
     }
     if tied.len() == count - 1 {
@@ -438,10 +435,10 @@ pub(super) fn rank(rank: &Rank, design: &Design, compared: &[Comparison]) -> Str
              mean."
         );
     }
-    if tied.len() == near && near <= MOST_TIED {
+    if tied.len() == unbeaten && unbeaten <= MOST_TIED {
         return format!("{from} {}{basis}.", listed(&tied));
     }
-    format!("{from} {}{basis}.", counted(near, "other"))
+    format!("{from} {}{basis}.", counted(unbeaten, "other"))
 }
 
 /// Explains "cannot be distinguished" if a comparison with the baseline shows a difference.
@@ -473,10 +470,9 @@ fn comparisons_contradict_ties(rank: &Rank, compared: &[Comparison]) -> bool {
         || others.iter().any(|place| is_tied(place) && differs_from_first(&place))
 }
 
-/// Two results of different days or machines: what the numbers suggest.
+/// The sentence on a row of two results from different days or machines: what its numbers suggest.
 pub(crate) fn across(found: &Comparison) -> String {
-    let mut levels = found.configuration.clone();
-    levels.remove("result");
+    let levels = without_factor(&found.configuration, "result");
     let what = with_levels(&found.workload, &arm_in_words(levels.iter()));
     let [later, earlier] = result_names(found);
     let Some((ratio, [low, high])) = found.ratio.zip(found.ci95_simultaneous.or(found.ci95)) else {
@@ -545,10 +541,6 @@ fn one_result_per_side(
     )
 }
 
-fn days_may_explain(found: &Comparison) -> bool {
-    found.ci95_simultaneous.is_some_and(|[low, high]| low <= 1.0 && high >= 1.0)
-}
-
 /// From this number of comparisons on, one sentence replaces the single ones.
 const MANY: usize = 3;
 
@@ -558,19 +550,23 @@ pub(crate) fn agreement(found: &[&Comparison]) -> Option<String> {
     if found.iter().all(|one| one.n < 2) {
         return Some("n = 1 each: no interval, differences cannot be judged.".to_owned());
     }
-    let same = |one: &&&Comparison| {
+    let is_like_first = |one: &&&Comparison| {
         one.verdict == first.verdict
             && one.better == first.better
             && one.configuration.get("result") == first.configuration.get("result")
     };
-    if found.len() < MANY || !others.iter().all(|one| same(&one)) {
+    if found.len() < MANY || !others.iter().all(|one| is_like_first(&one)) {
         return None;
     }
     let ratios: Option<Vec<f64>> = found.iter().map(|one| one.ratio).collect();
     let [low, high] = extremes(&ratios?)?;
     let [later, earlier] = result_names(first);
-    let is_beyond_days =
-        |one: &&Comparison| one.min_detectable_ratios.is_some() && !days_may_explain(one);
+    // The CIs include the variation between days.
+    let is_beyond_days = |one: &&Comparison| {
+        let contains_one =
+            one.ci95_simultaneous.is_some_and(|[low, high]| low <= 1.0 && high >= 1.0);
+        one.min_detectable_ratios.is_some() && !contains_one
+    };
     let says = match first.verdict? {
         Verdict::Better => format!("this suggests that {later} is better"),
         Verdict::Worse => format!("this suggests that {later} is worse"),

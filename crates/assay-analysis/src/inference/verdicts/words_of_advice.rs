@@ -80,7 +80,7 @@ fn bad_level_clause(bad: &BadArm<'_>) -> String {
             change_words(one),
             arm_in_words(one.baseline.iter()),
             one.workload,
-            basis(one)
+            basis(one, one.suspect)
         ),
         BadArm::Baseline(contrasts) => {
             let distance = |one: &Contrast| one.ratio.ln().abs();
@@ -97,15 +97,16 @@ fn bad_level_clause(bad: &BadArm<'_>) -> String {
             };
             let joint = if contrasts.len() == 1 { " and" } else { "" };
             let suspect = contrasts.iter().any(|one| one.suspect);
-            format!("{head}{joint} has {}{}", change_words(one), basis_of(one, suspect))
+            format!("{head}{joint} has {}{}", change_words(one), basis(one, suspect))
         }
     }
 }
 
 /// A level that is better in one workload and worse in another.
 pub(super) fn trade_off_words(contrasts: &[&Contrast]) -> String {
-    let clause =
-        |one: &&Contrast| format!("{} in {}{}", change_words(one), one.workload, basis(one));
+    let clause = |one: &&Contrast| {
+        format!("{} in {}{}", change_words(one), one.workload, basis(one, one.suspect))
+    };
     let clauses: Vec<String> = contrasts.iter().map(clause).collect();
     let (what, than) = contrasts.first().map_or_else(Default::default, |one| {
         (arm_in_words(one.levels.iter()), arm_in_words(one.baseline.iter()))
@@ -121,12 +122,8 @@ fn change_words(one: &Contrast) -> String {
     change(&ratio, &one.metric)
 }
 
-fn basis(one: &Contrast) -> String {
-    basis_of(one, one.suspect)
-}
-
 /// The interval of a contrast, and whether suspect numbers are behind it.
-fn basis_of(one: &Contrast, suspect: bool) -> String {
+fn basis(one: &Contrast, suspect: bool) -> String {
     let [ratio, low, high] = show::ratios(one.ratio, one.ends);
     let averaged = if one.averaged { "averaged over the other factors, " } else { "" };
     format!(" ({averaged}ratio {ratio}, 95% CI {low}-{high}{})", doubt(suspect))

@@ -7,10 +7,11 @@ use assay_study::findings::answers::Claim;
 use assay_workloads::metrics::{change, noun};
 
 use super::counted;
-use crate::inference::verdicts::answers::{ClaimVerdict, PlaceCheck};
+use crate::inference::verdicts::answers::{ClaimCheck, ClaimVerdict};
 
 const MOST_REASONS: usize = 5;
 
+/// The sentence on a claim over all of its cases.
 pub(crate) fn answer(verdict: Claim, cases: &[ClaimVerdict]) -> String {
     let count = |claim: Claim| cases.iter().filter(|case| case.claim == claim).count();
     let (total, supported) = (cases.len(), count(Claim::Supported));
@@ -38,7 +39,6 @@ pub(crate) fn answer(verdict: Claim, cases: &[ClaimVerdict]) -> String {
     }
 }
 
-/// Suffix of a case whose numbers are suspect.
 pub(crate) const SUSPECT: &str = "from suspect numbers";
 
 /// The verdict if the numbers were trusted; `None` if trust is not the obstacle.
@@ -65,7 +65,6 @@ pub(crate) fn reasons(verdict: Claim, cases: &[ClaimVerdict]) -> Vec<String> {
     texts
 }
 
-/// The reasons why a number is missing.
 pub(crate) const UNMEASURED: &str = "was not measured";
 pub(crate) const INVALID: &str = "has invalid numbers";
 pub(crate) const FAILED: &str = "failed in every trial";
@@ -102,7 +101,6 @@ pub(crate) struct SaturationLevel<'a> {
     pub from: &'a str,
     pub best_level: &'a str,
     pub claimed: &'a str,
-    /// Whether the best level is the smallest.
     pub is_smallest: bool,
     pub margin: f64,
 }
@@ -110,13 +108,13 @@ pub(crate) struct SaturationLevel<'a> {
 /// A difference of logarithms with its interval.
 type Estimate = (Sample, [f64; 2]);
 
-impl PlaceCheck<'_, '_, '_> {
+impl ClaimCheck<'_, '_, '_> {
     fn metric_noun(&self) -> &str {
-        noun(self.place.question.metric)
+        noun(self.test.question.metric)
     }
 
     fn show(&self, value: f64) -> String {
-        Unit::of_metric(self.place.question.metric).text(value)
+        Unit::of_metric(self.test.question.metric).text(value)
     }
 
     pub fn peak(&self, best: &str, candidates: &[&str]) -> String {
@@ -157,7 +155,7 @@ impl PlaceCheck<'_, '_, '_> {
             return format!("{name}: too few pairs of {level} and {over} for a CI");
         };
         let [ratio, low, high] = show::ratios(sample.mean.exp(), ends.map(f64::exp));
-        let change = change(&ratio, self.place.question.metric);
+        let change = change(&ratio, self.test.question.metric);
         let scope = interval_scope(cases);
         format!(
             "{name}: {level} has {change} compared with {over} (ratio {ratio}, 95% CI{scope} {low}-{high})"
@@ -187,7 +185,7 @@ impl PlaceCheck<'_, '_, '_> {
     pub fn enough(&self, saturation: &SaturationLevel<'_>, shown: Option<Estimate>) -> String {
         let SaturationLevel { from, best_level: best, claimed, is_smallest, margin } = *saturation;
         let (name, what, margin) = (self.name, self.metric_noun(), show::share(margin));
-        let most = match self.place.question.better {
+        let most = match self.test.question.better {
             Better::Higher | Better::Unknown => "highest",
             Better::Lower => "lowest",
         };

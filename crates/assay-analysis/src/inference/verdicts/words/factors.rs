@@ -28,13 +28,13 @@ pub(crate) fn factor(
     let mut clauses: Vec<String> = Vec::new();
     for (verdict, word) in VERDICTS {
         // The levels with this verdict in most workloads first.
-        for shown in (1..=workloads).rev() {
-            let mut shown_levels = levels.clone();
-            shown_levels.retain(|level| count(level, verdict) == shown);
-            if !shown_levels.is_empty() {
-                let verb = if shown_levels.len() == 1 { "is" } else { "are" };
-                let scope = of_workloads(shown, workloads);
-                clauses.push(format!("{} {verb} {word} {base}{scope}", names(&shown_levels)));
+        for wanted_count in (1..=workloads).rev() {
+            let mut with_count = levels.clone();
+            with_count.retain(|level| count(level, verdict) == wanted_count);
+            if !with_count.is_empty() {
+                let verb = if with_count.len() == 1 { "is" } else { "are" };
+                let scope = of_workloads(wanted_count, workloads);
+                clauses.push(format!("{} {verb} {word} {base}{scope}", names(&with_count)));
             }
         }
     }
@@ -76,7 +76,7 @@ fn of_workloads(shown: usize, workloads: usize) -> String {
     if workloads == 1 { String::new() } else { format!(" in {shown} of {workloads} workloads") }
 }
 
-/// The factors that interact with one: its average may not apply at each of their levels.
+/// Names the factors that interact with one: its average may not apply at each of their levels.
 fn depends_on(name: &str, workloads: usize, interactions: &[Interaction]) -> Option<String> {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     for interaction in interactions {

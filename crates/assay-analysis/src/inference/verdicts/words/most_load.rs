@@ -7,7 +7,7 @@ use assay_study::findings::Trust;
 use assay_study::findings::most_load::{MostLoad, Rate};
 use assay_study::results::course;
 
-use super::{SUSPECT, counted};
+use super::counted;
 
 /// No answer: no rate was tested, with the reason if the study ended by itself.
 pub(crate) fn nothing(stopped_by: Option<&str>) -> String {
@@ -19,15 +19,7 @@ pub(crate) const EMULATED: &str =
     "No verdict: times and rates of an emulated machine do not describe hardware.";
 
 /// `p99 < 2 ms: passes at 41,000/s (p99 1.6 ms, 1.4 ms to 1.8 ms), fails at 48,000/s (...); the limit is between them`
-pub(crate) fn answer(found: &MostLoad, limit: Limit) -> String {
-    format!("{}.", head(found, limit))
-}
-
-pub(crate) fn suspect(found: &MostLoad, limit: Limit) -> String {
-    format!("{}, {SUSPECT}.", head(found, limit))
-}
-
-fn head(found: &MostLoad, limit: Limit) -> String {
+pub(crate) fn outcome(found: &MostLoad, limit: Limit) -> String {
     let rate_text = |rate: &Rate| with_numbers(rate, limit);
     let [passing, failing] = [&found.max_passing_rate, &found.min_failing_rate]
         .map(|name| found.rate(name.as_deref()?).map(rate_text));
