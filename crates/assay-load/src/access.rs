@@ -65,7 +65,7 @@ impl Thousandths {
         f64::from(self.0) / 1000.0
     }
 
-    /// Parses a number above 0 and below an integer bound.
+    /// Parses a number above 0 and below `below`, with at most three decimals; `None` for other texts.
     fn parse(text: &str, below: u32) -> Option<Self> {
         let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
         let is_digits =

@@ -24,6 +24,7 @@ use crate::{Law, LoadError, Target};
 use serde::{Deserialize, Serialize};
 
 pub use disk::set_aside;
+pub(crate) use disk::transfer_all;
 pub use simulated::{Lie, Store};
 
 pub const BLOCK_BYTES: u64 = 4096;
@@ -229,8 +230,7 @@ pub fn capacity(
     }
 }
 
-/// Measures the cost of writing one contiguous MiB, and of writing and reading one block: nanoseconds each, from a few
-/// tries at the beginning of an area.
+/// Returns nanoseconds per contiguous MiB written, and per block written or read, from a few tries.
 pub fn capacity_costs(
     job: &CapacityJob,
     target: &Target<'_>,

@@ -10,12 +10,13 @@ use super::judge::{Block, Fault, Judge, Stood, WrongData};
 use super::marks::Written;
 use super::standing::ExpectedData;
 use crate::buffer::Buffer;
+use crate::capacity::transfer_all;
 use crate::check::check;
 use crate::pattern::blocks;
 use crate::run::entry;
 use crate::{EngineKind, Job, LoadError, Poll, Target, clock};
 use rustix::fs::{Advice, fadvise};
-use rustix::io::{Errno, pread, retry_on_intr};
+use rustix::io::pread;
 use serde::{Deserialize, Serialize};
 
 /// Bytes per read, if operations were smaller.
@@ -145,21 +146,12 @@ impl<'a> BlockReader<'a> {
 
     pub fn read(&mut self, offset: u64, length: usize) -> io::Result<&[u8]> {
         let (file, bytes) = (self.file, &mut self.buffer.slot_mut(0)[..length]);
-        let mut done = 0;
-        while done < length {
-            let at = offset + done as u64;
-            let got: Result<usize, Errno> = retry_on_intr(|| pread(file, &mut bytes[done..], at));
-            match got? {
-                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                got => done += got.min(length - done),
-            }
-        }
+        transfer_all(length, offset, |left, at| pread(file, &mut bytes[length - left..], at))?;
         Ok(bytes)
     }
 }
 
-/// Reads all blocks that the run of a job may have written, and reports errors. Nothing else may write there in the
-/// meantime.
+/// Reads all blocks that the run of a job may have written, and reports errors. Nothing else may write there meanwhile.
 ///
 /// # Errors
 /// The job is invalid or wrote no stamps, there is no file, or not enough memory.

@@ -123,7 +123,7 @@ pub(super) fn read_stamp(sector: &[u8]) -> Holds {
     if words.iter().all(|word| *word == 0) { Holds::Zero } else { Holds::Strange }
 }
 
-/// Flipped bits in the head of a sector of this run; `None` if it is unrelated.
+/// Counts the flipped bits in the head of a sector that this run stamped; `None` if the sector is unrelated.
 pub(super) fn flipped_in_head(sector: &[u8], run: u64, seed: u64, address: u64) -> Option<u32> {
     let words = read_words(sector);
     let (hidden, rest) = split_head(&words);

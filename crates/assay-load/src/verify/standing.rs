@@ -30,7 +30,7 @@ const fn leaves_a_stamp(class: Class) -> bool {
 /// Operations between two checks of the stop flag.
 const LOOK_EVERY: u64 = 1 << 16;
 
-/// Replays the settled writes of one thread in order, until a stop.
+/// Draws the settled writes of one thread again, in order, and passes them to `each`; ends early at a stop.
 fn replay(
     job: &Job,
     marks: &ThreadMarks,
@@ -78,15 +78,15 @@ impl ExpectedData {
         if possible.is_empty() {
             match Generation::unpacked(self.last[index]) {
                 // Both may have been in flight at once.
-                Some(old) if !written.is_gone(old, new) => possible.push(old),
+                Some(old) if !written.is_replaced(old, new) => possible.push(old),
                 _ => {
                     self.last[index] = new.packed();
                     return;
                 }
             }
         }
-        possible.retain(|old| !written.is_gone(*old, new));
-        if !possible.iter().any(|old| written.is_gone(new, *old)) {
+        possible.retain(|old| !written.is_replaced(*old, new));
+        if !possible.iter().any(|old| written.is_replaced(new, *old)) {
             possible.push(new);
         }
         self.last[index] = possible.last().map_or(0, |last| last.packed());
