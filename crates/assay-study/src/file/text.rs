@@ -30,8 +30,7 @@ pub fn parse(name: &str, text: &str) -> Outcome<Study> {
     read(text).map_err(|mistakes| Failure::mistake(mistakes.render(name, text)))
 }
 
-/// Applies options of the command line to a study and checks it by the rules of files. Reports all
-/// mistakes at once, each with the option that caused it.
+/// Applies command-line options to a study, and checks it; reports all mistakes with the options that caused them.
 pub fn changed(
     name: &str,
     study: &Study,
@@ -42,6 +41,7 @@ pub fn changed(
     read(&text).map_err(|mistakes| Failure::mistake(mistakes.by_option(name, typed)))
 }
 
+/// Parses and checks a study; returns all mistakes found.
 fn read(text: &str) -> Result<Study, Mistakes> {
     let mut mistakes = Mistakes::default();
     if let Some((at, kind)) = find_too_deep(text) {
@@ -68,6 +68,7 @@ fn read(text: &str) -> Result<Study, Mistakes> {
         // Errors after broken TOML would be guesses.
         return Err(mistakes);
     }
+    // A file of another version: its keys are unknown.
     if !mistakes.is_empty() && errors.is_empty() {
         return Err(mistakes);
     }

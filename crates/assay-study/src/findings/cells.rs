@@ -27,7 +27,7 @@ impl Comparison {
 }
 
 impl Findings {
-    /// The number of a metric, not that of the A/A control.
+    /// Returns the number of a metric; never that of the A/A control.
     pub fn cell(&self, workload: &str, arm: &Arm, metric: &str) -> Option<&Measurement> {
         self.measurements.iter().find(|cell| {
             !cell.control
@@ -37,7 +37,7 @@ impl Findings {
         })
     }
 
-    /// The number of another metric in the row of a number.
+    /// Returns the number of another metric with the same workload and configuration as `cell`.
     pub fn in_row_of(&self, cell: &Measurement, metric: &str) -> Option<&Measurement> {
         self.measurements.iter().find(|other| {
             other.metric == metric

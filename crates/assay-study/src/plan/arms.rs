@@ -67,8 +67,8 @@ impl ArmLayout {
         } else {
             arms.first().map(settable).unwrap_or_default()
         };
-        let wants_control = study.margin.is_some() && arms.len() >= ARMS_FOR_CONTROL;
-        let wants_control = study.aa_control.unwrap_or(wants_control) && arms.len() > 1;
+        let is_default_control = study.margin.is_some() && arms.len() >= ARMS_FOR_CONTROL;
+        let wants_control = study.aa_control.unwrap_or(is_default_control) && arms.len() > 1;
         // The control of a race would compete; searched rates are not compared with each other.
         let is_race = study.stop.rule == StopRule::Best;
         let control = wants_control && !is_race && limit.is_none();
@@ -184,15 +184,9 @@ pub fn layer_part(arm: &Arm) -> Arm {
     levels.map(|(name, level)| (name.clone(), level.clone())).collect()
 }
 
+/// Lists the distinct layers of the arms, such as their filesystems.
 fn bases(arms: &[Arm]) -> Vec<Arm> {
-    let mut found: Vec<Arm> = Vec::new();
-    for arm in arms {
-        let base = layer_part(arm);
-        if !found.contains(&base) {
-            found.push(base);
-        }
-    }
-    found
+    distinct(arms.iter().map(layer_part))
 }
 
 fn factors(study: &Study, targets: &[String]) -> Vec<Factor> {

@@ -209,6 +209,7 @@ fn limit_depth(workload: &mut PlannedWorkload, operation_ns: u64) {
     }
 }
 
+/// Nanoseconds of all trials and warm-ups, without rests.
 fn workloads_ns(
     surveys: &[Survey],
     workloads: &[PlannedWorkload],

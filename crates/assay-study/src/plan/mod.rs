@@ -84,6 +84,7 @@ pub fn hash(plan: &Plan) -> String {
     hexadecimal(&sha256(&text))
 }
 
+/// Plans each workload for each arm; returns those that are possible, and the others with their reasons.
 fn planned_workloads(
     work: &[Workload],
     arms: &[PlannedArm],
@@ -256,16 +257,16 @@ fn trials(
     let after_screen =
         |turn: order::Turn| order::Turn { replicate: turn.replicate + passes, ..turn };
     let turns = screen.into_iter().chain(order.into_iter().map(after_screen));
-    let trial = |(order, turn): (u32, order::Turn)| PlannedTrial {
-        order,
-        host: 0,
-        replicate: turn.replicate,
-        lead_in: turn.lead_in,
-        workload: turn.item,
-        arm: workloads[turn.item].arm.clone(),
-        seed: seeds.bits(),
+    let trial = |(order, turn): (u32, order::Turn)| {
+        planned_trial(order, turn, workloads[turn.item].arm.clone(), seeds.bits())
     };
     (0..).zip(turns).map(trial).collect()
+}
+
+/// Plans a turn as the trial number `order`.
+fn planned_trial(order: u32, turn: order::Turn, arm: Arm, seed: u64) -> PlannedTrial {
+    let order::Turn { replicate, item, lead_in } = turn;
+    PlannedTrial { order, host: 0, replicate, lead_in, workload: item, arm, seed }
 }
 
 #[cfg(test)]

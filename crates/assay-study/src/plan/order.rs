@@ -1,5 +1,4 @@
-//! Order of arms (docs/explanation/method.md, R2 and R2c): random replicates with warm-ups, and the declared
-//! alternatives.
+//! Order of arms (docs/explanation/method.md, R2, R2c): random replicates with warm-ups, and declared alternatives.
 //!
 //! Each replicate has a new random order and begins with a warm-up of its first arm. The carry-over from the previous
 //! replicate then affects an uncounted trial, and periodic disturbances cannot align with the order.
@@ -107,6 +106,7 @@ fn shuffled(items: &[usize], draws: &mut Draws) -> Vec<usize> {
     items
 }
 
+/// Makes a replicate of each row, with a warm-up before each visit if the rules want one.
 fn row_turns(rules: Rules, rows: impl Iterator<Item = Vec<Visit>>) -> Vec<Turn> {
     let mut turns = Vec::new();
     for (visits, replicate) in rows.zip(1..) {

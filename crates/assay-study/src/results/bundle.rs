@@ -1,8 +1,7 @@
 //! The directory of one study (`<results>/<id>/`), written during the study, so a crash loses no finished trial.
 //!
 //! `study.toml` (resolved), `plan.json`, `environment.json`, `trials.jsonl` (one synced line per trial), `histograms/`,
-//! `series/`, `label.json` (title and notes of the user). An imported result is a bundle too; [`super::imported`]
-//! describes its files.
+//! `series/`, `label.json` (title and notes of the user). [`super::imported`] describes bundles of imported results.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -83,6 +82,7 @@ impl<'a> SoFar<'a> {
         Ok(())
     }
 
+    /// Reads the file without an unfinished last line; empty if there is no file.
     fn whole_lines(&self) -> io::Result<String> {
         match self.system.read_text(&self.path) {
             Ok(text) => {
@@ -164,6 +164,7 @@ impl<'a> Bundle<'a> {
         &self.so_far
     }
 
+    /// Stores the histograms and the series of a trial, then its record with the names of these files.
     pub fn append(
         &self,
         record: &mut Trial,
@@ -359,6 +360,7 @@ pub fn log(system: &dyn System, directory: &Path) -> Vec<LogEntry> {
     log::entries(&text)
 }
 
+/// Reads title and notes of the user; empty without a readable file.
 pub fn label(system: &dyn System, directory: &Path) -> Label {
     let text = content(system, &directory.join("label.json"));
     let read = text.ok().and_then(|text| cut::json(&text).ok());
@@ -387,6 +389,7 @@ pub(super) fn known_format(directory: &Path, found: &str, known: &str) -> Outcom
     )))
 }
 
+/// Parses a line of `trials.jsonl`; fails for numbers or names that no trial can have.
 pub fn record(line: &str) -> Result<Trial, String> {
     if cut::has_giant(line) {
         return Err("a number is too large".to_owned());

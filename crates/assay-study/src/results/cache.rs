@@ -46,7 +46,10 @@ impl<'a, T: Serialize + DeserializeOwned> Cache<'a, T> {
     ) -> Outcome<()> {
         let known = self.before.remove(&name).filter(|(old, _)| *old == stamp);
         self.is_changed |= known.is_none();
-        let value = known.map_or_else(|| Ok((stamp, derive()?)), Ok)?;
+        let value = match known {
+            Some(known) => known,
+            None => (stamp, derive()?),
+        };
         self.now.insert(name, value);
         Ok(())
     }

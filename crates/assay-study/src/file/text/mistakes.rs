@@ -159,6 +159,7 @@ fn window(line: &str, before: usize, marked: usize) -> (String, usize) {
     (shown.trim_end().to_owned(), before - from)
 }
 
+/// Replaces control characters by spaces, and cuts the text after `most` characters.
 fn clean(text: &str, most: usize) -> String {
     let mut letters = text.chars();
     let mut out: String =

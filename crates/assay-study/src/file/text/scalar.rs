@@ -268,7 +268,7 @@ fn percent<'v>(field: &Field, value: &'v DeValue<'_>) -> Result<(Percent, &'v st
     Ok((percent, text))
 }
 
-/// The text of an amount; a bare number gets its unit in the hint.
+/// Returns the text of an amount; fails for a bare number, with a hint that adds a unit.
 fn with_unit<'v>(field: &Field, value: &'v DeValue<'_>) -> Result<&'v str, Complaint> {
     let bare = match value {
         DeValue::Integer(number) => decimal(number),

@@ -77,6 +77,7 @@ pub fn is_key(study: &Study, name: &str) -> bool {
     !find_paths(study, name).is_empty()
 }
 
+/// Writes a study as TOML with changed keys.
 pub(super) fn written(study: &Study, keys: &[KeyValue]) -> Outcome<String> {
     let failed = |error: &dyn std::fmt::Display| {
         Failure::mistake(format!("cannot write the study as TOML: {error}"))
@@ -102,6 +103,7 @@ fn find_paths(study: &Study, key: &str) -> Vec<KeyPath> {
         .collect()
 }
 
+/// Returns the paths of `HEAD.REST`; the head is a workload, a table, the questions, or the metrics of commands.
 fn find_dotted_paths(study: &Study, head: &str, rest: &str) -> Vec<KeyPath> {
     if let Some(index) = study.workload.iter().position(|workload| workload.name == head) {
         let kind = study.workload[index].work.kind();

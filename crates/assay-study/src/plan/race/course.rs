@@ -36,8 +36,7 @@ fn warmup_of(plan: &Plan, visit: &[PlannedTrial], arm: usize) -> Option<PlannedT
     Some(PlannedTrial { workload: arm, arm: levels, ..slot.clone() })
 }
 
-/// Repeats of a replicate: its disturbed trials, at most a third, in a new random order. The pairing partner is the
-/// later leader, so no partner is repeated.
+/// Repeats of a replicate: its disturbed trials, at most a third, in a new random order, without their partners.
 pub(super) fn repeats(
     plan: &Plan,
     first: &[PlannedTrial],
@@ -66,7 +65,7 @@ pub(super) fn repeats(
     found
 }
 
-/// A trial run again: behind all that was planned, in a round of its replicate's own.
+/// Plans a repeat of a trial: ordered after all planned trials, in a separate replicate.
 fn repeat(plan: &Plan, trial: &PlannedTrial) -> (PlannedTrial, Repeats) {
     let order = (plan.trials.len() as u32).saturating_add(trial.order);
     let mut draws = Draws::new(plan.seed ^ u64::from(order), "repeats");

@@ -171,8 +171,8 @@ fn drop_silent(rules: &RaceRules, logs: &Logs, now: &mut RaceState) {
     }
 }
 
-/// The arm with the highest mean among those with enough values. Values are relative to the mean of their replicate, so
-/// an arm gains nothing by missing a bad replicate.
+/// Returns the arm with the highest mean among those with enough values. Values are relative to the mean of their
+/// replicate, so an arm gains nothing by missing a bad one.
 fn find_leader(logs: &Logs, now: &RaceState) -> Option<usize> {
     // Per replicate: the sum of its values, and their number.
     let mut sums = vec![(0.0_f64, 0_usize); now.replicates as usize];
@@ -207,7 +207,7 @@ pub(super) fn replace_dropped_leader(logs: &Logs, now: &mut RaceState) {
     }
 }
 
-/// Differences of each other running arm from the leader, in the replicates that have both; none of too few.
+/// Differences of each other running arm from the leader in common replicates; arms with too few of these are omitted.
 fn pairs_with(leader: usize, logs: &Logs, now: &RaceState) -> Vec<PairedDifference> {
     let lead: Vec<Option<f64>> = logs.values(leader, now.replicates).collect();
     let others = now.running().filter(|arm| *arm != leader);
@@ -247,6 +247,7 @@ fn drop_behind(
     for pair in pairs {
         let variance = moderated_variance(pair.variance, pair.n, mean_variance);
         let Some(width) = normal_mixture_half_width(variance, pair.n, alpha) else { continue };
+        // Even the upper confidence bound is below the leader.
         if pair.mean + width < 0.0 {
             let why = Why::Behind { leader, by: pair.mean, width };
             let slot = if pair.arm == rules.baseline {
