@@ -195,6 +195,7 @@ struct DriveLoop<E> {
 }
 
 impl<'a, E: Engine<'a>> DriveLoop<E> {
+    /// Prepares the loop of one thread, with all memory that it needs.
     fn new(engine: E, worker: &Worker<'a>) -> Self {
         let (job, thread) = (worker.job, worker.thread);
         let depth = job.depth as usize;

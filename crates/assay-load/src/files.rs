@@ -425,6 +425,7 @@ fn join(thread: u32, handle: Joined<'_>) -> Result<Option<PhasePart>, LoadError>
     })
 }
 
+/// Sums the parts of all threads; `planned` operations beyond theirs are left over.
 fn outcome(
     act: FileAct,
     job: &FileJob,

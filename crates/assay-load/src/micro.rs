@@ -73,6 +73,7 @@ fn calibrate_batch(what: Micro) -> io::Result<u64> {
     }
 }
 
+/// Executes operations one after the other.
 fn run_batch(what: Micro, operations: u64) -> io::Result<()> {
     match what {
         Micro::Arithmetic => arithmetic(operations),

@@ -1,5 +1,4 @@
-//! Checks the claimed capacity of a target: writes blocks stamped with their address, and reads them after enough other
-//! writes to exceed any cache.
+//! Checks the claimed capacity of a target: writes blocks with their address, reads them after writes beyond any cache.
 //!
 //! There are two passes. The fast one writes a sample of blocks, then a contiguous *zone* at the beginning. Gaps in the
 //! sample are at most as long as the zone, so if a device wraps around to its beginning, a sampled block is overwritten

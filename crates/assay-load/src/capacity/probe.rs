@@ -345,20 +345,20 @@ fn survey_all_blocks(
     let (written, write_ns) = write_zone(pass, blocks)?;
     // Writes that end before their time limit have filled the filesystem.
     let is_filled = pass.disk.may_fill_up() && !pass.is_over(WRITING_PERCENT);
-    let (mut checked, mut read, mut piece) = (BlockSurvey::default(), 0, Vec::new());
-    while read < written && pass.may_go_on(100) {
-        let count = PIECE_BLOCKS.min(written - read);
+    let (mut checked, mut blocks_read, mut piece) = (BlockSurvey::default(), 0, Vec::new());
+    while blocks_read < written && pass.may_go_on(100) {
+        let count = PIECE_BLOCKS.min(written - blocks_read);
         piece.clear();
-        pass.read_piece(read, count, CHECKED, &mut piece);
-        for (seen, block) in piece.iter().zip(read..) {
+        pass.read_piece(blocks_read, count, CHECKED, &mut piece);
+        for (seen, block) in piece.iter().zip(blocks_read..) {
             checked.add(block, *seen);
         }
-        read += count;
+        blocks_read += count;
     }
     let mut rewrites = BlockSurvey::default();
     // If all wrong blocks are older writes of the pilot or a pass, only rewrites can find the border.
     let only_older = checked.counts.wrong() == checked.counts.older;
-    if read == written && only_older && shape.rewrites > 0 {
+    if blocks_read == written && only_older && shape.rewrites > 0 {
         rewrites = check_rewrites(pass, seed, written, shape.rewrites.min(written))?;
         checked.merge_lost_rewrites(&rewrites);
     }
@@ -371,7 +371,7 @@ fn survey_all_blocks(
         // The first block is read after all others were written, the last after all others were read.
         between_bytes: (written.saturating_sub(PIECE_BLOCKS)) * BLOCK_BYTES,
         zone_write_ns: write_ns,
-        cut_short: read < written || (written < blocks && !is_filled),
+        cut_short: blocks_read < written || (written < blocks && !is_filled),
     })
 }
 
@@ -384,7 +384,7 @@ fn check_rewrites(
     count: u64,
 ) -> Result<BlockSurvey, LoadError> {
     let mut checked = BlockSurvey::default();
-    let places = stratified_blocks_to_the_end(seed ^ 2, 0..blocks, count);
+    let places = stratified_blocks_to_the_end(seed ^ 2, 0..blocks, count); // a separate stream
     let middle = blocks / 2;
     let (first, second) = places.split_at(places.partition_point(|place| *place < middle));
     for (half, other_half) in [(first, middle..blocks), (second, 0..middle)] {

@@ -512,6 +512,7 @@ fn record_entry(slots: &mut [UringSlot], entry: &cqueue::Entry) -> Option<Comple
 }
 
 impl<'a> IoUring<'a> {
+    /// Opens an engine whose submission and completion queues have these `entries`.
     fn with_queues(entries: [u32; 2], setup: &Setup<'a>) -> Result<Self, LoadError> {
         let job = setup.job;
         let file = file(setup)?;

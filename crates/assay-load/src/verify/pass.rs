@@ -183,8 +183,8 @@ pub fn verify(
         let part_end = block_count.min(block + MOST_BLOCKS);
         let part = start + block * block_bytes..start + part_end * block_bytes;
         // A stop leaves this incomplete; the check below then ends the pass before it is used.
-        let standing = ExpectedData::new(job, written, &part, stop);
-        let judge = Judge { written, seed: job.seed, standing: &standing };
+        let contents = ExpectedData::new(job, written, &part, stop);
+        let judge = Judge { written, seed: job.seed, contents: &contents };
         while block < part_end {
             if stop.load(Ordering::Relaxed) {
                 verified.cut_short = true;
@@ -213,7 +213,7 @@ impl Judge<'_> {
         let addresses = (address..).step_by(block_bytes).take(count as usize);
         if let Ok(bytes) = reader.read(address, block_bytes * count as usize) {
             for (block, at) in bytes.chunks_exact(block_bytes).zip(addresses) {
-                verified.count_block(self.judge_block(block, at), self.standing.has_several(at));
+                verified.count_block(self.judge_block(block, at), self.contents.has_several(at));
             }
             return;
         }
@@ -222,13 +222,13 @@ impl Judge<'_> {
                 Ok(block) => self.judge_block(block, at),
                 Err(_) => self.judge_unreadable(at),
             };
-            verified.count_block(block, self.standing.has_several(at));
+            verified.count_block(block, self.contents.has_several(at));
         }
     }
 
     /// An unreadable block is wrong if something was written there.
     fn judge_unreadable(&self, at_bytes: u64) -> Block {
-        let Some(expected) = self.standing.expected(at_bytes) else { return Block::Untouched };
+        let Some(expected) = self.contents.expected(at_bytes) else { return Block::Untouched };
         let expected = Some(Stood::new(expected, at_bytes));
         let fault = Fault::Unreadable;
         Block::Wrong(WrongData { at_bytes, fault, expected, found: None, bits: None })

@@ -55,15 +55,15 @@ impl ExpectedData {
     pub fn new(job: &Job, written: &Written, part: &Range<u64>, stop: &AtomicBool) -> Self {
         let block = u64::from(job.size_bytes);
         let blocks = ((part.end - part.start) / block) as usize;
-        let mut standing =
+        let mut expected =
             Self { start: part.start, block, last: vec![0; blocks], several: BTreeMap::new() };
         // Imported marks may name threads that the job never had.
         for marks in written.threads.iter().filter(|of_thread| of_thread.thread < job.threads) {
             replay(job, marks, stop, |generation, offset| {
-                standing.add_write(written, generation, offset);
+                expected.add_write(written, generation, offset);
             });
         }
-        standing
+        expected
     }
 
     fn index(&self, address: u64) -> Option<usize> {

@@ -608,7 +608,7 @@ fn refuse_other_target(job: &Job, first: &Job, notes: &mut PortNotes) {
     );
 }
 
-/// Writes the study: each group is a workload, and its second work the background load.
+/// Writes the study: each group becomes a workload; the second work of a group is its background load.
 fn write_study(name: &str, works: &[Vec<FioWork>], notes: &mut PortNotes) -> String {
     let jobs: Vec<&FioWork> = works.iter().flatten().collect();
     let area = area_line(&jobs, notes);
@@ -686,6 +686,7 @@ fn area_line(works: &[&FioWork], notes: &mut PortNotes) -> String {
     format!("area       = {{ size = \"{}\" }}\n", Bytes(area))
 }
 
+/// Writes the keys of `io` or `background`, without times and operations.
 fn io_keys(work: &FioWork) -> String {
     let mut text = format!(
         "pattern = \"{}\", mix = \"{}\", block_size = \"{}\", queue_depth = {}, threads = {}, direct = {}, \

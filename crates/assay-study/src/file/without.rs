@@ -16,7 +16,7 @@ type Levels = BTreeMap<String, String>;
 
 pub const MOST_TRIED: usize = 20_000;
 
-const LIKE: &str =
+const HINT: &str =
     "use the form \"scheduler = none and nr_requests > 256\" or \"queue_depth > nr_requests\"";
 
 /// One line of `without`: excludes combinations that match all of its conditions.
@@ -208,7 +208,7 @@ pub(super) fn check(study: &Study, places: &ValuePlaces, mistakes: &mut Mistakes
             Err(message) => Some(message),
         };
         if let Some(message) = wrong {
-            mistakes.add(&path, places.find(&path).value, message, Some(LIKE.to_owned()));
+            mistakes.add(&path, places.find(&path).value, message, Some(HINT.to_owned()));
         }
     }
 }

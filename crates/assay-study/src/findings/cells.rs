@@ -75,8 +75,7 @@ impl Findings {
 }
 
 impl Measurement {
-    /// The value of the row: geometric mean; arithmetic mean if compared by differences; median if
-    /// a trial is zero. The interval belongs to either mean.
+    /// Value of the row: geometric mean (arithmetic for differences) with the interval; median if a trial is zero.
     pub fn value(&self) -> Option<f64> {
         self.mean.or(self.geometric_mean).or(self.median)
     }

@@ -47,8 +47,9 @@ pub struct Omitted {
 
 impl ArmLayout {
     pub fn new(study: &Study, targets: &[String]) -> Self {
-        let limit = most_load::limit(study);
-        let factors = match limit {
+        // Only a study of the highest rate has a limit.
+        let slo = most_load::limit(study);
+        let factors = match slo {
             Some(_) => vec![most_load::factor()],
             None => factors(study, targets),
         };
@@ -71,16 +72,16 @@ impl ArmLayout {
         let wants_control = study.aa_control.unwrap_or(is_default_control) && arms.len() > 1;
         // The control of a race would compete; searched rates are not compared with each other.
         let is_race = study.stop.rule == StopRule::Best;
-        let control = wants_control && !is_race && limit.is_none();
+        let control = wants_control && !is_race && slo.is_none();
         let stopping = stopping(study, &factors, arms.len());
         let replicates = replicates(study) + stopping.passes();
         let design = Design {
             factors,
             baseline,
             // Rates are compared with the limit, not with each other.
-            margin: study.margin.filter(|_| limit.is_none()).map(Percent::fraction),
-            primary: limit
-                .map(|limit| limit.metric().to_owned())
+            margin: study.margin.filter(|_| slo.is_none()).map(Percent::fraction),
+            primary: slo
+                .map(|slo| slo.metric().to_owned())
                 .or_else(|| study.primary_metric.clone()),
             order: study.order,
             lead_in: study.warmup_trial,
@@ -91,7 +92,7 @@ impl ArmLayout {
             published: published(study),
             card: study.card.clone(),
             // The rate of each trial depends on the trials before it.
-            repeats: if study.repeat_disturbed && limit.is_none() { replicates / 3 } else { 0 },
+            repeats: if study.repeat_disturbed && slo.is_none() { replicates / 3 } else { 0 },
             fresh: study.recreate_per,
         };
         let bases = bases(&arms);

@@ -30,14 +30,14 @@ type Visit = Vec<usize>;
 impl Rules {
     /// Number of warm-ups in a study with so many groups per replicate, as `turns` draws them.
     pub fn lead_ins(self, groups: usize, replicates: u64) -> u64 {
-        match (self.lead_in, self.leads_each()) {
+        match (self.lead_in, self.has_warmup_per_visit()) {
             (LeadIn::None, _) => 0,
             (_, true) => groups as u64 * replicates,
             (_, false) => 1,
         }
     }
 
-    fn leads_each(self) -> bool {
+    fn has_warmup_per_visit(self) -> bool {
         self.order == Order::Random && self.compared
     }
 }
@@ -112,7 +112,7 @@ fn row_turns(rules: Rules, rows: impl Iterator<Item = Vec<Visit>>) -> Vec<Turn> 
     for (visits, replicate) in rows.zip(1..) {
         for visit in visits {
             // The warm-up of a visit has the workload of its first trial.
-            if let Some(first) = visit.first().filter(|_| rules.leads_each()) {
+            if let Some(first) = visit.first().filter(|_| rules.has_warmup_per_visit()) {
                 turns.push(Turn { replicate, item: *first, lead_in: true });
             }
             turns.extend(visit.iter().map(|item| Turn { replicate, item: *item, lead_in: false }));

@@ -202,7 +202,7 @@ pub fn race(plan: &Plan, runs: &[Run]) -> Option<Race> {
             state.logs.set(raced, run.arm, counted(run));
         }
         drop_harmful(runs_here, raced, rules.baseline, &mut state.standing);
-        state.standing = rule::look(&rules, &state.logs, raced, state.standing);
+        state.standing = rule::judge(&rules, &state.logs, raced, state.standing);
         if state.standing.over.is_some() {
             break;
         }
@@ -216,9 +216,9 @@ fn counted(run: &Run) -> Option<f64> {
 }
 
 /// Drops arms that harmed the production workload, which Assay rolled back; the caller handles a harmful baseline.
-fn drop_harmful(runs: &[Run], after: u32, baseline: usize, now: &mut RaceState) {
+fn drop_harmful(runs: &[Run], after: u32, baseline: usize, race: &mut RaceState) {
     for run in runs.iter().filter(|run| run.harmed && run.arm != baseline) {
-        if let Some(slot) = now.left.get_mut(run.arm) {
+        if let Some(slot) = race.left.get_mut(run.arm) {
             slot.get_or_insert(Left { after, why: Why::Harmed });
         }
     }

@@ -1,5 +1,4 @@
-//! Values derived from files, stored to save time: each is used while its files and the program stay the same. A
-//! missing, damaged or unwritable cache only costs time.
+//! Values derived from files, stored to save time while files and program stay the same; a bad cache only costs time.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -16,11 +16,11 @@ pub(super) fn replicates(plan: &Plan) -> impl Iterator<Item = &[PlannedTrial]> {
 }
 
 /// Returns the planned trials of a replicate without those of dropped arms, and without warm-ups of empty visits.
-pub(super) fn remaining(plan: &Plan, all: &[PlannedTrial], now: &RaceState) -> Vec<PlannedTrial> {
+pub(super) fn remaining(plan: &Plan, all: &[PlannedTrial], race: &RaceState) -> Vec<PlannedTrial> {
     let mut remaining = Vec::new();
     // A warm-up begins a visit.
     for visit in all.chunk_by(|_, next| !next.is_lead_in()) {
-        let is_running = |trial: &&PlannedTrial| !trial.is_lead_in() && now.is_in(trial.workload);
+        let is_running = |trial: &&PlannedTrial| !trial.is_lead_in() && race.is_in(trial.workload);
         let trials: Vec<&PlannedTrial> = visit.iter().filter(is_running).collect();
         let Some(first) = trials.first() else { continue };
         remaining.extend(warmup_of(plan, visit, first.workload));

@@ -153,8 +153,8 @@ impl ScreenResult {
     }
 
     /// Drops the arms with a dropped level from the race; the baseline and arms that already left stay unchanged.
-    pub(super) fn drop_arms(&self, plan: &Plan, baseline: usize, now: &mut RaceState) {
-        for (arm, (planned, left)) in plan.workloads.iter().zip(&mut now.left).enumerate() {
+    pub(super) fn drop_arms(&self, plan: &Plan, baseline: usize, race: &mut RaceState) {
+        for (arm, (planned, left)) in plan.workloads.iter().zip(&mut race.left).enumerate() {
             let levels = levels_of(&plan.design.factors, &planned.arm);
             if let Some(dropped) = self.dropped_level(&levels).filter(|_| arm != baseline) {
                 let why = Why::Level { factor: dropped.factor, level: dropped.level };
@@ -174,9 +174,9 @@ struct ScreenTrials<'a> {
 
 impl<'a> ScreenTrials<'a> {
     fn new(plan: &Plan, passes: &BTreeMap<u32, Vec<Run>>, arms: &'a [Vec<Option<usize>>]) -> Self {
-        let none: Vec<Vec<usize>> =
+        let zero_counts: Vec<Vec<usize>> =
             plan.design.factors.iter().map(|factor| vec![0; factor.levels.len()]).collect();
-        let mut found = Self { rows: Vec::new(), tried: none.clone(), counted: none };
+        let mut found = Self { rows: Vec::new(), tried: zero_counts.clone(), counted: zero_counts };
         let runs = passes.iter().flat_map(|(pass, runs)| runs.iter().map(move |run| (*pass, run)));
         for (pass, run) in runs.filter(|(_, run)| !run.is_lead_in()) {
             let Some(levels) = arms.get(run.arm).map(Vec::as_slice) else { continue };
@@ -317,6 +317,7 @@ impl EffectModel {
     ) -> Option<LevelDifference> {
         let [effect, other] = levels.map(|level| match self.place(factor, level) {
             EffectSlot::At(at) => Some(at),
+            // The reference level has no fitted effect.
             _ => None,
         });
         let (by, error) = fit.difference(effect, other)?;
