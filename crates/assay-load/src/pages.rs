@@ -177,6 +177,7 @@ struct Ranks {
 }
 
 impl Ranks {
+    /// Gives each page a random rank, with the cumulative shares of Zipf's law.
     fn new(exponent: f64, pages: u32, rng: &mut impl rand_core::Rng) -> Self {
         let mut sum = 0.0;
         let mut sums: Vec<f64> = Vec::with_capacity(pages as usize);

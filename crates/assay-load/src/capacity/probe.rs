@@ -252,6 +252,7 @@ struct SurveyResult {
     cut_short: bool,
 }
 
+/// Surveys all blocks or a sample, then retries wrong blocks before they count.
 pub(super) fn run(
     disk: &mut dyn BlockDisk,
     job: &CapacityJob,

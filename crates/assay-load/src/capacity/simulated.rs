@@ -113,6 +113,7 @@ impl SimulatedDisk {
         }
     }
 
+    /// Returns what a read of a block finds, compared with a write of this generation.
     fn classify(&self, block: u64, generation: u32) -> Seen {
         let Some(place) = self.physical_block(block) else {
             return if self.lie == Lie::Zeroes { Seen::Zero } else { Seen::Foreign };

@@ -224,8 +224,7 @@ mod tests {
         }
     }
 
-    /// Trials compared by p99 are long enough for it, even at the lowest rate; if the check would take too long, they
-    /// have the usual length.
+    /// Trials compared by p99 are long enough for it, even at the lowest rate, unless the check would take too long.
     #[test]
     fn trials_by_the_clock_are_long_enough_for_their_p99() {
         let trial_ns = |rates: &[&str]| {

@@ -225,6 +225,7 @@ fn target_of(arm: &Arm, surveys: &[Survey]) -> usize {
     exact.or_else(|| surveys.iter().position(is_on_target)).unwrap_or(0)
 }
 
+/// Translates the stop rule of a study to its form in the plan.
 fn stopping(study: &Study, factors: &[Factor], arms: usize) -> Stopping {
     let half_width = study.stop.ci_half_width.map(Percent::fraction);
     match study.stop.rule {

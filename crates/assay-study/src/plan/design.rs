@@ -265,6 +265,7 @@ impl MadeLayers {
 }
 
 impl Filled {
+    /// Determines the first content of the area, and whether all trials leave it unchanged.
     fn from_study(study: &Study) -> Self {
         let touches = || study.workload.iter().flat_map(Workload::touches);
         let for_reads = touches().find_map(|touch| touch.finds);

@@ -239,6 +239,7 @@ fn rules(study: &Study, arms: &[PlannedArm]) -> order::Rules {
     order::Rules { order: study.order, lead_in: study.warmup_trial, compared: arms.len() > 1 }
 }
 
+/// Orders all trials: the passes of a screen, then the replicates; each has its own seed.
 fn trials(
     turns: &budget::Turns<'_>,
     design: &Design,

@@ -61,6 +61,7 @@ pub struct Survey {
 }
 
 impl Survey {
+    /// A survey without facts, for a target that was not surveyed; `why` says the reason.
     pub fn untaken(target: &str, why: &str) -> Self {
         Self {
             target: target.to_owned(),

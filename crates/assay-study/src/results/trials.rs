@@ -81,6 +81,7 @@ impl<'a> Trials<'a> {
         Ok(Some((self.system.open_for_reading(&path, Caching::Buffered)?, bytes)))
     }
 
+    /// Notes the place and the workload of each line.
     fn index_lines(&mut self, file: File, bytes: u64) -> Outcome<()> {
         let stream = Stream::new(self.system, file).take(bytes);
         let mut stream = BufReader::with_capacity(PART_BYTES, stream);
@@ -130,6 +131,7 @@ impl<'a> Trials<'a> {
         Ok(trial)
     }
 
+    /// Reads the trial of an indexed line; fails if the file changed since.
     fn record(&self, place: &TrialPlace) -> Outcome<Trial> {
         let changed = || self.damaged(place.line, "the file changed while Assay read it");
         let file = self.file.as_ref().ok_or_else(changed)?;

@@ -99,6 +99,7 @@ fn read_bs_pair(job: &Job) -> Option<[u64; 2]> {
     Some([reads?, writes?])
 }
 
+/// Returns the shares of sizes of reads and of writes; `None` without the key, or after a refusal.
 fn read_bssplit(job: &Job, notes: &mut PortNotes) -> Option<[Shares; 2]> {
     let setting = job.settings.get("bssplit")?;
     if let [Some(reads), Some(writes)] =

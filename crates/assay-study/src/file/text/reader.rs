@@ -505,6 +505,7 @@ fn entry(field: &Field, item: &DeValue<'_>) -> Result<Value, Complaint> {
     }
 }
 
+/// Reads a level as text: a string, a whole number or a flag.
 fn level(value: &DeValue<'_>) -> Result<String, Complaint> {
     match value {
         DeValue::String(text) if text.chars().any(char::is_control) => {

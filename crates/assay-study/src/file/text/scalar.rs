@@ -142,6 +142,7 @@ fn name(field: &Field, text: &str) -> Result<Value, Complaint> {
     ))
 }
 
+/// Reads one of a few words; suggests the nearest, or all of them.
 pub(super) fn word(
     field: &Field,
     choices: &[&str],
@@ -171,6 +172,7 @@ fn metric(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
     Err(Complaint::new(message, metrics::instead(&name, &metrics::names())))
 }
 
+/// Reads a whole number within limits: the value of a key, or an entry of a list.
 pub fn whole(
     field: &Field,
     limits: RangeInclusive<u64>,

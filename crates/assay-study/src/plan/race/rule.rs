@@ -90,7 +90,7 @@ pub enum Over {
     Replicates,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RaceState {
     pub replicates: u32,
     /// The arm with the highest mean; `None` before the first interim analysis, and if no arm has enough values.
@@ -104,13 +104,7 @@ pub struct RaceState {
 
 impl RaceState {
     pub fn new(rules: &RaceRules) -> Self {
-        Self {
-            replicates: 0,
-            leader: None,
-            left: vec![None; rules.arms],
-            baseline_behind: None,
-            over: None,
-        }
+        Self { left: vec![None; rules.arms], ..Self::default() }
     }
 
     pub fn is_in(&self, arm: usize) -> bool {

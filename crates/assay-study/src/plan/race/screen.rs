@@ -173,6 +173,7 @@ struct ScreenTrials<'a> {
 }
 
 impl<'a> ScreenTrials<'a> {
+    /// Collects the trials of the passes, and counts those of each level.
     fn new(plan: &Plan, passes: &BTreeMap<u32, Vec<Run>>, arms: &'a [Vec<Option<usize>>]) -> Self {
         let zero_counts: Vec<Vec<usize>> =
             plan.design.factors.iter().map(|factor| vec![0; factor.levels.len()]).collect();

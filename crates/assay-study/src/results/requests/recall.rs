@@ -79,6 +79,7 @@ fn position(devices: &[RecalledDevice], request: &BlockRequest) -> Option<usize>
     devices.iter().position(|device| device.index == request.device)
 }
 
+/// Finds the named devices of a recording (`a+b`), or its only device.
 fn chosen_devices(header: &Header, wanted: Option<&str>) -> Result<Vec<RecalledDevice>, String> {
     let names = header.devices.iter().map(|device| outside::spelled(&device.name).into_owned());
     let recorded = names.collect::<Vec<_>>().join(", ");
