@@ -60,6 +60,7 @@ impl Checker<'_> {
         self.mistakes.add(path, self.places.find(path).key, message, hint);
     }
 
+    /// Checks that stop rule, interim analyses and replicates fit together.
     fn check_stop(&mut self, stop: &Stop, replicates: u32) {
         if self.mistakes.is_wrong("stop/rule") {
             return;

@@ -20,10 +20,10 @@ pub fn check(study: &Study, places: &ValuePlaces, mistakes: &mut Mistakes) {
         if let Some((key, message, hint)) = find_mistake(study, ask) {
             if key.is_empty() {
                 mistakes.add(&path, places.find(&path).key, message, hint);
-                continue;
+            } else {
+                let path = format!("{path}/{key}");
+                mistakes.add(&path, places.find(&path).value, message, hint);
             }
-            let path = format!("{path}/{key}");
-            mistakes.add(&path, places.find(&path).value, message, hint);
         }
     }
     if study.requirements.is_some() {

@@ -128,6 +128,7 @@ impl Gated {
         self.is_silent() && !self.is_final
     }
 
+    /// Describes the row: outcome, loss with its 95% bound, and the smallest detectable regression.
     pub fn text(&self) -> String {
         let word = match &self.outcome {
             Ended::Pass => "passes",

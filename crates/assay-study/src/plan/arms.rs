@@ -8,7 +8,7 @@ use assay_machine::factors::{self, Role};
 use super::{most_load, race};
 use crate::file::{StopRule, Study, without};
 use crate::results::design::{Design, Factor, Gate, Pointer, Stopping};
-use crate::results::plan::{Arm, Survey};
+use crate::results::plan::{Arm, PlannedWorkload, Survey};
 
 /// Factors that change once per replicate in any case: another target is another open file.
 const COSTLY: &[&str] = &["target"];
@@ -46,6 +46,7 @@ pub struct Omitted {
 }
 
 impl ArmLayout {
+    /// Determines configurations, baseline and control of a study; searched rates have no control and no margin.
     pub fn new(study: &Study, targets: &[String]) -> Self {
         // Only a study of the highest rate has a limit.
         let slo = most_load::limit(study);
@@ -142,15 +143,15 @@ pub fn matches(arm: &Arm, named: &Arm) -> bool {
     named.iter().all(|(factor, level)| arm.get(factor) == Some(level))
 }
 
-/// Returns the levels whose change is costly; arms with equal parts run together. The control has a separate visit.
-pub fn costly_part(study: &Study, arm: &PlannedArm) -> (bool, Arm) {
+/// Returns the levels whose change is costly; workloads with equal parts run together, and the A/A control apart.
+pub fn costly_part(study: &Study, workload: &PlannedWorkload) -> (bool, Arm) {
     let is_costly = |name: &String| {
         COSTLY.contains(&name.as_str()) || is_layer(name) || study.hard_to_change.contains(name)
     };
-    let mut part = arm.levels.clone();
+    let mut part = workload.arm.clone();
     part.retain(|name, _| is_costly(name));
     // The A/A control makes the same costly change as any other arm.
-    (arm.control && !part.is_empty(), part)
+    (workload.control && !part.is_empty(), part)
 }
 
 /// An arm without factors that only the operator can set: results differ in those levels.

@@ -113,6 +113,7 @@ pub struct PermanentChanges {
 }
 
 impl Demands {
+    /// Collects what a study needs from the machine.
     pub fn from_study(study: &Study) -> Self {
         let ground = TargetGround::from_study(study);
         let links = Network::from_links(study.links());

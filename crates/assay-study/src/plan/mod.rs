@@ -11,10 +11,9 @@ pub mod race;
 pub mod recorded;
 pub mod repeats;
 
-use std::collections::BTreeMap;
-
 use assay_core::digest::{hexadecimal, sha256};
 use assay_core::draws::Draws;
+use assay_core::exhibit::parts::parted;
 use assay_machine::probes::block_latency;
 use assay_machine::system::site::TargetKind;
 use assay_workloads::{Background, Needs, Offer, io};
@@ -33,7 +32,7 @@ pub fn make(study: &Study, surveys: Vec<Survey>, seed: u64) -> Plan {
     let arms = layout.placed(&surveys);
     let (workloads, mut absent) = planned_workloads(&study.workload, &arms, &surveys);
     absent.extend(absent_by_design(study, &layout));
-    let groups = groups(study, &arms, &workloads);
+    let groups = groups(study, &workloads);
     let rules = rules(study, &arms);
     let replicates = layout.replicates;
     let turns = budget::Turns { rules, groups: &groups, replicates };
@@ -177,6 +176,7 @@ fn unsuited(needs: Needs, survey: &Survey) -> Option<String> {
     }
 }
 
+/// Plans a workload for one configuration; fails with the reason if its target cannot run the workload.
 fn planned_workload(
     workload: &Workload,
     arm: &PlannedArm,
@@ -219,19 +219,9 @@ fn join(first: Option<String>, second: Option<String>) -> Option<String> {
 }
 
 /// Groups the workloads, by index, whose arms share a costly change.
-fn groups(study: &Study, arms: &[PlannedArm], workloads: &[PlannedWorkload]) -> Vec<Vec<usize>> {
-    let mut groups: Vec<((bool, Arm), Vec<usize>)> = Vec::new();
-    // Maps each arm to the first equal one; a lookup per workload would be slow for a thousand arms.
-    let known: BTreeMap<(&Arm, bool), &PlannedArm> =
-        arms.iter().rev().map(|arm| ((&arm.levels, arm.control), arm)).collect();
-    for (index, workload) in workloads.iter().enumerate() {
-        let Some(arm) = known.get(&(&workload.arm, workload.control)) else { continue };
-        let part = arms::costly_part(study, arm);
-        match groups.iter_mut().find(|(known, _)| *known == part) {
-            Some((_, members)) => members.push(index),
-            None => groups.push((part, vec![index])),
-        }
-    }
+fn groups(study: &Study, workloads: &[PlannedWorkload]) -> Vec<Vec<usize>> {
+    let costly_part = |index: usize| arms::costly_part(study, &workloads[index]);
+    let groups = parted(0..workloads.len(), costly_part);
     groups.into_iter().map(|(_, members)| members).collect()
 }
 

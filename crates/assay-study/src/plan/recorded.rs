@@ -44,6 +44,7 @@ pub fn of_groups(study: &Study, factor: &str, records: Vec<Record>) -> Vec<Recor
     records.into_iter().filter(|record| levels.contains(&record.group)).collect()
 }
 
+/// Plans one trial per record, in time order; a record belongs to the configuration of its group.
 pub fn plan(
     study: &Study,
     asked: RecordedWorkload<'_>,
@@ -116,6 +117,7 @@ pub fn elsewhere(target: &str, why: &str) -> Site {
     site
 }
 
+/// Makes the trial of a record; it failed if the record has a reason instead of numbers.
 pub fn trial(planned: &PlannedTrial, record: Record, recording: &RecordingNames) -> Trial {
     let started = record.began_wall_us.and_then(|us| i64::try_from(us).ok());
     let started = started.and_then(|us| jiff::Timestamp::from_microsecond(us).ok());

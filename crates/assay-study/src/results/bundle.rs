@@ -272,6 +272,7 @@ pub fn frame(system: &dyn System, directory: &Path) -> Outcome<Stored> {
     Ok(Stored { plan, ..stored })
 }
 
+/// Like [`frame`], without the rates that ran.
 fn frame_as_planned(system: &dyn System, directory: &Path) -> Outcome<Stored> {
     let id = id_of(directory);
     plain_id(&id)?;
@@ -296,6 +297,7 @@ fn study(directory: &Path, text: &str) -> Outcome<Study> {
     file::text::stored(&format!("{}/study.toml", id_of(directory)), &cut::toml(text))
 }
 
+/// Parses a plan; fails for unknown targets or workloads, and for names that no study can have.
 fn plan(directory: &Path, text: &str) -> Outcome<Plan> {
     let path = directory.join(PLAN);
     let plan: Plan = of_version(&path, text, super::plan::FORMAT)?;
@@ -519,6 +521,7 @@ pub fn ids(system: &dyn System, results: &Path) -> Vec<String> {
     names
 }
 
+/// Summarizes a bundle for the list of results.
 pub fn listed(system: &dyn System, directory: &Path) -> Outcome<Listed> {
     #[derive(Deserialize)]
     struct Planned {

@@ -203,6 +203,7 @@ pub fn whole(
     }))
 }
 
+/// Reads a flag; other values that mean a flag are mistakes with a hint.
 fn flag(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
     if let Some(flag) = value.as_bool() {
         return Ok(json!(flag));
@@ -221,6 +222,7 @@ fn flag(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
     Err(Complaint::new(complaint.message, format!("write {} = {flag}", field.name)))
 }
 
+/// Reads an amount with a unit, within limits.
 fn amount<T>(
     field: &Field,
     value: &DeValue<'_>,
