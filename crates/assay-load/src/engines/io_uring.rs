@@ -102,7 +102,7 @@ fn ring(entries: [u32; 2]) -> io::Result<(io_uring::IoUring, Option<&'static str
     first_supported(&attempts, entries)
 }
 
-/// Creates a ring by the first attempt that the kernel supports; `entries` are the submission and completion queue's.
+/// Creates a ring by the first attempt that the kernel supports, and returns its note; `entries` are per queue.
 fn first_supported(
     attempts: &[Attempt],
     entries: [u32; 2],

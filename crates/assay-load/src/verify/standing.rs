@@ -30,7 +30,7 @@ const fn leaves_a_stamp(class: Class) -> bool {
 /// Operations between two checks of the stop flag.
 const LOOK_EVERY: u64 = 1 << 16;
 
-/// Draws the settled writes of one thread again, in order, and passes them to `each`; ends early at a stop.
+/// Draws the settled writes of one thread again, in order, and passes each to `each`; ends early at a stop.
 fn replay(
     job: &Job,
     marks: &ThreadMarks,

@@ -507,7 +507,7 @@ fn normalize_levels(study: &mut Study) {
     }
 }
 
-/// Suggests a factor of the study, or how to add this one, for a name that is not a factor of the study.
+/// Suggests a factor of the study instead of `name`, or how to add `name` to its factors.
 fn unknown_factor_hint(name: &str, factors: &BTreeMap<String, Vec<String>>) -> String {
     let in_study: Vec<&str> = factors.keys().map(String::as_str).collect();
     let is_known = reader::unknown_factor(name).is_none();

@@ -61,7 +61,7 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// A survey without facts, for a target that was not surveyed; `why` says the reason.
+    /// A survey without facts, of a target that was not surveyed for the reason `why`.
     pub fn untaken(target: &str, why: &str) -> Self {
         Self {
             target: target.to_owned(),
