@@ -13,8 +13,7 @@ pub enum Access {
     Uniform,
     /// Zipf's law: rank k in proportion to k to the power of -theta; ranks are drawn per job.
     Zipf(Thousandths),
-    /// fio's Pareto law: the share `x` of the hottest blocks gets `x^(ln(1-h)/ln h)` of the operations, so the share
-    /// `h` of the blocks gets `1-h` of them. Ranks as for Zipf's law.
+    /// fio's Pareto law: the share `h` of the hottest blocks gets `1-h` of the operations. Ranks as for Zipf's law.
     Pareto(Thousandths),
     /// Consecutive parts of the area, each with its share of operations; the first of two is hot.
     Zones(Zones),
@@ -65,7 +64,7 @@ impl Thousandths {
         f64::from(self.0) / 1000.0
     }
 
-    /// Parses a number above 0 and below an integer bound.
+    /// Parses a number above 0 and below `below`, with at most three decimals; `None` for other texts.
     fn parse(text: &str, below: u32) -> Option<Self> {
         let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
         let is_digits =

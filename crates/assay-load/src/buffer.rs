@@ -58,17 +58,15 @@ impl Buffer {
 
     #[inline]
     pub(crate) fn slot_mut(&mut self, slot: u32) -> &mut [u8] {
-        // SAFETY: the bytes are inside of the mapping, initialised by the kernel, and borrowed
-        // from `self` exclusively; engines hand a slot to the kernel only while they refuse to
-        // lend it.
+        // SAFETY: the bytes are inside of the mapping, initialised by the kernel, and borrowed from `self` exclusively;
+        // engines hand a slot to the kernel only while they refuse to lend it.
         unsafe { std::slice::from_raw_parts_mut(self.pointer(slot), self.size) }
     }
 }
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        // SAFETY: unmaps the whole mapping that `new` created, and no slice of it outlives `self`. munmap fails only
-        // for an invalid range.
+        // SAFETY: unmaps the whole mapping of `new`; no slice outlives `self`. munmap fails only for an invalid range.
         let _ = unsafe { munmap(self.mapping.as_ptr().cast(), self.mapped) };
     }
 }

@@ -36,14 +36,14 @@ impl Alarm {
         stamp.saturating_sub(self.spin_ns)
     }
 
-    /// Lengthens the spin if the sleep until `stamp` ended too late. The spin grows 64 times as fast as it shrinks, so
-    /// about one sleep in 64 ends too late.
+    /// Lengthens the spin if the sleep until `stamp` ended late: 64 steps per late sleep, so about one in 64 is late.
     pub(crate) fn adapt_spin(&mut self, stamp: u64) {
         if monotonic_ns() > stamp.saturating_add(self.spin_ns) {
             self.spin_ns = MOST_SPIN_NS.min(self.spin_ns + 64 * STEP_NS);
         }
     }
 
+    /// Waits until a monotonic time in nanoseconds: sleeps until shortly before, then spins, because sleeps end late.
     pub(crate) fn wait_until(&mut self, stamp: u64) {
         let wake = self.next_wake(stamp);
         if monotonic_ns() < wake {

@@ -120,7 +120,7 @@ pub(crate) fn fill_random(rng: &mut Xoshiro256PlusPlus, bytes: &mut [u8]) {
     rest.copy_from_slice(&last[..rest.len()]);
 }
 
-/// Changes bytes at the start of each sector; always the first one.
+/// Flips random bits in the first 8 bytes of each sector; the set lowest bit always changes the first byte.
 fn change_sectors(rng: &mut Xoshiro256PlusPlus, bytes: &mut [u8]) {
     for sector in bytes.chunks_mut(SECTOR) {
         let difference = (rng.next_u64() | 1).to_le_bytes();

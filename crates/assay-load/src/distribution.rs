@@ -28,15 +28,15 @@ pub(crate) struct ZonePart {
 fn divide_places(zones: &Zones, places: u64) -> [ZonePart; MOST_ZONES] {
     let mut parts = [ZonePart::default(); MOST_ZONES];
     let count = zones.all().len() as u64;
-    let (mut below, mut area_percent, mut first) = (0, 0, 0);
+    let (mut operations_percent, mut area_percent, mut first) = (0, 0, 0);
     for ((index, zone), part) in (0..).zip(zones.all()).zip(&mut parts) {
-        below += u64::from(zone.operations_percent);
+        operations_percent += u64::from(zone.operations_percent);
         area_percent += u128::from(zone.area_percent);
         let proportional_end = (u128::from(places) * area_percent / 100) as u64;
         // This zone and the earlier ones need a place each, and so do the later ones.
         let latest_end = places.saturating_sub(count - 1 - index);
         let end = proportional_end.max(index + 1).min(latest_end).max(first);
-        *part = ZonePart { below, first, places: end - first };
+        *part = ZonePart { below: operations_percent, first, places: end - first };
         first = end;
     }
     parts
@@ -51,6 +51,7 @@ impl Draw {
             Access::Uniform => Self::Uniform { places },
             Access::Zipf(theta) => Self::Zipf { law: Zipf::new(places, theta.value()), scatter },
             Access::Pareto(share) => {
+                // This power gives the first `share` of the ranks `1 - share` of the draws.
                 let share = share.value();
                 Self::Pareto { places, power: share.ln() / (-share).ln_1p(), scatter }
             }
@@ -110,7 +111,7 @@ impl Zipf {
     fn new(places: u64, exponent: f64) -> Self {
         let places = places as f64;
         let mut law = Self { places, exponent, first: 0.0, last: 0.0, near: 0.0 };
-        // The hat of a rank extends half a rank to both sides; `near` is `s` in the paper.
+        // The hat of a rank extends half a rank to both sides; `near` is `s` in the paper above.
         law.first = law.integral(1.5) - 1.0;
         law.last = law.integral(places + 0.5);
         law.near = 2.0 - law.inverse(law.integral(2.5) - law.height(2.0));
@@ -121,7 +122,7 @@ impl Zipf {
     #[inline]
     fn next(&self, rng: &mut Xoshiro256PlusPlus) -> u64 {
         loop {
-            // In (first, last].
+            // Uniform in (first, last], the range of the integral.
             let drawn = self.last + unit(rng.next_u64()) * (self.first - self.last);
             let x = self.inverse(drawn);
             let rank = (x + 0.5).floor().clamp(1.0, self.places);

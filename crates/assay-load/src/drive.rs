@@ -195,6 +195,7 @@ struct DriveLoop<E> {
 }
 
 impl<'a, E: Engine<'a>> DriveLoop<E> {
+    /// Prepares the loop of one thread, with all memory that it needs.
     fn new(engine: E, worker: &Worker<'a>) -> Self {
         let (job, thread) = (worker.job, worker.thread);
         let depth = job.depth as usize;
@@ -275,21 +276,21 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
         self.result(last, stopped)
     }
 
-    /// Writes rewrites back, fills and starts all free slots; returns the time before.
+    /// Submits the writes of rewrites, and new operations in all free slots; returns the time just before.
     #[inline(always)]
     fn submit(&mut self) -> Result<u64, LoadError> {
         self.batch.clear();
         self.write_back();
-        let old = self.batch.len();
+        let continued = self.batch.len();
         let count = self.left.min(self.free.len() as u64);
         self.left -= count;
         for _ in 0..count {
             let Some(slot) = self.free.pop() else { break };
             let flight = self.next();
             self.begin(slot, flight);
-            self.prepare(slot, flight);
+            self.add_to_batch(slot, flight);
         }
-        self.hand_over(old)
+        self.hand_over(continued)
     }
 
     #[inline(always)]
@@ -301,6 +302,7 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
         Flight::new(class, self.walk.next(class))
     }
 
+    /// Notes that an operation occupies a slot from now on.
     #[inline(always)]
     fn begin(&mut self, slot: u32, flight: Flight) {
         self.flights[slot as usize] = flight;
@@ -316,19 +318,19 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
             let flight = &mut self.flights[slot as usize];
             flight.way = Move::Write;
             let flight = *flight;
-            self.prepare(slot, flight);
+            self.add_to_batch(slot, flight);
         }
     }
 
-    /// Submits the batch, whose first `old` transfers continue operations; returns the time before.
+    /// Submits the batch, whose first `continued` transfers continue operations; returns the time just before.
     #[inline(always)]
-    fn hand_over(&mut self, old: usize) -> Result<u64, LoadError> {
+    fn hand_over(&mut self, continued: usize) -> Result<u64, LoadError> {
         let stamp = self.engine.now_ns();
-        for request in &self.batch[old..] {
+        for request in &self.batch[continued..] {
             self.flights[request.slot as usize].submitted = stamp;
         }
         if let Some(script) = &mut self.script {
-            script.issue(stamp, self.batch.len() - old);
+            script.issue(stamp, self.batch.len() - continued);
         }
         if self.batch.is_empty() {
             return Ok(stamp);
@@ -341,7 +343,7 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
 
     /// Adds the next transfer of a slot's operation to the batch; fills the slot of a write first.
     #[inline(always)]
-    fn prepare(&mut self, slot: u32, flight: Flight) {
+    fn add_to_batch(&mut self, slot: u32, flight: Flight) {
         let Flight { way, offset, bytes, mut synced, .. } = flight;
         if way == Move::Write {
             synced |= self.fill(slot, offset, bytes);
@@ -362,8 +364,7 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
         self.syncs.next()
     }
 
-    /// Waits for completions and records all available ones; returns the time after, and whether an operation ended:
-    /// only then does the window move.
+    /// Records all completions after a wait; returns the time, and whether an operation ended, which moves the window.
     #[inline(always)]
     fn reap(&mut self) -> Result<(u64, bool), LoadError> {
         self.done.clear();
@@ -381,6 +382,7 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
         let stamp = self.engine.now_ns();
         let mut alike = Alike::NONE;
         let rewrites = self.classes.are_rewrites();
+        // The read of a rewrite does not end the operation.
         let has_ended = |done: &Completion| !self.flights[done.slot as usize].must_write_back();
         let ended = if rewrites { self.done.iter().any(has_ended) } else { !self.done.is_empty() };
         if ended {
@@ -392,8 +394,8 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
         }
         for done in &self.done {
             let flight = self.flights[done.slot as usize];
-            let moved = done.result == flight.bytes as i32;
-            if rewrites && moved && flight.must_write_back() {
+            let is_whole = done.result == flight.bytes as i32;
+            if rewrites && is_whole && flight.must_write_back() {
                 self.halfway.push(done.slot);
                 continue;
             }
@@ -405,7 +407,7 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
             if PACED && let Some(linked) = &mut self.linked {
                 linked.end(done.slot, flight.submitted, stamp);
             }
-            if moved {
+            if is_whole {
                 if PACED && self.starts.is_some() {
                     // Each operation counts by its own intended start.
                     self.book.set_intended(flight.intended);
@@ -426,19 +428,19 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
         (stamp, ended)
     }
 
-    /// The rare part of `record_completions`, for verified or synced writes; apart, to keep the common loop short.
+    /// Records stamps and sync times of ended writes; not inlined, to keep the loop without them short.
     #[inline(never)]
     fn record_writes(&mut self, stamp: u64) {
         for done in &self.done {
             let flight = &self.flights[done.slot as usize];
-            let moved = done.result == flight.bytes as i32;
-            if moved && flight.must_write_back() {
+            let is_whole = done.result == flight.bytes as i32;
+            if is_whole && flight.must_write_back() {
                 continue;
             }
             if let Some(stamper) = &mut self.stamper {
                 stamper.end(done.slot);
             }
-            if moved
+            if is_whole
                 && flight.way == Move::Write
                 && let Some(times) = &mut self.sync_times
             {
@@ -459,6 +461,7 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
     }
 }
 
+/// Returns the error of a failed transfer, whose `result` is a negative errno, or of a short one.
 #[cold]
 fn operation_error(flight: Flight, result: i32) -> LoadError {
     let asked = flight.bytes;

@@ -81,8 +81,7 @@ pub(crate) struct Setup<'a> {
 
 /// Transfers data between the slots of its buffer and the target, in batches.
 ///
-/// Contract: after [`open`](Engine::open) nothing here allocates. Every submitted request causes exactly one
-/// completion. Dropping an engine first waits for operations in flight.
+/// Contract: nothing allocates after [`open`](Engine::open); every request causes one completion; a drop waits for all.
 pub(crate) trait Engine<'a>: Sized {
     /// Whether a submission executes its requests sequentially.
     const ONE_AT_A_TIME: bool = false;

@@ -1,5 +1,4 @@
-//! Small files: creates, stats, reads, renames and deletes the files of a tree below one directory, one phase after the
-//! other.
+//! Small files: creates, stats, reads, renames and deletes the files of a tree below one directory, in phases.
 //!
 //! Names, orders and contents are random by seed and in memory before the measurement, which allocates nothing. Threads
 //! have separate files. Latency is the time from the end of one file to the end of the next.
@@ -200,7 +199,7 @@ impl<'a> FileTree<'a> {
         })
     }
 
-    /// Syncs the file system if that belongs to a change; returns time and processor time.
+    /// Syncs the filesystem unless the job wants no sync; returns elapsed time and CPU time in nanoseconds.
     fn sync(&self) -> Result<(u64, u64), LoadError> {
         if self.job.sync == FileSync::None {
             return Ok((0, 0));
@@ -233,8 +232,9 @@ fn check(job: &FileJob) -> Result<(), LoadError> {
 
 impl FileShare {
     fn new(job: &FileJob, thread: u32) -> Self {
-        let part = |thread: u32| u64::from(job.files) * u64::from(thread) / u64::from(job.threads);
-        let (first, end) = (part(thread) as u32, part(thread + 1) as u32);
+        let first_file =
+            |thread: u32| u64::from(job.files) * u64::from(thread) / u64::from(job.threads);
+        let (first, end) = (first_file(thread) as u32, first_file(thread + 1) as u32);
         Self {
             first,
             paths: Paths::new(job, first..end),
@@ -329,6 +329,7 @@ impl FileShare {
 fn create(task: &FileTask<'_>, path: &CStr, number: usize) -> Result<(), Errno> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
     let file = retry_on_intr(|| fs::openat(task.root, path, flags, FILE_MODE))?;
+    // Neighboring files have different content.
     let from = number % CONTENT_STEPS * CONTENT_STEP;
     let mut rest = &task.content[from..from + task.job.size_bytes as usize];
     while !rest.is_empty() {
@@ -424,6 +425,7 @@ fn join(thread: u32, handle: Joined<'_>) -> Result<Option<PhasePart>, LoadError>
     })
 }
 
+/// Sums the parts of all threads; `planned` operations beyond theirs are left over.
 fn outcome(
     act: FileAct,
     job: &FileJob,

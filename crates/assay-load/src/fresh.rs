@@ -3,8 +3,7 @@
 //! A pool is 64 KiB of pseudo-random words. A 4 KiB piece is one of its sixteen windows, with each word XORed with a
 //! word derived from the number of the piece, which takes about an eighth of the instructions of random words. Numbers
 //! increase and have distinct words, so two pieces from one window differ in every word; and because the XOR covers all
-//! bytes, compressors find no repetition between pieces at any window size. Therefore a small pool is enough, which
-//! fits the L2 cache next to the buffers.
+//! bytes, compressors find no repetition between pieces at any window size. So a pool that fits the L2 cache is enough.
 
 use crate::content::PIECE;
 use crate::random::{Purpose, at, below, generator, key};

@@ -69,9 +69,8 @@ impl Law {
     }
 }
 
-/// Parameters of the lognormal law with this mean and this 99% quantile. From
-/// `mean = exp(m + s^2/2)` and `p99 = exp(m + z s)` follows `ln(p99/mean) = z s - s^2/2`, solved
-/// for its smaller root: the other one has a median far below any device's.
+/// Parameters of the lognormal law with this mean and 99% quantile. `mean = exp(m + s^2/2)` and `p99 = exp(m + z s)`
+/// give `ln(p99/mean) = z s - s^2/2`; the smaller root counts: the other median is far below any device's.
 fn lognormal(mean_ns: f64, p99_ns: f64) -> Result<LawForm, LoadError> {
     if !(mean_ns >= 1.0 && mean_ns.is_finite() && p99_ns.is_finite()) {
         return Err(no_mean(mean_ns));

@@ -94,8 +94,7 @@ fn add_class(classes: &mut Vec<ClassOutcome>, new: ClassOutcome) {
 }
 
 /// The window for which operations / window is the sum of the threads' rates. Each thread's window is bounded by two of
-/// its completions and unbiased; the longest of them would give too low a rate, and a common one by the clock would cut
-/// operations.
+/// its completions and unbiased; the longest one would give too low a rate, and a common one would cut operations.
 ///
 /// Threads of a job with an operation count end at different times, so its window is the total time.
 fn window_ns(job: &Job, parts: &[Part]) -> u64 {

@@ -73,6 +73,7 @@ fn calibrate_batch(what: Micro) -> io::Result<u64> {
     }
 }
 
+/// Executes operations one after the other.
 fn run_batch(what: Micro, operations: u64) -> io::Result<()> {
     match what {
         Micro::Arithmetic => arithmetic(operations),
@@ -118,8 +119,7 @@ fn touch_fresh(pages: usize, page: usize) -> io::Result<()> {
     if start == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: advice on the new mapping; the benchmark measures single pages. Kernels without huge pages reject the
-    // call, and need none.
+    // SAFETY: advice on the new mapping: single pages are measured. Kernels without huge pages reject the call.
     let _ = unsafe { libc::madvise(start, length, libc::MADV_NOHUGEPAGE) };
     for index in 0..pages {
         // SAFETY: the byte is inside of the mapping, which is writable and private to this function.
@@ -134,8 +134,7 @@ fn touch_fresh(pages: usize, page: usize) -> io::Result<()> {
 }
 
 fn fork_and_exit() -> io::Result<()> {
-    // SAFETY: the child makes one system call, which ends it: it uses no locks, memory or handlers of the parent, so
-    // other threads do not matter.
+    // SAFETY: the child makes one system call, which ends it: it uses no locks, memory or handlers of the parent.
     let child = unsafe { libc::fork() };
     if child == 0 {
         // SAFETY: exits the child at once, without the parent's exit handlers.

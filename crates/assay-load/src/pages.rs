@@ -79,8 +79,7 @@ impl PageSet {
         let mut done = 0;
         while done < self.bytes {
             let step = STEP_BYTES.min(self.bytes - done);
-            // SAFETY: the bytes are inside of the mapping, which the kernel filled with zeros, and are
-            // borrowed from `self` exclusively.
+            // SAFETY: the bytes are inside of the zeroed mapping, and borrowed from `self` exclusively.
             let bytes = unsafe { std::slice::from_raw_parts_mut(self.bytes_at(done), step) };
             for piece in bytes.chunks_mut(self.page) {
                 fill_piece(job.content, &mut rng, piece);
@@ -98,11 +97,11 @@ impl PageSet {
         let mut latency_ns = new_histogram();
         // Allocates its memory before the measurement.
         latency_ns.reset();
-        let mut at = 0;
-        self.access_for(job.ramp_ns, &mut at, |_| {});
+        let mut next = 0;
+        self.access_for(job.ramp_ns, &mut next, |_| {});
         let before = Spent::now();
         let began_ns = clock::monotonic_ns();
-        let ended_ns = self.access_for(job.time_ns, &mut at, |took_ns| {
+        let ended_ns = self.access_for(job.time_ns, &mut next, |took_ns| {
             // Times above one hour count as one hour.
             latency_ns.saturating_record(took_ns.max(1));
         });
@@ -115,13 +114,13 @@ impl PageSet {
         }
     }
 
-    /// Accesses pages for a time and records the duration of each access; returns the end of the last one.
-    fn access_for(&mut self, time_ns: u64, at: &mut usize, mut record: impl FnMut(u64)) -> u64 {
+    /// Accesses pages for a time, from draw `next` on; records each duration, and returns the end of the last access.
+    fn access_for(&mut self, time_ns: u64, next: &mut usize, mut record: impl FnMut(u64)) -> u64 {
         let began_ns = clock::monotonic_ns();
         let mut last_ns = began_ns;
         while last_ns - began_ns < time_ns {
-            let access = self.drawn[*at % DRAWN];
-            *at = at.wrapping_add(1);
+            let access = self.drawn[*next % DRAWN];
+            *next = next.wrapping_add(1);
             self.access(access);
             let now_ns = clock::monotonic_ns();
             record(now_ns - last_ns);
@@ -148,8 +147,7 @@ impl PageSet {
 
 impl Drop for PageSet {
     fn drop(&mut self) {
-        // SAFETY: unmaps the whole mapping that `new` created, and no slice of it outlives `self`. munmap fails only
-        // for an invalid range.
+        // SAFETY: unmaps the whole mapping of `new`; no slice outlives `self`. munmap fails only for an invalid range.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.bytes) };
     }
 }
@@ -161,6 +159,7 @@ fn draw_accesses(job: &PageJob, pages: u32) -> Vec<u32> {
     let law = (job.skew > 0.0).then(|| Ranks::new(job.skew, pages, &mut rng));
     let draw = |_| {
         let page = match &law {
+            // A uniform number below 1, with the 53 bits of an `f64`.
             Some(law) => law.page(below(&mut rng, 1 << 53) as f64 / (1_u64 << 53) as f64),
             None => below(&mut rng, u64::from(pages)) as u32,
         };
@@ -178,6 +177,7 @@ struct Ranks {
 }
 
 impl Ranks {
+    /// Gives each page a random rank, with the cumulative shares of Zipf's law.
     fn new(exponent: f64, pages: u32, rng: &mut impl rand_core::Rng) -> Self {
         let mut sum = 0.0;
         let mut sums: Vec<f64> = Vec::with_capacity(pages as usize);

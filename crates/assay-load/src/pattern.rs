@@ -82,8 +82,7 @@ pub(crate) fn areas(job: &Job) -> [Range<u64>; 2] {
     if job.apart != Apart::Halves {
         return [job.area.clone(), job.area.clone()];
     }
-    // Each part is a multiple of the largest size; with a separate alignment, that of writes is aligned from the start
-    // of the area.
+    // Each half is a multiple of the largest size; with a separate alignment, the start of the writes is aligned, too.
     let (size, unit) = (u64::from(job.size_bytes), unit(job));
     let (start, half) = (job.area.start, share(blocks(job), 2, 0).1 * size);
     let aligned = half / unit * unit;

@@ -40,8 +40,7 @@ pub fn run(
     run_beside(&Bystanders::now(), job, engine, target, stop)
 }
 
-/// Like [`run`], but excludes the CPU time of bystanders: threads of this process that do not work for it. Concurrent
-/// runs pass the threads from before all of them.
+/// Like [`run`], but excludes the CPU time of bystanders: other threads, as they were before all concurrent runs.
 pub fn run_beside(
     bystanders: &Bystanders,
     job: &Job,

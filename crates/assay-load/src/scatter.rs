@@ -19,7 +19,7 @@ pub(crate) struct Permutation {
 }
 
 impl Permutation {
-    /// One per job, so that threads share hot blocks; the bound is at least 1.
+    /// Permutes `0..bound` (at least 1), equally for all threads of a job, so that they share hot blocks.
     pub(crate) fn new(bound: u64, seed: u64) -> Self {
         let bits = u64::BITS - (bound.max(1) - 1).leading_zeros();
         let low_bits = bits / 2;

@@ -49,8 +49,7 @@ pub struct Pace {
     pub late: u64,
     /// Late ones that found all slots in flight: the drive, and not this machine, was behind.
     pub full: u64,
-    /// Longest time between an intended start and its submission, nanoseconds; for operations never issued, their final
-    /// waiting time.
+    /// Longest nanoseconds from an intended start to its submission, or until operations were given up unissued.
     pub max_delay_ns: u64,
 }
 
@@ -59,7 +58,7 @@ impl Pace {
         self.scheduled.saturating_sub(self.issued)
     }
 
-    /// Counts an issued operation with its delay.
+    /// Counts an issued operation with its delay; `full` if all slots may have been in flight at its intended start.
     #[inline]
     pub(crate) fn issue(&mut self, behind_ns: u64, full: bool) {
         self.scheduled += 1;

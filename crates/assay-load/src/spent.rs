@@ -1,8 +1,7 @@
 //! CPU time of a run, and its waiting time for CPUs.
 //!
 //! The kernel may pass io_uring operations to workers (`iou-wrk-*`): threads of this process that the program does not
-//! control and that come and go. Therefore the CPU time is that of the whole process minus the threads that do not work
-//! for the run.
+//! control. Therefore the CPU time is that of the process minus the threads that do not work for the run.
 
 use std::fs;
 use std::path::{Path, PathBuf};

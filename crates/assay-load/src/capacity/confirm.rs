@@ -24,8 +24,8 @@ pub(super) struct Confirmed {
 /// Generation of the retried blocks.
 const RETRY: u32 = 2;
 
-/// Writes some of the wrong blocks again, then a spacer of at most `zone` blocks elsewhere, and reads the wrong blocks.
-/// If all blocks were checked (`is_full`), the number of good ones is the capacity.
+/// Writes some of the wrong blocks again, then at most `zone` others that displace them from caches, and reads the
+/// former. If all blocks were checked (`is_full`), the number of good ones is the capacity.
 pub(super) fn confirm(
     pass: &mut Pass<'_>,
     survey: &BlockSurvey,
@@ -51,10 +51,12 @@ pub(super) fn confirm(
     if confirmed.counts.wrong() == 0 {
         return confirmed;
     }
-    let has_border = confirmed.counts.other == 0 && survey.good_beyond * GOOD_PART <= survey.beyond;
+    // Unless good blocks are scattered among the lost ones, the real capacity ends at one border.
+    let may_have_border =
+        confirmed.counts.other == 0 && survey.good_beyond * GOOD_PART <= survey.beyond;
     if is_full {
         confirmed.held_blocks = Some(survey.counts.as_written);
-    } else if has_border {
+    } else if may_have_border {
         confirmed.held_blocks = Some(find_border(pass, survey, zone));
     }
     confirmed
@@ -86,7 +88,7 @@ fn find_border(pass: &mut Pass<'_>, survey: &BlockSurvey, zone: u64) -> u64 {
     let mut first_wrong = survey.first_wrong.unwrap_or(first_unknown);
     // Each write has a new generation, so a block that retains an earlier write is wrong.
     let mut generation = RETRY;
-    // If the drive retains first writes, only a second write shows the loss.
+    // If the drive keeps first writes and loses rewrites, only a second write shows the loss.
     let writes = if survey.counts.older > 0 { 2 } else { 1 };
     while first_unknown < first_wrong && !pass.is_stopped() {
         let step = (first_wrong - first_unknown).div_ceil(PLACES_PER_ROUND);

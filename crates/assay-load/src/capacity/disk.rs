@@ -76,7 +76,7 @@ pub fn set_aside(file: BorrowedFd<'_>, area: &Range<u64>) -> Result<(), String> 
 }
 
 /// Calls `transfer` with the remaining bytes and their offset until all are moved.
-fn transfer_all(
+pub(crate) fn transfer_all(
     mut left: usize,
     mut offset: u64,
     mut transfer: impl FnMut(usize, u64) -> Result<usize, Errno>,
@@ -121,8 +121,7 @@ impl BlockDisk for RealDisk<'_> {
 
     fn settle(&mut self) -> io::Result<()> {
         retry_on_intr(|| fdatasync(self.file))?;
-        // With direct I/O the page cache is empty, and if the kernel does not drop pages, the caller's check of the
-        // cache reports that.
+        // With direct I/O the page cache is empty; if the kernel does not drop pages, the caller's check reports that.
         let _ = fadvise(self.file, self.start, NonZeroU64::new(self.bytes), Advice::DontNeed);
         Ok(())
     }

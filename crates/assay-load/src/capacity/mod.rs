@@ -1,5 +1,4 @@
-//! Checks the claimed capacity of a target: writes blocks stamped with their address, and reads them after enough other
-//! writes to exceed any cache.
+//! Checks the claimed capacity of a target: writes blocks with their address, reads them after writes beyond any cache.
 //!
 //! There are two passes. The fast one writes a sample of blocks, then a contiguous *zone* at the beginning. Gaps in the
 //! sample are at most as long as the zone, so if a device wraps around to its beginning, a sampled block is overwritten
@@ -24,6 +23,7 @@ use crate::{Law, LoadError, Target};
 use serde::{Deserialize, Serialize};
 
 pub use disk::set_aside;
+pub(crate) use disk::transfer_all;
 pub use simulated::{Lie, Store};
 
 pub const BLOCK_BYTES: u64 = 4096;
@@ -229,8 +229,7 @@ pub fn capacity(
     }
 }
 
-/// Measures the cost of writing one contiguous MiB, and of writing and reading one block: nanoseconds each, from a few
-/// tries at the beginning of an area.
+/// Returns nanoseconds per contiguous MiB written, and per block written or read, from a few tries.
 pub fn capacity_costs(
     job: &CapacityJob,
     target: &Target<'_>,

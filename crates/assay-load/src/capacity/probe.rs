@@ -119,6 +119,7 @@ impl<'a> Pass<'a> {
         let _ = self.write(block, count, generation);
     }
 
+    /// Writes consecutive blocks in pieces until a stop; counts failures like [`Pass::write`].
     pub fn write_stretch(&mut self, first: u64, count: u64, generation: u32) {
         let mut at = first;
         while at < first + count && !self.is_stopped() {
@@ -219,8 +220,8 @@ impl BlockSurvey {
         }
     }
 
-    /// Counts blocks whose rewrite was lost as wrong, although their first write was found as written. `self` must not
-    /// contain data of other blocks: only the distance found by the rewrites is used.
+    /// Recounts blocks as wrong that read as written at first, but lost their rewrite. `self` must not contain data of
+    /// other blocks: only the distance found by the rewrites is used.
     fn merge_lost_rewrites(&mut self, rewrites: &Self) {
         let counted: BTreeSet<u64> = self.wrong.iter().map(|wrong| wrong.at_bytes).collect();
         for wrong in rewrites.wrong.iter().filter(|wrong| !counted.contains(&wrong.at_bytes)) {
@@ -251,6 +252,7 @@ struct SurveyResult {
     cut_short: bool,
 }
 
+/// Surveys all blocks or a sample, then retries wrong blocks before they count.
 pub(super) fn run(
     disk: &mut dyn BlockDisk,
     job: &CapacityJob,
@@ -309,7 +311,7 @@ pub(super) fn run(
     })
 }
 
-/// Retries wrong blocks. If rewrites were lost, only rewritten blocks show where the real capacity ends.
+/// Retries wrong blocks; none without wrong blocks. If rewrites were lost, only they show where the real capacity ends.
 fn retry_wrong_blocks(
     pass: &mut Pass<'_>,
     survey: &SurveyResult,
@@ -321,7 +323,8 @@ fn retry_wrong_blocks(
         return Confirmed::default();
     }
     let blocks = if is_full { *zone_blocks } else { blocks };
-    if rewrites.counts.older > 0 || (is_full && rewrites.first_wrong.is_some()) {
+    let lost_rewrites = rewrites.counts.older > 0 || (is_full && rewrites.first_wrong.is_some());
+    if lost_rewrites {
         return confirm::confirm(pass, rewrites, blocks, *zone_blocks, false);
     }
     confirm::confirm(pass, checked, blocks, *zone_blocks, is_full)
@@ -343,20 +346,20 @@ fn survey_all_blocks(
     let (written, write_ns) = write_zone(pass, blocks)?;
     // Writes that end before their time limit have filled the filesystem.
     let is_filled = pass.disk.may_fill_up() && !pass.is_over(WRITING_PERCENT);
-    let (mut checked, mut read, mut piece) = (BlockSurvey::default(), 0, Vec::new());
-    while read < written && pass.may_go_on(100) {
-        let count = PIECE_BLOCKS.min(written - read);
+    let (mut checked, mut blocks_read, mut piece) = (BlockSurvey::default(), 0, Vec::new());
+    while blocks_read < written && pass.may_go_on(100) {
+        let count = PIECE_BLOCKS.min(written - blocks_read);
         piece.clear();
-        pass.read_piece(read, count, CHECKED, &mut piece);
-        for (seen, block) in piece.iter().zip(read..) {
+        pass.read_piece(blocks_read, count, CHECKED, &mut piece);
+        for (seen, block) in piece.iter().zip(blocks_read..) {
             checked.add(block, *seen);
         }
-        read += count;
+        blocks_read += count;
     }
     let mut rewrites = BlockSurvey::default();
     // If all wrong blocks are older writes of the pilot or a pass, only rewrites can find the border.
     let only_older = checked.counts.wrong() == checked.counts.older;
-    if read == written && only_older && shape.rewrites > 0 {
+    if blocks_read == written && only_older && shape.rewrites > 0 {
         rewrites = check_rewrites(pass, seed, written, shape.rewrites.min(written))?;
         checked.merge_lost_rewrites(&rewrites);
     }
@@ -369,7 +372,7 @@ fn survey_all_blocks(
         // The first block is read after all others were written, the last after all others were read.
         between_bytes: (written.saturating_sub(PIECE_BLOCKS)) * BLOCK_BYTES,
         zone_write_ns: write_ns,
-        cut_short: read < written || (written < blocks && !is_filled),
+        cut_short: blocks_read < written || (written < blocks && !is_filled),
     })
 }
 
@@ -382,15 +385,15 @@ fn check_rewrites(
     count: u64,
 ) -> Result<BlockSurvey, LoadError> {
     let mut checked = BlockSurvey::default();
-    let places = stratified_blocks_to_the_end(seed ^ 2, 0..blocks, count);
+    let places = stratified_blocks_to_the_end(seed ^ 2, 0..blocks, count); // a separate stream
     let middle = blocks / 2;
     let (first, second) = places.split_at(places.partition_point(|place| *place < middle));
     for (half, other_half) in [(first, middle..blocks), (second, 0..middle)] {
         let written = write_blocks(pass, half, REWRITE, 100)?;
         pass.settle();
-        let length = (other_half.end - other_half.start).min(LARGEST_SPACER / BLOCK_BYTES);
+        let spacer = (other_half.end - other_half.start).min(LARGEST_SPACER / BLOCK_BYTES);
         if !written.is_empty() {
-            pass.write_stretch(other_half.start, length, CHECKED);
+            pass.write_stretch(other_half.start, spacer, CHECKED);
             pass.settle();
         }
         for place in written {
@@ -437,7 +440,8 @@ fn write_zone(pass: &mut Pass<'_>, blocks: u64) -> Result<(u64, u64), LoadError>
     Ok((at, pass.elapsed_ns() - began_ns))
 }
 
-/// Writes a sample of blocks, then the zone before them, and reads the sample and a part of the zone.
+/// Writes a sample of the blocks behind the zone, then the zone; reads the sample and a part of the zone. Blocks in
+/// `rewritten` were written once before.
 fn survey_sample(
     pass: &mut Pass<'_>,
     seed: u64,
@@ -455,8 +459,8 @@ fn survey_sample(
     let written = write_blocks(pass, &places, CHECKED, SAMPLES_PERCENT)?;
     pass.settle();
     let (zone_blocks, zone_write_ns) = write_zone(pass, zone)?;
-    let mut found = Vec::with_capacity(written.len());
-    // Blocks of the first half only: as much was written after them.
+    let mut read_blocks = Vec::with_capacity(written.len());
+    // Only the first half of the zone: writes of as many bytes followed each of its blocks.
     let half = zone_blocks / 2;
     let zone_sample = stratified_blocks(seed ^ 1, 0..half, shape.zone_samples.min(half));
     let to_read = written.len() + zone_sample.len();
@@ -464,13 +468,14 @@ fn survey_sample(
         if !pass.may_go_on(100) {
             break;
         }
-        found.push((place, pass.read_one(place, CHECKED)));
+        read_blocks.push((place, pass.read_one(place, CHECKED)));
     }
-    let is_whole = written.len() == places.len() && zone_blocks == zone && found.len() == to_read;
-    found.sort_unstable_by_key(|(place, _)| *place);
+    let is_whole =
+        written.len() == places.len() && zone_blocks == zone && read_blocks.len() == to_read;
+    read_blocks.sort_unstable_by_key(|(place, _)| *place);
     let mut checked = BlockSurvey::default();
     let (mut rewrites, mut sampled) = (BlockSurvey::default(), SeenCounts::default());
-    for (place, seen) in found {
+    for (place, seen) in read_blocks {
         checked.add(place, seen);
         if place >= zone {
             sampled.add(seen);

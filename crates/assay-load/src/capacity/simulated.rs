@@ -69,7 +69,7 @@ impl SimulatedDisk {
         self.operations += 1;
     }
 
-    /// Returns the physical block of an address; `None` if there is none.
+    /// Returns the physical block that an address leads to; `None` if writes to it are lost.
     fn physical_block(&self, block: u64) -> Option<u64> {
         match self.held {
             Some(held) if block >= held => match self.lie {
@@ -84,11 +84,11 @@ impl SimulatedDisk {
     /// Stores a piece over older ones, which retain their parts before and after it.
     fn store(&mut self, place: u64, piece: WrittenPiece) {
         let end = place + piece.count;
-        let before = self.pieces.range(..place).next_back().map(|(at, old)| (*at, *old));
-        let inside: Vec<(u64, WrittenPiece)> =
-            self.pieces.range(place..end).map(|(at, old)| (*at, *old)).collect();
-        for (at, old) in before.into_iter().filter(|(at, old)| at + old.count > place).chain(inside)
-        {
+        let before = self.pieces.range(..place).next_back();
+        let overlapping = before.filter(|(at, old)| **at + old.count > place);
+        let replaced = overlapping.into_iter().chain(self.pieces.range(place..end));
+        let replaced: Vec<(u64, WrittenPiece)> = replaced.map(|(at, old)| (*at, *old)).collect();
+        for (at, old) in replaced {
             self.pieces.remove(&at);
             let old_end = at + old.count;
             if at < place {
@@ -113,6 +113,7 @@ impl SimulatedDisk {
         }
     }
 
+    /// Returns what a read of a block finds, compared with a write of this generation.
     fn classify(&self, block: u64, generation: u32) -> Seen {
         let Some(place) = self.physical_block(block) else {
             return if self.lie == Lie::Zeroes { Seen::Zero } else { Seen::Foreign };
@@ -136,6 +137,7 @@ impl BlockDisk for SimulatedDisk {
         if self.lie == Lie::Keeps
             && let Some(held) = self.held
         {
+            // Blocks beyond the real capacity retain their first write.
             self.store_first_writes(first.max(held)..end, generation);
             end = end.min(held);
         }

@@ -77,8 +77,8 @@ fn classify_sector(sector: &[u8], wanted: Stamp) -> Seen {
     if found.iter().all(|word| *word == 0) {
         return Seen::Zero;
     }
-    let is_whole = checksum(&found) == found[WORDS - 1];
-    if is_whole && found[..2] == [MAGIC, wanted.run] {
+    let has_valid_checksum = checksum(&found) == found[WORDS - 1];
+    if has_valid_checksum && found[..2] == [MAGIC, wanted.run] {
         let (pass, address) = (found[2], found[3]);
         if address == wanted.address {
             return Seen::Older;
@@ -88,7 +88,7 @@ fn classify_sector(sector: &[u8], wanted: Stamp) -> Seen {
             return Seen::Other { at_bytes: wanted.address, of_bytes: address };
         }
     }
-    let bits = found.iter().zip(expected).map(|(word, other)| (word ^ other).count_ones()).sum();
+    let bits = found.iter().zip(expected).map(|(word, wanted)| (word ^ wanted).count_ones()).sum();
     if bits <= MOST_FLIPPED { Seen::Flipped { bits } } else { Seen::Foreign }
 }
 

@@ -7,7 +7,7 @@ use crate::gate::Control;
 use crate::waits::Linked;
 
 impl<'a, E: Engine<'a>> DriveLoop<E> {
-    /// Issues each request when its wait is over and a slot is free; returns as [`DriveLoop::run`].
+    /// Runs a paced track: issues each request when its wait is over and a slot is free; returns as [`DriveLoop::run`].
     pub(super) fn run_linked(&mut self, control: &Control<'_>) -> Result<(u64, bool), LoadError> {
         let start = control.start(self.engine.now_ns());
         if let Some(linked) = &mut self.linked {
@@ -41,7 +41,7 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
         self.result(now, stopped)
     }
 
-    /// Issues due requests while slots are free; returns the time before.
+    /// Submits due requests while slots are free; returns the time just before.
     #[inline]
     fn submit_ready(&mut self, now: u64) -> Result<u64, LoadError> {
         self.batch.clear();
@@ -55,7 +55,7 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
             self.left -= 1;
             let flight = Flight { intended, ..Flight::from_step(step) };
             self.begin(slot, flight);
-            self.prepare(slot, flight);
+            self.add_to_batch(slot, flight);
         }
         if self.batch.is_empty() {
             return Ok(now);

@@ -1,5 +1,4 @@
-//! Loops with start times: the open loop, whose schedule is independent of the drive, and the closed loop with think
-//! times.
+//! Loops with start times: the open loop, with a schedule independent of the drive; the closed loop with think time.
 
 use super::{DriveLoop, Flight};
 use crate::LoadError;
@@ -11,8 +10,7 @@ use crate::schedule::Starts;
 const CHECK_NS: u64 = 100_000_000;
 
 impl<'a, E: Engine<'a>> DriveLoop<E> {
-    /// Issues each operation at its scheduled time when a slot is free, then drains. Returns the result of
-    /// [`DriveLoop::run`].
+    /// Issues each operation at its scheduled time when a slot is free, then drains; returns as [`DriveLoop::run`].
     ///
     /// Overdue operations are still issued after the end, for at most a part of the time: otherwise a stall near the
     /// end would cut off the operations that waited longest, and percentiles would be too good. The part is small,
@@ -61,7 +59,7 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
         self.result(now, stopped)
     }
 
-    /// Fills all slots except resting ones until the run ends, then drains.
+    /// Runs a closed loop with think time: fills all slots except resting ones until the run ends, then drains.
     pub(super) fn run_resting(&mut self, control: &Control<'_>) -> Result<(u64, bool), LoadError> {
         let start = control.start(self.engine.now_ns());
         let first = self.submit()?;
@@ -109,12 +107,12 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
         }
     }
 
-    /// Issues due operations while slots are free, and writes rewrites back.
+    /// Submits the writes of rewrites, and due operations while slots are free.
     #[inline]
     fn submit_due(&mut self, now: u64) -> Result<(), LoadError> {
         self.batch.clear();
         self.write_back();
-        let old = self.batch.len();
+        let continued = self.batch.len();
         // If an engine serves a batch sequentially, the first operation would seem to end with the last.
         let most = if E::ONE_AT_A_TIME { 1 } else { usize::MAX };
         while self.left > 0 && self.batch.len() < most {
@@ -125,13 +123,13 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
             self.left -= 1;
             let flight = self.next();
             self.begin(slot, Flight { intended, ..flight });
-            self.prepare(slot, flight);
+            self.add_to_batch(slot, flight);
         }
         if self.batch.is_empty() {
             return Ok(());
         }
-        let stamp = self.hand_over(old)?;
-        for request in &self.batch[old..] {
+        let stamp = self.hand_over(continued)?;
+        for request in &self.batch[continued..] {
             let intended = self.flights[request.slot as usize].intended;
             if self.book.is_in_window(intended) {
                 let behind_ns = stamp.saturating_sub(intended);
@@ -142,7 +140,7 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
         Ok(())
     }
 
-    /// Waits for a completion, at most until a stamp; returns the stamp and whether one ended.
+    /// Waits for a completion until a time, at most [`CHECK_NS`]; returns the time, and whether an operation ended.
     #[inline]
     pub(super) fn wait(&mut self, now: u64, until: Option<u64>) -> Result<(u64, bool), LoadError> {
         // An engine that serves one operation at a time has no free slot while it does.
@@ -179,16 +177,16 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
         self.book.cut(stamp);
     }
 
-    /// Counts scheduled operations that were never issued, with their waiting times.
+    /// Counts scheduled operations that were never issued, with their waiting times until the end.
     #[cold]
-    fn count_unissued(&mut self, then: u64) {
+    fn count_unissued(&mut self, ended_ns: u64) {
         while let Some(intended) = self.starts.as_ref().and_then(Starts::next) {
             let class = match &mut self.script {
                 Some(script) => script.next().act.class(),
                 None => self.classes.next(),
             };
             if self.book.is_in_window(intended) {
-                let waited = then.saturating_sub(intended);
+                let waited = ended_ns.saturating_sub(intended);
                 self.pace.add_unissued(waited);
                 self.book.respond_at_least(class, waited);
             }

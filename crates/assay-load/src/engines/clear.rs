@@ -1,8 +1,7 @@
 //! Trims and zeroing.
 //!
 //! On a file, `fallocate` does both: `PUNCH_HOLE` trims, `ZERO_RANGE` zeroes, and the size stays. On a block device,
-//! `fallocate` zeroes too, but its `PUNCH_HOLE` writes zeros instead of a discard: a trim uses `BLKDISCARD`, or the
-//! io_uring command for discards (Linux 6.12).
+//! `fallocate` zeroes too, but `PUNCH_HOLE` writes zeros: a trim uses `BLKDISCARD` or io_uring's discard (Linux 6.12).
 
 use std::io;
 use std::os::fd::BorrowedFd;

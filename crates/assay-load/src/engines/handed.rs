@@ -67,7 +67,7 @@ impl Engine<'_> for Handed {
     }
 }
 
-fn handed(mix: &str, sync: WriteSync, depth: u32) -> Part {
+fn run_handed(mix: &str, sync: WriteSync, depth: u32) -> Part {
     let job = Job {
         mix: mix.parse().unwrap(),
         sync,
@@ -84,7 +84,7 @@ fn handed(mix: &str, sync: WriteSync, depth: u32) -> Part {
 }
 
 #[test]
-fn every_nth_write_is_handed_over_with_its_sync() {
+fn every_nth_write_is_synced() {
     for depth in [1, 7] {
         for (sync, synced) in [
             (WriteSync::None, 0),
@@ -93,21 +93,21 @@ fn every_nth_write_is_handed_over_with_its_sync() {
             (WriteSync::EachNth(300), 3),
             (WriteSync::EachNth(1001), 0),
         ] {
-            let told = handed("write", sync, depth).notes;
-            assert_eq!(told, [format!("1000 writes, {synced} synced, 0 cleared, 0 odd")]);
+            let notes = run_handed("write", sync, depth).notes;
+            assert_eq!(notes, [format!("1000 writes, {synced} synced, 0 cleared, 0 odd")]);
         }
     }
-    let rewrites = handed("rewrite", WriteSync::EachNth(10), 7).notes;
+    let rewrites = run_handed("rewrite", WriteSync::EachNth(10), 7).notes;
     assert!(rewrites[0].starts_with("1000 writes, 100 synced, 0 cleared"), "{rewrites:?}");
 }
 
 #[test]
-fn writes_of_a_mix_are_counted_alone() {
-    let part = handed("read/20:write/30:trim/30:zero/20", WriteSync::EachNth(5), 4);
+fn syncs_count_only_writes_of_a_mix() {
+    let part = run_handed("read/20:write/30:trim/30:zero/20", WriteSync::EachNth(5), 4);
     let totals = part.found.totals;
     let cleared = totals.trim_operations + totals.zero_operations;
     let writes = totals.write_operations;
-    let told = format!("{writes} writes, {} synced, {cleared} cleared, 0 odd", writes / 5);
-    assert_eq!(part.notes, [told]);
+    let expected = format!("{writes} writes, {} synced, {cleared} cleared, 0 odd", writes / 5);
+    assert_eq!(part.notes, [expected]);
     assert!(writes > 200 && totals.trim_operations > 200 && totals.zero_operations > 100);
 }

@@ -38,16 +38,15 @@ const CHECK_EVERY: u64 = 64;
 
 /// Larger batches are submitted in portions, so the device works on the first one while Assay prepares the next. A
 /// batch submitted at once also ends at once, and the device idles in between (about a tenth fewer operations per
-/// second at depth 32 on virtio). An idle device gets this many first; portions grow with the number in flight, because
-/// each costs a system call.
+/// second at depth 32 on virtio). An idle device gets this many first; each costs a system call, so they grow later.
 const FEWEST: usize = 4;
 
 /// No device runs dry for want of more.
 const MOST: usize = 64;
 
 /// Pause, and maximum number of pauses, while the kernel is out of memory for new operations.
-const REST: Duration = Duration::from_millis(1);
-const MOST_RESTS: u32 = 2_000;
+const PAUSE: Duration = Duration::from_millis(1);
+const MOST_PAUSES: u32 = 2_000;
 
 /// Command of a ring for the discard of a block device (`BLOCK_URING_CMD_DISCARD`), from Linux 6.12 on.
 const COMMAND_DISCARD: u32 = 0x1200;
@@ -85,7 +84,7 @@ fn deferred(builder: &mut Builder) -> &mut Builder {
 /// A way to set up a ring, and the missing kernel feature if this way is used.
 type Attempt = (fn(&mut Builder) -> &mut Builder, Option<&'static str>);
 
-/// Creates a ring with the cheapest supported completions; returns a missing feature, too.
+/// Creates a ring with the cheapest supported kind of completions; also returns a note if a feature is missing.
 fn ring(entries: [u32; 2]) -> io::Result<(io_uring::IoUring, Option<&'static str>)> {
     let attempts: [Attempt; 4] = [
         (|builder| deferred(builder).setup_no_sqarray(), None),
@@ -103,8 +102,7 @@ fn ring(entries: [u32; 2]) -> io::Result<(io_uring::IoUring, Option<&'static str
     first_supported(&attempts, entries)
 }
 
-/// Creates a ring by the first attempt that the kernel supports, with `entries` for submission and completion; also
-/// returns the note of that attempt.
+/// Creates a ring by the first attempt that the kernel supports, and returns its note; `entries` are per queue.
 fn first_supported(
     attempts: &[Attempt],
     entries: [u32; 2],
@@ -164,6 +162,7 @@ struct Naming {
 }
 
 impl Naming {
+    /// Builds the entry of a request, with the registered file and buffer if possible.
     #[inline]
     fn transfer(self, buffer: &Buffer, request: &Request) -> squeue::Entry {
         let Self { fd, discards, .. } = self;
@@ -190,6 +189,7 @@ impl Naming {
         entry.flags(self.flags).user_data(u64::from(request.slot))
     }
 
+    /// Builds the sync that follows the write of a slot.
     fn data_sync(self, slot: u32) -> squeue::Entry {
         let flags = match self.sync {
             WriteSync::Fsync(_) => FsyncFlags::empty(),
@@ -231,13 +231,13 @@ pub(super) struct IoUring<'a> {
     size: u32,
     clearing: Clearing,
     /// Whether the thread discards synchronously, because the ring lacks the command.
-    discards_alone: bool,
+    discards_by_call: bool,
     /// Pending completion entries of all slots.
     outstanding: usize,
     batches: u64,
     /// Calls that failed for lack of kernel memory, and consecutive pauses.
     shortages: u64,
-    rests: u32,
+    pauses: u32,
     queue: QueueFacts,
     alarm: Alarm,
     polled: Poll,
@@ -287,6 +287,7 @@ impl IoUring<'_> {
         let _ = self.ring.submitter().unregister_files();
     }
 
+    /// Queues requests without submitting; runs trims at once if the ring cannot discard.
     #[inline(always)]
     fn push(&mut self, portion: &[Request]) -> io::Result<()> {
         let naming = self.naming;
@@ -295,7 +296,7 @@ impl IoUring<'_> {
         for request in portion {
             let slot = &mut self.slots[request.slot as usize];
             assert!(slot.pending == 0, "slot {} is in flight", request.slot);
-            if self.discards_alone && request.way == Move::Trim {
+            if self.discards_by_call && request.way == Move::Trim {
                 *slot = UringSlot::default();
                 let result = discard_now(self.clearing, self.file, request);
                 self.ready.push(Completion { slot: request.slot, result });
@@ -343,9 +344,10 @@ impl IoUring<'_> {
         answer.is_some_and(|answer| answer.result() == -libc::EINVAL)
     }
 
+    /// Finds out how to discard, and notes how trims and zeroing work.
     fn note_clearing(&mut self) {
-        self.discards_alone = self.clearing.discards() && !self.knows_discards();
-        let discards = if self.discards_alone {
+        self.discards_by_call = self.clearing.discards() && !self.knows_discards();
+        let discards = if self.discards_by_call {
             "one BLKDISCARD call at a time (io_uring discards need Linux 6.12)"
         } else {
             "discard commands (BLOCK_URING_CMD_DISCARD)"
@@ -363,7 +365,7 @@ impl IoUring<'_> {
         loop {
             match self.entrance.enter(&mut self.ring, wait) {
                 Ok(()) => {
-                    self.rests = 0;
+                    self.pauses = 0;
                     return Ok(());
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -379,14 +381,14 @@ impl IoUring<'_> {
         self.shortages += 1;
         let queued = self.ring.submission().len();
         if self.outstanding > queued {
-            self.rests = 0;
+            self.pauses = 0;
             return Entrance::await_events(&self.ring, 1);
         }
-        self.rests += 1;
-        if self.rests > MOST_RESTS {
+        self.pauses += 1;
+        if self.pauses > MOST_PAUSES {
             return Err(shortage);
         }
-        thread::sleep(REST);
+        thread::sleep(PAUSE);
         Ok(())
     }
 
@@ -406,7 +408,7 @@ impl IoUring<'_> {
         };
         match result {
             Ok(()) => {
-                self.rests = 0;
+                self.pauses = 0;
                 Ok(())
             }
             Err(error) if matches!(error.raw_os_error(), Some(libc::ETIME | libc::EINTR)) => Ok(()),
@@ -510,6 +512,7 @@ fn record_entry(slots: &mut [UringSlot], entry: &cqueue::Entry) -> Option<Comple
 }
 
 impl<'a> IoUring<'a> {
+    /// Opens an engine whose submission and completion queues have these `entries`.
     fn with_queues(entries: [u32; 2], setup: &Setup<'a>) -> Result<Self, LoadError> {
         let job = setup.job;
         let file = file(setup)?;
@@ -532,11 +535,11 @@ impl<'a> IoUring<'a> {
             },
             size: job.size_bytes,
             clearing,
-            discards_alone: false,
+            discards_by_call: false,
             outstanding: 0,
             batches: 0,
             shortages: 0,
-            rests: 0,
+            pauses: 0,
             queue: QueueFacts::default(),
             alarm: Alarm::new(),
             polled: job.poll,
@@ -626,6 +629,7 @@ impl<'a> Engine<'a> for IoUring<'a> {
             if now >= deadline_ns && is_handed_over {
                 return Ok(());
             }
+            // Sleeps until shortly before the deadline, then polls, because sleeps end late.
             let is_asleep = !has_some && now < wake;
             if is_asleep {
                 self.enter_within(wake - now)?;

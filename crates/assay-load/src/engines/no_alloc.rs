@@ -422,7 +422,7 @@ fn immediate_completion_allocates_nothing() {
 
 /// Under a virtual clock an hour is short.
 #[test]
-fn an_hour_of_seconds_that_end_allocates_nothing() {
+fn hour_of_rows_allocates_nothing() {
     let law = Law { shape: LawShape::Fixed { ns: 250_000_000 }, servers: 1, store: None };
     let hour = Job { operations: None, ..job() };
     let part = allocates_nothing("simulated", &EngineKind::Simulated(law), &hour, &memory());

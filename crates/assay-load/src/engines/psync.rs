@@ -41,6 +41,7 @@ pub(super) struct Psync<'a> {
 }
 
 impl Psync<'_> {
+    /// Executes a request, with its sync; returns the moved bytes.
     #[inline]
     fn execute(&mut self, request: &Request) -> Result<usize, Errno> {
         let file = self.file;

@@ -1,5 +1,4 @@
-//! A first-come, first-served queue with equal servers and seeded service times under a virtual clock, independent of
-//! size and offset.
+//! A first-come, first-served queue: equal servers, seeded service times whatever size and offset, a virtual clock.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

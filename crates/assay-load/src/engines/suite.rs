@@ -75,7 +75,7 @@ fn finish<'a>(engine: &mut impl Engine<'a>, requests: &[Request]) -> Vec<Complet
     done
 }
 
-fn what_is_written_is_read_back<'a>(mut engine: impl Engine<'a>, _: &File, sync: WriteSync) {
+fn writes_are_read_back<'a>(mut engine: impl Engine<'a>, _: &File, sync: WriteSync) {
     for slot in 0..DEPTH {
         engine.slot_mut(slot).fill(b'a' + slot as u8);
     }
@@ -91,7 +91,7 @@ fn what_is_written_is_read_back<'a>(mut engine: impl Engine<'a>, _: &File, sync:
     }
 }
 
-fn each_moves_its_own_bytes<'a>(mut engine: impl Engine<'a>, file: &File, _: WriteSync) {
+fn operations_move_their_own_bytes<'a>(mut engine: impl Engine<'a>, file: &File, _: WriteSync) {
     use std::os::unix::fs::FileExt;
     for slot in 0..DEPTH {
         engine.slot_mut(slot).fill(b'a');
@@ -134,7 +134,7 @@ fn complete_waits_for_as_many_as_asked<'a>(mut engine: impl Engine<'a>, _: &File
     assert_eq!(done.len(), DEPTH as usize);
 }
 
-fn waiting_for_a_stamp_ends_there_and_hands_out_what_is_complete<'a>(
+fn timed_wait_ends_on_time_with_completions<'a>(
     mut engine: impl Engine<'a>,
     _: &File,
     _: WriteSync,
@@ -157,11 +157,7 @@ fn waiting_for_a_stamp_ends_there_and_hands_out_what_is_complete<'a>(
     assert_eq!(done.len(), DEPTH as usize);
 }
 
-fn a_sync_of_its_own_ends_with_no_bytes<'a>(
-    mut engine: impl Engine<'a>,
-    _: &File,
-    sync: WriteSync,
-) {
+fn separate_sync_moves_no_bytes<'a>(mut engine: impl Engine<'a>, _: &File, sync: WriteSync) {
     let mut requests = writes(sync);
     requests.truncate(2);
     requests.push(Request { offset: 0, bytes: 0, ..request(Move::Sync, 5) });
@@ -171,7 +167,7 @@ fn a_sync_of_its_own_ends_with_no_bytes<'a>(
 }
 
 /// Every second block is trimmed, then zeroed: those alone are zeros.
-fn what_is_cleared_reads_as_zeros<'a>(mut engine: impl Engine<'a>, _: &File, _: WriteSync) {
+fn cleared_blocks_read_as_zeros<'a>(mut engine: impl Engine<'a>, _: &File, _: WriteSync) {
     for way in [Move::Trim, Move::Zero] {
         for slot in 0..DEPTH {
             engine.slot_mut(slot).fill(7);
@@ -196,11 +192,7 @@ fn what_is_cleared_reads_as_zeros<'a>(mut engine: impl Engine<'a>, _: &File, _: 
 }
 
 #[cfg(target_pointer_width = "64")]
-fn a_slot_in_flight_is_neither_lent_nor_reused<'a>(
-    mut engine: impl Engine<'a>,
-    _: &File,
-    _: WriteSync,
-) {
+fn slot_in_flight_is_refused<'a>(mut engine: impl Engine<'a>, _: &File, _: WriteSync) {
     use std::panic::{AssertUnwindSafe, catch_unwind};
     // After the first batch, only `complete` collects.
     finish(&mut engine, &all(Move::Read));
@@ -241,14 +233,14 @@ macro_rules! suite {
     )*};
     ($kind:expr, $engine:ty) => {
         suite!($kind, $engine:
-            what_is_written_is_read_back
-            each_moves_its_own_bytes
+            writes_are_read_back
+            operations_move_their_own_bytes
             short_reads_are_passed_on
             the_first_batch_is_looked_at
             complete_waits_for_as_many_as_asked
-            waiting_for_a_stamp_ends_there_and_hands_out_what_is_complete
-            what_is_cleared_reads_as_zeros
-            a_sync_of_its_own_ends_with_no_bytes
+            timed_wait_ends_on_time_with_completions
+            cleared_blocks_read_as_zeros
+            separate_sync_moves_no_bytes
         );
     };
 }
@@ -265,11 +257,11 @@ mod io_uring {
     type IoUring<'a> = crate::engines::io_uring::IoUring<'a>;
 
     suite!(EngineKind::IoUring, IoUring<'_>);
-    suite!(EngineKind::IoUring, IoUring<'_>: a_slot_in_flight_is_neither_lent_nor_reused);
+    suite!(EngineKind::IoUring, IoUring<'_>: slot_in_flight_is_refused);
 
     /// The kernel refuses a lease for reading while anybody has the file open for writing.
     #[test]
-    fn a_file_is_let_go_when_its_engine_is() {
+    fn dropped_engine_closes_its_file() {
         use std::os::fd::AsRawFd;
         if !works(&EngineKind::IoUring) {
             return;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::judge::{Fault, Stood, WrongData};
 use super::marks::{FoundMarks, Written};
 use super::pass::{BlockReader, Verified};
-use super::stamp::{Holds, MOST_FLIPPED, SECTOR, WriteStamp, read_stamp};
+use super::stamp::{MOST_FLIPPED, SECTOR, SectorContent, WriteStamp, read_stamp};
 use crate::{LoadError, Target, clock};
 
 const PIECE_BYTES: u64 = 1 << 20;
@@ -82,7 +82,7 @@ fn inspect_sectors(
 ) {
     for (sector, at) in bytes.chunks_exact(SECTOR).zip((start..).step_by(SECTOR)) {
         found.read += 1;
-        let Holds::Stamped { stamp, wrong_bits } = read_stamp(sector) else { continue };
+        let SectorContent::Stamped { stamp, wrong_bits } = read_stamp(sector) else { continue };
         let key = (stamp.run, stamp.seed);
         let run = runs.entry(key).or_default();
         run.sectors += 1;

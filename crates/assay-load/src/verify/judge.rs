@@ -2,7 +2,7 @@
 
 use super::marks::Written;
 use super::stamp::{
-    Generation, Holds, MOST_FLIPPED, SECTOR, WriteStamp, flipped_in_head, read_stamp,
+    Generation, MOST_FLIPPED, SECTOR, SectorContent, WriteStamp, flipped_in_head, read_stamp,
 };
 use super::standing::ExpectedData;
 use serde::{Deserialize, Serialize};
@@ -93,25 +93,25 @@ enum Sector {
 pub(super) struct Judge<'a> {
     pub written: &'a Written,
     pub seed: u64,
-    pub standing: &'a ExpectedData,
+    pub contents: &'a ExpectedData,
 }
 
 impl Judge<'_> {
     /// Classifies a block by its worst sector; reports the first such sector.
     pub fn judge_block(&self, bytes: &[u8], address: u64) -> Block {
-        let expected = self.standing.expected(address);
+        let expected = self.contents.expected(address);
         let mut worst = Sector::Untouched;
         let (mut is_right, mut bits) = (false, 0);
         // The first one of the worst sectors.
         let mut reported: Option<(u64, Option<Stood>)> = None;
         for (sector, at) in bytes.chunks_exact(SECTOR).zip((address..).step_by(SECTOR)) {
-            let (seen, stood) = self.judge_sector(sector, at, address, expected);
+            let (seen, named_write) = self.judge_sector(sector, at, address, expected);
             is_right |= matches!(seen, Sector::Right | Sector::Late);
             if let Sector::Flipped(flipped_bits) = seen {
                 bits += flipped_bits;
             }
             if seen > Sector::Late && (reported.is_none() || seen > worst) {
-                reported = Some((at, stood));
+                reported = Some((at, named_write));
             }
             worst = worst.max(seen);
         }
@@ -146,7 +146,7 @@ impl Judge<'_> {
         block: u64,
         expected: Option<Generation>,
     ) -> (Sector, Option<Stood>) {
-        let Holds::Stamped { stamp, wrong_bits } = read_stamp(sector) else {
+        let SectorContent::Stamped { stamp, wrong_bits } = read_stamp(sector) else {
             return (self.judge_unstamped(sector, at, expected), None);
         };
         let is_of_run = (stamp.run, stamp.seed) == (self.written.run, self.seed);
@@ -155,22 +155,22 @@ impl Judge<'_> {
             let seen = if expected.is_some() { Sector::Stale } else { Sector::Untouched };
             return (seen, None);
         }
-        let stood = Some(Stood::new(stamp.generation, stamp.address));
+        let named_write = Some(Stood::new(stamp.generation, stamp.address));
         if stamp.address != at {
-            return (Sector::Misplaced, stood);
+            return (Sector::Misplaced, named_write);
         }
         if wrong_bits > MOST_FLIPPED {
-            return (Sector::Torn, stood);
+            return (Sector::Torn, named_write);
         }
         if wrong_bits > 0 {
-            return (Sector::Flipped(wrong_bits), stood);
+            return (Sector::Flipped(wrong_bits), named_write);
         }
-        (self.judge_intact(&stamp, block, expected), stood)
+        (self.judge_intact(&stamp, block, expected), named_write)
     }
 
     /// Classifies a sector with a complete stamp of this run at the right address.
     fn judge_intact(&self, stamp: &WriteStamp, block: u64, expected: Option<Generation>) -> Sector {
-        if self.standing.may_contain(block, stamp.generation) {
+        if self.contents.may_contain(block, stamp.generation) {
             return Sector::Right;
         }
         if self.written.may_be_unconfirmed(stamp.generation) {

@@ -76,7 +76,7 @@ impl ThreadMarks {
     }
 }
 
-/// Replaces each pair of rows by its first one, with the greater distance.
+/// Replaces each pair of rows by its first one, with the greater `ahead` of the two.
 fn merge_pairs(rows: &mut Vec<WriteMark>) {
     let kept = rows.len().div_ceil(2);
     for index in 0..kept {
@@ -120,7 +120,7 @@ impl Written {
     }
 
     /// Returns whether the later write must have replaced the earlier one, because it began after the other's end.
-    pub(super) fn is_gone(&self, earlier: Generation, later: Generation) -> bool {
+    pub(super) fn is_replaced(&self, earlier: Generation, later: Generation) -> bool {
         let Some(marks) = self.thread(later.thread) else { return false };
         if later.thread == earlier.thread {
             return earlier.index < marks.low(later.index);
@@ -177,7 +177,7 @@ impl Stamper {
         })
     }
 
-    /// An operation begins in a slot; all classes are counted as they are drawn.
+    /// Numbers the operation that begins in a slot; all classes are numbered, in the order drawn.
     #[inline(never)]
     pub fn begin(&mut self, slot: u32) {
         let (index, low, since_ns) = (self.begun, self.low, self.since_ns);
@@ -233,6 +233,7 @@ pub(super) struct FoundMarks {
 }
 
 impl FoundMarks {
+    /// Adds the write that a stamp names; halves the rows of its thread if there are too many.
     pub fn add(&mut self, stamp: &WriteStamp) {
         let Generation { thread, index } = stamp.generation;
         let marks = self.threads.entry(thread).or_default();
@@ -298,10 +299,14 @@ mod tests {
         }
         let written = written(one);
         assert!(written.threads[0].rows.len() <= MOST_ROWS);
-        for (earlier, later, is_gone) in
+        for (earlier, later, is_replaced) in
             [(0, 1, true), (8_000, 8_001, true), (5, 5, false), (6, 5, false)]
         {
-            assert_eq!(written.is_gone(of(0, earlier), of(0, later)), is_gone, "{earlier} {later}");
+            assert_eq!(
+                written.is_replaced(of(0, earlier), of(0, later)),
+                is_replaced,
+                "{earlier} {later}"
+            );
         }
     }
 
@@ -319,9 +324,9 @@ mod tests {
         two.begin(0);
         two.end(0);
         let written = written(two);
-        assert!(!written.is_gone(of(0, 0), of(0, 1000)));
-        assert!(written.is_gone(of(0, 0), of(0, 1001)));
-        assert!(!written.is_gone(of(0, 500), of(0, 400)));
+        assert!(!written.is_replaced(of(0, 0), of(0, 1000)));
+        assert!(written.is_replaced(of(0, 0), of(0, 1001)));
+        assert!(!written.is_replaced(of(0, 500), of(0, 400)));
     }
 
     #[test]
@@ -338,10 +343,10 @@ mod tests {
             ],
         };
         // The first 50 had ended at 1000, and the 61st of the other was begun behind that.
-        assert!(written.is_gone(of(0, 49), of(1, 60)));
-        assert!(!written.is_gone(of(0, 49), of(1, 59)));
-        assert!(!written.is_gone(of(0, 50), of(1, 90)), "nobody says when it ended");
-        assert!(!written.is_gone(of(1, 79), of(0, 50)), "it had ended at 2000");
+        assert!(written.is_replaced(of(0, 49), of(1, 60)));
+        assert!(!written.is_replaced(of(0, 49), of(1, 59)));
+        assert!(!written.is_replaced(of(0, 50), of(1, 90)), "nobody says when it ended");
+        assert!(!written.is_replaced(of(1, 79), of(0, 50)), "it had ended at 2000");
     }
 
     #[test]
@@ -362,7 +367,9 @@ mod tests {
         assert_eq!(written.settled(), 88);
         let indexes: Vec<u64> = written.threads[0].rows.iter().map(|row| row.index).collect();
         assert_eq!(indexes, [10, 50, 90]);
-        assert!(written.is_gone(of(0, 48), of(0, 60)) && !written.is_gone(of(0, 49), of(0, 60)));
+        assert!(
+            written.is_replaced(of(0, 48), of(0, 60)) && !written.is_replaced(of(0, 49), of(0, 60))
+        );
         assert!(written.may_be_unconfirmed(of(0, 88)) && !written.may_be_unconfirmed(of(0, 87)));
         assert!(written.may_be_unconfirmed(of(7, 0)), "of a thread of which nothing is known");
     }

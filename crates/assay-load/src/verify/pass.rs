@@ -10,12 +10,13 @@ use super::judge::{Block, Fault, Judge, Stood, WrongData};
 use super::marks::Written;
 use super::standing::ExpectedData;
 use crate::buffer::Buffer;
+use crate::capacity::transfer_all;
 use crate::check::check;
 use crate::pattern::blocks;
 use crate::run::entry;
 use crate::{EngineKind, Job, LoadError, Poll, Target, clock};
 use rustix::fs::{Advice, fadvise};
-use rustix::io::{Errno, pread, retry_on_intr};
+use rustix::io::pread;
 use serde::{Deserialize, Serialize};
 
 /// Bytes per read, if operations were smaller.
@@ -145,21 +146,12 @@ impl<'a> BlockReader<'a> {
 
     pub fn read(&mut self, offset: u64, length: usize) -> io::Result<&[u8]> {
         let (file, bytes) = (self.file, &mut self.buffer.slot_mut(0)[..length]);
-        let mut done = 0;
-        while done < length {
-            let at = offset + done as u64;
-            let got: Result<usize, Errno> = retry_on_intr(|| pread(file, &mut bytes[done..], at));
-            match got? {
-                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                got => done += got.min(length - done),
-            }
-        }
+        transfer_all(length, offset, |left, at| pread(file, &mut bytes[length - left..], at))?;
         Ok(bytes)
     }
 }
 
-/// Reads all blocks that the run of a job may have written, and reports errors. Nothing else may write there in the
-/// meantime.
+/// Reads all blocks that the run of a job may have written, and reports errors. Nothing else may write there meanwhile.
 ///
 /// # Errors
 /// The job is invalid or wrote no stamps, there is no file, or not enough memory.
@@ -191,8 +183,8 @@ pub fn verify(
         let part_end = block_count.min(block + MOST_BLOCKS);
         let part = start + block * block_bytes..start + part_end * block_bytes;
         // A stop leaves this incomplete; the check below then ends the pass before it is used.
-        let standing = ExpectedData::new(job, written, &part, stop);
-        let judge = Judge { written, seed: job.seed, standing: &standing };
+        let contents = ExpectedData::new(job, written, &part, stop);
+        let judge = Judge { written, seed: job.seed, contents: &contents };
         while block < part_end {
             if stop.load(Ordering::Relaxed) {
                 verified.cut_short = true;
@@ -221,7 +213,7 @@ impl Judge<'_> {
         let addresses = (address..).step_by(block_bytes).take(count as usize);
         if let Ok(bytes) = reader.read(address, block_bytes * count as usize) {
             for (block, at) in bytes.chunks_exact(block_bytes).zip(addresses) {
-                verified.count_block(self.judge_block(block, at), self.standing.has_several(at));
+                verified.count_block(self.judge_block(block, at), self.contents.has_several(at));
             }
             return;
         }
@@ -230,13 +222,13 @@ impl Judge<'_> {
                 Ok(block) => self.judge_block(block, at),
                 Err(_) => self.judge_unreadable(at),
             };
-            verified.count_block(block, self.standing.has_several(at));
+            verified.count_block(block, self.contents.has_several(at));
         }
     }
 
     /// An unreadable block is wrong if something was written there.
     fn judge_unreadable(&self, at_bytes: u64) -> Block {
-        let Some(expected) = self.standing.expected(at_bytes) else { return Block::Untouched };
+        let Some(expected) = self.contents.expected(at_bytes) else { return Block::Untouched };
         let expected = Some(Stood::new(expected, at_bytes));
         let fault = Fault::Unreadable;
         Block::Wrong(WrongData { at_bytes, fault, expected, found: None, bits: None })

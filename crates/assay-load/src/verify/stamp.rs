@@ -1,8 +1,7 @@
 //! Stamps of written sectors.
 //!
-//! A sector begins with a header of eight words, which determines the rest: a check generates the bytes again. So it
-//! finds every flipped bit, and mixtures of two writes. A mask drawn from the checksum hides the header, so sectors
-//! have no words in common and do not compress.
+//! A sector begins with a header of eight words, which determines the rest, so a check finds every flipped bit, and
+//! mixed writes. A mask drawn from the checksum hides the header, so sectors share no words and do not compress.
 
 use crate::random::{at, mix64};
 
@@ -96,18 +95,18 @@ pub(crate) fn fill(bytes: &mut [u8], first: &WriteStamp) {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Holds {
+pub(super) enum SectorContent {
     /// A valid header, and the number of wrong bits after it.
     Stamped {
         stamp: WriteStamp,
         wrong_bits: u32,
     },
     Zero,
-    Strange,
+    Unknown,
 }
 
 /// Reads the stamp of a sector and compares the data after it.
-pub(super) fn read_stamp(sector: &[u8]) -> Holds {
+pub(super) fn read_stamp(sector: &[u8]) -> SectorContent {
     let words = read_words(sector);
     let (hidden, rest) = split_head(&words);
     let head = masked(hidden);
@@ -118,12 +117,12 @@ pub(super) fn read_stamp(sector: &[u8]) -> Holds {
         let differ = |(index, word): (u64, &u64)| (word ^ at(sum, index)).count_ones();
         let wrong_bits = (0..).zip(rest).map(differ).sum();
         let stamp = WriteStamp { run, seed, address, generation, low, since_ns };
-        return Holds::Stamped { stamp, wrong_bits };
+        return SectorContent::Stamped { stamp, wrong_bits };
     }
-    if words.iter().all(|word| *word == 0) { Holds::Zero } else { Holds::Strange }
+    if words.iter().all(|word| *word == 0) { SectorContent::Zero } else { SectorContent::Unknown }
 }
 
-/// Flipped bits in the head of a sector of this run; `None` if it is unrelated.
+/// Counts the flipped bits in the head of a sector that this run stamped; `None` if the sector is unrelated.
 pub(super) fn flipped_in_head(sector: &[u8], run: u64, seed: u64, address: u64) -> Option<u32> {
     let words = read_words(sector);
     let (hidden, rest) = split_head(&words);
@@ -186,10 +185,10 @@ mod tests {
     fn a_sector_tells_what_was_stamped_into_it() {
         for (index, sector) in (0..).zip(block().chunks_exact(SECTOR)) {
             let stamp = WriteStamp { address: STAMP.address + index * SECTOR as u64, ..STAMP };
-            assert_eq!(read_stamp(sector), Holds::Stamped { stamp, wrong_bits: 0 });
+            assert_eq!(read_stamp(sector), SectorContent::Stamped { stamp, wrong_bits: 0 });
         }
-        assert_eq!(read_stamp(&[0; SECTOR]), Holds::Zero);
-        assert_eq!(read_stamp(&[255; SECTOR]), Holds::Strange);
+        assert_eq!(read_stamp(&[0; SECTOR]), SectorContent::Zero);
+        assert_eq!(read_stamp(&[255; SECTOR]), SectorContent::Unknown);
     }
 
     #[test]
@@ -199,12 +198,12 @@ mod tests {
             bytes[bit / 8] ^= 1 << (bit % 8);
             let sector = &bytes[..SECTOR];
             match read_stamp(sector) {
-                Holds::Stamped { wrong_bits, .. } => {
+                SectorContent::Stamped { wrong_bits, .. } => {
                     assert!(bit >= HEAD * 64);
                     assert_eq!(wrong_bits, 1);
                 }
                 other => {
-                    assert_eq!(other, Holds::Strange, "{bit}");
+                    assert_eq!(other, SectorContent::Unknown, "{bit}");
                     assert_eq!(flipped_in_head(sector, 77, 5, STAMP.address), Some(1), "{bit}");
                 }
             }
@@ -230,7 +229,7 @@ mod tests {
     fn a_checksum_with_two_turned_bits_is_known_again() {
         let mut bytes = block();
         bytes[SUM * 8] ^= 5;
-        assert_eq!(read_stamp(&bytes[..SECTOR]), Holds::Strange);
+        assert_eq!(read_stamp(&bytes[..SECTOR]), SectorContent::Unknown);
         assert_eq!(flipped_in_head(&bytes[..SECTOR], 77, 5, STAMP.address), Some(2));
         bytes[SUM * 8] ^= 8;
         assert_eq!(flipped_in_head(&bytes[..SECTOR], 77, 5, STAMP.address), None);

@@ -30,7 +30,7 @@ const fn leaves_a_stamp(class: Class) -> bool {
 /// Operations between two checks of the stop flag.
 const LOOK_EVERY: u64 = 1 << 16;
 
-/// Replays the settled writes of one thread in order, until a stop.
+/// Draws the settled writes of one thread again, in order, and passes each to `each`; ends early at a stop.
 fn replay(
     job: &Job,
     marks: &ThreadMarks,
@@ -55,15 +55,15 @@ impl ExpectedData {
     pub fn new(job: &Job, written: &Written, part: &Range<u64>, stop: &AtomicBool) -> Self {
         let block = u64::from(job.size_bytes);
         let blocks = ((part.end - part.start) / block) as usize;
-        let mut standing =
+        let mut expected =
             Self { start: part.start, block, last: vec![0; blocks], several: BTreeMap::new() };
         // Imported marks may name threads that the job never had.
         for marks in written.threads.iter().filter(|of_thread| of_thread.thread < job.threads) {
             replay(job, marks, stop, |generation, offset| {
-                standing.add_write(written, generation, offset);
+                expected.add_write(written, generation, offset);
             });
         }
-        standing
+        expected
     }
 
     fn index(&self, address: u64) -> Option<usize> {
@@ -78,15 +78,15 @@ impl ExpectedData {
         if possible.is_empty() {
             match Generation::unpacked(self.last[index]) {
                 // Both may have been in flight at once.
-                Some(old) if !written.is_gone(old, new) => possible.push(old),
+                Some(old) if !written.is_replaced(old, new) => possible.push(old),
                 _ => {
                     self.last[index] = new.packed();
                     return;
                 }
             }
         }
-        possible.retain(|old| !written.is_gone(*old, new));
-        if !possible.iter().any(|old| written.is_gone(new, *old)) {
+        possible.retain(|old| !written.is_replaced(*old, new));
+        if !possible.iter().any(|old| written.is_replaced(new, *old)) {
             possible.push(new);
         }
         self.last[index] = possible.last().map_or(0, |last| last.packed());

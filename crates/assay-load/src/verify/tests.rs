@@ -12,7 +12,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::judge::{Block, Judge};
 use super::marks::FoundMarks;
-use super::stamp::{self, Generation, Holds, WriteStamp};
+use super::stamp::{self, Generation, SectorContent, WriteStamp};
 use super::standing::ExpectedData;
 use super::*;
 use crate::check::tests::job as any_job;
@@ -377,11 +377,11 @@ fn interleaved(seed: u64) -> Job {
 }
 
 fn judged(job: &Job, written: &Written, bytes: &[u8]) -> Vec<(Block, bool)> {
-    let standing = ExpectedData::new(job, written, &job.area, &AtomicBool::new(false));
-    let judge = Judge { written, seed: job.seed, standing: &standing };
+    let contents = ExpectedData::new(job, written, &job.area, &AtomicBool::new(false));
+    let judge = Judge { written, seed: job.seed, contents: &contents };
     let size = job.size_bytes as usize;
     let blocks = bytes.chunks_exact(size).zip((0..).step_by(size));
-    blocks.map(|(own, at)| (judge.judge_block(own, at), standing.has_several(at))).collect()
+    blocks.map(|(own, at)| (judge.judge_block(own, at), contents.has_several(at))).collect()
 }
 
 fn rounds() -> u64 {
@@ -468,7 +468,7 @@ fn what_a_killed_run_left_is_sound_and_what_is_lost_of_it_is_told() {
 fn found(bytes: &[u8], seed: u64) -> Written {
     let mut marks = FoundMarks::default();
     for sector in bytes.chunks_exact(SECTOR) {
-        if let Holds::Stamped { stamp, wrong_bits: 0 } = stamp::read_stamp(sector) {
+        if let SectorContent::Stamped { stamp, wrong_bits: 0 } = stamp::read_stamp(sector) {
             marks.add(&stamp);
         }
     }

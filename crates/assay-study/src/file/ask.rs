@@ -70,6 +70,7 @@ impl AskKind {
         "max-rate",
     ];
 
+    /// Returns the keys that this kind of question requires, except limits.
     pub const fn needs(self) -> &'static [&'static str] {
         match self {
             Self::Peak => &["factor", "between"],

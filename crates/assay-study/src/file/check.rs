@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use assay_core::exhibit::parts::distinct;
 use assay_core::quantity::metric::CLASS_METRICS;
 use assay_core::quantity::{Bytes, Loss, Scale, units::show};
 use assay_machine::factors::layers;
@@ -59,6 +60,7 @@ impl Checker<'_> {
         self.mistakes.add(path, self.places.find(path).key, message, hint);
     }
 
+    /// Checks that stop rule, interim analyses and replicates fit together.
     fn check_stop(&mut self, stop: &Stop, replicates: u32) {
         if self.mistakes.is_wrong("stop/rule") {
             return;
@@ -191,11 +193,11 @@ impl Checker<'_> {
     fn check_factors(&mut self, study: &Study) {
         for (name, levels) in &study.factors {
             let path = format!("factors/{name}");
-            let taken = is_taken(study, name);
-            if let Some(hint) = reader::unknown_factor(name).filter(|_| !taken) {
+            let is_placeholder = is_taken(study, name);
+            if let Some(hint) = reader::unknown_factor(name).filter(|_| !is_placeholder) {
                 let hint = if runs_programs(study) { placeholder_hint(name) } else { hint };
                 self.key(&path, format!("unknown factor \"{name}\""), Some(hint));
-            } else if taken && assay_workloads::is_work(name) {
+            } else if is_placeholder && assay_workloads::is_work(name) {
                 let message = format!(
                     "{name} is a reserved key and cannot be the factor for the placeholder {{{name}}}"
                 );
@@ -208,7 +210,7 @@ impl Checker<'_> {
                     (show::count(levels.len() as u64), show::count(MOST_ARMS as u64));
                 self.key(&path, format!("{name} has {count} levels; the maximum is {most}"), None);
             } else {
-                self.check_levels(&path, name, levels, taken);
+                self.check_levels(&path, name, levels, is_placeholder);
             }
         }
         if study.target.is_some() && study.factors.contains_key(TARGET_FACTOR) {
@@ -218,9 +220,9 @@ impl Checker<'_> {
         }
     }
 
-    fn check_levels(&mut self, path: &str, name: &str, levels: &[String], taken: bool) {
-        // A workload inserts the levels into its text: they are arbitrary words.
-        let is_plain = taken && factors::find(name).is_none();
+    /// Checks the levels of a factor; a factor that is only a placeholder in a workload may have any words.
+    fn check_levels(&mut self, path: &str, name: &str, levels: &[String], is_placeholder: bool) {
+        let is_plain = is_placeholder && factors::find(name).is_none();
         let is_same =
             |level: &str, other: &str| level == other || !is_plain && same(name, level, other);
         for (index, level) in levels.iter().enumerate() {
@@ -240,6 +242,7 @@ impl Checker<'_> {
         }
     }
 
+    /// Checks the levels of a configuration and gives them the spelling of the factors.
     fn check_arm(
         &mut self,
         arm: &mut BTreeMap<String, String>,
@@ -274,6 +277,7 @@ impl Checker<'_> {
         self.mistakes.is_wrong(&path) || (0..levels.len()).any(wrong)
     }
 
+    /// Checks the listed configurations, or the grid of all levels if there are none.
     fn check_arms(&mut self, study: &Study) {
         if study.configurations.is_empty() {
             return self.check_grid(study);
@@ -311,6 +315,7 @@ impl Checker<'_> {
         }
     }
 
+    /// Checks that the combinations of all levels, without excluded ones, are not too many.
     fn check_grid(&mut self, study: &Study) {
         let lengths: Vec<usize> = study.factors.values().map(Vec::len).collect();
         let product = lengths.iter().fold(1_usize, |product, count| product.saturating_mul(*count));
@@ -457,18 +462,13 @@ fn count_allowed(study: &Study, all: usize) -> usize {
     without::exclude(without::grid(&study.factors), &constraints, &study.baseline).0.len()
 }
 
+/// Lists the metrics of all workloads, each once, including those of request classes if Assay records them.
 fn metrics_of(study: &Study) -> Vec<&'static str> {
     let of_work = study.workload.iter().flat_map(|workload| metrics::of_kind(workload.work.kind()));
     let has_classes = study.workload.iter().any(|workload| workload.work.is_others())
         || study.probes.iter().any(|probe| probe == BLOCK_LATENCY);
     let of_classes = CLASS_METRICS.iter().filter(|_| has_classes);
-    let mut names: Vec<&str> = Vec::new();
-    for metric in of_work.chain(of_classes) {
-        if !names.contains(&metric.name) {
-            names.push(metric.name);
-        }
-    }
-    names
+    distinct(of_work.chain(of_classes).map(|metric| metric.name))
 }
 
 fn is_reported(study: &Study, metric: &str) -> bool {
@@ -507,15 +507,17 @@ fn normalize_levels(study: &mut Study) {
     }
 }
 
+/// Suggests a factor of the study instead of `name`, or how to add `name` to its factors.
 fn unknown_factor_hint(name: &str, factors: &BTreeMap<String, Vec<String>>) -> String {
-    let known: Vec<&str> = factors.keys().map(String::as_str).collect();
-    words::did_you_mean(name, &known).unwrap_or_else(|| {
-        if reader::unknown_factor(name).is_none() {
+    let in_study: Vec<&str> = factors.keys().map(String::as_str).collect();
+    let is_known = reader::unknown_factor(name).is_none();
+    words::did_you_mean(name, &in_study).unwrap_or_else(|| {
+        if is_known {
             format!("add the factor below [factors]: {name} = {}", reader::example(name))
-        } else if known.is_empty() {
+        } else if in_study.is_empty() {
             "this study has no factors; add some below [factors]".to_owned()
         } else {
-            format!("the factors are {}", known.join(", "))
+            format!("the factors are {}", in_study.join(", "))
         }
     })
 }

@@ -18,10 +18,12 @@ pub fn check(study: &Study, places: &ValuePlaces, mistakes: &mut Mistakes) {
             continue;
         }
         if let Some((key, message, hint)) = find_mistake(study, ask) {
-            let place = places.find(&path);
-            let path = if key.is_empty() { path } else { format!("{path}/{key}") };
-            let span = if key.is_empty() { place.key } else { places.find(&path).value };
-            mistakes.add(&path, span, message, hint);
+            if key.is_empty() {
+                mistakes.add(&path, places.find(&path).key, message, hint);
+            } else {
+                let path = format!("{path}/{key}");
+                mistakes.add(&path, places.find(&path).value, message, hint);
+            }
         }
     }
     if study.requirements.is_some() {
@@ -49,9 +51,9 @@ fn check_bounds(study: &Study, places: &ValuePlaces, mistakes: &mut Mistakes) {
 /// Returns key (empty for the question itself), message and hint of the first mistake.
 fn find_mistake(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<String>)> {
     // A source of requirements may give a scale instead of a limit.
-    let may_lack_limit = study.requirements.is_some() && ask.published.is_some();
-    let is_exempt = may_lack_limit && ask.kind == AskKind::Bound;
-    if let Some(key) = ask.lacks().filter(|_| !is_exempt) {
+    let has_limit_elsewhere = study.requirements.is_some() && ask.published.is_some();
+    let needs_no_limit = has_limit_elsewhere && ask.kind == AskKind::Bound;
+    if let Some(key) = ask.lacks().filter(|_| !needs_no_limit) {
         let hint = example(key).map(|example| format!("add {example}"));
         return Some(("", format!("this kind of question needs {key}"), hint));
     }

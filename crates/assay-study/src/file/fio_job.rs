@@ -105,16 +105,16 @@ impl PortNotes {
 
     /// Handles an unsupported key: an error, or a remark if `partly`.
     fn refuse_key(&mut self, line: usize, text: impl Into<String>) {
-        if self.partly { self.leave_out(line, &text.into()) } else { self.refuse(line, text) }
+        if self.partly {
+            self.remark(format!("line {line} ignored: {}", text.into()));
+        } else {
+            self.refuse(line, text);
+        }
     }
 
     fn refuse_job(&mut self, job: &Job, line: usize, text: String) {
         let text = if self.partly { format!("[{}]: {text}", job.name) } else { text };
         self.refuse_key(line, text);
-    }
-
-    fn leave_out(&mut self, line: usize, text: &str) {
-        self.remark(format!("line {line} ignored: {text}"));
     }
 
     fn remark(&mut self, text: impl Into<String>) {
@@ -139,7 +139,7 @@ pub fn translate(name: &str, text: &str, way: PortOptions<'_>) -> Outcome<Transl
     }
     works.retain(|group| !group.is_empty());
     if works.is_empty() && notes.refused.is_empty() {
-        // The remarks of `leave_out` contain the reasons.
+        // The remarks of `refuse_key` contain the reasons.
         let reasons = notes.remarks.iter().filter(|remark| remark.contains(" ignored: "));
         let reasons: Vec<&str> = reasons.map(String::as_str).collect();
         notes.refuse(1, format!("Assay does not support any of the jobs: {}", reasons.join("; ")));
@@ -154,8 +154,7 @@ pub fn translate(name: &str, text: &str, way: PortOptions<'_>) -> Outcome<Transl
     Err(Failure::mistake(lines.join("\n")))
 }
 
-/// Translates concurrent jobs: at most a measured one and a background load. `first` is the first translated job of the
-/// file, with its target.
+/// Translates concurrent jobs: at most one and a background load. `first` is the file's first job, with its target.
 fn translate_group<'j>(
     group: Vec<&'j Job>,
     first: &mut Option<(&'j Job, String)>,
@@ -217,6 +216,7 @@ fn translate_job<'j>(
     notes.refused.is_empty().then_some(work)
 }
 
+/// Translates all settings of a job; adds what it cannot translate to `notes`.
 fn translate_settings(job: &Job, notes: &mut PortNotes) -> FioWork {
     let text = |key: &str| job.settings.get(key).map(|setting| setting.value.as_str());
     let Direction { mut pattern, mix, gap } = direction(job, notes);
@@ -323,7 +323,7 @@ struct Round {
     drops_cache: bool,
 }
 
-/// Operations per thread before it ends; `None` if only its time ends it.
+/// Returns the operations after which a thread ends; `None` if only its time ends it.
 fn count_operations(job: &Job, round: Round, notes: &mut PortNotes) -> Option<u64> {
     if round.time.is_some() && is_on(job, "time_based") {
         return None;
@@ -339,6 +339,7 @@ fn count_operations(job: &Job, round: Round, notes: &mut PortNotes) -> Option<u6
     per_round.map(|operations| operations.saturating_mul(rounds))
 }
 
+/// Returns how often a job repeats its I/O (`loops`); 1 after a refusal.
 fn count_rounds(job: &Job, drops_cache: bool, notes: &mut PortNotes) -> u64 {
     let rounds = number(job, "loops", notes).unwrap_or(1);
     let why = match rounds {
@@ -394,6 +395,7 @@ fn is_on_sectors(size: Option<Bytes>, steps: [Option<u64>; 2]) -> bool {
         && steps.into_iter().flatten().all(|step| step.is_multiple_of(size))
 }
 
+/// Returns whether Assay verifies the written data; refuses settings that it cannot verify.
 fn verify(
     job: &Job,
     writes: bool,
@@ -445,6 +447,7 @@ fn unsized_area(job: &Job, is_device: bool, notes: &mut PortNotes) {
     notes.refuse(job.line, text);
 }
 
+/// Remarks on offsets that Assay draws or divides differently from fio.
 fn remark_on_differences(
     job: &Job,
     pattern: &str,
@@ -484,6 +487,7 @@ fn read_percent(mix: &str) -> u64 {
     }
 }
 
+/// Translates `rw` to pattern, mix and the gap between blocks in bytes.
 fn direction(job: &Job, notes: &mut PortNotes) -> Direction {
     let setting = job.settings.get("rw");
     let value = setting.map_or("read", |setting| setting.value.as_str());
@@ -604,7 +608,7 @@ fn refuse_other_target(job: &Job, first: &Job, notes: &mut PortNotes) {
     );
 }
 
-/// Writes the study: each group is a workload, and its second work the background load.
+/// Writes the study: each group becomes a workload; the second work of a group is its background load.
 fn write_study(name: &str, works: &[Vec<FioWork>], notes: &mut PortNotes) -> String {
     let jobs: Vec<&FioWork> = works.iter().flatten().collect();
     let area = area_line(&jobs, notes);
@@ -682,6 +686,7 @@ fn area_line(works: &[&FioWork], notes: &mut PortNotes) -> String {
     format!("area       = {{ size = \"{}\" }}\n", Bytes(area))
 }
 
+/// Writes the keys of `io` or `background`, without times and operations.
 fn io_keys(work: &FioWork) -> String {
     let mut text = format!(
         "pattern = \"{}\", mix = \"{}\", block_size = \"{}\", queue_depth = {}, threads = {}, direct = {}, \

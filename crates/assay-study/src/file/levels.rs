@@ -32,8 +32,8 @@ pub(super) fn check_level(name: &str, level: &str) -> Result<(), (String, Option
         return reader::law_mistake(law).map_or(Ok(()), |message| Err((message, None)));
     }
     let Some(parsed) = parse_for_workload(name, level) else {
-        let judged = factors::find(name).map_or(Ok(()), |factor| factor.judge(level));
-        return judged.map_err(|message| (format!("{name}: {}", quoted(&message)), None));
+        let checked = factors::find(name).map_or(Ok(()), |factor| factor.judge(level));
+        return checked.map_err(|message| (format!("{name}: {}", quoted(&message)), None));
     };
     let limits = match assay_workloads::key(name).map(|key| &key.form) {
         Some(Form::Size { least, most } | Form::Sizes { least, most }) => Some(*least..=*most),

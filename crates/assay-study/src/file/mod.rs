@@ -6,7 +6,6 @@ mod claims;
 mod defaults;
 pub mod fields;
 pub mod fio_job;
-mod gate;
 pub mod lead;
 mod levels;
 pub mod limit;
@@ -29,14 +28,13 @@ pub mod words;
 use std::collections::BTreeMap;
 
 use assay_core::json::is_default;
-use assay_core::quantity::{Bytes, Percent, Time};
+use assay_core::quantity::{Bytes, Loss, Percent, Time};
 use assay_machine::system::powered::VmNeeds;
 use assay_workloads::{InStudy, LinkNeeds, Needs, Touch, Work, WorkloadSpec, io};
 use serde::{Deserialize, Serialize};
 
 pub use ask::{Amount, Ask, AskKind, Card, Price};
 pub use check::is_taken;
-pub use gate::GateKeys;
 pub use levels::levels_in;
 pub use order::{LeadIn, Order};
 pub use prepare::{AreaKeys, Cache, Fresh, Precondition, Start};
@@ -152,6 +150,21 @@ pub enum OnFailure {
     #[default]
     Stop,
     Continue,
+}
+
+/// The gate of a study: the largest acceptable regression, and the exit code.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GateKeys {
+    pub max_regression: Loss,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub must_detect: Option<Percent>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub allow_inconclusive: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_inconclusive: Option<u8>,
 }
 
 impl Study {
@@ -335,7 +348,9 @@ impl Workload {
     pub fn under(&self, arm: &BTreeMap<String, String>) -> Result<Self, String> {
         let mut workload = self.clone();
         for (name, level) in arm {
+            // A key of the workload; `None` for other factors.
             workload.work.set(name, level).unwrap_or(Ok(()))?;
+            // A placeholder in its text.
             workload.work.take(name, level);
         }
         Ok(workload)

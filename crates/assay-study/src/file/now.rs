@@ -1,7 +1,6 @@
 //! The level `current`: replaced by the value at the start of the study.
 
-use std::collections::BTreeSet;
-
+use assay_core::exhibit::parts::distinct;
 use assay_machine::factors::{self, Role};
 
 use super::Study;
@@ -17,15 +16,15 @@ pub(super) fn may_be(factor: &str) -> bool {
 
 /// Returns the factors that have the level `current`, in the grid or in a configuration.
 pub fn asked(study: &Study) -> Vec<String> {
-    let mut asked = Vec::new();
+    let mut found = Vec::new();
     for (name, levels) in &study.factors {
         let arms = study.configurations.iter().chain([&study.baseline]);
         let mut levels = levels.iter().chain(arms.filter_map(|arm| arm.get(name)));
         if may_be(name) && levels.any(|level| level == NOW) {
-            asked.push(name.clone());
+            found.push(name.clone());
         }
     }
-    asked
+    found
 }
 
 /// Replaces `current` by the level that was read. A factor without a readable level is omitted.
@@ -56,8 +55,7 @@ fn replace_level(study: &mut Study, name: &str, level: &str) {
         for text in levels.iter_mut().filter(|text| is_current(text)) {
             level.clone_into(text);
         }
-        let mut seen = BTreeSet::new();
-        levels.retain(|text| seen.insert(text.clone()));
+        *levels = distinct(levels.drain(..));
     }
     let arms = study.configurations.iter_mut().chain([&mut study.baseline]);
     for text in arms.filter_map(|arm| arm.get_mut(name)).filter(|text| is_current(text)) {
@@ -78,15 +76,11 @@ fn replace_level(study: &mut Study, name: &str, level: &str) {
 
 /// Removes listed configurations that became empty or equal to an earlier one.
 fn remove_duplicates(study: &mut Study) {
-    let mut arms = Vec::new();
-    for arm in study.configurations.drain(..) {
-        if !arm.is_empty() && !arms.contains(&arm) {
-            arms.push(arm);
-        }
-    }
-    study.configurations = arms;
+    let remaining = study.configurations.drain(..).filter(|arm| !arm.is_empty());
+    study.configurations = distinct(remaining);
 }
 
+/// Removes a factor from the whole study, and stores the reason.
 fn remove_factor(study: &mut Study, name: &str, reason: String) {
     study.factors.remove(name);
     study.baseline.remove(name);

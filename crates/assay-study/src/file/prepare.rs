@@ -21,6 +21,7 @@ pub struct AreaKeys {
 const ALIGN: Bytes = Bytes(1 << 20);
 
 impl AreaKeys {
+    /// Returns the aligned first byte of the area on a device; 0 without an offset.
     pub fn first_byte(&self, device_bytes: u64) -> u64 {
         let start = match self.offset {
             None => return 0,

@@ -10,7 +10,7 @@ use super::text::scalar::Complaint;
 
 const MOST_LEVELS: usize = 1000;
 
-const LIKE: &str = "use the form \"16 KiB .. 4 MiB in doublings\" or \"32 .. 256 in steps of 32\"";
+const HINT: &str = "use the form \"16 KiB .. 4 MiB in doublings\" or \"32 .. 256 in steps of 32\"";
 
 pub fn is_range(text: &str) -> bool {
     text.contains("..") && (text.contains(" in ") || parse_ends(text).is_some())
@@ -18,7 +18,7 @@ pub fn is_range(text: &str) -> bool {
 
 /// Returns the levels of a range; the error names the first problem.
 pub fn levels(name: &str, text: &str) -> Result<Vec<String>, Complaint> {
-    let complaint = |what: &str| Complaint::new(format!("{name}: \"{text}\" {what}"), LIKE);
+    let complaint = |what: &str| Complaint::new(format!("{name}: \"{text}\" {what}"), HINT);
     let Some((range, steps)) = text.split_once(" in ") else {
         if parse_ends(text).is_none() {
             return Err(complaint("is not a range"));

@@ -6,6 +6,7 @@ use assay_load::{BLOCK_BYTES, Law, LawShape, Lie, Store};
 
 pub const PREFIX: &str = "simulated:";
 
+/// Parses a law such as `lognormal,mean=100us,p99=1ms`, maybe with the announced and the usable size of a card.
 pub fn law(text: &str) -> Outcome<Law> {
     let mut parts = text.split(',');
     let distribution = parts.next().unwrap_or_default();

@@ -1,7 +1,6 @@
 //! Study files: TOML to [`Study`] and back.
 //!
-//! Reading has three steps and reports all errors of the first failing one: the TOML syntax; every key by its row in
-//! [`super::fields`]; the rules between keys ([`super::check`]).
+//! Reading reports all errors of its first failing step: TOML syntax; each key ([`super::fields`]); rules between keys.
 
 pub(super) mod mistakes;
 pub(super) mod reader;
@@ -11,6 +10,7 @@ mod typed;
 
 use assay_core::failure::{Failure, Outcome};
 use assay_core::json::from_value;
+use assay_core::mistake;
 use assay_core::outside;
 use toml::de::DeTable;
 use toml_parser::Source;
@@ -30,8 +30,7 @@ pub fn parse(name: &str, text: &str) -> Outcome<Study> {
     read(text).map_err(|mistakes| Failure::mistake(mistakes.render(name, text)))
 }
 
-/// Applies options of the command line to a study and checks it by the rules of files. Reports all
-/// mistakes at once, each with the option that caused it.
+/// Applies command-line options to a study, and checks it; reports all mistakes with the options that caused them.
 pub fn changed(
     name: &str,
     study: &Study,
@@ -42,6 +41,7 @@ pub fn changed(
     read(&text).map_err(|mistakes| Failure::mistake(mistakes.by_option(name, typed)))
 }
 
+/// Parses and checks a study; returns all mistakes found.
 fn read(text: &str) -> Result<Study, Mistakes> {
     let mut mistakes = Mistakes::default();
     if let Some((at, kind)) = find_too_deep(text) {
@@ -68,6 +68,7 @@ fn read(text: &str) -> Result<Study, Mistakes> {
         // Errors after broken TOML would be guesses.
         return Err(mistakes);
     }
+    // A file of another version: its keys are unknown.
     if !mistakes.is_empty() && errors.is_empty() {
         return Err(mistakes);
     }
@@ -121,15 +122,14 @@ fn find_too_deep(text: &str) -> Option<(usize, TokenKind)> {
 
 /// Reads a stored study without judging it: later rules must not make an old result unreadable.
 pub fn stored(name: &str, text: &str) -> Outcome<Study> {
-    let wrong = |error: &str| Failure::mistake(format!("{name}: {}", error.replace('\n', " ")));
+    let wrong = |error: &str| mistake!("{name}: {}", error.replace('\n', " "));
     let json: serde_json::Value = toml::from_str(text).map_err(|error| wrong(error.message()))?;
     let study: Study = from_value(&json).map_err(|error| wrong(&error.to_string()))?;
     if study.format == FORMAT {
-        check_names(&study)
-            .map_err(|how| Failure::mistake(format!("{name}: {how}; the study is damaged")))?;
+        check_names(&study).map_err(|how| mistake!("{name}: {how}; the study is damaged"))?;
         return Ok(study);
     }
-    Err(Failure::mistake(format!("{name}: {}; {READS}", unknown_format(&study.format))))
+    Err(mistake!("{name}: {}; {READS}", unknown_format(&study.format)))
 }
 
 /// Rejects names with control characters, because factors and levels appear in files of the machine.
@@ -151,8 +151,7 @@ fn check_names(study: &Study) -> Result<(), String> {
 }
 
 pub fn write(study: &Study) -> Outcome<String> {
-    toml::to_string(study)
-        .map_err(|error| Failure::mistake(format!("cannot write the study as TOML: {error}")))
+    toml::to_string(study).map_err(|error| mistake!("cannot write the study as TOML: {error}"))
 }
 
 const READS: &str = "this version reads assay-study/1";

@@ -16,7 +16,7 @@ type Levels = BTreeMap<String, String>;
 
 pub const MOST_TRIED: usize = 20_000;
 
-const LIKE: &str =
+const HINT: &str =
     "use the form \"scheduler = none and nr_requests > 256\" or \"queue_depth > nr_requests\"";
 
 /// One line of `without`: excludes combinations that match all of its conditions.
@@ -112,6 +112,7 @@ impl Relation {
 }
 
 impl Condition {
+    /// Returns whether a configuration meets the condition; false if it lacks the factor.
     fn holds(&self, arm: &Levels) -> bool {
         let Some(level) = arm.get(&self.factor) else { return false };
         // The level of another factor, or the text itself.
@@ -129,6 +130,7 @@ impl Condition {
         }
     }
 
+    /// Returns why the condition is invalid for these factors; `None` if it is valid.
     fn mistake(&self, factors: &BTreeMap<String, Vec<String>>) -> Option<String> {
         if !factors.contains_key(&self.factor) {
             return Some(format!("{} is not a factor of this study", self.factor));
@@ -168,8 +170,7 @@ pub fn grid<'f>(factors: impl IntoIterator<Item = (&'f String, &'f Vec<String>)>
     arms
 }
 
-/// Applies constraints to combinations; returns the rest, and how many each constraint excluded. The baseline, on any
-/// target, is never excluded.
+/// Applies constraints; returns the rest, and how many each excluded. Never excludes the baseline, on any target.
 pub fn exclude(
     all: Vec<Levels>,
     constraints: &[Constraint],
@@ -207,7 +208,7 @@ pub(super) fn check(study: &Study, places: &ValuePlaces, mistakes: &mut Mistakes
             Err(message) => Some(message),
         };
         if let Some(message) = wrong {
-            mistakes.add(&path, places.find(&path).value, message, Some(LIKE.to_owned()));
+            mistakes.add(&path, places.find(&path).value, message, Some(HINT.to_owned()));
         }
     }
 }

@@ -27,7 +27,7 @@ impl Comparison {
 }
 
 impl Findings {
-    /// The number of a metric, not that of the A/A control.
+    /// Returns the number of a metric; never that of the A/A control.
     pub fn cell(&self, workload: &str, arm: &Arm, metric: &str) -> Option<&Measurement> {
         self.measurements.iter().find(|cell| {
             !cell.control
@@ -37,7 +37,7 @@ impl Findings {
         })
     }
 
-    /// The number of another metric in the row of a number.
+    /// Returns the number of another metric with the same workload and configuration as `cell`.
     pub fn in_row_of(&self, cell: &Measurement, metric: &str) -> Option<&Measurement> {
         self.measurements.iter().find(|other| {
             other.metric == metric
@@ -75,8 +75,7 @@ impl Findings {
 }
 
 impl Measurement {
-    /// The value of the row: geometric mean; arithmetic mean if compared by differences; median if
-    /// a trial is zero. The interval belongs to either mean.
+    /// Value of the row: geometric mean (arithmetic for differences) with the interval; median if a trial is zero.
     pub fn value(&self) -> Option<f64> {
         self.mean.or(self.geometric_mean).or(self.median)
     }

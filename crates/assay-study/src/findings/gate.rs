@@ -128,6 +128,7 @@ impl Gated {
         self.is_silent() && !self.is_final
     }
 
+    /// Describes the row: outcome, loss with its 95% bound, and the smallest detectable regression.
     pub fn text(&self) -> String {
         let word = match &self.outcome {
             Ended::Pass => "passes",
@@ -225,7 +226,7 @@ impl GateAnswer {
         self
     }
 
-    /// How it ended, without its rows: `gate passed (limit 5%)`.
+    /// Describes how the gate ended, without its rows: `gate passed (limit 5%)`.
     pub fn head(&self) -> String {
         let metric = self.metric.as_deref().map(|name| format!(" on {}", noun(name)));
         let metric = metric.unwrap_or_default();
@@ -235,7 +236,7 @@ impl GateAnswer {
         format!("gate {outcome}{metric}{} (limit {limit}){possible}", after.unwrap_or_default())
     }
 
-    /// The largest loss above the limit that a gate that passed does not exclude, in words.
+    /// Describes the largest loss above the limit that a passed gate does not exclude; `None` for other gates.
     pub fn possible(&self) -> Option<String> {
         let is_open = |row: &&Gated| row.outcome == Ended::Pass && !self.is_within(row);
         let bounds = self.rows.iter().filter(is_open).filter_map(Gated::bound);
@@ -252,7 +253,7 @@ impl GateAnswer {
         decided.chain(self.inconclusive()).collect()
     }
 
-    /// Which rows make no statement, each reason once.
+    /// Lists the inconclusive rows by reason; `None` if there are none.
     fn inconclusive(&self) -> Option<String> {
         let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
         for row in &self.rows {
@@ -275,7 +276,7 @@ impl GateAnswer {
         }
     }
 
-    /// The first few rows that explain the result.
+    /// Describes the first few rows that explain the result.
     fn row_words(&self) -> String {
         let explains = |row: &&Gated| match self.outcome {
             GateEnd::Fail => row.outcome == Ended::Fail,

@@ -22,7 +22,7 @@ pub struct Measurements {
 }
 
 impl Measurements {
-    /// Switches metrics with a zero value to differences; returns the changed metrics.
+    /// Compares metrics that `is_meant` selects by differences if a value is zero; returns workload and metric of each.
     pub fn compare_zeros_by_difference(
         &mut self,
         is_meant: impl Fn(&str) -> bool,

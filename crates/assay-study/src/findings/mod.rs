@@ -373,8 +373,7 @@ pub struct Effect {
     pub n: usize,
     pub ratio: f64,
     pub ci95: Option<[f64; 2]>,
-    /// Simultaneous 95% CI of all main effects and interactions of the workload, and of all workloads if none has an
-    /// effect.
+    /// Simultaneous 95% CI of all effects and interactions of the workload, or of all workloads if none has an effect.
     pub ci95_simultaneous: Option<[f64; 2]>,
     /// Verdict, read from the family interval.
     pub verdict: Option<Verdict>,
@@ -403,8 +402,7 @@ pub struct Interaction {
     /// Replicates.
     pub n: usize,
     pub ratio: f64,
-    /// Simultaneous 95% CI of all main effects and interactions of the workload, and of all workloads if none has an
-    /// effect.
+    /// Simultaneous 95% CI of all effects and interactions of the workload, or of all workloads if none has an effect.
     pub ci95_simultaneous: [f64; 2],
     pub text: String,
 }

@@ -62,6 +62,7 @@ pub struct Names {
 }
 
 impl Names {
+    /// Names rows by the factors with several levels: declared factors first, in their order.
     pub fn from_findings(findings: &Findings) -> Self {
         let mut levels: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         let measured = findings.measurements.iter().map(|cell| &cell.configuration);
@@ -70,7 +71,6 @@ impl Names {
         for (factor, level) in measured.chain(compared).flatten() {
             levels.entry(factor).or_default().insert(level);
         }
-        // Declared factors first, in their order.
         let declared = findings.study.factors.iter().map(|factor| factor.name.as_str());
         let mut order: Vec<&str> = declared.collect();
         for name in levels.keys() {

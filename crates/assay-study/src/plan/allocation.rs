@@ -100,7 +100,7 @@ fn usual_time(study: &Study) -> Time {
     Time((cells * TIME_OF_A_CELL.0).clamp(SHORTEST.0, LONGEST.0))
 }
 
-/// Divides a time into trials of as many replicates; returns the study with fixed lengths, and its plan.
+/// Divides `time` among the trials of a study; returns the study with these replicates and trial lengths, and its plan.
 fn divide(study: &Study, replicates: u32, time: Time, surveys: &[Survey]) -> (Study, Plan) {
     let mut study = Study { replicates, budget: Some(time), ..study.clone() };
     let is_timed = |workload: &&mut Workload| workload.work.ends_by_time();
@@ -153,9 +153,10 @@ fn relative_width(plan: &Plan) -> Option<f64> {
         for (name, scatter) in &survey.pilot.scatter {
             let planned = || plan.workloads.iter().filter(|candidate| candidate.name == *name);
             let time_ns = planned().next()?.time_ns;
-            let family = planned().count().saturating_sub(1).max(1);
+            let comparisons = planned().count().saturating_sub(1).max(1);
             // Two-sided 95%, divided among the comparisons with the baseline (Bonferroni).
-            let critical = t_quantile(1.0 - 0.025 / family as f64, replicates - 1.0)?;
+            let critical = t_quantile(1.0 - 0.025 / comparisons as f64, replicates - 1.0)?;
+            // A difference of two trials has twice the variance of one.
             let sd = std::f64::consts::SQRT_2 * scatter.sd_log(time_ns);
             logs.push((critical * sd / replicates.sqrt()).ln());
         }
@@ -223,8 +224,7 @@ mod tests {
         }
     }
 
-    /// Trials compared by p99 are long enough for it, even at the lowest rate; if the check would take too long, they
-    /// have the usual length.
+    /// Trials compared by p99 are long enough for it, even at the lowest rate, unless the check would take too long.
     #[test]
     fn trials_by_the_clock_are_long_enough_for_their_p99() {
         let trial_ns = |rates: &[&str]| {

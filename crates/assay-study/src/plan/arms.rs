@@ -8,7 +8,7 @@ use assay_machine::factors::{self, Role};
 use super::{most_load, race};
 use crate::file::{StopRule, Study, without};
 use crate::results::design::{Design, Factor, Gate, Pointer, Stopping};
-use crate::results::plan::{Arm, Survey};
+use crate::results::plan::{Arm, PlannedWorkload, Survey};
 
 /// Factors that change once per replicate in any case: another target is another open file.
 const COSTLY: &[&str] = &["target"];
@@ -46,9 +46,11 @@ pub struct Omitted {
 }
 
 impl ArmLayout {
+    /// Determines configurations, baseline and control of a study; searched rates have no control and no margin.
     pub fn new(study: &Study, targets: &[String]) -> Self {
-        let limit = most_load::limit(study);
-        let factors = match limit {
+        // Only a study of the highest rate has a limit.
+        let slo = most_load::limit(study);
+        let factors = match slo {
             Some(_) => vec![most_load::factor()],
             None => factors(study, targets),
         };
@@ -67,20 +69,20 @@ impl ArmLayout {
         } else {
             arms.first().map(settable).unwrap_or_default()
         };
-        let wants_control = study.margin.is_some() && arms.len() >= ARMS_FOR_CONTROL;
-        let wants_control = study.aa_control.unwrap_or(wants_control) && arms.len() > 1;
+        let is_default_control = study.margin.is_some() && arms.len() >= ARMS_FOR_CONTROL;
+        let wants_control = study.aa_control.unwrap_or(is_default_control) && arms.len() > 1;
         // The control of a race would compete; searched rates are not compared with each other.
         let is_race = study.stop.rule == StopRule::Best;
-        let control = wants_control && !is_race && limit.is_none();
+        let control = wants_control && !is_race && slo.is_none();
         let stopping = stopping(study, &factors, arms.len());
         let replicates = replicates(study) + stopping.passes();
         let design = Design {
             factors,
             baseline,
             // Rates are compared with the limit, not with each other.
-            margin: study.margin.filter(|_| limit.is_none()).map(Percent::fraction),
-            primary: limit
-                .map(|limit| limit.metric().to_owned())
+            margin: study.margin.filter(|_| slo.is_none()).map(Percent::fraction),
+            primary: slo
+                .map(|slo| slo.metric().to_owned())
                 .or_else(|| study.primary_metric.clone()),
             order: study.order,
             lead_in: study.warmup_trial,
@@ -91,7 +93,7 @@ impl ArmLayout {
             published: published(study),
             card: study.card.clone(),
             // The rate of each trial depends on the trials before it.
-            repeats: if study.repeat_disturbed && limit.is_none() { replicates / 3 } else { 0 },
+            repeats: if study.repeat_disturbed && slo.is_none() { replicates / 3 } else { 0 },
             fresh: study.recreate_per,
         };
         let bases = bases(&arms);
@@ -141,15 +143,15 @@ pub fn matches(arm: &Arm, named: &Arm) -> bool {
     named.iter().all(|(factor, level)| arm.get(factor) == Some(level))
 }
 
-/// Returns the levels whose change is costly; arms with equal parts run together. The control has a separate visit.
-pub fn costly_part(study: &Study, arm: &PlannedArm) -> (bool, Arm) {
+/// Returns the levels whose change is costly; workloads with equal parts run together, and the A/A control apart.
+pub fn costly_part(study: &Study, workload: &PlannedWorkload) -> (bool, Arm) {
     let is_costly = |name: &String| {
         COSTLY.contains(&name.as_str()) || is_layer(name) || study.hard_to_change.contains(name)
     };
-    let mut part = arm.levels.clone();
+    let mut part = workload.arm.clone();
     part.retain(|name, _| is_costly(name));
     // The A/A control makes the same costly change as any other arm.
-    (arm.control && !part.is_empty(), part)
+    (workload.control && !part.is_empty(), part)
 }
 
 /// An arm without factors that only the operator can set: results differ in those levels.
@@ -184,15 +186,9 @@ pub fn layer_part(arm: &Arm) -> Arm {
     levels.map(|(name, level)| (name.clone(), level.clone())).collect()
 }
 
+/// Lists the distinct layers of the arms, such as their filesystems.
 fn bases(arms: &[Arm]) -> Vec<Arm> {
-    let mut found: Vec<Arm> = Vec::new();
-    for arm in arms {
-        let base = layer_part(arm);
-        if !found.contains(&base) {
-            found.push(base);
-        }
-    }
-    found
+    distinct(arms.iter().map(layer_part))
 }
 
 fn factors(study: &Study, targets: &[String]) -> Vec<Factor> {
@@ -230,6 +226,7 @@ fn target_of(arm: &Arm, surveys: &[Survey]) -> usize {
     exact.or_else(|| surveys.iter().position(is_on_target)).unwrap_or(0)
 }
 
+/// Translates the stop rule of a study to its form in the plan.
 fn stopping(study: &Study, factors: &[Factor], arms: usize) -> Stopping {
     let half_width = study.stop.ci_half_width.map(Percent::fraction);
     match study.stop.rule {

@@ -130,13 +130,14 @@ pub fn timed(
     Timed { workloads, gap_ns, budget_ns, deadline_ns: deadline_ns(study, fixed_ns, total_ns) }
 }
 
-/// Rest before each trial: long enough to detect other traffic, short compared with the shortest trial.
-fn gap_ns(surveys: &[Survey], workloads: &[PlannedWorkload], share_ns: u64) -> u64 {
+/// Rest before each trial: long enough to detect other traffic, short compared with the shortest trial; `untimed_ns` is
+/// the time of trials without a fixed one.
+fn gap_ns(surveys: &[Survey], workloads: &[PlannedWorkload], untimed_ns: u64) -> u64 {
     let gap_of = |workload: &PlannedWorkload| match workload.time_ns {
-        0 => share_ns,
+        0 => untimed_ns,
         _ => run_ns(workload, &surveys[workload.target]),
     };
-    let shortest = workloads.iter().map(gap_of).min().unwrap_or(share_ns);
+    let shortest = workloads.iter().map(gap_of).min().unwrap_or(untimed_ns);
     (shortest / GAP_SHARE).clamp(SHORTEST_GAP_NS, LONGEST_GAP_NS)
 }
 
@@ -209,6 +210,7 @@ fn limit_depth(workload: &mut PlannedWorkload, operation_ns: u64) {
     }
 }
 
+/// Nanoseconds of all trials and warm-ups, without rests.
 fn workloads_ns(
     surveys: &[Survey],
     workloads: &[PlannedWorkload],

@@ -113,6 +113,7 @@ pub struct PermanentChanges {
 }
 
 impl Demands {
+    /// Collects what a study needs from the machine.
     pub fn from_study(study: &Study) -> Self {
         let ground = TargetGround::from_study(study);
         let links = Network::from_links(study.links());
@@ -163,12 +164,13 @@ impl Demands {
     }
 
     pub fn needs_root(&self) -> bool {
-        let is_set = |factor: &Varied| factor.role().is_some_and(|role| role != Role::Observed);
+        let changes_setting =
+            |factor: &Varied| factor.role().is_some_and(|role| role != Role::Observed);
         self.own_target().is_some()
             || self.made.any
             || self.network.changes
             || self.drops_caches()
-            || self.varied.iter().any(is_set)
+            || self.varied.iter().any(changes_setting)
     }
 
     /// Returns whether any trial drops the page cache, by a key or a level.
@@ -202,6 +204,7 @@ impl Demands {
     }
 }
 
+/// Returns whether any workload polls for completions, by its key or a level.
 fn polls(study: &Study) -> bool {
     let asks = |workload: &Workload| {
         io::IoSpec::of(&workload.work).is_some_and(|io| io.polled() == Poll::Iopoll)
@@ -263,12 +266,13 @@ impl MadeLayers {
 }
 
 impl Filled {
+    /// Determines the first content of the area, and whether all trials leave it unchanged.
     fn from_study(study: &Study) -> Self {
         let touches = || study.workload.iter().flat_map(Workload::touches);
-        let found = touches().find_map(|touch| touch.finds);
+        let for_reads = touches().find_map(|touch| touch.finds);
         let written = || touches().find_map(|touch| touch.writes);
-        // What the first read needs, or else what the writes write.
-        let content = found.or_else(written).unwrap_or_default();
+        // Reads need certain data; without reads, the area gets what the writes write.
+        let content = for_reads.or_else(written).unwrap_or_default();
         let leaves_content = |touch: Touch| touch.writes.is_none_or(|written| written == content);
         let is_clearing = |level: &String| level.parse::<Mix>().is_ok_and(Mix::clears);
         let clears = touches().any(|touch| touch.clears)
@@ -280,6 +284,7 @@ impl Filled {
 }
 
 impl Network {
+    /// Combines the needs of all links; lists their interfaces only if a link is shaped.
     fn from_links(links: impl Iterator<Item = LinkNeeds>) -> Self {
         let (mut found, mut is_shaped) = (Self::default(), false);
         for link in links {
@@ -299,6 +304,7 @@ impl Network {
 }
 
 impl PermanentChanges {
+    /// Determines whether a study must lock the settings of the machine, and the drives of its targets.
     fn from_study(study: &Study, ground: &TargetGround, network: &Network) -> Self {
         let names = || study.factors.keys().map(String::as_str);
         let uses_target = study.workload.iter().any(|workload| {

@@ -11,10 +11,9 @@ pub mod race;
 pub mod recorded;
 pub mod repeats;
 
-use std::collections::BTreeMap;
-
 use assay_core::digest::{hexadecimal, sha256};
 use assay_core::draws::Draws;
+use assay_core::exhibit::parts::parted;
 use assay_machine::probes::block_latency;
 use assay_machine::system::site::TargetKind;
 use assay_workloads::{Background, Needs, Offer, io};
@@ -33,7 +32,7 @@ pub fn make(study: &Study, surveys: Vec<Survey>, seed: u64) -> Plan {
     let arms = layout.placed(&surveys);
     let (workloads, mut absent) = planned_workloads(&study.workload, &arms, &surveys);
     absent.extend(absent_by_design(study, &layout));
-    let groups = groups(study, &arms, &workloads);
+    let groups = groups(study, &workloads);
     let rules = rules(study, &arms);
     let replicates = layout.replicates;
     let turns = budget::Turns { rules, groups: &groups, replicates };
@@ -84,6 +83,7 @@ pub fn hash(plan: &Plan) -> String {
     hexadecimal(&sha256(&text))
 }
 
+/// Plans each workload for each arm; returns those that are possible, and the others with their reasons.
 fn planned_workloads(
     work: &[Workload],
     arms: &[PlannedArm],
@@ -176,6 +176,7 @@ fn unsuited(needs: Needs, survey: &Survey) -> Option<String> {
     }
 }
 
+/// Plans a workload for one configuration; fails with the reason if its target cannot run the workload.
 fn planned_workload(
     workload: &Workload,
     arm: &PlannedArm,
@@ -218,19 +219,9 @@ fn join(first: Option<String>, second: Option<String>) -> Option<String> {
 }
 
 /// Groups the workloads, by index, whose arms share a costly change.
-fn groups(study: &Study, arms: &[PlannedArm], workloads: &[PlannedWorkload]) -> Vec<Vec<usize>> {
-    let mut groups: Vec<((bool, Arm), Vec<usize>)> = Vec::new();
-    // Maps each arm to the first equal one; a lookup per workload would be slow for a thousand arms.
-    let known: BTreeMap<(&Arm, bool), &PlannedArm> =
-        arms.iter().rev().map(|arm| ((&arm.levels, arm.control), arm)).collect();
-    for (index, workload) in workloads.iter().enumerate() {
-        let Some(arm) = known.get(&(&workload.arm, workload.control)) else { continue };
-        let part = arms::costly_part(study, arm);
-        match groups.iter_mut().find(|(known, _)| *known == part) {
-            Some((_, members)) => members.push(index),
-            None => groups.push((part, vec![index])),
-        }
-    }
+fn groups(study: &Study, workloads: &[PlannedWorkload]) -> Vec<Vec<usize>> {
+    let costly_part = |index: usize| arms::costly_part(study, &workloads[index]);
+    let groups = parted(0..workloads.len(), costly_part);
     groups.into_iter().map(|(_, members)| members).collect()
 }
 
@@ -238,6 +229,7 @@ fn rules(study: &Study, arms: &[PlannedArm]) -> order::Rules {
     order::Rules { order: study.order, lead_in: study.warmup_trial, compared: arms.len() > 1 }
 }
 
+/// Orders all trials: the passes of a screen, then the replicates; each has its own seed.
 fn trials(
     turns: &budget::Turns<'_>,
     design: &Design,
@@ -256,16 +248,16 @@ fn trials(
     let after_screen =
         |turn: order::Turn| order::Turn { replicate: turn.replicate + passes, ..turn };
     let turns = screen.into_iter().chain(order.into_iter().map(after_screen));
-    let trial = |(order, turn): (u32, order::Turn)| PlannedTrial {
-        order,
-        host: 0,
-        replicate: turn.replicate,
-        lead_in: turn.lead_in,
-        workload: turn.item,
-        arm: workloads[turn.item].arm.clone(),
-        seed: seeds.bits(),
+    let trial = |(order, turn): (u32, order::Turn)| {
+        planned_trial(order, turn, workloads[turn.item].arm.clone(), seeds.bits())
     };
     (0..).zip(turns).map(trial).collect()
+}
+
+/// Plans a turn as the trial number `order`.
+fn planned_trial(order: u32, turn: order::Turn, arm: Arm, seed: u64) -> PlannedTrial {
+    let order::Turn { replicate, item, lead_in } = turn;
+    PlannedTrial { order, host: 0, replicate, lead_in, workload: item, arm, seed }
 }
 
 #[cfg(test)]

@@ -68,6 +68,7 @@ pub const fn shortest_ns(limit: Limit) -> u64 {
     limit.below_ns().saturating_mul(TIMES_THE_LIMIT)
 }
 
+/// Sets time and replicates for a quick search for the highest rate.
 #[must_use]
 pub fn quick(mut study: Study, quick: Quick) -> Study {
     let time = limit(&study).map_or(QUICK, |limit| QUICK.max(Time(shortest_ns(limit))));
@@ -94,14 +95,8 @@ pub fn trials(rules: Rules, replicates: usize, seed: u64) -> Vec<PlannedTrial> {
     for step in FIRST..STEPS {
         add_steps(Rules { compared: false, ..rules }, vec![step]);
     }
-    let trial = |(order, (turn, arm)): (u32, (order::Turn, Arm))| PlannedTrial {
-        order,
-        host: 0,
-        replicate: turn.replicate,
-        lead_in: turn.lead_in,
-        workload: turn.item,
-        arm,
-        seed: seeds.bits(),
+    let trial = |(order, (turn, arm)): (u32, (order::Turn, Arm))| {
+        super::planned_trial(order, turn, arm, seeds.bits())
     };
     (0..).zip(turns).map(trial).collect()
 }
@@ -226,6 +221,7 @@ fn step_rate(ran: &[RateTrial], number: usize, aim: Aim) -> Result<f64, SearchEn
     Ok(rates[number])
 }
 
+/// Judges each rate by the trials of its step; returns the standings in ascending order of rate.
 fn ascending_standings(ran: &[RateTrial], rates: &[f64], limit_ns: f64) -> Vec<Standing> {
     let mut by_rate: Vec<(f64, Standing)> = Vec::with_capacity(rates.len());
     for (step, rate) in rates.iter().enumerate() {

@@ -1,5 +1,4 @@
-//! Order of arms (docs/explanation/method.md, R2 and R2c): random replicates with warm-ups, and the declared
-//! alternatives.
+//! Order of arms (docs/explanation/method.md, R2, R2c): random replicates with warm-ups, and declared alternatives.
 //!
 //! Each replicate has a new random order and begins with a warm-up of its first arm. The carry-over from the previous
 //! replicate then affects an uncounted trial, and periodic disturbances cannot align with the order.
@@ -31,14 +30,14 @@ type Visit = Vec<usize>;
 impl Rules {
     /// Number of warm-ups in a study with so many groups per replicate, as `turns` draws them.
     pub fn lead_ins(self, groups: usize, replicates: u64) -> u64 {
-        match (self.lead_in, self.leads_each()) {
+        match (self.lead_in, self.has_warmup_per_visit()) {
             (LeadIn::None, _) => 0,
             (_, true) => groups as u64 * replicates,
             (_, false) => 1,
         }
     }
 
-    fn leads_each(self) -> bool {
+    fn has_warmup_per_visit(self) -> bool {
         self.order == Order::Random && self.compared
     }
 }
@@ -107,12 +106,13 @@ fn shuffled(items: &[usize], draws: &mut Draws) -> Vec<usize> {
     items
 }
 
+/// Makes a replicate of each row, with a warm-up before each visit if the rules want one.
 fn row_turns(rules: Rules, rows: impl Iterator<Item = Vec<Visit>>) -> Vec<Turn> {
     let mut turns = Vec::new();
     for (visits, replicate) in rows.zip(1..) {
         for visit in visits {
             // The warm-up of a visit has the workload of its first trial.
-            if let Some(first) = visit.first().filter(|_| rules.leads_each()) {
+            if let Some(first) = visit.first().filter(|_| rules.has_warmup_per_visit()) {
                 turns.push(Turn { replicate, item: *first, lead_in: true });
             }
             turns.extend(visit.iter().map(|item| Turn { replicate, item: *item, lead_in: false }));

@@ -1,8 +1,6 @@
-//! A race (R15): many arms, one winner, a stated risk. A pure function of the plan and the trials so far, so a resumed
-//! race takes the same decisions.
+//! A race (R15): many arms, one winner, a stated risk. Plan and trials alone decide, so a resumed race decides alike.
 
 mod course;
-mod harm;
 mod rule;
 pub mod screen;
 #[cfg(test)]
@@ -171,7 +169,7 @@ pub fn race(plan: &Plan, runs: &[Run]) -> Option<Race> {
     let done: BTreeSet<u32> = runs.iter().map(|run| run.order).collect();
     let passes = plan.design.stopping.passes();
     let by_replicate = by_replicate(runs);
-    let mut at = Race {
+    let mut state = Race {
         standing: RaceState::new(&rules),
         screen: None,
         complete: 0,
@@ -184,37 +182,46 @@ pub fn race(plan: &Plan, runs: &[Run]) -> Option<Race> {
         let most = rules.replicates.saturating_add(passes);
         let Some(number) = number.filter(|number| *number <= most) else { break };
         let runs_here = by_replicate.get(&number).map_or(&[][..], Vec::as_slice);
-        let planned = course::remaining(plan, replicate, &at.standing);
+        let planned = course::remaining(plan, replicate, &state.standing);
         let next = next_trials(plan, planned, runs_here, &done);
         if !next.is_empty() {
             // The study may end here, and an arm that did harm must not win.
             let after = number.saturating_sub(passes);
-            harm::drop_harmful(runs_here, after, rules.baseline, &mut at.standing);
-            rule::replace_dropped_leader(&at.logs, &mut at.standing);
-            return Some(Race { next, begins: runs_here.is_empty(), ..at });
+            drop_harmful(runs_here, after, rules.baseline, &mut state.standing);
+            rule::replace_dropped_leader(&state.logs, &mut state.standing);
+            return Some(Race { next, begins: runs_here.is_empty(), ..state });
         }
-        at.complete = number;
+        state.complete = number;
         let Some(raced) = number.checked_sub(passes).filter(|raced| *raced > 0) else {
             // A pass of the screen.
-            harm::drop_harmful(runs_here, 0, rules.baseline, &mut at.standing);
-            at.end_pass(plan, &rules, &by_replicate);
+            drop_harmful(runs_here, 0, rules.baseline, &mut state.standing);
+            state.end_pass(plan, &rules, &by_replicate);
             continue;
         };
         for run in runs_here {
-            at.logs.set(raced, run.arm, counted(run));
+            state.logs.set(raced, run.arm, counted(run));
         }
-        harm::drop_harmful(runs_here, raced, rules.baseline, &mut at.standing);
-        at.standing = rule::look(&rules, &at.logs, raced, at.standing);
-        if at.standing.over.is_some() {
+        drop_harmful(runs_here, raced, rules.baseline, &mut state.standing);
+        state.standing = rule::judge(&rules, &state.logs, raced, state.standing);
+        if state.standing.over.is_some() {
             break;
         }
     }
-    Some(at)
+    Some(state)
 }
 
 /// Value of a counting trial: a disturbed trial drops its pair (R11), and its repeat replaces it.
 fn counted(run: &Run) -> Option<f64> {
     run.log.filter(|log| run.status == Status::Ok && log.is_finite())
+}
+
+/// Drops arms that harmed the production workload, which Assay rolled back; the caller handles a harmful baseline.
+fn drop_harmful(runs: &[Run], after: u32, baseline: usize, race: &mut RaceState) {
+    for run in runs.iter().filter(|run| run.harmed && run.arm != baseline) {
+        if let Some(slot) = race.left.get_mut(run.arm) {
+            slot.get_or_insert(Left { after, why: Why::Harmed });
+        }
+    }
 }
 
 /// The planned trials of a replicate that did not run yet, or after those, the repeats that did not run yet.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use assay_core::exhibit::parts::distinct;
 use assay_core::presence::Presence;
 
 use assay_machine::probes::Evidence;
@@ -10,6 +11,7 @@ use assay_workloads::recorded::{Record, RecordedWork, RecordingNames};
 
 use super::arms::ArmLayout;
 use super::hash;
+use super::order::Turn;
 use crate::file::{Order, Study, Workload};
 use crate::results::plan::{Arm, FORMAT, Plan, PlannedTrial, PlannedWorkload, Survey};
 use crate::results::record::{Status, Trial};
@@ -31,12 +33,7 @@ pub fn asked(study: &Study) -> Option<RecordedWorkload<'_>> {
 /// The study with the groups of its trials as levels of a factor, unless the study has the factor.
 pub fn grouped(mut study: Study, factor: &str, records: &[Record]) -> Study {
     if !study.factors.contains_key(factor) {
-        let mut levels: Vec<String> = Vec::new();
-        for record in records {
-            if !levels.contains(&record.group) {
-                levels.push(record.group.clone());
-            }
-        }
+        let levels = distinct(records.iter().map(|record| record.group.clone()));
         study.factors.insert(factor.to_owned(), levels);
     }
     study
@@ -47,6 +44,7 @@ pub fn of_groups(study: &Study, factor: &str, records: Vec<Record>) -> Vec<Recor
     records.into_iter().filter(|record| levels.contains(&record.group)).collect()
 }
 
+/// Plans one trial per record, in time order; a record belongs to the configuration of its group.
 pub fn plan(
     study: &Study,
     asked: RecordedWorkload<'_>,
@@ -77,15 +75,8 @@ pub fn plan(
         let workload = layout.arms.iter().position(|arm| arm.get(by) == Some(group))?;
         let replicate = counts.entry(workload).and_modify(|count| *count += 1).or_insert(1);
         let arm = layout.arms[workload].clone();
-        Some(PlannedTrial {
-            order,
-            host: 0,
-            replicate: *replicate,
-            lead_in: false,
-            workload,
-            arm,
-            seed,
-        })
+        let turn = Turn { replicate: *replicate, item: workload, lead_in: false };
+        Some(super::planned_trial(order, turn, arm, seed))
     };
     let trials: Vec<PlannedTrial> = (0..).zip(groups).filter_map(trial).collect();
     let mut plan = Plan {
@@ -126,6 +117,7 @@ pub fn elsewhere(target: &str, why: &str) -> Site {
     site
 }
 
+/// Makes the trial of a record; it failed if the record has a reason instead of numbers.
 pub fn trial(planned: &PlannedTrial, record: Record, recording: &RecordingNames) -> Trial {
     let started = record.began_wall_us.and_then(|us| i64::try_from(us).ok());
     let started = started.and_then(|us| jiff::Timestamp::from_microsecond(us).ok());

@@ -1,5 +1,4 @@
-//! Repeats of disturbed trials (R11b): the whole replicate if short, otherwise the trials with
-//! their baseline. Appended to the hashed plan.
+//! Repeats of disturbed trials (R11b), appended to the hashed plan: short replicates, or trials with their baseline.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,8 +28,7 @@ impl From<&Trial> for RanTrial {
     }
 }
 
-/// Returns the trials to repeat and their originals. Depends only on first runs, so a resumed study
-/// repeats the same trials. A race repeats within its replicates.
+/// Returns the trials to repeat and their originals, none for a race. First runs alone decide, also when resumed.
 pub fn repeats(plan: &Plan, ran: &[RanTrial]) -> Vec<(PlannedTrial, Repeats)> {
     if race::is_one(plan) {
         return Vec::new();
@@ -57,15 +55,15 @@ pub fn repeats(plan: &Plan, ran: &[RanTrial]) -> Vec<(PlannedTrial, Repeats)> {
     wanted
 }
 
-/// Repeats trials of a replicate in a new random order, with their lead-ins.
+/// Draws the trials of a replicate to repeat in a new random order; `true` marks their warm-ups.
 fn draw_repeats<'a>(
     plan: &'a Plan,
     replicate: u32,
     disturbed: &BTreeSet<usize>,
 ) -> Vec<(&'a PlannedTrial, bool)> {
-    let counted: Vec<&PlannedTrial> =
+    let planned: Vec<&PlannedTrial> =
         plan.trials.iter().filter(|trial| trial.replicate == replicate).collect();
-    let trials = counted.iter().filter(|trial| !trial.is_lead_in());
+    let trials = planned.iter().filter(|trial| !trial.is_lead_in());
     let workloads: BTreeSet<usize> = trials.map(|trial| trial.workload).collect();
     let repeated = if workloads.len() <= SHORT {
         workloads
@@ -75,15 +73,15 @@ fn draw_repeats<'a>(
     let mut draws = Draws::new(plan.seed ^ u64::from(replicate), "repeat order");
     let mut visits: Vec<Vec<(&PlannedTrial, bool)>> = Vec::new();
     // If only the study begins with a warm-up, repeats have none.
-    let led = plan.design.order == Order::Random;
-    for visit in counted.chunk_by(|_, next| !next.is_lead_in()) {
+    let has_warmups = plan.design.order == Order::Random;
+    for visit in planned.chunk_by(|_, next| !next.is_lead_in()) {
         let mut chosen: Vec<&PlannedTrial> = visit.to_vec();
-        let has_lead = led && chosen.first().is_some_and(|trial| trial.is_lead_in());
+        let has_warmup = has_warmups && chosen.first().is_some_and(|trial| trial.is_lead_in());
         chosen.retain(|trial| !trial.is_lead_in() && repeated.contains(&trial.workload));
         draws.shuffle(&mut chosen);
-        let lead = chosen.first().filter(|_| has_lead).map(|first| (*first, true));
+        let warmup = chosen.first().filter(|_| has_warmup).map(|first| (*first, true));
         let trials = chosen.into_iter().map(|trial| (trial, false));
-        visits.push(lead.into_iter().chain(trials).collect());
+        visits.push(warmup.into_iter().chain(trials).collect());
     }
     if visits.len() > 1 {
         draws.shuffle(&mut visits);

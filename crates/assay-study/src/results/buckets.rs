@@ -47,11 +47,11 @@ impl BucketLayout {
 
     /// The lowest value of a bucket, and how many values fall into it.
     fn lowest_and_width(self, index: u32) -> (u64, u64) {
-        let new = 1_u32 << self.half;
-        let within = index & (new - 1);
+        let half_length = 1_u32 << self.half;
+        let within = index & (half_length - 1);
         let (doubling, step) = match index >> self.half {
             0 => (0, within),
-            above => (above - 1, within + new),
+            above => (above - 1, within + half_length),
         };
         let width = 1_u64 << (self.unit + doubling);
         (u64::from(step) * width, width)
@@ -101,7 +101,7 @@ pub(super) fn unpacked(bytes: &[u8]) -> Result<(Settings, Vec<(u32, u64)>), Stri
     Ok((settings, read_counts(&counts, layout)?))
 }
 
-/// Reads the settings and the length of the counts in bytes; rejects an index offset, and a ratio other than 1.0.
+/// Reads the settings and the length of the counts in bytes of a V2 header; rejects index offsets and ratios.
 fn settings(head: &[u8]) -> Result<(Settings, usize), String> {
     let long =
         |at| Ok::<_, String>(u64::from(word(head, at)?) << 32 | u64::from(word(head, at + 4)?));
@@ -117,8 +117,7 @@ fn word(bytes: &[u8], at: usize) -> Result<u32, String> {
     word.map(u32::from_be_bytes).ok_or_else(|| "truncated data".to_owned())
 }
 
-/// Reads the non-empty buckets with their counts. The data has a count per bucket; a negative one stands for as many
-/// empty buckets.
+/// Reads the non-empty buckets with their counts; a negative count stands for as many empty buckets.
 fn read_counts(counts: &[u8], layout: BucketLayout) -> Result<Vec<(u32, u64)>, String> {
     let beyond = || "more data than the settings allow".to_owned();
     let (mut at, mut index) = (0, 0_u32);

@@ -1,8 +1,7 @@
 //! The directory of one study (`<results>/<id>/`), written during the study, so a crash loses no finished trial.
 //!
 //! `study.toml` (resolved), `plan.json`, `environment.json`, `trials.jsonl` (one synced line per trial), `histograms/`,
-//! `series/`, `label.json` (title and notes of the user). An imported result is a bundle too; [`super::imported`]
-//! describes its files.
+//! `series/`, `label.json` (title and notes of the user). [`super::imported`] describes bundles of imported results.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,6 +10,7 @@ use std::time::Duration;
 
 use assay_core::failure::{Failure, Outcome};
 use assay_core::outside;
+use assay_core::{mistake, refused};
 use assay_machine::system::{FileKind, HoldError, Locking, OwnFile, System};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
@@ -83,6 +83,7 @@ impl<'a> SoFar<'a> {
         Ok(())
     }
 
+    /// Reads the file without an unfinished last line; empty if there is no file.
     fn whole_lines(&self) -> io::Result<String> {
         match self.system.read_text(&self.path) {
             Ok(text) => {
@@ -164,6 +165,7 @@ impl<'a> Bundle<'a> {
         &self.so_far
     }
 
+    /// Stores the histograms and the series of a trial, then its record with the names of these files.
     pub fn append(
         &self,
         record: &mut Trial,
@@ -270,13 +272,12 @@ pub fn frame(system: &dyn System, directory: &Path) -> Outcome<Stored> {
     Ok(Stored { plan, ..stored })
 }
 
+/// Like [`frame`], without the rates that ran.
 fn frame_as_planned(system: &dyn System, directory: &Path) -> Outcome<Stored> {
     let id = id_of(directory);
     plain_id(&id)?;
     if imported::is_one(system, directory) {
-        return Err(Failure::mistake(format!(
-            "{id} was imported and contains no study that Assay can run"
-        )));
+        return Err(mistake!("{id} was imported and contains no study that Assay can run"));
     }
     let study = study(directory, &text(system, &directory.join("study.toml"))?)?;
     let plan = plan(directory, &text(system, &directory.join(PLAN))?)?;
@@ -296,6 +297,7 @@ fn study(directory: &Path, text: &str) -> Outcome<Study> {
     file::text::stored(&format!("{}/study.toml", id_of(directory)), &cut::toml(text))
 }
 
+/// Parses a plan; fails for unknown targets or workloads, and for names that no study can have.
 fn plan(directory: &Path, text: &str) -> Outcome<Plan> {
     let path = directory.join(PLAN);
     let plan: Plan = of_version(&path, text, super::plan::FORMAT)?;
@@ -304,14 +306,13 @@ fn plan(directory: &Path, text: &str) -> Outcome<Plan> {
         && plan.absent.iter().all(|absent| absent.target < plan.surveys.len());
     let has_workloads = plan.trials.iter().all(|trial| trial.workload < plan.workloads.len());
     if !has_targets || !has_workloads {
-        return Err(Failure::mistake(format!(
+        return Err(mistake!(
             "{}: unknown target or workload number; the bundle is damaged",
             path.display()
-        )));
+        ));
     }
-    plain_names(&plan).map_err(|how| {
-        Failure::mistake(format!("{}: {how}; the bundle is damaged", path.display()))
-    })?;
+    plain_names(&plan)
+        .map_err(|how| mistake!("{}: {how}; the bundle is damaged", path.display()))?;
     Ok(plan)
 }
 
@@ -337,8 +338,7 @@ fn plain_arm(arm: &Arm) -> Result<(), String> {
 
 /// Rejects directory names with control characters, because files contain them.
 pub(super) fn plain_id(id: &str) -> Outcome<()> {
-    outside::plain("a result", id)
-        .map_err(|how| Failure::mistake(format!("{how}; rename the directory")))
+    outside::plain("a result", id).map_err(|how| mistake!("{how}; rename the directory"))
 }
 
 /// How a study ended, according to its log; `None` if interrupted or without a log.
@@ -359,6 +359,7 @@ pub fn log(system: &dyn System, directory: &Path) -> Vec<LogEntry> {
     log::entries(&text)
 }
 
+/// Reads title and notes of the user; empty without a readable file.
 pub fn label(system: &dyn System, directory: &Path) -> Label {
     let text = content(system, &directory.join("label.json"));
     let read = text.ok().and_then(|text| cut::json(&text).ok());
@@ -372,21 +373,22 @@ pub fn label(system: &dyn System, directory: &Path) -> Label {
 }
 
 pub fn set_label(system: &dyn System, directory: &Path, label: &Label) -> Outcome<()> {
-    json(label).and_then(|bytes| system.write_whole(&directory.join("label.json"), &bytes)).map_err(
-        |error| Failure::refused(format!("cannot change {}: {error}", directory.display())),
-    )
+    json(label)
+        .and_then(|bytes| system.write_whole(&directory.join("label.json"), &bytes))
+        .map_err(|error| refused!("cannot change {}: {error}", directory.display()))
 }
 
 pub(super) fn known_format(directory: &Path, found: &str, known: &str) -> Outcome<()> {
     if found == known {
         return Ok(());
     }
-    Err(Failure::mistake(format!(
+    Err(mistake!(
         "{} has format {found}, this version reads {known}; use the version that wrote the result, or a newer one",
         directory.display()
-    )))
+    ))
 }
 
+/// Parses a line of `trials.jsonl`; fails for numbers or names that no trial can have.
 pub fn record(line: &str) -> Result<Trial, String> {
     if cut::has_giant(line) {
         return Err("a number is too large".to_owned());
@@ -400,7 +402,7 @@ pub fn read_latencies(system: &dyn System, directory: &Path, trial: &mut Trial) 
     for (class, name) in &trial.histograms {
         let path = inside(directory, name)?;
         let (_, latencies) = histogram::from_json(&text(system, &path)?)
-            .map_err(|error| Failure::mistake(format!("{}: {error}", path.display())))?;
+            .map_err(|error| mistake!("{}: {error}", path.display()))?;
         trial.latency_ns.insert(class.clone(), latencies);
     }
     Ok(())
@@ -410,10 +412,10 @@ pub fn unlinked(system: &dyn System, path: &Path) -> Outcome<()> {
     if system.read_link(path).is_err() {
         return Ok(());
     }
-    Err(Failure::refused(format!(
+    Err(refused!(
         "{} is a symbolic link; Assay acts only on results at their original path",
         path.display()
-    )))
+    ))
 }
 
 /// Path of a file of a bundle; fails for a name that leads out of the directory.
@@ -423,10 +425,10 @@ pub(super) fn inside(directory: &Path, name: &str) -> Outcome<PathBuf> {
     if plain {
         return Ok(directory.join(path));
     }
-    Err(Failure::mistake(format!(
+    Err(mistake!(
         "{}: the file name `{name}` points outside the bundle; the bundle is damaged",
         directory.display()
-    )))
+    ))
 }
 
 /// Text of a file of a bundle. A pipe, a device or a giant in its place is not waited for.
@@ -443,8 +445,7 @@ pub(super) fn size_bytes(system: &dyn System, path: &Path) -> io::Result<u64> {
 }
 
 pub(super) fn text(system: &dyn System, path: &Path) -> Outcome<String> {
-    content(system, path)
-        .map_err(|error| Failure::refused(format!("cannot read {}: {error}", path.display())))
+    content(system, path).map_err(|error| refused!("cannot read {}: {error}", path.display()))
 }
 
 pub(super) fn parsed<T: DeserializeOwned>(system: &dyn System, path: &Path) -> Outcome<T> {
@@ -476,7 +477,7 @@ fn format_of(path: &Path, text: &str) -> Outcome<String> {
 }
 
 fn damaged(path: &Path, error: &serde_json::Error) -> Failure {
-    Failure::mistake(format!("{}: {error}; the bundle is damaged", path.display()))
+    mistake!("{}: {error}; the bundle is damaged", path.display())
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -520,6 +521,7 @@ pub fn ids(system: &dyn System, results: &Path) -> Vec<String> {
     names
 }
 
+/// Summarizes a bundle for the list of results.
 pub fn listed(system: &dyn System, directory: &Path) -> Outcome<Listed> {
     #[derive(Deserialize)]
     struct Planned {

@@ -1,5 +1,4 @@
-//! Values derived from files, stored to save time: each is used while its files and the program stay the same. A
-//! missing, damaged or unwritable cache only costs time.
+//! Values derived from files, stored to save time while files and program stay the same; a bad cache only costs time.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -46,7 +45,10 @@ impl<'a, T: Serialize + DeserializeOwned> Cache<'a, T> {
     ) -> Outcome<()> {
         let known = self.before.remove(&name).filter(|(old, _)| *old == stamp);
         self.is_changed |= known.is_none();
-        let value = known.map_or_else(|| Ok((stamp, derive()?)), Ok)?;
+        let value = match known {
+            Some(known) => known,
+            None => (stamp, derive()?),
+        };
         self.now.insert(name, value);
         Ok(())
     }

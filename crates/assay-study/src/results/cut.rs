@@ -82,6 +82,7 @@ fn has_long_text(text: &str) -> bool {
     false
 }
 
+/// Cuts all long texts and names in a value.
 fn shorten(value: &mut Value) {
     match value {
         Value::String(long) => {

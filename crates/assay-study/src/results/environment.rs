@@ -1,5 +1,6 @@
 //! The machine and the targets as they were when the study ran (`environment.json`).
 
+use assay_core::exhibit::parts::{distinct, parted};
 use assay_machine::system::machine::Machine;
 use assay_machine::system::site::Site;
 use serde::{Deserialize, Serialize};
@@ -29,27 +30,23 @@ pub struct Environment {
 impl Environment {
     /// Drives and file system of each target in a few words, each once: `Example SSD, ext4`.
     pub fn drives(&self) -> Vec<String> {
-        // Grouped by drive: file systems of a factor share it.
-        let mut places: Vec<(String, Vec<String>)> = Vec::new();
-        for site in &self.sites {
-            let drives = site.drives.iter().map(|drive| drive.model.value().unwrap_or(&drive.name));
-            let drives: Vec<String> = drives.cloned().collect();
+        let drives_of = |site: &Site| {
+            let models = site.drives.iter().map(|drive| drive.model.value().unwrap_or(&drive.name));
+            let models: Vec<String> = models.cloned().collect();
             // If no drive is known, use the target from the command line.
-            let place = if drives.is_empty() { site.target.clone() } else { drives.join(", ") };
-            let filesystem = (site.mount.value().is_some() && !site.drives.is_empty())
-                .then(|| site.filesystem());
-            let at = places.iter().position(|(known, _)| *known == place).unwrap_or_else(|| {
-                places.push((place, Vec::new()));
-                places.len() - 1
-            });
-            let known = &mut places[at].1;
-            known.extend(filesystem.filter(|filesystem| !known.contains(filesystem)));
-        }
-        let describe = |(place, filesystems): (String, Vec<String>)| match filesystems.as_slice() {
-            [] => place,
-            [one] => format!("{place}, {one}"),
-            many => format!("{place}: {}", many.join(", ")),
+            if models.is_empty() { site.target.clone() } else { models.join(", ") }
         };
-        places.into_iter().map(describe).collect()
+        let describe = |(drives, sites): (String, Vec<&Site>)| {
+            let is_mounted =
+                |site: &&&Site| site.mount.value().is_some() && !site.drives.is_empty();
+            let mounted = sites.iter().filter(is_mounted);
+            match distinct(mounted.map(|site| site.filesystem())).as_slice() {
+                [] => drives,
+                [one] => format!("{drives}, {one}"),
+                many => format!("{drives}: {}", many.join(", ")),
+            }
+        };
+        // The filesystems of a factor share their drives.
+        parted(&self.sites, drives_of).into_iter().map(describe).collect()
     }
 }

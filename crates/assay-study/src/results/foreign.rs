@@ -1,5 +1,4 @@
-//! Results from other people: stored with a mark (`foreign.json`) under a distinct name. Assay
-//! shows, compares and collects them, but never applies or resumes them.
+//! Results from other people, marked (`foreign.json`) and renamed: Assay never applies or resumes them.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,4 @@
-//! A short summary of a result for lists (`headline.json`), stored with the result.
-//! It is valid only for the same trials.
+//! A short summary of a result for lists (`headline.json`), valid only for the same trials.
 
 use std::path::Path;
 

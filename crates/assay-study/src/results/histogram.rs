@@ -1,5 +1,4 @@
-//! Latency histograms as files: JSON around the HdrHistogram V2 encoding. Only histograms with
-//! equal settings can be added (R12: 1 ns to 1 h, 3 significant digits).
+//! Latency histograms as files: JSON around the HdrHistogram V2 encoding; added only if their settings are equal (R12).
 
 use std::fmt;
 

@@ -1,6 +1,5 @@
 //! A bundle of imported numbers: `import.json`, the original files, and `label.json`. Assay parses the files each time,
-//! so newer rules apply to old bundles. A table of trials is `trials.csv`; files of other tools are numbered, because
-//! their names may collide.
+//! so newer rules apply to old bundles. A table of trials is `trials.csv`; files of other tools have numbers as names.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -130,6 +129,7 @@ pub fn read(system: &dyn System, directory: &Path) -> Outcome<StoredImport> {
     Ok(StoredImport { id: bundle::id_of(directory), about, contents, label })
 }
 
+/// Reads a file; fails if its hash differs.
 fn read_unchanged(system: &dyn System, path: &Path, hash: &str) -> Outcome<Vec<u8>> {
     let bytes = system
         .read_bytes(path)

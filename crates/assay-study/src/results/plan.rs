@@ -61,6 +61,7 @@ pub struct Survey {
 }
 
 impl Survey {
+    /// A survey without facts, of a target that was not surveyed for the reason `why`.
     pub fn untaken(target: &str, why: &str) -> Self {
         Self {
             target: target.to_owned(),
@@ -210,7 +211,7 @@ fn not_recorded() -> Presence<ReadTwice> {
     )
 }
 
-/// Older versions stored the value without a presence tag.
+/// Reads a presence, or a bare value as older versions stored it.
 fn perhaps_bare<'de, D: Deserializer<'de>>(from: D) -> Result<Presence<ReadTwice>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -365,6 +366,7 @@ impl Plan {
             && self.workloads.iter().all(|planned| planned.work.makes_machines())
     }
 
+    /// Returns the workload of a trial; half of it for a warm-up.
     pub fn work_of(&self, trial: &PlannedTrial) -> Cow<'_, PlannedWorkload> {
         let workload = &self.workloads[trial.workload];
         match self.design.lead_in {

@@ -88,8 +88,7 @@ pub struct Trial {
     pub spent: Option<TrialTimes>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<Together>,
-    /// Service times in nanoseconds by class, read from the files that `histograms` names. Empty if only the
-    /// line was read.
+    /// Service times in nanoseconds by class, from the files in `histograms`; empty if only the line was read.
     #[serde(skip)]
     pub latency_ns: BTreeMap<String, Tally>,
 }

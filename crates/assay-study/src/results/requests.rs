@@ -1,8 +1,7 @@
 //! Recorded requests of block devices (`requests.bin`, `assay-requests/1`).
 //!
-//! The file is a gzip stream of several members, so Assay can append to it and any tool can decompress it. It contains
-//! one line of JSON, the [`Header`], and then the requests in order of completion, in the format of [`code`]: times,
-//! classes, offsets and sizes, no names or data.
+//! The file has gzip members, so Assay can append and any tool can decompress: a line of JSON, the [`Header`], then the
+//! requests in order of completion, in the format of [`code`]: times, classes, offsets and sizes, no names or data.
 
 pub mod code;
 mod recall;

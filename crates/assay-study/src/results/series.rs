@@ -21,6 +21,7 @@ pub fn bucket(latency_ns: u64) -> u32 {
     assay_load::latency_bucket(latency_ns) as u32
 }
 
+/// Converts one second of requests of a class to a row.
 pub fn row(second: u32, class: &str, span: &ClassSpan) -> SeriesRow {
     let mut buckets: BTreeMap<u32, u64> = BTreeMap::new();
     for [index, count] in &span.queued.buckets {

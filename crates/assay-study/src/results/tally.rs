@@ -107,6 +107,7 @@ impl Tally {
         Ok(whole)
     }
 
+    /// Adds the counts of another histogram; fails if its settings differ.
     pub fn add(&mut self, other: &Self) -> Result<(), HistogramError> {
         histogram::same_settings(self.settings, other.settings)?;
         let mut sum = Vec::with_capacity(self.steps.len().max(other.steps.len()));

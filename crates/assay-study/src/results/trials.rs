@@ -43,8 +43,8 @@ impl<'a> Trials<'a> {
     pub fn open(system: &'a dyn System, directory: &'a Path, plan: &Plan) -> Outcome<Self> {
         let by_workload = vec![Vec::new(); plan.workloads.len()];
         let mut trials = Self { system, directory, file: None, places: Vec::new(), by_workload };
-        let opened = trials.opened().map_err(|error| trials.unreadable(&error))?;
-        if let Some((file, bytes)) = opened {
+        let open_file = trials.open_file().map_err(|error| trials.unreadable(&error))?;
+        if let Some((file, bytes)) = open_file {
             let reader = file.try_clone().map_err(|error| trials.unreadable(&error))?;
             trials.index_lines(reader, bytes)?;
             trials.file = Some(file);
@@ -72,7 +72,7 @@ impl<'a> Trials<'a> {
     }
 
     /// The open file and its size in bytes; `None` if no trial ran yet.
-    fn opened(&self) -> io::Result<Option<(File, u64)>> {
+    fn open_file(&self) -> io::Result<Option<(File, u64)>> {
         let path = self.path();
         let bytes = match size_bytes(self.system, &path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -81,6 +81,7 @@ impl<'a> Trials<'a> {
         Ok(Some((self.system.open_for_reading(&path, Caching::Buffered)?, bytes)))
     }
 
+    /// Notes the place and the workload of each line.
     fn index_lines(&mut self, file: File, bytes: u64) -> Outcome<()> {
         let stream = Stream::new(self.system, file).take(bytes);
         let mut stream = BufReader::with_capacity(PART_BYTES, stream);
@@ -130,6 +131,7 @@ impl<'a> Trials<'a> {
         Ok(trial)
     }
 
+    /// Reads the trial of an indexed line; fails if the file changed since.
     fn record(&self, place: &TrialPlace) -> Outcome<Trial> {
         let changed = || self.damaged(place.line, "the file changed while Assay read it");
         let file = self.file.as_ref().ok_or_else(changed)?;

@@ -44,9 +44,8 @@ impl Voucher {
 
 /// Reads a result to act on.
 ///
-/// Root acts only on results in root's directory that only root can write. Other users may resume any result, because
-/// they can change nothing of others; but a result with programs to run must belong to the user and be writable by
-/// nobody else.
+/// Root acts only on results in root's directory that only root can write. Other users may resume any result, as they
+/// cannot change others' data; but a result with programs to run must be theirs, and writable by nobody else.
 ///
 /// # Errors
 /// Refused, with the reason and a fix; a user error if the result is damaged.
@@ -75,7 +74,7 @@ pub fn vouch(
         )));
     }
     // Checked before reading: a user without write access now has none during the reading.
-    let place = is_out_of_reach(system, directory);
+    let place = check_out_of_reach(system, directory);
     let stored = bundle::read_as_planned(system, directory)?;
     let voucher = Voucher { id: id.clone(), purpose };
     if stored.environment.fleet.is_some() {
@@ -101,7 +100,7 @@ pub fn vouch(
 
 /// Rejects a result that others can write. Root's results are in root's directory; all files belong to this user, and
 /// only root and this user can write to them and the directories above.
-fn is_out_of_reach(system: &dyn System, directory: &Path) -> Outcome<()> {
+fn check_out_of_reach(system: &dyn System, directory: &Path) -> Outcome<()> {
     let id = bundle::id_of(directory);
     let user = system.user().id;
     if user == 0 {
@@ -166,6 +165,7 @@ fn check_simulated(system: &dyn System, stored: &Stored, purpose: Purpose) -> Ou
     Ok(())
 }
 
+/// Returns whether any configuration of the study or its plan names a factor that changes settings.
 fn changes_settings(stored: &Stored) -> bool {
     let (study, plan) = (&stored.study, &stored.plan);
     let arms = study.configurations.iter().chain([&study.baseline, &plan.design.baseline]);

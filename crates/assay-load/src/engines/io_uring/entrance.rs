@@ -56,11 +56,11 @@ impl Entrance {
     pub(super) fn enter(&self, ring: &mut IoUring, wait: usize) -> io::Result<()> {
         let Some(number) = self.number else {
             // Existing completions need no wait: with a kernel thread for submission this saves the call.
-            let is_there = ring.completion().len() >= wait;
-            return ring.submit_and_wait(if is_there { 0 } else { wait }).map(drop);
+            let has_enough = ring.completion().len() >= wait;
+            return ring.submit_and_wait(if has_enough { 0 } else { wait }).map(drop);
         };
         let queue = ring.submission();
-        let new = queue.len();
+        let submitted = queue.len();
         let mut flags = EnterFlags::REGISTERED_RING;
         if wait > 0 || queue.cq_overflow() {
             flags |= EnterFlags::GETEVENTS;
@@ -71,7 +71,7 @@ impl Entrance {
             libc::syscall(
                 libc::SYS_io_uring_enter,
                 c_long::from(number),
-                new as c_long,
+                submitted as c_long,
                 wait as c_long,
                 c_long::from(flags.bits()),
                 ptr::null::<libc::sigset_t>(),

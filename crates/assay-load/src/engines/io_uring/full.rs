@@ -41,7 +41,7 @@ fn files() -> [File; 2] {
 }
 
 #[test]
-fn completions_that_find_their_queue_full_are_all_handed_out() {
+fn overflowing_completions_are_all_returned() {
     if !works(&EngineKind::IoUring) {
         return;
     }
@@ -63,14 +63,14 @@ fn completions_that_find_their_queue_full_are_all_handed_out() {
 }
 
 #[test]
-fn a_submission_queue_that_is_full_is_said_and_what_is_in_it_ends() {
+fn full_submission_queue_is_an_error() {
     if !works(&EngineKind::IoUring) {
         return;
     }
     for file in files() {
         with_small_queues(&file, |engine| {
-            let told = engine.push(&requests()).unwrap_err().to_string();
-            assert_eq!(told, "the submission queue is full");
+            let error = engine.push(&requests()).unwrap_err().to_string();
+            assert_eq!(error, "the submission queue is full");
             assert_eq!(engine.outstanding, SMALL[0] as usize);
             // Dropped with operations in its queue, it waits for them.
         });

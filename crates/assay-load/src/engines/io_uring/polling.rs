@@ -12,7 +12,7 @@ use rustix::thread::{sched_getaffinity, sched_setaffinity};
 /// Idle time after which the kernel's thread sleeps; the next call wakes it.
 const IDLE_MS: u32 = 1_000;
 
-/// Creates a ring with the polling mode of a job; returns a missing kernel feature, too.
+/// Creates a ring with the polling mode of a job; also returns a note if a kernel feature is missing.
 pub(super) fn ring(
     job: &Job,
     entries: [u32; 2],

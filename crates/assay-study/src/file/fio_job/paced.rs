@@ -17,6 +17,7 @@ pub(super) struct Paced {
 }
 
 impl Paced {
+    /// Translates rate, arrival process and think time of a job; refuses what Assay does not support.
     pub fn new(
         job: &Job,
         reads: u64,

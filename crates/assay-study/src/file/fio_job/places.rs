@@ -45,7 +45,7 @@ fn single_size(bytes: u64) -> Shares {
     vec![(bytes, 100)]
 }
 
-/// Sizes of a job's operations by bssplit, bsrange or bs, whichever comes first; 4 KiB without them.
+/// Returns the sizes of a job's operations by bssplit, bsrange or bs, in this order; 4 KiB without them.
 pub(super) fn sizes(job: &Job, read_percent: u64, notes: &mut PortNotes) -> Sizing {
     let [reads, writes] = read_bssplit(job, notes).unwrap_or_else(|| {
         let sizes = read_bsrange(job, notes).map(|size| [size, size]).or_else(|| read_bs_pair(job));
@@ -99,6 +99,7 @@ fn read_bs_pair(job: &Job) -> Option<[u64; 2]> {
     Some([reads?, writes?])
 }
 
+/// Returns the shares of sizes of reads and of writes; `None` without the key, or after a refusal.
 fn read_bssplit(job: &Job, notes: &mut PortNotes) -> Option<[Shares; 2]> {
     let setting = job.settings.get("bssplit")?;
     if let [Some(reads), Some(writes)] =
@@ -127,11 +128,12 @@ fn parse_shares(text: &str) -> Option<Shares> {
         Some((bytes(size)?, share))
     };
     let parts: Vec<(u64, Option<u64>)> = text.split(':').map(part).collect::<Option<_>>()?;
-    let given = parts.iter().filter_map(|(_, share)| *share).try_fold(0_u64, u64::checked_add)?;
-    let missing = parts.iter().filter(|(_, share)| share.is_none()).count() as u64;
-    let remaining = 100_u64.checked_sub(given)?;
-    let each = remaining.checked_div(missing).unwrap_or_default();
-    if each * missing != remaining {
+    let given_percent =
+        parts.iter().filter_map(|(_, share)| *share).try_fold(0_u64, u64::checked_add)?;
+    let without_share = parts.iter().filter(|(_, share)| share.is_none()).count() as u64;
+    let remaining = 100_u64.checked_sub(given_percent)?;
+    let each = remaining.checked_div(without_share).unwrap_or_default();
+    if each * without_share != remaining {
         return None;
     }
     let shares = parts.into_iter().map(|(bytes, share)| (bytes, share.unwrap_or(each)));
@@ -139,6 +141,7 @@ fn parse_shares(text: &str) -> Option<Shares> {
     Some(shares.filter(|(_, share)| *share > 0).collect())
 }
 
+/// Returns the bytes from one block to the next with a gap; `None` for several block sizes.
 pub(super) fn stride(job: &Job, gap: u64, sized: &Sizing, notes: &mut PortNotes) -> Option<u64> {
     let Some(size) = sized.size.one() else {
         let setting = job.settings.get("rw")?;

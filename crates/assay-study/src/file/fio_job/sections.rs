@@ -4,6 +4,7 @@ use assay_core::outside;
 
 use super::{FioSetting, Job, PortNotes, PortOptions, Settings, keys};
 
+/// Reads the jobs of a file, with the settings of `[global]` above; reports lines that it cannot read.
 pub(super) fn jobs(text: &str, way: PortOptions<'_>, notes: &mut PortNotes) -> Vec<Job> {
     let mut global = Settings::new();
     let mut jobs: Vec<Job> = Vec::new();
@@ -100,6 +101,7 @@ fn with_variables(
     Ok(out + rest)
 }
 
+/// Reports settings that Assay does not translate; those that affect only fio's report as remarks.
 fn check_keys(settings: &Settings, notes: &mut PortNotes) {
     for (key, setting) in settings {
         let is_supported = keys::TRANSLATED.contains(&key.as_str())

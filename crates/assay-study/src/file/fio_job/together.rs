@@ -86,7 +86,7 @@ fn join_if(
 }
 
 impl FioWork {
-    /// Returns whether works differ at most in their mix, and neither or both only trim.
+    /// Returns whether two works can merge: they differ at most in their mix, and either both or neither only trim.
     fn is_like(&self, other: &Self) -> bool {
         let is_trim = |work: &Self| work.mix == super::TRIM;
         self.pattern == other.pattern
@@ -105,6 +105,7 @@ impl FioWork {
             && self.paced.is_like(&other.paced)
     }
 
+    /// Merges another job into this one: sums threads, area and operations, and averages the mix.
     fn join(&mut self, other: &Self, notes: &mut PortNotes) {
         let threads = self.threads + other.threads;
         let is_mixed = self.mix != other.mix;

@@ -46,25 +46,25 @@ impl RateSample {
     }
 }
 
-/// Judges a rate by the logarithms of its trials' percentiles. One late trial fails the rate.
+/// Judges a rate by the confidence bounds of the mean of its trials' log percentiles; one late trial fails the rate.
 pub fn judge(trials: &[RateSample], per_s: f64, limit_ns: f64) -> JudgedRate {
     let values = trials.iter().filter_map(|trial| trial.percentile_ns);
     let logs: Vec<f64> = values.filter(|value| *value > 0.0).map(f64::ln).collect();
     let sample = Sample::of(&logs);
-    // Two bounds of one side each are the ends of an interval with twice the error.
-    let ends = sample.and_then(|sample| sample.interval(2.0 * ALPHA / RATES));
-    let limit = limit_ns.ln();
+    // A two-sided interval with twice the error has the one-sided bounds as its bounds.
+    let bounds = sample.and_then(|sample| sample.interval(2.0 * ALPHA / RATES));
+    let log_limit = limit_ns.ln();
     let is_late = trials.iter().any(|trial| trial.is_late(per_s));
-    let standing = match ends {
+    let standing = match bounds {
         _ if is_late => Standing::Exceeds,
-        Some([_, high]) if high < limit => Standing::Within,
-        Some([low, _]) if low > limit => Standing::Exceeds,
+        Some([_, high]) if high < log_limit => Standing::Within,
+        Some([low, _]) if low > log_limit => Standing::Exceeds,
         _ => Standing::Inconclusive,
     };
     JudgedRate {
         standing,
         middle_ns: sample.map(|sample| sample.mean.exp()),
-        ends_ns: ends.map(|ends| ends.map(f64::exp)),
+        ends_ns: bounds.map(|bounds| bounds.map(f64::exp)),
     }
 }
 

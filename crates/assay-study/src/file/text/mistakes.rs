@@ -102,6 +102,7 @@ impl Mistakes {
         })
     }
 
+    /// Lists the mistakes in the order of the file: the first [`MOST_SHOWN`], and their number.
     fn list_in_order(mut self, describe: impl Fn(&Mistake) -> String) -> String {
         self.list.sort_by_key(|mistake| (mistake.span.start, mistake.span.end));
         let shown: Vec<String> = self.list.iter().take(MOST_SHOWN).map(describe).collect();
@@ -159,6 +160,7 @@ fn window(line: &str, before: usize, marked: usize) -> (String, usize) {
     (shown.trim_end().to_owned(), before - from)
 }
 
+/// Replaces control characters by spaces, and cuts the text after `most` characters.
 fn clean(text: &str, most: usize) -> String {
     let mut letters = text.chars();
     let mut out: String =

@@ -159,6 +159,7 @@ impl StudyReader<'_> {
         Some(levels.into_iter().next().unwrap_or_default())
     }
 
+    /// Reads a value by the form of its key; reports mistakes.
     fn value(&mut self, path: &str, field: &'static Field, value: Entry<'_>) -> Option<Value> {
         let read = match &field.form {
             Form::Table(fields) => self.inner(path, field, fields, value),
@@ -180,6 +181,7 @@ impl StudyReader<'_> {
         self.or_report(path, value.span(), read)
     }
 
+    /// Returns a read value; reports the complaint instead, if there is one.
     fn or_report(
         &mut self,
         path: &str,
@@ -248,6 +250,7 @@ impl StudyReader<'_> {
         Some(Value::Array(out))
     }
 
+    /// Reads how to find metrics in the output of a command: one rule, or a list of rules.
     fn readings(
         &mut self,
         path: &str,
@@ -347,11 +350,23 @@ impl StudyReader<'_> {
         Some(Value::String(text))
     }
 
-    fn factors(&mut self, path: &str, field: &Field, value: Entry<'_>) -> Option<Value> {
-        let Some(table) = value.get_ref().as_table() else {
+    /// Returns the table of a value, or reports that it is not a table.
+    fn expect_table<'v>(
+        &mut self,
+        path: &str,
+        field: &Field,
+        value: Entry<'v>,
+    ) -> Option<&'v DeTable<'v>> {
+        let table = value.get_ref().as_table();
+        if table.is_none() {
             let complaint = scalar::wrong_type(field, "a table", value.get_ref());
-            return self.or_report(path, value.span(), Err(complaint));
-        };
+            self.say(path, value.span(), complaint.message, complaint.hint);
+        }
+        table
+    }
+
+    fn factors(&mut self, path: &str, field: &Field, value: Entry<'_>) -> Option<Value> {
+        let table = self.expect_table(path, field, value)?;
         let mut out = Map::new();
         for (key, value) in table {
             let name: &str = key.get_ref();
@@ -365,10 +380,7 @@ impl StudyReader<'_> {
 
     /// Reads `[search]`: like `[factors]`, with ranges as levels.
     fn read_search(&mut self, path: &str, field: &Field, value: Entry<'_>) -> Option<Value> {
-        let Some(table) = value.get_ref().as_table() else {
-            let complaint = scalar::wrong_type(field, "a table", value.get_ref());
-            return self.or_report(path, value.span(), Err(complaint));
-        };
+        let table = self.expect_table(path, field, value)?;
         let factors = self.root.get("factors").map(Spanned::get_ref);
         let factors = factors.and_then(DeValue::as_table);
         if factors.is_none() {
@@ -422,6 +434,7 @@ impl StudyReader<'_> {
         levels
     }
 
+    /// Reads the levels of a factor; a wrong level becomes empty, to preserve the indices.
     fn levels(&mut self, path: &str, name: &str, value: Entry<'_>) -> Vec<Value> {
         let Some(items) = value.get_ref().as_array() else {
             let unknown = unknown_factor(name).filter(|_| !self.is_named_by_work(name));
@@ -454,11 +467,9 @@ impl StudyReader<'_> {
         work.is_some_and(|work| contains_text(work.get_ref(), &format!("{{{name}}}")))
     }
 
+    /// Reads a configuration: one level per factor.
     fn arm(&mut self, path: &str, field: &'static Field, value: Entry<'_>) -> Option<Value> {
-        let Some(table) = value.get_ref().as_table() else {
-            let complaint = scalar::wrong_type(field, "a table", value.get_ref());
-            return self.or_report(path, value.span(), Err(complaint));
-        };
+        let table = self.expect_table(path, field, value)?;
         let mut out = Map::new();
         for (key, value) in table {
             let name: &str = key.get_ref();
@@ -494,6 +505,7 @@ fn entry(field: &Field, item: &DeValue<'_>) -> Result<Value, Complaint> {
     }
 }
 
+/// Reads a level as text: a string, a whole number or a flag.
 fn level(value: &DeValue<'_>) -> Result<String, Complaint> {
     match value {
         DeValue::String(text) if text.chars().any(char::is_control) => {
@@ -649,6 +661,7 @@ fn needed_names(fields: &Fields) -> Vec<&'static str> {
     always.chain(alternative).collect()
 }
 
+/// Returns a valid value for a missing or wrong key, so that the rest of the study can be checked.
 fn placeholder(field: &Field) -> Value {
     match &field.form {
         Form::Word(choices) => json!(choices().first()),

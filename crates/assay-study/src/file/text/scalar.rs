@@ -142,6 +142,7 @@ fn name(field: &Field, text: &str) -> Result<Value, Complaint> {
     ))
 }
 
+/// Reads one of a few words; suggests the nearest, or all of them.
 pub(super) fn word(
     field: &Field,
     choices: &[&str],
@@ -171,6 +172,7 @@ fn metric(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
     Err(Complaint::new(message, metrics::instead(&name, &metrics::names())))
 }
 
+/// Reads a whole number within limits: the value of a key, or an entry of a list.
 pub fn whole(
     field: &Field,
     limits: RangeInclusive<u64>,
@@ -201,6 +203,7 @@ pub fn whole(
     }))
 }
 
+/// Reads a flag; other values that mean a flag are mistakes with a hint.
 fn flag(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
     if let Some(flag) = value.as_bool() {
         return Ok(json!(flag));
@@ -219,6 +222,7 @@ fn flag(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
     Err(Complaint::new(complaint.message, format!("write {} = {flag}", field.name)))
 }
 
+/// Reads an amount with a unit, within limits.
 fn amount<T>(
     field: &Field,
     value: &DeValue<'_>,
@@ -268,7 +272,7 @@ fn percent<'v>(field: &Field, value: &'v DeValue<'_>) -> Result<(Percent, &'v st
     Ok((percent, text))
 }
 
-/// The text of an amount; a bare number gets its unit in the hint.
+/// Returns the text of an amount; fails for a bare number, with a hint that adds a unit.
 fn with_unit<'v>(field: &Field, value: &'v DeValue<'_>) -> Result<&'v str, Complaint> {
     let bare = match value {
         DeValue::Integer(number) => decimal(number),

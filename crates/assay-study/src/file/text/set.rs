@@ -1,7 +1,8 @@
 //! `--set KEY=VALUE`: keys of a study, as the command line names them.
 
 use assay_core::catalogue::keys::{Fields, Form};
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
+use assay_core::mistake;
 use toml::{Table, Value};
 
 use super::super::Study;
@@ -29,17 +30,17 @@ impl KeyValue {
         paths.iter().map(|key| TypedWords::new(words.clone(), key.path.join("/"))).collect()
     }
 
+    /// Writes the value to each place of the study that the key names.
     fn write(&self, study: &Study, root: &mut Table) -> Outcome<()> {
         for place in find_paths(study, &self.key) {
             let value = parse_value(place.form, &self.value).ok_or_else(|| {
                 let key = &self.key;
-                Failure::mistake(format!(
-                    "--set {key}: this key is a table; set one of its keys as {key}.KEY, or edit a study file"
-                ))
+                mistake!(
+                    "--set {key}: this key is a table; set one of its keys as {key}.KEY, or edit a study file")
             })?;
-            let table = place.table(root).ok_or_else(|| {
-                Failure::mistake(format!("--set {}: cannot set this key in the study", self.key))
-            })?;
+            let table = place
+                .table(root)
+                .ok_or_else(|| mistake!("--set {}: cannot set this key in the study", self.key))?;
             let last = place.path.last().cloned().unwrap_or_default();
             if last == "source" {
                 // A copied tree replaces the generated one.
@@ -77,10 +78,10 @@ pub fn is_key(study: &Study, name: &str) -> bool {
     !find_paths(study, name).is_empty()
 }
 
+/// Writes a study as TOML with changed keys.
 pub(super) fn written(study: &Study, keys: &[KeyValue]) -> Outcome<String> {
-    let failed = |error: &dyn std::fmt::Display| {
-        Failure::mistake(format!("cannot write the study as TOML: {error}"))
-    };
+    let failed =
+        |error: &dyn std::fmt::Display| mistake!("cannot write the study as TOML: {error}");
     let mut root = Table::try_from(study).map_err(|error| failed(&error))?;
     for key in keys {
         key.write(study, &mut root)?;
@@ -102,6 +103,7 @@ fn find_paths(study: &Study, key: &str) -> Vec<KeyPath> {
         .collect()
 }
 
+/// Returns the paths of `HEAD.REST`; the head is a workload, a table, the questions, or the metrics of commands.
 fn find_dotted_paths(study: &Study, head: &str, rest: &str) -> Vec<KeyPath> {
     if let Some(index) = study.workload.iter().position(|workload| workload.name == head) {
         let kind = study.workload[index].work.kind();

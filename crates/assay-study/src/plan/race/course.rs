@@ -16,11 +16,11 @@ pub(super) fn replicates(plan: &Plan) -> impl Iterator<Item = &[PlannedTrial]> {
 }
 
 /// Returns the planned trials of a replicate without those of dropped arms, and without warm-ups of empty visits.
-pub(super) fn remaining(plan: &Plan, all: &[PlannedTrial], now: &RaceState) -> Vec<PlannedTrial> {
+pub(super) fn remaining(plan: &Plan, all: &[PlannedTrial], race: &RaceState) -> Vec<PlannedTrial> {
     let mut remaining = Vec::new();
     // A warm-up begins a visit.
     for visit in all.chunk_by(|_, next| !next.is_lead_in()) {
-        let is_running = |trial: &&PlannedTrial| !trial.is_lead_in() && now.is_in(trial.workload);
+        let is_running = |trial: &&PlannedTrial| !trial.is_lead_in() && race.is_in(trial.workload);
         let trials: Vec<&PlannedTrial> = visit.iter().filter(is_running).collect();
         let Some(first) = trials.first() else { continue };
         remaining.extend(warmup_of(plan, visit, first.workload));
@@ -36,8 +36,7 @@ fn warmup_of(plan: &Plan, visit: &[PlannedTrial], arm: usize) -> Option<PlannedT
     Some(PlannedTrial { workload: arm, arm: levels, ..slot.clone() })
 }
 
-/// Repeats of a replicate: its disturbed trials, at most a third, in a new random order. The pairing partner is the
-/// later leader, so no partner is repeated.
+/// Repeats of a replicate: its disturbed trials, at most a third, in a new random order, without their partners.
 pub(super) fn repeats(
     plan: &Plan,
     first: &[PlannedTrial],
@@ -66,7 +65,7 @@ pub(super) fn repeats(
     found
 }
 
-/// A trial run again: behind all that was planned, in a round of its replicate's own.
+/// Plans a repeat of a trial: ordered after all planned trials, in a separate replicate.
 fn repeat(plan: &Plan, trial: &PlannedTrial) -> (PlannedTrial, Repeats) {
     let order = (plan.trials.len() as u32).saturating_add(trial.order);
     let mut draws = Draws::new(plan.seed ^ u64::from(order), "repeats");

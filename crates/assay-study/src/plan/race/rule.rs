@@ -90,7 +90,7 @@ pub enum Over {
     Replicates,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RaceState {
     pub replicates: u32,
     /// The arm with the highest mean; `None` before the first interim analysis, and if no arm has enough values.
@@ -104,13 +104,7 @@ pub struct RaceState {
 
 impl RaceState {
     pub fn new(rules: &RaceRules) -> Self {
-        Self {
-            replicates: 0,
-            leader: None,
-            left: vec![None; rules.arms],
-            baseline_behind: None,
-            over: None,
-        }
+        Self { left: vec![None; rules.arms], ..Self::default() }
     }
 
     pub fn is_in(&self, arm: usize) -> bool {
@@ -124,14 +118,14 @@ impl RaceState {
 
 /// Replays the interim analyses of the first replicates, until one ends the race.
 pub fn standing(rules: &RaceRules, logs: &Logs, replicates: u32) -> RaceState {
-    let mut now = RaceState::new(rules);
+    let mut race = RaceState::new(rules);
     for replicate in 1..=replicates.min(rules.replicates) {
-        now = look(rules, logs, replicate, now);
-        if now.over.is_some() {
+        race = judge(rules, logs, replicate, race);
+        if race.over.is_some() {
             break;
         }
     }
-    now
+    race
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -143,41 +137,41 @@ struct PairedDifference {
 }
 
 /// Returns the state after the interim analysis of a replicate.
-pub(super) fn look(rules: &RaceRules, logs: &Logs, replicate: u32, before: RaceState) -> RaceState {
-    let mut now = RaceState { replicates: replicate, ..before };
+pub(super) fn judge(rules: &RaceRules, logs: &Logs, replicate: u32, race: RaceState) -> RaceState {
+    let mut race = RaceState { replicates: replicate, ..race };
     if replicate >= FIRST_LOOK {
-        drop_silent(rules, logs, &mut now);
-        now.leader = find_leader(logs, &now);
-        now.baseline_behind = None;
-        if let Some(leader) = now.leader {
-            let pairs = pairs_with(leader, logs, &now);
-            now.over = drop_behind(rules, leader, &pairs, &mut now);
+        drop_silent(rules, logs, &mut race);
+        race.leader = find_leader(logs, &race);
+        race.baseline_behind = None;
+        if let Some(leader) = race.leader {
+            let pairs = pairs_with(leader, logs, &race);
+            race.over = drop_behind(rules, leader, &pairs, &mut race);
         }
     }
-    if now.over.is_none() && replicate >= rules.replicates {
-        now.over = Some(Over::Replicates);
+    if race.over.is_none() && replicate >= rules.replicates {
+        race.over = Some(Over::Replicates);
     }
-    now
+    race
 }
 
-/// Arms without a counting trial leave, because they cannot win.
-fn drop_silent(rules: &RaceRules, logs: &Logs, now: &mut RaceState) {
-    let after = now.replicates;
-    let lost: Vec<usize> = (now.running())
+/// Drops arms without a counting trial, because they cannot win; never the baseline.
+fn drop_silent(rules: &RaceRules, logs: &Logs, race: &mut RaceState) {
+    let after = race.replicates;
+    let lost: Vec<usize> = (race.running())
         .filter(|arm| *arm != rules.baseline && logs.count(*arm, after) == 0)
         .collect();
     for arm in lost {
-        now.left[arm] = Some(Left { after, why: Why::Silent });
+        race.left[arm] = Some(Left { after, why: Why::Silent });
     }
 }
 
-/// The arm with the highest mean among those with enough values. Values are relative to the mean of their replicate, so
-/// an arm gains nothing by missing a bad replicate.
-fn find_leader(logs: &Logs, now: &RaceState) -> Option<usize> {
+/// Returns the arm with the highest mean among those with enough values. Values are relative to the mean of their
+/// replicate, so an arm gains nothing by missing a bad one.
+fn find_leader(logs: &Logs, race: &RaceState) -> Option<usize> {
     // Per replicate: the sum of its values, and their number.
-    let mut sums = vec![(0.0_f64, 0_usize); now.replicates as usize];
-    for arm in now.running() {
-        for ((sum, count), log) in sums.iter_mut().zip(logs.values(arm, now.replicates)) {
+    let mut sums = vec![(0.0_f64, 0_usize); race.replicates as usize];
+    for arm in race.running() {
+        for ((sum, count), log) in sums.iter_mut().zip(logs.values(arm, race.replicates)) {
             if let Some(log) = log {
                 *sum += log;
                 *count += 1;
@@ -185,8 +179,8 @@ fn find_leader(logs: &Logs, now: &RaceState) -> Option<usize> {
         }
     }
     let mut best: Option<(usize, f64)> = None;
-    for arm in now.running() {
-        let values = logs.values(arm, now.replicates).zip(&sums);
+    for arm in race.running() {
+        let values = logs.values(arm, race.replicates).zip(&sums);
         let relative: Vec<f64> =
             values.filter_map(|(log, (sum, count))| Some(log? - sum / *count as f64)).collect();
         if relative.len() < FIRST_LOOK as usize {
@@ -200,19 +194,19 @@ fn find_leader(logs: &Logs, now: &RaceState) -> Option<usize> {
     best.map(|(arm, _)| arm)
 }
 
-pub(super) fn replace_dropped_leader(logs: &Logs, now: &mut RaceState) {
-    if now.leader.is_some_and(|arm| !now.is_in(arm)) {
-        now.leader = find_leader(logs, now);
-        now.baseline_behind = None;
+pub(super) fn replace_dropped_leader(logs: &Logs, race: &mut RaceState) {
+    if race.leader.is_some_and(|arm| !race.is_in(arm)) {
+        race.leader = find_leader(logs, race);
+        race.baseline_behind = None;
     }
 }
 
-/// Differences of each other running arm from the leader, in the replicates that have both; none of too few.
-fn pairs_with(leader: usize, logs: &Logs, now: &RaceState) -> Vec<PairedDifference> {
-    let lead: Vec<Option<f64>> = logs.values(leader, now.replicates).collect();
-    let others = now.running().filter(|arm| *arm != leader);
+/// Differences of each other running arm from the leader in common replicates; arms with too few of these are omitted.
+fn pairs_with(leader: usize, logs: &Logs, race: &RaceState) -> Vec<PairedDifference> {
+    let lead: Vec<Option<f64>> = logs.values(leader, race.replicates).collect();
+    let others = race.running().filter(|arm| *arm != leader);
     let pair = |arm: usize| {
-        let pairs = logs.values(arm, now.replicates).zip(&lead);
+        let pairs = logs.values(arm, race.replicates).zip(&lead);
         let differences: Vec<f64> = pairs.filter_map(|(log, lead)| Some(log? - (*lead)?)).collect();
         let n = differences.len();
         if n < FIRST_LOOK as usize {
@@ -234,33 +228,34 @@ fn drop_behind(
     rules: &RaceRules,
     leader: usize,
     pairs: &[PairedDifference],
-    now: &mut RaceState,
+    race: &mut RaceState,
 ) -> Option<Over> {
-    let after = now.replicates;
+    let after = race.replicates;
     let variances = pairs.iter().map(|pair| pair.variance);
     let mean_variance = variances.sum::<f64>() / pairs.len().max(1) as f64;
     // The pairs that contain the best arm share the error; arms dropped by a screen do not count.
-    let entered = now.left.iter().filter(|entry| entry.is_none_or(|left| left.after > 0)).count();
+    let entered = race.left.iter().filter(|entry| entry.is_none_or(|left| left.after > 0)).count();
     let alpha = ALPHA / entered.saturating_sub(1).max(1) as f64;
     let close_enough = rules.closeness.ln_1p();
     let mut close = 0;
     for pair in pairs {
         let variance = moderated_variance(pair.variance, pair.n, mean_variance);
         let Some(width) = normal_mixture_half_width(variance, pair.n, alpha) else { continue };
+        // Even the upper confidence bound is below the leader.
         if pair.mean + width < 0.0 {
             let why = Why::Behind { leader, by: pair.mean, width };
             let slot = if pair.arm == rules.baseline {
-                &mut now.baseline_behind
+                &mut race.baseline_behind
             } else {
-                &mut now.left[pair.arm]
+                &mut race.left[pair.arm]
             };
             *slot = Some(Left { after, why });
         } else if pair.mean + width <= close_enough {
             close += 1;
         }
     }
-    let behind = usize::from(now.baseline_behind.is_some());
-    match now.running().filter(|arm| *arm != leader).count() - behind {
+    let behind = usize::from(race.baseline_behind.is_some());
+    match race.running().filter(|arm| *arm != leader).count() - behind {
         0 => Some(Over::One),
         others if others == close => Some(Over::Close),
         _ => None,

@@ -153,8 +153,8 @@ impl ScreenResult {
     }
 
     /// Drops the arms with a dropped level from the race; the baseline and arms that already left stay unchanged.
-    pub(super) fn drop_arms(&self, plan: &Plan, baseline: usize, now: &mut RaceState) {
-        for (arm, (planned, left)) in plan.workloads.iter().zip(&mut now.left).enumerate() {
+    pub(super) fn drop_arms(&self, plan: &Plan, baseline: usize, race: &mut RaceState) {
+        for (arm, (planned, left)) in plan.workloads.iter().zip(&mut race.left).enumerate() {
             let levels = levels_of(&plan.design.factors, &planned.arm);
             if let Some(dropped) = self.dropped_level(&levels).filter(|_| arm != baseline) {
                 let why = Why::Level { factor: dropped.factor, level: dropped.level };
@@ -173,10 +173,11 @@ struct ScreenTrials<'a> {
 }
 
 impl<'a> ScreenTrials<'a> {
+    /// Collects the trials of the passes, and counts those of each level.
     fn new(plan: &Plan, passes: &BTreeMap<u32, Vec<Run>>, arms: &'a [Vec<Option<usize>>]) -> Self {
-        let none: Vec<Vec<usize>> =
+        let zero_counts: Vec<Vec<usize>> =
             plan.design.factors.iter().map(|factor| vec![0; factor.levels.len()]).collect();
-        let mut found = Self { rows: Vec::new(), tried: none.clone(), counted: none };
+        let mut found = Self { rows: Vec::new(), tried: zero_counts.clone(), counted: zero_counts };
         let runs = passes.iter().flat_map(|(pass, runs)| runs.iter().map(move |run| (*pass, run)));
         for (pass, run) in runs.filter(|(_, run)| !run.is_lead_in()) {
             let Some(levels) = arms.get(run.arm).map(Vec::as_slice) else { continue };
@@ -200,13 +201,13 @@ impl<'a> ScreenTrials<'a> {
             let has_values = counts.iter().any(|n| *n > 0);
             for (level, n) in counts.iter().copied().enumerate() {
                 let fit_and_best = fit.as_ref().zip(best).filter(|_| n > 0);
-                let beside = fit_and_best
+                let from_best = fit_and_best
                     .and_then(|((fit, t), best)| model.difference(fit, *t, factor, [level, best]));
-                let is_behind =
-                    beside.is_some_and(|difference| difference.by + difference.width < -ROUNDING);
+                let is_behind = from_best
+                    .is_some_and(|difference| difference.by + difference.width < -ROUNDING);
                 let is_silent = n == 0 && has_values && self.tried[factor][level] >= TRIES;
                 let left = is_behind || is_silent;
-                levels.push(ScreenLevel { factor, level, n, beside, left });
+                levels.push(ScreenLevel { factor, level, n, beside: from_best, left });
             }
         }
         ScreenResult { trials: self.rows.len(), levels }
@@ -246,6 +247,7 @@ impl EffectModel {
         let passes: BTreeMap<u32, usize> = passes.into_iter().zip(0..).collect();
         let mut count = passes.len();
         let mut pairs = 0;
+        // The first level with values is the reference of its factor; only further levels have an effect.
         let mut effects = Vec::new();
         for counts in &trials.counted {
             let mut slots: Vec<EffectSlot> = Vec::with_capacity(counts.len());
@@ -266,7 +268,8 @@ impl EffectModel {
 
     /// The effects and the quantile for dropping levels. `None` if effects cannot be separated.
     fn fit(&self, rows: &[(u32, &[Option<usize>], f64)]) -> Option<(FittedEffects, f64)> {
-        let mut places = Vec::with_capacity(rows.len());
+        // A logarithm is the sum of the effects of its pass and its levels.
+        let mut effects_of_rows = Vec::with_capacity(rows.len());
         for (pass, levels, _) in rows {
             let mut row = vec![*self.passes.get(pass)?];
             for (effects, level) in self.effects.iter().zip(*levels) {
@@ -274,10 +277,10 @@ impl EffectModel {
                     row.push(*effect);
                 }
             }
-            places.push(row);
+            effects_of_rows.push(row);
         }
         let logs: Vec<f64> = rows.iter().map(|(.., log)| *log).collect();
-        let fit = fit_effects(self.count, &places, &logs)?;
+        let fit = fit_effects(self.count, &effects_of_rows, &logs)?;
         let alpha = ALPHA / self.pairs.max(1) as f64;
         // The upper quantile from the lower tail, which is numerically more precise.
         let t = -t_quantile(alpha, fit.freedom as f64)?;
@@ -315,6 +318,7 @@ impl EffectModel {
     ) -> Option<LevelDifference> {
         let [effect, other] = levels.map(|level| match self.place(factor, level) {
             EffectSlot::At(at) => Some(at),
+            // The reference level has no fitted effect.
             _ => None,
         });
         let (by, error) = fit.difference(effect, other)?;

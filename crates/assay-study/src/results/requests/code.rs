@@ -11,8 +11,7 @@
 //! | bytes | number |
 //! | offset, relative to the end of the previous request on its device, sectors of 512 bytes, if observed | signed |
 //!
-//! A number has seven bits per byte, lowest first; the eighth bit marks continuation (LEB128). A signed number is
-//! zigzag encoded: its lowest bit is the sign.
+//! Numbers have seven bits per byte, lowest first, and a continuation bit (LEB128); signed ones are zigzag encoded.
 
 use std::io::{self, Read};
 

@@ -12,8 +12,7 @@ use super::{FILE, Header, TraceReader};
 
 const PIECE_BYTES: usize = 1 << 16;
 
-/// Summarizes a recording for replay: of one device, of several (`a+b`) or of the only one, up to `until_ns`; fails if
-/// the recording is unreadable or empty.
+/// Summarizes a recording up to `until_ns` for replay: of the named devices (`a`, `a+b`), or of the only one.
 pub fn source(
     system: &dyn System,
     directory: &Path,
@@ -80,6 +79,7 @@ fn position(devices: &[RecalledDevice], request: &BlockRequest) -> Option<usize>
     devices.iter().position(|device| device.index == request.device)
 }
 
+/// Finds the named devices of a recording (`a+b`), or its only device.
 fn chosen_devices(header: &Header, wanted: Option<&str>) -> Result<Vec<RecalledDevice>, String> {
     let names = header.devices.iter().map(|device| outside::spelled(&device.name).into_owned());
     let recorded = names.collect::<Vec<_>>().join(", ");
