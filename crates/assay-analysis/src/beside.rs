@@ -27,6 +27,7 @@ pub fn beside(name: &str) -> Outcome<PublishedBeside> {
     })
 }
 
+/// The printed time and percentage of a platform. The remark corrects a percentage that differs from `bare` / time.
 fn platform_row(row: SheetRow<'_>, bare: f64) -> Outcome<BesideRow> {
     let (place, flag) = (row.text("place")?, row.text("flag")?);
     let (seconds, percent) = (row.positive("seconds")?, row.printed("published_percent")?);

@@ -21,8 +21,7 @@ impl Draws {
         self.0.next_u64()
     }
 
-    /// A number below `bound` (at least 1), each with the same probability: values of the
-    /// incomplete last multiple are drawn again.
+    /// A uniform number below `bound` (at least 1): draws above the last whole multiple are repeated.
     pub fn below(&mut self, bound: u64) -> u64 {
         let limit = u64::MAX - u64::MAX % bound;
         loop {

@@ -10,15 +10,15 @@ use super::row::{CollectionRow, FORMAT, PublishedRow, RowValue};
 const TABLE: &str = include_str!("../../reference/collection.csv");
 
 pub fn rows() -> Vec<CollectionRow> {
-    let fields = |line: &str| {
+    let split_fields = |line: &str| {
         let mut splitter = Splitter::new();
         // A bundled line with an unclosed quote becomes a row without fields, which the test finds.
         let _ = splitter.split(line);
         (0..splitter.count()).map(|index| splitter.field(index).to_owned()).collect::<Vec<_>>()
     };
-    let mut lines = lines(TABLE).map(|(_, line)| fields(line));
+    let mut lines = lines(TABLE).map(|(_, line)| split_fields(line));
     let titles = lines.next().unwrap_or_default();
-    let row = |fields: Vec<String>| {
+    let parse_row = |fields: Vec<String>| {
         let field = |title: &str| {
             let index = titles.iter().position(|column| column == title)?;
             fields.get(index).filter(|field| !field.is_empty()).cloned()
@@ -48,7 +48,7 @@ pub fn rows() -> Vec<CollectionRow> {
             ..CollectionRow::default()
         }
     };
-    lines.map(row).collect()
+    lines.map(parse_row).collect()
 }
 
 #[cfg(test)]

@@ -135,6 +135,7 @@ fn read_document(name: &str, whole: &Value, found: &mut ImportedRuns) -> Outcome
         return Err(mistake_in(name, &format!("contains {count} jobs, {limit}")));
     }
     let global = whole.get("global options");
+    // In Assay's own exports, each job is a run, in the order of the runs.
     let is_own = whole.get("assay").is_some();
     let clients = jobs.iter().filter(|job| word(job, &["jobname"]) != Some("All clients"));
     let jobs = clients.map(|job| parse_job(job, global, is_own));
@@ -335,9 +336,11 @@ fn lack_latencies(run: &mut ImportedRun) {
 
 /// Adds the file's evidence on queue depth, disks and page cache to a run.
 fn add_evidence(run: &mut ImportedRun, group: &[FioJob<'_>], direction: &str, file: &Value) {
+    // For flushes, fio reports latencies only.
     let Some(first) = group.first().filter(|_| direction != "sync") else { return };
     let option = |name: &str| first.options.get(name).map(String::as_str);
     let is_set = |name: &str| option(name).is_some_and(|value| value != "0");
+    // A rate limit or think time, and not the device, determines the depth.
     let is_paced =
         first.options.keys().any(|name| name.starts_with("rate") || name.starts_with("think"));
     let requested = option("iodepth").and_then(|depth| depth.parse().ok()).filter(|_| !is_paced);
@@ -443,7 +446,8 @@ fn add_merged_latencies(run: &mut ImportedRun, parts: &[&Value]) {
         }
     }
     let count = bins.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
-    for (share, metric) in PERCENTILES.into_iter().filter(|_| all_have_bins) {
+    let percentiles: &[_] = if all_have_bins { &PERCENTILES } else { &[] };
+    for (share, metric) in percentiles {
         let wanted = 100.0 * share;
         run.add_percentile(metric, wanted / 100.0, percentile(&bins, wanted, count), count);
     }

@@ -116,13 +116,13 @@ impl LoggedDirection {
     }
 
     fn add_percentiles(mut self, run: &mut ImportedRun) {
-        let Self { values, .. } = &mut self;
-        values.sort_unstable_by(f64::total_cmp);
+        self.values.sort_unstable_by(f64::total_cmp);
+        let count = self.values.len();
         for (share, metric) in PERCENTILES {
-            let rank = (share * values.len() as f64).ceil() as usize;
-            let value = values.get(rank.saturating_sub(1)).copied();
-            run.add_percentile(metric, share, value, values.len() as u64);
+            let rank = (share * count as f64).ceil() as usize;
+            let value = self.values.get(rank.saturating_sub(1)).copied();
+            run.add_percentile(metric, share, value, count as u64);
         }
-        run.add("latency_max_ns", values.last().copied());
+        run.add("latency_max_ns", self.values.last().copied());
     }
 }

@@ -34,6 +34,7 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let has_parameters = |result: &Value| result.get("parameters").is_some();
     let has_other_command =
         |result: &Value| json::word(result, &["command"]) != json::word(&results[0], &["command"]);
+    // Without parameters, commands are the levels of a factor; with parameters, their templates may be.
     let by_command = !results.iter().any(has_parameters) && results.iter().any(has_other_command);
     let by_template = !is_own && shares_parameters(results);
     let mut runs = Vec::new();

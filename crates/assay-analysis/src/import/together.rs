@@ -66,6 +66,7 @@ pub(super) fn combine(
     })
 }
 
+/// Collects the runs of all files; their arms, replicates and positions are set later.
 fn gather<'a>(files: &'a [(&ImportedFile, ImportedRuns)]) -> Outcome<StudyRuns<'a>> {
     let mut all = StudyRuns::default();
     for (file, runs) in files {
@@ -105,8 +106,7 @@ fn level<'a>(run: &StudyRun<'a>, name: &str) -> &'a str {
     level.map_or(NOT_SET, String::as_str)
 }
 
-/// The factors: those that the user names, and settings that differ within a workload. Notes, instead of adding them,
-/// settings that follow from other factors.
+/// Factors of the user, and settings that differ within a workload. Those that follow from other factors become notes.
 fn factors(
     all: &mut StudyRuns<'_>,
     files: &[(&ImportedFile, ImportedRuns)],
@@ -163,16 +163,16 @@ impl StudyRuns<'_> {
         let level_index = |factor: &Factor, wanted: &str| {
             factor.levels.iter().position(|level| level == wanted).unwrap_or_default()
         };
-        let mut of_runs: Vec<Vec<usize>> = Vec::new();
+        let mut levels_of_runs: Vec<Vec<usize>> = Vec::new();
         for run in &self.runs {
             let levels = self.factors.iter();
             let levels = levels.map(|factor| level_index(factor, level(run, &factor.name)));
-            of_runs.push(levels.collect());
+            levels_of_runs.push(levels.collect());
         }
-        let mut arms = of_runs.clone();
+        let mut arms = levels_of_runs.clone();
         arms.sort();
         arms.dedup();
-        for (run, levels) in self.runs.iter_mut().zip(of_runs) {
+        for (run, levels) in self.runs.iter_mut().zip(levels_of_runs) {
             run.arm = arms.binary_search(&levels).unwrap_or_default();
         }
         let arm = |levels: &Vec<usize>| -> Arm {

@@ -35,8 +35,8 @@ pub static RULE: Rule = Rule {
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let asked = expected_depth(case);
     // On a schedule or with pauses, the depth is only a limit.
-    let held_back = case.io().is_some_and(|io| io.is_held_back());
-    if asked <= 1 || held_back || is_simulated(case) {
+    let is_only_a_limit = case.io().is_some_and(|io| io.is_held_back());
+    if asked <= 1 || is_only_a_limit || is_simulated(case) {
         return None;
     }
     too_shallow(case, asked).or_else(|| completed_at_submission(case, asked))

@@ -52,6 +52,7 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
         write_amplification(&trials),
         network_note(case, &trials),
     ];
+    // A rule gives one remark: all texts, with the worst trust.
     remarks.into_iter().flatten().reduce(|one, other| RuleRemark {
         trust: one.trust.max(other.trust),
         text: format!("{}; {}", one.text, other.text),

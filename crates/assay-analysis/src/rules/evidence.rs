@@ -101,6 +101,7 @@ fn on_network(trial: &Trial) -> Option<DeviceEvidence> {
     Some(DeviceEvidence { gap: Traffic::default(), run, settle })
 }
 
+/// Names the source of the counters; if trials differ, one below a loop device is named first.
 pub(super) fn mover(trials: &[CountedTrial]) -> &'static str {
     let has = |mover: Mover| trials.iter().any(|trial| trial.mover == mover);
     if has(Mover::BelowLoop) {

@@ -155,7 +155,7 @@ pub struct IdleFlush {
 }
 
 impl IdleFlush {
-    /// The first one of a workload; `None` unless most trials had one.
+    /// The first idle flush of a virtual drive that announces a cache; `None` unless most trials have one.
     pub fn new(site: &Site, workload: &PlannedWorkload, trials: &[&Trial]) -> Option<Self> {
         let drive = site.drives.iter().find(|drive| hides_its_cache(drive))?;
         if !drive.announces_a_cache() {

@@ -224,6 +224,7 @@ impl Axis {
         Self { limits: Some(limits), ..self }
     }
 
+    /// Formats a position on the axis: the name of a slot, or a value with its unit.
     pub fn text(&self, value: f64) -> String {
         match &self.scale {
             AxisScale::Category(slots) => {

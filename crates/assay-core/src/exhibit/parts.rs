@@ -56,8 +56,7 @@ pub fn by_sort<K: PartialEq>(
     with_marks(sorted.into_iter().map(|(_, series)| series).collect()).unwrap_or_default()
 }
 
-/// Rows of bars on an axis to `times` the longest bar; it clips longer intervals, because few trials may have endless
-/// ones.
+/// Rows of bars on an axis to `times` the longest bar. It clips longer intervals: few trials may have endless ones.
 pub fn of_bars(
     rows: Axis,
     title: String,

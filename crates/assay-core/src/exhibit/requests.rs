@@ -172,6 +172,7 @@ fn both_sides<T>(pair: &TracePair, part: fn(&TraceSide) -> &T) -> Vec<(String, &
     sides.map(|(name, side)| (name.to_owned(), part(side))).into()
 }
 
+/// Lines of the rate in each time step.
 fn per_second(lines_in: Vec<(String, &OverTime)>) -> Option<Figure> {
     let (step_ns, mut lines) = with_equal_steps(lines_in, OverTime::sums_of);
     let step_s = seconds(step_ns);
@@ -202,6 +203,7 @@ fn seconds(step_ns: u64) -> f64 {
     step_ns.max(1) as f64 / 1e9
 }
 
+/// Bars of the share of each size or distance in the requests of a class.
 fn class_share_bars(
     classes: &[Named<'_>],
     counts: fn(&OfClass) -> &BTreeMap<u64, u64>,

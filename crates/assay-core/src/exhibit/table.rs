@@ -128,6 +128,7 @@ impl Table {
         let mut cells = self.rows.iter().flat_map(|row| &row.cells);
         cells.any(|cell| cell.text(Unit::Words) == NONE)
     }
+    /// The name of a row, else its first cell with those of the key columns.
     pub fn name_of(&self, row: &Row) -> String {
         if !row.name.is_empty() {
             return row.name.clone();
@@ -213,6 +214,7 @@ impl Cell {
         Self { value: value.into(), tone }
     }
 
+    /// Formats the cell: `-` without a value, and a range or interval as `low to high`.
     pub fn text(&self, unit: Unit) -> String {
         match &self.value {
             Value::Missing => NONE.to_owned(),

@@ -266,6 +266,7 @@ impl Blkparse {
         self.queued.insert(place, at_ns);
     }
 
+    /// Turns a queued request into an issued one; without a place, it is a flush.
     fn issue(&mut self, device: usize, place: Option<(u64, u64)>, at_ns: u64) {
         let Some((sector, sectors)) = place else {
             // One flush of the device serves all requests that asked for one.
@@ -284,7 +285,7 @@ impl Blkparse {
         self.issued.insert((device, sector), issued);
     }
 
-    /// Reports the request that ends with this completion, once all its parts have.
+    /// Reports a request when its last part completes; stores the remaining part otherwise.
     fn complete(
         &mut self,
         device: usize,

@@ -64,10 +64,11 @@ impl TraceParser for IologParser {
         let class = match act {
             "add" | "open" | "close" => return Ok(()),
             "wait" if version == 2 => {
-                let more_us = number(words.next(), "the wait", MOST_US)?;
-                self.now_us += more_us;
-                let is_short = self.now_us <= MOST_US;
-                return is_short.then_some(()).ok_or_else(|| "it waits over a year".to_owned());
+                self.now_us += number(words.next(), "the wait", MOST_US)?;
+                if self.now_us > MOST_US {
+                    return Err("it waits over a year".to_owned());
+                }
+                return Ok(());
             }
             "read" => "read",
             "write" => "write",
@@ -115,6 +116,7 @@ impl TraceParser for IologParser {
 }
 
 impl IologParser {
+    /// Creates a request; extends its area to whole sectors and counts the extended requests.
     fn request(&mut self, device: usize, class: &'static str, area: Option<(u64, u64)>) -> Request {
         self.requests += 1;
         let place = area.map(|(offset, bytes)| {

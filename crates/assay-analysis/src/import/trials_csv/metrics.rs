@@ -55,6 +55,7 @@ pub(super) struct Metrics {
 }
 
 impl Metrics {
+    /// Index of the metric that a cell names; parses equal cells only once.
     pub(super) fn read(&mut self, cell: &Field<'_>, mistakes: &mut Mistakes<'_>) -> Option<usize> {
         if let Some(known) = self.cells.get(cell.text) {
             return *known;

@@ -173,6 +173,7 @@ impl TrialTable {
         })
     }
 
+    /// Number of the arm, the combination of a row's levels; `None` after a mistake in a level.
     fn parse_arm<'a>(
         &mut self,
         cell: impl Fn(usize) -> Field<'a>,

@@ -122,6 +122,7 @@ pub fn check(line: ModeLine, limits: Limits, timings: &[Timing]) -> ModeCheck {
     ModeCheck { task: "check", name, forms, fits, limits: judged, better, figures, mode }
 }
 
+/// The fastest mode within the limits; it is better if it is faster, or if the line does not fit.
 fn find_better(
     mode: &Mode,
     figures: &Figures,
@@ -150,6 +151,7 @@ fn find_better(
     Presence::Present(BetterMode { is_better: is_faster || !fits, timing, title, found })
 }
 
+/// The row of a timing: its mode with figures, or the reason why there is none.
 fn timing_row(timing: Timing, size: [u32; 2], limits: &Limits, found: &SearchResult) -> TimingRow {
     let found = match found {
         Ok((rate, mode)) => {

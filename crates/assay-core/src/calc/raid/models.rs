@@ -67,6 +67,7 @@ impl UnitCount {
         Self { read: self.read + other.read * times, written: self.written + other.written * times }
     }
 
+    /// The traffic of these units, absolute and per KiB of the write.
     fn traffic(self, unit_bytes: u64, question: &Question) -> RaidTraffic {
         let kib = |units: u64| units as f64 * unit_bytes as f64 / 1024.0;
         let moved_kib = kib(self.read) + kib(self.written);
@@ -170,6 +171,7 @@ fn count_chunks(question: &Question, method: UpdateMethod) -> UnitCount {
     if left == 0 {
         return count;
     }
+    // The last stripe: chunks that the write touches, and those that it fills.
     count.plus(method(question, left.div_ceil(chunk), left / chunk), 1)
 }
 
@@ -185,6 +187,7 @@ fn reconstruct_write(question: &Question, touched: u64, whole: u64) -> UnitCount
     UnitCount { read: data_chunks(question) - whole, written }
 }
 
+/// Writes every disk of each stripe once; absent if the write is not a multiple of a stripe.
 fn full_stripe(question: &Question) -> Presence<RaidTraffic> {
     let data = data_chunks(question);
     let stripe = data * question.chunk_bytes;

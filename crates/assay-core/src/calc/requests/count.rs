@@ -47,6 +47,7 @@ struct ClassCount {
 }
 
 impl RequestCounter {
+    /// Counts on devices with these names and bytes. The more devices, the coarser their units, to limit memory.
     pub fn new(devices: impl IntoIterator<Item = (String, u64)>) -> Self {
         let devices: Vec<(String, u64)> = devices.into_iter().collect();
         let most_units = MOST_UNITS / (devices.len() as u64).div_ceil(MANY_DEVICES).max(1);
@@ -107,6 +108,7 @@ impl ClassCount {
         }
     }
 
+    /// Adds a request to its bin of 100 ms; ignores arrivals after the last bin.
     fn count_arrival(&mut self, arrived_ns: u64) {
         self.arrivals.add(arrived_ns, 1);
         let bin = usize::try_from(arrived_ns / BIN_NS).unwrap_or(usize::MAX);
@@ -138,8 +140,7 @@ impl ClassCount {
         }
     }
 
-    /// Marks the units of a request, 64 per word; returns how many are new. Counts all bytes as reused if the first is
-    /// not.
+    /// Marks the units of a request, 64 per word; returns how many are new. If the first is not, all bytes are reused.
     fn touch_units(&mut self, offset: u64, bytes: u64, unit_bytes: u64) -> u64 {
         let first = offset / unit_bytes;
         let last = offset.saturating_add(bytes.max(1) - 1) / unit_bytes;
@@ -158,6 +159,7 @@ impl ClassCount {
         fresh
     }
 
+    /// Computes what needs all requests of the class.
     fn finish(mut self, unit_bytes: u64, span_ns: u64) -> OfClass {
         let units: u64 = self.touched.all().map(|word| u64::from(word.count_ones())).sum();
         self.counted.touched_bytes = units.saturating_mul(unit_bytes);
