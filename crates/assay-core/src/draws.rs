@@ -35,8 +35,7 @@ impl Draws {
     /// Puts items in random order (Fisher and Yates; Durstenfeld's form).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
-            let other = self.below(last as u64 + 1) as usize;
-            items.swap(last, other);
+            items.swap(last, self.below(last as u64 + 1) as usize);
         }
     }
 }

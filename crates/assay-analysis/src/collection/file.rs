@@ -39,6 +39,7 @@ struct CollectionHead {
     format: String,
 }
 
+/// Parses and checks a row; fails for another format version and for a field outside its limits.
 pub fn read(text: &str) -> Result<CollectionRow, String> {
     if text.len() as u64 > MOST_BYTES {
         return Err(format!("the row has {} bytes; the limit is {MOST_BYTES}", text.len()));

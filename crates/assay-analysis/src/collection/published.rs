@@ -30,12 +30,11 @@ pub fn rows() -> Vec<CollectionRow> {
                 Some((kind.name.to_owned(), RowValue { value, ..RowValue::default() }))
             })
             .collect();
+        let capacity_gb: Option<u64> = field("capacity_gb").and_then(|gb| gb.parse().ok());
         CollectionRow {
             format: FORMAT.to_owned(),
             device: field("device").unwrap_or_default(),
-            capacity_bytes: field("capacity_gb")
-                .and_then(|gb| gb.parse::<u64>().ok())
-                .map(|gb| gb * 1_000_000_000),
+            capacity_bytes: capacity_gb.map(|gb| gb * 1_000_000_000),
             claimed: field("claimed")
                 .map(|text| text.split("; ").map(str::to_owned).collect())
                 .unwrap_or_default(),

@@ -95,8 +95,7 @@ fn add_runs(line: usize, row: &Splitter, runs: &mut Vec<ImportedRun>, mistakes: 
         let rate = parse(&cell(rate_column), &[("", 1.0)], mistakes);
         let max_latency = parse(&cell(latency_column), &TIMES, mistakes);
         // A test that was not run has neither.
-        let is_fast = is_too_fast(row.field(column(rate_column)));
-        if rate.is_none() && max_latency.is_none() && !is_fast {
+        if rate.is_none() && max_latency.is_none() && !is_too_fast(row.field(column(rate_column))) {
             continue;
         }
         let mut run = ImportedRun::new(test);

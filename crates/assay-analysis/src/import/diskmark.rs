@@ -65,8 +65,7 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let mut runs = Vec::new();
     for line in text.lines() {
         let trimmed = line.trim();
-        let heading = trimmed.strip_prefix('[').and_then(|rest| rest.split_once(']'));
-        if let Some((inside, _)) = heading {
+        if let Some((inside, _)) = trimmed.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             section = inside;
             continue;
         }

@@ -206,8 +206,7 @@ fn span_ms(file: &Value, groups: &[Vec<FioJob<'_>>], group: &[FioJob<'_>]) -> Op
     }
     let end = end_ms(file)?;
     let runtime = |jobs: &[FioJob<'_>]| {
-        let runtimes = jobs.iter().filter_map(|job| whole(job.value, &["job_runtime"]));
-        runtimes.max().unwrap_or_default()
+        jobs.iter().filter_map(|job| whole(job.value, &["job_runtime"])).max().unwrap_or_default()
     };
     // Total runtime of the later groups, each as long as its longest job.
     let mut later: BTreeMap<u64, u64> = BTreeMap::new();

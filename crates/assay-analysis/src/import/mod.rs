@@ -314,8 +314,7 @@ fn read_files(importer: &Importer, files: &[ImportedFile], options: &Options) ->
                 all.push(runs);
             }
             run::name_places(&mut all);
-            let all: Vec<(&ImportedFile, ImportedRuns)> = files.iter().zip(all).collect();
-            together::combine(&all, options)
+            together::combine(&files.iter().zip(all).collect::<Vec<_>>(), options)
         }
         Reads::Requests(_) => Err(Failure::mistake(format!(
             "{} contains single requests ({}), not numbers to compare; convert it with assay import",

@@ -48,8 +48,7 @@ static FIELDS: LazyLock<Vec<Field>> = LazyLock::new(|| {
     let field = |line: &'static str| {
         let mut words = line.split(' ');
         let (name, metric) = (words.next()?, words.next()?);
-        let factor = words.next()?.parse().ok()?;
-        Some((name, metric, factor))
+        Some((name, metric, words.next()?.parse().ok()?))
     };
     include_str!("sysstat.txt").lines().skip(1).filter_map(field).collect()
 });

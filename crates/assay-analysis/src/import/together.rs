@@ -59,11 +59,8 @@ pub(super) fn combine(
     let series = all.series(options)?;
     all.note_unmeasured();
     let design = options.design(all.factors, baseline, order);
-    Ok(Imported {
-        measurements: Measurements { design, series, unfinished: false, live: Vec::new() },
-        notes: all.notes,
-        trials: all.runs.len(),
-    })
+    let measurements = Measurements { design, series, unfinished: false, live: Vec::new() };
+    Ok(Imported { measurements, notes: all.notes, trials: all.runs.len() })
 }
 
 /// Collects the runs of all files; their arms, replicates and positions are set later.
@@ -330,12 +327,10 @@ impl StudyRuns<'_> {
                 }
                 let mut trials: Vec<_> = runs.iter().filter_map(|run| trial(run, metric)).collect();
                 trials.sort_by_key(|trial| trial.replicate);
-                series.push(Series {
-                    primary: primary.unwrap_or(0) == index,
-                    trials,
-                    evidence: runs.iter().map(|run| run.imported.evidence.clone()).collect(),
-                    ..Series::bare(name, self.arms[arm].clone(), metric, *better)
-                });
+                let is_primary = primary.unwrap_or(0) == index;
+                let evidence = runs.iter().map(|run| run.imported.evidence.clone()).collect();
+                let bare = Series::bare(name, self.arms[arm].clone(), metric, *better);
+                series.push(Series { primary: is_primary, trials, evidence, ..bare });
             }
         }
         Ok(series)

@@ -341,8 +341,7 @@ fn remarks_on_tools(case: &Case<'_>) -> Vec<(&'static str, RuleRemark)> {
     if runs.iter().all(Vec::is_empty) {
         return Vec::new();
     }
-    let rules = RULES.iter();
-    rules.filter_map(|rule| Some((rule.about.name, (rule.judge_import)(&runs)?))).collect()
+    RULES.iter().filter_map(|rule| Some((rule.about.name, (rule.judge_import)(&runs)?))).collect()
 }
 
 /// Remarks on observed or recorded work: the other rules compare the tool's claims with the devices.

@@ -29,8 +29,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {
-    let found = case.trials.iter().filter_map(|trial| stall_ns(case, trial));
-    let stalls: Vec<u64> = found.collect();
+    let stalls: Vec<u64> = case.trials.iter().filter_map(|trial| stall_ns(case, trial)).collect();
     let longest = stalls.iter().max()?;
     let up_to = if stalls.len() > 1 { "up to " } else { "" };
     Some(RuleRemark::suspect(format!(

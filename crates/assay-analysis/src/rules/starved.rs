@@ -48,6 +48,7 @@ fn starvation_words(case: &Case<'_>, trial: &Trial) -> Option<String> {
     Some(describe_waits(&[wait_for_others(case, trial)?], None))
 }
 
+/// Waits for other programs are suspect, unless all their trials are excluded; waits without others are a note.
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     if is_simulated(case) {
         return None;

@@ -20,6 +20,7 @@ pub static RULE: Rule = Rule {
     ..Rule::NONE
 };
 
+/// Counted throttling by heat or the control group, else sensors that reached their limits.
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let (mut heat, mut group, mut count) = (0_u64, 0_u64, 0);
     for (own_heat, own_group) in case.trials.iter().filter_map(|trial| throttle_counts(trial)) {

@@ -41,7 +41,8 @@ pub fn read(bytes: &[u8]) -> Outcome<EdidMonitor> {
             "the EDID has a wrong checksum, so its limits may be wrong; read it again, or use --clock, --h and --v",
         );
     }
-    let (version, revision) = (block[18], block[19]);
+    let revision = block[19];
+    let version = format!("{}.{revision}", block[18]);
     let descriptor_with = |tag: u8| {
         let mut descriptors = DESCRIPTORS.iter().map(|at| &block[*at..*at + DESCRIPTOR]);
         descriptors.find(|bytes| bytes.starts_with(&[0, 0, 0]) && bytes[3] == tag)
@@ -55,12 +56,7 @@ pub fn read(bytes: &[u8]) -> Outcome<EdidMonitor> {
         }
         Some(limits) => (limits, describe_modes_beyond(block, &limits)),
     };
-    Ok(EdidMonitor {
-        name: descriptor_with(NAME).and_then(read_name),
-        version: format!("{version}.{revision}"),
-        limits,
-        doubt,
-    })
+    Ok(EdidMonitor { name: descriptor_with(NAME).and_then(read_name), version, limits, doubt })
 }
 
 fn is_possible(limits: &Limits) -> bool {

@@ -121,11 +121,9 @@ fn cost(size_bytes: u64, ratio: Option<f64>) -> u64 {
 }
 
 fn examples(size_bytes: u64) -> Vec<Example> {
-    let example = |(content, algorithm, ratio)| Example {
-        content,
-        algorithm,
-        ratio,
-        cost_bytes: cost(size_bytes, ratio),
+    let example = |(content, algorithm, ratio)| {
+        let cost_bytes = cost(size_bytes, ratio);
+        Example { content, algorithm, ratio, cost_bytes }
     };
     RATIOS.into_iter().map(example).collect()
 }

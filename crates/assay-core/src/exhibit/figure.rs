@@ -414,8 +414,7 @@ pub fn short(name: &str) -> String {
 }
 
 pub fn joined(texts: &[&str]) -> String {
-    let present: Vec<&str> = texts.iter().copied().filter(|text| !text.is_empty()).collect();
-    present.join(", ")
+    texts.iter().copied().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ")
 }
 const MOST_STEPS: usize = 120;
 

@@ -37,7 +37,7 @@ impl FigureRows {
 /// Legend entry of a series: key, name, color and shape.
 pub type Sort<K> = (K, &'static str, Colour, usize);
 
-/// A series for each sort that has points, in the order of the legend.
+/// A series for each legend entry (`sorts`) that has points, in the order of the legend.
 pub fn by_sort<K: PartialEq>(
     sorts: impl IntoIterator<Item = Sort<K>>,
     all: impl IntoIterator<Item = (K, Point)>,

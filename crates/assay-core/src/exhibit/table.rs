@@ -120,8 +120,7 @@ impl Table {
         }
     }
     pub fn texts(&self, row: &Row) -> Vec<String> {
-        let cells = self.columns.iter().zip(&row.cells);
-        cells.map(|(column, cell)| cell.text(column.unit)).collect()
+        self.columns.iter().zip(&row.cells).map(|(column, cell)| cell.text(column.unit)).collect()
     }
 
     pub fn has_missing(&self) -> bool {
@@ -143,8 +142,7 @@ impl Table {
 impl Column {
     pub fn new(title: impl Into<String>, unit: Unit) -> Self {
         let title = title.into();
-        let name = title.clone();
-        Self { title, name, unit, role: Role::Value, breaks: false, detail: false }
+        Self { name: title.clone(), title, unit, role: Role::Value, breaks: false, detail: false }
     }
 
     pub fn left(title: impl Into<String>) -> Self {

@@ -153,6 +153,5 @@ pub fn replicates_to_resolve(sd: f64, n: usize, margin: f64, alpha: f64) -> Opti
         return Some(FEWEST_FOR_INTERVAL);
     }
     // A shift beyond this needs only the minimum number of replicates.
-    let shift = (bound / (sd * factor)).min(1e6);
-    replicates_for(shift, alpha, WANTED_POWER)
+    replicates_for((bound / (sd * factor)).min(1e6), alpha, WANTED_POWER)
 }

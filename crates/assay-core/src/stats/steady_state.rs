@@ -207,8 +207,7 @@ impl Split {
         if series.len() < 2 * FEWEST_IN_SEGMENT {
             return None;
         }
-        let centre = Sample::of(series)?.mean;
-        Self::at(series, best_split(series, centre))
+        Self::at(series, best_split(series, Sample::of(series)?.mean))
     }
 
     /// Splits before `index`; `None` for a constant series and for an empty side.

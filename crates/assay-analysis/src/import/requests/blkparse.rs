@@ -163,8 +163,7 @@ fn read_place<'l>(
         let rest = number(other, "the sector of the remainder", u64::MAX)?;
         return Ok(Some((sector, rest.wrapping_sub(sector) & u64::from(u32::MAX))));
     }
-    let most = u64::from(u32::MAX) / SECTOR_BYTES;
-    Ok(Some((sector, number(other, "the number of sectors", most)?)))
+    Ok(Some((sector, number(other, "the number of sectors", u64::from(u32::MAX) / SECTOR_BYTES)?)))
 }
 
 impl TraceParser for Blkparse {

@@ -24,11 +24,8 @@ pub(super) fn build(table: TrialTable, options: &Options) -> Imported {
 
     let design = design(&table, options, &placed);
     let series = series(table, &primaries);
-    Imported {
-        measurements: Measurements { design, series, unfinished: false, live: Vec::new() },
-        notes,
-        trials: trials.len(),
-    }
+    let measurements = Measurements { design, series, unfinished: false, live: Vec::new() };
+    Imported { measurements, notes, trials: trials.len() }
 }
 
 /// Rows with a position in time.
@@ -100,12 +97,8 @@ fn series(table: TrialTable, primaries: &[usize]) -> Vec<Series> {
         let declared = &table.metrics.all[metric];
         let (workload, primary) = (&table.workloads.all[workload], primaries[workload] == metric);
         let arm = arm(&table.factors, &table.arms.all[arm_number]);
-        series.push(Series {
-            scale: declared.scale(),
-            primary,
-            trials,
-            ..Series::bare(workload, arm, &declared.name, declared.better())
-        });
+        let bare = Series::bare(workload, arm, &declared.name, declared.better());
+        series.push(Series { scale: declared.scale(), primary, trials, ..bare });
     }
     series
 }

@@ -88,10 +88,9 @@ pub(super) struct TrialTable {
 
 impl TrialTable {
     pub(super) fn new(header: &Header) -> Self {
-        let factor = |&column: &usize| FactorColumn {
-            name: header.factor(column).to_owned(),
-            column,
-            levels: Names::default(),
+        let factor = |&column: &usize| {
+            let name = header.factor(column).to_owned();
+            FactorColumn { name, column, levels: Names::default() }
         };
         Self { factors: header.factors.iter().map(factor).collect(), ..Self::default() }
     }

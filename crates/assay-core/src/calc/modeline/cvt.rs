@@ -129,7 +129,7 @@ fn round_up_to_cells(width: u32) -> u32 {
     width.div_ceil(CELL_PIXELS) * CELL_PIXELS
 }
 
-/// Lines of vertical sync; they encode the aspect ratio.
+/// Lines of vertical sync, which encode the aspect ratio; 10 for any other ratio.
 fn sync_lines(width: u32, height: u32) -> u32 {
     for (x, y, lines) in [(4, 3, 4), (16, 9, 5), (16, 10, 6), (5, 4, 7), (15, 9, 7)] {
         if height.is_multiple_of(y) && height * x / y == width {

@@ -202,8 +202,7 @@ fn find_highest(timing: Timing, size: [u32; 2], limits: &Limits) -> SearchResult
         let rate = f64::from(step) / STEPS_PER_HZ;
         timing.mode(size, rate).map(|mode| (rate, mode))
     };
-    let steps = 1..=highest_step(size, limits);
-    let fitting = steps.rev().filter_map(mode).find(|(_, mode)| {
+    let fitting = (1..=highest_step(size, limits)).rev().filter_map(mode).find(|(_, mode)| {
         let figures = mode.figures();
         limits.judge(&figures).iter().all(|judged| judged.fits)
     });

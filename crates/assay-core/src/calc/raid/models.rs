@@ -70,13 +70,10 @@ impl UnitCount {
     /// The traffic of these units, absolute and per KiB of the write.
     fn traffic(self, unit_bytes: u64, question: &Question) -> RaidTraffic {
         let kib = |units: u64| units as f64 * unit_bytes as f64 / 1024.0;
-        let moved_kib = kib(self.read) + kib(self.written);
-        RaidTraffic {
-            read_kib: Some(kib(self.read)),
-            written_kib: Some(kib(self.written)),
-            moved_kib,
-            per_kib: per_kib(moved_kib, question),
-        }
+        let (read, written) = (kib(self.read), kib(self.written));
+        let moved_kib = read + written;
+        let per_kib = per_kib(moved_kib, question);
+        RaidTraffic { read_kib: Some(read), written_kib: Some(written), moved_kib, per_kib }
     }
 }
 
@@ -233,11 +230,9 @@ fn find_measured(question: &Question) -> Presence<RaidTraffic> {
     let sizes = [kib(question.chunk_bytes), kib(question.write_bytes)];
     let wanted = [level, f64::from(question.disks), sizes[0], sizes[1]];
     let row = parse_rows(MEASURED).find(|row| row[..4] == wanted);
-    let moved = row.map(|row| RaidTraffic {
-        read_kib: None,
-        written_kib: None,
-        moved_kib: row[4],
-        per_kib: per_kib(row[4], question),
+    let moved = row.map(|[.., moved_kib]| {
+        let per_kib = per_kib(moved_kib, question);
+        RaidTraffic { read_kib: None, written_kib: None, moved_kib, per_kib }
     });
     Presence::from_option(
         moved,

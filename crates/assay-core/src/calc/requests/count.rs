@@ -20,13 +20,13 @@ const MOST_BINS: usize = 7 * 86_400 * 10;
 const FEWEST_BINS: usize = 10;
 #[derive(Debug)]
 pub struct RequestCounter {
-    names: Vec<String>,
     devices: Vec<DeviceCount>,
     requests: u64,
 }
 
 #[derive(Debug)]
 struct DeviceCount {
+    name: String,
     bytes: u64,
     unit_bytes: u64,
     classes: BTreeMap<&'static str, ClassCount>,
@@ -51,12 +51,11 @@ impl RequestCounter {
     pub fn new(devices: impl IntoIterator<Item = (String, u64)>) -> Self {
         let devices: Vec<(String, u64)> = devices.into_iter().collect();
         let most_units = MOST_UNITS / (devices.len() as u64).div_ceil(MANY_DEVICES).max(1);
-        let mut counter = Self { names: Vec::new(), devices: Vec::new(), requests: 0 };
+        let mut counter = Self { devices: Vec::new(), requests: 0 };
         for (name, bytes) in devices {
             let least_unit = bytes.div_ceil(most_units.max(1)).next_power_of_two();
             let unit_bytes = least_unit.max(SMALLEST_UNIT_BYTES);
-            counter.names.push(name);
-            counter.devices.push(DeviceCount { bytes, unit_bytes, classes: BTreeMap::new() });
+            counter.devices.push(DeviceCount { name, bytes, unit_bytes, classes: BTreeMap::new() });
         }
         counter
     }
@@ -71,8 +70,7 @@ impl RequestCounter {
     /// Returns the summary of a recording of this length.
     pub fn finish(self, span_ns: u64, unrecorded: u64, file_bytes: u64) -> Recorded {
         let mut devices = BTreeMap::new();
-        for (name, device) in self.names.into_iter().zip(self.devices) {
-            let DeviceCount { bytes, unit_bytes, classes } = device;
+        for DeviceCount { name, bytes, unit_bytes, classes } in self.devices {
             let finish = |class: ClassCount| class.finish(unit_bytes, span_ns);
             let classes = classes.into_iter().map(|(name, class)| (name.to_owned(), finish(class)));
             devices.insert(name, OfDevice { bytes, unit_bytes, classes: classes.collect() });
@@ -122,8 +120,7 @@ impl ClassCount {
     /// Counts the distance from the end of the previous request, and whether the request continues a recent one.
     fn count_distance(&mut self, offset: u64, bytes: u64) {
         if let Some(last) = self.ends.get(self.newest) {
-            let distance = floor_power(last.abs_diff(offset));
-            *self.counted.distances.entry(distance).or_default() += 1;
+            *self.counted.distances.entry(floor_power(last.abs_diff(offset))).or_default() += 1;
         }
         let end = offset.saturating_add(bytes);
         // A sequential request replaces the end of its predecessor, so each stream has one entry.

@@ -231,8 +231,7 @@ fn binary(amount: f64) -> String {
 
 /// Formats a value without trailing zeros.
 fn trimmed(value: f64, decimals: usize) -> String {
-    let text = format!("{value:.decimals$}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    format!("{value:.decimals$}").trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Inserts a comma before each group of three digits.
