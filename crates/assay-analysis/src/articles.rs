@@ -118,14 +118,12 @@ fn article_text(row: SheetRow<'_>, studies: &[(&str, Study)]) -> Outcome<Article
     }
     let command = row.text("command")?;
     if !command.is_empty() {
-        let text = row.text("does")?.to_owned();
-        again.push(RunIt { command: Some(command.to_owned()), text });
+        again.push(RunIt { command: Some(command.to_owned()), text: row.text("does")?.to_owned() });
     }
     if again.is_empty() {
         again.push(RunIt { command: None, text: "no preset or calculator".to_owned() });
     }
-    let measured = row.text("measured")?.to_owned();
-    Ok(ArticleText { title: title.to_owned(), measured, again })
+    Ok(ArticleText { title: title.to_owned(), measured: row.text("measured")?.to_owned(), again })
 }
 
 fn article_table(library: &Library, name: &str) -> Outcome<ArticleTable> {

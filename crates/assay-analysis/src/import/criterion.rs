@@ -128,6 +128,7 @@ fn sum(values: &[Value]) -> Option<f64> {
     all.filter(|all| !all.is_empty()).map(|all| all.iter().sum())
 }
 
+/// One run per message with a mean in a unit of time; other lines are skipped.
 fn read_messages(text: &str, skipped: &mut BTreeSet<String>) -> Vec<ImportedRun> {
     let one = |line: &str| {
         let message: Value = serde_json::from_str(line).ok()?;

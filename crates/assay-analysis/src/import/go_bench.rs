@@ -90,6 +90,7 @@ fn assay_names(text: &str) -> Option<BTreeMap<&str, &str>> {
     Some(own.filter_map(|line| line.strip_prefix(' ')?.split_once(' ')).collect())
 }
 
+/// The unit and the better direction of a line such as `Unit ns/op better=lower`.
 fn direction(line: &str) -> Option<(&str, Better)> {
     let (unit, words) = line.strip_prefix("Unit ")?.split_once(' ')?;
     words.split_whitespace().find_map(|word| match word {
@@ -99,6 +100,7 @@ fn direction(line: &str) -> Option<(&str, Better)> {
     })
 }
 
+/// The metric of a unit and the factor to it; an unknown unit is its own metric.
 fn metric_of_unit(unit: &str, is_own: bool) -> (&str, f64) {
     if let Some((metric, _)) = UNITS_OF_METRICS.iter().find(|(_, own)| is_own && *own == unit) {
         return (metric, 1.0);

@@ -65,8 +65,7 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
         }
     }
     if waits_for_others.is_empty() {
-        let most = largest(&other_waits, |wait| wait.share)?;
-        let waited = show::percent(100.0 * most);
+        let waited = show::percent(100.0 * largest(&other_waits, |wait| wait.share)?);
         let text = format!("tool threads waited for a CPU for up to {waited} of the time");
         // Pressure alone may come from any program, not only from the tool.
         return other_waits.iter().any(|wait| wait.is_own).then(|| RuleRemark::note(text));

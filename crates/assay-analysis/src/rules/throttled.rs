@@ -42,8 +42,7 @@ fn disturbance(trial: &Trial) -> Option<String> {
 
 /// The sensor furthest above its limit, if any reached it.
 fn overheated(trial: &Trial) -> Option<String> {
-    let sensors = trial.evidence.temperature.value()?.sensors.iter();
-    let above = sensors.filter_map(|(name, sensor)| {
+    let above = trial.evidence.temperature.value()?.sensors.iter().filter_map(|(name, sensor)| {
         let most = sensor.before_mc.max(sensor.after_mc);
         // Bundles of earlier versions contain limits that were not set.
         let limit = sensor.limit_mc.filter(|mc| *mc > LEAST_LIMIT_MC)?;

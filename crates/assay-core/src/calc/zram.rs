@@ -146,6 +146,7 @@ fn warnings(memory: u64, size: u64, cost: u64) -> Vec<String> {
     warnings
 }
 
+/// The configuration of systemd's zram-generator, and commands to the same effect.
 fn file_and_commands(question: &Question, size: u64) -> (String, Vec<String>) {
     let Question { algorithm, device, .. } = question;
     let mib = (size >> 20).max(1);

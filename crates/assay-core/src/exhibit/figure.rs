@@ -249,8 +249,7 @@ impl Point {
 
     #[must_use]
     pub fn marked(self, look: Look, why: &str) -> Self {
-        let text = format!("{}; {why}", self.text);
-        Self { look, text, ..self.remarked(why) }
+        Self { look, text: format!("{}; {why}", self.text), ..self.remarked(why) }
     }
 
     #[must_use]

@@ -137,8 +137,7 @@ pub static CLASSES: [PlayedClass; 5] = [
 
 impl PlayedClass {
     pub fn metric(&self, wanted: PlayedMetric) -> Option<&'static Metric> {
-        let index = STATISTICS.iter().position(|statistic| *statistic == wanted)?;
-        self.metrics.get(index)
+        self.metrics.get(STATISTICS.iter().position(|statistic| *statistic == wanted)?)
     }
 }
 

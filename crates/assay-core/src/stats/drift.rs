@@ -242,8 +242,7 @@ impl DesignMatrix {
             }
             products[last][last] += value * value;
         }
-        let diagonal = (0..last).map(|column| products[column][column]).collect();
-        Equations { products, diagonal }
+        Equations { diagonal: (0..last).map(|column| products[column][column]).collect(), products }
     }
 }
 

@@ -50,6 +50,7 @@ pub(super) fn value(text: &str, may_be_absent: bool) -> Result<Option<f64>, Stri
     }
 }
 
+/// Parses a plain finite number; the message on any other text says how to write it.
 pub(super) fn number(text: &str) -> Result<f64, String> {
     let written = quoted(text);
     if is_plain(text) {
