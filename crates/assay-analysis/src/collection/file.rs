@@ -85,6 +85,7 @@ fn clean(row: &mut CollectionRow) {
     }
 }
 
+/// Fails at the first invalid field.
 fn check(row: &CollectionRow) -> Result<(), String> {
     check_device_name(&row.device)?;
     check_text("machine", &row.machine)?;

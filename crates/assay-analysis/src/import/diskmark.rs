@@ -48,6 +48,7 @@ struct DiskmarkTest<'a> {
     us: Option<f64>,
 }
 
+/// One run per test, named after its section (read, write) and itself.
 fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let start_ms = text.lines().find_map(|line| {
         let (key, value) = line.split_once(':')?;

@@ -194,8 +194,7 @@ fn parse_job<'v>(job: &'v Value, global: Option<&Value>, is_own: bool) -> FioJob
 
 /// Whether no two runs of the file overlap in time: only then does their order count.
 fn are_in_sequence(groups: &[Vec<FioJob<'_>>]) -> bool {
-    let times: Vec<u64> = groups.iter().map(|group| group[0].group).collect();
-    times.windows(2).all(|pair| pair[0] < pair[1])
+    groups.windows(2).all(|pair| pair[0][0].group < pair[1][0].group)
 }
 
 /// Start and end of a run. If jobs do not record times, groups share the time of their file in order.

@@ -51,6 +51,7 @@ fn entry(line: &str) -> Option<(u64, f64, usize, u64)> {
     fields.all(is_number).then_some((ms, value as f64, direction, bytes))
 }
 
+/// One run per direction of a log of fio; the file name states the metric.
 fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let file_name = name.rsplit('/').next().unwrap_or(name);
     let stem = file_name.split('.').next().unwrap_or(file_name);

@@ -27,6 +27,7 @@ pub const IMPORTER: Importer = Importer {
 
 const WORKLOAD: &str = "command";
 
+/// One run per time of each result. Parameters are factors; so are commands, or their templates, that differ.
 fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let document = json::document(name, text)?;
     let is_own = document.get("assay").is_some();

@@ -289,6 +289,7 @@ fn state_directions(found: &mut Imported, stated: &BTreeMap<String, Better>) -> 
     Ok(())
 }
 
+/// Reads one table of trials, or combines the runs of all files; fails for files of single requests.
 fn read_files(importer: &Importer, files: &[ImportedFile], options: &Options) -> Outcome<Imported> {
     match importer.reads {
         Reads::Table(read) => {

@@ -99,8 +99,7 @@ fn index_of_name(names: &mut Vec<String>, name: &str) -> usize {
 }
 
 fn level<'a>(run: &StudyRun<'a>, name: &str) -> &'a str {
-    let level = run.given.get(name).or_else(|| run.imported.settings.get(name));
-    level.map_or(NOT_SET, String::as_str)
+    run.given.get(name).or_else(|| run.imported.settings.get(name)).map_or(NOT_SET, String::as_str)
 }
 
 /// Factors of the user, and settings that differ within a workload. Those that follow from other factors become notes.

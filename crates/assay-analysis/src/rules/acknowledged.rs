@@ -52,6 +52,7 @@ pub static RULE: Rule = Rule {
     ..Rule::NONE
 };
 
+/// Notes a cache if syncs complete (at 95% confidence) before the medium can store the data.
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let io = case.io()?;
     let syncs_writes = io.sync.every().is_some() && case.workload.writes();

@@ -93,8 +93,7 @@ impl PrintedRuns {
 
 fn lowest_rate(measured: &Measured) -> Option<f64> {
     let scaled = |(name, value): (&String, &f64)| Some(value * metrics::printed_bytes_per_s(name)?);
-    let rates = measured.values.iter().filter_map(scaled);
-    rates.filter(|rate| *rate > 0.0).reduce(f64::min)
+    measured.values.iter().filter_map(scaled).filter(|rate| *rate > 0.0).reduce(f64::min)
 }
 
 fn from_memory(case: &Case<'_>, runs: &[PrintedRuns]) -> Option<String> {

@@ -54,8 +54,7 @@ fn allowed_bytes(trial: &Trial) -> Option<f64> {
     let measured = trial.measured.as_ref()?;
     // The swap count ends when all data is on the device, after the run.
     let pressure = trial.evidence.pressure.value().and_then(|pressure| pressure.machine.value());
-    let watched_ns = pressure.map_or(0, |machine| machine.span_ns);
-    let span_ns = measured.elapsed_ns.max(watched_ns);
+    let span_ns = measured.elapsed_ns.max(pressure.map_or(0, |machine| machine.span_ns));
     Some((MIB as f64 * seconds(span_ns)).max(MOST_SHARE * trial.claims().bytes() as f64))
 }
 

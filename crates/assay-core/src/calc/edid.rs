@@ -51,8 +51,7 @@ pub fn read(bytes: &[u8]) -> Outcome<EdidMonitor> {
     let (limits, doubt) = match limits {
         None => (Limits::default(), Some("the EDID has no range limits (tag 0xFD)".to_owned())),
         Some(limits) if !is_possible(&limits) => {
-            let doubt = "the EDID's range limits contradict themselves";
-            (Limits::default(), Some(doubt.to_owned()))
+            (Limits::default(), Some("the EDID's range limits contradict themselves".to_owned()))
         }
         Some(limits) => (limits, describe_modes_beyond(block, &limits)),
     };

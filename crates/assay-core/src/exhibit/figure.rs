@@ -427,8 +427,7 @@ pub struct NamedValues {
 
 /// Lines over steps counted from 1, such as rounds. Thins out many steps.
 pub fn lines_over_steps(step: &str, value: Axis, lines: &[NamedValues]) -> Option<Figure> {
-    let longest = lines.iter().map(|line| line.values.len()).max()?;
-    let stride = longest.div_ceil(MOST_STEPS).max(1);
+    let stride = lines.iter().map(|line| line.values.len()).max()?.div_ceil(MOST_STEPS).max(1);
     let points = |line: &NamedValues| {
         let mut points = Vec::new();
         for (index, number) in line.values.iter().enumerate().step_by(stride) {

@@ -167,6 +167,7 @@ fn read_place<'l>(
 }
 
 impl TraceParser for Blkparse {
+    /// Matches the events of a request by device and sector; passes it to `each` when it completes.
     fn take(&mut self, line: &str, each: &mut dyn FnMut(Request)) -> Result<(), String> {
         let Some(event) = BlkparseEvent::new(line)? else {
             self.is_summary |= SUMMARY.iter().any(|word| line.starts_with(word));

@@ -47,6 +47,7 @@ fn version_of(line: &str) -> Result<u64, String> {
 }
 
 impl TraceParser for IologParser {
+    /// Reads the version from the first line, then at most one request per line; waits advance the clock.
     fn take(&mut self, line: &str, each: &mut dyn FnMut(Request)) -> Result<(), String> {
         let Some(version) = self.version else {
             self.version = Some(version_of(line)?);

@@ -14,8 +14,7 @@ const STATUSES: [(&str, Status); 6] = [
 ];
 
 pub(super) fn status(text: &str) -> Result<Status, String> {
-    let found = STATUSES.iter().find(|(name, _)| *name == text);
-    found.map(|(_, status)| *status).ok_or_else(|| {
+    STATUSES.iter().find(|(name, _)| *name == text).map(|(_, status)| *status).ok_or_else(|| {
         let names = STATUSES.iter().map(|(name, _)| *name).filter(|name| !name.is_empty());
         format!("unknown status `{}`; {}", quoted(text), advice(text, names))
     })

@@ -186,8 +186,7 @@ fn reconstruct_write(question: &Question, touched: u64, whole: u64) -> UnitCount
 
 /// Writes every disk of each stripe once; absent if the write is not a multiple of a stripe.
 fn full_stripe(question: &Question) -> Presence<RaidTraffic> {
-    let data = data_chunks(question);
-    let stripe = data * question.chunk_bytes;
+    let stripe = data_chunks(question) * question.chunk_bytes;
     if !question.write_bytes.is_multiple_of(stripe) {
         return Presence::absent(format!(
             "a stripe is {}; use a multiple of this size for --write",
