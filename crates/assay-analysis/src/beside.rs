@@ -8,7 +8,7 @@ const DATA: &str = "virtualisation.csv";
 const BARE: &str = "bare metal";
 const ARTICLE: &str = "000";
 
-/// The table of places of an article (`000` or `article-000`), with the digits that it prints.
+/// The table of platforms that an article (`000` or `article-000`) prints; fails for any other article.
 pub fn beside(name: &str) -> Outcome<PublishedBeside> {
     if name.strip_prefix("article-").unwrap_or(name) != ARTICLE {
         return Err(Failure::mistake(format!(

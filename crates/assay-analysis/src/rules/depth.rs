@@ -95,7 +95,7 @@ fn too_shallow(case: &Case<'_>, asked: u32) -> Option<RuleRemark> {
     (in_flight < LEAST_SHARE * f64::from(asked)).then(|| RuleRemark::suspect(text))
 }
 
-/// At depth 1 per thread, every operation completes before its submission returns: only the device's queue counts.
+/// Most operations completed before their submission returned, so the depth was 1. At depth 1, this is normal.
 fn completed_at_submission(case: &Case<'_>, asked: u32) -> Option<RuleRemark> {
     if case.io().is_none_or(|io| io.queue_depth <= 1) {
         return None;

@@ -322,7 +322,7 @@ impl Figure {
         Self { layout: Layout::Lying, ..Self::upright(along, value, series) }
     }
 
-    /// The same with its id, title and description: a kind of figure of a workload.
+    /// Sets ID, title and description, which name the kind of figure and its workload.
     #[must_use]
     pub fn of_workload(self, kind: &str, workload: &str, title: &str, description: &str) -> Self {
         Self {

@@ -93,7 +93,7 @@ pub fn trials_per_point(trials: usize) -> usize {
     if trials <= MOST_POINTS { 1 } else { trials.div_ceil(MERGED_POINTS) }
 }
 
-/// Ratios of trials, with their orders, as one point with their range.
+/// One point for several trials, each with its order and ratio: at their mean order, with the range of their ratios.
 pub fn merged_point(trials: &[(u32, f64)], mean: f64) -> Point {
     let mean_order =
         trials.iter().map(|(order, _)| f64::from(*order)).sum::<f64>() / trials.len() as f64;

@@ -61,7 +61,7 @@ impl PlayedMetric {
 }
 
 impl LatencyPoint {
-    /// The share of all that stays below; none of the mean.
+    /// The share of all operations that take less time; `None` for the mean.
     pub const fn quantile(self) -> Option<f64> {
         match self {
             Self::Mean => None,
