@@ -62,6 +62,7 @@ pub struct ArticleTable {
     pub rows: Vec<Vec<String>>,
 }
 
+/// Reads all articles. An article has one or more adjacent rows of texts; the first one creates it.
 pub fn all() -> Outcome<Vec<Article>> {
     let library = Library::shipped();
     // The tests of presets check that each preset can be read.
@@ -117,14 +118,12 @@ fn article_text(row: SheetRow<'_>, studies: &[(&str, Study)]) -> Outcome<Article
     }
     let command = row.text("command")?;
     if !command.is_empty() {
-        let text = row.text("does")?.to_owned();
-        again.push(RunIt { command: Some(command.to_owned()), text });
+        again.push(RunIt { command: Some(command.to_owned()), text: row.text("does")?.to_owned() });
     }
     if again.is_empty() {
         again.push(RunIt { command: None, text: "no preset or calculator".to_owned() });
     }
-    let measured = row.text("measured")?.to_owned();
-    Ok(ArticleText { title: title.to_owned(), measured, again })
+    Ok(ArticleText { title: title.to_owned(), measured: row.text("measured")?.to_owned(), again })
 }
 
 fn article_table(library: &Library, name: &str) -> Outcome<ArticleTable> {
@@ -153,10 +152,7 @@ fn how_to_run(name: &str, study: &Study) -> RunIt {
     RunIt { command: Some(format!("assay run {name}{place}")), text: study.title.clone() }
 }
 
-/// Articles that match a number, a word of a title, or a word of a table's name.
-///
-/// # Errors
-/// An unknown name is a user's mistake; the message lists the names.
+/// The article with this number, else all with this word in a title or table name; fails for an unknown name.
 pub fn named<'a>(articles: &'a [Article], name: &str) -> Outcome<Vec<&'a Article>> {
     let wanted = name.to_lowercase();
     let mut found = Vec::new();
@@ -181,6 +177,7 @@ pub fn named<'a>(articles: &'a [Article], name: &str) -> Outcome<Vec<&'a Article
     Ok(found)
 }
 
+/// Lowercase words of titles and table names that find an article; words of one or two letters do not.
 fn search_words(article: &Article) -> Vec<String> {
     let mut words: Vec<&str> = article.title.split(|c: char| !c.is_alphanumeric()).collect();
     for stem in table_names(article) {

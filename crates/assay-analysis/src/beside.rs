@@ -8,7 +8,7 @@ const DATA: &str = "virtualisation.csv";
 const BARE: &str = "bare metal";
 const ARTICLE: &str = "000";
 
-/// The table of places of an article (`000` or `article-000`), with the digits that it prints.
+/// The table of platforms that an article (`000` or `article-000`) prints; fails for any other article.
 pub fn beside(name: &str) -> Outcome<PublishedBeside> {
     if name.strip_prefix("article-").unwrap_or(name) != ARTICLE {
         return Err(Failure::mistake(format!(
@@ -27,6 +27,7 @@ pub fn beside(name: &str) -> Outcome<PublishedBeside> {
     })
 }
 
+/// The printed time and percentage of a platform. The remark corrects a percentage that differs from `bare` / time.
 fn platform_row(row: SheetRow<'_>, bare: f64) -> Outcome<BesideRow> {
     let (place, flag) = (row.text("place")?, row.text("flag")?);
     let (seconds, percent) = (row.positive("seconds")?, row.printed("published_percent")?);

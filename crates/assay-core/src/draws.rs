@@ -21,8 +21,7 @@ impl Draws {
         self.0.next_u64()
     }
 
-    /// A number below `bound` (at least 1), each with the same probability: values of the
-    /// incomplete last multiple are drawn again.
+    /// A uniform number below `bound` (at least 1): draws above the last whole multiple are repeated.
     pub fn below(&mut self, bound: u64) -> u64 {
         let limit = u64::MAX - u64::MAX % bound;
         loop {
@@ -36,8 +35,7 @@ impl Draws {
     /// Puts items in random order (Fisher and Yates; Durstenfeld's form).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
-            let other = self.below(last as u64 + 1) as usize;
-            items.swap(last, other);
+            items.swap(last, self.below(last as u64 + 1) as usize);
         }
     }
 }

@@ -7,10 +7,7 @@ const LONGEST: usize = 200;
 /// Maximum number of characters per line of a message.
 const LONGEST_LINE: usize = 4000;
 
-/// Checks that a name contains no control characters, such as line ends or escapes.
-///
-/// # Errors
-/// If `name` contains one; the message contains `what` and the escaped name.
+/// Fails if a name contains control characters, such as line ends; the message contains `what` and the escaped name.
 pub fn plain(what: &str, name: &str) -> Result<(), String> {
     if !name.chars().any(char::is_control) {
         return Ok(());
@@ -77,6 +74,7 @@ fn escape_except(text: &str, is_allowed: impl Fn(char) -> bool) -> Cow<'_, str> 
     replace_each(text, is_escaped, |sign| sign.escape_default().to_string())
 }
 
+/// Replaces single characters; copies the text only if it contains one.
 fn replace_each(
     text: &str,
     is_replaced: impl Fn(char) -> bool,

@@ -30,10 +30,8 @@ pub struct Extra {
     pub foreign: bool,
 }
 
-/// The rows of a result, one per target.
-///
-/// # Errors
-/// Fails if the result has no number for a row, or if its study varied settings: then no configuration is *the* device.
+/// The rows of a result, one per target. Fails if it has no number for a row, or if its study varied settings: then
+/// no configuration is *the* device.
 pub fn rows(findings: &Findings, extra: &Extra) -> Result<Vec<CollectionRow>, String> {
     let targets = &findings.environment.targets;
     let several = targets.len() > 1;

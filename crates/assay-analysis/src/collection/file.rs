@@ -39,6 +39,7 @@ struct CollectionHead {
     format: String,
 }
 
+/// Parses and checks a row; fails for another format version and for a field outside its limits.
 pub fn read(text: &str) -> Result<CollectionRow, String> {
     if text.len() as u64 > MOST_BYTES {
         return Err(format!("the row has {} bytes; the limit is {MOST_BYTES}", text.len()));
@@ -84,6 +85,7 @@ fn clean(row: &mut CollectionRow) {
     }
 }
 
+/// Fails at the first invalid field.
 fn check(row: &CollectionRow) -> Result<(), String> {
     check_device_name(&row.device)?;
     check_text("machine", &row.machine)?;
@@ -99,10 +101,10 @@ fn check(row: &CollectionRow) -> Result<(), String> {
         let serial = identity.serial.iter();
         serial.chain([&identity.target]).try_for_each(|text| check_text("identity", text))?;
     }
-    let has_id = row.result.as_ref().is_none_or(|id| id::is_one(id.trim_end_matches("-foreign")));
-    require(has_id, "the result ID is invalid")?;
-    let has_capacity = row.capacity_bytes.is_none_or(|size| (1..=LARGEST_CAPACITY).contains(&size));
-    require(has_capacity, "capacity_bytes is not valid for a device")?;
+    let is_id = row.result.as_ref().is_none_or(|id| id::is_one(id.trim_end_matches("-foreign")));
+    require(is_id, "the result ID is invalid")?;
+    let size_fits = row.capacity_bytes.is_none_or(|size| (1..=LARGEST_CAPACITY).contains(&size));
+    require(size_fits, "capacity_bytes is not valid for a device")?;
     if row.claimed.len() > MOST_CLAIMS {
         return Err(format!("the row has too many claims ({})", row.claimed.len()));
     }
@@ -169,22 +171,22 @@ pub(super) fn is_within_range(value: f64, trials: &[f64]) -> bool {
 }
 
 fn check_number(number: &RowValue) -> Result<(), String> {
-    let sound = |value: f64| value.is_finite() && value > 0.0 && value <= LARGEST;
-    if !sound(number.value) {
+    let is_sound = |value: f64| value.is_finite() && value > 0.0 && value <= LARGEST;
+    if !is_sound(number.value) {
         return Err(format!("{} is not valid for a device", number.value));
     }
-    let holds = |ends: [f64; 2]| {
+    let contains_value = |ends: [f64; 2]| {
         ends.iter().all(|end| end.is_finite()) && (ends[0]..=ends[1]).contains(&number.value)
     };
-    require(number.ci95.is_none_or(holds), "the CI does not contain the number")?;
-    let are_sound =
-        number.trials.len() <= MOST_TRIALS && number.trials.iter().all(|value| sound(*value));
-    require(are_sound, "the trials are not valid for a device")?;
+    require(number.ci95.is_none_or(contains_value), "the CI does not contain the number")?;
+    let trials_are_sound =
+        number.trials.len() <= MOST_TRIALS && number.trials.iter().all(|value| is_sound(*value));
+    require(trials_are_sound, "the trials are not valid for a device")?;
     let is_within = is_within_range(number.value, &number.trials);
     require(is_within, "the number is outside the range of the trials")?;
-    let quantiles = number.latency_ns.len() <= MOST_CLAIMS
-        && number.latency_ns.iter().all(|[share, ns]| (0.0..1.0).contains(share) && sound(*ns));
-    require(quantiles, "the latencies are invalid")?;
+    let latencies_are_sound = number.latency_ns.len() <= MOST_CLAIMS
+        && number.latency_ns.iter().all(|[share, ns]| (0.0..1.0).contains(share) && is_sound(*ns));
+    require(latencies_are_sound, "the latencies are invalid")?;
     if number.because.len() > MOST_CLAIMS {
         return Err(format!("the number has too many trust rules ({})", number.because.len()));
     }

@@ -35,6 +35,7 @@ pub struct Flat {
 /// Serialized as a list: an index has many rows.
 impl Serialize for Flat {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        // A sequence, in the order of `columns`.
         #[rustfmt::skip]
         let fields = (
             &self.file, &self.device, self.capacity_gb, &self.claimed, &self.reached, self.numbers, self.energy_j_per_gib,

@@ -33,14 +33,14 @@ pub fn key(device: &str, capacity_gb: Option<f64>) -> String {
 
 /// Groups rows by device, in the order of first appearance.
 pub fn groups<'a>(rows: impl IntoIterator<Item = &'a Flat>) -> Vec<DeviceRows<'a>> {
-    let mut known: HashMap<String, usize> = HashMap::new();
+    let mut group_indices: HashMap<String, usize> = HashMap::new();
     let mut groups: Vec<DeviceRows<'a>> = Vec::new();
     for row in rows {
-        let at = *known.entry(key(&row.device, row.capacity_gb)).or_insert_with(|| {
+        let index = *group_indices.entry(key(&row.device, row.capacity_gb)).or_insert_with(|| {
             groups.push(DeviceRows { device: &row.device, rows: Vec::new() });
             groups.len() - 1
         });
-        groups[at].rows.push(row);
+        groups[index].rows.push(row);
     }
     groups
 }

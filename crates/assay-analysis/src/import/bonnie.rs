@@ -87,16 +87,15 @@ fn add_runs(line: usize, row: &Splitter, runs: &mut Vec<ImportedRun>, mistakes: 
     // TESTS and SETTINGS have the columns of version 2.00; earlier versions lack two of them.
     let absent = if WITHOUT_SEEKS.contains(&row.field(0)) { 2 } else { 0 };
     let column = |index: usize| if index < BEHIND_SEEKS { index } else { index - absent };
-    for (test, rate, latency, (metric, factor)) in TESTS {
+    for (test, rate_column, latency_column, (metric, factor)) in TESTS {
         let cell = |index: usize| {
             let index = column(index);
             Field { line, column: index + 1, name: test, text: row.field(index) }
         };
-        let value = parse(&cell(rate), &[("", 1.0)], mistakes);
-        let largest = parse(&cell(latency), &TIMES, mistakes);
+        let rate = parse(&cell(rate_column), &[("", 1.0)], mistakes);
+        let max_latency = parse(&cell(latency_column), &TIMES, mistakes);
         // A test that was not run has neither.
-        let is_fast = is_too_fast(row.field(column(rate)));
-        if value.is_none() && largest.is_none() && !is_fast {
+        if rate.is_none() && max_latency.is_none() && !is_too_fast(row.field(column(rate_column))) {
             continue;
         }
         let mut run = ImportedRun::new(test);
@@ -106,13 +105,13 @@ fn add_runs(line: usize, row: &Splitter, runs: &mut Vec<ImportedRun>, mistakes: 
                 run.set(name, level);
             }
         }
-        match value {
-            Some(value) => run.add(metric, Some(value * factor)),
+        match rate {
+            Some(rate) => run.add(metric, Some(rate * factor)),
             None => run.lack(metric, TOO_FAST),
         }
-        if largest.is_some() {
-            run.add("latency_max_ns", largest);
-        } else if is_too_fast(row.field(column(latency))) {
+        if max_latency.is_some() {
+            run.add("latency_max_ns", max_latency);
+        } else if is_too_fast(row.field(column(latency_column))) {
             run.lack("latency_max_ns", TOO_FAST);
         }
         runs.push(run);

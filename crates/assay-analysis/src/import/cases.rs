@@ -25,6 +25,7 @@ fn one(text: &str) -> Imported {
     all(&[("f", text)])
 }
 
+/// The message with which the import of a file fails.
 fn refusal(name: &str, text: &str) -> String {
     let file = brought(name, text);
     let importer = match of_bytes(name, &file.bytes) {
@@ -214,17 +215,20 @@ fn equal_disks_of_two_hosts_differ() {
 
 #[test]
 fn each_unit_of_iostat_is_read() {
-    let of = |fields: &str| {
+    let rows_of = |fields: &str| {
         rows(&one(&sysstat(&[("h", &format!("{{\"disk_device\": \"sda\", {fields}}}"))])))
     };
-    let found = of("\"r/s\": 250.0, \"rMB/s\": 31.25, \"w/s\": 100.0, \"wMB/s\": 0.390625");
+    let found = rows_of("\"r/s\": 250.0, \"rMB/s\": 31.25, \"w/s\": 100.0, \"wMB/s\": 0.390625");
     assert!(found.contains(&"sda read_bytes_per_s: 32768000".to_owned()), "{found:?}");
     assert!(found.contains(&"sda written_bytes_per_s: 409600".to_owned()), "{found:?}");
-    assert_eq!(of("\"tps\": 7.0, \"MB/s\": 2.0")[1], "sda moved_bytes_per_s: 2097152");
-    assert_eq!(of("\"tps\": 7.0, \"MB_read/s\": 2.0")[1], "sda read_bytes_per_s: 2097152");
-    assert_eq!(of("\"tps\": 7.0, \"Blk_wrtn/s\": 8.0")[1], "sda written_bytes_per_s: 4096");
-    assert_eq!(of("\"tps\": 7.0, \"kB_dscd/s\": 4.0")[1], "sda discarded_bytes_per_s: 4096");
-    assert_eq!(of("\"tps\": 7.0, \"rd_sec\": 2.0, \"avgqu-sz\": 3.0")[2], "sda queue_length: 3");
+    assert_eq!(rows_of("\"tps\": 7.0, \"MB/s\": 2.0")[1], "sda moved_bytes_per_s: 2097152");
+    assert_eq!(rows_of("\"tps\": 7.0, \"MB_read/s\": 2.0")[1], "sda read_bytes_per_s: 2097152");
+    assert_eq!(rows_of("\"tps\": 7.0, \"Blk_wrtn/s\": 8.0")[1], "sda written_bytes_per_s: 4096");
+    assert_eq!(rows_of("\"tps\": 7.0, \"kB_dscd/s\": 4.0")[1], "sda discarded_bytes_per_s: 4096");
+    assert_eq!(
+        rows_of("\"tps\": 7.0, \"rd_sec\": 2.0, \"avgqu-sz\": 3.0")[2],
+        "sda queue_length: 3"
+    );
     let unknown =
         one(&sysstat(&[("h", "{\"disk_device\": \"sda\", \"tps\": 7.0, \"zz/s\": 2.0}")]));
     assert!(unknown.notes.iter().any(|note| note.contains("zz/s")), "{:?}", unknown.notes);
@@ -265,8 +269,8 @@ fn both_directions_of_an_elbencho_mix_are_read() {
 
 #[test]
 fn dd_is_read_in_each_language() {
-    let of = |line: &str| rows(&one(&format!("1+0 a\n1+0 b\n{line}\n")));
-    let expected = of("536870912 bytes (537 MB, 512 MiB) copied, 0.4 s, 1.3 GB/s");
+    let rows_of = |line: &str| rows(&one(&format!("1+0 a\n1+0 b\n{line}\n")));
+    let expected = rows_of("536870912 bytes (537 MB, 512 MiB) copied, 0.4 s, 1.3 GB/s");
     assert_eq!(expected, ["copy bandwidth_bytes_per_s: 1342177280", "copy duration_s: 0.4"]);
     for line in [
         "536870912 Bytes (537 MB, 512 MiB) kopiert, 0,4 s, 1,3 GB/s",
@@ -275,11 +279,11 @@ fn dd_is_read_in_each_language() {
         "536870912 \u{431}\u{430}\u{439}\u{442} (537 MB, 512 MiB) \u{441}, 0,4 s, 1,3 GB/s",
         "536870912\u{5b57}\u{8282} (537 MB, 512 MiB) \u{590d}\u{5236}\u{ff0c}0.4 s\u{ff0c}1.3 GB/s",
     ] {
-        assert_eq!(of(line), expected, "{line}");
+        assert_eq!(rows_of(line), expected, "{line}");
     }
     let progress =
         "99 bytes copied, 1 s, 99 B/s\r536870912 bytes (537 MB, 512 MiB) copied, 0.4 s, 1.3 GB/s";
-    assert_eq!(of(progress), expected, "status=progress");
+    assert_eq!(rows_of(progress), expected, "status=progress");
     let wrong = "536870912 Bytes (537 MB, 512 MiB) kopiert, 0,4 s, 9,3 GB/s\n";
     assert!(of_bytes("d", wrong.as_bytes()).map_or(true, |own| own.about.name != "dd"));
 }
@@ -311,7 +315,7 @@ fn too_fast_for_bonnie_is_named() {
 
 #[test]
 fn templates_of_hyperfine_are_no_replicates() {
-    let of = |commands: &[(&str, u32)]| {
+    let import = |commands: &[(&str, u32)]| {
         let results: Vec<String> = commands
             .iter()
             .map(|(command, n)| {
@@ -320,10 +324,10 @@ fn templates_of_hyperfine_are_no_replicates() {
             .collect();
         one(&format!("{{\"results\": [{}]}}", results.join(",")))
     };
-    let found = of(&[("cat 1", 1), ("tac 1", 1), ("cat 2", 2), ("tac 2", 2)]);
+    let found = import(&[("cat 1", 1), ("tac 1", 1), ("cat 2", 2), ("tac 2", 2)]);
     assert_eq!(factors(&found), ["command", "n"]);
     assert_eq!(found.measurements.design.factors[0].levels, ["cat {n}", "tac {n}"]);
-    assert_eq!(factors(&of(&[("cat 1", 1), ("cat 2", 2)])), ["n"]);
+    assert_eq!(factors(&import(&[("cat 1", 1), ("cat 2", 2)])), ["n"]);
 }
 
 #[test]

@@ -61,6 +61,7 @@ pub fn named_path(path: &str) -> Option<String> {
 fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let mut skipped = BTreeSet::new();
     let path = named_path(name).unwrap_or_default();
+    // The parts of the benchmark's name, then `new` or `base`, then the file.
     let mut parts: Vec<&str> = path.split('/').filter(|part| *part != "criterion").collect();
     parts.pop();
     let saved = parts.pop().unwrap_or_default();
@@ -101,6 +102,7 @@ fn read_document(
     benchmark: &str,
     skipped: &mut BTreeSet<String>,
 ) -> Outcome<Vec<ImportedRun>> {
+    // Messages are one document per line; any other file has a single document.
     let document = json::documents(name, text)?.swap_remove(0);
     if document.get("reason").is_some() {
         return Ok(read_messages(text, skipped));
@@ -126,6 +128,7 @@ fn sum(values: &[Value]) -> Option<f64> {
     all.filter(|all| !all.is_empty()).map(|all| all.iter().sum())
 }
 
+/// One run per message with a mean in a unit of time; other lines are skipped.
 fn read_messages(text: &str, skipped: &mut BTreeSet<String>) -> Vec<ImportedRun> {
     let one = |line: &str| {
         let message: Value = serde_json::from_str(line).ok()?;
@@ -135,8 +138,7 @@ fn read_messages(text: &str, skipped: &mut BTreeSet<String>) -> Vec<ImportedRun>
         let unit =
             json::word(&message, &["mean", "unit"]).or_else(|| json::word(&message, &["unit"]))?;
         let unit = unit_ns(unit, id, skipped)?;
-        let mean = number(&message, &["mean", "estimate"])?;
-        run.add(TIME, Some(mean * unit));
+        run.add(TIME, Some(number(&message, &["mean", "estimate"])? * unit));
         Some(run)
     };
     text.lines().filter_map(one).collect()

@@ -42,6 +42,7 @@ fn parse_line(line: &str) -> Option<(f64, f64)> {
     parse_english(line).or_else(|| parse_translated(line))
 }
 
+/// Bytes and seconds of an English summary line: `536870912 bytes (537 MB, 512 MiB) copied, 0.4 s, 1.3 GB/s`.
 fn parse_english(line: &str) -> Option<(f64, f64)> {
     let (bytes, rest) = line.split_once(" bytes ")?;
     let bytes = bytes.parse::<u64>().ok()? as f64;

@@ -21,16 +21,15 @@ fn runs(importer: &Importer, name: &str, text: &str) -> String {
     }
 }
 
+/// Whether the importer names the number with this label as unused or not measured.
 fn is_named(importer: &Importer, label: &str) -> bool {
-    let exempt = not_measured(importer);
-    let unused: Vec<&str> = importer.unused().flat_map(|(names, _)| names).collect();
-    let mut parts = label.split('/');
-    let exact = |name: &str| label.split('/').any(|part| part == name.trim_matches('"'));
-    exempt
-        .lines()
-        .chain(unused)
-        .any(|name| exact(name) || (!name.starts_with('"') && label.contains(name)))
-        || parts.any(|part| part == "#unused")
+    let has_part = |name: &str| label.split('/').any(|part| part == name);
+    // A quoted name is a whole part of the label; other names may occur anywhere.
+    let is_in_label = |name: &str| {
+        has_part(name.trim_matches('"')) || (!name.starts_with('"') && label.contains(name))
+    };
+    let unused = importer.unused().flat_map(|(names, _)| names);
+    has_part("#unused") || not_measured(importer).lines().chain(unused).any(is_in_label)
 }
 
 /// Changes each number below a value in turn, and calls `change` with its path.
@@ -65,30 +64,30 @@ fn number_at<'v>(root: &'v mut Value, path: &[String]) -> &'v mut Value {
 /// Paths of numbers in a document that have no effect and are not named as unused.
 fn lost_in_json(importer: &Importer, name: &str, text: &str) -> Vec<String> {
     let documents = json::documents(name, text).unwrap();
-    let whole = |documents: &[Value]| {
+    let joined = |documents: &[Value]| {
         documents.iter().map(Value::to_string).collect::<Vec<String>>().join("\n")
     };
-    let before = runs(importer, name, &whole(&documents));
+    let before = runs(importer, name, &joined(&documents));
     let (mut lost, mut seen) = (Vec::new(), BTreeSet::new());
-    for at in 0..documents.len() {
+    for index in 0..documents.len() {
         let mut paths = Vec::new();
-        each_number(&documents[at], &mut Vec::new(), &mut |path| paths.push(path.to_vec()));
+        each_number(&documents[index], &mut Vec::new(), &mut |path| paths.push(path.to_vec()));
         for path in paths {
-            let plain: Vec<&str> = path
+            let generic: Vec<&str> = path
                 .iter()
                 .map(|part| if part.parse::<f64>().is_ok() { "*" } else { part })
                 .collect();
-            let label = plain.join("/");
-            if is_named(importer, &path.join("/")) || !seen.insert((at, label)) {
+            let label = generic.join("/");
+            if is_named(importer, &path.join("/")) || !seen.insert((index, label)) {
                 continue;
             }
             let mut changed = documents.clone();
-            let own = number_at(&mut changed[at], &path);
-            *own = match own.as_u64() {
-                Some(number) => Value::from(number + number / 3 + 1),
-                None => Value::from(own.as_f64().unwrap() * 1.37 + 1.0),
+            let number = number_at(&mut changed[index], &path);
+            *number = match number.as_u64() {
+                Some(whole) => Value::from(whole + whole / 3 + 1),
+                None => Value::from(number.as_f64().unwrap() * 1.37 + 1.0),
             };
-            if runs(importer, name, &whole(&changed)) == before {
+            if runs(importer, name, &joined(&changed)) == before {
                 lost.push(format!("{name}: {}", path.join("/")));
             }
         }
@@ -173,13 +172,9 @@ fn lost_in_text(importer: &Importer, name: &str, text: &str) -> Vec<String> {
 }
 
 fn lost(importer: &Importer, name: &str, text: &str) -> Vec<String> {
-    match text.trim_start().starts_with('{') {
-        true => lost_in_json(importer, name, text),
-        false if json::documents(name, text).is_ok() && importer.about.name.ends_with("json") => {
-            lost_in_json(importer, name, text)
-        }
-        false => lost_in_text(importer, name, text),
-    }
+    let is_json = text.trim_start().starts_with('{')
+        || (importer.about.name.ends_with("json") && json::documents(name, text).is_ok());
+    if is_json { lost_in_json(importer, name, text) } else { lost_in_text(importer, name, text) }
 }
 
 #[test]

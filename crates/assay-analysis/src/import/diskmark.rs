@@ -48,6 +48,7 @@ struct DiskmarkTest<'a> {
     us: Option<f64>,
 }
 
+/// One run per test, named after its section (read, write) and itself.
 fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let start_ms = text.lines().find_map(|line| {
         let (key, value) = line.split_once(':')?;
@@ -65,8 +66,7 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let mut runs = Vec::new();
     for line in text.lines() {
         let trimmed = line.trim();
-        let heading = trimmed.strip_prefix('[').and_then(|rest| rest.split_once(']'));
-        if let Some((inside, _)) = heading {
+        if let Some((inside, _)) = trimmed.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             section = inside;
             continue;
         }

@@ -47,6 +47,7 @@ const METRICS: [(&str, &str, f64); 7] = [
     ("time ms [last]", "duration_s", 1e-3),
 ];
 
+/// The runs of each phase; notes unknown columns that contain numbers.
 fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let mut mistakes = Mistakes::new(name);
     let mut splitter = Splitter::new();

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use super::{Imported, ImportedFile, Options, find, read};
 
-fn of(documents: &[Value]) -> Imported {
+/// Imports the documents as one file.
+fn import(documents: &[Value]) -> Imported {
     let text = documents.iter().map(Value::to_string).collect::<Vec<String>>().join("\n");
     let file = ImportedFile {
         name: "f.json".to_owned(),
@@ -58,7 +59,7 @@ fn reports_of_one_run_count_once() {
         (12_000, 3_300, 3_000),
         (12_010, 3_300, 3_000),
     ];
-    let found = of(&reports.map(|(end, ios, ms)| document(end, &job("read", ios, ms))));
+    let found = import(&reports.map(|(end, ios, ms)| document(end, &job("read", ios, ms))));
     assert_eq!(values(&found, "iops"), [("randread 4k".to_owned(), vec![1_100.0])]);
     assert!(
         found.notes.iter().any(|note| note.starts_with("Assay skips 3 earlier reports")),
@@ -70,22 +71,22 @@ fn reports_of_one_run_count_once() {
 #[test]
 fn runs_in_one_file_are_all_read() {
     let runs = [(10_000, 900, 1_000), (11_500, 950, 1_000), (13_000, 980, 1_000)];
-    let found = of(&runs.map(|(end, ios, ms)| document(end, &job("read", ios, ms))));
+    let found = import(&runs.map(|(end, ios, ms)| document(end, &job("read", ios, ms))));
     assert_eq!(values(&found, "iops"), [("randread 4k".to_owned(), vec![900.0, 950.0, 980.0])]);
     let mut renamed = document(10_500, &job("read", 1_900, 1_500));
     renamed["jobs"][0]["jobname"] = json!("b");
-    let found = of(&[document(10_000, &job("read", 900, 1_000)), renamed]);
+    let found = import(&[document(10_000, &job("read", 900, 1_000)), renamed]);
     assert_eq!(values(&found, "iops")[0].1.len(), 2, "another job");
 }
 
 #[test]
 fn mixed_reporting_is_read() {
-    let found = of(&[document(9_000, &job("mixed", 500, 1_000))]);
+    let found = import(&[document(9_000, &job("mixed", 500, 1_000))]);
     assert_eq!(values(&found, "iops"), [("randread 4k".to_owned(), vec![500.0])]);
     let mut both = job("read", 300, 1_000);
     both["mixed"] = direction(300, 1_000);
     assert_eq!(
-        values(&of(&[document(9_000, &both)]), "iops")[0].1,
+        values(&import(&[document(9_000, &both)]), "iops")[0].1,
         [300.0],
         "the sum of what is read already"
     );
@@ -95,14 +96,14 @@ fn mixed_reporting_is_read() {
 fn times_of_flushes_are_read() {
     let mut own = job("write", 2_000, 1_000);
     own["sync"] = json!({"total_ios": 2_000, "lat_ns": {"mean": 700.0, "max": 900, "percentile": {"99.000000": 800}}});
-    let found = of(&[document(9_000, &own)]);
+    let found = import(&[document(9_000, &own)]);
     let means = values(&found, "latency_mean_ns");
     assert_eq!(means[1], ("randread 4k, syncs".to_owned(), vec![700.0]));
     assert_eq!(values(&found, "latency_p99_ns")[0].1, [800.0]);
     assert_eq!(values(&found, "iops").len(), 1);
     let mut none = job("write", 2_000, 1_000);
     none["sync"] = json!({"total_ios": 0, "lat_ns": {"mean": 0.0, "max": 0}});
-    assert_eq!(values(&of(&[document(9_000, &none)]), "latency_mean_ns").len(), 1);
+    assert_eq!(values(&import(&[document(9_000, &none)]), "latency_mean_ns").len(), 1);
 }
 
 #[test]
@@ -110,12 +111,12 @@ fn latencies_that_were_not_measured_are_named() {
     let mut own = job("read", 90_000, 1_000);
     own["read"]["clat_ns"] = json!({"min": 0, "max": 0, "mean": 0.0, "N": 0});
     own["read"]["lat_ns"] = json!({"min": 0, "max": 0, "mean": 0.0, "N": 0});
-    let found = of(&[with(&[("gtod_reduce", "1")], own)]);
+    let found = import(&[with(&[("gtod_reduce", "1")], own)]);
     assert!(values(&found, "latency_mean_ns").is_empty());
     let note = found.notes.iter().find(|note| note.contains("fio did not measure it")).unwrap();
     assert!(note.contains("randread 4k"), "{note}");
     assert_eq!(
-        values(&of(&[document(9_000, &job("read", 90_000, 1_000))]), "latency_mean_ns").len(),
+        values(&import(&[document(9_000, &job("read", 90_000, 1_000))]), "latency_mean_ns").len(),
         1
     );
 }
@@ -123,11 +124,11 @@ fn latencies_that_were_not_measured_are_named() {
 #[test]
 fn percentiles_need_their_operations() {
     let p999 = |ios: u64| {
-        values(&of(&[document(9_000, &job("read", ios, 1_000))]), "latency_p999_ns").len()
+        values(&import(&[document(9_000, &job("read", ios, 1_000))]), "latency_p999_ns").len()
     };
     assert_eq!([p999(9_999), p999(10_000)], [0, 1]);
     let p50 = |ios: u64| {
-        values(&of(&[document(9_000, &job("read", ios, 1_000))]), "latency_p50_ns").len()
+        values(&import(&[document(9_000, &job("read", ios, 1_000))]), "latency_p50_ns").len()
     };
     assert_eq!([p50(19), p50(20)], [0, 1]);
 }
@@ -137,7 +138,7 @@ fn queue_depth_is_weighed() {
     let depth = |options: &[(&str, &str)], levels: Value| {
         let mut own = job("read", 500, 1_000);
         own["iodepth_level"] = levels;
-        evidence(&of(&[with(options, own)]))
+        evidence(&import(&[with(options, own)]))
     };
     let alone = json!({"1": 100.0, "2": 0.0, "32": 0.0, ">=64": 0.0});
     let expected = ImportEvidence::Depth { requested: 32.0, reached: 1.0 };
@@ -158,7 +159,7 @@ fn idle_disks_are_weighed() {
     let disks = |direct: &str, disk: Value| {
         let mut whole = with(&[("direct", direct)], job("read", 1_000_000, 1_000));
         whole["disk_util"] = disk;
-        evidence(&of(&[whole]))
+        evidence(&import(&[whole]))
     };
     let disk = json!([{"name": "sda", "read_ios": 10, "read_merges": 2, "write_ios": 0}]);
     let expected = ImportEvidence::Disk { counted: 12.0, needed: 1e6, what: "reads".into() };
@@ -176,7 +177,7 @@ fn idle_disks_are_weighed() {
 #[test]
 fn buffered_jobs_are_weighed() {
     let is_buffered = |options: &[(&str, &str)], part: &str| {
-        let found = of(&[with(options, job(part, 1_000_000, 1_000))]);
+        let found = import(&[with(options, job(part, 1_000_000, 1_000))]);
         evidence(&found).iter().any(|own| matches!(own, ImportEvidence::Buffered { .. }))
     };
     assert!(is_buffered(&[("direct", "0")], "read") && is_buffered(&[("direct", "0")], "write"));

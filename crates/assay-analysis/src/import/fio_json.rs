@@ -135,6 +135,7 @@ fn read_document(name: &str, whole: &Value, found: &mut ImportedRuns) -> Outcome
         return Err(mistake_in(name, &format!("contains {count} jobs, {limit}")));
     }
     let global = whole.get("global options");
+    // In Assay's own exports, each job is a run, in the order of the runs.
     let is_own = whole.get("assay").is_some();
     let clients = jobs.iter().filter(|job| word(job, &["jobname"]) != Some("All clients"));
     let jobs = clients.map(|job| parse_job(job, global, is_own));
@@ -193,8 +194,7 @@ fn parse_job<'v>(job: &'v Value, global: Option<&Value>, is_own: bool) -> FioJob
 
 /// Whether no two runs of the file overlap in time: only then does their order count.
 fn are_in_sequence(groups: &[Vec<FioJob<'_>>]) -> bool {
-    let times: Vec<u64> = groups.iter().map(|group| group[0].group).collect();
-    times.windows(2).all(|pair| pair[0] < pair[1])
+    groups.windows(2).all(|pair| pair[0][0].group < pair[1][0].group)
 }
 
 /// Start and end of a run. If jobs do not record times, groups share the time of their file in order.
@@ -205,8 +205,7 @@ fn span_ms(file: &Value, groups: &[Vec<FioJob<'_>>], group: &[FioJob<'_>]) -> Op
     }
     let end = end_ms(file)?;
     let runtime = |jobs: &[FioJob<'_>]| {
-        let runtimes = jobs.iter().filter_map(|job| whole(job.value, &["job_runtime"]));
-        runtimes.max().unwrap_or_default()
+        jobs.iter().filter_map(|job| whole(job.value, &["job_runtime"])).max().unwrap_or_default()
     };
     // Total runtime of the later groups, each as long as its longest job.
     let mut later: BTreeMap<u64, u64> = BTreeMap::new();
@@ -335,9 +334,11 @@ fn lack_latencies(run: &mut ImportedRun) {
 
 /// Adds the file's evidence on queue depth, disks and page cache to a run.
 fn add_evidence(run: &mut ImportedRun, group: &[FioJob<'_>], direction: &str, file: &Value) {
+    // For flushes, fio reports latencies only.
     let Some(first) = group.first().filter(|_| direction != "sync") else { return };
     let option = |name: &str| first.options.get(name).map(String::as_str);
     let is_set = |name: &str| option(name).is_some_and(|value| value != "0");
+    // A rate limit or think time, and not the device, determines the depth.
     let is_paced =
         first.options.keys().any(|name| name.starts_with("rate") || name.starts_with("think"));
     let requested = option("iodepth").and_then(|depth| depth.parse().ok()).filter(|_| !is_paced);
@@ -443,7 +444,8 @@ fn add_merged_latencies(run: &mut ImportedRun, parts: &[&Value]) {
         }
     }
     let count = bins.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
-    for (share, metric) in PERCENTILES.into_iter().filter(|_| all_have_bins) {
+    let percentiles: &[_] = if all_have_bins { &PERCENTILES } else { &[] };
+    for (share, metric) in percentiles {
         let wanted = 100.0 * share;
         run.add_percentile(metric, wanted / 100.0, percentile(&bins, wanted, count), count);
     }

@@ -51,6 +51,7 @@ fn entry(line: &str) -> Option<(u64, f64, usize, u64)> {
     fields.all(is_number).then_some((ms, value as f64, direction, bytes))
 }
 
+/// One run per direction of a log of fio; the file name states the metric.
 fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let file_name = name.rsplit('/').next().unwrap_or(name);
     let stem = file_name.split('.').next().unwrap_or(file_name);
@@ -116,13 +117,13 @@ impl LoggedDirection {
     }
 
     fn add_percentiles(mut self, run: &mut ImportedRun) {
-        let Self { values, .. } = &mut self;
-        values.sort_unstable_by(f64::total_cmp);
+        self.values.sort_unstable_by(f64::total_cmp);
+        let count = self.values.len();
         for (share, metric) in PERCENTILES {
-            let rank = (share * values.len() as f64).ceil() as usize;
-            let value = values.get(rank.saturating_sub(1)).copied();
-            run.add_percentile(metric, share, value, values.len() as u64);
+            let rank = (share * count as f64).ceil() as usize;
+            let value = self.values.get(rank.saturating_sub(1)).copied();
+            run.add_percentile(metric, share, value, count as u64);
         }
-        run.add("latency_max_ns", values.last().copied());
+        run.add("latency_max_ns", self.values.last().copied());
     }
 }

@@ -30,6 +30,7 @@ pub const IMPORTER: Importer = Importer {
 const SETTINGS: [(&str, &str); 4] =
     [("TITLE", "title"), ("HOST", "host"), ("LOCAL_HOST", "local host"), ("LENGTH", "length")];
 
+/// One run per series, with the mean of its values.
 fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let document = json::document(name, text)?;
     let metadata = |key: &str| json::at(&document, &["metadata", key]).and_then(level);

@@ -39,13 +39,13 @@ const UNITS: [(&str, &str, f64); 6] = [
 ];
 
 fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
+    // Original names by their Go names; `None` unless Assay exported the file.
     let own_names = assay_names(text);
     let mut directions: BTreeMap<&str, Better> = BTreeMap::new();
     let mut shared = ImportedRun::default();
     let mut runs = Vec::new();
     for (_, line) in lines::lines(text) {
-        let key = line.split_once(": ").filter(|(key, _)| SHARED.contains(key));
-        if let Some((key, value)) = key {
+        if let Some((key, value)) = line.split_once(": ").filter(|(key, _)| SHARED.contains(key)) {
             shared.set(key, value.trim());
             continue;
         }
@@ -59,16 +59,17 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
         // Go appends the number of CPUs (GOMAXPROCS): `Copy-8`; Assay's own exports have none.
         let with_cpus = benchmark.rsplit_once('-').filter(|(_, cpus)| cpus.parse::<u32>().is_ok());
         let bare = with_cpus.filter(|_| own_names.is_none()).map_or(benchmark, |(bare, _)| bare);
-        // Assay's own exports list the original name of each Go name.
-        let mapped = |plain: &str| -> String {
+        let original = |plain: &str| -> String {
             let names = own_names.as_ref().and_then(|names| names.get(plain));
             (*names.unwrap_or(&plain)).to_owned()
         };
         let mut parts = bare.split('/');
-        run.workload = mapped(parts.next().unwrap_or_default());
+        run.workload = original(parts.next().unwrap_or_default());
         for part in parts {
             match part.split_once('=') {
-                Some((name, level)) if !name.is_empty() => run.set(&mapped(name), mapped(level)),
+                Some((name, level)) if !name.is_empty() => {
+                    run.set(&original(name), original(level));
+                }
                 _ => run.workload = format!("{}/{part}", run.workload),
             }
         }
@@ -89,6 +90,7 @@ fn assay_names(text: &str) -> Option<BTreeMap<&str, &str>> {
     Some(own.filter_map(|line| line.strip_prefix(' ')?.split_once(' ')).collect())
 }
 
+/// The unit and the better direction of a line such as `Unit ns/op better=lower`.
 fn direction(line: &str) -> Option<(&str, Better)> {
     let (unit, words) = line.strip_prefix("Unit ")?.split_once(' ')?;
     words.split_whitespace().find_map(|word| match word {
@@ -98,9 +100,9 @@ fn direction(line: &str) -> Option<(&str, Better)> {
     })
 }
 
+/// The metric of a unit and the factor to it; an unknown unit is its own metric.
 fn metric_of_unit(unit: &str, is_own: bool) -> (&str, f64) {
-    let own = UNITS_OF_METRICS.iter().find(|(_, own)| is_own && *own == unit);
-    if let Some((metric, _)) = own {
+    if let Some((metric, _)) = UNITS_OF_METRICS.iter().find(|(_, own)| is_own && *own == unit) {
         return (metric, 1.0);
     }
     let known = UNITS.iter().find(|(known, ..)| *known == unit);

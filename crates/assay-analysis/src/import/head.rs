@@ -50,6 +50,7 @@ fn json_keys(json: &str) -> Vec<&str> {
     names
 }
 
+/// Offset of the first quotation mark that no backslash escapes.
 fn closing_quote(text: &str) -> Option<usize> {
     let mut escaped = false;
     text.bytes().position(|byte| {

@@ -27,6 +27,7 @@ pub const IMPORTER: Importer = Importer {
 
 const WORKLOAD: &str = "command";
 
+/// One run per time of each result. Parameters are factors; so are commands, or their templates, that differ.
 fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let document = json::document(name, text)?;
     let is_own = document.get("assay").is_some();
@@ -34,6 +35,7 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let has_parameters = |result: &Value| result.get("parameters").is_some();
     let has_other_command =
         |result: &Value| json::word(result, &["command"]) != json::word(&results[0], &["command"]);
+    // Without parameters, commands are the levels of a factor; with parameters, their templates may be.
     let by_command = !results.iter().any(has_parameters) && results.iter().any(has_other_command);
     let by_template = !is_own && shares_parameters(results);
     let mut runs = Vec::new();

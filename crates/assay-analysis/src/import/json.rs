@@ -27,10 +27,7 @@ pub(super) fn start(text: &str) -> Option<usize> {
     text.find('{')
 }
 
-/// The only document of a text.
-///
-/// # Errors
-/// None, or a second one, is a user's mistake.
+/// Parses the only document of a text; fails without a document and if a second one follows.
 pub(super) fn document(name: &str, text: &str) -> Outcome<Value> {
     let (document, end) = document_at(name, text, 0)?;
     if let Some(second) = next_document(text, end) {
@@ -109,6 +106,7 @@ pub(super) fn at<'v>(value: &'v Value, keys: &[&str]) -> Option<&'v Value> {
     keys.iter().try_fold(value, |value, key| value.get(key))
 }
 
+/// The text of a scalar; `None` for null, a list and an object.
 pub(super) fn level(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),

@@ -31,6 +31,7 @@ impl<'a> Mistakes<'a> {
         Self { file, found: Vec::new(), count: 0 }
     }
 
+    /// Reports a mistake in a field; beyond a limit, mistakes are only counted.
     pub(super) fn at(&mut self, cell: &Field<'_>, text: &str) {
         self.count += 1;
         if self.found.len() < MOST_STORED {

@@ -212,10 +212,8 @@ pub fn find(name: &str) -> Option<&'static Importer> {
     IMPORTERS.iter().find(|importer| importer.about.name == name)
 }
 
-/// The importer for the beginning of a file; the first one, for tables of trials, for a possible table with a mistake.
-///
-/// # Errors
-/// Fails with a description of an unknown file and of what is missing.
+/// The importer for a file with this beginning; the one for tables of trials if it may be a table with a mistake. Fails
+/// with a description of other unknown files.
 pub fn of_bytes(name: &str, head: &[u8]) -> Outcome<&'static Importer> {
     let head = &head[..head.len().min(HEAD_BYTES)];
     let text = beginning(head);
@@ -228,10 +226,7 @@ pub fn of_bytes(name: &str, head: &[u8]) -> Outcome<&'static Importer> {
     }
 }
 
-/// The common importer of all files of a study.
-///
-/// # Errors
-/// Fails without files, for an unknown format, or for files of two formats.
+/// The common importer of all files of a study; fails without files, for an unknown format, or for two formats.
 pub fn of_all(files: &[ImportedFile]) -> Outcome<&'static Importer> {
     let mut first: Option<(&ImportedFile, &'static Importer)> = None;
     for file in files {
@@ -270,6 +265,7 @@ pub fn read(importer: &Importer, files: &[ImportedFile], options: &Options) -> O
     Ok(found)
 }
 
+/// Applies the options `--better`; fails for an unused metric and for a contradiction to a known metric.
 fn state_directions(found: &mut Imported, stated: &BTreeMap<String, Better>) -> Outcome<()> {
     for (metric, better) in stated {
         let series = &mut found.measurements.series;
@@ -293,6 +289,7 @@ fn state_directions(found: &mut Imported, stated: &BTreeMap<String, Better>) -> 
     Ok(())
 }
 
+/// Reads one table of trials, or combines the runs of all files; fails for files of single requests.
 fn read_files(importer: &Importer, files: &[ImportedFile], options: &Options) -> Outcome<Imported> {
     match importer.reads {
         Reads::Table(read) => {
@@ -318,8 +315,7 @@ fn read_files(importer: &Importer, files: &[ImportedFile], options: &Options) ->
                 all.push(runs);
             }
             run::name_places(&mut all);
-            let all: Vec<(&ImportedFile, ImportedRuns)> = files.iter().zip(all).collect();
-            together::combine(&all, options)
+            together::combine(&files.iter().zip(all).collect::<Vec<_>>(), options)
         }
         Reads::Requests(_) => Err(Failure::mistake(format!(
             "{} contains single requests ({}), not numbers to compare; convert it with assay import",
@@ -329,6 +325,7 @@ fn read_files(importer: &Importer, files: &[ImportedFile], options: &Options) ->
     }
 }
 
+/// Checks that a file is UTF-8; fails with the line of the first other byte.
 pub fn text<'a>(name: &str, bytes: &'a [u8]) -> Outcome<&'a str> {
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
         let text = "the text is UTF-16; save the file as UTF-8";

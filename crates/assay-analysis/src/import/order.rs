@@ -23,12 +23,13 @@ pub(super) struct OrderedTrial {
 type Run = Vec<(u32, usize)>;
 type Pass<'a> = &'a [(u32, usize)];
 
-/// The order of a study: the weakest of its workloads; one sequential workload is enough for a sequential study.
+/// The order that all workloads of a study have; `Sequential` if one workload is sequential.
 pub(super) fn order(trials: &[OrderedTrial]) -> Order {
     let runs = runs(trials);
     if runs.values().any(is_sequential) {
         return Order::Sequential;
     }
+    // The replicates of each workload; `None` if replicates of any workload overlap in time.
     let passes: Option<Vec<_>> = runs.values().map(passes).collect();
     match passes {
         Some(passes) if passes.is_empty() => Order::Unknown,
@@ -52,7 +53,7 @@ pub(super) fn fixed_order(trials: &[OrderedTrial]) -> Vec<usize> {
     workloads.into_keys().collect()
 }
 
-/// Runs of the workloads with more than one arm. A trial with several metrics is one trial.
+/// Trials by workload, in time order, without lead-ins and workloads of one arm. Metrics of a trial share its position.
 fn runs(trials: &[OrderedTrial]) -> BTreeMap<usize, Run> {
     let mut in_time: Vec<&OrderedTrial> = trials.iter().filter(|trial| !trial.lead_in).collect();
     in_time.sort_by_key(|trial| trial.order);
@@ -84,6 +85,7 @@ fn passes(run: &Run) -> Option<Vec<Pass<'_>>> {
     (is_whole && blocks.iter().all(|block| block.len() == arms(block).len())).then_some(blocks)
 }
 
+/// Whether the first trial of each replicate is a lead-in.
 fn starts_with_lead_ins(trials: &[OrderedTrial]) -> bool {
     let mut trials: Vec<&OrderedTrial> = trials.iter().collect();
     trials.sort_by_key(|trial| (trial.replicate, trial.order));

@@ -17,6 +17,7 @@ pub fn levels(pattern: &str, name: &str) -> Outcome<Option<Arm>> {
     }))
 }
 
+/// Splits a pattern at its placeholders; fails without a level, or if two placeholders are adjacent.
 fn parts(pattern: &str) -> Outcome<Vec<PatternPart<'_>>> {
     let wrong = |what: &str| Failure::mistake(format!("--filename-pattern {pattern}: {what}"));
     let mut parts = Vec::new();

@@ -20,6 +20,7 @@ pub const IMPORTER: Importer = Importer {
 const ENTITIES: [(&str, &str); 5] =
     [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")];
 
+/// One run per value of a system in a result; a failed run for a system without values.
 fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let mut runs = Vec::new();
     for result in elements(text, "Result") {

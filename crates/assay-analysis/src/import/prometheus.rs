@@ -46,8 +46,7 @@ fn bucket(line: &str) -> Option<(Histogram<'_>, f64, f64)> {
     labels.sort_unstable();
     let end = ends.first()?.strip_prefix("le=\"")?.strip_suffix('"')?;
     let end = end.replace("+Inf", "inf").parse().ok()?;
-    let count = count.split_whitespace().next()?.parse().ok()?;
-    Some((Histogram { name, labels }, end, count))
+    Some((Histogram { name, labels }, end, count.split_whitespace().next()?.parse().ok()?))
 }
 
 /// A sentence on the limits of the 99th percentile, and on etcd's bound; `None` if the histogram is empty.

@@ -27,13 +27,13 @@ pub const IMPORTER: Importer = Importer {
 
 fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let whole = json::document(name, text)?;
-    let at = json::word(&whole, &["datetime"]).and_then(times::iso_ms);
+    let start = json::word(&whole, &["datetime"]).and_then(times::iso_ms);
     let mut runs = Vec::new();
     for benchmark in json::list(&whole, &["benchmarks"]) {
-        let bare = json::word(benchmark, &["name"]).unwrap_or("benchmark");
+        let full_name = json::word(benchmark, &["name"]).unwrap_or("benchmark");
         let parameters = benchmark.get("params").and_then(serde_json::Value::as_object);
-        let named = bare.split_once('[').filter(|_| parameters.is_some());
-        let mut run = ImportedRun::new(named.map_or(bare, |(name, _)| name));
+        let without_parameters = full_name.split_once('[').filter(|_| parameters.is_some());
+        let mut run = ImportedRun::new(without_parameters.map_or(full_name, |(name, _)| name));
         // The file and the class of the test are before the last colons.
         let path = json::word(benchmark, &["fullname"]).unwrap_or_default();
         let path = path.split_once('[').map_or(path, |(path, _)| path);
@@ -42,7 +42,7 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
             run.set(parameter, level(value).unwrap_or_else(|| value.to_string()));
         }
         // Only the order is known: one after the other, from the end of the first.
-        run.span_ms = at.map(|at| (at + runs.len() as u64, at + runs.len() as u64 + 1));
+        run.span_ms = start.map(|start| (start + runs.len() as u64, start + runs.len() as u64 + 1));
         run.add("duration_s", number(benchmark, &["stats", "mean"]));
         runs.push(run);
     }

@@ -109,8 +109,7 @@ impl ImportedRuns {
         Self { runs, in_order: true, notes: Vec::new() }
     }
 
-    /// # Errors
-    /// The user's mistake if there is no run: the file lacks `missing`.
+    /// Fails with the message `missing` if there is no run.
     pub fn require(self, name: &str, missing: &str) -> Outcome<Self> {
         if self.runs.is_empty() { Err(mistake_in(name, missing)) } else { Ok(self) }
     }

@@ -48,8 +48,7 @@ static FIELDS: LazyLock<Vec<Field>> = LazyLock::new(|| {
     let field = |line: &'static str| {
         let mut words = line.split(' ');
         let (name, metric) = (words.next()?, words.next()?);
-        let factor = words.next()?.parse().ok()?;
-        Some((name, metric, factor))
+        Some((name, metric, words.next()?.parse().ok()?))
     };
     include_str!("sysstat.txt").lines().skip(1).filter_map(field).collect()
 });
@@ -59,14 +58,14 @@ fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let mut runs = ImportedRuns::default();
     for host in json::list(&document, &["sysstat", "hosts"]) {
         let reports = json::list(host, &["statistics"]);
-        let timed = |report: &Value| report.get("timestamp").is_some();
+        let has_time = |report: &Value| report.get("timestamp").is_some();
         let is_interval = |report: &Value| number(report, &["timestamp", "interval"]).is_some();
-        let since_start = host.get("date").is_some() && !reports.first().is_some_and(is_interval);
-        let skipped = usize::from(since_start && reports.len() > 1);
+        let since_boot = host.get("date").is_some() && !reports.first().is_some_and(is_interval);
+        let skipped = usize::from(since_boot && reports.len() > 1);
         if skipped > 0 {
             runs.notes.push("the first report is the mean since boot; skipped".to_owned());
         }
-        if reports.len() == 1 && !timed(&reports[0]) {
+        if reports.len() == 1 && !has_time(&reports[0]) {
             runs.notes.push("the only report is the mean since boot".to_owned());
         }
         let mut host_runs = mean_runs(&reports[skipped..], &mut runs.notes);

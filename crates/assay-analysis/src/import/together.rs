@@ -59,13 +59,11 @@ pub(super) fn combine(
     let series = all.series(options)?;
     all.note_unmeasured();
     let design = options.design(all.factors, baseline, order);
-    Ok(Imported {
-        measurements: Measurements { design, series, unfinished: false, live: Vec::new() },
-        notes: all.notes,
-        trials: all.runs.len(),
-    })
+    let measurements = Measurements { design, series, unfinished: false, live: Vec::new() };
+    Ok(Imported { measurements, notes: all.notes, trials: all.runs.len() })
 }
 
+/// Collects the runs of all files; their arms, replicates and positions are set later.
 fn gather<'a>(files: &'a [(&ImportedFile, ImportedRuns)]) -> Outcome<StudyRuns<'a>> {
     let mut all = StudyRuns::default();
     for (file, runs) in files {
@@ -101,12 +99,10 @@ fn index_of_name(names: &mut Vec<String>, name: &str) -> usize {
 }
 
 fn level<'a>(run: &StudyRun<'a>, name: &str) -> &'a str {
-    let level = run.given.get(name).or_else(|| run.imported.settings.get(name));
-    level.map_or(NOT_SET, String::as_str)
+    run.given.get(name).or_else(|| run.imported.settings.get(name)).map_or(NOT_SET, String::as_str)
 }
 
-/// The factors: those that the user names, and settings that differ within a workload. Notes, instead of adding them,
-/// settings that follow from other factors.
+/// Factors of the user, and settings that differ within a workload. Those that follow from other factors become notes.
 fn factors(
     all: &mut StudyRuns<'_>,
     files: &[(&ImportedFile, ImportedRuns)],
@@ -163,16 +159,16 @@ impl StudyRuns<'_> {
         let level_index = |factor: &Factor, wanted: &str| {
             factor.levels.iter().position(|level| level == wanted).unwrap_or_default()
         };
-        let mut of_runs: Vec<Vec<usize>> = Vec::new();
+        let mut levels_of_runs: Vec<Vec<usize>> = Vec::new();
         for run in &self.runs {
             let levels = self.factors.iter();
             let levels = levels.map(|factor| level_index(factor, level(run, &factor.name)));
-            of_runs.push(levels.collect());
+            levels_of_runs.push(levels.collect());
         }
-        let mut arms = of_runs.clone();
+        let mut arms = levels_of_runs.clone();
         arms.sort();
         arms.dedup();
-        for (run, levels) in self.runs.iter_mut().zip(of_runs) {
+        for (run, levels) in self.runs.iter_mut().zip(levels_of_runs) {
             run.arm = arms.binary_search(&levels).unwrap_or_default();
         }
         let arm = |levels: &Vec<usize>| -> Arm {
@@ -330,12 +326,10 @@ impl StudyRuns<'_> {
                 }
                 let mut trials: Vec<_> = runs.iter().filter_map(|run| trial(run, metric)).collect();
                 trials.sort_by_key(|trial| trial.replicate);
-                series.push(Series {
-                    primary: primary.unwrap_or(0) == index,
-                    trials,
-                    evidence: runs.iter().map(|run| run.imported.evidence.clone()).collect(),
-                    ..Series::bare(name, self.arms[arm].clone(), metric, *better)
-                });
+                let is_primary = primary.unwrap_or(0) == index;
+                let evidence = runs.iter().map(|run| run.imported.evidence.clone()).collect();
+                let bare = Series::bare(name, self.arms[arm].clone(), metric, *better);
+                series.push(Series { primary: is_primary, trials, evidence, ..bare });
             }
         }
         Ok(series)

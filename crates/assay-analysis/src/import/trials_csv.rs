@@ -33,6 +33,7 @@ pub const IMPORTER: Importer = Importer {
     unused: &[],
 };
 
+/// Reads a table of trials. Reports all mistakes together, but lines that are too long first.
 pub fn read(name: &str, text: &str, options: &Options) -> Outcome<Imported> {
     let mut mistakes = Mistakes::new(name);
     for (number, line) in lines::lines(text).filter(|(_, line)| line.len() > LONGEST_LINE) {

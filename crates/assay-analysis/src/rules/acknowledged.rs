@@ -52,9 +52,13 @@ pub static RULE: Rule = Rule {
     ..Rule::NONE
 };
 
+/// Notes a cache if syncs complete (at 95% confidence) before the medium can store the data.
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {
-    let io = case.io().filter(|_| !case.trials.is_empty() && !is_simulated(case))?;
-    io.sync.every().filter(|_| case.workload.writes())?;
+    let io = case.io()?;
+    let syncs_writes = io.sync.every().is_some() && case.workload.writes();
+    if !syncs_writes || case.trials.is_empty() || is_simulated(case) {
+        return None;
+    }
     if let Some(memory) = memory_words(case.site) {
         return Some(RuleRemark::note(format!("volatile memory acknowledges syncs: {memory}")));
     }
@@ -73,6 +77,7 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     })
 }
 
+/// Says that the target is in memory; `None` for other media.
 fn memory_words(site: &Site) -> Option<String> {
     if site.backing == Backing::Memory {
         return Some(format!("{} stores its files in memory", site.filesystem()));
@@ -100,6 +105,7 @@ impl NeededTime {
         Self::for_virtual_drive(drives).or_else(|| Self::for_hard_disks(drives, io))
     }
 
+    /// The time of the fastest flash, if all drives are virtual: their media are unknown.
     fn for_virtual_drive(drives: &[Drive]) -> Option<Self> {
         let drive = drives.last().filter(|_| drives.iter().all(hides_its_cache))?;
         let cache = if drive.writes_through() {
@@ -161,7 +167,7 @@ pub struct WriteTimes {
 }
 
 impl WriteTimes {
-    /// `None` for other work, and if a trial lacks the count.
+    /// Time per write, or per group of writes with one sync; `None` for other work, and if a trial lacks the count.
     pub fn new(workload: &PlannedWorkload, trials: &[&Trial]) -> Option<Self> {
         let io = one_by_one(workload)?;
         let writes = f64::from(io.sync.every().unwrap_or(1));

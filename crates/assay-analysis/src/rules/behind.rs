@@ -58,8 +58,8 @@ fn late_remark(pace: &Pace) -> Option<RuleRemark> {
         show::duration(pace.max_delay_ns as f64)
     );
     // Late operations with a free slot waited for this machine.
-    let idle = pace.late.saturating_sub(pace.full);
-    Some(match share_above_limit(idle, pace) {
+    let late_with_free_slot = pace.late.saturating_sub(pace.full);
+    Some(match share_above_limit(late_with_free_slot, pace) {
         None => RuleRemark::note(format!(
             "{what}, because all slots were in use: response times include the wait, service times do not"
         )),

@@ -25,6 +25,7 @@ pub static RULE: Rule = Rule {
     ..Rule::NONE
 };
 
+/// Suspect if direct writes dirtied pages, both when Assay filled the area and in every trial.
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let is_direct_write = case.workload.writes() && case.workload.work.touches().direct;
     let survey = case.survey.dirtied.filter(|_| is_direct_write)?;

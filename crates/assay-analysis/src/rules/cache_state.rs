@@ -45,9 +45,9 @@ fn emptied_bytes(trial: &Trial) -> Option<[u64; 2]> {
 }
 
 fn cache_not_emptied(case: &Case<'_>) -> Option<String> {
-    let is_left = |[before, left]: &[u64; 2]| *left > LEFT_BYTES && *left > before / LEFT_SHARE;
+    let is_too_much = |[before, left]: &[u64; 2]| *left > LEFT_BYTES && *left > before / LEFT_SHARE;
     let left: Vec<[u64; 2]> =
-        case.trials.iter().copied().filter_map(emptied_bytes).filter(is_left).collect();
+        case.trials.iter().copied().filter_map(emptied_bytes).filter(is_too_much).collect();
     let [before, after] = left.iter().copied().max_by_key(|[_, left]| *left)?;
     Some(format!(
         "the page cache still contained {} of {} after Assay dropped the cache{}: runs were not cold",

@@ -54,6 +54,7 @@ pub static RULE: Rule = Rule {
     ..Rule::NONE
 };
 
+/// By counters, else by cached pages, else by reading twice; memory as the target is invalid.
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     if case.trials.is_empty() || is_simulated(case) {
         return None;
@@ -69,6 +70,7 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     remark.or_else(|| below_a_loop(case))
 }
 
+/// Judges another tool's runs: disks that were idle make them invalid, implausible speeds suspect.
 fn judge_import(runs: &[Vec<ImportEvidence>]) -> Option<RuleRemark> {
     let doubt = |own: &ImportEvidence| match *own {
         ImportEvidence::Directions { read, written } => reads_outrun_writes(read, written),
@@ -180,16 +182,17 @@ fn partly_unwritten(case: &Case<'_>) -> bool {
     coverage.is_some_and(|own| own.hole_bytes + own.unwritten_bytes > 0)
 }
 
+/// The largest share of the area in the page cache before a trial, in words; empty below 1%.
 fn cached_words(case: &Case<'_>) -> String {
     let counts = case.trials.iter().filter_map(|trial| trial.evidence.page_cache.value());
-    let before = counts.filter_map(|pages| pages.before.value());
-    let most = before.map(share).fold(0.0, f64::max);
+    let most = counts.filter_map(|pages| pages.before.value()).map(share).fold(0.0, f64::max);
     if most < 0.01 {
         return String::new();
     }
     format!(" (up to {} of the area was in the page cache beforehand)", show::percent(100.0 * most))
 }
 
+/// Judges buffered reads by the cached share of the area, if no device counts bytes.
 fn from_pages(case: &Case<'_>) -> Option<RuleRemark> {
     if case.workload.work.touches().direct || !counted_trials(case).is_empty() {
         return None;

@@ -36,6 +36,7 @@ pub(super) fn of_recording(trials: &[&Trial]) -> Option<RuleRemark> {
     None
 }
 
+/// Sleep of the machine, or a step of its clock, during the trial.
 fn disturbance(trial: &Trial) -> Option<String> {
     let clock::ClockChange { stepped_ns, suspended_ns } = *trial.evidence.clock.value()?;
     if suspended_ns > 0 {

@@ -28,23 +28,23 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     if case.trials.is_empty() {
         return None;
     }
-    if case.io().is_some_and(|io| io.compressibility == Content::Zero) {
+    let content = case.io().map(|io| io.compressibility);
+    if content == Some(Content::Zero) {
         return Some(RuleRemark::suspect(format!("{compression} is on and the content is zeros")));
     }
+    let moved_less = share_if_moved_less(&counted_trials(case));
     // With a stated compressibility, compression is the question, and the savings are the answer.
-    let stated =
-        case.io().map(|io| io.compressibility).filter(|own| matches!(own, Content::Partly(_)));
-    if let Some(content) = stated {
-        let moved = share_if_moved_less(&counted_trials(case)).map_or_else(
-            || "all of the requested bytes".to_owned(),
-            |share| format!("only {} of the bytes", show::percent(share.percent())),
-        );
+    if let Some(content @ Content::Partly(_)) = content {
+        let moved = match moved_less {
+            Some(share) => format!("only {} of the bytes", show::percent(share.percent())),
+            None => "all of the requested bytes".to_owned(),
+        };
         return Some(RuleRemark::note(format!(
             "{compression} is on and the device moved {moved}; the study states that {content} of the content \
              compresses"
         )));
     }
-    Some(match share_if_moved_less(&counted_trials(case)) {
+    Some(match moved_less {
         Some(share) => RuleRemark::suspect(format!(
             "{compression} is on and the device moved only {} of the bytes{}",
             show::percent(share.percent()),

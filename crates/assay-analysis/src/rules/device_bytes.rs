@@ -52,6 +52,7 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
         write_amplification(&trials),
         network_note(case, &trials),
     ];
+    // A rule gives one remark: all texts, with the worst trust.
     remarks.into_iter().flatten().reduce(|one, other| RuleRemark {
         trust: one.trust.max(other.trust),
         text: format!("{}; {}", one.text, other.text),
@@ -59,6 +60,7 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     })
 }
 
+/// The devices delivered fewer bytes than were read, and no other rule explains this.
 fn short_reads(case: &Case<'_>, trials: &[CountedTrial]) -> Option<RuleRemark> {
     // For data from memory, `cached` is more precise; for trimmed blocks, `trimmed-area`.
     if compression(case).is_some()
@@ -124,6 +126,7 @@ fn network_note(case: &Case<'_>, trials: &[CountedTrial]) -> Option<RuleRemark> 
     by_server.then(|| RuleRemark::note(text))
 }
 
+/// The devices wrote more bytes than were requested.
 fn write_amplification(trials: &[CountedTrial]) -> Option<RuleRemark> {
     let written: u64 =
         trials.iter().map(|t| t.device.run.write_bytes + t.device.settle.write_bytes).sum();

@@ -64,7 +64,7 @@ pub struct Worked {
 }
 
 impl Worked {
-    /// From the counted trials of a side; `None` if they are not commands.
+    /// Output hashes, exit statuses and mean bytes of a side's counted trials; `None` if they are not commands.
     pub fn new(name: &str, trials: &[&Trial]) -> Option<Self> {
         let mut worked = Self { name: name.to_owned(), ..Self::default() };
         let measured = || trials.iter().filter_map(|trial| trial.measured.as_ref());

@@ -48,6 +48,7 @@ fn trimmed_repeatedly(case: &Case<'_>) -> Option<RuleRemark> {
     let rounds = |trial: &&Trial| {
         let claims = trial.measured.as_ref()?.claims;
         let emptied_bytes = claims.trim.bytes.saturating_add(claims.zero.bytes) as f64;
+        // So many bytes of trims cover the most accessed part once.
         let covered_bytes = area as f64 * share;
         (emptied_bytes > covered_bytes).then_some(emptied_bytes / covered_bytes)
     };

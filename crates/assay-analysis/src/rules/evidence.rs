@@ -92,15 +92,15 @@ pub(super) fn counted_trials(case: &Case<'_>) -> Vec<CountedTrial> {
 /// Network traffic of the target's mount: bytes only, without requests and times.
 fn on_network(trial: &Trial) -> Option<DeviceEvidence> {
     let mount = trial.evidence.mount_traffic.value()?;
-    let bytes = |moved: &MountBytes| Traffic {
-        read_bytes: moved.read_bytes,
-        write_bytes: moved.write_bytes,
-        ..Traffic::default()
+    let traffic = |moved: &MountBytes| {
+        let (read_bytes, write_bytes) = (moved.read_bytes, moved.write_bytes);
+        Traffic { read_bytes, write_bytes, ..Traffic::default() }
     };
-    let (run, settle) = (bytes(&mount.run), bytes(&mount.settle));
+    let (run, settle) = (traffic(&mount.run), traffic(&mount.settle));
     Some(DeviceEvidence { gap: Traffic::default(), run, settle })
 }
 
+/// Names the source of the counters; if trials differ, one below a loop device is named first.
 pub(super) fn mover(trials: &[CountedTrial]) -> &'static str {
     let has = |mover: Mover| trials.iter().any(|trial| trial.mover == mover);
     if has(Mover::BelowLoop) {

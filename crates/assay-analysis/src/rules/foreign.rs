@@ -51,8 +51,7 @@ fn disturbance(case: &Case<'_>, trial: &Trial) -> Option<String> {
     if is_simulated(case) {
         return None;
     }
-    let measured = trial.measured.as_ref()?;
-    in_gap(case, trial, measured)
+    in_gap(case, trial, trial.measured.as_ref()?)
         .or_else(|| other_direction(case, trial))
         .or_else(|| same_direction(case, trial))
 }

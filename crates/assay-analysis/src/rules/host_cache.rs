@@ -59,6 +59,7 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
              before storing them",
         ));
     }
+    // On hardware, no host is below the system.
     virtual_drive(case)?;
     // A host that writes through stores writes on the drive; rule `cached` reports its reads.
     let reread = ReadAgain::new(case).filter(|reread| !reread.drive.writes_through());
@@ -113,11 +114,8 @@ impl FlushTimes {
         }
         let (flush_ns, measured) = (trial.flush_ns?, trial.measured.as_ref()?);
         let bytes = measured.claims.write.bytes;
-        (bytes >= LEAST_BYTES && measured.elapsed_ns > 0).then(|| Self {
-            bytes,
-            wrote_s: seconds(measured.elapsed_ns),
-            flush_s: seconds(flush_ns),
-        })
+        let (wrote_s, flush_s) = (seconds(measured.elapsed_ns), seconds(flush_ns));
+        (bytes >= LEAST_BYTES && wrote_s > 0.0).then_some(Self { bytes, wrote_s, flush_s })
     }
 
     /// Remaining share of the rate if the flush counts.
@@ -155,7 +153,7 @@ pub struct IdleFlush {
 }
 
 impl IdleFlush {
-    /// The first one of a workload; `None` unless most trials had one.
+    /// The first idle flush of a virtual drive that announces a cache; `None` unless most trials have one.
     pub fn new(site: &Site, workload: &PlannedWorkload, trials: &[&Trial]) -> Option<Self> {
         let drive = site.drives.iter().find(|drive| hides_its_cache(drive))?;
         if !drive.announces_a_cache() {

@@ -6,6 +6,7 @@ use assay_workloads::{Basis, command::ImportEvidence, metrics::nature};
 
 use super::{MOVED, RULES, Rule, RuleRemark};
 
+/// Lowers the trust of an imported series by each rule that its evidence triggers.
 pub fn apply_import_rules(series: &mut Series) {
     if series.evidence.iter().all(Vec::is_empty) {
         return;

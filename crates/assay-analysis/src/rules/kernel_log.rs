@@ -22,6 +22,7 @@ pub static RULE: Rule = Rule {
     ..Rule::NONE
 };
 
+/// The first line of the kernel log that reports hardware trouble or hung tasks and may concern the target.
 fn event(case: &Case<'_>, trial: &Trial) -> Option<String> {
     let lines = trial.evidence.kernel_log.value()?;
     let line = lines.iter().find(|line| line.is_telling() && is_ours(case, &line.text))?;

@@ -50,8 +50,7 @@ fn fastest_direction(measured: &Measured) -> f64 {
     let classes = io::IoDetail::of(measured).into_iter().flat_map(|counted| &counted.classes);
     // Trims and zeroing transfer no data.
     let crossing = classes.filter(|(name, _)| !["trim", "zero"].contains(&name.as_str()));
-    let most = crossing.map(|(_, count)| count.bytes).max().unwrap_or(0);
-    most as f64 / seconds(measured.window_ns)
+    crossing.map(|(_, count)| count.bytes).max().unwrap_or(0) as f64 / seconds(measured.window_ns)
 }
 
 /// The links of a target's drives and their ceiling, bytes per second; `None` if one is unknown.

@@ -183,6 +183,7 @@ impl Rule {
         minds_others: false,
     };
 
+    /// Returns the remark on a row; `None` if the rule is not triggered.
     fn judge(&self, case: &Case<'_>) -> Option<RuleRemark> {
         match &self.check {
             RuleCheck::Threshold(threshold) => threshold.judge(case),
@@ -197,6 +198,7 @@ impl Rule {
         }
     }
 
+    /// Describes what disturbed a trial, by this rule alone.
     fn disturbance(&self, case: &Case<'_>, trial: &Trial) -> Option<String> {
         match &self.check {
             RuleCheck::Threshold(threshold) => threshold.disturbance(case, trial),
@@ -285,6 +287,7 @@ fn may_change(rule: &str, nature: Nature) -> bool {
     rule.is_none_or(|rule| rule.changes.contains(&nature))
 }
 
+/// Advice to the user on a triggered rule.
 pub fn next_step(rule: &str) -> &'static str {
     match rule {
         "cpu-starved" | "foreign-io" | "swap" | "others-swapped" | "oom" | "unstable"
@@ -313,12 +316,15 @@ pub fn only_slowed(mut reasons: Vec<&Because>) -> Option<String> {
     (is_slowed && !names.is_empty()).then(|| names.join(" and "))
 }
 
+/// Rules whose evidence this work has, without those on other programs if other programs do not matter.
 fn applicable_rules(case: &Case<'_>) -> impl Iterator<Item = &'static Rule> {
     let work = &case.workload.work;
-    // Other programs take time, but do not change amounts.
-    let (judged, others) = (work.kind().judged, work.is_others() || !work.is_of_speed());
-    let fits =
-        move |rule: &&Rule| judged.contains(&rule.looks_at) && !(others && rule.minds_others);
+    let judged = work.kind().judged;
+    // Production work consists of other programs; in other work, they take time, but do not change amounts.
+    let tolerates_others = work.is_others() || !work.is_of_speed();
+    let fits = move |rule: &&Rule| {
+        judged.contains(&rule.looks_at) && !(tolerates_others && rule.minds_others)
+    };
     RULES.iter().filter(fits)
 }
 
@@ -335,8 +341,7 @@ fn remarks_on_tools(case: &Case<'_>) -> Vec<(&'static str, RuleRemark)> {
     if runs.iter().all(Vec::is_empty) {
         return Vec::new();
     }
-    let rules = RULES.iter();
-    rules.filter_map(|rule| Some((rule.about.name, (rule.judge_import)(&runs)?))).collect()
+    RULES.iter().filter_map(|rule| Some((rule.about.name, (rule.judge_import)(&runs)?))).collect()
 }
 
 /// Remarks on observed or recorded work: the other rules compare the tool's claims with the devices.
@@ -364,6 +369,7 @@ pub struct Unquiet {
     pub rules: Vec<&'static str>,
 }
 
+/// Counts the disturbed trials. A trial disturbed under several rules counts once.
 pub fn disturbed_by_others(case: &Case<'_>) -> Unquiet {
     let blames = |rule: &&Rule| case.trials.iter().any(|trial| rule.blames_others(case, trial));
     let rules: Vec<&Rule> = applicable_rules(case).filter(blames).collect();
@@ -375,6 +381,7 @@ pub fn disturbed_by_others(case: &Case<'_>) -> Unquiet {
 
 /// The disturbance of a trial, if any. In a study with a gate, `gated` is the metric of the gate.
 pub fn disturbance(case: &Case<'_>, trial: &Trial, gated: Option<&str>) -> Option<String> {
+    // With a gate on a metric that the rule affects, what makes the gate inconclusive disturbs the trial.
     let blinds_gate = |rule: &Rule| {
         let affected = gated.filter(|metric| rule.changes.contains(&nature(metric)));
         affected.and_then(|_| rule.blinds?(case, trial))

@@ -1,6 +1,6 @@
 //! Rules of single kinds of work, which define their evidence and their objections.
 
-use assay_workloads::{Measured, tell::OwnRule};
+use assay_workloads::tell::OwnRule;
 
 use super::{Case, Rule, RuleCheck, RuleRemark, evidence::in_trials};
 
@@ -10,8 +10,7 @@ pub(super) fn rule(own: &'static OwnRule) -> Rule {
 }
 
 pub(super) fn remark(own: &OwnRule, case: &Case<'_>) -> Option<RuleRemark> {
-    let measured: Vec<&Measured> = case.measured().collect();
-    let doubt = (own.doubt)(&case.workload.work, &measured)?;
+    let doubt = (own.doubt)(&case.workload.work, &case.measured().collect::<Vec<_>>())?;
     let trials = in_trials(doubt.trials, case);
     let text = format!("{}{trials}: {}", doubt.what, doubt.why);
     Some(if doubt.invalid { RuleRemark::invalid(text) } else { RuleRemark::suspect(text) })

@@ -18,6 +18,7 @@ pub static RULE: Rule = Rule {
     ..Rule::NONE
 };
 
+/// A change of the power supply is suspect; trials on battery and others on mains are a note.
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let changes: Vec<String> = case.trials.iter().filter_map(|trial| change(trial)).collect();
     if let Some(first) = changes.first() {

@@ -59,7 +59,7 @@ struct PrintedRuns {
 }
 
 impl PrintedRuns {
-    /// From a trial; `None` without a printed rate or without counters.
+    /// Compares a trial's lowest printed rate with the moved bytes; `None` without a printed rate or without counters.
     fn new(case: &Case<'_>, trial: &Trial) -> Option<Self> {
         let planned = command::CommandPlan::of(&case.workload.work)?;
         let measured = trial.measured.as_ref()?;
@@ -70,7 +70,8 @@ impl PrintedRuns {
         let most_per_run = if is_storage_tool { u64::MAX } else { detail.called_bytes? };
         let printed_s = measured.values.get(PRINTED_TIME).filter(|_| is_storage_tool);
         let run_s = seconds(measured.window_ns) / detail.runs.max(1) as f64;
-        let per_run = ((rate * printed_s.copied().unwrap_or(run_s)) as u64).min(most_per_run);
+        let required_per_run =
+            ((rate * printed_s.copied().unwrap_or(run_s)) as u64).min(most_per_run);
         let only_trial = Case { trials: &[trial], ..*case };
         let device = counted_trials(&only_trial).first().map(|counted| {
             let in_runs = counted.device.run.read_bytes + counted.device.run.write_bytes;
@@ -82,7 +83,7 @@ impl PrintedRuns {
             by_processes.map(|(read, written)| ((read + written) * detail.runs as f64) as u64);
         Some(Self {
             rate,
-            claimed: per_run.saturating_mul(detail.runs),
+            claimed: required_per_run.saturating_mul(detail.runs),
             least: if printed_s.is_some() { LEAST_SHARE } else { LEAST_SHARE_OF_RUN },
             moved: by_processes.or(device.map(|[_, all]| all))?,
             device,
@@ -92,8 +93,7 @@ impl PrintedRuns {
 
 fn lowest_rate(measured: &Measured) -> Option<f64> {
     let scaled = |(name, value): (&String, &f64)| Some(value * metrics::printed_bytes_per_s(name)?);
-    let rates = measured.values.iter().filter_map(scaled);
-    rates.filter(|rate| *rate > 0.0).reduce(f64::min)
+    measured.values.iter().filter_map(scaled).filter(|rate| *rate > 0.0).reduce(f64::min)
 }
 
 fn from_memory(case: &Case<'_>, runs: &[PrintedRuns]) -> Option<String> {

@@ -34,7 +34,7 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
 fn slow_host_remark(host: &Share, trials: &[&Together]) -> Option<String> {
     let behind: Vec<_> = trials.iter().filter_map(|trial| times_behind(trial, host.rank)).collect();
     let slow: Vec<f64> = behind.iter().copied().filter(|times| *times >= TIMES).collect();
-    // At least 80% of the trials.
+    // A slow host is behind in at least 80% of the trials.
     if behind.len() < FEWEST || 5 * slow.len() < 4 * behind.len() {
         return None;
     }

@@ -29,8 +29,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {
-    let found = case.trials.iter().filter_map(|trial| stall_ns(case, trial));
-    let stalls: Vec<u64> = found.collect();
+    let stalls: Vec<u64> = case.trials.iter().filter_map(|trial| stall_ns(case, trial)).collect();
     let longest = stalls.iter().max()?;
     let up_to = if stalls.len() > 1 { "up to " } else { "" };
     Some(RuleRemark::suspect(format!(
@@ -46,7 +45,7 @@ fn stall_ns(case: &Case<'_>, trial: &Trial) -> Option<u64> {
     let longest = counted.longest_ns?;
     let usual = usual_ns(case, measured)?;
     let is_long = longest as f64 > LONGEST_SHARE * measured.window_ns as f64;
-    // With a rate limit or pauses, there may be no operation to complete.
+    // Whole seconds without a completion. With a rate limit or pauses, there may be no operation to complete.
     let held_back = case.io().is_some_and(|io| io.is_held_back());
     let still_s = counted.still_s.filter(|_| !held_back).unwrap_or(0);
     let stall = longest.max(u64::from(still_s) * 1_000_000_000);

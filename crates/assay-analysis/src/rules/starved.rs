@@ -48,31 +48,31 @@ fn starvation_words(case: &Case<'_>, trial: &Trial) -> Option<String> {
     Some(describe_waits(&[wait_for_others(case, trial)?], None))
 }
 
+/// Waits for other programs are suspect, unless all their trials are excluded; waits without others are a note.
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     if is_simulated(case) {
         return None;
     }
-    let (mut others, mut own) = (Vec::new(), Vec::new());
+    let (mut waits_for_others, mut other_waits) = (Vec::new(), Vec::new());
     let mut all_disturbed = true;
     for trial in case.trials {
         let Some(wait) = WaitShare::new(case, trial).filter(WaitShare::is_long) else { continue };
         if wait.is_for_others() {
             all_disturbed &= trial.status == Status::Disturbed;
-            others.push(wait);
+            waits_for_others.push(wait);
         } else {
-            own.push(wait);
+            other_waits.push(wait);
         }
     }
-    if others.is_empty() {
-        let most = largest(&own, |wait| wait.share)?;
-        let waited = show::percent(100.0 * most);
+    if waits_for_others.is_empty() {
+        let waited = show::percent(100.0 * largest(&other_waits, |wait| wait.share)?);
         let text = format!("tool threads waited for a CPU for up to {waited} of the time");
         // Pressure alone may come from any program, not only from the tool.
-        return own.iter().any(|wait| wait.is_own).then(|| RuleRemark::note(text));
+        return other_waits.iter().any(|wait| wait.is_own).then(|| RuleRemark::note(text));
     }
-    let text = describe_waits(&others, Some(case));
+    let text = describe_waits(&waits_for_others, Some(case));
     if all_disturbed && excludes_disturbed(case) {
-        let which = if others.len() == 1 { "the trial is" } else { "the trials are" };
+        let which = if waits_for_others.len() == 1 { "the trial is" } else { "the trials are" };
         return Some(RuleRemark::note(format!("{text}; {which} excluded")));
     }
     Some(RuleRemark::suspect(text))
@@ -115,6 +115,7 @@ struct WaitShare {
 }
 
 impl WaitShare {
+    /// By the waits of the trial's threads, else by the machine's CPU pressure; `None` for short and unobserved trials.
     fn new(case: &Case<'_>, trial: &Trial) -> Option<Self> {
         let measured = trial.measured.as_ref().filter(|one| one.elapsed_ns >= SHORTEST_NS)?;
         let others = cpus_of_others(trial, measured)?;
@@ -126,13 +127,13 @@ impl WaitShare {
         let threads = f64::from(case.workload.work.threads().max(1));
         let own_share = measured.waited_ns.map(|waited| waited as f64 / threads / span_ns);
         let used_cpus = seconds(trial.all_cpu_ns()) / seconds(measured.elapsed_ns);
-        let is_enough = |share: &f64| used_cpus >= FEWEST_OWN || *share > PRESSURE_OF_ALL;
+        let concerns_workload = |share: &f64| used_cpus >= FEWEST_OWN || *share > PRESSURE_OF_ALL;
         // A command's own short waits prove nothing, because they do not include its children.
         let decisive = own_share.filter(|own| command.is_none() || *own > MOST_WAITING);
         let (share, is_own) = if let Some(own) = decisive {
             (own, true)
-        } else if let Some(of_all) = pressure(trial).filter(is_enough) {
-            (of_all, false)
+        } else if let Some(machine_pressure) = pressure(trial).filter(concerns_workload) {
+            (machine_pressure, false)
         } else {
             (own_share?, true)
         };

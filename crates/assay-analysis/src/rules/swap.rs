@@ -27,12 +27,13 @@ pub static RULE: Rule = Rule {
 };
 
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {
-    let (mut out, mut back, mut count) = (0_u64, 0_u64, 0);
-    for (own_out, own_back) in case.trials.iter().filter_map(|trial| excess_pages(case, trial)) {
-        (out, back) = (out.saturating_add(own_out), back.saturating_add(own_back));
+    let (mut swapped_out, mut swapped_in, mut count) = (0_u64, 0_u64, 0);
+    for (trial_out, trial_in) in case.trials.iter().filter_map(|trial| excess_pages(case, trial)) {
+        swapped_out = swapped_out.saturating_add(trial_out);
+        swapped_in = swapped_in.saturating_add(trial_in);
         count += 1;
     }
-    let text = format!("{}{}", words(out, back), in_trials(count, case));
+    let text = format!("{}{}", words(swapped_out, swapped_in), in_trials(count, case));
     (count > 0).then(|| RuleRemark::suspect(text))
 }
 
@@ -42,10 +43,10 @@ fn excess_pages(case: &Case<'_>, trial: &Trial) -> Option<(u64, u64)> {
         return None;
     }
     let memory = trial.evidence.memory.value()?.machine.value()?;
-    let (out, back) = (memory.swapped_out_pages, memory.swapped_in_pages);
+    let (swapped_out, swapped_in) = (memory.swapped_out_pages, memory.swapped_in_pages);
     let page_bytes = memory.page_bytes.unwrap_or(PAGE_BYTES);
-    let moved = out.saturating_add(back).saturating_mul(page_bytes) as f64;
-    (moved > allowed_bytes(trial)?).then_some((out, back))
+    let moved = swapped_out.saturating_add(swapped_in).saturating_mul(page_bytes) as f64;
+    (moved > allowed_bytes(trial)?).then_some((swapped_out, swapped_in))
 }
 
 /// Allowed swap traffic of other programs: 1 MiB/s, or a share of the trial's bytes.
@@ -53,10 +54,8 @@ fn allowed_bytes(trial: &Trial) -> Option<f64> {
     let measured = trial.measured.as_ref()?;
     // The swap count ends when all data is on the device, after the run.
     let pressure = trial.evidence.pressure.value().and_then(|pressure| pressure.machine.value());
-    let watched_ns = pressure.map_or(0, |machine| machine.span_ns);
-    let span_ns = measured.elapsed_ns.max(watched_ns);
-    let own = trial.claims().bytes();
-    Some((MIB as f64 * seconds(span_ns)).max(MOST_SHARE * own as f64))
+    let span_ns = measured.elapsed_ns.max(pressure.map_or(0, |machine| machine.span_ns));
+    Some((MIB as f64 * seconds(span_ns)).max(MOST_SHARE * trial.claims().bytes() as f64))
 }
 
 fn words(out: u64, back: u64) -> String {

@@ -20,6 +20,7 @@ pub static RULE: Rule = Rule {
     ..Rule::NONE
 };
 
+/// Counted throttling by heat or the control group, else sensors that reached their limits.
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let (mut heat, mut group, mut count) = (0_u64, 0_u64, 0);
     for (own_heat, own_group) in case.trials.iter().filter_map(|trial| throttle_counts(trial)) {
@@ -41,8 +42,7 @@ fn disturbance(trial: &Trial) -> Option<String> {
 
 /// The sensor furthest above its limit, if any reached it.
 fn overheated(trial: &Trial) -> Option<String> {
-    let sensors = trial.evidence.temperature.value()?.sensors.iter();
-    let above = sensors.filter_map(|(name, sensor)| {
+    let above = trial.evidence.temperature.value()?.sensors.iter().filter_map(|(name, sensor)| {
         let most = sensor.before_mc.max(sensor.after_mc);
         // Bundles of earlier versions contain limits that were not set.
         let limit = sensor.limit_mc.filter(|mc| *mc > LEAST_LIMIT_MC)?;

@@ -41,7 +41,8 @@ pub fn read(bytes: &[u8]) -> Outcome<EdidMonitor> {
             "the EDID has a wrong checksum, so its limits may be wrong; read it again, or use --clock, --h and --v",
         );
     }
-    let (version, revision) = (block[18], block[19]);
+    let revision = block[19];
+    let version = format!("{}.{revision}", block[18]);
     let descriptor_with = |tag: u8| {
         let mut descriptors = DESCRIPTORS.iter().map(|at| &block[*at..*at + DESCRIPTOR]);
         descriptors.find(|bytes| bytes.starts_with(&[0, 0, 0]) && bytes[3] == tag)
@@ -50,17 +51,11 @@ pub fn read(bytes: &[u8]) -> Outcome<EdidMonitor> {
     let (limits, doubt) = match limits {
         None => (Limits::default(), Some("the EDID has no range limits (tag 0xFD)".to_owned())),
         Some(limits) if !is_possible(&limits) => {
-            let doubt = "the EDID's range limits contradict themselves";
-            (Limits::default(), Some(doubt.to_owned()))
+            (Limits::default(), Some("the EDID's range limits contradict themselves".to_owned()))
         }
         Some(limits) => (limits, describe_modes_beyond(block, &limits)),
     };
-    Ok(EdidMonitor {
-        name: descriptor_with(NAME).and_then(read_name),
-        version: format!("{version}.{revision}"),
-        limits,
-        doubt,
-    })
+    Ok(EdidMonitor { name: descriptor_with(NAME).and_then(read_name), version, limits, doubt })
 }
 
 fn is_possible(limits: &Limits) -> bool {

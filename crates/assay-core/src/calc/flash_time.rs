@@ -74,6 +74,7 @@ pub fn compute(question: &FlashTimeQuestion) -> Outcome<FlashTime> {
     })
 }
 
+/// Computes, for one speed, the time of a pass over the area and the share of it that a trial covers.
 fn time_at(question: &FlashTimeQuestion, operations: u64, speed: Speed) -> TimeAtSpeed {
     let block = question.block_bytes as f64;
     let iops = match speed {

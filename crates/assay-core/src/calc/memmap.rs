@@ -81,6 +81,7 @@ pub fn regions(text: &str) -> Outcome<Vec<Region>> {
     text.split_whitespace().map(parse_region).collect()
 }
 
+/// Reads a region as on the kernel command line, `mem=448M@0M`; without `@`, it starts at 0.
 fn parse_region(word: &str) -> Outcome<Region> {
     let wrong = |why: &str| {
         Failure::mistake(format!("`{word}` is not a region: {why}use a value such as mem=448M@0M"))

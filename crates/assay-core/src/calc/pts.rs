@@ -133,8 +133,7 @@ impl Test {
         PtsPoint { read_percent: 0, size_bytes }
     }
 
-    /// Maximum number of rounds. For write saturation the limit of the specification was not available; Assay stops
-    /// after one day of minutes.
+    /// Maximum number of rounds. For write saturation, whose limit was not available, one day of minutes.
     pub const fn most_rounds(self) -> u32 {
         match self {
             Self::WriteSaturation => 1440,

@@ -118,6 +118,7 @@ pub struct Raid {
     pub advice: Vec<String>,
 }
 
+/// Computes capacity, survivable failures, rebuild time and the traffic of a write; fails for an impossible array.
 pub fn compute(question: &Question) -> Outcome<Raid> {
     check(question)?;
     let Question { level, disks, disk_bytes, chunk_bytes, write_bytes, rate_bytes_per_s } =

@@ -5,8 +5,7 @@ use crate::quantity::Bytes;
 /// A number above zero, with its unit or without: `165`, `165 MHz`.
 pub fn number(text: &str, unit: &str) -> Result<f64, String> {
     let text = text.trim();
-    let unit_start = text.len().saturating_sub(unit.len());
-    let digits = match text.split_at_checked(unit_start) {
+    let digits = match text.split_at_checked(text.len().saturating_sub(unit.len())) {
         Some((digits, end)) if end.eq_ignore_ascii_case(unit) => digits,
         _ => text,
     };

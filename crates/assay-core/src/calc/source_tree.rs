@@ -21,8 +21,7 @@ pub fn files(count: u64) -> Vec<TreeFile> {
     for module in &modules {
         tree.push((format!("include/m{module}.h"), header(*module, files_in(*module))));
         for index in 0..files_in(*module) {
-            let text = source(*module, index, &mut draws);
-            tree.push((format!("src/m{module}/f{index}.c"), text));
+            tree.push((format!("src/m{module}/f{index}.c"), source(*module, index, &mut draws)));
         }
     }
     tree.push(("src/main.c".to_owned(), program(&modules, files_in)));

@@ -121,11 +121,9 @@ fn cost(size_bytes: u64, ratio: Option<f64>) -> u64 {
 }
 
 fn examples(size_bytes: u64) -> Vec<Example> {
-    let example = |(content, algorithm, ratio)| Example {
-        content,
-        algorithm,
-        ratio,
-        cost_bytes: cost(size_bytes, ratio),
+    let example = |(content, algorithm, ratio)| {
+        let cost_bytes = cost(size_bytes, ratio);
+        Example { content, algorithm, ratio, cost_bytes }
     };
     RATIOS.into_iter().map(example).collect()
 }
@@ -148,6 +146,7 @@ fn warnings(memory: u64, size: u64, cost: u64) -> Vec<String> {
     warnings
 }
 
+/// The configuration of systemd's zram-generator, and commands to the same effect.
 fn file_and_commands(question: &Question, size: u64) -> (String, Vec<String>) {
     let Question { algorithm, device, .. } = question;
     let mib = (size >> 20).max(1);

@@ -224,6 +224,7 @@ impl Axis {
         Self { limits: Some(limits), ..self }
     }
 
+    /// Formats a position on the axis: the name of a slot, or a value with its unit.
     pub fn text(&self, value: f64) -> String {
         match &self.scale {
             AxisScale::Category(slots) => {
@@ -248,8 +249,7 @@ impl Point {
 
     #[must_use]
     pub fn marked(self, look: Look, why: &str) -> Self {
-        let text = format!("{}; {why}", self.text);
-        Self { look, text, ..self.remarked(why) }
+        Self { look, text: format!("{}; {why}", self.text), ..self.remarked(why) }
     }
 
     #[must_use]
@@ -322,7 +322,7 @@ impl Figure {
         Self { layout: Layout::Lying, ..Self::upright(along, value, series) }
     }
 
-    /// The same with its id, title and description: a kind of figure of a workload.
+    /// Sets ID, title and description, which name the kind of figure and its workload.
     #[must_use]
     pub fn of_workload(self, kind: &str, workload: &str, title: &str, description: &str) -> Self {
         Self {
@@ -413,8 +413,7 @@ pub fn short(name: &str) -> String {
 }
 
 pub fn joined(texts: &[&str]) -> String {
-    let present: Vec<&str> = texts.iter().copied().filter(|text| !text.is_empty()).collect();
-    present.join(", ")
+    texts.iter().copied().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ")
 }
 const MOST_STEPS: usize = 120;
 
@@ -428,8 +427,7 @@ pub struct NamedValues {
 
 /// Lines over steps counted from 1, such as rounds. Thins out many steps.
 pub fn lines_over_steps(step: &str, value: Axis, lines: &[NamedValues]) -> Option<Figure> {
-    let longest = lines.iter().map(|line| line.values.len()).max()?;
-    let stride = longest.div_ceil(MOST_STEPS).max(1);
+    let stride = lines.iter().map(|line| line.values.len()).max()?.div_ceil(MOST_STEPS).max(1);
     let points = |line: &NamedValues| {
         let mut points = Vec::new();
         for (index, number) in line.values.iter().enumerate().step_by(stride) {

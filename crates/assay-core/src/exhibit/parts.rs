@@ -37,7 +37,7 @@ impl FigureRows {
 /// Legend entry of a series: key, name, color and shape.
 pub type Sort<K> = (K, &'static str, Colour, usize);
 
-/// A series for each sort that has points, in the order of the legend.
+/// A series for each legend entry (`sorts`) that has points, in the order of the legend.
 pub fn by_sort<K: PartialEq>(
     sorts: impl IntoIterator<Item = Sort<K>>,
     all: impl IntoIterator<Item = (K, Point)>,
@@ -56,8 +56,7 @@ pub fn by_sort<K: PartialEq>(
     with_marks(sorted.into_iter().map(|(_, series)| series).collect()).unwrap_or_default()
 }
 
-/// Rows of bars on an axis to `times` the longest bar; it clips longer intervals, because few trials may have endless
-/// ones.
+/// Rows of bars on an axis to `times` the longest bar. It clips longer intervals: few trials may have endless ones.
 pub fn of_bars(
     rows: Axis,
     title: String,
@@ -94,7 +93,7 @@ pub fn trials_per_point(trials: usize) -> usize {
     if trials <= MOST_POINTS { 1 } else { trials.div_ceil(MERGED_POINTS) }
 }
 
-/// Ratios of trials, with their orders, as one point with their range.
+/// One point for several trials, each with its order and ratio: at their mean order, with the range of their ratios.
 pub fn merged_point(trials: &[(u32, f64)], mean: f64) -> Point {
     let mean_order =
         trials.iter().map(|(order, _)| f64::from(*order)).sum::<f64>() / trials.len() as f64;

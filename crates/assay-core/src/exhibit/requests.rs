@@ -37,6 +37,7 @@ fn value_axis(title: &str, unit: Unit) -> Axis {
 
 type Named<'a> = (String, &'a OfClass);
 
+/// Figures of a recording by class of request, from arrival rates to bursts.
 pub fn of_recording(kind: &str, workload: &str, recording: &Recorded) -> Vec<Figure> {
     let (classes, omitted) = busiest_classes(recording);
     let mut notes = Vec::new();
@@ -47,22 +48,22 @@ pub fn of_recording(kind: &str, workload: &str, recording: &Recorded) -> Vec<Fig
         ));
     }
     let mut figures = TraceFigures { kind, workload, notes, drawn: Vec::new() };
-    let read =
+    let text =
         "Each point is the mean arrival rate in one time step; the last step may be shorter.";
-    figures.add("rates by class", read, rate_lines(&classes));
-    let read = "Distinct bytes of the device that requests of the class have accessed so far; flat \
+    figures.add("rates by class", text, rate_lines(&classes));
+    let text = "Distinct bytes of the device that requests of the class have accessed so far; flat \
                 where they access the same bytes again, or where no requests arrive.";
-    figures.add("working set by class", read, working_set_lines(&classes));
+    figures.add("working set by class", text, working_set_lines(&classes));
     figures.add("sizes", SIZES, class_share_bars(&classes, |class| &class.sizes));
     let title = "distances between consecutive requests";
     figures.add(title, DISTANCES, class_share_bars(&classes, |class| &class.distances));
-    let read = "Sequential: requests that begin where one of the last 64 requests of their class \
+    let text = "Sequential: requests that begin where one of the last 64 requests of their class \
                 ended; all others are random. Accessed before: bytes that requests of the class \
                 had accessed earlier. Synchronous: requests that the kernel marks as sync.";
-    figures.add("order and reuse by class", read, order_bars(&classes));
-    let read = "Variance divided by mean of the arrivals per 100 ms: 1 for independent arrivals, \
+    figures.add("order and reuse by class", text, order_bars(&classes));
+    let text = "Variance divided by mean of the arrivals per 100 ms: 1 for independent arrivals, \
                 higher for bursts.";
-    figures.add("bursts by class", read, burst_bars(&classes));
+    figures.add("bursts by class", text, burst_bars(&classes));
     figures.drawn
 }
 
@@ -88,6 +89,7 @@ fn rate_lines(classes: &[Named<'_>]) -> Option<Figure> {
     per_second(arrivals.collect())
 }
 
+/// Lines of the distinct bytes accessed so far, from the bytes first touched in each time step.
 fn working_set_lines(classes: &[Named<'_>]) -> Option<Figure> {
     let touches = classes
         .iter()
@@ -141,14 +143,14 @@ pub fn of_play(
     let mut pairs: Vec<(&String, &TracePair)> = by_kind.iter().collect();
     pairs.sort_by_key(|(_, pair)| std::cmp::Reverse(pair.recorded.starts.sum()));
     pairs.truncate(MOST_KINDS);
-    let read = "Each point is the mean rate of starts in one time step, counted from the first \
+    let text = "Each point is the mean rate of starts in one time step, counted from the first \
                 request; the last step may be shorter.";
     for (name, pair) in &pairs {
         let starts = both_sides(pair, |side| &side.starts);
-        figures.add(&format!("starts ({name}), recorded and replayed"), read, per_second(starts));
+        figures.add(&format!("starts ({name}), recorded and replayed"), text, per_second(starts));
     }
-    let read = "Each point is the largest delay after the intended start in one time step.";
-    figures.add("behind the schedule", read, delay_lines(&pairs));
+    let text = "Each point is the largest delay after the intended start in one time step.";
+    figures.add("behind the schedule", text, delay_lines(&pairs));
     for (name, pair) in &pairs {
         let title = format!("sizes ({name}), recorded and replayed");
         figures.add(&title, SIZES, share_bars(&both_sides(pair, |side| &side.sizes)));
@@ -172,6 +174,7 @@ fn both_sides<T>(pair: &TracePair, part: fn(&TraceSide) -> &T) -> Vec<(String, &
     sides.map(|(name, side)| (name.to_owned(), part(side))).into()
 }
 
+/// Lines of the rate in each time step.
 fn per_second(lines_in: Vec<(String, &OverTime)>) -> Option<Figure> {
     let (step_ns, mut lines) = with_equal_steps(lines_in, OverTime::sums_of);
     let step_s = seconds(step_ns);
@@ -202,6 +205,7 @@ fn seconds(step_ns: u64) -> f64 {
     step_ns.max(1) as f64 / 1e9
 }
 
+/// Bars of the share of each size or distance in the requests of a class.
 fn class_share_bars(
     classes: &[Named<'_>],
     counts: fn(&OfClass) -> &BTreeMap<u64, u64>,

@@ -120,14 +120,14 @@ impl Table {
         }
     }
     pub fn texts(&self, row: &Row) -> Vec<String> {
-        let cells = self.columns.iter().zip(&row.cells);
-        cells.map(|(column, cell)| cell.text(column.unit)).collect()
+        self.columns.iter().zip(&row.cells).map(|(column, cell)| cell.text(column.unit)).collect()
     }
 
     pub fn has_missing(&self) -> bool {
         let mut cells = self.rows.iter().flat_map(|row| &row.cells);
         cells.any(|cell| cell.text(Unit::Words) == NONE)
     }
+    /// The name of a row, else its first cell with those of the key columns.
     pub fn name_of(&self, row: &Row) -> String {
         if !row.name.is_empty() {
             return row.name.clone();
@@ -142,8 +142,7 @@ impl Table {
 impl Column {
     pub fn new(title: impl Into<String>, unit: Unit) -> Self {
         let title = title.into();
-        let name = title.clone();
-        Self { title, name, unit, role: Role::Value, breaks: false, detail: false }
+        Self { name: title.clone(), title, unit, role: Role::Value, breaks: false, detail: false }
     }
 
     pub fn left(title: impl Into<String>) -> Self {
@@ -213,6 +212,7 @@ impl Cell {
         Self { value: value.into(), tone }
     }
 
+    /// Formats the cell: `-` without a value, and a range or interval as `low to high`.
     pub fn text(&self, unit: Unit) -> String {
         match &self.value {
             Value::Missing => NONE.to_owned(),

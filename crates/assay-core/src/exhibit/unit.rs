@@ -93,7 +93,7 @@ impl Unit {
         }
     }
 
-    /// Formats a value with the name of the counted thing.
+    /// Formats a value without a heading: adds the name of the unit where [`Self::text`] omits it.
     pub fn alone(self, value: f64) -> String {
         let text = self.text(value);
         match self {

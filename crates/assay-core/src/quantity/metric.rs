@@ -58,7 +58,6 @@ pub struct Metric {
     pub better: Better,
     pub noun: &'static str,
     pub summary: &'static str,
-    /// Its source.
     pub of: Of,
     pub nature: Nature,
     pub scale: Scale,

@@ -61,7 +61,7 @@ impl PlayedMetric {
 }
 
 impl LatencyPoint {
-    /// The share of all that stays below; none of the mean.
+    /// The share of all operations that take less time; `None` for the mean.
     pub const fn quantile(self) -> Option<f64> {
         match self {
             Self::Mean => None,
@@ -137,8 +137,7 @@ pub static CLASSES: [PlayedClass; 5] = [
 
 impl PlayedClass {
     pub fn metric(&self, wanted: PlayedMetric) -> Option<&'static Metric> {
-        let index = STATISTICS.iter().position(|statistic| *statistic == wanted)?;
-        self.metrics.get(index)
+        self.metrics.get(STATISTICS.iter().position(|statistic| *statistic == wanted)?)
     }
 }
 

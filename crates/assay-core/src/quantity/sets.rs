@@ -52,8 +52,8 @@ impl FromStr for SetSize {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let Some(percent) = text.strip_suffix('%') else {
-            let bytes = text.parse::<Bytes>();
-            return bytes
+            return text
+                .parse::<Bytes>()
                 .map(Self::Bytes)
                 .map_err(|error| format!("{error}, or a share of memory_limit such as 150%"));
         };

@@ -150,8 +150,7 @@ fn exact(amount: u64, measure: &parse::UnitFamily, zero: &str) -> String {
         return format!("0 {zero}");
     }
     let fitting = measure.units.iter().filter(|unit| amount.is_multiple_of(unit.factor));
-    let best = fitting.min_by_key(|unit| amount / unit.factor);
-    best.map_or_else(
+    fitting.min_by_key(|unit| amount / unit.factor).map_or_else(
         || format!("{amount} {zero}"),
         |unit| format!("{} {}", amount / unit.factor, unit.name),
     )

@@ -123,8 +123,7 @@ impl Sheet {
     }
 
     fn column(&self, name: &str) -> Outcome<usize> {
-        let found = self.columns.iter().position(|column| column == name);
-        found.ok_or_else(|| {
+        self.columns.iter().position(|column| column == name).ok_or_else(|| {
             let have = self.columns.join(", ");
             Failure::mistake(format!("{}: no column `{name}`; the columns are {have}", self.name))
         })

@@ -34,7 +34,6 @@ pub struct Estimate {
 /// An idle time and the load after it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AfterRest {
-    /// Length of the idle time, seconds.
     pub rest_s: f64,
     /// Operations of each second after it.
     pub operations: Vec<f64>,

@@ -38,7 +38,6 @@ pub struct FTest {
     pub df1: usize,
     /// Residual degrees of freedom.
     pub df2: usize,
-    /// p value of the F test.
     pub p: f64,
     /// Residual mean square, in the unit of the values squared.
     pub residual: f64,
@@ -138,8 +137,7 @@ pub fn by_group(values: &[f64], groups: &[usize]) -> Option<FTest> {
     extra_sum_of_squares(values, &[], &[groups])
 }
 
-/// F test of carry-over: the effect of the previous trial's arm on the value of a trial, adjusted for replicate and
-/// arm.
+/// F test of carry-over: the effect of the previous trial's arm on a trial, adjusted for replicate and arm.
 ///
 /// All slices have one entry per trial with a predecessor: the value on the log scale (residuals or plain logarithms;
 /// the result is the same), the arm, the previous arm and the replicate, as arbitrary labels. Source: R10; the extra
@@ -162,8 +160,7 @@ pub fn carry_over(
 ///
 /// All slices have one entry per trial: the value on the log scale, the arm, the last arm of the previous replicate
 /// (for a first trial; any other label for the rest), whether the trial is first (two labels), and the replicate.
-/// Source: R2c; the extra sum of squares as in [`carry_over`]. `None` if the order aliases the effect, and as in
-/// [`carry_over`].
+/// Source: R2c; the extra sum of squares. `None` if the order aliases the effect, and as in [`carry_over`].
 pub fn carry_through(
     residuals: &[f64],
     arms: &[usize],
@@ -217,6 +214,7 @@ struct DesignMatrix {
 }
 
 impl DesignMatrix {
+    /// A column of ones and one per level of each factor. Each row stores the columns in which it has a one.
     fn new<'a>(rows: usize, factors: impl Iterator<Item = &'a [usize]>) -> Option<DesignMatrix> {
         let mut design = DesignMatrix { columns: 1, ones: vec![vec![0]; rows] };
         for labels in factors {
@@ -244,8 +242,7 @@ impl DesignMatrix {
             }
             products[last][last] += value * value;
         }
-        let diagonal = (0..last).map(|column| products[column][column]).collect();
-        Equations { products, diagonal }
+        Equations { diagonal: (0..last).map(|column| products[column][column]).collect(), products }
     }
 }
 

@@ -17,9 +17,8 @@ pub struct FittedEffects {
 /// Fits `count` effects to values, each of which is the sum of the effects that its row names.
 ///
 /// Source: the normal equations of ordinary least squares, solved by Cholesky's factor (Golub and Van Loan, "Matrix
-/// Computations", 5.3). A model names all members per group except one, whose effect is 0. `None` if the numbers of
-/// rows and values differ, if a row names an unknown effect, if a value is not finite, if no degree of freedom is left,
-/// and if effects are aliased.
+/// Computations", 5.3). A model names all members per group except one, whose effect is 0. `None` for unequal numbers
+/// of rows and values, an unknown effect, a value that is not finite, no degree of freedom, and aliased effects.
 pub fn fit_effects(count: usize, rows: &[Vec<usize>], values: &[f64]) -> Option<FittedEffects> {
     let freedom = rows.len().checked_sub(count).filter(|freedom| *freedom > 0)?;
     if rows.len() != values.len() || values.iter().any(|value| !value.is_finite()) {
@@ -82,6 +81,7 @@ fn cholesky(matrix: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
     }
     Some(lines)
 }
+/// Solves `lower x = right`, from the first row on.
 fn solve_lower(lines: &[Vec<f64>], right: &[f64]) -> Vec<f64> {
     let mut solved: Vec<f64> = Vec::with_capacity(right.len());
     for (line, value) in lines.iter().zip(right) {
@@ -90,6 +90,7 @@ fn solve_lower(lines: &[Vec<f64>], right: &[f64]) -> Vec<f64> {
     }
     solved
 }
+/// Solves `transposed(lower) x = right`, from the last row back.
 fn solve_transposed(lines: &[Vec<f64>], mut right: Vec<f64>) -> Vec<f64> {
     for (row, line) in lines.iter().enumerate().rev() {
         let solved = right[row] / line[row];

@@ -88,8 +88,7 @@ fn signed_sums(values: &[f64]) -> Vec<f64> {
     sums
 }
 
-/// Fisher's exact two-sided p that two failure rates are alike: `failed1` of `total1` trials against `failed2` of
-/// `total2`.
+/// Fisher's exact two-sided p that two failure rates are alike: `failed1` of `total1` and `failed2` of `total2`.
 ///
 /// The probability, given the margins, of all tables that are no likelier than the one observed. Source: R11; Fisher,
 /// "Statistical Methods for Research Workers", section 21.02; scipy `fisher_exact`. It is 1 if a side has no trial, and

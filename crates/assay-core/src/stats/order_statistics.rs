@@ -34,8 +34,7 @@ pub fn percentile_is_supported(count: u64, q: f64) -> bool {
 /// Fewest observations with which quantile `q` of one trial is reported: 20 for the median, 1,000
 /// for q = 0.99. `None` outside 0 < q < 1. Source: R12.
 pub fn observations_needed(q: f64) -> Option<u64> {
-    let above = parts_above(q)?;
-    u64::try_from((FEWEST_ABOVE * PARTS).div_ceil(above)).ok()
+    u64::try_from((FEWEST_ABOVE * PARTS).div_ceil(parts_above(q)?)).ok()
 }
 
 /// `1 - q` in parts.

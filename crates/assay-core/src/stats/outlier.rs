@@ -6,8 +6,7 @@ use crate::stats::sample::Sample;
 /// Modified z scores beyond this are flagged (Iglewicz and Hoaglin).
 pub const MODIFIED_Z_LIMIT: f64 = 3.5;
 
-/// Modified z score of each value, in their order and without a unit: 0.6745 (x - median) / MAD, where MAD is the
-/// median distance from the median.
+/// Modified z score of each value, in order: 0.6745 (x - median) / MAD, the median distance from the median.
 ///
 /// If more than half of the values are equal, MAD is 0 and the score is (x - median) / (1.253314 MeanAD), with the mean
 /// distance from the median, or 0 if MeanAD is 0. Source: R11; Iglewicz and Hoaglin, "How to Detect and Handle
@@ -44,6 +43,7 @@ pub fn leave_one_out(values: &[f64]) -> Vec<Sample> {
     before.into_iter().zip(after).map(|(before, after)| before.merged(after).sample()).collect()
 }
 
+/// Moments of the values before each value: none before the first.
 fn moments_before_each<'a>(values: impl Iterator<Item = &'a f64>) -> Vec<Moments> {
     let mut so_far = Moments::default();
     let mut before = Vec::new();
@@ -63,6 +63,7 @@ struct Moments {
 }
 
 impl Moments {
+    /// Moments of both sets of values together.
     fn merged(self, other: Moments) -> Moments {
         if other.n == 0 {
             return self;

@@ -39,7 +39,7 @@ fn critical(n: usize, alpha: f64) -> Option<f64> {
     if n >= 2 { two_sided_quantile(alpha, (n - 1) as f64) } else { None }
 }
 
-/// Probability that |t| exceeds `critical`.
+/// Probability that |t| exceeds `critical`: integrates over u, the logarithm of the observed over the true deviation.
 fn power_beyond(n: usize, shift_in_sd: f64, critical: f64) -> f64 {
     let freedom = (n - 1) as f64;
     let noncentrality = (n as f64).sqrt() * shift_in_sd.abs();
@@ -125,8 +125,7 @@ pub fn replicates_for(shift_in_sd: f64, alpha: f64, power: f64) -> Option<usize>
 /// Factor from the standard deviation of `n` values to an upper bound of the true one, with one-sided `confidence`:
 /// sqrt((n - 1) / q), q the `1 - confidence` quantile of chi-squared with n - 1 degrees of freedom.
 ///
-/// Source: R6 (which takes 0.8); NIST/SEMATECH e-Handbook, 1.3.5.8. `None` below two values and for a confidence
-/// outside 0 to 1.
+/// Source: R6 (which takes 0.8); NIST/SEMATECH e-Handbook, 1.3.5.8. `None` below two values, and outside 0 to 1.
 pub fn upper_sd_factor(n: usize, confidence: f64) -> Option<f64> {
     if n < 2 || !(confidence > 0.0 && confidence < 1.0) {
         return None;
@@ -154,6 +153,5 @@ pub fn replicates_to_resolve(sd: f64, n: usize, margin: f64, alpha: f64) -> Opti
         return Some(FEWEST_FOR_INTERVAL);
     }
     // A shift beyond this needs only the minimum number of replicates.
-    let shift = (bound / (sd * factor)).min(1e6);
-    replicates_for(shift, alpha, WANTED_POWER)
+    replicates_for((bound / (sd * factor)).min(1e6), alpha, WANTED_POWER)
 }

@@ -11,8 +11,7 @@ pub fn moderated_variance(own: f64, n: usize, mean: f64) -> f64 {
 }
 
 /// Half-width of the confidence sequence of a mean of `n` values with this variance: a normal mixture (Robbins 1970)
-/// that covers the mean at every `n` at once with probability `1 - alpha`. `None` without values, and outside 0 < alpha
-/// < 1.
+/// that covers the mean at every `n` at once with probability `1 - alpha`. `None` without values, or outside 0 to 1.
 pub fn normal_mixture_half_width(variance: f64, n: usize, alpha: f64) -> Option<f64> {
     if n == 0 || !(alpha > 0.0 && alpha < 1.0) || !(variance >= 0.0 && variance.is_finite()) {
         return None;

@@ -11,8 +11,7 @@ pub struct RatioOfSums {
     pub interval: Option<[f64; 2]>,
 }
 
-/// Ratio of the sums of two positive quantities (any units, such as bytes and nanoseconds) with its `1 - alpha`
-/// interval.
+/// Ratio of the sums of two positive quantities (any units) with its `1 - alpha` interval.
 ///
 /// With `d = y - r x` the standard error of the logarithm of `r` is that of the mean of `d` over the mean of `y`; the
 /// interval is Student's t on the log scale, so it contains `r` and excludes zero. If neighboring values are

@@ -59,8 +59,7 @@ impl Sample {
     /// Source: R4 (scipy `ttest_1samp`). A sample without scatter has p 1 at its mean and 0
     /// elsewhere. `None` below [`FEWEST_FOR_INTERVAL`] values and for a `null` that is not finite.
     pub fn p_value(&self, null: f64) -> Option<f64> {
-        let freedom = self.degrees_of_freedom()?;
-        two_sided_p(self.mean - null, self.standard_error()?, freedom)
+        two_sided_p(self.mean - null, self.standard_error()?, self.degrees_of_freedom()?)
     }
 
     /// Degrees of freedom of the t statistics; `None` below [`FEWEST_FOR_INTERVAL`] values.

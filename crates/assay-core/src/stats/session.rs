@@ -44,9 +44,10 @@ pub fn between_sessions(first: &Sample, second: &Sample, variance: f64) -> Optio
     let degrees_of_freedom =
         if denominator > 0.0 { total.powi(2) / denominator - 2.0 } else { f64::INFINITY };
     let difference = second.mean - first.mean;
-    (total.is_finite() && total >= 0.0 && difference.is_finite()).then(|| BetweenSessions {
+    let standard_error = total.sqrt();
+    (total.is_finite() && total >= 0.0 && difference.is_finite()).then_some(BetweenSessions {
         difference,
-        standard_error: total.sqrt(),
+        standard_error,
         degrees_of_freedom,
     })
 }

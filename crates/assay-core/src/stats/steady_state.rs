@@ -70,8 +70,7 @@ pub struct ChangePoint {
     pub p: f64,
 }
 
-/// Splits `series` (any unit) into the two levels that explain most of its variance, with at least eight values on each
-/// side, allowing for correlated neighbors.
+/// Splits `series` (any unit) into the two levels, of eight or more correlated values, that explain most variance.
 ///
 /// p is the p value of the two-sample t test at the split, times the number of possible splits (Bonferroni;
 /// conservative, because neighboring splits are almost the same test). Source: R9 e; Worsley, Journal of the American
@@ -208,8 +207,7 @@ impl Split {
         if series.len() < 2 * FEWEST_IN_SEGMENT {
             return None;
         }
-        let centre = Sample::of(series)?.mean;
-        Self::at(series, best_split(series, centre))
+        Self::at(series, best_split(series, Sample::of(series)?.mean))
     }
 
     /// Splits before `index`; `None` for a constant series and for an empty side.

@@ -163,11 +163,11 @@ fn read_place<'l>(
         let rest = number(other, "the sector of the remainder", u64::MAX)?;
         return Ok(Some((sector, rest.wrapping_sub(sector) & u64::from(u32::MAX))));
     }
-    let most = u64::from(u32::MAX) / SECTOR_BYTES;
-    Ok(Some((sector, number(other, "the number of sectors", most)?)))
+    Ok(Some((sector, number(other, "the number of sectors", u64::from(u32::MAX) / SECTOR_BYTES)?)))
 }
 
 impl TraceParser for Blkparse {
+    /// Matches the events of a request by device and sector; passes it to `each` when it completes.
     fn take(&mut self, line: &str, each: &mut dyn FnMut(Request)) -> Result<(), String> {
         let Some(event) = BlkparseEvent::new(line)? else {
             self.is_summary |= SUMMARY.iter().any(|word| line.starts_with(word));
@@ -266,6 +266,7 @@ impl Blkparse {
         self.queued.insert(place, at_ns);
     }
 
+    /// Turns a queued request into an issued one; without a place, it is a flush.
     fn issue(&mut self, device: usize, place: Option<(u64, u64)>, at_ns: u64) {
         let Some((sector, sectors)) = place else {
             // One flush of the device serves all requests that asked for one.
@@ -284,7 +285,7 @@ impl Blkparse {
         self.issued.insert((device, sector), issued);
     }
 
-    /// Reports the request that ends with this completion, once all its parts have.
+    /// Reports a request when its last part completes; stores the remaining part otherwise.
     fn complete(
         &mut self,
         device: usize,

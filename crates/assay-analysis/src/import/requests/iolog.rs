@@ -47,6 +47,7 @@ fn version_of(line: &str) -> Result<u64, String> {
 }
 
 impl TraceParser for IologParser {
+    /// Reads the version from the first line, then at most one request per line; waits advance the clock.
     fn take(&mut self, line: &str, each: &mut dyn FnMut(Request)) -> Result<(), String> {
         let Some(version) = self.version else {
             self.version = Some(version_of(line)?);
@@ -64,10 +65,11 @@ impl TraceParser for IologParser {
         let class = match act {
             "add" | "open" | "close" => return Ok(()),
             "wait" if version == 2 => {
-                let more_us = number(words.next(), "the wait", MOST_US)?;
-                self.now_us += more_us;
-                let is_short = self.now_us <= MOST_US;
-                return is_short.then_some(()).ok_or_else(|| "it waits over a year".to_owned());
+                self.now_us += number(words.next(), "the wait", MOST_US)?;
+                if self.now_us > MOST_US {
+                    return Err("it waits over a year".to_owned());
+                }
+                return Ok(());
             }
             "read" => "read",
             "write" => "write",
@@ -115,6 +117,7 @@ impl TraceParser for IologParser {
 }
 
 impl IologParser {
+    /// Creates a request; extends its area to whole sectors and counts the extended requests.
     fn request(&mut self, device: usize, class: &'static str, area: Option<(u64, u64)>) -> Request {
         self.requests += 1;
         let place = area.map(|(offset, bytes)| {

@@ -47,10 +47,7 @@ pub struct TraceDevice {
 
 pub type Begin = fn() -> Box<dyn TraceParser>;
 
-/// Reads a text to its end; messages call it `name`.
-///
-/// # Errors
-/// Fails with the line of the user's mistake, or if the text cannot be read.
+/// Reads a text to its end and passes each request to `each`. Messages name `name` and the line of a mistake.
 pub fn read<R: BufRead>(
     name: &str,
     begin: Begin,
@@ -86,18 +83,19 @@ struct Devices {
 }
 
 impl Devices {
+    /// Index of the device with this name in the trace; adds an unknown one under a unique plain name.
     fn index(&mut self, name: &str) -> Result<usize, String> {
-        if let Some(at) = self.known.get(name) {
-            return Ok(*at);
+        if let Some(index) = self.known.get(name) {
+            return Ok(*index);
         }
-        let at = self.all.len();
-        if at >= MOST_DEVICES {
+        let index = self.all.len();
+        if index >= MOST_DEVICES {
             return Err(format!("it contains more than {MOST_DEVICES} devices"));
         }
-        self.known.insert(name.to_owned(), at);
+        self.known.insert(name.to_owned(), index);
         let name = self.unique_name(name);
         self.all.push(TraceDevice { name, bytes: 0 });
-        Ok(at)
+        Ok(index)
     }
 
     /// The last part of a device's path in plain characters, with a number if another device has this name: `sda-2`.
@@ -131,6 +129,7 @@ impl Devices {
     }
 }
 
+/// Parses digits up to `most`; `what` names the number in messages.
 fn number(text: Option<&str>, what: &str, most: u64) -> Result<u64, String> {
     let text = text.ok_or_else(|| format!("{what} is missing"))?;
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

@@ -24,13 +24,11 @@ pub(super) fn build(table: TrialTable, options: &Options) -> Imported {
 
     let design = design(&table, options, &placed);
     let series = series(table, &primaries);
-    Imported {
-        measurements: Measurements { design, series, unfinished: false, live: Vec::new() },
-        notes,
-        trials: trials.len(),
-    }
+    let measurements = Measurements { design, series, unfinished: false, live: Vec::new() };
+    Imported { measurements, notes, trials: trials.len() }
 }
 
+/// Rows with a position in time.
 fn ordered_trials(table: &TrialTable) -> Vec<OrderedTrial> {
     let placed = |row: &TrialLine| {
         let (workload, arm, replicate) = (row.workload as usize, row.arm as usize, row.replicate);
@@ -67,11 +65,11 @@ fn factor(factor: &FactorColumn) -> design::Factor {
 fn arm_positions(table: &TrialTable) -> Vec<usize> {
     let levels: Vec<Vec<usize>> =
         table.factors.iter().map(|factor| ranks(&in_order(&factor.levels.all))).collect();
-    let of = |arm: usize| -> Vec<usize> {
+    let grid_position = |arm: usize| -> Vec<usize> {
         table.arms.all[arm].iter().zip(&levels).map(|(&level, rank)| rank[level]).collect()
     };
     let mut arms: Vec<usize> = (0..table.arms.all.len()).collect();
-    arms.sort_by_cached_key(|&arm| of(arm));
+    arms.sort_by_cached_key(|&arm| grid_position(arm));
     ranks(&arms)
 }
 
@@ -81,30 +79,26 @@ fn ranks(order: &[usize]) -> Vec<usize> {
     ranks
 }
 
-/// A series without a name: its arm and its trials.
-type Unnamed = (usize, Vec<TrialValue>);
+/// Number of an arm, and the trials of one of its series.
+type ArmTrials = (usize, Vec<TrialValue>);
 
 fn series(table: TrialTable, primaries: &[usize]) -> Vec<Series> {
-    let places = arm_positions(&table);
-    let mut unnamed: BTreeMap<(usize, usize, usize), Unnamed> = BTreeMap::new();
+    let positions = arm_positions(&table);
+    let mut arm_trials: BTreeMap<(usize, usize, usize), ArmTrials> = BTreeMap::new();
     for row in table.rows {
         let arm = row.arm as usize;
-        let key = (row.workload as usize, places[arm], row.metric as usize);
-        unnamed.entry(key).or_insert_with(|| (arm, Vec::new())).1.push(trial(row));
+        let key = (row.workload as usize, positions[arm], row.metric as usize);
+        arm_trials.entry(key).or_insert_with(|| (arm, Vec::new())).1.push(trial(row));
     }
-    let mut series = Vec::with_capacity(unnamed.len());
-    for ((workload, _, metric), (arm_number, mut trials)) in unnamed {
+    let mut series = Vec::with_capacity(arm_trials.len());
+    for ((workload, _, metric), (arm_number, mut trials)) in arm_trials {
         // By time, or if unknown, by replicate with the warm-up first.
         trials.sort_by_key(|one| (one.order, one.status != Status::Warmup, one.replicate));
         let declared = &table.metrics.all[metric];
         let (workload, primary) = (&table.workloads.all[workload], primaries[workload] == metric);
         let arm = arm(&table.factors, &table.arms.all[arm_number]);
-        series.push(Series {
-            scale: declared.scale(),
-            primary,
-            trials,
-            ..Series::bare(workload, arm, &declared.name, declared.better())
-        });
+        let bare = Series::bare(workload, arm, &declared.name, declared.better());
+        series.push(Series { scale: declared.scale(), primary, trials, ..bare });
     }
     series
 }
@@ -139,8 +133,8 @@ fn notes(
     notes.extend(compared_note(table, options));
     notes.extend(reference_note(table, options));
     notes.extend(primary_notes(table, options, primaries));
-    let valued = |row: &&TrialLine| row.status == Status::Failed && row.value.is_some();
-    match table.rows.iter().filter(valued).count() {
+    let has_ignored_value = |row: &&TrialLine| row.status == Status::Failed && row.value.is_some();
+    match table.rows.iter().filter(has_ignored_value).count() {
         0 => {}
         1 => notes.push("Assay ignores the value of a failed trial".to_owned()),
         count => notes.push(format!("Assay ignores the values of {count} failed trials")),
@@ -155,6 +149,7 @@ fn notes(
     notes
 }
 
+/// Says why no arms are compared, or names the default baseline.
 fn compared_note(table: &TrialTable, options: &Options) -> Option<String> {
     if table.factors.is_empty() {
         return Some("no factor column; nothing to compare".to_owned());
@@ -169,14 +164,14 @@ fn compared_note(table: &TrialTable, options: &Options) -> Option<String> {
 
 /// Names the reference levels of main effects for factors without a level in the user's baseline.
 fn reference_note(table: &TrialTable, options: &Options) -> Option<String> {
-    let open = |factor: &&FactorColumn| {
+    let is_unset = |factor: &&FactorColumn| {
         !options.baseline.contains_key(&factor.name) && factor.levels.all.len() > 1
     };
-    let first = |factor: &FactorColumn| {
+    let first_level = |factor: &FactorColumn| {
         let level = in_order(&factor.levels.all).first().map(|&level| &factor.levels.all[level]);
         format!("{}={}", factor.name, level.map(String::as_str).unwrap_or_default())
     };
-    let levels: Vec<String> = table.factors.iter().filter(open).map(first).collect();
+    let levels: Vec<String> = table.factors.iter().filter(is_unset).map(first_level).collect();
     (!levels.is_empty() && !options.baseline.is_empty()).then(|| {
         format!("effects are relative to {}, unless --baseline sets another", listed(&levels))
     })

@@ -14,8 +14,7 @@ const STATUSES: [(&str, Status); 6] = [
 ];
 
 pub(super) fn status(text: &str) -> Result<Status, String> {
-    let found = STATUSES.iter().find(|(name, _)| *name == text);
-    found.map(|(_, status)| *status).ok_or_else(|| {
+    STATUSES.iter().find(|(name, _)| *name == text).map(|(_, status)| *status).ok_or_else(|| {
         let names = STATUSES.iter().map(|(name, _)| *name).filter(|name| !name.is_empty());
         format!("unknown status `{}`; {}", quoted(text), advice(text, names))
     })
@@ -50,6 +49,7 @@ pub(super) fn value(text: &str, may_be_absent: bool) -> Result<Option<f64>, Stri
     }
 }
 
+/// Parses a plain finite number; the message on any other text says how to write it.
 pub(super) fn number(text: &str) -> Result<f64, String> {
     let written = quoted(text);
     if is_plain(text) {

@@ -46,8 +46,7 @@ impl Header {
         let meant: Vec<&str> =
             (0..header.names.len()).filter_map(|column| header.assign(column, mistakes)).collect();
         for name in REQUIRED {
-            let taken = header.names.iter().any(|written| written == name);
-            if !taken && !meant.contains(&name) {
+            if !header.names.iter().any(|written| written == name) && !meant.contains(&name) {
                 mistakes.on(line, &missing(name));
             }
         }

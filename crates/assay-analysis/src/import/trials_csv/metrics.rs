@@ -55,6 +55,7 @@ pub(super) struct Metrics {
 }
 
 impl Metrics {
+    /// Index of the metric that a cell names; parses equal cells only once.
     pub(super) fn read(&mut self, cell: &Field<'_>, mistakes: &mut Mistakes<'_>) -> Option<usize> {
         if let Some(known) = self.cells.get(cell.text) {
             return *known;
@@ -125,6 +126,7 @@ fn parse_suffix<'a>(words: impl Iterator<Item = &'a str>) -> Result<Option<Suffi
     Ok(found)
 }
 
+/// Fails if a suffix contradicts the better direction of one of Assay's metrics.
 fn contradiction_to_known(name: &str, suffix: Option<Suffix>) -> Result<(), String> {
     let Some(known) = metrics::find(name) else { return Ok(()) };
     let declared = suffix.and_then(|suffix| suffix.better);

@@ -88,10 +88,9 @@ pub(super) struct TrialTable {
 
 impl TrialTable {
     pub(super) fn new(header: &Header) -> Self {
-        let factor = |&column: &usize| FactorColumn {
-            name: header.factor(column).to_owned(),
-            column,
-            levels: Names::default(),
+        let factor = |&column: &usize| {
+            let name = header.factor(column).to_owned();
+            FactorColumn { name, column, levels: Names::default() }
         };
         Self { factors: header.factors.iter().map(factor).collect(), ..Self::default() }
     }
@@ -173,6 +172,7 @@ impl TrialTable {
         })
     }
 
+    /// Number of the arm, the combination of a row's levels; `None` after a mistake in a level.
     fn parse_arm<'a>(
         &mut self,
         cell: impl Fn(usize) -> Field<'a>,

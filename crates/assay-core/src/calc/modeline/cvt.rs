@@ -84,6 +84,7 @@ impl Timing {
         };
         mode.filter(|mode| mode.clock_khz > 0 && [mode.h, mode.v].into_iter().all(is_valid))
     }
+    /// What the user should know about a mode with this timing, such as rounding and missing standards.
     pub fn remarks(self, size: [u32; 2], rate_hz: f64) -> Vec<String> {
         let mut remarks = Vec::new();
         if matches!(self, Self::Rb1 | Self::CvtR) && rate_hz % 60.0 != 0.0 {
@@ -128,7 +129,7 @@ fn round_up_to_cells(width: u32) -> u32 {
     width.div_ceil(CELL_PIXELS) * CELL_PIXELS
 }
 
-/// Lines of vertical sync; they encode the aspect ratio.
+/// Lines of vertical sync, which encode the aspect ratio; 10 for any other ratio.
 fn sync_lines(width: u32, height: u32) -> u32 {
     for (x, y, lines) in [(4, 3, 4), (16, 9, 5), (16, 10, 6), (5, 4, 7), (15, 9, 7)] {
         if height.is_multiple_of(y) && height * x / y == width {
@@ -149,6 +150,7 @@ fn line_us_as_cvt(rate_hz: f64, blank_us: f64, lines: u32) -> f64 {
     f64::from(lines_us / lines as f32)
 }
 
+/// CVT with blanking for cathode-ray tubes; `None` if the rate leaves no time for the lines.
 fn standard_mode(wanted: u32, height: u32, rate_hz: f64) -> Option<Mode> {
     let line_us = line_us_as_cvt(rate_hz, SYNC_AND_BACK_US, height + FRONT_PORCH_LINES);
     if line_us <= 0.0 {

@@ -55,6 +55,7 @@ impl Limits {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
+    /// Compares a mode with each stated limit, in the order clock, lines and pictures per second.
     pub fn judge(&self, figures: &Figures) -> Vec<CheckedLimit> {
         let check = |limit, unit, least: Option<f64>, most: f64, has: f64| {
             let is_low = least.is_some_and(|least| has < least * (1.0 - SLACK));

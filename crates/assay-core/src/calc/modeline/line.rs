@@ -14,6 +14,7 @@ pub struct ModeLine {
 const SHAPE: &str = "give the clock in MHz, then four horizontal and four vertical numbers, such \
                      as '165.00 3840 3848 3880 4008 2400 2402 2404 2406 +hsync +vsync'";
 
+/// Parses a modeline of Xorg, sway or niri, with or without the keyword and a name before the clock.
 pub fn parse(text: &str) -> Outcome<ModeLine> {
     let words = split_words(text);
     // Skips all up to the keyword, if there is one.

@@ -122,6 +122,7 @@ pub fn check(line: ModeLine, limits: Limits, timings: &[Timing]) -> ModeCheck {
     ModeCheck { task: "check", name, forms, fits, limits: judged, better, figures, mode }
 }
 
+/// The fastest mode within the limits; it is better if it is faster, or if the line does not fit.
 fn find_better(
     mode: &Mode,
     figures: &Figures,
@@ -150,6 +151,7 @@ fn find_better(
     Presence::Present(BetterMode { is_better: is_faster || !fits, timing, title, found })
 }
 
+/// The row of a timing: its mode with figures, or the reason why there is none.
 fn timing_row(timing: Timing, size: [u32; 2], limits: &Limits, found: &SearchResult) -> TimingRow {
     let found = match found {
         Ok((rate, mode)) => {
@@ -200,8 +202,7 @@ fn find_highest(timing: Timing, size: [u32; 2], limits: &Limits) -> SearchResult
         let rate = f64::from(step) / STEPS_PER_HZ;
         timing.mode(size, rate).map(|mode| (rate, mode))
     };
-    let steps = 1..=highest_step(size, limits);
-    let fitting = steps.rev().filter_map(mode).find(|(_, mode)| {
+    let fitting = (1..=highest_step(size, limits)).rev().filter_map(mode).find(|(_, mode)| {
         let figures = mode.figures();
         limits.judge(&figures).iter().all(|judged| judged.fits)
     });

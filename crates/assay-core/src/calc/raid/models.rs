@@ -67,15 +67,13 @@ impl UnitCount {
         Self { read: self.read + other.read * times, written: self.written + other.written * times }
     }
 
+    /// The traffic of these units, absolute and per KiB of the write.
     fn traffic(self, unit_bytes: u64, question: &Question) -> RaidTraffic {
         let kib = |units: u64| units as f64 * unit_bytes as f64 / 1024.0;
-        let moved_kib = kib(self.read) + kib(self.written);
-        RaidTraffic {
-            read_kib: Some(kib(self.read)),
-            written_kib: Some(kib(self.written)),
-            moved_kib,
-            per_kib: per_kib(moved_kib, question),
-        }
+        let (read, written) = (kib(self.read), kib(self.written));
+        let moved_kib = read + written;
+        let per_kib = per_kib(moved_kib, question);
+        RaidTraffic { read_kib: Some(read), written_kib: Some(written), moved_kib, per_kib }
     }
 }
 
@@ -170,6 +168,7 @@ fn count_chunks(question: &Question, method: UpdateMethod) -> UnitCount {
     if left == 0 {
         return count;
     }
+    // The last stripe: chunks that the write touches, and those that it fills.
     count.plus(method(question, left.div_ceil(chunk), left / chunk), 1)
 }
 
@@ -185,9 +184,9 @@ fn reconstruct_write(question: &Question, touched: u64, whole: u64) -> UnitCount
     UnitCount { read: data_chunks(question) - whole, written }
 }
 
+/// Writes every disk of each stripe once; absent if the write is not a multiple of a stripe.
 fn full_stripe(question: &Question) -> Presence<RaidTraffic> {
-    let data = data_chunks(question);
-    let stripe = data * question.chunk_bytes;
+    let stripe = data_chunks(question) * question.chunk_bytes;
     if !question.write_bytes.is_multiple_of(stripe) {
         return Presence::absent(format!(
             "a stripe is {}; use a multiple of this size for --write",
@@ -230,11 +229,9 @@ fn find_measured(question: &Question) -> Presence<RaidTraffic> {
     let sizes = [kib(question.chunk_bytes), kib(question.write_bytes)];
     let wanted = [level, f64::from(question.disks), sizes[0], sizes[1]];
     let row = parse_rows(MEASURED).find(|row| row[..4] == wanted);
-    let moved = row.map(|row| RaidTraffic {
-        read_kib: None,
-        written_kib: None,
-        moved_kib: row[4],
-        per_kib: per_kib(row[4], question),
+    let moved = row.map(|[.., moved_kib]| {
+        let per_kib = per_kib(moved_kib, question);
+        RaidTraffic { read_kib: None, written_kib: None, moved_kib, per_kib }
     });
     Presence::from_option(
         moved,

@@ -20,13 +20,13 @@ const MOST_BINS: usize = 7 * 86_400 * 10;
 const FEWEST_BINS: usize = 10;
 #[derive(Debug)]
 pub struct RequestCounter {
-    names: Vec<String>,
     devices: Vec<DeviceCount>,
     requests: u64,
 }
 
 #[derive(Debug)]
 struct DeviceCount {
+    name: String,
     bytes: u64,
     unit_bytes: u64,
     classes: BTreeMap<&'static str, ClassCount>,
@@ -47,15 +47,15 @@ struct ClassCount {
 }
 
 impl RequestCounter {
+    /// Counts on devices with these names and bytes. The more devices, the coarser their units, to limit memory.
     pub fn new(devices: impl IntoIterator<Item = (String, u64)>) -> Self {
         let devices: Vec<(String, u64)> = devices.into_iter().collect();
         let most_units = MOST_UNITS / (devices.len() as u64).div_ceil(MANY_DEVICES).max(1);
-        let mut counter = Self { names: Vec::new(), devices: Vec::new(), requests: 0 };
+        let mut counter = Self { devices: Vec::new(), requests: 0 };
         for (name, bytes) in devices {
             let least_unit = bytes.div_ceil(most_units.max(1)).next_power_of_two();
             let unit_bytes = least_unit.max(SMALLEST_UNIT_BYTES);
-            counter.names.push(name);
-            counter.devices.push(DeviceCount { bytes, unit_bytes, classes: BTreeMap::new() });
+            counter.devices.push(DeviceCount { name, bytes, unit_bytes, classes: BTreeMap::new() });
         }
         counter
     }
@@ -70,8 +70,7 @@ impl RequestCounter {
     /// Returns the summary of a recording of this length.
     pub fn finish(self, span_ns: u64, unrecorded: u64, file_bytes: u64) -> Recorded {
         let mut devices = BTreeMap::new();
-        for (name, device) in self.names.into_iter().zip(self.devices) {
-            let DeviceCount { bytes, unit_bytes, classes } = device;
+        for DeviceCount { name, bytes, unit_bytes, classes } in self.devices {
             let finish = |class: ClassCount| class.finish(unit_bytes, span_ns);
             let classes = classes.into_iter().map(|(name, class)| (name.to_owned(), finish(class)));
             devices.insert(name, OfDevice { bytes, unit_bytes, classes: classes.collect() });
@@ -107,6 +106,7 @@ impl ClassCount {
         }
     }
 
+    /// Adds a request to its bin of 100 ms; ignores arrivals after the last bin.
     fn count_arrival(&mut self, arrived_ns: u64) {
         self.arrivals.add(arrived_ns, 1);
         let bin = usize::try_from(arrived_ns / BIN_NS).unwrap_or(usize::MAX);
@@ -120,8 +120,7 @@ impl ClassCount {
     /// Counts the distance from the end of the previous request, and whether the request continues a recent one.
     fn count_distance(&mut self, offset: u64, bytes: u64) {
         if let Some(last) = self.ends.get(self.newest) {
-            let distance = floor_power(last.abs_diff(offset));
-            *self.counted.distances.entry(distance).or_default() += 1;
+            *self.counted.distances.entry(floor_power(last.abs_diff(offset))).or_default() += 1;
         }
         let end = offset.saturating_add(bytes);
         // A sequential request replaces the end of its predecessor, so each stream has one entry.
@@ -138,8 +137,7 @@ impl ClassCount {
         }
     }
 
-    /// Marks the units of a request, 64 per word; returns how many are new. Counts all bytes as reused if the first is
-    /// not.
+    /// Marks the units of a request, 64 per word; returns how many are new. If the first is not, all bytes are reused.
     fn touch_units(&mut self, offset: u64, bytes: u64, unit_bytes: u64) -> u64 {
         let first = offset / unit_bytes;
         let last = offset.saturating_add(bytes.max(1) - 1) / unit_bytes;
@@ -158,6 +156,7 @@ impl ClassCount {
         fresh
     }
 
+    /// Computes what needs all requests of the class.
     fn finish(mut self, unit_bytes: u64, span_ns: u64) -> OfClass {
         let units: u64 = self.touched.all().map(|word| u64::from(word.count_ones())).sum();
         self.counted.touched_bytes = units.saturating_mul(unit_bytes);

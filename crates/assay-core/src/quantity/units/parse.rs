@@ -171,6 +171,7 @@ fn without_unit(number: &str, measure: &UnitFamily) -> UnitError {
     ))
 }
 
+/// The message on an unknown unit: what to use instead of a prefix with `b`, or else the nearest unit.
 fn wrong_unit(number: &str, name: &str, measure: &UnitFamily) -> UnitError {
     if let Some(power) = ambiguous_prefix(name, measure) {
         return UnitError(format!(

@@ -101,6 +101,7 @@ pub fn brief_percent(share: f64) -> String {
     percent_or(share, "<")
 }
 
+/// Formats a percentage; a positive one below 0.05 as less than 0.1%, after `under`.
 fn percent_or(share: f64, under: &str) -> String {
     if !share.is_finite() {
         return "-".to_owned();
@@ -141,8 +142,7 @@ pub fn times(ratio: f64) -> String {
     per_second(ratio)
 }
 
-/// Formats a ratio of two compared numbers: `1.042`, `0.87`, `33`. Near 1 it has enough digits to differ from 1, so the
-/// print never contradicts a verdict.
+/// Formats a ratio: `1.042`, `0.87`, `33`. Near 1, it has enough digits to differ from 1 as the verdict does.
 pub fn ratio(value: f64) -> String {
     // A ratio is never zero.
     if 0.0 < value && value < 0.0005 {
@@ -215,6 +215,7 @@ pub fn three_digits(value: f64) -> String {
     }
 }
 
+/// Formats an amount with the largest prefix that leaves at least 1: `12 MiB`.
 fn binary(amount: f64) -> String {
     if !amount.is_finite() {
         return "-".to_owned();
@@ -230,8 +231,7 @@ fn binary(amount: f64) -> String {
 
 /// Formats a value without trailing zeros.
 fn trimmed(value: f64, decimals: usize) -> String {
-    let text = format!("{value:.decimals$}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    format!("{value:.decimals$}").trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Inserts a comma before each group of three digits.
