@@ -138,10 +138,7 @@ pub struct BlockRequest {
 
 /// Further flags of a request, and its result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RequestFlags(
-    /// The bits below.
-    pub u8,
-);
+pub struct RequestFlags(pub u8);
 
 impl RequestFlags {
     /// Somebody waits for it (`REQ_SYNC`).
@@ -188,7 +185,9 @@ enum TracerKind {
 impl BlockTrace {
     /// Counts requests of whole disks (major, minor). The error is one line with the reason.
     pub fn begin(devices: &[(u32, u32)], means: TraceMeans) -> io::Result<Self> {
-        tracefs::remove_stale();
+        if let Some(root) = tracefs::find_root() {
+            tracefs::remove_stale_below(root);
+        }
         match means {
             TraceMeans::Bpf => begin_bpf(devices, None),
             TraceMeans::BpfRequests => begin_bpf(devices, Some(ROOM_BYTES)),

@@ -27,7 +27,6 @@ const SIGNALS: std::ops::RangeInclusive<c_int> = 1..=64;
 const SHELL: &CStr = c"/bin/sh";
 const NOT_STARTED: c_int = 127;
 
-/// User and groups of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgramOwner<'a> {
     pub user: u32,
@@ -64,7 +63,6 @@ pub struct Launch<'a> {
     pub group: Option<GroupEntry<'a>>,
 }
 
-/// How a control group is entered.
 #[derive(Clone, Copy, Debug)]
 pub enum GroupEntry<'a> {
     /// Version 1: its list of `tasks`, open for writing.
@@ -87,10 +85,8 @@ pub enum Step {
     Program,
 }
 
-/// Why a program did not start.
 #[derive(Debug)]
 pub struct NotStarted {
-    /// Where on the way.
     pub step: Step,
     pub error: io::Error,
 }
@@ -191,6 +187,7 @@ struct RawUsage {
     involuntary_switches: c_long,
 }
 
+/// Waits for a process with `wait4`; `None` if it has not ended (only with the option `WNOHANG`).
 fn wait(process: Pid, options: c_int) -> io::Result<Option<Usage>> {
     let mut usage = RawUsage::default();
     let none: *mut c_int = std::ptr::null_mut();
@@ -273,7 +270,7 @@ impl LaunchPlan<'_> {
     fn prepare(&self) -> Result<(), (Step, Errno)> {
         let at = |step| move |error| (step, error);
         if let Some(GroupEntry::Tasks(group)) = self.launch.group {
-            // Zero stands for the writer.
+            // In this file, 0 stands for the process that writes it.
             rustix::io::write(group, b"0").map_err(at(Step::Group))?;
         }
         self.leave_terminal().map_err(at(Step::Process))?;
@@ -282,7 +279,7 @@ impl LaunchPlan<'_> {
         if let Some(owner) = self.launch.owner {
             self.change_user(owner).map_err(at(Step::Owner))?;
         }
-        // Only now, because changing the user clears it.
+        // Only now, because changing the user clears this setting.
         set_parent_process_death_signal(Some(Signal::KILL)).map_err(at(Step::Process))?;
         if getppid() != Some(self.parent) {
             return Err((Step::Process, Errno::SRCH));
@@ -451,6 +448,7 @@ struct ChildStack(*mut c_void);
 unsafe impl Send for ChildStack {}
 
 impl ChildStack {
+    /// Maps a stack with an inaccessible guard below, so that an overflow ends the child instead of changing memory.
     fn new() -> io::Result<Self> {
         let flags = MapFlags::PRIVATE | MapFlags::STACK | MapFlags::POPULATE;
         let access = ProtFlags::READ | ProtFlags::WRITE;

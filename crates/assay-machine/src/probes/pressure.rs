@@ -160,6 +160,7 @@ fn parse(text: &str) -> Option<WaitTime> {
     Some(WaitTime { some_ns: total("some ")?, full_ns: total("full ") })
 }
 
+/// Directory of this process's control group (version 2), which reports the pressure within the group.
 fn own_group(system: &dyn System) -> Presence<PathBuf> {
     let text = match sysfs::text(system, Path::new("/proc/self/cgroup")) {
         Presence::Present(text) => text,

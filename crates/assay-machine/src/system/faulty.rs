@@ -97,7 +97,8 @@ impl<'a> Faulty<'a> {
         self.check_change(call, NOTHING)
     }
 
-    /// Counts a call (a dying system only changes) and fails if its turn has come; a death leaves half of the change.
+    /// Counts a call, and fails it if its turn has come. A dying system counts only changes; the last one is left half
+    /// done.
     fn check_change(&self, call: FaultyCall, half: Half<'_>) -> io::Result<()> {
         if self.dies && self.has_failed() {
             return Err(io::Error::new(self.kind, "this process is dead"));

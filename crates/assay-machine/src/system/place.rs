@@ -54,7 +54,7 @@ struct KnownPlatform {
     is_imitator: bool,
 }
 
-/// A row without a clock, with a unique signature.
+/// A row for a hypervisor that has no clock source of its own and does not imitate another one.
 const fn row(
     name: &'static str,
     guest: &'static str,
@@ -119,6 +119,7 @@ const FIRST_NAMESPACES: [(&str, u64); 6] = [
 /// Namespaces that only containers have; services use the others, too.
 const OF_CONTAINERS: [&str; 2] = ["pid", "user"];
 
+/// Describes what this system runs on; absent if /proc/cpuinfo is unreadable.
 pub fn place(system: &dyn System) -> Presence<Place> {
     let cpuinfo = sysfs::text(system, Path::new("/proc/cpuinfo"));
     cpuinfo.map(|cpuinfo| Place {
@@ -193,6 +194,7 @@ impl PlaceLayer {
         }
     }
 
+    /// Names a system in this layer: `kvm guest`, or the container.
     fn as_guest(&self) -> String {
         let known = KNOWN.iter().find(|known| self.name.starts_with(known.name));
         match (self.kind, known) {
@@ -273,16 +275,17 @@ impl Signs {
         }
     }
 
-    /// Returns the known platform with the most reliable evidence. The firmware of imitators comes first: they have the
-    /// signature of another platform. A clock counts only with the flag of guests. The first row that fits counts.
+    /// Returns the known platform with the most reliable evidence. Among platforms with the same kind of evidence, the
+    /// first row of [`KNOWN`] counts: a platform that others imitate comes after them.
     fn find_platform(&self) -> Option<&'static KnownPlatform> {
-        let first = |fits: &dyn Fn(&KnownPlatform) -> bool| KNOWN.iter().find(|known| fits(known));
-        first(&|known| known.is_imitator && self.has_firmware(known))
-            .or_else(|| first(&|known| self.signature_of(known).is_some()))
-            // The first row is QEMU TCG.
-            .or_else(|| self.emulated.as_ref().and(KNOWN.first()))
-            .or_else(|| first(&|known| self.has_firmware(known)))
-            .or_else(|| first(&|known| self.has_hypervisor_flag && self.has_clock(known)))
+        let find = |fits: &dyn Fn(&KnownPlatform) -> bool| KNOWN.iter().find(|known| fits(known));
+        let is_emulated = self.emulated.is_some();
+        // An imitator also shows the signature of another platform, so its firmware decides first.
+        find(&|known| known.is_imitator && self.has_firmware(known))
+            .or_else(|| find(&|known| self.signature_of(known).is_some()))
+            .or_else(|| find(&|known| is_emulated && known.kind == PlaceKind::Emulator))
+            .or_else(|| find(&|known| self.has_firmware(known)))
+            .or_else(|| find(&|known| self.has_hypervisor_flag && self.has_clock(known)))
     }
 
     fn signature_of(&self, known: &KnownPlatform) -> Option<&String> {
@@ -300,6 +303,7 @@ impl Signs {
         known.clock.is_some_and(|clock| self.clocks.split(' ').any(|name| name.starts_with(clock)))
     }
 
+    /// Describes all signs of a platform: `CPUID: KVMKVMKVM`.
     fn evidence_for(&self, known: &KnownPlatform) -> Vec<String> {
         let signature = self.signature_of(known).map(|sign| format!("CPUID: {sign}"));
         let emulated = self.emulated.as_ref().filter(|_| known.kind == PlaceKind::Emulator);
@@ -311,7 +315,7 @@ impl Signs {
     }
 }
 
-/// The container around, if there is one.
+/// The container in which this system runs, if any: by its name, or by namespaces that only containers have.
 fn container(system: &dyn System) -> Option<PlaceLayer> {
     let namespaces = own_namespaces(system);
     let list = namespaces.join(", ");

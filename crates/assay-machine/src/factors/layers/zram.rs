@@ -168,17 +168,12 @@ impl Recipe for ZramLevel {
             return Err(format!("{} was removed", device.file().display()));
         }
         let file = sysfs::block(name).join("comp_algorithm");
-        let algorithm = sysfs::parsed(sysfs::text(system, &file), sysfs::chosen);
-        if let Presence::Present(now) = &algorithm
-            && *now != self.algorithm
-        {
-            return Err(format!("{name} compresses with {now}, not with {}", self.algorithm));
-        }
         let bytes = devices::size_of(system, name);
-        if bytes != device.extent.range.end {
-            return Err(format!("{name} has {}", Bytes(bytes)));
-        }
-        match algorithm {
+        match sysfs::parsed(sysfs::text(system, &file), sysfs::chosen) {
+            Presence::Present(now) if now != self.algorithm => {
+                Err(format!("{name} compresses with {now}, not with {}", self.algorithm))
+            }
+            _ if bytes != device.extent.range.end => Err(format!("{name} has {}", Bytes(bytes))),
             Presence::Present(_) => Ok(()),
             Presence::Absent(reason) => Err(reason),
         }

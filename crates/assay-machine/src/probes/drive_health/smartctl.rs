@@ -67,11 +67,8 @@ fn parse(text: &str) -> Presence<Health> {
     let Ok(report) = serde_json::from_str::<Value>(text) else {
         return Presence::absent("smartctl printed no JSON; install version 7 or later");
     };
-    let health = if report["nvme_smart_health_information_log"].is_object() {
-        nvme(&report)
-    } else {
-        sata(&report)
-    };
+    let is_nvme = report["nvme_smart_health_information_log"].is_object();
+    let health = if is_nvme { nvme(&report) } else { sata(&report) };
     if health.counters.is_empty() && health.used_percent.is_none() {
         return Presence::absent(missing_reason(&report));
     }

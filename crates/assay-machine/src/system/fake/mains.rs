@@ -124,6 +124,7 @@ struct LedgerWire<'a> {
 
 impl Carries for LedgerWire<'_> {
     fn carry(&mut self, line: &str) -> io::Result<String> {
+        // This is the peer's end of the connection: it reads the order, and returns its reply.
         let order = self.lines.hear(line).and_then(Order::read).ok_or(Errno::INVAL)?;
         let now_ns = self.fake.monotonic_ns();
         let mut state = self.fake.lock();

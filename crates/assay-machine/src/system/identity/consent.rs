@@ -65,7 +65,7 @@ impl Stake {
         format!("{}{}", self.id, names.concat())
     }
 
-    /// Returns the error of a typed argument; `None` if it is correct.
+    /// Returns what is wrong with a typed `ID+NAME+NAME...`, which must name all lost data; `None` if it is correct.
     fn fault(&self, typed: &str, target: &str) -> Option<String> {
         let after_id = typed.strip_prefix(&self.id);
         let is_end_or_list = |text: &&str| text.is_empty() || text.starts_with('+');
@@ -94,7 +94,12 @@ impl Stake {
 pub fn stake(system: &dyn System, site: &Site) -> Outcome<Stake> {
     let name = match site.counted.first() {
         Some(name) if site.kind == TargetKind::Device => name,
-        _ => return Err(not_a_device(site)),
+        _ => {
+            return Err(Failure::mistake(format!(
+                "{:?} is not a block device in sysfs; Assay overwrites only whole devices and partitions",
+                site.target
+            )));
+        }
     };
     let family = Family::read(system, name)?;
     let refuse = |reason: String| Failure::refused(format!("{:?} {reason}", site.target));
@@ -145,13 +150,6 @@ pub fn confirm(system: &dyn System, consent: &Consent) -> Outcome<()> {
 /// the lost data, because no refusal may hand out a consent option.
 pub fn way_on(study: &str, target: &str) -> String {
     format!("run assay plan {study} {target} to see the contents and the ID to type")
-}
-
-fn not_a_device(site: &Site) -> Failure {
-    let target = &site.target;
-    Failure::mistake(format!(
-        "{target:?} is not a block device in sysfs; Assay overwrites only whole devices and partitions"
-    ))
 }
 
 /// The kernel's sequence number of a device's disk (Linux 5.15); a later disk under the same name has another.

@@ -89,7 +89,7 @@ impl Mark {
             Ok(None) => Some(format!("{} was removed", self.name)),
             Err(_) => None,
         };
-        // Looks twice: without a sequence number IDs decide, and a part that cannot be read for once makes them differ.
+        // Looks twice: without a sequence number, IDs decide, and one failed read makes them differ.
         find_difference()?;
         find_difference()
     }

@@ -49,9 +49,10 @@ impl Token {
 
 /// The HMAC of some parts, each with its length before it.
 pub fn sign(key: &Digest, parts: &[&[u8]]) -> Digest {
-    let mut block = [0; 64];
-    block[..key.len()].copy_from_slice(key);
-    let mut mac = Hmac::<Sha256>::new(&block.into());
+    // HMAC pads a key with zeros to the block size of the hash.
+    let mut padded_key = [0; 64];
+    padded_key[..key.len()].copy_from_slice(key);
+    let mut mac = Hmac::<Sha256>::new(&padded_key.into());
     for part in parts {
         mac.update(&(part.len() as u64).to_be_bytes());
         mac.update(part);
@@ -101,7 +102,7 @@ impl Use {
         format!("{} {}\n", self.version, hexadecimal(riddle))
     }
 
-    /// Returns the riddle in a listener's greeting; an error if it is another program or another version.
+    /// Returns the riddle (challenge) in a listener's greeting; an error for another program or protocol version.
     pub fn read_greeting(&self, line: &str) -> Result<Digest, String> {
         let own = self.version;
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -153,7 +154,8 @@ impl Use {
         token.sign(&[self.labels[1], riddle, own, said])
     }
 
-    /// Message of the listener to an accepted dialer: `said` is signed, `more` is not.
+    /// Message of the listener to a dialer whose challenge is `own`, with proof of the token. The signature covers
+    /// `said`, which both ends know; the message also contains `more`.
     pub fn welcome(
         &self,
         token: &Token,
@@ -186,7 +188,7 @@ impl Use {
         Ok(HandshakeAnswer::Taken { shown, more })
     }
 
-    /// Fails unless `shown` proves that the listener knows the token.
+    /// Fails unless `shown` proves that the listener knows the token and sent `said` to the dialer's challenge `own`.
     pub fn check(
         &self,
         token: &Token,
@@ -196,10 +198,9 @@ impl Use {
         shown: &Digest,
     ) -> Result<(), String> {
         if same(&self.proof(token, riddle, own, said), shown) {
-            Ok(())
-        } else {
-            Err(format!("{} does not know the token", self.listener))
+            return Ok(());
         }
+        Err(format!("{} does not know the token", self.listener))
     }
 
     pub fn strange(&self) -> String {
