@@ -103,13 +103,13 @@ pub struct Launched {
 }
 
 impl Launch<'_> {
-    /// Starts it, to end with the calling thread, with the default signals of a first program.
+    /// Starts the program with default signal actions, so that it ends with the calling thread. Returns after its exec.
     pub fn start(&self) -> Result<Launched, NotStarted> {
         let no_process = |error| NotStarted { step: Step::Process, error };
         let stack = ChildStack::new().map_err(no_process)?;
         let words = pointers(self.words);
         let environment = pointers(self.environment);
-        // The shell's name, room for the path of the script, the script's own words.
+        // For a script without an interpreter line: the shell, room for the script's path, the script's arguments.
         let mut script = vec![SHELL.as_ptr(), std::ptr::null()];
         script.extend(&words[1.min(words.len() - 1)..]);
         let groups: Vec<Gid> =

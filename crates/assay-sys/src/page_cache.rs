@@ -50,8 +50,8 @@ pub fn cache_count(file: BorrowedFd<'_>, range: Range<u64>) -> io::Result<CacheC
     if result == 0 { Ok(count) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Pages of a byte range that `mincore` calls resident, and all pages of the range. The kernel reports the truth only to
-/// users who own the file or may write it; to all others, it calls every page resident.
+/// Pages of a byte range that `mincore` calls resident, and all pages of the range. The kernel reports the truth only
+/// to users who own the file or may write it; to all others, it calls every page resident.
 pub fn resident_pages(file: BorrowedFd<'_>, range: Range<u64>) -> io::Result<(u64, u64)> {
     let page = page_size() as u64;
     let mut at = range.start / page * page;

@@ -146,7 +146,7 @@ impl<'a> Guard<'a> {
         }
         let device = setting.device.as_deref().map(|name| Mark::now(self.system, name));
         let is_first = !self.tried.iter().any(|(tried, _)| tried == path);
-        // Otherwise the side effects of this value are known.
+        // A value that was set before has known side effects.
         if self.tried.contains(&(path.clone(), setting.value.clone())) {
             return self.change(&setting, &now, device, is_first);
         }

@@ -197,6 +197,7 @@ impl TracerProbe {
         latencies
     }
 
+    /// Requests of the current trial's disks between two readings; absent if one failed.
     fn between(
         &self,
         system: &dyn System,

@@ -154,6 +154,7 @@ pub fn read(system: &dyn System, names: &[String]) -> DiskReading {
     DiskReading { at_ns: system.monotonic_ns(), devices }
 }
 
+/// Traffic between two readings, of each device in both.
 pub fn between(before: &DiskReading, after: &DiskReading) -> Presence<BTreeMap<String, Traffic>> {
     let span_ns = after.at_ns.saturating_sub(before.at_ns);
     before.devices.both(&after.devices, |before, after| {

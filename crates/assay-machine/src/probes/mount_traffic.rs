@@ -142,7 +142,7 @@ fn nfs_bytes(text: &str, mount: &Mount) -> Option<MountBytes> {
     found
 }
 
-/// Parses `1) \\SERVER\SHARE`, and below it `Bytes read: N  Bytes written: M`; sums the connections of the mount's share.
+/// Parses `1) \\SERVER\SHARE`, and below it `Bytes read: N  Bytes written: M`; sums the connections of the share.
 fn smb_bytes(text: &str, mount: &Mount) -> Option<MountBytes> {
     let source = mount.source.replace('/', "\\").to_lowercase();
     let mut found: Option<MountBytes> = None;

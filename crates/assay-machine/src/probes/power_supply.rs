@@ -61,6 +61,7 @@ impl Pair for Supplies {
     }
 }
 
+/// Reads plugs and batteries of the machine, not those of devices such as a mouse (scope `Device`).
 pub(super) fn read(system: &dyn System) -> Presence<Supply> {
     let mut supply = Supply::default();
     for name in sysfs::names(system, Path::new(SUPPLIES)) {

@@ -62,7 +62,6 @@ pub struct Pressure {
     pub waited: BTreeMap<String, WaitTime>,
 }
 
-/// Nanoseconds that work waited for one resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaitTime {
     pub some_ns: u64,

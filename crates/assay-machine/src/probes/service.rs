@@ -55,6 +55,7 @@ pub struct Slowest {
 }
 
 impl Work {
+    /// The requests that a device's counters count, with their total and busy times.
     pub fn of_counters(device: &str, counted: &Counters) -> Self {
         let ms = |ms: u64| ms as f64 * 1e6;
         let served = |requests, bytes, took| Served { requests, bytes, sum_ns: ms(took) };

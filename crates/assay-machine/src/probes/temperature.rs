@@ -142,6 +142,7 @@ pub fn monitors(system: &dyn System, ask_drives: bool) -> Vec<Monitor> {
     found
 }
 
+/// All thermal zones of the kernel with a temperature.
 pub fn zones(system: &dyn System) -> Vec<Monitor> {
     let names = sysfs::names(system, Path::new(ZONES)).into_iter();
     let zone = |name: String| {

@@ -194,7 +194,6 @@ impl Journal {
 }
 
 impl Unfinished {
-    /// Pending undo entries, the first change first.
     pub fn undos(&self) -> &[Undo] {
         &self.undos
     }
@@ -311,7 +310,7 @@ fn is_in_place(undos: &[Undo], undo: &Undo) -> bool {
     undo.has_original() || at + 1 == undos.len()
 }
 
-/// Applies a line of a journal to the list of undo entries: moves its entry to the end, unless the entry is in place, or
+/// Applies a line of a journal to the list of undo entries: moves the entry to the end, unless it is in place, or
 /// removes a struck one. Readers apply line by line, and get the order of the run.
 fn insert_entry(undos: &mut Vec<Undo>, UndoEntry { undo, struck, .. }: UndoEntry) {
     if struck {

@@ -279,11 +279,10 @@ impl Signs {
     /// first row of [`KNOWN`] counts: a platform that others imitate comes after them.
     fn find_platform(&self) -> Option<&'static KnownPlatform> {
         let find = |fits: &dyn Fn(&KnownPlatform) -> bool| KNOWN.iter().find(|known| fits(known));
-        let is_emulated = self.emulated.is_some();
         // An imitator also shows the signature of another platform, so its firmware decides first.
         find(&|known| known.is_imitator && self.has_firmware(known))
             .or_else(|| find(&|known| self.signature_of(known).is_some()))
-            .or_else(|| find(&|known| is_emulated && known.kind == PlaceKind::Emulator))
+            .or_else(|| find(&|known| self.emulated.is_some() && known.kind == PlaceKind::Emulator))
             .or_else(|| find(&|known| self.has_firmware(known)))
             .or_else(|| find(&|known| self.has_hypervisor_flag && self.has_clock(known)))
     }

@@ -84,7 +84,7 @@ impl std::fmt::Debug for Ring {
 }
 
 impl BpfTrace {
-    /// Begins to count requests of these whole disks, and to record each one if there is `room`: bytes of a ring buffer.
+    /// Begins to count requests of these whole disks, and to record each in a ring buffer of `room` bytes, if given.
     pub fn begin(devices: &[(u32, u32)], room: Option<u32>) -> io::Result<Self> {
         if devices.len() > MOST_TRACED {
             let many =
@@ -158,8 +158,8 @@ fn open_ring(loaded: &mut Ebpf) -> io::Result<Ring> {
     RingBuf::try_from(map).map(Ring).map_err(|error| readable_error(&error))
 }
 
-/// Loads the programs for these devices. `traced_bit` is the flag of bios that were seen before, if known; `room` is the
-/// size of the ring buffer for single requests, bytes.
+/// Loads the programs for these devices. `traced_bit` is the flag of bios that were seen before, if known; `room` is
+/// the size of the ring buffer for single requests, bytes.
 fn load(
     devices: &[(u32, u32)],
     traced_bit: Option<u32>,

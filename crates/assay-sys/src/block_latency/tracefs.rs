@@ -268,7 +268,7 @@ pub fn find_root() -> Option<&'static Path> {
     ROOTS.iter().map(Path::new).find(|root| root.join("instances").is_dir())
 }
 
-/// Removes instances of killed processes, whose events would slow down every request, from tracefs at `root`. Tries all:
+/// Removes instances of killed processes from tracefs, because their events would slow down every request. Tries all:
 /// the kernel does not remove those of running processes, whose trace is open.
 pub fn remove_stale_below(root: &Path) {
     let Ok(entries) = fs::read_dir(root.join("instances")) else { return };

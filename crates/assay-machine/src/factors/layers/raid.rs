@@ -253,6 +253,7 @@ impl RaidArray {
         Commands { acts, out: ANY_ARRAY.into() }
     }
 
+    /// Steps that set the requested resync rate and stripe cache of an array in sysfs.
     fn settings(&self, array: &str) -> Vec<Act> {
         let set = |file: &str, value: u64| Act::Set {
             path: sysfs::block(array).join("md").join(file),

@@ -182,7 +182,7 @@ impl Latencies {
         Some((squares.sum::<f64>() / (count - 1) as f64).sqrt())
     }
 
-    /// Quantile `q` (0 < q < 1), nanoseconds, interpolated within its bucket. `None` if there are too few requests for `q`.
+    /// Quantile `q` (0 < q < 1), nanoseconds, interpolated within its bucket. `None` for too few requests for this `q`.
     pub fn percentile_ns(&self, q: f64) -> Option<f64> {
         let count = self.len();
         if !assay_core::stats::percentile_is_supported(count, q) {

@@ -112,6 +112,7 @@ fn nvme(report: &Value) -> Health {
     }
 }
 
+/// Health of an ATA drive, from its SMART attributes and its device statistics.
 fn sata(report: &Value) -> Health {
     let mut counters = BTreeMap::new();
     for (id, name, bytes) in ATTRIBUTES {
@@ -150,6 +151,7 @@ fn statistic(report: &Value, wanted: LogStatistic) -> Option<u64> {
     row["value"].as_u64()
 }
 
+/// Used share of the drive's rated life; without a report of it, from an attribute that falls from 100 with wear.
 fn used_percent(report: &Value) -> Option<u64> {
     let used = statistic(report, ENDURANCE_USED)
         .or_else(|| report["endurance_used"]["current_percent"].as_u64());

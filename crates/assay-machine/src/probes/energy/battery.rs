@@ -39,6 +39,7 @@ pub fn read(system: &dyn System) -> Presence<BTreeMap<String, EnergyCounter>> {
     Presence::from_option((!counters.is_empty()).then_some(counters), "")
 }
 
+/// Remaining energy of a battery, from the energy that it reports, or from its charge and voltage.
 fn left_joules(system: &dyn System, folder: &Path) -> Option<f64> {
     let micro = |file: &str| {
         sysfs::number(system, &folder.join(file)).value().map(|value| *value as f64 / 1e6)

@@ -48,12 +48,9 @@ pub fn read(system: &dyn System) -> Presence<BTreeMap<String, EnergyCounter>> {
         }
     }
     with_power.dedup();
-    let why = if with_power.is_empty() {
-        String::new()
-    } else {
-        format!("{} reports only instantaneous power, not energy", with_power.join(", "))
-    };
-    Presence::from_option((!counters.is_empty()).then_some(counters), why)
+    let reason = (!with_power.is_empty())
+        .then(|| format!("{} reports only instantaneous power, not energy", with_power.join(", ")));
+    Presence::from_option((!counters.is_empty()).then_some(counters), reason.unwrap_or_default())
 }
 
 /// Every counter of a device, joules by label.

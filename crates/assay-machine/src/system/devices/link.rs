@@ -93,7 +93,7 @@ pub fn usb_device(system: &dyn System, place: &Path) -> Option<PathBuf> {
         .map(Path::to_path_buf)
 }
 
-/// The link for a speed in megabits per second; line codes take a part: none to 480, 8b/10b at 5 Gbit/s, 128b/132b above.
+/// The link for a speed in megabits per second. Line codes take a part: 8b/10b at 5 Gbit/s, 128b/132b above.
 fn usb_link(speed: &str) -> Option<Link> {
     let megabits: f64 = speed.parse().ok()?;
     let payload = match megabits {

@@ -269,6 +269,7 @@ impl Fake {
 }
 
 impl FakeState {
+    /// Writes a setting and what the kernel changes with it; a file with a [`Manner`] rejects or changes the value.
     fn set(&mut self, path: &Path, value: &str) -> io::Result<()> {
         let (path, node) = self.tree.find(path)?;
         let Node::File(_) = node else { return Err(Errno::ISDIR.into()) };

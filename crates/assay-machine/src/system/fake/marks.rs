@@ -66,6 +66,7 @@ fn export(mark: &[String; 4]) -> String {
     lines.concat()
 }
 
+/// Reads the marks at an offset of a device: lines of name, usage, UUID and label.
 fn marks_at(device: &File, start: u64) -> Vec<[String; 4]> {
     let mut bytes = [0; MOST];
     let count = device.read_at(&mut bytes, start).unwrap_or(0);

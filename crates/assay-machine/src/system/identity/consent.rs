@@ -167,13 +167,11 @@ fn find_losses(system: &dyn System, site: &Site, family: &Family) -> Outcome<Vec
     let mut losses = Vec::new();
     for member in family.members() {
         let device = &member.name;
-        let partition_node;
+        let open_node = |_| node_of(system, family, device);
+        let part_node = member.start.map(open_node).transpose()?.flatten();
         let (start, size, node) = match member.start {
             None => (0, length, Some(&file)),
-            Some(start) => {
-                partition_node = node_of(system, family, device)?;
-                (start.saturating_mul(SECTOR), member.size_bytes, partition_node.as_ref())
-            }
+            Some(start) => (start.saturating_mul(SECTOR), member.size_bytes, part_node.as_ref()),
         };
         let size_bytes = size.min(length.saturating_sub(start));
         let found = signatures::in_range(system, &file, &(start..start + size_bytes), node)

@@ -260,6 +260,7 @@ impl Family {
         Ok(None)
     }
 
+    /// Finds a loop device whose backing file is the device.
     fn find_loop_above(&self, system: &dyn System) -> Outcome<Option<String>> {
         for (name, file) in loops(system)? {
             let is_own = self.names().any(|member| member == name);

@@ -128,6 +128,7 @@ impl Restorer<'_> {
         self.system.act(self.warrant, act)
     }
 
+    /// Writes the original value of a setting, unless its device was replaced, and verifies the value.
     fn reset(&self, path: &Path, original: &str, device: Option<&Mark>) -> io::Result<Restored> {
         if let Some(mark) = device
             && !self.is_same(mark)?
@@ -271,6 +272,7 @@ impl Restorer<'_> {
         Err(io::Error::other(format!("{} is in use", find_users()?.join(", "))))
     }
 
+    /// Removes the zram device that the run added: that with its sequence number, or one without a size.
     fn remove_zram(&self, number: u32, sequence: Option<u64>) -> io::Result<Restored> {
         let (attribute, expected) = match sequence {
             Some(sequence) => ("diskseq", sequence),
@@ -313,6 +315,7 @@ impl Restorer<'_> {
         self.retry_while_busy(&Act::RemovePartition { disk, number })
     }
 
+    /// Wipes the superblocks with Assay's label, from the start of the file system's place on a disk on.
     fn wipe_file_system(&self, disk: &Mark, start: u64, label: &str) -> io::Result<Restored> {
         let Some(device) = self.device_file(disk)? else {
             return Ok(not_needed(format!("{} is not connected", disk.id)));
@@ -321,7 +324,7 @@ impl Restorer<'_> {
         if found == signatures::Superblocks::default() {
             return Ok(not_needed("already removed"));
         }
-        // The first superblock last: while it exists, this can be repeated.
+        // The original superblock last: while it exists, this can be repeated after an interruption.
         for at in found.copies {
             let range = at..at.saturating_add(WIPED_OF_COPY);
             self.retry_while_busy(&Act::Wipe { device: device.clone(), range })?;

@@ -28,7 +28,6 @@ pub fn excluded_by(path: &Path) -> Option<PathBuf> {
     Some(PathBuf::from(if path == Path::new(bytes) { ratio } else { bytes }))
 }
 
-/// Whether a change survives a reboot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Lifetime {

@@ -125,9 +125,9 @@ impl Use {
     }
 
     /// Answer of the dialer: purpose, its own challenge, and the proof that it knows the token.
-    pub fn hello(&self, token: &Token, what: &str, riddle: &Digest, own: &Digest) -> String {
-        let mac = token.sign(&[self.labels[0], what.as_bytes(), riddle, own]);
-        format!("{what} {} {}\n", hexadecimal(own), hexadecimal(&mac))
+    pub fn hello(&self, token: &Token, what: &str, riddle: &Digest, challenge: &Digest) -> String {
+        let mac = token.sign(&[self.labels[0], what.as_bytes(), riddle, challenge]);
+        format!("{what} {} {}\n", hexadecimal(challenge), hexadecimal(&mac))
     }
 
     /// Returns purpose and challenge of a dialer that knows the token: its line `PURPOSE CHALLENGE MAC` signs our
@@ -149,22 +149,22 @@ impl Use {
         if same(&wanted, &mac) { Ok((purpose, challenge)) } else { Err("token") }
     }
 
-    /// Proof that the listener knows the token, including its message.
-    fn proof(&self, token: &Token, riddle: &Digest, own: &Digest, said: &[u8]) -> Digest {
-        token.sign(&[self.labels[1], riddle, own, said])
+    /// The listener's signature, which proves that it knows the token and sent `said`.
+    fn proof(&self, token: &Token, riddle: &Digest, challenge: &Digest, said: &[u8]) -> Digest {
+        token.sign(&[self.labels[1], riddle, challenge, said])
     }
 
-    /// Message of the listener to a dialer whose challenge is `own`, with proof of the token. The signature covers
-    /// `said`, which both ends know; the message also contains `more`.
+    /// Answer of the listener to an accepted dialer: a signature of both challenges (the listener's `riddle`, the
+    /// dialer's `challenge`) and of `said`, then the unsigned `more`.
     pub fn welcome(
         &self,
         token: &Token,
         riddle: &Digest,
-        own: &Digest,
+        challenge: &Digest,
         said: &[u8],
         more: &str,
     ) -> String {
-        let mac = hexadecimal(&self.proof(token, riddle, own, said));
+        let mac = hexadecimal(&self.proof(token, riddle, challenge, said));
         let space = if more.is_empty() { "" } else { " " };
         format!("ok {mac}{space}{more}\n")
     }
@@ -188,16 +188,16 @@ impl Use {
         Ok(HandshakeAnswer::Taken { shown, more })
     }
 
-    /// Fails unless `shown` proves that the listener knows the token and sent `said` to the dialer's challenge `own`.
+    /// Fails unless the signature `shown` proves that the listener knows the token and sent `said`.
     pub fn check(
         &self,
         token: &Token,
         riddle: &Digest,
-        own: &Digest,
+        challenge: &Digest,
         said: &[u8],
         shown: &Digest,
     ) -> Result<(), String> {
-        if same(&self.proof(token, riddle, own, said), shown) {
+        if same(&self.proof(token, riddle, challenge, said), shown) {
             return Ok(());
         }
         Err(format!("{} does not know the token", self.listener))

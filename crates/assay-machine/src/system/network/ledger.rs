@@ -105,7 +105,6 @@ pub enum Reply {
     Heard(u64),
     Kept(u64),
     Forgotten,
-    /// The peer has no such entry.
     Unknown,
     Full,
     /// The request does not follow the previous one.

@@ -232,8 +232,7 @@ impl Matcher {
     fn handle(&mut self, device: usize, event: &TraceEvent<'_>) {
         let queue = (device, event.flags.operation);
         match event.name {
-            "block_bio_remap" => self.add_arrival(queue, event, true),
-            "block_bio_queue" => self.add_arrival(queue, event, false),
+            "block_bio_remap" | "block_bio_queue" => self.add_arrival(queue, event),
             "block_split" => self.split_arrival(queue, event),
             "block_rq_issue" => self.issue_request(queue, event),
             "block_rq_complete" => self.end_request(queue, event),
@@ -242,9 +241,10 @@ impl Matcher {
         }
     }
 
-    /// Adds the arrival of a bio (I/O before it becomes a request); `early` if the event is its remapping to this disk,
-    /// after which it may be queued as well.
-    fn add_arrival(&mut self, queue: Queue, event: &TraceEvent<'_>, early: bool) {
+    /// Adds the arrival of a bio (I/O before it becomes a request). It is `early` if the bio was only remapped to this
+    /// disk, because the bio may be queued later.
+    fn add_arrival(&mut self, queue: Queue, event: &TraceEvent<'_>) {
+        let early = event.name == "block_bio_remap";
         // An empty flush becomes a request when issued: nothing would match this arrival.
         if event.sectors == 0 && !self.bio_based[queue.0] {
             return;
@@ -339,17 +339,21 @@ impl Matcher {
         self.unseen += u64::from(issue.arrived_ns.is_none());
     }
 
-    /// Counts a completed bio. Some devices advance the bio, so its sector is its end: then looks for its start before.
+    /// Removes the arrival of a bio that ends at this sector: some devices advance a bio to its end.
+    fn take_arrival_ending_at(&mut self, queue: Queue, end: u64) -> Option<Arrival> {
+        let before = self.arrivals.get(&queue)?.by_sector.range(..end);
+        let ends_here = |(start, known): &(&u64, &VecDeque<Arrival>)| {
+            known.front().is_some_and(|arrival| **start + arrival.sectors == end)
+        };
+        // If the arrival is unknown, a search among all would be slow.
+        let start = *before.rev().take(64).find(ends_here)?.0;
+        self.take_arrival(queue, start, 1)
+    }
+
+    /// Counts a completed bio by its arrival, and as a flush if it has no data.
     fn end_bio(&mut self, queue: Queue, event: &TraceEvent<'_>) {
-        let arrival = self.take_arrival(queue, event.sector, 1).or_else(|| {
-            let before = self.arrivals.get(&queue)?.by_sector.range(..event.sector);
-            let ends_here = |(start, known): &(&u64, &VecDeque<Arrival>)| {
-                known.front().is_some_and(|arrival| **start + arrival.sectors == event.sector)
-            };
-            // A search among all would be slow if the arrival is unknown.
-            let start = *before.rev().take(64).find(ends_here)?.0;
-            self.take_arrival(queue, start, 1)
-        });
+        let by_start = self.take_arrival(queue, event.sector, 1);
+        let arrival = by_start.or_else(|| self.take_arrival_ending_at(queue, event.sector));
         let sectors = arrival.map_or(event.sectors, |arrival| arrival.sectors);
         let mut class = event.flags.class;
         if sectors == 0 && matches!(class, BlockClass::Write | BlockClass::Fua) {

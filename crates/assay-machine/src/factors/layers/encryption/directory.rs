@@ -202,7 +202,7 @@ impl ByProgram {
         Act::RunWithKey { program: GOCRYPTFS.to_owned(), arguments, key }
     }
 
-    /// Creates a file at the mount point and checks that a new file with another name appears in the `cipher` directory.
+    /// Creates a file at the mount point, and checks that the `cipher` directory gets a file with another name.
     fn check_names(builder: &mut Builder<'_, '_>, point: &Path, cipher: &Path) -> Outcome<()> {
         let system = builder.system();
         let count = system.list(cipher).map_or(0, |names| names.len());
