@@ -109,7 +109,8 @@ impl Launch<'_> {
         let stack = ChildStack::new().map_err(no_process)?;
         let words = pointers(self.words);
         let environment = pointers(self.environment);
-        // For a script without an interpreter line: the shell, room for the script's path, the script's arguments.
+        // For a script without an interpreter line: the shell, room for the script's path, the script's arguments, and
+        // the null pointer that ends `words`.
         let mut script = vec![SHELL.as_ptr(), std::ptr::null()];
         script.extend(&words[1.min(words.len() - 1)..]);
         let groups: Vec<Gid> =
@@ -268,28 +269,28 @@ impl LaunchPlan<'_> {
 
     /// Does everything before exec, in an order that permits each step.
     fn prepare(&self) -> Result<(), (Step, Errno)> {
-        let at = |step| move |error| (step, error);
+        let during = |step| move |error| (step, error);
         if let Some(GroupEntry::Tasks(group)) = self.launch.group {
             // In this file, 0 stands for the process that writes it.
-            rustix::io::write(group, b"0").map_err(at(Step::Group))?;
+            rustix::io::write(group, b"0").map_err(during(Step::Group))?;
         }
-        self.leave_terminal().map_err(at(Step::Process))?;
+        self.leave_terminal().map_err(during(Step::Process))?;
         let none = Rlimit { current: Some(0), maximum: Some(0) };
-        setrlimit(Resource::Core, none).map_err(at(Step::Process))?;
+        setrlimit(Resource::Core, none).map_err(during(Step::Process))?;
         if let Some(owner) = self.launch.owner {
-            self.change_user(owner).map_err(at(Step::Owner))?;
+            self.change_user(owner).map_err(during(Step::Owner))?;
         }
         // Only now, because changing the user clears this setting.
-        set_parent_process_death_signal(Some(Signal::KILL)).map_err(at(Step::Process))?;
+        set_parent_process_death_signal(Some(Signal::KILL)).map_err(during(Step::Process))?;
         if getppid() != Some(self.parent) {
             return Err((Step::Process, Errno::SRCH));
         }
-        chdir(self.launch.directory).map_err(at(Step::Directory))?;
+        chdir(self.launch.directory).map_err(during(Step::Directory))?;
         let input = self.launch.input.map(open_input).transpose()?;
-        duplicate(input.unwrap_or(self.launch.null.as_raw_fd()), 0).map_err(at(Step::Input))?;
+        duplicate(input.unwrap_or(self.launch.null.as_raw_fd()), 0).map_err(during(Step::Input))?;
         let output = self.launch.output.unwrap_or(self.launch.null);
-        duplicate(output.as_raw_fd(), 1).map_err(at(Step::Process))?;
-        duplicate(self.launch.complaint.as_raw_fd(), 2).map_err(at(Step::Process))?;
+        duplicate(output.as_raw_fd(), 1).map_err(during(Step::Process))?;
+        duplicate(self.launch.complaint.as_raw_fd(), 2).map_err(during(Step::Process))?;
         for signal in self.signals {
             // SAFETY: the default action of a signal uses no state of this process.
             unsafe { libc::signal(*signal, libc::SIG_DFL) };
@@ -315,7 +316,7 @@ impl LaunchPlan<'_> {
         set_thread_res_uid(user, user, user)
     }
 
-    /// Tries each path as a shell does; returns only if none can be started.
+    /// Tries each path as a shell does; returns only if none can be started, with `ACCESS` if one was forbidden.
     fn become_program(&self) -> Errno {
         // SAFETY: the set is initialized before its use; this is the only thread of this process.
         unsafe {

@@ -151,13 +151,9 @@ pub fn shape(system: &dyn System, guard: &mut Guard<'_>, wanted: &Shaped) -> Out
 
 /// Checks that an interface exists and has its default discipline.
 pub fn check_can_shape(system: &dyn System, interface: &str) -> Outcome<()> {
-    let wanted = Shaped {
-        namespace: None,
-        interface: interface.to_owned(),
-        shaper: Shaper::NONE,
-        base: None,
-    };
-    read_qdisc(system, &wanted)
+    let name = interface.to_owned();
+    let unshaped = Shaped { namespace: None, interface: name, shaper: Shaper::NONE, base: None };
+    read_qdisc(system, &unshaped)
         .and_then(|now| check_default_qdisc(&now, interface))
         .map_err(|what| Failure::refused(format!("{interface}: {what}")))
 }

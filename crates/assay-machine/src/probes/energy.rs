@@ -263,7 +263,7 @@ fn counter_energy(
     }
     let joules: f64 = parts.values().sum();
     if joules <= 0.0 {
-        // A coarse gauge does not resolve a short span; no change is not zero.
+        // A coarse gauge does not resolve a short span, so an unchanged counter does not mean zero energy.
         let (name, seconds) = (source.name, span_ns as f64 / 1e9);
         return Presence::absent(format!(
             "the {name} counters did not change in {seconds:.1} s; use longer trials"

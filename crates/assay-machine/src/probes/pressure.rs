@@ -149,7 +149,7 @@ fn growth(
     pairs.map(|(name, early, late)| (name.clone(), late.since(early))).collect()
 }
 
-/// Lines `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234`, in microseconds.
+/// Parses lines `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234`; converts the microseconds to nanoseconds.
 fn parse(text: &str) -> Option<WaitTime> {
     let total = |kind: &str| -> Option<u64> {
         let line = text.lines().find_map(|line| line.strip_prefix(kind))?;

@@ -152,13 +152,13 @@ pub fn slowest(members: &[Work]) -> Option<Slowest> {
 fn slowest_of(members: &[Work], class: &'static str, pick: fn(&Work) -> Served) -> Option<Slowest> {
     let has_enough = |work: &&Work| pick(work).requests >= FEWEST_REQUESTS;
     let judged: Vec<&Work> = members.iter().filter(has_enough).collect();
-    let mean_ns = |work: &Work| pick(work).mean_ns();
-    let slowest = *judged.iter().max_by(|one, other| mean_ns(one).total_cmp(&mean_ns(other)))?;
+    let mean_of = |work: &Work| pick(work).mean_ns();
+    let slowest = *judged.iter().max_by(|one, other| mean_of(one).total_cmp(&mean_of(other)))?;
     let others =
         OtherMembers(judged.into_iter().filter(|work| work.device != slowest.device).collect());
-    let others_ns = others.median(mean_ns)?;
+    let others_ns = others.median(mean_of)?;
     let is_slow = is_slow(slowest, &others, class, pick)?;
-    let mean_ns = mean_ns(slowest);
+    let mean_ns = mean_of(slowest);
     // The kernel reports a total below 1 ms as 0, which has no meaningful ratio.
     let ratio = if others_ns > 0.0 { mean_ns / others_ns } else { 1.0 };
     Some(Slowest { device: slowest.device.clone(), class, mean_ns, others_ns, ratio, is_slow })

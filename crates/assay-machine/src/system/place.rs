@@ -260,6 +260,7 @@ struct Signs {
 }
 
 impl Signs {
+    /// Collects what a guest can see of its hypervisor or emulator.
     fn read(system: &dyn System, cpuinfo: &str) -> Self {
         let text =
             |path: &str| sysfs::text(system, Path::new(path)).value().cloned().unwrap_or_default();
@@ -333,26 +334,25 @@ fn container(system: &dyn System) -> Option<PlaceLayer> {
 fn named_container(system: &dyn System) -> Option<(String, String)> {
     let text = |path: &str| sysfs::text(system, Path::new(path)).value().cloned();
     let exists = |path: &str| system.status(Path::new(path)).is_ok();
-    let owned = |name: &str, sign: &str| (name.to_owned(), sign.to_owned());
-    let by_variable = || {
-        let environment = text("/proc/1/environ")?;
-        let mut variables = environment.split('\0');
-        let name = variables.find_map(|variable| variable.strip_prefix("container="))?;
-        Some(owned(name, "/proc/1/environ: container"))
-    };
-    let by_systemd = || Some(owned(&text("/run/systemd/container")?, "/run/systemd/container"));
-    let by_file = |path: &'static str, name| exists(path).then(|| owned(name, path));
-    let by_windows = || {
-        let kernel = text("/proc/sys/kernel/osrelease")?.to_lowercase();
-        (kernel.contains("microsoft") && exists("/proc/sys/fs/binfmt_misc/WSLInterop"))
-            .then(|| owned("wsl", "/proc/sys/kernel/osrelease"))
-    };
-    by_variable()
-        .or_else(by_systemd)
-        .or_else(|| by_file("/.dockerenv", "docker"))
-        .or_else(|| by_file("/run/.containerenv", "podman"))
-        .or_else(by_windows)
-        .or_else(|| container_of_groups(&text("/proc/1/cgroup")?))
+    let found = |name: &str, source: &str| Some((name.to_owned(), source.to_owned()));
+    let environment = text("/proc/1/environ").unwrap_or_default();
+    let mut variables = environment.split('\0');
+    if let Some(name) = variables.find_map(|variable| variable.strip_prefix("container=")) {
+        return found(name, "/proc/1/environ: container");
+    }
+    if let Some(name) = text("/run/systemd/container") {
+        return found(&name, "/run/systemd/container");
+    }
+    for (path, name) in [("/.dockerenv", "docker"), ("/run/.containerenv", "podman")] {
+        if exists(path) {
+            return found(name, path);
+        }
+    }
+    let kernel = text("/proc/sys/kernel/osrelease").unwrap_or_default().to_lowercase();
+    if kernel.contains("microsoft") && exists("/proc/sys/fs/binfmt_misc/WSLInterop") {
+        return found("wsl", "/proc/sys/kernel/osrelease");
+    }
+    container_of_groups(&text("/proc/1/cgroup")?)
 }
 
 /// A container by the control group that its first process is in.

@@ -142,15 +142,16 @@ pub fn superblocks(
         return Err(Errno::IO.into());
     }
     let offsets = |found: Vec<Signature>| found.iter().map(|copy| start + copy.offset).collect();
-    // One type per query: other signatures on the device cannot make the answer ambiguous.
+    // One query per type that Assay creates: signatures of other types cannot make the answer ambiguous.
     for kind in CREATED.split(' ') {
         let found = blkid(system, &file, &range, Some(kind))?.ok_or_else(ambivalent)?;
-        for own in found.into_iter().filter(|own| own.name == kind) {
+        for original in found.into_iter().filter(|signature| signature.name == kind) {
             // mdadm puts a host and a colon before the name of an array.
-            let name = own.label.as_deref().map(|name| name.rsplit(':').next().unwrap_or(name));
+            let full_name = original.label.as_deref();
+            let name = full_name.map(|name| name.rsplit(':').next().unwrap_or(name));
             if name == Some(label) {
                 let mut copies = find_copies(system, &file, &range)?;
-                copies.retain(|copy| copy.uuid.is_some() && copy.uuid == own.uuid);
+                copies.retain(|copy| copy.uuid.is_some() && copy.uuid == original.uuid);
                 return Ok(Superblocks { has_original: true, copies: offsets(copies) });
             }
         }

@@ -247,7 +247,7 @@ impl Recipe for Volume {
             label: label.clone(),
         };
         for (device, file) in devices.iter().zip(&files) {
-            // All of them have the label, so all are wiped.
+            // Each device will have the label, so undoing wipes each.
             builder.record_side_effect(undo_of(device))?;
             builder.discard(device, file, undo_of(device))?;
         }

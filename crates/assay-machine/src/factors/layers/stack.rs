@@ -88,7 +88,7 @@ impl Stack {
         self.steps.iter().any(|(_, recipe)| recipe.takes() == Takes::All)
     }
 
-    /// Placeholder names for unnamed members: at least as many as needed.
+    /// Placeholders for the inputs of the stack: a directory, one device, or at least as many devices as it needs.
     pub fn open_names(&self, name: &str, members: usize) -> Vec<PathBuf> {
         if !self.needs_device() {
             return vec![ANY_DIRECTORY.into()];

@@ -138,7 +138,7 @@ impl Recipe for ZramLevel {
         }
         let bytes = self.bytes(below);
         let free = *machine::memory(system, "MemAvailable").value()?;
-        // `assay doctor` asks about devices as large as any, which need no memory.
+        // `assay doctor` passes sizes near the maximum to ask for the kernel's support alone.
         if below.iter().all(|bytes| *bytes >= u64::MAX / 8)
             || bytes <= free - free / RESERVE_DIVISOR
         {

@@ -137,6 +137,7 @@ impl Carries for LedgerWire<'_> {
         if let Order::Tell(number) = order
             && cut_at == Some(number)
         {
+            // The power fails at this order: ends the run without a reply, as the machine's end would.
             resume_unwind(Box::new(POWER));
         }
         Ok(self.lines.say(&reply.to_string()))

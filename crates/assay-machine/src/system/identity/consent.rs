@@ -178,11 +178,9 @@ fn find_losses(system: &dyn System, site: &Site, family: &Family) -> Outcome<Vec
             .map_err(|error| {
                 Failure::refused(format!("cannot check the contents of {device}: {error}"))
             })?;
-        losses.extend(found.into_iter().map(|signature| DataLoss {
-            device: device.clone(),
-            size_bytes,
-            signature,
-        }));
+        for signature in found {
+            losses.push(DataLoss { device: device.clone(), size_bytes, signature });
+        }
     }
     Ok(losses)
 }

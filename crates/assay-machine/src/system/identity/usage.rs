@@ -75,7 +75,9 @@ impl Family {
             members.push(UsedMember { name: part, start, size_bytes });
         }
         let mut others: Vec<String> = disk_of(system, name)?.into_iter().collect();
-        if let Some(below) = device_below_loop(system, others.first().map_or(name, |disk| disk))? {
+        let whole_device = others.first().map_or(name, String::as_str);
+        // A loop device may be on a block device, which is affected with all its parts.
+        if let Some(below) = device_below_loop(system, whole_device)? {
             others.extend(partitions(system, &below)?);
             others.extend(disk_of(system, &below)?);
             others.push(below);

@@ -39,7 +39,6 @@ impl TracedNumbers {
     }
 }
 
-/// Text of the n-th mark.
 pub fn mark(number: u64) -> String {
     format!("{MARK}{number}\n")
 }
