@@ -97,8 +97,7 @@ impl<'a> Faulty<'a> {
         self.check_change(call, NOTHING)
     }
 
-    /// Counts a call, and fails it if its turn has come. A dying system counts only changes; the last one is left half
-    /// done.
+    /// Counts a call, and fails it if its turn has come. A dying system counts only changes, and dies amid one.
     fn check_change(&self, call: FaultyCall, half: Half<'_>) -> io::Result<()> {
         if self.dies && self.has_failed() {
             return Err(io::Error::new(self.kind, "this process is dead"));

@@ -14,7 +14,7 @@ const BEYOND: u64 = 0x0b;
 const SPARE_NORMAL: u64 = 1;
 const SPARE_URGENT: u64 = 3;
 
-/// Reads the wear of a card and the state of its spare blocks; it fails if one is used up.
+/// Reads wear and spare blocks of a card, which does not pass if its rated life is over or its spare blocks run out.
 pub fn read(system: &dyn System, name: &str) -> Presence<Health> {
     let device = sysfs::block(name).join("device");
     let life_time = sysfs::text(system, &device.join("life_time"));

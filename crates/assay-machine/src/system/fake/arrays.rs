@@ -126,6 +126,7 @@ impl Fake {
 }
 
 impl FakeState {
+    /// Shows an array in sysfs, with links from and to the devices below.
     fn assemble(&mut self, own: (&str, DeviceNumber), texts: &[(&str, String)], below: &[String]) {
         let (name, number) = own;
         self.show_device(name, number, texts.iter().map(|(path, text)| (*path, text.clone())));

@@ -106,6 +106,7 @@ impl FakeTree {
         Some(None)
     }
 
+    /// Parses an entry that is not a file, such as an owner or a variable; `None` for unknown ones.
     fn parse_fact(&mut self, word: &str, name: &str, path: PathBuf, value: &str) -> Option<()> {
         match word {
             "device" => drop(self.devices.insert(path, mounts::parse_number(value)?)),
