@@ -28,7 +28,6 @@ impl BlockClass {
     pub const ALL: [Self; 6] =
         [Self::Read, Self::Write, Self::Flush, Self::Discard, Self::WriteZeroes, Self::Fua];
 
-    /// Name in records and tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -55,9 +54,9 @@ pub const fn latency_bucket(ns: u64) -> usize {
         return 0;
     }
     let octave = ns.ilog2() as u64;
-    let index = 1
-        + (octave - LOWEST_NS.ilog2() as u64) * PER_OCTAVE
-        + ((ns >> (octave - PER_OCTAVE.ilog2() as u64)) & (PER_OCTAVE - 1));
+    // The five bits after the highest one select one of the 32 buckets of a doubling.
+    let within = (ns >> (octave - PER_OCTAVE.ilog2() as u64)) & (PER_OCTAVE - 1);
+    let index = 1 + (octave - LOWEST_NS.ilog2() as u64) * PER_OCTAVE + within;
     if index >= LATENCY_BUCKETS as u64 { LATENCY_BUCKETS - 1 } else { index as usize }
 }
 
@@ -105,7 +104,6 @@ pub struct ClassTotals {
     pub issued: LatencyTotals,
 }
 
-/// How requests are seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceMeans {
     /// Counted by a program in the kernel: needs BTF, and the right to load programs.
@@ -138,10 +136,7 @@ pub struct BlockRequest {
 
 /// Further flags of a request, and its result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RequestFlags(
-    /// The bits below.
-    pub u8,
-);
+pub struct RequestFlags(pub u8);
 
 impl RequestFlags {
     /// Somebody waits for it (`REQ_SYNC`).
@@ -188,7 +183,9 @@ enum TracerKind {
 impl BlockTrace {
     /// Counts requests of whole disks (major, minor). The error is one line with the reason.
     pub fn begin(devices: &[(u32, u32)], means: TraceMeans) -> io::Result<Self> {
-        tracefs::remove_stale();
+        if let Some(root) = tracefs::find_root() {
+            tracefs::remove_stale_below(root);
+        }
         match means {
             TraceMeans::Bpf => begin_bpf(devices, None),
             TraceMeans::BpfRequests => begin_bpf(devices, Some(ROOM_BYTES)),

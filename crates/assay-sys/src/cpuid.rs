@@ -24,6 +24,7 @@ fn signature(bytes: [u8; 12]) -> Option<String> {
     (text.len() > 3).then(|| text.to_owned())
 }
 
+/// The twelve bytes of each CPUID leaf that may contain the signature of a hypervisor; none without one.
 #[cfg(target_arch = "x86_64")]
 fn leaves() -> impl Iterator<Item = [u8; 12]> {
     /// The first leaf of hypervisors, and the distance of further ones.

@@ -90,6 +90,7 @@ pub fn file_extents(file: BorrowedFd<'_>, range: Range<u64>) -> io::Result<Vec<M
     Ok(found)
 }
 
+/// Reads the first extents of a range, at most [`BATCH`].
 fn read_batch(file: BorrowedFd<'_>, range: Range<u64>) -> io::Result<Vec<MappedExtent>> {
     const FIEMAP: ioctl::Opcode = opcode::read_write::<FiemapHeader>(b'f', 11);
     let mut request = FiemapRequest {

@@ -100,7 +100,6 @@ struct GetPolicy {
 /// What the kernel calls a key by.
 pub type KeyIdentifier = [u8; IDENTIFIER_BYTES];
 
-/// How a directory is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DirectoryPolicy {
     /// What the kernel calls its key by: no secret.
@@ -173,6 +172,7 @@ pub fn forget_key(file: BorrowedFd<'_>, identifier: KeyIdentifier) -> io::Result
     if busy { Err(rustix::io::Errno::BUSY.into()) } else { Ok(()) }
 }
 
+/// Reads the policy of a directory; `None` if it is not encrypted.
 fn read_policy(directory: BorrowedFd<'_>) -> io::Result<Option<Policy>> {
     let mut request = GetPolicy { size: size_of::<Policy>() as u64, policy: Policy::default() };
     // SAFETY: the request writes a policy of at most `size` bytes into the struct behind the pointer.

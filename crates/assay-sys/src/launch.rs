@@ -27,7 +27,6 @@ const SIGNALS: std::ops::RangeInclusive<c_int> = 1..=64;
 const SHELL: &CStr = c"/bin/sh";
 const NOT_STARTED: c_int = 127;
 
-/// User and groups of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgramOwner<'a> {
     pub user: u32,
@@ -64,7 +63,6 @@ pub struct Launch<'a> {
     pub group: Option<GroupEntry<'a>>,
 }
 
-/// How a control group is entered.
 #[derive(Clone, Copy, Debug)]
 pub enum GroupEntry<'a> {
     /// Version 1: its list of `tasks`, open for writing.
@@ -87,10 +85,8 @@ pub enum Step {
     Program,
 }
 
-/// Why a program did not start.
 #[derive(Debug)]
 pub struct NotStarted {
-    /// Where on the way.
     pub step: Step,
     pub error: io::Error,
 }
@@ -107,13 +103,14 @@ pub struct Launched {
 }
 
 impl Launch<'_> {
-    /// Starts it, to end with the calling thread, with the default signals of a first program.
+    /// Starts the program with default signal actions, so that it ends with the calling thread. Returns after its exec.
     pub fn start(&self) -> Result<Launched, NotStarted> {
         let no_process = |error| NotStarted { step: Step::Process, error };
         let stack = ChildStack::new().map_err(no_process)?;
         let words = pointers(self.words);
         let environment = pointers(self.environment);
-        // The shell's name, room for the path of the script, the script's own words.
+        // For a script without an interpreter line: the shell, room for the script's path, the script's arguments, and
+        // the null pointer that ends `words`.
         let mut script = vec![SHELL.as_ptr(), std::ptr::null()];
         script.extend(&words[1.min(words.len() - 1)..]);
         let groups: Vec<Gid> =
@@ -191,6 +188,7 @@ struct RawUsage {
     involuntary_switches: c_long,
 }
 
+/// Waits for a process with `wait4`; `None` if it has not ended (only with the option `WNOHANG`).
 fn wait(process: Pid, options: c_int) -> io::Result<Option<Usage>> {
     let mut usage = RawUsage::default();
     let none: *mut c_int = std::ptr::null_mut();
@@ -271,28 +269,28 @@ impl LaunchPlan<'_> {
 
     /// Does everything before exec, in an order that permits each step.
     fn prepare(&self) -> Result<(), (Step, Errno)> {
-        let at = |step| move |error| (step, error);
+        let during = |step| move |error| (step, error);
         if let Some(GroupEntry::Tasks(group)) = self.launch.group {
-            // Zero stands for the writer.
-            rustix::io::write(group, b"0").map_err(at(Step::Group))?;
+            // In this file, 0 stands for the process that writes it.
+            rustix::io::write(group, b"0").map_err(during(Step::Group))?;
         }
-        self.leave_terminal().map_err(at(Step::Process))?;
+        self.leave_terminal().map_err(during(Step::Process))?;
         let none = Rlimit { current: Some(0), maximum: Some(0) };
-        setrlimit(Resource::Core, none).map_err(at(Step::Process))?;
+        setrlimit(Resource::Core, none).map_err(during(Step::Process))?;
         if let Some(owner) = self.launch.owner {
-            self.change_user(owner).map_err(at(Step::Owner))?;
+            self.change_user(owner).map_err(during(Step::Owner))?;
         }
-        // Only now, because changing the user clears it.
-        set_parent_process_death_signal(Some(Signal::KILL)).map_err(at(Step::Process))?;
+        // Only now, because changing the user clears this setting.
+        set_parent_process_death_signal(Some(Signal::KILL)).map_err(during(Step::Process))?;
         if getppid() != Some(self.parent) {
             return Err((Step::Process, Errno::SRCH));
         }
-        chdir(self.launch.directory).map_err(at(Step::Directory))?;
+        chdir(self.launch.directory).map_err(during(Step::Directory))?;
         let input = self.launch.input.map(open_input).transpose()?;
-        duplicate(input.unwrap_or(self.launch.null.as_raw_fd()), 0).map_err(at(Step::Input))?;
+        duplicate(input.unwrap_or(self.launch.null.as_raw_fd()), 0).map_err(during(Step::Input))?;
         let output = self.launch.output.unwrap_or(self.launch.null);
-        duplicate(output.as_raw_fd(), 1).map_err(at(Step::Process))?;
-        duplicate(self.launch.complaint.as_raw_fd(), 2).map_err(at(Step::Process))?;
+        duplicate(output.as_raw_fd(), 1).map_err(during(Step::Process))?;
+        duplicate(self.launch.complaint.as_raw_fd(), 2).map_err(during(Step::Process))?;
         for signal in self.signals {
             // SAFETY: the default action of a signal uses no state of this process.
             unsafe { libc::signal(*signal, libc::SIG_DFL) };
@@ -318,7 +316,7 @@ impl LaunchPlan<'_> {
         set_thread_res_uid(user, user, user)
     }
 
-    /// Tries each path as a shell does; returns only if none can be started.
+    /// Tries each path as a shell does; returns only if none can be started, with `ACCESS` if one was forbidden.
     fn become_program(&self) -> Errno {
         // SAFETY: the set is initialized before its use; this is the only thread of this process.
         unsafe {
@@ -451,6 +449,7 @@ struct ChildStack(*mut c_void);
 unsafe impl Send for ChildStack {}
 
 impl ChildStack {
+    /// Maps a stack with an inaccessible guard below, so that an overflow ends the child instead of changing memory.
     fn new() -> io::Result<Self> {
         let flags = MapFlags::PRIVATE | MapFlags::STACK | MapFlags::POPULATE;
         let access = ProtFlags::READ | ProtFlags::WRITE;

@@ -40,14 +40,12 @@ struct Config {
     reserved: [u64; 8],
 }
 
-/// How a loop device is set up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LoopOptions {
     /// Past the page cache of the file below.
     pub direct_io: bool,
     /// Goes away with its last user.
     pub autoclear: bool,
-    /// Look for partitions.
     pub partitions: bool,
     /// Bytes of a logical block; 0 for the kernel's choice.
     pub block_bytes: u32,

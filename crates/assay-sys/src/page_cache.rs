@@ -50,20 +50,20 @@ pub fn cache_count(file: BorrowedFd<'_>, range: Range<u64>) -> io::Result<CacheC
     if result == 0 { Ok(count) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Pages of a byte range that `mincore` calls resident, and pages of the range. The kernel answers truly only
-/// to the owner of the file or one who may write it; to all others it calls every page resident.
+/// Pages of a byte range that `mincore` calls resident, and all pages of the range. The kernel reports the truth only
+/// to users who own the file or may write it; to all others, it calls every page resident.
 pub fn resident_pages(file: BorrowedFd<'_>, range: Range<u64>) -> io::Result<(u64, u64)> {
     let page = page_size() as u64;
     let mut at = range.start / page * page;
     let end = range.end.div_ceil(page).saturating_mul(page);
-    let (mut resident, mut of) = (0, 0);
+    let (mut resident, mut total) = (0, 0);
     while !range.is_empty() && at < end {
         let length = PIECE.min(end - at);
         resident += resident_in_piece(file, at, length as usize)?;
-        of += length / page;
+        total += length / page;
         at += length;
     }
-    Ok((resident, of))
+    Ok((resident, total))
 }
 
 fn resident_in_piece(file: BorrowedFd<'_>, offset: u64, length: usize) -> io::Result<u64> {

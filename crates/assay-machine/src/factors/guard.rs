@@ -10,9 +10,7 @@ mod builder;
 #[cfg(test)]
 mod tests;
 
-use crate::system::journal::{
-    Journal, Mark, Report, Undo, excluded_by, make_own_directory, setting_value,
-};
+use crate::system::journal::{Journal, Mark, Report, Undo, excluded_by, setting_value};
 use crate::system::{Act, DeviceNumber, FileKind, System, devices, sysfs};
 use assay_core::failure::{Failure, Outcome};
 
@@ -49,7 +47,7 @@ pub struct Guard<'a> {
     /// Numbers of the partitions that it added, by disk and first byte.
     partitions: BTreeMap<(String, u64), u32>,
     /// The devices that the study began on: no other under their names is changed.
-    known: Vec<Mark>,
+    study_devices: Vec<Mark>,
     /// Settings and values whose side effects are known.
     tried: BTreeSet<(PathBuf, String)>,
     /// Settings that the kernel changed with another one, by the path of that.
@@ -85,15 +83,15 @@ impl<'a> Guard<'a> {
             id: id.to_owned(),
             made: 0,
             partitions: BTreeMap::new(),
-            known: Vec::new(),
+            study_devices: Vec::new(),
             tried: BTreeSet::new(),
             side_effects: BTreeMap::new(),
         })
     }
 
-    /// Changes no settings of devices that bear these names and are others.
+    /// From now on, refuses to change settings of other devices that have taken the names of these.
     pub fn change_only(&mut self, devices: Vec<Mark>) {
-        self.known = devices;
+        self.study_devices = devices;
     }
 
     /// Leaves all changes in place; the journal stays for a later undo.
@@ -115,6 +113,7 @@ impl<'a> Guard<'a> {
         }
     }
 
+    /// Restores everything and closes the journal; fails if some changes could not be restored.
     pub fn finish(mut self) -> Outcome<Report> {
         let Some(journal) = self.journal.take() else { return Ok(Report::default()) };
         let report = journal.finish(self.system);
@@ -137,8 +136,8 @@ impl<'a> Guard<'a> {
         let path = &setting.path;
         let refused = |what: String| Failure::refused(format!("{}: {what}", path.display()));
         let is_of_device = |mark: &&Mark| setting.device.as_ref() == Some(&mark.name);
-        let known = self.known.iter().find(is_of_device);
-        if let Some(why) = known.and_then(|mark| mark.gone(self.system)) {
+        let expected = self.study_devices.iter().find(is_of_device);
+        if let Some(why) = expected.and_then(|mark| mark.gone(self.system)) {
             return Err(refused(why));
         }
         let now = self.read(path).map_err(|error| refused(sysfs::reason(&error)))?;
@@ -146,15 +145,16 @@ impl<'a> Guard<'a> {
             return Ok(());
         }
         let device = setting.device.as_deref().map(|name| Mark::now(self.system, name));
-        let is_first = !self.tried.iter().any(|(known, _)| known == path);
-        // The side effects of this value are known.
+        let is_first = !self.tried.iter().any(|(tried, _)| tried == path);
+        // A value that was set before has known side effects.
         if self.tried.contains(&(path.clone(), setting.value.clone())) {
             return self.change(&setting, &now, device, is_first);
         }
         self.change_observed(&setting, &now, device, is_first)
     }
 
-    /// Changes a setting and learns which other settings the kernel changes with it.
+    /// Changes a setting whose value is `now` and learns which other settings the kernel changes with it. The first
+    /// change of a setting (`is_first`) is also reverted once, because that may change further settings.
     fn change_observed(
         &mut self,
         setting: &Setting,
@@ -162,8 +162,8 @@ impl<'a> Guard<'a> {
         device: Option<Mark>,
         is_first: bool,
     ) -> Outcome<()> {
-        // Side effects are known only afterwards, so the journal gets all possible ones before. `unneeded` are those
-        // to strike later.
+        // Side effects are known only afterwards, so the journal gets all possible ones before. Afterwards, `unneeded`
+        // are those that did not happen: they are struck from the journal.
         let neighbors = self.neighbors(&setting.path, device.as_ref())?;
         let is_new = |undo: &&Undo| !self.undos().iter().any(|known| known.is_for_the_same(undo));
         let mut unneeded: Vec<Undo> = neighbors.iter().filter(is_new).cloned().collect();
@@ -171,7 +171,7 @@ impl<'a> Guard<'a> {
         let mut changed = self.change(setting, now, device.clone(), is_first);
         let mut side_effects = self.changed_paths(&neighbors);
         if is_first && changed.is_ok() && !neighbors.is_empty() {
-            // Restoring may change a setting that already had the new value by chance.
+            // Restoring may change a setting that the first change left, because it already had that value.
             let original = Setting { value: now.to_owned(), ..setting.clone() };
             let restored = self.change(&original, &setting.value, device.clone(), false);
             side_effects.extend(self.changed_paths(&neighbors));
@@ -204,7 +204,7 @@ impl<'a> Guard<'a> {
         changed.filter_map(|undo| Some(undo.setting()?.0.to_owned())).collect()
     }
 
-    /// Settings that the kernel was seen to change with one, as they are now.
+    /// Returns the settings that the kernel changed together with this one, with their present values.
     pub fn side_effects_of(&self, setting: &Setting) -> Vec<Setting> {
         let Ok(setting) = locate(self.system, setting.clone()) else { return Vec::new() };
         let mut changed = Vec::new();
@@ -218,7 +218,7 @@ impl<'a> Guard<'a> {
     }
 
     /// Undo entries of the settings that the kernel may change together with this one. Schedulers come first, so they
-    /// are restored last: a queue depth changes them. For a pair the other setting is known.
+    /// are restored last: a queue depth changes them. The other setting of an exclusive pair has its own undo entry.
     fn neighbors(&self, path: &Path, device: Option<&Mark>) -> Outcome<Vec<Undo>> {
         let mut undos = Vec::new();
         let directory = path.parent().unwrap_or(path);
@@ -256,7 +256,7 @@ impl<'a> Guard<'a> {
             .is_none_or(|(path, original)| self.read(path).is_ok_and(|now| now == original))
     }
 
-    /// Records the value `now`, and sets the new one.
+    /// Records the value `now` as the original and sets the new one; `is_first` checks that `now` can be written back.
     fn change(
         &mut self,
         setting: &Setting,
@@ -273,8 +273,9 @@ impl<'a> Guard<'a> {
         {
             // The other setting of the pair was active. The kernel rejects 0 here, so 0 means to activate the other.
             let (other, original) = (other.clone(), original.clone());
-            let is_off = setting.value == "0";
-            let (path, value) = if is_off { (&other, &original) } else { (path, &setting.value) };
+            let activates_other = setting.value == "0";
+            let (path, value) =
+                if activates_other { (&other, &original) } else { (path, &setting.value) };
             return self
                 .write_setting(undo, path, value)
                 .map_err(|failure| refused(failure.message));
@@ -288,11 +289,13 @@ impl<'a> Guard<'a> {
         self.write_setting(undo, path, &setting.value).map_err(|failure| refused(failure.message))
     }
 
-    /// Returns the undo entry of a setting, or for a pair of exclusive settings that of the active one.
+    /// Returns the undo entry of a setting; of two settings that exclude each other, that of the active (nonzero) one.
     fn undo_of_pair(&self, undo: Undo) -> Undo {
         let Undo::Setting { path, original, .. } = &undo else { return undo };
         let Some(other) = excluded_by(path) else { return undo };
-        let is_of_pair = |known: &&Undo| matches!(known, Undo::Setting { path: known, .. } if known == path || *known == other);
+        let is_of_pair = |undo: &&Undo| {
+            undo.setting().is_some_and(|(recorded, _)| recorded == path || recorded == other)
+        };
         if let Some(noted) = self.undos().iter().find(is_of_pair) {
             return noted.clone();
         }
@@ -304,6 +307,7 @@ impl<'a> Guard<'a> {
         }
     }
 
+    /// Records the undo entry, writes a value, and reads it back; fails unless the kernel uses the value.
     fn write_setting(&mut self, undo: Undo, path: &Path, value: &str) -> Outcome<()> {
         let set = Act::Set { path: path.to_owned(), value: value.to_owned() };
         self.try_act(undo, &set)?.map_err(|error| {
@@ -326,7 +330,7 @@ impl<'a> Guard<'a> {
     ) -> Outcome<(T, Vec<Undo>)> {
         let mut builder = Builder::new(self);
         let made = make(&mut builder);
-        let mut undo = builder.into_undo();
+        let mut undo = builder.undo;
         undo.reverse();
         match made {
             Ok(made) => Ok((made, undo)),
@@ -392,13 +396,6 @@ impl<'a> Guard<'a> {
         self.act(undo, &Act::AddPartition { disk: whole, number, range })?;
         self.partitions.insert(key, number);
         Ok(devices::file_of(&name_of(number)))
-    }
-
-    fn make_directory(&mut self) -> Outcome<()> {
-        let directory = &self.directory;
-        make_own_directory(self.system, directory).map_err(|error| {
-            Failure::refused(format!("cannot create {}: {error}", directory.display()))
-        })
     }
 
     fn read(&self, path: &Path) -> io::Result<String> {

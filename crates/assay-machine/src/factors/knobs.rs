@@ -300,9 +300,9 @@ impl Factor for Knob {
 }
 
 impl KnobFile {
-    /// Files of the setting for a recorded target, as in a command.
+    /// Files of the setting for a recorded target, as printed in commands, with placeholders for changing names.
     fn files_in_command(&self, site: &Site) -> Vec<PathBuf> {
-        // Numbers of loop devices change.
+        // A loop device may have another number the next time.
         let file = |device: &str, name: &str| {
             queue_file(if device.starts_with("loop") { ANY_DEVICE } else { device }, name)
         };
@@ -321,7 +321,7 @@ impl KnobFile {
         }
     }
 
-    /// The files with the devices that they belong to; else why there are none.
+    /// Returns the files of the setting with the devices that they belong to; an error if there are none.
     fn files(&self, view: &View<'_>) -> Result<Vec<(PathBuf, Option<String>)>, String> {
         let files: Vec<(PathBuf, Option<String>)> = match self {
             Self::Queue(name) => queue_devices(view.site)
@@ -377,6 +377,7 @@ enum ReadAheadOwner<'a> {
     Unknown,
 }
 
+/// Finds out whose read-ahead setting applies to the files of a target.
 fn read_ahead_owner(site: &Site) -> ReadAheadOwner<'_> {
     // overlay caches no pages: read-ahead applies to its upper directory.
     let mounts = site.mount.value().into_iter().chain(&site.followed);
@@ -403,18 +404,19 @@ fn mount_read_ahead_file(site: &Site) -> PathBuf {
     format!("/sys/class/bdi/{}{suffix}/read_ahead_kb", site.device).into()
 }
 
+/// Returns the read-ahead setting that applies to a target, and the device that it belongs to, if any.
 fn read_ahead_file(view: &View<'_>) -> Result<(PathBuf, Option<String>), String> {
     match read_ahead_owner(view.site) {
         ReadAheadOwner::Btrfs => {
             let root = Path::new("/sys/fs/btrfs");
-            let mut systems = sysfs::names(view.system, root).into_iter();
-            let member = view.site.counted.first();
-            let mounted = systems.find(|name| {
-                let members = sysfs::names(view.system, &root.join(name).join("devices"));
-                member.is_some_and(|member| members.contains(member))
+            let mut filesystems = sysfs::names(view.system, root).into_iter();
+            let device = view.site.counted.first();
+            let mounted = filesystems.find(|uuid| {
+                let devices = sysfs::names(view.system, &root.join(uuid).join("devices"));
+                device.is_some_and(|device| devices.contains(device))
             });
             match mounted {
-                Some(name) => Ok((root.join(name).join("bdi/read_ahead_kb"), None)),
+                Some(uuid) => Ok((root.join(uuid).join("bdi/read_ahead_kb"), None)),
                 None => Err("sysfs does not list this btrfs filesystem".to_owned()),
             }
         }
@@ -458,30 +460,30 @@ impl KnobLevel {
             },
             Self::Kib => {
                 let bytes: Bytes = level.parse().map_err(|error| format!("{error}"))?;
-                if bytes.0.is_multiple_of(1024) {
-                    Ok((bytes.0 / 1024).to_string())
-                } else {
-                    Err(format!("`{level}` is not a whole number of KiB"))
+                if !bytes.0.is_multiple_of(1024) {
+                    return Err(format!("`{level}` is not a whole number of KiB"));
                 }
+                Ok((bytes.0 / 1024).to_string())
             }
             Self::Time(_) if level == "off" => Ok("0".to_owned()),
             Self::Time(unit) => {
                 let time: Time = level.parse().map_err(|error| format!("{error}"))?;
-                if time.0.is_multiple_of(*unit) {
-                    Ok((time.0 / unit).to_string())
-                } else {
-                    Err(format!("`{level}`: the kernel counts in units of {}", Time(*unit)))
+                if !time.0.is_multiple_of(*unit) {
+                    return Err(format!(
+                        "`{level}`: the kernel counts in units of {}",
+                        Time(*unit)
+                    ));
                 }
+                Ok((time.0 / unit).to_string())
             }
             Self::Share => {
                 let bare = level.parse::<u8>().map(|number| Percent(f64::from(number)));
                 let share =
                     bare.or_else(|_| level.parse::<Percent>()).map_err(|e| e.to_string())?;
-                if share.0.fract() == 0.0 && (0.0..=100.0).contains(&share.0) {
-                    Ok(format!("{}", share.0))
-                } else {
-                    Err(format!("`{level}` is not an integer percentage"))
+                if share.0.fract() != 0.0 || !(0.0..=100.0).contains(&share.0) {
+                    return Err(format!("`{level}` is not an integer percentage"));
                 }
+                Ok(share.0.to_string())
             }
         }
     }

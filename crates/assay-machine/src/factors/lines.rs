@@ -20,13 +20,13 @@ pub struct LayerBase {
     pub members: usize,
 }
 
-/// Commands that configure a target for an arm, in order, with placeholders for unnamed devices.
+/// Commands that configure a target for an arm (one level per factor), in order, with placeholders for unnamed devices.
 pub fn lines<'l>(
     arm: impl IntoIterator<Item = (&'l String, &'l String)> + Clone,
     view: Option<&View<'_>>,
     below: &LayerBase,
 ) -> Vec<String> {
-    let mut lines = layers_of(arm.clone(), below);
+    let mut lines = layer_commands(arm.clone(), below);
     for (name, level) in setters(arm) {
         let (Some(factor), Some(view)) = (find(name), view) else {
             lines.push(format!("# {name}: {level}"));
@@ -43,7 +43,7 @@ pub fn lines<'l>(
 }
 
 /// Commands that create the layers of an arm, after a comment on the data that they destroy; none for an invalid arm.
-fn layers_of<'l>(
+fn layer_commands<'l>(
     arm: impl IntoIterator<Item = (&'l String, &'l String)>,
     below: &LayerBase,
 ) -> Vec<String> {

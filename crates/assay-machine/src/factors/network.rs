@@ -10,7 +10,7 @@ use assay_core::failure::{Failure, Outcome};
 
 use super::Guard;
 
-/// Creates the lab. Refused if namespaces are unavailable; the caller reverts the finished steps.
+/// Creates the lab: network namespaces with links between them. Refused if the system cannot create namespaces.
 pub fn make_lab(system: &dyn System, guard: &mut Guard<'_>) -> Outcome<()> {
     for program in ["ip", "tc"] {
         if system.program(program).is_none() {
@@ -27,7 +27,7 @@ pub fn make_lab(system: &dyn System, guard: &mut Guard<'_>) -> Outcome<()> {
     }
     let is_unmounted = mounts::read(system)
         .is_ok_and(|table| table.iter().all(|entry| entry.mount.point != Path::new(lab::PLACE)));
-    // The first one is removed last.
+    // The mount of all namespaces goes with the first one, which is removed last.
     let undo = |space: &str| Undo::NetworkSpace {
         name: space.to_owned(),
         with_mount: space == lab::SPACES[0] && is_unmounted,
@@ -151,18 +151,14 @@ pub fn shape(system: &dyn System, guard: &mut Guard<'_>, wanted: &Shaped) -> Out
 
 /// Checks that an interface exists and has its default discipline.
 pub fn check_can_shape(system: &dyn System, interface: &str) -> Outcome<()> {
-    let wanted = Shaped {
-        namespace: None,
-        interface: interface.to_owned(),
-        shaper: Shaper::NONE,
-        base: None,
-    };
-    read_qdisc(system, &wanted)
+    let name = interface.to_owned();
+    let unshaped = Shaped { namespace: None, interface: name, shaper: Shaper::NONE, base: None };
+    read_qdisc(system, &unshaped)
         .and_then(|now| check_default_qdisc(&now, interface))
         .map_err(|what| Failure::refused(format!("{interface}: {what}")))
 }
 
-/// Fails unless `tc` shows the kernel's default discipline.
+/// Fails unless `tc` shows the kernel's default discipline, which has the handle 0.
 fn check_default_qdisc(shown: &str, interface: &str) -> Result<(), String> {
     match root_of(shown) {
         Some((_, "0:")) => Ok(()),
@@ -174,6 +170,7 @@ fn check_default_qdisc(shown: &str, interface: &str) -> Result<(), String> {
     }
 }
 
+/// Returns what `tc qdisc show` prints for the interface.
 fn read_qdisc(system: &dyn System, wanted: &Shaped) -> Result<String, String> {
     let words = shown(wanted.namespace.as_deref(), &wanted.interface);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();

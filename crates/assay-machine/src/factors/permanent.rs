@@ -78,16 +78,17 @@ fn sysctl_name(name: &Path) -> String {
     if name.contains('.') { name.into_owned() } else { name.replace('/', ".") }
 }
 
+/// The part of a udev rule that assigns a value to a setting of the device; fails if the setting is not below it.
 fn assign(system: &dyn System, path: &Path, device: &str, value: &str) -> Result<String, String> {
-    let named = sysfs::block(device);
-    let place = system.canonical(&named).unwrap_or_else(|_| named.clone());
-    let below = path.strip_prefix(&named).or_else(|_| path.strip_prefix(place)).map_err(|_| {
+    let link = sysfs::block(device);
+    let place = system.canonical(&link).unwrap_or_else(|_| link.clone());
+    let below = path.strip_prefix(&link).or_else(|_| path.strip_prefix(place)).map_err(|_| {
         format!("{}: not an attribute of {device}; a udev rule cannot set it", path.display())
     })?;
     Ok(format!("ATTR{{{}}}=\"{value}\"", below.display()))
 }
 
-/// udev matches for one device, by properties that survive a rename.
+/// The part of a udev rule that matches one device, by properties that survive a rename.
 fn udev_match(system: &dyn System, device: &str) -> Result<String, String> {
     if device.starts_with("loop") {
         return Err(format!(
@@ -124,7 +125,7 @@ fn udev_pattern(text: &str) -> String {
     text.trim().chars().map(|sign| if is_plain(sign) { sign } else { '?' }).collect()
 }
 
-/// Commands that set the levels of an arm; other factors have none.
+/// Commands that create the layers of an arm, then those that set the levels of its other factors in their order.
 pub fn commands(levels: &BTreeMap<String, String>, site: &Site) -> Vec<String> {
     let mut named: Vec<(&String, &String)> = levels.iter().collect();
     named.sort_by_key(|(name, _)| rank(name));

@@ -115,10 +115,11 @@ fn check_link(view: &View<'_>, path: &Path) -> Result<(), String> {
     let unreadable = |error| format!("{} is {}", path.display(), sysfs::reason(&error));
     let real = view.system.canonical(path).map_err(unreadable)?;
     let is_inside = path_of(&format!("{PREFIX}{}", real.display())).as_ref() == Some(&real);
-    // A user allowed an unlisted path, whatever it leads to; all entries of /sys/block are links to their devices.
+    // All entries of /sys/block are links to their devices.
     let is_device = real.starts_with("/sys/devices") && real.file_name() == path.file_name();
-    let stays_listed = !is_listed(path) || is_listed(&real) || is_device;
-    if is_inside && (real == path || stays_listed) {
+    // A user who allowed an unlisted path also allowed what it leads to.
+    let may_lead_there = !is_listed(path) || is_listed(&real) || is_device;
+    if is_inside && (real == path || may_lead_there) {
         return Ok(());
     }
     Err(format!("{} is a link to {}; use that path", path.display(), real.display()))

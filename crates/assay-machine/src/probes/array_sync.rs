@@ -76,9 +76,9 @@ impl Probe for Arrays {
     fn observed(&mut self, _scene: &Scene<'_>) -> Presence<Self::Observed> {
         let after = std::mem::take(&mut self.after);
         let before = self.before.take().unwrap_or_default();
-        // An idle array is not an observation.
+        // Idle arrays have no reading, and are not observed.
         let syncing: Vec<(String, ArrayReading)> =
-            before.into_iter().filter_map(|(name, found)| Some((name, found?))).collect();
+            before.into_iter().filter_map(|(name, reading)| Some((name, reading?))).collect();
         if syncing.is_empty() {
             return not_recorded();
         }
@@ -125,7 +125,7 @@ fn parse_mdstat<'t>(text: &'t str, name: &str) -> Option<(&'t str, u64, u64)> {
     let action = before.split_whitespace().last()?;
     let (done, of) = after.split_once('(')?.1.split_once(')')?.0.split_once('/')?;
     let (done, of) = (done.parse::<u64>().ok()?, of.parse::<u64>().ok()?);
-    // Larger numbers are not KiB of a device.
+    // A device cannot have more KiB (2^63 bytes).
     (of > 0 && done <= of && of < 1 << 53).then_some((action, done, of))
 }
 

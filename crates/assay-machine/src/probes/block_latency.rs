@@ -132,6 +132,7 @@ impl TracerProbe {
         (self.next, self.last) = (Some(wanted), None);
     }
 
+    /// Attaches a tracer to these disks, unless one watches them already or they were refused before.
     fn attach(&mut self, system: &dyn System, wanted: &[TracedDisk]) {
         let has_all = |disks: &[TracedDisk]| wanted.iter().all(|disk| disks.contains(disk));
         if self.attached.as_ref().is_some_and(|attached| has_all(&attached.disks))
@@ -162,6 +163,7 @@ impl TracerProbe {
         LatencyReading { totals: self.read_totals(), at_ns: system.monotonic_ns() }
     }
 
+    /// Reads the tracer's counts since it was attached, or the reason why the next trial is not traced.
     fn read_totals(&mut self) -> Presence<BlockTotals> {
         if let Some(Presence::Absent(reason)) = &self.next {
             return Presence::absent(reason.clone());
@@ -176,9 +178,9 @@ impl TracerProbe {
     fn finish(&mut self, system: &dyn System, before: &LatencyReading) -> Presence<BlockLatency> {
         let after = self.take_reading(system);
         let latencies = self.between(system, before, &after);
-        let is_lost = before.totals.value().is_none() || after.totals.value().is_none();
-        if matches!(self.next.take(), Some(Presence::Present(_))) && is_lost {
-            // Replaces an unresponsive tracer before the next trial.
+        let has_failed = before.totals.value().is_none() || after.totals.value().is_none();
+        if matches!(self.next.take(), Some(Presence::Present(_))) && has_failed {
+            // The next trial attaches a new tracer instead of the one that could not be read.
             self.attached = None;
         }
         latencies
@@ -195,6 +197,7 @@ impl TracerProbe {
         latencies
     }
 
+    /// Requests of the current trial's disks between two readings; absent if one failed.
     fn between(
         &self,
         system: &dyn System,
@@ -225,6 +228,7 @@ fn read_attached(attached: &mut Attached) -> Presence<BlockTotals> {
     }
 }
 
+/// Attaches a tracer by the best method that works here; fails with the reasons of all methods.
 fn attach_best(system: &dyn System, disks: Vec<TracedDisk>) -> Result<Attached, String> {
     let numbers: Vec<DeviceNumber> = disks.iter().map(|disk| disk.number).collect();
     let mut reasons = Vec::new();
@@ -240,7 +244,7 @@ fn attach_best(system: &dyn System, disks: Vec<TracedDisk>) -> Result<Attached, 
     Err(reasons.join("; "))
 }
 
-/// How requests can be looked at on this machine, tried on its first disk.
+/// Describes how this machine can trace requests, by attaching a tracer to its first disk.
 fn usable_method(system: &dyn System) -> Presence<String> {
     let names = system.list(Path::new("/sys/block")).unwrap_or_default();
     let Some(disk) = names.iter().find_map(|name| traced_disk(system, name)) else {
@@ -263,6 +267,7 @@ pub fn second_best(reasons: &[String]) -> Option<String> {
     })
 }
 
+/// Requests of the wanted disks between two readings of the tracer; absent if lost events invalidate the counts.
 fn latencies_between(
     system: &dyn System,
     attached: &Attached,

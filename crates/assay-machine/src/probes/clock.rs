@@ -71,7 +71,7 @@ impl Pair for Clocks {
     }
 }
 
-/// Nanoseconds that a clock is ahead of the monotonic one: the fastest of several pairs of readings.
+/// Nanoseconds that a clock is ahead of the monotonic one, from the fastest, so least delayed, of several readings.
 fn ahead_ns(system: &dyn System, clock: impl Fn() -> Option<u64>) -> Option<i64> {
     let mut fastest: Option<(u64, i64)> = None;
     for _ in 0..ATTEMPTS {

@@ -92,8 +92,9 @@ impl Pair for Cpu {
 
     fn between(before: &CpuReading, after: &CpuReading) -> Presence<CpuObservation> {
         let kernel_threads_ns = before.kernel.both(&after.kernel, |before, after| {
-            let ran = after.iter().map(|(thread, late)| {
-                late.saturating_sub(before.get(thread).copied().unwrap_or_default())
+            // A thread that is not in `before` started in between, from 0.
+            let ran = after.iter().map(|(thread, after_ns)| {
+                after_ns.saturating_sub(before.get(thread).copied().unwrap_or_default())
             });
             ran.sum()
         });
@@ -110,6 +111,7 @@ fn machine_clocks(stat: &str) -> Option<MachineClocks> {
     Some(MachineClocks { busy_ns: all.busy() * TICK_NS, uptime_ns: all.total() * TICK_NS / cpus })
 }
 
+/// CPU time of each kernel thread since its start, nanoseconds.
 fn kernel_threads(system: &dyn System) -> Presence<BTreeMap<Thread, u64>> {
     let processes = match candidates(system) {
         Ok(processes) => processes.into_iter(),

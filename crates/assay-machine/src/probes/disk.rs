@@ -86,7 +86,7 @@ impl FourReadings {
         self.0.push(read(system, names));
     }
 
-    /// Returns the traffic of gap, run and settling, and resets it.
+    /// Returns each device's traffic before, during and after the run, and forgets the readings.
     pub fn take(&mut self) -> Presence<BTreeMap<String, DeviceEvidence>> {
         let readings = std::mem::take(&mut self.0);
         let [before_gap, before_run, after_run, settled] = &readings[..] else {
@@ -134,6 +134,7 @@ pub struct DiskReading {
     devices: Presence<BTreeMap<String, Counters>>,
 }
 
+/// Reads the counters of these devices; absent if one of them cannot be read.
 pub fn read(system: &dyn System, names: &[String]) -> DiskReading {
     let mut found = BTreeMap::new();
     let mut absent = None;
@@ -153,14 +154,14 @@ pub fn read(system: &dyn System, names: &[String]) -> DiskReading {
     DiskReading { at_ns: system.monotonic_ns(), devices }
 }
 
+/// Traffic between two readings, of each device in both.
 pub fn between(before: &DiskReading, after: &DiskReading) -> Presence<BTreeMap<String, Traffic>> {
     let span_ns = after.at_ns.saturating_sub(before.at_ns);
     before.devices.both(&after.devices, |before, after| {
-        after
-            .iter()
-            .filter_map(|(name, late)| Some((name, before.get(name)?, late)))
-            .map(|(name, early, late)| (name.clone(), Traffic::new(&late.sub(early), span_ns)))
-            .collect()
+        let traffic = |(name, late): (&String, &Counters)| {
+            Some((name.clone(), Traffic::new(&late.sub(before.get(name)?), span_ns)))
+        };
+        after.iter().filter_map(traffic).collect()
     })
 }
 

@@ -177,7 +177,7 @@ fn is_root(system: &dyn System) -> bool {
     system.user().id == 0
 }
 
-/// Drives with health reports on this machine, or why there are none.
+/// Names of this machine's drives with health reports, or the reasons why there are none.
 fn here(system: &dyn System) -> Presence<String> {
     let drives = devices::drives(system);
     let (mut names, mut reasons) = (Vec::new(), BTreeSet::new());

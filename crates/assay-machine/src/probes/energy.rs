@@ -81,6 +81,7 @@ impl Probe for Meters {
         match moment {
             Moment::BeforeRun => self.before = Some(read(scene.system)),
             Moment::Settled => self.after = Some(read(scene.system)),
+            // The file of a meter contains the whole trial only at the end.
             _ => {
                 let after = self.after.take();
                 self.after = after.map(|after| after.with_meter(scene.system, scene.asked.meter));
@@ -166,6 +167,7 @@ impl EnergyReading {
         Self { meter, ..self }
     }
 
+    /// Describes the first source of energy counters that this process can read.
     pub fn source(&self) -> Presence<String> {
         for (source, counters) in &self.counters {
             if let Presence::Present(counters) = counters
@@ -261,7 +263,7 @@ fn counter_energy(
     }
     let joules: f64 = parts.values().sum();
     if joules <= 0.0 {
-        // A coarse gauge does not resolve a short span; no change is not zero.
+        // A coarse gauge does not resolve a short span, so an unchanged counter does not mean zero energy.
         let (name, seconds) = (source.name, span_ns as f64 / 1e9);
         return Presence::absent(format!(
             "the {name} counters did not change in {seconds:.1} s; use longer trials"

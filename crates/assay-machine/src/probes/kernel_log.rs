@@ -138,7 +138,7 @@ fn warnings(records: &[String]) -> Vec<KernelLine> {
     lines
 }
 
-/// `PRIORITY,SEQUENCE,TIME,FLAGS[,...];TEXT`. The priority contains the facility (0: kernel) and the level.
+/// Parses `PRIORITY,SEQUENCE,TIME,FLAGS[,...];TEXT`; `None` unless the kernel (facility 0) logged a warning or worse.
 fn warning(record: &str) -> Option<KernelLine> {
     let (head, text) = record.split_once(';')?;
     let priority: u32 = head.split(',').next()?.parse().ok()?;

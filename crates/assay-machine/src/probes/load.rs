@@ -92,6 +92,7 @@ pub fn pairs<'a>(
     })
 }
 
+/// Ticks of one CPU between two readings.
 fn spent(cpu: u32, early: &Ticks, late: &Ticks) -> CpuTicks {
     CpuTicks {
         cpu,

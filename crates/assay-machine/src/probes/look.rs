@@ -14,7 +14,6 @@ use assay_core::quantity::units::show;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// Description: what it reads, needs and costs.
     pub about: About,
     pub fields: &'static [ProbeField],
     /// Names of the rules of trust that judge its observations.

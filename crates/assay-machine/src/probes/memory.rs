@@ -229,6 +229,7 @@ fn parse_levels(text: &str) -> Option<Levels> {
     })
 }
 
+/// Contents of the zram devices that are in use.
 fn zram(system: &dyn System) -> BTreeMap<String, ZramUse> {
     let names = sysfs::names(system, Path::new("/sys/block"));
     let devices = names.into_iter().filter(|name| name.starts_with("zram"));
@@ -241,6 +242,7 @@ fn zram(system: &dyn System) -> BTreeMap<String, ZramUse> {
     uses.filter(|(_, zram)| zram.used_bytes > 0).collect()
 }
 
+/// Sums the memory of this process and its descendants; the PSS is absent if one of them does not report it.
 fn processes(system: &dyn System) -> Presence<ProcessMemory> {
     let mut waiting = vec![system.user().process];
     let mut sum = ProcessMemory { pss_bytes: Some(0), ..ProcessMemory::default() };

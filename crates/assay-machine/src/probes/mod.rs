@@ -84,15 +84,15 @@ impl Probes {
 /// A name, with a number if another value already has it.
 fn unused_name<T>(found: &BTreeMap<String, T>, name: &str) -> String {
     let mut unused = name.to_owned();
-    for number in 2.. {
-        if !found.contains_key(&unused) {
-            break;
-        }
+    let mut number = 1;
+    while found.contains_key(&unused) {
+        number += 1;
         unused = format!("{name} {number}");
     }
     unused
 }
 
+/// Reads and parses a file; absent with the reason if that fails.
 fn parsed_file<T>(
     system: &dyn System,
     path: &str,

@@ -33,7 +33,7 @@ macro_rules! observations {
                 }
             }
 
-            /// Observations for reports field by field, as stored.
+            /// Recorded observations of the probes that reports show field by field, as stored.
             pub fn plain(&self) -> Vec<(&'static Entry, Presence<Value>)> {
                 let mut found = Vec::new();
                 $(
@@ -69,12 +69,12 @@ macro_rules! observations {
                 }
             }
 
-            /// What was observed around the trial; the next one may begin.
+            /// Returns what was observed around the trial, and forgets it before the next one.
             pub fn evidence(&mut self, scene: &Scene<'_>) -> Evidence {
                 let costs = self.costs.take();
                 Evidence {
                     $($name: self.$name.observed(scene),)+
-                    // Simulated time passes in no time.
+                    // Readings around a simulated trial cost nothing.
                     probe_ns: if scene.is_simulated() { BTreeMap::new() } else { costs },
                 }
             }

@@ -23,6 +23,7 @@ pub fn leaves(observed: &Value) -> Vec<(String, &Value)> {
     leaves
 }
 
+/// Appends the leaves below `value` with their places; `place` has the names above and is left unchanged.
 fn gather<'a>(value: &'a Value, place: &mut Vec<String>, leaves: &mut Vec<(String, &'a Value)>) {
     let mut descend = |name: String, value: &'a Value| {
         place.push(name);

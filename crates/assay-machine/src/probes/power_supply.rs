@@ -61,6 +61,7 @@ impl Pair for Supplies {
     }
 }
 
+/// Reads plugs and batteries of the machine, not those of devices such as a mouse (scope `Device`).
 pub(super) fn read(system: &dyn System) -> Presence<Supply> {
     let mut supply = Supply::default();
     for name in sysfs::names(system, Path::new(SUPPLIES)) {
@@ -87,13 +88,10 @@ pub(super) fn read(system: &dyn System) -> Presence<Supply> {
 }
 
 fn words(supply: &Supply) -> String {
-    let mains = match supply.mains {
-        Some(true) => Some("on mains power".to_owned()),
-        Some(false) => Some("not on mains power".to_owned()),
-        None => None,
-    };
+    let mains =
+        supply.mains.map(|is_on| if is_on { "on mains power" } else { "not on mains power" });
     let batteries = supply.batteries.iter().map(|(name, status)| format!("{name} {status}"));
-    mains.into_iter().chain(batteries).collect::<Vec<_>>().join(", ")
+    mains.map(str::to_owned).into_iter().chain(batteries).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -62,7 +62,6 @@ pub struct Pressure {
     pub waited: BTreeMap<String, WaitTime>,
 }
 
-/// Nanoseconds that work waited for one resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaitTime {
     pub some_ns: u64,
@@ -150,7 +149,7 @@ fn growth(
     pairs.map(|(name, early, late)| (name.clone(), late.since(early))).collect()
 }
 
-/// Lines `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234`, in microseconds.
+/// Parses lines `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234`; converts the microseconds to nanoseconds.
 fn parse(text: &str) -> Option<WaitTime> {
     let total = |kind: &str| -> Option<u64> {
         let line = text.lines().find_map(|line| line.strip_prefix(kind))?;
@@ -160,6 +159,7 @@ fn parse(text: &str) -> Option<WaitTime> {
     Some(WaitTime { some_ns: total("some ")?, full_ns: total("full ") })
 }
 
+/// Directory of this process's control group (version 2), which reports the pressure within the group.
 fn own_group(system: &dyn System) -> Presence<PathBuf> {
     let text = match sysfs::text(system, Path::new("/proc/self/cgroup")) {
         Presence::Present(text) => text,

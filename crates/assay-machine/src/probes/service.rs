@@ -55,6 +55,7 @@ pub struct Slowest {
 }
 
 impl Work {
+    /// The requests that a device's counters count, with their total and busy times.
     pub fn of_counters(device: &str, counted: &Counters) -> Self {
         let ms = |ms: u64| ms as f64 * 1e6;
         let served = |requests, bytes, took| Served { requests, bytes, sum_ns: ms(took) };
@@ -81,7 +82,7 @@ impl Work {
         Some(Self::of_counters(device, &counted))
     }
 
-    /// The same with traced driver times, which exclude queueing.
+    /// Replaces requests and times by traced ones, if there are any: traced times of the driver exclude queueing.
     #[must_use]
     pub fn with_traced(self, read: Option<&ClassSpan>, write: Option<&ClassSpan>) -> Self {
         let traced = |own: Served, class: Option<&ClassSpan>| match class {
@@ -132,8 +133,8 @@ impl Slowest {
     }
 }
 
-/// The member with the longest service time: the slow one if there is one, otherwise that of the class with more busy
-/// time. `None` if less than two members did enough work.
+/// The member with the longest service time: the slow one if there is one, otherwise that of the class, reads or
+/// writes, with more service time. `None` if less than two members did enough work.
 pub fn slowest(members: &[Work]) -> Option<Slowest> {
     let read = slowest_of(members, READ, |work| work.reads);
     let write = slowest_of(members, WRITE, |work| work.writes);
@@ -146,17 +147,18 @@ pub fn slowest(members: &[Work]) -> Option<Slowest> {
     }
 }
 
+/// Compares the member with the longest mean service time of a class (which `pick` selects) with the median of the
+/// others; `None` without others.
 fn slowest_of(members: &[Work], class: &'static str, pick: fn(&Work) -> Served) -> Option<Slowest> {
     let has_enough = |work: &&Work| pick(work).requests >= FEWEST_REQUESTS;
     let judged: Vec<&Work> = members.iter().filter(has_enough).collect();
-    let by_mean =
-        |one: &&&Work, other: &&&Work| pick(one).mean_ns().total_cmp(&pick(other).mean_ns());
-    let slowest = *judged.iter().max_by(by_mean)?;
+    let mean_of = |work: &Work| pick(work).mean_ns();
+    let slowest = *judged.iter().max_by(|one, other| mean_of(one).total_cmp(&mean_of(other)))?;
     let others =
         OtherMembers(judged.into_iter().filter(|work| work.device != slowest.device).collect());
-    let others_ns = others.median(|work| pick(work).mean_ns())?;
+    let others_ns = others.median(mean_of)?;
     let is_slow = is_slow(slowest, &others, class, pick)?;
-    let mean_ns = pick(slowest).mean_ns();
+    let mean_ns = mean_of(slowest);
     // The kernel reports a total below 1 ms as 0, which has no meaningful ratio.
     let ratio = if others_ns > 0.0 { mean_ns / others_ns } else { 1.0 };
     Some(Slowest { device: slowest.device.clone(), class, mean_ns, others_ns, ratio, is_slow })
@@ -171,21 +173,25 @@ fn is_slow(
     pick: fn(&Work) -> Served,
 ) -> Option<bool> {
     let own = pick(slowest);
+    // The kernel's sums may be too long for this member, and too short for the others.
     let at_least = own.plus_ns(-STEP_NS);
     let at_most = |other: &Work| pick(other).plus_ns(STEP_NS);
     let no_more = |own: u64, others: f64| own as f64 <= NO_MORE_WORK * others;
     let did_no_more = no_more(own.requests, others.median(|work| pick(work).requests as f64)?)
         && no_more(own.bytes, others.median(|work| pick(work).bytes as f64)?)
         && no_more(slowest.requests(), others.median(|work| work.requests() as f64)?);
-    let behind = |own: f64, others: f64| own > 0.0 && own >= SLOW_TIMES * others;
+    let is_behind = |own: f64, others: f64| own > 0.0 && own >= SLOW_TIMES * others;
     // Reads of a mirror may be pinned to one member, whose queue is then longer.
     let busy_longer = class == WRITE
-        || behind(slowest.busy_per_request_ns(), others.median(Work::busy_per_request_ns)?);
+        || is_behind(slowest.busy_per_request_ns(), others.median(Work::busy_per_request_ns)?);
     Some(
         did_no_more
             && busy_longer
-            && behind(at_least.mean_ns(), others.median(|other| at_most(other).mean_ns())?)
-            && behind(at_least.ns_per_byte(), others.median(|other| at_most(other).ns_per_byte())?),
+            && is_behind(at_least.mean_ns(), others.median(|other| at_most(other).mean_ns())?)
+            && is_behind(
+                at_least.ns_per_byte(),
+                others.median(|other| at_most(other).ns_per_byte())?,
+            ),
     )
 }
 

@@ -142,6 +142,7 @@ pub fn monitors(system: &dyn System, ask_drives: bool) -> Vec<Monitor> {
     found
 }
 
+/// All thermal zones of the kernel with a temperature.
 pub fn zones(system: &dyn System) -> Vec<Monitor> {
     let names = sysfs::names(system, Path::new(ZONES)).into_iter();
     let zone = |name: String| {
@@ -156,6 +157,7 @@ pub fn zones(system: &dyn System) -> Vec<Monitor> {
 /// Temperature and limit, by sensor name.
 type Readings = BTreeMap<String, (i64, Option<i64>)>;
 
+/// Plausible hwmon temperatures, each with the limit at which the hardware slows down, if known.
 fn read_monitors(system: &dyn System) -> Readings {
     let mut readings = BTreeMap::new();
     let is_plausible = |found: &Monitor| PLAUSIBLE_MC.contains(&found.now_mc);
@@ -171,6 +173,7 @@ fn read_monitors(system: &dyn System) -> Readings {
     readings
 }
 
+/// Plausible temperatures of thermal zones; those of CPUs with the limit at which the kernel throttles.
 fn read_zones(system: &dyn System) -> Readings {
     let mut readings = BTreeMap::new();
     let is_plausible = |found: &Monitor| PLAUSIBLE_MC.contains(&found.now_mc);

@@ -15,7 +15,7 @@ pub fn name(system: &dyn System) -> String {
     format!("{STUDY}{}", system.user().process)
 }
 
-/// Other processes that run a study, each once; empty if unknown.
+/// Other processes that run a study, by the abstract socket that each opens; sorted. Empty if unknown.
 pub fn others(system: &dyn System) -> Vec<u32> {
     let text = system.read_text(Path::new(SOCKETS)).unwrap_or_default();
     let own = system.user().process;

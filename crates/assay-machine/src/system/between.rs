@@ -17,7 +17,7 @@ pub enum Between {
 }
 
 impl Between {
-    /// Finds the caches below a target; `refused` is the reason for not using direct I/O.
+    /// Finds caches between trials and drive; `refused` is why trials cannot use direct I/O, if so.
     pub fn find(system: &dyn System, site: &Site, refused: Option<&str>) -> Self {
         if site.kind == TargetKind::Simulated {
             return Self::Nothing;

@@ -24,12 +24,15 @@ const NO_HOLES: [&str; 9] =
 const NO_ZEROING: [&str; 1] = ["tmpfs"];
 
 impl Clears {
+    /// Finds out which ways of clearing data (trim, zeroing) a target does not support, with reasons.
     pub fn find(system: &dyn System, site: &Site) -> Self {
         match site.kind {
             TargetKind::Simulated => Self::default(),
             TargetKind::Directory | TargetKind::File => Self::of_files(&site.filesystem()),
             TargetKind::Device => {
-                let discardless = site.counted.iter().find(|name| has_no_discard(system, name));
+                let lacks_discard =
+                    |name: &&String| read_queue(system, name, "discard_max_bytes") == Some(0);
+                let discardless = site.counted.iter().find(lacks_discard);
                 let no_trim = discardless.map(|name| {
                     format!(
                         "cannot trim {name}: the device does not support discard (queue/discard_max_bytes is 0)"
@@ -53,7 +56,7 @@ impl Clears {
         Self { no_trim, no_zeroing, no_polling: None }
     }
 
-    /// The same of a target on which completions are to be polled for.
+    /// Adds why completions cannot be polled for on the target, if a study requests polling.
     #[must_use]
     pub fn and_polling(self, system: &dyn System, site: &Site) -> Self {
         let no_polling = match site.kind {
@@ -70,10 +73,6 @@ impl Clears {
     pub fn is_open(&self) -> bool {
         *self == Self::default()
     }
-}
-
-fn has_no_discard(system: &dyn System, name: &str) -> bool {
-    read_queue(system, name, "discard_max_bytes") == Some(0)
 }
 
 /// Reads a number in the queue directory of a device; of the disk for a partition.

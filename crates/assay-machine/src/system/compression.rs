@@ -8,7 +8,7 @@ use super::{System, mounts, sysfs};
 
 const ZFS: &str = "unknown, because only ZFS tools can read the setting";
 
-/// Compression below a target: the first that compresses, else the first unknown one, else off.
+/// Compression below a target, by the first layer that compresses; absent if the first unknown one hides it, or if off.
 pub fn find(system: &dyn System, met: &[Mount], layers: &[Layer]) -> Presence<String> {
     let mounts = met.iter().map(of_mount);
     let layers = layers.iter().map(|layer| of_layer(system, layer));

@@ -16,7 +16,7 @@ const BY_MOUNT: [(&str, &str); 5] = [
 const DEVICE: (&str, &str) = ("crypt", "dm-crypt");
 const DIRECTORY: &str = "fscrypt";
 
-/// Encryption layers below a path, the uppermost first, except by the drive or a remote machine.
+/// Encryption layers below a path, on these mounts and devices; the uppermost first. Drives and servers are not asked.
 pub fn find(system: &dyn System, path: &Path, met: &[Mount], layers: &[Layer]) -> Vec<String> {
     let mut found = Vec::new();
     let is_directory = system.status(path).is_ok_and(|status| status.kind == FileKind::Directory);

@@ -118,7 +118,6 @@ impl Happened {
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Counting {
-    /// Whether the counts include the kernel.
     pub in_kernel: bool,
     /// Share of the CPU time in which they counted, at most 1; counts are scaled up by it.
     pub share: f64,

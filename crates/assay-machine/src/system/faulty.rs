@@ -28,7 +28,7 @@ pub struct Faulty<'a> {
     dies: bool,
     before: Option<&'a Before<'a>>,
     lost_at: u64,
-    made_ready: AtomicU64,
+    trials_prepared: AtomicU64,
     /// Bytes of any file that cannot be read, and why.
     bad: Option<([u64; 2], Errno)>,
 }
@@ -50,9 +50,9 @@ enum FaultyCall {
 impl<'a> Faulty<'a> {
     /// Fails the `fails_at`-th call (from 1) that can fail; 0 fails none and only counts.
     pub fn new(inner: &'a dyn System, fails_at: u64, kind: io::ErrorKind) -> Self {
-        let (calls, made_ready) = (AtomicU64::new(0), AtomicU64::new(0));
+        let (calls, trials_prepared) = (AtomicU64::new(0), AtomicU64::new(0));
         let (before, bad) = (None, None);
-        Self { inner, fails_at, kind, calls, dies: false, before, lost_at: 0, made_ready, bad }
+        Self { inner, fails_at, kind, calls, dies: false, before, lost_at: 0, trials_prepared, bad }
     }
 
     /// Dies before the `dies_at`-th change of the machine (from 1); 0 never dies and only counts.
@@ -77,7 +77,7 @@ impl<'a> Faulty<'a> {
 
     /// Number of times that an open target was prepared for a trial.
     pub fn made_ready(&self) -> u64 {
-        self.made_ready.load(Ordering::Relaxed)
+        self.trials_prepared.load(Ordering::Relaxed)
     }
 
     pub fn has_lost(&self) -> bool {
@@ -97,7 +97,7 @@ impl<'a> Faulty<'a> {
         self.check_change(call, NOTHING)
     }
 
-    /// Counts a call (a dying system only changes) and fails if its turn has come; a death leaves half of the change.
+    /// Counts a call, and fails it if its turn has come. A dying system counts only changes, and dies amid one.
     fn check_change(&self, call: FaultyCall, half: Half<'_>) -> io::Result<()> {
         if self.dies && self.has_failed() {
             return Err(io::Error::new(self.kind, "this process is dead"));
@@ -205,7 +205,7 @@ impl System for Faulty<'_> {
     /// Sets the caching of the open target before each trial.
     fn set_caching(&self, file: &File, caching: Caching) -> io::Result<()> {
         self.check_call(FaultyCall::Looks)?;
-        self.made_ready.fetch_add(1, Ordering::Relaxed);
+        self.trials_prepared.fetch_add(1, Ordering::Relaxed);
         if self.has_lost() {
             return Err(Errno::NODEV.into());
         }

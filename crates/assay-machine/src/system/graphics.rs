@@ -25,6 +25,7 @@ pub struct Graphics {
     pub outputs: Presence<Vec<String>>,
 }
 
+/// Graphics devices: those on PCI, then cards of the kernel that are part of the board.
 pub fn devices(system: &dyn System) -> Vec<Graphics> {
     let root = Path::new("/sys/bus/pci/devices");
     let is_display = |slot: &String| {
@@ -173,9 +174,7 @@ fn memory(system: &dyn System, place: &Path) -> Presence<u64> {
 }
 
 fn outputs(system: &dyn System, card: Option<&GraphicsCard>) -> Presence<Vec<String>> {
-    let Some(card) = card else {
-        return Presence::absent("no driver reports the outputs");
-    };
+    let Some(card) = card else { return Presence::absent("no driver reports the outputs") };
     let root = Path::new("/sys/class/drm");
     let start = format!("{}-", card.name);
     let is_connected = |name: &String| {

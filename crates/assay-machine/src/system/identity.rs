@@ -65,6 +65,7 @@ pub fn results_directories(system: &dyn System) -> Outcome<Vec<PathBuf>> {
     Ok(vec![own, roots])
 }
 
+/// Directory of the results by environment and user, unchecked; a user error if there is no home directory.
 fn results_named(system: &dyn System) -> Outcome<PathBuf> {
     let set = |name| system.variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(home) = set("ASSAY_HOME") {
@@ -102,7 +103,7 @@ pub fn state_directory(system: &dyn System) -> Outcome<PathBuf> {
     })
 }
 
-/// Resolves a path whose last components may not exist.
+/// Resolves the links of a path, as far as its components exist.
 fn without_links(system: &dyn System, path: &Path) -> io::Result<PathBuf> {
     if path.as_os_str().is_empty() {
         return system.canonical(Path::new("."));

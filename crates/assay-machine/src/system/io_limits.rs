@@ -67,7 +67,7 @@ pub fn find(system: &dyn System, layers: &[Layer]) -> Vec<IoLimit> {
     found
 }
 
-/// Lines `8:0 rbps=4194304 wbps=max riops=max wiops=max`.
+/// Parses lines `8:0 rbps=4194304 wbps=max riops=max wiops=max`; returns the limits of these layers.
 fn parse_io_max(text: &str, file: &Path, layers: &[Layer]) -> Vec<IoLimit> {
     let mut found = Vec::new();
     for line in text.lines() {
@@ -95,6 +95,7 @@ fn limit_on(
     Some(IoLimit { device: layer.name.clone(), counted, per_s, place: place.to_owned() })
 }
 
+/// Mount point of the control groups: those of version 2 (`cgroup2`), or those of version 1 with this controller.
 fn cgroup_root(system: &dyn System, kind: &str, controller: Option<&str>) -> Option<PathBuf> {
     let table = mounts::read(system).ok()?;
     let mut mounts = table.into_iter().map(|entry| entry.mount);

@@ -165,6 +165,7 @@ impl Journal {
         Err(Failure::refused(format!("the journal does not contain: {undo}")))
     }
 
+    /// Appends entries to the file; after a failure, the file may end with a partial line (`torn`).
     fn append(&mut self, system: &dyn System, entries: &[UndoEntry]) -> io::Result<()> {
         // The line break separates the new lines from a partial one.
         let mut lines = if self.torn { b"\n".to_vec() } else { Vec::new() };
@@ -193,7 +194,6 @@ impl Journal {
 }
 
 impl Unfinished {
-    /// Pending undo entries, the first change first.
     pub fn undos(&self) -> &[Undo] {
         &self.undos
     }
@@ -310,8 +310,8 @@ fn is_in_place(undos: &[Undo], undo: &Undo) -> bool {
     undo.has_original() || at + 1 == undos.len()
 }
 
-/// Inserts an undo entry at the end, unless it is in place, or removes it if it is struck. Files are append-only:
-/// readers insert line by line and get the order of the run.
+/// Applies a line of a journal to the list of undo entries: moves the entry to the end, unless it is in place, or
+/// removes a struck one. Readers apply line by line, and get the order of the run.
 fn insert_entry(undos: &mut Vec<Undo>, UndoEntry { undo, struck, .. }: UndoEntry) {
     if struck {
         undos.retain(|known| *known != undo);
@@ -390,6 +390,7 @@ impl<T> Line<T> {
     }
 }
 
+/// Parses a line; without its line break it is cut off, even if it is valid so far.
 fn parse_line<T: DeserializeOwned>(line: &str) -> Line<T> {
     let whole = line.strip_suffix('\n');
     match serde_json::from_str(whole.unwrap_or(line)) {
@@ -406,7 +407,7 @@ fn empty_journal(path: &Path, id: &str) -> Unfinished {
     Unfinished { path, id, started, faults: Vec::new(), boot, undos: Vec::new() }
 }
 
-/// Locks the journal of a new run, waiting briefly for processes that look at it.
+/// Locks the journal of a new run; waits briefly for other processes, which lock a journal only to see who has it.
 fn lock_new_journal(system: &dyn System, path: &Path) -> Result<OwnFile, HoldError> {
     for _ in 1..ATTEMPTS {
         match system.lock_file(path, Locking::New) {

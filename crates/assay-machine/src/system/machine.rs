@@ -196,6 +196,7 @@ pub fn kilobytes(text: &str, name: &str) -> Option<u64> {
     Some(kib.saturating_mul(1024))
 }
 
+/// Limits of this process's control groups (version 2) by file name; of nested groups, the innermost limit counts.
 fn limits(system: &dyn System) -> Presence<BTreeMap<String, String>> {
     const FILES: [&str; 5] = ["cpu.max", "io.max", "memory.high", "memory.max", "memory.swap.max"];
     let groups = sysfs::text(system, Path::new("/proc/self/cgroup"));
@@ -218,7 +219,7 @@ fn limits(system: &dyn System) -> Presence<BTreeMap<String, String>> {
     Presence::Present(limits)
 }
 
-/// Hash that identifies this machine: of the installation's ID, which must stay here, and of the firmware's.
+/// Hash that identifies this machine, of the IDs of installation and firmware. The installation's ID must stay secret.
 pub fn identity(system: &dyn System) -> String {
     let files = ["/etc/machine-id", "/var/lib/dbus/machine-id"].map(Path::new);
     let installed = sysfs::first(files.map(|file| sysfs::text(system, file)), "it has none");

@@ -44,7 +44,7 @@ fn all_options(mount: &str, super_block: &str) -> Vec<String> {
     let mut options: Vec<String> = Vec::new();
     for option in mount.split(',').chain(super_block.split(',')).filter(|text| !text.is_empty()) {
         let option = unescape(option);
-        // A read-only mount of a writable file system would else be both.
+        // A read-only mount of a writable file system has `ro` in the mount's options and `rw` in the superblock's.
         let contradicts = option == "rw" && options.iter().any(|have| have == "ro");
         if !contradicts && !options.contains(&option) {
             options.push(option);
@@ -59,7 +59,7 @@ pub fn parse_number(text: &str) -> Option<DeviceNumber> {
     Some(DeviceNumber { major: major.parse().ok()?, minor: minor.parse().ok()? })
 }
 
-/// Takes back the kernel's octal escapes: `\040` is a space.
+/// Replaces the kernel's octal escapes by their characters: `\040` is a space.
 pub fn unescape(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

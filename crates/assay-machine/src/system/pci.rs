@@ -32,11 +32,8 @@ impl PciNames {
 
     /// Name of a vendor and of one of its devices, by four-digit hexadecimal IDs.
     pub fn look_up(&self, vendor: &str, device: &str) -> [Presence<String>; 2] {
-        let text = match &self.text {
-            Presence::Present(text) => text,
-            Presence::Absent(reason) => {
-                return [Presence::absent(reason), Presence::absent(reason)];
-            }
+        let Presence::Present(text) = &self.text else {
+            return [self.text.clone(), self.text.clone()];
         };
         let unknown = |number: &str| format!("the PCI ID database does not contain {number}");
         let mut lines = text.lines();

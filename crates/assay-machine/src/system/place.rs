@@ -54,7 +54,7 @@ struct KnownPlatform {
     is_imitator: bool,
 }
 
-/// A row without a clock, with a unique signature.
+/// A row for a hypervisor that has no clock source of its own and does not imitate another one.
 const fn row(
     name: &'static str,
     guest: &'static str,
@@ -119,6 +119,7 @@ const FIRST_NAMESPACES: [(&str, u64); 6] = [
 /// Namespaces that only containers have; services use the others, too.
 const OF_CONTAINERS: [&str; 2] = ["pid", "user"];
 
+/// Describes what this system runs on; absent if /proc/cpuinfo is unreadable.
 pub fn place(system: &dyn System) -> Presence<Place> {
     let cpuinfo = sysfs::text(system, Path::new("/proc/cpuinfo"));
     cpuinfo.map(|cpuinfo| Place {
@@ -193,6 +194,7 @@ impl PlaceLayer {
         }
     }
 
+    /// Names a system in this layer: `kvm guest`, or the container.
     fn as_guest(&self) -> String {
         let known = KNOWN.iter().find(|known| self.name.starts_with(known.name));
         match (self.kind, known) {
@@ -258,6 +260,7 @@ struct Signs {
 }
 
 impl Signs {
+    /// Collects what a guest can see of its hypervisor or emulator.
     fn read(system: &dyn System, cpuinfo: &str) -> Self {
         let text =
             |path: &str| sysfs::text(system, Path::new(path)).value().cloned().unwrap_or_default();
@@ -273,16 +276,16 @@ impl Signs {
         }
     }
 
-    /// Returns the known platform with the most reliable evidence. The firmware of imitators comes first: they have the
-    /// signature of another platform. A clock counts only with the flag of guests. The first row that fits counts.
+    /// Returns the known platform with the most reliable evidence. Among platforms with the same kind of evidence, the
+    /// first row of [`KNOWN`] counts: a platform that others imitate comes after them.
     fn find_platform(&self) -> Option<&'static KnownPlatform> {
-        let first = |fits: &dyn Fn(&KnownPlatform) -> bool| KNOWN.iter().find(|known| fits(known));
-        first(&|known| known.is_imitator && self.has_firmware(known))
-            .or_else(|| first(&|known| self.signature_of(known).is_some()))
-            // The first row is QEMU TCG.
-            .or_else(|| self.emulated.as_ref().and(KNOWN.first()))
-            .or_else(|| first(&|known| self.has_firmware(known)))
-            .or_else(|| first(&|known| self.has_hypervisor_flag && self.has_clock(known)))
+        let find = |fits: &dyn Fn(&KnownPlatform) -> bool| KNOWN.iter().find(|known| fits(known));
+        // An imitator also shows the signature of another platform, so its firmware decides first.
+        find(&|known| known.is_imitator && self.has_firmware(known))
+            .or_else(|| find(&|known| self.signature_of(known).is_some()))
+            .or_else(|| find(&|known| self.emulated.is_some() && known.kind == PlaceKind::Emulator))
+            .or_else(|| find(&|known| self.has_firmware(known)))
+            .or_else(|| find(&|known| self.has_hypervisor_flag && self.has_clock(known)))
     }
 
     fn signature_of(&self, known: &KnownPlatform) -> Option<&String> {
@@ -300,6 +303,7 @@ impl Signs {
         known.clock.is_some_and(|clock| self.clocks.split(' ').any(|name| name.starts_with(clock)))
     }
 
+    /// Describes all signs of a platform: `CPUID: KVMKVMKVM`.
     fn evidence_for(&self, known: &KnownPlatform) -> Vec<String> {
         let signature = self.signature_of(known).map(|sign| format!("CPUID: {sign}"));
         let emulated = self.emulated.as_ref().filter(|_| known.kind == PlaceKind::Emulator);
@@ -311,7 +315,7 @@ impl Signs {
     }
 }
 
-/// The container around, if there is one.
+/// The container in which this system runs, if any: by its name, or by namespaces that only containers have.
 fn container(system: &dyn System) -> Option<PlaceLayer> {
     let namespaces = own_namespaces(system);
     let list = namespaces.join(", ");
@@ -330,26 +334,25 @@ fn container(system: &dyn System) -> Option<PlaceLayer> {
 fn named_container(system: &dyn System) -> Option<(String, String)> {
     let text = |path: &str| sysfs::text(system, Path::new(path)).value().cloned();
     let exists = |path: &str| system.status(Path::new(path)).is_ok();
-    let owned = |name: &str, sign: &str| (name.to_owned(), sign.to_owned());
-    let by_variable = || {
-        let environment = text("/proc/1/environ")?;
-        let mut variables = environment.split('\0');
-        let name = variables.find_map(|variable| variable.strip_prefix("container="))?;
-        Some(owned(name, "/proc/1/environ: container"))
-    };
-    let by_systemd = || Some(owned(&text("/run/systemd/container")?, "/run/systemd/container"));
-    let by_file = |path: &'static str, name| exists(path).then(|| owned(name, path));
-    let by_windows = || {
-        let kernel = text("/proc/sys/kernel/osrelease")?.to_lowercase();
-        (kernel.contains("microsoft") && exists("/proc/sys/fs/binfmt_misc/WSLInterop"))
-            .then(|| owned("wsl", "/proc/sys/kernel/osrelease"))
-    };
-    by_variable()
-        .or_else(by_systemd)
-        .or_else(|| by_file("/.dockerenv", "docker"))
-        .or_else(|| by_file("/run/.containerenv", "podman"))
-        .or_else(by_windows)
-        .or_else(|| container_of_groups(&text("/proc/1/cgroup")?))
+    let found = |name: &str, source: &str| Some((name.to_owned(), source.to_owned()));
+    let environment = text("/proc/1/environ").unwrap_or_default();
+    let mut variables = environment.split('\0');
+    if let Some(name) = variables.find_map(|variable| variable.strip_prefix("container=")) {
+        return found(name, "/proc/1/environ: container");
+    }
+    if let Some(name) = text("/run/systemd/container") {
+        return found(&name, "/run/systemd/container");
+    }
+    for (path, name) in [("/.dockerenv", "docker"), ("/run/.containerenv", "podman")] {
+        if exists(path) {
+            return found(name, path);
+        }
+    }
+    let kernel = text("/proc/sys/kernel/osrelease").unwrap_or_default().to_lowercase();
+    if kernel.contains("microsoft") && exists("/proc/sys/fs/binfmt_misc/WSLInterop") {
+        return found("wsl", "/proc/sys/kernel/osrelease");
+    }
+    container_of_groups(&text("/proc/1/cgroup")?)
 }
 
 /// A container by the control group that its first process is in.

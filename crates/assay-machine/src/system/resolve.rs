@@ -17,6 +17,7 @@ use super::{
 /// Mounts followed below the first one: more is a circle.
 const MOST_MOUNTS: usize = 8;
 
+const ADVICE: &str = "use a directory, a file or a block device";
 const MEMORY: [&str; 4] = ["tmpfs", "ramfs", "devtmpfs", "rootfs"];
 
 /// File systems with data on another machine, or on the host of this one.
@@ -54,8 +55,7 @@ fn target_kind(target: &str, kind: FileKind) -> Outcome<TargetKind> {
         FileKind::CharacterDevice => "a character device",
         FileKind::Other => "a socket or a pipe",
     };
-    let advice = "use a directory, a file or a block device";
-    Err(Failure::mistake(format!("{target:?} is {noun}; {advice}")))
+    Err(Failure::mistake(format!("{target:?} is {noun}; {ADVICE}")))
 }
 
 /// The block device that a bare word such as `sda` names.
@@ -66,8 +66,7 @@ fn device_named(system: &dyn System, word: &str) -> Option<String> {
 }
 
 fn access_error(target: &str, error: &io::Error) -> Failure {
-    let advice = "use a directory, a file or a block device";
-    let mistake = |fault: &str| Failure::mistake(format!("{target:?} {fault}; {advice}"));
+    let mistake = |fault: &str| Failure::mistake(format!("{target:?} {fault}; {ADVICE}"));
     match Errno::find(error) {
         Some(Errno::LOOP) => return mistake("is a symbolic link to itself"),
         Some(Errno::NAMETOOLONG) => return mistake("is too long"),
@@ -84,7 +83,7 @@ fn access_error(target: &str, error: &io::Error) -> Failure {
     }
 }
 
-/// Names of the locks for the hardware of a run (bottom devices or file system), sorted.
+/// Names of the locks for the hardware of a run, sorted: numbers of the bottom devices, or that of the file system.
 pub fn lock_names(site: &Site) -> Vec<String> {
     let unknown = DeviceNumber { major: 0, minor: 0 };
     let whole_devices = site.layers.iter().filter(|layer| layer.below.is_empty());
@@ -132,7 +131,7 @@ impl<'a> Descent<'a> {
         }
     }
 
-    /// `depth` is the number of mounts followed so far.
+    /// Finds what the file system of a path is on; `depth` is the number of mounts followed so far.
     fn file_system(&mut self, path: &Path, device: DeviceNumber, depth: usize) -> Ground {
         if depth > MOST_MOUNTS {
             return Ground::Unknown("the mounts form a cycle".to_owned());
@@ -158,7 +157,7 @@ impl<'a> Descent<'a> {
         }
     }
 
-    /// A file system with an anonymous device number.
+    /// Finds what a file system is on whose device number (major 0) names no block device.
     fn without_device(&mut self, mount: &Mount, depth: usize) -> Ground {
         let filesystem = mount.filesystem.as_str();
         if MEMORY.contains(&filesystem) {
@@ -198,6 +197,7 @@ impl<'a> Descent<'a> {
             .unwrap_or_else(|| file_name().to_string_lossy().into_owned())
     }
 
+    /// Block devices with these files; unknown if sysfs does not contain one of them.
     fn blocks_of<'s>(&self, sources: impl IntoIterator<Item = &'s str>) -> Ground {
         let mut names = Vec::new();
         for source in sources {
@@ -235,12 +235,9 @@ impl<'a> Descent<'a> {
     /// Continues at another path, which may not exist in a container.
     fn follow(&mut self, path: &Path, depth: usize) -> Ground {
         let system = self.system;
-        let resolved = system.canonical(path).and_then(|path| {
-            let status = system.status(&path)?;
-            Ok((path, status))
-        });
+        let resolved = system.canonical(path).and_then(|path| Ok((system.status(&path)?, path)));
         match resolved {
-            Ok((path, status)) => match status.own_device {
+            Ok((status, path)) => match status.own_device {
                 Some(number) if status.kind == FileKind::BlockDevice => self.device(number),
                 _ => self.file_system(&path, status.device, depth + 1),
             },
@@ -251,6 +248,7 @@ impl<'a> Descent<'a> {
         }
     }
 
+    /// Devices that store the backing file of a loop device; records the reason if there are none.
     fn devices_below_loop(&mut self, file: &Path) -> Vec<String> {
         let file = existing_path(self.system, file);
         match self.follow(&file, 0) {
@@ -285,6 +283,7 @@ impl<'a> Descent<'a> {
         layers
     }
 
+    /// Describes a target that is on `ground`, with the mounts met on the way.
     fn site(mut self, named: NamedTarget<'_>, ground: Ground) -> Site {
         let (backing, counted) = match ground {
             Ground::Blocks(names) => (Backing::Blocks, names),

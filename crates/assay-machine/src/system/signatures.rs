@@ -122,9 +122,9 @@ pub struct Superblocks {
     pub copies: Vec<u64>,
 }
 
-/// Finds superblocks with Assay's label at an offset of a device. `mkfs.ext4` writes the copies of the superblock
-/// first, so they remain without an original if it is killed. Assay finds them only if blkid recognizes nothing else,
-/// which may be newer.
+/// Finds superblocks with Assay's label from an offset of a device on. If `mkfs.ext4` is killed, only the copies of the
+/// superblock may exist, because it writes them first. They count only if blkid recognizes nothing else: other contents
+/// may be newer.
 pub fn superblocks(
     system: &dyn System,
     device: &Path,
@@ -142,15 +142,16 @@ pub fn superblocks(
         return Err(Errno::IO.into());
     }
     let offsets = |found: Vec<Signature>| found.iter().map(|copy| start + copy.offset).collect();
-    // One type per query: other signatures on the device cannot make the answer ambiguous.
+    // One query per type that Assay creates: signatures of other types cannot make the answer ambiguous.
     for kind in CREATED.split(' ') {
         let found = blkid(system, &file, &range, Some(kind))?.ok_or_else(ambivalent)?;
-        for own in found.into_iter().filter(|own| own.name == kind) {
+        for original in found.into_iter().filter(|signature| signature.name == kind) {
             // mdadm puts a host and a colon before the name of an array.
-            let name = own.label.as_deref().map(|name| name.rsplit(':').next().unwrap_or(name));
+            let full_name = original.label.as_deref();
+            let name = full_name.map(|name| name.rsplit(':').next().unwrap_or(name));
             if name == Some(label) {
                 let mut copies = find_copies(system, &file, &range)?;
-                copies.retain(|copy| copy.uuid.is_some() && copy.uuid == own.uuid);
+                copies.retain(|copy| copy.uuid.is_some() && copy.uuid == original.uuid);
                 return Ok(Superblocks { has_original: true, copies: offsets(copies) });
             }
         }
@@ -175,12 +176,12 @@ pub fn missing(system: &dyn System) -> Option<String> {
 /// Fails unless both programs are those of util-linux: the blkid of BusyBox ignores the options.
 fn require_programs(system: &dyn System, device: &File) -> io::Result<()> {
     for program in PROGRAMS {
-        let is_there = match system.told_of(program, &["-V"], device) {
+        let is_suitable = match system.told_of(program, &["-V"], device) {
             Ok(version) => (version.text + &version.complaint).contains("util-linux"),
             Err(error) if error.kind() == io::ErrorKind::NotFound => false,
             Err(error) => return Err(error),
         };
-        if !is_there {
+        if !is_suitable {
             return Err(io::Error::other(
                 "cannot check the device contents: wipefs or blkid is missing; install util-linux 2.31 or later",
             ));
@@ -204,10 +205,11 @@ fn readable_part(system: &dyn System, device: &File, range: &Range<u64>) -> io::
     }
 }
 
-fn read_exact(system: &dyn System, device: &File, offset: u64, into: &mut [u8]) -> io::Result<()> {
+/// Fills `into` with the bytes from `start` on; fails at the end of the file.
+pub fn read_exact(system: &dyn System, file: &File, start: u64, into: &mut [u8]) -> io::Result<()> {
     let mut done = 0;
     while done < into.len() {
-        match system.read_at(device, offset + done as u64, &mut into[done..])? {
+        match system.read_at(file, start + done as u64, &mut into[done..])? {
             0 => return Err(io::ErrorKind::UnexpectedEof.into()),
             count => done += count,
         }
@@ -237,7 +239,8 @@ fn wipefs(system: &dyn System, node: &File) -> io::Result<Vec<Signature>> {
     }
 }
 
-/// Runs blkid on a range: a filesystem or member, and a partition table. `None` if ambiguous.
+/// Runs blkid on a range, for any type or only `kind`: finds a file system or array member, and a partition table.
+/// `None` if blkid finds several types and cannot decide.
 fn blkid(
     system: &dyn System,
     device: &File,
@@ -287,6 +290,7 @@ fn parse_export(text: &str) -> io::Result<Vec<Signature>> {
     Ok(found)
 }
 
+/// Removes the backslash before each escaped character.
 fn unescape(value: &str) -> String {
     let mut plain = String::new();
     let mut signs = value.chars();
@@ -336,7 +340,8 @@ fn parse_copy(block: &[u8; KIB as usize], offset: u64) -> Option<Signature> {
     if &block[0x40..0x48] == b"_BHRfS_M" && u64_at(0x30) == offset {
         return Some(signature("btrfs", "filesystem", offset, uuid_at(block, 0x20)));
     }
-    // ext: the group of the copy, blocks of 1 KiB << shift, the first block, blocks per group, and the magic number.
+    // ext at 0x5a: the group of the copy; 0x18: block size, as KiB << shift; 0x14: first block; 0x20: blocks per group;
+    // 0x38: magic number.
     let (group, shift) = (u16_at(0x5a), u32_at(0x18).min(6));
     let copy_start = (u32_at(0x14) + group * u32_at(0x20)) << (10 + shift);
     if u16_at(0x38) == 0xef53 && group > 0 && copy_start == offset {

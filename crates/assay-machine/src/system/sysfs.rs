@@ -18,11 +18,8 @@ pub fn text(system: &dyn System, path: &Path) -> Presence<String> {
 fn non_empty(text: &str, path: &Path) -> Presence<String> {
     // Fixed-width fields are filled with spaces or zero bytes.
     let text = text.trim_matches(|sign: char| sign.is_whitespace() || sign == '\0');
-    if text.is_empty() {
-        Presence::absent(format!("{} is empty", path.display()))
-    } else {
-        Presence::Present(text.to_owned())
-    }
+    let content = (!text.is_empty()).then(|| text.to_owned());
+    Presence::from_option(content, format!("{} is empty", path.display()))
 }
 
 pub fn number(system: &dyn System, path: &Path) -> Presence<u64> {

@@ -10,7 +10,8 @@ pub const ALL_WRITE: u32 = 0o002;
 const STICKY: u32 = 0o1000;
 pub const OTHERS_WRITE: u32 = 0o022;
 
-/// Why others may have written to a directory; `None` if it belongs to root or `owners` and is `closed`.
+/// Returns why others may have written to a directory; `None` if it belongs to root or one of `owners`, and none of the
+/// mode bits `closed` is set.
 pub fn fault(
     system: &dyn System,
     directory: &Path,

@@ -35,8 +35,8 @@ const PROGRAMS: [(&str, &str); 6] = [
 /// Programs whose missed runs are uncounted requests.
 const COUNTING: [&str; 2] = ["request_ended", "bio_ended"];
 
-/// The optional one, and the kernel's function that it watches.
-const HELD_BACK: (&str, &str) = ("held_back", "__blk_throtl_bio");
+/// The optional program, and the kernel's function that it watches: there control groups hold bios back.
+const THROTTLE_WATCH: (&str, &str) = ("held_back", "__blk_throtl_bio");
 
 /// What the kernel counts of one class on one processor.
 #[derive(Clone, Copy)]
@@ -84,7 +84,7 @@ impl std::fmt::Debug for Ring {
 }
 
 impl BpfTrace {
-    /// Begins to count on these whole disks; hands out each request if there is room (bytes in the kernel).
+    /// Begins to count requests of these whole disks, and to record each in a ring buffer of `room` bytes, if given.
     pub fn begin(devices: &[(u32, u32)], room: Option<u32>) -> io::Result<Self> {
         if devices.len() > MOST_TRACED {
             let many =
@@ -96,14 +96,15 @@ impl BpfTrace {
             io::Error::new(io::ErrorKind::Unsupported, text)
         })?;
         let types = Btf::from_sys_fs().map_err(|error| readable_error(&error))?;
-        let traced = btf::enumerator(&content, "BIO_TRACE_COMPLETION").filter(|bit| *bit < 16);
-        let mut loaded = load(devices, traced, room, &types)?;
+        // The flag that the kernel sets on a bio that `block_bio_queue` has shown; flags have 16 bits.
+        let traced_bit = btf::enumerator(&content, "BIO_TRACE_COMPLETION").filter(|bit| *bit < 16);
+        let mut loaded = load(devices, traced_bit, room, &types)?;
         let ring = room.map(|_| open_ring(&mut loaded)).transpose()?;
-        let notes = attach(&mut loaded, &types, traced.is_some())?;
+        let notes = attach(&mut loaded, &types, traced_bit.is_some())?;
         Ok(Self { loaded, devices: devices.len(), notes, ring })
     }
 
-    /// Everything that was counted so far.
+    /// Reads everything that was counted so far.
     pub fn read(&mut self) -> io::Result<BlockTotals> {
         let map = self.loaded.map("totals").ok_or(io::ErrorKind::NotFound)?;
         let totals =
@@ -134,12 +135,12 @@ impl BpfTrace {
     }
 }
 
-/// Parses a request as the kernel writes it.
+/// Parses a request as the BPF program writes it: four words, then 32 bits of length, the device, class and flags.
 fn parse_record(record: &[u8; RECORD_BYTES]) -> Option<BlockRequest> {
     let (words, _) = record.as_chunks::<8>();
     let word = |at: usize| u64::from_ne_bytes(words[at]);
     let observed = |at: usize| Some(word(at)).filter(|ns| *ns > 0);
-    let [b0, b1, b2, b3, d0, d1, class, flags] = words[4];
+    let [length @ .., d0, d1, class, flags] = words[4];
     Some(BlockRequest {
         device: u16::from_ne_bytes([d0, d1]),
         class: *BlockClass::ALL.get(usize::from(class))?,
@@ -147,7 +148,7 @@ fn parse_record(record: &[u8; RECORD_BYTES]) -> Option<BlockRequest> {
         issued_ns: observed(1),
         ended_ns: word(2),
         offset_bytes: word(3).saturating_mul(SECTOR_BYTES),
-        bytes: u32::from_ne_bytes([b0, b1, b2, b3]),
+        bytes: u32::from_ne_bytes(length),
         flags: RequestFlags(flags),
     })
 }
@@ -157,10 +158,11 @@ fn open_ring(loaded: &mut Ebpf) -> io::Result<Ring> {
     RingBuf::try_from(map).map(Ring).map_err(|error| readable_error(&error))
 }
 
-/// Loads the program for these devices. `traced` is the bit of a traced bio, if known; `room` is the size of the ring.
+/// Loads the programs for these devices. `traced_bit` is the flag of bios that were seen before, if known; `room` is
+/// the size of the ring buffer for single requests, bytes.
 fn load(
     devices: &[(u32, u32)],
-    traced: Option<u32>,
+    traced_bit: Option<u32>,
     room: Option<u32>,
     types: &Btf,
 ) -> io::Result<Ebpf> {
@@ -171,7 +173,7 @@ fn load(
         // As the kernel packs a `dev_t`: the minor number has 20 bits.
         *number = major << 20 | minor;
     }
-    let flag = traced.map_or(0, |bit| 1_u32 << bit);
+    let flag = traced_bit.map_or(0, |bit| 1_u32 << bit);
     let recording = u32::from(room.is_some());
     let mut loader = EbpfLoader::new();
     if let Some(bytes) = room {
@@ -188,10 +190,10 @@ fn load(
         .map_err(|error| readable_error(&error))
 }
 
-/// Attaches every program; returns notes on those that failed.
+/// Attaches every program; returns a note if the optional one failed. Remapped bios need the flag of traced bios.
 fn attach(loaded: &mut Ebpf, types: &Btf, flag_is_known: bool) -> io::Result<Vec<String>> {
     let mut notes = Vec::new();
-    if let Err(error) = attach_held_back(loaded, types, flag_is_known) {
+    if let Err(error) = attach_throttle_watch(loaded, types, flag_is_known) {
         notes.push(format!(
             "for whole disks, the latency excludes throttling by control groups: {error}"
         ));
@@ -207,17 +209,19 @@ fn attach(loaded: &mut Ebpf, types: &Btf, flag_is_known: bool) -> io::Result<Vec
     Ok(notes)
 }
 
-fn attach_held_back(loaded: &mut Ebpf, types: &Btf, flag_is_known: bool) -> io::Result<()> {
+/// Attaches the program that records when a control group held a bio back, so that latencies include the throttling. It
+/// recognizes bios that were recorded before by the kernel's flag `BIO_TRACE_COMPLETION`, whose bit must be known.
+fn attach_throttle_watch(loaded: &mut Ebpf, types: &Btf, flag_is_known: bool) -> io::Result<()> {
     if !flag_is_known {
         return Err(io::Error::other("the kernel's BTF does not contain BIO_TRACE_COMPLETION"));
     }
-    let (name, function) = HELD_BACK;
-    let no_watch = |error: aya::programs::ProgramError| {
+    let (name, function) = THROTTLE_WATCH;
+    let attach_failure = |error: aya::programs::ProgramError| {
         io::Error::other(format!("cannot attach to {function} ({})", innermost_message(&error)))
     };
     let program: &mut FExit = program(loaded, name)?;
-    program.load(function, types).map_err(no_watch)?;
-    program.attach().map_err(no_watch)?;
+    program.load(function, types).map_err(attach_failure)?;
+    program.attach().map_err(attach_failure)?;
     Ok(())
 }
 

@@ -62,7 +62,7 @@ struct TraceState {
 struct Instance(PathBuf);
 
 impl Trace {
-    /// Begins to count on these whole disks.
+    /// Begins to count requests of these whole disks (major, minor).
     pub fn begin(devices: &[(u32, u32)]) -> io::Result<Self> {
         let Some(root) = find_root() else {
             let text =
@@ -72,7 +72,7 @@ impl Trace {
         Self::begin_below(root, devices)
     }
 
-    /// The same with the place of tracefs.
+    /// [`Self::begin`] with the directory of tracefs.
     pub(super) fn begin_below(root: &Path, devices: &[(u32, u32)]) -> io::Result<Self> {
         let watched: Vec<TracedNumbers> =
             devices.iter().map(|device| TracedNumbers::new(*device)).collect();
@@ -210,7 +210,7 @@ impl Instance {
         let bio_based = watched.iter().any(|device| device.bio_based).then_some(BIO_ENDED);
         let all = EVENTS.iter().copied().chain(bio_based);
         for event in all.clone() {
-            // Without a filter the result is the same, only slower.
+            // Without a filter the counts are the same, only slower.
             let _ = self.write(&format!("events/block/{event}/filter"), &device_filter(watched));
         }
         for event in all {
@@ -246,7 +246,7 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        // A child just started by another thread has our open files until its exec.
+        // The kernel refuses while the trace is open, also in a child that another thread starts, until its exec.
         for _ in 0..20 {
             if fs::remove_dir(&self.0).is_ok() || !self.0.exists() {
                 return;
@@ -264,19 +264,13 @@ fn device_filter(watched: &[TracedNumbers]) -> String {
     terms.join(" || ")
 }
 
-fn find_root() -> Option<&'static Path> {
+pub fn find_root() -> Option<&'static Path> {
     ROOTS.iter().map(Path::new).find(|root| root.join("instances").is_dir())
 }
 
-/// Removes instances of killed processes: their events would slow down every request.
-pub fn remove_stale() {
-    if let Some(root) = find_root() {
-        remove_stale_below(root);
-    }
-}
-
-/// The same, with the path of tracefs. The kernel does not remove an open trace.
-pub(super) fn remove_stale_below(root: &Path) {
+/// Removes instances of killed processes from tracefs, because their events would slow down every request. Tries all:
+/// the kernel does not remove those of running processes, whose trace is open.
+pub fn remove_stale_below(root: &Path) {
     let Ok(entries) = fs::read_dir(root.join("instances")) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();

@@ -42,7 +42,7 @@ pub(super) fn fault_of_all(kinds: &[&FileSystem], line: &str) -> Option<String> 
     faults?.into_iter().max_by_key(|fault| fault.at).map(|fault| fault.reason)
 }
 
-/// Checks the option at the start of the words; returns its number of words.
+/// Checks the option at the start of the words; returns its number of words, the value included.
 fn check_option(options: &[Allowed], words: &[&str]) -> Result<usize, String> {
     let word = words[0];
     if word.contains('/') {
@@ -75,7 +75,7 @@ fn check_option(options: &[Allowed], words: &[&str]) -> Result<usize, String> {
     Ok(if joined.is_some() { 1 } else { 2 })
 }
 
-/// Returns an allowed option with the value joined to it; `None` if the word is another option.
+/// Returns an allowed option and the value that the same word contains, if any; `None` if the word is another option.
 fn matched(known: Allowed, word: &str) -> Option<(&'static str, OptionValue, Option<&str>)> {
     let (name, takes) = known;
     let rest = word.strip_prefix(name)?;
@@ -87,6 +87,7 @@ fn matched(known: Allowed, word: &str) -> Option<(&'static str, OptionValue, Opt
     (!matches!(takes, OptionValue::Nothing)).then_some((name, takes, Some(joined)))
 }
 
+/// Checks a part `KEY`, `^KEY` (turns it off) or `KEY=VALUE` of an option's value against the allowed keys.
 fn check_key(option: &str, keys: &str, part: &str) -> Result<(), String> {
     let key = part.split('=').next().unwrap_or_default();
     let key = key.strip_prefix('^').unwrap_or(key);
@@ -113,8 +114,8 @@ pub(super) fn mount_fault(options: &str) -> Option<String> {
         let key = option.split('=').next().unwrap_or_default();
         let plain = |sign: char| sign.is_ascii_alphanumeric() || "_-".contains(sign);
         // Keys with a dot are mount(8)'s own: X-mount.mkdir, verity.hashdevice.
-        let is_other = NOT_MOUNTED_WITH.split(' ').any(|own| own == key);
-        if is_other || !key.chars().all(plain) || key.is_empty() {
+        let is_forbidden = NOT_MOUNTED_WITH.split(' ').any(|forbidden| forbidden == key);
+        if is_forbidden || !key.chars().all(plain) || key.is_empty() {
             return Some(format!("a study cannot use the mount option {option}"));
         }
         option.contains(['/', '"', '\\']).then(|| path_fault(option))

@@ -1,6 +1,5 @@
 //! Compression of a file system, verified in its mount options.
 
-use crate::system::site::Mount;
 use assay_core::{catalogue::About, presence::Presence};
 
 use super::FileSystem;
@@ -11,7 +10,7 @@ const BTRFS: &str = "btrfs";
 /// The kernel's default levels of algorithms without one.
 const USUAL: [(&str, &str); 2] = [("zlib", "zlib:3"), ("zstd", "zstd:3")];
 /// Mount options that also set compression, or turn it off.
-const RELATED: [&str; 4] = ["compress", "compress-force", "nodatasum", "nodatacow"];
+const RELATED_OPTIONS: [&str; 4] = ["compress", "compress-force", "nodatasum", "nodatacow"];
 
 pub(in crate::factors) static COMPRESSION_FACTOR: Choice = Choice {
     about: About {
@@ -70,7 +69,7 @@ pub(super) fn fault(kind: &FileSystem, level: &str, mount_options: &str) -> Opti
         return Some(format!("compression = {level}: {name} does not support it; use {BTRFS}"));
     }
     let mut keys = mount_options.split(',').filter_map(|option| option.split('=').next());
-    let key = keys.find(|key| RELATED.contains(key))?;
+    let key = keys.find(|key| RELATED_OPTIONS.contains(key))?;
     if ["compress", "compress-force"].contains(&key) {
         return Some(format!(
             "mount_options contain {key}, and the factor compression is {level}; set only one"
@@ -79,11 +78,6 @@ pub(super) fn fault(kind: &FileSystem, level: &str, mount_options: &str) -> Opti
     // The other related options disable compression.
     (level != NONE)
         .then(|| format!("{key} disables compression; remove it, or use compression = {NONE}"))
-}
-
-/// Returns the compression option of a file system mounted without compression.
-pub(super) fn stray(mount: &Mount) -> Option<&String> {
-    mount.options.iter().find(|option| option.starts_with("compress"))
 }
 
 #[cfg(test)]

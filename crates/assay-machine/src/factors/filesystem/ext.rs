@@ -70,12 +70,13 @@ const FEATURES: &str = "64bit bigalloc casefold dir_index dir_nlink ea_inode enc
      sparse_super2 stable_inodes uninit_bg verity";
 
 /// Otherwise the kernel initializes inode tables during the trials.
-const AT_ONCE: &str = "lazy_itable_init=0,lazy_journal_init=0,nodiscard";
+const INITIALIZED_AT_ONCE: &str = "lazy_itable_init=0,lazy_journal_init=0,nodiscard";
 
 /// Returns the arguments of mke2fs before the device. It uses only the last of several `-E` and of several `-O`, so all
 /// values are joined in one each.
 fn arguments(label: &str, options: &[&str]) -> Vec<String> {
-    let (mut extended, mut features, mut others) = (vec![AT_ONCE], Vec::new(), Vec::new());
+    let (mut extended, mut features, mut others) =
+        (vec![INITIALIZED_AT_ONCE], Vec::new(), Vec::new());
     let mut words = options.iter();
     while let Some(word) = words.next() {
         match *word {

@@ -44,7 +44,7 @@ impl Profile {
         ["-d", self.name, "-m", metadata].map(str::to_owned)
     }
 
-    /// Checks in sysfs that a mounted pool has so many devices and uses only this profile for data.
+    /// Checks in sysfs that a mounted pool has `members` devices and uses only this profile for data.
     pub fn check(&self, system: &dyn System, point: &Path, members: usize) -> Result<(), String> {
         let source = devices::name_at(system, Path::new(&mounts::at(system, point)?.mount.source));
         let pool = source.and_then(|name| devices::pool_of(system, &name));

@@ -76,7 +76,7 @@ pub(super) struct Volume {
 }
 
 impl Volume {
-    /// Returns the volume for levels by factor; `None` if they request no file system.
+    /// Returns the file system that the levels of a study request; `None` if they request none.
     pub fn from_wish(wish: &Wish<'_>) -> Option<Self> {
         let kind = find(wish.asked(&KIND_FACTOR)?)?;
         Some(Self {
@@ -105,7 +105,7 @@ impl Volume {
         self.profile.map_or_else(Vec::new, |profile| profile.arguments(devices).to_vec())
     }
 
-    /// Mounts it by its first device; options name the others.
+    /// Returns the step that mounts the volume by its first device; mount options name the others.
     fn mount(&self, devices: &[PathBuf], point: &Path) -> Act {
         let requested = self.all_mount_options();
         let requested = requested.split(',').filter(|option| !option.is_empty());
@@ -128,7 +128,7 @@ impl Volume {
         options.join(",")
     }
 
-    /// Returns an error for forbidden options, such as other devices or labels.
+    /// Returns why the options are forbidden, such as other devices or labels; `None` if they are allowed.
     fn fault(&self) -> Option<String> {
         let FileSystem { program, options, .. } = self.kind;
         if let Some(fault) = allowed::fault(self.kind, &self.mkfs_options) {
@@ -148,17 +148,16 @@ impl Volume {
                 BTRFS_PROFILE_FACTOR.about().name
             ));
         }
-        if let Some(fault) = allowed::mount_fault(&self.mount_options) {
-            return Some(fault);
-        }
-        compression::fault(self.kind, self.compression.as_deref()?, &self.mount_options)
+        allowed::mount_fault(&self.mount_options).or_else(|| {
+            compression::fault(self.kind, self.compression.as_deref()?, &self.mount_options)
+        })
     }
 
     fn compresses(&self) -> bool {
         self.compression.as_deref().is_some_and(|level| compression::option(level).is_some())
     }
 
-    /// Returns the devices of the volume; fails if there are too few.
+    /// Returns the devices of the volume: exactly one, or as many as a btrfs profile needs; fails otherwise.
     fn devices<'b>(&self, below: &'b [Base]) -> Outcome<Vec<&'b Device>> {
         let wrong = || Failure::refused("a filesystem needs block devices, usually one");
         let devices = devices_of(below).ok_or_else(wrong)?;
@@ -183,8 +182,8 @@ impl Volume {
         if let Some(option) = requested.find(|option| !implies(&entry.mount.options, option)) {
             return Err(format!("{option} requested, the kernel uses {used}"));
         }
-        let is_off = self.compression.is_some() && !self.compresses();
-        if is_off && compression::stray(&entry.mount).is_some() {
+        let must_not_compress = self.compression.is_some() && !self.compresses();
+        if must_not_compress && entry.mount.options.iter().any(|o| o.starts_with("compress")) {
             return Err(format!("no compression requested, the kernel uses {used}"));
         }
         Ok(())
@@ -217,16 +216,11 @@ impl Recipe for Volume {
 
     fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String> {
         let FileSystem { name, program, package, smallest, .. } = self.kind;
-        if let Some(fault) = self.fault() {
-            return Some(fault);
-        }
-        if let Some(few) = self.profile.and_then(|profile| profile.too_few(below.len())) {
-            return Some(few);
-        }
-        let bytes = below.iter().copied().min().unwrap_or(0);
-        if let Some(missing) = missing_program(system, program, package) {
+        let fault = self.fault().or_else(|| self.profile?.too_few(below.len()));
+        if let Some(missing) = fault.or_else(|| missing_program(system, program, package)) {
             return Some(missing);
         }
+        let bytes = below.iter().copied().min().unwrap_or(0);
         if bytes < smallest.0 {
             return Some(format!("{name} needs {smallest}, only {} available", Bytes(bytes)));
         }
@@ -253,7 +247,7 @@ impl Recipe for Volume {
             label: label.clone(),
         };
         for (device, file) in devices.iter().zip(&files) {
-            // All of them have the label, so all are wiped.
+            // Each device will have the label, so undoing wipes each.
             builder.record_side_effect(undo_of(device))?;
             builder.discard(device, file, undo_of(device))?;
         }
@@ -293,7 +287,7 @@ impl Recipe for Volume {
         let mount_options = self.all_mount_options();
         let mount_options = if mount_options.is_empty() { DEFAULTS } else { &mount_options };
         let (name, shown) = (self.kind.name, device.display());
-        let line = format!("{shown} {ANY_DIRECTORY} {name} {mount_options} 0 2");
+        let fstab_line = format!("{shown} {ANY_DIRECTORY} {name} {mount_options} 0 2");
         let words = self.mkfs_words().into_iter().map(str::to_owned);
         let devices = below.iter().map(|device| device.display().to_string());
         let arguments = words.chain(self.profile_arguments(below.len())).chain(devices).collect();
@@ -301,7 +295,7 @@ impl Recipe for Volume {
         ByHand {
             commands: Commands { acts: vec![make, self.mount(below, &out)], out },
             why: "assay creates and mounts filesystems only to measure them",
-            lasting: Some((line, "a line for /etc/fstab, which assay does not edit")),
+            lasting: Some((fstab_line, "a line for /etc/fstab, which assay does not edit")),
         }
     }
 }
@@ -313,13 +307,16 @@ fn kernel_lacks(system: &dyn System, name: &str) -> bool {
     !known.any(|known| known == name) && !has_module(system, name)
 }
 
-/// Returns whether the kernel's list of options implies one: the kernel does not list defaults.
+/// Returns whether the options that the kernel lists for a mount imply this one: the kernel does not list defaults.
 fn implies(options: &[String], option: &str) -> bool {
     const UNSHOWN: [&str; 8] =
         ["defaults", "rw", "relatime", "atime", "suid", "dev", "exec", "barrier"];
-    UNSHOWN.contains(&option)
-        || options.iter().any(|shown| shown == option)
-        || option == "barrier=1" && !options.iter().any(|shown| shown.starts_with("nobarrier"))
-        || option == "barrier=0" && options.iter().any(|shown| shown == "nobarrier")
-        || option == "strictatime" && !options.iter().any(|shown| shown.ends_with("atime"))
+    let is_listed = options.iter().any(|shown| shown == option);
+    is_listed
+        || match option {
+            "barrier=1" => !options.iter().any(|shown| shown.starts_with("nobarrier")),
+            "barrier=0" => options.iter().any(|shown| shown == "nobarrier"),
+            "strictatime" => !options.iter().any(|shown| shown.ends_with("atime")),
+            _ => UNSHOWN.contains(&option),
+        }
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::system::journal::{Mark, Undo, setting_value};
+use crate::system::journal::{Mark, Undo, make_own_directory, setting_value};
 use crate::system::{Act, Key, System, devices, identity, mounts, sysfs};
 use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::Bytes;
@@ -21,16 +21,12 @@ const MOST_ZRAM: u32 = 256;
 /// Creates one thing in steps, and records how to undo each.
 pub struct Builder<'g, 'a> {
     guard: &'g mut Guard<'a>,
-    undo: Vec<Undo>,
+    pub(super) undo: Vec<Undo>,
 }
 
 impl<'g, 'a> Builder<'g, 'a> {
     pub(super) fn new(guard: &'g mut Guard<'a>) -> Self {
         Self { guard, undo: Vec::new() }
-    }
-
-    pub(super) fn into_undo(self) -> Vec<Undo> {
-        self.undo
     }
 
     pub fn system(&self) -> &'a dyn System {
@@ -84,12 +80,12 @@ impl<'g, 'a> Builder<'g, 'a> {
         let refuse = |why: &str, path: &Path| {
             Failure::refused(format!("{act}: {why} at {}", path.display()))
         };
-        let point_above = |undo: &Undo| match undo {
+        let mount_point_above = |undo: &Undo| match undo {
             Undo::Mount { point } if directory.starts_with(point) => Some(point.clone()),
             _ => None,
         };
         // The last mount is the innermost one.
-        let point = self.guard.undos().iter().rev().find_map(point_above);
+        let point = self.guard.undos().iter().rev().find_map(mount_point_above);
         let point = point.ok_or_else(|| refuse("this run created nothing", directory))?;
         let table = mounts::read(self.guard.system);
         if !table.is_ok_and(|table| table.iter().any(|entry| entry.mount.point == point)) {
@@ -142,8 +138,12 @@ impl<'g, 'a> Builder<'g, 'a> {
         self.act_on(device, undo, &Act::Discard { device: file.to_owned(), range })
     }
 
+    /// Creates the directory of Assay's files and mount points if it does not exist; returns its path.
     pub fn directory(&mut self) -> Outcome<PathBuf> {
-        self.guard.make_directory()?;
+        let directory = &self.guard.directory;
+        make_own_directory(self.guard.system, directory).map_err(|error| {
+            Failure::refused(format!("cannot create {}: {error}", directory.display()))
+        })?;
         Ok(self.guard.directory.clone())
     }
 
@@ -175,8 +175,8 @@ impl<'g, 'a> Builder<'g, 'a> {
         self.guard.system.canonical(&path).map_err(|error| act_failure(&create, &error))
     }
 
-    /// Attaches a file to a free loop device; returns its device file and the undo entry. Refused if `on`, the device
-    /// that the file is, was replaced by another device.
+    /// Attaches a file to a free loop device; returns its device file and the undo entry. If the file is that of the
+    /// device `on`, refuses another device that replaced it.
     pub fn attach_loop(&mut self, file: &Path, on: Option<&Device>) -> Outcome<(PathBuf, Undo)> {
         let undo = Undo::Loop { file: file.to_owned(), device: None };
         for _ in 0..ATTEMPTS {
@@ -213,7 +213,7 @@ impl<'g, 'a> Builder<'g, 'a> {
         Ok((device, undo))
     }
 
-    /// Creates a zram device of this size; returns its file and undo entry.
+    /// Creates a zram device of this size and verifies its settings; returns its device file and undo entry.
     pub fn add_zram(&mut self, algorithm: &str, bytes: u64) -> Outcome<(PathBuf, Undo)> {
         let system = self.guard.system;
         // The kernel assigns the lowest free number, so the undo entry can name it before it exists.

@@ -105,13 +105,14 @@ struct FillSpace {
     is_root: bool,
 }
 
+/// Reads the free space of a directory's file system; fails if Assay cannot fill it to a known share.
 fn fill_space(system: &dyn System, directory: &Path) -> Result<FillSpace, String> {
     let shown = directory.display().to_string();
     let other = "use a directory on another drive";
     let cannot_fill = |what: &str| format!("cannot fill {shown}: {what}; {other}");
     let table = mounts::read(system).map_err(|_| cannot_fill("cannot detect its filesystem"))?;
-    let number = |path: &Path| system.status(path).ok().map(|found| found.device);
-    let (here, root) = (number(directory), number(Path::new("/")));
+    let device_at = |path: &Path| system.status(path).ok().map(|status| status.device);
+    let (here, root) = (device_at(directory), device_at(Path::new("/")));
     let entry = mounts::find(&table, directory, here);
     let entry = entry.ok_or_else(|| cannot_fill("cannot detect its filesystem"))?;
     let filesystem = entry.mount.filesystem.as_str();

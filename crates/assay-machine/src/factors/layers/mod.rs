@@ -71,6 +71,7 @@ pub struct Device {
 }
 
 impl Device {
+    /// Returns the whole device with this file; fails if sysfs does not list it.
     pub fn whole(
         system: &dyn System,
         file: &Path,
@@ -279,14 +280,14 @@ pub fn goes_with(name: &str) -> Option<&'static str> {
     (first != name).then_some(first)
 }
 
-/// The layers that a study chooses something of, by its factors, the lowest first.
+/// Layers whose choosing factor, their first one, is among these names; the lowest first.
 pub fn chosen<'n>(
     names: impl IntoIterator<Item = &'n String>,
 ) -> impl DoubleEndedIterator<Item = &'static dyn Layer> {
     let names: Vec<&String> = names.into_iter().collect();
     let is_chosen = move |layer: &&dyn Layer| {
-        let first = layer.factors().first().map(|factor| factor.about().name);
-        first.is_some_and(|first| names.iter().any(|name| *name == first))
+        let chooser = layer.factors().first().map(|factor| factor.about().name);
+        chooser.is_some_and(|chooser| names.iter().any(|name| *name == chooser))
     };
     LAYERS.iter().copied().filter(is_chosen)
 }

@@ -253,6 +253,7 @@ impl RaidArray {
         Commands { acts, out: ANY_ARRAY.into() }
     }
 
+    /// Steps that set the requested resync rate and stripe cache of an array in sysfs.
     fn settings(&self, array: &str) -> Vec<Act> {
         let set = |file: &str, value: u64| Act::Set {
             path: sysfs::block(array).join("md").join(file),
@@ -263,7 +264,7 @@ impl RaidArray {
         speed.into_iter().chain(cache).collect()
     }
 
-    /// Checks that there is no resync, or that it still runs.
+    /// Checks that a requested resync still runs, or that there is none; `now` reads a file of the array in sysfs.
     fn check_sync(&self, now: &dyn Fn(&str) -> Result<String, String>) -> Result<(), String> {
         let action = now("sync_action")?;
         let Some(wanted) = self.sync_kib_per_s else {
@@ -288,7 +289,7 @@ impl RaidArray {
         ))
     }
 
-    /// Checks a new array: md starts its resync shortly after the request.
+    /// Checks a new array; repeats a failed check for a while, because md starts a resync shortly after the request.
     fn check_new(&self, system: &dyn System, name: &str, members: usize) -> Result<(), String> {
         let mut repeats = if self.sync_kib_per_s.is_some() { MOST_CHECKS } else { 0 };
         loop {

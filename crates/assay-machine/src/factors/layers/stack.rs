@@ -66,11 +66,10 @@ impl Stack {
     pub fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String> {
         let mut sizes = self.used_inputs(below.to_vec());
         for (_, recipe) in &self.steps {
-            let outputs =
-                apply_layer(recipe.takes(), sizes, |below| match recipe.missing(system, below) {
-                    Some(missing) => Err(missing),
-                    None => Ok(recipe.room(below)),
-                });
+            let outputs = apply_layer(recipe.takes(), sizes, |below| {
+                recipe.missing(system, below).map_or_else(|| Ok(recipe.room(below)), Err)
+            });
+            // The outputs of a layer are the inputs of the next one.
             match outputs {
                 Ok(outputs) => sizes = outputs,
                 Err(missing) => return Some(missing),
@@ -89,7 +88,7 @@ impl Stack {
         self.steps.iter().any(|(_, recipe)| recipe.takes() == Takes::All)
     }
 
-    /// Placeholder names for unnamed members: at least as many as needed.
+    /// Placeholders for the inputs of the stack: a directory, one device, or at least as many devices as it needs.
     pub fn open_names(&self, name: &str, members: usize) -> Vec<PathBuf> {
         if !self.needs_device() {
             return vec![ANY_DIRECTORY.into()];
@@ -149,13 +148,11 @@ impl Stack {
                 Ok::<Base, Failure>(base)
             })?;
         }
-        match <[Base; 1]>::try_from(bases) {
-            Ok([base]) => Ok(base),
-            Err(bases) => {
-                let count = bases.len();
-                Err(Failure::refused(format!("trials need exactly one device, not {count}")))
-            }
-        }
+        let count = bases.len();
+        let [base] = <[Base; 1]>::try_from(bases).map_err(|_| {
+            Failure::refused(format!("trials need exactly one device, not {count}"))
+        })?;
+        Ok(base)
     }
 
     pub fn check(&self, system: &dyn System, raised: &RaisedStack) -> Result<(), String> {
@@ -214,7 +211,7 @@ fn remove_layers(guard: &mut Guard<'_>, made: &[(usize, Made)]) -> Outcome<()> {
     made.iter().rev().try_for_each(|(_, made)| guard.take_down(&made.undo))
 }
 
-/// Applies a layer to its inputs; returns the inputs of the next one.
+/// Applies a layer to its inputs; returns the inputs of the next one. A layer that takes nothing adds to them.
 fn apply_layer<T, E>(
     takes: Takes,
     below: Vec<T>,
@@ -230,13 +227,14 @@ fn apply_layer<T, E>(
     }
 }
 
+/// [`apply_layer`] for a `make` that cannot fail.
 fn apply_commands(
     takes: Takes,
     below: Vec<PathBuf>,
-    mut line: impl FnMut(&[PathBuf]) -> PathBuf,
+    mut make: impl FnMut(&[PathBuf]) -> PathBuf,
 ) -> Vec<PathBuf> {
     let made =
-        apply_layer(takes, below, |below| Ok::<PathBuf, std::convert::Infallible>(line(below)));
+        apply_layer(takes, below, |below| Ok::<PathBuf, std::convert::Infallible>(make(below)));
     made.unwrap_or_else(|never| match never {})
 }
 

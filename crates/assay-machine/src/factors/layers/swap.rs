@@ -45,6 +45,7 @@ enum SwapType {
     Zswap(Option<String>),
 }
 
+/// Parses `TYPE` or `TYPE:ALGORITHM`; `None` for no swap.
 fn parse_level(level: &str) -> Result<Option<SwapType>, String> {
     let (kind, algorithm) = match level.split_once(':') {
         Some((kind, algorithm)) => (kind, Some(algorithm)),
@@ -219,7 +220,7 @@ struct SwapDevice {
 }
 
 impl SwapDevice {
-    /// zswap parameters: on for its level, otherwise off if the kernel supports it.
+    /// The zswap parameters to set: on with the requested options for zswap, otherwise off.
     fn parameters(&self) -> Vec<(&'static str, String)> {
         let SwapType::Zswap(compressor) = &self.kind else {
             return vec![("enabled", "N".to_owned())];
@@ -403,7 +404,7 @@ impl Recipe for SwapDevice {
         Commands { acts, out }
     }
 
-    /// A zram device by a file of zram-generator, zswap now and by tmpfiles.d. A swap file is the operator's.
+    /// Permanent parts: for zram a file of zram-generator, for zswap settings. The operator creates a swap file.
     fn kept(&self, id: &str) -> PermanentLayer {
         match &self.kind {
             SwapType::File => PermanentLayer::default(),

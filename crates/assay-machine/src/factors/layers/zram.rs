@@ -138,7 +138,7 @@ impl Recipe for ZramLevel {
         }
         let bytes = self.bytes(below);
         let free = *machine::memory(system, "MemAvailable").value()?;
-        // `assay doctor` asks about devices as large as any, which need no memory.
+        // `assay doctor` passes sizes near the maximum to ask for the kernel's support alone.
         if below.iter().all(|bytes| *bytes >= u64::MAX / 8)
             || bytes <= free - free / RESERVE_DIVISOR
         {
@@ -168,17 +168,12 @@ impl Recipe for ZramLevel {
             return Err(format!("{} was removed", device.file().display()));
         }
         let file = sysfs::block(name).join("comp_algorithm");
-        let algorithm = sysfs::parsed(sysfs::text(system, &file), sysfs::chosen);
-        if let Presence::Present(now) = &algorithm
-            && *now != self.algorithm
-        {
-            return Err(format!("{name} compresses with {now}, not with {}", self.algorithm));
-        }
         let bytes = devices::size_of(system, name);
-        if bytes != device.extent.range.end {
-            return Err(format!("{name} has {}", Bytes(bytes)));
-        }
-        match algorithm {
+        match sysfs::parsed(sysfs::text(system, &file), sysfs::chosen) {
+            Presence::Present(now) if now != self.algorithm => {
+                Err(format!("{name} compresses with {now}, not with {}", self.algorithm))
+            }
+            _ if bytes != device.extent.range.end => Err(format!("{name} has {}", Bytes(bytes))),
             Presence::Present(_) => Ok(()),
             Presence::Absent(reason) => Err(reason),
         }

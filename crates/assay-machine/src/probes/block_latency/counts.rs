@@ -120,22 +120,23 @@ fn clamp_index(index: u64) -> usize {
 /// Requests that ended between two readings of one device, by class name.
 pub fn between(before: &DeviceTotals, after: &DeviceTotals) -> BTreeMap<String, ClassSpan> {
     let classes = BlockClass::ALL.into_iter().zip(before.iter().zip(after));
-    let spans = classes.map(|(class, (before, after))| (class, span(before, after)));
+    let spans = classes.map(|(class, (before, after))| (class, class_between(before, after)));
     let nonempty = spans.filter(|(_, span)| span.requests > 0);
     nonempty.map(|(class, span)| (class.name().to_owned(), span)).collect()
 }
 
-fn span(before: &ClassTotals, after: &ClassTotals) -> ClassSpan {
+fn class_between(before: &ClassTotals, after: &ClassTotals) -> ClassSpan {
     ClassSpan {
         requests: after.requests.saturating_sub(before.requests),
         failed: after.failed.saturating_sub(before.failed),
         bytes: after.bytes.saturating_sub(before.bytes),
-        queued: latencies(&before.queued, &after.queued),
-        issued: latencies(&before.issued, &after.issued),
+        queued: latencies_between(&before.queued, &after.queued),
+        issued: latencies_between(&before.issued, &after.issued),
     }
 }
 
-fn latencies(before: &LatencyTotals, after: &LatencyTotals) -> Latencies {
+/// Latencies of the requests that ended between two readings; only nonempty buckets, as index and count.
+fn latencies_between(before: &LatencyTotals, after: &LatencyTotals) -> Latencies {
     let counts = before.buckets.iter().zip(&after.buckets).enumerate();
     let ended =
         counts.map(|(index, (before, after))| [index as u64, after.saturating_sub(*before)]);
@@ -170,7 +171,7 @@ impl Latencies {
         (count > 0).then(|| self.sum_ns as f64 / count as f64)
     }
 
-    /// Their standard deviation (n - 1), nanoseconds, from the middles of the buckets.
+    /// Sample standard deviation (n - 1), nanoseconds, as if each latency were the middle of its bucket.
     pub fn sd_ns(&self) -> Option<f64> {
         let count = self.len();
         let mean = self.mean_ns().filter(|_| count > 1)?;
@@ -181,7 +182,7 @@ impl Latencies {
         Some((squares.sum::<f64>() / (count - 1) as f64).sqrt())
     }
 
-    /// Quantile `q` (0 < q < 1), nanoseconds, interpolated within its bucket. `None` for too few requests (R12).
+    /// Quantile `q` (0 < q < 1), nanoseconds, interpolated within its bucket. `None` for too few requests for this `q`.
     pub fn percentile_ns(&self, q: f64) -> Option<f64> {
         let count = self.len();
         if !assay_core::stats::percentile_is_supported(count, q) {
@@ -219,6 +220,7 @@ impl Latencies {
         (lowest..=highest).map(|power| (1 << power, count_of(power))).collect()
     }
 
+    /// Adds the requests of another histogram; buckets stay sorted by index.
     fn add(&mut self, other: &Self) {
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
         for [index, count] in &other.buckets {
@@ -242,7 +244,7 @@ mod tests {
             after.sum_ns += ns;
             after.buckets[latency_bucket(*ns)] += 1;
         }
-        latencies(&LatencyTotals::default(), &after)
+        latencies_between(&LatencyTotals::default(), &after)
     }
 
     #[test]

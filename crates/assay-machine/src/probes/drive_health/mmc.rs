@@ -14,11 +14,12 @@ const BEYOND: u64 = 0x0b;
 const SPARE_NORMAL: u64 = 1;
 const SPARE_URGENT: u64 = 3;
 
+/// Reads wear and spare blocks of a card, which does not pass if its rated life is over or its spare blocks run out.
 pub fn read(system: &dyn System, name: &str) -> Presence<Health> {
     let device = sysfs::block(name).join("device");
-    let life = sysfs::text(system, &device.join("life_time"));
+    let life_time = sysfs::text(system, &device.join("life_time"));
     let spare = sysfs::text(system, &device.join("pre_eol_info"));
-    let used = life.value().and_then(|text| used_percent(text));
+    let used = life_time.value().and_then(|text| used_percent(text));
     let spare = spare.value().and_then(|text| hexadecimal(text)).filter(|level| *level > 0);
     if used.is_none() && spare.is_none() {
         return Presence::absent("SD cards and old MMC devices do not report their health");

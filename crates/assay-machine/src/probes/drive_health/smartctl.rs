@@ -67,11 +67,8 @@ fn parse(text: &str) -> Presence<Health> {
     let Ok(report) = serde_json::from_str::<Value>(text) else {
         return Presence::absent("smartctl printed no JSON; install version 7 or later");
     };
-    let health = if report["nvme_smart_health_information_log"].is_object() {
-        nvme(&report)
-    } else {
-        sata(&report)
-    };
+    let is_nvme = report["nvme_smart_health_information_log"].is_object();
+    let health = if is_nvme { nvme(&report) } else { sata(&report) };
     if health.counters.is_empty() && health.used_percent.is_none() {
         return Presence::absent(missing_reason(&report));
     }
@@ -115,6 +112,7 @@ fn nvme(report: &Value) -> Health {
     }
 }
 
+/// Health of an ATA drive, from its SMART attributes and its device statistics.
 fn sata(report: &Value) -> Health {
     let mut counters = BTreeMap::new();
     for (id, name, bytes) in ATTRIBUTES {
@@ -153,6 +151,7 @@ fn statistic(report: &Value, wanted: LogStatistic) -> Option<u64> {
     row["value"].as_u64()
 }
 
+/// Used share of the drive's rated life; without a report of it, from an attribute that falls from 100 with wear.
 fn used_percent(report: &Value) -> Option<u64> {
     let used = statistic(report, ENDURANCE_USED)
         .or_else(|| report["endurance_used"]["current_percent"].as_u64());

@@ -11,7 +11,7 @@ use crate::probes::power_supply::SUPPLIES;
 
 const WATT_HOUR: f64 = 3_600.0;
 
-/// Remaining energy of each battery, if all batteries discharge.
+/// Remaining energy of each battery, if all batteries discharge. Absent without a reason if there is no battery.
 pub fn read(system: &dyn System) -> Presence<BTreeMap<String, EnergyCounter>> {
     let mut counters = BTreeMap::new();
     for name in sysfs::names(system, Path::new(SUPPLIES)) {
@@ -39,12 +39,13 @@ pub fn read(system: &dyn System) -> Presence<BTreeMap<String, EnergyCounter>> {
     Presence::from_option((!counters.is_empty()).then_some(counters), "")
 }
 
+/// Remaining energy of a battery, from the energy that it reports, or from its charge and voltage.
 fn left_joules(system: &dyn System, folder: &Path) -> Option<f64> {
     let micro = |file: &str| {
         sysfs::number(system, &folder.join(file)).value().map(|value| *value as f64 / 1e6)
     };
     let watt_hours = micro("energy_now").or_else(|| {
-        // The rated voltage: the present one falls under load, and would make energy of that.
+        // The rated voltage comes first: the present one falls under load, as if the battery lost energy.
         let volts = micro("voltage_min_design").or_else(|| micro("voltage_now"))?;
         Some(micro("charge_now")? * volts)
     })?;

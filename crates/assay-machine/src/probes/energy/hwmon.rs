@@ -21,7 +21,7 @@ struct HwmonDevice {
     joules: BTreeMap<String, f64>,
 }
 
-/// Counters by device name and label: only the widest of each device.
+/// Energy counters by device name and label: only those of each device that include its others.
 pub fn read(system: &dyn System) -> Presence<BTreeMap<String, EnergyCounter>> {
     let (mut devices, mut with_power) = (Vec::new(), Vec::new());
     for entry in sysfs::names(system, Path::new(ROOT)) {
@@ -40,24 +40,17 @@ pub fn read(system: &dyn System) -> Presence<BTreeMap<String, EnergyCounter>> {
     }
     let mut counters = BTreeMap::new();
     for device in devices.iter().filter(|device| !is_part(device, &devices)) {
-        for (label, joules) in &device.joules {
+        for (label, &joules) in &device.joules {
             let name = unused_name(&counters, &format!("{} {label}", device.name));
-            let counter = EnergyCounter {
-                joules: *joules,
-                range_joules: None,
-                most_watts: 0.0,
-                falls: false,
-            };
+            let counter =
+                EnergyCounter { joules, range_joules: None, most_watts: 0.0, falls: false };
             counters.insert(name, counter);
         }
     }
     with_power.dedup();
-    let why = if with_power.is_empty() {
-        String::new()
-    } else {
-        format!("{} reports only instantaneous power, not energy", with_power.join(", "))
-    };
-    Presence::from_option((!counters.is_empty()).then_some(counters), why)
+    let reason = (!with_power.is_empty())
+        .then(|| format!("{} reports only instantaneous power, not energy", with_power.join(", ")));
+    Presence::from_option((!counters.is_empty()).then_some(counters), reason.unwrap_or_default())
 }
 
 /// Every counter of a device, joules by label.

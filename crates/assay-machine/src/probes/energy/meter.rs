@@ -43,7 +43,7 @@ pub fn read(system: &dyn System, path: &Path) -> Presence<Vec<MeterSample>> {
     }
 }
 
-/// Returns why an existing file is not a meter's; `None` if it is, or may become one.
+/// Returns why an existing file cannot be a meter's log; `None` if it is one, may become one, or cannot be read.
 pub fn mistaken(system: &dyn System, path: &Path) -> Option<String> {
     let status = system.status(path).ok()?;
     if status.kind != FileKind::File || status.size_bytes > MOST_BYTES {
@@ -58,7 +58,7 @@ pub fn mistaken(system: &dyn System, path: &Path) -> Option<String> {
     }
 }
 
-/// Lines `time,watts` in the order of time. A first line may name its columns.
+/// Parses complete lines `time,watts`, sorted by time. A line before the first sample may name the columns.
 pub fn parse(text: &str) -> Result<Vec<MeterSample>, String> {
     let mut columns = Columns { time: 0, power: 1, watts_per_unit: 1.0 };
     let mut samples = Vec::new();

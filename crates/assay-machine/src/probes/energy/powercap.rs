@@ -58,6 +58,7 @@ pub fn read(system: &dyn System) -> Presence<BTreeMap<String, EnergyCounter>> {
     }
 }
 
+/// Zones of CPU packages; a zone that is listed twice counts once, if possible by the direct way.
 fn packages(zones: &[PowercapZone]) -> Vec<&PowercapZone> {
     let is_package =
         |zone: &&PowercapZone| zone.name.starts_with("package") && zone.numbers.len() == 1;
@@ -87,6 +88,7 @@ fn read_zone(system: &dyn System, entry: &str) -> Option<PowercapZone> {
     Some(PowercapZone { control: control.to_owned(), numbers, name, path })
 }
 
+/// Reads the counter of a zone, with the maximum power that determines how fast the counter can wrap.
 fn counter(system: &dyn System, zone: &PowercapZone) -> Result<EnergyCounter, String> {
     let number = |file: &str| sysfs::number(system, &zone.path.join(file));
     let joules = match system.read_text(&zone.path.join("energy_uj")) {
@@ -109,7 +111,7 @@ fn counter(system: &dyn System, zone: &PowercapZone) -> Result<EnergyCounter, St
         let all = files.filter_map(|file| number(&file).value().copied());
         all.max().map(|micro| micro as f64 / 1e6).filter(|watts| *watts > 0.0)
     };
-    // Memory often has no limit, but a maximum.
+    // Zones of memory often have no power limit, but a maximum power.
     let limit_watts = largest("power_limit_uw").or_else(|| largest("max_power_uw"));
     Ok(EnergyCounter {
         joules,

@@ -31,10 +31,9 @@ impl Array {
             members => members.join(", "),
         };
         if self.kind == self.name {
-            format!("{} of {list}", self.kind)
-        } else {
-            format!("{} ({} of {list})", self.name, self.kind)
+            return format!("{} of {list}", self.kind);
         }
+        format!("{} ({} of {list})", self.name, self.kind)
     }
 }
 
@@ -71,7 +70,7 @@ pub fn arrays(system: &dyn System) -> Vec<Array> {
     found
 }
 
-/// md arrays with a member at one of these places (disk and first byte), and the named one if it is empty.
+/// md arrays with a member at one of these places (disk and first byte), and the array `name` if it has no members.
 pub fn arrays_on(
     system: &dyn System,
     places: &[(PathBuf, u64)],
@@ -112,7 +111,7 @@ pub fn pool_of(system: &dyn System, device: &str) -> Option<PathBuf> {
     pools.into_iter().find(contains)
 }
 
-/// btrfs links its devices by name; bcachefs has a directory each with a link to the device.
+/// Devices of a file system: btrfs links them by name; bcachefs has a directory for each with a link to the device.
 fn members_of(system: &dyn System, kind: &str, directory: &Path) -> Vec<String> {
     if kind == "btrfs" {
         return sysfs::names(system, &directory.join("devices"));
@@ -125,9 +124,10 @@ fn members_of(system: &dyn System, kind: &str, directory: &Path) -> Vec<String> 
     names.filter_map(device_at).collect()
 }
 
+/// Describes a layer as an array; `None` if it does not distribute requests to several members.
 fn array_of(layer: &Layer, all: &[Layer]) -> Option<Array> {
     let members = match layer.kind.as_str() {
-        // One after the other: they do not share the work.
+        // Members follow each other, so each request goes to one of them.
         "linear" | "container" => return None,
         _ if layer.name.starts_with("md") => layer.below.clone(),
         "dm" | "lvm" | "dmraid" => similar_parts(layer, all),

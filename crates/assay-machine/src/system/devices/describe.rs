@@ -68,11 +68,10 @@ fn rotation_rate(system: &dyn System, name: &str, bus: &Presence<String>) -> Pre
 }
 
 fn usb_version(system: &dyn System, name: &str, bus: &Presence<String>) -> Presence<String> {
-    if is_on(bus, "usb") {
-        usb_text(system, name, "version")
-    } else {
-        Presence::absent("not on USB")
+    if !is_on(bus, "usb") {
+        return Presence::absent("not on USB");
     }
+    usb_text(system, name, "version")
 }
 
 fn card(system: &dyn System, name: &str) -> Presence<MemoryCard> {

@@ -93,7 +93,7 @@ pub fn usb_device(system: &dyn System, place: &Path) -> Option<PathBuf> {
         .map(Path::to_path_buf)
 }
 
-/// Megabits per second: no line code to 480, 8b/10b at 5 Gbit/s, 128b/132b above.
+/// The link for a speed in megabits per second. Line codes take a part: 8b/10b at 5 Gbit/s, 128b/132b above.
 fn usb_link(speed: &str) -> Option<Link> {
     let megabits: f64 = speed.parse().ok()?;
     let payload = match megabits {
@@ -120,6 +120,7 @@ pub fn pcie_on_way(system: &dyn System, place: &Path) -> Presence<Link> {
     Presence::from_option(slowest, "no PCIe link (another transport, or a guest)")
 }
 
+/// The fastest PCIe link that the device with this directory in sysfs supports.
 pub fn pcie_most(system: &dyn System, place: &Path) -> Presence<Link> {
     let read = |file: &str| sysfs::text(system, &place.join(file));
     let (speed, width) = (read("max_link_speed"), read("max_link_width"));
@@ -134,9 +135,7 @@ fn nvme_controller(system: &dyn System, place: &Path) -> PathBuf {
     let subsystem = place.ancestors().find(|part| {
         part.file_name().is_some_and(|name| name.to_string_lossy().starts_with("nvme-subsys"))
     });
-    let Some(subsystem) = subsystem else {
-        return place.to_path_buf();
-    };
+    let Some(subsystem) = subsystem else { return place.to_path_buf() };
     let is_controller = |name: &String| numbered_part(Path::new(name), "nvme").is_some();
     let controller = sysfs::names(system, subsystem).into_iter().find(is_controller);
     controller
@@ -160,7 +159,7 @@ fn pcie_at(system: &dyn System, directory: &Path) -> Option<Link> {
     Some(Link { name, ..current })
 }
 
-/// Payload after line coding, from the kernel's `16.0 GT/s PCIe` and `4`.
+/// The link for the kernel's speed `16.0 GT/s PCIe` and width `4`, with its payload after line coding.
 fn pcie_link(speed: &str, width: &str) -> Option<Link> {
     let lanes: u32 = width.trim().parse().ok().filter(|lanes| (1..=32).contains(lanes))?;
     let transfers: f64 = speed.split_whitespace().next()?.parse().ok()?;
@@ -194,7 +193,7 @@ fn mmc(system: &dyn System, place: &Path) -> Presence<Link> {
     }
 }
 
-/// Clock times width, twice for the modes that use both edges of the clock.
+/// The link of a card slot: clock times bus width, twice for the modes that use both edges of the clock.
 fn mmc_link(ios: &str) -> Option<Link> {
     let field = |name: &str| {
         let line = ios.lines().find_map(|line| line.trim().strip_prefix(name));

@@ -14,7 +14,7 @@ pub enum Below {
     File(PathBuf),
 }
 
-/// Describes a block device and the devices below. If a file is below, the caller resolves it.
+/// Describes a block device, and returns what is below. The caller resolves a file (of a loop device).
 pub fn layer(system: &dyn System, name: &str) -> (Layer, Below) {
     let below = devices_below(system, name);
     let names = match &below {
@@ -31,6 +31,7 @@ pub fn layer(system: &dyn System, name: &str) -> (Layer, Below) {
     (layer, below)
 }
 
+/// What a block device is made of: the disk of a partition, the file of a loop device, or other devices.
 fn devices_below(system: &dyn System, name: &str) -> Below {
     let block = sysfs::block(name);
     if is_partition(system, name) {
@@ -111,8 +112,8 @@ fn layer_kind(system: &dyn System, name: &str) -> String {
     kinds.iter().find(|start| name.starts_with(**start)).unwrap_or(&"disk").to_string()
 }
 
-/// Only root can read the targets of a device-mapper device, but tools start the uuid with their name, and LVM ends the
-/// uuid of hidden volumes with their kind (`lib/activate/dev_manager.c` of LVM2).
+/// Kind of a device-mapper device by its uuid, because only root can read its targets: tools start the uuid with their
+/// name, and LVM ends the uuid of hidden volumes with their kind (`lib/activate/dev_manager.c` of LVM2).
 fn mapper_kind(uuid: &str) -> &'static str {
     const OWNERS: [(&str, &str); 9] = [
         ("CRYPT-VERITY", "verity"),

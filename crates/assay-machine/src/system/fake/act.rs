@@ -200,9 +200,10 @@ impl Fake {
     fn make_file_system(&self, kind: &str, arguments: &[String]) -> io::Result<()> {
         // The kernel's name of the file system.
         let filesystem = if kind == "ntfs" { "ntfs3" } else { kind };
-        let devices = arguments.iter().rev().take_while(|word| word.starts_with("/dev/"));
+        // The devices follow the last other argument.
+        let last_option = arguments.iter().rposition(|word| !word.starts_with("/dev/"));
         let mut numbers = Vec::new();
-        for device in devices.collect::<Vec<_>>().into_iter().rev() {
+        for device in &arguments[last_option.map_or(0, |last| last + 1)..] {
             numbers.push(self.lock().tree.number_of(Path::new(device))?);
         }
         let first = *numbers.first().ok_or(Errno::INVAL)?;
@@ -269,6 +270,7 @@ impl Fake {
 }
 
 impl FakeState {
+    /// Writes a setting and what the kernel changes with it; a file with a [`Manner`] rejects or changes the value.
     fn set(&mut self, path: &Path, value: &str) -> io::Result<()> {
         let (path, node) = self.tree.find(path)?;
         let Node::File(_) = node else { return Err(Errno::ISDIR.into()) };
@@ -329,6 +331,7 @@ impl FakeState {
         Ok(())
     }
 
+    /// Removes the mount, the files below it, and what sysfs shows of its btrfs.
     fn unmount(&mut self, point: &Path) -> io::Result<()> {
         let (point, _) = self.tree.find(point)?;
         if self.is_served_from(&point) {

@@ -12,7 +12,7 @@ use crate::system::site::MD_MAJOR;
 use crate::system::{DeviceNumber, Errno, System as _, devices};
 
 /// Bytes that a superblock of version 1.2 uses of a member.
-const OWN: u64 = 1 << 20;
+const METADATA_BYTES: u64 = 1 << 20;
 pub(super) const BTRFS: &str = "/sys/fs/btrfs";
 
 #[derive(Clone, Debug)]
@@ -29,6 +29,7 @@ impl Fake {
         self.install("mdadm").put("/proc/mdstat", format!("{levels}unused devices: <none>\n"))
     }
 
+    /// Runs `mdadm --create`: marks the members and shows the array in sysfs.
     pub(super) fn mdadm(&self, words: &[String]) -> io::Result<()> {
         let option = |name: &str| {
             let value = |word: &String| Some(word.strip_prefix(name)?.to_owned());
@@ -66,7 +67,7 @@ impl Fake {
             self.put_marks(disk, start, &format!("linux_raid_member raid - {name}"))?;
         }
         let level = option("--level=").unwrap_or_default();
-        let (count, bytes) = (numbers.len() as u64, smallest.saturating_sub(OWN));
+        let (count, bytes) = (numbers.len() as u64, smallest.saturating_sub(METADATA_BYTES));
         let capacity = match level.as_str() {
             "raid0" => count * bytes,
             "raid1" => bytes,
@@ -104,6 +105,7 @@ impl Fake {
         Ok(())
     }
 
+    /// Remembers a btrfs that was made with a data profile (`-d`) on several devices, for its mount.
     pub(super) fn add_pool(&self, words: &[String], numbers: &[DeviceNumber]) {
         let after = |option: &str| {
             let mut pairs = words.windows(2).filter(|pair| pair[0] == option);
@@ -124,6 +126,7 @@ impl Fake {
 }
 
 impl FakeState {
+    /// Shows an array in sysfs, with links from and to the devices below.
     fn assemble(&mut self, own: (&str, DeviceNumber), texts: &[(&str, String)], below: &[String]) {
         let (name, number) = own;
         self.show_device(name, number, texts.iter().map(|(path, text)| (*path, text.clone())));
@@ -137,7 +140,7 @@ impl FakeState {
         }
     }
 
-    /// Stops an array, as `clear` written to its state does; its members do not change.
+    /// Stops the array whose `md/array_state` file is `state`, as writing `clear` does; its members do not change.
     pub(super) fn stop_array(&mut self, state: &Path) -> io::Result<()> {
         let name = state.iter().rev().nth(2).unwrap_or_default().to_string_lossy().into_owned();
         if self.is_held(&name) {

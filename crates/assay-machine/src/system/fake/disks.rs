@@ -52,6 +52,7 @@ impl FakeState {
         }
     }
 
+    /// Adds a block device with these files below its directory in sysfs, links to the directory, and its device file.
     pub(super) fn show_device<'t>(
         &mut self,
         name: &str,

@@ -124,6 +124,7 @@ struct LedgerWire<'a> {
 
 impl Carries for LedgerWire<'_> {
     fn carry(&mut self, line: &str) -> io::Result<String> {
+        // This is the peer's end of the connection: it reads the order, and returns its reply.
         let order = self.lines.hear(line).and_then(Order::read).ok_or(Errno::INVAL)?;
         let now_ns = self.fake.monotonic_ns();
         let mut state = self.fake.lock();
@@ -136,6 +137,7 @@ impl Carries for LedgerWire<'_> {
         if let Order::Tell(number) = order
             && cut_at == Some(number)
         {
+            // The power fails at this order: ends the run without a reply, as the machine's end would.
             resume_unwind(Box::new(POWER));
         }
         Ok(self.lines.say(&reply.to_string()))

@@ -26,12 +26,12 @@ pub(super) fn output_of(program: &str, words: &[&str], device: &File) -> Option<
     if !PROGRAMS.contains(&program) {
         return None;
     }
-    let option =
+    let value_of =
         |option: &str| words.get(words.iter().position(|word| *word == option)? + 1).copied();
     if words == ["-V"] {
         return Some(output(0, format!("{program} from util-linux 2.38.1\n")));
     }
-    let start = option("-O").and_then(|start| start.parse().ok()).unwrap_or(0);
+    let start = value_of("-O").and_then(|start| start.parse().ok()).unwrap_or(0);
     let mut marks = marks_at(device, start);
     if program == "wipefs" {
         let rows = marks.iter().map(|mark| {
@@ -40,7 +40,7 @@ pub(super) fn output_of(program: &str, words: &[&str], device: &File) -> Option<
         });
         return Some(output(0, json!({"signatures": rows.collect::<Vec<_>>()}).to_string()));
     }
-    marks.retain(|mark| option("-n").is_none_or(|kind| kind == mark[0]));
+    marks.retain(|mark| value_of("-n").is_none_or(|kind| kind == mark[0]));
     let (tables, others): (Vec<_>, Vec<_>) =
         marks.iter().partition(|mark| mark[1] == "partition-table");
     let text: String = tables.iter().chain(&others).map(|mark| export(mark)).collect();
@@ -66,6 +66,7 @@ fn export(mark: &[String; 4]) -> String {
     lines.concat()
 }
 
+/// Reads the marks at an offset of a device: lines of name, usage, UUID and label.
 fn marks_at(device: &File, start: u64) -> Vec<[String; 4]> {
     let mut bytes = [0; MOST];
     let count = device.read_at(&mut bytes, start).unwrap_or(0);

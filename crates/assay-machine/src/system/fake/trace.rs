@@ -27,16 +27,16 @@ impl Fake {
     }
 }
 
-/// Takes the next script of these means; the last one repeats.
+/// Begins a trace whose readings are those of the next script for these means (BPF or tracefs); the last one repeats.
 pub fn begin(
     traces: &mut Traces,
     devices: &[DeviceNumber],
     means: TraceMeans,
 ) -> io::Result<Box<dyn BlockTracer>> {
     traces.asked.push((means, devices.to_vec()));
-    let own: Vec<usize> =
+    let matching: Vec<usize> =
         (0..traces.scripts.len()).filter(|index| traces.scripts[*index].0 == means).collect();
-    let script = match own[..] {
+    let script = match matching[..] {
         [] => return Err(io::Error::from(io::ErrorKind::Unsupported)),
         [only] => traces.scripts[only].1.clone(),
         [first, ..] => traces.scripts.remove(first).1,

@@ -106,6 +106,7 @@ impl FakeTree {
         Some(None)
     }
 
+    /// Parses an entry that is not a file, such as an owner or a variable; `None` for unknown ones.
     fn parse_fact(&mut self, word: &str, name: &str, path: PathBuf, value: &str) -> Option<()> {
         match word {
             "device" => drop(self.devices.insert(path, mounts::parse_number(value)?)),
@@ -136,9 +137,9 @@ impl FakeTree {
     /// Adds or replaces a file; its parents become directories.
     pub fn put(&mut self, path: &Path, node: Node) {
         // A link or an unreadable directory may replace part of a cached path.
-        let is_way = matches!(node, Node::Link(_) | Node::Closed);
-        let is_other = |old: &Node| discriminant(old) != discriminant(&node);
-        if is_way || self.nodes.get(path).is_some_and(is_other) {
+        let changes_paths = matches!(node, Node::Link(_) | Node::Closed);
+        let is_other_kind = |old: &Node| discriminant(old) != discriminant(&node);
+        if changes_paths || self.nodes.get(path).is_some_and(is_other_kind) {
             self.cache.get_mut().clear();
         }
         // Existing files have parents.
@@ -179,14 +180,14 @@ impl FakeTree {
         Ok((path.clone(), node))
     }
 
-    /// Resolves a path; `links` counts the links on the way.
+    /// Resolves a path, component by component from the top, with a cache; `links` counts the links on the way.
     fn resolve(&self, path: PathKey, links: &mut usize) -> io::Result<(PathKey, &(PathBuf, Node))> {
-        let known = self.cache.borrow().get(&path).cloned();
-        if let Some((at, found)) = known.and_then(|at| Some((at.clone(), self.nodes.at(&at)?))) {
+        let cached = self.cache.borrow().get(&path).cloned();
+        if let Some((at, found)) = cached.and_then(|at| Some((at.clone(), self.nodes.at(&at)?))) {
             return Ok((at, found));
         }
-        let here = |at: PathKey| self.nodes.at(&at).map(|found| (at, found)).ok_or(Errno::NOENT);
-        let Some((above, part)) = path.split() else { return Ok(here(path)?) };
+        let node_at = |at: PathKey| self.nodes.at(&at).map(|found| (at, found)).ok_or(Errno::NOENT);
+        let Some((above, part)) = path.split() else { return Ok(node_at(path)?) };
         let (directory, (_, node)) = self.resolve(above, links)?;
         if *node != Node::Directory {
             return Err(Errno::NOTDIR.into());
@@ -195,7 +196,7 @@ impl FakeTree {
             b".." => directory.split().map(|(above, _)| above).unwrap_or_default(),
             name => directory.with(name),
         };
-        let (at, found) = here(next)?;
+        let (at, found) = node_at(next)?;
         let end = match &found.1 {
             Node::Closed => return Err(Errno::ACCESS.into()),
             Node::Link(target) => {

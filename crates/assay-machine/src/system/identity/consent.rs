@@ -65,7 +65,7 @@ impl Stake {
         format!("{}{}", self.id, names.concat())
     }
 
-    /// Returns the error of a typed argument; `None` if it is correct.
+    /// Returns what is wrong with a typed `ID+NAME+NAME...`, which must name all lost data; `None` if it is correct.
     fn fault(&self, typed: &str, target: &str) -> Option<String> {
         let after_id = typed.strip_prefix(&self.id);
         let is_end_or_list = |text: &&str| text.is_empty() || text.starts_with('+');
@@ -94,7 +94,12 @@ impl Stake {
 pub fn stake(system: &dyn System, site: &Site) -> Outcome<Stake> {
     let name = match site.counted.first() {
         Some(name) if site.kind == TargetKind::Device => name,
-        _ => return Err(not_a_device(site)),
+        _ => {
+            return Err(Failure::mistake(format!(
+                "{:?} is not a block device in sysfs; Assay overwrites only whole devices and partitions",
+                site.target
+            )));
+        }
     };
     let family = Family::read(system, name)?;
     let refuse = |reason: String| Failure::refused(format!("{:?} {reason}", site.target));
@@ -147,13 +152,6 @@ pub fn way_on(study: &str, target: &str) -> String {
     format!("run assay plan {study} {target} to see the contents and the ID to type")
 }
 
-fn not_a_device(site: &Site) -> Failure {
-    let target = &site.target;
-    Failure::mistake(format!(
-        "{target:?} is not a block device in sysfs; Assay overwrites only whole devices and partitions"
-    ))
-}
-
 /// The kernel's sequence number of a device's disk (Linux 5.15); a later disk under the same name has another.
 pub fn disk_sequence(system: &dyn System, number: DeviceNumber) -> Option<u64> {
     let place = PathBuf::from(format!("/sys/dev/block/{number}"));
@@ -169,24 +167,20 @@ fn find_losses(system: &dyn System, site: &Site, family: &Family) -> Outcome<Vec
     let mut losses = Vec::new();
     for member in family.members() {
         let device = &member.name;
-        let partition_node;
+        let open_node = |_| node_of(system, family, device);
+        let part_node = member.start.map(open_node).transpose()?.flatten();
         let (start, size, node) = match member.start {
             None => (0, length, Some(&file)),
-            Some(start) => {
-                partition_node = node_of(system, family, device)?;
-                (start.saturating_mul(SECTOR), member.size_bytes, partition_node.as_ref())
-            }
+            Some(start) => (start.saturating_mul(SECTOR), member.size_bytes, part_node.as_ref()),
         };
         let size_bytes = size.min(length.saturating_sub(start));
         let found = signatures::in_range(system, &file, &(start..start + size_bytes), node)
             .map_err(|error| {
                 Failure::refused(format!("cannot check the contents of {device}: {error}"))
             })?;
-        losses.extend(found.into_iter().map(|signature| DataLoss {
-            device: device.clone(),
-            size_bytes,
-            signature,
-        }));
+        for signature in found {
+            losses.push(DataLoss { device: device.clone(), size_bytes, signature });
+        }
     }
     Ok(losses)
 }

@@ -68,7 +68,7 @@ fn has_nothing_below(system: &dyn System, name: &str) -> bool {
     matches!(devices::layer(system, name).1, Below::Devices(names) if names.is_empty())
 }
 
-/// Bytes below a device; `None` unless these are exactly the devices that may be overwritten.
+/// Bytes of the devices below a device; `None` unless they are exactly those that `consents` permit to overwrite.
 fn bytes_below(
     system: &dyn System,
     journal: &Journal,

@@ -14,11 +14,10 @@ use sha2::{Digest, Sha256};
 
 use super::{disk_sequence, state_directory};
 use crate::system::site::Site;
-use crate::system::{Caching, System, devices, journal};
+use crate::system::{Caching, System, devices, journal, signatures};
 
 /// Bytes at each end of a device that stand for its content.
 const END_BYTES: u64 = 1 << 20;
-const PIECE: usize = 1 << 16;
 
 /// Properties that distinguish devices with the same name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,18 +118,9 @@ fn hash_ends(system: &dyn System, file: &File, size_bytes: u64) -> io::Result<St
     let head_end = END_BYTES.min(size_bytes);
     let tail_start = size_bytes.saturating_sub(END_BYTES).max(head_end);
     for range in [0..head_end, tail_start..size_bytes] {
-        let mut at = range.start;
-        let mut piece = vec![0; PIECE];
-        while at < range.end {
-            let step = (range.end - at).min(PIECE as u64) as usize;
-            match system.read_at(file, at, &mut piece[..step])? {
-                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                count => {
-                    hash.update(&piece[..count]);
-                    at += count as u64;
-                }
-            }
-        }
+        let mut bytes = vec![0; (range.end - range.start) as usize];
+        signatures::read_exact(system, file, range.start, &mut bytes)?;
+        hash.update(&bytes);
     }
     Ok(hexadecimal(&hash.finalize().into()))
 }

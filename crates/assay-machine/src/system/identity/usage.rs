@@ -10,6 +10,7 @@ use assay_core::failure::{Failure, Outcome};
 use crate::system::mounts::{self, MountEntry};
 use crate::system::{DeviceNumber, FileKind, FileStatus, System, devices, sysfs};
 
+/// The refusal to overwrite a device because `path` is unreadable, so `what` is unknown.
 pub fn unknown_state(what: &str, path: &Path, error: &io::Error) -> Failure {
     let reason = sysfs::reason(error);
     let path = path.display();
@@ -64,6 +65,7 @@ pub struct Family {
 type Check = fn(&Family, &dyn System) -> Outcome<Option<String>>;
 
 impl Family {
+    /// Reads a device from sysfs; refused if a part of it is unreadable.
     pub fn read(system: &dyn System, name: &str) -> Outcome<Self> {
         let size_bytes = number_in(system, name, "size")?.saturating_mul(512);
         let mut members = vec![UsedMember { name: name.to_owned(), start: None, size_bytes }];
@@ -73,7 +75,9 @@ impl Family {
             members.push(UsedMember { name: part, start, size_bytes });
         }
         let mut others: Vec<String> = disk_of(system, name)?.into_iter().collect();
-        if let Some(below) = device_below_loop(system, others.first().map_or(name, |disk| disk))? {
+        let whole_device = others.first().map_or(name, String::as_str);
+        // A loop device may be on a block device, which is affected with all its parts.
+        if let Some(below) = device_below_loop(system, whole_device)? {
             others.extend(partitions(system, &below)?);
             others.extend(disk_of(system, &below)?);
             others.push(below);
@@ -157,11 +161,8 @@ impl Family {
     }
 
     fn describe_mount(&self, name: &str, entry: &MountEntry) -> String {
-        let part = if name.is_empty() || name == self.target() {
-            String::new()
-        } else {
-            format!(" ({name})")
-        };
+        let is_target = name.is_empty() || name == self.target();
+        let part = if is_target { String::new() } else { format!(" ({name})") };
         let point = entry.mount.point.to_string_lossy();
         format!("is mounted on {point:?}{part}; unmount it first")
     }
@@ -197,7 +198,7 @@ impl Family {
         Ok(None)
     }
 
-    /// Journals of mounted ext file systems have the name of their device.
+    /// Finds the journal of a mounted ext file system on the device: the kernel names journals after their device.
     fn find_journal(&self, system: &dyn System) -> Outcome<Option<String>> {
         let journals =
             list(system, Path::new("/proc/fs/jbd2"), "whether it contains an active journal")?;
@@ -261,6 +262,7 @@ impl Family {
         Ok(None)
     }
 
+    /// Finds a loop device whose backing file is the device.
     fn find_loop_above(&self, system: &dyn System) -> Outcome<Option<String>> {
         for (name, file) in loops(system)? {
             let is_own = self.names().any(|member| member == name);

@@ -46,7 +46,7 @@ pub fn setting_value(text: &str) -> String {
     chosen.unwrap_or_else(|| text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// Undoes everything, the last change first, and looks again at the settings afterwards.
+/// Undoes everything, the last change first; afterwards restores settings again that the others have changed.
 pub(super) fn undo_all(system: &dyn System, warrant: Warrant, undos: &[Undo]) -> Report {
     let mut report = Report::default();
     for undo in undos.iter().rev() {
@@ -62,13 +62,14 @@ pub(super) fn undo_all(system: &dyn System, warrant: Warrant, undos: &[Undo]) ->
     report
 }
 
-/// Restores settings again, because writing one may have changed another, and reports those that are still wrong.
+/// Restores settings again until all are original, because restoring one may change another; reports the wrong ones.
 fn settle_settings(system: &dyn System, warrant: Warrant, undos: &[Undo], report: &mut Report) {
     let settings = || undos.iter().filter(|undo| matches!(undo, Undo::Setting { .. }));
     for _ in 0..ROUNDS {
-        let was_wrong =
+        // Restores all of them: `any` would stop at the first one.
+        let had_to_restore =
             |undo: &&Undo| matches!(undo_one(system, warrant, undo), Ok(Restored::Done));
-        if settings().filter(was_wrong).count() == 0 {
+        if settings().filter(had_to_restore).count() == 0 {
             break;
         }
     }
@@ -127,6 +128,7 @@ impl Restorer<'_> {
         self.system.act(self.warrant, act)
     }
 
+    /// Writes the original value of a setting, unless its device was replaced, and verifies the value.
     fn reset(&self, path: &Path, original: &str, device: Option<&Mark>) -> io::Result<Restored> {
         if let Some(mark) = device
             && !self.is_same(mark)?
@@ -150,6 +152,7 @@ impl Restorer<'_> {
         }
     }
 
+    /// Unmounts everything at a point, because mounts may hide earlier ones there.
     fn unmount(&self, point: &Path) -> io::Result<Restored> {
         let is_mounted = || -> io::Result<bool> {
             Ok(mounts::read(self.system)?.iter().any(|entry| entry.mount.point == point))
@@ -163,7 +166,7 @@ impl Restorer<'_> {
         Ok(Restored::Done)
     }
 
-    /// A killed program may still complete its mount, so this waits for it.
+    /// Unmounts a directory that a program serves. Waits for the program to end: if killed, it may still mount.
     fn unmount_served(&self, point: &Path) -> io::Result<Restored> {
         let mut restored = not_needed("nothing is mounted");
         for _ in 0..ATTEMPTS_OF_A_PROGRAM {
@@ -179,7 +182,7 @@ impl Restorer<'_> {
         Err(io::Error::other("the program that provides the mount is still running"))
     }
 
-    /// Returns whether a running program has a directory among its arguments.
+    /// Returns whether a running program has a directory among its arguments, as one that serves it has.
     fn has_server(&self, point: &Path) -> bool {
         let point = point.to_string_lossy();
         let names_point = |process: &String| {
@@ -201,7 +204,7 @@ impl Restorer<'_> {
         self.remove_until_gone(&Act::run("cryptsetup", &["close", name]), is_open)
     }
 
-    /// If the directory is gone, so is the file system with the key.
+    /// Removes a directory's encryption key from the file system; if the directory is gone, so is the file system.
     fn forget_directory_key(&self, directory: &Path) -> io::Result<Restored> {
         match sysfs::if_exists(self.system.encryption_of(directory))? {
             None => return Ok(not_needed("already removed")),
@@ -211,12 +214,11 @@ impl Restorer<'_> {
             }
             Some(Some(_)) => {}
         }
-        self.retry_while_busy(&Act::ForgetKey { directory: directory.to_owned() })?;
-        Ok(Restored::Done)
+        self.retry_while_busy(&Act::ForgetKey { directory: directory.to_owned() })
     }
 
     fn remove_file(&self, path: &Path) -> io::Result<Restored> {
-        // After its removal, its loop device cannot be found by name.
+        // After the file's removal, its loop devices could not be found by its name.
         let loops = self.loops_of(path)?;
         if !loops.is_empty() {
             return Err(io::Error::other(format!("{} still uses the file", loops.join(", "))));
@@ -270,10 +272,11 @@ impl Restorer<'_> {
         Err(io::Error::other(format!("{} is in use", find_users()?.join(", "))))
     }
 
+    /// Removes the zram device that the run added: that with its sequence number, or one without a size.
     fn remove_zram(&self, number: u32, sequence: Option<u64>) -> io::Result<Restored> {
         let (attribute, expected) = match sequence {
             Some(sequence) => ("diskseq", sequence),
-            // A device that was to be added has no size yet; another program's would.
+            // The run died while adding the device, which has no size then; another program's device has one.
             None => ("disksize", 0),
         };
         let file = sysfs::block(&format!("zram{number}")).join(attribute);
@@ -283,8 +286,7 @@ impl Restorer<'_> {
         if text.trim().parse::<u64>() != Ok(expected) {
             return Ok(not_needed("another zram device has this number"));
         }
-        self.retry_while_busy(&Act::RemoveZram { number })?;
-        Ok(Restored::Done)
+        self.retry_while_busy(&Act::RemoveZram { number })
     }
 
     fn disable_swap(&self, path: &Path) -> io::Result<Restored> {
@@ -295,8 +297,7 @@ impl Restorer<'_> {
         if !in_use()? {
             return Ok(not_needed("not in use"));
         }
-        self.retry_while_busy(&Act::SwapOff { path: path.to_owned() })?;
-        Ok(Restored::Done)
+        self.retry_while_busy(&Act::SwapOff { path: path.to_owned() })
     }
 
     fn remove_partition(&self, disk: &Mark, number: u32, start: u64) -> io::Result<Restored> {
@@ -311,10 +312,10 @@ impl Restorer<'_> {
             return Ok(not_needed("already removed"));
         }
         let disk = devices::file_of(&disk.name);
-        self.retry_while_busy(&Act::RemovePartition { disk, number })?;
-        Ok(Restored::Done)
+        self.retry_while_busy(&Act::RemovePartition { disk, number })
     }
 
+    /// Wipes the superblocks with Assay's label, from the start of the file system's place on a disk on.
     fn wipe_file_system(&self, disk: &Mark, start: u64, label: &str) -> io::Result<Restored> {
         let Some(device) = self.device_file(disk)? else {
             return Ok(not_needed(format!("{} is not connected", disk.id)));
@@ -323,7 +324,7 @@ impl Restorer<'_> {
         if found == signatures::Superblocks::default() {
             return Ok(not_needed("already removed"));
         }
-        // The first superblock last: while it exists, this can be repeated.
+        // The original superblock last: while it exists, this can be repeated after an interruption.
         for at in found.copies {
             let range = at..at.saturating_add(WIPED_OF_COPY);
             self.retry_while_busy(&Act::Wipe { device: device.clone(), range })?;
@@ -383,20 +384,18 @@ impl Restorer<'_> {
     /// Removes a namespace, with which its interfaces, their queues and their addresses disappear.
     fn remove_network_space(&self, name: &str, with_mount: bool) -> io::Result<Restored> {
         let place = Path::new(network::lab::PLACE);
-        let removed = self.delete_space(name)?;
+        let file = place.join(name);
+        let exists = || Ok(sysfs::if_exists(self.system.status(&file))?.is_some());
+        let removed = if exists()? {
+            self.remove_until_gone(&network::lab::remove(name), exists)?
+        } else {
+            not_needed("already removed")
+        };
+        // The place is the mount that the creation of the first namespace made.
         if with_mount && self.system.list(place).is_ok_and(|names| names.is_empty()) {
             self.unmount(place)?;
         }
         Ok(removed)
-    }
-
-    fn delete_space(&self, name: &str) -> io::Result<Restored> {
-        let file = Path::new(network::lab::PLACE).join(name);
-        let exists = || Ok(sysfs::if_exists(self.system.status(&file))?.is_some());
-        if !exists()? {
-            return Ok(not_needed("already removed"));
-        }
-        self.remove_until_gone(&network::lab::remove(name), exists)
     }
 
     /// Repeats a program until its object is gone, whatever it reports; fails with its last error.
@@ -464,9 +463,9 @@ impl Restorer<'_> {
             return Err(io::Error::other("not a unit name"));
         }
         let [file, link] = unit_files(name, wanted_by);
-        let linked = self.system.read_link(&link).is_ok();
+        let is_linked = self.system.read_link(&link).is_ok();
         let now = sysfs::if_exists(self.system.read_text(&file))?;
-        if now.is_none() && !linked {
+        if now.is_none() && !is_linked {
             return Ok(not_needed("already removed"));
         }
         if now.as_deref().is_some_and(|now| now != written) {
@@ -481,6 +480,7 @@ impl Restorer<'_> {
         Ok(Restored::Done)
     }
 
+    /// Restores the original text of a file, or removes a new file; fails if the file is not as `written`.
     fn revert_text(
         &self,
         path: &Path,
@@ -518,7 +518,7 @@ impl Restorer<'_> {
         if self.is_same(disk)? {
             return Ok(Some(devices::file_of(&disk.name)));
         }
-        // Another device may get a name such as loop3:512MiB; only a serial number identifies a disk.
+        // An ID of name and size (loop3:512MiB) may be that of another device; only a serial number identifies a disk.
         if disk.id.starts_with(&format!("{}:", disk.name)) {
             return Ok(None);
         }
@@ -527,16 +527,16 @@ impl Restorer<'_> {
     }
 
     /// Repeats an act for a while if the kernel reports that the object is busy.
-    fn retry_while_busy(&self, act: &Act) -> io::Result<()> {
+    fn retry_while_busy(&self, act: &Act) -> io::Result<Restored> {
         for _ in 1..ATTEMPTS {
             match self.act(act) {
                 Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
                     self.system.sleep(PAUSE);
                 }
-                other => return other,
+                other => return other.map(|()| Restored::Done),
             }
         }
-        self.act(act)
+        self.act(act).map(|()| Restored::Done)
     }
 }
 

@@ -28,7 +28,6 @@ pub fn excluded_by(path: &Path) -> Option<PathBuf> {
     Some(PathBuf::from(if path == Path::new(bytes) { ratio } else { bytes }))
 }
 
-/// Whether a change survives a reboot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Lifetime {
@@ -89,7 +88,7 @@ impl Mark {
             Ok(None) => Some(format!("{} was removed", self.name)),
             Err(_) => None,
         };
-        // Looks twice: without a sequence number IDs decide, and a part that cannot be read for once makes them differ.
+        // Looks twice: without a sequence number, IDs decide, and one failed read makes them differ.
         find_difference()?;
         find_difference()
     }

@@ -49,9 +49,10 @@ impl Token {
 
 /// The HMAC of some parts, each with its length before it.
 pub fn sign(key: &Digest, parts: &[&[u8]]) -> Digest {
-    let mut block = [0; 64];
-    block[..key.len()].copy_from_slice(key);
-    let mut mac = Hmac::<Sha256>::new(&block.into());
+    // HMAC pads a key with zeros to the block size of the hash.
+    let mut padded_key = [0; 64];
+    padded_key[..key.len()].copy_from_slice(key);
+    let mut mac = Hmac::<Sha256>::new(&padded_key.into());
     for part in parts {
         mac.update(&(part.len() as u64).to_be_bytes());
         mac.update(part);
@@ -101,7 +102,7 @@ impl Use {
         format!("{} {}\n", self.version, hexadecimal(riddle))
     }
 
-    /// Returns the riddle in a listener's greeting; an error if it is another program or another version.
+    /// Returns the riddle (challenge) in a listener's greeting; an error for another program or protocol version.
     pub fn read_greeting(&self, line: &str) -> Result<Digest, String> {
         let own = self.version;
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -124,9 +125,9 @@ impl Use {
     }
 
     /// Answer of the dialer: purpose, its own challenge, and the proof that it knows the token.
-    pub fn hello(&self, token: &Token, what: &str, riddle: &Digest, own: &Digest) -> String {
-        let mac = token.sign(&[self.labels[0], what.as_bytes(), riddle, own]);
-        format!("{what} {} {}\n", hexadecimal(own), hexadecimal(&mac))
+    pub fn hello(&self, token: &Token, what: &str, riddle: &Digest, challenge: &Digest) -> String {
+        let mac = token.sign(&[self.labels[0], what.as_bytes(), riddle, challenge]);
+        format!("{what} {} {}\n", hexadecimal(challenge), hexadecimal(&mac))
     }
 
     /// Returns purpose and challenge of a dialer that knows the token: its line `PURPOSE CHALLENGE MAC` signs our
@@ -148,21 +149,22 @@ impl Use {
         if same(&wanted, &mac) { Ok((purpose, challenge)) } else { Err("token") }
     }
 
-    /// Proof that the listener knows the token, including its message.
-    fn proof(&self, token: &Token, riddle: &Digest, own: &Digest, said: &[u8]) -> Digest {
-        token.sign(&[self.labels[1], riddle, own, said])
+    /// The listener's signature, which proves that it knows the token and sent `said`.
+    fn proof(&self, token: &Token, riddle: &Digest, challenge: &Digest, said: &[u8]) -> Digest {
+        token.sign(&[self.labels[1], riddle, challenge, said])
     }
 
-    /// Message of the listener to an accepted dialer: `said` is signed, `more` is not.
+    /// Answer of the listener to an accepted dialer: a signature of both challenges (the listener's `riddle`, the
+    /// dialer's `challenge`) and of `said`, then the unsigned `more`.
     pub fn welcome(
         &self,
         token: &Token,
         riddle: &Digest,
-        own: &Digest,
+        challenge: &Digest,
         said: &[u8],
         more: &str,
     ) -> String {
-        let mac = hexadecimal(&self.proof(token, riddle, own, said));
+        let mac = hexadecimal(&self.proof(token, riddle, challenge, said));
         let space = if more.is_empty() { "" } else { " " };
         format!("ok {mac}{space}{more}\n")
     }
@@ -186,20 +188,19 @@ impl Use {
         Ok(HandshakeAnswer::Taken { shown, more })
     }
 
-    /// Fails unless `shown` proves that the listener knows the token.
+    /// Fails unless the signature `shown` proves that the listener knows the token and sent `said`.
     pub fn check(
         &self,
         token: &Token,
         riddle: &Digest,
-        own: &Digest,
+        challenge: &Digest,
         said: &[u8],
         shown: &Digest,
     ) -> Result<(), String> {
-        if same(&self.proof(token, riddle, own, said), shown) {
-            Ok(())
-        } else {
-            Err(format!("{} does not know the token", self.listener))
+        if same(&self.proof(token, riddle, challenge, said), shown) {
+            return Ok(());
         }
+        Err(format!("{} does not know the token", self.listener))
     }
 
     pub fn strange(&self) -> String {

@@ -105,7 +105,6 @@ pub enum Reply {
     Heard(u64),
     Kept(u64),
     Forgotten,
-    /// The peer has no such entry.
     Unknown,
     Full,
     /// The request does not follow the previous one.
@@ -154,7 +153,7 @@ struct LedgerRecord {
 }
 
 impl LedgerBook {
-    /// Executes a request; `open` is the entry that the connection has opened.
+    /// Executes a request of a connection, which may open one ledger (`open`), and returns the reply.
     pub fn answer(&mut self, order: Order, open: &mut Option<Digest>, now_ns: u64) -> Reply {
         // Forgets ledgers of clients that did not write for long.
         self.kept.retain(|_, record| now_ns.saturating_sub(record.heard_ns) < KEPT_NS);
@@ -209,6 +208,7 @@ impl<C: Carries> Client<C> {
     }
 }
 
+/// The error of a reply that the client did not expect.
 fn refused(reply: Reply) -> io::Error {
     io::Error::other(match reply {
         Reply::Full => format!("the peer already stores {MOST_LEDGERS} trials, the maximum"),

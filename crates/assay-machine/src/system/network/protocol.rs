@@ -137,6 +137,7 @@ pub enum Side {
     Peer,
 }
 
+/// A signed datagram: session and number of a probe. A signature of one side is invalid for the other.
 pub fn datagram(key: &Digest, side: Side, session: u64, number: u64) -> [u8; DATAGRAM] {
     let mut bytes = [0; DATAGRAM];
     bytes[..8].copy_from_slice(&session.to_be_bytes());

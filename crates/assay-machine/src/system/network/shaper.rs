@@ -100,7 +100,7 @@ impl Shaper {
             Cap::Rate(rate) => Some(rate),
             Cap::Share(share) => base.map(|base| {
                 let bits = base.0 as f64 * share;
-                // Whole kilobits, if that is precise enough.
+                // Whole kilobits per second, if the rate is large enough for that precision.
                 let step = if bits >= FINE { 1000.0 } else { 1.0 };
                 BitRate(((bits / step).round() * step) as u64)
             }),
@@ -154,7 +154,7 @@ impl fmt::Display for Shaper {
         }
         match self.cap {
             Cap::None => formatter.write_str(NONE),
-            // A share is written with the digits that it was given.
+            // Rounded to four decimals, so the percentage has the digits with which it was given.
             Cap::Share(share) => write!(formatter, "{}%", (share * 1e6).round() / 1e4),
             Cap::Rate(rate) => write!(formatter, "{rate}"),
         }
@@ -189,7 +189,8 @@ impl Discipline {
     fn commands(self, interface: &str, verb: &str, handle: &str) -> Vec<Vec<String>> {
         let rate = format!("{}bit", self.rate.0);
         let root = ["qdisc", verb, "dev", interface, "root", "handle", handle];
-        let (burst, limit) = (self.burst_bytes().to_string(), self.queue_bytes().to_string());
+        let burst = self.rate.bytes_in(BURST_NS).max(FEWEST_PACKETS * PACKET).to_string();
+        let limit = self.queue_bytes().to_string();
         let class = format!("{handle}10");
         let calls = match self.means {
             Means::Cake => vec![joined(&root, &["cake", "bandwidth", &rate])],
@@ -207,10 +208,6 @@ impl Discipline {
         };
         let to_owned = |words: Vec<&str>| words.into_iter().map(str::to_owned).collect();
         calls.into_iter().map(to_owned).collect()
-    }
-
-    fn burst_bytes(self) -> u64 {
-        self.rate.bytes_in(BURST_NS).max(FEWEST_PACKETS * PACKET)
     }
 }
 

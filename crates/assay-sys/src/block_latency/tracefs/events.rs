@@ -23,7 +23,7 @@ pub struct TracedNumbers {
 }
 
 impl TracedNumbers {
-    /// A disk as sysfs shows it.
+    /// Reads the numbers of a disk and its partitions in sysfs.
     pub fn new(device: (u32, u32)) -> Self {
         let folder = format!("/sys/dev/block/{}:{}", device.0, device.1);
         let folder = Path::new(&folder);
@@ -39,7 +39,6 @@ impl TracedNumbers {
     }
 }
 
-/// Text of the n-th mark.
 pub fn mark(number: u64) -> String {
     format!("{MARK}{number}\n")
 }
@@ -77,7 +76,7 @@ struct Flags {
     operation: u8,
 }
 
-/// `WS`, `FF`, `FWFSM`: flushes before, the operation, flags.
+/// Parses the letters of an event, such as `WS` or `FWFSM`: `F` if a flush precedes, the operation, flags.
 fn parse_flags(text: &str) -> Option<Flags> {
     let letters = text.as_bytes();
     let flushes_before = letters.len() > 1 && letters[0] == b'F' && b"RWDNFZ".contains(&letters[1]);
@@ -95,7 +94,7 @@ fn parse_flags(text: &str) -> Option<Flags> {
     Some(Flags { class, operation: *operation })
 }
 
-/// `  fio-9  [001] d..1.  123.456789: block_rq_issue: 7,0 R 4096 () 8 + 8 none,0,0 [fio]`
+/// Parses a line: `  fio-9  [001] d..1.  123.456789: block_rq_issue: 7,0 R 4096 () 8 + 8 none,0,0 [fio]`
 fn parse_event(line: &str) -> Option<TraceEvent<'_>> {
     let at = line.find(": block_")?;
     let at_ns = parse_seconds(line[..at].rsplit(' ').next()?)?;
@@ -147,10 +146,11 @@ impl BioArrivals {
         self.count += 1;
     }
 
+    /// Removes and returns the oldest arrival at a sector.
     fn take(&mut self, sector: u64) -> Option<Arrival> {
-        let here = self.by_sector.get_mut(&sector)?;
-        let arrival = here.pop_front();
-        if here.is_empty() {
+        let at_sector = self.by_sector.get_mut(&sector)?;
+        let arrival = at_sector.pop_front();
+        if at_sector.is_empty() {
             self.by_sector.remove(&sector);
         }
         self.count -= usize::from(arrival.is_some());
@@ -231,8 +231,7 @@ impl Matcher {
     fn handle(&mut self, device: usize, event: &TraceEvent<'_>) {
         let queue = (device, event.flags.operation);
         match event.name {
-            "block_bio_remap" => self.add_arrival(queue, event, true),
-            "block_bio_queue" => self.add_arrival(queue, event, false),
+            "block_bio_remap" | "block_bio_queue" => self.add_arrival(queue, event),
             "block_split" => self.split_arrival(queue, event),
             "block_rq_issue" => self.issue_request(queue, event),
             "block_rq_complete" => self.end_request(queue, event),
@@ -241,8 +240,10 @@ impl Matcher {
         }
     }
 
-    /// Adds the arrival of a bio; `early` if it is known from its remapping, after which it may be queued as well.
-    fn add_arrival(&mut self, queue: Queue, event: &TraceEvent<'_>, early: bool) {
+    /// Adds the arrival of a bio (I/O before it becomes a request). It is `early` if the bio was only remapped to this
+    /// disk, because the bio may be queued later.
+    fn add_arrival(&mut self, queue: Queue, event: &TraceEvent<'_>) {
+        let early = event.name == "block_bio_remap";
         // An empty flush becomes a request when issued: nothing would match this arrival.
         if event.sectors == 0 && !self.bio_based[queue.0] {
             return;
@@ -275,7 +276,7 @@ impl Matcher {
         arrivals.add(second, rest);
     }
 
-    /// Takes the arrivals of the bios that were merged into these sectors; returns that of the first sector.
+    /// Removes the arrivals of all bios that were merged into a request for these sectors; returns that at its start.
     fn take_arrival(&mut self, queue: Queue, sector: u64, sectors: u64) -> Option<Arrival> {
         let arrivals = self.arrivals.get_mut(&queue)?;
         let end = sector.saturating_add(sectors.max(1));
@@ -290,14 +291,15 @@ impl Matcher {
         at_sector
     }
 
+    /// Records that the driver got a request, with the arrival of its first bio. A flush arrives when it is issued.
     fn issue_request(&mut self, queue: Queue, event: &TraceEvent<'_>) {
         let is_flush = event.flags.class == BlockClass::Flush;
         if event.sectors == 0 && !is_flush {
             return;
         }
         let place = (queue, event.sector);
-        let known = self.issues.get_mut(&place).filter(|_| !is_flush).and_then(VecDeque::front_mut);
-        if let Some(issue) = known {
+        let issued = self.issues.get_mut(&place).filter(|_| !is_flush);
+        if let Some(issue) = issued.and_then(VecDeque::front_mut) {
             // The driver requeued the request and issues it again.
             issue.at_ns = event.at_ns;
             return;
@@ -336,17 +338,21 @@ impl Matcher {
         self.unseen += u64::from(issue.arrived_ns.is_none());
     }
 
-    /// Counts a completed bio. If a device used the bio up, the sector is its end: looks among the arrivals before.
+    /// Removes the arrival of a bio that ends at this sector: some devices advance a bio to its end.
+    fn take_arrival_ending_at(&mut self, queue: Queue, end: u64) -> Option<Arrival> {
+        let before = self.arrivals.get(&queue)?.by_sector.range(..end);
+        let ends_here = |(start, known): &(&u64, &VecDeque<Arrival>)| {
+            known.front().is_some_and(|arrival| **start + arrival.sectors == end)
+        };
+        // If the arrival is unknown, a search among all would be slow.
+        let start = *before.rev().take(64).find(ends_here)?.0;
+        self.take_arrival(queue, start, 1)
+    }
+
+    /// Counts a completed bio by its arrival, and as a flush if it has no data.
     fn end_bio(&mut self, queue: Queue, event: &TraceEvent<'_>) {
-        let arrival = self.take_arrival(queue, event.sector, 1).or_else(|| {
-            let before = self.arrivals.get(&queue)?.by_sector.range(..event.sector);
-            let ends_here = |(start, known): &(&u64, &VecDeque<Arrival>)| {
-                known.front().is_some_and(|arrival| **start + arrival.sectors == event.sector)
-            };
-            // A search among all would be slow if the arrival is unknown.
-            let start = *before.rev().take(64).find(ends_here)?.0;
-            self.take_arrival(queue, start, 1)
-        });
+        let by_start = self.take_arrival(queue, event.sector, 1);
+        let arrival = by_start.or_else(|| self.take_arrival_ending_at(queue, event.sector));
         let sectors = arrival.map_or(event.sectors, |arrival| arrival.sectors);
         let mut class = event.flags.class;
         if sectors == 0 && matches!(class, BlockClass::Write | BlockClass::Fua) {

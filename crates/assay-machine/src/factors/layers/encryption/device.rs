@@ -92,7 +92,7 @@ impl Layer for EncryptedDevices {
 }
 
 impl EncryptedVolume {
-    /// The words that make the volume, empty or from existing data.
+    /// The cryptsetup command that creates the volume: empty, or in place from existing data, which shrinks.
     fn creation_words(&self) -> Vec<String> {
         let shift = format!("{}M", SHIFT_BYTES >> 20);
         let words: &[&str] = if self.in_place {
@@ -103,6 +103,7 @@ impl EncryptedVolume {
         words.iter().map(|word| (*word).to_owned()).collect()
     }
 
+    /// The cryptsetup options of cipher and sector size; those that the study does not request are left out.
     fn options(&self) -> Vec<String> {
         let mut words = Vec::new();
         if let Some((cipher, bits)) = &self.cipher {
@@ -189,10 +190,8 @@ impl Recipe for EncryptedVolume {
                 "this kernel has no {MODULE} (LUKS2); `cryptsetup benchmark` tests only the ciphers"
             ));
         }
-        if let Some(missing) = missing_program(system, PROGRAM, "cryptsetup-bin") {
-            return Some(missing);
-        }
-        if let Some(missing) = signatures::missing(system) {
+        let program = missing_program(system, PROGRAM, "cryptsetup-bin");
+        if let Some(missing) = program.or_else(|| signatures::missing(system)) {
             return Some(missing);
         }
         let bytes: u64 = below.iter().sum();
@@ -229,7 +228,7 @@ impl Recipe for EncryptedVolume {
         let shown = shown.ok_or_else(|| cannot(&format!("{PROGRAM} created no device")))?;
         let made = builder.made_device(&devices::file_of(&shown), &opened, &[device])?;
         self.check_volume(system, &name).map_err(Failure::refused)?;
-        // What was discarded below needs no second time.
+        // The device below was already discarded.
         Ok(Base::Device(Device { discard: false, ..made }))
     }
 
@@ -252,24 +251,24 @@ impl Recipe for EncryptedVolume {
 
     fn by_hand(&self, below: &[PathBuf]) -> ByHand {
         let device = below.first().cloned().unwrap_or_default().display().to_string();
-        let mut making = self.creation_words();
-        making.extend(["--type", "luks2"].map(str::to_owned));
-        making.extend(self.options());
-        making.push(device.clone());
-        let mut opening = vec!["open".to_owned()];
-        opening.extend(self.flag_words());
-        opening.extend([device.clone(), NAME.to_owned()]);
+        let mut format_words = self.creation_words();
+        format_words.extend(["--type", "luks2"].map(str::to_owned));
+        format_words.extend(self.options());
+        format_words.push(device.clone());
+        let mut open_words = vec!["open".to_owned()];
+        open_words.extend(self.flag_words());
+        open_words.extend([device.clone(), NAME.to_owned()]);
         let run = |arguments| Act::Run { program: PROGRAM.to_owned(), arguments };
         let mut options = "luks".to_owned();
         for flag in &self.flags {
             options = format!("{options},{}", flag.replace('_', "-"));
         }
-        let line = format!("{NAME} {device} none {options}");
+        let crypttab_line = format!("{NAME} {device} none {options}");
         let out = PathBuf::from(format!("/dev/mapper/{NAME}"));
         ByHand {
-            commands: Commands { acts: vec![run(making), run(opening)], out },
+            commands: Commands { acts: vec![run(format_words), run(open_words)], out },
             why: "assay encrypts devices only for measurements and discards their keys",
-            lasting: Some((line, "a line for /etc/crypttab, which assay does not edit")),
+            lasting: Some((crypttab_line, "a line for /etc/crypttab, which assay does not edit")),
         }
     }
 }

@@ -75,7 +75,7 @@ fn without_file_system(level: &str) -> String {
     format!("{level} encrypts a directory of a filesystem; add filesystem = \"ext4\"")
 }
 
-/// Checks that a directory hides the plain name of a file.
+/// Checks that a directory of encrypted files, which had `before` entries, lists the new file only by another name.
 fn check_hidden(system: &dyn System, directory: &Path, before: usize) -> Result<(), String> {
     let names = system
         .list(directory)
@@ -92,6 +92,7 @@ fn check_hidden(system: &dyn System, directory: &Path, before: usize) -> Result<
 }
 
 impl ByFileSystem {
+    /// Checks that the kernel encrypts the directory with the usual ciphers and has the key.
     fn check_policy(system: &dyn System, directory: &Path) -> Result<(), String> {
         let policy = system
             .encryption_of(directory)
@@ -110,7 +111,7 @@ impl ByFileSystem {
         }
     }
 
-    /// Creates a file and checks its name while the key is absent.
+    /// Creates a file, and checks that its name is unreadable after the key is removed; then adds the key again.
     fn check_names(builder: &mut Builder<'_, '_>, directory: &Path, key: &Key) -> Outcome<()> {
         let owned = directory.to_owned();
         let path = directory.join(PLAIN);
@@ -201,7 +202,7 @@ impl ByProgram {
         Act::RunWithKey { program: GOCRYPTFS.to_owned(), arguments, key }
     }
 
-    /// Creates a file and checks the name of its encrypted file.
+    /// Creates a file at the mount point, and checks that the `cipher` directory gets a file with another name.
     fn check_names(builder: &mut Builder<'_, '_>, point: &Path, cipher: &Path) -> Outcome<()> {
         let system = builder.system();
         let count = system.list(cipher).map_or(0, |names| names.len());
