@@ -107,16 +107,19 @@ fn counted_mount(site: &Site) -> Option<(&Mount, MountKind)> {
 }
 
 fn read(system: &dyn System, mount: &Mount, kind: MountKind) -> Presence<MountBytes> {
-    let (path, parse): (&str, fn(&str, &Mount) -> Option<MountBytes>) = match kind {
-        MountKind::Nfs => (NFS_STATISTICS, nfs_bytes),
-        MountKind::Smb => (SMB_STATISTICS, smb_bytes),
+    let path = match kind {
+        MountKind::Nfs => NFS_STATISTICS,
+        MountKind::Smb => SMB_STATISTICS,
     };
     let text = match system.read_text(Path::new(path)) {
         Ok(text) => text,
         Err(error) => return Presence::absent(format!("{path} is {}", sysfs::reason(&error))),
     };
-    let reason = format!("{path} does not report the bytes of this mount");
-    Presence::from_option(parse(&text, mount), reason)
+    let found = match kind {
+        MountKind::Nfs => nfs_bytes(&text, mount),
+        MountKind::Smb => smb_bytes(&text, mount),
+    };
+    Presence::from_option(found, format!("{path} does not report the bytes of this mount"))
 }
 
 /// Parses `device SERVER:/EXPORT mounted on POINT with fstype nfs4 ...` and the line `bytes:` below it. The last mount

@@ -42,7 +42,7 @@ pub fn matrix(findings: &Findings) -> Option<Section> {
         row.name = arm_in_words(arm.iter());
     }
     let caption = format!("results (\u{2605} best mean of each workload, {MARKS})");
-    Some(Section::titled(&caption, vec![Block::Table(table)]))
+    Some(Section::titled(caption, vec![Block::Table(table)]))
 }
 
 fn side_by_side(targets: &[Large]) -> Section {
@@ -62,7 +62,7 @@ fn side_by_side(targets: &[Large]) -> Section {
             }
         });
     }
-    Section::titled(&format!("results ({MARKS})"), vec![Block::Table(table)])
+    Section::titled(format!("results ({MARKS})"), vec![Block::Table(table)])
 }
 
 /// The best result of a workload; invalid ones do not count.
