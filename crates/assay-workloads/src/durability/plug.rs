@@ -102,7 +102,6 @@ enum PeerReply {
     Rounds(u64),
     /// The peer rejected the token, for this reason; a later attempt may succeed.
     Refused(String),
-    /// The user stopped the attempts.
     Stopped,
 }
 
@@ -140,8 +139,7 @@ impl Plug<'_> {
 
     fn boot_id(&self) -> Result<String, String> {
         let text = self.ground.system.read_text(Path::new(BOOT));
-        let text = text.map_err(|error| format!("cannot read {BOOT}: {error}"))?;
-        Ok(text.trim().to_owned())
+        Ok(text.map_err(|error| format!("cannot read {BOOT}: {error}"))?.trim().to_owned())
     }
 
     /// Connects to the peer; a missing or different token is rejected.
@@ -316,6 +314,7 @@ impl Plug<'_> {
         judged
     }
 
+    /// Judges the data after the restart against the rounds that the peer recorded.
     fn judge_trial(&self, begun: &BegunTrial) -> Result<DurabilityDetail, String> {
         if self.boot_id()? == begun.boot {
             return Err(
@@ -354,7 +353,10 @@ impl Plug<'_> {
             written.lose_all(known)
         };
         detail.tally.count(&judgement, |lost: &LostWrite| {
-            self.course.plug_loss(&written, lost, steps).map(Counterexample::Place)
+            // Nobody knows which writes survived; the crash follows the last acknowledgment.
+            let mut loss = self.course.write_loss(&written, lost, None)?;
+            loss.crash_step = Some(steps as u64);
+            Some(Counterexample::Place(loss))
         });
         Ok(detail)
     }
@@ -450,6 +452,7 @@ impl Plug<'_> {
         Ok(Some(image))
     }
 
+    /// Reads until `into` is full or the file ends; returns the number of bytes read.
     fn read(&self, file: &File, from: u64, into: &mut [u8]) -> io::Result<usize> {
         let mut done = 0;
         while done < into.len() {

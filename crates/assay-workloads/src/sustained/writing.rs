@@ -166,8 +166,7 @@ impl SustainedWriter<'_> {
             let until_ns = self.phases.end_ns(twentieths).min(self.kept_ns.saturating_add(KEEP_NS));
             let written = self.write_slices(&mut walk, until_ns)?;
             if !written.slices_ns.is_empty() {
-                let rests_ns = self.detail.rests_ns.unwrap_or(0) + written.rest_ns;
-                self.detail.rests_ns = Some(rests_ns);
+                self.detail.rests_ns = Some(self.detail.rests_ns.unwrap_or(0) + written.rest_ns);
                 self.detail.slices_ns.extend(written.slices_ns);
                 self.checkpoint();
             }
@@ -205,8 +204,7 @@ impl SustainedWriter<'_> {
     fn rewrite(&mut self, walk: &mut SliceWalk, twentieths: u64) -> Result<Vec<u64>, String> {
         let mut slices_ns = Vec::new();
         while self.has_time(twentieths) {
-            let until_ns = self.phases.end_ns(twentieths);
-            slices_ns.extend(self.write_slices(walk, until_ns)?.slices_ns);
+            slices_ns.extend(self.write_slices(walk, self.phases.end_ns(twentieths))?.slices_ns);
         }
         Ok(slices_ns)
     }
@@ -288,8 +286,7 @@ impl SustainedWriter<'_> {
         let run = self.phases.run;
         let Some(file) = run.medium.file.filter(|_| self.planned.synced) else { return Ok(0) };
         let began_ns = run.system.monotonic_ns();
-        let synced = run.system.sync_data(file);
-        synced.map_err(|error| format!("cannot sync a slice: {error}"))?;
+        run.system.sync_data(file).map_err(|error| format!("cannot sync a slice: {error}"))?;
         Ok(run.system.monotonic_ns().saturating_sub(began_ns))
     }
 
