@@ -56,6 +56,7 @@ impl DetectionLimit {
     }
 }
 
+/// Number of blocks that count as a sample of the whole target; in a full check all of them.
 pub(super) fn sampled_blocks(outcome: &CapacityOutcome) -> u64 {
     let all = outcome.first.all();
     if outcome.shape.full {

@@ -321,6 +321,7 @@ impl<'a> CommandTrial<'a> {
         check_exit(&executed, &format!("{name} `{text}`"), false, timeout)
     }
 
+    /// Runs a line with the levels of its arm; fails without running it if the user stopped.
     fn execute(&mut self, text: &str, options: &RunOptions<'_>) -> Result<Executed, Break> {
         if options.stop.load(Ordering::Relaxed) {
             return Err(Break::Stopped);
@@ -330,6 +331,7 @@ impl<'a> CommandTrial<'a> {
         let shell = options.shell || self.planned.shell || self.planned.tree.is_some();
         let words = line::words(&text, shell)?;
         let place = self.work_directory();
+        // The size of the environment affects the time of a run, so it differs between runs.
         let padding = "x".repeat(self.padding.below(MOST_PADDING_BYTES) as usize);
         let input = self.input();
         let mut environment = vec![(PADDING.to_owned(), padding)];

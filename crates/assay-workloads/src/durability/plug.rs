@@ -1,8 +1,7 @@
 //! Plug test: a program writes on the real machine and reports each completed round to a peer, the user cuts the power
 //! when prompted, and after the next boot the content is judged by the peer's reports.
 //!
-//! Everything for the next boot is on the medium before the first acknowledgment: the start in the result's log, and
-//! the written file. Each trial is one power loss.
+//! Each trial is one power loss. Its start and the written file are on the medium before the first acknowledgment.
 
 use std::fs::File;
 use std::io;
@@ -248,6 +247,7 @@ impl Plug<'_> {
         let [earliest_ns, latest_ns] = PROMPT_NS;
         let prompt_ns = earliest_ns + draws.below(latest_ns - earliest_ns);
         let end_ns = prompt_ns.saturating_add(course.time_ns);
+        // At this pace, the time ends before the rounds exceed their limit.
         let pace_ns = (end_ns / MOST_ROUNDS).max(SHORTEST_ROUND_NS);
         let began_ns = system.monotonic_ns();
         let now_ns = || system.monotonic_ns().saturating_sub(began_ns);

@@ -105,6 +105,7 @@ struct ProgramRound {
 }
 
 impl<'a> PatternProgram<'a> {
+    /// Derives all writes of the program from its script, and what is acknowledged after each round.
     fn new(course: &'a DurabilityTrial, script: WriterScript) -> Result<Self, String> {
         let (layout, all) = script.acts()?;
         let mut written = WrittenRecords::with_room(layout, all.iter().map(Vec::len).sum());

@@ -477,6 +477,7 @@ fn figures(all: &[&DurabilityFacts], name: &dyn Fn(&Subject) -> String) -> Vec<F
     figures
 }
 
+/// Draws how many crash points of each row had which outcome, without outcomes that no row has.
 fn figure(
     workload: &str,
     rows: &[&DurabilityFacts],

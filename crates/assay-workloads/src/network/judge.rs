@@ -143,9 +143,8 @@ pub(super) fn rate(bytes: &[u64], window: &Range<u64>) -> BitRate {
     BitRate::from_bytes(slices.iter().sum(), slices.len() as u64 * SLICE_NS)
 }
 
-/// Capacity of a link: the largest mean rate from the beginning to a slice after `from_ns`. TCP delays data after a
-/// loss and delivers it at once, so the rate of a short window is wrong; a mean from the beginning is at most too low,
-/// and least so without delayed data.
+/// Capacity of a link: the largest mean rate from the beginning to a slice after `from_ns`. After a loss, TCP delays
+/// data and delivers it at once, so the rate of a short window is wrong; a mean from the beginning is only too low.
 pub(super) fn capacity(bytes: &[u64], from_ns: u64) -> BitRate {
     let mut largest = BitRate::default();
     let mut sum = 0;

@@ -90,7 +90,7 @@ keys! {
                  selects the method: `cake:95%`, `fq_codel:95%`, `tbf:95%`, or `deep:95%` for a plain rate limit with \
                  a queue of 750 ms. Assay sets the limit before each trial, then verifies and removes it.",
                 "[\"none\", \"80%\", \"95%\"]",
-                |spec, text| Ok(spec.shaper = text.parse()?),
+                |spec: &mut NetworkSpec, text| Ok(spec.shaper = text.parse()?),
             )
             .written(written),
         }

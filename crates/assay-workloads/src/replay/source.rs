@@ -84,7 +84,7 @@ impl DevicePart {
 const AND: char = '+';
 
 impl TraceSource {
-    /// Places a request of one device among all; one outside of the device's part has no place.
+    /// Moves a request of device `nth` behind the parts of the previous devices; to `u64::MAX` if outside of its part.
     pub fn place_request(&self, nth: usize, request: &BlockRequest) -> BlockRequest {
         if self.parts.is_empty() {
             return *request;
@@ -291,6 +291,7 @@ impl Scan {
         Self { source, until_ns, last_ns: 0 }
     }
 
+    /// Adds a request to the totals; one that cannot be replayed only counts as left out.
     pub fn add(&mut self, begun_ns: u64, request: &BlockRequest) {
         let source = &mut self.source;
         let Some(step) = step_of(request, begun_ns, source.device_bytes) else {

@@ -71,7 +71,6 @@ struct SustainedTrial<'a> {
 }
 
 impl SustainedTrial<'_> {
-    /// Its final rate, bytes per second.
     fn final_rate(&self) -> f64 {
         self.course.last().map_or(0.0, |level| level.rate_bytes_per_s)
     }

@@ -208,7 +208,7 @@ fn read_phases(end: &Entry) -> (Phases, Option<u64>) {
     (phases, Some(0))
 }
 
-/// The slowest units of the start-up, and those whose start had not ended.
+/// The slowest units of the start-up, the slowest first, and the units that were still starting at its end.
 fn slowest_units(entries: &[&Entry], end_us: Option<u64>) -> (Vec<StartedUnit>, Vec<String>) {
     let mut began_us: BTreeMap<&str, u64> = BTreeMap::new();
     let mut took_us: BTreeMap<&str, u64> = BTreeMap::new();
@@ -226,11 +226,10 @@ fn slowest_units(entries: &[&Entry], end_us: Option<u64>) -> (Vec<StartedUnit>, 
             _ => {}
         }
     }
-    let pending = began_us.keys().filter(|unit| !took_us.contains_key(*unit));
-    let pending = pending.map(|unit| (*unit).to_owned()).collect();
-    let units = took_us.into_iter();
-    let units = units.map(|(name, took_us)| StartedUnit { name: name.to_owned(), took_us });
-    let mut units: Vec<StartedUnit> = units.collect();
+    let is_pending = |unit: &&&str| !took_us.contains_key(*unit);
+    let pending = began_us.keys().filter(is_pending).map(|unit| (*unit).to_owned()).collect();
+    let started = |(name, took_us): (&str, u64)| StartedUnit { name: name.to_owned(), took_us };
+    let mut units: Vec<StartedUnit> = took_us.into_iter().map(started).collect();
     units.sort_by(|a, b| b.took_us.cmp(&a.took_us).then(a.name.cmp(&b.name)));
     units.truncate(MOST_UNITS);
     (units, pending)
