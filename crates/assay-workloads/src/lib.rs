@@ -254,8 +254,7 @@ pub fn key(parameter: &str) -> Option<&'static Field> {
 /// Work of a kind with one parameter at a level; `None` without this parameter.
 pub fn at_level(kind: &KindEntry, parameter: &str, level: &str) -> Option<Result<Work, String>> {
     let mut work = (kind.sample)();
-    let set = work.set(parameter, level)?;
-    Some(set.map(|()| work))
+    Some(work.set(parameter, level)?.map(|()| work))
 }
 
 fn set<K: WorkloadKind>(spec: &mut K, name: &str, level: &str) -> Option<Result<(), String>> {

@@ -89,6 +89,7 @@ pub struct Measured {
 }
 
 impl Measured {
+    /// A result with these details and nothing else.
     pub fn from_detail(detail: impl Into<WorkDetail>) -> Self {
         Self {
             window_ns: 0,

@@ -15,7 +15,6 @@ pub(crate) const fn higher(name: &'static str, noun: &'static str, about: &'stat
     metric(name, Better::Higher, noun, about)
 }
 
-/// Declares a metric with "lower is better".
 pub(crate) const fn lower(name: &'static str, noun: &'static str, about: &'static str) -> Metric {
     metric(name, Better::Lower, noun, about)
 }
@@ -31,7 +30,6 @@ pub fn of_work() -> impl Iterator<Item = &'static Metric> {
     of_kinds().filter(move |metric| seen.insert(metric.name)).chain(SHARED)
 }
 
-/// All metrics that trials of a kind of work may have.
 pub fn of_kind(kind: &'static KindEntry) -> impl Iterator<Item = &'static Metric> {
     // Energy is measured for all work, the other shared metrics only for work that counts its bytes.
     let counts_bytes = kind.judged.contains(&Basis::Bytes);
@@ -53,7 +51,6 @@ pub fn names() -> Vec<&'static str> {
     all().map(|metric| metric.name).collect()
 }
 
-/// Whether a study can have a metric of this name.
 pub fn is_known(name: &str) -> bool {
     of_kinds().chain(SHARED).chain(CLASS_METRICS).any(|metric| metric.name == name)
 }

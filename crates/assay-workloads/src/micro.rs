@@ -177,6 +177,7 @@ fn run_result(outcomes: &[MicroOutcome], elapsed_ns: u64, stopped: bool) -> RunR
     )
 }
 
+/// Repeats an operation for a time in a new process.
 fn repeat_in_child(
     run: &Run<'_>,
     operation: Operation,

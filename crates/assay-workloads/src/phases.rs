@@ -93,6 +93,7 @@ impl<'a> PhaseRunner<'a> {
         self.run_job(&planned.job(&self.area, 0, time_ns.max(1), self.run.seed ^ self.jobs))
     }
 
+    /// Runs a job, and adds its counts and times to the totals.
     pub fn run_job(&mut self, job: &Job) -> Result<Outcome, String> {
         let run = self.run;
         let outcome = io::run_job(self.engine, job, &run.medium, run.bystanders, run.stop)?;

@@ -1,6 +1,5 @@
-//! Work that Assay does not run: the machine did, and its journal describes each trial. A kind of such work declares it
-//! in its row ([`RecordingNames`], as data) and has methods for reading ([`RecordedWork`]): plan, runner and command line
-//! only see groups, times and results.
+//! Work that Assay does not run, with trials in a journal of the machine. Its kind declares it ([`RecordingNames`]) and
+//! reads it ([`RecordedWork`]); plan, runner and command line only see groups, times and results.
 
 use std::path::{Path, PathBuf};
 

@@ -108,8 +108,7 @@ impl WorkloadSpec for StacksSpec {
     }
 
     fn plan(&self, _: &Offer<'_>) -> Result<(super::WorkPlan, Option<String>), String> {
-        let planned = StacksPlan { threads: self.threads, limit_bytes: self.stack_size.0 };
-        Ok((planned.into(), None))
+        Ok((StacksPlan { threads: self.threads, limit_bytes: self.stack_size.0 }.into(), None))
     }
 
     fn pilot(&self, run: &Run<'_>) -> Result<Option<u64>, String> {
@@ -213,6 +212,7 @@ pub struct ProcessBytes {
 }
 
 impl ProcessBytes {
+    /// Reads the memory of this process and what the kernel has committed.
     fn now(system: &dyn System) -> Self {
         let status = |name| own_bytes(system, "/proc/self/status", name);
         Self {
@@ -246,17 +246,17 @@ fn mean_growth(held: &[StackMemory]) -> KnownAndAbsent {
         sum.map(|sum| sum as f64 / processes)
     };
     let start_ns: u64 = held.iter().map(|process| process.start_ns).sum();
-    let values = [
+    known_and_absent([
         (STARTING, Presence::Present(start_ns as f64 / processes / 1e9)),
         (RESIDENT, growth(|memory| &memory.resident)),
         (PROPORTIONAL, growth(|memory| &memory.proportional)),
         (VIRTUAL, growth(|memory| &memory.reserved)),
         (COMMITTED, growth(|memory| &memory.committed)),
         (PAGE_TABLES, growth(|memory| &memory.page_tables)),
-    ];
-    known_and_absent(values)
+    ])
 }
 
+/// Starts the threads in a new process, which reads its own memory.
 fn measure_in_child(system: &dyn System, planned: &StacksPlan) -> Result<StackMemory, String> {
     let program = own_program(system)?;
     let [threads, limit] = [u64::from(planned.threads), planned.limit_bytes].map(|n| n.to_string());

@@ -181,7 +181,6 @@ pub struct OwnRule {
     pub looks_at: Basis,
     /// Affected natures of metrics: it does not judge others.
     pub changes: &'static [Nature],
-    /// Reasons to doubt the numbers of a row.
     pub doubt: fn(&WorkPlan, &[&Measured]) -> Option<Doubt>,
 }
 

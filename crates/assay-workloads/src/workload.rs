@@ -322,7 +322,6 @@ pub trait PlannedWork {
         f64::INFINITY
     }
 
-    /// Whether a trial ends by its time, rather than by a count.
     fn ends_by_time(&self) -> bool {
         self.operations().is_none()
     }

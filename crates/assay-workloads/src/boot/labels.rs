@@ -1,5 +1,4 @@
-//! The user's labels of boots (`boots.json` next to the results), by boot ID: a boot has the same label in every
-//! result.
+//! The user's labels of boots by boot ID (`boots.json` next to the results), which are the same in every result.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;

@@ -1,5 +1,4 @@
-//! Boots, which happen without Assay. Each trial is a boot, read from the systemd journal later; Assay measures
-//! nothing, and past boots are as good as new ones.
+//! Boots, which happen without Assay: each trial is a past boot, read from the systemd journal.
 
 pub mod journal;
 pub mod labels;
@@ -131,8 +130,7 @@ impl WorkloadSpec for BootSpec {
     }
 
     fn complain(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
-        let other = study.factors.keys().find(|name| *name != self.group_by.name());
-        if let Some(name) = other {
+        if let Some(name) = study.factors.keys().find(|name| *name != self.group_by.name()) {
             to.key(
                 path,
                 format!(

@@ -54,6 +54,7 @@ pub(super) fn current_boot(system: &dyn System, until: Option<&str>) -> Outcome<
     boot.ok_or_else(|| Failure::refused("the journal does not contain the current boot"))
 }
 
+/// Reads the boots of this machine; fails with the reason if there are none.
 fn own_boots(system: &dyn System, most: usize, until: Option<&str>) -> Outcome<FoundBoots> {
     let refused = |why: &str| {
         Failure::refused(format!(
@@ -117,8 +118,7 @@ fn read_with_journalctl(
         entries
             .extend(read.entries.into_iter().filter(|entry| entry.boot == *id && is_needed(entry)));
     }
-    let boots = timeline::boots(&entries, until);
-    Ok(FoundBoots { boots, older, faults, is_own: false })
+    Ok(FoundBoots { boots: timeline::boots(&entries, until), older, faults, is_own: false })
 }
 
 /// Whether an entry is used: most kernel messages are not.
@@ -127,6 +127,7 @@ fn is_needed(entry: &Entry) -> bool {
     entry.transport != "kernel" || prefixes.iter().any(|start| entry.message.starts_with(start))
 }
 
+/// Runs journalctl with these matches, and reads the entries in at most `most_bytes` of its output.
 fn ask_journalctl(
     system: &dyn System,
     place: &[&str],
@@ -151,6 +152,7 @@ fn ask_journalctl(
     Ok(read)
 }
 
+/// Reads a binary journal (a file or directory) through journalctl, and exported text directly.
 fn boots_in_path(
     system: &dyn System,
     path: &Path,
@@ -248,8 +250,7 @@ fn read_text(
     }
     let mut boots = timeline::boots(&entries, until);
     let older = boots.len().saturating_sub(most);
-    let boots = boots.split_off(older);
-    Ok(FoundBoots { boots, older, faults, is_own: false })
+    Ok(FoundBoots { boots: boots.split_off(older), older, faults, is_own: false })
 }
 
 #[cfg(test)]

@@ -1,5 +1,4 @@
-//! Facts and exhibits of boots: per group, slow units and unfinished boots; groups side by side, and boots in time
-//! order.
+//! Facts and exhibits of boots: slow units and unfinished boots by group, and all boots in time order.
 
 use std::collections::BTreeMap;
 

@@ -142,6 +142,7 @@ fn io_spec(mix: BurstDirection, block_size: Bytes, in_flight: [u32; 2]) -> io::I
     }
 }
 
+/// What a load does to the target; it reads or writes random data.
 fn touch(mix: BurstDirection) -> Touch {
     let (reads, writes) = (mix == BurstDirection::Read, mix == BurstDirection::Write);
     Touch {

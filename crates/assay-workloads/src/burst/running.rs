@@ -37,22 +37,23 @@ pub(super) struct Pause {
     pub load_s: f64,
 }
 
-/// Rests that fit into the remaining time; `None` if they would be too short.
+/// Plans three rests that fit into the remaining time, each with a load after it; `None` if they would be too short.
 pub(super) fn plan_pauses(bucket: &Bucket, left_s: f64) -> Option<[Pause; 3]> {
     let baseline = bucket.baseline_per_s.value;
     // Seconds of load that use up a second of rest, if credits refill at the baseline rate.
     let load_per_rest = baseline / (bucket.burst_per_s.value - baseline);
-    let [.., longest] = RESTS;
     // The remaining time has the fixed part of the loads, and the rests with their part of the loads.
     let fixed_s = (MORE_S + ROUNDED_S) * RESTS.len() as f64;
-    let rest_units: f64 = RESTS.iter().sum();
-    let fitting_s = (left_s - fixed_s) / (rest_units * (1.0 + LONGER * load_per_rest));
-    let unit_s = fitting_s.min(MOST_BACK * bucket.credits.value / baseline / longest);
-    let pause = |units: f64| {
-        let rest_s = unit_s * units;
+    let all_lengths: f64 = RESTS.iter().sum();
+    let fitting_s = (left_s - fixed_s) / (all_lengths * (1.0 + LONGER * load_per_rest));
+    let [.., longest] = RESTS;
+    let full_refill_s = bucket.credits.value / baseline;
+    let first_rest_s = fitting_s.min(MOST_BACK * full_refill_s / longest);
+    let pause = |length: f64| {
+        let rest_s = first_rest_s * length;
         Pause { rest_s, load_s: (LONGER * load_per_rest * rest_s + MORE_S).ceil() }
     };
-    (unit_s.is_finite() && unit_s >= SHORTEST_REST_S).then(|| RESTS.map(pause))
+    (first_rest_s.is_finite() && first_rest_s >= SHORTEST_REST_S).then(|| RESTS.map(pause))
 }
 
 impl PhaseRecord for BurstDetail {
@@ -111,7 +112,7 @@ impl BurstRunner<'_> {
         Ok(())
     }
 
-    /// Full load for two fifths of the time.
+    /// Loads for two fifths of the time; fails if this is too short for a rate.
     fn load(&mut self) -> Result<(), String> {
         let left_ns = self.phases.end_ns(LOADING).saturating_sub(self.phases.spent_ns());
         if self.phases.stopped || left_ns == 0 {
@@ -214,8 +215,7 @@ impl BurstRunner<'_> {
 
 /// Operations of each whole second of a job; the last one is partial.
 fn by_second(outcome: &Outcome) -> Vec<u64> {
-    let whole = (outcome.totals.submitting_ns / SECOND_NS) as usize;
-    let mut seconds = vec![0_u64; whole];
+    let mut seconds = vec![0_u64; (outcome.totals.submitting_ns / SECOND_NS) as usize];
     for row in &outcome.series {
         if let Some(second) = seconds.get_mut(row.second as usize) {
             *second += row.operations;

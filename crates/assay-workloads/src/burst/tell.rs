@@ -1,7 +1,6 @@
-//! Facts and exhibits of burst credits: numbers with intervals as a table and a sentence, and from two block sizes, the
-//! unit of the credits.
+//! Facts and exhibits of burst credits: numbers with intervals, and from two block sizes the unit of the credits.
 
-use assay_core::exhibit::{Column, Exhibit, Levels, Row, Sentence, Subject, Table, Unit, Value};
+use assay_core::exhibit::{Column, Exhibit, Levels, Row, Sentence, Table, Unit, Value};
 use assay_core::quantity::Bytes;
 use assay_core::quantity::units::show;
 use serde::{Deserialize, Serialize};
@@ -37,10 +36,9 @@ impl Tells for BurstPlan {
         })?;
         let trial = (seen.trials.len() > 1).then(|| [at + 1, seen.trials.len()]);
         let text = words(self, &course, ended, trial);
-        let Subject { workload, arm } = seen.subject.clone();
         let facts = BurstFacts {
-            workload,
-            configuration: arm,
+            workload: seen.subject.workload.clone(),
+            configuration: seen.subject.arm.clone(),
             mix: self.mix,
             size_bytes: self.size_bytes,
             timeline: course,
@@ -121,20 +119,19 @@ impl Shows for BurstFacts {
     const KEY: &'static str = "burst";
 
     fn exhibit(all: &[&Self], _: &dyn RowSource) -> Exhibit {
-        let columns = vec![
-            Column::new("size", Unit::Bytes),
-            Column::new("burst, /s", Unit::Count),
-            Column::new("duration", Unit::Seconds),
-            Column::new("baseline, /s", Unit::Count),
-            Column::new("credits", Unit::Count),
-            Column::new("refill, /s", Unit::Count),
-            Column::new("full refill", Unit::Seconds),
-        ];
         let sentence = |row: &&Self| Sentence { about: row.subject(), text: row.text.clone() };
         let unit = credit_unit(all).map(|text| Sentence { about: all[0].subject(), text });
         let table = Table {
             title: "bucket".to_owned(),
-            columns,
+            columns: vec![
+                Column::new("size", Unit::Bytes),
+                Column::new("burst, /s", Unit::Count),
+                Column::new("duration", Unit::Seconds),
+                Column::new("baseline, /s", Unit::Count),
+                Column::new("credits", Unit::Count),
+                Column::new("refill, /s", Unit::Count),
+                Column::new("full refill", Unit::Seconds),
+            ],
             rows: all.iter().map(|row| row.row()).collect(),
             notes: vec![LEGEND.to_owned()],
         };
@@ -150,8 +147,7 @@ impl Shows for BurstFacts {
 
 impl OfRow for BurstFacts {
     fn resting(&mut self) -> Option<Resting<'_>> {
-        let unsaid = Some("The burst duration is unknown.");
-        Some(Resting { text: &mut self.text, unsaid })
+        Some(Resting { text: &mut self.text, unsaid: Some("The burst duration is unknown.") })
     }
 }
 

@@ -26,10 +26,8 @@ pub struct DetectionLimit {
 }
 
 impl DetectionLimit {
-    /// Detection limits of a check.
-    ///
-    /// Of `n` blocks, one in each of `n` equal stretches, none was wrong; blocks of the zone do not count here. With a
-    /// share `p` of wrong blocks, this has a probability of at most `(1 - p)^n`: the product of `1 - p_i` over
+    /// Detection limits of a check. None of `n` blocks, one in each of `n` equal stretches, was wrong, without the zone.
+    /// With a share `p` of wrong blocks, this has a probability of at most `(1 - p)^n`: the product of `1 - p_i` over
     /// stretches with mean `p` is largest if all are equal.
     pub fn from_outcome(outcome: &CapacityOutcome, in_free_space: bool) -> Self {
         let sampled = sampled_blocks(outcome).max(1);
@@ -43,6 +41,7 @@ impl DetectionLimit {
             (share * outcome.claimed_bytes as f64).ceil() as u64
         };
         let rewritten = Some(outcome.rewritten).filter(|blocks| *blocks > 0);
+        // The widest gap between tested blocks, and the contiguous bytes written at the beginning.
         let (gap, zone) = (outcome.widest_gap_bytes, outcome.zone_bytes);
         Self {
             scattered_95_bytes: missed(sampled, 0.05),
@@ -57,6 +56,7 @@ impl DetectionLimit {
     }
 }
 
+/// Number of blocks that count as a sample of the whole target; in a full check all of them.
 pub(super) fn sampled_blocks(outcome: &CapacityOutcome) -> u64 {
     let all = outcome.first.all();
     if outcome.shape.full {

@@ -152,8 +152,7 @@ impl WorkloadSpec for CapacitySpec {
         }
         let bytes = whole_blocks(offer.area.length);
         let between = offer.between.cloned();
-        let planned = CapacityPlan { full: self.mode == CapacityMode::Full, bytes, between };
-        Ok((planned.into(), None))
+        Ok((CapacityPlan { full: self.mode == CapacityMode::Full, bytes, between }.into(), None))
     }
 
     /// Mean time of a step, in the planned ratio of pieces to single blocks.
@@ -162,8 +161,7 @@ impl WorkloadSpec for CapacitySpec {
         if !area.written {
             return Ok(None);
         }
-        let bytes = whole_blocks(area.length);
-        let shape = CapacityShape::new(bytes, self.mode == CapacityMode::Full);
+        let shape = CapacityShape::new(whole_blocks(area.length), self.mode == CapacityMode::Full);
         let job = planned::capacity_job(run, shape, 0);
         let (piece_ns, block_ns) =
             capacity_costs(&job, &run.medium.target(), run.medium.law.as_ref())?;

@@ -139,6 +139,7 @@ impl PlannedWork for CapacityPlan {
     }
 }
 
+/// Returns the result of a check, with the usable capacity or why it is unknown.
 fn run_result(planned: &CapacityPlan, detail: CapacityDetail) -> RunResult {
     let outcome = &detail.outcome;
     let finding = planned.judge_check(&detail);

@@ -18,6 +18,7 @@ pub(super) const NOT_READ: OwnRule = OwnRule {
     doubt,
 };
 
+/// Doubts a row if memory may have served the reads of some of its checks.
 fn doubt(work: &crate::WorkPlan, trials: &[&Measured]) -> Option<Doubt> {
     let planned = CapacityPlan::of(work)?;
     let checks = trials.iter().filter_map(|measured| CapacityDetail::of(measured));

@@ -57,15 +57,15 @@ pub struct CapacityFacts {
 }
 
 impl CapacityPlan {
-    /// Judges a check, given the trust rules' remarks on caches.
+    /// Judges a check; a triggered rule on caches replaces what the plan knows of caches.
     fn judge_with_rules<'a>(
         &self,
         measured: &'a Measured,
-        spoken: &[TriggeredRule<'_>],
+        triggered: &[TriggeredRule<'_>],
     ) -> Option<(&'a CapacityDetail, Finding)> {
         let detail = CapacityDetail::of(measured)?;
-        let answered = cache_by_rule(spoken);
-        Some((detail, judge_check(detail, answered.as_ref().or(self.between.as_ref()))))
+        let proven_cache = cache_by_rule(triggered);
+        Some((detail, judge_check(detail, proven_cache.as_ref().or(self.between.as_ref()))))
     }
 }
 
@@ -142,8 +142,7 @@ fn worst_check(checks: &[(&CapacityDetail, Finding)]) -> Option<usize> {
 /// The smallest and the largest result of several checks.
 fn usable_range(checks: &[(&CapacityDetail, Finding)]) -> Option<[u64; 2]> {
     let held = || checks.iter().filter_map(|(_, found)| found.held_bytes);
-    let ends = [held().min()?, held().max()?];
-    (checks.len() > 1).then_some(ends)
+    (checks.len() > 1).then_some([held().min()?, held().max()?])
 }
 
 const LEGEND: &str = "Claimed: the reported size of the device, or 98% of the free space of a filesystem. Wrong: \
@@ -154,16 +153,15 @@ impl Shows for CapacityFacts {
     const KEY: &'static str = "capacity";
 
     fn exhibit(all: &[&Self], _: &dyn RowSource) -> Exhibit {
-        let columns = vec![
-            Column::new("claimed", Unit::Bytes),
-            Column::new("usable", Unit::Bytes),
-            Column::verdict("verdict"),
-            Column::new("tested", Unit::Count),
-            Column::new("wrong", Unit::Count),
-        ];
         let table = Table {
             title: "capacity".to_owned(),
-            columns,
+            columns: vec![
+                Column::new("claimed", Unit::Bytes),
+                Column::new("usable", Unit::Bytes),
+                Column::verdict("verdict"),
+                Column::new("tested", Unit::Count),
+                Column::new("wrong", Unit::Count),
+            ],
             rows: all.iter().map(|row| Row::about(row.subject(), row.cells())).collect(),
             notes: vec![LEGEND.to_owned()],
         };

@@ -7,7 +7,7 @@ use super::CapacityDetail;
 pub(super) const NONE: SeenCounts =
     SeenCounts { as_written: 0, other: 0, zero: 0, foreign: 0, older: 0, flipped: 0, failed: 0 };
 
-/// A fast look at 64 GiB that saw this at first, and that when it tried again what was wrong.
+/// Outcome of a fast check of 64 GiB with these counts of the first reads, and of the retries of wrong blocks.
 pub(super) fn outcome(first: SeenCounts, again: SeenCounts) -> CapacityOutcome {
     CapacityOutcome {
         claimed_bytes: 64 << 30,

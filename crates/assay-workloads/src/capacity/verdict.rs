@@ -208,6 +208,7 @@ fn usable_capacity(
     Some((capacity_by_share(outcome, verdict).0, true))
 }
 
+/// A recorded block that shows the fault of the verdict, if there is one.
 fn wrong_example(outcome: &CapacityOutcome, verdict: Verdict) -> Option<assay_load::WrongBlock> {
     let shows = |seen: Seen| match verdict {
         Verdict::Wraps => matches!(seen, Seen::Other { .. }),

@@ -31,6 +31,7 @@ fn capacity_words(bytes: u64) -> String {
     binary
 }
 
+/// Describes the verdict on a check, in sentences.
 pub(crate) fn verdict_words(detail: &CapacityDetail, found: &Finding) -> String {
     let outcome = &detail.outcome;
     let (claimed, first) = (capacity_words(outcome.claimed_bytes), outcome.first);
@@ -100,6 +101,7 @@ pub(super) fn passes_words(
     }
 }
 
+/// Continues the sentence on the claimed capacity: what the device stores instead.
 fn usable_words(found: &Finding, outcome: &CapacityOutcome) -> String {
     let what = if found.verdict == Verdict::LosesRewrites { "stores rewrites in" } else { "holds" };
     let Some(bytes) = found.held_bytes else {
@@ -120,6 +122,7 @@ fn usable_words(found: &Finding, outcome: &CapacityOutcome) -> String {
     format!("but {what} {low} to {high} (95% CI), with losses scattered over the device")
 }
 
+/// Continues the same sentence with a wrong block, or with the verdict if none was recorded.
 fn example_words(verdict: Verdict, example: Option<WrongBlock>, refused: Option<&str>) -> String {
     let Some(WrongBlock { at_bytes, seen }) = example else {
         return format!(" ({})", verdict.words());
@@ -143,6 +146,7 @@ fn example_words(verdict: Verdict, example: Option<WrongBlock>, refused: Option<
     }
 }
 
+/// Describes what the check could have missed, in sentences.
 pub(super) fn limit_words(detail: &CapacityDetail, found: &Finding) -> String {
     let outcome = &detail.outcome;
     let claimed = outcome.claimed_bytes.max(1) as f64;
@@ -162,6 +166,7 @@ pub(super) fn limit_words(detail: &CapacityDetail, found: &Finding) -> String {
     limits.join(" ")
 }
 
+/// Adds sentences on what the check would have detected; `share` formats bytes as a share of the capacity.
 fn add_detection_limits(
     outcome: &CapacityOutcome,
     limit: &DetectionLimit,

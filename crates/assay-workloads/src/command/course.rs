@@ -175,6 +175,7 @@ impl<'a> CommandTrial<'a> {
         done.and(removed)
     }
 
+    /// Creates the source tree in place of one that an earlier trial left.
     fn create_tree(&mut self, tree: &SourceTree) -> Result<(), Break> {
         let (system, path) = (self.run.system, self.run.path);
         if tree::check_left(system, path)? {
@@ -223,6 +224,7 @@ impl<'a> CommandTrial<'a> {
         self.run_aside(TRIAL_SETUP, text, None, self.run.stop)
     }
 
+    /// Repeats the command until the time or its number of runs is reached, and times the bare shell in between.
     fn run_trial(&mut self) -> Result<(), Break> {
         self.set_up()?;
         while self.planned.shell && self.tally.shell.count < FIRST_STARTS {
@@ -269,6 +271,7 @@ impl<'a> CommandTrial<'a> {
         done.and(concluded)
     }
 
+    /// Runs the `prepare` line; then empties the page cache, or reads the tree into it.
     fn prepare(&mut self) -> Result<(), Break> {
         if let Some(text) = &self.planned.prepare {
             self.run_aside("prepare", text, None, self.run.stop)?;
@@ -283,6 +286,7 @@ impl<'a> CommandTrial<'a> {
         Ok(())
     }
 
+    /// Runs the command once, and adds its times and its output to the tally.
     fn run_measured(&mut self, count: u64) -> Result<(), Break> {
         let planned = self.planned;
         let timeout = planned.timeout_ns.map(Duration::from_nanos);
@@ -304,6 +308,7 @@ impl<'a> CommandTrial<'a> {
         self.run_aside(name, text, stopped.then_some(LAST_CLEANUP), stop)
     }
 
+    /// Runs a line that is not measured; errors call it `name`.
     fn run_aside(
         &mut self,
         name: &str,
@@ -316,6 +321,7 @@ impl<'a> CommandTrial<'a> {
         check_exit(&executed, &format!("{name} `{text}`"), false, timeout)
     }
 
+    /// Runs a line with the levels of its arm; fails without running it if the user stopped.
     fn execute(&mut self, text: &str, options: &RunOptions<'_>) -> Result<Executed, Break> {
         if options.stop.load(Ordering::Relaxed) {
             return Err(Break::Stopped);
@@ -325,6 +331,7 @@ impl<'a> CommandTrial<'a> {
         let shell = options.shell || self.planned.shell || self.planned.tree.is_some();
         let words = line::words(&text, shell)?;
         let place = self.work_directory();
+        // The size of the environment affects the time of a run, so it differs between runs.
         let padding = "x".repeat(self.padding.below(MOST_PADDING_BYTES) as usize);
         let input = self.input();
         let mut environment = vec![(PADDING.to_owned(), padding)];
@@ -348,6 +355,7 @@ impl<'a> CommandTrial<'a> {
     }
 }
 
+/// Fails, in the words of `what`, unless the program succeeded or its failure is ignored.
 fn check_exit(
     executed: &Executed,
     what: &str,

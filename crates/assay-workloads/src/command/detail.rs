@@ -24,7 +24,6 @@ pub struct OutputTail {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     pub bytes: u64,
-    /// Its end as plain text.
     pub text: String,
     #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pub is_cut: bool,

@@ -15,8 +15,7 @@ fn is_of_shell(before: &str) -> bool {
     before.bytes().rev().take_while(|byte| *byte == b'$').count() % 2 == 1
 }
 
-/// Replaces each `{NAME}` of a factor by its level, from left to right, without recursion. Other braces remain, and so
-/// does `${NAME}`, a shell variable.
+/// Replaces each `{NAME}` of a factor by its level, once. Other braces remain, and so does `${NAME}` of the shell.
 pub(super) fn fill(text: &str, levels: &Levels) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

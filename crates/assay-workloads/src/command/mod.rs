@@ -102,8 +102,7 @@ impl CommandSpec {
     }
 
     fn set_line(&mut self, level: &str) {
-        let line = self.commands.get(level).map_or(level, String::as_str);
-        self.run = line.to_owned();
+        self.run = self.commands.get(level).map_or(level, String::as_str).to_owned();
     }
 
     /// The commit at the level of its arm; `None` without a repository.
@@ -173,6 +172,7 @@ impl CommandSpec {
         copied.or_else(|| self.c_files.map(SourceTree::generated))
     }
 
+    /// Reports mistakes in `parse` and `same_output`.
     fn complain_of_output(&self, path: &str, to: &mut dyn Complaints) {
         let mut known: Vec<String> = Vec::new();
         if self.parse.len() > MOST_READINGS {
@@ -201,6 +201,7 @@ impl CommandSpec {
         }
     }
 
+    /// Reports mistakes in `needs` and `commands`.
     fn complain_of_names(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
         // Assay runs these programs to read their versions, perhaps as root: it must not run a file of the study.
         let is_path = |name: &&String| name.is_empty() || name.contains('/');
@@ -219,6 +220,7 @@ impl CommandSpec {
         }
     }
 
+    /// Reports mistakes in `repository`, `build` and `commits`.
     fn complain_of_revisions(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
         let levels = study.factors.get(REVISION);
         if self.repository.is_none() {
@@ -228,8 +230,7 @@ impl CommandSpec {
             // A placeholder may have this name, too.
             if key.is_some() || (levels.is_some() && !self.names_factor(REVISION, study)) {
                 let hint = "add repository = \".\"".to_owned();
-                let message = "revision needs a repository".to_owned();
-                to.key(&at, message, Some(hint));
+                to.key(&at, "revision needs a repository".to_owned(), Some(hint));
             }
             return;
         }
@@ -256,6 +257,7 @@ impl CommandSpec {
         }
     }
 
+    /// Reports mistakes in `c_files`, `source` and `jobs`.
     fn complain_of_tree(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
         if self.c_files.is_some() && self.source.is_some() {
             let hint = "remove c_files or source".to_owned();
@@ -280,6 +282,7 @@ impl CommandSpec {
         }
     }
 
+    /// Fills the levels of its arm into all lines; fails if the plan is invalid.
     fn make_plan(&self) -> Result<CommandPlan, String> {
         let fill = |text: &Option<String>| text.as_deref().map(|text| self.fill(text));
         let planned = CommandPlan {

@@ -51,6 +51,7 @@ pub static READS: Fields = Fields {
     ],
 };
 
+/// Reports mistakes in an entry of `parse`; `path` is its path in the study file.
 pub(super) fn complain(spec: &ParseSpec, path: &str, to: &mut dyn Complaints) {
     let mut report = |key: &str, message: String, hint: &str| {
         let path = format!("{path}/{key}");

@@ -31,6 +31,7 @@ pub(super) struct StartSum {
 }
 
 impl StartSum {
+    /// Adds a start of the bare shell.
     pub(super) fn add(&mut self, executed: &Executed) {
         self.count += 1;
         self.sum_ns = self.sum_ns.saturating_add(executed.wall_ns);
@@ -90,6 +91,7 @@ impl CommandTally {
         self.wall_ns
     }
 
+    /// Adds the times, memory and events of a measured run.
     pub(super) fn add(&mut self, executed: &Executed) {
         let wall_ns = executed.wall_ns;
         let detail = &mut self.detail;
@@ -122,6 +124,7 @@ impl CommandTally {
         });
     }
 
+    /// Adds the numbers, the end and the hash of a run's output.
     pub(super) fn add_output(&mut self, output: RunOutput) {
         for ParsedNumber { name, better, value } in output.parsed.numbers {
             if let Some(known) = self.own.iter_mut().find(|known| known.metric.name == name) {
@@ -154,6 +157,7 @@ impl CommandTally {
         }
     }
 
+    /// Returns the result of the trial: means per run, without the start of the shell.
     pub(super) fn into_result(
         mut self,
         planned: &CommandPlan,
@@ -233,6 +237,7 @@ impl CommandTally {
         Presence::Present(ns / 1e9)
     }
 
+    /// Means per run without the start of the shell, and for each missing one the reason.
     fn values(&self) -> KnownAndAbsent {
         let runs = self.detail.runs.max(1) as f64;
         let each = |sum: &Sum| {

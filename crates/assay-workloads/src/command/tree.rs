@@ -1,5 +1,4 @@
-//! Working directory of a command's lines, if it is not the target itself: a tree of files, created for each trial and
-//! removed afterwards.
+//! A tree of files as the working directory of a command's lines, created for each trial and removed afterwards.
 
 use std::path::{Path, PathBuf};
 
@@ -72,6 +71,7 @@ impl SourceTree {
         }
     }
 
+    /// Returns a message if a generated tree and its build need more space than is free.
     pub(super) fn space_shortage(&self, system: &dyn System, target: &Path) -> Option<String> {
         let Self::Generated { bytes, .. } = self else { return None };
         let space = system.space(target).ok()?;

@@ -2,12 +2,10 @@
 
 mod keys;
 
-use std::sync::atomic::AtomicBool;
-
 use assay_core::catalogue::About;
 use assay_core::quantity::{Bytes, Time};
 use assay_load::{OneByOne, mix64};
-use assay_machine::system::powered::{VmConfig, VmNeeds, VmStarter};
+use assay_machine::system::powered::{VmConfig, VmNeeds};
 use serde::{Deserialize, Serialize};
 
 use crate::durability::below::On;
@@ -16,11 +14,10 @@ use crate::durability::command::CommandLines;
 use crate::durability::drive::Drive;
 use crate::durability::grade::Method;
 use crate::durability::log::SECTOR_BYTES;
-use crate::durability::outage::{AREA_BYTES, Outage};
+use crate::durability::outage::AREA_BYTES;
 use crate::durability::pattern::{Pattern, RecordLayout};
-use crate::durability::plug::{Plug, PlugTarget};
 use crate::durability::sync::Sync;
-use crate::durability::trial::{DurabilityDetail, DurabilityTrial};
+use crate::durability::trial::DurabilityTrial;
 use crate::io::Engine;
 use crate::keys::runtime;
 use crate::measured::RunResult;
@@ -108,6 +105,7 @@ impl DurabilitySpec {
         None
     }
 
+    /// Returns the first key that is invalid for method plug, or an invalid peer, with the reason.
     fn find_plug_error(&self) -> Option<(&'static str, String)> {
         let is_peer = |text: &str| {
             text.rsplit_once(':').is_some_and(|(host, port)| {
@@ -140,6 +138,7 @@ impl DurabilitySpec {
         None
     }
 
+    /// Returns the first invalid key of a user's command, or a key that only such a command may have.
     fn find_command_error(&self) -> Option<(&'static str, String)> {
         let is_set = |line: &Option<String>| line.as_ref().is_some_and(|it| !it.trim().is_empty());
         let lines = [
@@ -201,6 +200,7 @@ impl DurabilitySpec {
         self.method == Method::Plug
     }
 
+    /// Plans the work in an area of this size; fails if the keys do not fit together.
     pub fn planned(&self, area_bytes: u64) -> Result<DurabilityPlan, String> {
         if let Some((_, message)) = self.find_error() {
             return Err(message);
@@ -379,39 +379,8 @@ impl DurabilityPlan {
         VmNeeds { needs: self.needs.clone(), config: self.vm.clone(), ..self.write_to.vm_needs() }
     }
 
-    /// Runs a trial until this machine loses power, or judges it after that. A warm-up does nothing.
-    pub fn run_plug(
-        &self,
-        ground: PlugTarget<'_>,
-        time_ns: u64,
-        seed: u64,
-    ) -> Result<DurabilityDetail, String> {
-        let Some(peer) = self.peer.as_deref().filter(|_| self.acknowledged_writes > 0) else {
-            return Ok(DurabilityDetail::default());
-        };
-        let course = &self.course(ground.area, time_ns, seed, 0);
-        Plug { course, peer, ground }.run()
-    }
-
     pub fn is_plug(&self) -> bool {
         self.method == Method::Plug
-    }
-
-    /// Runs a trial in virtual machines; `run` distinguishes its data from that of other runs.
-    pub fn run_in_machines(
-        &self,
-        starts: &mut dyn VmStarter,
-        seed: u64,
-        run: u64,
-        stop: &AtomicBool,
-    ) -> Result<DurabilityDetail, String> {
-        let course = self.course([0, AREA_BYTES], u64::MAX, seed, run);
-        let command = self.own.as_ref();
-        let outage = Outage { course: &course, on: self.write_to, mounted: &self.mounted, command };
-        match self.method {
-            Method::Kill => outage.kill(starts, stop),
-            Method::Replay | Method::Plug => outage.replay(starts, stop),
-        }
     }
 
     /// The course of a trial in an area (start and length).
@@ -453,9 +422,7 @@ impl PlannedWork for DurabilityPlan {
             Method::Replay if !self.is_in_machine() => {
                 format!("{cuts} in the log (method replay) on {drive}")
             }
-            Method::Replay => {
-                format!("{cuts} in the log of the drive (method replay), {drive}")
-            }
+            Method::Replay => format!("{cuts} in the log of the drive (method replay), {drive}"),
             Method::Kill | Method::Plug => {
                 format!("{cuts} in the virtual machine (method kill) on {drive}")
             }
@@ -535,8 +502,7 @@ impl PlannedWork for DurabilityPlan {
         Some(Self { acknowledged_writes: promises, ..self.clone() }.into())
     }
 
-    /// A command that logs the requests to a device, by its mapping name and path, or writes until the power loss, and
-    /// the remaining steps.
+    /// A command that logs the requests to a device or writes until the power loss, and the remaining steps.
     fn by_hand(&self, how: &ManualRun<'_>) -> ManualCommand {
         if let Some(peer) = &self.peer {
             let file = format!("{}/FILE", how.path);

@@ -63,6 +63,7 @@ impl On {
         Some(words.iter().copied().chain(drive).map(str::to_owned).collect())
     }
 
+    /// Programs (each with its package) and kernel modules that the file system needs.
     pub fn vm_needs(self) -> VmNeeds {
         let (programs, modules) = match self {
             Self::Target | Self::Drive => (vec![], vec![]),

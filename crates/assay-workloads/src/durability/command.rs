@@ -33,7 +33,6 @@ pub struct CommandLines {
     pub check: String,
     /// Time limit of the command in milliseconds; reaching it is a normal end.
     pub command_ms: u64,
-    /// Time limit of a check in milliseconds.
     pub check_ms: u64,
 }
 

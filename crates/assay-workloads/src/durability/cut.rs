@@ -68,10 +68,8 @@ pub struct Landed {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// Steps done by then.
     pub steps: usize,
     pub survivors: Survivors,
-    /// Number of cached writes.
     pub cached: u32,
     /// Survivors among them, whole or torn.
     pub survived: u32,
@@ -84,7 +82,7 @@ pub fn draw_moment(log: &Log, draws: &mut Draws) -> usize {
     first + 1 + draws.below(log.steps.len().saturating_sub(first).max(1) as u64) as usize
 }
 
-/// Adds the cached writes that survive to `landed`; `unit` sectors are written atomically.
+/// Adds the writes in the cache that survive to `landed`, perhaps torn; the drive writes `unit` sectors atomically.
 pub fn land_survivors(
     log: &Log,
     steps: usize,
@@ -94,8 +92,7 @@ pub fn land_survivors(
     draws: &mut Draws,
 ) -> Survivors {
     let survivors = Survivors::draw(draws);
-    let flags = survivors.draw_survivors(cached.len(), draws);
-    for (number, survives) in cached.iter().zip(flags) {
+    for (number, survives) in cached.iter().zip(survivors.draw_survivors(cached.len(), draws)) {
         let write = log.writes[*number as usize];
         // A write-through write that returned does not depend on the cache.
         if write.through && has_returned(log, steps, *number) {

@@ -1,5 +1,4 @@
-//! Models of drives: which logged writes are on the medium after a power loss. One is honest; the others have observed
-//! defects.
+//! Models of drives, honest or with observed defects: which logged writes are on the medium after a power loss.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -66,8 +65,7 @@ impl Drive {
         }
     }
 
-    /// Cuts the power after these steps; returns the writes on the medium, of which later ones overwrite earlier ones.
-    /// The drive writes `unit` sectors atomically.
+    /// Cuts the power after these steps; returns the writes on the medium in order. `unit` sectors are atomic.
     pub fn cut(self, log: &Log, steps: usize, unit: u32, draws: &mut Draws) -> (Vec<Landed>, Cut) {
         let FlushedWrites { flushed, cached } = self.flush_writes(log, steps, draws);
         let entire = |write: &u32| Landed {
@@ -114,8 +112,7 @@ impl Drive {
                         acknowledged_early = cached.len();
                     }
                     Self::ReordersWrites if !cached.is_empty() => {
-                        let at = draws.below(cached.len() as u64) as usize;
-                        let delayed = cached.swap_remove(at);
+                        let delayed = cached.swap_remove(draws.below(cached.len() as u64) as usize);
                         flushed.append(cached);
                         cached.push(delayed);
                     }

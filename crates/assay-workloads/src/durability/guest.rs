@@ -32,6 +32,7 @@ impl WriterScript {
         Ok((layout, layout.rounds(self.seed).take(self.rounds as usize).collect()))
     }
 
+    /// Writes all rounds; `report` receives the number of each acknowledged round, from 1.
     fn perform(
         &self,
         medium: &mut dyn Medium,
@@ -223,6 +224,7 @@ fn failure(trouble: Trouble) -> Answer {
     }
 }
 
+/// Opens the program's directory on the drive, and returns what `ask` answers there.
 fn answer_in_room(
     place: &mut dyn GuestStorage,
     on: On,
@@ -237,6 +239,7 @@ fn answer_in_room(
     ended.map_or_else(failure, |()| answer)
 }
 
+/// Runs a writer and reports its rounds or lines; after each round, waits for a reply of the host.
 fn write_to_drive(
     place: &mut dyn GuestStorage,
     on: On,
@@ -274,6 +277,7 @@ fn write_to_drive(
     ended.map_or_else(failure, |()| Answer::Done)
 }
 
+/// Identifies the write in each sector; a piece that could not be read has unreadable sectors.
 fn identify_sectors(pieces: &Pieces, run: u64) -> Vec<Seen> {
     let sectors_per_piece = (PIECE_BYTES / SECTOR_BYTES) as usize;
     let mut image = Vec::new();

@@ -188,6 +188,7 @@ impl WrittenRecords {
         self.judge_known(image, self.log.known(steps))
     }
 
+    /// Compares the sectors of a drive after a power loss with the writes known to be complete or in progress.
     pub fn judge_known(&self, image: &[Seen], known: KnownWrites) -> CutJudgement {
         let lost = match self.layout.pattern {
             Pattern::Log | Pattern::InPlace => self.lost_records(image, known),
@@ -208,6 +209,7 @@ impl WrittenRecords {
         CutJudgement { lost: in_order(lost.collect()), unpromised }
     }
 
+    /// Finds out which write the block at sector `at` contains, or what is there instead.
     fn read_block(&self, image: &[Seen], at: u64) -> BlockState {
         let at = at as usize;
         let sectors = image.get(at..at + self.layout.sectors as usize).unwrap_or_default();

@@ -41,6 +41,7 @@ fn word(bytes: &[u8], at: usize) -> u64 {
 }
 
 impl<'a> LogFiles<'a> {
+    /// Opens the files whose changes are in the log on a medium.
     pub fn open(medium: &'a mut dyn Medium) -> Self {
         let (files, names, pending) = (Vec::new(), BTreeMap::new(), Vec::new());
         let mut files_in_log = Self { medium, end: 0, through: false, files, names, pending };
@@ -51,6 +52,7 @@ impl<'a> LogFiles<'a> {
         files_in_log
     }
 
+    /// The record at the current end of the log with its length on the medium; `None` if there is no valid one.
     fn record(&mut self) -> Option<(Record, u64)> {
         let mut head = [0; SECTOR];
         self.medium.read(self.end, &mut head).ok()?;
@@ -83,6 +85,7 @@ impl<'a> LogFiles<'a> {
         }
     }
 
+    /// Appends a record to those that the next sync writes: its length, its checksum and its text.
     fn note(&mut self, record: Record) {
         let body = serde_json::to_vec(&record).unwrap();
         let from = self.pending.len();

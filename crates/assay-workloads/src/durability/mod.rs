@@ -42,8 +42,10 @@ use super::measured::{Claims, Count, Counts, Measured, RunResult};
 use super::place::Run;
 use super::tell::{FactsFigure, RowSource, RowView, Shows, Tells};
 use super::workload::{Basis, Touch, WorkloadKind};
+use grade::Method;
 use metrics::{METRICS, ROUNDS, values};
-use plug::PlugTarget;
+use outage::{AREA_BYTES, Outage};
+use plug::{Plug, PlugTarget};
 
 pub use asked::{DurabilityPlan, DurabilitySpec};
 pub use tell::DurabilityFacts;
@@ -69,11 +71,19 @@ fn touch(is_in_machine: bool) -> Touch {
     if is_in_machine { Touch::default() } else { TOUCH }
 }
 
+/// Runs a trial in virtual machines, whose own area replaces that of the target.
 fn run_in_machines(planned: &DurabilityPlan, run: &Run<'_>) -> Result<RunResult, String> {
     let began_ns = run.system.monotonic_ns();
+    // Distinguishes the data of this run from that of others.
     let run_key = mix64(run.seed ^ run.system.wall_ns());
+    let course = planned.course([0, AREA_BYTES], u64::MAX, run.seed, run_key);
+    let (mounted, command) = (planned.mounted.as_str(), planned.own.as_ref());
+    let outage = Outage { course: &course, on: planned.write_to, mounted, command };
     let mut starts = run.system.machines(&planned.vm_needs())?;
-    let detail = planned.run_in_machines(&mut *starts, run.seed, run_key, run.stop)?;
+    let detail = match planned.method {
+        Method::Kill => outage.kill(&mut *starts, run.stop)?,
+        Method::Replay | Method::Plug => outage.replay(&mut *starts, run.stop)?,
+    };
     let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
     let why = "the speed of a virtual machine is not representative";
     let mut result = untimed_result(detail, elapsed_ns, why);
@@ -81,13 +91,19 @@ fn run_in_machines(planned: &DurabilityPlan, run: &Run<'_>) -> Result<RunResult,
     Ok(result)
 }
 
+/// Runs a trial until this machine loses power, or judges it after that.
 fn run_plug(planned: &DurabilityPlan, run: &Run<'_>) -> Result<RunResult, String> {
     let began_ns = run.system.monotonic_ns();
     let (device, area, notes) = (run.medium.file, run.medium.area, run.programs.notes);
     let area = [area.start, area.length];
     let ground =
         PlugTarget { system: run.system, path: run.path, device, area, notes, stop: run.stop };
-    let detail = planned.run_plug(ground, run.time_ns, run.seed)?;
+    let course = planned.course(area, run.time_ns, run.seed, 0);
+    let detail = match planned.peer.as_deref().filter(|_| planned.acknowledged_writes > 0) {
+        Some(peer) => Plug { course: &course, peer, ground }.run()?,
+        // A warm-up acknowledges nothing, so it needs no power loss.
+        None => DurabilityDetail::default(),
+    };
     let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
     Ok(untimed_result(detail, elapsed_ns, "the power cut destroyed the timing data"))
 }

@@ -101,6 +101,7 @@ impl Outage<'_> {
         Ok(detail)
     }
 
+    /// Judges the content of the drive after random power losses in its log; stops if the user stops.
     fn replay_cuts(
         &self,
         program: &dyn Program,
@@ -139,6 +140,7 @@ impl Outage<'_> {
         Ok(())
     }
 
+    /// Runs the file system's own check in the machine, and counts its result.
     fn inspect(&self, guest: &mut Guest<'_>, detail: &mut DurabilityDetail) -> Result<(), String> {
         if !self.on.has_files() {
             return Ok(());
@@ -290,6 +292,7 @@ impl CutRange {
     }
 }
 
+/// Adds the rounds, acknowledgments, writes and syncs in the log of the drive.
 fn count_logged(program: &dyn Program, logged: &Logged, detail: &mut DurabilityDetail) {
     detail.rounds += u64::from(logged.rounds_by(logged.log.steps.len()));
     // A command may print nothing; then its passing check counts as one acknowledged write.
@@ -313,7 +316,6 @@ pub(crate) fn answer_error(answer: &Answer) -> String {
 }
 
 enum Heard {
-    /// The user stops the study.
     Stop,
     Nothing,
     Answer(Answer),
@@ -343,6 +345,7 @@ impl<'a> Guest<'a> {
         self.powered.say(&serde_json::to_string(order).unwrap_or_default())
     }
 
+    /// Waits a moment for an answer of the machine.
     fn hear(&mut self) -> Result<Heard, String> {
         if self.stop.load(Ordering::Relaxed) {
             return Ok(Heard::Stop);

@@ -1,5 +1,4 @@
-//! The content of a drive by page: zeros and unwritten pages use no memory, and a copy shares all pages until one side
-//! is written.
+//! The content of a drive by page. Zeros and unwritten pages use no memory, and copies share unchanged pages.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,6 +12,7 @@ pub struct DrivePages {
 }
 
 impl DrivePages {
+    /// Reads bytes; pages that are not stored are zeros.
     pub fn read(&self, at_bytes: u64, into: &mut [u8]) {
         for (page, within, part) in split_pages(at_bytes, into.len() as u64) {
             let to = &mut into[part];
@@ -30,6 +30,7 @@ impl DrivePages {
         }
     }
 
+    /// Fills a range of bytes with zeros, and drops its whole pages.
     pub fn clear(&mut self, at_bytes: u64, bytes: u64) {
         let end = at_bytes.saturating_add(bytes);
         let page = PAGE as u64;

@@ -89,6 +89,7 @@ pub struct RecordLayout {
 }
 
 impl RecordLayout {
+    /// Lays out the records in an area; fails if it is too small, or if the pattern writes files.
     pub fn new(pattern: Pattern, record_bytes: u64, area_bytes: u64) -> Result<Self, String> {
         let blocks = area_bytes / record_bytes.max(1);
         // The fewest places, and the blocks of the transaction log before them.
@@ -139,6 +140,7 @@ impl RecordLayout {
         iter::from_fn(move || Some(self.next_round(&mut program)).filter(|acts| !acts.is_empty()))
     }
 
+    /// The actions of the next round; empty if there is no place left.
     fn next_round(&self, program: &mut PatternProgress) -> Vec<Action> {
         match self.pattern {
             Pattern::Log => self.append_records(program),
@@ -173,6 +175,7 @@ impl RecordLayout {
         acts
     }
 
+    /// Writes blocks and a commit to the log, and after the acknowledgment the blocks to their places.
     fn write_transaction(&self, program: &mut PatternProgress) -> Vec<Action> {
         let transaction = program.done;
         program.done += 1;

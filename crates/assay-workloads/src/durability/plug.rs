@@ -1,8 +1,7 @@
 //! Plug test: a program writes on the real machine and reports each completed round to a peer, the user cuts the power
 //! when prompted, and after the next boot the content is judged by the peer's reports.
 //!
-//! Everything for the next boot is on the medium before the first acknowledgment: the start in the result's log, and
-//! the written file. Each trial is one power loss.
+//! Each trial is one power loss. Its start and the written file are on the medium before the first acknowledgment.
 
 use std::fs::File;
 use std::io;
@@ -102,7 +101,6 @@ enum PeerReply {
     Rounds(u64),
     /// The peer rejected the token, for this reason; a later attempt may succeed.
     Refused(String),
-    /// The user stopped the attempts.
     Stopped,
 }
 
@@ -140,8 +138,7 @@ impl Plug<'_> {
 
     fn boot_id(&self) -> Result<String, String> {
         let text = self.ground.system.read_text(Path::new(BOOT));
-        let text = text.map_err(|error| format!("cannot read {BOOT}: {error}"))?;
-        Ok(text.trim().to_owned())
+        Ok(text.map_err(|error| format!("cannot read {BOOT}: {error}"))?.trim().to_owned())
     }
 
     /// Connects to the peer; a missing or different token is rejected.
@@ -250,6 +247,7 @@ impl Plug<'_> {
         let [earliest_ns, latest_ns] = PROMPT_NS;
         let prompt_ns = earliest_ns + draws.below(latest_ns - earliest_ns);
         let end_ns = prompt_ns.saturating_add(course.time_ns);
+        // At this pace, the time ends before the rounds exceed their limit.
         let pace_ns = (end_ns / MOST_ROUNDS).max(SHORTEST_ROUND_NS);
         let began_ns = system.monotonic_ns();
         let now_ns = || system.monotonic_ns().saturating_sub(began_ns);
@@ -316,6 +314,7 @@ impl Plug<'_> {
         judged
     }
 
+    /// Judges the data after the restart against the rounds that the peer recorded.
     fn judge_trial(&self, begun: &BegunTrial) -> Result<DurabilityDetail, String> {
         if self.boot_id()? == begun.boot {
             return Err(
@@ -354,7 +353,10 @@ impl Plug<'_> {
             written.lose_all(known)
         };
         detail.tally.count(&judgement, |lost: &LostWrite| {
-            self.course.plug_loss(&written, lost, steps).map(Counterexample::Place)
+            // Nobody knows which writes survived; the crash follows the last acknowledgment.
+            let mut loss = self.course.write_loss(&written, lost, None)?;
+            loss.crash_step = Some(steps as u64);
+            Some(Counterexample::Place(loss))
         });
         Ok(detail)
     }
@@ -450,6 +452,7 @@ impl Plug<'_> {
         Ok(Some(image))
     }
 
+    /// Reads until `into` is full or the file ends; returns the number of bytes read.
     fn read(&self, file: &File, from: u64, into: &mut [u8]) -> io::Result<usize> {
         let mut done = 0;
         while done < into.len() {

@@ -1,5 +1,4 @@
-//! The program in a virtual machine, from the host's view: its orders, the reading after a power loss, and the judgment
-//! of the answer.
+//! The program in a virtual machine as the host sees it: its orders, and the judgment after a power loss.
 
 use crate::durability::below::On;
 use crate::durability::command::{self, CommandLines, Refused};
@@ -24,7 +23,6 @@ pub struct CutRun<'a> {
     pub cut: Cut,
     /// Number of reports from the program.
     pub heard: u32,
-    /// All lines that the command printed.
     pub lines: &'a [String],
 }
 
@@ -107,6 +105,7 @@ struct ProgramRound {
 }
 
 impl<'a> PatternProgram<'a> {
+    /// Derives all writes of the program from its script, and what is acknowledged after each round.
     fn new(course: &'a DurabilityTrial, script: WriterScript) -> Result<Self, String> {
         let (layout, all) = script.acts()?;
         let mut written = WrittenRecords::with_room(layout, all.iter().map(Vec::len).sum());
@@ -194,7 +193,10 @@ impl Program for PatternProgram<'_> {
         };
         // A counterexample counts the program's steps: requests in between are from its kernel.
         let steps = self.last_reported(run.heard).map_or(0, |round| round.steps);
-        self.course.count(&self.written, &Cut { steps, ..run.cut }, &judgement, tally);
+        let cut = Cut { steps, ..run.cut };
+        tally.count(&judgement, |lost| {
+            self.course.write_loss(&self.written, lost, Some(&cut)).map(Counterexample::Place)
+        });
         Ok(())
     }
 }

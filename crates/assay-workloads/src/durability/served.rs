@@ -1,5 +1,4 @@
-//! The drive of a virtual machine in this process: a [`Log`] of its writes and flushes allows rebuilding its content
-//! for any kind of drive.
+//! The drive of a virtual machine in this process; from its [`Log`], the content of any kind of drive is rebuilt.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -115,8 +114,7 @@ impl ServedDrive {
     }
 
     fn logged_write(at_bytes: u64, bytes: u64, through: bool) -> Write {
-        let sectors = (bytes / SECTOR_BYTES) as u32;
-        Write { at: at_bytes / SECTOR_BYTES, sectors, through }
+        Write { at: at_bytes / SECTOR_BYTES, sectors: (bytes / SECTOR_BYTES) as u32, through }
     }
 }
 
@@ -159,8 +157,7 @@ impl FarSide for ServedDrive {
 }
 
 impl Logged {
-    /// Cuts the power of a drive of this kind after step `step` (from 1); returns the content. The drive writes `unit`
-    /// sectors atomically.
+    /// Cuts the power of such a drive after `step` (from 1); returns its content. `unit` sectors are atomic.
     pub fn cut(&self, kind: Drive, unit: u32, step: usize, draws: &mut Draws) -> (DrivePages, Cut) {
         let (landed, cut) = kind.cut(&self.log, step, unit, draws);
         let mut pages = self.base.clone();

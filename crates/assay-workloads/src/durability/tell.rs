@@ -106,6 +106,7 @@ impl DurabilityFacts {
         if self.lost_share_bound95.is_some() { 1 } else { 2 }
     }
 
+    /// Describes in sentences how many crash points lost acknowledged writes, with an upper bound.
     fn verdict(&self) -> String {
         let cuts = show::count(self.tally.crash_points);
         if self.tally.lost_without_crash.is_some() {
@@ -159,6 +160,7 @@ impl DurabilityFacts {
         count(CutOutcome::Quiet) + count(CutOutcome::AllThere)
     }
 
+    /// Continues the verdict with what the drive had instead of the lost writes.
     fn found_words(&self) -> String {
         if self.pattern == Pattern::Command {
             return String::new();
@@ -235,8 +237,7 @@ const THIS_MACHINE: &str =
     "This result applies only to this machine, its drive and power cuts of this kind.";
 const NOT_YOURS: &str = "The real drive was not tested.";
 
-/// The verdict and counterexample of each row, losses first, then rows with acknowledged writes, and at the end what
-/// they prove. Rows of one target share identical sentences.
+/// Sentences on each row, losses first, then on the methods. Rows of one target share identical sentences.
 fn sentences(all: &[&DurabilityFacts], name: &dyn Fn(&Subject) -> String) -> Vec<Sentence> {
     let mut rows = all.to_vec();
     rows.sort_by_key(|facts| facts.rank());
@@ -395,6 +396,7 @@ const SURVIVES: &str = "with equal probability, the surviving cache content is n
                         writes, a random subset, all but one write, or only the newest write.";
 const UNPROMISED: &str = "Unacknowledged writes may be in any state.";
 
+/// Explains the columns of the table, for the methods in its rows.
 fn legend(all: &[&DurabilityFacts]) -> String {
     let is_used = |method: Method| all.iter().any(|row| row.method == method);
     let moments = MOMENTS.into_iter().filter(|(method, _)| is_used(*method));
@@ -475,6 +477,7 @@ fn figures(all: &[&DurabilityFacts], name: &dyn Fn(&Subject) -> String) -> Vec<F
     figures
 }
 
+/// Draws how many crash points of each row had which outcome, without outcomes that no row has.
 fn figure(
     workload: &str,
     rows: &[&DurabilityFacts],
@@ -492,8 +495,7 @@ fn figure(
     };
     let groups: Vec<NamedValues> = rows.iter().map(group).collect();
     let value = Axis::new(CUTS, AxisScale::Linear, Unit::Number).from_zero();
-    let figure = grouped_bars("outcome", &names, value, &groups)?;
-    Some(figure.of_workload(
+    Some(grouped_bars("outcome", &names, value, &groups)?.of_workload(
         FIGURE.name,
         workload,
         &format!("outcomes of {CUTS}"),

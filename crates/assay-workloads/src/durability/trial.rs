@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::durability::cut::{Cut, Survivors, draw_moment};
 use crate::durability::drive::Drive;
 use crate::durability::image::{Seen, fill, identify, rebuild, rebuild_all};
-use crate::durability::judge::{CutJudgement, Found, LostWrite, WrittenRecords};
+use crate::durability::judge::{Found, LostWrite, WrittenRecords};
 use crate::durability::log::SECTOR_BYTES;
 use crate::durability::pattern::{Action, Pattern, RecordLayout, WrittenItem};
 use crate::durability::sync::Sync;
@@ -94,6 +94,7 @@ impl ActWriter {
         Self { sync, run, first_byte, bytes: vec![0; record_bytes as usize], next: 0 }
     }
 
+    /// Performs an action on the medium; an acknowledgment does nothing there.
     pub fn act(&mut self, act: Action, medium: &mut dyn Medium) -> Result<(), String> {
         match act {
             Action::Write { at, .. } => {
@@ -111,6 +112,7 @@ impl ActWriter {
 }
 
 impl DurabilityTrial {
+    /// Writes to the target, verifies the data, and judges replayed power losses in the log.
     pub fn run(
         &self,
         medium: &mut dyn Medium,
@@ -241,7 +243,9 @@ impl DurabilityTrial {
             let steps = draw_moment(&written.log, &mut draws);
             let (landed, cut) = self.drive.cut(&written.log, steps, unit, &mut draws);
             let image = rebuild(&written.log, &landed, sectors);
-            self.count(written, &cut, &written.judge(&image, steps), &mut detail.tally);
+            detail.tally.count(&written.judge(&image, steps), |lost| {
+                self.write_loss(written, lost, Some(&cut)).map(Counterexample::Place)
+            });
         }
     }
 
@@ -249,32 +253,8 @@ impl DurabilityTrial {
         (self.atomic_bytes / SECTOR_BYTES).max(1) as u32
     }
 
-    pub(crate) fn count(
-        &self,
-        written: &WrittenRecords,
-        cut: &Cut,
-        judgement: &CutJudgement,
-        tally: &mut CutTally,
-    ) {
-        tally.count(judgement, |lost| {
-            self.write_loss(written, lost, Some(cut)).map(Counterexample::Place)
-        });
-    }
-
-    /// The counterexample of a plug test: `steps` end with the last acknowledgment, and the survivors are unknown.
-    pub(crate) fn plug_loss(
-        &self,
-        written: &WrittenRecords,
-        lost: &LostWrite,
-        steps: usize,
-    ) -> Option<Box<WriteLoss>> {
-        let mut loss = self.write_loss(written, lost, None)?;
-        loss.crash_step = Some(steps as u64);
-        Some(loss)
-    }
-
     /// The counterexample of a lost write; `None` if the log does not contain the write or its acknowledgment.
-    fn write_loss(
+    pub(crate) fn write_loss(
         &self,
         written: &WrittenRecords,
         lost: &LostWrite,

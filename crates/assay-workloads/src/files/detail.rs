@@ -20,7 +20,6 @@ pub struct FilePhase {
     pub bytes: u64,
     /// Duration including its sync, nanoseconds.
     pub elapsed_ns: u64,
-    /// Time of the sync, nanoseconds.
     pub sync_ns: u64,
     /// Files that were not accessed because its share of the time was over.
     #[serde(default, skip_serializing_if = "assay_core::json::is_default")]

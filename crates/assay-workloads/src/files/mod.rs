@@ -45,6 +45,7 @@ impl FilesSpec {
         }
     }
 
+    /// Explains why the keys do not fit together, if they do not.
     fn obstacle(&self) -> Option<String> {
         if matches!(self.pattern, Pattern::Spaced | Pattern::Stride) {
             return Some(format!(

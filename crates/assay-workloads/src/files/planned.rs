@@ -50,8 +50,7 @@ impl FilesPlan {
     pub(super) fn with_files(&self, files: u32) -> Self {
         let files = files.max(self.threads).max(1);
         let scaled = u64::from(self.directories) * u64::from(files) / u64::from(self.files.max(1));
-        let directories = (scaled as u32).clamp(1, files);
-        Self { files, directories, ..self.clone() }
+        Self { files, directories: (scaled as u32).clamp(1, files), ..self.clone() }
     }
 
     /// `10,000 files of 4 KiB in 100 directories`.

@@ -28,6 +28,7 @@ const TELLING_NS: u64 = 80_000_000;
 /// Shares of a trial's time: creating has two, the other phases one each.
 const CREATE_SHARES: u64 = 2;
 
+/// Runs all phases in a new directory.
 pub(super) fn run(planned: &FilesPlan, run: &Run<'_>) -> Result<RunResult, String> {
     if let Some(reason) = describe_missing_room(planned, run) {
         return Err(reason);
@@ -91,8 +92,7 @@ impl<'a> TrialDirectory<'a> {
     /// Removes the directory; returns the note of its creation, if any.
     fn remove(mut self, run: &Run<'_>) -> Result<Option<String>, String> {
         self.removed = true;
-        let removed = self.system.remove_work_directory(&self.made);
-        removed.map_err(|error| {
+        self.system.remove_work_directory(&self.made).map_err(|error| {
             let path = self.made.path.display();
             format!("cannot remove {path}: {error}; the next run in {} will retry", {
                 run.path.display()

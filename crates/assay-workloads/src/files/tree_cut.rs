@@ -21,6 +21,7 @@ pub(super) const TREE_CUT: OwnRule = OwnRule {
     doubt,
 };
 
+/// Doubts a row if a phase ended before it had processed all files.
 fn doubt(work: &crate::WorkPlan, trials: &[&Measured]) -> Option<Doubt> {
     let asked = u64::from(FilesPlan::of(work)?.files);
     let details = trials.iter().filter_map(|measured| FilesDetail::of(measured));

@@ -38,8 +38,7 @@ fn check_verify(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Compl
     let is_checked_here =
         |unfit: &Unfit| !matches!(unfit.key, "align" | "stride") || !is_varied("block_size");
     if let Some(unfit) = unfit.or_else(|| unfit_level(io, study)).filter(is_checked_here) {
-        let hint = unfit.hint.map(str::to_owned);
-        to.value(&path, format!("verify: {}", unfit.message), hint);
+        to.value(&path, format!("verify: {}", unfit.message), unfit.hint.map(str::to_owned));
     }
 }
 
@@ -61,6 +60,7 @@ fn unfit_level(io: &IoSpec, study: &InStudy<'_>) -> Option<Unfit> {
     None
 }
 
+/// A ramp needs a runtime if the study has a time budget.
 fn check_ramp(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let is_wrong = ["runtime", "ramp_time"].iter().any(|key| to.is_wrong(&format!("{path}/{key}")));
     if io.ramp_time.is_some() && io.runtime.is_none() && study.has_budget && !is_wrong {
@@ -71,6 +71,7 @@ fn check_ramp(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complai
     }
 }
 
+/// A number of operations excludes a ramp; pattern spaced needs it.
 fn check_count(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let is_wrong = |key: &str| to.is_wrong(&format!("{path}/{key}"));
     let is_reported = is_wrong("operations") || is_wrong("pattern");
@@ -90,6 +91,7 @@ fn uses_spaced(io: &IoSpec, study: &InStudy<'_>) -> bool {
     }
 }
 
+/// Evenly spaced operations need a limited number, and run one at a time.
 fn check_spaced(io: &IoSpec, path: &str, to: &mut dyn Complaints) {
     let most = show::count(MOST_SAMPLES);
     match io.operations {
@@ -154,6 +156,7 @@ fn check_pacing(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Compl
     }
 }
 
+/// Rejects blocks that are larger than the area.
 fn check_size(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let Some(area) = study.area else { return };
     let message = |size: Bytes| format!("block_size {size} is larger than the area of {area}");

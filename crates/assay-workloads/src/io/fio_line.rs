@@ -40,6 +40,7 @@ pub(super) fn command(io: &IoPlan, how: &ManualRun<'_>) -> ManualCommand {
     command
 }
 
+/// The line of one fio job, with remarks on differences from Assay.
 fn job_command(io: &IoPlan, how: &ManualRun<'_>) -> ManualCommand {
     let engine = fio_engine(io);
     let area = &how.area;
@@ -82,6 +83,7 @@ fn job_name(name: &str) -> String {
     plain.map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()
 }
 
+/// The value of `--rw`, such as `randread`; zeroing counts as writing.
 fn rw_value(io: &IoPlan) -> String {
     let random = if is_random(io) { "rand" } else { "" };
     let mix = match (io.mix.reads(), io.mix.carries()) {
@@ -104,6 +106,7 @@ fn read_percent(mix: Mix) -> u32 {
     (100 * reads + both / 2) / both
 }
 
+/// The remark on trims and zeroing, which fio cannot mix with other operations.
 fn mix_remark(mix: Mix) -> Option<&'static str> {
     let [trims, zeroes] = [Class::Trim, Class::Zero].map(|class| mix.percent(class));
     match (trims, zeroes) {
@@ -175,6 +178,7 @@ pub(super) fn random(io: &IoSpec) -> Vec<String> {
     drawn.iter().copied().map(str::to_owned).collect()
 }
 
+/// The option for the distribution of random offsets; none if it is uniform.
 pub(super) fn access(io: &IoSpec) -> Vec<String> {
     let law = match io.distribution {
         Access::Uniform => return Vec::new(),
@@ -192,6 +196,7 @@ pub(super) fn align(io: &IoSpec) -> Vec<String> {
     io.aligned().map(|bytes| format!("--blockalign={}", fio_size(bytes.0))).into_iter().collect()
 }
 
+/// The options for the content of written blocks.
 pub(super) fn content(io: &IoSpec) -> Vec<String> {
     if io.mix.percent(Class::Zero) == 100 {
         return vec!["--zero_buffers".to_owned()];
@@ -231,6 +236,7 @@ pub(super) fn duplicates(io: &IoSpec) -> Vec<String> {
     share.into_iter().collect()
 }
 
+/// The options for an arrival rate, which fio sets per thread and, in a mix, per direction.
 pub(super) fn rate(io: &IoSpec) -> Vec<String> {
     let Some(rate) = io.arrival_rate else { return Vec::new() };
     let per_thread = rate.per_s().div_ceil(u64::from(io.threads).max(1));
@@ -257,6 +263,7 @@ pub(super) fn verified(io: &IoSpec) -> Vec<String> {
     options.iter().copied().map(str::to_owned).collect()
 }
 
+/// Remarks on what fio does differently from Assay with this line.
 fn remarks(io: &IoPlan, engine: Engine, note: Option<&str>) -> Vec<String> {
     let mut remarks = Vec::new();
     let mut add = |applies: bool, text: &str| {

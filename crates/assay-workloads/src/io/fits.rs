@@ -24,6 +24,7 @@ pub(super) fn unfit(
     Unfit { key, message: message.into(), hint }
 }
 
+/// Returns the first key that does not fit the others, if any.
 pub(super) fn obstacle(io: &IoSpec) -> Option<Unfit> {
     if io.pattern != Pattern::Random && !io.distribution.is_uniform() {
         let message = format!("distribution requires pattern random, not {}", io.pattern.name());
@@ -120,8 +121,7 @@ pub(super) fn complain(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dy
         }
     }
     let mut report_unused = |key: &str, message: &str| {
-        let hint = Some(format!("remove {key}"));
-        to.key(&format!("{path}/{key}"), message.to_owned(), hint);
+        to.key(&format!("{path}/{key}"), message.to_owned(), Some(format!("remove {key}")));
     };
     if io.stride.is_some() && arms.iter().all(|(arm, _)| arm.pattern != Pattern::Stride) {
         report_unused("stride", "stride requires pattern stride");

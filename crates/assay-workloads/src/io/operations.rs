@@ -1,5 +1,4 @@
-//! Properties of operations besides reads and writes: trims, zeroing, duplicates among writes, and synced writes. Their
-//! constraints, and the required abilities of a target.
+//! Trims, zeroing, duplicates and synced writes: their constraints, and what they require of a target.
 
 use assay_load::Class;
 
@@ -29,6 +28,7 @@ pub(super) fn complain(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dy
     to.key(&format!("{path}/duplicates"), message, Some("remove duplicates".to_owned()));
 }
 
+/// Explains why the target cannot perform the trims or zeroing of the mix, if it cannot.
 pub(super) fn obstacle(io: &IoSpec, offer: &Offer<'_>) -> Option<String> {
     if !io.mix.clears() {
         return None;
@@ -74,8 +74,7 @@ pub(super) fn copies(io: &IoSpec) -> bool {
 }
 
 pub(super) fn describe(io: &IoSpec) -> Option<String> {
-    let has_some = io.duplicates != Duplicates::NONE;
-    has_some.then(|| format!("{} duplicates", io.duplicates))
+    (io.duplicates != Duplicates::NONE).then(|| format!("{} duplicates", io.duplicates))
 }
 
 #[cfg(test)]

@@ -19,8 +19,7 @@ const PILOT_SHARE: u64 = 100;
 pub(super) fn pilot(io: &IoSpec, run: &Run<'_>) -> Result<Option<u64>, String> {
     let Some(job) = pilot_job(io, &run.medium.area, run.seed) else { return Ok(None) };
     let outcome = match run_job(Engine::Psync, &job, &run.medium, run.bystanders, run.stop) {
-        // If the reason is known, the plan excludes the workload, otherwise its trials report it. A target without
-        // trims can still run other work.
+        // A target without trims can run other work: the plan excludes this work, or its trials report the reason.
         Err(error) if error.is_lacking() => return Ok(None),
         outcome => outcome?,
     };
@@ -54,6 +53,7 @@ fn most_operations(io: &IoSpec, length: u64) -> u64 {
 /// Alignment of direct I/O, which pilots use.
 const WHOLE_BYTES: u64 = 4096;
 
+/// The job of the pilot; `None` if a block exceeds the area, or writing is not allowed.
 fn pilot_job(io: &IoSpec, area: &Area, seed: u64) -> Option<Job> {
     let mut block = io.size_bytes();
     let mut sizes = io.block_size.sizes();

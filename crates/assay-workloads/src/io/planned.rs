@@ -70,8 +70,7 @@ impl DerefMut for IoPlan {
 
 impl IoPlan {
     pub(crate) fn can_be_cut(&self) -> bool {
-        // Work that ends by itself, or needs a prepared cache, is not divided. Neither is a tail latency, for which a
-        // short piece has too few operations.
+        // Not work that ends by itself or needs a prepared cache, nor a tail latency, which needs many operations.
         self.operations.is_none() && self.arrival_rate.is_none() && self.direct
     }
 
@@ -85,6 +84,7 @@ impl IoPlan {
         Self { granted, engine, asked_depth }
     }
 
+    /// The plan of a trial that runs nothing and only observes other programs.
     pub fn watched() -> Self {
         let nothing = IoSpec {
             block_size: Bytes(0).into(),
@@ -99,8 +99,7 @@ impl IoPlan {
     /// The same with one parameter at another level; `None` without this parameter.
     pub fn at(&self, parameter: &str, level: &str) -> Option<Result<Self, String>> {
         let mut planned = self.clone();
-        let set = crate::set(&mut planned.granted, parameter, level)?;
-        Some(set.map(|()| planned))
+        Some(crate::set(&mut planned.granted, parameter, level)?.map(|()| planned))
     }
 
     pub fn job(&self, area: &Area, ramp_ns: u64, time_ns: u64, seed: u64) -> Job {
@@ -171,7 +170,8 @@ impl PlannedWork for IoPlan {
 
     fn run(&self, run: &Run<'_>) -> Result<RunResult, String> {
         let job = self.job(&run.medium.area, run.ramp_ns, run.time_ns, run.seed);
-        let job = Job { verify: verify::run_stamp(self, run.system), ..job };
+        // Verified writes contain the start time of their run.
+        let job = Job { verify: verify::stamps(self).then(|| run.system.wall_ns().max(1)), ..job };
         let outcome = run::run_job(self.engine, &job, &run.medium, run.bystanders, run.stop)?;
         Ok(run::run_result(&outcome))
     }
@@ -312,6 +312,7 @@ fn obstacle(io: &IoSpec, offer: &Offer<'_>) -> Option<String> {
         .or_else(|| verify_obstacle(io, offer))
 }
 
+/// Explains why this work cannot be verified on the target, if it cannot.
 fn verify_obstacle(io: &IoSpec, offer: &Offer<'_>) -> Option<String> {
     if !verify::stamps(io) {
         return None;
@@ -328,6 +329,7 @@ fn verify_obstacle(io: &IoSpec, offer: &Offer<'_>) -> Option<String> {
     verify::obstacle(io).map(|unfit| unfit.message)
 }
 
+/// Explains which size or step does not have the alignment that direct I/O needs, if any.
 fn alignment_obstacle(io: &IoSpec, direct: &Presence<DirectUse>) -> Option<String> {
     if !io.direct {
         return None;
@@ -345,6 +347,7 @@ fn alignment_obstacle(io: &IoSpec, direct: &Presence<DirectUse>) -> Option<Strin
     (!step.0.is_multiple_of(unit)).then(|| format!("{needs}, but {name} is {step}"))
 }
 
+/// Explains why evenly spaced operations are impossible, if so.
 fn spread_obstacle(io: &IoSpec, area_bytes: u64) -> Option<String> {
     if io.pattern != Pattern::Spaced {
         return None;
@@ -372,6 +375,7 @@ fn needs_ring(io: &IoSpec) -> bool {
     io.queue_depth > 1 || io.poll.is_some()
 }
 
+/// Selects the engine; `auto` selects the ring, if available, only for work that needs it.
 fn choose_engine(io: &IoSpec, offer: &Offer<'_>) -> Engine {
     if offer.engine.name == Engine::Simulated {
         return Engine::Simulated;

@@ -38,6 +38,7 @@ pub(super) fn fio(io: &IoSpec) -> Vec<String> {
     }
 }
 
+/// Returns the first key that does not fit the polling, if any.
 fn conflict(io: &IoSpec) -> Option<Unfit> {
     let poll = io.polled();
     if poll != Poll::None && io.engine == AskedEngine::Psync {
@@ -48,8 +49,7 @@ fn conflict(io: &IoSpec) -> Option<Unfit> {
         return None;
     }
     if !io.direct {
-        let message = "poll: iopoll needs direct I/O";
-        return Some(unfit("direct", message, Some("use direct = true")));
+        return Some(unfit("direct", "poll: iopoll needs direct I/O", Some("use direct = true")));
     }
     let message = "poll: iopoll supports only reads and writes, without sync, trim or zeroing";
     if io.sync != WriteSync::None {
@@ -58,6 +58,7 @@ fn conflict(io: &IoSpec) -> Option<Unfit> {
     io.mix.clears().then(|| unfit("mix", message, None))
 }
 
+/// Reports a conflict with the polling of the key, or of each level of its factor.
 pub(super) fn complain(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let key_path = format!("{path}/{NAME}");
     if to.is_wrong(&key_path) {

@@ -89,6 +89,7 @@ fn add_to(sum: &mut OfClass, class: &OfClass) {
     }
 }
 
+/// Describes a class, for example `80% reads, 4 KiB each, 12% sequential, working set 3 GiB`.
 fn class_words(name: &str, class: &OfClass, all_requests: u64) -> String {
     let share = show::share(class.requests as f64 / all_requests.max(1) as f64);
     if class.bytes == 0 {

@@ -66,6 +66,7 @@ impl Size {
         self.parts().all(|part| part.bytes.0.is_multiple_of(unit))
     }
 
+    /// The sizes with their shares, as jobs need them; without own sizes, writes have those of reads.
     pub(super) fn sizes(&self) -> Sizes {
         if self.one().is_some() {
             return Sizes::ONE;
@@ -117,6 +118,7 @@ impl fmt::Display for Size {
 impl FromStr for Size {
     type Err = String;
 
+    /// Parses one size, a mix `4KiB/70:64KiB/30`, or both directions: `read 4KiB; write 64KiB`.
     fn from_str(text: &str) -> Result<Self, String> {
         if !is_mix(text) {
             return Ok(text.parse::<Bytes>()?.into());

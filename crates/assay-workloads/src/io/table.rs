@@ -87,6 +87,7 @@ macro_rules! parameters {
                     sync: planned.sync,
                     content: planned.compressibility,
                     direct: planned.direct,
+                    // Entries with `kept` are stored under their own names.
                     $($($kept: planned.$kept,)?)+
                     sizes: planned.block_size.one().is_none().then(|| planned.block_size.clone()),
                 }

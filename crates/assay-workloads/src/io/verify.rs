@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicBool;
 use assay_core::{quantity::Bytes, quantity::units::show};
 use assay_load::{Fault, Job, Stood, WrongData};
 pub use assay_load::{Verified, Written};
-use assay_machine::system::System;
 
 use super::fits::{Unfit, unfit};
 use super::{Content, Duplicates, IoDetail, IoPlan, IoSpec};
@@ -54,11 +53,6 @@ pub(super) fn obstacle(io: &IoSpec) -> Option<Unfit> {
 
 pub fn stamps(io: &IoSpec) -> bool {
     io.verify && io.mix.carries()
-}
-
-/// The stamp of a run in its writes: its start time; `None` without verification.
-pub(super) fn run_stamp(planned: &IoPlan, system: &dyn System) -> Option<u64> {
-    stamps(planned).then(|| system.wall_ns().max(1))
 }
 
 /// Reads and checks what a trial wrote, if its work is verified.

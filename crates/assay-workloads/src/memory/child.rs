@@ -67,6 +67,7 @@ pub(super) struct ChildCounters {
 }
 
 impl ChildCounters {
+    /// Reads the counters of this process and of the machine.
     fn now(system: &dyn System) -> Self {
         let text = |path: &str| sysfs::text(system, Path::new(path));
         Self {
@@ -100,6 +101,7 @@ fn parse_waited(text: &str) -> Option<[u64; 2]> {
     Some([total("some")?, total("full")?])
 }
 
+/// Reads where the memory of this process is: resident, in swap or compressed.
 pub(super) fn read_held_memory(system: &dyn System) -> HeldMemory {
     let value_of = |name| {
         let text = sysfs::text(system, Path::new("/proc/self/status"));

@@ -98,6 +98,7 @@ impl HeldMemory {
 }
 
 impl MemoryDetail {
+    /// Describes when the process ran out of memory, if it did.
     pub fn kill_words(&self) -> Option<String> {
         let reached = show::bytes(self.reached_bytes);
         self.killed.map(|stage| match stage {

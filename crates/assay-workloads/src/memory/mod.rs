@@ -38,6 +38,7 @@ const RAMP_SHARE: u64 = 5;
 const LEAST: Bytes = Bytes(16 << 20);
 
 impl MemorySpec {
+    /// Plans the work; fails if the working set is too small or has no size.
     fn planned(&self) -> Result<MemoryPlan, String> {
         let limit = self.memory_limit;
         let set_bytes = self.working_set.bytes(limit)?;

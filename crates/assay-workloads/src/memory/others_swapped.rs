@@ -27,6 +27,7 @@ pub(super) const OTHERS_SWAPPED: OwnRule = OwnRule {
     doubt,
 };
 
+/// Doubts trials in which other programs moved much memory to or from swap.
 fn doubt(work: &crate::WorkPlan, trials: &[&Measured]) -> Option<Doubt> {
     let tolerated_bytes = MemoryPlan::of(work)?.set_bytes / 100 * MOST_PERCENT + SLACK;
     let details = trials.iter().filter_map(|measured| MemoryDetail::of(measured)?.held.as_ref());

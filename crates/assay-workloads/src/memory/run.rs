@@ -25,6 +25,7 @@ const TRIED_NS: u64 = 20_000_000;
 const CLASS: &str = "access";
 const KILL: i32 = 9;
 
+/// Runs a child process with the pages. The memory limit may kill it: this is a result, too.
 pub(super) fn run(planned: &MemoryPlan, run: &Run<'_>) -> Result<RunResult, String> {
     let job = ChildJob {
         pages: planned.clone(),
@@ -82,6 +83,7 @@ pub(super) fn pilot(planned: &MemoryPlan, run: &Run<'_>) -> Result<u64, String> 
     Ok((done.measured.window_ns / done.measured.operations().max(1)).max(1))
 }
 
+/// Runs the child process under the limit; returns how it ended, and the lines that it printed.
 fn run_child(job: &ChildJob, run: &Run<'_>) -> Result<(Executed, Vec<ChildLine>), String> {
     let program = own_program(run.system)?;
     let job_text = serde_json::to_string(job).map_err(|error| error.to_string())?;
@@ -119,6 +121,7 @@ fn filled_bytes(lines: &[ChildLine]) -> u64 {
     filled.max().unwrap_or(0)
 }
 
+/// The result of a process that was killed or stopped: the bytes that it reached, and no rates.
 fn unfinished_result(
     planned: &MemoryPlan,
     lines: &[ChildLine],

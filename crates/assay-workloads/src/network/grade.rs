@@ -21,8 +21,7 @@ const STEPS: [(f64, Grade); 5] =
 
 impl Grade {
     pub(super) fn from_added_ns(added_ns: f64) -> Self {
-        let found = STEPS.iter().find(|(below, _)| added_ns / 1e6 < *below);
-        found.map_or(Self::F, |(_, grade)| *grade)
+        STEPS.iter().find(|(below, _)| added_ns / 1e6 < *below).map_or(Self::F, |(_, grade)| *grade)
     }
 }
 

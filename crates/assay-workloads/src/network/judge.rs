@@ -1,5 +1,4 @@
-//! Judges a run of load on a link, or rejects it: a stopped load, stalled probes or a silent peer would look like a
-//! good link.
+//! Judges a load on a link; rejects a stopped load, stalled probes or a silent peer, which look like a good link.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -37,10 +36,10 @@ pub(super) struct NetworkResult {
     pub values: KnownAndAbsent,
     pub histograms: Histograms,
     pub series: Vec<SeriesRow>,
-    /// Measured nanoseconds of all phases.
     pub window_ns: u64,
 }
 
+/// Judges all phases of a trial; fails with the first phase that is invalid.
 pub(super) fn judge(run: LinkRun, probe_ns: u64) -> Result<NetworkResult, String> {
     let mut phases = Vec::new();
     let mut histograms = Histograms::new();
@@ -144,9 +143,8 @@ pub(super) fn rate(bytes: &[u64], window: &Range<u64>) -> BitRate {
     BitRate::from_bytes(slices.iter().sum(), slices.len() as u64 * SLICE_NS)
 }
 
-/// Capacity of a link: the largest mean rate from the beginning to a slice after `from_ns`. TCP delays data after a
-/// loss and delivers it at once, so the rate of a short window is wrong; a mean from the beginning is at most too low,
-/// and least so without delayed data.
+/// Capacity of a link: the largest mean rate from the beginning to a slice after `from_ns`. After a loss, TCP delays
+/// data and delivers it at once, so the rate of a short window is wrong; a mean from the beginning is only too low.
 pub(super) fn capacity(bytes: &[u64], from_ns: u64) -> BitRate {
     let mut largest = BitRate::default();
     let mut sum = 0;
@@ -162,6 +160,7 @@ pub(super) fn capacity(bytes: &[u64], from_ns: u64) -> BitRate {
 
 type Value = (Metric, Presence<f64>);
 
+/// The values of each phase, and their totals over upload and download.
 fn values(phases: &[PhaseDetail], histograms: &Histograms) -> Vec<Value> {
     let median_ns =
         |load: Load| percentile(histograms.get(load.name())?, 0.5, PROBES).value().copied();

@@ -62,8 +62,7 @@ pub(super) const LOST: usize = 4;
 pub(super) const ADDED_P50: usize = 5;
 pub(super) const ADDED_P95: usize = 6;
 
-/// Metrics of a phase: p50, p95, p99 and maximum of the round-trip times, and the loss. With load, also p50 and p95
-/// minus the p50 of the idle link.
+/// Metrics of a phase: round-trip times (p50, p95, p99, maximum), loss and, under load, p50 and p95 above the idle p50.
 pub const fn for_load(load: Load) -> &'static [Metric] {
     match load {
         Load::Idle => IDLE,

@@ -45,17 +45,18 @@ const fn ramp_ns(load: Load) -> u64 {
 }
 
 impl NetworkSpec {
+    /// What the workload needs over all arms: the levels of a factor replace its own key.
     pub(super) fn link_needs(&self, study: &InStudy<'_>) -> LinkNeeds {
-        let levels = |name: &str| study.factors.get(name);
-        let is_to_nobody = self.peer.is_none() && levels(parameters::PEER).is_none();
-        let interfaces = levels(parameters::INTERFACE);
-        let named = || self.interface.iter().cloned().collect();
+        let levels_of = |name: &str| study.factors.get(name);
+        let has_peer = self.peer.is_some() || levels_of(parameters::PEER).is_some();
+        let interface_levels = levels_of(parameters::INTERFACE);
+        let own_interface = || self.interface.iter().cloned().collect();
         LinkNeeds {
             in_lab: self.is_in_lab(),
-            changes: self.is_in_lab() || self.interface.is_some() || interfaces.is_some(),
-            to_nobody: is_to_nobody.then(planned::no_peer),
-            interfaces: interfaces.cloned().unwrap_or_else(named),
-            shaped: !self.shaper.is_none() || levels(parameters::SHAPER).is_some(),
+            changes: self.is_in_lab() || self.interface.is_some() || interface_levels.is_some(),
+            to_nobody: (!has_peer).then(planned::no_peer),
+            interfaces: interface_levels.cloned().unwrap_or_else(own_interface),
+            shaped: !self.shaper.is_none() || levels_of(parameters::SHAPER).is_some(),
         }
     }
 

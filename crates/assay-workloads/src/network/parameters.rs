@@ -90,7 +90,7 @@ keys! {
                  selects the method: `cake:95%`, `fq_codel:95%`, `tbf:95%`, or `deep:95%` for a plain rate limit with \
                  a queue of 750 ms. Assay sets the limit before each trial, then verifies and removes it.",
                 "[\"none\", \"80%\", \"95%\"]",
-                set_shaper,
+                |spec: &mut NetworkSpec, text| Ok(spec.shaper = text.parse()?),
             )
             .written(written),
         }
@@ -120,11 +120,6 @@ fn set_congestion(spec: &mut NetworkSpec, text: &str) -> Result<(), String> {
         return Err(format!("unknown congestion control `{text}`; use cubic, reno or bbr"));
     }
     text.clone_into(&mut spec.congestion_control);
-    Ok(())
-}
-
-fn set_shaper(spec: &mut NetworkSpec, text: &str) -> Result<(), String> {
-    spec.shaper = text.parse()?;
     Ok(())
 }
 

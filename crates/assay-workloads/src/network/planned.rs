@@ -61,6 +61,7 @@ impl NetworkPlan {
         self.jobs().iter().map(|job| job.whole_ns() + AROUND_NS).sum()
     }
 
+    /// Loads the link, in the lab or with a peer, which needs the token from the environment.
     fn run_phases(&self, run: &Run<'_>, phases: &[PhaseJob]) -> Result<LinkRun, String> {
         let (peer, token) = match self.peer.as_deref() {
             None => return Err(no_peer()),

@@ -1,5 +1,4 @@
-//! Exhibits of a link from its metrics: round trips idle and loaded, latency under load with its grade, the best
-//! shaping, and the phases over time.
+//! Exhibits of a link from its metrics: latency idle and under load, its grade, the best shaping, and the phases.
 
 use assay_core::catalogue::About;
 use assay_core::exhibit::{BestRow, Column, Exhibit, Table, Unit};

@@ -60,6 +60,7 @@ impl Period {
         Self { in_flight: [in_flight; 2], ..Self::default() }
     }
 
+    /// Adds the counters of a glance, which covers about one second.
     pub fn add(&mut self, glance: &Glance) {
         self.span_ns = self.span_ns.saturating_add(glance.span_ns);
         for (class, served) in &glance.classes {

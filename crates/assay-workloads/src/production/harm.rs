@@ -98,7 +98,7 @@ pub struct HarmLimits {
 }
 
 impl HarmLimits {
-    /// Limits from the baseline's worst values; `None` if no stretch is long enough.
+    /// Limits: `factor` times the worst value sustained in the baseline; `None` if its stretches are too short.
     pub fn from_baseline(factor: f64, baseline: &[&[Second]]) -> Option<Self> {
         let limit = |value_of: &dyn Fn(&Second) -> Option<f64>, least: f64| {
             let all = baseline.iter().filter_map(|stretch| sustained_value(stretch, value_of));

@@ -43,6 +43,7 @@ pub const METRICS: &[Metric] = &[
     lower("cpu_busy_share", "CPU load", "busy share of the CPU time"),
 ];
 
+/// Returns the metric called `name` over a period, or why it has no value; `None` for an unknown metric.
 pub(super) fn value(name: &str, period: &Period) -> Option<Result<f64, String>> {
     const IDLE: &str = "the devices completed no request";
     let seconds = period.seconds().ok_or_else(|| "the period was empty".to_owned());

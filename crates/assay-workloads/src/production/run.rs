@@ -13,6 +13,7 @@ const GLANCE_NS: u64 = 1_000_000_000;
 /// Longest time between checks of the stop flag, nanoseconds.
 const PATIENCE_NS: u64 = 50_000_000;
 
+/// Observes the settling time and then the period; ends at the first sustained breach of a limit.
 pub(super) fn run(run: &Run<'_>) -> Result<RunResult, String> {
     let lookout = run.lookout.ok_or("no device observer is available")?;
     let began_ns = run.system.monotonic_ns();
@@ -66,6 +67,7 @@ impl ProductionWatch<'_> {
         }
     }
 
+    /// Sleeps until this time of the monotonic clock, or until the user stops.
     fn wait_until(&self, until_ns: u64) {
         let system = self.run.system;
         loop {
@@ -95,6 +97,7 @@ impl ProductionWatch<'_> {
         breach
     }
 
+    /// Returns the result; the first `left_out` seconds are the settling time.
     fn into_result(self, period: Period, left_out: usize, harm: Option<Breach>) -> RunResult {
         let stopped = self.is_stopped();
         let measured = Measured {

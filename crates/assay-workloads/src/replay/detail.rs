@@ -196,6 +196,7 @@ impl Fidelity {
         self.late_fault()
     }
 
+    /// A clause if the placing changed too many distances.
     fn placing_fault(&self) -> Option<String> {
         let changed = self.adjusted.distances_changed;
         (changed > MOST_JUMPS_CHANGED).then(|| {

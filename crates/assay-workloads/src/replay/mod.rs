@@ -149,6 +149,7 @@ impl WorkloadKind for ReplaySpec {
     const RULES: &'static [OwnRule] = &[rule::UNFAITHFUL];
 }
 
+/// What a replay does to the target; a trace that is not loaded yet may contain any request.
 fn touch(source: Option<&TraceSource>, direct: bool) -> Touch {
     let may_have = |act: Act| source.is_none_or(|source| source.has(act));
     let reads = may_have(Act::Read);

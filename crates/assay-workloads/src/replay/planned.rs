@@ -45,6 +45,7 @@ pub(super) fn replay_ns(clock: Clock, scale: TimeScale, length_ns: u64) -> u64 {
     span_ns.saturating_mul(LIMIT_FACTOR).max(LEAST_LIMIT_NS)
 }
 
+/// Plans a replay on this target; the note says what differs from the request.
 pub(super) fn plan(
     asked: &ReplaySpec,
     offer: &Offer<'_>,

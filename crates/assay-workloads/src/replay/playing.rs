@@ -22,6 +22,7 @@ struct Recording {
     drawn: GatheredSides,
 }
 
+/// Replays the recording, and compares the replay with it.
 pub(super) fn play(planned: &ReplayPlan, run: &Run<'_>) -> Result<RunResult, String> {
     let mut requests = read_requests(planned, run)?;
     let starts =
@@ -98,6 +99,7 @@ fn count_by_act(requests: &[Arrival]) -> [Moved; Act::ALL.len()] {
     counts
 }
 
+/// The job of a replay; its track has the requests, so the pattern and the mix do not matter.
 fn replay_job(planned: &ReplayPlan, run: &Run<'_>, track: Track) -> Job {
     let area = &run.medium.area;
     let unit_bytes = planned.unit_bytes.max(1);
@@ -158,6 +160,7 @@ fn gather_starts<'s>(steps: impl Iterator<Item = (u64, &'s Step)>) -> GatheredSi
     sides
 }
 
+/// Requests at their start times in the replay; with the recorded times as schedule, also their delays.
 fn gather_sides(played: &Played, track: Option<&Track>, by_clock: bool) -> GatheredSides {
     let issued = track.map(|track| played.issued(track)).unwrap_or_default();
     let mut sides = gather_starts(issued.iter().copied());

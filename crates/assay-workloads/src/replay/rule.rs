@@ -23,6 +23,7 @@ pub(super) const UNFAITHFUL: OwnRule = OwnRule {
     doubt,
 };
 
+/// Invalidates a row if some of its replays differ from the recording.
 fn doubt(_: &crate::WorkPlan, trials: &[&Measured]) -> Option<Doubt> {
     let faults = trials.iter().filter_map(|measured| ReplayDetail::of(measured));
     let faults: Vec<Vec<String>> =

@@ -84,7 +84,7 @@ impl DevicePart {
 const AND: char = '+';
 
 impl TraceSource {
-    /// Places a request of one device among all; one outside of the device's part has no place.
+    /// Moves a request of device `nth` behind the parts of the previous devices; to `u64::MAX` if outside of its part.
     pub fn place_request(&self, nth: usize, request: &BlockRequest) -> BlockRequest {
         if self.parts.is_empty() {
             return *request;
@@ -114,6 +114,7 @@ impl TraceSource {
         self.to_bytes.saturating_sub(from).div_ceil(MIB).saturating_mul(MIB)
     }
 
+    /// The numbers by name, to print and to parse them.
     fn numbers(&mut self) -> [(&'static str, &mut u64); 8] {
         [
             ("device-bytes", &mut self.device_bytes),
@@ -173,6 +174,7 @@ impl fmt::Display for TraceSource {
 impl FromStr for TraceSource {
     type Err = String;
 
+    /// Parses the text that `Display` writes: names and values, separated by spaces.
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = |why: &str| format!("`{}` is not a recording: {why}", outside::spelled(text));
         let mut words = text.split_ascii_whitespace();
@@ -213,6 +215,7 @@ impl TraceSource {
         true
     }
 
+    /// Sets a number, or the counts of a kind of request; `None` if the name or value is invalid.
     fn set_number(&mut self, name: &str, value: &str) -> Option<()> {
         if let Some(act) = Act::find(name) {
             let (operations, bytes) = value.split_once('/')?;
@@ -276,6 +279,7 @@ pub struct Scan {
 }
 
 impl Scan {
+    /// Begins to sum up the requests of a device that arrive before `until_ns`.
     pub fn new(device: &str, device_bytes: u64, until_ns: Option<u64>) -> Self {
         let source = TraceSource {
             device: device.to_owned(),
@@ -287,6 +291,7 @@ impl Scan {
         Self { source, until_ns, last_ns: 0 }
     }
 
+    /// Adds a request to the totals; one that cannot be replayed only counts as left out.
     pub fn add(&mut self, begun_ns: u64, request: &BlockRequest) {
         let source = &mut self.source;
         let Some(step) = step_of(request, begun_ns, source.device_bytes) else {

@@ -35,6 +35,7 @@ impl Tells for ReplayPlan {
     }
 }
 
+/// Describes the least faithful replay of a row.
 fn words(fidelity: &Fidelity, trials: usize) -> String {
     let trial = if trials > 1 {
         format!("the trial with the lowest fidelity of {trials}")
@@ -102,16 +103,15 @@ impl Shows for ReplayFacts {
     const FIGURE: Option<&'static FactsFigure> = Some(&FIGURE);
 
     fn exhibit(all: &[&Self], rows: &dyn RowSource) -> Exhibit {
-        let columns = vec![
-            Column::left("requests"),
-            Column::new("recorded", Unit::Count),
-            Column::new("replayed", Unit::Count),
-            Column::new("recorded bytes", Unit::Bytes),
-            Column::new("replayed bytes", Unit::Bytes),
-        ];
         let table = Table {
             title: "recorded and replayed".to_owned(),
-            columns,
+            columns: vec![
+                Column::left("requests"),
+                Column::new("recorded", Unit::Count),
+                Column::new("replayed", Unit::Count),
+                Column::new("recorded bytes", Unit::Bytes),
+                Column::new("replayed bytes", Unit::Bytes),
+            ],
             rows: all.iter().flat_map(|row| row.rows()).collect(),
             notes: vec![LEGEND.to_owned()],
         };
@@ -131,8 +131,7 @@ impl Shows for ReplayFacts {
 /// The least faithful row of each workload, as pictures.
 fn figures(all: &[&ReplayFacts], rows: &dyn RowSource) -> Vec<Figure> {
     let mut figures = Vec::new();
-    let workloads = all.chunk_by(|one, next| one.workload == next.workload);
-    for configurations in workloads.take(MOST_DRAWN) {
+    for configurations in all.chunk_by(|one, next| one.workload == next.workload).take(MOST_DRAWN) {
         let worst = configurations.iter().max_by(|a, b| a.fidelity.by_faults(&b.fidelity));
         let Some(worst) = worst else { continue };
         let mut notes = Vec::new();

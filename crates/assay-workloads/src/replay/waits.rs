@@ -54,7 +54,7 @@ pub fn infer_waits(requests: &[Arrival], scale: TimeScale) -> Vec<Wait> {
     let mut by_end: Vec<u32> = (0_u32..).zip(requests).map(|(index, _)| index).collect();
     by_end.sort_by_key(|index| (requests[*index as usize].ended_ns, *index));
     let mut completions = by_end.into_iter().peekable();
-    // By lane, the indices of completed requests without a dependent, the latest completion last.
+    // By lane (reads, or changes), the completed requests that no other waits for, the latest completion last.
     let mut unclaimed = [Vec::<u32>::new(), Vec::new()];
     let mut previous_start_ns = 0;
     let mut waits = Vec::with_capacity(requests.len());

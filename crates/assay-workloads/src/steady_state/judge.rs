@@ -120,6 +120,7 @@ pub fn judge_trial(
     Some(SteadyJudgement { tracked, window, departures })
 }
 
+/// How the target and its preparation deviate from the specification.
 fn target_departures(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Vec<String> {
     let prepared = &detail.prepared;
     let mut found = Vec::new();
@@ -150,6 +151,7 @@ fn target_departures(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> V
     found
 }
 
+/// A deviation if the write cache is not on or off as the class of test requires.
 fn cache_departure(planned: &SteadyStatePlan, answer: Option<&str>) -> Option<String> {
     let wanted = planned.class.has_write_cache();
     let (class, on) = (planned.class.name(), if wanted { "on" } else { "off" });
@@ -163,6 +165,7 @@ fn cache_departure(planned: &SteadyStatePlan, answer: Option<&str>) -> Option<St
     }
 }
 
+/// A deviation if less than the required bytes were written before the first round.
 fn fill_departure(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Option<String> {
     planned.fill_bytes?;
     let filled_bytes = detail.prepared.filled_bytes;
@@ -175,6 +178,7 @@ fn fill_departure(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Opti
     Some(format!("only {filled} of the required {wanted} were written before the first round"))
 }
 
+/// Deviations of the cells: some were left out or cut short.
 fn cell_departures(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Vec<String> {
     let mut found = planned.left_out.clone();
     let (run, planned_cells) = (detail.cells.len(), planned.cells.len());
@@ -188,6 +192,7 @@ fn cell_departures(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Vec
     found
 }
 
+/// Deviations of the rounds: too few ran, or none became steady.
 fn round_departures(
     planned: &SteadyStatePlan,
     detail: &SteadyStateDetail,

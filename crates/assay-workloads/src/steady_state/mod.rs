@@ -1,5 +1,4 @@
-//! Rounds of cells until five of them are steady: the tests of the SNIA performance test specification, and similar
-//! ones.
+//! Rounds of cells until five are steady: the tests of the SNIA performance test specification, and similar ones.
 
 mod detail;
 mod judge;

@@ -21,6 +21,7 @@ pub(super) const NOT_STEADY: OwnRule = OwnRule {
     doubt,
 };
 
+/// Doubts trials whose last five rounds were not steady.
 fn doubt(planned: &crate::WorkPlan, trials: &[&Measured]) -> Option<Doubt> {
     let planned = SteadyStatePlan::of(planned)?;
     let details = trials.iter().filter_map(|measured| SteadyStateDetail::of(measured));

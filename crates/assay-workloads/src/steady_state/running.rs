@@ -68,6 +68,7 @@ pub(super) fn run(planned: &SteadyStatePlan, run: &Run<'_>) -> Result<RunResult,
     Ok(runner.phases.finish(runner.detail))
 }
 
+/// Reads the state of the target before the test; `range_bytes` is the tested part.
 fn prepared_state(run: &Run<'_>, range_bytes: u64) -> Prepared {
     let device = run.system.status(run.path).ok().and_then(|status| status.own_device);
     let directory = device.map(|number| PathBuf::from(format!("/sys/dev/block/{number}")));
@@ -135,11 +136,11 @@ impl SteadyStateRunner<'_> {
 
     /// Limits rounds to written bytes: elsewhere there is nothing to read.
     fn shrink(&mut self, written: u64) {
-        let whole = written / PIECE * PIECE;
-        self.phases.area.length = whole.clamp(PIECE, self.phases.area.length);
+        self.phases.area.length = (written / PIECE * PIECE).clamp(PIECE, self.phases.area.length);
         self.detail.prepared.range_bytes = self.phases.area.length;
     }
 
+    /// Repeats all cells until the tracking cell is steady and every block was written.
     fn run_rounds(&mut self) -> Result<(), String> {
         let schedule = RoundSchedule::new(self.planned, self.phases.left_ns());
         self.detail.cells = schedule.cells;

@@ -1,5 +1,4 @@
-//! Facts and exhibits of rounds: the measurement window, a table of mixes by sizes, the convergence, and deviations
-//! from the specification.
+//! Facts and exhibits of rounds: the measurement window, mixes by sizes, the convergence, and deviations.
 
 use std::iter;
 
@@ -7,9 +6,7 @@ use assay_core::catalogue::About;
 use assay_core::exhibit::figure::{
     Axis, AxisScale, AxisSpan, Figure, Guide, NamedValues, SpanKind, lines_over_steps,
 };
-use assay_core::exhibit::{
-    Column, Exhibit, Levels, List, Row, Sentence, Subject, Table, Unit, Value,
-};
+use assay_core::exhibit::{Column, Exhibit, Levels, List, Row, Sentence, Table, Unit, Value};
 use assay_core::quantity::Bytes;
 use assay_core::quantity::units::show;
 use serde::{Deserialize, Serialize};
@@ -63,13 +60,11 @@ impl Tells for SteadyStatePlan {
         };
         let (at, detail, judged) =
             seen.trials.iter().copied().enumerate().filter_map(judged_trial).next_back()?;
-        let several = seen.trials.len() > 1;
-        let trial = several.then(|| [at + 1, seen.trials.len()]);
+        let trial = (seen.trials.len() > 1).then(|| [at + 1, seen.trials.len()]);
         let text = words(self, &detail, &judged, trial);
-        let Subject { workload, arm } = seen.subject.clone();
         let facts = SteadyStateFacts {
-            workload,
-            configuration: arm,
+            workload: seen.subject.workload.clone(),
+            configuration: seen.subject.arm.clone(),
             test: self.test,
             class: self.class,
             tracking_cell: self.tracked(),
@@ -94,6 +89,7 @@ fn unit(measure: Measure) -> Unit {
     }
 }
 
+/// Describes the result and the deviations from the specification.
 fn words(
     planned: &SteadyStatePlan,
     detail: &SteadyStateDetail,
@@ -109,6 +105,7 @@ fn words(
     text
 }
 
+/// Describes the measurement window, or the mean over too few rounds.
 fn result_words(
     planned: &SteadyStatePlan,
     detail: &SteadyStateDetail,
@@ -171,18 +168,17 @@ impl Shows for SteadyStateFacts {
     const FIGURE: Option<&'static FactsFigure> = Some(&FIGURE);
 
     fn exhibit(all: &[&Self], _: &dyn RowSource) -> Exhibit {
-        let columns = vec![
-            Column::new("rounds", Unit::Count),
-            Column::left("window"),
-            Column::left("tracking cell"),
-            Column::left("mean"),
-            Column::new("range", Unit::Share),
-            Column::new("change", Unit::Share),
-            Column::verdict("state"),
-        ];
         let table = Table {
             title: "steady state".to_owned(),
-            columns,
+            columns: vec![
+                Column::new("rounds", Unit::Count),
+                Column::left("window"),
+                Column::left("tracking cell"),
+                Column::left("mean"),
+                Column::new("range", Unit::Share),
+                Column::new("change", Unit::Share),
+                Column::verdict("state"),
+            ],
             rows: all.iter().map(|row| row.row()).collect(),
             notes: vec![LEGEND.to_owned()],
         };
@@ -243,6 +239,7 @@ impl SteadyStateFacts {
         Row::about(self.subject(), cells)
     }
 
+    /// The tables of one test: its cells, and its rounds.
     fn tables(&self) -> Vec<Table> {
         let means = match self.measure() {
             Measure::Iops => {
@@ -329,6 +326,7 @@ impl SteadyStateFacts {
     }
 }
 
+/// Draws the tracking cell by round; a single configuration also shows its measurement window.
 fn figure(all: &[&SteadyStateFacts]) -> Option<Figure> {
     let (first, alone) = (all[0], all.len() == 1);
     let metric = match first.measure() {

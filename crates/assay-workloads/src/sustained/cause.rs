@@ -42,13 +42,6 @@ pub struct Again {
     pub back_after_rest: bool,
 }
 
-impl Again {
-    /// Whether both indicate a full cache.
-    pub const fn is_cache(&self) -> bool {
-        self.slow_at_once && self.back_after_rest
-    }
-}
-
 /// Result of the retry after a drop; `None` without a retry, or with too few slices.
 pub(super) fn judge_retry(detail: &SustainedDetail, course: &WriteTimeline) -> Option<Again> {
     let (retried, fall) = (detail.retried.as_ref()?, course.fall()?);

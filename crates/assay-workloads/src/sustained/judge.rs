@@ -56,8 +56,7 @@ pub struct WriteTimeline {
 }
 
 impl WriteTimeline {
-    /// The first level from which the rate stays below the initial one. A rate that recovers was limited by something
-    /// else; a gradual decline has no such level.
+    /// The first level from which the rate stays below the initial one; `None` if it recovers or declines gradually.
     pub fn fall(&self) -> Option<&RateLevel> {
         if self.declines.is_some() {
             return None;
@@ -79,8 +78,8 @@ impl WriteTimeline {
 
     /// Bytes that fit into a fast cache, if a cache was detected.
     pub fn fast_cache_bytes(&self) -> Option<u64> {
-        let fall = self.fall()?;
-        self.again.as_ref().is_some_and(Again::is_cache).then_some(fall.from_bytes)
+        let (fall, retry) = (self.fall()?, self.again.as_ref()?);
+        (retry.slow_at_once && retry.back_after_rest).then_some(fall.from_bytes)
     }
 }
 

@@ -56,6 +56,7 @@ pub(super) fn rests(detail: &SustainedDetail) -> Option<Rests> {
     (share > LEAST_SHARE).then(|| Rests { share, whole_bytes_per_s: bytes / (whole_ns / 1e9) })
 }
 
+/// Doubts trials in which the drive rested between slices.
 fn doubt(_: &crate::WorkPlan, trials: &[&Measured]) -> Option<Doubt> {
     let details = trials.iter().filter_map(|measured| SustainedDetail::of(measured));
     let rested: Vec<Rests> = details.filter_map(rests).collect();

@@ -71,7 +71,6 @@ struct SustainedTrial<'a> {
 }
 
 impl SustainedTrial<'_> {
-    /// Its final rate, bytes per second.
     fn final_rate(&self) -> f64 {
         self.course.last().map_or(0.0, |level| level.rate_bytes_per_s)
     }
@@ -108,6 +107,7 @@ fn summarize(trials: &[SustainedTrial<'_>], at: usize, all: usize) -> Option<Sev
 }
 
 impl Several {
+    /// Describes the other trials, in sentences.
     fn words(&self) -> String {
         let Self { trial, trials, fell, .. } = self;
         let why = if *fell == 0 { "the slowest trial at the end" } else { "the worst" };
@@ -136,18 +136,17 @@ impl Shows for SustainedFacts {
     const KEY: &'static str = "sustained";
 
     fn exhibit(all: &[&Self], _: &dyn RowSource) -> Exhibit {
-        let columns = vec![
-            Column::new("from", Unit::Bytes),
-            Column::new("95% CI", Unit::Bytes),
-            Column::new("rate", Unit::BytesPerS),
-            Column::new("95% CI of the rate", Unit::BytesPerS),
-        ];
         let sentence = |row: &&Self| Sentence { about: row.subject(), text: row.text.clone() };
         let rested = all.iter().any(|row| row.timeline.rests.is_some());
         let notes = [LEGEND].into_iter().chain(rested.then_some(RESTS_LEGEND));
         let table = Table {
             title: "sustained writes".to_owned(),
-            columns,
+            columns: vec![
+                Column::new("from", Unit::Bytes),
+                Column::new("95% CI", Unit::Bytes),
+                Column::new("rate", Unit::BytesPerS),
+                Column::new("95% CI of the rate", Unit::BytesPerS),
+            ],
             rows: all.iter().flat_map(|row| row.rows()).collect(),
             notes: notes.map(str::to_owned).collect(),
         };
@@ -170,8 +169,7 @@ impl OfRow for SustainedFacts {
     }
 
     fn resting(&mut self) -> Option<Resting<'_>> {
-        let unsaid = Some("The sustained rate is unknown.");
-        Some(Resting { text: &mut self.text, unsaid })
+        Some(Resting { text: &mut self.text, unsaid: Some("The sustained rate is unknown.") })
     }
 }
 
@@ -188,35 +186,26 @@ impl SustainedFacts {
             ];
             Row::about(self.subject(), cells)
         };
-        self.timeline
-            .levels
-            .iter()
-            .map(row)
-            .chain(self.rests_row())
-            .chain(self.all_trials_row())
-            .collect()
-    }
-
-    /// The row of the whole time, if the drive rested during it.
-    fn rests_row(&self) -> Option<Row> {
-        let rests = self.timeline.rests?;
-        let what = format!("with gaps, {} of the time", rests.percent());
-        let rate = rests.whole_bytes_per_s.into();
-        Some(Row::about(self.subject(), [what.into(), Value::Missing, rate, Value::Missing]))
-    }
-
-    fn all_trials_row(&self) -> Option<Row> {
-        let several = self.several?;
-        let what = format!("all {} trials, at the end", several.trials);
-        let rate = several.sustained_bytes_per_s.into();
-        Some(Row::about(self.subject(), [what.into(), Value::Missing, rate, Value::Missing]))
+        let mut rows: Vec<Row> = self.timeline.levels.iter().map(row).collect();
+        let mut add_total = |what: String, rate: Value| {
+            let cells = [what.into(), Value::Missing, rate, Value::Missing];
+            rows.push(Row::about(self.subject(), cells));
+        };
+        if let Some(rests) = self.timeline.rests {
+            let what = format!("with gaps, {} of the time", rests.percent());
+            add_total(what, rests.whole_bytes_per_s.into());
+        }
+        if let Some(several) = self.several {
+            let what = format!("all {} trials, at the end", several.trials);
+            add_total(what, several.sustained_bytes_per_s.into());
+        }
+        rows
     }
 }
 
 const THROTTLED: &str = "throttled";
 
-/// Whether heat slowed it down: the rule's remark; without it, the distance of the hottest part from its throttling
-/// temperature. A constant rate needs no cause.
+/// The rule's text on throttling; without it, how far a drive whose rate fell was from its throttling temperature.
 fn throttling_words(
     throttled: Option<&str>,
     near_limit: Option<&Presence<NearLimit>>,
@@ -251,6 +240,7 @@ fn rated_words(rated: &Rated) -> String {
     rate_words(rated.rate_bytes_per_s, rated.rate_ci95)
 }
 
+/// Describes the rates over time, the cause of a drop and an early end.
 pub(crate) fn words(course: &WriteTimeline, ended: Option<&str>) -> String {
     let mut sentences = vec![course_words(course)];
     sentences.extend(course.rests.as_ref().map(|rests| rests_words(course, rests)));
@@ -266,6 +256,7 @@ pub(crate) fn words(course: &WriteTimeline, ended: Option<&str>) -> String {
     sentences.join(" ")
 }
 
+/// Describes the rates over the written bytes: gradual decline, permanent drop or neither.
 fn course_words(course: &WriteTimeline) -> String {
     let written = show::bytes(course.written_bytes);
     if let Some([first, last]) = &course.declines {
@@ -318,6 +309,7 @@ fn rests_words(course: &WriteTimeline, rests: &Rests) -> String {
     )
 }
 
+/// Explains a drop by the retry: a full cache is slow at once, and fast again after a rest.
 fn cause_words(again: &Again) -> String {
     let at_once = rated_words(&again.at_once);
     let rewrites = format!("rewrites of the first positions ran at {at_once} immediately");

@@ -133,6 +133,7 @@ pub(super) fn run(planned: &SustainedPlan, run: &Run<'_>) -> Result<RunResult, S
     }
     let first = writer.run_job(0..FIRST_BYTES, FIRST_BYTES, 1, JOB_NS)?;
     if let Some(first_ns) = first.slices_ns.first() {
+        // At the rate of this first job, a slice should take SLICE_NS.
         let wanted = FIRST_BYTES as f64 * SLICE_NS as f64 / *first_ns as f64;
         writer.detail.slice_bytes = in_pieces(wanted as u64).clamp(MIB, most_of_slice(room));
         writer.write_and_retry(room)?;
@@ -145,7 +146,7 @@ impl SustainedWriter<'_> {
         !self.phases.stopped && self.phases.spent_ns() < self.phases.end_ns(twentieths)
     }
 
-    /// Writes pass after pass, and after a permanent drop, the beginning again.
+    /// Writes for most of the time; then, after a permanent drop, writes the beginning again to find the cause.
     fn write_and_retry(&mut self, room: u64) -> Result<(), String> {
         let place = self.write_until(room, FIRST_BYTES, WRITING)?;
         // A simulated drive cannot rest.
@@ -159,15 +160,14 @@ impl SustainedWriter<'_> {
         self.write_until(room, place, TWENTIETHS).map(drop)
     }
 
-    /// Writes slices up to a share of the time; returns the next offset.
+    /// Writes slices from offset `from`, until this many twentieths of the time; returns the next offset.
     fn write_until(&mut self, room: u64, from: u64, twentieths: u64) -> Result<u64, String> {
         let mut walk = SliceWalk { room, bytes: self.detail.slice_bytes, place: from };
         while self.has_time(twentieths) {
             let until_ns = self.phases.end_ns(twentieths).min(self.kept_ns.saturating_add(KEEP_NS));
             let written = self.write_slices(&mut walk, until_ns)?;
             if !written.slices_ns.is_empty() {
-                let rests_ns = self.detail.rests_ns.unwrap_or(0) + written.rest_ns;
-                self.detail.rests_ns = Some(rests_ns);
+                self.detail.rests_ns = Some(self.detail.rests_ns.unwrap_or(0) + written.rest_ns);
                 self.detail.slices_ns.extend(written.slices_ns);
                 self.checkpoint();
             }
@@ -185,7 +185,7 @@ impl SustainedWriter<'_> {
         self.phases.checkpoint(&self.detail, " or slightly later");
     }
 
-    /// Writes the places at the beginning again, immediately and after a rest, in slices of equal duration.
+    /// Writes the beginning again, immediately and after a rest; slices shrink to `share`, the part of the rate left.
     fn retry(&mut self, room: u64, share: f64) -> Result<(), String> {
         let wanted = in_pieces((self.detail.slice_bytes as f64 * share) as u64);
         let slice_bytes = wanted.clamp(MIB, room.max(MIB));
@@ -205,8 +205,7 @@ impl SustainedWriter<'_> {
     fn rewrite(&mut self, walk: &mut SliceWalk, twentieths: u64) -> Result<Vec<u64>, String> {
         let mut slices_ns = Vec::new();
         while self.has_time(twentieths) {
-            let until_ns = self.phases.end_ns(twentieths);
-            slices_ns.extend(self.write_slices(walk, until_ns)?.slices_ns);
+            slices_ns.extend(self.write_slices(walk, self.phases.end_ns(twentieths))?.slices_ns);
         }
         Ok(slices_ns)
     }
@@ -233,7 +232,7 @@ impl SustainedWriter<'_> {
         within_ns.div_ceil(slice_ns).clamp(1, MOST_IN_A_ROW)
     }
 
-    /// Writes up to this many slices; none starts after `within_ns`. Returns the complete ones.
+    /// Writes up to `slices` slices of `bytes` in `part`; none starts after `within_ns`. Returns the complete ones.
     fn run_job(
         &mut self,
         part: Range<u64>,
@@ -288,8 +287,7 @@ impl SustainedWriter<'_> {
         let run = self.phases.run;
         let Some(file) = run.medium.file.filter(|_| self.planned.synced) else { return Ok(0) };
         let began_ns = run.system.monotonic_ns();
-        let synced = run.system.sync_data(file);
-        synced.map_err(|error| format!("cannot sync a slice: {error}"))?;
+        run.system.sync_data(file).map_err(|error| format!("cannot sync a slice: {error}"))?;
         Ok(run.system.monotonic_ns().saturating_sub(began_ns))
     }
 

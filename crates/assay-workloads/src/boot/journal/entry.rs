@@ -1,5 +1,4 @@
-//! Entries of a systemd journal as written by `journalctl -o json` and `-o export`. The content is not trusted:
-//! unreadable entries are counted and skipped.
+//! Entries of a systemd journal from `journalctl -o json` and `-o export`. Unreadable entries are only counted.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -58,7 +57,7 @@ pub fn read(bytes: &[u8]) -> ReadEntries {
     }
 }
 
-/// One JSON object per line.
+/// Reads entries in JSON, one object per line.
 pub fn json(bytes: &[u8]) -> ReadEntries {
     let mut read = ReadEntries::default();
     for line in bytes.split(|byte| *byte == b'\n') {
@@ -72,6 +71,7 @@ pub fn json(bytes: &[u8]) -> ReadEntries {
     read
 }
 
+/// Reads an entry; `None` if it is too long, not JSON or incomplete.
 fn json_entry(line: &[u8]) -> Option<Entry> {
     if line.len() > LONGEST_ENTRY {
         return None;
@@ -100,7 +100,7 @@ fn field_text(value: &Value) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The export format: lines `NAME=VALUE`, or name, length and bytes; an empty line ends an entry.
+/// Reads the export format: lines `NAME=VALUE`, or name, length and bytes; an empty line ends an entry.
 pub fn export(bytes: &[u8]) -> ReadEntries {
     let mut read = ReadEntries::default();
     let mut rest = bytes;
@@ -170,6 +170,7 @@ impl ReadEntries {
 }
 
 impl Entry {
+    /// Stores a field of the journal; skips the fields that Assay does not use.
     fn set(&mut self, name: &str, value: &str) {
         let number = || value.parse::<u64>().ok();
         match name {

@@ -1,5 +1,4 @@
-//! systemd's message on a completed boot. Kernel, initrd and userspace are separate fields; firmware and loader are
-//! only in its text.
+//! systemd's message on a completed boot, whose text alone has the times of the firmware and the boot loader.
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct PreKernelTimes {

@@ -1,5 +1,4 @@
-//! Boots from the systemd journal: parses its text to entries, and groups entries into boots with their phases and
-//! slowest units.
+//! Boots from the text of a systemd journal: its entries, grouped into boots with their phases and slowest units.
 
 pub mod entry;
 mod finished;

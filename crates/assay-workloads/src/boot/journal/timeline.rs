@@ -33,7 +33,6 @@ pub struct Boot {
     /// Wall clock at the first entry, microseconds since 1970.
     pub began_wall_us: Option<u64>,
     pub kernel: Presence<String>,
-    /// The root device on the kernel's command line.
     pub root: Presence<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
@@ -138,6 +137,7 @@ fn sort_by_sequence(boots: &mut [(&str, Vec<&Entry>)]) {
     });
 }
 
+/// Describes a boot from its entries, sorted by time; `is_last`: it is the newest boot of the journal.
 fn build_boot(id: &str, entries: &[&Entry], is_last: bool, until: Option<&str>) -> Boot {
     let ends: Vec<&Entry> = entries.iter().copied().filter(|entry| is_end(entry)).collect();
     let end = ends.first().copied();
@@ -208,7 +208,7 @@ fn read_phases(end: &Entry) -> (Phases, Option<u64>) {
     (phases, Some(0))
 }
 
-/// The slowest units of the start-up, and those whose start had not ended.
+/// The slowest units of the start-up, the slowest first, and the units that were still starting at its end.
 fn slowest_units(entries: &[&Entry], end_us: Option<u64>) -> (Vec<StartedUnit>, Vec<String>) {
     let mut began_us: BTreeMap<&str, u64> = BTreeMap::new();
     let mut took_us: BTreeMap<&str, u64> = BTreeMap::new();
@@ -226,11 +226,10 @@ fn slowest_units(entries: &[&Entry], end_us: Option<u64>) -> (Vec<StartedUnit>, 
             _ => {}
         }
     }
-    let pending = began_us.keys().filter(|unit| !took_us.contains_key(*unit));
-    let pending = pending.map(|unit| (*unit).to_owned()).collect();
-    let units = took_us.into_iter();
-    let units = units.map(|(name, took_us)| StartedUnit { name: name.to_owned(), took_us });
-    let mut units: Vec<StartedUnit> = units.collect();
+    let is_pending = |unit: &&&str| !took_us.contains_key(*unit);
+    let pending = began_us.keys().filter(is_pending).map(|unit| (*unit).to_owned()).collect();
+    let started = |(name, took_us): (&str, u64)| StartedUnit { name: name.to_owned(), took_us };
+    let mut units: Vec<StartedUnit> = took_us.into_iter().map(started).collect();
     units.sort_by(|a, b| b.took_us.cmp(&a.took_us).then(a.name.cmp(&b.name)));
     units.truncate(MOST_UNITS);
     (units, pending)
@@ -249,6 +248,7 @@ fn unit_start_us(entries: &[&Entry], unit: &str, from_us: Option<u64>) -> Presen
     Presence::from_option(start_us, format!("the journal has no message that {unit} started"))
 }
 
+/// Explains why a start-up did not finish; `pending`: the units that were starting.
 fn unfinished_reason(entries: &[&Entry], pending: &[String], is_last: bool) -> String {
     let how = if entries.iter().any(|entry| entry.message_id == ids::JOURNAL_STOPPED) {
         "the machine was shut down before its start-up had finished"
@@ -299,6 +299,7 @@ fn find_kernel(entries: &[&Entry]) -> Presence<String> {
     )
 }
 
+/// The root device on the kernel command line; the last `root=` counts.
 fn find_root(entries: &[&Entry]) -> Presence<String> {
     let line = kernel_message(entries, "Command line: ")
         .or_else(|| kernel_message(entries, "Kernel command line: "));

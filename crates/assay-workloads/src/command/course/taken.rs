@@ -29,8 +29,7 @@ impl<'a> CommandTrial<'a> {
     pub(super) fn with_output<'s>(&self, options: RunOptions<'s>) -> RunOptions<'s> {
         let hashed = self.planned.same_output == Some(Produced::Printed(true));
         let is_read = self.readers.iter().any(|reader| reader.from().is_none());
-        let heard_bytes = if is_read { READ_BYTES } else { 0 };
-        RunOptions { heard_bytes, hashed, ..options }
+        RunOptions { heard_bytes: if is_read { READ_BYTES } else { 0 }, hashed, ..options }
     }
 
     /// The files with numbers, by their names in this trial.
@@ -61,6 +60,7 @@ impl<'a> CommandTrial<'a> {
         status.is_ok_and(|status| status.kind != FileKind::File)
     }
 
+    /// Reads the output of a run; `before`: states of its files before the run, to detect files that it did not write.
     pub(super) fn read_output(
         &mut self,
         executed: &Executed,
@@ -98,7 +98,7 @@ impl<'a> CommandTrial<'a> {
         self.read_aside(&line, &format!("reading {shown}"), &options)
     }
 
-    /// All numbers, with unique names.
+    /// Reads the numbers of all readers; fails if two have the same name.
     fn parse_numbers(&self, texts: &Texts) -> Result<ToolOutput, Break> {
         let mut output = ToolOutput::default();
         for reader in &self.readers {
@@ -126,6 +126,7 @@ impl<'a> CommandTrial<'a> {
         Ok(output)
     }
 
+    /// The hash of the output that must be identical in all runs; `None` if the study does not require this.
     fn output_hash(&mut self, executed: &Executed) -> Result<Option<String>, Break> {
         let hash = match &self.planned.same_output {
             None | Some(Produced::Printed(false)) => return Ok(None),

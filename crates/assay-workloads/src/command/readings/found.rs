@@ -75,6 +75,7 @@ impl OutputReader {
         self.reading.file.as_deref()
     }
 
+    /// Reads the numbers in an output; fails if there are too many, or one is negative or not finite.
     pub fn read(
         &self,
         text: &OutputText<'_>,

@@ -19,8 +19,7 @@ pub use plain::plain;
 /// Prefix of metrics from programs' output: Assay's metrics do not have it.
 pub const TOLD: &str = "reported_";
 
-/// Other tools' formats for a program's whole output, as in `assay list importers`. Tables of trials are complete
-/// studies, not numbers of one run.
+/// Other tools' formats of the whole output of a run, as in `assay list importers`; not tables of several trials.
 pub const FORMATS: [&str; 16] = [
     "fio-json",
     "fio-log",
@@ -103,7 +102,7 @@ pub struct ParseSpec {
 impl FromStr for ParseSpec {
     type Err = String;
 
-    /// `fio-json`, `go-bench::higher`, `PATTERN:UNIT:higher`, `/POINTER:UNIT:lower`.
+    /// Parses `fio-json`, `go-bench::higher`, `PATTERN:UNIT:higher` or `/POINTER:UNIT:lower`.
     fn from_str(text: &str) -> Result<Self, String> {
         if FORMATS.contains(&text) {
             return Ok(Self { format: Some(text.to_owned()), ..Self::default() });
@@ -150,8 +149,7 @@ impl ParseSpec {
             (_, _, Some(json)) => json.clone(),
             _ => "nothing".to_owned(),
         };
-        let from = self.file.as_ref().map(|from| format!(" of {from}"));
-        what + &from.unwrap_or_default()
+        what + &self.file.as_ref().map(|from| format!(" of {from}")).unwrap_or_default()
     }
 
     /// Names of its metrics; empty if they depend on the output, or the pattern is invalid.

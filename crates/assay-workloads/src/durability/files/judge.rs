@@ -116,6 +116,7 @@ impl PossibleFiles {
         if newest == file { FileFate::There } else { FileFate::Gone }
     }
 
+    /// Describes a lost name: the file that it should have, and the calls that set and acknowledged this.
     fn lost_file(
         &self,
         name: FileName,

@@ -1,13 +1,11 @@
-//! Files created, replaced, renamed and removed in one directory: the calls of a program, the guarantees of each, and
-//! whether they survive a power loss.
+//! Files created, replaced, renamed and removed in a directory: calls, their guarantees, and whether these survive.
 //!
 //! A call guarantees only what is documented: `fsync` of a file its content under any name; `fsync` of the directory
 //! its names; `rename` over a file that the name refers to the old or the new file; `rename` to a free name that the
 //! file has one of both names. Each file is written once, so the content under a name identifies the file. Unguaranteed
 //! state may be anything, and is counted separately.
 //!
-//! [`FileScript`] contains the calls, [`Directory`] their place, [`CutMoment`] the time of a power loss, [`Content`] the
-//! content of a name afterwards.
+//! [`FileScript`]: the calls; [`Directory`]: their place; [`CutMoment`]: a power loss; [`Content`]: what a name has then.
 
 pub mod contents;
 pub mod judge;

@@ -131,6 +131,7 @@ impl Model {
         model
     }
 
+    /// The directory after a power loss with the kind of behavior `keeps`; changes without a sync survive randomly.
     pub fn cut(&self, keeps: Keeps, draws: &mut Draws) -> Self {
         let mut model = self.clone();
         model.names = match keeps {
@@ -138,7 +139,11 @@ impl Model {
             _ => self.kept.clone(),
         };
         if keeps == Keeps::ShowsOlder {
-            model.show_older(draws);
+            for (name, file) in &self.older {
+                if draws.below(4) == 0 && model.names.contains_key(name) {
+                    model.names.insert(name.clone(), *file);
+                }
+            }
         }
         if keeps == Keeps::ComesBack {
             for (name, file) in &self.older {
@@ -188,14 +193,6 @@ impl Model {
                 Change::Remove { name } => {
                     self.names.remove(name);
                 }
-            }
-        }
-    }
-
-    fn show_older(&mut self, draws: &mut Draws) {
-        for (name, file) in &self.older {
-            if draws.below(4) == 0 && self.names.contains_key(name) {
-                self.names.insert(name.clone(), *file);
             }
         }
     }

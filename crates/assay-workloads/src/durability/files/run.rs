@@ -46,6 +46,7 @@ impl FileScript {
         Ok(counts)
     }
 
+    /// Performs a call in the directory, and adds it to the counts.
     fn perform(
         &self,
         call: Call,

@@ -90,6 +90,7 @@ pub struct FileScript {
 }
 
 impl FileScript {
+    /// Draws a script; the same shape results in the same script.
     pub fn from_shape(shape: &FileShape) -> Self {
         let script =
             Self { sync: shape.sync, calls: Vec::new(), lengths: Vec::new(), rounds: Vec::new() };
@@ -152,8 +153,7 @@ impl ScriptWriter {
             match (change, free) {
                 (0, _) => self.add_call(Call::Remove { name }),
                 (1, Some(at)) => {
-                    let to = names.swap_remove(at);
-                    self.add_call(Call::Rename { from: name, to });
+                    self.add_call(Call::Rename { from: name, to: names.swap_remove(at) })
                 }
                 _ => {
                     self.create(name.temporary());
@@ -168,6 +168,7 @@ impl ScriptWriter {
         self.script.rounds.push(self.script.calls.len());
     }
 
+    /// Adds the calls that create and write a new file, and sync it if the script syncs files.
     fn create(&mut self, name: FileName) {
         let file = self.script.lengths.len() as u32;
         // Half of the files have the largest size.
@@ -181,6 +182,7 @@ impl ScriptWriter {
         }
     }
 
+    /// Adds a call, and tracks which names exist after it.
     fn add_call(&mut self, call: Call) {
         match call {
             Call::Create { name, file } => {
