@@ -50,6 +50,7 @@ pub fn compressibility(system: &dyn System, level: &str) -> Outcome<String> {
     Ok(format!("{percent}%"))
 }
 
+/// Compresses pieces at equal distances in all files below a directory.
 fn sample(system: &dyn System, directory: &str) -> Outcome<ContentSample> {
     let wrong = |why: &dyn std::fmt::Display| mistake!("{PREFIX}{directory}: {why}");
     let path = system.canonical(Path::new(directory)).map_err(|error| wrong(&error))?;

@@ -75,6 +75,7 @@ pub fn for_plan(
     commands
 }
 
+/// Returns the command line of a workload, named after the workload and its levels.
 fn manual_command(workload: &PlannedWorkload, survey: &Survey, path: &str) -> ManualCommand {
     let mut name = workload.name.clone();
     name.extend(workload.arm.iter().map(|(factor, level)| format!("-{factor}-{level}")));
