@@ -280,8 +280,7 @@ pub fn proposal_text(proposal: &Proposal) -> String {
     text
 }
 
-/// Returns the comparison whose arm a confirmed result makes permanent. Fails if the result confirms nothing, or if
-/// workloads disagree.
+/// Returns the confirmed comparison to make permanent. Fails if nothing is confirmed, or if workloads disagree.
 pub fn confirmed<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<&'a Comparison> {
     let id = &findings.study.id;
     if findings.study.confirms.is_none() {

@@ -106,6 +106,7 @@ pub(super) fn source(system: &dyn System, word: &str, target: Option<&str>) -> O
     Ok(planned(system, study, &targets, names))
 }
 
+/// Plans a study with every operation permitted, without the levels that keep current values.
 pub(super) fn planned(
     system: &dyn System,
     mut study: Study,
@@ -151,6 +152,7 @@ fn targets(study: &Study, wanted: Option<&str>) -> Vec<String> {
     vec![study.target.as_ref().map_or_else(|| ".".to_owned(), Target::word)]
 }
 
+/// Returns an assumed survey of a target, whose abilities are not checked.
 fn survey(system: &dyn System, study: &Study, target: &str, base: &Arm) -> Survey {
     let kind = system.status(Path::new(target)).map(|status| status.kind);
     let is_named = matches!(study.target, Some(Target::File(_) | Target::Device(_)))
