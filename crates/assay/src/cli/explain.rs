@@ -172,6 +172,7 @@ fn survey(system: &dyn System, study: &Study, target: &str, base: &Arm) -> Surve
     }
 }
 
+/// Returns what the command lines do not reproduce.
 fn remarks(study: &Study, plan: &Plan) -> Vec<String> {
     let mut remarks = Vec::new();
     let shares_time = study.workload.iter().any(|workload| workload.work.time().is_none());
@@ -196,6 +197,7 @@ struct CommandsDocument<'a> {
     notes: &'a [String],
 }
 
+/// Returns the lines of one workload: title, setup, command, and notes as comments.
 fn lines(command: &WorkloadCommand, width: usize) -> Vec<String> {
     let title = pilot_key(&command.workload, &command.configuration);
     let several = command.configuration.contains_key(TARGET_FACTOR);
@@ -216,8 +218,7 @@ fn lines(command: &WorkloadCommand, width: usize) -> Vec<String> {
     lines
 }
 
-/// Breaks words into lines of a width: lines start with `indent`, indented further from the second on, and all but the
-/// last end with `more`.
+/// Breaks words into lines of a width: all start with `indent`, later ones deeper; all but the last end with `more`.
 fn wrapped<'w>(
     words: impl Iterator<Item = &'w str>,
     indent: &str,

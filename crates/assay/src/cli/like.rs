@@ -36,8 +36,7 @@ impl ContentSample {
     }
 }
 
-/// Replaces `like:DIR` by the compressibility of the files below the directory; returns other levels unchanged. Fails
-/// if the directory has no readable files.
+/// Replaces `like:DIR` by the compressibility of its files, and keeps other levels. Fails without readable files.
 pub fn compressibility(system: &dyn System, level: &str) -> Outcome<String> {
     let Some(directory) = level.strip_prefix(PREFIX) else { return Ok(level.to_owned()) };
     let sample = sample(system, directory)?;

@@ -43,8 +43,7 @@ pub enum NameForm {
     Stored,
 }
 
-/// Returns the command lines of a plan, one for each workload and arm. Names a device that would lose data only if the
-/// user named it, and otherwise prints a placeholder.
+/// Returns the command lines per workload and arm. Names a device that would lose data only if the user named it.
 pub fn for_plan(
     system: &dyn System,
     study: &Study,

@@ -43,6 +43,7 @@ pub(super) fn wanted_lines(page: &Page<'_>, selected: usize) -> usize {
     LINES_AROUND + rows.max(USUAL_ROWS)
 }
 
+/// Returns the latency of a disk: histograms, or only means if its requests are not traced.
 pub(super) fn section(page: &Page<'_>, selected: usize, width: usize, room: usize) -> Vec<String> {
     let disk = page.state.disk(selected);
     let mut lines = match &disk.classes {
