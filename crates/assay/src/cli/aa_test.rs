@@ -75,6 +75,7 @@ pub fn run(system: &dyn System, arguments: AaTestArguments) -> Outcome<()> {
     })
 }
 
+/// Returns a study with a single factor, whose levels are identical copies of the baseline.
 fn with_copies(study: Study, arguments: &AaTestArguments) -> Study {
     let copies = ('a'..='z').take(arguments.copies as usize).map(String::from).collect();
     let mut study = Study { replicates: arguments.replicates, seed: arguments.seed, ..study };

@@ -116,6 +116,7 @@ struct AdviceEntry<'a> {
     permanent: Option<Outcome<Proposal>>,
 }
 
+/// Collects the evidence of an advice; a better configuration also gets a proposal for permanent settings.
 fn entry<'a>(
     system: &dyn System,
     stored: Option<&Stored>,
@@ -144,6 +145,7 @@ pub struct PairTrust {
 }
 
 impl PairTrust {
+    /// Returns the worse trust of the two compared configurations, and why it is low.
     pub fn new(findings: &Findings, one: &Comparison) -> Self {
         let is_compared = |cell: &&Measurement| {
             cell.workload == one.workload
@@ -219,9 +221,9 @@ impl AdviceEntry<'_> {
 
     fn write_to(&self, text: &mut String, findings: &Findings) {
         let _ = writeln!(text, "{}", self.advice.text);
-        for (pair, standing) in &self.comparisons {
-            let _ = writeln!(text, "  {}, {}: {}", pair.workload, standing.word(), pair.text);
-            for reason in &standing.reasons {
+        for (pair, pair_trust) in &self.comparisons {
+            let _ = writeln!(text, "  {}, {}: {}", pair.workload, pair_trust.word(), pair.text);
+            for reason in &pair_trust.reasons {
                 let _ = writeln!(text, "    {reason}");
             }
             for note in &pair.notes {
@@ -278,8 +280,7 @@ pub fn proposal_text(proposal: &Proposal) -> String {
     text
 }
 
-/// Returns the comparison whose arm a confirmed result makes permanent. Fails if the result confirms nothing, or if
-/// workloads disagree.
+/// Returns the confirmed comparison to make permanent. Fails if nothing is confirmed, or if workloads disagree.
 pub fn confirmed<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<&'a Comparison> {
     let id = &findings.study.id;
     if findings.study.confirms.is_none() {

@@ -80,6 +80,6 @@ pub fn proposed(proposal: &Proposal) -> Proposed<'_> {
     }
     let files = proposal.files.iter().map(|(path, text)| File { path, text });
     let manual = proposal.by_hand.iter().map(|(line, why)| AdvisedManual { line, why });
-    let (files, manual) = (files.collect(), manual.collect());
-    Proposed { files, settings, manual, unmeasured: &proposal.unmeasured }
+    let unmeasured = &proposal.unmeasured;
+    Proposed { files: files.collect(), settings, manual: manual.collect(), unmeasured }
 }

@@ -58,10 +58,10 @@ pub fn run(system: &dyn System, arguments: &ApplyArguments) -> Outcome<()> {
     let allowed = arguments.allowed.paths()?;
     factors::check_permitted(best.configuration.keys().map(String::as_str), &allowed)
         .map_err(Failure::mistake)?;
-    let standing = PairTrust::new(&findings, best);
+    let pair_trust = PairTrust::new(&findings, best);
     // Without --yes, nothing changes: a preview needs no acceptance.
     let accepts_suspect = arguments.accept_suspect || !arguments.yes;
-    check_trust(&stored.id, &standing, accepts_suspect)?;
+    check_trust(&stored.id, &pair_trust, accepts_suspect)?;
     let proposal = advise::propose(system, &stored, best)?;
     let is_empty = proposal.settings.is_empty() && proposal.files.is_empty();
     if !arguments.json {
@@ -69,7 +69,7 @@ pub fn run(system: &dyn System, arguments: &ApplyArguments) -> Outcome<()> {
             "{}: {}\n  numbers: {}\n{}",
             arm_words(&best.configuration),
             best.text,
-            standing.words(),
+            pair_trust.words(),
             advise::proposal_text(&proposal)
         ));
     }
@@ -79,14 +79,14 @@ pub fn run(system: &dyn System, arguments: &ApplyArguments) -> Outcome<()> {
         ));
     }
     let done = if arguments.yes { Some(apply::apply(system, &voucher, &proposal)?) } else { None };
-    print_outcome(arguments, &stored.id, &standing, &proposal, done);
+    print_outcome(arguments, &stored.id, &pair_trust, &proposal, done);
     Ok(())
 }
 
 /// Refuses winners with invalid numbers, and those with suspect numbers unless the user accepts them.
-fn check_trust(id: &str, standing: &PairTrust, accepts_suspect: bool) -> Outcome<()> {
-    let words = standing.words();
-    match standing.trust {
+fn check_trust(id: &str, pair_trust: &PairTrust, accepts_suspect: bool) -> Outcome<()> {
+    let words = pair_trust.words();
+    match pair_trust.trust {
         Trust::Suspect if !accepts_suspect => Err(mistake!(
             "the numbers of this winner are {words}; run `assay advise confirm {id}`, or add --accept-suspect"
         )),
@@ -122,7 +122,7 @@ struct ApplyDocument<'a> {
 fn print_outcome(
     arguments: &ApplyArguments,
     id: &str,
-    standing: &PairTrust,
+    pair_trust: &PairTrust,
     proposal: &Proposal,
     done: Option<Applied>,
 ) {
@@ -130,9 +130,9 @@ fn print_outcome(
         output::json(&ApplyDocument {
             format: "assay-apply/1",
             id,
-            trust: standing.trust,
-            virtual_device: standing.is_lent,
-            reasons: &standing.reasons,
+            trust: pair_trust.trust,
+            virtual_device: pair_trust.is_lent,
+            reasons: &pair_trust.reasons,
             proposal: proposed(proposal),
             done: done.is_some(),
             already_applied: done == Some(Applied::Before),
@@ -203,9 +203,9 @@ mod tests {
             cell.reasons.push(Because { rule: "foreign-io".to_owned(), trust, text });
             cell.trust = Some(trust);
         }
-        let standing = PairTrust::new(&findings, &best);
-        let fit = check_trust("20261120-1031", &standing, accepted);
-        fit.map(|()| standing.words()).map_err(|failure| (failure.kind, failure.message))
+        let pair_trust = PairTrust::new(&findings, &best);
+        let fit = check_trust("20261120-1031", &pair_trust, accepted);
+        fit.map(|()| pair_trust.words()).map_err(|failure| (failure.kind, failure.message))
     }
 
     #[test]

@@ -135,8 +135,7 @@ impl Against {
         self.gating.exit_inconclusive
     }
 
-    /// Prints the findings and their comparison with the earlier result. `--json` prints one document, that of the
-    /// comparison.
+    /// Prints the findings and their comparison with the earlier result; `--json` prints only the comparison.
     pub fn print(
         self,
         system: &dyn System,

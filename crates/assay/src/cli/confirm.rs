@@ -114,6 +114,7 @@ fn winner_of_race(race: &RaceAnswer, findings: &Findings) -> Outcome<Best> {
     Ok(Best { baseline, arm, workloads, estimated_ratio: race.winner_ratio, has_raced: true })
 }
 
+/// Returns the best configuration of the advice, with all workloads for which the advice names it.
 fn best_of_advice(findings: &Findings, workload: Option<&str>) -> Outcome<Best> {
     let best = best_comparison(findings, workload)?;
     // The study confirms all workloads for which the advice names this configuration.

@@ -106,6 +106,7 @@ pub(super) fn source(system: &dyn System, word: &str, target: Option<&str>) -> O
     Ok(planned(system, study, &targets, names))
 }
 
+/// Plans a study with every operation permitted, without the levels that keep current values.
 pub(super) fn planned(
     system: &dyn System,
     mut study: Study,
@@ -151,6 +152,7 @@ fn targets(study: &Study, wanted: Option<&str>) -> Vec<String> {
     vec![study.target.as_ref().map_or_else(|| ".".to_owned(), Target::word)]
 }
 
+/// Returns an assumed survey of a target, whose abilities are not checked.
 fn survey(system: &dyn System, study: &Study, target: &str, base: &Arm) -> Survey {
     let kind = system.status(Path::new(target)).map(|status| status.kind);
     let is_named = matches!(study.target, Some(Target::File(_) | Target::Device(_)))
@@ -170,6 +172,7 @@ fn survey(system: &dyn System, study: &Study, target: &str, base: &Arm) -> Surve
     }
 }
 
+/// Returns what the command lines do not reproduce.
 fn remarks(study: &Study, plan: &Plan) -> Vec<String> {
     let mut remarks = Vec::new();
     let shares_time = study.workload.iter().any(|workload| workload.work.time().is_none());
@@ -194,6 +197,7 @@ struct CommandsDocument<'a> {
     notes: &'a [String],
 }
 
+/// Returns the lines of one workload: title, setup, command, and notes as comments.
 fn lines(command: &WorkloadCommand, width: usize) -> Vec<String> {
     let title = pilot_key(&command.workload, &command.configuration);
     let several = command.configuration.contains_key(TARGET_FACTOR);
@@ -214,8 +218,7 @@ fn lines(command: &WorkloadCommand, width: usize) -> Vec<String> {
     lines
 }
 
-/// Breaks words into lines of a width: lines start with `indent`, indented further from the second on, and all but the
-/// last end with `more`.
+/// Breaks words into lines of a width: all start with `indent`, later ones deeper; all but the last end with `more`.
 fn wrapped<'w>(
     words: impl Iterator<Item = &'w str>,
     indent: &str,

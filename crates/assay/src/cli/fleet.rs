@@ -100,8 +100,7 @@ impl OwnHost<'_> {
         running::run_with(system, Request { fleet: Some(member), ..request }, &stop, quiet)
     }
 
-    /// Returns the plan of a study on all hosts. Fails if a host is missing or does not match, and for all errors of a
-    /// single host.
+    /// Returns the plan of a study on all hosts. Fails like a single host, and if a host is missing or does not match.
     pub fn plan(
         &self,
         system: &dyn System,
@@ -116,6 +115,7 @@ impl OwnHost<'_> {
         AllHosts::preview(system, member, &stop, study, targets, consented, quick)
     }
 
+    /// Connects to the leading rank, or waits for the other hosts as the leader. Fails without a shared token.
     fn member(
         &self,
         system: &dyn System,

@@ -105,8 +105,7 @@ pub struct GateArguments {
 const KEYS: &str = "gate.";
 
 impl GateArguments {
-    /// Moves the gate and its options to the comparison with an earlier result; the study then has no gate. Fails if
-    /// the comparison does not support an option.
+    /// Moves the gate from the study to the comparison with an earlier result. Fails for options without support there.
     pub fn move_to_comparison(&mut self, set: &mut Vec<String>) -> Outcome<Gating> {
         let Self { gate, exit_inconclusive } = std::mem::take(self);
         let mut gating = Gating { gate, exit_inconclusive, ..Gating::default() };

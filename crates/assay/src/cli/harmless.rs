@@ -39,8 +39,8 @@ fn strangers<'l>(line: &'l str, named: &[&str]) -> Vec<&'l str> {
     if line.starts_with("echo ") {
         return Vec::new();
     }
-    let ends = |sign: char| sign.is_whitespace() || "='\",;:()`".contains(sign);
-    let words = line.split(ends).filter(|word| word.starts_with("/dev/"));
+    let is_delimiter = |sign: char| sign.is_whitespace() || "='\",;:()`".contains(sign);
+    let words = line.split(is_delimiter).filter(|word| word.starts_with("/dev/"));
     let is_open = |word: &str| OPEN.iter().any(|open| word.starts_with(open));
     words.filter(|word| !is_open(word) && !named.contains(word)).collect()
 }

@@ -36,8 +36,7 @@ impl ContentSample {
     }
 }
 
-/// Replaces `like:DIR` by the compressibility of the files below the directory; returns other levels unchanged. Fails
-/// if the directory has no readable files.
+/// Replaces `like:DIR` by the compressibility of its files, and keeps other levels. Fails without readable files.
 pub fn compressibility(system: &dyn System, level: &str) -> Outcome<String> {
     let Some(directory) = level.strip_prefix(PREFIX) else { return Ok(level.to_owned()) };
     let sample = sample(system, directory)?;
@@ -50,6 +49,7 @@ pub fn compressibility(system: &dyn System, level: &str) -> Outcome<String> {
     Ok(format!("{percent}%"))
 }
 
+/// Compresses pieces at equal distances in all files below a directory.
 fn sample(system: &dyn System, directory: &str) -> Outcome<ContentSample> {
     let wrong = |why: &dyn std::fmt::Display| mistake!("{PREFIX}{directory}: {why}");
     let path = system.canonical(Path::new(directory)).map_err(|error| wrong(&error))?;

@@ -121,7 +121,7 @@ impl ListKind {
 pub fn run(system: &dyn System, arguments: &ListArguments) -> Outcome<()> {
     let kind = arguments.kind;
     let entries = match kind {
-        ListKind::Results => results(system, &wanted(arguments)?)?,
+        ListKind::Results => results(system, &result_filter(arguments)?)?,
         _ => kind.entries(system)?,
     };
     // Without a name, prints the most useful schema instead of a list.
@@ -172,6 +172,7 @@ fn print_entry(
     Ok(())
 }
 
+/// Returns the entry with a name in one of its accepted forms, or else the only entry that contains the name.
 fn find<'e>(kind: ListKind, known: &'e [RegistryEntry], name: &str) -> Outcome<&'e RegistryEntry> {
     let is_named = |entry: &&RegistryEntry| match kind {
         ListKind::Schema => entry.name == name.trim_start_matches("assay-").trim_end_matches("/1"),
@@ -266,11 +267,9 @@ const MOST_LEVELS: usize = 24;
 /// Columns of the target of a result.
 const MOST_TARGET: usize = 12;
 
-fn wanted(arguments: &ListArguments) -> Outcome<impl Fn(&Listed) -> bool> {
-    let title = match &arguments.preset {
-        None => None,
-        Some(name) => Some(super::studies::preset(name)?.title),
-    };
+fn result_filter(arguments: &ListArguments) -> Outcome<impl Fn(&Listed) -> bool> {
+    let preset = arguments.preset.as_deref().map(super::studies::preset).transpose()?;
+    let title = preset.map(|study| study.title);
     let drive = arguments.drive.clone();
     Ok(move |entry: &Listed| {
         let places = || entry.drives.iter().chain(&entry.targets);
@@ -290,10 +289,11 @@ fn results(system: &dyn System, wanted: &dyn Fn(&Listed) -> bool) -> Outcome<Vec
         }
     }
     listed.sort_by(|left, right| right.id.cmp(&left.id));
-    Ok(listed.iter().filter(|entry| wanted(entry)).map(result).collect())
+    Ok(listed.iter().filter(|entry| wanted(entry)).map(result_entry).collect())
 }
 
-fn result(entry: &Listed) -> RegistryEntry {
+/// Describes a stored result; marks foreign results and missing trials in its text.
+fn result_entry(entry: &Listed) -> RegistryEntry {
     let places = if entry.drives.is_empty() { &entry.targets } else { &entry.drives };
     let missing = entry.trials < entry.planned;
     let reason = if entry.interrupted { "interrupted, " } else { "" };

@@ -51,6 +51,7 @@ fn commands() -> String {
     page
 }
 
+/// Writes all commands below a command; `sign` is the Markdown prefix of their headings, such as `##`.
 fn describe_below(page: &mut String, command: &clap::Command, sign: &str, path: &str) {
     let run = command.find_subcommand("run");
     for inner in command.get_subcommands() {

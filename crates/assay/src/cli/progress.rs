@@ -127,12 +127,12 @@ impl ProgressLine {
         bar.tick();
     }
 
+    /// Prints an event as a message, without a bar: each test area once, and waiting once per minute.
     fn print(&mut self, event: &Event) {
         match event {
             Event::Filling { target, of_bytes, .. } if self.filling.as_ref() != Some(target) => {
                 self.filling = Some(target.clone());
-                let of = Bytes(*of_bytes);
-                output::message(&format!("{target}: writing a test area of {of}"));
+                output::message(&format!("{target}: writing a test area of {}", Bytes(*of_bytes)));
             }
             Event::Waiting { text, waited_ns } => {
                 let minute = Some(waited_ns / MINUTE_NS);

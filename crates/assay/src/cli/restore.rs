@@ -129,8 +129,7 @@ fn laboratory(system: &dyn System, journal: &Unfinished) -> Result<Option<Hold>,
     }
 }
 
-/// Removes network namespaces without a journal, because their run's home is gone; a new journal records them in case
-/// of an interruption.
+/// Removes network namespaces of runs whose journal is gone; a new journal records them in case of an interruption.
 fn network_spaces(
     system: &dyn System,
     home: &Path,

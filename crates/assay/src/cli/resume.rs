@@ -63,6 +63,7 @@ pub fn run(system: &dyn System, arguments: &ResumeArguments) -> Outcome<()> {
     running::conclude(system, ran, arguments.how)
 }
 
+/// Fails if the study of a result has ended or has all its trials.
 pub(super) fn unfinished(stored: &Stored) -> Outcome<()> {
     let id = &stored.id;
     if stored.ended.is_some() || has_all_trials(&stored.plan, &stored.trials) {

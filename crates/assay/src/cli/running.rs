@@ -116,8 +116,7 @@ fn with_analysis(request: Request<'_>) -> Request<'_> {
     Request { interim: Some(&early_end), log, foresee: Some(&foreseen), ..request }
 }
 
-/// Runs a study with the page of `watch` on the terminal. The page runs in another thread; when the user leaves it,
-/// normal progress output follows.
+/// Runs a study with the page of `watch` in another thread; when the user leaves the page, progress lines follow.
 pub fn run_on_page(system: &dyn System, mut request: Request<'_>) -> Outcome<Unended> {
     let stream = watch::stream(system, true).ok_or_else(|| {
         mistake!("--watch needs a terminal; remove --watch, or run assay watch in another terminal")
@@ -257,8 +256,7 @@ pub fn report_problems(mut problems: Vec<Failure>) -> Outcome<()> {
     Err(worst)
 }
 
-/// Returns the severity: an unrestored machine precedes an incomplete study; a failed gate is certain even with lost
-/// trials.
+/// Returns the severity; an unrestored machine is the worst, and a failed gate is certain even with lost trials.
 pub(super) const fn severity(kind: Kind) -> u8 {
     match kind {
         Kind::Needless | Kind::Partial | Kind::Blind(_) => 0,
@@ -270,8 +268,7 @@ pub(super) const fn severity(kind: Kind) -> u8 {
     }
 }
 
-/// Returns the problems of a study: failed restorations, missing devices, unstored results, interruption or lost
-/// trials.
+/// Returns failures for lost trials, an interruption, unstored results, missing devices and failed restorations.
 fn problems(finished: &mut Finished) -> Vec<Failure> {
     let unrestored = finished.left.take();
     let ending = missing_device(finished)

@@ -31,8 +31,8 @@ pub struct UndoArguments {
 }
 
 pub fn run(system: &dyn System, arguments: &UndoArguments) -> Outcome<()> {
-    let standing = apply::standing(system)?;
-    let Some(wanted) = find(&standing, arguments.result.as_deref())? else {
+    let applied = apply::standing(system)?;
+    let Some(wanted) = find(&applied, arguments.result.as_deref())? else {
         print_report(arguments, "", &Report::default());
         return Ok(());
     };
@@ -48,10 +48,10 @@ pub fn run(system: &dyn System, arguments: &UndoArguments) -> Outcome<()> {
 }
 
 /// Returns the applied result; `None` if nothing is applied and none is named.
-fn find<'a>(standing: &'a [Unfinished], wanted: Option<&str>) -> Outcome<Option<&'a Unfinished>> {
-    let Some(wanted) = wanted else { return Ok(standing.last()) };
+fn find<'a>(applied: &'a [Unfinished], wanted: Option<&str>) -> Outcome<Option<&'a Unfinished>> {
+    let Some(wanted) = wanted else { return Ok(applied.last()) };
     let matching: Vec<&Unfinished> =
-        standing.iter().filter(|result| store::is_short_for(wanted, &result.id)).collect();
+        applied.iter().filter(|result| store::is_short_for(wanted, &result.id)).collect();
     match matching.as_slice() {
         [result] if !wanted.is_empty() => Ok(Some(result)),
         [_, _, ..] => {

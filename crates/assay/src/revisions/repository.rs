@@ -43,8 +43,7 @@ impl Repository<'static> {
 }
 
 impl<'s> Repository<'s> {
-    /// Opens the repository that contains a directory of any machine. Fails if git finds no repository, or is not
-    /// installed.
+    /// Opens the repository of a directory of any machine. Fails if git finds no repository, or is not installed.
     pub fn open_on(system: &'s dyn System, directory: &Path) -> Result<Self, Error> {
         let runner = ProgramRunner::new(system);
         let no_repository = |why: &dyn std::fmt::Display| {

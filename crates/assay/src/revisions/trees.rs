@@ -100,8 +100,7 @@ impl<'s> Trees<'s> {
         read_mark(self.runner.system, &self.path_of(commit)).is_some()
     }
 
-    /// Returns the tree of a commit, and creates it if necessary. Fails if it cannot be created or built, or if the
-    /// user interrupts.
+    /// Returns the tree of a commit, and creates a missing one. Fails if creation or build fail, and if interrupted.
     pub fn get_or_create(&self, commit: &Commit) -> Result<CommitTree, Error> {
         self.lock(commit)?;
         let path = self.path_of(commit);
@@ -116,10 +115,8 @@ impl<'s> Trees<'s> {
     /// Returns whether command lines run the same bytes in all of these trees: the first word is a built program, and
     /// neither a program of the trees nor a file on the lines differs.
     pub fn are_identical(&self, trees: &[CommitTree], lines: &[&str]) -> Result<bool, Error> {
-        if self.build.is_none() || trees.len() < 2 {
-            return Ok(false);
-        }
-        if lines.iter().any(|line| line.contains(SHELL_CHARACTERS)) {
+        let needs_shell = lines.iter().any(|line| line.contains(SHELL_CHARACTERS));
+        if self.build.is_none() || trees.len() < 2 || needs_shell {
             return Ok(false);
         }
         let words: Vec<&str> = lines.iter().flat_map(|line| line.split_whitespace()).collect();
@@ -205,6 +202,7 @@ impl<'s> Trees<'s> {
         Ok(hexadecimal(&sha256(head + &differences)))
     }
 
+    /// Creates the tree of a commit in place of an earlier one, and removes it again on failure.
     fn create(&self, path: &Path, commit: &Commit) -> Result<(), Error> {
         let system = self.runner.system;
         remove_if_present(system, path)?;
@@ -224,6 +222,7 @@ impl<'s> Trees<'s> {
         built
     }
 
+    /// Clones and builds a commit; the mark, which declares the tree complete, comes last.
     fn clone_and_build(&self, path: &Path, commit: &Commit) -> Result<(), Error> {
         let (from, to) = (self.repository.to_string_lossy(), path.to_string_lossy());
         let clone =

@@ -11,8 +11,7 @@ use assay_study::file::Target;
 use assay_study::results::bundle::{self, Stored};
 use assay_study::results::vouch::{Purpose, vouch};
 
-/// Opens the result that a command is to act upon. Fails like [`super::find`] and [`vouch`], before anything is
-/// written.
+/// Opens the result that a command acts upon, and writes nothing. Fails like [`super::find`] and [`vouch`].
 pub fn open(system: &dyn System, wanted: Option<&str>, purpose: Purpose) -> Outcome<Acting> {
     if let Some(path) = wanted.map(Path::new).filter(|path| bundle::is_bundle(system, path)) {
         // Drops a trailing slash, with which the check would follow a link.

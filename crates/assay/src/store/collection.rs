@@ -66,9 +66,8 @@ fn write(system: &dyn System, path: &Path, text: &str) -> Outcome<()> {
     system.write_whole(path, text.as_bytes()).map_err(|error| unwritable(path, &error))
 }
 
-/// Checks that a folder is a collection of this format. Accepts the user's default folder before it exists: published
-/// rows are always included, and a query needs no write permission. Fails if there is no collection, or one of a newer
-/// format.
+/// Checks that a folder is a collection of this format. Accepts the user's default folder before it exists, because
+/// published rows are always included. Fails if there is no collection, or one of another format.
 pub fn check_format(system: &dyn System, folder: &Path) -> Outcome<()> {
     let path = folder.join(ABOUT);
     match system.read_text(&path) {

@@ -43,8 +43,7 @@ pub enum NameForm {
     Stored,
 }
 
-/// Returns the command lines of a plan, one for each workload and arm. Names a device that would lose data only if the
-/// user named it, and otherwise prints a placeholder.
+/// Returns the command lines per workload and arm. Names a device that would lose data only if the user named it.
 pub fn for_plan(
     system: &dyn System,
     study: &Study,
@@ -75,6 +74,7 @@ pub fn for_plan(
     commands
 }
 
+/// Returns the command line of a workload, named after the workload and its levels.
 fn manual_command(workload: &PlannedWorkload, survey: &Survey, path: &str) -> ManualCommand {
     let mut name = workload.name.clone();
     name.extend(workload.arm.iter().map(|(factor, level)| format!("-{factor}-{level}")));

@@ -17,6 +17,7 @@ use assay_study::results::{cut, foreign, imported, series};
 /// Files of a bundle that document the run, in reading order.
 const FILES: [&str; 2] = ["study.toml", "environment.json"];
 
+/// Returns the findings of a stored result or import with the records behind them.
 pub fn evidence_at(system: &dyn System, directory: &Path) -> Outcome<Evidence> {
     if imported::is_one(system, directory) {
         let findings = findings_at(system, directory)?;

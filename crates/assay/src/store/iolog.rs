@@ -42,7 +42,7 @@ struct QueuedRequest {
 pub struct Iolog<'s> {
     reader: TraceReader<'s>,
     queue: BinaryHeap<Reverse<QueuedRequest>>,
-    queued_in_all: u64,
+    queued_total: u64,
     /// Completion of the latest read request.
     latest_ns: u64,
     /// Time of the last line; times never decrease.
@@ -70,7 +70,7 @@ impl<'s> Iolog<'s> {
         Ok(Self {
             reader,
             queue: BinaryHeap::new(),
-            queued_in_all: 0,
+            queued_total: 0,
             latest_ns: 0,
             last_us: 0,
             text,
@@ -104,6 +104,7 @@ impl<'s> Iolog<'s> {
             || first.arrived_ns.saturating_add(WINDOW_NS) <= self.latest_ns
     }
 
+    /// Queues a request by its arrival; counts it as left out if fio cannot replay it, or if no arrival is known.
     fn enqueue(&mut self, request: &BlockRequest) {
         let since_start = |ns: u64| ns.saturating_sub(self.reader.header.begun_ns);
         self.latest_ns = self.latest_ns.max(since_start(request.ended_ns));
@@ -113,10 +114,10 @@ impl<'s> Iolog<'s> {
             return;
         };
         let is_flush = request.class == BlockClass::Flush;
-        self.queued_in_all += 1;
+        self.queued_total += 1;
         self.queue.push(Reverse(QueuedRequest {
             arrived_ns,
-            sequence: self.queued_in_all,
+            sequence: self.queued_total,
             device: request.device,
             action,
             offset: if is_flush { 0 } else { request.offset_bytes },
@@ -124,6 +125,7 @@ impl<'s> Iolog<'s> {
         }));
     }
 
+    /// Writes the earliest queued request; its time in microseconds is at least that of the previous one.
     fn write_first(&mut self) -> io::Result<()> {
         let Some(Reverse(first)) = self.queue.pop() else { return Ok(()) };
         self.last_us = self.last_us.max(first.arrived_ns / 1000);

@@ -116,8 +116,7 @@ fn newest(system: &dyn System) -> Outcome<PathBuf> {
     }))
 }
 
-/// Returns the directory of a stored result by its ID, or the start or end of one. Accepts no paths, which could name
-/// something outside the results.
+/// Returns the directory of a stored result by its ID, or the start or end of one; never by a path.
 pub fn find_kept(system: &dyn System, wanted: &str) -> Outcome<PathBuf> {
     let mut results = all_results(system)?;
     if let Some(directory) = results.iter().find(|directory| bundle::id_of(directory) == wanted) {
@@ -140,6 +139,7 @@ pub fn is_short_for(wanted: &str, id: &str) -> bool {
     id.starts_with(wanted) || id.ends_with(wanted)
 }
 
+/// Analyzes a stored result or import; adds a check to foreign ones.
 pub fn findings_at(system: &dyn System, directory: &Path) -> Outcome<Findings> {
     let mut findings = if imported::is_one(system, directory) {
         let mut stored = imported::read(system, directory)?;

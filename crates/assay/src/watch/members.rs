@@ -75,9 +75,7 @@ fn traced_work(disk: &DiskSpan) -> Option<Work> {
     Some(counted_work(disk)?.with_traced(read, write))
 }
 
-/// Returns a sentence on each array in a span:
-/// `slowest member: sdc, 38 ms per write, 4.1 times the median of the others`, or that none is slow. Omits arrays with
-/// too little activity.
+/// Returns a sentence per array: its slow member, or that none is slow. Omits arrays with too little activity.
 pub fn sentences(state: &State, span: &Span) -> Vec<String> {
     let mut sentences = Vec::new();
     for array in &state.arrays {

@@ -96,6 +96,7 @@ fn middle_second(state: &State) -> Option<u32> {
     u32::try_from(second).ok().filter(|_| second < MOST_SECONDS)
 }
 
+/// Adds a row to a known one of the same second and class.
 fn merge(known: &mut SeriesRow, row: &SeriesRow) {
     known.operations = known.operations.saturating_add(row.operations);
     known.bytes = known.bytes.saturating_add(row.bytes);
@@ -195,6 +196,7 @@ pub fn site(system: &dyn System, names: &[String]) -> Outcome<Site> {
     Ok(Site { target: names.join(" "), ..site })
 }
 
+/// Returns a plan with one trial, because watching runs no workload.
 fn plan(target: &str, span_ns: u64, probes: &[&str]) -> Plan {
     let mut plan = Plan {
         format: FORMAT.to_owned(),

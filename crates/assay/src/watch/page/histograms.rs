@@ -43,6 +43,7 @@ pub(super) fn wanted_lines(page: &Page<'_>, selected: usize) -> usize {
     LINES_AROUND + rows.max(USUAL_ROWS)
 }
 
+/// Returns the latency of a disk: histograms, or only means if its requests are not traced.
 pub(super) fn section(page: &Page<'_>, selected: usize, width: usize, room: usize) -> Vec<String> {
     let disk = page.state.disk(selected);
     let mut lines = match &disk.classes {
@@ -105,6 +106,7 @@ fn class_span(disk: &DiskSpan, class: &str) -> ClassSpan {
     disk.classes.value().and_then(|spans| spans.get(class)).cloned().unwrap_or_default()
 }
 
+/// Returns the column of a request class; `pick` chooses which of its two intervals is shown.
 fn column(
     page: &Page<'_>,
     class: &str,
@@ -180,8 +182,7 @@ fn row(
     line
 }
 
-/// Returns the numbers below the histograms: requests, rate now, mean now and in total, 99th percentile, and upper
-/// bound of the maximum.
+/// Returns the numbers below the histograms; the longest latency is an upper bound.
 fn number_lines(columns: &[HistogramColumn], column_width: usize) -> Vec<String> {
     let time = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), show::duration);
     let line = |name: &str, text_of: &dyn Fn(&HistogramColumn) -> String| {

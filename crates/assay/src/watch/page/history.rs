@@ -16,8 +16,7 @@ pub(super) fn level_char(share: f64, blocks: bool) -> char {
     char::from_digit(((share * 10.0) as u32).min(9), 10).unwrap_or('9')
 }
 
-/// Returns shares as characters, the latest at the right; with more shares than columns, each shows the mean of
-/// several.
+/// Returns shares as characters, the latest at the right; each is the mean of several if they do not all fit.
 pub(super) fn sparkline(shares: &[f64], columns: usize, blocks: bool) -> String {
     let columns = columns.max(1);
     let group_size = shares.len().div_ceil(columns).max(1);

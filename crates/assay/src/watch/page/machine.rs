@@ -93,8 +93,7 @@ fn pressure_line(page: &Page<'_>, width: usize) -> String {
     let memory = page.state.last.memory.value().map(|memory| {
         format!("  used {}, dirty {}", percent(memory.used()), show::bytes(memory.dirty_bytes))
     });
-    let memory = memory.unwrap_or_default();
-    cut(&format!("{:<HEAD$}{words}{memory}", " pressure"), width)
+    cut(&format!("{:<HEAD$}{words}{}", " pressure", memory.unwrap_or_default()), width)
 }
 
 fn temperature_line(page: &Page<'_>, width: usize) -> String {
