@@ -358,7 +358,6 @@ mod tests {
         assert_eq!(first.take(known.len()).collect::<Vec<u64>>(), known);
     }
 
-    /// Places of `count` operations of a class.
     fn places(job: &Job, class: Class, count: usize) -> Vec<BlockPlace> {
         let mut walk = Walk::new(job, 0);
         (0..count).map(|_| walk.next(class)).collect()

@@ -94,7 +94,6 @@ pub struct Kills {
     pub resumed: u32,
 }
 
-/// Kills runs of a suite.
 pub fn kill(suite: &str, plan: KillPlan<'_>) -> Done<Kills> {
     let Some((_, kill)) = SUITES.iter().find(|(name, _)| *name == suite) else {
         let names = SUITES.map(|(name, _)| name).join(", ");

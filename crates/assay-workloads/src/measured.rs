@@ -16,7 +16,6 @@ use super::WorkDetail;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Count {
     pub operations: u64,
-    /// Bytes.
     pub bytes: u64,
 }
 

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 const KIB: u64 = 1 << 10;
 
-/// A test of the specification.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -30,7 +29,6 @@ pub enum Test {
 pub struct PtsPoint {
     /// Reads in percent of all operations.
     pub read_percent: u8,
-    /// Bytes of an operation.
     pub size_bytes: u64,
 }
 

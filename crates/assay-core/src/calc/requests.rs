@@ -36,17 +36,14 @@ pub struct Request {
     pub failed: bool,
 }
 
-/// Summary of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Recorded {
     /// Nanoseconds that were recorded.
     pub span_ns: u64,
-    /// Requests in the recording.
     pub requests: u64,
     /// Lost requests: the buffer was full, or only the kernel's counters contain their bytes.
     pub dropped: u64,
-    /// Bytes of the file.
     pub file_bytes: u64,
     /// Devices by kernel name.
     pub devices: BTreeMap<String, OfDevice>,

@@ -45,7 +45,6 @@ pub struct Gated {
     pub amount: Option<LossAmount>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspect: Option<String>,
-    /// ID of the comparison.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison: Option<String>,
 }

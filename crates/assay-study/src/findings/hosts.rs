@@ -31,7 +31,6 @@ pub struct HostRow {
     pub name: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<String>,
-    /// Trials with its numbers.
     pub trials: u32,
     /// Its rate over the mean rate of the hosts of a trial: the lowest, the median and the highest trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]

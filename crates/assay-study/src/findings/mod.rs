@@ -479,7 +479,6 @@ pub struct RankRange {
 pub struct Effects {
     #[serde(default, rename = "effects")]
     pub main: Vec<Effect>,
-    /// Interactions of factors.
     #[serde(default)]
     pub interactions: Vec<Interaction>,
     #[serde(default)]

@@ -46,7 +46,6 @@ pub enum Note {
     },
     /// The study requests no verdict.
     RatioOnly {
-        /// Complete pairs.
         pairs: usize,
     },
     /// Not a primary metric.
@@ -68,12 +67,10 @@ pub enum Note {
         step: f64,
     },
     TooFew {
-        /// Complete pairs.
         pairs: usize,
     },
     /// Few pairs: the interval rests on an assumed distribution.
     Provisional {
-        /// Complete pairs.
         pairs: usize,
     },
     LeftOut {
@@ -97,7 +94,6 @@ pub enum Note {
     },
     /// Including the disturbed trials would change the verdict.
     Disturbed {
-        /// The other verdict.
         verdict: Verdict,
     },
     /// The load of the sides differed and may explain the difference (rule `unequal-load`).

@@ -34,11 +34,9 @@ pub struct Places {
 #[serde(rename_all = "kebab-case")]
 pub enum BaselineChoice {
     Asked,
-    /// The bare-metal place.
     BareMetal,
     /// The imported table compares with it.
     Table,
-    /// The first place.
     First,
 }
 

@@ -46,7 +46,6 @@ pub struct Endings {
     pub asked: u32,
     /// A third signal ended it at once: exit code 4, with the command that restores.
     pub at_once: u32,
-    /// Ended by `kill -9`.
     pub killed: u32,
     /// After which `assay restore` had something to do.
     pub restored: u32,

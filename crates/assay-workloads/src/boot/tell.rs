@@ -49,7 +49,6 @@ pub struct SlowUnit {
     pub longest_s: f64,
 }
 
-/// An unfinished boot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnfinishedBoot {

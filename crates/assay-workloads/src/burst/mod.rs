@@ -27,7 +27,6 @@ const QUICK: Time = Time(60_000_000_000);
 const MOST_DEPTH: u64 = 4096;
 const LARGEST: Bytes = Bytes(1 << 24);
 
-/// Direction of the operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

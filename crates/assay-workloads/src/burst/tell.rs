@@ -17,7 +17,6 @@ pub struct BurstFacts {
     pub mix: BurstDirection,
     /// Block size in bytes.
     pub size_bytes: u64,
-    /// Course of the load.
     pub timeline: Course,
     /// Index of the trial and number of trials, if there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]

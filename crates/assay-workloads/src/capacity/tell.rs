@@ -36,7 +36,6 @@ pub struct CapacityFacts {
     pub full: bool,
     /// Whether it was checked through a file in free space.
     pub in_free_space: bool,
-    /// Number of checked blocks.
     pub checked_blocks: u64,
     /// Wrong blocks before the retries.
     pub wrong_blocks: u64,

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{CapacityDetail, DetectionLimit};
 
-/// Verdict on a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

@@ -11,7 +11,6 @@ const MIB: u64 = 1 << 20;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum On {
-    /// The target of the study.
     #[default]
     Target,
     /// The drive of a virtual machine.

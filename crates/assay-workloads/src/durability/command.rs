@@ -43,7 +43,6 @@ impl CommandLines {
     }
 }
 
-/// How a line ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EndedLine {
@@ -53,7 +52,6 @@ pub struct EndedLine {
     pub said: String,
 }
 
-/// Kind of exit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

@@ -21,7 +21,6 @@ pub enum Survivors {
     Prefix,
     /// Each with a probability of one half.
     Random,
-    /// All but one.
     AllButOne,
     /// The newest one alone.
     Newest,

@@ -115,7 +115,6 @@ pub enum CutOutcome {
     AllGone,
     /// Some of it exists.
     Partly,
-    /// A write is torn.
     Torn,
     /// An acknowledged item is missing.
     Lost,

@@ -3,7 +3,6 @@
 use crate::keys::names;
 use serde::{Deserialize, Serialize};
 
-/// A way to sync.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -12,7 +11,6 @@ pub enum Sync {
     None,
     /// `fsync` after the writes.
     Fsync,
-    /// `fdatasync`.
     #[default]
     Fdatasync,
     /// Each write, as with `O_DSYNC`: with the page cache, a write and a flush.

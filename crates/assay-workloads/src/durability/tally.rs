@@ -14,9 +14,7 @@ use crate::durability::{command, files};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Counterexample {
-    /// A write to a place.
     Place(Box<WriteLoss>),
-    /// A file, or a name.
     File(Box<files::FileLoss>),
     /// An acknowledged line of a command.
     Command(Box<command::CommandLoss>),
@@ -50,7 +48,6 @@ pub struct CutTally {
     /// State of the file system.
     #[serde(flatten)]
     pub reached: Reached,
-    /// The shortest counterexample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counterexample: Option<Counterexample>,
     /// Sectors of the target that were read again without a power loss, and those that differ.

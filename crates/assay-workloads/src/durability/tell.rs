@@ -52,7 +52,6 @@ pub struct DurabilityFacts {
     pub lost_share_bound95: Option<f64>,
     /// The verdict.
     pub text: String,
-    /// The counterexample in a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counterexample_text: Option<String>,
     /// What the method proves, and what it does not.

@@ -14,7 +14,6 @@ use crate::tell::{FactsFigure, OfRow, RowSource, RowView, Shows, Tells};
 /// Limit on classes of devices with a line of sizes.
 const MOST_LINES: usize = 40;
 
-/// Facts of a recording.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceFacts {

@@ -61,7 +61,6 @@ impl Counts for ReplayDetail {
     }
 }
 
-/// Recorded and replayed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReplayCounts {

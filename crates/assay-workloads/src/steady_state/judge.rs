@@ -18,7 +18,6 @@ pub(super) const FILLS: u64 = 2;
 pub struct SteadyWindow {
     /// The first of them, from 1.
     pub first: usize,
-    /// The last one.
     pub last: usize,
     /// Mean of the tracking cell.
     pub mean: f64,
@@ -62,7 +61,6 @@ pub(super) fn measurement_window(
     Some(SteadyWindow { first: last.first + skipped, last: last.last + skipped, ..last })
 }
 
-/// A cell in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InWindow {

@@ -20,7 +20,6 @@ use crate::Measured;
 use crate::tell::{FactsFigure, OfRow, Resting, RowSource, RowView, Shows, Tells};
 use assay_core::calc::pts::{Measure, PtsClass, PtsPoint, Test};
 
-/// Facts of rounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SteadyStateFacts {
@@ -28,7 +27,6 @@ pub struct SteadyStateFacts {
     pub configuration: Levels,
     pub test: Test,
     pub class: PtsClass,
-    /// The tracking cell.
     pub tracking_cell: PtsPoint,
     /// Its value in each round.
     pub rounds: Vec<f64>,

@@ -31,7 +31,6 @@ pub struct Retried {
 pub struct Again {
     /// The rate without a rest.
     pub at_once: Rated,
-    /// Nanoseconds of the rest.
     pub rest_ns: u64,
     /// The rate after the rest.
     pub rested: Rated,

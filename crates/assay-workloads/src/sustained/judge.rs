@@ -87,7 +87,6 @@ impl WriteTimeline {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rated {
-    /// Bytes per second.
     pub rate_bytes_per_s: f64,
     /// Its 95% CI; `None` with few slices.
     #[serde(default, skip_serializing_if = "Option::is_none")]

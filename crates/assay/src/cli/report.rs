@@ -46,7 +46,6 @@ pub struct ReportArguments {
     format: ReportFormat,
 }
 
-/// Output formats of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ReportFormat {
     /// One page

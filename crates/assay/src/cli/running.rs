@@ -475,7 +475,6 @@ pub(super) const LOOKS: Patience = Patience {
 enum SignalAnswer {
     Stop,
     Tell(&'static str),
-    /// Ends the wait.
     End(Failure),
 }
 

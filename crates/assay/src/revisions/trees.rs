@@ -69,7 +69,6 @@ pub struct Trees<'s> {
     repository: PathBuf,
     modules: Vec<PathBuf>,
     build: Option<String>,
-    /// By the name of the tree.
     locks: Mutex<BTreeMap<String, Hold>>,
 }
 

@@ -36,7 +36,6 @@ pub struct WatchDocument<'a> {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct DeviceDocument<'a> {
-    /// Kernel name.
     #[serde(rename = "device")]
     name: &'a str,
     description: &'a str,

@@ -102,7 +102,6 @@ pub fn warnings(state: &State) -> Vec<String> {
     warnings
 }
 
-/// An array in the document.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ArrayDocument<'a> {

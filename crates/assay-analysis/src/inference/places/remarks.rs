@@ -188,7 +188,6 @@ fn contradiction(row: &PlaceRow, rows: &[PlaceRow]) -> Option<Check> {
     Some(Check::new(PUBLISHED, text))
 }
 
-/// The contradictions in a separate published table.
 fn contradictions_beside(table: &PublishedBeside) -> impl Iterator<Item = Check> {
     let wrong = table.rows.iter().filter(|row| !row.printed.follows);
     wrong.filter_map(|row| {

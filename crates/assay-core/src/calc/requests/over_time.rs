@@ -13,7 +13,6 @@ type Join = fn(u64, u64) -> u64;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OverTime {
-    /// Nanoseconds of a step.
     pub step_ns: u64,
     /// Amount per step, up to the last nonzero one.
     pub amounts: Vec<u64>,

@@ -181,7 +181,6 @@ fn write_requests(
     Ok(counter.finish(span_ns, 0, writer.written_bytes()))
 }
 
-/// Latencies by device and class.
 type LatenciesByClass = BTreeMap<String, BTreeMap<String, ClassSpan>>;
 
 fn count_latency(latencies: &mut LatenciesByClass, devices: &[TraceDevice], request: &Request) {

@@ -54,7 +54,6 @@ impl PageView {
 
 pub struct Page<'a> {
     pub state: &'a State,
-    /// A running study.
     pub progress: Option<&'a StudyProgress>,
     pub view: &'a PageView,
     pub style: PageStyle,

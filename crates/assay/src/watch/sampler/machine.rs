@@ -118,7 +118,6 @@ fn pressure_shares(before: &Resources, after: &Resources, span_ns: u64) -> Optio
 pub struct SensorValue {
     /// Driver and label: `nvme Composite`.
     pub name: String,
-    /// Degrees Celsius.
     pub celsius: f64,
 }
 

@@ -21,7 +21,6 @@ pub struct User {
     pub pid: u32,
     /// Its name as the kernel stores it.
     pub name: String,
-    /// Bytes that it read from devices.
     pub read_bytes: u64,
     /// Bytes that it wrote to devices, or made dirty.
     pub written_bytes: u64,
