@@ -37,7 +37,6 @@ impl<'a> OneByOne<'a> {
         Ok(Self { file, buffer, bytes: bytes as usize })
     }
 
-    /// The first bytes of the buffer.
     fn buffer_part(&mut self, bytes: usize) -> Result<&mut [u8], LoadError> {
         let most = self.bytes;
         let part = self.buffer.slot_mut(0).get_mut(..bytes);

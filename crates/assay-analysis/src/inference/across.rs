@@ -79,6 +79,7 @@ pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: SampleUnit)
     let checks = later.iter().flat_map(|other| setup_differences(first, other)).collect();
     let comparisons = compare_with_first(first, later, unit, &names);
     let ids: Vec<&str> = later.iter().map(|other| other.study.id.as_str()).collect();
+    // The comparison has the time and the environment of the last result.
     let last = later.last().unwrap_or(first);
     let primary: Vec<&Comparison> = comparisons.iter().filter(|one| one.primary).collect();
     let summary = match words::agreement(&primary) {

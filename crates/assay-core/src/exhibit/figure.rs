@@ -21,7 +21,6 @@ pub struct Figure {
     pub value: Axis,
     /// Series, in the order of the legend.
     pub series: Vec<Series>,
-    /// Highlighted spans of the axis.
     pub spans: Vec<AxisSpan>,
     /// Reference values.
     pub guides: Vec<Guide>,
@@ -490,7 +489,6 @@ pub fn grouped_bars(
     Some(Figure::lying(along, value, series))
 }
 
-/// A row of [`stacked_bars`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct StackedBar {
     pub name: String,

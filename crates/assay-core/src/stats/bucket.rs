@@ -25,9 +25,7 @@ const NEARLY_FULL: f64 = 0.85;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {
-    /// The number.
     pub value: f64,
-    /// Its interval.
     pub ci95: [f64; 2],
 }
 

@@ -30,14 +30,17 @@ pub enum Act {
     SwapOn { path: PathBuf, priority: u16 },
     /// Takes a swap area back; the kernel first reads its pages into memory.
     SwapOff { path: PathBuf },
+    /// Removes a file.
     RemoveFile { path: PathBuf },
     /// Creates a new directory.
     CreateDirectory { path: PathBuf },
     /// Removes an empty directory.
     RemoveDirectory { path: PathBuf },
+    /// Writes a text file.
     WriteFile { path: PathBuf, text: String },
     /// Attaches a file to a loop device, with direct I/O if the filesystem of the file supports it.
     AttachLoop { device: PathBuf, file: PathBuf },
+    /// Detaches the file of a loop device.
     DetachLoop { device: PathBuf },
     /// Adds an empty zram device; fails as busy if a lower number is free.
     AddZram { number: u32 },

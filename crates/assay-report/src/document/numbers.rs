@@ -10,7 +10,6 @@ pub(crate) fn under_heading(metric: &str, value: f64) -> String {
     Unit::of_metric(metric).text(value)
 }
 
-/// A value with its unit.
 pub(crate) fn value(metric: &str, value: f64) -> String {
     unit_of(metric).alone(value)
 }

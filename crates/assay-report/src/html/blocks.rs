@@ -92,7 +92,13 @@ fn open_table(table: &Table, name: &str) -> Markup {
 fn heading(column: &Column) -> Markup {
     // Without a space, a narrow page would show the title and no value.
     let is_long = column.title.split(' ').any(|word| word.len() > 14);
-    html! { th.n[column.is_right()].long[is_long] scope="col" { (column.title) } }
+    let class = match (column.is_right(), is_long) {
+        (false, false) => None,
+        (true, false) => Some("n"),
+        (false, true) => Some("long"),
+        (true, true) => Some("n long"),
+    };
+    html! { th scope="col" class=[class] { (column.title) } }
 }
 
 fn row(columns: &[Column], row: &Row) -> Markup {

@@ -17,7 +17,8 @@ use assay_study::file::Precondition;
 use assay_study::plan::design::{Demands, ResolvedDesign, TargetGround, Varied};
 use assay_study::results::plan::{Arm, Plan, PlannedWorkload, Refusal};
 
-/// Rejects a study that writes to protected paths unless the command line allows these paths.
+/// Rejects a study that the command line does not allow: protected paths, settings under the work of others, and layers
+/// next to a directory on a target in memory.
 pub fn check_permitted(demands: &Demands, allowed: &[PathBuf]) -> Outcome<()> {
     let named: Vec<&str> = demands.named.iter().map(String::as_str).collect();
     factors::check_permitted(named.iter().copied(), allowed).map_err(Failure::mistake)?;

@@ -59,7 +59,6 @@ impl Findings {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FilesystemFacts {
     pub name: String,
-    /// Relevant options.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
 }

@@ -140,7 +140,6 @@ impl PlaceRow {
     }
 }
 
-/// A published percentage.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Printed {
@@ -175,7 +174,6 @@ pub struct BesideRow {
     pub percent: String,
     /// The same as numbers.
     pub printed: Printed,
-    /// Remark on the place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remark: Option<String>,
 }

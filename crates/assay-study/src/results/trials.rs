@@ -25,7 +25,7 @@ struct TrialPlace {
     workload: usize,
     at: u64,
     bytes: usize,
-    /// Number of its line, from 0.
+    /// From 0.
     line: usize,
 }
 

@@ -34,7 +34,6 @@ pub struct DurabilityTrial {
     pub run: u64,
 }
 
-/// The shortest counterexample.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WriteLoss {

@@ -107,7 +107,6 @@ pub fn warnings(state: &State) -> Vec<String> {
 pub struct ArrayDocument<'a> {
     /// Name and members.
     array: &'a str,
-    /// Its watched disks.
     members: Vec<&'a str>,
     /// Null if unknown.
     slowest: Option<Slowest>,

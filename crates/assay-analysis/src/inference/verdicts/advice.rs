@@ -271,7 +271,7 @@ fn is_as_good(design: &Design, question: &Question<'_>, arm: &Runs<'_>, best: &R
     ends.is_some_and(|ends| signed_interval(ends, question.better.sign())[0] > least)
 }
 
-/// Tail latencies of two arms, if that of the first is significantly shorter.
+/// Mean p99 of two arms; `None` unless that of the first is significantly shorter. Means are of logarithms.
 fn p99_tails(evidence: &AdviceInput<'_, '_>, workload: &str, arms: [&Arm; 2]) -> Option<[f64; 2]> {
     let mut questions = evidence.all.iter();
     let tails = questions.find(|one| one.workload == workload && one.metric == TAIL)?;

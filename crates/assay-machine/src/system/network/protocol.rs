@@ -34,6 +34,7 @@ pub enum Way {
 pub enum ConnectionRole {
     /// Begins a session with its parameters.
     Control,
+    /// One stream of a session.
     Stream { session: u64, way: Way, congestion: String },
     /// Reports or queries acknowledged writes ([`super::ledger`]).
     Ledger,

@@ -153,7 +153,7 @@ impl ScriptWriter {
             match (change, free) {
                 (0, _) => self.add_call(Call::Remove { name }),
                 (1, Some(at)) => {
-                    self.add_call(Call::Rename { from: name, to: names.swap_remove(at) })
+                    self.add_call(Call::Rename { from: name, to: names.swap_remove(at) });
                 }
                 _ => {
                     self.create(name.temporary());
