@@ -280,6 +280,7 @@ fn latencies_between(
         Ok(note) => after.notes.iter().chain(&attached.instead).cloned().chain(note).collect(),
         Err(reason) => return Presence::Absent(reason),
     };
+    // The totals are in the order of the attached disks.
     let totals = before.devices.iter().zip(&after.devices);
     let mut devices = BTreeMap::new();
     for (disk, (before, after)) in attached.disks.iter().zip(totals) {

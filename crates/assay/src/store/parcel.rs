@@ -117,7 +117,7 @@ fn append(archive: &mut Builder<GzEncoder<Vec<u8>>>, name: &str, bytes: &[u8]) -
     archive.append_data(&mut header, name, bytes)
 }
 
-/// Returns the files of a result in writing order, and the other files in the directory.
+/// Returns the files of a result in writing order, and unknown files. `not_exported` are in neither list.
 fn sorted_files(system: &dyn System, directory: &Path) -> Outcome<(Vec<String>, Vec<String>)> {
     let names_in = |path: &Path| {
         system.list(path).map_err(|error| refused!("cannot read {}: {error}", path.display()))

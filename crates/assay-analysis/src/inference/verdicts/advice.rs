@@ -273,10 +273,11 @@ fn is_as_good(design: &Design, question: &Question<'_>, arm: &Runs<'_>, best: &R
 
 /// Mean p99 of two arms; `None` unless that of the first is significantly shorter. Means are of logarithms.
 fn p99_tails(evidence: &AdviceInput<'_, '_>, workload: &str, arms: [&Arm; 2]) -> Option<[f64; 2]> {
+    let [shorter, longer] = arms;
     let mut questions = evidence.all.iter();
     let tails = questions.find(|one| one.workload == workload && one.metric == TAIL)?;
-    let pairs = pairs(tails.find(arms[1])?, tails.find(arms[0])?);
-    let sample = Sample::of(&pairs.differences())?;
+    let paired = pairs(tails.find(longer)?, tails.find(shorter)?);
+    let sample = Sample::of(&paired.differences())?;
     let [_, high] = ErrorBound::new(evidence.design, 1).interval(&sample)?;
-    (high < 0.0).then(|| pairs.means().map(f64::exp))
+    (high < 0.0).then(|| paired.means().map(f64::exp))
 }
