@@ -9,7 +9,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use assay_testkit::needs::{Need, have};
+use assay_testkit::needs::{Need, have, skip};
 
 use super::*;
 

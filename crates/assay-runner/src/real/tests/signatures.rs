@@ -66,7 +66,14 @@ fn made_filesystems_are_found_by_their_label() {
             continue;
         }
         File::create(&image).unwrap().set_len(320 * MIB).unwrap();
-        run(program, &[words, &["AB12", &path]].concat());
+        let made = Command::new(program).args(words).args(["AB12", &path]).output().unwrap();
+        let error = String::from_utf8_lossy(&made.stderr);
+        // mkfs.btrfs looks at all mounted loop devices; a user may not see the files of those of root.
+        if error.contains("cannot check mount status") {
+            skip(&error);
+            continue;
+        }
+        assert!(made.status.success(), "{program}: {error}");
         let found = |start, label| superblocks(&Real, &image, start, label).unwrap();
         let own = found(0, "AB12");
         assert_eq!((own.has_original, own.copies.len()), (true, copies), "{program}");
