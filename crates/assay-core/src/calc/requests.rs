@@ -61,7 +61,6 @@ impl Recorded {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OfDevice {
-    /// Its size.
     pub bytes: u64,
     /// Unit in which touched space is counted, bytes.
     pub unit_bytes: u64,

@@ -273,7 +273,9 @@ fn locked_by(system: &dyn System, numbers: &[DeviceNumber], inode: u64) -> Optio
         let number = hex(major).zip(hex(minor)).map(|(major, minor)| DeviceNumber { major, minor });
         number.is_some_and(|number| numbers.contains(&number)) && found.parse() == Ok(inode)
     };
-    let locks = system.read_text(Path::new("/proc/locks")).ok()?;
+    // The list moves while it is read: one reading may miss a lock.
+    let read = |_| system.read_text(Path::new("/proc/locks")).ok();
+    let locks: String = (0..3).filter_map(read).collect();
     for line in locks.lines() {
         // 1: FLOCK  ADVISORY  WRITE 4711 00:2f:12345 0 EOF
         let fields: Vec<&str> = line.split_whitespace().collect();

@@ -25,7 +25,6 @@ struct TrialPlace {
     workload: usize,
     at: u64,
     bytes: usize,
-    /// From 0.
     line: usize,
 }
 
